@@ -1,0 +1,197 @@
+//! The messages' schema as data: which field has which number, name and kind.
+//!
+//! prost says that bytes are malformed but not where; [`find_fault`] walks the bytes once more along the schema and names
+//! the first fault with its offset. Only the cold path of [`read`](super::read) uses it, and tests, which make random
+//! messages from it and compare it with the descriptors of the reference package.
+
+use crate::error::{DecodeError, ErrorKind, FieldName};
+use crate::wire::{Field, Fields, Value, WireKind, check_packed, utf8};
+
+/// How deep prost lets messages nest, counting the outermost as zero.
+const MAX_DEPTH: usize = 100;
+
+/// A message with a schema.
+pub trait Described {
+    /// The schema.
+    const SCHEMA: &'static MessageSchema;
+
+    /// The schema, as a function, so that schemas can refer to one another in cycles.
+    fn schema() -> &'static MessageSchema {
+        Self::SCHEMA
+    }
+}
+
+impl<M: Described> Described for Box<M> {
+    const SCHEMA: &'static MessageSchema = M::SCHEMA;
+}
+
+/// A `oneof` with a schema.
+pub(crate) trait DescribedOneOf {
+    /// The members.
+    const MEMBERS: &'static [FieldSchema];
+}
+
+/// A field's Rust type, as a wrapper of a message.
+pub(crate) trait Wraps {
+    /// The message.
+    type Inner: Described;
+}
+
+impl<M: Described> Wraps for Option<M> {
+    type Inner = M;
+}
+
+impl<M: Described> Wraps for Vec<M> {
+    type Inner = M;
+}
+
+/// A message's name and fields.
+#[derive(Debug)]
+pub struct MessageSchema {
+    /// The name in ONNX, without its enclosing message.
+    pub(crate) name: &'static str,
+    /// The fields in the order of their numbers.
+    pub(crate) fields: &'static [Entry],
+}
+
+/// One line of a message's declaration.
+#[derive(Debug)]
+pub(crate) enum Entry {
+    /// A field.
+    Field(FieldSchema),
+    /// The members of a `oneof`.
+    OneOf(&'static [FieldSchema]),
+}
+
+/// One field.
+#[derive(Debug)]
+pub(crate) struct FieldSchema {
+    /// The field number.
+    pub(crate) number: u32,
+    /// The message's and the field's name in ONNX.
+    pub(crate) name: FieldName,
+    /// How often it may occur.
+    pub(crate) label: Label,
+    /// What it holds.
+    pub(crate) kind: Kind,
+}
+
+impl FieldSchema {
+    /// A member of a `oneof`.
+    pub(crate) const fn one_of(number: u32, message: &'static str, field: &'static str, kind: Kind) -> Self {
+        Self { number, name: FieldName { message, field }, label: Label::OneOf, kind }
+    }
+}
+
+/// A field's name in ONNX, from its Rust identifier, which may be raw.
+pub(crate) const fn plain(identifier: &'static str) -> &'static str {
+    match identifier.as_bytes() {
+        [b'r', b'#', ..] => identifier.split_at(2).1,
+        _ => identifier,
+    }
+}
+
+/// How often a field may occur.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Label {
+    /// At most once.
+    Optional,
+    /// At most once, and instead of its siblings.
+    OneOf,
+    /// Any number of times.
+    Repeated,
+    /// Any number of times, written packed.
+    Packed,
+}
+
+/// What a field holds.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Kind {
+    Int32,
+    Int64,
+    Uint64,
+    Enum,
+    Float,
+    Double,
+    String,
+    Bytes,
+    Message(fn() -> &'static MessageSchema),
+}
+
+impl Kind {
+    /// The wire type of one element.
+    pub(crate) fn wire(self) -> WireKind {
+        match self {
+            Self::Int32 | Self::Int64 | Self::Uint64 | Self::Enum => WireKind::Varint,
+            Self::Float => WireKind::Fixed32,
+            Self::Double => WireKind::Fixed64,
+            Self::String | Self::Bytes | Self::Message(_) => WireKind::Len,
+        }
+    }
+}
+
+impl MessageSchema {
+    /// All fields, members of `oneof`s included.
+    pub(crate) fn fields(&self) -> impl Iterator<Item = &'static FieldSchema> + use<> {
+        self.fields.iter().flat_map(|entry| match entry {
+            Entry::Field(field) => std::slice::from_ref(field),
+            Entry::OneOf(members) => members,
+        })
+    }
+
+    /// The field with this number.
+    pub(crate) fn field(&self, number: u32) -> Option<&'static FieldSchema> {
+        self.fields().find(|field| field.number == number)
+    }
+}
+
+/// The first fault of a message in reading order, if it has one.
+pub(crate) fn find_fault(schema: &'static MessageSchema, bytes: &[u8]) -> Option<DecodeError> {
+    let mut open = vec![(schema, Fields::new(bytes, 0))];
+    while let Some((schema, fields)) = open.last_mut() {
+        let schema = *schema;
+        let Some(field) = fields.next() else {
+            open.pop();
+            continue;
+        };
+        match field.and_then(|field| check_field(schema, &field)) {
+            Err(error) => return Some(error),
+            Ok(None) => {}
+            Ok(Some((inner, bytes, offset))) => {
+                if open.len() > MAX_DEPTH {
+                    return Some(DecodeError {
+                        offset,
+                        kind: ErrorKind::NestingTooDeep { limit: MAX_DEPTH },
+                    });
+                }
+                open.push((inner, Fields::new(bytes, offset)));
+            }
+        }
+    }
+    None
+}
+
+/// A message inside a message: its schema, bytes and offset.
+type Inner<'a> = (&'static MessageSchema, &'a [u8], usize);
+
+/// Checks one field's own bytes; a message inside is handed back.
+fn check_field<'a>(
+    schema: &'static MessageSchema,
+    field: &Field<'a>,
+) -> Result<Option<Inner<'a>>, DecodeError> {
+    let Some(known) = schema.field(field.number) else { return Ok(None) };
+    let repeated = matches!(known.label, Label::Repeated | Label::Packed);
+    match (field.value, known.kind) {
+        (Value::Len(bytes, offset), Kind::Message(inner)) => Ok(Some((inner(), bytes, offset))),
+        (Value::Len(bytes, offset), Kind::String) => utf8(bytes, offset, &known.name).map(|_| None),
+        (Value::Len(bytes, offset), kind) if repeated => {
+            check_packed(bytes, offset, kind.wire(), &known.name).map(|()| None)
+        }
+        (value, kind) if value.kind() == kind.wire() => Ok(None),
+        (value, kind) => {
+            let (expected, found) = (kind.wire(), value.kind());
+            let kind = ErrorKind::WrongWireType { field: &known.name, expected, found };
+            Err(DecodeError { offset: field.offset, kind })
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! The textual syntax: parser and printer.

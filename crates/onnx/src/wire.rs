@@ -1,0 +1,391 @@
+//! Protobuf's wire format over a borrowed slice, with absolute byte offsets.
+//!
+//! [`Fields`] walks the records of one message without looking into them: a record's payload is handed out as a slice, so
+//! skipping one costs the same for a weight of two gigabytes as for a short string.
+//!
+//! **Invariant:** nothing here panics, recurses or allocates, whatever the bytes are (the open groups of a skipped group
+//! are kept in a list of at most [`MAX_GROUP_DEPTH`] numbers).
+//!
+//! **Invariant:** an iterator ends after its first error.
+
+use crate::error::{DecodeError, ErrorKind, FieldName};
+
+/// How deep groups may nest.
+pub const MAX_GROUP_DEPTH: usize = 100;
+
+/// How a value is encoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum WireKind {
+    /// A number of one to ten bytes.
+    Varint,
+    /// Eight bytes.
+    Fixed64,
+    /// A length and that many bytes.
+    Len,
+    /// Fields up to an end mark.
+    Group,
+    /// Four bytes.
+    Fixed32,
+}
+
+impl std::fmt::Display for WireKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Varint => "a varint",
+            Self::Fixed64 => "eight bytes",
+            Self::Len => "a length and bytes",
+            Self::Group => "a group",
+            Self::Fixed32 => "four bytes",
+        })
+    }
+}
+
+/// A field's value, uninterpreted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Value<'a> {
+    /// A number of one to ten bytes.
+    Varint(u64),
+    /// Eight bytes, little-endian.
+    Fixed64(u64),
+    /// Bytes, and the absolute offset of the first.
+    Len(&'a [u8], usize),
+    /// The records of a group without its end mark, and the absolute offset of the first.
+    Group(&'a [u8], usize),
+    /// Four bytes, little-endian.
+    Fixed32(u32),
+}
+
+impl Value<'_> {
+    /// How it is encoded.
+    pub const fn kind(&self) -> WireKind {
+        match self {
+            Self::Varint(_) => WireKind::Varint,
+            Self::Fixed64(_) => WireKind::Fixed64,
+            Self::Len(_, _) => WireKind::Len,
+            Self::Group(_, _) => WireKind::Group,
+            Self::Fixed32(_) => WireKind::Fixed32,
+        }
+    }
+}
+
+/// One record of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Field<'a> {
+    /// The field number, never zero.
+    pub number: u32,
+    /// The absolute offset of the record's key.
+    pub offset: usize,
+    /// The absolute offset behind the record.
+    pub end: usize,
+    /// The value.
+    pub value: Value<'a>,
+}
+
+impl<'a> Field<'a> {
+    /// The value as a number.
+    #[inline]
+    pub fn varint(&self, name: &'static FieldName) -> Result<u64, DecodeError> {
+        match self.value {
+            Value::Varint(value) => Ok(value),
+            _ => Err(self.wrong(name, WireKind::Varint)),
+        }
+    }
+
+    /// The value as a signed number of 64 bits.
+    #[inline]
+    pub fn int64(&self, name: &'static FieldName) -> Result<i64, DecodeError> {
+        self.varint(name).map(u64::cast_signed)
+    }
+
+    /// The value as a signed number of 32 bits, cut to them as protobuf does.
+    #[inline]
+    pub fn int32(&self, name: &'static FieldName) -> Result<i32, DecodeError> {
+        self.varint(name).map(|value| value as i32)
+    }
+
+    /// The value as a float.
+    #[inline]
+    pub fn float(&self, name: &'static FieldName) -> Result<f32, DecodeError> {
+        match self.value {
+            Value::Fixed32(bits) => Ok(f32::from_bits(bits)),
+            _ => Err(self.wrong(name, WireKind::Fixed32)),
+        }
+    }
+
+    /// The value as bytes, and the absolute offset of the first: a string that need not be UTF-8, or a message.
+    #[inline]
+    pub fn bytes(&self, name: &'static FieldName) -> Result<(&'a [u8], usize), DecodeError> {
+        match self.value {
+            Value::Len(bytes, offset) => Ok((bytes, offset)),
+            _ => Err(self.wrong(name, WireKind::Len)),
+        }
+    }
+
+    /// The value as a string.
+    #[inline]
+    pub fn string(&self, name: &'static FieldName) -> Result<&'a str, DecodeError> {
+        let (bytes, offset) = self.bytes(name)?;
+        utf8(bytes, offset, name)
+    }
+
+    #[cold]
+    fn wrong(&self, field: &'static FieldName, expected: WireKind) -> DecodeError {
+        let kind = ErrorKind::WrongWireType { field, expected, found: self.value.kind() };
+        DecodeError { offset: self.offset, kind }
+    }
+}
+
+/// Bytes as a string; the error points at the first byte that is not UTF-8.
+#[inline]
+pub fn utf8<'a>(bytes: &'a [u8], offset: usize, field: &'static FieldName) -> Result<&'a str, DecodeError> {
+    std::str::from_utf8(bytes).map_err(|error| DecodeError {
+        offset: offset.saturating_add(error.valid_up_to()),
+        kind: ErrorKind::InvalidUtf8 { field },
+    })
+}
+
+/// The records of a message in order.
+///
+/// ```
+/// use typeloom_onnx::wire::{Fields, Value};
+///
+/// let message = [0x08, 0x96, 0x01, 0x12, 0x02, b'h', b'i'];
+/// let fields: Vec<_> = Fields::new(&message, 0).collect::<Result<_, _>>()?;
+/// assert_eq!((fields[0].number, fields[0].value), (1, Value::Varint(150)));
+/// assert_eq!((fields[1].number, fields[1].value), (2, Value::Len(b"hi", 5)));
+/// # Ok::<(), typeloom_onnx::DecodeError>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Fields<'a> {
+    cursor: Cursor<'a>,
+}
+
+impl<'a> Fields<'a> {
+    /// Walks `bytes`, which start at the absolute offset `offset`.
+    #[inline]
+    pub const fn new(bytes: &'a [u8], offset: usize) -> Self {
+        Self { cursor: Cursor::new(bytes, offset) }
+    }
+
+    /// The absolute offset of the next record.
+    #[inline]
+    pub const fn offset(&self) -> usize {
+        self.cursor.offset()
+    }
+}
+
+impl<'a> Iterator for Fields<'a> {
+    type Item = Result<Field<'a>, DecodeError>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.cursor.rest.is_empty() {
+            return None;
+        }
+        Some(self.cursor.field().inspect_err(|_| self.cursor.rest = &[]))
+    }
+}
+
+impl std::iter::FusedIterator for Fields<'_> {}
+
+/// The numbers of a packed list of varints.
+#[derive(Clone, Copy, Debug)]
+pub struct PackedVarints<'a> {
+    cursor: Cursor<'a>,
+}
+
+impl<'a> PackedVarints<'a> {
+    /// Walks `bytes`, which start at the absolute offset `offset`.
+    #[inline]
+    pub const fn new(bytes: &'a [u8], offset: usize) -> Self {
+        Self { cursor: Cursor::new(bytes, offset) }
+    }
+}
+
+impl Iterator for PackedVarints<'_> {
+    type Item = Result<u64, DecodeError>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.cursor.rest.is_empty() {
+            return None;
+        }
+        Some(self.cursor.varint().inspect_err(|_| self.cursor.rest = &[]))
+    }
+}
+
+impl std::iter::FusedIterator for PackedVarints<'_> {}
+
+/// Checks a packed list of numbers.
+pub(crate) fn check_packed(
+    bytes: &[u8],
+    offset: usize,
+    kind: WireKind,
+    field: &'static FieldName,
+) -> Result<(), DecodeError> {
+    let size = match kind {
+        WireKind::Varint => {
+            return PackedVarints::new(bytes, offset).try_for_each(|number| number.map(|_| ()));
+        }
+        WireKind::Fixed64 => 8,
+        WireKind::Fixed32 => 4,
+        WireKind::Len | WireKind::Group => return Ok(()),
+    };
+    if bytes.len().is_multiple_of(usize::from(size)) {
+        Ok(())
+    } else {
+        Err(DecodeError { offset, kind: ErrorKind::UnevenPacked { field, length: bytes.len(), size } })
+    }
+}
+
+/// What is left of a message.
+#[derive(Clone, Copy, Debug)]
+struct Cursor<'a> {
+    rest: &'a [u8],
+    /// The absolute offset behind `rest`.
+    end: usize,
+}
+
+impl<'a> Cursor<'a> {
+    #[inline]
+    const fn new(bytes: &'a [u8], offset: usize) -> Self {
+        Self { rest: bytes, end: offset.saturating_add(bytes.len()) }
+    }
+
+    #[inline]
+    const fn offset(&self) -> usize {
+        self.end.saturating_sub(self.rest.len())
+    }
+
+    #[inline(always)]
+    fn varint(&mut self) -> Result<u64, DecodeError> {
+        match *self.rest {
+            [first, ref rest @ ..] if first < 0x80 => {
+                self.rest = rest;
+                Ok(u64::from(first))
+            }
+            [first, second, ref rest @ ..] if second < 0x80 => {
+                self.rest = rest;
+                Ok(u64::from(first & 0x7f) | u64::from(second) << 7)
+            }
+            _ => self.long_varint(),
+        }
+    }
+
+    #[inline(never)]
+    fn long_varint(&mut self) -> Result<u64, DecodeError> {
+        let mut value = 0;
+        for (index, &byte) in self.rest.iter().enumerate() {
+            value |= u64::from(byte & 0x7f) << (7 * index);
+            if index == 9 && byte > 1 {
+                return Err(self.error(ErrorKind::VarintOverflow));
+            }
+            if byte < 0x80 {
+                self.rest = &self.rest[index + 1..];
+                return Ok(value);
+            }
+        }
+        Err(self.error(ErrorKind::TruncatedVarint))
+    }
+
+    /// The next record's key: field number and wire type.
+    #[inline(always)]
+    fn key(&mut self) -> Result<(u32, u8), DecodeError> {
+        let before = *self;
+        let key = self.varint()?;
+        if key < 8 || key > u64::from(u32::MAX) {
+            return Err(before.bad_key(key));
+        }
+        Ok(((key >> 3) as u32, (key & 7) as u8))
+    }
+
+    #[inline(always)]
+    fn field(&mut self) -> Result<Field<'a>, DecodeError> {
+        let before = *self;
+        let offset = self.offset();
+        let (number, wire_type) = self.key()?;
+        let value = match wire_type {
+            0 => Value::Varint(self.varint()?),
+            1 => Value::Fixed64(u64::from_le_bytes(self.take()?)),
+            2 => {
+                let length = self.varint()?;
+                let start = self.offset();
+                let Some((bytes, rest)) =
+                    usize::try_from(length).ok().and_then(|length| self.rest.split_at_checked(length))
+                else {
+                    let left = self.rest.len();
+                    return Err(before.error(ErrorKind::LengthPastEnd { length, left }));
+                };
+                self.rest = rest;
+                Value::Len(bytes, start)
+            }
+            3 => {
+                let start = self.offset();
+                Value::Group(self.group(number, &before)?, start)
+            }
+            4 => return Err(before.error(ErrorKind::UnmatchedEndGroup { number })),
+            5 => Value::Fixed32(u32::from_le_bytes(self.take()?)),
+            _ => return Err(before.error(ErrorKind::InvalidWireType { wire_type })),
+        };
+        Ok(Field { number, offset, end: self.offset(), value })
+    }
+
+    #[inline]
+    fn take<const N: usize>(&mut self) -> Result<[u8; N], DecodeError> {
+        let Some((bytes, rest)) = self.rest.split_first_chunk() else {
+            return Err(self.error(ErrorKind::TruncatedFixed { size: N as u8, left: self.rest.len() as u8 }));
+        };
+        self.rest = rest;
+        Ok(*bytes)
+    }
+
+    /// Skips the records of an open group and its end mark.
+    #[cold]
+    fn group(&mut self, number: u32, start: &Self) -> Result<&'a [u8], DecodeError> {
+        let body = self.rest;
+        let mut open = vec![number];
+        loop {
+            if self.rest.is_empty() {
+                return Err(start.error(ErrorKind::UnterminatedGroup { number }));
+            }
+            let before = *self;
+            let (number, wire_type) = self.key()?;
+            match wire_type {
+                0 => drop(self.varint()?),
+                1 => drop(self.take::<8>()?),
+                2 => {
+                    let length = self.varint()?;
+                    let left = self.rest.len();
+                    self.rest = usize::try_from(length)
+                        .ok()
+                        .and_then(|length| self.rest.get(length..))
+                        .ok_or_else(|| before.error(ErrorKind::LengthPastEnd { length, left }))?;
+                }
+                3 if open.len() == MAX_GROUP_DEPTH => {
+                    return Err(before.error(ErrorKind::NestingTooDeep { limit: MAX_GROUP_DEPTH }));
+                }
+                3 => open.push(number),
+                4 => {
+                    if open.pop() != Some(number) {
+                        return Err(before.error(ErrorKind::UnmatchedEndGroup { number }));
+                    }
+                    if open.is_empty() {
+                        return Ok(&body[..body.len() - before.rest.len()]);
+                    }
+                }
+                5 => drop(self.take::<4>()?),
+                _ => return Err(before.error(ErrorKind::InvalidWireType { wire_type })),
+            }
+        }
+    }
+
+    #[cold]
+    fn bad_key(&self, key: u64) -> DecodeError {
+        self.error(if key < 8 { ErrorKind::FieldNumberZero } else { ErrorKind::KeyTooLarge { key } })
+    }
+
+    #[cold]
+    fn error(&self, kind: ErrorKind) -> DecodeError {
+        DecodeError { offset: self.offset(), kind }
+    }
+}
