@@ -1,0 +1,518 @@
+//! The arena: nodes, hash-consing, symbols and anonymous variables.
+//!
+//! A node is a constant that does not fit into an id, an *atom* (symbol, variable, floor division,
+//! minimum), a *product* of at least two atoms, or a *sum* of terms. What is asked about a node often
+//! (its bounds, its written size, whether it mentions a variable) is computed once, when it is interned.
+//!
+//! **Invariant:** two nodes never have the same content, so within one arena equal content is an equal id.
+//! **Invariant:** children have smaller indices than their parents; only the binding of a variable may
+//! point to a younger node, and the occurs check of [`Dims::bind`] keeps that acyclic.
+
+use super::bounds::Interval;
+use super::poly::Term;
+use foldhash::fast::RandomState;
+use hashbrown::HashTable;
+use std::collections::HashMap;
+use std::hash::{BuildHasher, Hasher};
+use std::num::NonZeroU32;
+
+/// A dim of an arena: one extent, or one integer computed from extents.
+///
+/// Within one [`Dims`], equal polynomials have equal ids (once bound variables are resolved, see
+/// [`Dims::resolve`]). Constants of up to 31 bits are the same id in every arena. The order is that of
+/// creation and has no further meaning.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct DimId(NonZeroU32);
+
+/// Marks an id that is a constant rather than the position of a node.
+const INLINE: u32 = 1 << 31;
+
+impl DimId {
+    /// The constant 0.
+    pub const ZERO: Self = Self::inline(0);
+    /// The constant 1.
+    pub const ONE: Self = Self::inline(1);
+
+    /// Constants of 31 bits (two's complement) live in the id itself.
+    const INLINE_RANGE: std::ops::RangeInclusive<i64> = -(1 << 30)..=(1 << 30) - 1;
+
+    const fn inline(value: i32) -> Self {
+        Self(NonZeroU32::new(value.cast_unsigned() | INLINE).expect("the marker bit is set"))
+    }
+
+    pub(super) fn inline_value(self) -> Option<i64> {
+        let raw = self.0.get();
+        // Shifting the marker out and back extends the sign of the 31-bit number.
+        (raw & INLINE != 0).then(|| i64::from((raw << 1).cast_signed() >> 1))
+    }
+
+    fn node(index: usize) -> Self {
+        let raw = u32::try_from(index + 1).ok().filter(|raw| raw & INLINE == 0).and_then(NonZeroU32::new);
+        Self(raw.expect("an arena of 2^31 nodes does not fit into memory"))
+    }
+
+    fn index(self) -> Option<usize> {
+        let raw = self.0.get();
+        (raw & INLINE == 0).then(|| raw as usize - 1)
+    }
+}
+
+/// A range in one of the arena's flat lists.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Span {
+    start: u32,
+    len: u32,
+}
+
+impl Span {
+    fn range(self) -> std::ops::Range<usize> {
+        self.start as usize..self.start as usize + self.len as usize
+    }
+}
+
+/// What a node is.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Kind {
+    /// A constant beyond the inline range.
+    Constant(i64),
+    /// A named symbol: its position among the names.
+    Symbol(u32),
+    /// An anonymous variable: its position among the variables.
+    Variable(u32),
+    /// The floor of a quotient.
+    Floor { numerator: DimId, denominator: DimId },
+    /// The least of at least two dims, sorted by id.
+    Min(Span),
+    /// At least two atoms with repetition, sorted by id.
+    Product(Span),
+    /// At least two terms, or one with a coefficient that is not 1; sorted by monomial.
+    Sum(Span),
+}
+
+/// What is known of a node without looking at its children again.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Summary {
+    pub(super) bounds: Interval,
+    /// Leaves when written out, so that neither a display nor a walk can blow up.
+    pub(super) size: u16,
+    /// How deep floors and minima are nested.
+    pub(super) nesting: u8,
+    /// Factors of the largest monomial.
+    pub(super) degree: u8,
+    /// Whether an anonymous variable is mentioned, bound or not.
+    pub(super) variable: bool,
+}
+
+impl Summary {
+    fn leaf(bounds: Interval, degree: u8, variable: bool) -> Self {
+        Self { bounds, size: 1, nesting: 0, degree, variable }
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Node {
+    kind: Kind,
+    summary: Summary,
+    hash: u64,
+    /// The resolved form, valid for bindings up to `memo_epoch`.
+    memo: DimId,
+    memo_epoch: u32,
+}
+
+/// What an anonymous variable ranges over.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Range {
+    /// Integers from 0 on.
+    Extent,
+    /// All integers.
+    Integer,
+}
+
+#[derive(Clone, Debug)]
+struct Variable {
+    node: DimId,
+    range: Range,
+    binding: Option<DimId>,
+}
+
+/// The operations whose answer can be unknown.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Operation {
+    Add,
+    Sub,
+    Mul,
+    FloorDiv,
+    CeilDiv,
+    Modulo,
+    Min,
+    Max,
+    Rebuild,
+}
+
+/// The most terms of a sum.
+pub(super) const MAX_TERMS: usize = 64;
+/// The most factors of a monomial.
+pub(super) const MAX_DEGREE: usize = 8;
+/// The deepest nesting of floors and minima.
+pub(super) const MAX_NESTING: u8 = 8;
+/// The most leaves of a dim when written out.
+pub(super) const MAX_SIZE: usize = 512;
+/// The most arguments of one minimum.
+pub(super) const MAX_ARGUMENTS: usize = 8;
+
+/// The arena of dims. See the [module](self) documentation for the theory.
+#[derive(Clone, Default)]
+pub struct Dims {
+    nodes: Vec<Node>,
+    lists: Vec<DimId>,
+    terms: Vec<Term>,
+    index: HashTable<DimId>,
+    names: Vec<Box<str>>,
+    symbols: HashTable<DimId>,
+    variables: Vec<Variable>,
+    /// Counts bindings, so that a memo from before the latest one is recognised.
+    epoch: u32,
+    unknowns: HashMap<(Operation, DimId, DimId), DimId, RandomState>,
+    hasher: RandomState,
+}
+
+impl Dims {
+    /// An empty arena.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The constant `value`.
+    pub fn constant(&mut self, value: i64) -> DimId {
+        if DimId::INLINE_RANGE.contains(&value)
+            && let Ok(small) = i32::try_from(value)
+        {
+            return DimId::inline(small);
+        }
+        let hash = self.hash(0, [value.cast_unsigned()]);
+        self.find(hash, |_, kind| matches!(kind, Kind::Constant(other) if *other == value)).unwrap_or_else(
+            || self.push(Kind::Constant(value), Summary::leaf(Interval::point(value), 0, false), hash),
+        )
+    }
+
+    /// The symbol with this name: rigid, an integer from 0 on, the same wherever the name is the same.
+    pub fn symbol(&mut self, name: &str) -> DimId {
+        let hash = self.hasher.hash_one(name);
+        if let Some(found) = self.symbols.find(hash, |&id| self.as_symbol(id) == Some(name)) {
+            return *found;
+        }
+        let position = u32::try_from(self.names.len()).expect("fewer names than nodes");
+        self.names.push(name.into());
+        let id = self.push_unindexed(Kind::Symbol(position), Summary::leaf(Interval::EXTENT, 1, false), hash);
+        self.symbols.insert_unique(hash, id, |id| match id.index() {
+            Some(index) => self.nodes[index].hash,
+            None => 0,
+        });
+        id
+    }
+
+    /// A new anonymous variable for an extent that nobody named: one definite integer from 0 on.
+    pub fn fresh(&mut self) -> DimId {
+        self.fresh_in(Range::Extent)
+    }
+
+    /// A new anonymous variable for a number of which nothing is known: one definite integer of any sign.
+    pub fn fresh_integer(&mut self) -> DimId {
+        self.fresh_in(Range::Integer)
+    }
+
+    fn fresh_in(&mut self, range: Range) -> DimId {
+        let bounds = match range {
+            Range::Extent => Interval::EXTENT,
+            Range::Integer => Interval::ALL,
+        };
+        let position = u32::try_from(self.variables.len()).expect("fewer variables than nodes");
+        let node = self.push_unindexed(Kind::Variable(position), Summary::leaf(bounds, 1, true), 0);
+        self.variables.push(Variable { node, range, binding: None });
+        node
+    }
+
+    /// The number that stands for the answer of an operation that is beyond the limits, or undefined.
+    ///
+    /// The same operation on the same arguments is the same unknown.
+    pub(super) fn unknown(&mut self, operation: Operation, a: DimId, b: DimId) -> DimId {
+        if let Some(&known) = self.unknowns.get(&(operation, a, b)) {
+            return known;
+        }
+        let natural = self.summary(a).bounds.low >= 0 && self.summary(b).bounds.low >= 0;
+        let range = match operation {
+            Operation::Add | Operation::Mul | Operation::FloorDiv | Operation::CeilDiv if natural => {
+                Range::Extent
+            }
+            Operation::Min | Operation::Max | Operation::Modulo | Operation::Rebuild if natural => {
+                Range::Extent
+            }
+            Operation::Add | Operation::Sub | Operation::Mul | Operation::FloorDiv | Operation::CeilDiv => {
+                Range::Integer
+            }
+            Operation::Min | Operation::Max | Operation::Modulo | Operation::Rebuild => Range::Integer,
+        };
+        let fresh = self.fresh_in(range);
+        self.unknowns.insert((operation, a, b), fresh);
+        fresh
+    }
+
+    /// The value of a constant.
+    #[must_use]
+    pub fn as_constant(&self, dim: DimId) -> Option<i64> {
+        if let Some(value) = dim.inline_value() {
+            return Some(value);
+        }
+        let dim = self.chase(dim);
+        match self.kind(dim) {
+            Some(Kind::Constant(value)) => Some(value),
+            Some(_) => None,
+            None => dim.inline_value(),
+        }
+    }
+
+    /// The name of a symbol.
+    #[must_use]
+    pub fn as_symbol(&self, dim: DimId) -> Option<&str> {
+        match self.kind(self.chase(dim)) {
+            Some(Kind::Symbol(position)) => self.names.get(position as usize).map(|name| &**name),
+            _ => None,
+        }
+    }
+
+    /// Whether the dim is an anonymous variable, unbound, and nothing else.
+    #[must_use]
+    pub fn is_variable(&self, dim: DimId) -> bool {
+        matches!(self.kind(self.chase(dim)), Some(Kind::Variable(_)))
+    }
+
+    /// Whether an unbound anonymous variable is mentioned.
+    #[must_use]
+    pub fn is_anonymous(&self, dim: DimId) -> bool {
+        self.summary(dim).variable && !self.variables_of(dim).is_empty()
+    }
+
+    /// The end of a chain of bindings from variable to variable.
+    pub(super) fn chase(&self, mut dim: DimId) -> DimId {
+        while let Some(Kind::Variable(position)) = self.kind(dim)
+            && let Some(next) = self.variables[position as usize].binding
+        {
+            dim = next;
+        }
+        dim
+    }
+
+    /// The binding of a variable, `None` for an unbound one and for everything that is not a variable.
+    pub(super) fn binding(&self, dim: DimId) -> Option<DimId> {
+        match self.kind(dim) {
+            Some(Kind::Variable(position)) => self.variables[position as usize].binding,
+            _ => None,
+        }
+    }
+
+    pub(super) fn set_binding(&mut self, variable: DimId, value: DimId) {
+        if let Some(Kind::Variable(position)) = self.kind(variable) {
+            self.variables[position as usize].binding = Some(value);
+            self.epoch += 1;
+        }
+    }
+
+    pub(super) fn range_of(&self, variable: DimId) -> Option<Range> {
+        match self.kind(variable) {
+            Some(Kind::Variable(position)) => Some(self.variables[position as usize].range),
+            _ => None,
+        }
+    }
+
+    /// The resolved form from the last walk, if no variable was bound since.
+    pub(super) fn memo(&self, dim: DimId) -> Option<DimId> {
+        let Some(index) = dim.index() else { return Some(dim) };
+        let node = &self.nodes[index];
+        if !node.summary.variable {
+            return Some(dim);
+        }
+        (node.memo_epoch == self.epoch).then_some(node.memo)
+    }
+
+    pub(super) fn set_memo(&mut self, dim: DimId, resolved: DimId) {
+        if let Some(index) = dim.index() {
+            self.nodes[index].memo = resolved;
+            self.nodes[index].memo_epoch = self.epoch;
+        }
+    }
+
+    /// What the dim is; `None` for a constant in the id.
+    pub(super) fn kind(&self, dim: DimId) -> Option<Kind> {
+        dim.index().map(|index| self.nodes[index].kind)
+    }
+
+    pub(super) fn list(&self, span: Span) -> &[DimId] {
+        &self.lists[span.range()]
+    }
+
+    pub(super) fn sum_terms(&self, span: Span) -> &[Term] {
+        &self.terms[span.range()]
+    }
+
+    pub(super) fn summary(&self, dim: DimId) -> Summary {
+        match (dim.index(), dim.inline_value()) {
+            (Some(index), _) => self.nodes[index].summary,
+            (None, value) => Summary::leaf(Interval::point(value.unwrap_or(0)), 0, false),
+        }
+    }
+
+    /// The sum of terms that are sorted by monomial, distinct, and without a zero coefficient.
+    /// `None` if it is beyond the limits.
+    pub(super) fn intern_sum(&mut self, terms: &[Term]) -> Option<DimId> {
+        match terms {
+            [] => return Some(DimId::ZERO),
+            [term] if term.monomial == DimId::ONE => return Some(self.constant(term.coefficient)),
+            [Term { coefficient: 1, monomial }] => return Some(*monomial),
+            _ => {}
+        }
+        debug_assert!(terms.is_sorted_by(|a, b| a.monomial < b.monomial), "terms are sorted and distinct");
+        let words = terms
+            .iter()
+            .map(|term| u64::from(term.monomial.0.get()).rotate_left(32) ^ term.coefficient.cast_unsigned());
+        let hash = self.hash(1, words);
+        if let Some(found) =
+            self.find(hash, |dims, kind| matches!(kind, Kind::Sum(span) if dims.sum_terms(*span) == terms))
+        {
+            return Some(found);
+        }
+        if terms.len() > MAX_TERMS {
+            return None;
+        }
+        let mut summary = Summary::leaf(Interval::point(0), 0, false);
+        let mut size = 0usize;
+        for term in terms {
+            let part = self.summary(term.monomial);
+            size += usize::from(part.size);
+            summary.nesting = summary.nesting.max(part.nesting);
+            summary.degree = summary.degree.max(part.degree);
+            summary.variable |= part.variable;
+        }
+        summary.size = u16::try_from(size).ok().filter(|_| size <= MAX_SIZE)?;
+        summary.bounds = self.bounds_of_terms(terms);
+        if let Some(value) = summary.bounds.single() {
+            return Some(self.constant(value));
+        }
+        let span = Span { start: offset(self.terms.len()), len: offset(terms.len()) };
+        self.terms.extend_from_slice(terms);
+        Some(self.push(Kind::Sum(span), summary, hash))
+    }
+
+    /// The product of atoms that are sorted by id. `None` if it is beyond the limits.
+    pub(super) fn intern_product(&mut self, factors: &[DimId]) -> Option<DimId> {
+        match factors {
+            [] => return Some(DimId::ONE),
+            [atom] => return Some(*atom),
+            _ => {}
+        }
+        debug_assert!(factors.is_sorted(), "factors are sorted");
+        let hash = self.hash(2, factors.iter().map(|factor| u64::from(factor.0.get())));
+        if let Some(found) =
+            self.find(hash, |dims, kind| matches!(kind, Kind::Product(span) if dims.list(*span) == factors))
+        {
+            return Some(found);
+        }
+        if factors.len() > MAX_DEGREE {
+            return None;
+        }
+        let mut summary = Summary::leaf(self.bounds_of_factors(factors), 0, false);
+        summary.degree = u8::try_from(factors.len()).ok()?;
+        self.absorb(&mut summary, factors, 0)?;
+        let span = self.push_list(factors);
+        Some(self.push(Kind::Product(span), summary, hash))
+    }
+
+    /// The floor of a quotient that is already in lowest form. `None` if it is beyond the limits.
+    pub(super) fn intern_floor(&mut self, numerator: DimId, denominator: DimId) -> Option<DimId> {
+        let hash = self.hash(3, [u64::from(numerator.0.get()), u64::from(denominator.0.get())]);
+        let same = |_: &Self, kind: &Kind| matches!(kind, Kind::Floor { numerator: n, denominator: d } if *n == numerator && *d == denominator);
+        if let Some(found) = self.find(hash, same) {
+            return Some(found);
+        }
+        let bounds = self.summary(numerator).bounds.floor_div(self.summary(denominator).bounds);
+        if let Some(value) = bounds.single() {
+            return Some(self.constant(value));
+        }
+        let mut summary = Summary::leaf(bounds, 1, false);
+        self.absorb(&mut summary, &[numerator, denominator], 1)?;
+        Some(self.push(Kind::Floor { numerator, denominator }, summary, hash))
+    }
+
+    /// The minimum of at least two dims that are sorted by id and in lowest form.
+    /// `None` if it is beyond the limits.
+    pub(super) fn intern_min(&mut self, arguments: &[DimId]) -> Option<DimId> {
+        debug_assert!(arguments.len() > 1 && arguments.is_sorted(), "arguments are sorted");
+        let hash = self.hash(4, arguments.iter().map(|argument| u64::from(argument.0.get())));
+        if let Some(found) =
+            self.find(hash, |dims, kind| matches!(kind, Kind::Min(span) if dims.list(*span) == arguments))
+        {
+            return Some(found);
+        }
+        if arguments.len() > MAX_ARGUMENTS {
+            return None;
+        }
+        let bounds = arguments.iter().map(|&argument| self.summary(argument).bounds).reduce(Interval::min)?;
+        if let Some(value) = bounds.single() {
+            return Some(self.constant(value));
+        }
+        let mut summary = Summary::leaf(bounds, 1, false);
+        self.absorb(&mut summary, arguments, 1)?;
+        let span = self.push_list(arguments);
+        Some(self.push(Kind::Min(span), summary, hash))
+    }
+
+    /// Adds the sizes, the nesting and the mention of variables of `parts`; `None` beyond the limits.
+    fn absorb(&self, summary: &mut Summary, parts: &[DimId], levels: u8) -> Option<()> {
+        let mut size = 0usize;
+        for &part in parts {
+            let part = self.summary(part);
+            size += usize::from(part.size);
+            summary.nesting = summary.nesting.max(part.nesting + levels);
+            summary.variable |= part.variable;
+        }
+        summary.size = u16::try_from(size).ok().filter(|_| size <= MAX_SIZE)?;
+        (summary.nesting <= MAX_NESTING).then_some(())
+    }
+
+    fn hash(&self, tag: u64, words: impl IntoIterator<Item = u64>) -> u64 {
+        let mut hasher = self.hasher.build_hasher();
+        hasher.write_u64(tag);
+        for word in words {
+            hasher.write_u64(word);
+        }
+        hasher.finish()
+    }
+
+    fn find(&self, hash: u64, same: impl Fn(&Self, &Kind) -> bool) -> Option<DimId> {
+        let at = |id: &DimId| id.index().is_some_and(|index| same(self, &self.nodes[index].kind));
+        self.index.find(hash, at).copied()
+    }
+
+    fn push_list(&mut self, list: &[DimId]) -> Span {
+        let span = Span { start: offset(self.lists.len()), len: offset(list.len()) };
+        self.lists.extend_from_slice(list);
+        span
+    }
+
+    fn push(&mut self, kind: Kind, summary: Summary, hash: u64) -> DimId {
+        let id = self.push_unindexed(kind, summary, hash);
+        let nodes = &self.nodes;
+        self.index.insert_unique(hash, id, |id| id.index().map_or(0, |index| nodes[index].hash));
+        id
+    }
+
+    fn push_unindexed(&mut self, kind: Kind, summary: Summary, hash: u64) -> DimId {
+        let id = DimId::node(self.nodes.len());
+        self.nodes.push(Node { kind, summary, hash, memo: id, memo_epoch: self.epoch });
+        id
+    }
+}
+
+fn offset(len: usize) -> u32 {
+    u32::try_from(len).expect("an arena of 2^32 list entries does not fit into memory")
+}

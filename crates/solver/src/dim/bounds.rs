@@ -1,0 +1,274 @@
+//! Bounds of dims: intervals, and the linear relaxation of floors and minima.
+//!
+//! The interval of a sum is the sum of the intervals of its terms. That forgets that the same symbol may
+//! stand in two terms, which hurts most where a floor or a minimum is compared with its own argument:
+//! `n - n//2` would be unbounded. So such a term is also replaced by the linear bounds it satisfies,
+//!
+//! ```text
+//! num - den + 1  <=  den * (num//den)  <=  num        for a constant den > 0
+//!                    min(a, b, ..)     <=  a, b, ..
+//! ```
+//!
+//! each multiplied by the non-negative rest of its monomial, and the tightest of all bounds found counts.
+//! The number of replacements per sum is limited by a budget, so the work is bounded; missing a bound is
+//! always allowed, claiming a wrong one never.
+
+use super::arena::{DimId, Dims, Kind};
+use super::poly::{Term, Terms, merge};
+use smallvec::SmallVec;
+
+/// A closed interval of integers; `i64::MIN` below and `i64::MAX` above mean unbounded.
+///
+/// Where exact ends do not fit into 64 bits they are moved outwards.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Interval {
+    pub(super) low: i64,
+    pub(super) high: i64,
+}
+
+/// Which end of an interval is asked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    Low,
+    High,
+}
+
+/// `divisor * atom` is bounded by `argument + shift`; the atom's term has the other factors `rest`.
+#[derive(Clone, Copy)]
+struct LinearBound {
+    argument: DimId,
+    shift: i64,
+    divisor: i64,
+    rest: DimId,
+}
+
+/// How many replacements of an atom by a linear bound one question may try.
+const RELAXATIONS: u32 = 24;
+
+impl Interval {
+    pub(super) const ALL: Self = Self { low: i64::MIN, high: i64::MAX };
+    pub(super) const EXTENT: Self = Self { low: 0, high: i64::MAX };
+
+    /// Keeps the ends that mean "unbounded" on their own side.
+    const fn new(low: i64, high: i64) -> Self {
+        Self {
+            low: if low == i64::MAX { i64::MAX - 1 } else { low },
+            high: if high == i64::MIN { i64::MIN + 1 } else { high },
+        }
+    }
+
+    pub(super) const fn point(value: i64) -> Self {
+        Self::new(value, value)
+    }
+
+    /// The only number in the interval, if there is only one and it is exact.
+    pub(super) fn single(self) -> Option<i64> {
+        (self.low == self.high && self.low != i64::MIN && self.low != i64::MAX).then_some(self.low)
+    }
+
+    pub(super) fn contains(self, value: i64) -> bool {
+        self.low <= value && value <= self.high
+    }
+
+    pub(super) fn is_disjoint(self, other: Self) -> bool {
+        self.high < other.low || other.high < self.low
+    }
+
+    fn add(self, other: Self) -> Self {
+        let low = if self.low == i64::MIN || other.low == i64::MIN {
+            i64::MIN
+        } else {
+            self.low.saturating_add(other.low)
+        };
+        let high = if self.high == i64::MAX || other.high == i64::MAX {
+            i64::MAX
+        } else {
+            self.high.saturating_add(other.high)
+        };
+        Self::new(low, high)
+    }
+
+    pub(super) fn mul(self, other: Self) -> Self {
+        let ends =
+            [(self.low, other.low), (self.low, other.high), (self.high, other.low), (self.high, other.high)];
+        let products = ends.map(|(a, b)| mul_ends(a, b));
+        let low = products.iter().copied().fold(i64::MAX, i64::min);
+        let high = products.iter().copied().fold(i64::MIN, i64::max);
+        Self::new(low, high)
+    }
+
+    pub(super) fn min(self, other: Self) -> Self {
+        Self { low: self.low.min(other.low), high: self.high.min(other.high) }
+    }
+
+    pub(super) fn intersect(self, other: Self) -> Self {
+        Self { low: self.low.max(other.low), high: self.high.min(other.high) }
+    }
+
+    /// Bounds of the floor of the quotient, where the divisor is not zero.
+    pub(super) fn floor_div(self, divisor: Self) -> Self {
+        if divisor.low < 0 {
+            return Self::ALL;
+        }
+        // The divisor is at least 1 from here on; the quotient moves towards zero as it grows.
+        let least = divisor.low.max(1);
+        let most = divisor.high.max(least);
+        let low = match (self.low, most) {
+            (i64::MIN, _) => i64::MIN,
+            (low, _) if low < 0 => low.div_euclid(least),
+            (_, i64::MAX) => 0,
+            (low, most) => low / most,
+        };
+        let high = match (self.high, most) {
+            (i64::MAX, _) => i64::MAX,
+            (high, _) if high >= 0 => high / least,
+            (_, i64::MAX) => -1,
+            (high, most) => high.div_euclid(most),
+        };
+        Self::new(low, high)
+    }
+}
+
+/// The product of two ends; an infinite end times zero is zero.
+fn mul_ends(a: i64, b: i64) -> i64 {
+    let infinite = |end: i64| end == i64::MIN || end == i64::MAX;
+    if a == 0 || b == 0 {
+        0
+    } else if infinite(a) || infinite(b) {
+        if (a < 0) == (b < 0) { i64::MAX } else { i64::MIN }
+    } else {
+        a.saturating_mul(b)
+    }
+}
+
+impl Dims {
+    /// The least and the greatest value, where there is one that can be proved.
+    ///
+    /// Symbols and anonymous extents are integers from 0 on; an anonymous integer has no bounds.
+    #[must_use]
+    pub fn bounds(&mut self, dim: DimId) -> (Option<i64>, Option<i64>) {
+        let dim = self.resolve(dim);
+        let Interval { low, high } = self.summary(dim).bounds;
+        ((low != i64::MIN).then_some(low), (high != i64::MAX).then_some(high))
+    }
+
+    /// The interval of a product of atoms: an even power is never negative.
+    pub(super) fn bounds_of_factors(&self, factors: &[DimId]) -> Interval {
+        let mut product = Interval::point(1);
+        for run in factors.chunk_by(|a, b| a == b) {
+            let bounds = self.summary(run[0]).bounds;
+            let mut power = run.iter().fold(Interval::point(1), |power, _| power.mul(bounds));
+            if run.len().is_multiple_of(2) {
+                power.low = power.low.max(0);
+            }
+            product = product.mul(power);
+        }
+        product
+    }
+
+    /// The interval of a sum of terms.
+    pub(super) fn bounds_of_terms(&mut self, terms: &[Term]) -> Interval {
+        let plain = self.plain_bounds(terms);
+        if plain.single().is_some() || !terms.iter().any(|term| self.relaxable(term.monomial).is_some()) {
+            return plain;
+        }
+        let mut budget = RELAXATIONS;
+        let low = self.relaxed(terms, End::Low, &mut budget);
+        let mut budget = RELAXATIONS;
+        let high = self.relaxed(terms, End::High, &mut budget);
+        let relaxed = Interval { low, high };
+        if relaxed.low > relaxed.high { plain } else { plain.intersect(relaxed) }
+    }
+
+    fn plain_bounds(&self, terms: &[Term]) -> Interval {
+        terms.iter().fold(Interval::point(0), |sum, term| {
+            sum.add(self.summary(term.monomial).bounds.mul(Interval::point(term.coefficient)))
+        })
+    }
+
+    /// The floor by a positive constant, or the minimum, in a monomial whose other factors are never
+    /// negative; and those other factors.
+    fn relaxable(&self, monomial: DimId) -> Option<(DimId, SmallVec<[DimId; 4]>)> {
+        let mut scratch = [DimId::ONE];
+        let factors = self.factors_of(monomial, &mut scratch);
+        let at = factors.iter().position(|&factor| match self.kind(factor) {
+            Some(Kind::Floor { denominator, .. }) => self.as_constant(denominator).is_some(),
+            Some(Kind::Min(_)) => true,
+            Some(
+                Kind::Constant(_) | Kind::Symbol(_) | Kind::Variable(_) | Kind::Product(_) | Kind::Sum(_),
+            )
+            | None => false,
+        })?;
+        let mut rest: SmallVec<[DimId; 4]> = SmallVec::from_slice(factors);
+        let atom = rest.remove(at);
+        (self.bounds_of_factors(&rest).low >= 0).then_some((atom, rest))
+    }
+
+    /// The best provable bound at one end, trying to relax each atom in turn.
+    fn relaxed(&mut self, terms: &[Term], end: End, budget: &mut u32) -> i64 {
+        let plain = self.plain_bounds(terms);
+        let mut best = match end {
+            End::Low => plain.low,
+            End::High => plain.high,
+        };
+        for (at, term) in terms.iter().enumerate() {
+            let Some((atom, rest)) = self.relaxable(term.monomial) else { continue };
+            let Some(rest) = self.intern_product(&rest) else { continue };
+            // Whether this term itself has to be bounded from below or from above.
+            let from_below = (end == End::Low) == (term.coefficient > 0);
+            match self.kind(atom) {
+                Some(Kind::Floor { numerator, denominator }) => {
+                    let Some(divisor) = self.as_constant(denominator).filter(|&divisor| divisor > 0) else {
+                        continue;
+                    };
+                    let shift = if from_below { 1 - divisor } else { 0 };
+                    let bound = LinearBound { argument: numerator, shift, divisor, rest };
+                    best = self.try_bound(best, (terms, at), bound, end, budget);
+                }
+                Some(Kind::Min(span)) if !from_below => {
+                    let arguments: SmallVec<[DimId; 8]> = SmallVec::from_slice(self.list(span));
+                    for argument in arguments {
+                        let bound = LinearBound { argument, shift: 0, divisor: 1, rest };
+                        best = self.try_bound(best, (terms, at), bound, end, budget);
+                    }
+                }
+                _ => {}
+            }
+        }
+        best
+    }
+
+    /// The best bound of the terms at `replaced.0` once the atom of the one at `replaced.1` is replaced.
+    fn try_bound(
+        &mut self,
+        best: i64,
+        replaced: (&[Term], usize),
+        bound: LinearBound,
+        end: End,
+        budget: &mut u32,
+    ) -> i64 {
+        if *budget == 0 {
+            return best;
+        }
+        *budget -= 1;
+        let Some(terms) = self.replace(replaced, bound) else { return best };
+        let found = self.relaxed(&terms, end, budget);
+        match end {
+            End::Low if found == i64::MIN => best,
+            End::High if found == i64::MAX => best,
+            // Rounding inwards is exact: the bounded number is an integer.
+            End::Low => best.max(-(-found).div_euclid(bound.divisor)),
+            End::High => best.min(found.div_euclid(bound.divisor)),
+        }
+    }
+
+    fn replace(&mut self, (terms, at): (&[Term], usize), bound: LinearBound) -> Option<Terms> {
+        let LinearBound { argument, shift, divisor, rest } = bound;
+        let argument = merge(&self.terms(argument), &[Term { coefficient: 1, monomial: DimId::ONE }], shift)?;
+        let replacement =
+            self.multiply(&argument, &[Term { coefficient: terms[at].coefficient, monomial: rest }])?;
+        let mut others = Terms::from_slice(terms);
+        others.remove(at);
+        merge(&replacement, &others, divisor)
+    }
+}

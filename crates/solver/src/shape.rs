@@ -1,0 +1,105 @@
+//! Shapes: interned lists of dims.
+//!
+//! **Invariant:** equal lists have equal ids. All dims live in one flat list, so a shape costs its dims and
+//! a range. An unknown rank is no shape: it is `None` of an `Option<ShapeId>`, which is as small as the id.
+
+use crate::dim::{DimId, Dims};
+use foldhash::fast::RandomState;
+use hashbrown::HashTable;
+use std::fmt;
+use std::hash::BuildHasher;
+use std::num::NonZeroU32;
+
+/// A list of dims, by number.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct ShapeId(NonZeroU32);
+
+impl ShapeId {
+    fn index(self) -> usize {
+        self.0.get() as usize - 1
+    }
+}
+
+/// The arena of shapes.
+#[derive(Clone, Default)]
+pub struct Shapes {
+    dims: Vec<DimId>,
+    /// Where each shape ends in `dims`; it starts where the previous one ends.
+    ends: Vec<u32>,
+    index: HashTable<ShapeId>,
+    hasher: RandomState,
+}
+
+impl Shapes {
+    /// An empty arena.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The shape with these dims.
+    pub fn intern(&mut self, dims: &[DimId]) -> ShapeId {
+        let hash = self.hasher.hash_one(dims);
+        if let Some(&found) = self.index.find(hash, |&shape| self.get(shape) == dims) {
+            return found;
+        }
+        self.dims.extend_from_slice(dims);
+        self.ends.push(u32::try_from(self.dims.len()).expect("2^32 dims do not fit into memory"));
+        // Every shape but the empty one has a dim of its own, so there are at most 2^32 of them.
+        let number = u32::try_from(self.ends.len()).ok().and_then(NonZeroU32::new);
+        let shape = ShapeId(number.expect("2^32 shapes do not fit into memory"));
+        let Self { dims, ends, index, hasher } = self;
+        index.insert_unique(hash, shape, |&shape| hasher.hash_one(slice(dims, ends, shape)));
+        shape
+    }
+
+    /// The dims of a shape of this arena.
+    ///
+    /// # Panics
+    /// If the shape is of another arena that has more shapes.
+    #[must_use]
+    pub fn get(&self, shape: ShapeId) -> &[DimId] {
+        slice(&self.dims, &self.ends, shape)
+    }
+
+    /// How many different shapes there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there is no shape yet.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+}
+
+fn slice<'a>(dims: &'a [DimId], ends: &[u32], shape: ShapeId) -> &'a [DimId] {
+    let index = shape.index();
+    let start = index.checked_sub(1).map_or(0, |previous| ends[previous] as usize);
+    &dims[start..ends[index] as usize]
+}
+
+/// A list of dims as text: `[batch, 3, 224, 224]`.
+#[must_use]
+pub fn display<'a>(dims: &'a Dims, shape: &'a [DimId]) -> DisplayShape<'a> {
+    DisplayShape { dims, shape }
+}
+
+/// See [`display`].
+pub struct DisplayShape<'a> {
+    dims: &'a Dims,
+    shape: &'a [DimId],
+}
+
+impl fmt::Display for DisplayShape<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[")?;
+        for (at, &dim) in self.shape.iter().enumerate() {
+            let separator = if at == 0 { "" } else { ", " };
+            write!(f, "{separator}{}", self.dims.display(dim))?;
+        }
+        f.write_str("]")
+    }
+}
