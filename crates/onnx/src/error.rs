@@ -102,6 +102,13 @@ pub enum ErrorKind {
         /// The field.
         field: &'static FieldName,
     },
+    /// A message occurs twice in a field that holds one. Owned messages merge the two as protobuf does; a view, which
+    /// does not copy, cannot.
+    #[error("`{field}` occurs twice")]
+    RepeatedMessage {
+        /// The field.
+        field: &'static FieldName,
+    },
     /// A packed list of numbers of fixed size does not divide evenly.
     #[error("`{field}` has {length} bytes, which is no multiple of {size}")]
     UnevenPacked {

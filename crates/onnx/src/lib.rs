@@ -3,6 +3,7 @@
 pub mod error;
 pub mod messages;
 pub mod text;
+pub mod view;
 pub mod wire;
 
 pub use error::{DecodeError, ErrorKind};

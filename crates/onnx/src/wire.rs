@@ -112,6 +112,15 @@ impl<'a> Field<'a> {
         }
     }
 
+    /// The value as a double.
+    #[inline]
+    pub fn double(&self, name: &'static FieldName) -> Result<f64, DecodeError> {
+        match self.value {
+            Value::Fixed64(bits) => Ok(f64::from_bits(bits)),
+            _ => Err(self.wrong(name, WireKind::Fixed64)),
+        }
+    }
+
     /// The value as bytes, and the absolute offset of the first: a string that need not be UTF-8, or a message.
     #[inline]
     pub fn bytes(&self, name: &'static FieldName) -> Result<(&'a [u8], usize), DecodeError> {
@@ -129,7 +138,7 @@ impl<'a> Field<'a> {
     }
 
     #[cold]
-    fn wrong(&self, field: &'static FieldName, expected: WireKind) -> DecodeError {
+    pub(crate) fn wrong(&self, field: &'static FieldName, expected: WireKind) -> DecodeError {
         let kind = ErrorKind::WrongWireType { field, expected, found: self.value.kind() };
         DecodeError { offset: self.offset, kind }
     }
@@ -171,6 +180,12 @@ impl<'a> Fields<'a> {
     #[inline]
     pub const fn offset(&self) -> usize {
         self.cursor.offset()
+    }
+
+    /// Ends the walk here, after an error that the reader of a field found.
+    #[inline]
+    pub(crate) const fn stop(&mut self) {
+        self.cursor.rest = &[];
     }
 }
 

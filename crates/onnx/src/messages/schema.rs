@@ -49,6 +49,7 @@ impl<M: Described> Wraps for Vec<M> {
 #[derive(Debug)]
 pub struct MessageSchema {
     /// The name in ONNX, without its enclosing message.
+    #[cfg_attr(not(test), expect(dead_code, reason = "the tests print it"))]
     pub(crate) name: &'static str,
     /// The fields in the order of their numbers.
     pub(crate) fields: &'static [Entry],

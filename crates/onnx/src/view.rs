@@ -1,0 +1,185 @@
+//! Borrowed views of a serialised model: nodes, names, types and attributes without copying and without reading weights.
+//!
+//! A view is a slice of the file and its offset in it, and `Copy`. Making one reads nothing; iterating its fields walks
+//! the records of one message and skips what is inside them, so the cost of a pass is the number of records, whatever
+//! they hold. A file that is mapped into memory is touched only where its graph is.
+//!
+//! ```
+//! use typeloom_onnx::view::{ModelView, NodeField};
+//!
+//! # use prost::Message;
+//! # use typeloom_onnx::messages::{GraphProto, ModelProto, NodeProto};
+//! # let node = NodeProto { op_type: Some("Relu".into()), input: vec!["x".into()], ..Default::default() };
+//! # let graph = GraphProto { node: vec![node], ..Default::default() };
+//! # let file = ModelProto { graph: Some(graph), ..Default::default() }.encode_to_vec();
+//! let model = ModelView::new(&file)?;
+//! for node in model.graph().into_iter().flat_map(|graph| graph.nodes()) {
+//!     for field in node?.fields() {
+//!         match field? {
+//!             NodeField::OpType(op) => assert_eq!(op, "Relu"),
+//!             NodeField::Input(name) => assert_eq!(name, "x"),
+//!             _ => {}
+//!         }
+//!     }
+//! }
+//! # Ok::<(), typeloom_onnx::DecodeError>(())
+//! ```
+//!
+//! What a view says is what [`messages`](crate::messages) would say after decoding:
+//! - of a singular number or string, the last occurrence holds; repeated fields are in file order, numbers packed or not;
+//! - a singular *message* that occurs twice would have to be merged, which a view cannot do without copying: it is
+//!   [`ErrorKind::RepeatedMessage`]. No known writer makes such files;
+//! - strings are checked where they are read, and only there.
+//!
+//! **Invariant:** nothing here panics, recurses or reads outside its slice, whatever the bytes are. Nested graphs and
+//! types are handed out as views; bounding the depth of a walk is up to the walker.
+//!
+//! **Invariant:** every iterator ends after its first error, and every error has the offset in the file.
+//!
+//! **Invariant:** weight payloads are not read, except by [`TensorView::int_values`], [`TensorView::float_values`] and
+//! [`TensorView::string_values`], which take a limit. (Lists written unpacked, as no exporter writes weights, are walked.)
+
+mod attribute;
+mod graph;
+mod model;
+mod node;
+mod payload;
+mod tensor;
+mod types;
+
+#[cfg(test)]
+mod tests;
+
+use crate::error::{DecodeError, ErrorKind, FieldName};
+use crate::wire::{Field, Fields};
+
+pub use attribute::{Attribute, AttributeView};
+pub use graph::{AnnotationView, GraphField, GraphFields, GraphView};
+pub use model::{
+    EntryView, FunctionField, FunctionFields, FunctionView, ModelView, OpsetId, OpsetIdView, TrainingInfo,
+    TrainingInfoView,
+};
+pub use node::{NodeField, NodeFields, NodeView};
+pub use payload::{Dims, Floats, Ints};
+pub use tensor::{SparseTensor, SparseTensorView, TensorHeader, TensorView};
+pub use types::{DimValue, DimView, ShapeView, Type, TypeKindView, TypeView, ValueInfo, ValueInfoView};
+
+/// Declares views: a slice of the file and where it starts.
+macro_rules! views {
+    ($( $(#[$meta:meta])* $view:ident ),* $(,)?) => {$(
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub struct $view<'a> {
+            bytes: &'a [u8],
+            offset: usize,
+        }
+
+        impl<'a> $view<'a> {
+            /// A view of a message's body, which starts at the absolute offset `offset`. Reads nothing.
+            #[inline]
+            pub const fn from_body(bytes: &'a [u8], offset: usize) -> Self {
+                Self { bytes, offset }
+            }
+
+            /// The message's body as it is in the file.
+            #[inline]
+            pub const fn bytes(&self) -> &'a [u8] {
+                self.bytes
+            }
+
+            /// The absolute offset of the body.
+            #[inline]
+            pub const fn offset(&self) -> usize {
+                self.offset
+            }
+
+            /// The body's records, uninterpreted.
+            #[inline]
+            pub const fn wire_fields(&self) -> $crate::wire::Fields<'a> {
+                $crate::wire::Fields::new(self.bytes, self.offset)
+            }
+        }
+    )*};
+}
+
+/// The name of a field, with static lifetime.
+macro_rules! name {
+    ($message:literal, $field:literal) => {
+        &$crate::error::FieldName { message: $message, field: $field }
+    };
+}
+
+use {name, views};
+
+/// The fields of one number, read by `read`, in file order.
+#[derive(Clone, Copy, Debug)]
+struct Select<'a, F> {
+    fields: Fields<'a>,
+    number: u32,
+    read: F,
+}
+
+impl<'a, T, F: Fn(&Field<'a>) -> Result<T, DecodeError>> Iterator for Select<'a, F> {
+    type Item = Result<T, DecodeError>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            match self.fields.next()? {
+                Ok(field) if field.number != self.number => {}
+                Ok(field) => return Some((self.read)(&field).inspect_err(|_| self.fields.stop())),
+                Err(error) => return Some(Err(error)),
+            }
+        }
+    }
+}
+
+impl<'a, T, F: Fn(&Field<'a>) -> Result<T, DecodeError>> std::iter::FusedIterator for Select<'a, F> {}
+
+/// The strings of one field number.
+fn strings<'a>(
+    fields: Fields<'a>,
+    number: u32,
+    name: &'static FieldName,
+) -> impl Iterator<Item = Result<&'a str, DecodeError>> + Clone {
+    Select { fields, number, read: move |field: &Field<'a>| field.string(name) }
+}
+
+/// The messages of one field number.
+fn messages<'a, T>(
+    fields: Fields<'a>,
+    number: u32,
+    name: &'static FieldName,
+    view: fn(&'a [u8], usize) -> T,
+) -> impl Iterator<Item = Result<T, DecodeError>> + Clone {
+    Select {
+        fields,
+        number,
+        read: move |field: &Field<'a>| field.bytes(name).map(|(bytes, offset)| view(bytes, offset)),
+    }
+}
+
+/// The last occurrence of a singular string, or the empty string.
+fn last_string<'a>(
+    fields: Fields<'a>,
+    number: u32,
+    name: &'static FieldName,
+) -> Result<&'a str, DecodeError> {
+    strings(fields, number, name).try_fold("", |_, string| string)
+}
+
+/// Stores a singular message, which must be the first in its field.
+fn set_once<'a, T>(
+    slot: &mut Option<T>,
+    field: &Field<'a>,
+    name: &'static FieldName,
+    view: fn(&'a [u8], usize) -> T,
+) -> Result<(), DecodeError> {
+    let (bytes, offset) = field.bytes(name)?;
+    match slot.replace(view(bytes, offset)) {
+        None => Ok(()),
+        Some(_) => {
+            Err(DecodeError { offset: field.offset, kind: ErrorKind::RepeatedMessage { field: name } })
+        }
+    }
+}

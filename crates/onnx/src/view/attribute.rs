@@ -1,0 +1,195 @@
+//! Views of attributes.
+
+use super::{Floats, GraphView, Ints, SparseTensorView, TensorView, TypeView};
+use super::{Select, last_string, messages, name, set_once, views};
+use crate::error::DecodeError;
+use crate::messages::attribute_proto::AttributeType;
+use crate::wire::Field;
+
+views! {
+    /// A view of one `AttributeProto`.
+    AttributeView,
+}
+
+/// An attribute, read once: its name, kind and singular values. Lists are walked when they are asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Attribute<'a> {
+    /// Where it is.
+    pub view: AttributeView<'a>,
+    /// The attribute's name.
+    pub name: &'a str,
+    /// The attribute of the enclosing function that gives the value, where it is one.
+    pub ref_attr_name: Option<&'a str>,
+    /// The number of an [`AttributeType`]: the field `type`, or where that is absent or zero, as in the oldest files, what
+    /// the values that are present say. Not checked against the values, and open: it may be an unknown number.
+    pub kind: i32,
+    f: Option<f32>,
+    i: Option<i64>,
+    s: Option<&'a [u8]>,
+    t: Option<TensorView<'a>>,
+    g: Option<GraphView<'a>>,
+    tp: Option<TypeView<'a>>,
+    sparse_tensor: Option<SparseTensorView<'a>>,
+}
+
+impl<'a> AttributeView<'a> {
+    /// The attribute's name.
+    pub fn name(&self) -> Result<&'a str, DecodeError> {
+        last_string(self.wire_fields(), 1, name!("AttributeProto", "name"))
+    }
+
+    /// Reads it.
+    pub fn parse(&self) -> Result<Attribute<'a>, DecodeError> {
+        let mut attribute = Attribute {
+            view: *self,
+            name: "",
+            ref_attr_name: None,
+            kind: 0,
+            f: None,
+            i: None,
+            s: None,
+            t: None,
+            g: None,
+            tp: None,
+            sparse_tensor: None,
+        };
+        let mut implied = AttributeType::Undefined;
+        for field in self.wire_fields() {
+            let field = field?;
+            attribute.read(&field)?;
+            if let Some(kind) = implied_kind(field.number) {
+                implied = kind;
+            }
+        }
+        if attribute.kind == 0 {
+            attribute.kind = implied as i32;
+        }
+        Ok(attribute)
+    }
+}
+
+/// The kind that the presence of a value implies.
+fn implied_kind(number: u32) -> Option<AttributeType> {
+    Some(match number {
+        2 => AttributeType::Float,
+        3 => AttributeType::Int,
+        4 => AttributeType::String,
+        5 => AttributeType::Tensor,
+        6 => AttributeType::Graph,
+        7 => AttributeType::Floats,
+        8 => AttributeType::Ints,
+        9 => AttributeType::Strings,
+        10 => AttributeType::Tensors,
+        11 => AttributeType::Graphs,
+        14 => AttributeType::TypeProto,
+        15 => AttributeType::TypeProtos,
+        22 => AttributeType::SparseTensor,
+        23 => AttributeType::SparseTensors,
+        _ => return None,
+    })
+}
+
+impl<'a> Attribute<'a> {
+    #[inline]
+    fn read(&mut self, field: &Field<'a>) -> Result<(), DecodeError> {
+        match field.number {
+            1 => self.name = field.string(name!("AttributeProto", "name"))?,
+            2 => self.f = Some(field.float(name!("AttributeProto", "f"))?),
+            3 => self.i = Some(field.int64(name!("AttributeProto", "i"))?),
+            4 => self.s = Some(field.bytes(name!("AttributeProto", "s"))?.0),
+            5 => set_once(&mut self.t, field, name!("AttributeProto", "t"), TensorView::from_body)?,
+            6 => set_once(&mut self.g, field, name!("AttributeProto", "g"), GraphView::from_body)?,
+            14 => set_once(&mut self.tp, field, name!("AttributeProto", "tp"), TypeView::from_body)?,
+            20 => self.kind = field.int32(name!("AttributeProto", "type"))?,
+            21 => self.ref_attr_name = Some(field.string(name!("AttributeProto", "ref_attr_name"))?),
+            22 => {
+                let name = name!("AttributeProto", "sparse_tensor");
+                set_once(&mut self.sparse_tensor, field, name, SparseTensorView::from_body)?;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The kind, where it is a known one.
+    pub fn attribute_type(&self) -> Option<AttributeType> {
+        AttributeType::try_from(self.kind).ok()
+    }
+
+    /// The float.
+    pub const fn f(&self) -> Option<f32> {
+        self.f
+    }
+
+    /// The integer.
+    pub const fn i(&self) -> Option<i64> {
+        self.i
+    }
+
+    /// The string, which may be any bytes.
+    pub const fn s(&self) -> Option<&'a [u8]> {
+        self.s
+    }
+
+    /// The tensor.
+    pub const fn t(&self) -> Option<TensorView<'a>> {
+        self.t
+    }
+
+    /// The graph.
+    pub const fn g(&self) -> Option<GraphView<'a>> {
+        self.g
+    }
+
+    /// The type.
+    pub const fn tp(&self) -> Option<TypeView<'a>> {
+        self.tp
+    }
+
+    /// The sparse tensor.
+    pub const fn sparse_tensor(&self) -> Option<SparseTensorView<'a>> {
+        self.sparse_tensor
+    }
+
+    /// The floats.
+    pub fn floats(&self) -> Floats<'a> {
+        Floats::new(self.view.wire_fields(), 7, name!("AttributeProto", "floats"))
+    }
+
+    /// The integers.
+    pub fn ints(&self) -> Ints<'a> {
+        Ints::new(self.view.wire_fields(), 8, name!("AttributeProto", "ints"))
+    }
+
+    /// The strings, each any bytes.
+    pub fn strings(&self) -> impl Iterator<Item = Result<&'a [u8], DecodeError>> + Clone + use<'a> {
+        Select {
+            fields: self.view.wire_fields(),
+            number: 9,
+            read: |field: &Field<'a>| field.bytes(name!("AttributeProto", "strings")).map(|(bytes, _)| bytes),
+        }
+    }
+
+    /// The tensors.
+    pub fn tensors(&self) -> impl Iterator<Item = Result<TensorView<'a>, DecodeError>> + Clone + use<'a> {
+        messages(self.view.wire_fields(), 10, name!("AttributeProto", "tensors"), TensorView::from_body)
+    }
+
+    /// The graphs.
+    pub fn graphs(&self) -> impl Iterator<Item = Result<GraphView<'a>, DecodeError>> + Clone + use<'a> {
+        messages(self.view.wire_fields(), 11, name!("AttributeProto", "graphs"), GraphView::from_body)
+    }
+
+    /// The types.
+    pub fn type_protos(&self) -> impl Iterator<Item = Result<TypeView<'a>, DecodeError>> + Clone + use<'a> {
+        messages(self.view.wire_fields(), 15, name!("AttributeProto", "type_protos"), TypeView::from_body)
+    }
+
+    /// The sparse tensors.
+    pub fn sparse_tensors(
+        &self,
+    ) -> impl Iterator<Item = Result<SparseTensorView<'a>, DecodeError>> + Clone + use<'a> {
+        let name = name!("AttributeProto", "sparse_tensors");
+        messages(self.view.wire_fields(), 23, name, SparseTensorView::from_body)
+    }
+}

@@ -1,0 +1,145 @@
+//! Lists of numbers inside messages, packed or not.
+
+use smallvec::SmallVec;
+
+use crate::error::{DecodeError, FieldName};
+use crate::wire::{Field, Fields, PackedVarints, Value, WireKind, check_packed};
+
+/// Extents of a tensor; up to six without allocating.
+pub type Dims = SmallVec<[i64; 6]>;
+
+/// The integers of a repeated field, packed, unpacked or mixed.
+#[derive(Clone, Copy, Debug)]
+pub struct Ints<'a> {
+    fields: Fields<'a>,
+    packed: PackedVarints<'a>,
+    number: u32,
+    name: &'static FieldName,
+}
+
+impl<'a> Ints<'a> {
+    #[inline]
+    pub(super) const fn new(fields: Fields<'a>, number: u32, name: &'static FieldName) -> Self {
+        Self { fields, packed: PackedVarints::new(&[], 0), number, name }
+    }
+}
+
+impl Iterator for Ints<'_> {
+    type Item = Result<i64, DecodeError>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some(number) = self.packed.next() {
+                return Some(number.map(u64::cast_signed).inspect_err(|_| self.fields.stop()));
+            }
+            match self.fields.next()? {
+                Ok(field) if field.number != self.number => {}
+                Ok(Field { value: Value::Len(bytes, offset), .. }) => {
+                    self.packed = PackedVarints::new(bytes, offset);
+                }
+                Ok(field) => return Some(field.int64(self.name).inspect_err(|_| self.fields.stop())),
+                Err(error) => return Some(Err(error)),
+            }
+        }
+    }
+}
+
+impl std::iter::FusedIterator for Ints<'_> {}
+
+/// The floats of a repeated field, packed, unpacked or mixed.
+#[derive(Clone, Copy, Debug)]
+pub struct Floats<'a> {
+    bits: FixedBits<'a, 4>,
+}
+
+impl<'a> Floats<'a> {
+    #[inline]
+    pub(super) const fn new(fields: Fields<'a>, number: u32, name: &'static FieldName) -> Self {
+        Self { bits: FixedBits::new(fields, number, name) }
+    }
+}
+
+impl Iterator for Floats<'_> {
+    type Item = Result<f32, DecodeError>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        Some(self.bits.next()?.map(|bits| f32::from_bits(bits as u32)))
+    }
+}
+
+impl std::iter::FusedIterator for Floats<'_> {}
+
+/// The doubles of a repeated field, packed, unpacked or mixed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Doubles<'a> {
+    bits: FixedBits<'a, 8>,
+}
+
+impl<'a> Doubles<'a> {
+    #[inline]
+    pub(super) const fn new(fields: Fields<'a>, number: u32, name: &'static FieldName) -> Self {
+        Self { bits: FixedBits::new(fields, number, name) }
+    }
+}
+
+impl Iterator for Doubles<'_> {
+    type Item = Result<f64, DecodeError>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        Some(self.bits.next()?.map(f64::from_bits))
+    }
+}
+
+/// The bits of numbers of `N` bytes, which is 4 or 8.
+#[derive(Clone, Copy, Debug)]
+struct FixedBits<'a, const N: usize> {
+    fields: Fields<'a>,
+    packed: &'a [u8],
+    number: u32,
+    name: &'static FieldName,
+}
+
+impl<'a, const N: usize> FixedBits<'a, N> {
+    const KIND: WireKind = if N == 4 { WireKind::Fixed32 } else { WireKind::Fixed64 };
+
+    const fn new(fields: Fields<'a>, number: u32, name: &'static FieldName) -> Self {
+        Self { fields, packed: &[], number, name }
+    }
+}
+
+impl<const N: usize> Iterator for FixedBits<'_, N> {
+    type Item = Result<u64, DecodeError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some((first, rest)) = self.packed.split_first_chunk::<N>() {
+                self.packed = rest;
+                let mut bits = [0; 8];
+                bits[..N].copy_from_slice(first);
+                return Some(Ok(u64::from_le_bytes(bits)));
+            }
+            let read = match self.fields.next()? {
+                Err(error) => Err(error),
+                Ok(field) if field.number != self.number => continue,
+                Ok(field) => match field.value {
+                    Value::Len(bytes, offset) => match check_packed(bytes, offset, Self::KIND, self.name) {
+                        Ok(()) => {
+                            self.packed = bytes;
+                            continue;
+                        }
+                        Err(error) => Err(error),
+                    },
+                    Value::Fixed32(bits) if Self::KIND == WireKind::Fixed32 => Ok(u64::from(bits)),
+                    Value::Fixed64(bits) if Self::KIND == WireKind::Fixed64 => Ok(bits),
+                    Value::Fixed32(_) | Value::Fixed64(_) | Value::Varint(_) | Value::Group(_, _) => {
+                        Err(field.wrong(self.name, Self::KIND))
+                    }
+                },
+            };
+            return Some(read.inspect_err(|_| self.fields.stop()));
+        }
+    }
+}

@@ -1,0 +1,429 @@
+//! Views of tensors: headers without payloads, and small payloads on request.
+
+use half::{bf16, f16};
+
+use super::payload::Doubles;
+use super::{Dims, EntryView, Floats, Ints, Select, messages, name, set_once, views};
+use crate::error::{DecodeError, ErrorKind, FieldName};
+use crate::messages::tensor_proto::{DataLocation, DataType};
+use crate::wire::{Field, PackedVarints, Value};
+
+views! {
+    /// A view of one `TensorProto`.
+    TensorView,
+    /// A view of one `SparseTensorProto`.
+    SparseTensorView,
+}
+
+const RAW_DATA: &FieldName = name!("TensorProto", "raw_data");
+const FLOAT_DATA: &FieldName = name!("TensorProto", "float_data");
+const INT32_DATA: &FieldName = name!("TensorProto", "int32_data");
+const STRING_DATA: &FieldName = name!("TensorProto", "string_data");
+const INT64_DATA: &FieldName = name!("TensorProto", "int64_data");
+const DOUBLE_DATA: &FieldName = name!("TensorProto", "double_data");
+const UINT64_DATA: &FieldName = name!("TensorProto", "uint64_data");
+
+/// A tensor without its payload.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TensorHeader<'a> {
+    /// Where it is.
+    pub view: TensorView<'a>,
+    /// The tensor's name.
+    pub name: &'a str,
+    /// The element type, the number of a [`DataType`]; not checked, zero where it is absent.
+    pub data_type: i32,
+    /// The extents; not checked.
+    pub dims: Dims,
+    /// The number of a [`DataLocation`].
+    pub data_location: i32,
+    /// The field `raw_data`, untouched.
+    pub raw_data: Option<&'a [u8]>,
+    /// Whether elements are given in a typed field (`float_data`, `int32_data`, ...).
+    pub has_typed_data: bool,
+}
+
+impl TensorHeader<'_> {
+    /// Whether the elements are in another file.
+    pub const fn is_external(&self) -> bool {
+        self.data_location == DataLocation::External as i32
+    }
+
+    /// The product of the extents.
+    pub fn element_count(&self) -> Result<u64, DecodeError> {
+        let mut count = Some(1_u64);
+        let mut empty = false;
+        for &dim in &self.dims {
+            let extent = u64::try_from(dim).map_err(|_| self.view.fault(ErrorKind::NegativeDim { dim }))?;
+            empty |= extent == 0;
+            count = count.and_then(|count| count.checked_mul(extent));
+        }
+        if empty { Ok(0) } else { count.ok_or_else(|| self.view.fault(ErrorKind::ElementCountOverflow)) }
+    }
+}
+
+impl<'a> TensorView<'a> {
+    /// Reads everything but the payload.
+    pub fn header(&self) -> Result<TensorHeader<'a>, DecodeError> {
+        let mut header = TensorHeader {
+            view: *self,
+            name: "",
+            data_type: 0,
+            dims: Dims::new(),
+            data_location: 0,
+            raw_data: None,
+            has_typed_data: false,
+        };
+        for field in self.wire_fields() {
+            let field = field?;
+            match field.number {
+                1 => read_dims(&field, name!("TensorProto", "dims"), &mut header.dims)?,
+                2 => header.data_type = field.int32(name!("TensorProto", "data_type"))?,
+                4 | 5 | 6 | 7 | 10 | 11 => {
+                    // An empty packed list is no element at all.
+                    header.has_typed_data |=
+                        field.number == 6 || !matches!(field.value, Value::Len(bytes, _) if bytes.is_empty());
+                }
+                8 => header.name = field.string(name!("TensorProto", "name"))?,
+                9 => header.raw_data = Some(field.bytes(RAW_DATA)?.0),
+                14 => header.data_location = field.int32(name!("TensorProto", "data_location"))?,
+                _ => {}
+            }
+        }
+        Ok(header)
+    }
+
+    /// Where the elements are, if in another file: entries `location`, `offset`, `length`, `checksum`.
+    pub fn external_data(
+        &self,
+    ) -> impl Iterator<Item = Result<EntryView<'a>, DecodeError>> + Clone + use<'a> {
+        messages(self.wire_fields(), 13, name!("TensorProto", "external_data"), EntryView::from_body)
+    }
+
+    /// Named facts.
+    pub fn metadata_props(
+        &self,
+    ) -> impl Iterator<Item = Result<EntryView<'a>, DecodeError>> + Clone + use<'a> {
+        messages(self.wire_fields(), 16, name!("TensorProto", "metadata_props"), EntryView::from_body)
+    }
+
+    /// The elements of an integer or bool tensor.
+    ///
+    /// `None` where the tensor is external, has more than `limit` elements, is of another type, or has an unsigned
+    /// element that does not fit. A payload that is longer or shorter than the dims ask for is an error.
+    pub fn int_values(&self, limit: usize) -> Result<Option<Vec<i64>>, DecodeError> {
+        let header = self.header()?;
+        let Some(format) = IntFormat::of(header.data_type) else { return Ok(None) };
+        let Some(count) = self.count_within(&header, limit)? else { return Ok(None) };
+        if let Some(raw) = raw(&header) {
+            self.check_size(RAW_DATA, "bytes", format.bytes(count), raw.len())?;
+            return Ok(format.decode(raw, count));
+        }
+        let name = format.field();
+        let numbers = Ints::new(self.wire_fields(), format.field_number(), name);
+        if format.per_byte() > 1 {
+            // Several elements to a byte, one byte to a number.
+            let packed = self.collect(numbers, name, format.bytes(count))?;
+            let bytes: Vec<u8> = packed.into_iter().map(|number| number as u8).collect();
+            return Ok(format.decode(&bytes, count));
+        }
+        let numbers = self.collect(numbers, name, count)?;
+        Ok(numbers.into_iter().map(|number| format.narrow(number)).collect())
+    }
+
+    /// The elements of a tensor of float, double, float16 or bfloat16.
+    ///
+    /// `None` where the tensor is external, has more than `limit` elements or is of another type. A payload that is longer
+    /// or shorter than the dims ask for is an error.
+    pub fn float_values(&self, limit: usize) -> Result<Option<Vec<f64>>, DecodeError> {
+        let header = self.header()?;
+        let Some(format) = FloatFormat::of(header.data_type) else { return Ok(None) };
+        let Some(count) = self.count_within(&header, limit)? else { return Ok(None) };
+        if let Some(raw) = raw(&header) {
+            let size = format.size();
+            self.check_size(RAW_DATA, "bytes", count.saturating_mul(size), raw.len())?;
+            return Ok(Some(raw.chunks_exact(size).map(|bytes| format.decode(bytes)).collect()));
+        }
+        let fields = self.wire_fields();
+        Ok(Some(match format {
+            FloatFormat::Float => {
+                let floats = Floats::new(fields, 4, FLOAT_DATA).map(|float| float.map(f64::from));
+                self.collect(floats, FLOAT_DATA, count)?
+            }
+            FloatFormat::Double => self.collect(Doubles::new(fields, 10, DOUBLE_DATA), DOUBLE_DATA, count)?,
+            FloatFormat::Float16 | FloatFormat::Bfloat16 => {
+                let floats = Ints::new(fields, 5, INT32_DATA)
+                    .map(|bits| bits.map(|bits| format.decode(&(bits as u16).to_le_bytes())));
+                self.collect(floats, INT32_DATA, count)?
+            }
+        }))
+    }
+
+    /// The elements of a string tensor, each any bytes.
+    ///
+    /// `None` where the tensor is external, has more than `limit` elements or is of another type. A payload that is longer
+    /// or shorter than the dims ask for is an error.
+    pub fn string_values(&self, limit: usize) -> Result<Option<Vec<&'a [u8]>>, DecodeError> {
+        let header = self.header()?;
+        if header.data_type != DataType::String as i32 {
+            return Ok(None);
+        }
+        let Some(count) = self.count_within(&header, limit)? else { return Ok(None) };
+        let strings = Select {
+            fields: self.wire_fields(),
+            number: 6,
+            read: |field: &Field<'a>| field.bytes(STRING_DATA).map(|(bytes, _)| bytes),
+        };
+        self.collect(strings, STRING_DATA, count).map(Some)
+    }
+
+    /// The number of elements, if they are in this message and no more than `limit`.
+    fn count_within(&self, header: &TensorHeader<'_>, limit: usize) -> Result<Option<usize>, DecodeError> {
+        if header.is_external() {
+            return Ok(None);
+        }
+        let count = header.element_count()?;
+        Ok(usize::try_from(count).ok().filter(|&count| count <= limit))
+    }
+
+    /// Exactly `expected` elements.
+    fn collect<T>(
+        &self,
+        elements: impl Iterator<Item = Result<T, DecodeError>>,
+        field: &'static FieldName,
+        expected: usize,
+    ) -> Result<Vec<T>, DecodeError> {
+        let mut kept = Vec::new();
+        let mut found = 0;
+        for element in elements {
+            let element = element?;
+            if found < expected {
+                kept.push(element);
+            }
+            found += 1;
+        }
+        self.check_size(field, "elements", expected, found)?;
+        Ok(kept)
+    }
+
+    fn check_size(
+        &self,
+        field: &'static FieldName,
+        unit: &'static str,
+        expected: usize,
+        found: usize,
+    ) -> Result<(), DecodeError> {
+        if expected == found {
+            return Ok(());
+        }
+        let (expected, found) = (expected as u64, found as u64);
+        Err(self.fault(ErrorKind::PayloadSize { field, unit, expected, found }))
+    }
+
+    #[cold]
+    fn fault(&self, kind: ErrorKind) -> DecodeError {
+        DecodeError { offset: self.offset, kind }
+    }
+}
+
+/// The raw payload; an empty one counts only where no typed field has elements.
+fn raw<'a>(header: &TensorHeader<'a>) -> Option<&'a [u8]> {
+    header.raw_data.filter(|raw| !raw.is_empty() || !header.has_typed_data)
+}
+
+/// Appends the extents of one record.
+fn read_dims(field: &Field<'_>, name: &'static FieldName, dims: &mut Dims) -> Result<(), DecodeError> {
+    if let Value::Len(bytes, offset) = field.value {
+        for dim in PackedVarints::new(bytes, offset) {
+            dims.push(dim?.cast_signed());
+        }
+    } else {
+        dims.push(field.int64(name)?);
+    }
+    Ok(())
+}
+
+/// How an integer type is stored.
+#[derive(Clone, Copy)]
+struct IntFormat {
+    bits: u8,
+    signed: bool,
+    bool: bool,
+}
+
+impl IntFormat {
+    /// The format of an element type, if it is an integer type or bool.
+    fn of(data_type: i32) -> Option<Self> {
+        let (bits, signed) = match DataType::try_from(data_type).ok()? {
+            DataType::Bool => return Some(Self { bits: 8, signed: false, bool: true }),
+            DataType::Uint2 => (2, false),
+            DataType::Uint4 => (4, false),
+            DataType::Uint8 => (8, false),
+            DataType::Uint16 => (16, false),
+            DataType::Uint32 => (32, false),
+            DataType::Uint64 => (64, false),
+            DataType::Int2 => (2, true),
+            DataType::Int4 => (4, true),
+            DataType::Int8 => (8, true),
+            DataType::Int16 => (16, true),
+            DataType::Int32 => (32, true),
+            DataType::Int64 => (64, true),
+            DataType::Undefined
+            | DataType::Float
+            | DataType::String
+            | DataType::Float16
+            | DataType::Double
+            | DataType::Complex64
+            | DataType::Complex128
+            | DataType::Bfloat16
+            | DataType::Float8e4m3fn
+            | DataType::Float8e4m3fnuz
+            | DataType::Float8e5m2
+            | DataType::Float8e5m2fnuz
+            | DataType::Float4e2m1
+            | DataType::Float8e8m0
+            | DataType::Float6e2m3
+            | DataType::Float6e3m2 => return None,
+        };
+        Some(Self { bits, signed, bool: false })
+    }
+
+    /// How many elements a byte holds; 1 for wider types too.
+    const fn per_byte(self) -> usize {
+        if self.bits < 8 { 8 / self.bits as usize } else { 1 }
+    }
+
+    /// The bytes that `count` elements take.
+    const fn bytes(self, count: usize) -> usize {
+        if self.bits < 8 {
+            count.div_ceil(self.per_byte())
+        } else {
+            count.saturating_mul(self.bits as usize / 8)
+        }
+    }
+
+    /// The typed field that holds the elements.
+    const fn field(self) -> &'static FieldName {
+        match (self.bits, self.signed) {
+            (64, true) => INT64_DATA,
+            (32 | 64, false) => UINT64_DATA,
+            _ => INT32_DATA,
+        }
+    }
+
+    /// The number of [`field`](Self::field).
+    const fn field_number(self) -> u32 {
+        match (self.bits, self.signed) {
+            (64, true) => 7,
+            (32 | 64, false) => 11,
+            _ => 5,
+        }
+    }
+
+    /// `number` cut to the type's bits; `None` for an unsigned number that does not fit into the result.
+    const fn narrow(self, number: i64) -> Option<i64> {
+        if self.bool {
+            return Some((number != 0) as i64);
+        }
+        let unused = 64 - self.bits as u32;
+        if self.signed {
+            Some(number << unused >> unused)
+        } else {
+            let number = (number.cast_unsigned() << unused >> unused).cast_signed();
+            if number < 0 { None } else { Some(number) }
+        }
+    }
+
+    /// `count` elements from little-endian bytes, which are as many as [`bytes`](Self::bytes) says.
+    fn decode(self, bytes: &[u8], count: usize) -> Option<Vec<i64>> {
+        if self.bits < 8 {
+            let element = |index: usize| {
+                let byte = bytes[index / self.per_byte()];
+                let shift = index % self.per_byte() * usize::from(self.bits);
+                self.narrow(i64::from(byte >> shift))
+            };
+            return (0..count).map(element).collect();
+        }
+        let element = |bytes: &[u8]| {
+            let mut wide = [0; 8];
+            wide[..bytes.len()].copy_from_slice(bytes);
+            self.narrow(i64::from_le_bytes(wide))
+        };
+        bytes.chunks_exact(usize::from(self.bits / 8)).map(element).collect()
+    }
+}
+
+/// How a float type is stored.
+#[derive(Clone, Copy)]
+enum FloatFormat {
+    Float,
+    Double,
+    Float16,
+    Bfloat16,
+}
+
+impl FloatFormat {
+    fn of(data_type: i32) -> Option<Self> {
+        Some(match data_type {
+            number if number == DataType::Float as i32 => Self::Float,
+            number if number == DataType::Double as i32 => Self::Double,
+            number if number == DataType::Float16 as i32 => Self::Float16,
+            number if number == DataType::Bfloat16 as i32 => Self::Bfloat16,
+            _ => return None,
+        })
+    }
+
+    const fn size(self) -> usize {
+        match self {
+            Self::Double => 8,
+            Self::Float => 4,
+            Self::Float16 | Self::Bfloat16 => 2,
+        }
+    }
+
+    /// One element from as many little-endian bytes as [`size`](Self::size) says.
+    fn decode(self, bytes: &[u8]) -> f64 {
+        let mut wide = [0; 8];
+        wide[..bytes.len()].copy_from_slice(bytes);
+        let bits = u64::from_le_bytes(wide);
+        match self {
+            Self::Double => f64::from_bits(bits),
+            Self::Float => f64::from(f32::from_bits(bits as u32)),
+            Self::Float16 => f16::from_bits(bits as u16).to_f64(),
+            Self::Bfloat16 => bf16::from_bits(bits as u16).to_f64(),
+        }
+    }
+}
+
+/// A sparse tensor's parts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SparseTensor<'a> {
+    /// The elements that differ from the default; its name is the sparse tensor's.
+    pub values: Option<TensorView<'a>>,
+    /// Where they are.
+    pub indices: Option<TensorView<'a>>,
+    /// The extents of the dense tensor; not checked.
+    pub dims: Dims,
+}
+
+impl<'a> SparseTensorView<'a> {
+    /// Reads it.
+    pub fn parse(&self) -> Result<SparseTensor<'a>, DecodeError> {
+        let mut sparse = SparseTensor::default();
+        for field in self.wire_fields() {
+            let field = field?;
+            match field.number {
+                1 => {
+                    let name = name!("SparseTensorProto", "values");
+                    set_once(&mut sparse.values, &field, name, TensorView::from_body)?;
+                }
+                2 => {
+                    let name = name!("SparseTensorProto", "indices");
+                    set_once(&mut sparse.indices, &field, name, TensorView::from_body)?;
+                }
+                3 => read_dims(&field, name!("SparseTensorProto", "dims"), &mut sparse.dims)?,
+                _ => {}
+            }
+        }
+        Ok(sparse)
+    }
+}

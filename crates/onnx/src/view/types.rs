@@ -1,0 +1,248 @@
+//! Views of values, types and shapes.
+
+use super::{EntryView, messages, name, set_once, views};
+use crate::error::{DecodeError, FieldName};
+use crate::wire::{Field, Fields};
+
+views! {
+    /// A view of one `ValueInfoProto`.
+    ValueInfoView,
+    /// A view of one `TypeProto`.
+    TypeView,
+    /// A view of one `TensorShapeProto`.
+    ShapeView,
+}
+
+/// A value's name and type.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ValueInfo<'a> {
+    /// The value's name.
+    pub name: &'a str,
+    /// Its type; absent where it is not known.
+    pub ty: Option<TypeView<'a>>,
+}
+
+impl<'a> ValueInfoView<'a> {
+    /// Reads it.
+    pub fn parse(&self) -> Result<ValueInfo<'a>, DecodeError> {
+        let mut value = ValueInfo::default();
+        for field in self.wire_fields() {
+            let field = field?;
+            match field.number {
+                1 => value.name = field.string(name!("ValueInfoProto", "name"))?,
+                2 => set_once(&mut value.ty, &field, name!("ValueInfoProto", "type"), TypeView::from_body)?,
+                _ => {}
+            }
+        }
+        Ok(value)
+    }
+
+    /// Named facts.
+    pub fn metadata_props(
+        &self,
+    ) -> impl Iterator<Item = Result<EntryView<'a>, DecodeError>> + Clone + use<'a> {
+        messages(self.wire_fields(), 4, name!("ValueInfoProto", "metadata_props"), EntryView::from_body)
+    }
+}
+
+/// A type, read one level deep.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Type<'a> {
+    /// The structure.
+    pub kind: TypeKindView<'a>,
+    /// What the type stands for; empty where it does not say.
+    pub denotation: &'a str,
+}
+
+/// A type's structure; numbers of element types are not checked, zero where they are absent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TypeKindView<'a> {
+    /// Not said.
+    #[default]
+    None,
+    /// A dense tensor.
+    Tensor {
+        /// The element type's number.
+        elem: i32,
+        /// The shape; absent where the rank is not known.
+        shape: Option<ShapeView<'a>>,
+    },
+    /// A sparse tensor.
+    Sparse {
+        /// The element type's number.
+        elem: i32,
+        /// The shape; absent where the rank is not known.
+        shape: Option<ShapeView<'a>>,
+    },
+    /// A list of values of one type.
+    Sequence(Option<TypeView<'a>>),
+    /// A value that may be missing.
+    Optional(Option<TypeView<'a>>),
+    /// A map.
+    Map {
+        /// The number of the keys' element type.
+        key: i32,
+        /// The type of the values.
+        value: Option<TypeView<'a>>,
+    },
+    /// A type that only its domain knows.
+    Opaque {
+        /// The domain; empty for ONNX's own.
+        domain: &'a str,
+        /// The type's name in the domain.
+        name: &'a str,
+    },
+}
+
+impl<'a> TypeView<'a> {
+    /// Reads it one level deep.
+    pub fn parse(&self) -> Result<Type<'a>, DecodeError> {
+        let mut ty = Type::default();
+        // Of a `oneof` the last member holds, and repeating that member would merge it.
+        let mut member: Option<(u32, Inner<'a>)> = None;
+        for field in self.wire_fields() {
+            let field = field?;
+            let name = match field.number {
+                1 => name!("TypeProto", "tensor_type"),
+                4 => name!("TypeProto", "sequence_type"),
+                5 => name!("TypeProto", "map_type"),
+                6 => {
+                    ty.denotation = field.string(name!("TypeProto", "denotation"))?;
+                    continue;
+                }
+                7 => name!("TypeProto", "opaque_type"),
+                8 => name!("TypeProto", "sparse_tensor_type"),
+                9 => name!("TypeProto", "optional_type"),
+                _ => continue,
+            };
+            let mut slot =
+                member.take().filter(|(number, _)| *number == field.number).map(|(_, inner)| inner);
+            set_once(&mut slot, &field, name, Inner::from_body)?;
+            member = slot.map(|inner| (field.number, inner));
+        }
+        if let Some((number, inner)) = member {
+            ty.kind = inner.parse(number)?;
+        }
+        Ok(ty)
+    }
+}
+
+/// The body of one member of `TypeProto`'s `oneof`.
+#[derive(Clone, Copy)]
+struct Inner<'a>(Fields<'a>);
+
+impl<'a> Inner<'a> {
+    const fn from_body(bytes: &'a [u8], offset: usize) -> Self {
+        Self(Fields::new(bytes, offset))
+    }
+
+    fn parse(&self, member: u32) -> Result<TypeKindView<'a>, DecodeError> {
+        Ok(match member {
+            1 => {
+                let names = [name!("TypeProto.Tensor", "elem_type"), name!("TypeProto.Tensor", "shape")];
+                let (elem, shape) = self.number_and(names, ShapeView::from_body)?;
+                TypeKindView::Tensor { elem, shape }
+            }
+            8 => {
+                let names =
+                    [name!("TypeProto.SparseTensor", "elem_type"), name!("TypeProto.SparseTensor", "shape")];
+                let (elem, shape) = self.number_and(names, ShapeView::from_body)?;
+                TypeKindView::Sparse { elem, shape }
+            }
+            5 => {
+                let names = [name!("TypeProto.Map", "key_type"), name!("TypeProto.Map", "value_type")];
+                let (key, value) = self.number_and(names, TypeView::from_body)?;
+                TypeKindView::Map { key, value }
+            }
+            4 => TypeKindView::Sequence(self.element(name!("TypeProto.Sequence", "elem_type"))?),
+            9 => TypeKindView::Optional(self.element(name!("TypeProto.Optional", "elem_type"))?),
+            _ => {
+                let (mut domain, mut name) = ("", "");
+                for field in self.0 {
+                    let field = field?;
+                    match field.number {
+                        1 => domain = field.string(name!("TypeProto.Opaque", "domain"))?,
+                        2 => name = field.string(name!("TypeProto.Opaque", "name"))?,
+                        _ => {}
+                    }
+                }
+                TypeKindView::Opaque { domain, name }
+            }
+        })
+    }
+
+    /// A number in field 1 and a message in field 2.
+    #[inline]
+    fn number_and<T>(
+        &self,
+        [number_name, message_name]: [&'static FieldName; 2],
+        view: fn(&'a [u8], usize) -> T,
+    ) -> Result<(i32, Option<T>), DecodeError> {
+        let (mut number, mut message) = (0, None);
+        for field in self.0 {
+            let field = field?;
+            match field.number {
+                1 => number = field.int32(number_name)?,
+                2 => set_once(&mut message, &field, message_name, view)?,
+                _ => {}
+            }
+        }
+        Ok((number, message))
+    }
+
+    /// A type in field 1.
+    fn element(&self, name: &'static FieldName) -> Result<Option<TypeView<'a>>, DecodeError> {
+        let mut element = None;
+        for field in self.0 {
+            let field = field?;
+            if field.number == 1 {
+                set_once(&mut element, &field, name, TypeView::from_body)?;
+            }
+        }
+        Ok(element)
+    }
+}
+
+/// One extent of a shape.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DimView<'a> {
+    /// The extent.
+    pub value: DimValue<'a>,
+    /// What the axis stands for; empty where it does not say.
+    pub denotation: &'a str,
+}
+
+/// An extent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DimValue<'a> {
+    /// Not known.
+    #[default]
+    Unknown,
+    /// A number; not checked for its sign.
+    Value(i64),
+    /// A symbol, or an expression over symbols; may be empty.
+    Param(&'a str),
+}
+
+impl<'a> ShapeView<'a> {
+    /// The extents, outermost first.
+    #[inline]
+    pub fn dims(&self) -> impl Iterator<Item = Result<DimView<'a>, DecodeError>> + Clone + use<'a> {
+        super::Select { fields: self.wire_fields(), number: 1, read: read_dim }
+    }
+}
+
+fn read_dim<'a>(field: &Field<'a>) -> Result<DimView<'a>, DecodeError> {
+    let (bytes, offset) = field.bytes(name!("TensorShapeProto", "dim"))?;
+    let mut dim = DimView::default();
+    for field in Fields::new(bytes, offset) {
+        let field = field?;
+        match field.number {
+            1 => dim.value = DimValue::Value(field.int64(name!("Dimension", "dim_value"))?),
+            2 => dim.value = DimValue::Param(field.string(name!("Dimension", "dim_param"))?),
+            3 => dim.denotation = field.string(name!("Dimension", "denotation"))?,
+            _ => {}
+        }
+    }
+    Ok(dim)
+}
