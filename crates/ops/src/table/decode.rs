@@ -1,0 +1,244 @@
+//! Second reading: one `op` line and the indented lines under it, to a [`Schema`].
+
+use typeloom_solver::elem::{Elem, ElemSet};
+use typeloom_solver::signature::{
+    AllowedTypes, Arity, AttributeDecl, AttributeDefault, AttributeKind, Formal, FormalType, FunctionBody,
+    Schema, TypeVar,
+};
+
+use super::render::{CONSTRUCTORS, Constructor, kind_word};
+use super::words::{Words, lines, unexpected};
+use super::{Group, TableErrorKind as Fault};
+
+/// Decodes the lines of one operator version in `domain`.
+///
+/// # Errors
+///
+/// The first fault and the offset of its line in `text`.
+pub(super) fn schema(text: &str, domain: &str, groups: &[Group]) -> Result<Schema, (usize, Fault)> {
+    let mut lines = lines(text);
+    let (start, head) = lines.next().unwrap_or_default();
+    let mut draft = Draft::head(&mut Words(head)).map_err(|fault| (start, fault))?;
+    for (start, line) in lines {
+        draft.line(line, groups).map_err(|fault| (start, fault))?;
+    }
+    Ok(Schema {
+        domain: domain.into(),
+        name: draft.name,
+        since_version: draft.since_version,
+        deprecated: draft.deprecated,
+        function: draft.function,
+        inputs: draft.inputs.into(),
+        outputs: draft.outputs.into(),
+        type_vars: draft.type_vars.into(),
+        attributes: draft.attributes.into(),
+    })
+}
+
+/// What an `op` line has after its keyword.
+pub(super) fn name_and_version<'a>(words: &mut Words<'a>) -> Result<(&'a str, u32), Fault> {
+    Ok((words.word("an operator's name")?, words.number("a version")?))
+}
+
+/// The element type of this name.
+pub(super) fn elem(name: &str) -> Result<Elem, Fault> {
+    Elem::from_onnx_name(name).ok_or_else(|| Fault::UnknownElem(name.into()))
+}
+
+/// A schema that is being collected.
+struct Draft {
+    name: Box<str>,
+    since_version: u32,
+    deprecated: bool,
+    function: FunctionBody,
+    type_vars: Vec<TypeVar>,
+    inputs: Vec<Formal>,
+    outputs: Vec<Formal>,
+    attributes: Vec<AttributeDecl>,
+}
+
+impl Draft {
+    fn head(words: &mut Words<'_>) -> Result<Self, Fault> {
+        words.literal("op", "`op`")?;
+        let (name, since_version) = name_and_version(words)?;
+        let mut flag = words.next_word();
+        let deprecated = flag == Some("deprecated");
+        if deprecated {
+            flag = words.next_word();
+        }
+        let function = match flag {
+            None => FunctionBody::None,
+            Some("function") => FunctionBody::Fixed,
+            Some("function-from-node") => FunctionBody::FromNode,
+            Some(found) => return Err(unexpected("`deprecated`, `function` or `function-from-node`", found)),
+        };
+        words.end()?;
+        Ok(Self {
+            name: name.into(),
+            since_version,
+            deprecated,
+            function,
+            type_vars: Vec::new(),
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+            attributes: Vec::new(),
+        })
+    }
+
+    fn line(&mut self, line: &str, groups: &[Group]) -> Result<(), Fault> {
+        let mut words = Words(line);
+        match words.word("a keyword")? {
+            "type" => {
+                let var = self.type_var(&mut words, groups)?;
+                self.type_vars.push(var);
+            }
+            "in" => add_port(&mut self.inputs, &self.type_vars, &mut words)?,
+            "out" => add_port(&mut self.outputs, &self.type_vars, &mut words)?,
+            "attr" => {
+                let decl = self.attribute(&mut words)?;
+                self.attributes.push(decl);
+            }
+            found => return Err(unexpected("`type`, `in`, `out` or `attr`", found)),
+        }
+        words.end()
+    }
+
+    fn type_var(&self, words: &mut Words<'_>, groups: &[Group]) -> Result<TypeVar, Fault> {
+        let name = words.word("a type variable")?;
+        if self.type_vars.iter().any(|var| &*var.name == name) {
+            return Err(Fault::Repeated(name.into()));
+        }
+        if self.type_vars.len() > usize::from(u8::MAX) {
+            return Err(Fault::TooManyTypeVars);
+        }
+        let mut allowed = AllowedTypes::default();
+        add_types(&mut allowed, words.word("a set of types")?, groups)?;
+        words.rest().try_for_each(|word| add_types(&mut allowed, word, groups))?;
+        Ok(TypeVar { name: name.into(), allowed })
+    }
+
+    fn attribute(&self, words: &mut Words<'_>) -> Result<AttributeDecl, Fault> {
+        let name = words.word("an attribute's name")?;
+        if self.attributes.last().is_some_and(|before| *before.name >= *name) {
+            return Err(Fault::OutOfOrder(name.into()));
+        }
+        let word = words.word("a kind of attribute")?;
+        let known = AttributeKind::ALL.into_iter().find(|kind| kind_word(*kind) == word);
+        let kind = known.ok_or_else(|| unexpected("a kind of attribute", word))?;
+        let (required, default) = match words.next_word() {
+            None => (false, None),
+            Some("required") => (true, None),
+            Some("=") => (false, Some(default(kind, words)?)),
+            Some(found) => return Err(unexpected("`required` or `=`", found)),
+        };
+        Ok(AttributeDecl { name: name.into(), kind, required, default })
+    }
+}
+
+fn add_types(allowed: &mut AllowedTypes, word: &str, groups: &[Group]) -> Result<(), Fault> {
+    let found =
+        CONSTRUCTORS.into_iter().find_map(|constructor| Some((constructor, constructor.strip(word)?)));
+    let (constructor, inner) = found.ok_or_else(|| unexpected("a set of types", word))?;
+    let first = match constructor {
+        Constructor::Tensor => put_elems(&mut allowed.tensor, elems(inner, groups)?),
+        Constructor::SeqTensor => put_elems(&mut allowed.seq_tensor, elems(inner, groups)?),
+        Constructor::OptTensor => put_elems(&mut allowed.opt_tensor, elems(inner, groups)?),
+        Constructor::OptSeqTensor => put_elems(&mut allowed.opt_seq_tensor, elems(inner, groups)?),
+        Constructor::Map => put_pairs(&mut allowed.map, pairs(inner)?),
+        Constructor::SeqMap => put_pairs(&mut allowed.seq_map, pairs(inner)?),
+    };
+    if first { Ok(()) } else { Err(Fault::Repeated(word.into())) }
+}
+
+/// Fills a field; whether it was still empty.
+fn put_elems(field: &mut ElemSet, elems: ElemSet) -> bool {
+    std::mem::replace(field, elems).is_empty()
+}
+
+/// Fills a field; whether it was still empty.
+fn put_pairs(field: &mut Box<[(Elem, Elem)]>, pairs: Box<[(Elem, Elem)]>) -> bool {
+    std::mem::replace(field, pairs).is_empty()
+}
+
+fn elems(text: &str, groups: &[Group]) -> Result<ElemSet, Fault> {
+    text.split('+').try_fold(ElemSet::EMPTY, |set, name| {
+        let part = match groups.iter().find(|group| &*group.name == name) {
+            Some(group) => group.members,
+            None => ElemSet::of(elem(name)?),
+        };
+        Ok(set.union(part))
+    })
+}
+
+fn pairs(text: &str) -> Result<Box<[(Elem, Elem)]>, Fault> {
+    let pair = |text: &str| {
+        let (key, value) = text.split_once(':').ok_or_else(|| unexpected("`KEY:VALUE`", text))?;
+        Ok((elem(key)?, elem(value)?))
+    };
+    text.split('+').map(pair).collect()
+}
+
+fn add_port(ports: &mut Vec<Formal>, type_vars: &[TypeVar], words: &mut Words<'_>) -> Result<(), Fault> {
+    if matches!(ports.last(), Some(Formal { arity: Arity::Variadic { .. }, .. })) {
+        return Err(Fault::VariadicNotLast);
+    }
+    let name = words.word("a port's name")?.into();
+    let ty = port_type(type_vars, words.word("a port's type")?)?;
+    let arity = match words.next_word() {
+        None => Arity::Required,
+        Some("optional") => Arity::Optional,
+        Some("variadic") => {
+            let min = words.number("the least number of values")?;
+            let homogeneous = match words.next_word() {
+                None => true,
+                Some("mixed") => false,
+                Some(found) => return Err(unexpected("`mixed`", found)),
+            };
+            Arity::Variadic { min, homogeneous }
+        }
+        Some(found) => return Err(unexpected("`optional` or `variadic`", found)),
+    };
+    ports.push(Formal { name, ty, arity });
+    Ok(())
+}
+
+fn port_type(type_vars: &[TypeVar], word: &str) -> Result<FormalType, Fault> {
+    if let Some(position) = type_vars.iter().position(|var| &*var.name == word) {
+        return u8::try_from(position).map(FormalType::Var).map_err(|_| Fault::TooManyTypeVars);
+    }
+    let literal = Constructor::Tensor.strip(word).and_then(Elem::from_onnx_name);
+    literal.map(FormalType::Tensor).ok_or_else(|| Fault::UnknownType(word.into()))
+}
+
+fn default(kind: AttributeKind, words: &mut Words<'_>) -> Result<AttributeDefault, Fault> {
+    Ok(match kind {
+        AttributeKind::Float => AttributeDefault::Float(float(words.word("a number")?)?),
+        AttributeKind::Int => AttributeDefault::Int(int(words.word("a whole number")?)?),
+        AttributeKind::String => AttributeDefault::String(words.quoted()?),
+        AttributeKind::Floats => AttributeDefault::Floats(words.rest().map(float).collect::<Result<_, _>>()?),
+        AttributeKind::Ints => AttributeDefault::Ints(words.rest().map(int).collect::<Result<_, _>>()?),
+        AttributeKind::Strings => {
+            let mut strings = Vec::new();
+            while !words.is_empty() {
+                strings.push(words.quoted()?);
+            }
+            AttributeDefault::Strings(strings.into())
+        }
+        AttributeKind::Tensor
+        | AttributeKind::Graph
+        | AttributeKind::Tensors
+        | AttributeKind::Graphs
+        | AttributeKind::SparseTensor
+        | AttributeKind::SparseTensors
+        | AttributeKind::Type
+        | AttributeKind::Types => return Err(Fault::NoDefault(kind)),
+    })
+}
+
+fn float(word: &str) -> Result<f32, Fault> {
+    word.parse().ok().filter(|value: &f32| value.is_finite()).ok_or_else(|| unexpected("a number", word))
+}
+
+fn int(word: &str) -> Result<i64, Fault> {
+    word.parse().map_err(|_| unexpected("a whole number", word))
+}
