@@ -17,6 +17,8 @@ pub struct Schema {
     pub since_version: u32,
     /// Whether this version withdraws the operator.
     pub deprecated: bool,
+    /// Whether the specification also gives the operator as a function of other operators.
+    pub function: FunctionBody,
     /// Declared inputs, in order.
     pub inputs: Box<[Formal]>,
     /// Declared outputs, in order.
@@ -49,6 +51,18 @@ impl Schema {
 
 fn formal_at(formals: &[Formal], position: usize) -> Option<&Formal> {
     formals.get(position).or_else(|| formals.last().filter(|last| matches!(last.arity, Arity::Variadic { .. })))
+}
+
+/// Whether an operator's meaning is also written as a graph of other operators.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum FunctionBody {
+    /// No: the operator is primitive.
+    #[default]
+    None,
+    /// One graph for every node of the operator.
+    Fixed,
+    /// A graph that depends on the node's attributes and on which inputs and types it has.
+    FromNode,
 }
 
 /// One declared input or output.
