@@ -1,0 +1,74 @@
+//! A short view of a tensor for people: never more than a few elements of it.
+
+use std::fmt::{Debug, Formatter, Result};
+
+use super::AnyTensor;
+use super::error::{Shape, TensorError};
+use crate::dtype::Dtype;
+use crate::element::Element;
+
+/// How many elements are shown.
+const SHOWN: usize = 8;
+
+/// How many characters of a string are shown.
+const SHOWN_TEXT: usize = 32;
+
+impl Debug for AnyTensor {
+    /// `f32[2, 3] [1.0, 2.0, ...]`; elements without a Rust type are shown as their codes, complex
+    /// numbers as their bytes.
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        write!(f, "{}{} ", self.dtype, Shape(&self.shape))?;
+        match self.dtype {
+            Dtype::F32 => self.elements::<f32>(f),
+            Dtype::F64 => self.elements::<f64>(f),
+            Dtype::F16 => self.elements::<half::f16>(f),
+            Dtype::BF16 => self.elements::<half::bf16>(f),
+            Dtype::U8 => self.elements::<u8>(f),
+            Dtype::U16 => self.elements::<u16>(f),
+            Dtype::U32 => self.elements::<u32>(f),
+            Dtype::U64 => self.elements::<u64>(f),
+            Dtype::I8 => self.elements::<i8>(f),
+            Dtype::I16 => self.elements::<i16>(f),
+            Dtype::I32 => self.elements::<i32>(f),
+            Dtype::I64 => self.elements::<i64>(f),
+            Dtype::Bool => self.elements::<bool>(f),
+            Dtype::String => {
+                let cut = |string: &str| string.chars().take(SHOWN_TEXT).collect::<String>();
+                list(f, self.strings().map(|strings| strings.map(cut)))
+            }
+            Dtype::Complex64 | Dtype::Complex128 => {
+                let width = self.dtype.size_bytes().unwrap_or(1);
+                list(f, Ok(self.bytes().chunks(width)))
+            }
+            Dtype::Float8E4M3Fn
+            | Dtype::Float8E4M3Fnuz
+            | Dtype::Float8E5M2
+            | Dtype::Float8E5M2Fnuz
+            | Dtype::Float8E8M0
+            | Dtype::Float6E2M3
+            | Dtype::Float6E3M2
+            | Dtype::Float4E2M1
+            | Dtype::Uint4
+            | Dtype::Int4
+            | Dtype::Uint2
+            | Dtype::Int2 => list(f, self.codes()),
+        }
+    }
+}
+
+impl AnyTensor {
+    fn elements<T: Element>(&self, f: &mut Formatter<'_>) -> Result {
+        list(f, self.as_slice::<T>().map(<[T]>::iter))
+    }
+}
+
+fn list<I>(f: &mut Formatter<'_>, elements: std::result::Result<I, TensorError>) -> Result
+where
+    I: ExactSizeIterator<Item: Debug>,
+{
+    let Ok(elements) = elements else { return f.write_str("?") };
+    let more = elements.len() > SHOWN;
+    let mut list = f.debug_list();
+    list.entries(elements.take(SHOWN));
+    if more { list.finish_non_exhaustive() } else { list.finish() }
+}

@@ -1,0 +1,102 @@
+//! Tensors in `serde`'s formats.
+//!
+//! A tensor is a record of `dtype` (its short name), `shape` and `data`: the packed bytes, which
+//! formats for people get as lower-case hexadecimal text. Reading checks what every constructor
+//! checks, and never allocates more than the input holds.
+
+use serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
+use serde::ser::{Serialize, Serializer};
+
+use super::AnyTensor;
+use crate::dtype::Dtype;
+
+#[derive(serde::Serialize)]
+#[serde(rename = "AnyTensor")]
+struct Written<'a> {
+    dtype: Dtype,
+    shape: &'a [usize],
+    data: Data<&'a [u8]>,
+}
+
+#[derive(serde::Deserialize)]
+#[serde(rename = "AnyTensor", deny_unknown_fields)]
+struct Read {
+    dtype: Dtype,
+    shape: Vec<usize>,
+    data: Data<Vec<u8>>,
+}
+
+impl Serialize for AnyTensor {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Written { dtype: self.dtype, shape: &self.shape, data: Data(self.bytes()) }.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for AnyTensor {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let Read { dtype, shape, data: Data(bytes) } = Read::deserialize(deserializer)?;
+        Self::from_le_bytes(dtype, &shape, &bytes).map_err(de::Error::custom)
+    }
+}
+
+struct Data<B>(B);
+
+impl Serialize for Data<&[u8]> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if !serializer.is_human_readable() {
+            return serializer.serialize_bytes(self.0);
+        }
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        let digit = |nibble: u8| char::from(DIGITS[usize::from(nibble)]);
+        let text: String = self.0.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect();
+        serializer.serialize_str(&text)
+    }
+}
+
+impl<'de> Deserialize<'de> for Data<Vec<u8>> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        if deserializer.is_human_readable() {
+            deserializer.deserialize_str(DataVisitor)
+        } else {
+            deserializer.deserialize_byte_buf(DataVisitor)
+        }
+    }
+}
+
+struct DataVisitor;
+
+impl<'de> Visitor<'de> for DataVisitor {
+    type Value = Data<Vec<u8>>;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("bytes, or pairs of hexadecimal digits")
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
+        let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+        let (pairs, rest) = text.as_bytes().as_chunks::<2>();
+        let bytes =
+            pairs.iter().map(|[high, low]| Some(digit(*high)? << 4 | digit(*low)?)).collect::<Option<_>>();
+        match bytes {
+            Some(bytes) if rest.is_empty() => Ok(Data(bytes)),
+            Some(_) | None => Err(E::invalid_value(de::Unexpected::Other("other text"), &self)),
+        }
+    }
+
+    fn visit_bytes<E: de::Error>(self, bytes: &[u8]) -> Result<Self::Value, E> {
+        Ok(Data(bytes.into()))
+    }
+
+    fn visit_byte_buf<E: de::Error>(self, bytes: Vec<u8>) -> Result<Self::Value, E> {
+        Ok(Data(bytes))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<Self::Value, A::Error> {
+        // The length that the input claims is not trusted; the vector grows with what is there.
+        let mut bytes = Vec::new();
+        while let Some(byte) = elements.next_element()? {
+            bytes.push(byte);
+        }
+        Ok(Data(bytes))
+    }
+}

@@ -1,0 +1,276 @@
+//! ONNX's element types: what one element of a tensor is.
+//!
+//! One table lists every fact about each of them: the number in `TensorProto.DataType`, the short
+//! name that ids and Rust use, ONNX's name, the width, what kind of thing it is, and the leaf of the
+//! tree that holds tensors of it.
+//!
+//! **Invariant:** the id of an element type's leaf is `tensor.` and its short name.
+//!
+//! **Invariant:** in packed bytes element `i` of a fixed-width type takes the bits `i * width ..` of
+//! a stream that starts at the least significant bit of the first byte. For whole bytes this is
+//! little-endian; for 4-bit types it puts the first of two elements in the low nibble.
+//!
+//! This enumeration is closed, because ONNX's is. Leaves that others add under `tensor` are nodes of
+//! a lattice without a `Dtype`.
+
+use crate::tree::TypeNode;
+use crate::tree::{builtin, onnx};
+
+/// What the elements of a type are.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum DtypeClass {
+    /// Floating-point numbers of any format.
+    Float,
+    /// Two's complement integers.
+    SignedInt,
+    /// Unsigned integers.
+    UnsignedInt,
+    /// Truth values.
+    Bool,
+    /// Complex numbers.
+    Complex,
+    /// Strings, which have no fixed width.
+    String,
+}
+
+/// The facts about one element type.
+struct Facts {
+    name: &'static str,
+    onnx_name: &'static str,
+    bits: Option<u32>,
+    class: DtypeClass,
+    node: &'static TypeNode,
+}
+
+macro_rules! dtypes {
+    ($($(#[$doc:meta])* $variant:ident = $number:literal, $name:literal, $onnx:literal, $bits:expr, $class:ident, $node:path;)*) => {
+        /// The type of one element of a tensor.
+        ///
+        /// Its discriminant is the number in ONNX's `TensorProto.DataType`.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        #[repr(u8)]
+        pub enum Dtype {
+            $($(#[$doc])* $variant = $number,)*
+        }
+
+        impl Dtype {
+            /// Every element type, by ONNX number.
+            pub const ALL: [Self; 28] = [$(Self::$variant),*];
+
+            const fn facts(self) -> &'static Facts {
+                match self {
+                    $(Self::$variant => const {
+                        &Facts {
+                            name: $name,
+                            onnx_name: $onnx,
+                            bits: $bits,
+                            class: DtypeClass::$class,
+                            node: &$node,
+                        }
+                    },)*
+                }
+            }
+        }
+    };
+}
+
+dtypes! {
+    /// 32-bit floats.
+    F32 = 1, "f32", "float", Some(32), Float, builtin::TYPE_TENSOR_F32;
+    /// 8-bit unsigned integers.
+    U8 = 2, "u8", "uint8", Some(8), UnsignedInt, builtin::TYPE_TENSOR_U8;
+    /// 8-bit signed integers.
+    I8 = 3, "i8", "int8", Some(8), SignedInt, builtin::TYPE_TENSOR_I8;
+    /// 16-bit unsigned integers.
+    U16 = 4, "u16", "uint16", Some(16), UnsignedInt, builtin::TYPE_TENSOR_U16;
+    /// 16-bit signed integers.
+    I16 = 5, "i16", "int16", Some(16), SignedInt, builtin::TYPE_TENSOR_I16;
+    /// 32-bit signed integers.
+    I32 = 6, "i32", "int32", Some(32), SignedInt, builtin::TYPE_TENSOR_I32;
+    /// 64-bit signed integers.
+    I64 = 7, "i64", "int64", Some(64), SignedInt, builtin::TYPE_TENSOR_I64;
+    /// UTF-8 strings.
+    String = 8, "string", "string", None, String, onnx::TYPE_TENSOR_STRING;
+    /// Truth values, one byte each.
+    Bool = 9, "bool", "bool", Some(8), Bool, builtin::TYPE_TENSOR_BOOL;
+    /// IEEE 754 half-precision floats.
+    F16 = 10, "f16", "float16", Some(16), Float, builtin::TYPE_TENSOR_F16;
+    /// 64-bit floats.
+    F64 = 11, "f64", "double", Some(64), Float, builtin::TYPE_TENSOR_F64;
+    /// 32-bit unsigned integers.
+    U32 = 12, "u32", "uint32", Some(32), UnsignedInt, builtin::TYPE_TENSOR_U32;
+    /// 64-bit unsigned integers.
+    U64 = 13, "u64", "uint64", Some(64), UnsignedInt, builtin::TYPE_TENSOR_U64;
+    /// Complex numbers of two 32-bit floats, the real part first.
+    Complex64 = 14, "complex64", "complex64", Some(64), Complex, onnx::TYPE_TENSOR_COMPLEX64;
+    /// Complex numbers of two 64-bit floats, the real part first.
+    Complex128 = 15, "complex128", "complex128", Some(128), Complex, onnx::TYPE_TENSOR_COMPLEX128;
+    /// bfloat16 floats.
+    BF16 = 16, "bf16", "bfloat16", Some(16), Float, builtin::TYPE_TENSOR_BF16;
+    /// 8-bit floats with 4 bits of exponent and 3 of mantissa; finite, with NaN.
+    Float8E4M3Fn = 17, "float8e4m3fn", "float8e4m3fn", Some(8), Float, onnx::TYPE_TENSOR_FLOAT8E4M3FN;
+    /// 8-bit floats with 4 bits of exponent and 3 of mantissa; finite, one NaN, no negative zero.
+    Float8E4M3Fnuz = 18, "float8e4m3fnuz", "float8e4m3fnuz", Some(8), Float, onnx::TYPE_TENSOR_FLOAT8E4M3FNUZ;
+    /// 8-bit floats with 5 bits of exponent and 2 of mantissa; with infinities.
+    Float8E5M2 = 19, "float8e5m2", "float8e5m2", Some(8), Float, onnx::TYPE_TENSOR_FLOAT8E5M2;
+    /// 8-bit floats with 5 bits of exponent and 2 of mantissa; finite, one NaN, no negative zero.
+    Float8E5M2Fnuz = 20, "float8e5m2fnuz", "float8e5m2fnuz", Some(8), Float, onnx::TYPE_TENSOR_FLOAT8E5M2FNUZ;
+    /// 4-bit unsigned integers.
+    Uint4 = 21, "uint4", "uint4", Some(4), UnsignedInt, onnx::TYPE_TENSOR_UINT4;
+    /// 4-bit signed integers.
+    Int4 = 22, "int4", "int4", Some(4), SignedInt, onnx::TYPE_TENSOR_INT4;
+    /// 4-bit floats with 2 bits of exponent and 1 of mantissa.
+    Float4E2M1 = 23, "float4e2m1", "float4e2m1", Some(4), Float, onnx::TYPE_TENSOR_FLOAT4E2M1;
+    /// 8-bit powers of two.
+    Float8E8M0 = 24, "float8e8m0", "float8e8m0", Some(8), Float, onnx::TYPE_TENSOR_FLOAT8E8M0;
+    /// 2-bit unsigned integers.
+    Uint2 = 25, "uint2", "uint2", Some(2), UnsignedInt, onnx::TYPE_TENSOR_UINT2;
+    /// 2-bit signed integers.
+    Int2 = 26, "int2", "int2", Some(2), SignedInt, onnx::TYPE_TENSOR_INT2;
+    /// 6-bit floats with 2 bits of exponent and 3 of mantissa.
+    Float6E2M3 = 27, "float6e2m3", "float6e2m3", Some(6), Float, onnx::TYPE_TENSOR_FLOAT6E2M3;
+    /// 6-bit floats with 3 bits of exponent and 2 of mantissa.
+    Float6E3M2 = 28, "float6e3m2", "float6e3m2", Some(6), Float, onnx::TYPE_TENSOR_FLOAT6E3M2;
+}
+
+impl Dtype {
+    /// The leaf that holds tensors of this element type.
+    #[must_use]
+    pub const fn type_node(self) -> &'static TypeNode {
+        self.facts().node
+    }
+
+    /// The short name, as in the leaf's id: `f32`, `bool`, `float8e5m2`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        self.facts().name
+    }
+
+    /// ONNX's name in lower case: `float`, `int64`, `bfloat16`.
+    #[must_use]
+    pub const fn onnx_name(self) -> &'static str {
+        self.facts().onnx_name
+    }
+
+    /// The number in ONNX's `TensorProto.DataType`.
+    #[must_use]
+    pub const fn onnx_number(self) -> i32 {
+        self as i32
+    }
+
+    /// What the elements are.
+    #[must_use]
+    pub const fn class(self) -> DtypeClass {
+        self.facts().class
+    }
+
+    /// How many bits one element takes in packed bytes; nothing for strings.
+    #[must_use]
+    pub const fn size_bits(self) -> Option<u32> {
+        self.facts().bits
+    }
+
+    /// How many bytes one element takes, where that is a whole number; nothing for strings and for
+    /// types of fewer than 8 bits.
+    #[must_use]
+    pub const fn size_bytes(self) -> Option<usize> {
+        match self.facts().bits {
+            Some(bits) if bits.is_multiple_of(8) => Some((bits / 8) as usize),
+            Some(_) | None => None,
+        }
+    }
+
+    /// Whether several elements share a byte.
+    #[must_use]
+    pub const fn is_sub_byte(self) -> bool {
+        matches!(self.facts().bits, Some(bits) if bits < 8)
+    }
+
+    /// How many bytes this many elements take when packed: the bits rounded up to whole bytes.
+    /// Nothing for strings, and where the answer is not a `usize`.
+    #[must_use]
+    pub fn packed_len(self, elements: usize) -> Option<usize> {
+        let bits = self.size_bits()? as usize;
+        // Whole groups of eight elements first: they take `bits` bytes, and cannot overflow in bits.
+        let whole = (elements / 8).checked_mul(bits)?;
+        whole.checked_add((elements % 8 * bits).div_ceil(8))
+    }
+
+    /// From a `TensorProto.DataType` number; nothing for 0 (undefined) and unknown numbers.
+    #[must_use]
+    pub fn from_onnx_number(number: i32) -> Option<Self> {
+        let position = usize::try_from(number).ok()?.checked_sub(1)?;
+        Self::ALL.get(position).copied()
+    }
+
+    /// From the short name (`f32`).
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|dtype| dtype.name() == name)
+    }
+
+    /// From ONNX's name in lower case (`float`).
+    #[must_use]
+    pub fn from_onnx_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|dtype| dtype.onnx_name() == name)
+    }
+
+    /// The element type that a leaf's id names: `tensor.f32` and `scalar.f32` share one.
+    ///
+    /// Nothing for ids that are not of this form, among them leaves that others add under `tensor`.
+    #[must_use]
+    pub fn from_node_id(id: &str) -> Option<Self> {
+        Self::from_name(id.strip_prefix("tensor.").or_else(|| id.strip_prefix("scalar."))?)
+    }
+}
+
+impl std::fmt::Display for Dtype {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// A name that is no element type's, neither a short one nor ONNX's.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("`{name}` is not an element type")]
+pub struct UnknownDtype {
+    /// The name.
+    pub name: String,
+}
+
+impl std::str::FromStr for Dtype {
+    type Err = UnknownDtype;
+
+    /// Accepts short names and ONNX's; no name means two different things.
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        Self::from_name(name)
+            .or_else(|| Self::from_onnx_name(name))
+            .ok_or_else(|| UnknownDtype { name: name.into() })
+    }
+}
+
+impl serde::Serialize for Dtype {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for Dtype {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Name;
+
+        impl serde::de::Visitor<'_> for Name {
+            type Value = Dtype;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("the name of an element type")
+            }
+
+            fn visit_str<E: serde::de::Error>(self, name: &str) -> Result<Dtype, E> {
+                name.parse().map_err(E::custom)
+            }
+        }
+
+        deserializer.deserialize_str(Name)
+    }
+}

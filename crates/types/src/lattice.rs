@@ -1,0 +1,381 @@
+//! A checked set of type nodes, with subtype, join and meet.
+//!
+//! The nodes of a lattice form one tree. They are numbered in preorder, siblings by id, so that the
+//! subtree of a node is an interval of numbers:
+//!
+//! - `a <: b` iff `a` lies in the interval of `b`: two comparisons;
+//! - the *join* (least upper bound) is the lowest common ancestor, which is the smallest parent number
+//!   in the preorder range after the smaller and up to the larger of the two; a sparse table
+//!   answers that range minimum in O(1) (Bender and Farach-Colton's reduction, on preorder);
+//! - the *meet* (greatest lower bound) is the deeper of two related nodes, and nothing otherwise.
+//!
+//! Adding a bottom to what is here gives a lattice in the mathematical sense; the bottom has no node,
+//! and `meet` says `None` for it.
+//!
+//! **Invariant:** a built lattice never changes; queries on numbers take no locks, hash nothing and
+//! allocate nothing.
+//!
+//! **Invariant:** numbers depend on the set of nodes alone, not on the order in which they were
+//! given; they are not stable across different sets, and never leave the process.
+
+use std::sync::OnceLock;
+
+use crate::tree::{TypeKind, TypeNode};
+
+pub mod build;
+
+pub mod fault;
+
+use build::{LatticeBuilder, NodeSpec};
+use fault::LatticeError;
+
+/// The position of a node in its lattice, in preorder.
+///
+/// A number means nothing in another lattice. Queries do not panic on a number that is out of range:
+/// it is under nothing but itself, and its join with any node is the root.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct NodeNo(std::num::NonZeroU32);
+
+impl NodeNo {
+    /// The number as an index into arrays that are parallel to [`Lattice::nodes`].
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self.raw() as usize
+    }
+
+    const fn raw(self) -> u32 {
+        self.0.get() - 1
+    }
+
+    /// `raw` is below [`build::MAX_NODES`] wherever this is called.
+    const fn from_raw(raw: u32) -> Self {
+        Self(std::num::NonZeroU32::MIN.saturating_add(raw))
+    }
+}
+
+/// A set of type nodes that form one tree, ready for queries.
+pub struct Lattice {
+    /// By number.
+    entries: Box<[Entry]>,
+    /// By number, the parent's number; the root's is its own.
+    parents: Box<[u32]>,
+    /// By number, the first number behind the subtree.
+    ends: Box<[u32]>,
+    /// Row `k` at `i`: the smallest of `parents[i .. i + 2^k]`.
+    lowest_parents: Box<[Box<[u32]>]>,
+    /// Children of all nodes, those of one node together and in order.
+    children: Box<[NodeNo]>,
+    /// By number and one more: where its children start.
+    child_starts: Box<[u32]>,
+    /// The concrete nodes in order.
+    leaves: Box<[NodeNo]>,
+    /// By number and one more: how many concrete nodes come before.
+    leaf_starts: Box<[u32]>,
+    /// All nodes, by id.
+    by_id: Box<[NodeNo]>,
+    /// Nodes with a denotation, by denotation.
+    by_denotation: Box<[NodeNo]>,
+    /// Nodes with a wire tag, by tag.
+    by_wire_tag: Box<[NodeNo]>,
+}
+
+struct Entry {
+    spec: NodeSpec,
+    wire_tag: u64,
+    origin: Option<&'static TypeNode>,
+}
+
+impl Lattice {
+    /// Starts a lattice by hand, with no nodes in it.
+    #[must_use]
+    pub fn builder() -> LatticeBuilder {
+        LatticeBuilder::new()
+    }
+
+    /// The lattice of all registered nodes, built when it is first asked for.
+    ///
+    /// # Panics
+    /// When the registered nodes do not form a lattice, with every fault in the message: nodes are
+    /// registered by static declarations, so this is a mistake in the program. [`Lattice::try_get`]
+    /// returns the faults instead.
+    #[must_use]
+    pub fn get() -> &'static Self {
+        match Self::try_get() {
+            Ok(lattice) => lattice,
+            Err(error) => panic!("the registered type nodes do not form a lattice: {error}"),
+        }
+    }
+
+    /// The lattice of all registered nodes, or everything that is wrong with them.
+    pub fn try_get() -> Result<&'static Self, &'static LatticeError> {
+        static DEFAULT: OnceLock<Result<Lattice, LatticeError>> = OnceLock::new();
+        DEFAULT.get_or_init(|| Self::builder().with_registered().build()).as_ref()
+    }
+
+    /// How many nodes there are; at least one.
+    #[must_use]
+    #[expect(clippy::len_without_is_empty, reason = "a lattice is never empty")]
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// The top: every node is under it.
+    #[must_use]
+    pub fn root(&self) -> NodeNo {
+        NodeNo::from_raw(0)
+    }
+
+    /// Whether `a` is `b` or lies under it; false where either is not a node of this lattice.
+    ///
+    /// On numbers this is O(1); on ids and nodes it searches first.
+    #[must_use]
+    pub fn is_subtype(&self, a: impl NodeKey, b: impl NodeKey) -> bool {
+        let (Some(a), Some(b)) = (a.number_in(self), b.number_in(self)) else { return false };
+        b <= a && self.ends.get(b.index()).is_some_and(|end| a.raw() < *end)
+    }
+
+    /// The least upper bound: the deepest node that both are under.
+    #[must_use]
+    pub fn join(&self, a: NodeNo, b: NodeNo) -> NodeNo {
+        let (low, high) = (a.min(b), a.max(b));
+        if low == high {
+            return low;
+        }
+        if high.index() >= self.len() {
+            return self.root();
+        }
+        let (from, to) = (low.index() + 1, high.index() + 1);
+        let row = (to - from).ilog2();
+        let lowest = &self.lowest_parents[row as usize];
+        NodeNo::from_raw(lowest[from].min(lowest[to - (1 << row)]))
+    }
+
+    /// The greatest lower bound: the deeper of the two if one is under the other, else nothing.
+    #[must_use]
+    pub fn meet(&self, a: NodeNo, b: NodeNo) -> Option<NodeNo> {
+        let (low, high) = (a.min(b), a.max(b));
+        (low == high || self.is_subtype(high, low)).then_some(high)
+    }
+
+    /// The node with this id.
+    #[must_use]
+    pub fn lookup(&self, id: &str) -> Option<NodeRef<'_>> {
+        self.search(&self.by_id, |entry| (*entry.spec.id).cmp(id))
+    }
+
+    /// The node with this denotation; nothing for the empty one.
+    #[must_use]
+    pub fn lookup_denotation(&self, denotation: &str) -> Option<NodeRef<'_>> {
+        self.search(&self.by_denotation, |entry| (*entry.spec.denotation).cmp(denotation))
+    }
+
+    /// The node with this tag on the wire, given or derived; nothing for 0.
+    #[must_use]
+    pub fn lookup_wire_hash(&self, wire_tag: u64) -> Option<NodeRef<'_>> {
+        self.search(&self.by_wire_tag, |entry| entry.wire_tag.cmp(&wire_tag))
+    }
+
+    fn search(&self, order: &[NodeNo], key: impl Fn(&Entry) -> std::cmp::Ordering) -> Option<NodeRef<'_>> {
+        let at = order.binary_search_by(|no| key(&self.entries[no.index()])).ok()?;
+        self.node(order[at])
+    }
+
+    /// The number of a node given by id, by static or by reference.
+    #[must_use]
+    pub fn number_of(&self, key: impl NodeKey) -> Option<NodeNo> {
+        key.number_in(self)
+    }
+
+    /// The node with this number; nothing if it comes from a larger lattice.
+    #[must_use]
+    pub fn node(&self, no: NodeNo) -> Option<NodeRef<'_>> {
+        let Entry { spec, wire_tag, origin } = self.entries.get(no.index())?;
+        Some(NodeRef {
+            lattice: self,
+            no,
+            id: &spec.id,
+            parent: spec.parent.as_deref(),
+            kind: spec.kind,
+            ffi_name: &spec.ffi_name,
+            wire_tag: *wire_tag,
+            denotation: &spec.denotation,
+            origin: *origin,
+        })
+    }
+
+    /// Every node, in the order of their numbers.
+    pub fn nodes(&self) -> impl ExactSizeIterator<Item = NodeRef<'_>> + DoubleEndedIterator {
+        (0..self.len()).map(|raw| {
+            let raw = u32::try_from(raw).expect("a lattice has at most MAX_NODES nodes");
+            self.node(NodeNo::from_raw(raw)).expect("the number is in range")
+        })
+    }
+
+    /// The node above; nothing for the root.
+    #[must_use]
+    pub fn parent(&self, no: NodeNo) -> Option<NodeNo> {
+        let parent = NodeNo::from_raw(*self.parents.get(no.index())?);
+        (parent != no).then_some(parent)
+    }
+
+    /// The nodes directly under this one, by id.
+    #[must_use]
+    pub fn children(&self, no: NodeNo) -> &[NodeNo] {
+        match self.child_starts.get(no.index()..no.index() + 2) {
+            Some(&[start, end]) => &self.children[start as usize..end as usize],
+            Some(_) | None => &[],
+        }
+    }
+
+    /// The concrete nodes that are this one or under it.
+    #[must_use]
+    pub fn leaves_under(&self, no: NodeNo) -> &[NodeNo] {
+        let Some(end) = self.ends.get(no.index()) else { return &[] };
+        &self.leaves[self.leaf_starts[no.index()] as usize..self.leaf_starts[*end as usize] as usize]
+    }
+}
+
+impl std::fmt::Debug for Lattice {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.nodes().map(|node| node.id)).finish()
+    }
+}
+
+/// A node as it stands in one lattice.
+#[derive(Clone, Copy)]
+pub struct NodeRef<'l> {
+    lattice: &'l Lattice,
+    /// Its number.
+    pub no: NodeNo,
+    /// Its id.
+    pub id: &'l str,
+    /// The id of the node above.
+    pub parent: Option<&'l str>,
+    /// Whether values can have exactly this type.
+    pub kind: TypeKind,
+    /// The name of the C structure in a generated header, or empty.
+    pub ffi_name: &'l str,
+    /// The tag on the wire, given or derived; 0 on abstract nodes that were given none.
+    pub wire_tag: u64,
+    /// The ONNX type denotation, or empty.
+    pub denotation: &'l str,
+    origin: Option<&'static TypeNode>,
+}
+
+impl NodeRef<'_> {
+    /// The static that this node was made from, if it was.
+    #[must_use]
+    pub fn as_static(&self) -> Option<&'static TypeNode> {
+        self.origin
+    }
+
+    /// Whether this is `other` or lies under it.
+    #[must_use]
+    pub fn is_subtype_of(&self, other: impl NodeKey) -> bool {
+        self.lattice.is_subtype(self.no, other)
+    }
+
+    /// Whether this is a leaf that values can have.
+    #[must_use]
+    pub fn is_concrete(&self) -> bool {
+        self.kind == TypeKind::Concrete
+    }
+
+    /// Whether this is only a bound.
+    #[must_use]
+    pub fn is_abstract(&self) -> bool {
+        self.kind == TypeKind::Abstract
+    }
+}
+
+impl std::fmt::Debug for NodeRef<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { lattice: _, no, id, parent, kind, ffi_name, wire_tag, denotation, origin: _ } = self;
+        f.debug_struct("NodeRef")
+            .field("no", no)
+            .field("id", id)
+            .field("parent", parent)
+            .field("kind", kind)
+            .field("ffi_name", ffi_name)
+            .field("wire_tag", wire_tag)
+            .field("denotation", denotation)
+            .finish()
+    }
+}
+
+impl std::fmt::Display for NodeRef<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.id)
+    }
+}
+
+/// What names a node of a lattice: its number, its id, its static, or a reference from any lattice.
+///
+/// Numbers are taken as they are; everything else is searched for by id in O(log n).
+pub trait NodeKey: sealed::Sealed + Copy {
+    /// The number of the node in `lattice`, if it is one of its nodes.
+    fn number_in(self, lattice: &Lattice) -> Option<NodeNo>;
+
+    /// How a message names the node.
+    fn label(self) -> String;
+}
+
+impl NodeKey for NodeNo {
+    fn number_in(self, lattice: &Lattice) -> Option<NodeNo> {
+        (self.index() < lattice.len()).then_some(self)
+    }
+
+    fn label(self) -> String {
+        "a node of another lattice".into()
+    }
+}
+
+impl NodeKey for &str {
+    fn number_in(self, lattice: &Lattice) -> Option<NodeNo> {
+        lattice.lookup(self).map(|node| node.no)
+    }
+
+    fn label(self) -> String {
+        self.into()
+    }
+}
+
+impl NodeKey for &TypeNode {
+    fn number_in(self, lattice: &Lattice) -> Option<NodeNo> {
+        self.id.number_in(lattice)
+    }
+
+    fn label(self) -> String {
+        self.id.into()
+    }
+}
+
+impl NodeKey for NodeRef<'_> {
+    fn number_in(self, lattice: &Lattice) -> Option<NodeNo> {
+        if std::ptr::eq(self.lattice, lattice) { Some(self.no) } else { self.id.number_in(lattice) }
+    }
+
+    fn label(self) -> String {
+        self.id.into()
+    }
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for super::NodeNo {}
+    impl Sealed for &str {}
+    impl Sealed for &super::TypeNode {}
+    impl Sealed for super::NodeRef<'_> {}
+}
+
+/// The registered node with this id; see [`Lattice::get`].
+#[must_use]
+pub fn lookup_by_id(id: &str) -> Option<&'static TypeNode> {
+    Lattice::get().lookup(id)?.as_static()
+}
+
+/// The registered node with this ONNX type denotation; see [`Lattice::get`].
+#[must_use]
+pub fn lookup_denotation(denotation: &str) -> Option<&'static TypeNode> {
+    Lattice::get().lookup_denotation(denotation)?.as_static()
+}

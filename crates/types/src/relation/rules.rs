@@ -1,0 +1,227 @@
+//! The custom relations of the tensor primitives.
+//!
+//! Each is monotone, works on whatever is known already, and narrows in both directions where the
+//! operator determines an operand from its result.
+
+use super::custom::{CustomRelationCtx, Dims};
+use super::{PortRef, Progress, RelationFailure, RelationResult};
+use crate::dtype::Dtype;
+
+const LEFT: PortRef = PortRef::Input(0);
+const RIGHT: PortRef = PortRef::Input(1);
+const OUT: PortRef = PortRef::Output(0);
+
+/// `matmul.contract`: the last dim of the left operand equals the second to last of the right one;
+/// the dims before broadcast; a vector takes part as a row on the left, as a column on the right, and
+/// its dim does not appear in the result.
+pub(super) fn matmul_contract(cx: &mut CustomRelationCtx<'_>) -> RelationResult {
+    contract(cx).into()
+}
+
+fn contract(cx: &mut CustomRelationCtx<'_>) -> Result<Progress, RelationFailure> {
+    let (left, right) = (cx.shape(LEFT), cx.shape(RIGHT));
+    for (port, shape) in [(LEFT, &left), (RIGHT, &right)] {
+        if shape.as_ref().is_some_and(Vec::is_empty) {
+            return Err(RelationFailure {
+                message: "operands of a matrix product have at least one dim".into(),
+                ports: vec![port],
+                expected: "rank 1 or more".into(),
+                found: "rank 0".into(),
+            });
+        }
+    }
+    let (Some(mut left), Some(mut right)) = (left, right) else {
+        return Ok(Progress { narrowed: false, complete: false });
+    };
+
+    let left_at = left.len() - 1;
+    let right_at = right.len().saturating_sub(2);
+    let mut narrowed = false;
+    match (left[left_at], right[right_at]) {
+        (Some(a), Some(b)) if a != b => {
+            return Err(RelationFailure {
+                message: "the inner dims of a matrix product are equal".into(),
+                ports: vec![LEFT, RIGHT],
+                expected: a.to_string(),
+                found: b.to_string(),
+            });
+        }
+        (Some(a), None) => {
+            right[right_at] = Some(a);
+            narrowed |= cx.refine_shape(RIGHT, &right)?;
+        }
+        (None, Some(b)) => {
+            left[left_at] = Some(b);
+            narrowed |= cx.refine_shape(LEFT, &left)?;
+        }
+        (Some(_), Some(_)) | (None, None) => {}
+    }
+
+    let (left_batch, left_matrix) = left.split_at(left.len().saturating_sub(2));
+    let (right_batch, right_matrix) = right.split_at(right.len().saturating_sub(2));
+    let mut out = broadcast([(LEFT, left_batch), (RIGHT, right_batch)])?;
+    let batch_rank = out.len();
+    if let [rows, _] = left_matrix {
+        out.push(*rows);
+    }
+    if let [_, columns] = right_matrix {
+        out.push(*columns);
+    }
+    narrowed |= cx.refine_shape(OUT, &out)?;
+
+    // Rows and columns of the result are those of the operands, so they flow back as well.
+    let known = cx.shape(OUT).unwrap_or(out);
+    let matrix = known.get(batch_rank..).unwrap_or(&[]);
+    if let (Some(rows), true) = (matrix.first(), left.len() > 1) {
+        left[left_at - 1] = *rows;
+        narrowed |= cx.refine_shape(LEFT, &left)?;
+    }
+    if let (Some(columns), true) = (matrix.last(), right.len() > 1) {
+        right[right_at + 1] = *columns;
+        narrowed |= cx.refine_shape(RIGHT, &right)?;
+    }
+    Ok(Progress { narrowed, complete: all_known(&left) && all_known(&right) })
+}
+
+/// `where.broadcast`: the shapes of condition and both branches broadcast together.
+pub(crate) fn where_broadcast(cx: &mut CustomRelationCtx<'_>) -> RelationResult {
+    let run = |cx: &mut CustomRelationCtx<'_>| {
+        let ports = [PortRef::Input(0), PortRef::Input(1), PortRef::Input(2)];
+        let shapes = ports.map(|port| cx.shape(port));
+        let [Some(condition), Some(yes), Some(no)] = shapes else {
+            return Ok(Progress { narrowed: false, complete: false });
+        };
+        let out = broadcast([(ports[0], &condition), (ports[1], &yes), (ports[2], &no)])?;
+        let narrowed = cx.refine_shape(OUT, &out)?;
+        Ok(Progress { narrowed, complete: [condition, yes, no].iter().all(|shape| all_known(shape)) })
+    };
+    run(cx).into()
+}
+
+/// `cast.to`: the element type of the output is the attribute `to`, its shape that of the input.
+pub(crate) fn cast_to(cx: &mut CustomRelationCtx<'_>) -> RelationResult {
+    let run = |cx: &mut CustomRelationCtx<'_>| {
+        let to = cx.attr_int("to");
+        let dtype = to.and_then(|to| Dtype::from_onnx_number(i32::try_from(to).ok()?));
+        let Some(dtype) = dtype else {
+            return Err(RelationFailure {
+                message: "attribute `to` names an element type".into(),
+                ports: vec![OUT],
+                expected: "the number of an element type".into(),
+                found: to.map_or_else(|| "no such attribute".into(), |to| to.to_string()),
+            });
+        };
+        let mut narrowed = cx.refine(OUT, dtype.type_node())?;
+        if let Some(shape) = cx.shape(LEFT) {
+            narrowed |= cx.refine_shape(OUT, &shape)?;
+        }
+        if let Some(shape) = cx.shape(OUT) {
+            narrowed |= cx.refine_shape(LEFT, &shape)?;
+        }
+        Ok(Progress { narrowed, complete: cx.shape(OUT).is_some_and(|shape| all_known(&shape)) })
+    };
+    run(cx).into()
+}
+
+/// `constant.value`: type and shape of the output are those of the one value that the node carries.
+pub(crate) fn constant_value(cx: &mut CustomRelationCtx<'_>) -> RelationResult {
+    let run = |cx: &mut CustomRelationCtx<'_>| {
+        let length = |length: usize| vec![u64::try_from(length).ok()];
+        let plain = if cx.attr_float("value_float").is_some() {
+            Some((Dtype::F32, vec![]))
+        } else if let Some(values) = cx.attr_floats("value_floats") {
+            Some((Dtype::F32, length(values.len())))
+        } else if cx.attr_int("value_int").is_some() {
+            Some((Dtype::I64, vec![]))
+        } else if let Some(values) = cx.attr_ints("value_ints") {
+            Some((Dtype::I64, length(values.len())))
+        } else if cx.attr_str("value_string").is_some() {
+            Some((Dtype::String, vec![]))
+        } else {
+            cx.attr_strs("value_strings").map(|values| (Dtype::String, length(values.len())))
+        };
+        let mut narrowed = false;
+        let dims: Dims = if let Some((dtype, dims)) = plain {
+            narrowed |= cx.refine(OUT, dtype.type_node())?;
+            dims
+        } else if let Some((node, dims)) = cx.attr_tensor("value").or_else(|| cx.attr_tensor("sparse_value"))
+        {
+            narrowed |= cx.refine(OUT, node)?;
+            dims
+        } else {
+            return Ok(Progress { narrowed, complete: false });
+        };
+        narrowed |= cx.refine_shape(OUT, &dims)?;
+        Ok(Progress { narrowed, complete: true })
+    };
+    run(cx).into()
+}
+
+/// `gather.indices`: indices are 32-bit or 64-bit integers.
+pub(crate) fn gather_indices(cx: &mut CustomRelationCtx<'_>) -> RelationResult {
+    indices(cx, &[PortRef::Input(1)]).into()
+}
+
+/// `slice.indices`: starts, ends, axes and steps are 32-bit or 64-bit integers.
+pub(crate) fn slice_indices(cx: &mut CustomRelationCtx<'_>) -> RelationResult {
+    indices(cx, &[PortRef::InputsFrom(1)]).into()
+}
+
+fn indices(cx: &CustomRelationCtx<'_>, ports: &[PortRef]) -> Result<Progress, RelationFailure> {
+    let mut complete = true;
+    for port in ports.iter().flat_map(|port| cx.ports(*port)) {
+        let Some(node) = cx.bound_node(port) else { continue };
+        let is_index = [Dtype::I32, Dtype::I64].iter().any(|dtype| dtype.type_node().id == node.id);
+        if node.is_concrete() && !is_index {
+            return Err(RelationFailure {
+                message: "indices are 32-bit or 64-bit signed integers".into(),
+                ports: vec![port],
+                expected: "tensor.i32 or tensor.i64".into(),
+                found: node.id.into(),
+            });
+        }
+        complete &= node.is_concrete();
+    }
+    Ok(Progress { narrowed: false, complete })
+}
+
+/// The shapes broadcast against each other, from the last dim on: equal, or 1 against anything.
+fn broadcast<const N: usize>(shapes: [(PortRef, &[Option<u64>]); N]) -> Result<Dims, RelationFailure> {
+    let rank = shapes.iter().map(|(_, shape)| shape.len()).max().unwrap_or(0);
+    (0..rank).rev().map(|from_end| broadcast_dim(&shapes, from_end)).collect()
+}
+
+fn broadcast_dim(
+    shapes: &[(PortRef, &[Option<u64>])],
+    from_end: usize,
+) -> Result<Option<u64>, RelationFailure> {
+    // What is not 1 decides; an unknown dim may be 1 or that.
+    let mut decided: Option<(PortRef, u64)> = None;
+    let mut unknown = false;
+    for (port, shape) in shapes {
+        match shape.iter().rev().nth(from_end) {
+            None | Some(Some(1)) => {}
+            Some(None) => unknown = true,
+            Some(Some(dim)) => match decided {
+                Some((first, known)) if known != *dim => {
+                    return Err(RelationFailure {
+                        message: format!("shapes broadcast at dim {from_end} from the end"),
+                        ports: vec![first, *port],
+                        expected: format!("{known} or 1"),
+                        found: dim.to_string(),
+                    });
+                }
+                Some(_) => {}
+                None => decided = Some((*port, *dim)),
+            },
+        }
+    }
+    Ok(match decided {
+        Some((_, dim)) => Some(dim),
+        None => (!unknown).then_some(1),
+    })
+}
+
+fn all_known(dims: &[Option<u64>]) -> bool {
+    dims.iter().all(Option::is_some)
+}

@@ -1,0 +1,137 @@
+//! The link from Rust types to the tree of types.
+//!
+//! A component says what it stores by a Rust type, and [`Storage`] says which node that is. Slices of
+//! elements are tensors: `[f32]` and everything that owns such a slice is `tensor.f32`; a number on
+//! its own is a scalar; [`AnyTensor`] stands at the abstract `tensor`, because its element type is
+//! known only at run time.
+//!
+//! **Invariant:** the way in which a slice is owned never changes the type: `Vec<T>`, `Box<[T]>`,
+//! `Arc<[T]>`, `[T; N]` and `[T]` are one node.
+
+use std::sync::Arc;
+
+use crate::any_tensor::AnyTensor;
+use crate::tree::TypeNode;
+use crate::tree::builtin::{
+    TYPE_SCALAR_F16, TYPE_SCALAR_F32, TYPE_SCALAR_F64, TYPE_SCALAR_I32, TYPE_SCALAR_U8, TYPE_TENSOR,
+};
+
+/// A Rust type whose values have a type of the tree.
+///
+/// Associated types of components are bounded by `?Sized + Storage`, so that they can be slices.
+///
+/// ```
+/// use typeloom_types::storage::Storage;
+/// use typeloom_types::tree::builtin::{TYPE_SCALAR_F32, TYPE_TENSOR_F32};
+///
+/// trait Index {
+///     type Vector: ?Sized + Storage;
+/// }
+///
+/// struct Flat;
+/// impl Index for Flat {
+///     type Vector = [f32];
+/// }
+///
+/// assert_eq!(<Flat as Index>::Vector::TYPE, &TYPE_TENSOR_F32);
+/// assert_eq!(<f32 as Storage>::TYPE, &TYPE_SCALAR_F32);
+/// ```
+///
+/// A type without a node is refused where it is used:
+///
+/// ```compile_fail,E0277
+/// use typeloom_types::storage::Storage;
+/// let _ = <[String] as Storage>::TYPE;
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not store a type of the tree",
+    label = "`{Self}` has no `Storage`",
+    note = "slices `[T]` of element types, what owns them (`Vec<T>`, `Box<[T]>`, `Arc<[T]>`, `[T; N]`), the scalars f32, f64, half::f16, u8 and i32, and `AnyTensor` have one",
+    note = "a type of your own gets one by `impl Storage`, with a `TypeNode` that it registers"
+)]
+pub trait Storage: Send + Sync + 'static {
+    /// The node of values that are stored like this.
+    const TYPE: &'static TypeNode;
+}
+
+/// An element whose slices are stored as one type of the tree.
+///
+/// Implement it for an element type of your own, beside a leaf under `tensor`, and `[T]`, `Vec<T>`
+/// and the rest are [`Storage`].
+///
+/// ```
+/// use typeloom_types::storage::{ElementStorage, Storage};
+/// use typeloom_types::tree::{TypeKind, TypeNode};
+///
+/// struct Posit16(u16);
+///
+/// static TYPE_TENSOR_POSIT16: TypeNode = TypeNode {
+///     id: "tensor.posit16",
+///     parent: Some("tensor"),
+///     kind: TypeKind::Concrete,
+///     ffi_name: "",
+///     wire_hash: 0,
+///     denotation: "",
+/// };
+/// typeloom_types::register_type_node!(TYPE_TENSOR_POSIT16);
+///
+/// impl ElementStorage for Posit16 {
+///     const SLICE: &'static TypeNode = &TYPE_TENSOR_POSIT16;
+/// }
+///
+/// assert_eq!(<Vec<Posit16> as Storage>::TYPE.id, "tensor.posit16");
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "slices of `{Self}` do not store a type of the tree",
+    label = "`{Self}` is not the element type of a tensor",
+    note = "element types are f32, f64, half::f16, half::bf16, u8, u16, u32, u64, i8, i16, i32, i64 and bool",
+    note = "an element type of your own becomes one by `impl ElementStorage`"
+)]
+pub trait ElementStorage: Sized + Send + Sync + 'static {
+    /// The node of slices of this element.
+    const SLICE: &'static TypeNode;
+}
+
+impl<T: ElementStorage> Storage for [T] {
+    const TYPE: &'static TypeNode = T::SLICE;
+}
+
+impl<T: ElementStorage, const N: usize> Storage for [T; N] {
+    const TYPE: &'static TypeNode = T::SLICE;
+}
+
+impl<T: ElementStorage> Storage for Vec<T> {
+    const TYPE: &'static TypeNode = T::SLICE;
+}
+
+impl<T: ElementStorage> Storage for Box<[T]> {
+    const TYPE: &'static TypeNode = T::SLICE;
+}
+
+impl<T: ElementStorage> Storage for Arc<[T]> {
+    const TYPE: &'static TypeNode = T::SLICE;
+}
+
+impl Storage for f32 {
+    const TYPE: &'static TypeNode = &TYPE_SCALAR_F32;
+}
+
+impl Storage for f64 {
+    const TYPE: &'static TypeNode = &TYPE_SCALAR_F64;
+}
+
+impl Storage for half::f16 {
+    const TYPE: &'static TypeNode = &TYPE_SCALAR_F16;
+}
+
+impl Storage for u8 {
+    const TYPE: &'static TypeNode = &TYPE_SCALAR_U8;
+}
+
+impl Storage for i32 {
+    const TYPE: &'static TypeNode = &TYPE_SCALAR_I32;
+}
+
+impl Storage for AnyTensor {
+    const TYPE: &'static TypeNode = &TYPE_TENSOR;
+}

@@ -1,0 +1,258 @@
+//! One position in the tree of types, and how a crate adds its own to the default lattice.
+//!
+//! A node is a constant: its id, the id of its parent, whether values can have exactly this type
+//! ([`TypeKind::Concrete`]) or whether it only bounds them ([`TypeKind::Abstract`]), and the names by
+//! which other languages and processes know it. Nodes name their parents by id, so that a crate can
+//! hang a leaf under a node that another crate owns.
+//!
+//! Nodes that are submitted as [`TypeNodeReg`] form the default lattice
+//! ([`Lattice::get`]). Nodes that are only known at run time are described by
+//! [`NodeSpec`](crate::lattice::build::NodeSpec) instead and never pass through this module.
+//!
+//! **Invariant:** a node is plain data. Whether its id is free and its parent exists is decided when
+//! a lattice is built from it, not here.
+
+use crate::lattice::Lattice;
+
+pub mod builtin;
+
+pub mod onnx;
+
+/// A type: a concrete leaf that values have, or an abstract bound over such leaves.
+///
+/// ```
+/// use typeloom_types::tree::builtin::TYPE_TENSOR;
+/// use typeloom_types::tree::{TypeKind, TypeNode};
+///
+/// static TYPE_TENSOR_POSIT16: TypeNode = TypeNode {
+///     id: "tensor.posit16",
+///     parent: Some("tensor"),
+///     kind: TypeKind::Concrete,
+///     ffi_name: "my_tensor_posit16_t",
+///     wire_hash: 0,
+///     denotation: "org.example.tensor.posit16",
+/// };
+/// typeloom_types::register_type_node!(TYPE_TENSOR_POSIT16);
+///
+/// assert!(TYPE_TENSOR_POSIT16.is_subtype_of(&TYPE_TENSOR));
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct TypeNode {
+    /// The name of the type, unique in a lattice; by convention a dotted path (`tensor.f32`).
+    pub id: &'static str,
+    /// The id of the node that bounds this one; `None` for the root.
+    pub parent: Option<&'static str>,
+    /// Whether values can have exactly this type.
+    pub kind: TypeKind,
+    /// The name of the C structure in a generated header; empty where there is none.
+    pub ffi_name: &'static str,
+    /// The tag on a wire envelope; 0 asks for one derived from the content, see [`TypeNode::wire_tag`].
+    pub wire_hash: u64,
+    /// The ONNX type denotation that stamps a value with this type; empty where there is none.
+    pub denotation: &'static str,
+}
+
+/// Whether values can have exactly this type.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TypeKind {
+    /// A leaf: values have this type, dispatch can be decided by it, nothing hangs under it.
+    Concrete,
+    /// An interior node: a bound that a value's type lies under.
+    Abstract,
+}
+
+impl TypeNode {
+    /// Whether this type is `other` or lies under it in the default lattice.
+    ///
+    /// A node that was never registered still knows its own parent, so it is under whatever that
+    /// parent is under. The search by id costs O(log n); code that asks often works with
+    /// [`NodeNo`](crate::lattice::NodeNo) and [`Lattice::is_subtype`].
+    ///
+    /// # Panics
+    /// As [`Lattice::get`], when the registered nodes do not form a lattice.
+    #[must_use]
+    pub fn is_subtype_of(&self, other: &Self) -> bool {
+        self.id == other.id
+            || self
+                .parent
+                .is_some_and(|parent| parent == other.id || Lattice::get().is_subtype(parent, other))
+    }
+
+    /// Whether this is a leaf that values can have.
+    #[must_use]
+    pub const fn is_concrete(&self) -> bool {
+        matches!(self.kind, TypeKind::Concrete)
+    }
+
+    /// Whether this is only a bound.
+    #[must_use]
+    pub const fn is_abstract(&self) -> bool {
+        matches!(self.kind, TypeKind::Abstract)
+    }
+
+    /// The tag on a wire envelope: [`wire_hash`](Self::wire_hash) if it is given, else one derived
+    /// from the content ([`derived_wire_tag`]), and 0 for an abstract node, which no value carries.
+    #[must_use]
+    pub const fn wire_tag(&self) -> u64 {
+        wire_tag(self.id, self.parent, self.kind, self.ffi_name, self.wire_hash, self.denotation)
+    }
+}
+
+impl std::fmt::Display for TypeNode {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.id)
+    }
+}
+
+/// The tag in use for a node with these fields; see [`TypeNode::wire_tag`].
+pub(crate) const fn wire_tag(
+    id: &str,
+    parent: Option<&str>,
+    kind: TypeKind,
+    ffi_name: &str,
+    wire_hash: u64,
+    denotation: &str,
+) -> u64 {
+    match kind {
+        TypeKind::Concrete if wire_hash == 0 => derived_wire_tag(id, parent, ffi_name, denotation),
+        TypeKind::Concrete | TypeKind::Abstract => wire_hash,
+    }
+}
+
+/// The wire tag of a concrete node that was given none.
+///
+/// FNV-1a (64 bit) over the length-prefixed fields, with the highest bit set, which keeps derived
+/// tags away from 0 and from the small numbers that are given by hand. It tells types apart on a
+/// wire where both ends agree on the lattice, and building a lattice refuses a collision; identity
+/// across processes that do not trust each other is the digest of a descriptor, not this.
+#[must_use]
+pub const fn derived_wire_tag(id: &str, parent: Option<&str>, ffi_name: &str, denotation: &str) -> u64 {
+    const OFFSET_BASIS: u64 = 0xcbf2_9ce4_8422_2325;
+    let mut state = fnv_str(OFFSET_BASIS, "typeloom.types.wire_tag.1");
+    state = fnv_str(state, id);
+    state = match parent {
+        None => fnv_byte(state, 0),
+        Some(parent) => fnv_str(fnv_byte(state, 1), parent),
+    };
+    state = fnv_str(state, ffi_name);
+    state = fnv_str(state, denotation);
+    state | 1 << 63
+}
+
+const fn fnv_byte(state: u64, byte: u8) -> u64 {
+    const PRIME: u64 = 0x0000_0100_0000_01b3;
+    (state ^ byte as u64).wrapping_mul(PRIME)
+}
+
+const fn fnv_str(mut state: u64, text: &str) -> u64 {
+    let length = (text.len() as u64).to_le_bytes();
+    let mut at = 0;
+    while at < length.len() {
+        state = fnv_byte(state, length[at]);
+        at += 1;
+    }
+    let bytes = text.as_bytes();
+    at = 0;
+    while at < bytes.len() {
+        state = fnv_byte(state, bytes[at]);
+        at += 1;
+    }
+    state
+}
+
+/// The registration of a node with the default lattice; submitted through `inventory`.
+///
+/// [`register_type_node!`](crate::register_type_node) writes the submission.
+pub struct TypeNodeReg(pub &'static TypeNode);
+
+inventory::collect!(TypeNodeReg);
+
+/// The nodes that were registered, in no particular order: linking decides it.
+pub fn registered_nodes() -> impl Iterator<Item = &'static TypeNode> {
+    inventory::iter::<TypeNodeReg>.into_iter().map(|registration| registration.0)
+}
+
+/// Registers a static [`TypeNode`](crate::tree::TypeNode) with the default lattice.
+///
+/// Registration takes effect at link time, wherever the macro stands; whether the node fits is
+/// checked when the default lattice is first asked for.
+#[macro_export]
+macro_rules! register_type_node {
+    ($node:path) => {
+        $crate::private::inventory::submit! { $crate::tree::TypeNodeReg(&$node) }
+    };
+}
+
+/// Declares static nodes and registers each of them.
+macro_rules! nodes {
+    ($($(#[$doc:meta])* $name:ident = $id:literal, $parent:expr, $kind:ident, $ffi:literal, $wire:literal, $denotation:literal;)*) => {
+        $(
+            $(#[$doc])*
+            pub static $name: $crate::tree::TypeNode = $crate::tree::TypeNode {
+                id: $id,
+                parent: $parent,
+                kind: $crate::tree::TypeKind::$kind,
+                ffi_name: $ffi,
+                wire_hash: $wire,
+                denotation: $denotation,
+            };
+            $crate::register_type_node!($name);
+        )*
+    };
+}
+use nodes;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_derived_tag_depends_on_every_field_and_on_where_fields_end() {
+        let base = derived_wire_tag("a", Some("b"), "c", "d");
+        for other in [
+            derived_wire_tag("x", Some("b"), "c", "d"),
+            derived_wire_tag("a", Some("x"), "c", "d"),
+            derived_wire_tag("a", None, "c", "d"),
+            derived_wire_tag("a", Some("b"), "x", "d"),
+            derived_wire_tag("a", Some("b"), "c", "x"),
+            derived_wire_tag("a", Some("b"), "cd", ""),
+            derived_wire_tag("ab", Some(""), "c", "d"),
+        ] {
+            assert_ne!(base, other);
+            assert_ne!(other >> 63, 0);
+        }
+    }
+
+    #[test]
+    fn a_given_tag_wins_and_an_abstract_node_has_none() {
+        let node = TypeNode {
+            id: "n",
+            parent: Some("any"),
+            kind: TypeKind::Concrete,
+            ffi_name: "",
+            wire_hash: 7,
+            denotation: "",
+        };
+        assert_eq!(node.wire_tag(), 7);
+        assert_eq!(TypeNode { wire_hash: 0, ..node }.wire_tag(), derived_wire_tag("n", Some("any"), "", ""));
+        assert_eq!(TypeNode { wire_hash: 0, kind: TypeKind::Abstract, ..node }.wire_tag(), 0);
+    }
+
+    #[test]
+    fn an_unregistered_node_is_under_what_its_parent_is_under() {
+        let node = TypeNode {
+            id: "tensor.loose",
+            parent: Some("tensor"),
+            kind: TypeKind::Concrete,
+            ffi_name: "",
+            wire_hash: 0,
+            denotation: "",
+        };
+        assert!(node.is_subtype_of(&node));
+        assert!(node.is_subtype_of(&builtin::TYPE_TENSOR));
+        assert!(node.is_subtype_of(&builtin::TYPE_ANY));
+        assert!(!node.is_subtype_of(&builtin::TYPE_SCALAR));
+        assert!(!builtin::TYPE_TENSOR.is_subtype_of(&node));
+    }
+}
