@@ -64,8 +64,8 @@ pub use graph::{
     attribute_proto, simple_sharded_dim_proto,
 };
 pub use model::{
-    DeviceConfigurationProto, FunctionProto, ModelProto, OperatorSetIdProto, StringStringEntryProto,
-    TrainingInfoProto, Version,
+    DeviceConfigurationProto, FunctionProto, ModelProto, OperatorSetIdProto, OperatorStatus,
+    StringStringEntryProto, TrainingInfoProto, Version,
 };
 pub use tensor::{SparseTensorProto, TensorProto, tensor_proto};
 pub use types::{TensorShapeProto, TypeProto, tensor_shape_proto, type_proto};

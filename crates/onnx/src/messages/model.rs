@@ -133,4 +133,12 @@ enumerations! {
         /// IR version 14, which these messages follow.
         IrVersion = 14 "IR_VERSION",
     }
+
+    /// How settled an operator is.
+    pub enum OperatorStatus {
+        /// May change.
+        Experimental = 0 "EXPERIMENTAL",
+        /// Changes only with its version.
+        Stable = 1 "STABLE",
+    }
 }

@@ -1,0 +1,291 @@
+//! The splice writer: changes a few records of a serialised message and copies every other byte verbatim.
+//!
+//! An edit names the message it happens in by the offset of that message's body, which is what a view's `offset` is, and
+//! replaces or removes one of its records or appends new ones. [`Splice::finish`] descends from the outermost message to
+//! the edited ones, adjusts the lengths of the messages around them and gives the new file as a list of pieces: long runs
+//! of the old file, borrowed, between short new ones. Weights and unknown fields are passed over, neither read nor
+//! decoded, so annotating a model of two gigabytes costs what its graph costs.
+//!
+//! **Invariant:** the result is well formed where the old message was: edits apply to whole records only, new records come
+//! from [`Records`], and an edit that does not find its message or record is an error.
+//!
+//! **Invariant:** without edits the result is the old message, byte for byte.
+//!
+//! ```
+//! use prost::Message;
+//! use typeloom_onnx::messages::{GraphProto, ModelProto, ValueInfoProto};
+//! use typeloom_onnx::splice::{Records, Splice};
+//! use typeloom_onnx::view::ModelView;
+//!
+//! let graph = GraphProto { name: Some("main".into()), ..Default::default() };
+//! let file = ModelProto { graph: Some(graph), ..Default::default() }.encode_to_vec();
+//!
+//! let graph = ModelView::new(&file)?.graph().ok_or("no graph")?;
+//! let value = ValueInfoProto { name: Some("h".into()), ..Default::default() };
+//! let mut splice = Splice::new::<ModelProto>(&file);
+//! splice.append(graph.offset(), &Records::new().message(13, &value));
+//! let changed = splice.finish()?.to_vec();
+//!
+//! let changed = ModelProto::decode(&changed[..])?.graph.unwrap_or_default();
+//! assert_eq!((changed.name(), changed.value_info), ("main", vec![value]));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use bytes::BufMut;
+use prost::Message;
+use prost::encoding::{WireType, encode_key, encode_varint};
+
+use crate::error::DecodeError;
+use crate::messages::OnnxMessage;
+use crate::messages::schema::{Kind, MessageSchema};
+use crate::wire::{Field, Fields, Value};
+
+/// New records in wire form.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Records(Vec<u8>);
+
+impl Records {
+    /// No records.
+    pub const fn new() -> Self {
+        Self(Vec::new())
+    }
+
+    /// Adds a message.
+    #[must_use]
+    pub fn message(mut self, number: u32, message: &impl Message) -> Self {
+        encode_key(number, WireType::LengthDelimited, &mut self.0);
+        encode_varint(message.encoded_len() as u64, &mut self.0);
+        message.encode_raw(&mut self.0);
+        self
+    }
+
+    /// Adds a string or bytes.
+    #[must_use]
+    pub fn bytes(mut self, number: u32, bytes: impl AsRef<[u8]>) -> Self {
+        encode_key(number, WireType::LengthDelimited, &mut self.0);
+        encode_varint(bytes.as_ref().len() as u64, &mut self.0);
+        self.0.put_slice(bytes.as_ref());
+        self
+    }
+
+    /// Adds an integer, bool or enum.
+    #[must_use]
+    pub fn int(mut self, number: u32, value: i64) -> Self {
+        encode_key(number, WireType::Varint, &mut self.0);
+        encode_varint(value.cast_unsigned(), &mut self.0);
+        self
+    }
+
+    /// The records in wire form.
+    pub fn as_wire(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+/// Why edits cannot be carried out.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SpliceError {
+    /// The old message is malformed on the way to an edit.
+    #[error(transparent)]
+    Malformed(#[from] DecodeError),
+    /// An edit names a message that is not there, or that lies inside a record that another edit replaces.
+    #[error("no message starts at byte {message}")]
+    NoSuchMessage {
+        /// The offset of the body.
+        message: usize,
+    },
+    /// An edit names a record that is not there.
+    #[error("the message at byte {message} has no record at byte {record}")]
+    NoSuchRecord {
+        /// The offset of the message's body.
+        message: usize,
+        /// The offset of the record's key.
+        record: usize,
+    },
+}
+
+/// Edits to a serialised message.
+#[derive(Clone, Debug)]
+pub struct Splice<'a> {
+    bytes: &'a [u8],
+    schema: &'static MessageSchema,
+    edits: BTreeMap<usize, Edits>,
+}
+
+/// Edits to one message.
+#[derive(Clone, Debug, Default)]
+struct Edits {
+    /// What stands in place of the record at an offset.
+    replaced: BTreeMap<usize, Vec<u8>>,
+    appended: Vec<u8>,
+}
+
+impl<'a> Splice<'a> {
+    /// Starts without edits; `bytes` is a serialised `M`.
+    pub fn new<M: OnnxMessage>(bytes: &'a [u8]) -> Self {
+        Self { bytes, schema: M::SCHEMA, edits: BTreeMap::new() }
+    }
+
+    /// Puts `records`, which may be none or several, in place of one record of the message whose body starts at
+    /// `message`. A second edit of the same record takes the place of the first.
+    pub fn replace(&mut self, message: usize, record: &Field<'_>, records: &Records) {
+        let edits = self.edits.entry(message).or_default();
+        edits.replaced.insert(record.offset, records.0.clone());
+    }
+
+    /// Removes one record of the message whose body starts at `message`.
+    pub fn remove(&mut self, message: usize, record: &Field<'_>) {
+        self.replace(message, record, &Records::new());
+    }
+
+    /// Puts `records` at the end of the message whose body starts at `message`, after those appended before.
+    pub fn append(&mut self, message: usize, records: &Records) {
+        self.edits.entry(message).or_default().appended.extend_from_slice(&records.0);
+    }
+
+    /// Carries out the edits.
+    pub fn finish(mut self) -> Result<Spliced<'a>, SpliceError> {
+        let mut writer = Writer { old: self.bytes, pieces: Vec::new() };
+        let mut open = vec![Open::new(self.bytes, 0, self.schema, None, &mut self.edits)];
+        while let Some(top) = open.last_mut() {
+            let inner = top.advance(&mut writer, &mut self.edits)?;
+            if let Some(inner) = inner {
+                open.push(inner);
+            } else {
+                let length = top.close(&mut writer)?;
+                open.pop();
+                if let Some(parent) = open.last_mut() {
+                    parent.length += length;
+                }
+            }
+        }
+        match self.edits.keys().next() {
+            Some(&message) => Err(SpliceError::NoSuchMessage { message }),
+            None => Ok(Spliced { pieces: writer.pieces }),
+        }
+    }
+}
+
+/// The pieces written so far.
+struct Writer<'a> {
+    old: &'a [u8],
+    pieces: Vec<Cow<'a, [u8]>>,
+}
+
+impl Writer<'_> {
+    /// Writes a run of the old message; gives its length.
+    fn keep(&mut self, start: usize, end: usize) -> usize {
+        let run = &self.old[start..end];
+        if !run.is_empty() {
+            self.pieces.push(Cow::Borrowed(run));
+        }
+        run.len()
+    }
+
+    /// Writes new bytes; gives their length.
+    fn write(&mut self, bytes: Vec<u8>) -> usize {
+        let length = bytes.len();
+        if length > 0 {
+            self.pieces.push(Cow::Owned(bytes));
+        }
+        length
+    }
+}
+
+/// A message on the way to an edit.
+struct Open<'a> {
+    start: usize,
+    fields: Fields<'a>,
+    schema: &'static MessageSchema,
+    edits: Edits,
+    /// The message's own field number, and the piece that will hold its key and length; none for the outermost.
+    header: Option<(u32, usize)>,
+    /// Up to where the old message is written.
+    written: usize,
+    /// How long the body has become.
+    length: usize,
+}
+
+impl<'a> Open<'a> {
+    fn new(
+        body: &'a [u8],
+        start: usize,
+        schema: &'static MessageSchema,
+        header: Option<(u32, usize)>,
+        edits: &mut BTreeMap<usize, Edits>,
+    ) -> Self {
+        let edits = edits.remove(&start).unwrap_or_default();
+        Self { start, fields: Fields::new(body, start), schema, edits, header, written: start, length: 0 }
+    }
+
+    /// Goes on to the next message inside that has edits; `None` at the end.
+    fn advance(
+        &mut self,
+        writer: &mut Writer<'a>,
+        edits: &mut BTreeMap<usize, Edits>,
+    ) -> Result<Option<Self>, DecodeError> {
+        for field in self.fields.by_ref() {
+            let field = field?;
+            if let Some(records) = self.edits.replaced.remove(&field.offset) {
+                self.length += writer.keep(self.written, field.offset) + writer.write(records);
+                self.written = field.end;
+            } else if let Value::Len(body, start) = field.value
+                // A body may be empty, so the end counts as inside; the next record's body starts later.
+                && edits.range(start..=field.end).next().is_some()
+                && let Some(Kind::Message(inner)) = self.schema.field(field.number).map(|known| known.kind)
+            {
+                self.length += writer.keep(self.written, field.offset);
+                self.written = field.end;
+                let header = (field.number, writer.pieces.len());
+                writer.pieces.push(Cow::Borrowed(&[]));
+                return Ok(Some(Self::new(body, start, inner(), Some(header), edits)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Writes what is left; gives the length of the message with its key.
+    fn close(&mut self, writer: &mut Writer<'a>) -> Result<usize, SpliceError> {
+        if let Some(&record) = self.edits.replaced.keys().next() {
+            return Err(SpliceError::NoSuchRecord { message: self.start, record });
+        }
+        self.length += writer.keep(self.written, self.fields.offset());
+        self.length += writer.write(std::mem::take(&mut self.edits.appended));
+        let Some((number, piece)) = self.header else { return Ok(self.length) };
+        let mut header = Vec::new();
+        encode_key(number, WireType::LengthDelimited, &mut header);
+        encode_varint(self.length as u64, &mut header);
+        let length = header.len() + self.length;
+        writer.pieces[piece] = Cow::Owned(header);
+        Ok(length)
+    }
+}
+
+/// A changed message, as pieces of the old one and new ones between them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spliced<'a> {
+    pieces: Vec<Cow<'a, [u8]>>,
+}
+
+impl<'a> Spliced<'a> {
+    /// The pieces in order; the borrowed ones are runs of the old message.
+    pub fn pieces(&self) -> &[Cow<'a, [u8]>] {
+        &self.pieces
+    }
+
+    /// The length in bytes.
+    pub fn byte_len(&self) -> usize {
+        self.pieces.iter().map(|piece| piece.len()).sum()
+    }
+
+    /// All pieces in one buffer.
+    pub fn to_vec(&self) -> Vec<u8> {
+        self.pieces.concat()
+    }
+}
+
+#[cfg(test)]
+mod tests;
