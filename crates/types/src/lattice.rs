@@ -203,11 +203,17 @@ impl Lattice {
         })
     }
 
+    /// The number whose [`index`](NodeNo::index) this is.
+    #[must_use]
+    pub fn number_at(&self, index: usize) -> Option<NodeNo> {
+        let raw = u32::try_from(index).ok().filter(|_| index < self.len())?;
+        Some(NodeNo::from_raw(raw))
+    }
+
     /// Every node, in the order of their numbers.
     pub fn nodes(&self) -> impl ExactSizeIterator<Item = NodeRef<'_>> + DoubleEndedIterator {
-        (0..self.len()).map(|raw| {
-            let raw = u32::try_from(raw).expect("a lattice has at most MAX_NODES nodes");
-            self.node(NodeNo::from_raw(raw)).expect("the number is in range")
+        (0..self.len()).map(|index| {
+            self.number_at(index).and_then(|no| self.node(no)).expect("the index is below the length")
         })
     }
 

@@ -63,23 +63,23 @@ pub trait Storage: Send + Sync + 'static {
 /// use typeloom_types::storage::{ElementStorage, Storage};
 /// use typeloom_types::tree::{TypeKind, TypeNode};
 ///
-/// struct Posit16(u16);
+/// struct Posit8(u8);
 ///
-/// static TYPE_TENSOR_POSIT16: TypeNode = TypeNode {
-///     id: "tensor.posit16",
+/// static TYPE_TENSOR_POSIT8: TypeNode = TypeNode {
+///     id: "tensor.posit8",
 ///     parent: Some("tensor"),
 ///     kind: TypeKind::Concrete,
 ///     ffi_name: "",
 ///     wire_hash: 0,
 ///     denotation: "",
 /// };
-/// typeloom_types::register_type_node!(TYPE_TENSOR_POSIT16);
+/// typeloom_types::register_type_node!(TYPE_TENSOR_POSIT8);
 ///
-/// impl ElementStorage for Posit16 {
-///     const SLICE: &'static TypeNode = &TYPE_TENSOR_POSIT16;
+/// impl ElementStorage for Posit8 {
+///     const SLICE: &'static TypeNode = &TYPE_TENSOR_POSIT8;
 /// }
 ///
-/// assert_eq!(<Vec<Posit16> as Storage>::TYPE.id, "tensor.posit16");
+/// assert_eq!(<Vec<Posit8> as Storage>::TYPE.id, "tensor.posit8");
 /// ```
 #[diagnostic::on_unimplemented(
     message = "slices of `{Self}` do not store a type of the tree",

@@ -114,9 +114,9 @@ impl From<&'static TypeNode> for NodeSpec {
 ///
 /// let lattice = Lattice::builder()
 ///     .with_registered()
-///     .with_spec(NodeSpec::concrete("tensor.posit16", "tensor"))
+///     .with_spec(NodeSpec::concrete("tensor.lns16", "tensor"))
 ///     .build()?;
-/// assert!(lattice.is_subtype("tensor.posit16", "tensor"));
+/// assert!(lattice.is_subtype("tensor.lns16", "tensor"));
 /// # Ok::<(), typeloom_types::lattice::fault::LatticeError>(())
 /// ```
 #[derive(Default)]

@@ -1,0 +1,216 @@
+//! Broken trees: every fault is found, all of them at once, in one order.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use typeloom_types::lattice::Lattice;
+use typeloom_types::lattice::build::{MAX_NODES, NodeSpec};
+use typeloom_types::lattice::fault::LatticeFault;
+use typeloom_types::tree::TypeKind;
+use typeloom_types::tree::builtin::TYPE_ANY;
+
+use crate::support::{build, config, id, parents, specs};
+
+fn faults(specs: &[NodeSpec]) -> Vec<LatticeFault> {
+    build(specs).map_or_else(|error| error.faults().to_vec(), |_| Vec::new())
+}
+
+/// What is wrong with a set of nodes, by comparing everything with everything.
+fn slow_faults(specs: &[NodeSpec]) -> Vec<LatticeFault> {
+    let mut sorted = specs.to_vec();
+    sorted.sort();
+    let mut first: BTreeMap<&str, &NodeSpec> = BTreeMap::new();
+    for spec in &sorted {
+        first.entry(&spec.id).or_insert(spec);
+    }
+    let mut faults = Vec::new();
+    let roots: Vec<String> = first
+        .keys()
+        .filter(|id| sorted.iter().any(|s| s.id == **id && s.parent.is_none()))
+        .map(|id| (*id).into())
+        .collect();
+    if roots.len() > 1 {
+        faults.push(LatticeFault::SeveralRoots { ids: roots });
+    }
+    for id in first.keys() {
+        let count = sorted.iter().filter(|other| other.id == *id).count();
+        if count > 1 {
+            faults.push(LatticeFault::DuplicateId { id: (*id).into(), count });
+        }
+        if id.is_empty() || id.chars().any(char::is_whitespace) {
+            faults.push(LatticeFault::MalformedId { id: (*id).into() });
+        }
+        // A node is on a cycle if walking up as many steps as there are nodes comes back to it.
+        let up = |id: &str| first.get(id).and_then(|spec| spec.parent.as_deref());
+        let walk: Vec<&str> =
+            std::iter::successors(Some(*id), |id| up(id).filter(|id| first.contains_key(id)))
+                .take(first.len() + 1)
+                .collect();
+        if let Some(period) = walk.iter().skip(1).position(|other| other == id) {
+            let cycle = &walk[..=period];
+            if cycle.iter().min() == Some(id) {
+                faults.push(LatticeFault::Cycle { ids: cycle.iter().map(|id| (*id).into()).collect() });
+            }
+        }
+    }
+    for spec in &sorted {
+        let sharing = |same: &dyn Fn(&NodeSpec) -> bool| {
+            let mut ids: Vec<String> =
+                sorted.iter().filter(|other| same(other)).map(|other| other.id.to_string()).collect();
+            ids.dedup();
+            (ids.len() > 1).then_some(ids)
+        };
+        let wire_hash = spec.wire_tag();
+        if let Some(ids) = sharing(&|other| wire_hash != 0 && other.wire_tag() == wire_hash) {
+            faults.push(LatticeFault::DuplicateWireHash { wire_hash, ids });
+        }
+        let denotation = spec.denotation.to_string();
+        if let Some(ids) = sharing(&|other| !denotation.is_empty() && other.denotation == denotation) {
+            faults.push(LatticeFault::DuplicateDenotation { denotation, ids });
+        }
+    }
+    for spec in &sorted {
+        let id = spec.id.to_string();
+        match spec.parent.as_deref().map(|parent| (parent, first.get(parent))) {
+            Some((parent, None)) => faults.push(LatticeFault::UnknownParent { id, parent: parent.into() }),
+            Some((leaf, Some(parent))) if parent.kind == TypeKind::Concrete => {
+                faults.push(LatticeFault::ChildOfLeaf { id, leaf: leaf.into() });
+            }
+            Some((_, Some(_))) | None => {}
+        }
+    }
+    faults.sort();
+    faults.dedup();
+    faults
+}
+
+/// One way to break a tree, at places that are chosen at random.
+#[derive(Clone, Debug)]
+enum Damage {
+    Rename,
+    Reparent,
+    LoseParent,
+    MissingParent,
+    MakeConcrete,
+    ShareTag,
+    ShareDenotation,
+    BlankId,
+}
+
+fn damage() -> impl Strategy<Value = Vec<(Damage, prop::sample::Index, prop::sample::Index)>> {
+    let kind = prop::sample::select(vec![
+        Damage::Rename,
+        Damage::Reparent,
+        Damage::LoseParent,
+        Damage::MissingParent,
+        Damage::MakeConcrete,
+        Damage::ShareTag,
+        Damage::ShareDenotation,
+        Damage::BlankId,
+    ]);
+    proptest::collection::vec((kind, any::<prop::sample::Index>(), any::<prop::sample::Index>()), 0..6)
+}
+
+fn apply(specs: &mut [NodeSpec], damage: &[(Damage, prop::sample::Index, prop::sample::Index)]) {
+    let count = specs.len();
+    for (kind, at, other) in damage {
+        let (at, other) = (at.index(count), other.index(count));
+        match kind {
+            Damage::Rename => specs[at].id = specs[other].id.clone(),
+            Damage::Reparent => specs[at].parent = Some(specs[other].id.clone()),
+            Damage::LoseParent => specs[at].parent = None,
+            Damage::MissingParent => specs[at].parent = Some(format!("missing{other}").into()),
+            Damage::MakeConcrete => specs[at].kind = TypeKind::Concrete,
+            Damage::ShareTag => {
+                specs[at].wire_hash = 5;
+                specs[other].wire_hash = 5;
+            }
+            Damage::ShareDenotation => {
+                specs[at].denotation = "org.example.shared".into();
+                specs[other].denotation = "org.example.shared".into();
+            }
+            Damage::BlankId => specs[at].id = format!("blank {other}").into(),
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(config(512))]
+
+    #[test]
+    fn every_fault_of_a_damaged_tree_is_reported_and_no_other(parents in parents(10), damage in damage()) {
+        let mut specs = specs(&parents);
+        apply(&mut specs, &damage);
+        prop_assert_eq!(faults(&specs), slow_faults(&specs));
+    }
+
+    #[test]
+    fn faults_do_not_depend_on_the_order_of_declaration(parents in parents(10), damage in damage()) {
+        let mut specs = specs(&parents);
+        apply(&mut specs, &damage);
+        let before = faults(&specs);
+        specs.reverse();
+        prop_assert_eq!(before, faults(&specs));
+    }
+}
+
+#[test]
+fn all_faults_are_reported_in_one_run_and_can_be_read() {
+    let error = build(&[
+        NodeSpec::root("any"),
+        NodeSpec::root("top"),
+        NodeSpec::concrete("leaf", "any").with_wire_hash(1).with_denotation("d"),
+        NodeSpec::concrete("twig", "leaf").with_wire_hash(1).with_denotation("d"),
+        NodeSpec::concrete("lost", "nowhere"),
+        NodeSpec::bound("c", "b"),
+        NodeSpec::bound("b", "a"),
+        NodeSpec::bound("a", "c"),
+        NodeSpec::bound("self", "self"),
+        NodeSpec::bound("twice", "any"),
+        NodeSpec::bound("twice", "any"),
+        NodeSpec::bound("", "any"),
+    ])
+    .unwrap_err();
+    let lines: Vec<String> = error.faults().iter().map(ToString::to_string).collect();
+    assert_eq!(
+        lines,
+        [
+            "\"\" is not an id: it must not be empty or contain white space",
+            "id `twice` is declared 2 times",
+            "`lost` has the unknown parent `nowhere`",
+            "`twig` hangs under `leaf`, which is concrete and must stay a leaf",
+            "the parents of `a` -> `c` -> `b` -> `a` form a cycle",
+            "the parents of `self` -> `self` form a cycle",
+            "there must be one root, but `any` and `top` have no parent",
+            "wire hash 0x1 belongs to `leaf` and `twig`",
+            "denotation `d` belongs to `leaf` and `twig`",
+        ]
+    );
+    assert_eq!(error.to_string(), lines.join("; "));
+}
+
+#[test]
+fn no_nodes_and_too_many_nodes_are_faults() {
+    assert_eq!(faults(&[]), [LatticeFault::Empty]);
+    let crowd = (0..=MAX_NODES).fold(Lattice::builder(), |builder, _| builder.with_node(&TYPE_ANY));
+    let error = crowd.build().unwrap_err();
+    assert_eq!(error.faults(), [LatticeFault::TooManyNodes { found: MAX_NODES + 1, limit: MAX_NODES }]);
+}
+
+#[test]
+fn a_registered_node_that_is_added_again_is_a_duplicate() {
+    let error = Lattice::builder().with_registered().with_node(&TYPE_ANY).build().unwrap_err();
+    assert_eq!(error.faults(), [LatticeFault::DuplicateId { id: "any".into(), count: 2 }]);
+}
+
+#[test]
+fn a_cycle_of_a_hundred_thousand_nodes_is_one_fault() {
+    let mut specs = specs(&(0..100_000).collect::<Vec<_>>());
+    let last = specs.len() - 1;
+    specs[last].kind = TypeKind::Abstract;
+    specs[0].parent = Some(id(last).into());
+    match faults(&specs).as_slice() {
+        [LatticeFault::Cycle { ids }] => assert_eq!(ids.len(), 100_001),
+        other => panic!("expected one cycle, found {} faults", other.len()),
+    }
+}

@@ -1,0 +1,13 @@
+//! Laws and published facts of the type tree, tensors and relations, through the public interface.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail like tests")]
+
+mod any_tensor;
+mod dtype;
+mod lattice_faults;
+mod lattice_laws;
+mod ops;
+mod published_tree;
+mod relations;
+mod storage;
+mod support;

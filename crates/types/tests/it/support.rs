@@ -1,0 +1,204 @@
+//! What several suites need: a fixed seed, random trees, and a node whose ports are plain data.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
+use typeloom_types::lattice::build::{LatticeBuilder, NodeSpec};
+use typeloom_types::lattice::{Lattice, NodeNo};
+use typeloom_types::relation::custom::{Dims, PortAccess};
+use typeloom_types::relation::{PortRef, RelationFailure};
+use typeloom_types::tree::TypeKind;
+
+/// Bounded and the same on every run.
+pub(crate) fn config(cases: u32) -> ProptestConfig {
+    ProptestConfig {
+        cases,
+        failure_persistence: None,
+        rng_seed: RngSeed::Fixed(0x7970_6c6f),
+        ..Default::default()
+    }
+}
+
+/// A tree of up to `max` nodes: entry `i` is the parent of node `i + 1`, among the nodes before it.
+pub(crate) fn parents(max: usize) -> impl Strategy<Value = Vec<usize>> {
+    // Parents close to the node make deep trees, any earlier node makes wide ones.
+    let near = proptest::collection::vec((any::<prop::sample::Index>(), any::<bool>()), 0..max);
+    near.prop_map(|choices| {
+        choices
+            .into_iter()
+            .enumerate()
+            .map(|(at, (index, deep))| {
+                let earlier = at + 1;
+                if deep { earlier - 1 - index.index(earlier.min(3)) } else { index.index(earlier) }
+            })
+            .collect()
+    })
+}
+
+/// The nodes of such a tree: leaves are concrete, `n0` is the root, ids sort unlike positions.
+pub(crate) fn specs(parents: &[usize]) -> Vec<NodeSpec> {
+    let count = parents.len() + 1;
+    let mut has_child = vec![false; count];
+    for parent in parents {
+        has_child[*parent] = true;
+    }
+    (0..count)
+        .map(|at| {
+            let kind = if at == 0 || has_child[at] { TypeKind::Abstract } else { TypeKind::Concrete };
+            let root = NodeSpec { kind, ..NodeSpec::root(id(at)) };
+            match at.checked_sub(1) {
+                None => root,
+                Some(edge) => NodeSpec { parent: Some(id(parents[edge]).into()), ..root },
+            }
+        })
+        .collect()
+}
+
+/// The id of the node at a position of a random tree.
+pub(crate) fn id(at: usize) -> String {
+    format!("n{}{at}", (at * 7) % 10)
+}
+
+pub(crate) fn build(specs: &[NodeSpec]) -> Result<Lattice, typeloom_types::lattice::fault::LatticeError> {
+    specs.iter().cloned().fold(Lattice::builder(), LatticeBuilder::with_spec).build()
+}
+
+/// One node of a graph, for running relations on it.
+pub(crate) struct FakeNode {
+    pub(crate) inputs: Vec<FakePort>,
+    pub(crate) outputs: Vec<FakePort>,
+    pub(crate) ints: BTreeMap<&'static str, Vec<i64>>,
+    pub(crate) floats: BTreeMap<&'static str, f32>,
+    pub(crate) strings: BTreeMap<&'static str, &'static str>,
+    pub(crate) tensors: BTreeMap<&'static str, (NodeNo, Dims)>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct FakePort {
+    pub(crate) bound: Option<NodeNo>,
+    pub(crate) shape: Option<Dims>,
+}
+
+/// A port by the id of its bound; the empty id leaves it out.
+pub(crate) fn port(id: &str, shape: Option<&[Option<u64>]>) -> FakePort {
+    let bound = (!id.is_empty()).then(|| Lattice::get().lookup(id).expect("a registered id").no);
+    FakePort { bound, shape: shape.map(<[_]>::to_vec) }
+}
+
+impl FakeNode {
+    pub(crate) fn new(inputs: &[FakePort], outputs: &[FakePort]) -> Self {
+        Self {
+            inputs: inputs.to_vec(),
+            outputs: outputs.to_vec(),
+            ints: BTreeMap::new(),
+            floats: BTreeMap::new(),
+            strings: BTreeMap::new(),
+            tensors: BTreeMap::new(),
+        }
+    }
+
+    fn port(&self, port: PortRef) -> Option<&FakePort> {
+        match port {
+            PortRef::Input(at) => self.inputs.get(at),
+            PortRef::Output(at) => self.outputs.get(at),
+            PortRef::InputsFrom(_) | PortRef::OutputsFrom(_) => None,
+        }
+        .filter(|port| port.bound.is_some())
+    }
+
+    fn port_mut(&mut self, port: PortRef) -> Option<&mut FakePort> {
+        match port {
+            PortRef::Input(at) => self.inputs.get_mut(at),
+            PortRef::Output(at) => self.outputs.get_mut(at),
+            PortRef::InputsFrom(_) | PortRef::OutputsFrom(_) => None,
+        }
+        .filter(|port| port.bound.is_some())
+    }
+
+    pub(crate) fn id_at(&self, port: PortRef) -> &'static str {
+        let bound = self.port(port).and_then(|port| port.bound).expect("the port is there");
+        Lattice::get().node(bound).expect("a registered node").id
+    }
+}
+
+fn failure(port: PortRef, expected: impl std::fmt::Debug, found: impl std::fmt::Debug) -> RelationFailure {
+    RelationFailure {
+        message: "fake".into(),
+        ports: vec![port],
+        expected: format!("{expected:?}"),
+        found: format!("{found:?}"),
+    }
+}
+
+impl PortAccess for FakeNode {
+    fn lattice(&self) -> &Lattice {
+        Lattice::get()
+    }
+
+    fn input_count(&self) -> usize {
+        self.inputs.len()
+    }
+
+    fn output_count(&self) -> usize {
+        self.outputs.len()
+    }
+
+    fn bound(&self, port: PortRef) -> Option<NodeNo> {
+        self.port(port)?.bound
+    }
+
+    fn refine(&mut self, port: PortRef, node: NodeNo) -> Result<bool, RelationFailure> {
+        let Some(FakePort { bound: Some(bound), .. }) = self.port_mut(port) else { return Ok(false) };
+        let meet = Lattice::get().meet(*bound, node).ok_or_else(|| failure(port, &bound, node))?;
+        Ok(std::mem::replace(bound, meet) != meet)
+    }
+
+    fn shape(&self, port: PortRef) -> Option<Dims> {
+        self.port(port)?.shape.clone()
+    }
+
+    fn refine_shape(&mut self, port: PortRef, dims: &[Option<u64>]) -> Result<bool, RelationFailure> {
+        let Some(fake) = self.port_mut(port) else { return Ok(false) };
+        let before = fake.shape.clone();
+        let known = fake.shape.get_or_insert_with(|| vec![None; dims.len()]);
+        if known.len() != dims.len() {
+            return Err(failure(port, &known, dims));
+        }
+        for (known, dim) in known.iter_mut().zip(dims) {
+            match (*known, dim) {
+                (Some(a), Some(b)) if a != *b => return Err(failure(port, a, b)),
+                (None, Some(_)) => *known = *dim,
+                (Some(_), _) | (None, None) => {}
+            }
+        }
+        Ok(fake.shape != before)
+    }
+
+    fn attr_int(&self, name: &str) -> Option<i64> {
+        match self.ints.get(name)?.as_slice() {
+            [one] => Some(*one),
+            _ => None,
+        }
+    }
+
+    fn attr_ints(&self, name: &str) -> Option<Vec<i64>> {
+        self.ints.get(name).cloned()
+    }
+
+    fn attr_float(&self, name: &str) -> Option<f32> {
+        self.floats.get(name).copied()
+    }
+
+    fn attr_str(&self, name: &str) -> Option<&str> {
+        self.strings.get(name).copied()
+    }
+
+    fn constant_ints(&self, _port: PortRef) -> Option<Vec<i64>> {
+        None
+    }
+
+    fn attr_tensor(&self, name: &str) -> Option<(NodeNo, Dims)> {
+        self.tensors.get(name).cloned()
+    }
+}
