@@ -5,6 +5,10 @@ mod bind;
 mod bounds;
 mod decide;
 mod display;
+mod divide;
+mod extremum;
+#[cfg(test)]
+mod laws;
 mod ops;
 mod parse;
 mod poly;

@@ -99,6 +99,12 @@ impl Elem {
         self.0.get()
     }
 
+    /// The number, with its niche.
+    #[must_use]
+    pub fn non_zero(self) -> NonZeroU8 {
+        self.0
+    }
+
     /// ONNX's name, or `None` for a custom element type (its name is in the lattice).
     #[must_use]
     pub fn onnx_name(self) -> Option<&'static str> {

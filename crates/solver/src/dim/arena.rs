@@ -130,7 +130,6 @@ pub(super) enum Range {
 
 #[derive(Clone, Debug)]
 struct Variable {
-    node: DimId,
     range: Range,
     binding: Option<DimId>,
 }
@@ -173,6 +172,8 @@ pub struct Dims {
     /// Counts bindings, so that a memo from before the latest one is recognised.
     epoch: u32,
     unknowns: HashMap<(Operation, DimId, DimId), DimId, RandomState>,
+    /// How the author of a model writes a dim.
+    spellings: HashMap<DimId, Box<str>, RandomState>,
     hasher: RandomState,
 }
 
@@ -229,15 +230,17 @@ impl Dims {
         };
         let position = u32::try_from(self.variables.len()).expect("fewer variables than nodes");
         let node = self.push_unindexed(Kind::Variable(position), Summary::leaf(bounds, 1, true), 0);
-        self.variables.push(Variable { node, range, binding: None });
+        self.variables.push(Variable { range, binding: None });
         node
     }
 
     /// The number that stands for the answer of an operation that is beyond the limits, or undefined.
     ///
-    /// The same operation on the same arguments is the same unknown.
+    /// The same operation on the same arguments is the same unknown, as long as that is not bound.
     pub(super) fn unknown(&mut self, operation: Operation, a: DimId, b: DimId) -> DimId {
-        if let Some(&known) = self.unknowns.get(&(operation, a, b)) {
+        if let Some(&known) = self.unknowns.get(&(operation, a, b))
+            && self.binding(known).is_none()
+        {
             return known;
         }
         let natural = self.summary(a).bounds.low >= 0 && self.summary(b).bounds.low >= 0;
@@ -293,6 +296,16 @@ impl Dims {
         self.summary(dim).variable && !self.variables_of(dim).is_empty()
     }
 
+    /// How the author wrote the dim, if it was declared.
+    pub(super) fn spelling(&self, dim: DimId) -> Option<&str> {
+        self.spellings.get(&dim).map(|spelling| &**spelling)
+    }
+
+    /// Keeps the author's way of writing a dim, unless there is one already.
+    pub(super) fn set_spelling(&mut self, dim: DimId, spelling: &str) {
+        self.spellings.entry(dim).or_insert_with(|| spelling.into());
+    }
+
     /// The end of a chain of bindings from variable to variable.
     pub(super) fn chase(&self, mut dim: DimId) -> DimId {
         while let Some(Kind::Variable(position)) = self.kind(dim)
@@ -309,6 +322,26 @@ impl Dims {
             Some(Kind::Variable(position)) => self.variables[position as usize].binding,
             _ => None,
         }
+    }
+
+    /// Shortens a chain of bindings; no statement about any dim changes.
+    pub(super) fn compress(&mut self, variable: DimId, value: DimId) {
+        if let Some(Kind::Variable(position)) = self.kind(variable) {
+            self.variables[position as usize].binding = Some(value);
+        }
+    }
+
+    /// The numerator and the denominator of a floor.
+    pub(super) fn as_floor(&self, dim: DimId) -> Option<(DimId, DimId)> {
+        match self.kind(dim) {
+            Some(Kind::Floor { numerator, denominator }) => Some((numerator, denominator)),
+            _ => None,
+        }
+    }
+
+    /// Whether the dim is a symbol or a variable.
+    pub(super) fn is_leaf(&self, dim: DimId) -> bool {
+        matches!(self.kind(dim), Some(Kind::Symbol(_) | Kind::Variable(_)))
     }
 
     pub(super) fn set_binding(&mut self, variable: DimId, value: DimId) {
@@ -381,7 +414,7 @@ impl Dims {
         {
             return Some(found);
         }
-        if terms.len() > MAX_TERMS {
+        if terms.len() > MAX_TERMS || terms.iter().any(|term| term.coefficient == i64::MIN) {
             return None;
         }
         let mut summary = Summary::leaf(Interval::point(0), 0, false);

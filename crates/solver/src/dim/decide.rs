@@ -1,23 +1,49 @@
 //! What can be said about two dims for all values of their symbols.
+//!
+//! The difference of the two is decided: it is zero, or it is never zero because
+//!
+//! - its bounds leave out zero (see [`super::bounds`]);
+//! - the coefficients have a common divisor that the constant does not have (`2*N` is never `2*M + 1`);
+//! - it is a polynomial in one atom that has no root modulo a small number (`N*N` is never 2).
+//!
+//! Everything else is undecided. Full decidability is out of reach (integer polynomials), and is not needed:
+//! what is undecided is kept as an equation and shown.
 
 use super::arena::{DimId, Dims};
+use super::poly::{Term, constant_term, content, without_constant};
 
 /// Whether two dims are the same number.
+///
+/// It is a statement about all values of the symbols: integers from 0 on, with anonymous integers of any sign,
+/// and no divisor zero.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Decision {
-    /// Whatever the symbols are.
+    /// For all values.
     Equal,
-    /// For no value of the symbols.
+    /// For no value.
     Different,
-    /// It depends on the symbols, or no proof was found.
+    /// It depends on the values, or no proof was found.
     Undecided,
 }
+
+/// The moduli that are tried for a polynomial in one unknown.
+const MODULI: [i64; 8] = [3, 4, 5, 7, 8, 9, 11, 13];
 
 impl Dims {
     /// Whether two dims are equal always, never, or undecided.
     pub fn compare(&mut self, a: DimId, b: DimId) -> Decision {
         let (a, b) = (self.resolve(a), self.resolve(b));
-        if a == b { Decision::Equal } else { Decision::Undecided }
+        if a == b {
+            return Decision::Equal;
+        }
+        if self.summary(a).bounds.is_disjoint(self.summary(b).bounds) {
+            return Decision::Different;
+        }
+        let simple = |dim| self.is_leaf(dim) || self.as_constant(dim).is_some();
+        if simple(a) && simple(b) {
+            return Decision::Undecided;
+        }
+        self.difference(a, b).map_or(Decision::Undecided, |terms| self.compare_to_zero(&terms))
     }
 
     /// Whether the dim is at least 1, whatever the symbols are.
@@ -25,13 +51,73 @@ impl Dims {
         self.bounds(dim).0.is_some_and(|low| low > 0)
     }
 
+    /// Whether the dim is at least 0, whatever the symbols are.
+    pub fn is_non_negative(&mut self, dim: DimId) -> bool {
+        self.bounds(dim).0.is_some_and(|low| low >= 0)
+    }
+
     /// Whether the dim is never 0.
     pub fn is_nonzero(&mut self, dim: DimId) -> bool {
         self.compare(dim, DimId::ZERO) == Decision::Different
     }
 
-    /// Whether the dim may be 1.
+    /// Whether the dim may be 1: false only if that was disproved.
     pub fn is_one_possible(&mut self, dim: DimId) -> bool {
         self.compare(dim, DimId::ONE) != Decision::Different
+    }
+
+    /// Whether the polynomial is zero.
+    pub(super) fn compare_to_zero(&mut self, terms: &[Term]) -> Decision {
+        if terms.is_empty() {
+            return Decision::Equal;
+        }
+        let bounds = self.bounds_of_terms(terms);
+        if bounds.single() == Some(0) {
+            return Decision::Equal;
+        }
+        let common = content(without_constant(terms));
+        let constant = constant_term(terms);
+        let indivisible = common != 0 && !constant.unsigned_abs().is_multiple_of(common);
+        if !bounds.contains(0) || indivisible || self.has_no_root(terms) {
+            return Decision::Different;
+        }
+        Decision::Undecided
+    }
+
+    /// The exponents and coefficients of a polynomial in one atom, and the atom.
+    pub(super) fn in_one_atom(&self, terms: &[Term]) -> Option<(DimId, Vec<(u32, i64)>)> {
+        let mut atom = None;
+        let mut powers = Vec::with_capacity(terms.len());
+        for term in terms {
+            let factors = self.factors(term.monomial);
+            for &factor in &factors {
+                if *atom.get_or_insert(factor) != factor {
+                    return None;
+                }
+            }
+            powers.push((u32::try_from(factors.len()).ok()?, term.coefficient));
+        }
+        Some((atom?, powers))
+    }
+
+    /// Whether a polynomial in one atom has no root modulo one of the [`MODULI`].
+    fn has_no_root(&self, terms: &[Term]) -> bool {
+        let Some((_, powers)) = self.in_one_atom(terms) else { return false };
+        if powers.iter().all(|&(exponent, _)| exponent <= 1) {
+            return false;
+        }
+        MODULI.iter().any(|&modulus| {
+            let is_root = |residue: i64| {
+                let sum: i64 = powers
+                    .iter()
+                    .map(|&(exponent, coefficient)| {
+                        let power = (0..exponent).fold(1, |power, _| power * residue % modulus);
+                        coefficient.rem_euclid(modulus) * power
+                    })
+                    .sum();
+                sum % modulus == 0
+            };
+            !(0..modulus).any(is_root)
+        })
     }
 }

@@ -1,9 +1,20 @@
-//! Dims as text.
+//! Dims as text, in the syntax that is parsed.
+//!
+//! The normal form is made for comparing, not for reading; what is printed is an equal expression that reads
+//! better, found in three steps:
+//!
+//! 1. `a - b*(a//b)` is printed as `a % b`, and `a + b - min(a, b)` as `max(a, b)`;
+//! 2. terms are ordered: more factors first, older symbols first, the constant last, and a positive one in
+//!    front where there is one;
+//! 3. symbols that all terms share are put in front of parentheses: `batch*(seq + past)`.
 
-use super::arena::{DimId, Dims};
-use std::fmt;
+use super::arena::{DimId, Dims, Kind};
+use super::parse::is_plain_name;
+use super::poly::Term;
+use std::fmt::{self, Write};
 
-/// A dim as text.
+/// A dim as text: see [`Dims::display`].
+#[derive(Clone, Copy)]
 pub struct DisplayDim<'a> {
     dims: &'a Dims,
     dim: DimId,
@@ -11,6 +22,10 @@ pub struct DisplayDim<'a> {
 
 impl Dims {
     /// The dim as text, in the syntax that [`Dims::parse`] reads.
+    ///
+    /// A lone symbol is printed as its name; inside an expression, a name that would not be read as one is
+    /// quoted. An anonymous variable is `?`. A dim that mentions bound variables should be resolved first:
+    /// it is printed right but not in normal form, and long chains of bindings are cut off with a `?`.
     #[must_use]
     pub fn display(&self, dim: DimId) -> DisplayDim<'_> {
         DisplayDim { dims: self, dim }
@@ -19,9 +34,375 @@ impl Dims {
 
 impl fmt::Display for DisplayDim<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(value) = self.dims.as_constant(self.dim) {
-            return write!(f, "{value}");
+        let dim = self.dims.chase(self.dim);
+        if let Some(name) = self.dims.as_symbol(dim) {
+            return f.write_str(name);
         }
-        f.write_str(self.dims.as_symbol(self.dim).unwrap_or("?"))
+        if let Some(spelling) = self.dims.spelling(dim) {
+            return f.write_str(spelling);
+        }
+        Printer { dims: self.dims, out: f, bindings: 0 }.sum(dim)
+    }
+}
+
+/// How many bindings are followed into each other.
+const MAX_BINDINGS: u32 = 3;
+
+/// Something that is multiplied.
+#[derive(Clone, PartialEq, Eq)]
+enum Factor {
+    Atom(DimId),
+    Modulo(Vec<Term>, i64),
+    Max(Vec<Vec<Term>>),
+}
+
+/// A term as it is printed.
+struct Part {
+    coefficient: i64,
+    factors: Vec<Factor>,
+}
+
+/// Where an expression stands, which decides about parentheses.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// Nothing around it binds tighter than `+`.
+    Summand,
+    /// An operand of `*`, `//` or `%`.
+    Operand,
+}
+
+struct Printer<'a, 'f, 'o> {
+    dims: &'a Dims,
+    out: &'f mut fmt::Formatter<'o>,
+    bindings: u32,
+}
+
+impl Printer<'_, '_, '_> {
+    fn sum(&mut self, dim: DimId) -> fmt::Result {
+        let terms = self.dims.terms(self.dims.chase(dim));
+        self.terms(&terms)
+    }
+
+    fn terms(&mut self, terms: &[Term]) -> fmt::Result {
+        let mut parts = self.dims.readable(terms);
+        let shared = take_shared(&mut parts);
+        if shared.factors.is_empty() {
+            return self.parts(&parts);
+        }
+        self.part(&shared, Place::Operand)?;
+        self.out.write_str("*(")?;
+        self.parts(&parts)?;
+        self.out.write_str(")")
+    }
+
+    fn parts(&mut self, parts: &[Part]) -> fmt::Result {
+        if parts.is_empty() {
+            return self.out.write_str("0");
+        }
+        for (at, part) in parts.iter().enumerate() {
+            match (at, part.coefficient < 0) {
+                (0, false) => {}
+                (0, true) => self.out.write_str("-")?,
+                (_, false) => self.out.write_str(" + ")?,
+                (_, true) => self.out.write_str(" - ")?,
+            }
+            // Behind a leading minus, a quotient needs parentheses: the minus binds tighter.
+            let place = if at == 0 && part.coefficient < 0 { Place::Operand } else { Place::Summand };
+            self.part(part, place)?;
+        }
+        Ok(())
+    }
+
+    /// The part without its sign; `place` counts for a factor that stands alone.
+    fn part(&mut self, part: &Part, place: Place) -> fmt::Result {
+        let magnitude = part.coefficient.unsigned_abs();
+        let coefficient = magnitude != 1 || part.factors.is_empty();
+        if coefficient {
+            write!(self.out, "{magnitude}")?;
+        }
+        let place = if coefficient || part.factors.len() > 1 { Place::Operand } else { place };
+        for (at, factor) in part.factors.iter().enumerate() {
+            if coefficient || at > 0 {
+                self.out.write_str("*")?;
+            }
+            self.factor(factor, place)?;
+        }
+        Ok(())
+    }
+
+    fn factor(&mut self, factor: &Factor, place: Place) -> fmt::Result {
+        match factor {
+            Factor::Modulo(dividend, divisor) => self.bracketed(place, |printer| {
+                printer.operand(dividend)?;
+                write!(printer.out, " % {divisor}")
+            }),
+            Factor::Max(arguments) => {
+                self.out.write_str("max(")?;
+                for (at, argument) in arguments.iter().enumerate() {
+                    self.out.write_str(if at == 0 { "" } else { ", " })?;
+                    self.terms(argument)?;
+                }
+                self.out.write_str(")")
+            }
+            &Factor::Atom(atom) => self.atom(atom, place),
+        }
+    }
+
+    fn atom(&mut self, atom: DimId, place: Place) -> fmt::Result {
+        if let Some(value) = self.dims.binding(atom) {
+            if self.bindings == MAX_BINDINGS {
+                return self.out.write_str("?");
+            }
+            self.bindings += 1;
+            let value = self.dims.terms(self.dims.chase(value));
+            let printed = self.bracketed(place, |printer| printer.operand(&value));
+            self.bindings -= 1;
+            return printed;
+        }
+        match self.dims.kind(atom) {
+            Some(Kind::Symbol(_)) => self.name(self.dims.as_symbol(atom).unwrap_or_default()),
+            Some(Kind::Floor { numerator, denominator }) => self.bracketed(place, |printer| {
+                let (numerator, denominator) = (printer.dims.terms(numerator), printer.dims.terms(denominator));
+                printer.operand(&numerator)?;
+                printer.out.write_str("//")?;
+                printer.operand(&denominator)
+            }),
+            Some(Kind::Min(span)) => {
+                self.out.write_str("min(")?;
+                for (at, &argument) in self.dims.list(span).iter().enumerate() {
+                    self.out.write_str(if at == 0 { "" } else { ", " })?;
+                    self.sum(argument)?;
+                }
+                self.out.write_str(")")
+            }
+            Some(Kind::Variable(_)) => self.out.write_str("?"),
+            // Not an atom, but a part of a dim all the same: nothing is lost by printing it in parentheses.
+            Some(Kind::Constant(_) | Kind::Product(_) | Kind::Sum(_)) | None => {
+                self.out.write_str("(")?;
+                self.sum(atom)?;
+                self.out.write_str(")")
+            }
+        }
+    }
+
+    fn name(&mut self, name: &str) -> fmt::Result {
+        if is_plain_name(name) {
+            return self.out.write_str(name);
+        }
+        self.out.write_str("\"")?;
+        for c in name.chars() {
+            self.out.write_str(if c == '"' { "\"" } else { "" })?;
+            self.out.write_char(c)?;
+        }
+        self.out.write_str("\"")
+    }
+
+    /// An operand of `//` or `%`: in parentheses, unless it is one word or one call.
+    fn operand(&mut self, terms: &[Term]) -> fmt::Result {
+        let bare = match *terms {
+            [] => true,
+            [Term { coefficient, monomial: DimId::ONE }] => coefficient >= 0,
+            [Term { coefficient: 1, monomial }] => {
+                matches!(self.dims.kind(monomial), Some(Kind::Symbol(_) | Kind::Variable(_) | Kind::Min(_)))
+            }
+            _ => false,
+        };
+        let place = if bare { Place::Summand } else { Place::Operand };
+        self.bracketed(place, |printer| printer.terms(terms))
+    }
+
+    fn bracketed(&mut self, place: Place, inside: impl FnOnce(&mut Self) -> fmt::Result) -> fmt::Result {
+        if place == Place::Summand {
+            return inside(self);
+        }
+        self.out.write_str("(")?;
+        inside(self)?;
+        self.out.write_str(")")
+    }
+}
+
+/// Takes the symbols that all parts share, and with them the common factor of the coefficients.
+fn take_shared(parts: &mut [Part]) -> Part {
+    let mut shared = Part { coefficient: 1, factors: Vec::new() };
+    let [first, rest @ ..] = &*parts else { return shared };
+    if rest.is_empty() {
+        return shared;
+    }
+    for factor in &first.factors {
+        let needed = 1 + shared.factors.iter().filter(|taken| *taken == factor).count();
+        let has = |part: &Part| part.factors.iter().filter(|other| *other == factor).count() >= needed;
+        if rest.iter().all(has) {
+            shared.factors.push(factor.clone());
+        }
+    }
+    if shared.factors.is_empty() {
+        return shared;
+    }
+    let common = parts.iter().fold(0, |common, part| super::poly::gcd(common, part.coefficient.unsigned_abs()));
+    shared.coefficient = i64::try_from(common).unwrap_or(1).max(1);
+    for part in &mut *parts {
+        part.coefficient /= shared.coefficient;
+        for factor in &shared.factors {
+            if let Some(at) = part.factors.iter().position(|other| other == factor) {
+                part.factors.remove(at);
+            }
+        }
+    }
+    order(parts);
+    shared
+}
+
+/// More factors first, older atoms first, the constant last; a positive part in front.
+fn order(parts: &mut [Part]) {
+    parts.sort_by_key(|part| {
+        let atoms: Vec<Option<DimId>> = part
+            .factors
+            .iter()
+            .map(|factor| match factor {
+                Factor::Atom(atom) => Some(*atom),
+                Factor::Modulo(..) | Factor::Max(_) => None,
+            })
+            .collect();
+        (std::cmp::Reverse(part.factors.len()), atoms)
+    });
+    if let Some(positive) = parts.iter().position(|part| part.coefficient > 0) {
+        parts[..=positive].rotate_right(1);
+    }
+}
+
+/// Terms from which readable parts are taken away.
+struct Pool<'a> {
+    dims: &'a Dims,
+    terms: Vec<(i64, Vec<DimId>)>,
+}
+
+impl Dims {
+    /// The parts of an equal sum, with remainders and maxima where they are found.
+    fn readable(&self, terms: &[Term]) -> Vec<Part> {
+        let terms = terms.iter().map(|term| (term.coefficient, self.factors(term.monomial).to_vec())).collect();
+        let mut pool = Pool { dims: self, terms };
+        let mut parts = Vec::new();
+        let mut at = 0;
+        while at < pool.terms.len() {
+            match pool.remainder(at).or_else(|| pool.maximum(at)) {
+                Some(part) => {
+                    parts.push(part);
+                    // Terms before this one may be gone.
+                    at = 0;
+                }
+                None => at += 1,
+            }
+        }
+        for (coefficient, factors) in pool.terms {
+            if coefficient != 0 {
+                parts.push(Part { coefficient, factors: factors.into_iter().map(Factor::Atom).collect() });
+            }
+        }
+        order(&mut parts);
+        parts
+    }
+}
+
+impl Pool<'_> {
+    /// `-k*d*R*(n//d)` together with `k*R*n` is `k*R*(n % d)`.
+    fn remainder(&mut self, at: usize) -> Option<Part> {
+        let (coefficient, factors) = self.terms[at].clone();
+        let (position, numerator, divisor) = factors.iter().enumerate().find_map(|(position, &factor)| {
+            let (numerator, denominator) = self.dims.as_floor(factor)?;
+            Some((position, numerator, self.dims.as_constant(denominator)?))
+        })?;
+        if coefficient.checked_rem(divisor)? != 0 {
+            return None;
+        }
+        let scale = coefficient.checked_div(divisor)?.checked_neg()?;
+        let mut rest = factors;
+        rest.remove(position);
+        let dividend = self.dims.terms(numerator).to_vec();
+        let needed = self.scaled(&dividend, &rest, scale)?;
+        if !needed.iter().all(|(coefficient, factors)| self.available(factors, *coefficient) == *coefficient) {
+            return None;
+        }
+        self.terms[at].0 = 0;
+        self.take(&needed);
+        let mut factors: Vec<Factor> = rest.into_iter().map(Factor::Atom).collect();
+        factors.push(Factor::Modulo(dividend, divisor));
+        Some(Part { coefficient: scale, factors })
+    }
+
+    /// `R*p - R*min(a, b)` is `R*max(p - a, p - b)`, for the largest `p` that is there and shortens a, b.
+    fn maximum(&mut self, at: usize) -> Option<Part> {
+        let (coefficient, factors) = self.terms[at].clone();
+        let (position, arguments) = factors.iter().enumerate().find_map(|(position, &factor)| {
+            match self.dims.kind(factor)? {
+                Kind::Min(span) => Some((position, self.dims.list(span))),
+                _ => None,
+            }
+        })?;
+        let scale = coefficient.checked_neg().filter(|&scale| scale > 0)?;
+        let arguments: Vec<_> = arguments.iter().map(|&argument| self.dims.terms(argument)).collect();
+        let mut rest = factors;
+        rest.remove(position);
+        let mut cover: Vec<Term> = Vec::new();
+        let mut monomials: Vec<DimId> = arguments.iter().flatten().map(|term| term.monomial).collect();
+        monomials.sort_unstable();
+        monomials.dedup();
+        for monomial in monomials {
+            let most = arguments
+                .iter()
+                .flatten()
+                .filter(|term| term.monomial == monomial)
+                .map(|term| term.coefficient)
+                .max()?;
+            let [(_, factors)] = &self.scaled(&[Term { coefficient: 1, monomial }], &rest, 1)?[..] else {
+                return None;
+            };
+            let coefficient = self.available(factors, most.checked_mul(scale)?) / scale;
+            if coefficient > 0 {
+                cover.push(Term { coefficient, monomial });
+            }
+        }
+        if cover.is_empty() {
+            return None;
+        }
+        let shifted: Option<Vec<Vec<Term>>> = arguments
+            .iter()
+            .map(|argument| super::poly::merge(&cover, argument, -1).map(|terms| terms.to_vec()))
+            .collect();
+        let mut shifted = shifted?;
+        // Constants in front, as in `max(0, n - 1)`, and then older symbols.
+        shifted.sort_by_key(|argument| {
+            argument.first().filter(|term| term.monomial != DimId::ONE).map(|term| term.monomial)
+        });
+        let needed = self.scaled(&cover, &rest, scale)?;
+        self.terms[at].0 = 0;
+        self.take(&needed);
+        let mut factors: Vec<Factor> = rest.into_iter().map(Factor::Atom).collect();
+        factors.push(Factor::Max(shifted));
+        Some(Part { coefficient: scale, factors })
+    }
+
+    /// `scale * rest * terms`, multiplied out.
+    fn scaled(&self, terms: &[Term], rest: &[DimId], scale: i64) -> Option<Vec<(i64, Vec<DimId>)>> {
+        let scaled = |term: &Term| {
+            let mut factors = self.dims.factors(term.monomial).to_vec();
+            factors.extend_from_slice(rest);
+            factors.sort_unstable();
+            Some((term.coefficient.checked_mul(scale)?, factors))
+        };
+        terms.iter().map(scaled).collect()
+    }
+
+    /// How much of `wanted` times the product of `factors` is there: from zero to `wanted`.
+    fn available(&self, factors: &[DimId], wanted: i64) -> i64 {
+        let there = self.terms.iter().find(|(_, other)| other == factors).map_or(0, |term| term.0);
+        if wanted >= 0 { there.clamp(0, wanted) } else { there.clamp(wanted, 0) }
+    }
+
+    fn take(&mut self, needed: &[(i64, Vec<DimId>)]) {
+        for (coefficient, factors) in needed {
+            if let Some(term) = self.terms.iter_mut().find(|(_, other)| other == factors) {
+                term.0 -= coefficient;
+            }
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Ring operations: total, and honest where they give up.
 
 use super::arena::{DimId, Dims, Operation};
-use super::poly::{EMPTY, Term, merge};
+use super::poly::{EMPTY, merge};
 
 impl Dims {
     /// `a + b`.
@@ -109,43 +109,5 @@ impl Dims {
         }
         let terms = self.multiply(&self.terms(a), &self.terms(b))?;
         self.intern_sum(&terms)
-    }
-
-    pub(super) fn try_floor_div(&mut self, a: DimId, b: DimId) -> Option<DimId> {
-        match (self.as_constant(a), self.as_constant(b)) {
-            (Some(a), Some(b)) if b != 0 => {
-                let quotient = i128::from(a).div_euclid(i128::from(b.unsigned_abs()));
-                let _ = quotient;
-                None
-            }
-            _ => None,
-        }
-    }
-
-    pub(super) fn try_ceil_div(&mut self, _a: DimId, _b: DimId) -> Option<DimId> {
-        None
-    }
-
-    pub(super) fn try_modulo(&mut self, _a: DimId, _b: DimId) -> Option<DimId> {
-        None
-    }
-
-    pub(super) fn try_min(&mut self, _a: DimId, _b: DimId) -> Option<DimId> {
-        None
-    }
-
-    pub(super) fn try_max(&mut self, _a: DimId, _b: DimId) -> Option<DimId> {
-        None
-    }
-
-    /// The quotient, where the division is exact whatever the symbols are (and the divisor is not zero).
-    pub fn div_exact(&mut self, a: DimId, b: DimId) -> Option<DimId> {
-        let (a, b) = (self.resolve(a), self.resolve(b));
-        if b == DimId::ONE {
-            return Some(a);
-        }
-        let scale = |term: &Term| term.coefficient;
-        let _ = scale;
-        None
     }
 }

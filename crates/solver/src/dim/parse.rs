@@ -1,14 +1,34 @@
 //! Dims from text.
+//!
+//! ```text
+//! sum     = product (("+" | "-") product)*
+//! product = power (("*" | "/" | "//" | "%") power)*
+//! power   = ("+" | "-")* atom (("**" | "^") integer)?
+//! atom    = integer | name | function "(" sum ("," sum)* ")" | "(" sum ")" | "?"
+//! ```
+//!
+//! `//` rounds down. `/` is the true quotient, and is rounded down where an integer is needed, which is how
+//! exporters mean it: `floor(a/b)`, `ceil(a/b)`, and a bare `a/b`. Functions are those that exporters print:
+//! `floor`, `ceil`, `ceiling`, `min`, `max`, `Mod`, `FloorDiv`, `CeilDiv`, `CleanDiv` and their spellings.
+//! `?` is an extent that nobody named: each one is its own.
+//!
+//! **A name stays a name.** Letters, digits and `_ . : $ # @ & !` make a name, so does a hyphen that stands
+//! between a name and a letter (`batch-size` is a name, `n-1` and `a - b` are differences). A name with
+//! other characters is written in double quotes inside an expression. Whatever is not a well-formed
+//! expression (`batch size`, `f(x)`, `1.5*n`) is one symbol with exactly that text as its name.
+//!
+//! The text is first turned into a postfix program, and only a well-formed one is run, so that a text that
+//! turns out to be a name leaves nothing else behind. Recursion is limited by [`MAX_PARENTHESES`].
 
-use super::arena::{DimId, Dims};
+use super::arena::{DimId, Dims, MAX_DEGREE};
 
-/// Why a text is no dim. Its sound reading is then `symbol(text)`.
+/// Why an expression has no dim. Its sound reading is then `symbol(text)`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum DimParseError {
     /// There is no text.
     #[error("a dimension cannot be empty")]
     Empty,
-    /// The text is longer than any expression that is read.
+    /// The expression is longer than any that is read.
     #[error("the expression has {len} bytes, the limit is {limit}")]
     TooLong {
         /// The length in bytes.
@@ -19,23 +39,424 @@ pub enum DimParseError {
     /// A number does not fit into 64 bits, or the polynomial is beyond the limits of the arena.
     #[error("the expression is too large")]
     TooLarge,
-    /// The divisor is the constant 0.
+    /// The divisor is zero.
     #[error("the expression divides by zero")]
     DivisionByZero,
 }
 
+/// The longest expression in bytes; a plain name may be longer.
+const MAX_LEN: usize = 4096;
+/// How deep parentheses may be nested; a deeper text is a name.
+const MAX_PARENTHESES: usize = 64;
+
 impl Dims {
-    /// Reads an expression, or a plain name.
+    /// Reads an expression, or a plain name. See the module documentation for the grammar.
     ///
     /// # Errors
-    /// See [`DimParseError`].
+    /// If the text is empty, or a well-formed expression that has no dim: see [`DimParseError`].
     pub fn parse(&mut self, text: &str) -> Result<DimId, DimParseError> {
         if text.is_empty() {
             return Err(DimParseError::Empty);
         }
-        Ok(match text.parse::<i64>() {
-            Ok(value) => self.constant(value),
-            Err(_) => self.symbol(text),
-        })
+        if is_plain_name(text) {
+            return Ok(self.symbol(text));
+        }
+        if text.len() > MAX_LEN {
+            return Err(DimParseError::TooLong { len: text.len(), limit: MAX_LEN });
+        }
+        match Program::read(text) {
+            // Only a name with blanks around it: they belong to the name.
+            Some(Program { steps, .. }) if matches!(steps[..], [Step::Name(name)] if text.trim() == name) => {
+                Ok(self.symbol(text))
+            }
+            Some(program) => self.run(&program),
+            None => Ok(self.symbol(text)),
+        }
+    }
+
+    /// Reads a dim that the author of a model wrote, and prints equal dims as written there from then on.
+    ///
+    /// Of two ways to write the same dim, the first counts. Constants and lone symbols have only one.
+    ///
+    /// # Errors
+    /// As [`Dims::parse`].
+    pub fn declare(&mut self, text: &str) -> Result<DimId, DimParseError> {
+        let dim = self.parse(text)?;
+        if !self.is_leaf(dim) && self.as_constant(dim).is_none() && !self.is_anonymous(dim) {
+            self.set_spelling(dim, text);
+        }
+        Ok(dim)
+    }
+
+    fn run(&mut self, program: &Program<'_>) -> Result<DimId, DimParseError> {
+        let mut stack: Vec<Quotient> = Vec::new();
+        for &step in &program.steps {
+            let value = match step {
+                Step::Integer(digits) => {
+                    let value = digits.parse().map_err(|_| DimParseError::TooLarge)?;
+                    Quotient::whole(self.constant(value))
+                }
+                Step::Negative(digits) => {
+                    let value: i128 = digits.parse().map_err(|_| DimParseError::TooLarge)?;
+                    let value = i64::try_from(-value).map_err(|_| DimParseError::TooLarge)?;
+                    Quotient::whole(self.constant(value))
+                }
+                Step::Name(name) => Quotient::whole(self.symbol(name)),
+                Step::Quoted(name) => Quotient::whole(self.symbol(&name.replace("\"\"", "\""))),
+                Step::Unknown => Quotient::whole(self.fresh()),
+                Step::Unary(operator) => {
+                    let argument = stack.pop().ok_or(DimParseError::Empty)?;
+                    self.unary(operator, argument)?
+                }
+                Step::Binary(operator) => {
+                    let right = stack.pop().ok_or(DimParseError::Empty)?;
+                    let left = stack.pop().ok_or(DimParseError::Empty)?;
+                    self.binary(operator, left, right)?
+                }
+            };
+            stack.push(value);
+        }
+        let value = stack.pop().ok_or(DimParseError::Empty)?;
+        self.rounded(value)
+    }
+
+    fn rounded(&mut self, value: Quotient) -> Result<DimId, DimParseError> {
+        if value.denominator == DimId::ONE {
+            return Ok(value.numerator);
+        }
+        self.try_floor_div(value.numerator, value.denominator).ok_or(DimParseError::TooLarge)
+    }
+
+    fn unary(&mut self, operator: Unary, argument: Quotient) -> Result<Quotient, DimParseError> {
+        let Quotient { numerator, denominator } = argument;
+        match operator {
+            Unary::Neg => {
+                let numerator = self.try_sub(DimId::ZERO, numerator).ok_or(DimParseError::TooLarge)?;
+                Ok(Quotient { numerator, denominator })
+            }
+            Unary::Floor => self.rounded(argument).map(Quotient::whole),
+            Unary::Ceil => {
+                self.try_ceil_div(numerator, denominator).map(Quotient::whole).ok_or(DimParseError::TooLarge)
+            }
+            Unary::Power(exponent) => {
+                let mut power = Quotient::whole(DimId::ONE);
+                for _ in 0..exponent {
+                    power = self.binary(Binary::Mul, power, argument)?;
+                }
+                Ok(power)
+            }
+        }
+    }
+
+    fn binary(&mut self, operator: Binary, a: Quotient, b: Quotient) -> Result<Quotient, DimParseError> {
+        match operator {
+            Binary::Min | Binary::Max => {
+                let (a, b) = (self.rounded(a)?, self.rounded(b)?);
+                let extremum = if operator == Binary::Min { self.try_min(a, b) } else { self.try_max(a, b) };
+                extremum.map(Quotient::whole).ok_or(DimParseError::TooLarge)
+            }
+            Binary::Add | Binary::Sub | Binary::Mul => {
+                self.ring(operator, a, b).ok_or(DimParseError::TooLarge)
+            }
+            Binary::Div | Binary::FloorDiv | Binary::CeilDiv | Binary::Mod => {
+                if b.numerator == DimId::ZERO {
+                    return Err(DimParseError::DivisionByZero);
+                }
+                self.quotient(operator, a, b).ok_or(DimParseError::TooLarge)
+            }
+        }
+    }
+
+    fn ring(&mut self, operator: Binary, a: Quotient, b: Quotient) -> Option<Quotient> {
+        let denominator = self.try_mul(a.denominator, b.denominator)?;
+        let numerator = if operator == Binary::Mul {
+            self.try_mul(a.numerator, b.numerator)?
+        } else {
+            let left = self.try_mul(a.numerator, b.denominator)?;
+            let right = self.try_mul(b.numerator, a.denominator)?;
+            if operator == Binary::Add { self.try_add(left, right)? } else { self.try_sub(left, right)? }
+        };
+        Some(self.lowest(numerator, denominator))
+    }
+
+    fn quotient(&mut self, operator: Binary, a: Quotient, b: Quotient) -> Option<Quotient> {
+        let numerator = self.try_mul(a.numerator, b.denominator)?;
+        let denominator = self.try_mul(a.denominator, b.numerator)?;
+        match operator {
+            Binary::Div => Some(self.lowest(numerator, denominator)),
+            Binary::CeilDiv => self.try_ceil_div(numerator, denominator).map(Quotient::whole),
+            _ => {
+                let floor = Quotient::whole(self.try_floor_div(numerator, denominator)?);
+                if operator != Binary::Mod {
+                    return Some(floor);
+                }
+                let whole = self.ring(Binary::Mul, b, floor)?;
+                self.ring(Binary::Sub, a, whole)
+            }
+        }
+    }
+
+    fn lowest(&mut self, numerator: DimId, denominator: DimId) -> Quotient {
+        match self.div_exact(numerator, denominator) {
+            Some(whole) => Quotient::whole(whole),
+            None => Quotient { numerator, denominator },
+        }
+    }
+}
+
+/// A value while an expression is computed; the denominator is not the constant zero.
+#[derive(Clone, Copy)]
+struct Quotient {
+    numerator: DimId,
+    denominator: DimId,
+}
+
+impl Quotient {
+    fn whole(numerator: DimId) -> Self {
+        Self { numerator, denominator: DimId::ONE }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Unary {
+    Neg,
+    Floor,
+    Ceil,
+    Power(u32),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Binary {
+    Add,
+    Sub,
+    Mul,
+    Div,
+    FloorDiv,
+    CeilDiv,
+    Mod,
+    Min,
+    Max,
+}
+
+/// One step of a postfix program.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Step<'a> {
+    Integer(&'a str),
+    /// The digits of a negative integer, since the least one has no positive counterpart.
+    Negative(&'a str),
+    Name(&'a str),
+    Quoted(&'a str),
+    Unknown,
+    Unary(Unary),
+    Binary(Binary),
+}
+
+/// What a function name means: how many arguments, and what is done with them.
+#[derive(Clone, Copy)]
+enum Function {
+    One(Unary),
+    Two(Binary),
+    /// Folded over any number of arguments.
+    Many(Binary),
+}
+
+fn function(name: &str) -> Option<Function> {
+    Some(match name {
+        "floor" | "Floor" | "FloorToInt" => Function::One(Unary::Floor),
+        "ceil" | "Ceil" | "ceiling" | "CeilToInt" => Function::One(Unary::Ceil),
+        "min" | "Min" => Function::Many(Binary::Min),
+        "max" | "Max" => Function::Many(Binary::Max),
+        "Mod" | "mod" | "PythonMod" => Function::Two(Binary::Mod),
+        "FloorDiv" | "floordiv" => Function::Two(Binary::FloorDiv),
+        "CeilDiv" | "ceildiv" => Function::Two(Binary::CeilDiv),
+        "CleanDiv" => Function::Two(Binary::FloorDiv),
+        _ => return None,
+    })
+}
+
+fn is_name_char(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '_' | '.' | ':' | '$' | '#' | '@' | '&' | '!')
+}
+
+/// The length in bytes of the word at the start of `text`: an integer or a name.
+fn word_len(text: &str) -> usize {
+    let mut chars = text.char_indices().peekable();
+    while let Some((at, c)) = chars.next() {
+        let hyphen = c == '-' && at > 0 && chars.peek().is_some_and(|&(_, next)| next.is_alphabetic() || next == '_');
+        let inside_name = || !text[..at].bytes().all(|byte| byte.is_ascii_digit());
+        if !is_name_char(c) && !(hyphen && inside_name()) {
+            return at;
+        }
+    }
+    text.len()
+}
+
+/// What a word is: an integer, a name, or neither (a number with a point or an exponent).
+fn classify(word: &str) -> Option<Step<'_>> {
+    if word.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Some(Step::Integer(word));
+    }
+    let number_like = word.starts_with(|c: char| c.is_ascii_digit() || c == '.')
+        && word.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'e' | b'E'));
+    (!number_like).then_some(Step::Name(word))
+}
+
+/// Whether a text is one name and nothing else, so that it needs no quotes inside an expression.
+pub(super) fn is_plain_name(text: &str) -> bool {
+    !text.is_empty() && word_len(text) == text.len() && matches!(classify(text), Some(Step::Name(_)))
+}
+
+/// An expression in postfix order.
+struct Program<'a> {
+    text: &'a str,
+    steps: Vec<Step<'a>>,
+    parentheses: usize,
+}
+
+impl<'a> Program<'a> {
+    /// The program of a well-formed expression.
+    fn read(text: &'a str) -> Option<Self> {
+        let mut program = Self { text, steps: Vec::new(), parentheses: 0 };
+        program.sum()?;
+        program.skip_blanks();
+        program.text.is_empty().then_some(program)
+    }
+
+    fn skip_blanks(&mut self) {
+        self.text = self.text.trim_start();
+    }
+
+    /// Takes the token if it comes next.
+    fn take(&mut self, token: &str) -> bool {
+        self.skip_blanks();
+        match self.text.strip_prefix(token) {
+            Some(rest) => {
+                self.text = rest;
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Takes the first of the tokens that comes next.
+    fn take_any(&mut self, tokens: &[(&str, Binary)]) -> Option<Binary> {
+        tokens.iter().find(|(token, _)| self.take(token)).map(|&(_, operator)| operator)
+    }
+
+    fn sum(&mut self) -> Option<()> {
+        self.product()?;
+        while let Some(operator) = self.take_any(&[("+", Binary::Add), ("-", Binary::Sub)]) {
+            self.product()?;
+            self.steps.push(Step::Binary(operator));
+        }
+        Some(())
+    }
+
+    fn product(&mut self) -> Option<()> {
+        const OPERATORS: [(&str, Binary); 4] =
+            [("//", Binary::FloorDiv), ("/", Binary::Div), ("*", Binary::Mul), ("%", Binary::Mod)];
+        self.power()?;
+        while let Some(operator) = self.take_any(&OPERATORS) {
+            self.power()?;
+            self.steps.push(Step::Binary(operator));
+        }
+        Some(())
+    }
+
+    fn power(&mut self) -> Option<()> {
+        let mut negative = false;
+        loop {
+            if self.take("-") {
+                negative = !negative;
+            } else if !self.take("+") {
+                break;
+            }
+        }
+        self.atom()?;
+        if self.take("**") || self.take("^") {
+            self.skip_blanks();
+            let len = word_len(self.text);
+            let exponent = self.text[..len].parse::<u32>().ok()?;
+            if exponent as usize > MAX_DEGREE {
+                return None;
+            }
+            self.text = &self.text[len..];
+            self.steps.push(Step::Unary(Unary::Power(exponent)));
+        }
+        if negative {
+            let step = match self.steps.pop_if(|step| matches!(step, Step::Integer(_))) {
+                Some(Step::Integer(digits)) => Step::Negative(digits),
+                _ => Step::Unary(Unary::Neg),
+            };
+            self.steps.push(step);
+        }
+        Some(())
+    }
+
+    fn atom(&mut self) -> Option<()> {
+        if self.take("(") {
+            self.parenthesised(Self::sum)?;
+            return self.take(")").then_some(());
+        }
+        if self.take("?") {
+            self.steps.push(Step::Unknown);
+            return Some(());
+        }
+        if self.take("\"") {
+            return self.quoted();
+        }
+        let len = word_len(self.text);
+        let (word, rest) = self.text.split_at(len);
+        if word.is_empty() {
+            return None;
+        }
+        self.text = rest;
+        if let Some(function) = function(word)
+            && self.take("(")
+        {
+            self.parenthesised(|program| program.arguments(function))?;
+            return self.take(")").then_some(());
+        }
+        self.steps.push(classify(word)?);
+        Some(())
+    }
+
+    fn quoted(&mut self) -> Option<()> {
+        let mut end = self.text.find('"')?;
+        while self.text[end + 1..].starts_with('"') {
+            end += 2 + self.text[end + 2..].find('"')?;
+        }
+        self.steps.push(Step::Quoted(&self.text[..end]));
+        self.text = &self.text[end + 1..];
+        Some(())
+    }
+
+    fn parenthesised(&mut self, inside: impl FnOnce(&mut Self) -> Option<()>) -> Option<()> {
+        if self.parentheses == MAX_PARENTHESES {
+            return None;
+        }
+        self.parentheses += 1;
+        inside(self)?;
+        self.parentheses -= 1;
+        Some(())
+    }
+
+    fn arguments(&mut self, function: Function) -> Option<()> {
+        self.sum()?;
+        let mut count = 1;
+        while self.take(",") {
+            self.sum()?;
+            count += 1;
+            match function {
+                Function::One(_) => return None,
+                Function::Two(operator) | Function::Many(operator) => self.steps.push(Step::Binary(operator)),
+            }
+        }
+        match function {
+            Function::One(operator) => self.steps.push(Step::Unary(operator)),
+            Function::Two(_) if count != 2 => return None,
+            Function::Two(_) | Function::Many(_) => {}
+        }
+        Some(())
     }
 }

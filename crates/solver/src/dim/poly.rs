@@ -2,6 +2,7 @@
 //!
 //! **Invariant:** a list of terms is sorted by monomial, has no monomial twice and no zero coefficient.
 //! The constant term's monomial is [`DimId::ONE`], which sorts last.
+//! **Invariant:** the terms of an interned sum never have the coefficient `i64::MIN`, so each can be negated.
 
 use super::arena::{DimId, Dims, Kind, MAX_DEGREE};
 use smallvec::SmallVec;

@@ -1,6 +1,18 @@
 //! What an equation between dims forces.
+//!
+//! The difference of the two sides, divided by its content, is looked at in this order:
+//!
+//! 1. it is always or never zero;
+//! 2. all terms are non-negative and there is no constant: each of them is zero, so a lone symbol is;
+//! 3. an anonymous variable, or else a symbol, stands alone in a term with coefficient 1 or -1 and nowhere
+//!    else: it equals the rest;
+//! 4. it is a polynomial in one symbol that grows with it: its only possible root is found by bisection.
+//!
+//! Nothing is guessed: what is answered is a consequence of the equation, for all values of the symbols.
 
-use super::arena::{DimId, Dims};
+use super::arena::{DimId, Dims, Kind};
+use super::decide::Decision;
+use super::poly::{Term, Terms, constant_term, content, merge, without_constant};
 
 /// What follows from an equation between two dims.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,7 +41,114 @@ pub enum Solved {
 
 impl Dims {
     /// Solves `lhs = rhs` for one symbol or anonymous variable. Binds nothing.
-    pub fn solve_for(&mut self, _lhs: DimId, _rhs: DimId) -> Solved {
-        Solved::Undecided
+    ///
+    /// A variable is preferred to a symbol, a younger one to an older one: `N = M` says that `M`, which was
+    /// named later, is `N`.
+    pub fn solve_for(&mut self, lhs: DimId, rhs: DimId) -> Solved {
+        let (lhs, rhs) = (self.resolve(lhs), self.resolve(rhs));
+        let Some(mut terms) = self.difference(lhs, rhs) else { return Solved::Undecided };
+        match self.compare_to_zero(&terms) {
+            Decision::Equal => return Solved::Always,
+            Decision::Different => return Solved::Contradiction,
+            Decision::Undecided => {}
+        }
+        if let Ok(common) = i64::try_from(content(&terms))
+            && common > 1
+        {
+            terms.iter_mut().for_each(|term| term.coefficient /= common);
+        }
+        self.all_terms_zero(&terms)
+            .or_else(|| self.isolated(&terms))
+            .or_else(|| self.only_root(&terms))
+            .unwrap_or(Solved::Undecided)
+    }
+
+    fn solution(&self, leaf: DimId, value: DimId) -> Option<Solved> {
+        match self.kind(leaf)? {
+            Kind::Symbol(_) => Some(Solved::Symbol { symbol: leaf, value }),
+            Kind::Variable(_) => Some(Solved::Variable { variable: leaf, value }),
+            Kind::Constant(_) | Kind::Floor { .. } | Kind::Min(_) | Kind::Product(_) | Kind::Sum(_) => None,
+        }
+    }
+
+    /// Rule 2.
+    fn all_terms_zero(&self, terms: &[Term]) -> Option<Solved> {
+        let sign = terms.first()?.coefficient.signum();
+        let one_sided = constant_term(terms) == 0
+            && terms.iter().all(|term| {
+                term.coefficient.signum() == sign && self.summary(term.monomial).bounds.low >= 0
+            });
+        if !one_sided {
+            return None;
+        }
+        terms.iter().find_map(|term| self.solution(term.monomial, DimId::ZERO))
+    }
+
+    /// Rule 3.
+    fn isolated(&mut self, terms: &[Term]) -> Option<Solved> {
+        let mut candidates: Vec<Term> = terms
+            .iter()
+            .copied()
+            .filter(|term| term.coefficient.unsigned_abs() == 1 && self.solution(term.monomial, DimId::ZERO).is_some())
+            .collect();
+        candidates.sort_by_key(|term| {
+            let variable = matches!(self.kind(term.monomial), Some(Kind::Variable(_)));
+            std::cmp::Reverse((variable, term.monomial))
+        });
+        for candidate in candidates {
+            let mut rest = Terms::from_slice(terms);
+            rest.retain(|term| term.monomial != candidate.monomial);
+            let mentioned = rest.iter().any(|term| self.mentions(term.monomial, candidate.monomial));
+            if mentioned {
+                continue;
+            }
+            let value = merge(&[], &rest, -candidate.coefficient).and_then(|value| self.intern_sum(&value));
+            if let Some(value) = value {
+                return self.solution(candidate.monomial, value);
+            }
+        }
+        None
+    }
+
+    fn mentions(&self, dim: DimId, leaf: DimId) -> bool {
+        match self.kind(leaf) {
+            Some(Kind::Symbol(_)) => self.symbols_of(dim).contains(&leaf),
+            _ => self.variables_of(dim).contains(&leaf),
+        }
+    }
+
+    /// Rule 4.
+    fn only_root(&mut self, terms: &[Term]) -> Option<Solved> {
+        let (atom, powers) = self.in_one_atom(terms)?;
+        if self.summary(atom).bounds.low < 0 {
+            return None;
+        }
+        self.solution(atom, DimId::ZERO)?;
+        let sign = without_constant(terms).first()?.coefficient.signum();
+        let growing = without_constant(terms).iter().all(|term| term.coefficient.signum() == sign);
+        if !growing {
+            return None;
+        }
+        let value_at = |root: i64| {
+            powers.iter().fold(0i128, |sum, &(exponent, coefficient)| {
+                let power = (0..exponent).fold(1i128, |power, _| power.saturating_mul(i128::from(root)));
+                sum.saturating_add(power.saturating_mul(i128::from(coefficient) * i128::from(sign)))
+            })
+        };
+        // It grows by at least one per step, so the root is no greater than the constant.
+        let (mut low, mut high) = (0i64, i64::try_from(constant_term(terms).unsigned_abs()).ok()?);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if value_at(middle) < 0 {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        if value_at(low) != 0 {
+            return Some(Solved::Contradiction);
+        }
+        let value = self.constant(low);
+        self.solution(atom, value)
     }
 }

@@ -1,0 +1,29 @@
+//! The standard catalogue: every schema of the table, with the rules of its family attached.
+
+use typeloom_solver::catalogue::{Catalogue, Lookup, Operator};
+
+use crate::rules;
+use crate::table::{Found, Table};
+
+/// ONNX's own operators, in every version.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Standard;
+
+impl Catalogue for Standard {
+    fn lookup(&self, domain: &str, name: &str, version: i64) -> Lookup<'_> {
+        match Table::get().at(domain, name, version) {
+            Found::Schema(_, schema) => {
+                let entry = rules::entry_for(&schema.domain, &schema.name, schema.since_version);
+                let (rules, control) = entry.map_or((&[][..], None), |entry| (entry.rules, entry.control));
+                Lookup::Found(Operator { schema, rules, control })
+            }
+            Found::NewerThanOpset { since } => Lookup::NewerThanOpset { since },
+            Found::UnknownOperator => Lookup::UnknownOperator,
+            Found::UnknownDomain => Lookup::UnknownDomain,
+        }
+    }
+
+    fn names(&self, domain: &str) -> Vec<&str> {
+        Table::get().names(domain).collect()
+    }
+}

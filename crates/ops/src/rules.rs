@@ -1,0 +1,122 @@
+//! The rules of the catalogue: one file per operator family, one function per rule.
+//!
+//! A family lists its operators in a table of [`Entry`]s beside its rules:
+//!
+//! ```ignore
+//! pub(super) const OPERATORS: &[Entry] = &[
+//!     Entry::of("Relu", &[ELEMENTWISE]),                // every version
+//!     Entry::of("Clip", &[CLIP_BOUNDS]).since(11),      // from version 11 on
+//!     Entry::of("Clip", &[ELEMENTWISE]).until(11),      // before version 11
+//!     Entry::of("Scaler", &[SCALER]).in_domain("ai.onnx.ml"),
+//! ];
+//! ```
+//!
+//! To add an operator, find its family below, or add a file and name it in [`FAMILIES`]. An operator
+//! whose signature says everything about its element types and whose shape nobody computes yet needs
+//! no entry.
+//!
+//! Every rule names its source: the operator's page in the ONNX specification, and the part of it
+//! that a reader should compare with.
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use typeloom_solver::rule::{Control, Rule};
+
+mod elementwise;
+
+/// Every family.
+const FAMILIES: &[&[Entry]] = &[elementwise::OPERATORS];
+
+/// The rules of an operator in a range of versions of its domain.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Entry {
+    domain: &'static str,
+    name: &'static str,
+    since: u32,
+    until: u32,
+    /// The rules, in the order in which they run.
+    pub(crate) rules: &'static [Rule],
+    /// The rules around nested graphs.
+    pub(crate) control: Option<&'static Control>,
+}
+
+impl Entry {
+    /// The rules of every version of an operator of the default domain.
+    const fn of(name: &'static str, rules: &'static [Rule]) -> Self {
+        Self { domain: "", name, since: 0, until: u32::MAX, rules, control: None }
+    }
+
+    /// From this version of the operator on.
+    const fn since(self, since: u32) -> Self {
+        Self { since, ..self }
+    }
+
+    /// For versions of the operator before this one.
+    const fn until(self, until: u32) -> Self {
+        Self { until, ..self }
+    }
+
+    /// In another domain.
+    const fn in_domain(self, domain: &'static str) -> Self {
+        Self { domain, ..self }
+    }
+
+    /// With rules around nested graphs.
+    const fn with_control(self, control: &'static Control) -> Self {
+        Self { control: Some(control), ..self }
+    }
+}
+
+/// The rules for the version of an operator that was introduced with version `since` of its domain.
+pub(crate) fn entry_for(domain: &str, name: &str, since: u32) -> Option<&'static Entry> {
+    static INDEX: OnceLock<BTreeMap<(&str, &str), Vec<&Entry>>> = OnceLock::new();
+    let index = INDEX.get_or_init(|| {
+        let mut index: BTreeMap<_, Vec<&Entry>> = BTreeMap::new();
+        for entry in FAMILIES.iter().copied().flatten() {
+            index.entry((entry.domain, entry.name)).or_default().push(entry);
+        }
+        index
+    });
+    let versions = index.get(&(domain, name))?;
+    versions.iter().find(|entry| (entry.since..entry.until).contains(&since)).copied()
+}
+
+/// All entries, for tests and for listing what an operator's rules are.
+pub(crate) fn entries() -> impl Iterator<Item = &'static Entry> {
+    FAMILIES.iter().copied().flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::Table;
+
+    #[test]
+    fn every_entry_is_for_an_operator_of_the_table() {
+        for entry in entries() {
+            let versions = Table::get().versions(entry.domain, entry.name);
+            let covered = versions.filter(|schema| (entry.since..entry.until).contains(&schema.since_version)).count();
+            assert!(covered > 0, "no version of {} lies in {}..{}", entry.name, entry.since, entry.until);
+        }
+    }
+
+    #[test]
+    fn no_version_of_an_operator_has_two_entries() {
+        for schema in Table::get().schemas() {
+            let fits = |entry: &&Entry| {
+                (entry.domain, entry.name) == (&*schema.domain, &*schema.name)
+                    && (entry.since..entry.until).contains(&schema.since_version)
+            };
+            assert!(entries().filter(fits).count() <= 1, "{} since {}", schema.name, schema.since_version);
+        }
+    }
+
+    #[test]
+    fn a_rule_is_named_operator_dot_relation_in_lower_case() {
+        for rule in entries().flat_map(|entry| entry.rules) {
+            let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || ['.', '_'].contains(&c);
+            assert!(rule.name.chars().all(fits) && rule.name.split('.').count() == 2, "{}", rule.name);
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! Where operators come from: a catalogue of schemas with rules, the model's own functions, or plain
+//! declarations with relations.
+//!
+//! Looking an operator up costs one hash of its name per node; everything else about it is decided
+//! once per operator and model.
+
+use std::hash::BuildHasher;
+
+use foldhash::fast::RandomState;
+use hashbrown::HashTable;
+use typeloom_onnx::view::FunctionView;
+use typeloom_types::op::AtomicOpDecl;
+
+use crate::fault::FaultKind;
+use crate::program::OpId;
+use crate::rule::{Control, Rule};
+use crate::signature::Schema;
+
+/// An operator: what it declares and the rules for what declarations cannot say.
+#[derive(Clone, Copy, Debug)]
+pub struct Operator<'c> {
+    /// Its declared interface.
+    pub schema: &'c Schema,
+    /// Its rules, in the order in which they run.
+    pub rules: &'c [Rule],
+    /// Its rules around nested graphs, if it has such graphs.
+    pub control: Option<&'c Control>,
+}
+
+/// The answer of a catalogue.
+#[derive(Clone, Copy, Debug)]
+pub enum Lookup<'c> {
+    /// The operator as of the version asked for.
+    Found(Operator<'c>),
+    /// The operator as plain ports and relations.
+    Declared(&'static AtomicOpDecl),
+    /// It exists from a later version on.
+    NewerThanOpset {
+        /// That version.
+        since: u32,
+    },
+    /// The domain has no such operator.
+    UnknownOperator,
+    /// No such domain.
+    UnknownDomain,
+}
+
+/// A source of operators.
+pub trait Catalogue: Sync {
+    /// The operator `name` of `domain` in version `version` of the domain. The default domain is `""`.
+    fn lookup(&self, domain: &str, name: &str, version: i64) -> Lookup<'_>;
+
+    /// The names of all operators of a domain, for suggestions.
+    fn names(&self, domain: &str) -> Vec<&str>;
+
+    /// The version of a domain to assume where the model imports none; `None` makes that an error.
+    fn assumed_version(&self, _domain: &str) -> Option<i64> {
+        None
+    }
+}
+
+/// The operator set imports of a model or function, by number.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct ImportsId(u32);
+
+/// A model-local function, by position in the model.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct FunctionId(pub(crate) u32);
+
+impl FunctionId {
+    pub(crate) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// What a name turned out to mean.
+#[derive(Clone, Debug)]
+pub(crate) enum OpKind<'a> {
+    Schema(Operator<'a>),
+    Declared(&'static AtomicOpDecl),
+    Function(FunctionId),
+    Missing(Box<FaultKind<'a>>),
+}
+
+/// An operator that some node of the model uses.
+#[derive(Clone, Debug)]
+pub(crate) struct Op<'a> {
+    pub(crate) domain: &'a str,
+    pub(crate) name: &'a str,
+    overload: &'a str,
+    imports: ImportsId,
+    pub(crate) kind: OpKind<'a>,
+}
+
+/// A function of the model.
+#[derive(Clone, Debug)]
+pub(crate) struct Function<'a> {
+    pub(crate) domain: &'a str,
+    pub(crate) name: &'a str,
+    pub(crate) overload: &'a str,
+    pub(crate) view: FunctionView<'a>,
+    pub(crate) imports: ImportsId,
+}
+
+/// All operators that the model uses.
+pub(crate) struct Operators<'a> {
+    catalogue: &'a dyn Catalogue,
+    pub(crate) functions: Vec<Function<'a>>,
+    imports: Vec<Vec<(&'a str, i64)>>,
+    ops: Vec<Op<'a>>,
+    table: HashTable<OpId>,
+    hasher: RandomState,
+}
+
+impl<'a> Operators<'a> {
+    pub(crate) fn new(catalogue: &'a dyn Catalogue) -> Self {
+        Self {
+            catalogue,
+            functions: Vec::new(),
+            imports: Vec::new(),
+            ops: Vec::new(),
+            table: HashTable::new(),
+            hasher: RandomState::default(),
+        }
+    }
+
+    pub(crate) fn add_imports(&mut self, imports: Vec<(&'a str, i64)>) -> ImportsId {
+        let imports: Vec<_> = imports.into_iter().map(|(domain, version)| (canonical(domain), version)).collect();
+        let known = self.imports.iter().position(|other| *other == imports);
+        let at = known.unwrap_or_else(|| {
+            self.imports.push(imports);
+            self.imports.len() - 1
+        });
+        ImportsId(u32::try_from(at).unwrap_or(u32::MAX))
+    }
+
+    pub(crate) fn op(&self, op: OpId) -> &Op<'a> {
+        &self.ops[op.index()]
+    }
+
+    /// The operator that a node means.
+    #[inline]
+    pub(crate) fn resolve(&mut self, imports: ImportsId, domain: &'a str, name: &'a str, overload: &'a str) -> OpId {
+        let domain = canonical(domain);
+        let hash = self.hasher.hash_one((name, domain, imports));
+        let same = |id: &OpId| {
+            let op = &self.ops[id.index()];
+            op.name == name && op.domain == domain && op.overload == overload && op.imports == imports
+        };
+        if let Some(id) = self.table.find(hash, same) {
+            return *id;
+        }
+        let id = OpId::new(self.ops.len());
+        let kind = self.look_up(imports, domain, name, overload);
+        self.ops.push(Op { domain, name, overload, imports, kind });
+        let (ops, hasher) = (&self.ops, &self.hasher);
+        self.table.insert_unique(hash, id, |id| {
+            let op = &ops[id.index()];
+            hasher.hash_one((op.name, op.domain, op.imports))
+        });
+        id
+    }
+
+    fn look_up(&self, imports: ImportsId, domain: &'a str, name: &'a str, overload: &'a str) -> OpKind<'a> {
+        let own = |function: &Function<'a>| {
+            function.name == name && canonical(function.domain) == domain && function.overload == overload
+        };
+        if let Some(at) = self.functions.iter().position(own) {
+            return OpKind::Function(FunctionId(u32::try_from(at).unwrap_or(u32::MAX)));
+        }
+        let imports = &self.imports[imports.0 as usize];
+        let imported = imports.iter().find(|(known, _)| *known == domain).map(|(_, version)| *version);
+        let catalogue = self.catalogue;
+        let version = imported.or_else(|| catalogue.assumed_version(domain));
+        let found = catalogue.lookup(domain, name, version.unwrap_or(i64::MAX));
+        let missing = |kind| OpKind::Missing(Box::new(kind));
+        match (found, version) {
+            (Lookup::Found(_) | Lookup::NewerThanOpset { .. }, None) => missing(FaultKind::MissingOpset),
+            (Lookup::Found(operator), Some(_)) => OpKind::Schema(operator),
+            (Lookup::Declared(decl), _) => OpKind::Declared(decl),
+            (Lookup::NewerThanOpset { since }, Some(imported)) => missing(FaultKind::NewerOperator { since, imported }),
+            (Lookup::UnknownOperator, _) => {
+                let functions = self.functions.iter().filter(|function| canonical(function.domain) == domain);
+                let names = catalogue.names(domain).into_iter().chain(functions.map(|function| function.name));
+                missing(FaultKind::UnknownOperator { near: nearest(name, names), domain_unknown: false })
+            }
+            (Lookup::UnknownDomain, _) => {
+                let functions = self.functions.iter().filter(|function| canonical(function.domain) == domain);
+                let names: Vec<_> = functions.map(|function| function.name).collect();
+                let domain_unknown = names.is_empty();
+                missing(FaultKind::UnknownOperator { near: nearest(name, names.into_iter()), domain_unknown })
+            }
+        }
+    }
+}
+
+/// The default domain has two names.
+pub(crate) fn canonical(domain: &str) -> &str {
+    if domain == "ai.onnx" { "" } else { domain }
+}
+
+/// At most three of `names` that could be a misspelt `name`, the nearest first.
+pub(crate) fn nearest<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Vec<String> {
+    let lower = name.to_lowercase();
+    let mut near: Vec<(usize, &str)> = names
+        .filter_map(|other| {
+            let distance = strsim::osa_distance(&lower, &other.to_lowercase());
+            (distance <= 1 + name.len().min(other.len()) / 4).then_some((distance, other))
+        })
+        .collect();
+    near.sort_unstable();
+    near.dedup();
+    near.into_iter().take(3).map(|(_, name)| name.to_owned()).collect()
+}

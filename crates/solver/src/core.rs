@@ -1,0 +1,104 @@
+//! What every part of one solve shares: the tables of types, dims, shapes and constants.
+
+use std::sync::Arc;
+
+use crate::map::Map;
+
+use crate::dim::{Bind, Decision, DimId, Dims};
+use crate::frame::Slot;
+use crate::program::{StepId, ValueId};
+use crate::rule::{Floats, Ints};
+use crate::shape::Shapes;
+use crate::trace::Trace;
+use crate::ty::{Ty, Types};
+use crate::universe::Universe;
+
+/// A constant that the solver follows, because shapes can depend on it.
+#[derive(Clone, Debug)]
+pub(crate) enum Data {
+    Ints(Arc<Ints>),
+    Floats(Arc<Floats>),
+    /// Looked at, and of no use: too large, of another element type, or not in the file.
+    Opaque,
+}
+
+/// The tables.
+pub(crate) struct Core<'a> {
+    pub(crate) types: Types,
+    pub(crate) dims: Dims,
+    pub(crate) shapes: Shapes,
+    pub(crate) trace: Option<Trace>,
+    broadcasts: Map<(DimId, DimId), DimId>,
+    pub(crate) bytes: std::marker::PhantomData<&'a ()>,
+}
+
+impl Core<'_> {
+    pub(crate) fn new(universe: Arc<Universe>) -> Self {
+        Self {
+            types: Types::new(universe),
+            dims: Dims::default(),
+            shapes: Shapes::default(),
+            trace: None,
+            broadcasts: Map::default(),
+            bytes: std::marker::PhantomData,
+        }
+    }
+
+    /// The type in a slot; an empty slot gets a variable.
+    pub(crate) fn ty_of(&mut self, slot: &mut Slot) -> Ty {
+        *slot.ty.get_or_insert_with(|| self.types.fresh())
+    }
+
+    /// What two extents broadcast to when either may be 1: unknown, but the same each time it is asked.
+    pub(crate) fn broadcast_unknown(&mut self, a: DimId, b: DimId) -> DimId {
+        let pair = if a < b { (a, b) } else { (b, a) };
+        let dims = &mut self.dims;
+        *self.broadcasts.entry(pair).or_insert_with(|| dims.fresh())
+    }
+
+    /// One extent said twice: the better known of the two, or `None` when they contradict.
+    ///
+    /// Where neither says more, the first stays. Extents that nobody named are set to the other one,
+    /// unless the code that says so may never run.
+    pub(crate) fn meet_dim(&mut self, old: DimId, new: DimId, conditional: bool) -> Option<DimId> {
+        let (old, new) = (self.dims.resolve(old), self.dims.resolve(new));
+        match self.dims.compare(old, new) {
+            Decision::Equal => Some(old),
+            Decision::Different => None,
+            Decision::Undecided => {
+                let constant = |dims: &Dims, dim| dims.as_constant(dim).is_some();
+                let (keep, drop) = if constant(&self.dims, old) || !self.dims.is_anonymous(old) && !constant(&self.dims, new) {
+                    (old, new)
+                } else {
+                    (new, old)
+                };
+                if !conditional && self.dims.is_variable(drop) {
+                    return match self.dims.bind(drop, keep) {
+                        Bind::Bound | Bind::Same => Some(self.dims.resolve(keep)),
+                        Bind::Negative => None,
+                        Bind::Occurs | Bind::Rigid => Some(keep),
+                    };
+                }
+                Some(keep)
+            }
+        }
+    }
+
+    pub(crate) fn trace_equal(&mut self, frame: u32, a: ValueId, b: ValueId, step: StepId, rule: &'static str) {
+        if let Some(trace) = &mut self.trace {
+            trace.equal(frame, a, b, step, rule);
+        }
+    }
+
+    pub(crate) fn trace_given(&mut self, frame: u32, value: ValueId, cause: crate::trace::Cause) {
+        if let Some(trace) = &mut self.trace {
+            trace.given(frame, value, cause);
+        }
+    }
+
+    pub(crate) fn trace_fixed(&mut self, frame: u32, value: ValueId, step: StepId, rule: &'static str) {
+        if let Some(trace) = &mut self.trace {
+            trace.fixed(frame, value, step, rule);
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! Types that the model or the caller declares, and how they meet what is inferred.
+
+use std::sync::Arc;
+
+use typeloom_onnx::DecodeError;
+use typeloom_onnx::view::{DimValue, ShapeView, TypeKindView, TypeView};
+
+use crate::core::Core;
+use crate::dim::Decision;
+use crate::elem::{Elem, ElemSet};
+use crate::fault::{Fault, FaultKind, Place};
+use crate::frame::Frame;
+use crate::program::{DeclarationKind, Origin, ValueId};
+use crate::rule::DimVec;
+use crate::shape::ShapeId;
+use crate::solution::{TensorType, Type};
+use crate::ty::{Clash, Head, Ty, Types};
+
+/// The deepest nesting of type constructors that is read.
+const MAX_TYPE_DEPTH: usize = 32;
+
+/// A declared type, read into the tables.
+pub(crate) struct Declared {
+    /// The type, if anything is said about it.
+    pub(crate) ty: Option<Ty>,
+    pub(crate) shape: Option<ShapeId>,
+    /// A negative extent, if there is one.
+    pub(crate) negative: Option<(usize, i64)>,
+}
+
+/// One constructor around a type.
+enum Wrap {
+    Sequence,
+    Optional,
+    Map(Elem),
+}
+
+impl<'a> Core<'a> {
+    /// Reads a declared type.
+    pub(crate) fn read_type(&mut self, view: TypeView<'_>) -> Result<Declared, DecodeError> {
+        let mut wraps = Vec::new();
+        let mut declared = Declared { ty: None, shape: None, negative: None };
+        let mut next = Some(view);
+        while let Some(view) = next.take() {
+            if wraps.len() > MAX_TYPE_DEPTH {
+                return Ok(Declared { ty: None, shape: None, negative: None });
+            }
+            let ty = view.parse()?;
+            match ty.kind {
+                TypeKindView::None | TypeKindView::Opaque { .. } => {}
+                TypeKindView::Tensor { elem, shape } => {
+                    declared.ty = Some(self.types.tensor_of(elem_set(elem)));
+                    self.read_shape(shape, &mut declared)?;
+                }
+                TypeKindView::Sparse { elem, shape } => {
+                    declared.ty = Some(self.types.sparse_of(elem_set(elem)));
+                    self.read_shape(shape, &mut declared)?;
+                }
+                TypeKindView::Sequence(inner) => {
+                    wraps.push(Wrap::Sequence);
+                    next = inner;
+                }
+                TypeKindView::Optional(inner) => {
+                    wraps.push(Wrap::Optional);
+                    next = inner;
+                }
+                TypeKindView::Map { key, value } => {
+                    let Some(key) = Elem::from_onnx(key) else { continue };
+                    wraps.push(Wrap::Map(key));
+                    next = value;
+                }
+            }
+            let node = (!ty.denotation.is_empty()).then(|| self.node_of_denotation(ty.denotation)).flatten();
+            if let Some(node) = node {
+                let at = self.types.at_node(node);
+                declared.ty = match declared.ty {
+                    // The message's own type is what ONNX tools read; a stamp that contradicts it is not ONNX's.
+                    Some(known) => self.types.unify(known, at).map(|_| known).ok().or(Some(at)),
+                    None => Some(at),
+                };
+            }
+        }
+        for wrap in wraps.into_iter().rev() {
+            let inner = declared.ty.unwrap_or_else(|| self.types.fresh());
+            declared.ty = Some(match wrap {
+                Wrap::Sequence => self.types.sequence(inner),
+                Wrap::Optional => self.types.optional(inner),
+                Wrap::Map(key) => self.types.map(key, inner),
+            });
+        }
+        Ok(declared)
+    }
+
+    fn node_of_denotation(&self, denotation: &str) -> Option<typeloom_types::lattice::NodeNo> {
+        self.types.universe().lattice().lookup_denotation(denotation).map(|node| node.no)
+    }
+
+    fn read_shape(&mut self, shape: Option<ShapeView<'_>>, declared: &mut Declared) -> Result<(), DecodeError> {
+        let Some(shape) = shape else { return Ok(()) };
+        let mut dims = DimVec::new();
+        for (axis, dim) in shape.dims().enumerate() {
+            dims.push(match dim?.value {
+                DimValue::Value(extent) if extent >= 0 => self.dims.constant(extent),
+                DimValue::Value(extent) => {
+                    declared.negative.get_or_insert((axis, extent));
+                    self.dims.fresh()
+                }
+                DimValue::Param(name) if !name.trim().is_empty() => {
+                    self.dims.parse(name).unwrap_or_else(|_| self.dims.symbol(name))
+                }
+                DimValue::Param(_) | DimValue::Unknown => self.dims.fresh(),
+            });
+        }
+        declared.shape = Some(self.shapes.intern(&dims));
+        Ok(())
+    }
+
+    /// Meets the declared types of a value with what is known of it; the inferred type stays where they
+    /// contradict, and the contradiction is reported once.
+    pub(crate) fn meet_declarations(&mut self, frame: &mut Frame<'a>, value: ValueId) {
+        let body = Arc::clone(&frame.body);
+        let place = match body.value(value).origin {
+            Origin::Step(step) => Place::Step(body.first_step(step)),
+            Origin::Input | Origin::InputWithDefault(_) | Origin::Initializer(_) | Origin::Undefined => {
+                Place::Value(value)
+            }
+        };
+        let fault = |frame: &mut Frame<'a>, kind| {
+            frame.value_faults.entry(value).or_insert(Fault { place, kind });
+        };
+        for declaration in body.declarations(value) {
+            let declared = match self.read_type(declaration.ty) {
+                Ok(declared) => declared,
+                Err(error) => {
+                    fault(frame, FaultKind::Malformed(error));
+                    continue;
+                }
+            };
+            if let Some((axis, extent)) = declared.negative {
+                fault(frame, FaultKind::NegativeDim { axis, extent });
+            }
+            if let Some(kind) = self.meet_declared(frame, value, &declared, declaration.kind) {
+                fault(frame, kind);
+            }
+        }
+    }
+
+    fn meet_declared(
+        &mut self,
+        frame: &mut Frame<'a>,
+        value: ValueId,
+        declared: &Declared,
+        declared_in: DeclarationKind,
+    ) -> Option<FaultKind<'a>> {
+        let contradiction = |core: &mut Self, frame: &Frame<'a>, axis| {
+            let inferred = core.snapshot(frame, value);
+            let declared = core.type_of(declared.ty, declared.shape);
+            Some(FaultKind::Contradiction { declared_in, declared, inferred, axis })
+        };
+        if let Some(ty) = declared.ty {
+            self.trace_given(frame.number, value, crate::trace::Cause::Declared(declared_in));
+            match frame.slots[value.index()].ty {
+                None | Some(Types::ERROR) => frame.slots[value.index()].ty = Some(ty),
+                Some(known) => {
+                    if let Err(Clash) = self.types.unify(known, ty) {
+                        return contradiction(self, frame, None);
+                    }
+                }
+            }
+        }
+        let shape = declared.shape?;
+        let Some(known) = frame.slots[value.index()].shape else {
+            frame.slots[value.index()].shape = Some(shape);
+            frame.refined(value);
+            return None;
+        };
+        let (old, new): (DimVec, DimVec) = (self.shapes.get(known).into(), self.shapes.get(shape).into());
+        if old.len() != new.len() {
+            return contradiction(self, frame, None);
+        }
+        let conditional = frame.is_conditional_value(value);
+        let mut met = DimVec::with_capacity(old.len());
+        for (axis, (old, new)) in old.iter().zip(&new).enumerate() {
+            match self.meet_dim(*old, *new, conditional) {
+                Some(dim) => met.push(dim),
+                None => return contradiction(self, frame, Some(axis)),
+            }
+        }
+        if met != old {
+            let shape = self.shapes.intern(&met);
+            frame.slots[value.index()].shape = Some(shape);
+            frame.refined(value);
+        }
+        None
+    }
+
+    /// What is known of a value now, as plain data.
+    pub(crate) fn snapshot(&mut self, frame: &Frame<'a>, value: ValueId) -> Type {
+        let slot = frame.slots[value.index()];
+        self.type_of(slot.ty, slot.shape)
+    }
+
+    /// A type of the tables as plain data.
+    pub(crate) fn type_of(&mut self, ty: Option<Ty>, shape: Option<ShapeId>) -> Type {
+        let Some(mut ty) = ty else { return Type::Unknown(None) };
+        let mut wraps = Vec::new();
+        let mut inner = loop {
+            match self.types.head(ty) {
+                Head::Unknown(bound) => break Type::Unknown(bound),
+                Head::Tensor => break Type::Tensor(self.tensor_type(ty, shape)),
+                Head::Sparse => break Type::Sparse(self.tensor_type(ty, shape)),
+                Head::Scalar => break Type::Scalar(self.types.elems(ty).unwrap_or(ElemSet::ALL)),
+                Head::Leaf(node) => break Type::Leaf(node),
+                Head::Error => break Type::Error,
+                Head::Sequence(element) => {
+                    wraps.push(Wrap::Sequence);
+                    ty = element;
+                }
+                Head::Optional(element) => {
+                    wraps.push(Wrap::Optional);
+                    ty = element;
+                }
+                Head::Map(key, element) => {
+                    wraps.push(Wrap::Map(key));
+                    ty = element;
+                }
+            }
+        };
+        for wrap in wraps.into_iter().rev() {
+            inner = match wrap {
+                Wrap::Sequence => Type::Sequence(Box::new(inner)),
+                Wrap::Optional => Type::Optional(Box::new(inner)),
+                Wrap::Map(key) => Type::Map(key, Box::new(inner)),
+            };
+        }
+        inner
+    }
+
+    fn tensor_type(&mut self, ty: Ty, shape: Option<ShapeId>) -> TensorType {
+        let elem = self.types.elems(ty).unwrap_or(ElemSet::ALL);
+        let shape = shape.map(|shape| {
+            let dims: DimVec = self.shapes.get(shape).into();
+            dims.iter().map(|dim| self.dims.resolve(*dim)).collect()
+        });
+        TensorType { elem, shape }
+    }
+
+    /// Whether two shapes certainly differ, and on which axis.
+    pub(crate) fn shapes_differ(&mut self, a: ShapeId, b: ShapeId) -> Option<Option<usize>> {
+        let (a, b): (DimVec, DimVec) = (self.shapes.get(a).into(), self.shapes.get(b).into());
+        if a.len() != b.len() {
+            return Some(None);
+        }
+        let differs = |(a, b): (&_, &_)| self.dims.compare(*a, *b) == Decision::Different;
+        a.iter().zip(&b).position(differs).map(Some)
+    }
+}
+
+/// The set that a declared element type number stands for; `UNDEFINED` and unknown numbers say nothing.
+fn elem_set(number: i32) -> ElemSet {
+    Elem::from_onnx(number).map_or(ElemSet::ALL, ElemSet::of)
+}

@@ -1,0 +1,242 @@
+//! Division: exact, rounded down, rounded up, and the remainder.
+//!
+//! A floor `num // den` is brought to a lowest form before it becomes an atom:
+//!
+//! 1. an exact quotient is a polynomial and no atom;
+//! 2. the leading sign of `den` is positive: `a // -b = -a // b`;
+//! 3. multiples of `den` leave the numerator: `(q*den + r) // den = q + r // den`. Coefficients are reduced
+//!    towards zero, the constant (for a constant `den`) into `-den < r <= 0`, so that a strided window reads
+//!    `(n - 1)//2 + 1`, as exporters write it;
+//! 4. common factors are cancelled; for a positive `den` the constant of the numerator is rounded down;
+//! 5. a numerator that starts with a minus is turned round: `-a // b = -1 - (a - 1) // b` for `b > 0`, so a
+//!    quotient that is rounded up is written with the same atom as one that is rounded down;
+//! 6. `(a // b + r) // c = (a + r*b) // (b*c)` for `c > 0` and a constant `r`: no floor of a lone floor.
+//!
+//! A remainder has no atom of its own: `a % b` *is* `a - b*(a // b)`. So `b*(a // b) + a % b = a` holds by the
+//! normal form of sums, and the bounds `0 <= a % b < b` come from the relaxation of the floor; a second kind
+//! of atom would need that equation as a rewrite between monomials.
+//!
+//! All of this holds wherever the divisors are not zero; where one is, the expression has no value anyway.
+
+use super::arena::{DimId, Dims};
+use super::poly::{EMPTY, Term, Terms, constant_term, content, gcd, merge, without_constant};
+use std::cmp::Ordering;
+
+const ONE: [Term; 1] = [Term { coefficient: 1, monomial: DimId::ONE }];
+
+impl Dims {
+    /// The quotient, where the division is exact whatever the symbols are.
+    ///
+    /// Polynomial division: `1001*N / N = 1001`, `(N*C*4) / (2*C) = 2*N`. The answer holds wherever `b` is not
+    /// zero. `None` if the division leaves a remainder, or is exact for a reason that is not found (as that
+    /// of `N*(N + 1) / 2`).
+    pub fn div_exact(&mut self, a: DimId, b: DimId) -> Option<DimId> {
+        let (a, b) = (self.resolve(a), self.resolve(b));
+        if b == DimId::ZERO {
+            return None;
+        }
+        if b == DimId::ONE {
+            return Some(a);
+        }
+        let quotient = self.divide(&self.terms(a), &self.terms(b))?;
+        self.intern_sum(&quotient)
+    }
+
+    /// Polynomial long division in the lexicographic order of monomials, if it leaves no remainder.
+    fn divide(&mut self, a: &[Term], b: &[Term]) -> Option<Terms> {
+        if let [divisor] = b {
+            return self.divide_terms(a, *divisor);
+        }
+        let lead = self.leading(b)?;
+        let mut remainder = Terms::from_slice(a);
+        let mut quotient = Vec::new();
+        // The leading monomial falls in every round; the count only bounds the work.
+        for _ in 0..super::arena::MAX_TERMS {
+            let Some(next) = self.leading(&remainder) else { return super::poly::collect(quotient) };
+            let step = *self.divide_terms(&[next], lead)?.first()?;
+            let product = self.multiply(b, &[step])?;
+            remainder = merge(&remainder, &product, -1)?;
+            quotient.push(step);
+        }
+        None
+    }
+
+    /// Divides every term by one term, exactly.
+    fn divide_terms(&mut self, terms: &[Term], divisor: Term) -> Option<Terms> {
+        let mut quotient = Vec::with_capacity(terms.len());
+        for term in terms {
+            if term.coefficient.checked_rem(divisor.coefficient)? != 0 {
+                return None;
+            }
+            let coefficient = term.coefficient.checked_div(divisor.coefficient)?;
+            let monomial = self.divide_monomials(term.monomial, divisor.monomial)?;
+            quotient.push(Term { coefficient, monomial });
+        }
+        super::poly::collect(quotient)
+    }
+
+    /// The term that is greatest in the lexicographic order, older atoms counting more.
+    fn leading(&self, terms: &[Term]) -> Option<Term> {
+        terms.iter().copied().max_by(|a, b| self.lexicographic(a.monomial, b.monomial))
+    }
+
+    /// Compares exponents from the oldest atom on, which makes the order compatible with products.
+    fn lexicographic(&self, a: DimId, b: DimId) -> Ordering {
+        let (mut a_scratch, mut b_scratch) = ([DimId::ONE], [DimId::ONE]);
+        let (a, b) = (self.factors_of(a, &mut a_scratch), self.factors_of(b, &mut b_scratch));
+        match a.iter().zip(b).find(|(a, b)| a != b) {
+            // At the first difference, the older atom has the greater exponent on its own side.
+            Some((a, b)) => b.cmp(a),
+            None => a.len().cmp(&b.len()),
+        }
+    }
+
+    pub(super) fn try_ceil_div(&mut self, a: DimId, b: DimId) -> Option<DimId> {
+        let negated = self.try_sub(DimId::ZERO, a)?;
+        let quotient = self.try_floor_div(negated, b)?;
+        self.try_sub(DimId::ZERO, quotient)
+    }
+
+    pub(super) fn try_modulo(&mut self, a: DimId, b: DimId) -> Option<DimId> {
+        let quotient = self.try_floor_div(a, b)?;
+        let whole = self.try_mul(b, quotient)?;
+        self.try_sub(a, whole)
+    }
+
+    pub(super) fn try_floor_div(&mut self, a: DimId, b: DimId) -> Option<DimId> {
+        if b == DimId::ZERO {
+            return None;
+        }
+        if let (Some(a), Some(b)) = (self.as_constant(a), self.as_constant(b)) {
+            return floor_of_quotient(a, b).map(|quotient| self.constant(quotient));
+        }
+        if let Some(quotient) = self.div_exact(a, b) {
+            return Some(quotient);
+        }
+        let (mut numerator, mut denominator) = (self.terms(a), self.terms(b));
+        if denominator.first()?.coefficient < 0 {
+            numerator = merge(&[], &numerator, -1)?;
+            denominator = merge(&[], &denominator, -1)?;
+        }
+        let quotient = self.reduce(&mut numerator, &denominator)?;
+        self.cancel(&mut numerator, &mut denominator)?;
+        let rest = self.lowest_floor(numerator, denominator)?;
+        let quotient = self.intern_sum(&quotient)?;
+        self.try_add(quotient, rest)
+    }
+
+    /// Takes multiples of the denominator out of the numerator, and returns their sum.
+    fn reduce(&mut self, numerator: &mut Terms, denominator: &[Term]) -> Option<Terms> {
+        let [divisor] = denominator else { return Some(Terms::new()) };
+        let mut quotient = Vec::new();
+        let mut rest = Terms::new();
+        for mut term in std::mem::take(numerator) {
+            if let Some(monomial) = self.divide_monomials(term.monomial, divisor.monomial) {
+                let coefficient = term.coefficient.checked_div(divisor.coefficient)?;
+                term.coefficient = term.coefficient.checked_rem(divisor.coefficient)?;
+                if coefficient != 0 {
+                    quotient.push(Term { coefficient, monomial });
+                }
+            }
+            if term.coefficient != 0 {
+                rest.push(term);
+            }
+        }
+        *numerator = rest;
+        super::poly::collect(quotient)
+    }
+
+    /// Cancels the factors that numerator and denominator have in common.
+    fn cancel(&mut self, numerator: &mut Terms, denominator: &mut Terms) -> Option<()> {
+        let positive = self.bounds_of_terms(denominator).low >= 0;
+        // A constant that does not divide is rounded down, which needs a positive denominator.
+        let numbers = if positive { content(without_constant(numerator)) } else { content(numerator) };
+        let common = i64::try_from(gcd(numbers, content(denominator))).ok().filter(|&common| common > 1);
+        if let Some(common) = common {
+            for term in numerator.iter_mut().chain(denominator.iter_mut()) {
+                term.coefficient = term.coefficient.div_euclid(common);
+            }
+            numerator.retain(|term| term.coefficient != 0);
+        }
+        let mut shared = self.factors(denominator.first()?.monomial);
+        for term in numerator.iter().chain(denominator.iter()) {
+            let mut available = self.factors(term.monomial);
+            shared.retain(|factor| match available.binary_search(factor) {
+                Ok(at) => {
+                    available.remove(at);
+                    true
+                }
+                Err(_) => false,
+            });
+        }
+        if shared.is_empty() {
+            return Some(());
+        }
+        let divisor = Term { coefficient: 1, monomial: self.intern_product(&shared)? };
+        *numerator = self.divide_terms(numerator, divisor)?;
+        *denominator = self.divide_terms(denominator, divisor)?;
+        Some(())
+    }
+
+    /// The floor of a quotient in which nothing is left to cancel.
+    fn lowest_floor(&mut self, numerator: Terms, denominator: Terms) -> Option<DimId> {
+        let positive = self.bounds_of_terms(&denominator).low >= 0;
+        let turned = positive && without_constant(&numerator).first().is_some_and(|term| term.coefficient < 0);
+        let mut numerator = numerator;
+        if turned {
+            let shifted = merge(&numerator, &ONE, 1)?;
+            numerator = merge(&[], &shifted, -1)?;
+        }
+        let mut whole = 0;
+        if let [Term { coefficient: divisor, monomial: DimId::ONE }] = denominator[..] {
+            let constant = constant_term(&numerator);
+            // The constant that stays is in `-divisor < r <= 0`, so what leaves is rounded up.
+            whole = constant.checked_neg()?.div_euclid(divisor).checked_neg()?;
+            numerator = merge(&numerator, &ONE, whole.checked_mul(divisor)?.checked_neg()?)?;
+        }
+        let floor = self.floor_atom(&numerator, &denominator, positive)?;
+        let whole = self.constant(whole);
+        let floor = self.try_add(floor, whole)?;
+        if turned {
+            let minus_one = self.constant(-1);
+            return self.try_sub(minus_one, floor);
+        }
+        Some(floor)
+    }
+
+    fn floor_atom(&mut self, numerator: &[Term], denominator: &[Term], positive: bool) -> Option<DimId> {
+        if numerator.is_empty() {
+            return Some(DimId::ZERO);
+        }
+        if positive && self.bounds_of_terms(numerator).low >= 0 {
+            let gap = merge(denominator, numerator, -1)?;
+            if self.bounds_of_terms(&gap).low > 0 {
+                return Some(DimId::ZERO);
+            }
+        }
+        let divisor = self.intern_sum(denominator)?;
+        if let [Term { coefficient: 1, monomial }] = *without_constant(numerator)
+            && positive
+            && let Some((inner, by)) = self.as_floor(monomial)
+        {
+            let shift = constant_term(numerator);
+            let inner = merge(self.terms_of(inner, &mut [EMPTY]), self.terms_of(by, &mut [EMPTY]), shift)?;
+            let inner = self.intern_sum(&inner)?;
+            let by = self.try_mul(by, divisor)?;
+            return self.try_floor_div(inner, by);
+        }
+        let numerator = self.intern_sum(numerator)?;
+        // Interning may have found that a part is a constant after all.
+        match (self.as_constant(numerator), self.as_constant(divisor)) {
+            (Some(_), Some(_)) | (_, Some(0 | 1)) => self.try_floor_div(numerator, divisor),
+            _ => self.intern_floor(numerator, divisor),
+        }
+    }
+}
+
+/// The quotient rounded down; `None` for a zero divisor and on overflow.
+fn floor_of_quotient(a: i64, b: i64) -> Option<i64> {
+    let quotient = a.checked_div(b)?;
+    let rounded_up = a % b != 0 && (a < 0) != (b < 0);
+    Some(if rounded_up { quotient - 1 } else { quotient })
+}

@@ -1,0 +1,289 @@
+//! The worklist: runs steps until nothing more is learnt, one frame at a time.
+//!
+//! Algorithm: chaotic iteration to the greatest fixed point, in step order (Kildall's worklist, with
+//! program order as priority). Slots only narrow, so every step runs a bounded number of times; in a
+//! graph whose knowledge flows forward every step runs once. Loops are the exception, see
+//! [`crate::rule::RuleCx::assume_shape`]. Calls of functions suspend the caller on an explicit stack,
+//! so that neither deep graphs nor long chains of calls use the machine stack.
+
+use std::sync::Arc;
+
+use crate::call::{Call, Calls};
+use crate::catalogue::{FunctionId, OpKind, Operator, Operators};
+use crate::check;
+use crate::core::Core;
+use crate::elem::ElemSet;
+use crate::fault::{Fault, FaultKind, Place};
+use crate::frame::Frame;
+use crate::program::{Initializer, Origin, StepId, StepKind, ValueId};
+use crate::relation;
+use crate::rule::{Exit, Failure, Rule, RuleCx};
+use crate::trace::Cause;
+use crate::ty::{Types, Waiter};
+
+/// What a step came to.
+enum Outcome {
+    Done,
+    /// A function has to be solved first.
+    Call(Call),
+}
+
+/// A solve in progress.
+pub(crate) struct Engine<'a, 'p> {
+    pub(crate) core: Core<'a>,
+    pub(crate) operators: &'p Operators<'a>,
+    pub(crate) calls: Calls<'a>,
+    woken: Vec<Waiter>,
+}
+
+impl<'a, 'p> Engine<'a, 'p> {
+    pub(crate) fn new(core: Core<'a>, operators: &'p Operators<'a>, calls: Calls<'a>) -> Self {
+        Self { core, operators, calls, woken: Vec::new() }
+    }
+
+    /// Solves the frame, and every function that it calls.
+    pub(crate) fn run(&mut self, main: Frame<'a>) -> Frame<'a> {
+        let mut suspended: Vec<Frame<'a>> = Vec::new();
+        let mut frame = main;
+        loop {
+            self.deliver_woken(&mut frame, &mut suspended);
+            match frame.next() {
+                Some(step) => match self.step(&mut frame, step) {
+                    Outcome::Done => {}
+                    Outcome::Call(call) => {
+                        let callee = self.calls.enter(&mut self.core, &frame, step, call);
+                        suspended.push(std::mem::replace(&mut frame, callee));
+                    }
+                },
+                None => match suspended.pop() {
+                    Some(caller) => {
+                        let callee = std::mem::replace(&mut frame, caller);
+                        self.calls.leave(&mut self.core, callee);
+                    }
+                    None => return frame,
+                },
+            }
+        }
+    }
+
+    fn deliver_woken(&mut self, frame: &mut Frame<'a>, suspended: &mut [Frame<'a>]) {
+        if !self.core.types.has_woken() {
+            return;
+        }
+        self.core.types.take_woken(&mut self.woken);
+        for waiter in self.woken.drain(..) {
+            let step = StepId::new(waiter.step as usize);
+            if waiter.frame == frame.number {
+                frame.wake(step);
+            } else if let Some(other) = suspended.iter_mut().rev().find(|other| other.number == waiter.frame) {
+                other.wake(step);
+            }
+        }
+    }
+
+    /// Gives the values that no step makes their declared and initial types.
+    pub(crate) fn start(core: &mut Core<'a>, frame: &mut Frame<'a>) {
+        let body = Arc::clone(&frame.body);
+        for value in (0..body.values.len()).map(ValueId::new) {
+            let record = body.value(value);
+            match record.origin {
+                Origin::Step(_) => continue,
+                Origin::Undefined => frame.slots[value.index()].ty = Some(Types::ERROR),
+                Origin::Input => {}
+                Origin::Initializer(at) | Origin::InputWithDefault(at) => {
+                    if let Err(kind) = initializer(core, frame, value, body.initializers[at.index()]) {
+                        frame.value_faults.insert(value, Fault { place: Place::Value(value), kind });
+                    }
+                }
+            }
+            // The inputs of nested graphs are typed by the node that the graph hangs on, first.
+            if record.declaration.is_some() && (record.graph == body.root() || record.origin != Origin::Input) {
+                core.meet_declarations(frame, value);
+            }
+        }
+    }
+
+    fn step(&mut self, frame: &mut Frame<'a>, step: StepId) -> Outcome {
+        let body = Arc::clone(&frame.body);
+        let first = body.first_step(step);
+        if !frame.faults.contains_key(&first) {
+            let op = self.operators.op(body.step(step).op);
+            let outcome = match &op.kind {
+                OpKind::Schema(operator) => self.operator(frame, step, *operator),
+                OpKind::Declared(decl) => relation::run(&mut self.core, frame, step, decl),
+                OpKind::Missing(kind) => Err((**kind).clone()),
+                OpKind::Function(function) => match self.call(frame, step, *function) {
+                    Ok(Some(call)) => return Outcome::Call(call),
+                    Ok(None) => Ok(()),
+                    Err(kind) => Err(kind),
+                },
+            };
+            if let Err(kind) = outcome {
+                frame.faults.insert(first, Fault { place: Place::Step(first), kind });
+            }
+        }
+        if matches!(body.step(step).kind, StepKind::Enter(_)) {
+            self.declared_inputs(frame, step);
+            return Outcome::Done;
+        }
+        let faulted = frame.faults.contains_key(&first);
+        for value in body.outputs(step).iter().flatten().copied() {
+            if faulted && frame.slots[value.index()].ty.is_none() {
+                frame.slots[value.index()].ty = Some(Types::ERROR);
+            }
+            if body.value(value).declaration.is_some() {
+                self.core.meet_declarations(frame, value);
+            }
+        }
+        Outcome::Done
+    }
+
+    /// The inputs of nested graphs may declare types of their own.
+    fn declared_inputs(&mut self, frame: &mut Frame<'a>, enter: StepId) {
+        let body = Arc::clone(&frame.body);
+        for (_, graph) in body.graphs_of(enter) {
+            for value in graph.inputs.iter().copied() {
+                if body.value(value).declaration.is_some() {
+                    self.core.meet_declarations(frame, value);
+                }
+            }
+        }
+    }
+
+    fn operator(&mut self, frame: &mut Frame<'a>, step: StepId, operator: Operator<'a>) -> Result<(), FaultKind<'a>> {
+        let schema = operator.schema;
+        let kind = frame.body.step(step).kind;
+        if !matches!(kind, StepKind::Exit(_)) {
+            if schema.deprecated {
+                return Err(FaultKind::DeprecatedOperator { since: schema.since_version });
+            }
+            if let Some(fault) = check::arity(frame, step, schema) {
+                return Err(fault);
+            }
+            match check::attributes(frame, step, schema) {
+                Ok(None) => {}
+                Ok(Some(fault)) => return Err(fault),
+                Err(error) => return Err(FaultKind::Malformed(error)),
+            }
+            if let Some(fault) = check::types(&mut self.core, frame, step, schema) {
+                return Err(fault);
+            }
+        }
+        match (kind, operator.control) {
+            (StepKind::Node, _) => operator.rules.iter().try_for_each(|rule| {
+                self.rule(frame, step, operator, rule)
+            }),
+            (StepKind::Enter(_), Some(control)) => self.rule(frame, step, operator, &control.enter),
+            (StepKind::Exit(_), Some(control)) => {
+                let mut cx = self.rule_cx(frame, step, operator, control.exit.name);
+                match (control.exit.run)(&mut cx) {
+                    Ok(Exit::Done) => Ok(()),
+                    Ok(Exit::Again) => {
+                        frame.wake(step);
+                        Ok(())
+                    }
+                    Err(failure) => Err(fault_of(control.exit.name, failure)),
+                }
+            }
+            (StepKind::Enter(_) | StepKind::Exit(_), None) => Ok(()),
+        }
+    }
+
+    fn rule_cx<'r>(
+        &'r mut self,
+        frame: &'r mut Frame<'a>,
+        step: StepId,
+        operator: Operator<'a>,
+        rule: &'static str,
+    ) -> RuleCx<'r, 'a> {
+        RuleCx { core: &mut self.core, frame, step, schema: Some(operator.schema), rule }
+    }
+
+    #[inline]
+    fn rule(&mut self, frame: &mut Frame<'a>, step: StepId, operator: Operator<'a>, rule: &Rule) -> Result<(), FaultKind<'a>> {
+        (rule.run)(&mut self.rule_cx(frame, step, operator, rule.name)).map_err(|failure| fault_of(rule.name, failure))
+    }
+
+    fn call(&mut self, frame: &mut Frame<'a>, step: StepId, function: FunctionId) -> Result<Option<Call>, FaultKind<'a>> {
+        self.calls.call(&mut self.core, self.operators, frame, step, function)
+    }
+}
+
+fn fault_of<'a>(rule: &'a str, failure: Failure) -> FaultKind<'a> {
+    match failure {
+        Failure::Malformed(error) => FaultKind::Malformed(error),
+        failure @ (Failure::Types { .. }
+        | Failure::Element { .. }
+        | Failure::Kind { .. }
+        | Failure::Rank { .. }
+        | Failure::Dims { .. }
+        | Failure::Attribute { .. }
+        | Failure::Value { .. }
+        | Failure::Shapes { .. }
+        | Failure::Body { .. }) => FaultKind::Rule { rule, failure },
+    }
+}
+
+/// Types a value from the tensor that stands in the graph for it.
+fn initializer<'a>(
+    core: &mut Core<'a>,
+    frame: &mut Frame<'a>,
+    value: ValueId,
+    initializer: Initializer<'a>,
+) -> Result<(), FaultKind<'a>> {
+    let (number, dims) = match initializer {
+        Initializer::Dense(tensor) => {
+            let header = tensor.header().map_err(FaultKind::Malformed)?;
+            (header.data_type, header.dims)
+        }
+        Initializer::Sparse(sparse) => {
+            let sparse = sparse.parse().map_err(FaultKind::Malformed)?;
+            let header = sparse.values.map(|values| values.header()).transpose().map_err(FaultKind::Malformed)?;
+            (header.map_or(0, |header| header.data_type), sparse.dims)
+        }
+    };
+    let set = crate::elem::Elem::from_onnx(number).map_or(ElemSet::ALL, ElemSet::of);
+    let slot = &mut frame.slots[value.index()];
+    slot.ty = Some(match initializer {
+        Initializer::Dense(_) => core.types.tensor_of(set),
+        Initializer::Sparse(_) => core.types.sparse_of(set),
+    });
+    core.trace_given(frame.number, value, Cause::Initializer);
+    if let Some((axis, extent)) = dims.iter().copied().enumerate().find(|(_, extent)| *extent < 0) {
+        return Err(FaultKind::NegativeDim { axis, extent });
+    }
+    // The caller may replace a default by a tensor of another shape; what the input declares holds then.
+    let body = Arc::clone(&frame.body);
+    let replaceable = matches!(body.value(value).origin, Origin::InputWithDefault(_));
+    let declares = |core: &mut Core<'a>| {
+        body.declarations(value).any(|declaration| core.read_type(declaration.ty).is_ok_and(|read| read.shape.is_some()))
+    };
+    let shape: crate::rule::DimVec = dims.iter().map(|dim| core.dims.constant(*dim)).collect();
+    let shape = core.shapes.intern(&shape);
+    if replaceable && declares(core) {
+        return default_fits(core, frame, value, shape);
+    }
+    frame.slots[value.index()].shape = Some(shape);
+    Ok(())
+}
+
+/// A default must itself have the declared shape of its input.
+fn default_fits<'a>(
+    core: &mut Core<'a>,
+    frame: &Frame<'a>,
+    value: ValueId,
+    shape: crate::shape::ShapeId,
+) -> Result<(), FaultKind<'a>> {
+    let body = Arc::clone(&frame.body);
+    for declaration in body.declarations(value) {
+        let Ok(read) = core.read_type(declaration.ty) else { continue };
+        if let Some(declared) = read.shape
+            && core.shapes_differ(declared, shape).is_some()
+        {
+            let found = core.type_of(frame.slots[value.index()].ty, Some(shape));
+            let declared = core.type_of(read.ty, read.shape);
+            return Err(FaultKind::DefaultContradicts { declared, found });
+        }
+    }
+    Ok(())
+}

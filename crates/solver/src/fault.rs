@@ -1,0 +1,249 @@
+//! What can be wrong with a program, as data: the solver says it once, here, and never as a sentence.
+//!
+//! A [`Fault`] names steps, values and types by id. The words, the printed node and the chain of
+//! causes are made from it in [`crate::diagnostic`], after solving, for the faults that are shown.
+
+use typeloom_onnx::DecodeError;
+
+use crate::dim::DimId;
+use crate::elem::ElemSet;
+use crate::program::{DeclarationKind, GraphId, StepId, ValueId};
+use crate::rule::{Failure, Port};
+use crate::signature::{AllowedTypes, AttributeKind};
+use crate::solution::Type;
+
+/// One thing that is wrong, in one body.
+#[derive(Clone, Debug)]
+pub struct Fault<'a> {
+    /// Where.
+    pub place: Place,
+    /// What.
+    pub kind: FaultKind<'a>,
+}
+
+/// What a fault is about.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Place {
+    /// The model or function as a whole.
+    Body,
+    /// A graph.
+    Graph(GraphId),
+    /// A node, by its first step.
+    Step(StepId),
+    /// A value that no node makes.
+    Value(ValueId),
+}
+
+/// The kinds of faults; each has one diagnostic code, see [`crate::diagnostic::Code`].
+#[derive(Clone, Debug)]
+pub enum FaultKind<'a> {
+    /// The bytes are not a model.
+    Malformed(DecodeError),
+    /// Graphs are nested deeper than any producer writes.
+    NestingTooDeep,
+    /// A node reads a name that nothing defines.
+    UndefinedValue {
+        /// The stand-in for the missing value.
+        value: ValueId,
+        /// The input that reads it.
+        input: usize,
+    },
+    /// A node reads a value that is made by a later node of the same graph.
+    UsedBeforeMade {
+        /// The value.
+        value: ValueId,
+        /// The input that reads it.
+        input: usize,
+        /// The node that makes it.
+        maker: StepId,
+    },
+    /// Nodes that wait for each other: each reads the value beside it, made by the next.
+    Cycle {
+        /// The nodes, by first step, with the value that each takes from the next one.
+        steps: Vec<(StepId, ValueId)>,
+    },
+    /// A name is made twice in one graph.
+    DuplicateValue {
+        /// The value made first.
+        first: ValueId,
+        /// The output that makes it again, or `None` for an input or initializer.
+        output: Option<usize>,
+    },
+    /// A graph promises an output that nothing makes.
+    UndefinedOutput {
+        /// The stand-in for the missing value.
+        value: ValueId,
+    },
+    /// No catalogue knows the operator.
+    UnknownOperator {
+        /// Operator names that are close.
+        near: Vec<String>,
+        /// Whether the domain itself is unknown.
+        domain_unknown: bool,
+    },
+    /// The operator exists, but only in a newer operator set than the model imports.
+    NewerOperator {
+        /// The first version that has it.
+        since: u32,
+        /// The version that the model imports.
+        imported: i64,
+    },
+    /// The model does not say which version of the operator's domain it uses.
+    MissingOpset,
+    /// The operator was withdrawn in this operator set.
+    DeprecatedOperator {
+        /// The version that withdrew it.
+        since: u32,
+    },
+    /// More inputs or outputs than the operator has.
+    SurplusPorts {
+        /// Inputs or outputs.
+        side: Side,
+        /// How many there are.
+        given: usize,
+        /// How many there can be.
+        most: usize,
+    },
+    /// A required input or output is left out.
+    MissingPort {
+        /// Which.
+        port: Port,
+        /// Its declared name.
+        name: &'a str,
+    },
+    /// A required attribute is left out.
+    MissingAttribute {
+        /// Its name.
+        name: &'a str,
+        /// Its kind.
+        kind: AttributeKind,
+    },
+    /// An attribute that the operator does not have.
+    UnknownAttribute {
+        /// Its name.
+        name: &'a str,
+        /// Declared names that are close.
+        near: Vec<String>,
+    },
+    /// An attribute of the wrong kind.
+    AttributeKind {
+        /// Its name.
+        name: &'a str,
+        /// The kind it has.
+        found: Option<AttributeKind>,
+        /// The kind it must have.
+        expected: AttributeKind,
+    },
+    /// Two ports that share a type variable have different types.
+    Disagree {
+        /// The type variable.
+        variable: &'a str,
+        /// The port that came first.
+        left: (Port, Type),
+        /// The port that contradicts it.
+        right: (Port, Type),
+    },
+    /// A port has a type that the operator does not take there.
+    NotAllowed {
+        /// The port.
+        port: Port,
+        /// What it has.
+        found: Type,
+        /// What it may have.
+        allowed: Box<AllowedTypes>,
+    },
+    /// A named rule says no.
+    Rule {
+        /// The rule's name.
+        rule: &'a str,
+        /// Why.
+        failure: Failure,
+    },
+    /// A declared type contradicts the inferred one.
+    Contradiction {
+        /// In which list the declaration stands.
+        declared_in: DeclarationKind,
+        /// The declared type.
+        declared: Type,
+        /// The inferred type.
+        inferred: Type,
+        /// The first dims that differ, if it is the shape.
+        axis: Option<usize>,
+    },
+    /// An initializer contradicts the declared type of the input it is a default of.
+    DefaultContradicts {
+        /// The declared type.
+        declared: Type,
+        /// The initializer's type.
+        found: Type,
+    },
+    /// A declared extent is negative.
+    NegativeDim {
+        /// Which axis.
+        axis: usize,
+        /// The extent.
+        extent: i64,
+    },
+    /// The type that a caller seeded contradicts what the model says.
+    SeedContradicts {
+        /// The seed.
+        seed: Type,
+        /// What the model says.
+        found: Type,
+    },
+    /// A function is called with the wrong number of inputs or outputs.
+    CallArity {
+        /// Inputs or outputs.
+        side: Side,
+        /// How many there are.
+        given: usize,
+        /// How many the function has.
+        most: usize,
+    },
+    /// A function that calls itself, directly or through others.
+    RecursiveFunction {
+        /// The functions on the way, from the one called to itself.
+        path: Vec<String>,
+    },
+    /// A symbol that the model declares as free can only be one number.
+    ForcedSymbol {
+        /// The symbol.
+        symbol: DimId,
+        /// The number.
+        value: i64,
+        /// The rule that forces it.
+        rule: &'a str,
+    },
+    /// Two symbols that the model declares apart can only be equal.
+    ForcedEquality {
+        /// One.
+        left: DimId,
+        /// The other.
+        right: DimId,
+        /// The rule that forces it.
+        rule: &'a str,
+    },
+    /// Strict mode: a value whose type is not settled.
+    Unresolved {
+        /// The value.
+        value: ValueId,
+        /// What is known.
+        known: Type,
+        /// The element types that it could still have, where it is a tensor.
+        possible: Option<ElemSet>,
+    },
+    /// A tensor's payload lies in a file that is not there; nothing needs it.
+    MissingExternalData {
+        /// The location, relative to the model.
+        location: &'a str,
+    },
+}
+
+/// One side of a node.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Side {
+    /// Inputs.
+    Inputs,
+    /// Outputs.
+    Outputs,
+}

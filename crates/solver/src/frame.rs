@@ -1,0 +1,196 @@
+//! One body being solved: its slots, and which of its steps still have to run.
+//!
+//! The order of work is the order of steps. A step that has not run yet needs no entry anywhere: it
+//! lies past [`Frame::front`]. A step that must run again lies before it and waits in a heap, and the
+//! earliest step runs first. In a graph where all knowledge flows forward, the heap stays empty and
+//! the whole solve is one pass.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+use std::sync::Arc;
+
+use typeloom_onnx::view::Attribute;
+
+use crate::core::Data;
+use crate::fault::Fault;
+use crate::program::{Body, Origin, StepId, ValueId};
+use crate::shape::ShapeId;
+use crate::solution::Equation;
+use crate::ty::{Ty, Waiter};
+
+/// What is known of one value.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Slot {
+    /// Its type; `None` until something is known, which is a fresh variable that was not made yet.
+    pub(crate) ty: Option<Ty>,
+    /// The shape of the tensors in it, once their rank is known.
+    pub(crate) shape: Option<ShapeId>,
+    /// The constant it holds: a position in [`Frame::data`] plus one.
+    data: u32,
+}
+
+/// A body being solved.
+#[derive(Debug)]
+pub(crate) struct Frame<'a> {
+    /// Its number, for waiters and traces.
+    pub(crate) number: u32,
+    pub(crate) body: Arc<Body<'a>>,
+    pub(crate) slots: Vec<Slot>,
+    data: Vec<Data>,
+    /// Steps before this one have run at least once.
+    front: usize,
+    again: BinaryHeap<Reverse<StepId>>,
+    waiting: Vec<bool>,
+    /// The attributes that a function was called with.
+    pub(crate) arguments: Vec<(&'a str, Attribute<'a>)>,
+    /// Whether the whole body may never run (a function called from a branch).
+    pub(crate) conditional: bool,
+    /// At most one fault a step, by first step.
+    pub(crate) faults: BTreeMap<StepId, Fault<'a>>,
+    /// At most one fault a value, about its declared types.
+    pub(crate) value_faults: BTreeMap<ValueId, Fault<'a>>,
+    pub(crate) equations: Vec<Equation>,
+    /// The values whose types the caller gave.
+    pub(crate) seeded: Vec<ValueId>,
+    /// For the inputs of nested graphs that stand for every turn of a loop: how often their shape was widened.
+    pub(crate) widened: BTreeMap<ValueId, u32>,
+    /// The extents that widening made: each covers every extent.
+    pub(crate) widened_dims: Vec<crate::dim::DimId>,
+}
+
+impl<'a> Frame<'a> {
+    pub(crate) fn new(number: u32, body: Arc<Body<'a>>) -> Self {
+        Self {
+            number,
+            slots: vec![Slot::default(); body.values.len()],
+            data: Vec::new(),
+            front: 0,
+            again: BinaryHeap::new(),
+            waiting: Vec::new(),
+            arguments: Vec::new(),
+            conditional: false,
+            faults: BTreeMap::new(),
+            value_faults: BTreeMap::new(),
+            equations: Vec::new(),
+            seeded: Vec::new(),
+            widened: BTreeMap::new(),
+            widened_dims: Vec::new(),
+            body,
+        }
+    }
+
+    /// The next step to run.
+    pub(crate) fn next(&mut self) -> Option<StepId> {
+        if let Some(Reverse(step)) = self.again.pop() {
+            self.waiting[step.index()] = false;
+            return Some(step);
+        }
+        let step = self.front;
+        (step < self.body.steps.len()).then(|| {
+            self.front += 1;
+            StepId::new(step)
+        })
+    }
+
+    /// Makes a step run again, unless it is still to run anyway.
+    pub(crate) fn wake(&mut self, step: StepId) {
+        if step.index() >= self.front {
+            return;
+        }
+        if self.waiting.is_empty() {
+            self.waiting = vec![false; self.body.steps.len()];
+        }
+        if !std::mem::replace(&mut self.waiting[step.index()], true) {
+            self.again.push(Reverse(step));
+        }
+    }
+
+    pub(crate) fn waiter(&self, step: StepId) -> Waiter {
+        let step = u32::try_from(step.index()).expect("step ids are 32 bits wide");
+        Waiter { frame: self.number, step }
+    }
+
+    pub(crate) fn set_shape(&mut self, value: ValueId, shape: ShapeId, by: StepId) {
+        self.slots[value.index()].shape = Some(shape);
+        self.touch(value, by);
+    }
+
+    pub(crate) fn data_of(&self, value: ValueId) -> Option<&Data> {
+        let at = self.slots[value.index()].data.checked_sub(1)?;
+        Some(&self.data[at as usize])
+    }
+
+    pub(crate) fn set_data(&mut self, value: ValueId, data: Data) {
+        self.data.push(data);
+        self.slots[value.index()].data = u32::try_from(self.data.len()).expect("one constant a value");
+    }
+
+    /// More is known about `value`, said by the step `by`: whoever else can use it runs again.
+    pub(crate) fn touch(&mut self, value: ValueId, by: StepId) {
+        // All that can use it comes after its maker; while the front is there, it is still to run.
+        if let Origin::Step(maker) = self.body.value(value).origin {
+            if maker.index() + 1 >= self.front {
+                return;
+            }
+            if maker != by {
+                self.wake(maker);
+            }
+        }
+        let body = Arc::clone(&self.body);
+        for step in body.consumers().of(value) {
+            if *step != by {
+                self.wake(*step);
+            }
+        }
+    }
+
+    /// More is known about `value` from outside its node: its maker and readers run again.
+    pub(crate) fn refined(&mut self, value: ValueId) {
+        let body = Arc::clone(&self.body);
+        if let Origin::Step(maker) = body.value(value).origin {
+            self.wake(maker);
+            if maker.index() + 1 >= self.front {
+                return;
+            }
+        }
+        for step in body.consumers().of(value) {
+            self.wake(*step);
+        }
+    }
+
+    /// Whether the step that makes a value may never run.
+    pub(crate) fn is_conditional_value(&self, value: ValueId) -> bool {
+        self.conditional || self.body.value(value).graph != self.body.root()
+    }
+
+    /// Whether a step may never run, so that what it needs must not narrow what others know.
+    pub(crate) fn is_conditional(&self, step: StepId) -> bool {
+        self.conditional || self.body.step(step).graph != self.body.root()
+    }
+
+    pub(crate) fn argument(&self, name: &str) -> Option<Attribute<'a>> {
+        self.arguments.iter().find(|(known, _)| *known == name).map(|(_, attribute)| *attribute)
+    }
+
+    pub(crate) fn add_equation(&mut self, equation: Equation) {
+        if !self.equations.contains(&equation) {
+            self.equations.push(equation);
+        }
+    }
+
+    /// Forgets the shapes and constants of everything inside the nested graphs between two steps, so
+    /// that they are solved again from other inputs. Types stay: they do not change from turn to turn.
+    pub(crate) fn forget_between(&mut self, enter: StepId, exit: StepId) {
+        let (from, to) = (enter.index() + 1, exit.index());
+        let body = Arc::clone(&self.body);
+        for step in (from..to).map(StepId::new) {
+            for value in body.outputs(step).iter().flatten() {
+                self.slots[value.index()].shape = None;
+                self.slots[value.index()].data = 0;
+            }
+            self.faults.remove(&body.first_step(step));
+            self.wake(step);
+        }
+        self.equations.retain(|equation| !(from..to).contains(&equation.step.index()));
+    }
+}

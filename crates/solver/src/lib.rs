@@ -1,0 +1,58 @@
+//! The solver: proves the type of every value of a tensor program, or says exactly why it cannot.
+//!
+//! The way of a model through this crate:
+//!
+//! ```text
+//! bytes -> onnx views -> program::Body (dense ids) -> engine (frames, slots, worklist)
+//!       -> solution::Type for every value, fault::Fault for everything wrong -> diagnostic::Diagnostic
+//! ```
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`elem`], [`universe`] | element types as bits, and where they stand in the type tree |
+//! | [`ty`] | types of values while they are solved: terms, unification |
+//! | [`dim`], [`shape`] | extents as polynomials over symbols, shapes of them |
+//! | [`signature`], [`catalogue`] | what operators declare, and where they come from |
+//! | [`rule`] | the interface of rules: what a declaration cannot say |
+//! | [`program`] | a model in dense numbers, nested graphs flattened |
+//! | [`model`] | the entry: check a whole model |
+//! | [`trace`] | why a value has its type |
+//! | [`fault`], [`solution`] | what comes out, as data |
+//!
+//! **Invariant:** this crate knows no operator by name. Operators come from a [`catalogue::Catalogue`].
+//!
+//! **Invariant:** no recursion over the depth of a graph; nothing is read of weight payloads but the
+//! small constants that decide shapes.
+
+pub mod elem;
+pub mod universe;
+
+pub mod ty;
+
+pub mod dim;
+pub mod shape;
+
+pub mod signature;
+
+pub mod catalogue;
+
+pub mod rule;
+
+pub mod program;
+
+pub mod model;
+
+pub mod trace;
+
+pub mod solution;
+
+pub mod fault;
+
+mod call;
+mod check;
+mod core;
+mod declare;
+mod engine;
+mod frame;
+mod map;
+mod relation;

@@ -1,0 +1,296 @@
+//! Checks a whole model: the entry of the crate.
+
+use std::sync::Arc;
+
+use crate::map::Map;
+use typeloom_onnx::DecodeError;
+use typeloom_onnx::view::ModelView;
+
+use crate::call::{self, Calls, Instance};
+use crate::catalogue::{Catalogue, Function, FunctionId, Operators};
+use crate::core::Core;
+use crate::dim::Dims;
+use crate::engine::Engine;
+use crate::fault::{Fault, FaultKind, Place};
+use crate::frame::Frame;
+use crate::program::build::{self, BuildError, Defaults};
+use crate::program::{Body, Origin, ValueId};
+use crate::solution::{Equation, Type};
+use crate::trace::Trace;
+use crate::ty::Types;
+use crate::universe::Universe;
+
+/// Whether a value whose type is not settled is an error.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Mode {
+    /// It is.
+    #[default]
+    Strict,
+    /// It is not, and neither is an operator that nobody knows.
+    Permissive,
+}
+
+/// How to check a model.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Strict by default.
+    pub mode: Mode,
+    /// Types that the caller knows, by the name of a value of the main graph.
+    pub seeds: Vec<(String, Seed)>,
+    /// Whether to record why every value has its type, also where nothing is wrong.
+    pub trace: bool,
+}
+
+/// A type that the caller knows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Seed {
+    /// A serialized `TypeProto`.
+    Onnx(Vec<u8>),
+    /// A node of the type tree, by id.
+    Node(String),
+}
+
+/// A checked model: the type of every value, and everything that is wrong.
+pub struct Checked<'a> {
+    pub(crate) model: Option<ModelView<'a>>,
+    pub(crate) operators: Operators<'a>,
+    pub(crate) core: Core<'a>,
+    pub(crate) frame: Frame<'a>,
+    pub(crate) instances: Vec<Instance<'a>>,
+    pub(crate) function_errors: Vec<(FunctionId, BuildError)>,
+    pub(crate) mode: Mode,
+    faults: Vec<Fault<'a>>,
+}
+
+/// Why a model could not be checked at all.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CheckError {
+    /// The bytes are not a model.
+    #[error(transparent)]
+    Malformed(#[from] DecodeError),
+    /// Graphs nest too deep.
+    #[error("graphs are nested more than {} deep", crate::program::MAX_NESTING)]
+    NestingTooDeep,
+    /// There is no graph in the model.
+    #[error("the model has no graph")]
+    NoGraph,
+    /// A seed that is no type.
+    #[error("the type given for `{name}` is not a type of this tree")]
+    BadSeed {
+        /// The value's name.
+        name: String,
+    },
+    /// A seed for a value that the model does not have.
+    #[error("there is no value `{name}` to give a type to")]
+    UnknownSeed {
+        /// The value's name.
+        name: String,
+    },
+}
+
+impl From<BuildError> for CheckError {
+    fn from(error: BuildError) -> Self {
+        match error {
+            BuildError::Malformed(error) => Self::Malformed(error),
+            BuildError::NestingTooDeep => Self::NestingTooDeep,
+        }
+    }
+}
+
+/// Checks a serialized model.
+///
+/// # Errors
+/// [`CheckError`] where there is nothing to check; what is wrong with a model that can be read is in
+/// [`Checked::faults`].
+pub fn check<'a>(
+    bytes: &'a [u8],
+    catalogue: &'a dyn Catalogue,
+    universe: &Arc<Universe>,
+    options: &Options,
+) -> Result<Checked<'a>, CheckError> {
+    let model = ModelView::new(bytes)?;
+    let graph = model.graph().ok_or(CheckError::NoGraph)?;
+    let mut operators = Operators::new(catalogue);
+    let imports = imports(model.opset_imports())?;
+    let own = operators.add_imports(imports.clone());
+    for function in model.functions() {
+        let view = function?;
+        let mut own_imports = self::imports(view.opset_imports())?;
+        if own_imports.is_empty() {
+            own_imports.clone_from(&imports);
+        }
+        let imports = operators.add_imports(own_imports);
+        let (domain, name, overload) = (view.domain()?, view.name()?, view.overload()?);
+        operators.functions.push(Function { domain, name, overload, view, imports });
+    }
+    // Before IR version 4, every initializer had to be listed as an input.
+    let defaults = if model.ir_version() < 4 { Defaults::Constant } else { Defaults::Replaceable };
+    let body = build::main(graph, defaults, &mut |domain, name, overload| {
+        operators.resolve(own, domain, name, overload)
+    })?;
+    solve(Some(model), Arc::new(body), operators, universe, options)
+}
+
+fn imports<'a>(
+    imports: impl Iterator<Item = Result<typeloom_onnx::view::OpsetId<'a>, DecodeError>>,
+) -> Result<Vec<(&'a str, i64)>, DecodeError> {
+    imports.map(|import| import.map(|import| (import.domain, import.version))).collect()
+}
+
+/// Solves a body, twice where the first time found faults: the second time records why.
+pub(crate) fn solve<'a>(
+    model: Option<ModelView<'a>>,
+    body: Arc<Body<'a>>,
+    mut operators: Operators<'a>,
+    universe: &Arc<Universe>,
+    options: &Options,
+) -> Result<Checked<'a>, CheckError> {
+    let (bodies, function_errors) = call::build_bodies(&mut operators);
+    let run = |trace: bool| -> Result<_, CheckError> {
+        let mut core = Core::new(Arc::clone(universe));
+        core.trace = trace.then(Trace::default);
+        let mut frame = Frame::new(0, Arc::clone(&body));
+        seed(&mut core, &mut frame, &options.seeds)?;
+        Engine::start(&mut core, &mut frame);
+        let mut engine = Engine::new(core, &operators, Calls::new(bodies.clone()));
+        let frame = engine.run(frame);
+        let Engine { mut core, calls, .. } = engine;
+        let faults = collect(&mut core, &frame, options.mode);
+        Ok((core, frame, calls, faults))
+    };
+    let (mut core, mut frame, mut calls, mut faults) = run(options.trace)?;
+    if !options.trace && !(faults.is_empty() && calls.faulty.is_empty()) {
+        (core, frame, calls, faults) = run(true)?;
+    }
+    let instances = calls.faulty;
+    Ok(Checked { model, operators, core, frame, instances, function_errors, mode: options.mode, faults })
+}
+
+/// Gives the values that the caller knows their types.
+fn seed<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>, seeds: &[(String, Seed)]) -> Result<(), CheckError> {
+    if seeds.is_empty() {
+        return Ok(());
+    }
+    let body = Arc::clone(&frame.body);
+    let root = body.root();
+    let by_name: Map<&str, ValueId> = (0..body.values.len())
+        .map(ValueId::new)
+        .filter(|value| body.value(*value).graph == root)
+        .map(|value| (body.value_name(value), value))
+        .collect();
+    for (name, seed) in seeds {
+        let value = *by_name.get(name.as_str()).ok_or_else(|| CheckError::UnknownSeed { name: name.clone() })?;
+        let bad = || CheckError::BadSeed { name: name.clone() };
+        match seed {
+            Seed::Node(id) => {
+                let node = core.types.universe().lattice().lookup(id).map(|node| node.no).ok_or_else(bad)?;
+                frame.slots[value.index()].ty = Some(core.types.at_node(node));
+            }
+            Seed::Onnx(bytes) => {
+                let view = typeloom_onnx::view::TypeView::from_body(bytes, 0);
+                let read = core.read_type(view).map_err(|_| bad())?;
+                if read.negative.is_some() {
+                    return Err(bad());
+                }
+                frame.slots[value.index()].ty = read.ty;
+                frame.slots[value.index()].shape = read.shape;
+            }
+        }
+        frame.seeded.push(value);
+        core.trace_given(frame.number, value, crate::trace::Cause::Seed);
+    }
+    Ok(())
+}
+
+/// Everything that is wrong with a finished frame, in graph order.
+fn collect<'a>(core: &mut Core<'a>, frame: &Frame<'a>, mode: Mode) -> Vec<Fault<'a>> {
+    let structure = frame.body.faults().iter().cloned();
+    let found = frame.faults.values().chain(frame.value_faults.values()).cloned();
+    let mut faults: Vec<Fault<'a>> = structure.chain(found).collect();
+    if mode == Mode::Strict {
+        unresolved(core, frame, &mut faults);
+    }
+    faults.sort_by_key(|fault| fault.place);
+    faults
+}
+
+/// One fault for every class of values whose types are tied together and not settled.
+fn unresolved<'a>(core: &mut Core<'a>, frame: &Frame<'a>, faults: &mut Vec<Fault<'a>>) {
+    let mut seen = crate::map::Set::default();
+    for value in (0..frame.body.values.len()).map(ValueId::new) {
+        let slot = frame.slots[value.index()];
+        let Some(ty) = slot.ty else {
+            if frame.body.value(value).origin != Origin::Undefined {
+                let kind = FaultKind::Unresolved { value, known: Type::Unknown(None), possible: None };
+                faults.push(Fault { place: place_of(frame, value), kind });
+            }
+            continue;
+        };
+        if ty.constant_elem().is_some() {
+            continue;
+        }
+        let inner = core.types.innermost(ty);
+        if inner == Types::ERROR || core.types.is_concrete(inner) || !seen.insert(core.types.class(inner)) {
+            continue;
+        }
+        let known = core.snapshot(frame, value);
+        let possible = core.types.elems(inner);
+        faults.push(Fault { place: place_of(frame, value), kind: FaultKind::Unresolved { value, known, possible } });
+    }
+}
+
+fn place_of(frame: &Frame<'_>, value: ValueId) -> Place {
+    match frame.body.value(value).origin {
+        Origin::Step(step) => Place::Step(frame.body.first_step(step)),
+        Origin::Input | Origin::InputWithDefault(_) | Origin::Initializer(_) | Origin::Undefined => Place::Value(value),
+    }
+}
+
+impl<'a> Checked<'a> {
+    /// The model, where one was checked.
+    #[must_use]
+    pub fn model(&self) -> Option<&ModelView<'a>> {
+        self.model.as_ref()
+    }
+
+    /// Everything that is wrong with the main graph, in graph order.
+    #[must_use]
+    pub fn faults(&self) -> &[Fault<'a>] {
+        &self.faults
+    }
+
+    /// Whether nothing is wrong at all, functions included.
+    #[must_use]
+    pub fn is_ok(&self) -> bool {
+        self.faults.is_empty() && self.instances.is_empty() && self.function_errors.is_empty()
+    }
+
+    /// The main graph with everything nested in it.
+    #[must_use]
+    pub fn body(&self) -> &Body<'a> {
+        &self.frame.body
+    }
+
+    /// The type of a value.
+    pub fn type_of(&mut self, value: ValueId) -> Type {
+        self.core.snapshot(&self.frame, value)
+    }
+
+    /// What could not be decided about dims.
+    #[must_use]
+    pub fn equations(&self) -> &[Equation] {
+        &self.frame.equations
+    }
+
+    /// The dims that types are made of.
+    #[must_use]
+    pub fn dims(&self) -> &Dims {
+        &self.core.dims
+    }
+
+    /// The element types and the type tree.
+    #[must_use]
+    pub fn universe(&self) -> &Arc<Universe> {
+        self.core.types.universe()
+    }
+}

@@ -1,0 +1,366 @@
+//! A model as the solver walks it: dense numbers for graphs, values and steps, in one flat order.
+//!
+//! A [`Body`] is the main graph or one model-local function, with every nested graph flattened into
+//! it. A node without nested graphs is one step. A node with nested graphs is two, and the steps of
+//! its graphs stand between them:
+//!
+//! ```text
+//! Enter(If)  then_branch ...  else_branch ...  Exit(If)
+//! ```
+//!
+//! so that a walk in step order sees every value after what it is made from, however deep it is
+//! nested, without recursion. Names are resolved once, here, with the scoping rules of ONNX (a nested
+//! graph sees the values of the graphs around it, and may shadow them).
+//!
+//! **Invariant:** nothing here copies a name or a payload; a body borrows the model's bytes.
+//!
+//! **Invariant:** building never fails on a wrong program: what is wrong with it is listed in
+//! [`Body::faults`] and the rest of the body stands.
+
+pub(crate) mod build;
+mod names;
+mod order;
+
+pub use build::{BuildError, MAX_NESTING};
+
+use std::cell::OnceCell;
+
+use typeloom_onnx::view::{FunctionView, GraphView, NodeView, SparseTensorView, TensorView, TypeView};
+
+use crate::fault::Fault;
+
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        pub struct $name(std::num::NonZeroU32);
+
+        impl $name {
+            /// The id of position `index`.
+            #[must_use]
+            pub fn new(index: usize) -> Self {
+                let number = u32::try_from(index + 1).ok().and_then(std::num::NonZeroU32::new);
+                Self(number.expect("memory ends before 2^32 of these"))
+            }
+
+            /// The position.
+            #[inline]
+            #[must_use]
+            pub fn index(self) -> usize {
+                self.0.get() as usize - 1
+            }
+        }
+    };
+}
+
+id!(
+    /// A value of a body.
+    ValueId
+);
+id!(
+    /// A step of a body.
+    StepId
+);
+id!(
+    /// A graph of a body; number 0 is the outermost.
+    GraphId
+);
+id!(
+    /// A name of a body.
+    NameId
+);
+id!(
+    /// A declared type of a body.
+    DeclarationId
+);
+id!(
+    /// An initializer of a body.
+    InitializerId
+);
+id!(
+    /// An operator as one domain and name resolve under one set of operator set imports.
+    OpId
+);
+
+/// A graph with everything nested in it, or a function.
+#[derive(Debug)]
+pub struct Body<'a> {
+    pub(crate) source: BodySource<'a>,
+    pub(crate) names: Vec<&'a str>,
+    pub(crate) values: Vec<Value>,
+    pub(crate) steps: Vec<Step<'a>>,
+    pub(crate) ports: Vec<Option<ValueId>>,
+    pub(crate) graphs: Vec<Graph<'a>>,
+    pub(crate) declarations: Vec<Declaration<'a>>,
+    pub(crate) initializers: Vec<Initializer<'a>>,
+    pub(crate) faults: Vec<Fault<'a>>,
+    consumers: OnceCell<Consumers>,
+}
+
+/// What a body was built from.
+#[derive(Clone, Copy, Debug)]
+pub enum BodySource<'a> {
+    /// The model's graph.
+    Main(GraphView<'a>),
+    /// One of its functions.
+    Function(FunctionView<'a>),
+}
+
+/// A value: a name in a scope, made in one place.
+#[derive(Clone, Copy, Debug)]
+pub struct Value {
+    /// Its name.
+    pub name: NameId,
+    /// The graph that it belongs to.
+    pub graph: GraphId,
+    /// Where it comes from.
+    pub origin: Origin,
+    /// The first of its declared types.
+    pub declaration: Option<DeclarationId>,
+}
+
+/// Where a value comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Origin {
+    /// An input of its graph or function.
+    Input,
+    /// An input with a default that the caller may replace.
+    InputWithDefault(InitializerId),
+    /// A constant of the graph.
+    Initializer(InitializerId),
+    /// An output of a step.
+    Step(StepId),
+    /// Nothing makes it.
+    Undefined,
+}
+
+/// One node, or one end of a node that has nested graphs.
+#[derive(Clone, Copy, Debug)]
+pub struct Step<'a> {
+    /// The node's bytes.
+    pub node: NodeView<'a>,
+    /// Its operator.
+    pub op: OpId,
+    /// What kind of step this is.
+    pub kind: StepKind,
+    /// The graph that the node is in.
+    pub graph: GraphId,
+    /// The node's position in that graph.
+    pub position: u32,
+    inputs: (u32, u32),
+    outputs: (u32, u32),
+    first_graph: Option<GraphId>,
+    /// Whether the node has attributes at all.
+    pub(crate) attributes: bool,
+}
+
+/// The kinds of steps.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum StepKind {
+    /// A whole node.
+    Node,
+    /// Before the nested graphs of a node; holds the last step of the same node.
+    Enter(StepId),
+    /// After the nested graphs of a node; holds the first step of the same node.
+    Exit(StepId),
+}
+
+/// One graph of a body.
+#[derive(Clone, Debug)]
+pub struct Graph<'a> {
+    /// The node (its first step), attribute and position in that attribute that this graph hangs on.
+    pub owner: Option<GraphOwner<'a>>,
+    /// Inputs in order.
+    pub inputs: Vec<ValueId>,
+    /// Outputs in order, with their declared names.
+    pub outputs: Vec<ValueId>,
+    /// The first step and the one past the last.
+    pub steps: (usize, usize),
+    next_sibling: Option<GraphId>,
+}
+
+/// What a nested graph hangs on.
+#[derive(Clone, Copy, Debug)]
+pub struct GraphOwner<'a> {
+    /// The first step of the node.
+    pub step: StepId,
+    /// The attribute's name.
+    pub attribute: &'a str,
+    /// Its position, where the attribute holds several graphs.
+    pub position: Option<u32>,
+}
+
+/// A type that the model declares for a value.
+#[derive(Clone, Copy, Debug)]
+pub struct Declaration<'a> {
+    /// The declared type.
+    pub ty: TypeView<'a>,
+    /// In which list it stands.
+    pub kind: DeclarationKind,
+    /// Another declaration of the same value.
+    pub next: Option<DeclarationId>,
+}
+
+/// The lists in which a graph declares types.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum DeclarationKind {
+    /// Graph inputs.
+    Input,
+    /// Graph outputs.
+    Output,
+    /// `value_info`.
+    Value,
+}
+
+/// A constant that stands in the graph.
+#[derive(Clone, Copy, Debug)]
+pub enum Initializer<'a> {
+    /// Dense.
+    Dense(TensorView<'a>),
+    /// Sparse.
+    Sparse(SparseTensorView<'a>),
+}
+
+/// For each value, the steps that read it.
+#[derive(Debug, Default)]
+pub struct Consumers {
+    start: Vec<u32>,
+    steps: Vec<StepId>,
+}
+
+impl Consumers {
+    /// The steps that read `value`, in order.
+    #[must_use]
+    pub fn of(&self, value: ValueId) -> &[StepId] {
+        let at = value.index();
+        match (self.start.get(at), self.start.get(at + 1)) {
+            (Some(from), Some(to)) => &self.steps[*from as usize..*to as usize],
+            (Some(_) | None, Some(_) | None) => &[],
+        }
+    }
+}
+
+impl<'a> Body<'a> {
+    /// The outermost graph.
+    #[must_use]
+    pub fn root(&self) -> GraphId {
+        GraphId::new(0)
+    }
+
+    /// What it was built from.
+    #[must_use]
+    pub fn source(&self) -> BodySource<'a> {
+        self.source
+    }
+
+    /// What is wrong with its names and structure.
+    #[must_use]
+    pub fn faults(&self) -> &[Fault<'a>] {
+        &self.faults
+    }
+
+    /// A value's name.
+    #[must_use]
+    pub fn value_name(&self, value: ValueId) -> &'a str {
+        self.names[self.values[value.index()].name.index()]
+    }
+
+    /// A value.
+    #[must_use]
+    pub fn value(&self, value: ValueId) -> Value {
+        self.values[value.index()]
+    }
+
+    /// A graph.
+    #[must_use]
+    pub fn graph(&self, graph: GraphId) -> &Graph<'a> {
+        &self.graphs[graph.index()]
+    }
+
+    /// A step.
+    #[must_use]
+    pub fn step(&self, step: StepId) -> &Step<'a> {
+        &self.steps[step.index()]
+    }
+
+    /// The values that a step reads; `None` where an optional input is left out.
+    #[inline]
+    #[must_use]
+    pub fn inputs(&self, step: StepId) -> &[Option<ValueId>] {
+        let (from, count) = self.steps[step.index()].inputs;
+        &self.ports[from as usize..(from + count) as usize]
+    }
+
+    /// The values that a step makes; `None` where an optional output is left out. An `Enter` step makes none.
+    #[inline]
+    #[must_use]
+    pub fn outputs(&self, step: StepId) -> &[Option<ValueId>] {
+        let (from, count) = self.steps[step.index()].outputs;
+        &self.ports[from as usize..(from + count) as usize]
+    }
+
+    /// The graphs nested directly in a node, given either of its steps.
+    pub fn graphs_of(&self, step: StepId) -> impl Iterator<Item = (GraphId, &Graph<'a>)> {
+        let mut next = self.step(step).first_graph;
+        std::iter::from_fn(move || {
+            let id = next?;
+            let graph = self.graph(id);
+            next = graph.next_sibling;
+            Some((id, graph))
+        })
+    }
+
+    /// The first step of the node that `step` belongs to.
+    #[must_use]
+    pub fn first_step(&self, step: StepId) -> StepId {
+        match self.step(step).kind {
+            StepKind::Node | StepKind::Enter(_) => step,
+            StepKind::Exit(enter) => enter,
+        }
+    }
+
+    /// The last step of the node that `step` belongs to: the one that makes its outputs.
+    #[must_use]
+    pub fn last_step(&self, step: StepId) -> StepId {
+        match self.step(step).kind {
+            StepKind::Node | StepKind::Exit(_) => step,
+            StepKind::Enter(exit) => exit,
+        }
+    }
+
+    /// The declared types of a value.
+    pub fn declarations(&self, value: ValueId) -> impl Iterator<Item = &Declaration<'a>> {
+        let mut next = self.value(value).declaration;
+        std::iter::from_fn(move || {
+            let declaration = &self.declarations[next?.index()];
+            next = declaration.next;
+            Some(declaration)
+        })
+    }
+
+    /// For each value, who reads it; made on first use, because a solve in which all knowledge flows forward never asks.
+    pub fn consumers(&self) -> &Consumers {
+        self.consumers.get_or_init(|| {
+            let mut start = vec![0_u32; self.values.len() + 1];
+            let reads = || {
+                (0..self.steps.len()).map(StepId::new).flat_map(|step| {
+                    self.inputs(step).iter().flatten().map(move |value| (*value, step))
+                })
+            };
+            for (value, _) in reads() {
+                start[value.index() + 1] += 1;
+            }
+            for at in 1..start.len() {
+                start[at] += start[at - 1];
+            }
+            let mut fill = start.clone();
+            let mut steps = vec![StepId::new(0); reads().count()];
+            for (value, step) in reads() {
+                let at = &mut fill[value.index()];
+                steps[*at as usize] = step;
+                *at += 1;
+            }
+            Consumers { start, steps }
+        })
+    }
+}

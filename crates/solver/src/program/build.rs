@@ -1,0 +1,395 @@
+//! From a graph's bytes to a [`Body`]: one walk over the nodes, names resolved on the way.
+//!
+//! Linear in the size of the graph's structure. Nested graphs are built by recursion; the reader
+//! bounds how deep messages nest, and [`MAX_NESTING`] bounds it again here.
+
+use std::cell::OnceCell;
+
+use typeloom_onnx::DecodeError;
+use typeloom_onnx::view::{AttributeView, FunctionView, GraphField, GraphView, NodeField, NodeView, TypeView, ValueInfoView};
+
+use super::names::Names;
+use super::order;
+use super::{
+    Body, BodySource, Declaration, DeclarationId, DeclarationKind, Graph, GraphId, GraphOwner, Initializer,
+    InitializerId, NameId, OpId, Origin, Step, StepId, StepKind, Value, ValueId,
+};
+use crate::fault::{Fault, FaultKind, Place};
+
+/// The deepest nesting of graphs inside graphs.
+pub const MAX_NESTING: usize = 64;
+
+/// Why a body could not be built at all.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BuildError {
+    /// The bytes are not a graph.
+    #[error(transparent)]
+    Malformed(#[from] DecodeError),
+    /// Graphs nest deeper than [`MAX_NESTING`].
+    #[error("graphs are nested more than {MAX_NESTING} deep")]
+    NestingTooDeep,
+}
+
+/// Gives the operator that a node's domain, operator name and overload mean.
+pub(crate) type ResolveOp<'r, 'a> = &'r mut dyn FnMut(&'a str, &'a str, &'a str) -> OpId;
+
+/// Whether an initializer that is also an input is a constant all the same (before ONNX IR 4 every
+/// initializer had to be listed as an input).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Defaults {
+    /// The caller may replace it.
+    Replaceable,
+    /// It is a constant.
+    Constant,
+}
+
+struct Builder<'a, 'r> {
+    body: Body<'a>,
+    names: Names<'a>,
+    resolve_op: ResolveOp<'r, 'a>,
+    defaults: Defaults,
+    /// Names read before they were made, in the graphs that are open.
+    unmade: Vec<Unmade>,
+    late: Vec<order::Late>,
+}
+
+#[derive(Clone, Copy)]
+struct Unmade {
+    value: ValueId,
+    reader: StepId,
+    input: usize,
+    depth: usize,
+}
+
+/// Builds the body of a model's graph.
+pub(crate) fn main<'a>(
+    graph: GraphView<'a>,
+    defaults: Defaults,
+    resolve_op: ResolveOp<'_, 'a>,
+) -> Result<Body<'a>, BuildError> {
+    let mut nodes = 0;
+    for field in graph.fields() {
+        if let GraphField::Node(_) = field? {
+            nodes += 1;
+        }
+    }
+    let mut builder = Builder::new(BodySource::Main(graph), nodes, defaults, resolve_op);
+    builder.graph(graph, None, 0)?;
+    Ok(builder.finish())
+}
+
+/// Builds the body of a function. Its inputs and outputs have names only.
+pub(crate) fn function<'a>(
+    function: FunctionView<'a>,
+    resolve_op: ResolveOp<'_, 'a>,
+) -> Result<Body<'a>, BuildError> {
+    let mut builder = Builder::new(BodySource::Function(function), 16, Defaults::Replaceable, resolve_op);
+    let graph = builder.open_graph(None);
+    for name in function.inputs() {
+        let input = builder.define(name?, graph, Origin::Input, None);
+        builder.body.graphs[graph.index()].inputs.push(input);
+    }
+    for (position, node) in function.nodes().enumerate() {
+        builder.node(node?, graph, position, 0)?;
+    }
+    for name in function.outputs() {
+        builder.graph_output(name?, graph);
+    }
+    for info in function.value_info() {
+        builder.declare(info?, graph, DeclarationKind::Value)?;
+    }
+    builder.close_graph(graph, 0);
+    Ok(builder.finish())
+}
+
+impl<'a, 'r> Builder<'a, 'r> {
+    fn new(source: BodySource<'a>, nodes: usize, defaults: Defaults, resolve_op: ResolveOp<'r, 'a>) -> Self {
+        Self {
+            body: Body {
+                source,
+                names: Vec::new(),
+                values: Vec::with_capacity(nodes),
+                steps: Vec::with_capacity(nodes),
+                ports: Vec::with_capacity(nodes * 2),
+                graphs: Vec::new(),
+                declarations: Vec::new(),
+                initializers: Vec::new(),
+                faults: Vec::new(),
+                consumers: OnceCell::new(),
+            },
+            names: Names::with_capacity(nodes),
+            resolve_op,
+            defaults,
+            unmade: Vec::new(),
+            late: Vec::new(),
+        }
+    }
+
+    fn finish(mut self) -> Body<'a> {
+        order::report(&mut self.body, &self.late);
+        self.body.names = self.names.names;
+        self.body.faults.sort_by_key(|fault| fault.place);
+        self.body
+    }
+
+    fn open_graph(&mut self, owner: Option<GraphOwner<'a>>) -> GraphId {
+        let id = GraphId::new(self.body.graphs.len());
+        let start = self.body.steps.len();
+        self.body.graphs.push(Graph {
+            owner,
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+            steps: (start, start),
+            next_sibling: None,
+        });
+        id
+    }
+
+    /// Ends a graph: what was read in it and never made goes to the graph around it, or is reported.
+    fn close_graph(&mut self, graph: GraphId, depth: usize) {
+        self.body.graphs[graph.index()].steps.1 = self.body.steps.len();
+        while let Some(unmade) = self.unmade.last().copied().filter(|unmade| unmade.depth >= depth && depth == 0) {
+            self.unmade.pop();
+            if self.body.values[unmade.value.index()].origin == Origin::Undefined {
+                let kind = FaultKind::UndefinedValue { value: unmade.value, input: unmade.input };
+                self.body.faults.push(Fault { place: Place::Step(unmade.reader), kind });
+            }
+        }
+    }
+
+    fn graph(&mut self, view: GraphView<'a>, owner: Option<GraphOwner<'a>>, depth: usize) -> Result<GraphId, BuildError> {
+        if depth > MAX_NESTING {
+            return Err(BuildError::NestingTooDeep);
+        }
+        let graph = self.open_graph(owner);
+        for field in view.fields() {
+            if let GraphField::Input(info) = field? {
+                let info = info.parse()?;
+                let input = self.define(info.name, graph, Origin::Input, None);
+                self.body.graphs[graph.index()].inputs.push(input);
+                self.declare_value(input, info.ty, DeclarationKind::Input);
+            }
+        }
+        for field in view.fields() {
+            match field? {
+                GraphField::Initializer(tensor) => {
+                    let name = tensor.header()?.name;
+                    self.initializer(name, graph, Initializer::Dense(tensor));
+                }
+                GraphField::SparseInitializer(sparse) => {
+                    let values = sparse.parse()?.values;
+                    let name = values.map(|values| values.header()).transpose()?.map_or("", |header| header.name);
+                    self.initializer(name, graph, Initializer::Sparse(sparse));
+                }
+                _ => {}
+            }
+        }
+        let mut position = 0;
+        for field in view.fields() {
+            if let GraphField::Node(node) = field? {
+                self.node(node, graph, position, depth)?;
+                position += 1;
+            }
+        }
+        for field in view.fields() {
+            match field? {
+                GraphField::Output(info) => {
+                    self.graph_output(info.parse()?.name, graph);
+                    self.declare(info, graph, DeclarationKind::Output)?;
+                }
+                GraphField::ValueInfo(info) => self.declare(info, graph, DeclarationKind::Value)?,
+                _ => {}
+            }
+        }
+        self.close_graph(graph, depth);
+        Ok(graph)
+    }
+
+    fn node(&mut self, node: NodeView<'a>, graph: GraphId, position: usize, depth: usize) -> Result<(), BuildError> {
+        let step = StepId::new(self.body.steps.len());
+        let first_port = self.body.ports.len();
+        let (mut op_type, mut domain, mut overload) = ("", "", "");
+        let mut outputs = smallvec::SmallVec::<[&'a str; 4]>::new();
+        let mut bodies = smallvec::SmallVec::<[(GraphOwner<'a>, GraphView<'a>); 2]>::new();
+        let (mut input, mut attributes) = (0, false);
+        for field in node.fields() {
+            match field? {
+                NodeField::Input(name) => {
+                    let value = if name.is_empty() { None } else { Some(self.read(name, graph, step, input, depth)) };
+                    self.body.ports.push(value);
+                    input += 1;
+                }
+                NodeField::Output(name) => outputs.push(name),
+                NodeField::OpType(name) => op_type = name,
+                NodeField::Domain(name) => domain = name,
+                NodeField::Overload(name) => overload = name,
+                NodeField::Attribute(attribute) => {
+                    attributes = true;
+                    if holds_graphs(attribute)? {
+                        let attribute = attribute.parse()?;
+                        let owner = |position| GraphOwner { step, attribute: attribute.name, position };
+                        if let Some(graph) = attribute.g() {
+                            bodies.push((owner(None), graph));
+                        }
+                        for (at, graph) in attribute.graphs().enumerate() {
+                            bodies.push((owner(u32::try_from(at).ok()), graph?));
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        let op = (self.resolve_op)(domain, op_type, overload);
+        let position = u32::try_from(position).unwrap_or(u32::MAX);
+        let inputs = (index32(first_port), index32(self.body.ports.len() - first_port));
+        let step_record = Step { node, op, kind: StepKind::Node, graph, position, inputs, outputs: (0, 0), first_graph: None, attributes };
+        if bodies.is_empty() {
+            self.body.steps.push(step_record);
+            self.node_outputs(&outputs, step, graph);
+            return Ok(());
+        }
+        self.body.steps.push(step_record);
+        let mut last: Option<GraphId> = None;
+        for (owner, view) in bodies {
+            let mark = self.names.enter();
+            let child = self.graph(view, Some(owner), depth + 1)?;
+            self.names.leave(mark);
+            match last.replace(child) {
+                Some(before) => self.body.graphs[before.index()].next_sibling = Some(child),
+                None => self.body.steps[step.index()].first_graph = Some(child),
+            }
+        }
+        let exit = StepId::new(self.body.steps.len());
+        self.body.steps[step.index()].kind = StepKind::Enter(exit);
+        let enter = *self.body.step(step);
+        self.body.steps.push(Step { kind: StepKind::Exit(step), ..enter });
+        self.node_outputs(&outputs, exit, graph);
+        Ok(())
+    }
+
+    fn node_outputs(&mut self, names: &[&'a str], step: StepId, graph: GraphId) {
+        let first_port = self.body.ports.len();
+        for (at, name) in names.iter().enumerate() {
+            let value = if name.is_empty() { None } else { Some(self.define(name, graph, Origin::Step(step), Some(at))) };
+            self.body.ports.push(value);
+        }
+        self.body.steps[step.index()].outputs = (index32(first_port), index32(names.len()));
+    }
+
+    fn new_value(&mut self, name: NameId, graph: GraphId, origin: Origin) -> ValueId {
+        let value = ValueId::new(self.body.values.len());
+        self.body.values.push(Value { name, graph, origin, declaration: None });
+        value
+    }
+
+    /// Makes a value in a graph, and reports a name that the graph makes twice.
+    fn define(&mut self, name: &'a str, graph: GraphId, origin: Origin, output: Option<usize>) -> ValueId {
+        let name = self.names.intern(name);
+        if let Some(known) = self.names.meaning(name) {
+            let before = self.body.values[known.index()];
+            if before.origin == Origin::Undefined {
+                self.body.values[known.index()].origin = origin;
+                self.body.values[known.index()].graph = graph;
+                return known;
+            }
+            if before.graph == graph {
+                let place = match origin {
+                    Origin::Step(step) => Place::Step(self.body.first_step(step)),
+                    Origin::Input | Origin::InputWithDefault(_) | Origin::Initializer(_) | Origin::Undefined => {
+                        Place::Value(known)
+                    }
+                };
+                let kind = FaultKind::DuplicateValue { first: known, output };
+                self.body.faults.push(Fault { place, kind });
+            }
+        }
+        let value = self.new_value(name, graph, origin);
+        self.names.define(name, value);
+        value
+    }
+
+    /// The value that a name means to a node; a name nothing has made yet gets a stand-in.
+    fn read(&mut self, name: &'a str, graph: GraphId, reader: StepId, input: usize, depth: usize) -> ValueId {
+        let name = self.names.intern(name);
+        let value = match self.names.meaning(name) {
+            Some(value) if self.body.values[value.index()].origin != Origin::Undefined => return value,
+            Some(value) => value,
+            None => {
+                let value = self.new_value(name, graph, Origin::Undefined);
+                self.names.define_everywhere(name, value);
+                self.unmade.push(Unmade { value, reader, input, depth });
+                value
+            }
+        };
+        self.late.push(order::Late { value, reader, input });
+        value
+    }
+
+    fn initializer(&mut self, name: &'a str, graph: GraphId, initializer: Initializer<'a>) {
+        let id = InitializerId::new(self.body.initializers.len());
+        self.body.initializers.push(initializer);
+        let known = self.names.intern(name);
+        if let Some(input) = self.names.meaning(known)
+            && self.body.values[input.index()].graph == graph
+            && self.body.values[input.index()].origin == Origin::Input
+        {
+            self.body.values[input.index()].origin = match self.defaults {
+                Defaults::Replaceable => Origin::InputWithDefault(id),
+                Defaults::Constant => Origin::Initializer(id),
+            };
+            return;
+        }
+        self.define(name, graph, Origin::Initializer(id), None);
+    }
+
+    fn graph_output(&mut self, name: &'a str, graph: GraphId) {
+        let id = self.names.intern(name);
+        let known = self.names.meaning(id);
+        let value = match known.filter(|value| self.body.values[value.index()].origin != Origin::Undefined) {
+            Some(value) => value,
+            None => {
+                let value = known.unwrap_or_else(|| self.new_value(id, graph, Origin::Undefined));
+                self.body.faults.push(Fault { place: Place::Graph(graph), kind: FaultKind::UndefinedOutput { value } });
+                value
+            }
+        };
+        self.body.graphs[graph.index()].outputs.push(value);
+    }
+
+    fn declare(&mut self, info: ValueInfoView<'a>, graph: GraphId, kind: DeclarationKind) -> Result<(), DecodeError> {
+        let info = info.parse()?;
+        let name = self.names.intern(info.name);
+        // A type for a name that nothing makes says nothing about this graph.
+        if let Some(value) = self.names.meaning(name)
+            && self.body.values[value.index()].graph == graph
+        {
+            self.declare_value(value, info.ty, kind);
+        }
+        Ok(())
+    }
+
+    fn declare_value(&mut self, value: ValueId, ty: Option<TypeView<'a>>, kind: DeclarationKind) {
+        if let Some(ty) = ty {
+            let id = DeclarationId::new(self.body.declarations.len());
+            let next = self.body.values[value.index()].declaration.replace(id);
+            self.body.declarations.push(Declaration { ty, kind, next });
+        }
+    }
+}
+
+/// Whether an attribute has a graph in it, from the numbers of its fields alone.
+fn holds_graphs(attribute: AttributeView<'_>) -> Result<bool, DecodeError> {
+    const GRAPH: u32 = 6;
+    const GRAPHS: u32 = 11;
+    for field in attribute.wire_fields() {
+        let number = field?.number;
+        if number == GRAPH || number == GRAPHS {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn index32(index: usize) -> u32 {
+    u32::try_from(index).expect("memory ends before 2^32 ports")
+}

@@ -1,0 +1,144 @@
+//! What is wrong with the order of nodes: a value read before the node that makes it, or a cycle.
+//!
+//! ONNX wants nodes in topological order. A graph that is merely out of order is reported node by
+//! node; nodes that wait for each other are reported once, as the whole cycle. Cycles are found as
+//! strongly connected components (Tarjan's algorithm with an explicit stack), over the nodes from the
+//! first late reader to the last late maker only.
+
+use std::collections::BTreeSet;
+
+use super::{Body, Origin, StepId, ValueId};
+use crate::fault::{Fault, FaultKind, Place};
+
+/// An input that was read before its value was made.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Late {
+    pub(super) value: ValueId,
+    pub(super) reader: StepId,
+    pub(super) input: usize,
+}
+
+/// Adds a fault for every cycle, and one for every late input outside the cycles.
+pub(super) fn report(body: &mut Body<'_>, late: &[Late]) {
+    let late: Vec<(Late, StepId)> = late
+        .iter()
+        .filter_map(|late| match body.value(late.value).origin {
+            Origin::Step(maker) => Some((*late, body.first_step(maker))),
+            Origin::Input | Origin::InputWithDefault(_) | Origin::Initializer(_) | Origin::Undefined => None,
+        })
+        .collect();
+    if late.is_empty() {
+        return;
+    }
+    let mut in_cycle = BTreeSet::new();
+    for cycle in cycles(body) {
+        in_cycle.extend(cycle.iter().map(|(step, _)| *step));
+        let place = Place::Step(cycle.iter().map(|(step, _)| *step).min().unwrap_or_else(|| StepId::new(0)));
+        body.faults.push(Fault { place, kind: FaultKind::Cycle { steps: cycle } });
+    }
+    let mut reported = BTreeSet::new();
+    for (Late { value, reader, input }, maker) in late {
+        if !(in_cycle.contains(&reader) && in_cycle.contains(&maker)) && reported.insert(value) {
+            let kind = FaultKind::UsedBeforeMade { value, input, maker };
+            body.faults.push(Fault { place: Place::Step(reader), kind });
+        }
+    }
+}
+
+/// One cycle out of every strongly connected component: the nodes, each with a value it takes from the next.
+fn cycles(body: &Body<'_>) -> Vec<Vec<(StepId, ValueId)>> {
+    let components = components(body);
+    let mut members: std::collections::BTreeMap<usize, Vec<StepId>> = std::collections::BTreeMap::new();
+    for (at, component) in components.iter().enumerate() {
+        members.entry(*component).or_default().push(StepId::new(at));
+    }
+    members.into_values().filter_map(|steps| one_cycle(body, &components, &steps)).collect()
+}
+
+fn makers<'b>(body: &'b Body<'_>, step: StepId) -> impl Iterator<Item = (StepId, ValueId)> + 'b {
+    body.inputs(step).iter().flatten().filter_map(|value| match body.value(*value).origin {
+        Origin::Step(maker) => Some((body.first_step(maker), *value)),
+        Origin::Input | Origin::InputWithDefault(_) | Origin::Initializer(_) | Origin::Undefined => None,
+    })
+}
+
+/// Walks makers inside a component from its first node until a node comes back.
+fn one_cycle(body: &Body<'_>, components: &[usize], steps: &[StepId]) -> Option<Vec<(StepId, ValueId)>> {
+    let first = *steps.first()?;
+    let component = components[first.index()];
+    let mut path: Vec<(StepId, ValueId)> = Vec::new();
+    let mut seen = std::collections::BTreeMap::new();
+    let mut at = first;
+    loop {
+        if let Some(start) = seen.insert(at, path.len()) {
+            return Some(path.split_off(start));
+        }
+        let (next, value) = makers(body, at).find(|(maker, _)| components[maker.index()] == component)?;
+        if steps.len() == 1 && next != at {
+            return None;
+        }
+        path.push((at, value));
+        at = next;
+    }
+}
+
+/// The number of the strongly connected component of every step.
+fn components(body: &Body<'_>) -> Vec<usize> {
+    const UNSEEN: usize = usize::MAX;
+    let count = body.steps.len();
+    let (mut index, mut low, mut component) = (vec![UNSEEN; count], vec![0; count], vec![UNSEEN; count]);
+    let (mut next_index, mut next_component) = (0, 0);
+    let mut open: Vec<usize> = Vec::new();
+    let mut calls: Vec<(usize, usize)> = Vec::new();
+    for root in 0..count {
+        if index[root] != UNSEEN {
+            continue;
+        }
+        calls.push((root, 0));
+        while let Some((at, edge)) = calls.pop() {
+            if edge == 0 {
+                index[at] = next_index;
+                low[at] = next_index;
+                next_index += 1;
+                open.push(at);
+            }
+            let inputs = body.inputs(StepId::new(at));
+            let mut edge = edge;
+            let mut descended = false;
+            while edge < inputs.len() {
+                let maker = inputs[edge].and_then(|value| match body.value(value).origin {
+                    Origin::Step(maker) => Some(body.first_step(maker).index()),
+                    Origin::Input | Origin::InputWithDefault(_) | Origin::Initializer(_) | Origin::Undefined => None,
+                });
+                edge += 1;
+                match maker {
+                    Some(maker) if index[maker] == UNSEEN => {
+                        // Come back to the same edge, to take over what the callee found.
+                        calls.push((at, edge));
+                        calls.push((maker, 0));
+                        descended = true;
+                        break;
+                    }
+                    Some(maker) if component[maker] == UNSEEN => low[at] = low[at].min(index[maker]),
+                    Some(_) | None => {}
+                }
+            }
+            if descended {
+                continue;
+            }
+            if low[at] == index[at] {
+                while let Some(member) = open.pop() {
+                    component[member] = next_component;
+                    if member == at {
+                        break;
+                    }
+                }
+                next_component += 1;
+            }
+            if let Some((caller, _)) = calls.last() {
+                low[*caller] = low[*caller].min(low[at]);
+            }
+        }
+    }
+    component
+}

@@ -1,0 +1,335 @@
+//! Rules: what an operator says about its ports beyond its signature.
+//!
+//! A rule is a function with a name. It runs inside a [`RuleCx`], which shows it what is known about
+//! the ports of one node and lets it narrow that knowledge. Knowledge that is missing is `None`, and
+//! a rule that needs it does nothing: it runs again when more is known.
+//!
+//! Laws that every rule keeps, and the tests of the catalogue check:
+//!
+//! - *Monotone.* With more knowledge it never says less, and never the contrary.
+//! - *Idempotent.* Run twice, it changes nothing the second time.
+//! - *Sound.* It writes only what every run of the operator would confirm. Where an extent depends on
+//!   data, the extent is [`fresh`](RuleCx::fresh); where even the rank does, nothing is written.
+//!
+//! ```
+//! use typeloom_solver::rule::{Failure, Port::{In, Out}, RuleCx};
+//!
+//! /// `squeeze_last.shape`: the output drops the last axis, which must have extent 1.
+//! fn squeeze_last(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+//!     let Some(mut shape) = cx.shape(In(0)) else { return Ok(()) };
+//!     let Some(last) = shape.pop() else { return Err(cx.wrong_rank(In(0), 1..)) };
+//!     let one = cx.dims().constant(1);
+//!     cx.require_equal((In(0), shape.len(), last), one, "is squeezed, so it must be 1")?;
+//!     cx.set_shape(Out(0), &shape)
+//! }
+//! ```
+
+mod attributes;
+mod constants;
+mod loops;
+mod shapes;
+mod types;
+
+use std::ops::{Bound, RangeBounds};
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+use typeloom_onnx::DecodeError;
+
+use crate::core::Core;
+use crate::dim::{DimId, Dims};
+use crate::elem::ElemSet;
+use crate::frame::Frame;
+use crate::program::{GraphId, Step, StepId, ValueId};
+use crate::signature::Schema;
+
+pub use constants::{Floats, Ints};
+pub use types::Kind;
+
+/// The dims of one shape.
+pub type DimVec = SmallVec<[DimId; 6]>;
+
+/// A rule of an operator.
+#[derive(Clone, Copy, Debug)]
+pub struct Rule {
+    /// Its name: the operator in lower case, a dot, what it relates (`matmul.contract`).
+    pub name: &'static str,
+    /// What it does.
+    pub run: RuleFn,
+}
+
+/// What a rule does.
+pub type RuleFn = fn(&mut RuleCx<'_, '_>) -> Result<(), Failure>;
+
+/// The rules of an operator that has nested graphs.
+#[derive(Clone, Copy, Debug)]
+pub struct Control {
+    /// Runs before the nested graphs: types their inputs.
+    pub enter: Rule,
+    /// Runs after them: types the node's outputs.
+    pub exit: ExitRule,
+}
+
+/// The second half of a [`Control`].
+#[derive(Clone, Copy, Debug)]
+pub struct ExitRule {
+    /// Its name.
+    pub name: &'static str,
+    /// What it does.
+    pub run: fn(&mut RuleCx<'_, '_>) -> Result<Exit, Failure>,
+}
+
+/// What the end of a node with nested graphs decides.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Exit {
+    /// The outputs are typed.
+    Done,
+    /// The inputs of the nested graphs were widened (see [`RuleCx::widen`]): solve the graphs again.
+    Again,
+}
+
+/// Where a value stands at a node.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Port {
+    /// An input of the node.
+    In(usize),
+    /// An output of the node.
+    Out(usize),
+    /// An input of a graph nested in the node.
+    BodyIn(GraphId, usize),
+    /// An output of a graph nested in the node.
+    BodyOut(GraphId, usize),
+}
+
+/// Why a rule says no.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Failure {
+    /// Two ports must have one type, or one element type, and cannot.
+    Types {
+        /// One.
+        left: Port,
+        /// The other.
+        right: Port,
+    },
+    /// A port cannot have the element type that the rule needs.
+    Element {
+        /// The port.
+        port: Port,
+        /// What it may have.
+        allowed: ElemSet,
+    },
+    /// A port is not the kind of type that the rule needs.
+    Kind {
+        /// The port.
+        port: Port,
+        /// What it must be, in words (`a sequence`).
+        expected: &'static str,
+    },
+    /// A port has the wrong number of axes.
+    Rank {
+        /// The port.
+        port: Port,
+        /// Axes it has.
+        found: usize,
+        /// Axes it must have at least.
+        least: usize,
+        /// Axes it may have at most.
+        most: Option<usize>,
+    },
+    /// Two extents differ that the rule needs equal.
+    Dims {
+        /// One: where it stands and what it is.
+        left: Extent,
+        /// The other; a place where the rule computes it has no axis.
+        right: Extent,
+        /// What relates them, in words that complete "these dims ..." (`are contracted`).
+        relation: &'static str,
+    },
+    /// An attribute whose value the rule cannot use.
+    Attribute {
+        /// Its name.
+        name: &'static str,
+        /// What is wrong, in words that follow the name.
+        message: String,
+    },
+    /// An input whose (constant) value the rule cannot use.
+    Value {
+        /// The port.
+        port: Port,
+        /// What is wrong, in words that follow the value's name.
+        message: String,
+    },
+    /// Ports whose shapes do not fit together in another way than one pair of dims.
+    Shapes {
+        /// The ports.
+        ports: SmallVec<[Port; 4]>,
+        /// What is wrong: a sentence without full stop.
+        message: String,
+    },
+    /// The graphs of a node do not fit it.
+    Body {
+        /// The graph.
+        graph: GraphId,
+        /// What is wrong: a sentence without full stop.
+        message: String,
+    },
+    /// The node's bytes are malformed.
+    Malformed(DecodeError),
+}
+
+/// An extent and where it stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Extent {
+    /// The port.
+    pub port: Port,
+    /// The axis of the port's shape, or `None` where the extent was computed from the port's value or attributes.
+    pub axis: Option<usize>,
+    /// The extent.
+    pub dim: DimId,
+}
+
+impl From<(Port, usize, DimId)> for Extent {
+    fn from((port, axis, dim): (Port, usize, DimId)) -> Self {
+        Self { port, axis: Some(axis), dim }
+    }
+}
+
+impl From<(Port, DimId)> for Extent {
+    fn from((port, dim): (Port, DimId)) -> Self {
+        Self { port, axis: None, dim }
+    }
+}
+
+impl From<DecodeError> for Failure {
+    fn from(error: DecodeError) -> Self {
+        Self::Malformed(error)
+    }
+}
+
+/// What a rule sees of its node, and the verbs by which it narrows what is known.
+///
+/// The verbs are grouped: types and element types, shapes, constants, attributes.
+/// `'r` is the run of the rule, `'a` the model's bytes.
+pub struct RuleCx<'r, 'a> {
+    pub(crate) core: &'r mut Core<'a>,
+    pub(crate) frame: &'r mut Frame<'a>,
+    pub(crate) step: StepId,
+    pub(crate) schema: Option<&'a Schema>,
+    pub(crate) rule: &'static str,
+}
+
+impl<'a> RuleCx<'_, 'a> {
+    /// The dims of the solve: constants, symbols and arithmetic on them.
+    pub fn dims(&mut self) -> &mut Dims {
+        &mut self.core.dims
+    }
+
+    /// An extent that nobody named: unknown, but one definite number.
+    pub fn fresh(&mut self) -> DimId {
+        self.core.dims.fresh()
+    }
+
+    /// The first version of the domain that has this form of the operator; 0 for operators without a schema.
+    #[must_use]
+    pub fn since_version(&self) -> u32 {
+        self.schema.map_or(0, |schema| schema.since_version)
+    }
+
+    /// The declared form of the operator.
+    #[must_use]
+    pub fn schema(&self) -> Option<&'a Schema> {
+        self.schema
+    }
+
+    /// How many inputs the node lists, those left out included.
+    #[must_use]
+    pub fn input_count(&self) -> usize {
+        self.frame.body.inputs(self.step).len()
+    }
+
+    /// How many outputs the node lists, those left out included.
+    #[must_use]
+    pub fn output_count(&self) -> usize {
+        let last = self.frame.body.last_step(self.step);
+        self.frame.body.outputs(last).len()
+    }
+
+    /// Whether there is a value at the port.
+    #[must_use]
+    pub fn has(&self, port: Port) -> bool {
+        self.value(port).is_some()
+    }
+
+    /// The graph that the attribute `name` of the node holds.
+    #[must_use]
+    pub fn body(&self, name: &str) -> Option<GraphId> {
+        let first = self.frame.body.first_step(self.step);
+        let named = |owner: Option<crate::program::GraphOwner<'_>>| owner.is_some_and(|owner| owner.attribute == name);
+        self.frame.body.graphs_of(first).find(|(_, graph)| named(graph.owner)).map(|(id, _)| id)
+    }
+
+    /// How many inputs a nested graph has.
+    #[must_use]
+    pub fn body_inputs(&self, graph: GraphId) -> usize {
+        self.frame.body.graph(graph).inputs.len()
+    }
+
+    /// How many outputs a nested graph has.
+    #[must_use]
+    pub fn body_outputs(&self, graph: GraphId) -> usize {
+        self.frame.body.graph(graph).outputs.len()
+    }
+
+    pub(crate) fn step(&self) -> &Step<'a> {
+        self.frame.body.step(self.step)
+    }
+
+    #[inline]
+    pub(crate) fn value(&self, port: Port) -> Option<ValueId> {
+        let body = &self.frame.body;
+        match port {
+            Port::In(at) => body.inputs(self.step).get(at).copied().flatten(),
+            Port::Out(at) => body.outputs(body.last_step(self.step)).get(at).copied().flatten(),
+            Port::BodyIn(graph, at) => body.graph(graph).inputs.get(at).copied(),
+            Port::BodyOut(graph, at) => body.graph(graph).outputs.get(at).copied(),
+        }
+    }
+
+    /// The failure that says that a port has the wrong number of axes, for ranks that are known.
+    #[must_use]
+    pub fn wrong_rank(&self, port: Port, expected: impl RangeBounds<usize>) -> Failure {
+        let found = self.rank(port).unwrap_or(0);
+        let least = match expected.start_bound() {
+            Bound::Included(least) => *least,
+            Bound::Excluded(below) => below + 1,
+            Bound::Unbounded => 0,
+        };
+        let most = match expected.end_bound() {
+            Bound::Included(most) => Some(*most),
+            Bound::Excluded(above) => Some(above.saturating_sub(1)),
+            Bound::Unbounded => None,
+        };
+        Failure::Rank { port, found, least, most }
+    }
+
+    pub(crate) fn body_rc(&self) -> Arc<crate::program::Body<'a>> {
+        Arc::clone(&self.frame.body)
+    }
+}
+
+impl Failure {
+    /// An attribute whose value cannot be used.
+    pub fn attribute(name: &'static str, message: impl Into<String>) -> Self {
+        Self::Attribute { name, message: message.into() }
+    }
+
+    /// An input whose value cannot be used.
+    pub fn value(port: Port, message: impl Into<String>) -> Self {
+        Self::Value { port, message: message.into() }
+    }
+
+    /// Shapes that do not fit together.
+    pub fn shapes(ports: &[Port], message: impl Into<String>) -> Self {
+        Self::Shapes { ports: ports.into(), message: message.into() }
+    }
+}

@@ -1,0 +1,158 @@
+//! Verbs on attributes.
+//!
+//! Every verb answers with the node's own value, or else with the default that the operator declares.
+//! Inside a function, an attribute that refers to one of the function's own is the caller's. An
+//! attribute of the wrong kind has been reported before any rule runs.
+
+use typeloom_onnx::view::{Attribute, SparseTensorView, TensorView, TypeView};
+
+use super::{Failure, RuleCx};
+use crate::signature::AttributeDefault;
+
+impl<'a> RuleCx<'_, 'a> {
+    /// The attribute as the node (or, for a reference, the caller of the function) gives it.
+    ///
+    /// # Errors
+    /// [`Failure::Malformed`].
+    pub fn attr(&self, name: &str) -> Result<Option<Attribute<'a>>, Failure> {
+        for attribute in self.step().node.attributes() {
+            let attribute = attribute?.parse()?;
+            if attribute.name != name {
+                continue;
+            }
+            return Ok(match attribute.ref_attr_name {
+                None => Some(attribute),
+                Some(outer) => self.frame.argument(outer),
+            });
+        }
+        Ok(None)
+    }
+
+    fn default(&self, name: &str) -> Option<&'a AttributeDefault> {
+        self.schema?.attribute(name)?.default.as_ref()
+    }
+
+    /// Whether the node gives the attribute itself.
+    ///
+    /// # Errors
+    /// [`Failure::Malformed`].
+    pub fn has_attr(&self, name: &str) -> Result<bool, Failure> {
+        Ok(self.attr(name)?.is_some())
+    }
+
+    /// An integer.
+    ///
+    /// # Errors
+    /// [`Failure::Malformed`].
+    pub fn attr_int(&self, name: &str) -> Result<Option<i64>, Failure> {
+        Ok(match self.attr(name)? {
+            Some(attribute) => attribute.i(),
+            None => match self.default(name) {
+                Some(AttributeDefault::Int(value)) => Some(*value),
+                Some(_) | None => None,
+            },
+        })
+    }
+
+    /// An integer used as a truth value.
+    ///
+    /// # Errors
+    /// [`Failure::Malformed`].
+    pub fn attr_flag(&self, name: &str) -> Result<bool, Failure> {
+        Ok(self.attr_int(name)?.unwrap_or(0) != 0)
+    }
+
+    /// A float.
+    ///
+    /// # Errors
+    /// [`Failure::Malformed`].
+    pub fn attr_float(&self, name: &str) -> Result<Option<f32>, Failure> {
+        Ok(match self.attr(name)? {
+            Some(attribute) => attribute.f(),
+            None => match self.default(name) {
+                Some(AttributeDefault::Float(value)) => Some(*value),
+                Some(_) | None => None,
+            },
+        })
+    }
+
+    /// A string; bytes that are not UTF-8 are no string that any operator knows.
+    ///
+    /// # Errors
+    /// [`Failure::Malformed`].
+    pub fn attr_str(&self, name: &str) -> Result<Option<&'a str>, Failure> {
+        Ok(match self.attr(name)? {
+            Some(attribute) => attribute.s().and_then(|bytes| std::str::from_utf8(bytes).ok()),
+            None => match self.default(name) {
+                Some(AttributeDefault::String(value)) => Some(value),
+                Some(_) | None => None,
+            },
+        })
+    }
+
+    /// A list of integers.
+    ///
+    /// # Errors
+    /// [`Failure::Malformed`].
+    pub fn attr_ints(&self, name: &str) -> Result<Option<Vec<i64>>, Failure> {
+        Ok(match self.attr(name)? {
+            Some(attribute) => Some(attribute.ints().collect::<Result<_, _>>()?),
+            None => match self.default(name) {
+                Some(AttributeDefault::Ints(values)) => Some(values.to_vec()),
+                Some(_) | None => None,
+            },
+        })
+    }
+
+    /// A list of floats.
+    ///
+    /// # Errors
+    /// [`Failure::Malformed`].
+    pub fn attr_floats(&self, name: &str) -> Result<Option<Vec<f32>>, Failure> {
+        Ok(match self.attr(name)? {
+            Some(attribute) => Some(attribute.floats().collect::<Result<_, _>>()?),
+            None => match self.default(name) {
+                Some(AttributeDefault::Floats(values)) => Some(values.to_vec()),
+                Some(_) | None => None,
+            },
+        })
+    }
+
+    /// A list of strings, as bytes.
+    ///
+    /// # Errors
+    /// [`Failure::Malformed`].
+    pub fn attr_strings(&self, name: &str) -> Result<Option<Vec<&'a [u8]>>, Failure> {
+        Ok(match self.attr(name)? {
+            Some(attribute) => Some(attribute.strings().collect::<Result<_, _>>()?),
+            None => match self.default(name) {
+                Some(AttributeDefault::Strings(values)) => Some(values.iter().map(|value| value.as_bytes()).collect()),
+                Some(_) | None => None,
+            },
+        })
+    }
+
+    /// A tensor.
+    ///
+    /// # Errors
+    /// [`Failure::Malformed`].
+    pub fn attr_tensor(&self, name: &str) -> Result<Option<TensorView<'a>>, Failure> {
+        Ok(self.attr(name)?.and_then(|attribute| attribute.t()))
+    }
+
+    /// A sparse tensor.
+    ///
+    /// # Errors
+    /// [`Failure::Malformed`].
+    pub fn attr_sparse_tensor(&self, name: &str) -> Result<Option<SparseTensorView<'a>>, Failure> {
+        Ok(self.attr(name)?.and_then(|attribute| attribute.sparse_tensor()))
+    }
+
+    /// A type.
+    ///
+    /// # Errors
+    /// [`Failure::Malformed`].
+    pub fn attr_type(&self, name: &str) -> Result<Option<TypeView<'a>>, Failure> {
+        Ok(self.attr(name)?.and_then(|attribute| attribute.tp()))
+    }
+}

@@ -1,0 +1,194 @@
+//! Verbs on constants: the small tensors whose values decide shapes.
+//!
+//! An integer tensor is followed element by element as dims, so that `Shape -> Gather -> Concat ->
+//! Reshape` carries symbols through. Truth values are the integers 0 and 1. An element nobody knows is
+//! a fresh integer. Tensors of more than [`MAX_ELEMENTS`] elements are not followed.
+
+use std::sync::Arc;
+
+use super::{DimVec, Failure, Port, RuleCx};
+use crate::core::Data;
+use crate::dim::DimId;
+use crate::elem::Elem;
+use crate::program::{Initializer, InitializerId, Origin, ValueId};
+
+/// The most elements of a constant that the solver follows.
+pub const MAX_ELEMENTS: usize = 4096;
+
+/// An integer (or boolean) tensor, its elements as dims in row-major order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ints {
+    /// Its extents; empty for a single element.
+    pub shape: Box<[usize]>,
+    /// Its elements, as many as the product of the extents.
+    pub items: Box<[DimId]>,
+}
+
+/// A floating-point tensor.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Floats {
+    /// Its extents; empty for a single element.
+    pub shape: Box<[usize]>,
+    /// Its elements in row-major order.
+    pub items: Box<[f64]>,
+}
+
+impl Ints {
+    /// A tensor without axes.
+    #[must_use]
+    pub fn scalar(item: DimId) -> Self {
+        Self { shape: Box::default(), items: Box::new([item]) }
+    }
+
+    /// A tensor with one axis.
+    #[must_use]
+    pub fn vector(items: impl Into<Box<[DimId]>>) -> Self {
+        let items = items.into();
+        Self { shape: Box::new([items.len()]), items }
+    }
+}
+
+impl RuleCx<'_, '_> {
+    /// The integers at a port, as far as they are known.
+    pub fn ints(&mut self, port: Port) -> Option<Arc<Ints>> {
+        let value = self.value(port)?;
+        match self.data(value) {
+            Some(Data::Ints(ints)) => Some(ints),
+            Some(Data::Floats(_) | Data::Opaque) | None => None,
+        }
+    }
+
+    /// The floating-point numbers at a port, if they are constants.
+    pub fn floats(&mut self, port: Port) -> Option<Arc<Floats>> {
+        let value = self.value(port)?;
+        match self.data(value) {
+            Some(Data::Floats(floats)) => Some(floats),
+            Some(Data::Ints(_) | Data::Opaque) | None => None,
+        }
+    }
+
+    /// The integers at a port, if every one of them is a constant.
+    pub fn const_ints(&mut self, port: Port) -> Option<Vec<i64>> {
+        let ints = self.ints(port)?;
+        ints.items.iter().map(|item| self.const_dim(*item)).collect()
+    }
+
+    /// The only integer at a port, if it is one constant.
+    pub fn const_int(&mut self, port: Port) -> Option<i64> {
+        match self.const_ints(port)?[..] {
+            [only] => Some(only),
+            [] | [_, _, ..] => None,
+        }
+    }
+
+    /// A dim as a constant, if it is one by now.
+    pub fn const_dim(&mut self, dim: DimId) -> Option<i64> {
+        let dim = self.core.dims.resolve(dim);
+        self.core.dims.as_constant(dim)
+    }
+
+    /// Records the integers at a port (their number must be that of `ints.shape`; too many are dropped).
+    pub fn set_ints(&mut self, port: Port, ints: Ints) {
+        if ints.items.len() <= MAX_ELEMENTS && ints.shape.iter().product::<usize>() == ints.items.len() {
+            self.set_data(port, Data::Ints(Arc::new(ints)));
+        }
+    }
+
+    /// Records the floating-point numbers at a port.
+    pub fn set_floats(&mut self, port: Port, floats: Floats) {
+        if floats.items.len() <= MAX_ELEMENTS && floats.shape.iter().product::<usize>() == floats.items.len() {
+            self.set_data(port, Data::Floats(Arc::new(floats)));
+        }
+    }
+
+    /// Gives `to` the constant that stands at `from`, if one does.
+    pub fn copy_data(&mut self, from: Port, to: Port) {
+        if let Some(value) = self.value(from)
+            && let Some(data @ (Data::Ints(_) | Data::Floats(_))) = self.data(value)
+        {
+            self.set_data(to, data);
+        }
+    }
+
+    fn set_data(&mut self, port: Port, data: Data) {
+        let Some(value) = self.value(port) else { return };
+        if self.frame.data_of(value).is_none() {
+            self.frame.set_data(value, data);
+            self.frame.touch(value, self.step);
+        }
+    }
+
+    /// What a value holds; an initializer is read the first time somebody asks.
+    fn data(&mut self, value: ValueId) -> Option<Data> {
+        if let Some(known) = self.frame.data_of(value) {
+            return Some(known.clone());
+        }
+        let initializer = match self.frame.body.value(value).origin {
+            Origin::Initializer(initializer) => initializer,
+            Origin::Input | Origin::InputWithDefault(_) | Origin::Step(_) | Origin::Undefined => return None,
+        };
+        let data = self.read_initializer(initializer).unwrap_or(Data::Opaque);
+        self.frame.set_data(value, data.clone());
+        Some(data)
+    }
+
+    fn read_initializer(&mut self, initializer: InitializerId) -> Option<Data> {
+        match self.frame.body.initializers[initializer.index()] {
+            Initializer::Dense(tensor) => self.read_tensor(tensor),
+            Initializer::Sparse(_) => None,
+        }
+    }
+
+    /// The constant in a tensor message, if it is small enough to follow.
+    pub(super) fn read_tensor(&mut self, tensor: typeloom_onnx::view::TensorView<'_>) -> Option<Data> {
+        let header = tensor.header().ok()?;
+        let shape: Box<[usize]> = header.dims.iter().map(|dim| usize::try_from(*dim).ok()).collect::<Option<_>>()?;
+        let count = shape.iter().try_fold(1_usize, |count, dim| count.checked_mul(*dim))?;
+        if count > MAX_ELEMENTS {
+            return None;
+        }
+        let elem = Elem::from_onnx(header.data_type)?;
+        if [Elem::FLOAT, Elem::DOUBLE, Elem::FLOAT16, Elem::BFLOAT16].contains(&elem) {
+            let items = tensor.float_values(MAX_ELEMENTS).ok()??;
+            (items.len() == count).then(|| Data::Floats(Arc::new(Floats { shape, items: items.into() })))
+        } else {
+            let items = tensor.int_values(MAX_ELEMENTS).ok()??;
+            let items: Box<[DimId]> = items.into_iter().map(|item| self.core.dims.constant(item)).collect();
+            (items.len() == count).then(|| Data::Ints(Arc::new(Ints { shape, items })))
+        }
+    }
+
+    /// The shape that an integer vector at a port spells, if its length is known: each element as a dim.
+    pub fn shape_value(&mut self, port: Port) -> Option<DimVec> {
+        let ints = self.ints(port)?;
+        (ints.shape.len() == 1).then(|| ints.items.iter().map(|item| self.core.dims.resolve(*item)).collect())
+    }
+
+    /// How many elements the vector at a port has, from its value or else from its shape.
+    pub fn vector_len(&mut self, port: Port) -> Option<usize> {
+        if let Some(ints) = self.ints(port) {
+            return Some(ints.items.len());
+        }
+        match self.shape(port)?[..] {
+            [only] => self.const_dim(only).and_then(|len| usize::try_from(len).ok()),
+            [] | [_, _, ..] => None,
+        }
+    }
+
+    /// Types and shapes a port from a tensor message and records its value.
+    ///
+    /// # Errors
+    /// As [`RuleCx::set_elem`] and [`RuleCx::set_shape`]; malformed tensors are reported as such.
+    pub fn set_tensor(&mut self, port: Port, tensor: typeloom_onnx::view::TensorView<'_>) -> Result<(), Failure> {
+        let header = tensor.header()?;
+        if let Some(elem) = Elem::from_onnx(header.data_type) {
+            self.set_elem(port, elem)?;
+        }
+        let dims: DimVec = header.dims.iter().map(|dim| self.core.dims.constant(*dim)).collect();
+        self.set_shape(port, &dims)?;
+        if let Some(data) = self.read_tensor(tensor) {
+            self.set_data(port, data);
+        }
+        Ok(())
+    }
+}

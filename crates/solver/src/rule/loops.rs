@@ -1,0 +1,74 @@
+//! Verbs for nested graphs that run many times: their inputs stand for every turn at once.
+//!
+//! An input of such a graph first gets the shape of the first turn. When a later turn can have another
+//! shape, the assumption is *widened* (abstract interpretation's join with widening): extents that
+//! differ become unknown, then the rank does. An assumption is only ever widened, also when an outer
+//! loop runs again, so a body is solved a number of times that is linear in the depth of nesting.
+
+use super::{DimVec, Port, RuleCx};
+use crate::dim::Decision;
+use crate::program::{GraphId, ValueId};
+
+/// How often one input may be widened axis by axis before its rank is given up.
+const MOST_WIDENINGS: u32 = 4;
+
+impl RuleCx<'_, '_> {
+    /// Assumes that in some turn the input at `port` has the shape at `from`; true when what was
+    /// assumed before does not cover it, in which case the graphs of the node are solved again.
+    pub fn assume_shape_of(&mut self, port: Port, from: Port) -> bool {
+        let shape = self.shape(from);
+        self.assume_shape(port, shape)
+    }
+
+    /// As [`RuleCx::assume_shape_of`], with the shape itself; `None` is "any rank".
+    pub fn assume_shape(&mut self, port: Port, shape: Option<DimVec>) -> bool {
+        let Some(value) = self.value(port) else { return false };
+        let Some(count) = self.frame.widened.get(&value).copied() else {
+            self.frame.widened.insert(value, 0);
+            if let Some(shape) = shape {
+                let id = self.core.shapes.intern(&shape);
+                self.frame.set_shape(value, id, self.step);
+            }
+            return false;
+        };
+        let Some(assumed) = self.shape(port) else { return false };
+        let joined = match shape {
+            Some(shape) if shape.len() == assumed.len() && count < MOST_WIDENINGS => {
+                let mut joined = assumed.clone();
+                for (a, b) in joined.iter_mut().zip(&shape) {
+                    if self.core.dims.compare(*a, *b) != Decision::Equal && !self.is_widened(*a) {
+                        *a = self.core.dims.fresh();
+                        self.frame.widened_dims.push(*a);
+                    }
+                }
+                Some(joined)
+            }
+            Some(_) | None => None,
+        };
+        if joined.as_ref() == Some(&assumed) {
+            return false;
+        }
+        self.frame.widened.insert(value, count + 1);
+        self.widen(value, joined);
+        true
+    }
+
+    fn is_widened(&self, dim: crate::dim::DimId) -> bool {
+        self.frame.widened_dims.contains(&dim)
+    }
+
+    fn widen(&mut self, value: ValueId, shape: Option<DimVec>) {
+        let id = shape.map(|shape| self.core.shapes.intern(&shape));
+        self.frame.slots[value.index()].shape = id;
+        let body = self.body_rc();
+        let (first, last) = (body.first_step(self.step), body.last_step(self.step));
+        self.frame.forget_between(first, last);
+    }
+
+    /// The graphs of the node, in the order of its attributes.
+    #[must_use]
+    pub fn bodies(&self) -> Vec<GraphId> {
+        let first = self.frame.body.first_step(self.step);
+        self.frame.body.graphs_of(first).map(|(id, _)| id).collect()
+    }
+}

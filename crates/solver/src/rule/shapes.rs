@@ -1,0 +1,329 @@
+//! Verbs on shapes.
+//!
+//! The shape of a tensor is its own; the shape of a sequence, optional or map is that of the tensors
+//! inside it, as far as they agree.
+
+use super::{DimVec, Extent, Failure, Port, RuleCx};
+use crate::dim::{Bind, Decision, DimId};
+use crate::program::StepId;
+use std::ops::RangeBounds;
+
+impl RuleCx<'_, '_> {
+    /// The shape at a port, if its rank is known.
+    pub fn shape(&mut self, port: Port) -> Option<DimVec> {
+        let value = self.value(port)?;
+        let shape = self.frame.slots[value.index()].shape?;
+        let core = &mut *self.core;
+        Some(core.shapes.get(shape).iter().map(|dim| core.dims.resolve(*dim)).collect())
+    }
+
+    /// The number of axes at a port, if it is known.
+    #[must_use]
+    pub fn rank(&self, port: Port) -> Option<usize> {
+        let value = self.value(port)?;
+        self.frame.slots[value.index()].shape.map(|shape| self.core.shapes.get(shape).len())
+    }
+
+    /// Narrows the shape at a port by `dims`. Nothing happens at a port that is left out.
+    ///
+    /// # Errors
+    /// [`Failure::Shapes`] when the shape known so far contradicts it.
+    pub fn set_shape(&mut self, port: Port, dims: &[DimId]) -> Result<(), Failure> {
+        let Some(value) = self.value(port) else { return Ok(()) };
+        let Some(known) = self.frame.slots[value.index()].shape else {
+            let shape = self.core.shapes.intern(dims);
+            self.frame.set_shape(value, shape, self.step);
+            return Ok(());
+        };
+        let known: DimVec = self.core.shapes.get(known).into();
+        if known[..] == *dims {
+            return Ok(());
+        }
+        let met = self.meet_dims(port, &known, dims)?;
+        if met != known {
+            let shape = self.core.shapes.intern(&met);
+            self.frame.set_shape(value, shape, self.step);
+        }
+        Ok(())
+    }
+
+    fn meet_dims(&mut self, port: Port, known: &[DimId], dims: &[DimId]) -> Result<DimVec, Failure> {
+        let contradiction = |cx: &mut Self| {
+            let known = crate::shape::display(&cx.core.dims, known).to_string();
+            let found = crate::shape::display(&cx.core.dims, dims).to_string();
+            Failure::shapes(&[port], format!("the shape is {known} on one side and {found} on the other"))
+        };
+        if known.len() != dims.len() {
+            return Err(contradiction(self));
+        }
+        let conditional = self.frame.is_conditional(self.step);
+        let mut met = DimVec::with_capacity(dims.len());
+        for (old, new) in known.iter().zip(dims) {
+            match self.core.meet_dim(*old, *new, conditional) {
+                Some(dim) => met.push(dim),
+                None => return Err(contradiction(self)),
+            }
+        }
+        Ok(met)
+    }
+
+    /// Says that the value at a port has `rank` axes, of extents nobody knows yet.
+    ///
+    /// # Errors
+    /// [`Failure::Shapes`] when the rank is known to be another.
+    pub fn set_rank(&mut self, port: Port, rank: usize) -> Result<(), Failure> {
+        if self.rank(port) == Some(rank) || !self.has(port) {
+            return Ok(());
+        }
+        let dims: DimVec = (0..rank).map(|_| self.fresh()).collect();
+        self.set_shape(port, &dims)
+    }
+
+    /// Makes two ports have one shape; knowledge flows both ways.
+    ///
+    /// # Errors
+    /// [`Failure::Shapes`] when they cannot.
+    pub fn same_shape(&mut self, a: Port, b: Port) -> Result<(), Failure> {
+        let (Some(x), Some(y)) = (self.value(a), self.value(b)) else { return Ok(()) };
+        match (self.frame.slots[x.index()].shape, self.frame.slots[y.index()].shape) {
+            (Some(shape), None) => self.frame.set_shape(y, shape, self.step),
+            (None, Some(shape)) => self.frame.set_shape(x, shape, self.step),
+            (Some(known), Some(other)) if known != other => {
+                let dims: DimVec = self.core.shapes.get(known).into();
+                self.set_shape(b, &dims)?;
+                if let Some(dims) = self.shape(b) {
+                    self.set_shape(a, &dims)?;
+                }
+            }
+            (None, None) | (Some(_), Some(_)) => {}
+        }
+        Ok(())
+    }
+
+    /// Checks the number of axes at a port, where it is known, and gives it.
+    ///
+    /// # Errors
+    /// [`Failure::Rank`] when it is outside `expected`.
+    pub fn require_rank(&mut self, port: Port, expected: impl RangeBounds<usize>) -> Result<Option<usize>, Failure> {
+        match self.rank(port) {
+            Some(rank) if !expected.contains(&rank) => Err(self.wrong_rank(port, expected)),
+            known => Ok(known),
+        }
+    }
+
+    /// Needs two extents to be equal, and gives the better known of the two.
+    ///
+    /// `relation` completes the sentence "these dims ..." (`are contracted`). An extent that nobody
+    /// named is set to the other; what cannot be decided is kept as an equation and shown.
+    ///
+    /// # Errors
+    /// [`Failure::Dims`] when they are never equal.
+    pub fn require_equal(
+        &mut self,
+        left: impl Into<Extent>,
+        right: impl IntoExtent,
+        relation: &'static str,
+    ) -> Result<DimId, Failure> {
+        let left: Extent = left.into();
+        let right = right.into_extent(left);
+        let (a, b) = (self.core.dims.resolve(left.dim), self.core.dims.resolve(right.dim));
+        match self.core.dims.compare(a, b) {
+            Decision::Equal => Ok(a),
+            Decision::Different => {
+                let (left, right) = (Extent { dim: a, ..left }, Extent { dim: b, ..right });
+                Err(Failure::Dims { left, right, relation })
+            }
+            Decision::Undecided => {
+                if !self.frame.is_conditional(self.step) {
+                    for (variable, value) in [(a, b), (b, a)] {
+                        if self.core.dims.is_variable(variable)
+                            && matches!(self.core.dims.bind(variable, value), Bind::Bound)
+                        {
+                            self.touch_ports();
+                            return Ok(value);
+                        }
+                    }
+                }
+                self.equation(a, b);
+                Ok(self.better_known(a, b))
+            }
+        }
+    }
+
+    /// Keeps an equation that cannot be decided, if both sides are made of the model's own symbols.
+    fn equation(&mut self, left: DimId, right: DimId) {
+        if self.core.dims.is_anonymous(left) || self.core.dims.is_anonymous(right) {
+            return;
+        }
+        let step: StepId = self.frame.body.first_step(self.step);
+        self.frame.add_equation(crate::solution::Equation { left, right, step, rule: self.rule });
+    }
+
+    /// The one of two equal extents that says more: a constant, then a dim made of symbols, then anything.
+    #[must_use]
+    pub fn better_known(&self, a: DimId, b: DimId) -> DimId {
+        let order = |dim: DimId| match self.core.dims.as_constant(dim) {
+            Some(_) => 0,
+            None if !self.core.dims.is_anonymous(dim) => 1,
+            None => 2,
+        };
+        if order(b) < order(a) { b } else { a }
+    }
+
+    /// After a variable was bound: everything that reads this node's ports may know more now.
+    fn touch_ports(&mut self) {
+        let body = self.body_rc();
+        for value in body.inputs(self.step).iter().flatten() {
+            self.frame.touch(*value, self.step);
+        }
+    }
+
+    /// The extent of one axis after broadcasting `a` against `b` by ONNX's (NumPy's) rule.
+    ///
+    /// # Errors
+    /// [`Failure::Dims`] when both are constants that differ and neither is 1.
+    pub fn broadcast_dim(&mut self, a: impl Into<Extent>, b: impl Into<Extent>) -> Result<DimId, Failure> {
+        let (left, right): (Extent, Extent) = (a.into(), b.into());
+        let (a, b) = (self.core.dims.resolve(left.dim), self.core.dims.resolve(right.dim));
+        if a == b {
+            return Ok(a);
+        }
+        let dims = &mut self.core.dims;
+        match (dims.as_constant(a), dims.as_constant(b)) {
+            (Some(1), _) => return Ok(b),
+            (_, Some(1)) => return Ok(a),
+            (Some(_), Some(_)) => {
+                let (left, right) = (Extent { dim: a, ..left }, Extent { dim: b, ..right });
+                return Err(Failure::Dims { left, right, relation: "are broadcast" });
+            }
+            // A constant that is not 1 wins: the other is 1 or the same constant.
+            (Some(_), None) => return Ok(a),
+            (None, Some(_)) => return Ok(b),
+            (None, None) => {}
+        }
+        match dims.compare(a, b) {
+            Decision::Equal => Ok(a),
+            Decision::Different | Decision::Undecided => {
+                let mut can_be_one = |dim| {
+                    let (least, most) = dims.bounds(dim);
+                    least.is_none_or(|least| least <= 1) && most.is_none_or(|most| most >= 1)
+                };
+                let (a_one, b_one) = (can_be_one(a), can_be_one(b));
+                match (a_one, b_one) {
+                    (true, false) => Ok(b),
+                    (false, true) => Ok(a),
+                    (false, false) => self.require_equal(left, right, "are broadcast and neither is 1"),
+                    (true, true) => Ok(self.core.broadcast_unknown(a, b)),
+                }
+            }
+        }
+    }
+
+    /// The shape that several ports broadcast to, if every rank is known.
+    ///
+    /// # Errors
+    /// As [`RuleCx::broadcast_dim`].
+    pub fn broadcast(&mut self, ports: &[Port]) -> Result<Option<DimVec>, Failure> {
+        let mut result: Option<DimVec> = None;
+        let mut from: smallvec::SmallVec<[(Port, usize); 6]> = smallvec::SmallVec::new();
+        for port in ports.iter().copied() {
+            let Some(shape) = self.shape(port) else { return Ok(None) };
+            let Some(wide) = &mut result else {
+                from = (0..shape.len()).map(|axis| (port, axis)).collect();
+                result = Some(shape);
+                continue;
+            };
+            if shape.len() > wide.len() {
+                let missing = shape.len() - wide.len();
+                wide.insert_many(0, shape[..missing].iter().copied());
+                from.insert_many(0, (0..missing).map(|axis| (port, axis)));
+            }
+            let offset = wide.len() - shape.len();
+            for (axis, dim) in shape.iter().enumerate() {
+                let (other, other_axis) = from[offset + axis];
+                let before = wide[offset + axis];
+                if before == *dim {
+                    continue;
+                }
+                let after = self.broadcast_dim((other, other_axis, before), (port, axis, *dim))?;
+                if after != before {
+                    from[offset + axis] = (port, axis);
+                    wide[offset + axis] = after;
+                }
+            }
+        }
+        Ok(result)
+    }
+
+    /// Turns an axis attribute or value into a position, counting negative axes from the end.
+    ///
+    /// # Errors
+    /// [`Failure::Attribute`] named `name` when it is outside `-rank..rank`.
+    pub fn axis(&self, name: &'static str, axis: i64, rank: usize) -> Result<usize, Failure> {
+        normalize_axis(axis, rank).ok_or_else(|| {
+            let limit = rank.to_string();
+            Failure::attribute(name, format!("is {axis}, outside [-{limit}, {limit}) for {rank} axes"))
+        })
+    }
+
+    /// What several shapes have in common: the dims that agree stay, the others become fresh; `None`
+    /// where ranks differ or one of them is unknown.
+    pub fn join_shapes(&mut self, ports: &[Port]) -> Option<DimVec> {
+        let mut joined: Option<DimVec> = None;
+        for port in ports.iter().copied() {
+            let shape = self.shape(port)?;
+            let Some(sofar) = &mut joined else {
+                joined = Some(shape);
+                continue;
+            };
+            if sofar.len() != shape.len() {
+                return None;
+            }
+            for (a, b) in sofar.iter_mut().zip(&shape) {
+                if self.core.dims.compare(*a, *b) != Decision::Equal {
+                    *a = self.core.dims.fresh();
+                }
+            }
+        }
+        joined
+    }
+}
+
+/// An axis as a position, counting negative ones from the end.
+#[must_use]
+pub(crate) fn normalize_axis(axis: i64, rank: usize) -> Option<usize> {
+    let count = i64::try_from(rank).ok()?;
+    let at = if axis < 0 { axis.checked_add(count)? } else { axis };
+    usize::try_from(at).ok().filter(|at| *at < rank)
+}
+
+/// The right-hand side of [`RuleCx::require_equal`]: an extent somewhere, or a bare dim that the rule
+/// computed for the same place.
+pub trait IntoExtent {
+    /// The extent, given the left-hand side.
+    fn into_extent(self, left: Extent) -> Extent;
+}
+
+impl IntoExtent for DimId {
+    fn into_extent(self, left: Extent) -> Extent {
+        Extent { port: left.port, axis: None, dim: self }
+    }
+}
+
+impl IntoExtent for Extent {
+    fn into_extent(self, _left: Extent) -> Extent {
+        self
+    }
+}
+
+impl IntoExtent for (Port, usize, DimId) {
+    fn into_extent(self, _left: Extent) -> Extent {
+        self.into()
+    }
+}
+
+impl IntoExtent for (Port, DimId) {
+    fn into_extent(self, _left: Extent) -> Extent {
+        self.into()
+    }
+}

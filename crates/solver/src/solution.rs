@@ -1,0 +1,159 @@
+//! What a solve knows at its end, as plain data: a type for every value, and what could not be decided.
+
+use typeloom_types::lattice::NodeNo;
+
+use crate::dim::{DimId, Dims};
+use crate::elem::{Elem, ElemSet};
+use crate::program::StepId;
+use crate::universe::Universe;
+
+/// What is known of a value's type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Type {
+    /// Nothing, or that it lies below a node of the type tree.
+    Unknown(Option<NodeNo>),
+    /// A dense tensor.
+    Tensor(TensorType),
+    /// A sparse tensor.
+    Sparse(TensorType),
+    /// A single element of one of these types.
+    Scalar(ElemSet),
+    /// A sequence.
+    Sequence(Box<Type>),
+    /// An optional.
+    Optional(Box<Type>),
+    /// A map.
+    Map(Elem, Box<Type>),
+    /// A concrete leaf of the tree that is neither a tensor nor a scalar.
+    Leaf(NodeNo),
+    /// In error; why is in a diagnostic.
+    Error,
+}
+
+/// A tensor's element type and shape.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TensorType {
+    /// The element types that are possible; one of them when it is solved.
+    pub elem: ElemSet,
+    /// Its extents; `None` while the rank is unknown.
+    pub shape: Option<Box<[DimId]>>,
+}
+
+/// Two dims that an operator needs to be equal and that nothing decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Equation {
+    /// One side.
+    pub left: DimId,
+    /// The other.
+    pub right: DimId,
+    /// The node that needs it.
+    pub step: StepId,
+    /// The rule that says so.
+    pub rule: &'static str,
+}
+
+impl Type {
+    /// Whether it is known down to one concrete leaf (its shape may be unknown).
+    #[must_use]
+    pub fn is_concrete(&self) -> bool {
+        let mut ty = self;
+        loop {
+            match ty {
+                Self::Sequence(inner) | Self::Optional(inner) | Self::Map(_, inner) => ty = inner,
+                Self::Tensor(tensor) | Self::Sparse(tensor) => return tensor.elem.len() == 1,
+                Self::Scalar(elem) => return elem.len() == 1,
+                Self::Leaf(_) => return true,
+                Self::Unknown(_) | Self::Error => return false,
+            }
+        }
+    }
+
+    /// The tensor inside every constructor, if there is one.
+    #[must_use]
+    pub fn tensor(&self) -> Option<&TensorType> {
+        let mut ty = self;
+        loop {
+            match ty {
+                Self::Sequence(inner) | Self::Optional(inner) | Self::Map(_, inner) => ty = inner,
+                Self::Tensor(tensor) | Self::Sparse(tensor) => return Some(tensor),
+                Self::Scalar(_) | Self::Leaf(_) | Self::Unknown(_) | Self::Error => return None,
+            }
+        }
+    }
+
+    /// The type as ONNX writes it: `float[batch, 3, 224, 224]`, `seq(int64)`, `?`.
+    #[must_use]
+    pub fn display<'t>(&'t self, universe: &'t Universe, dims: &'t Dims) -> impl std::fmt::Display + 't {
+        DisplayType { ty: self, universe, dims }
+    }
+}
+
+struct DisplayType<'t> {
+    ty: &'t Type,
+    universe: &'t Universe,
+    dims: &'t Dims,
+}
+
+impl DisplayType<'_> {
+    fn elems(&self, f: &mut std::fmt::Formatter<'_>, set: ElemSet) -> std::fmt::Result {
+        match set.single() {
+            Some(elem) => f.write_str(self.universe.elem_name(elem)),
+            None if set.len() > 6 => f.write_str("?"),
+            None => {
+                for (at, elem) in set.iter().enumerate() {
+                    f.write_str(if at == 0 { "" } else { "|" })?;
+                    f.write_str(self.universe.elem_name(elem))?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn tensor(&self, f: &mut std::fmt::Formatter<'_>, tensor: &TensorType) -> std::fmt::Result {
+        self.elems(f, tensor.elem)?;
+        match &tensor.shape {
+            Some(shape) => write!(f, "{}", crate::shape::display(self.dims, shape)),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::fmt::Display for DisplayType<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let node = |node: NodeNo| self.universe.lattice().node(node).map_or("?", |node| node.id);
+        let mut ty = self.ty;
+        let mut close = 0;
+        loop {
+            match ty {
+                Type::Sequence(inner) => {
+                    f.write_str("seq(")?;
+                    ty = inner;
+                }
+                Type::Optional(inner) => {
+                    f.write_str("optional(")?;
+                    ty = inner;
+                }
+                Type::Map(key, inner) => {
+                    write!(f, "map({}, ", self.universe.elem_name(*key))?;
+                    ty = inner;
+                }
+                Type::Unknown(None) => break f.write_str("?")?,
+                Type::Unknown(Some(bound)) => break f.write_str(node(*bound))?,
+                Type::Tensor(tensor) => break self.tensor(f, tensor)?,
+                Type::Sparse(tensor) => {
+                    f.write_str("sparse_tensor(")?;
+                    self.tensor(f, tensor)?;
+                    break f.write_str(")")?;
+                }
+                Type::Scalar(set) => {
+                    f.write_str("scalar.")?;
+                    break self.elems(f, *set)?;
+                }
+                Type::Leaf(leaf) => break f.write_str(node(*leaf))?,
+                Type::Error => break f.write_str("error")?,
+            }
+            close += 1;
+        }
+        (0..close).try_for_each(|_| f.write_str(")"))
+    }
+}

@@ -1,0 +1,382 @@
+//! The types of values while they are being solved: terms with unification variables.
+//!
+//! A [`Ty`] is a handle into a [`Types`] table. It names a constructor (tensor, sequence, ...) over an
+//! element class, or a variable about which at most a bound in the type tree is known. Shapes are not
+//! part of a `Ty`; they live in the slot beside it, so that `Relu` can share its input's type by
+//! copying four bytes.
+//!
+//! Algorithm: first-order unification by union-find with path compression (Huet), near-linear in the
+//! number of equations. Element classes carry the set of element types that are still possible and
+//! only ever shrink; a class with one member is replaced by that constant. Every constructor has one
+//! child, so a term is a chain and every walk here is a loop.
+//!
+//! **Invariant:** handles below [`Elem::LIMIT`] are the tensors of one known element type; reading the
+//! type of almost every value in almost every model is a comparison with a constant.
+//!
+//! **Invariant:** unification that fails changes nothing.
+
+mod copy;
+mod unify;
+mod watch;
+
+pub(crate) use copy::{Copier, Numbering};
+pub use unify::Narrowed;
+pub use watch::Waiter;
+
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
+use typeloom_types::lattice::{Lattice, NodeNo};
+
+use crate::elem::{Elem, ElemSet};
+use crate::universe::Universe;
+use watch::{WatchList, Watchers};
+
+/// A type in a [`Types`] table.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Ty(NonZeroU32);
+
+/// An element class: a known element type, or a variable.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct ElemRef(u32);
+
+/// What stands at a handle.
+#[derive(Clone, Copy, Debug)]
+enum Cell {
+    Error,
+    Tensor(ElemRef),
+    Sparse(ElemRef),
+    Scalar(ElemRef),
+    Sequence(Ty),
+    Optional(Ty),
+    Map(Elem, Ty),
+    Leaf(NodeNo),
+    Var { bound: Option<NodeNo>, watch: WatchList },
+    Link(Ty),
+}
+
+/// What stands at an element variable.
+#[derive(Clone, Copy, Debug)]
+enum ElemCell {
+    Root { set: ElemSet, watch: WatchList },
+    Link(ElemRef),
+}
+
+/// The outermost constructor of a type, as far as it is known.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Head {
+    /// Nothing is known but, possibly, a bound in the type tree.
+    Unknown(Option<NodeNo>),
+    /// A dense tensor.
+    Tensor,
+    /// A sparse tensor.
+    Sparse,
+    /// A single element.
+    Scalar,
+    /// A sequence of the inner type.
+    Sequence(Ty),
+    /// An optional of the inner type.
+    Optional(Ty),
+    /// A map from keys to values of the inner type.
+    Map(Elem, Ty),
+    /// A concrete leaf of the tree that is neither a tensor nor a scalar.
+    Leaf(NodeNo),
+    /// In error already; relates to everything.
+    Error,
+}
+
+/// Two types that cannot be one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Clash;
+
+/// The table.
+#[derive(Clone, Debug)]
+pub struct Types {
+    cells: Vec<Cell>,
+    elems: Vec<ElemCell>,
+    watchers: Watchers,
+    universe: Arc<Universe>,
+}
+
+impl Types {
+    /// The type that is in error already: it unifies with everything and nothing is said about it again.
+    pub const ERROR: Ty = Ty(NonZeroU32::new(Elem::LIMIT as u32).expect("the limit is not zero"));
+
+    /// An empty table over the element types and positions of `universe`.
+    #[must_use]
+    pub fn new(universe: Arc<Universe>) -> Self {
+        let constants = (0..u32::from(Elem::LIMIT)).map(|number| Cell::Tensor(ElemRef(number)));
+        let cells = constants.chain([Cell::Error]).collect();
+        Self { cells, elems: Vec::new(), watchers: Watchers::default(), universe }
+    }
+
+    /// The element types and the tree behind this table.
+    #[must_use]
+    pub fn universe(&self) -> &Arc<Universe> {
+        &self.universe
+    }
+
+    fn lattice(&self) -> &Lattice {
+        self.universe.lattice()
+    }
+
+    /// The dense tensor type of one element type.
+    #[must_use]
+    pub fn tensor(elem: Elem) -> Ty {
+        Ty(NonZeroU32::from(elem.non_zero()))
+    }
+
+    /// A dense tensor whose element type is one of `set`.
+    pub fn tensor_of(&mut self, set: ElemSet) -> Ty {
+        match set.single() {
+            Some(elem) => Self::tensor(elem),
+            None => {
+                let elem = self.elem_class(set);
+                self.push(Cell::Tensor(elem))
+            }
+        }
+    }
+
+    /// A sparse tensor whose element type is one of `set`.
+    pub fn sparse_of(&mut self, set: ElemSet) -> Ty {
+        let elem = self.elem_class(set);
+        self.push(Cell::Sparse(elem))
+    }
+
+    /// A scalar whose element type is one of `set`.
+    pub fn scalar_of(&mut self, set: ElemSet) -> Ty {
+        let elem = self.elem_class(set);
+        self.push(Cell::Scalar(elem))
+    }
+
+    /// A sequence of `inner`.
+    pub fn sequence(&mut self, inner: Ty) -> Ty {
+        self.push(Cell::Sequence(inner))
+    }
+
+    /// An optional of `inner`.
+    pub fn optional(&mut self, inner: Ty) -> Ty {
+        self.push(Cell::Optional(inner))
+    }
+
+    /// A map from `key` to `value`.
+    pub fn map(&mut self, key: Elem, value: Ty) -> Ty {
+        self.push(Cell::Map(key, value))
+    }
+
+    /// The type of everything at or below `node` of the tree.
+    pub fn at_node(&mut self, node: NodeNo) -> Ty {
+        let universe = Arc::clone(&self.universe);
+        if let Some(set) = universe.tensor_elems(node) {
+            self.tensor_of(set)
+        } else if let Some(set) = universe.scalar_elems(node) {
+            self.scalar_of(set)
+        } else if self.lattice().node(node).is_some_and(|node| node.is_concrete()) {
+            self.push(Cell::Leaf(node))
+        } else if node == self.lattice().root() {
+            self.fresh()
+        } else {
+            self.push(Cell::Var { bound: Some(node), watch: WatchList::EMPTY })
+        }
+    }
+
+    /// A type about which nothing is known.
+    pub fn fresh(&mut self) -> Ty {
+        self.push(Cell::Var { bound: None, watch: WatchList::EMPTY })
+    }
+
+    fn push(&mut self, cell: Cell) -> Ty {
+        let index = u32::try_from(self.cells.len()).ok().and_then(NonZeroU32::new);
+        self.cells.push(cell);
+        Ty(index.expect("the table starts with constants and memory ends before 2^32 cells"))
+    }
+
+    fn elem_class(&mut self, set: ElemSet) -> ElemRef {
+        match set.single() {
+            Some(elem) => ElemRef(u32::from(elem.number())),
+            None => {
+                let index = u32::try_from(self.elems.len()).expect("memory ends before 2^32 classes");
+                self.elems.push(ElemCell::Root { set, watch: WatchList::EMPTY });
+                ElemRef(index + u32::from(Elem::LIMIT))
+            }
+        }
+    }
+
+    /// Follows links to the type that now stands for `ty`.
+    #[inline]
+    pub fn resolve(&mut self, ty: Ty) -> Ty {
+        if ty.0.get() < u32::from(Elem::LIMIT) {
+            return ty;
+        }
+        let mut end = ty;
+        while let Cell::Link(next) = self.cells[end.index()] {
+            end = next;
+        }
+        let mut at = ty;
+        while let Cell::Link(next) = self.cells[at.index()] {
+            self.cells[at.index()] = Cell::Link(end);
+            at = next;
+        }
+        end
+    }
+
+    fn resolve_elem(&mut self, elem: ElemRef) -> ElemRef {
+        let mut end = elem;
+        while let Some(ElemCell::Link(next)) = self.elem_cell(end) {
+            end = next;
+        }
+        let mut at = elem;
+        while let Some(ElemCell::Link(next)) = self.elem_cell(at) {
+            self.elems[(at.0 - u32::from(Elem::LIMIT)) as usize] = ElemCell::Link(end);
+            at = next;
+        }
+        end
+    }
+
+    fn elem_cell(&self, elem: ElemRef) -> Option<ElemCell> {
+        elem.0.checked_sub(u32::from(Elem::LIMIT)).map(|at| self.elems[at as usize])
+    }
+
+    fn elem_set(&mut self, elem: ElemRef) -> ElemSet {
+        let elem = self.resolve_elem(elem);
+        match self.elem_cell(elem) {
+            Some(ElemCell::Root { set, .. }) => set,
+            Some(ElemCell::Link(_)) | None => constant_set(elem),
+        }
+    }
+
+    /// The outermost constructor.
+    pub fn head(&mut self, ty: Ty) -> Head {
+        let ty = self.resolve(ty);
+        match self.cells[ty.index()] {
+            Cell::Error => Head::Error,
+            Cell::Tensor(_) => Head::Tensor,
+            Cell::Sparse(_) => Head::Sparse,
+            Cell::Scalar(_) => Head::Scalar,
+            Cell::Sequence(inner) => Head::Sequence(inner),
+            Cell::Optional(inner) => Head::Optional(inner),
+            Cell::Map(key, value) => Head::Map(key, value),
+            Cell::Leaf(node) => Head::Leaf(node),
+            Cell::Var { bound, .. } => Head::Unknown(bound),
+            Cell::Link(_) => Head::Unknown(None),
+        }
+    }
+
+    /// The element types possible for a tensor, sparse tensor or scalar; `None` for other types.
+    pub fn elems(&mut self, ty: Ty) -> Option<ElemSet> {
+        let ty = self.resolve(ty);
+        if let Some(elem) = ty.constant_elem() {
+            return Some(ElemSet::of(elem));
+        }
+        match self.cells[ty.index()] {
+            Cell::Tensor(elem) | Cell::Sparse(elem) | Cell::Scalar(elem) => Some(self.elem_set(elem)),
+            Cell::Error
+            | Cell::Sequence(_)
+            | Cell::Optional(_)
+            | Cell::Map(..)
+            | Cell::Leaf(_)
+            | Cell::Var { .. }
+            | Cell::Link(_) => None,
+        }
+    }
+
+    /// The type inside every constructor: itself for a tensor, the element of the innermost sequence, ...
+    pub fn innermost(&mut self, ty: Ty) -> Ty {
+        let mut ty = self.resolve(ty);
+        while let Cell::Sequence(inner) | Cell::Optional(inner) | Cell::Map(_, inner) = self.cells[ty.index()] {
+            ty = self.resolve(inner);
+        }
+        ty
+    }
+
+    /// Whether the type is known to the last constructor and element.
+    pub fn is_concrete(&mut self, ty: Ty) -> bool {
+        let inner = self.innermost(ty);
+        if inner.constant_elem().is_some() {
+            return true;
+        }
+        match self.cells[inner.index()] {
+            Cell::Tensor(elem) | Cell::Sparse(elem) | Cell::Scalar(elem) => self.elem_set(elem).len() == 1,
+            Cell::Leaf(_) => true,
+            Cell::Error | Cell::Var { .. } => false,
+            Cell::Sequence(_) | Cell::Optional(_) | Cell::Map(..) | Cell::Link(_) => false,
+        }
+    }
+
+    /// A number for the class of an innermost type: two types that are tied together have the same one.
+    pub(crate) fn class(&mut self, ty: Ty) -> (u8, u32) {
+        let ty = self.resolve(ty);
+        match self.cells[ty.index()] {
+            Cell::Tensor(elem) | Cell::Sparse(elem) | Cell::Scalar(elem) => (0, self.resolve_elem(elem).0),
+            Cell::Error
+            | Cell::Sequence(_)
+            | Cell::Optional(_)
+            | Cell::Map(..)
+            | Cell::Leaf(_)
+            | Cell::Var { .. }
+            | Cell::Link(_) => (1, ty.0.get()),
+        }
+    }
+
+    /// Asks to be woken when more is known about the innermost part of `ty`.
+    pub fn watch(&mut self, ty: Ty, waiter: Waiter) {
+        let inner = self.innermost(ty);
+        match self.cells[inner.index()] {
+            Cell::Var { bound, watch } => {
+                let watch = self.watchers.add(watch, waiter);
+                self.cells[inner.index()] = Cell::Var { bound, watch };
+            }
+            Cell::Tensor(elem) | Cell::Sparse(elem) | Cell::Scalar(elem) => {
+                let elem = self.resolve_elem(elem);
+                if let Some(ElemCell::Root { set, watch }) = self.elem_cell(elem) {
+                    let watch = self.watchers.add(watch, waiter);
+                    self.set_elem_cell(elem, ElemCell::Root { set, watch });
+                }
+            }
+            Cell::Error
+            | Cell::Sequence(_)
+            | Cell::Optional(_)
+            | Cell::Map(..)
+            | Cell::Leaf(_)
+            | Cell::Link(_) => {}
+        }
+    }
+
+    /// The waiters that something has happened for since the last call.
+    pub fn take_woken(&mut self, into: &mut Vec<Waiter>) {
+        self.watchers.take_woken(into);
+    }
+
+    /// Whether [`Types::take_woken`] would give any.
+    #[must_use]
+    pub fn has_woken(&self) -> bool {
+        self.watchers.has_woken()
+    }
+
+    fn set_elem_cell(&mut self, elem: ElemRef, cell: ElemCell) {
+        self.elems[(elem.0 - u32::from(Elem::LIMIT)) as usize] = cell;
+    }
+}
+
+impl Ty {
+    fn index(self) -> usize {
+        self.0.get() as usize
+    }
+
+    /// The element type, where the handle itself says that this is a tensor of a known one.
+    #[inline]
+    #[must_use]
+    pub fn constant_elem(self) -> Option<Elem> {
+        u8::try_from(self.0.get()).ok().and_then(Elem::new)
+    }
+}
+
+impl ElemRef {
+    fn constant(self) -> Option<Elem> {
+        u8::try_from(self.0).ok().and_then(Elem::new)
+    }
+}
+
+fn constant_set(elem: ElemRef) -> ElemSet {
+    elem.constant().map_or(ElemSet::EMPTY, ElemSet::of)
+}

@@ -1,0 +1,347 @@
+//! The verbs that narrow: make two types one, keep a type inside a set, keep it below a tree node.
+
+use typeloom_types::lattice::NodeNo;
+
+use super::{Cell, Clash, ElemCell, ElemRef, Ty, Types};
+use crate::elem::{Elem, ElemSet};
+use crate::signature::AllowedTypes;
+
+/// What a narrowing did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Narrowed {
+    /// The type was inside already.
+    Already,
+    /// Less is possible now.
+    Changed,
+    /// More must be known before anything can be said: several constructors are possible.
+    Pending,
+}
+
+impl Types {
+    /// Makes `a` and `b` one type; true when anything became known by it.
+    ///
+    /// # Errors
+    /// [`Clash`], and nothing was changed, when no type is both.
+    pub fn unify(&mut self, a: Ty, b: Ty) -> Result<bool, Clash> {
+        let (outer_a, outer_b) = (self.resolve(a), self.resolve(b));
+        let (mut a, mut b) = (outer_a, outer_b);
+        loop {
+            if a == b || a == Self::ERROR || b == Self::ERROR {
+                return Ok(false);
+            }
+            match (self.cells[a.index()], self.cells[b.index()]) {
+                (Cell::Var { .. }, _) => return self.bind(a, b),
+                (_, Cell::Var { .. }) => return self.bind(b, a),
+                (Cell::Tensor(x), Cell::Tensor(y))
+                | (Cell::Sparse(x), Cell::Sparse(y))
+                | (Cell::Scalar(x), Cell::Scalar(y)) => {
+                    let changed = self.unify_elems(x, y)?;
+                    self.link_constructors(outer_a, outer_b);
+                    return Ok(changed);
+                }
+                (Cell::Sequence(x), Cell::Sequence(y)) | (Cell::Optional(x), Cell::Optional(y)) => {
+                    (a, b) = (self.resolve(x), self.resolve(y));
+                }
+                (Cell::Map(key_x, x), Cell::Map(key_y, y)) if key_x == key_y => {
+                    (a, b) = (self.resolve(x), self.resolve(y));
+                }
+                (Cell::Leaf(x), Cell::Leaf(y)) => return if x == y { Ok(false) } else { Err(Clash) },
+                (
+                    Cell::Error
+                    | Cell::Tensor(_)
+                    | Cell::Sparse(_)
+                    | Cell::Scalar(_)
+                    | Cell::Sequence(_)
+                    | Cell::Optional(_)
+                    | Cell::Map(..)
+                    | Cell::Leaf(_)
+                    | Cell::Link(_),
+                    _,
+                ) => return Err(Clash),
+            }
+        }
+    }
+
+    /// After two equal constructors were unified, one handle may stand for both.
+    fn link_constructors(&mut self, a: Ty, b: Ty) {
+        if a == b {
+            return;
+        }
+        if b.constant_elem().is_none() {
+            self.cells[b.index()] = Cell::Link(a);
+        } else if a.constant_elem().is_none() {
+            self.cells[a.index()] = Cell::Link(b);
+        }
+    }
+
+    /// Sets the variable `var` to `value`, another variable or a constructor.
+    fn bind(&mut self, var: Ty, value: Ty) -> Result<bool, Clash> {
+        let Cell::Var { bound, watch } = self.cells[var.index()] else { return Err(Clash) };
+        if let Cell::Var { bound: other_bound, watch: other_watch } = self.cells[value.index()] {
+            let met = match (bound, other_bound) {
+                (Some(x), Some(y)) => Some(self.lattice().meet(x, y).ok_or(Clash)?),
+                (x, y) => x.or(y),
+            };
+            if met != bound {
+                self.watchers.wake(watch);
+            }
+            if met != other_bound {
+                self.watchers.wake(other_watch);
+            }
+            let watch = self.watchers.join(watch, other_watch);
+            self.cells[value.index()] = Cell::Var { bound: met, watch };
+            self.cells[var.index()] = Cell::Link(value);
+            return Ok(true);
+        }
+        if self.innermost(value) == var {
+            return Err(Clash);
+        }
+        if let Some(bound) = bound {
+            self.narrow_to_node(value, bound)?;
+        }
+        self.cells[var.index()] = Cell::Link(value);
+        self.watchers.wake(watch);
+        Ok(true)
+    }
+
+    fn unify_elems(&mut self, x: ElemRef, y: ElemRef) -> Result<bool, Clash> {
+        let (x, y) = (self.resolve_elem(x), self.resolve_elem(y));
+        if x == y {
+            return Ok(false);
+        }
+        match (self.elem_cell(x), self.elem_cell(y)) {
+            (Some(ElemCell::Root { set, watch }), Some(ElemCell::Root { set: other, watch: other_watch })) => {
+                let met = set.intersect(other);
+                if met.is_empty() {
+                    return Err(Clash);
+                }
+                if met != set {
+                    self.watchers.wake(watch);
+                }
+                if met != other {
+                    self.watchers.wake(other_watch);
+                }
+                let watch = self.watchers.join(watch, other_watch);
+                self.set_elem_cell(y, ElemCell::Link(x));
+                self.set_elem_root(x, met, watch);
+                Ok(true)
+            }
+            (Some(ElemCell::Root { .. }), None) => self.narrow_elems(x, super::constant_set(y)),
+            (None, Some(ElemCell::Root { .. })) => self.narrow_elems(y, super::constant_set(x)),
+            (Some(ElemCell::Link(_)), _) | (_, Some(ElemCell::Link(_))) | (None, None) => Err(Clash),
+        }
+    }
+
+    fn set_elem_root(&mut self, elem: ElemRef, set: ElemSet, watch: super::WatchList) {
+        let cell = match set.single() {
+            Some(only) => ElemCell::Link(ElemRef(u32::from(only.number()))),
+            None => ElemCell::Root { set, watch },
+        };
+        self.set_elem_cell(elem, cell);
+    }
+
+    fn narrow_elems(&mut self, elem: ElemRef, to: ElemSet) -> Result<bool, Clash> {
+        let elem = self.resolve_elem(elem);
+        match self.elem_cell(elem) {
+            Some(ElemCell::Root { set, watch }) => {
+                let met = set.intersect(to);
+                if met.is_empty() {
+                    return Err(Clash);
+                }
+                if met != set {
+                    self.watchers.wake(watch);
+                    self.set_elem_root(elem, met, watch);
+                }
+                Ok(met != set)
+            }
+            Some(ElemCell::Link(_)) | None => {
+                if to.intersect(super::constant_set(elem)).is_empty() { Err(Clash) } else { Ok(false) }
+            }
+        }
+    }
+
+    /// Keeps the element type of a tensor, sparse tensor or scalar inside `set`; a variable becomes a tensor.
+    ///
+    /// # Errors
+    /// [`Clash`] when no element type is left, or the type is of another kind.
+    pub fn narrow_tensor(&mut self, ty: Ty, set: ElemSet) -> Result<Narrowed, Clash> {
+        let ty = self.resolve(ty);
+        match self.cells[ty.index()] {
+            Cell::Error => Ok(Narrowed::Already),
+            Cell::Tensor(elem) | Cell::Sparse(elem) | Cell::Scalar(elem) => Ok(changed(self.narrow_elems(elem, set)?)),
+            Cell::Var { .. } => {
+                let tensor = self.tensor_of(set);
+                self.bind(ty, tensor).map(changed)
+            }
+            Cell::Sequence(_) | Cell::Optional(_) | Cell::Map(..) | Cell::Leaf(_) | Cell::Link(_) => Err(Clash),
+        }
+    }
+
+    /// Keeps `ty` inside a declared set of types.
+    ///
+    /// # Errors
+    /// [`Clash`] when nothing in the set is possible for `ty`.
+    #[inline]
+    pub fn narrow_to_allowed(&mut self, ty: Ty, allowed: &AllowedTypes) -> Result<Narrowed, Clash> {
+        if let Some(elem) = ty.constant_elem() {
+            return if allowed.tensor.contains(elem) { Ok(Narrowed::Already) } else { Err(Clash) };
+        }
+        self.narrow_to_allowed_slow(ty, allowed)
+    }
+
+    fn narrow_to_allowed_slow(&mut self, ty: Ty, allowed: &AllowedTypes) -> Result<Narrowed, Clash> {
+        let ty = self.resolve(ty);
+        match self.cells[ty.index()] {
+            Cell::Error => Ok(Narrowed::Already),
+            Cell::Tensor(elem) | Cell::Sparse(elem) | Cell::Scalar(elem) => {
+                Ok(changed(self.narrow_elems(elem, allowed.tensor)?))
+            }
+            Cell::Sequence(inner) => {
+                if allowed.seq_map.is_empty() {
+                    self.narrow_inner(inner, allowed.seq_tensor)
+                } else {
+                    self.narrow_map(inner, &allowed.seq_map)
+                }
+            }
+            Cell::Optional(inner) => {
+                let inner = self.resolve(inner);
+                match self.cells[inner.index()] {
+                    Cell::Sequence(inner) => self.narrow_inner(inner, allowed.opt_seq_tensor),
+                    Cell::Var { .. } if !allowed.opt_seq_tensor.is_empty() => Ok(Narrowed::Pending),
+                    Cell::Var { .. }
+                    | Cell::Error
+                    | Cell::Tensor(_)
+                    | Cell::Sparse(_)
+                    | Cell::Scalar(_)
+                    | Cell::Optional(_)
+                    | Cell::Map(..)
+                    | Cell::Leaf(_)
+                    | Cell::Link(_) => self.narrow_inner(inner, allowed.opt_tensor),
+                }
+            }
+            Cell::Map(..) => self.narrow_map(ty, &allowed.map),
+            Cell::Leaf(_) | Cell::Link(_) => Err(Clash),
+            Cell::Var { .. } => self.narrow_var(ty, allowed),
+        }
+    }
+
+    /// A variable can be given a constructor only where the set has just one.
+    fn narrow_var(&mut self, var: Ty, allowed: &AllowedTypes) -> Result<Narrowed, Clash> {
+        let constructors = [
+            !allowed.tensor.is_empty(),
+            !allowed.seq_tensor.is_empty(),
+            !allowed.opt_tensor.is_empty(),
+            !allowed.opt_seq_tensor.is_empty(),
+            !allowed.map.is_empty(),
+            !allowed.seq_map.is_empty(),
+        ];
+        if constructors.iter().filter(|present| **present).count() != 1 {
+            return Ok(Narrowed::Pending);
+        }
+        let value = if !allowed.tensor.is_empty() {
+            self.tensor_of(allowed.tensor)
+        } else if !allowed.seq_tensor.is_empty() {
+            let inner = self.tensor_of(allowed.seq_tensor);
+            self.sequence(inner)
+        } else if !allowed.opt_tensor.is_empty() {
+            let inner = self.tensor_of(allowed.opt_tensor);
+            self.optional(inner)
+        } else if !allowed.opt_seq_tensor.is_empty() {
+            let inner = self.tensor_of(allowed.opt_seq_tensor);
+            let sequence = self.sequence(inner);
+            self.optional(sequence)
+        } else if let [(key, value)] = *allowed.map {
+            self.map(key, Self::tensor(value))
+        } else if let [(key, value)] = *allowed.seq_map {
+            let map = self.map(key, Self::tensor(value));
+            self.sequence(map)
+        } else {
+            return Ok(Narrowed::Pending);
+        };
+        self.bind(var, value).map(changed)
+    }
+
+    fn narrow_inner(&mut self, inner: Ty, set: ElemSet) -> Result<Narrowed, Clash> {
+        if set.is_empty() { Err(Clash) } else { self.narrow_tensor(inner, set) }
+    }
+
+    fn narrow_map(&mut self, ty: Ty, pairs: &[(Elem, Elem)]) -> Result<Narrowed, Clash> {
+        let ty = self.resolve(ty);
+        match self.cells[ty.index()] {
+            Cell::Error => Ok(Narrowed::Already),
+            Cell::Var { .. } => Ok(Narrowed::Pending),
+            Cell::Map(key, value) => {
+                let values = pairs.iter().filter(|(k, _)| *k == key).map(|(_, v)| *v);
+                let set = values.fold(ElemSet::EMPTY, |set, value| set.union(ElemSet::of(value)));
+                self.narrow_inner(value, set)
+            }
+            Cell::Tensor(_)
+            | Cell::Sparse(_)
+            | Cell::Scalar(_)
+            | Cell::Sequence(_)
+            | Cell::Optional(_)
+            | Cell::Leaf(_)
+            | Cell::Link(_) => Err(Clash),
+        }
+    }
+
+    /// Keeps `ty` at or below a node of the tree.
+    ///
+    /// # Errors
+    /// [`Clash`] when the type is outside the subtree of `node`.
+    pub fn narrow_to_node(&mut self, ty: Ty, node: NodeNo) -> Result<bool, Clash> {
+        if node == self.lattice().root() {
+            return Ok(false);
+        }
+        let below = self.at_node(node);
+        let ty = self.resolve(ty);
+        let universe = std::sync::Arc::clone(&self.universe);
+        let position = match self.cells[ty.index()] {
+            Cell::Tensor(_) => universe.tensor_node(),
+            Cell::Scalar(_) => universe.scalar_node(),
+            Cell::Leaf(leaf) => Some(leaf),
+            Cell::Var { .. } => return self.bind(ty, below),
+            Cell::Error => return Ok(false),
+            Cell::Sparse(_) | Cell::Sequence(_) | Cell::Optional(_) | Cell::Map(..) | Cell::Link(_) => None,
+        };
+        match position {
+            Some(position) if universe.lattice().is_subtype(position, node) => Ok(false),
+            Some(_) => self.unify(ty, below),
+            None => Err(Clash),
+        }
+    }
+
+    /// Gives two types one element type without making them one type: a scalar and a tensor can share it.
+    ///
+    /// # Errors
+    /// [`Clash`] when they have no element type in common, or one of them has none at all.
+    pub fn unify_element(&mut self, a: Ty, b: Ty) -> Result<bool, Clash> {
+        let (a, b) = (self.resolve(a), self.resolve(b));
+        if a == b || a == Self::ERROR || b == Self::ERROR {
+            return Ok(false);
+        }
+        match (self.element_class(a), self.element_class(b)) {
+            (Ok(Some(x)), Ok(Some(y))) => self.unify_elems(x, y),
+            (Ok(None), Ok(_)) | (Ok(_), Ok(None)) => Ok(false),
+            (Err(Clash), _) | (_, Err(Clash)) => Err(Clash),
+        }
+    }
+
+    /// The element class of a resolved type, `None` while its constructor is unknown.
+    fn element_class(&self, ty: Ty) -> Result<Option<ElemRef>, Clash> {
+        match self.cells[ty.index()] {
+            Cell::Tensor(elem) | Cell::Sparse(elem) | Cell::Scalar(elem) => Ok(Some(elem)),
+            Cell::Var { .. } => Ok(None),
+            Cell::Error
+            | Cell::Sequence(_)
+            | Cell::Optional(_)
+            | Cell::Map(..)
+            | Cell::Leaf(_)
+            | Cell::Link(_) => Err(Clash),
+        }
+    }
+}
+
+fn changed(changed: bool) -> Narrowed {
+    if changed { Narrowed::Changed } else { Narrowed::Already }
+}

@@ -1,0 +1,72 @@
+//! Who is waiting for a variable: singly linked lists in one vector, joined in constant time.
+//!
+//! A list is a pair of positions (first and last entry), so that uniting two variables unites their
+//! lists without walking them. Entries of lists that were woken are not reused; each watch is added
+//! by one run of a rule, so their number is bounded by the work done.
+
+/// A node of a solve in progress that wants to run again.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Waiter {
+    /// The frame (main graph or function instance) it belongs to.
+    pub frame: u32,
+    /// Its step in that frame.
+    pub step: u32,
+}
+
+/// First and last entry of a list, 0 for none.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct WatchList {
+    first: u32,
+    last: u32,
+}
+
+impl WatchList {
+    pub(super) const EMPTY: Self = Self { first: 0, last: 0 };
+}
+
+/// All lists, and the waiters that were woken.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Watchers {
+    /// Entry `n` of this vector has number `n + 1`.
+    entries: Vec<(Waiter, u32)>,
+    woken: Vec<Waiter>,
+}
+
+impl Watchers {
+    pub(super) fn add(&mut self, list: WatchList, waiter: Waiter) -> WatchList {
+        if list.first != 0 && self.entries[list.first as usize - 1].0 == waiter {
+            return list;
+        }
+        let number = u32::try_from(self.entries.len() + 1).expect("memory ends before 2^32 watches");
+        self.entries.push((waiter, list.first));
+        WatchList { first: number, last: if list.last == 0 { number } else { list.last } }
+    }
+
+    pub(super) fn join(&mut self, left: WatchList, right: WatchList) -> WatchList {
+        if left.first == 0 {
+            return right;
+        }
+        if right.first == 0 {
+            return left;
+        }
+        self.entries[left.last as usize - 1].1 = right.first;
+        WatchList { first: left.first, last: right.last }
+    }
+
+    pub(super) fn wake(&mut self, list: WatchList) {
+        let mut at = list.first;
+        while at != 0 {
+            let (waiter, next) = self.entries[at as usize - 1];
+            self.woken.push(waiter);
+            at = next;
+        }
+    }
+
+    pub(super) fn take_woken(&mut self, into: &mut Vec<Waiter>) {
+        into.append(&mut self.woken);
+    }
+
+    pub(super) fn has_woken(&self) -> bool {
+        !self.woken.is_empty()
+    }
+}

@@ -1,0 +1,172 @@
+//! The element types of one lattice: which leaf of the tree is which element.
+//!
+//! An element type stands in the tree up to twice: as a tensor leaf (`tensor.f32`) and as a scalar
+//! leaf (`scalar.f32`). ONNX's element types have ONNX's numbers; leaves that somebody adds under
+//! `tensor` or `scalar` get the numbers from [`Elem::FIRST_CUSTOM`] on, in tree order, and a tensor
+//! leaf and a scalar leaf whose ids end alike share one.
+
+use std::sync::Arc;
+
+use typeloom_types::dtype::Dtype;
+use typeloom_types::lattice::{Lattice, NodeNo};
+
+use crate::elem::{Elem, ElemSet};
+
+/// A lattice and its element types.
+#[derive(Debug)]
+pub struct Universe {
+    lattice: Tree,
+    tensor: Option<NodeNo>,
+    scalar: Option<NodeNo>,
+    elem_of_node: Vec<Option<Elem>>,
+    leaves: Vec<Leaves>,
+}
+
+#[derive(Debug)]
+enum Tree {
+    Default(&'static Lattice),
+    Own(Arc<Lattice>),
+}
+
+/// The leaves of one element type.
+#[derive(Clone, Debug, Default)]
+struct Leaves {
+    suffix: String,
+    tensor: Option<NodeNo>,
+    scalar: Option<NodeNo>,
+}
+
+/// A lattice with more element types than the solver has numbers for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the type tree has more than {} element types of its own", Elem::LIMIT - Elem::FIRST_CUSTOM)]
+pub struct TooManyElements;
+
+impl Universe {
+    /// The element types of the default lattice.
+    ///
+    /// # Errors
+    /// [`TooManyElements`].
+    ///
+    /// # Panics
+    /// As [`Lattice::get`].
+    pub fn of_default_lattice() -> Result<Arc<Self>, TooManyElements> {
+        Self::build(Tree::Default(Lattice::get()))
+    }
+
+    /// The element types of a lattice built by hand.
+    ///
+    /// # Errors
+    /// [`TooManyElements`].
+    pub fn of(lattice: Arc<Lattice>) -> Result<Arc<Self>, TooManyElements> {
+        Self::build(Tree::Own(lattice))
+    }
+
+    fn build(tree: Tree) -> Result<Arc<Self>, TooManyElements> {
+        let lattice = match &tree {
+            Tree::Default(lattice) => *lattice,
+            Tree::Own(lattice) => lattice,
+        };
+        let find = |id| lattice.lookup(id).map(|node| node.no);
+        let (tensor, scalar) = (find("tensor"), find("scalar"));
+        let mut elem_of_node = vec![None; lattice.len()];
+        let mut leaves = vec![Leaves::default(); usize::from(Elem::FIRST_CUSTOM)];
+        for (root, is_tensor) in [(tensor, true), (scalar, false)] {
+            let Some(root) = root else { continue };
+            for leaf in lattice.leaves_under(root).iter().copied() {
+                let Some(node) = lattice.node(leaf) else { continue };
+                let suffix = node.id.rsplit_once('.').map_or(node.id, |(_, suffix)| suffix);
+                let elem = elem_of_suffix(suffix, &mut leaves).ok_or(TooManyElements)?;
+                let entry = &mut leaves[usize::from(elem.number())];
+                *(if is_tensor { &mut entry.tensor } else { &mut entry.scalar }) = Some(leaf);
+                elem_of_node[leaf.index()] = Some(elem);
+            }
+        }
+        Ok(Arc::new(Self { lattice: tree, tensor, scalar, elem_of_node, leaves }))
+    }
+
+    /// The tree.
+    #[must_use]
+    pub fn lattice(&self) -> &Lattice {
+        match &self.lattice {
+            Tree::Default(lattice) => lattice,
+            Tree::Own(lattice) => lattice,
+        }
+    }
+
+    /// The abstract node of all tensors, if the tree has one.
+    #[must_use]
+    pub fn tensor_node(&self) -> Option<NodeNo> {
+        self.tensor
+    }
+
+    /// The abstract node of all scalars, if the tree has one.
+    #[must_use]
+    pub fn scalar_node(&self) -> Option<NodeNo> {
+        self.scalar
+    }
+
+    /// The leaf for tensors of `elem`, if the tree has one.
+    #[must_use]
+    pub fn tensor_leaf(&self, elem: Elem) -> Option<NodeNo> {
+        self.leaves.get(usize::from(elem.number()))?.tensor
+    }
+
+    /// The leaf for scalars of `elem`, if the tree has one.
+    #[must_use]
+    pub fn scalar_leaf(&self, elem: Elem) -> Option<NodeNo> {
+        self.leaves.get(usize::from(elem.number()))?.scalar
+    }
+
+    /// The element types of the tensors at or below `node`; `None` for a node that is not about tensors.
+    #[must_use]
+    pub fn tensor_elems(&self, node: NodeNo) -> Option<ElemSet> {
+        self.elems_below(self.tensor?, node)
+    }
+
+    /// The element types of the scalars at or below `node`; `None` for a node that is not about scalars.
+    #[must_use]
+    pub fn scalar_elems(&self, node: NodeNo) -> Option<ElemSet> {
+        self.elems_below(self.scalar?, node)
+    }
+
+    fn elems_below(&self, root: NodeNo, node: NodeNo) -> Option<ElemSet> {
+        if !self.lattice().is_subtype(node, root) {
+            return None;
+        }
+        let leaves = self.lattice().leaves_under(node).iter();
+        let elems = leaves.filter_map(|leaf| self.elem_of_node[leaf.index()]);
+        Some(elems.fold(ElemSet::EMPTY, |set, elem| set.union(ElemSet::of(elem))))
+    }
+
+    /// The element type's name: ONNX's, or for a custom one the last part of its leaf's id.
+    #[must_use]
+    pub fn elem_name(&self, elem: Elem) -> &str {
+        let custom = || self.leaves.get(usize::from(elem.number())).map_or("", |leaves| leaves.suffix.as_str());
+        elem.onnx_name().unwrap_or_else(custom)
+    }
+
+    /// The element type with this name: ONNX's (`float`), the tree's (`f32`), or a custom one's.
+    #[must_use]
+    pub fn elem_named(&self, name: &str) -> Option<Elem> {
+        let onnx = Elem::from_onnx_name(name);
+        let short = || Dtype::from_name(name).and_then(|dtype| Elem::from_onnx(dtype.onnx_number()));
+        let custom = || {
+            let at = self.leaves.iter().position(|leaves| !leaves.suffix.is_empty() && leaves.suffix == name)?;
+            u8::try_from(at).ok().and_then(Elem::new)
+        };
+        onnx.or_else(short).or_else(custom)
+    }
+}
+
+fn elem_of_suffix(suffix: &str, leaves: &mut Vec<Leaves>) -> Option<Elem> {
+    if let Some(dtype) = Dtype::from_name(suffix).or_else(|| Dtype::from_onnx_name(suffix)) {
+        return Elem::from_onnx(dtype.onnx_number());
+    }
+    let known = leaves.iter().position(|leaves| !leaves.suffix.is_empty() && leaves.suffix == suffix);
+    let number = known.unwrap_or(leaves.len());
+    let elem = u8::try_from(number).ok().and_then(Elem::new)?;
+    if known.is_none() {
+        leaves.push(Leaves { suffix: suffix.to_owned(), ..Leaves::default() });
+    }
+    Some(elem)
+}
