@@ -1,0 +1,233 @@
+//! Constants as terms: values, symbols, and expressions over them.
+//!
+//! Array lengths, const generics and tensor dims are all constants: `3`, `N`, `2 * seq + 1`.
+
+use crate::arg::GenericArg;
+use crate::binder::BoundVar;
+use crate::family::TypeFamily;
+use crate::meta::{Flags, Meta, MetaBuilder, TermError};
+use crate::ty::{ErrorProof, InferVar, Placeholder, args_meta};
+
+/// A constant.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Const<F: TypeFamily>(F::InternedConst);
+
+impl<F: TypeFamily> Copy for Const<F> where F::InternedConst: Copy {}
+
+impl<F: TypeFamily> Const<F> {
+    /// The constant that looks like `data`.
+    pub fn new(cx: &F, data: ConstData<'_, F>) -> Result<Self, TermError> {
+        let meta = data.meta()?;
+        Ok(Self(cx.intern_const(data, meta)))
+    }
+
+    /// The constant behind a handle of the family.
+    #[must_use]
+    pub fn from_interned(interned: F::InternedConst) -> Self {
+        Self(interned)
+    }
+
+    /// The handle of the family.
+    #[must_use]
+    pub fn interned(&self) -> &F::InternedConst {
+        &self.0
+    }
+
+    /// What the constant looks like.
+    #[must_use]
+    pub fn data(&self) -> ConstData<'_, F> {
+        F::const_data(&self.0)
+    }
+
+    /// The cached metadata.
+    #[must_use]
+    pub fn meta(&self) -> Meta {
+        F::const_meta(&self.0)
+    }
+
+    /// Whether both handles are the same node.
+    #[must_use]
+    pub fn same(&self, other: &Self) -> bool {
+        F::const_address(&self.0) == F::const_address(&other.0)
+    }
+
+    /// Where the node lives: an identity for as long as a handle exists.
+    #[must_use]
+    pub fn address(&self) -> usize {
+        F::const_address(&self.0)
+    }
+
+    /// An integer.
+    pub fn int(cx: &F, value: i128) -> Self {
+        Self(cx.intern_const(ConstData::Value(ConstValue::Int(value)), Meta::leaf(Flags::NONE)))
+    }
+
+    /// The constant parameter `name`.
+    pub fn param(cx: &F, name: F::Name) -> Result<Self, TermError> {
+        Self::new(cx, ConstData::Placeholder(Placeholder::named(name)))
+    }
+
+    /// `op` applied to operands.
+    pub fn expr(cx: &F, op: ConstOp, operands: &[GenericArg<F>]) -> Result<Self, TermError> {
+        Self::new(cx, ConstData::Expr(op, operands))
+    }
+}
+
+impl<F: TypeFamily> std::fmt::Debug for Const<F> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.meta().weight > 1000 {
+            return f.debug_struct("Const").field("meta", &self.meta()).finish_non_exhaustive();
+        }
+        self.data().fmt(f)
+    }
+}
+
+/// What a constant looks like.
+#[derive(PartialEq, Eq, Hash, Debug)]
+pub enum ConstData<'a, F: TypeFamily> {
+    /// A known value.
+    Value(ConstValue),
+    /// A constant known only by name: a const generic parameter, a symbolic dim.
+    Placeholder(Placeholder<F::Name>),
+    /// A variable.
+    Infer(InferVar),
+    /// A variable of an enclosing binder.
+    Bound(BoundVar),
+    /// An operator applied to constants.
+    Expr(ConstOp, &'a [GenericArg<F>]),
+    /// A constant that stands for another: an associated constant, a constant item, an unevaluated block.
+    Alias(F::Name, &'a [GenericArg<F>]),
+    /// A constant in error.
+    Error(ErrorProof),
+}
+
+impl<F: TypeFamily> Clone for ConstData<'_, F> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<F: TypeFamily> Copy for ConstData<'_, F> {}
+
+impl<F: TypeFamily> ConstData<'_, F> {
+    /// Computes the metadata, or says why no such node may exist.
+    pub fn meta(&self) -> Result<Meta, TermError> {
+        match self {
+            Self::Value(_) => Ok(Meta::leaf(Flags::NONE)),
+            Self::Placeholder(placeholder) => {
+                Ok(Meta::leaf(Flags::CONST_PLACEHOLDER.union(placeholder.universe_flags())))
+            }
+            Self::Infer(var) => Ok(Meta::leaf(var.flags(Flags::CONST_INFER))),
+            Self::Bound(var) => {
+                let mut meta = MetaBuilder::new(Flags::NONE);
+                meta.bound(*var);
+                meta.finish()
+            }
+            Self::Expr(_, args) => args_meta(args, 0, Flags::CONST_EXPR),
+            Self::Alias(_, args) => args_meta(args, 0, Flags::ALIAS),
+            Self::Error(_) => Ok(Meta::leaf(Flags::ERROR)),
+        }
+    }
+}
+
+/// A known constant value.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum ConstValue {
+    /// An integer of any width.
+    Int(i128),
+    /// A truth value.
+    Bool(bool),
+    /// A character.
+    Char(char),
+}
+
+/// The operators of constant expressions, with Rust's meaning on integers.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum ConstOp {
+    /// `a + b`
+    Add,
+    /// `a - b`
+    Sub,
+    /// `a * b`
+    Mul,
+    /// `a / b`, towards zero
+    Div,
+    /// `a % b`
+    Rem,
+    /// `a << b`
+    Shl,
+    /// `a >> b`
+    Shr,
+    /// `a & b`
+    BitAnd,
+    /// `a | b`
+    BitOr,
+    /// `a ^ b`
+    BitXor,
+    /// `-a`
+    Neg,
+    /// `!a`
+    Not,
+}
+
+impl ConstOp {
+    /// How many operands it takes.
+    #[must_use]
+    pub fn arity(self) -> usize {
+        match self {
+            Self::Neg | Self::Not => 1,
+            Self::Add
+            | Self::Sub
+            | Self::Mul
+            | Self::Div
+            | Self::Rem
+            | Self::Shl
+            | Self::Shr
+            | Self::BitAnd
+            | Self::BitOr
+            | Self::BitXor => 2,
+        }
+    }
+
+    /// The value on known operands; `None` where there is none: overflow, division by zero, a wrong kind or number of
+    /// operands.
+    #[must_use]
+    pub fn evaluate(self, operands: &[ConstValue]) -> Option<ConstValue> {
+        use ConstValue::{Bool, Int};
+        Some(match (self, operands) {
+            (Self::Add, [Int(a), Int(b)]) => Int(a.checked_add(*b)?),
+            (Self::Sub, [Int(a), Int(b)]) => Int(a.checked_sub(*b)?),
+            (Self::Mul, [Int(a), Int(b)]) => Int(a.checked_mul(*b)?),
+            (Self::Div, [Int(a), Int(b)]) => Int(a.checked_div(*b)?),
+            (Self::Rem, [Int(a), Int(b)]) => Int(a.checked_rem(*b)?),
+            (Self::Shl, [Int(a), Int(b)]) => {
+                let shift = u32::try_from(*b).ok()?;
+                let shifted = a.checked_shl(shift)?;
+                Int(if shifted.checked_shr(shift)? == *a { shifted } else { return None })
+            }
+            (Self::Shr, [Int(a), Int(b)]) => Int(a.checked_shr(u32::try_from(*b).ok()?)?),
+            (Self::BitAnd, [Int(a), Int(b)]) => Int(a & b),
+            (Self::BitOr, [Int(a), Int(b)]) => Int(a | b),
+            (Self::BitXor, [Int(a), Int(b)]) => Int(a ^ b),
+            (Self::BitAnd, [Bool(a), Bool(b)]) => Bool(a & b),
+            (Self::BitOr, [Bool(a), Bool(b)]) => Bool(a | b),
+            (Self::BitXor, [Bool(a), Bool(b)]) => Bool(a ^ b),
+            (Self::Neg, [Int(a)]) => Int(a.checked_neg()?),
+            (Self::Not, [Bool(a)]) => Bool(!a),
+            (
+                Self::Add
+                | Self::Sub
+                | Self::Mul
+                | Self::Div
+                | Self::Rem
+                | Self::Shl
+                | Self::Shr
+                | Self::BitAnd
+                | Self::BitOr
+                | Self::BitXor
+                | Self::Neg
+                | Self::Not,
+                _,
+            ) => return None,
+        })
+    }
+}

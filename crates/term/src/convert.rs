@@ -1,0 +1,135 @@
+//! From one family into another.
+//!
+//! Nodes are converted once each, so a shared graph stays a shared graph. Names are translated by a function, which
+//! is the identity between families over [`Name`](crate::name::Name).
+
+use crate::arg::GenericArg;
+use crate::constant::{Const, ConstData};
+use crate::family::TypeFamily;
+use crate::meta::TermError;
+use crate::region::Region;
+use crate::ty::{
+    AliasTy, ApplicationTy, DynBound, DynTy, FnTy, Placeholder, PlaceholderId, Ty, TyData, WitnessTy,
+};
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
+
+/// Converts terms of family `F` into terms of family `G`.
+pub struct Converter<'c, F: TypeFamily, G: TypeFamily, N> {
+    to: &'c G,
+    name: N,
+    seen: HashMap<usize, (Ty<F>, Ty<G>), FixedState>,
+}
+
+/// Converts one type between families with the same names.
+pub fn convert_ty<F: TypeFamily, G: TypeFamily<Name = F::Name>>(
+    to: &G,
+    ty: &Ty<F>,
+) -> Result<Ty<G>, TermError> {
+    Converter::new(to, |name| name).ty(ty)
+}
+
+impl<'c, F: TypeFamily, G: TypeFamily, N: FnMut(F::Name) -> G::Name> Converter<'c, F, G, N> {
+    /// A converter into `to`.
+    pub fn new(to: &'c G, name: N) -> Self {
+        Self { to, name, seen: HashMap::default() }
+    }
+
+    /// Converts a type.
+    pub fn ty(&mut self, ty: &Ty<F>) -> Result<Ty<G>, TermError> {
+        if let Some((_, done)) = self.seen.get(&ty.address()) {
+            return Ok(done.clone());
+        }
+        let result = match ty.data() {
+            TyData::Apply(ApplicationTy { name, args }) => {
+                let args = self.args(args)?;
+                Ty::apply(self.to, (self.name)(name), &args)
+            }
+            TyData::Placeholder(placeholder) => {
+                Ty::new(self.to, TyData::Placeholder(self.placeholder(placeholder)))
+            }
+            TyData::InferenceVar(var) => Ty::new(self.to, TyData::InferenceVar(var)),
+            TyData::Dyn(DynTy { bounds, region }) => {
+                let mut converted = Vec::with_capacity(bounds.len());
+                for DynBound { arity, kind, name, args } in bounds {
+                    let args = self.args(args)?;
+                    let args = self.to.intern_args(&args);
+                    converted.push(DynBound { arity: *arity, kind: *kind, name: (self.name)(*name), args });
+                }
+                let region = self.region(region);
+                Ty::new(self.to, TyData::Dyn(DynTy { bounds: &converted, region }))
+            }
+            TyData::Fn(FnTy { name, arity, signature }) => {
+                let signature = self.args(signature)?;
+                Ty::function(self.to, (self.name)(name), arity, &signature)
+            }
+            TyData::GeneratorWitness(WitnessTy { name, arity, types }) => {
+                let types = self.args(types)?;
+                let name = (self.name)(name);
+                Ty::new(self.to, TyData::GeneratorWitness(WitnessTy { name, arity, types: &types }))
+            }
+            TyData::Alias(AliasTy { name, args }) => {
+                let args = self.args(args)?;
+                Ty::alias(self.to, (self.name)(name), &args)
+            }
+            TyData::BoundVariable(var) => Ty::new(self.to, TyData::BoundVariable(var)),
+            TyData::Error(proof) => Ok(Ty::error(self.to, proof)),
+        }?;
+        self.seen.insert(ty.address(), (ty.clone(), result.clone()));
+        Ok(result)
+    }
+
+    fn placeholder(&mut self, placeholder: Placeholder<F::Name>) -> Placeholder<G::Name> {
+        let id = match placeholder.id {
+            PlaceholderId::Named(name) => PlaceholderId::Named((self.name)(name)),
+            PlaceholderId::Fresh(index) => PlaceholderId::Fresh(index),
+        };
+        Placeholder { universe: placeholder.universe, id }
+    }
+
+    /// Converts a region.
+    pub fn region(&mut self, region: Region<F>) -> Region<G> {
+        match region {
+            Region::Static => Region::Static,
+            Region::Erased => Region::Erased,
+            Region::Placeholder(placeholder) => Region::Placeholder(self.placeholder(placeholder)),
+            Region::Infer(var) => Region::Infer(var),
+            Region::Bound(var) => Region::Bound(var),
+            Region::Error(proof) => Region::Error(proof),
+        }
+    }
+
+    /// Converts a constant.
+    pub fn constant(&mut self, constant: &Const<F>) -> Result<Const<G>, TermError> {
+        match constant.data() {
+            ConstData::Value(value) => Const::new(self.to, ConstData::Value(value)),
+            ConstData::Placeholder(placeholder) => {
+                Const::new(self.to, ConstData::Placeholder(self.placeholder(placeholder)))
+            }
+            ConstData::Infer(var) => Const::new(self.to, ConstData::Infer(var)),
+            ConstData::Bound(var) => Const::new(self.to, ConstData::Bound(var)),
+            ConstData::Expr(op, args) => {
+                let args = self.args(args)?;
+                Const::new(self.to, ConstData::Expr(op, &args))
+            }
+            ConstData::Alias(name, args) => {
+                let args = self.args(args)?;
+                Const::new(self.to, ConstData::Alias((self.name)(name), &args))
+            }
+            ConstData::Error(proof) => Const::new(self.to, ConstData::Error(proof)),
+        }
+    }
+
+    /// Converts a list of arguments.
+    pub fn args(&mut self, args: &[GenericArg<F>]) -> Result<Vec<GenericArg<G>>, TermError> {
+        args.iter()
+            .map(|arg| {
+                Ok(match arg {
+                    GenericArg::Ty(ty) => GenericArg::Ty(self.ty(ty)?),
+                    GenericArg::Region(region) => GenericArg::Region(self.region(*region)),
+                    GenericArg::Const(constant) => GenericArg::Const(self.constant(constant)?),
+                })
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,253 @@
+//! The boxed family: every node is an `Arc`, there is nothing to set up, terms cross threads.
+//!
+//! **Invariant:** lists of up to two arguments lie inside the node, so a typical application is one allocation.
+//!
+//! Comparing two terms compares structure, with a shortcut wherever both sides share a node. A term that is large
+//! when written out as a tree may be small as a graph; from [`LARGE`] on, pairs of nodes found equal are remembered,
+//! so that comparing costs what the graphs cost.
+
+use super::TypeFamily;
+use crate::arg::GenericArg;
+use crate::binder::Arity;
+use crate::constant::{ConstData, ConstOp, ConstValue};
+use crate::meta::{LARGE, Meta};
+use crate::name::Name;
+use crate::region::Region;
+use crate::ty::{
+    AliasTy, ApplicationTy, DynBound, DynTy, ErrorProof, FnTy, InferVar, Placeholder, TyData, WitnessTy,
+};
+use hashbrown::HashSet;
+use smallvec::SmallVec;
+use std::cell::RefCell;
+use std::fmt::Debug;
+use std::hash::{Hash, Hasher};
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+/// The boxed family over names `N`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Boxed<N = Name>(PhantomData<N>);
+
+impl<N> Boxed<N> {
+    /// The family. There is nothing behind it.
+    #[must_use]
+    pub fn new() -> Self {
+        Self(PhantomData)
+    }
+}
+
+/// What names of the boxed family must be.
+pub trait BoxedName: Copy + Eq + Ord + Hash + Debug + 'static {}
+impl<N: Copy + Eq + Ord + Hash + Debug + 'static> BoxedName for N {}
+
+type Args<N> = SmallVec<[GenericArg<Boxed<N>>; 2]>;
+
+/// A handle of a type of the boxed family.
+#[derive(Clone)]
+pub struct BoxedTy<N: BoxedName>(Arc<TyNode<N>>);
+
+/// A handle of a constant of the boxed family.
+#[derive(Clone)]
+pub struct BoxedConst<N: BoxedName>(Arc<ConstNode<N>>);
+
+struct TyNode<N: BoxedName> {
+    meta: Meta,
+    data: Stored<N>,
+}
+
+struct ConstNode<N: BoxedName> {
+    meta: Meta,
+    data: StoredConst<N>,
+}
+
+enum Stored<N: BoxedName> {
+    Apply(N, Args<N>),
+    Placeholder(Placeholder<N>),
+    InferenceVar(InferVar),
+    Dyn(Box<[DynBound<Boxed<N>>]>, Region<Boxed<N>>),
+    Fn(N, Arity, Args<N>),
+    GeneratorWitness(N, Arity, Args<N>),
+    Alias(N, Args<N>),
+    BoundVariable(crate::binder::BoundVar),
+    Error(ErrorProof),
+}
+
+enum StoredConst<N: BoxedName> {
+    Value(ConstValue),
+    Placeholder(Placeholder<N>),
+    Infer(InferVar),
+    Bound(crate::binder::BoundVar),
+    Expr(ConstOp, Args<N>),
+    Alias(N, Args<N>),
+    Error(ErrorProof),
+}
+
+fn args<N: BoxedName>(list: &[GenericArg<Boxed<N>>]) -> Args<N> {
+    list.iter().cloned().collect()
+}
+
+impl<N: BoxedName> TypeFamily for Boxed<N> {
+    type Name = N;
+    type InternedTy = BoxedTy<N>;
+    type InternedConst = BoxedConst<N>;
+    type InternedArgs = Arc<[GenericArg<Self>]>;
+
+    const IDENTITY: bool = false;
+
+    fn intern_ty(&self, data: TyData<'_, Self>, meta: Meta) -> BoxedTy<N> {
+        let data = match data {
+            TyData::Apply(ApplicationTy { name, args: list }) => Stored::Apply(name, args(list)),
+            TyData::Placeholder(placeholder) => Stored::Placeholder(placeholder),
+            TyData::InferenceVar(var) => Stored::InferenceVar(var),
+            TyData::Dyn(DynTy { bounds, region }) => Stored::Dyn(bounds.into(), region),
+            TyData::Fn(FnTy { name, arity, signature }) => Stored::Fn(name, arity, args(signature)),
+            TyData::GeneratorWitness(WitnessTy { name, arity, types }) => {
+                Stored::GeneratorWitness(name, arity, args(types))
+            }
+            TyData::Alias(AliasTy { name, args: list }) => Stored::Alias(name, args(list)),
+            TyData::BoundVariable(var) => Stored::BoundVariable(var),
+            TyData::Error(proof) => Stored::Error(proof),
+        };
+        BoxedTy(Arc::new(TyNode { meta, data }))
+    }
+
+    fn intern_const(&self, data: ConstData<'_, Self>, meta: Meta) -> BoxedConst<N> {
+        let data = match data {
+            ConstData::Value(value) => StoredConst::Value(value),
+            ConstData::Placeholder(placeholder) => StoredConst::Placeholder(placeholder),
+            ConstData::Infer(var) => StoredConst::Infer(var),
+            ConstData::Bound(var) => StoredConst::Bound(var),
+            ConstData::Expr(op, list) => StoredConst::Expr(op, args(list)),
+            ConstData::Alias(name, list) => StoredConst::Alias(name, args(list)),
+            ConstData::Error(proof) => StoredConst::Error(proof),
+        };
+        BoxedConst(Arc::new(ConstNode { meta, data }))
+    }
+
+    fn intern_args(&self, list: &[GenericArg<Self>]) -> Arc<[GenericArg<Self>]> {
+        list.into()
+    }
+
+    fn ty_data(ty: &BoxedTy<N>) -> TyData<'_, Self> {
+        match &ty.0.data {
+            Stored::Apply(name, args) => TyData::Apply(ApplicationTy { name: *name, args }),
+            Stored::Placeholder(placeholder) => TyData::Placeholder(*placeholder),
+            Stored::InferenceVar(var) => TyData::InferenceVar(*var),
+            Stored::Dyn(bounds, region) => TyData::Dyn(DynTy { bounds, region: *region }),
+            Stored::Fn(name, arity, args) => {
+                TyData::Fn(FnTy { name: *name, arity: *arity, signature: args })
+            }
+            Stored::GeneratorWitness(name, arity, args) => {
+                TyData::GeneratorWitness(WitnessTy { name: *name, arity: *arity, types: args })
+            }
+            Stored::Alias(name, args) => TyData::Alias(AliasTy { name: *name, args }),
+            Stored::BoundVariable(var) => TyData::BoundVariable(*var),
+            Stored::Error(proof) => TyData::Error(*proof),
+        }
+    }
+
+    fn ty_meta(ty: &BoxedTy<N>) -> Meta {
+        ty.0.meta
+    }
+
+    fn ty_address(ty: &BoxedTy<N>) -> usize {
+        Arc::as_ptr(&ty.0).addr()
+    }
+
+    fn const_data(constant: &BoxedConst<N>) -> ConstData<'_, Self> {
+        match &constant.0.data {
+            StoredConst::Value(value) => ConstData::Value(*value),
+            StoredConst::Placeholder(placeholder) => ConstData::Placeholder(*placeholder),
+            StoredConst::Infer(var) => ConstData::Infer(*var),
+            StoredConst::Bound(var) => ConstData::Bound(*var),
+            StoredConst::Expr(op, args) => ConstData::Expr(*op, args),
+            StoredConst::Alias(name, args) => ConstData::Alias(*name, args),
+            StoredConst::Error(proof) => ConstData::Error(*proof),
+        }
+    }
+
+    fn const_meta(constant: &BoxedConst<N>) -> Meta {
+        constant.0.meta
+    }
+
+    fn const_address(constant: &BoxedConst<N>) -> usize {
+        Arc::as_ptr(&constant.0).addr()
+    }
+}
+
+thread_local! {
+    /// Pairs of nodes found equal, while a comparison of large terms is under way. `None` outside of one.
+    static EQUAL: RefCell<Option<HashSet<(usize, usize), foldhash::fast::FixedState>>> = const { RefCell::new(None) };
+}
+
+/// Compares two large nodes, remembering the pairs found equal until the outermost comparison ends.
+fn large_eq(key: (usize, usize), compare: impl FnOnce() -> bool) -> bool {
+    let outermost = EQUAL.with_borrow_mut(|seen| {
+        let outermost = seen.is_none();
+        let seen = seen.get_or_insert_default();
+        if seen.contains(&key) { None } else { Some(outermost) }
+    });
+    let Some(outermost) = outermost else { return true };
+    let equal = compare();
+    EQUAL.with_borrow_mut(|seen| {
+        if outermost {
+            *seen = None;
+        } else if let (true, Some(seen)) = (equal, seen) {
+            seen.insert(key);
+        }
+    });
+    equal
+}
+
+impl<N: BoxedName> PartialEq for BoxedTy<N> {
+    fn eq(&self, other: &Self) -> bool {
+        if Arc::ptr_eq(&self.0, &other.0) {
+            return true;
+        }
+        if self.0.meta != other.0.meta {
+            return false;
+        }
+        let compare = || Boxed::<N>::ty_data(self) == Boxed::<N>::ty_data(other);
+        if self.0.meta.weight < LARGE {
+            return compare();
+        }
+        large_eq((Arc::as_ptr(&self.0).addr(), Arc::as_ptr(&other.0).addr()), compare)
+    }
+}
+impl<N: BoxedName> Eq for BoxedTy<N> {}
+
+impl<N: BoxedName> Hash for BoxedTy<N> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.meta.hash(state);
+        // Hashing must not cost more than the graph; large terms that differ only deep inside may collide.
+        if self.0.meta.weight < LARGE {
+            Boxed::<N>::ty_data(self).hash(state);
+        }
+    }
+}
+
+impl<N: BoxedName> PartialEq for BoxedConst<N> {
+    fn eq(&self, other: &Self) -> bool {
+        if Arc::ptr_eq(&self.0, &other.0) {
+            return true;
+        }
+        if self.0.meta != other.0.meta {
+            return false;
+        }
+        let compare = || Boxed::<N>::const_data(self) == Boxed::<N>::const_data(other);
+        if self.0.meta.weight < LARGE {
+            return compare();
+        }
+        large_eq((Arc::as_ptr(&self.0).addr(), Arc::as_ptr(&other.0).addr()), compare)
+    }
+}
+impl<N: BoxedName> Eq for BoxedConst<N> {}
+
+impl<N: BoxedName> Hash for BoxedConst<N> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.meta.hash(state);
+        if self.0.meta.weight < LARGE {
+            Boxed::<N>::const_data(self).hash(state);
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! The interned family: one node per distinct term, kept in an arena; handles are `Copy` references.
+//!
+//! Hash-consing: a term to be stored is hashed by its own name and the addresses of its children, and compared with
+//! the candidates by structure, so that no hash value is ever taken for identity.
+//!
+//! **Invariant:** two handles of one [`Interned`] are equal exactly when they are the same reference. Handles of
+//! different pools never are.
+
+use super::TypeFamily;
+use crate::arg::GenericArg;
+use crate::constant::ConstData;
+use crate::meta::Meta;
+use crate::name::Name;
+use crate::ty::{AliasTy, ApplicationTy, DynTy, FnTy, TyData, WitnessTy};
+use bumpalo::Bump;
+use foldhash::fast::FixedState;
+use hashbrown::HashTable;
+use std::cell::RefCell;
+use std::fmt::Debug;
+use std::hash::{BuildHasher, Hash, Hasher};
+use std::rc::Rc;
+
+/// Where the nodes of an interned family live. Create it first; it must outlive every term.
+#[derive(Default)]
+pub struct Arena(Bump);
+
+impl Arena {
+    /// An empty arena.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Bytes handed out so far.
+    #[must_use]
+    pub fn allocated_bytes(&self) -> usize {
+        self.0.allocated_bytes()
+    }
+}
+
+impl Debug for Arena {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Arena").field("bytes", &self.allocated_bytes()).finish()
+    }
+}
+
+/// What names of the interned family must be.
+pub trait InternedName: Copy + Eq + Ord + Hash + Debug + 'static {}
+impl<N: Copy + Eq + Ord + Hash + Debug + 'static> InternedName for N {}
+
+/// The interned family over names `N`, with nodes in an arena that lives for `'p`.
+///
+/// Cloning gives another handle of the same pool.
+#[derive(Clone)]
+pub struct Interned<'p, N: InternedName = Name>(Rc<Pool<'p, N>>);
+
+struct Pool<'p, N: InternedName> {
+    arena: &'p Bump,
+    tys: RefCell<HashTable<&'p TyNode<'p, N>>>,
+    consts: RefCell<HashTable<&'p ConstNode<'p, N>>>,
+}
+
+struct TyNode<'p, N: InternedName> {
+    meta: Meta,
+    data: TyData<'p, Interned<'p, N>>,
+}
+
+struct ConstNode<'p, N: InternedName> {
+    meta: Meta,
+    data: ConstData<'p, Interned<'p, N>>,
+}
+
+impl<'p, N: InternedName> Interned<'p, N> {
+    /// An empty pool over `arena`.
+    #[must_use]
+    pub fn new(arena: &'p Arena) -> Self {
+        Self(Rc::new(Pool { arena: &arena.0, tys: RefCell::default(), consts: RefCell::default() }))
+    }
+
+    /// How many distinct types and constants the pool holds.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.tys.borrow().len() + self.0.consts.borrow().len()
+    }
+
+    /// Whether the pool holds nothing.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    fn list(&self, args: &[GenericArg<Self>]) -> &'p [GenericArg<Self>] {
+        if args.is_empty() { &[] } else { self.0.arena.alloc_slice_copy(args) }
+    }
+}
+
+impl<N: InternedName> PartialEq for Interned<'_, N> {
+    fn eq(&self, other: &Self) -> bool {
+        Rc::ptr_eq(&self.0, &other.0)
+    }
+}
+impl<N: InternedName> Eq for Interned<'_, N> {}
+impl<N: InternedName> Hash for Interned<'_, N> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        Rc::as_ptr(&self.0).addr().hash(state);
+    }
+}
+impl<N: InternedName> Debug for Interned<'_, N> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Interned").field("terms", &self.len()).finish()
+    }
+}
+
+/// A handle of a type of the interned family.
+pub struct InternedTy<'p, N: InternedName>(&'p TyNode<'p, N>);
+
+/// A handle of a constant of the interned family.
+pub struct InternedConst<'p, N: InternedName>(&'p ConstNode<'p, N>);
+
+macro_rules! handle {
+    ($($name:ident),*) => {$(
+        impl<N: InternedName> Clone for $name<'_, N> {
+            fn clone(&self) -> Self {
+                *self
+            }
+        }
+        impl<N: InternedName> Copy for $name<'_, N> {}
+        impl<N: InternedName> PartialEq for $name<'_, N> {
+            fn eq(&self, other: &Self) -> bool {
+                std::ptr::eq(self.0, other.0)
+            }
+        }
+        impl<N: InternedName> Eq for $name<'_, N> {}
+        impl<N: InternedName> Hash for $name<'_, N> {
+            fn hash<H: Hasher>(&self, state: &mut H) {
+                std::ptr::from_ref(self.0).addr().hash(state);
+            }
+        }
+    )*};
+}
+handle!(InternedTy, InternedConst);
+
+fn hash(value: &impl Hash) -> u64 {
+    FixedState::default().hash_one(value)
+}
+
+impl<'p, N: InternedName> TypeFamily for Interned<'p, N> {
+    type Name = N;
+    type InternedTy = InternedTy<'p, N>;
+    type InternedConst = InternedConst<'p, N>;
+    type InternedArgs = &'p [GenericArg<Self>];
+
+    const IDENTITY: bool = true;
+
+    fn intern_ty(&self, data: TyData<'_, Self>, meta: Meta) -> InternedTy<'p, N> {
+        let key = hash(&data);
+        let mut tys = self.0.tys.borrow_mut();
+        if let Some(node) = tys.find(key, |node| node.data == data) {
+            return InternedTy(node);
+        }
+        let data = match data {
+            TyData::Apply(ApplicationTy { name, args }) => {
+                TyData::Apply(ApplicationTy { name, args: self.list(args) })
+            }
+            TyData::Placeholder(placeholder) => TyData::Placeholder(placeholder),
+            TyData::InferenceVar(var) => TyData::InferenceVar(var),
+            TyData::Dyn(DynTy { bounds, region }) => {
+                TyData::Dyn(DynTy { bounds: self.0.arena.alloc_slice_clone(bounds), region })
+            }
+            TyData::Fn(FnTy { name, arity, signature }) => {
+                TyData::Fn(FnTy { name, arity, signature: self.list(signature) })
+            }
+            TyData::GeneratorWitness(WitnessTy { name, arity, types }) => {
+                TyData::GeneratorWitness(WitnessTy { name, arity, types: self.list(types) })
+            }
+            TyData::Alias(AliasTy { name, args }) => TyData::Alias(AliasTy { name, args: self.list(args) }),
+            TyData::BoundVariable(var) => TyData::BoundVariable(var),
+            TyData::Error(proof) => TyData::Error(proof),
+        };
+        let node: &'p TyNode<'p, N> = self.0.arena.alloc(TyNode { meta, data });
+        tys.insert_unique(key, node, |node| hash(&node.data));
+        InternedTy(node)
+    }
+
+    fn intern_const(&self, data: ConstData<'_, Self>, meta: Meta) -> InternedConst<'p, N> {
+        let key = hash(&data);
+        let mut consts = self.0.consts.borrow_mut();
+        if let Some(node) = consts.find(key, |node| node.data == data) {
+            return InternedConst(node);
+        }
+        let data = match data {
+            ConstData::Value(value) => ConstData::Value(value),
+            ConstData::Placeholder(placeholder) => ConstData::Placeholder(placeholder),
+            ConstData::Infer(var) => ConstData::Infer(var),
+            ConstData::Bound(var) => ConstData::Bound(var),
+            ConstData::Expr(op, args) => ConstData::Expr(op, self.list(args)),
+            ConstData::Alias(name, args) => ConstData::Alias(name, self.list(args)),
+            ConstData::Error(proof) => ConstData::Error(proof),
+        };
+        let node: &'p ConstNode<'p, N> = self.0.arena.alloc(ConstNode { meta, data });
+        consts.insert_unique(key, node, |node| hash(&node.data));
+        InternedConst(node)
+    }
+
+    fn intern_args(&self, args: &[GenericArg<Self>]) -> &'p [GenericArg<Self>] {
+        self.list(args)
+    }
+
+    fn ty_data(ty: &InternedTy<'p, N>) -> TyData<'p, Self> {
+        ty.0.data
+    }
+
+    fn ty_meta(ty: &InternedTy<'p, N>) -> Meta {
+        ty.0.meta
+    }
+
+    fn ty_address(ty: &InternedTy<'p, N>) -> usize {
+        std::ptr::from_ref(ty.0).addr()
+    }
+
+    fn const_data(constant: &InternedConst<'p, N>) -> ConstData<'p, Self> {
+        constant.0.data
+    }
+
+    fn const_meta(constant: &InternedConst<'p, N>) -> Meta {
+        constant.0.meta
+    }
+
+    fn const_address(constant: &InternedConst<'p, N>) -> usize {
+        std::ptr::from_ref(constant.0).addr()
+    }
+}

@@ -1,0 +1,274 @@
+//! Folding: rebuilding a term from the inside out.
+//!
+//! The calling tree, for a folder `d` and a type `t`:
+//!
+//! ```text
+//! t.try_fold_with(d)            skips what `d.skip` says cannot change; remembers shared nodes; bounds recursion
+//!   d.fold_ty(t)                the folder's own case; by default goes on with
+//!     super_fold_ty(t, d)       folds every child, and builds a node only if one of them changed
+//!       child.try_fold_with(d)  under a binder: with `d.state().depth` one higher
+//! ```
+//!
+//! **Invariant:** a fold that changes nothing gives back the node it was given.
+//!
+//! A node is remembered (per binder depth) when the family has identity, or when it is large; so a graph that is
+//! exponentially large as a tree is folded once per node. Folders whose answer depends on the place of an occurrence,
+//! such as generalisation, make their state with [`FoldState::forgetful`].
+
+use crate::arg::GenericArg;
+use crate::constant::{Const, ConstData};
+use crate::family::TypeFamily;
+use crate::meta::{LARGE, MAX_DEPTH, Meta, TermError};
+use crate::region::Region;
+use crate::ty::{AliasTy, ApplicationTy, DynBound, DynTy, FnTy, Ty, TyData, WitnessTy};
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
+use smallvec::SmallVec;
+
+/// Nodes lighter than this are folded again rather than remembered.
+const WORTH_REMEMBERING: u16 = 4;
+
+/// Where a fold is, and what it has seen.
+pub struct FoldState<F: TypeFamily> {
+    /// Binders entered so far.
+    pub depth: u32,
+    level: u16,
+    remember_from: u16,
+    seen: HashMap<(usize, u32), (Ty<F>, Ty<F>), FixedState>,
+}
+
+impl<F: TypeFamily> Default for FoldState<F> {
+    fn default() -> Self {
+        let remember_from = if F::IDENTITY { WORTH_REMEMBERING } else { LARGE };
+        Self { depth: 0, level: 0, remember_from, seen: HashMap::default() }
+    }
+}
+
+impl<F: TypeFamily> FoldState<F> {
+    /// A state that remembers nothing, for folders that treat every occurrence on its own.
+    #[must_use]
+    pub fn forgetful() -> Self {
+        Self { remember_from: 0, ..Self::default() }
+    }
+
+    fn remembers(&self, meta: Meta) -> bool {
+        self.remember_from != 0 && meta.weight >= self.remember_from
+    }
+
+    /// Forgets what was seen, for a folder whose answers have changed.
+    pub fn forget(&mut self) {
+        self.seen.clear();
+    }
+}
+
+/// Rebuilds terms.
+pub trait Folder<F: TypeFamily>: Sized {
+    /// Why a fold stops.
+    type Error: From<TermError>;
+
+    /// The family that stores the results.
+    fn cx(&self) -> &F;
+
+    /// The state of this fold.
+    fn state(&mut self) -> &mut FoldState<F>;
+
+    /// Whether a term with this metadata stays as it is. `self.state().depth` binders have been entered.
+    fn skip(&self, meta: Meta) -> bool;
+
+    /// Folds a type that is not skipped.
+    fn fold_ty(&mut self, ty: &Ty<F>) -> Result<Ty<F>, Self::Error> {
+        super_fold_ty(ty, self)
+    }
+
+    /// Folds a region. Regions are never skipped.
+    fn fold_region(&mut self, region: Region<F>) -> Result<Region<F>, Self::Error> {
+        Ok(region)
+    }
+
+    /// Folds a constant that is not skipped.
+    fn fold_const(&mut self, constant: &Const<F>) -> Result<Const<F>, Self::Error> {
+        super_fold_const(constant, self)
+    }
+}
+
+/// Values with terms in them.
+pub trait Fold<F: TypeFamily>: Sized {
+    /// Rebuilds the value.
+    fn try_fold_with<D: Folder<F>>(&self, folder: &mut D) -> Result<Self, D::Error>;
+}
+
+impl<F: TypeFamily> Fold<F> for Ty<F> {
+    fn try_fold_with<D: Folder<F>>(&self, folder: &mut D) -> Result<Self, D::Error> {
+        let meta = self.meta();
+        if folder.skip(meta) {
+            return Ok(self.clone());
+        }
+        if meta.depth == 1 {
+            return folder.fold_ty(self);
+        }
+        let state = folder.state();
+        if state.level >= MAX_DEPTH {
+            return Err(TermError::TooDeep.into());
+        }
+        let key = state.remembers(meta).then(|| (self.address(), state.depth));
+        if let Some((_, result)) = key.and_then(|key| state.seen.get(&key)) {
+            return Ok(result.clone());
+        }
+        state.level += 1;
+        let result = folder.fold_ty(self);
+        let state = folder.state();
+        state.level -= 1;
+        let result = result?;
+        if let Some(key) = key {
+            state.seen.insert(key, (self.clone(), result.clone()));
+        }
+        Ok(result)
+    }
+}
+
+impl<F: TypeFamily> Fold<F> for Const<F> {
+    fn try_fold_with<D: Folder<F>>(&self, folder: &mut D) -> Result<Self, D::Error> {
+        if folder.skip(self.meta()) {
+            return Ok(self.clone());
+        }
+        let state = folder.state();
+        if state.level >= MAX_DEPTH {
+            return Err(TermError::TooDeep.into());
+        }
+        state.level += 1;
+        let result = folder.fold_const(self);
+        folder.state().level -= 1;
+        result
+    }
+}
+
+impl<F: TypeFamily> Fold<F> for Region<F> {
+    fn try_fold_with<D: Folder<F>>(&self, folder: &mut D) -> Result<Self, D::Error> {
+        folder.fold_region(*self)
+    }
+}
+
+impl<F: TypeFamily> Fold<F> for GenericArg<F> {
+    fn try_fold_with<D: Folder<F>>(&self, folder: &mut D) -> Result<Self, D::Error> {
+        Ok(match self {
+            Self::Ty(ty) => Self::Ty(ty.try_fold_with(folder)?),
+            Self::Region(region) => Self::Region(folder.fold_region(*region)?),
+            Self::Const(constant) => Self::Const(constant.try_fold_with(folder)?),
+        })
+    }
+}
+
+impl<F: TypeFamily, T: Fold<F>> Fold<F> for Vec<T> {
+    fn try_fold_with<D: Folder<F>>(&self, folder: &mut D) -> Result<Self, D::Error> {
+        self.iter().map(|item| item.try_fold_with(folder)).collect()
+    }
+}
+
+/// A folded list of arguments, or nothing where it did not change.
+pub type FoldedArgs<F> = Option<SmallVec<[GenericArg<F>; 8]>>;
+
+/// Folds a list of arguments, copying it from the first change on.
+pub fn fold_args<F: TypeFamily, D: Folder<F>>(
+    args: &[GenericArg<F>],
+    folder: &mut D,
+) -> Result<FoldedArgs<F>, D::Error> {
+    let mut changed: FoldedArgs<F> = None;
+    for (i, arg) in args.iter().enumerate() {
+        let folded = arg.try_fold_with(folder)?;
+        match &mut changed {
+            Some(list) => list.push(folded),
+            None if folded.same(arg) => {}
+            None => {
+                let mut list = SmallVec::with_capacity(args.len());
+                list.extend(args.iter().take(i).cloned());
+                list.push(folded);
+                changed = Some(list);
+            }
+        }
+    }
+    Ok(changed)
+}
+
+/// [`fold_args`] with one more binder entered.
+fn fold_args_under<F: TypeFamily, D: Folder<F>>(
+    args: &[GenericArg<F>],
+    folder: &mut D,
+) -> Result<FoldedArgs<F>, D::Error> {
+    folder.state().depth += 1;
+    let folded = fold_args(args, folder);
+    folder.state().depth -= 1;
+    folded
+}
+
+/// Folds the children of a type.
+pub fn super_fold_ty<F: TypeFamily, D: Folder<F>>(ty: &Ty<F>, folder: &mut D) -> Result<Ty<F>, D::Error> {
+    let rebuilt = match ty.data() {
+        TyData::Apply(ApplicationTy { name, args }) => match fold_args(args, folder)? {
+            None => return Ok(ty.clone()),
+            Some(args) => Ty::new(folder.cx(), TyData::Apply(ApplicationTy { name, args: &args })),
+        },
+        TyData::Fn(FnTy { name, arity, signature }) => match fold_args_under(signature, folder)? {
+            None => return Ok(ty.clone()),
+            Some(args) => Ty::new(folder.cx(), TyData::Fn(FnTy { name, arity, signature: &args })),
+        },
+        TyData::GeneratorWitness(WitnessTy { name, arity, types }) => {
+            match fold_args_under(types, folder)? {
+                None => return Ok(ty.clone()),
+                Some(args) => Ty::new(
+                    folder.cx(),
+                    TyData::GeneratorWitness(WitnessTy { name, arity, types: &args }),
+                ),
+            }
+        }
+        TyData::Alias(AliasTy { name, args }) => match fold_args(args, folder)? {
+            None => return Ok(ty.clone()),
+            Some(args) => Ty::new(folder.cx(), TyData::Alias(AliasTy { name, args: &args })),
+        },
+        TyData::Dyn(DynTy { bounds, region }) => {
+            let folded_region = folder.fold_region(region)?;
+            let mut changed = folded_region != region;
+            let mut folded = Vec::with_capacity(bounds.len());
+            for DynBound { arity, kind, name, args } in bounds {
+                let args = match fold_args_under(args, folder)? {
+                    None => args.clone(),
+                    Some(list) => {
+                        changed = true;
+                        folder.cx().intern_args(&list)
+                    }
+                };
+                folded.push(DynBound { arity: *arity, kind: *kind, name: *name, args });
+            }
+            if !changed {
+                return Ok(ty.clone());
+            }
+            Ty::new(folder.cx(), TyData::Dyn(DynTy { bounds: &folded, region: folded_region }))
+        }
+        TyData::Placeholder(_) | TyData::InferenceVar(_) | TyData::BoundVariable(_) | TyData::Error(_) => {
+            return Ok(ty.clone());
+        }
+    };
+    Ok(rebuilt?)
+}
+
+/// Folds the children of a constant.
+pub fn super_fold_const<F: TypeFamily, D: Folder<F>>(
+    constant: &Const<F>,
+    folder: &mut D,
+) -> Result<Const<F>, D::Error> {
+    let rebuilt = match constant.data() {
+        ConstData::Expr(op, args) => match fold_args(args, folder)? {
+            None => return Ok(constant.clone()),
+            Some(args) => Const::new(folder.cx(), ConstData::Expr(op, &args)),
+        },
+        ConstData::Alias(name, args) => match fold_args(args, folder)? {
+            None => return Ok(constant.clone()),
+            Some(args) => Const::new(folder.cx(), ConstData::Alias(name, &args)),
+        },
+        ConstData::Value(_)
+        | ConstData::Placeholder(_)
+        | ConstData::Infer(_)
+        | ConstData::Bound(_)
+        | ConstData::Error(_) => return Ok(constant.clone()),
+    };
+    Ok(rebuilt?)
+}

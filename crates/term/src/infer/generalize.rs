@@ -1,0 +1,434 @@
+//! Binding a variable: occurs check, universe check, generalisation.
+//!
+//! A variable that is to be *equal* to a term is bound to the term itself. One that is to be a *subtype* (or a
+//! supertype) is bound to a copy in which every region, and every variable, at a position where it may differ is
+//! replaced by a new variable; the copy is then related to the term. Binders are copied as they are: a variable with a
+//! higher-ranked lower bound becomes that higher-ranked type, which is why joins depend on the order of their bounds.
+//!
+//! The occurs check counts variables that are related by subtyping as one: `?a <: ?b` and `?b == Vec<?a>` has no
+//! finite solution.
+
+use super::unify::Relating;
+use super::vars::Probe;
+use super::{InferenceTable, Obligation, TypeError};
+use crate::arg::GenericArg;
+use crate::binder::Universe;
+use crate::constant::{Const, ConstData};
+use crate::family::TypeFamily;
+use crate::fold::{Fold, FoldState, Folder, super_fold_const, super_fold_ty};
+use crate::meta::{Flags, LARGE, Meta, TermError};
+use crate::program::Program;
+use crate::region::Region;
+use crate::ty::{
+    AliasTy, ApplicationTy, DynBound, DynTy, FnTy, InferVar, Placeholder, Ty, TyData, WitnessTy,
+};
+use crate::variance::Variance;
+use crate::visit::{Visit, VisitState, Visitor, super_visit_const, super_visit_ty};
+use foldhash::fast::FixedState;
+use hashbrown::{HashMap, HashSet};
+use std::ops::ControlFlow;
+
+/// Variables and universes that a term mentions at its surface, that is, without following bindings.
+struct Surface<F: TypeFamily> {
+    state: VisitState,
+    tys: Vec<u32>,
+    consts: Vec<u32>,
+    regions: Vec<Region<F>>,
+    universe: Universe,
+}
+
+/// What the surface of a term is about.
+const INTERESTING: Flags = Flags::INFER.union(Flags::INNER_UNIVERSE);
+
+impl<F: TypeFamily> Surface<F> {
+    fn new() -> Self {
+        Self {
+            state: VisitState::default(),
+            tys: Vec::new(),
+            consts: Vec::new(),
+            regions: Vec::new(),
+            universe: Universe::ROOT,
+        }
+    }
+
+    fn placeholder(&mut self, placeholder: Placeholder<F::Name>) {
+        self.universe = self.universe.max(placeholder.universe);
+    }
+}
+
+impl<F: TypeFamily> Visitor<F> for Surface<F> {
+    type Break = std::convert::Infallible;
+
+    fn state(&mut self) -> &mut VisitState {
+        &mut self.state
+    }
+
+    fn skip(&self, meta: Meta) -> bool {
+        !meta.flags.intersects(INTERESTING)
+    }
+
+    fn visit_ty(&mut self, ty: &Ty<F>) -> ControlFlow<Self::Break> {
+        match ty.data() {
+            TyData::InferenceVar(InferVar::Var(var)) => self.tys.push(var),
+            TyData::Placeholder(placeholder) => self.placeholder(placeholder),
+            TyData::InferenceVar(InferVar::Canonical(_))
+            | TyData::Apply(_)
+            | TyData::Dyn(_)
+            | TyData::Fn(_)
+            | TyData::GeneratorWitness(_)
+            | TyData::Alias(_)
+            | TyData::BoundVariable(_)
+            | TyData::Error(_) => return super_visit_ty(ty, self),
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn visit_region(&mut self, region: Region<F>) -> ControlFlow<Self::Break> {
+        match region {
+            Region::Infer(InferVar::Var(_)) | Region::Placeholder(_) => self.regions.push(region),
+            Region::Infer(InferVar::Canonical(_))
+            | Region::Static
+            | Region::Erased
+            | Region::Bound(_)
+            | Region::Error(_) => {}
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn visit_const(&mut self, constant: &Const<F>) -> ControlFlow<Self::Break> {
+        match constant.data() {
+            ConstData::Infer(InferVar::Var(var)) => self.consts.push(var),
+            ConstData::Placeholder(placeholder) => self.placeholder(placeholder),
+            ConstData::Infer(InferVar::Canonical(_))
+            | ConstData::Value(_)
+            | ConstData::Bound(_)
+            | ConstData::Expr(..)
+            | ConstData::Alias(..)
+            | ConstData::Error(_) => return super_visit_const(constant, self),
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// What a term mentions, bindings followed.
+#[derive(Default)]
+struct Reached {
+    /// Unbound type variables.
+    tys: Vec<u32>,
+    /// Unbound constant variables.
+    consts: Vec<u32>,
+    /// The greatest universe of a type or constant placeholder.
+    placeholder: Universe,
+    /// The greatest universe of a region.
+    region: Universe,
+}
+
+impl<F: TypeFamily> InferenceTable<F> {
+    /// Everything that `start` mentions. Iterative: chains of bindings are as long as they like.
+    fn reach(&self, start: GenericArg<F>) -> Reached {
+        let mut reached = Reached::default();
+        let mut seen: HashSet<(bool, u32), FixedState> = HashSet::default();
+        let mut stack = vec![start];
+        while let Some(term) = stack.pop() {
+            let mut surface = Surface::new();
+            // The visit has no way to end early.
+            let ControlFlow::Continue(()) = term.visit_with(&mut surface);
+            reached.placeholder = reached.placeholder.max(surface.universe);
+            for region in surface.regions {
+                reached.region = reached.region.max(self.regions.universe(region));
+            }
+            for var in surface.tys {
+                match self.tys.probe(var) {
+                    Probe::Root(root) if seen.insert((true, root)) => reached.tys.push(root),
+                    Probe::Value(root, value) if seen.insert((true, root)) => {
+                        stack.push(GenericArg::Ty(value.clone()));
+                    }
+                    Probe::Root(_) | Probe::Value(..) => {}
+                }
+            }
+            for var in surface.consts {
+                match self.consts.probe(var) {
+                    Probe::Root(root) if seen.insert((false, root)) => reached.consts.push(root),
+                    Probe::Value(root, value) if seen.insert((false, root)) => {
+                        stack.push(GenericArg::Const(value.clone()));
+                    }
+                    Probe::Root(_) | Probe::Value(..) => {}
+                }
+            }
+        }
+        reached
+    }
+
+    fn lower(&mut self, reached: &Reached, to: Universe) {
+        for root in &reached.tys {
+            self.tys.lower(*root, to);
+        }
+        for root in &reached.consts {
+            self.consts.lower(*root, to);
+        }
+    }
+}
+
+impl<F: TypeFamily, P: Program<F>> Relating<'_, F, P> {
+    /// Binds the unbound variable `var`, which is `a`, so that `a` relates to `b` at `variance`.
+    pub(super) fn bind(
+        &mut self,
+        var: u32,
+        variance: Variance,
+        a: &Ty<F>,
+        b: &Ty<F>,
+    ) -> Result<(), TypeError<F>> {
+        if variance == Variance::Bivariant {
+            return Ok(());
+        }
+        let Probe::Root(root) = self.table.tys.probe(var) else {
+            self.push(variance, a.clone(), b.clone());
+            return Ok(());
+        };
+        let meta = b.meta();
+        let movable = INTERESTING.union(Flags::FREE_REGION);
+        let fixed = match variance {
+            Variance::Invariant => !meta.flags.intersects(INTERESTING),
+            Variance::Covariant | Variance::Contravariant | Variance::Bivariant => {
+                !meta.flags.intersects(movable)
+            }
+        };
+        if fixed {
+            self.table.taint_by(b);
+            self.table.tys.bind(root, b.clone());
+            return Ok(());
+        }
+        let universe = self.universe_of(root);
+        let reached = self.table.reach(GenericArg::Ty(b.clone()));
+        if reached.tys.iter().any(|other| self.table.related.same(*other, root)) {
+            return Err(TypeError::Occurs { var: a.clone().into(), term: b.clone().into() });
+        }
+        if reached.placeholder > universe {
+            return Err(TypeError::Universe { var: a.clone().into(), term: b.clone().into() });
+        }
+        self.table.taint_by(b);
+        let escapes = reached.region > universe;
+        if variance == Variance::Invariant && !escapes {
+            self.table.lower(&reached, universe);
+            self.table.tys.bind(root, b.clone());
+            return Ok(());
+        }
+        let mut generalize = Generalize {
+            table: self.table,
+            program: self.program,
+            state: FoldState::forgetful(),
+            universe,
+            ambient: variance,
+            escapes,
+            top: b.address(),
+            well_formed: false,
+            seen: HashMap::default(),
+        };
+        let general = b.try_fold_with(&mut generalize)?;
+        if generalize.well_formed {
+            self.obligations.push(Obligation::WellFormed(general.clone()));
+        }
+        self.table.tys.bind(root, general.clone());
+        if general.same(b) {
+            return Ok(());
+        }
+        self.push(variance, general, b.clone());
+        Ok(())
+    }
+
+    /// Binds the unbound constant variable `var`, which is `a`, to `b`.
+    pub(super) fn bind_const(
+        &mut self,
+        var: u32,
+        a: &Const<F>,
+        b: &Const<F>,
+    ) -> Result<(), TypeError<F>> {
+        let Probe::Root(root) = self.table.consts.probe(var) else {
+            return crate::relate::Relation::consts(self, a, b);
+        };
+        if b.meta().flags.intersects(INTERESTING) {
+            let universe = self.table.consts.universe(root);
+            let reached = self.table.reach(GenericArg::Const(b.clone()));
+            if reached.consts.contains(&root) {
+                return Err(TypeError::Occurs { var: a.clone().into(), term: b.clone().into() });
+            }
+            if reached.placeholder.max(reached.region) > universe {
+                return Err(TypeError::Universe { var: a.clone().into(), term: b.clone().into() });
+            }
+            self.table.lower(&reached, universe);
+        }
+        self.table.consts.bind(root, b.clone());
+        Ok(())
+    }
+}
+
+/// Copies a term for a variable of `universe`, with new variables wherever the copy may differ.
+struct Generalize<'t, F: TypeFamily, P> {
+    table: &'t mut InferenceTable<F>,
+    program: &'t P,
+    state: FoldState<F>,
+    universe: Universe,
+    ambient: Variance,
+    /// Whether a region anywhere in the term cannot be named by the variable.
+    escapes: bool,
+    /// The node that is copied. If it is an alias it is rigid: relations evaluate aliases first.
+    top: usize,
+    /// Whether an argument was dropped that only well-formedness determines.
+    well_formed: bool,
+    seen: HashMap<(usize, Variance), Ty<F>, FixedState>,
+}
+
+impl<F: TypeFamily, P: Program<F>> Generalize<'_, F, P> {
+    fn args(
+        &mut self,
+        args: &[GenericArg<F>],
+        variance: impl Fn(&P, &F, usize) -> Variance,
+    ) -> Result<Vec<GenericArg<F>>, TermError> {
+        let ambient = self.ambient;
+        let mut list = Vec::with_capacity(args.len());
+        for (i, arg) in args.iter().enumerate() {
+            self.ambient = ambient.compose(variance(self.program, &self.table.cx, i));
+            let folded = arg.try_fold_with(self);
+            self.ambient = ambient;
+            list.push(folded?);
+        }
+        Ok(list)
+    }
+
+    fn args_under(
+        &mut self,
+        args: &[GenericArg<F>],
+        variance: impl Fn(usize) -> Variance,
+    ) -> Result<Vec<GenericArg<F>>, TermError> {
+        self.state.depth += 1;
+        let folded = self.args(args, |_, _, i| variance(i));
+        self.state.depth -= 1;
+        folded
+    }
+
+    fn var(&mut self, ty: &Ty<F>, var: u32) -> Result<Ty<F>, TermError> {
+        let root = match self.table.tys.probe(var) {
+            Probe::Root(root) | Probe::Value(root, _) => root,
+        };
+        match self.ambient {
+            Variance::Invariant if !self.escapes => {
+                let reached = self.table.reach(GenericArg::Ty(ty.clone()));
+                self.table.lower(&reached, self.universe);
+                Ok(ty.clone())
+            }
+            Variance::Bivariant => {
+                self.well_formed = true;
+                self.table.new_ty_var_in(self.universe)
+            }
+            Variance::Invariant | Variance::Covariant | Variance::Contravariant => {
+                let id = self.table.new_ty_id(self.universe)?;
+                self.table.related.union(id, root);
+                Ty::new(&self.table.cx, TyData::InferenceVar(InferVar::Var(id)))
+            }
+        }
+    }
+
+    fn rebuild(&mut self, ty: &Ty<F>) -> Result<Ty<F>, TermError> {
+        match ty.data() {
+            TyData::Apply(ApplicationTy { name, args }) => {
+                let ambient = self.ambient;
+                let args = self.args(args, |program, cx, i| match ambient {
+                    Variance::Invariant => Variance::Invariant,
+                    Variance::Covariant | Variance::Contravariant | Variance::Bivariant => {
+                        program.variance(cx, name, i)
+                    }
+                })?;
+                Ty::apply(&self.table.cx, name, &args)
+            }
+            // What an alias evaluates to may differ where the alias stands; relating the copy will tell.
+            TyData::Alias(_)
+                if self.ambient != Variance::Invariant
+                    && ty.meta().is_closed()
+                    && ty.address() != self.top =>
+            {
+                self.table.new_ty_var_in(self.universe)
+            }
+            TyData::Alias(AliasTy { name, args }) => {
+                let args = self.args(args, |_, _, _| Variance::Invariant)?;
+                Ty::alias(&self.table.cx, name, &args)
+            }
+            TyData::Fn(FnTy { name, arity, signature }) => {
+                let last = signature.len().saturating_sub(1);
+                let args = self.args_under(signature, |i| {
+                    if i < last { Variance::Contravariant } else { Variance::Covariant }
+                })?;
+                Ty::function(&self.table.cx, name, arity, &args)
+            }
+            TyData::GeneratorWitness(WitnessTy { name, arity, types }) => {
+                let types = self.args_under(types, |_| Variance::Covariant)?;
+                Ty::new(
+                    &self.table.cx,
+                    TyData::GeneratorWitness(WitnessTy { name, arity, types: &types }),
+                )
+            }
+            TyData::Dyn(DynTy { bounds, region }) => {
+                let region = self.fold_region(region)?;
+                let mut copies = Vec::with_capacity(bounds.len());
+                for DynBound { arity, kind, name, args } in bounds {
+                    let args = self.args_under(args, |_| Variance::Invariant)?;
+                    let args = self.table.cx.intern_args(&args);
+                    copies.push(DynBound { arity: *arity, kind: *kind, name: *name, args });
+                }
+                Ty::new(&self.table.cx, TyData::Dyn(DynTy { bounds: &copies, region }))
+            }
+            TyData::InferenceVar(InferVar::Var(var)) => self.var(ty, var),
+            TyData::InferenceVar(InferVar::Canonical(_))
+            | TyData::Placeholder(_)
+            | TyData::BoundVariable(_)
+            | TyData::Error(_) => super_fold_ty(ty, self),
+        }
+    }
+}
+
+impl<F: TypeFamily, P: Program<F>> Folder<F> for Generalize<'_, F, P> {
+    type Error = TermError;
+
+    fn cx(&self) -> &F {
+        &self.table.cx
+    }
+
+    fn state(&mut self) -> &mut FoldState<F> {
+        &mut self.state
+    }
+
+    fn skip(&self, meta: Meta) -> bool {
+        !meta.flags.intersects(INTERESTING.union(Flags::FREE_REGION))
+    }
+
+    fn fold_ty(&mut self, ty: &Ty<F>) -> Result<Ty<F>, TermError> {
+        if ty.meta().weight < LARGE {
+            return self.rebuild(ty);
+        }
+        // Occurrences of one large node at one variance share their copy.
+        let key = (ty.address(), self.ambient);
+        if let Some(done) = self.seen.get(&key) {
+            return Ok(done.clone());
+        }
+        let copy = self.rebuild(ty)?;
+        self.seen.insert(key, copy.clone());
+        Ok(copy)
+    }
+
+    fn fold_region(&mut self, region: Region<F>) -> Result<Region<F>, TermError> {
+        if matches!(region, Region::Bound(_) | Region::Error(_)) {
+            return Ok(region);
+        }
+        let stays = self.ambient == Variance::Invariant
+            && self.universe.can_name(self.table.regions.universe(region));
+        if stays { Ok(region) } else { self.table.new_region_var_in(self.universe) }
+    }
+
+    fn fold_const(&mut self, constant: &Const<F>) -> Result<Const<F>, TermError> {
+        if let ConstData::Infer(InferVar::Var(_)) = constant.data() {
+            let reached = self.table.reach(GenericArg::Const(constant.clone()));
+            self.table.lower(&reached, self.universe);
+            return Ok(constant.clone());
+        }
+        super_fold_const(constant, self)
+    }
+}

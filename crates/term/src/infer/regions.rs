@@ -1,0 +1,237 @@
+//! Regions: constraints, the leak check, and whether what is known implies them.
+//!
+//! Relations never decide about regions; they collect constraints `longer: shorter`. Two questions are asked of them:
+//!
+//! - the *leak check*, at the end of every relation that looked under binders: a placeholder may only outlive itself
+//!   and variables that can name it. It needs no knowledge of the program.
+//! - [`RegionConstraints::check`]: do the outlives facts of an environment imply the constraints, for some choice of
+//!   the region variables? The least choice is a reachability closure: a variable includes exactly what it must
+//!   outlive, so it is enough that every named region outlives, by the facts, every named region it reaches.
+
+use crate::binder::Universe;
+use crate::family::TypeFamily;
+use crate::region::Region;
+use crate::ty::InferVar;
+use foldhash::fast::FixedState;
+use hashbrown::{HashMap, HashSet};
+
+/// `longer: shorter`.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Outlives<F: TypeFamily> {
+    /// The region that must include the other.
+    pub longer: Region<F>,
+    /// The region that must be included.
+    pub shorter: Region<F>,
+}
+
+impl<F: TypeFamily> Copy for Outlives<F> {}
+
+/// A constraint that does not hold: `longer` is required to outlive `shorter`, and is not known to.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("a region does not outlive another one that it is required to outlive")]
+pub struct RegionError<F: TypeFamily> {
+    /// The region that would have to be longer.
+    pub longer: Region<F>,
+    /// What it is not known to outlive.
+    pub shorter: Region<F>,
+}
+
+/// What is known about named regions. `'static` outlives everything, and everything outlives itself.
+#[derive(Clone, Debug)]
+pub struct RegionFacts<F: TypeFamily> {
+    facts: Vec<Outlives<F>>,
+}
+
+impl<F: TypeFamily> Default for RegionFacts<F> {
+    fn default() -> Self {
+        Self { facts: Vec::new() }
+    }
+}
+
+impl<F: TypeFamily> RegionFacts<F> {
+    /// Nothing is known.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds `longer: shorter`.
+    pub fn assume(&mut self, longer: Region<F>, shorter: Region<F>) {
+        self.facts.push(Outlives { longer, shorter });
+    }
+
+    /// Whether the facts imply `longer: shorter`.
+    #[must_use]
+    pub fn outlives(&self, longer: Region<F>, shorter: Region<F>) -> bool {
+        if longer == Region::Static || longer == shorter {
+            return true;
+        }
+        let edges = Edges::new(&self.facts);
+        let mut found = false;
+        edges.reach(longer, |region| found |= region == shorter || region == Region::Static);
+        found
+    }
+}
+
+/// Adjacency of a list of constraints.
+struct Edges<F: TypeFamily> {
+    next: HashMap<Region<F>, Vec<Region<F>>, FixedState>,
+}
+
+impl<F: TypeFamily> Edges<F> {
+    fn new(constraints: &[Outlives<F>]) -> Self {
+        let mut next: HashMap<_, Vec<_>, _> = HashMap::default();
+        for Outlives { longer, shorter } in constraints {
+            next.entry(*longer).or_default().push(*shorter);
+        }
+        Self { next }
+    }
+
+    /// Calls `visit` on everything that `from` reaches in one step or more.
+    fn reach(&self, from: Region<F>, mut visit: impl FnMut(Region<F>)) {
+        let mut seen: HashSet<Region<F>, FixedState> = HashSet::default();
+        let mut stack = vec![from];
+        while let Some(region) = stack.pop() {
+            for next in self.next.get(&region).into_iter().flatten() {
+                if seen.insert(*next) {
+                    visit(*next);
+                    stack.push(*next);
+                }
+            }
+        }
+    }
+}
+
+/// The constraints that relations collected, and the universes of the region variables in them.
+#[derive(Clone, Debug)]
+pub struct RegionConstraints<F: TypeFamily> {
+    pub(super) outlives: Vec<Outlives<F>>,
+    pub(super) universes: Vec<Universe>,
+}
+
+impl<F: TypeFamily> Default for RegionConstraints<F> {
+    fn default() -> Self {
+        Self { outlives: Vec::new(), universes: Vec::new() }
+    }
+}
+
+/// Whether a region is named by the program, stands for a bound one, or is a variable.
+enum Role {
+    Named,
+    Fresh,
+    Variable,
+    Any,
+}
+
+fn role<F: TypeFamily>(region: Region<F>) -> Role {
+    match region {
+        Region::Static => Role::Named,
+        Region::Placeholder(placeholder) if placeholder.universe == Universe::ROOT => Role::Named,
+        Region::Placeholder(placeholder) => Role::Fresh,
+        Region::Infer(_) => Role::Variable,
+        Region::Erased | Region::Bound(_) | Region::Error(_) => Role::Any,
+    }
+}
+
+impl<F: TypeFamily> RegionConstraints<F> {
+    /// All constraints, in the order in which relations found them.
+    #[must_use]
+    pub fn outlives(&self) -> &[Outlives<F>] {
+        &self.outlives
+    }
+
+    /// The universe of a region; variables of canonical forms count as named.
+    #[must_use]
+    pub fn universe(&self, region: Region<F>) -> Universe {
+        match region {
+            Region::Infer(InferVar::Var(var)) => {
+                self.universes.get(var as usize).copied().unwrap_or(Universe::ROOT)
+            }
+            Region::Infer(InferVar::Canonical(_))
+            | Region::Static
+            | Region::Erased
+            | Region::Placeholder(_)
+            | Region::Bound(_)
+            | Region::Error(_) => region.placeholder_universe(),
+        }
+    }
+
+    /// The leak check over the constraints from position `from` on: no placeholder outlives anything but itself and
+    /// variables of its universe or a later one.
+    pub(super) fn leak_check(&self, from: usize) -> Result<(), RegionError<F>> {
+        let recent = self.outlives.get(from..).unwrap_or_default();
+        let fresh = |region: Region<F>| matches!(role(region), Role::Fresh);
+        if !recent.iter().any(|c| fresh(c.longer)) {
+            return Ok(());
+        }
+        let edges = Edges::new(recent);
+        let mut checked: HashSet<Region<F>, FixedState> = HashSet::default();
+        for Outlives { longer, shorter: _ } in recent {
+            if fresh(*longer) && checked.insert(*longer) {
+                self.check_fresh(&edges, *longer)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn check_fresh(&self, edges: &Edges<F>, longer: Region<F>) -> Result<(), RegionError<F>> {
+        let universe = longer.placeholder_universe();
+        let mut wrong = None;
+        edges.reach(longer, |shorter| {
+            let allowed = shorter == longer
+                || match role(shorter) {
+                    Role::Named | Role::Fresh => false,
+                    Role::Variable => self.universe(shorter) >= universe,
+                    Role::Any => true,
+                };
+            if !allowed {
+                wrong.get_or_insert(RegionError { longer, shorter });
+            }
+        });
+        wrong.map_or(Ok(()), Err)
+    }
+
+    /// Whether the facts imply all constraints, for some choice of the variables. Gives the first constraint between
+    /// named regions that they do not imply, in the order of the constraints.
+    pub fn check(&self, facts: &RegionFacts<F>) -> Result<(), RegionError<F>> {
+        let edges = Edges::new(&self.outlives);
+        let known = Edges::new(&facts.facts);
+        let mut checked: HashSet<Region<F>, FixedState> = HashSet::default();
+        for Outlives { longer, shorter: _ } in &self.outlives {
+            let longer = *longer;
+            if !checked.insert(longer) {
+                continue;
+            }
+            match role(longer) {
+                Role::Named if longer != Region::Static => {
+                    let mut implied: HashSet<Region<F>, FixedState> = HashSet::default();
+                    implied.insert(longer);
+                    known.reach(longer, |region| {
+                        implied.insert(region);
+                    });
+                    if implied.contains(&Region::Static) {
+                        continue;
+                    }
+                    let mut wrong = None;
+                    edges.reach(longer, |shorter| {
+                        let holds = match role(shorter) {
+                            Role::Named => implied.contains(&shorter),
+                            // Only `'static` outlives what can be anything.
+                            Role::Fresh => false,
+                            Role::Variable | Role::Any => true,
+                        };
+                        if !holds {
+                            wrong.get_or_insert(RegionError { longer, shorter });
+                        }
+                    });
+                    if let Some(error) = wrong {
+                        return Err(error);
+                    }
+                }
+                Role::Fresh => self.check_fresh(&edges, longer)?,
+                Role::Named | Role::Variable | Role::Any => {}
+            }
+        }
+        Ok(())
+    }
+}

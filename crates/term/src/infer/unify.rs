@@ -1,0 +1,481 @@
+//! The relation of the inference table: equality and subtyping with variables.
+//!
+//! A worklist of pairs with their ambient variance. [`relate_structurally`] takes a pair apart by one level and puts
+//! the parts on the list, in order; variables are bound; aliases are evaluated; binders are instantiated. Universes
+//! are absolute, so nothing has to be done when a binder's pairs are used up, and the leak check runs once at the end.
+//!
+//! Pairs of nodes are remembered once a relation has taken many steps, so that graphs that are exponentially large as
+//! trees are related in the size of the graphs.
+
+use super::vars::Probe;
+use super::{InferenceTable, Obligation, Outlives, TypeError};
+use crate::arg::GenericArg;
+use crate::binder::{Arity, Universe};
+use crate::constant::{Const, ConstData};
+use crate::family::TypeFamily;
+use crate::meta::{Flags, TermError};
+use crate::normal::fold_constant;
+use crate::program::{ConstEquation, Normalized, Program};
+use crate::region::Region;
+use crate::relate::{BoundArgs, Relation, Shape, relate_args, relate_structurally};
+use crate::subst::{Instantiation, instantiate_args};
+use crate::ty::{AliasTy, InferVar, Placeholder, PlaceholderId, Ty, TyData};
+use crate::variance::Variance;
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
+
+/// How many aliases one relation evaluates before it hands the rest back.
+pub const MAX_NORMALIZATIONS: usize = 10_000;
+
+/// Steps after which a relation remembers the pairs it has seen.
+const MANY_STEPS: usize = 64;
+
+struct Task<F: TypeFamily> {
+    variance: Variance,
+    a: Ty<F>,
+    b: Ty<F>,
+}
+
+/// One relation under way.
+pub(super) struct Relating<'t, F: TypeFamily, P> {
+    pub(super) table: &'t mut InferenceTable<F>,
+    pub(super) program: &'t P,
+    pub(super) obligations: Vec<Obligation<F>>,
+    tasks: Vec<Task<F>>,
+    steps: usize,
+    normalizations: usize,
+    entered_binders: bool,
+    /// Pairs seen; the handles keep the addresses valid.
+    seen: HashMap<(usize, usize, Variance), (Ty<F>, Ty<F>), FixedState>,
+}
+
+impl<'t, F: TypeFamily, P: Program<F>> Relating<'t, F, P> {
+    fn new(table: &'t mut InferenceTable<F>, program: &'t P) -> Self {
+        Self {
+            table,
+            program,
+            obligations: Vec::new(),
+            tasks: Vec::new(),
+            steps: 0,
+            normalizations: 0,
+            entered_binders: false,
+            seen: HashMap::default(),
+        }
+    }
+}
+
+/// Relates two types; the constraints of this relation start at position `constraints`.
+pub(super) fn relate<F: TypeFamily, P: Program<F>>(
+    table: &mut InferenceTable<F>,
+    program: &P,
+    variance: Variance,
+    a: &Ty<F>,
+    b: &Ty<F>,
+    constraints: usize,
+) -> Result<Vec<Obligation<F>>, TypeError<F>> {
+    let mut relating = Relating::new(table, program);
+    relating.step(variance, a.clone(), b.clone())?;
+    relating.run()?;
+    let Relating { obligations, entered_binders, .. } = relating;
+    if entered_binders {
+        table.regions.leak_check(constraints).map_err(TypeError::Leak)?;
+    }
+    Ok(obligations)
+}
+
+/// Equates two constants.
+pub(super) fn equate<F: TypeFamily, P: Program<F>>(
+    table: &mut InferenceTable<F>,
+    program: &P,
+    a: &Const<F>,
+    b: &Const<F>,
+) -> Result<Vec<Obligation<F>>, TypeError<F>> {
+    let mut relating = Relating::new(table, program);
+    relating.consts(a, b)?;
+    relating.run()?;
+    Ok(relating.obligations)
+}
+
+impl<F: TypeFamily, P: Program<F>> Relating<'_, F, P> {
+    fn run(&mut self) -> Result<(), TypeError<F>> {
+        while let Some(Task { variance, a, b }) = self.tasks.pop() {
+            self.step(variance, a, b)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn push(&mut self, variance: Variance, a: Ty<F>, b: Ty<F>) {
+        self.tasks.push(Task { variance, a, b });
+    }
+
+    fn step(&mut self, variance: Variance, a: Ty<F>, b: Ty<F>) -> Result<(), TypeError<F>> {
+        let a = self.table.shallow(&a);
+        let b = self.table.shallow(&b);
+        if a.same(&b) {
+            self.table.taint_by(&a);
+            return Ok(());
+        }
+        self.steps += 1;
+        if self.steps > MANY_STEPS && self.already_related(variance, &a, &b) {
+            return Ok(());
+        }
+        match (a.data(), b.data()) {
+            (TyData::Error(proof), _) => {
+                self.table.taint(proof);
+                self.absorb(&b)
+            }
+            (_, TyData::Error(proof)) => {
+                self.table.taint(proof);
+                self.absorb(&a)
+            }
+            (TyData::Alias(alias), _) => self.relate_alias(Side::A, alias, variance, &a, &b),
+            (_, TyData::Alias(alias)) => self.relate_alias(Side::B, alias, variance, &a, &b),
+            (TyData::InferenceVar(InferVar::Var(x)), TyData::InferenceVar(InferVar::Var(y))) => {
+                self.relate_vars(variance, x, y, &a, &b);
+                Ok(())
+            }
+            (TyData::InferenceVar(InferVar::Var(x)), _) => self.bind(x, variance, &a, &b),
+            (_, TyData::InferenceVar(InferVar::Var(y))) => {
+                self.bind(y, Variance::Contravariant.compose(variance), &b, &a)
+            }
+            (
+                TyData::Apply(_)
+                | TyData::Placeholder(_)
+                | TyData::InferenceVar(InferVar::Canonical(_))
+                | TyData::Dyn(_)
+                | TyData::Fn(_)
+                | TyData::GeneratorWitness(_)
+                | TyData::BoundVariable(_),
+                _,
+            ) => self.relate_parts(variance, &a, &b),
+        }
+    }
+
+    fn relate_parts(&mut self, variance: Variance, a: &Ty<F>, b: &Ty<F>) -> Result<(), TypeError<F>> {
+        let first = self.tasks.len();
+        relate_structurally(self, variance, a, b)?;
+        // The list is a stack: the first part must be on top.
+        if let Some(parts) = self.tasks.get_mut(first..) {
+            parts.reverse();
+        }
+        Ok(())
+    }
+
+    fn already_related(&mut self, variance: Variance, a: &Ty<F>, b: &Ty<F>) -> bool {
+        let key = (a.address(), b.address(), variance);
+        self.seen.insert(key, (a.clone(), b.clone())).is_some()
+    }
+
+    /// An error equals anything: variables at the top of the other side become the error too.
+    fn absorb(&mut self, other: &Ty<F>) -> Result<(), TypeError<F>> {
+        if let TyData::InferenceVar(InferVar::Var(var)) = other.data()
+            && let Probe::Root(root) = self.table.tys.probe(var)
+            && let Some(proof) = self.table.tainted
+        {
+            let error = Ty::error(&self.table.cx, proof);
+            self.table.tys.bind(root, error);
+        }
+        Ok(())
+    }
+
+    fn relate_vars(&mut self, variance: Variance, x: u32, y: u32, a: &Ty<F>, b: &Ty<F>) {
+        match variance {
+            Variance::Bivariant => {}
+            Variance::Invariant => {
+                self.table.tys.union(x, y);
+                self.table.related.union(x, y);
+            }
+            Variance::Covariant | Variance::Contravariant => {
+                self.table.related.union(x, y);
+                self.obligations.push(Obligation::Relate { variance, a: a.clone(), b: b.clone() });
+            }
+        }
+    }
+
+    fn relate_alias(
+        &mut self,
+        side: Side,
+        alias: AliasTy<'_, F>,
+        variance: Variance,
+        a: &Ty<F>,
+        b: &Ty<F>,
+    ) -> Result<(), TypeError<F>> {
+        self.normalizations += 1;
+        let ambiguous = Obligation::Relate { variance, a: a.clone(), b: b.clone() };
+        if self.normalizations > MAX_NORMALIZATIONS {
+            self.obligations.push(ambiguous);
+            return Ok(());
+        }
+        let this = match side {
+            Side::A => a,
+            Side::B => b,
+        };
+        let resolved = self.table.resolve(this)?;
+        let alias = match resolved.data() {
+            TyData::Alias(alias) => alias,
+            TyData::Apply(_)
+            | TyData::Placeholder(_)
+            | TyData::InferenceVar(_)
+            | TyData::Dyn(_)
+            | TyData::Fn(_)
+            | TyData::GeneratorWitness(_)
+            | TyData::BoundVariable(_)
+            | TyData::Error(_) => alias,
+        };
+        match self.program.normalize(&self.table.cx, alias) {
+            Normalized::To(ty) => {
+                let (a, b) = match side {
+                    Side::A => (ty, b.clone()),
+                    Side::B => (a.clone(), ty),
+                };
+                self.push(variance, a, b);
+                Ok(())
+            }
+            Normalized::Ambiguous => {
+                self.obligations.push(ambiguous);
+                Ok(())
+            }
+            Normalized::Rigid => match (side, b.data()) {
+                // The other side may still evaluate.
+                (Side::A, TyData::Alias(other)) => self.relate_alias(Side::B, other, variance, a, b),
+                (Side::A, TyData::InferenceVar(InferVar::Var(var))) => {
+                    self.bind(var, Variance::Contravariant.compose(variance), b, a)
+                }
+                (Side::A, _) => self.relate_parts(variance, a, b),
+                (Side::B, _) => match a.data() {
+                    TyData::InferenceVar(InferVar::Var(var)) => self.bind(var, variance, a, b),
+                    TyData::Apply(_)
+                    | TyData::Alias(_)
+                    | TyData::Placeholder(_)
+                    | TyData::InferenceVar(InferVar::Canonical(_))
+                    | TyData::Dyn(_)
+                    | TyData::Fn(_)
+                    | TyData::GeneratorWitness(_)
+                    | TyData::BoundVariable(_)
+                    | TyData::Error(_) => self.relate_parts(variance, a, b),
+                },
+            },
+        }
+    }
+
+    /// Puts a placeholder of a new universe for every variable of a binder.
+    fn placeholders(&mut self, arity: Arity) -> Result<Instantiation<F>, TermError> {
+        let universe = self.table.new_universe()?;
+        self.entered_binders = true;
+        let fresh = |index: u16| Placeholder { universe, id: PlaceholderId::Fresh(u32::from(index)) };
+        let cx = &self.table.cx;
+        Ok(Instantiation {
+            regions: (0..arity.regions).map(|i| Region::Placeholder(fresh(i))).collect(),
+            types: (0..arity.types)
+                .map(|i| Ty::new(cx, TyData::Placeholder(fresh(i))))
+                .collect::<Result<_, _>>()?,
+            consts: (0..arity.consts)
+                .map(|i| Const::new(cx, ConstData::Placeholder(fresh(i))))
+                .collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// Puts a variable for every variable of a binder.
+    fn variables(&mut self, arity: Arity) -> Result<Instantiation<F>, TermError> {
+        let mut with = Instantiation::default();
+        for _ in 0..arity.regions {
+            with.regions.push(self.table.new_region_var()?);
+        }
+        for _ in 0..arity.types {
+            with.types.push(self.table.new_ty_var()?);
+        }
+        for _ in 0..arity.consts {
+            with.consts.push(self.table.new_const_var()?);
+        }
+        Ok(with)
+    }
+
+    /// Relates `a` to `b` where `a`'s variables may be chosen after `b`'s are given, for all of them.
+    fn exists_for_all(
+        &mut self,
+        variance: Variance,
+        shape: Shape,
+        a: BoundArgs<'_, F>,
+        b: BoundArgs<'_, F>,
+    ) -> Result<(), TypeError<F>> {
+        // The placeholders come first, so that the variables can name them.
+        let given = match is_closed(b.value) {
+            true => None,
+            false => {
+                let with = self.placeholders(b.arity)?;
+                Some(instantiate_args(&self.table.cx, b.value, &with)?)
+            }
+        };
+        let chosen = match is_closed(a.value) {
+            true => None,
+            false => {
+                let with = self.variables(a.arity)?;
+                Some(instantiate_args(&self.table.cx, a.value, &with)?)
+            }
+        };
+        let a = chosen.as_deref().unwrap_or(a.value);
+        let b = given.as_deref().unwrap_or(b.value);
+        relate_args(self, variance, shape, a, b)
+    }
+}
+
+/// Whether a list under a binder mentions no bound variable.
+fn is_closed<F: TypeFamily>(args: &[GenericArg<F>]) -> bool {
+    args.iter().all(|arg| match arg {
+        GenericArg::Ty(ty) => ty.meta().is_closed(),
+        GenericArg::Region(region) => !matches!(region, Region::Bound(_)),
+        GenericArg::Const(constant) => constant.meta().is_closed(),
+    })
+}
+
+/// Which of two types is meant.
+#[derive(Clone, Copy)]
+enum Side {
+    A,
+    B,
+}
+
+impl<F: TypeFamily, P: Program<F>> Relation<F> for Relating<'_, F, P> {
+    type Error = TypeError<F>;
+
+    fn variance(&self, name: F::Name, index: usize) -> Variance {
+        self.program.variance(&self.table.cx, name, index)
+    }
+
+    fn tys(&mut self, variance: Variance, a: &Ty<F>, b: &Ty<F>) -> Result<(), TypeError<F>> {
+        if a.same(b) && !a.meta().flags.intersects(Flags::ERROR) {
+            return Ok(());
+        }
+        self.push(variance, a.clone(), b.clone());
+        Ok(())
+    }
+
+    fn regions(&mut self, variance: Variance, a: Region<F>, b: Region<F>) -> Result<(), TypeError<F>> {
+        for region in [a, b] {
+            if let Region::Error(proof) = region {
+                self.table.taint(proof);
+                return Ok(());
+            }
+        }
+        if a == b || a == Region::Erased || b == Region::Erased {
+            return Ok(());
+        }
+        let outlives = &mut self.table.regions.outlives;
+        let mut require = |longer, shorter| {
+            if longer != Region::Static {
+                outlives.push(Outlives { longer, shorter });
+            }
+        };
+        match variance {
+            Variance::Covariant => require(a, b),
+            Variance::Contravariant => require(b, a),
+            Variance::Invariant => {
+                require(a, b);
+                require(b, a);
+            }
+            Variance::Bivariant => {}
+        }
+        Ok(())
+    }
+
+    fn consts(&mut self, a: &Const<F>, b: &Const<F>) -> Result<(), TypeError<F>> {
+        let a = self.table.shallow_const(a);
+        let b = self.table.shallow_const(b);
+        if a.same(&b) {
+            return Ok(());
+        }
+        match (a.data(), b.data()) {
+            (ConstData::Error(proof), _) | (_, ConstData::Error(proof)) => {
+                self.table.taint(proof);
+                for side in [&a, &b] {
+                    if let ConstData::Infer(InferVar::Var(var)) = side.data()
+                        && let Probe::Root(root) = self.table.consts.probe(var)
+                    {
+                        let error = Const::new(&self.table.cx, ConstData::Error(proof))?;
+                        self.table.consts.bind(root, error);
+                    }
+                }
+                Ok(())
+            }
+            (ConstData::Infer(InferVar::Var(x)), ConstData::Infer(InferVar::Var(y))) => {
+                self.table.consts.union(x, y);
+                Ok(())
+            }
+            (ConstData::Infer(InferVar::Var(x)), _) => self.bind_const(x, &a, &b),
+            (_, ConstData::Infer(InferVar::Var(y))) => self.bind_const(y, &b, &a),
+            (
+                ConstData::Value(_)
+                | ConstData::Placeholder(_)
+                | ConstData::Infer(InferVar::Canonical(_))
+                | ConstData::Bound(_)
+                | ConstData::Expr(..)
+                | ConstData::Alias(..),
+                _,
+            ) => self.equate_known(&a, &b),
+        }
+    }
+
+    fn binders(
+        &mut self,
+        variance: Variance,
+        shape: Shape,
+        a: BoundArgs<'_, F>,
+        b: BoundArgs<'_, F>,
+    ) -> Result<(), TypeError<F>> {
+        if is_closed(a.value) && is_closed(b.value) {
+            return relate_args(self, variance, shape, a.value, b.value);
+        }
+        let flipped = Variance::Contravariant.compose(variance);
+        match variance {
+            Variance::Covariant => self.exists_for_all(variance, shape, a, b),
+            // `b` is the lesser side.
+            Variance::Contravariant => self.exists_for_all(flipped, shape, b, a),
+            // Not mutual subtyping: both ways, each with everything inside equal.
+            Variance::Invariant => {
+                self.exists_for_all(variance, shape, a, b)?;
+                self.exists_for_all(variance, shape, b, a)
+            }
+            Variance::Bivariant => Ok(()),
+        }
+    }
+
+    fn mismatch(&self, a: &Ty<F>, b: &Ty<F>) -> TypeError<F> {
+        TypeError::Mismatch { a: a.clone(), b: b.clone() }
+    }
+
+    fn kind_mismatch(&self, a: &GenericArg<F>, b: &GenericArg<F>) -> TypeError<F> {
+        TypeError::KindMismatch { a: a.clone(), b: b.clone() }
+    }
+}
+
+impl<F: TypeFamily, P: Program<F>> Relating<'_, F, P> {
+    /// Equates two constants that are not variables.
+    fn equate_known(&mut self, a: &Const<F>, b: &Const<F>) -> Result<(), TypeError<F>> {
+        let a = fold_constant(&self.table.cx, &self.table.resolve(a)?)?;
+        let b = fold_constant(&self.table.cx, &self.table.resolve(b)?)?;
+        if a == b {
+            return Ok(());
+        }
+        let open = Flags::CONST_INFER.union(Flags::TY_INFER);
+        if a.meta().flags.union(b.meta().flags).intersects(open) {
+            self.obligations.push(Obligation::EquateConsts { a, b });
+            return Ok(());
+        }
+        let values = matches!((a.data(), b.data()), (ConstData::Value(_), ConstData::Value(_)));
+        let equation =
+            if values { ConstEquation::Distinct } else { self.program.equate(&self.table.cx, &a, &b) };
+        match equation {
+            ConstEquation::Equal => Ok(()),
+            ConstEquation::Distinct => Err(TypeError::ConstMismatch { a, b }),
+            ConstEquation::Unknown => {
+                self.obligations.push(Obligation::EquateConsts { a, b });
+                Ok(())
+            }
+        }
+    }
+
+    /// The universe of the unbound variable `var`.
+    pub(super) fn universe_of(&self, root: u32) -> Universe {
+        self.table.tys.universe(root)
+    }
+}

@@ -1,0 +1,330 @@
+//! Names: Rust's type constructors, and symbols for everything that a program declares.
+//!
+//! The algorithms of this crate treat names as opaque: a family can use any `Copy` type. [`Name`] is the vocabulary
+//! that the printers and parsers understand, enough for every kind of Rust type and for tensor types.
+//!
+//! **Invariant:** a [`Symbol`] means something only beside the [`Symbols`] that made it. Names that leave the process
+//! leave as strings.
+
+use crate::variance::Variance;
+use hashbrown::HashTable;
+use std::num::NonZeroU32;
+
+/// An interned string.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Symbol(NonZeroU32);
+
+impl Symbol {
+    fn index(self) -> usize {
+        self.0.get() as usize - 1
+    }
+}
+
+/// The strings behind [`Symbol`]s. Every string has one symbol.
+#[derive(Clone, Debug, Default)]
+pub struct Symbols {
+    strings: Vec<Box<str>>,
+    index: HashTable<Symbol>,
+    hasher: foldhash::fast::FixedState,
+}
+
+impl Symbols {
+    /// An empty table.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn hash(&self, text: &str) -> u64 {
+        std::hash::BuildHasher::hash_one(&self.hasher, text)
+    }
+
+    /// The symbol of `text`, made on first use.
+    pub fn intern(&mut self, text: &str) -> Symbol {
+        if let Some(symbol) = self.get(text) {
+            return symbol;
+        }
+        self.strings.push(text.into());
+        let id = u32::try_from(self.strings.len()).ok().and_then(NonZeroU32::new);
+        let symbol = Symbol(id.expect("four billion distinct strings do not fit in memory"));
+        let Self { strings, index, hasher } = self;
+        let hash = |symbol: &Symbol| {
+            let text: &str = strings.get(symbol.index()).map_or("", |s| s);
+            std::hash::BuildHasher::hash_one(&*hasher, text)
+        };
+        index.insert_unique(hash(&symbol), symbol, hash);
+        symbol
+    }
+
+    /// The symbol of `text`, if it has one.
+    #[must_use]
+    pub fn get(&self, text: &str) -> Option<Symbol> {
+        let same = |symbol: &Symbol| self.resolve(*symbol) == text;
+        self.index.find(self.hash(text), same).copied()
+    }
+
+    /// The string of `symbol`; empty for a symbol of another table.
+    #[must_use]
+    pub fn resolve(&self, symbol: Symbol) -> &str {
+        self.strings.get(symbol.index()).map_or("", |s| s)
+    }
+}
+
+/// Whether a pointer or reference may be written through.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Mutability {
+    /// `&T`, `*const T`.
+    Shared,
+    /// `&mut T`, `*mut T`.
+    Mutable,
+}
+
+/// Widths of integers.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum IntWidth {
+    /// 8 bits.
+    W8,
+    /// 16 bits.
+    W16,
+    /// 32 bits.
+    W32,
+    /// 64 bits.
+    W64,
+    /// 128 bits.
+    W128,
+    /// The width of a pointer.
+    Size,
+}
+
+/// Widths of floating-point numbers.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum FloatWidth {
+    /// `f16`.
+    W16,
+    /// `f32`.
+    W32,
+    /// `f64`.
+    W64,
+    /// `f128`.
+    W128,
+}
+
+/// Whether calling a function needs an unsafe block.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Safety {
+    /// `fn`.
+    Safe,
+    /// `unsafe fn`.
+    Unsafe,
+}
+
+/// Whether a function takes further untyped arguments (`...`).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Variadic {
+    /// No.
+    Fixed,
+    /// Yes.
+    CVariadic,
+}
+
+/// What is applied to arguments, or what a placeholder, bound or alias is called.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Name {
+    /// `bool`
+    Bool,
+    /// `char`
+    Char,
+    /// `str`
+    Str,
+    /// `!`
+    Never,
+    /// `i32` and its kin
+    Int(IntWidth),
+    /// `u32` and its kin
+    Uint(IntWidth),
+    /// `f32` and its kin
+    Float(FloatWidth),
+    /// A struct, enum or union.
+    Adt(Symbol),
+    /// An extern type.
+    Foreign(Symbol),
+    /// `(A, B)`
+    Tuple,
+    /// `[T; N]`: a type and a constant.
+    Array,
+    /// `[T]`
+    Slice,
+    /// A pattern type: the base type, then the constants of the pattern.
+    Pattern(Symbol),
+    /// `&'a T`: a region and a type.
+    Ref(Mutability),
+    /// `*const T`
+    RawPtr(Mutability),
+    /// The type of one function item.
+    FnDef(Symbol),
+    /// A function pointer; parameters and result are a function term.
+    FnPtr(Safety, Variadic, Abi),
+    /// `unsafe<'a> T`: a binder around one type.
+    UnsafeBinder,
+    /// The type of one closure.
+    Closure(Symbol),
+    /// The type of one async closure.
+    CoroutineClosure(Symbol),
+    /// The type of one coroutine, or of one async block.
+    Coroutine(Symbol),
+    /// What a coroutine holds across its suspension points.
+    CoroutineWitness(Symbol),
+    /// A trait, as a bound of `dyn`.
+    Trait(Symbol),
+    /// An associated type or constant, by the path `Trait::Item`; the first argument is the self type.
+    Projection(Symbol),
+    /// An associated type of an inherent impl.
+    Inherent(Symbol),
+    /// `impl Trait`
+    Opaque(Symbol),
+    /// A type alias that is kept as written.
+    Free(Symbol),
+    /// A generic parameter of any kind, as a named placeholder.
+    Param(Symbol),
+    /// A named constant item.
+    ConstItem(Symbol),
+    /// A tensor of known rank; the symbol is its element type, the arguments are its dims.
+    Tensor(Symbol),
+    /// A tensor of unknown rank.
+    TensorAnyRank(Symbol),
+}
+
+/// The calling convention of a function pointer.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Abi {
+    /// Rust's own.
+    Rust,
+    /// A named one, as in `extern "C"`.
+    Named(Symbol),
+}
+
+impl Name {
+    /// A safe function pointer of Rust's own calling convention.
+    pub const FN: Self = Self::FnPtr(Safety::Safe, Variadic::Fixed, Abi::Rust);
+
+    /// The variance of argument `index` where the language fixes it; `None` where the program declares it.
+    #[must_use]
+    pub fn builtin_variance(self, index: usize) -> Option<Variance> {
+        match self {
+            Self::Tuple
+            | Self::Array
+            | Self::Slice
+            | Self::Pattern(_)
+            | Self::RawPtr(Mutability::Shared)
+            | Self::Ref(Mutability::Shared)
+            | Self::FnPtr(..)
+            | Self::UnsafeBinder => Some(Variance::Covariant),
+            Self::Ref(Mutability::Mutable) if index == 0 => Some(Variance::Covariant),
+            Self::Ref(Mutability::Mutable) | Self::RawPtr(Mutability::Mutable) => Some(Variance::Invariant),
+            Self::Bool
+            | Self::Char
+            | Self::Str
+            | Self::Never
+            | Self::Int(_)
+            | Self::Uint(_)
+            | Self::Float(_)
+            | Self::Trait(_)
+            | Self::Projection(_)
+            | Self::Inherent(_)
+            | Self::Free(_)
+            | Self::Param(_)
+            | Self::ConstItem(_)
+            | Self::Foreign(_)
+            | Self::Tensor(_)
+            | Self::TensorAnyRank(_) => Some(Variance::Invariant),
+            Self::Adt(_)
+            | Self::FnDef(_)
+            | Self::Closure(_)
+            | Self::CoroutineClosure(_)
+            | Self::Coroutine(_)
+            | Self::CoroutineWitness(_)
+            | Self::Opaque(_) => None,
+        }
+    }
+
+    /// The primitive type of this name in Rust's syntax.
+    #[must_use]
+    pub fn primitive(text: &str) -> Option<Self> {
+        use {FloatWidth as F, IntWidth as I};
+        Some(match text {
+            "bool" => Self::Bool,
+            "char" => Self::Char,
+            "str" => Self::Str,
+            "!" => Self::Never,
+            "i8" => Self::Int(I::W8),
+            "i16" => Self::Int(I::W16),
+            "i32" => Self::Int(I::W32),
+            "i64" => Self::Int(I::W64),
+            "i128" => Self::Int(I::W128),
+            "isize" => Self::Int(I::Size),
+            "u8" => Self::Uint(I::W8),
+            "u16" => Self::Uint(I::W16),
+            "u32" => Self::Uint(I::W32),
+            "u64" => Self::Uint(I::W64),
+            "u128" => Self::Uint(I::W128),
+            "usize" => Self::Uint(I::Size),
+            "f16" => Self::Float(F::W16),
+            "f32" => Self::Float(F::W32),
+            "f64" => Self::Float(F::W64),
+            "f128" => Self::Float(F::W128),
+            _ => return None,
+        })
+    }
+
+    /// The spelling of a primitive type; `None` for every other name.
+    #[must_use]
+    pub fn primitive_text(self) -> Option<&'static str> {
+        use {FloatWidth as F, IntWidth as I};
+        Some(match self {
+            Self::Bool => "bool",
+            Self::Char => "char",
+            Self::Str => "str",
+            Self::Never => "!",
+            Self::Int(I::W8) => "i8",
+            Self::Int(I::W16) => "i16",
+            Self::Int(I::W32) => "i32",
+            Self::Int(I::W64) => "i64",
+            Self::Int(I::W128) => "i128",
+            Self::Int(I::Size) => "isize",
+            Self::Uint(I::W8) => "u8",
+            Self::Uint(I::W16) => "u16",
+            Self::Uint(I::W32) => "u32",
+            Self::Uint(I::W64) => "u64",
+            Self::Uint(I::W128) => "u128",
+            Self::Uint(I::Size) => "usize",
+            Self::Float(F::W16) => "f16",
+            Self::Float(F::W32) => "f32",
+            Self::Float(F::W64) => "f64",
+            Self::Float(F::W128) => "f128",
+            Self::Adt(_)
+            | Self::Foreign(_)
+            | Self::Tuple
+            | Self::Array
+            | Self::Slice
+            | Self::Pattern(_)
+            | Self::Ref(_)
+            | Self::RawPtr(_)
+            | Self::FnDef(_)
+            | Self::FnPtr(..)
+            | Self::UnsafeBinder
+            | Self::Closure(_)
+            | Self::CoroutineClosure(_)
+            | Self::Coroutine(_)
+            | Self::CoroutineWitness(_)
+            | Self::Trait(_)
+            | Self::Projection(_)
+            | Self::Inherent(_)
+            | Self::Opaque(_)
+            | Self::Free(_)
+            | Self::Param(_)
+            | Self::ConstItem(_)
+            | Self::Tensor(_)
+            | Self::TensorAnyRank(_) => return None,
+        })
+    }
+}

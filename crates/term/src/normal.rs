@@ -1,0 +1,264 @@
+//! The normal form of a type.
+//!
+//! Two closed types without aliases are equal exactly when their normal forms are the same term; the normal form is
+//! also what digests hash. It differs from the type as written in four ways:
+//!
+//! - the variables of every binder are renumbered, per kind, by their first use in the body, left to right;
+//! - variables that are not used are dropped;
+//! - the bounds of an existential are in order, auto traits without duplicates;
+//! - constant expressions over known values are folded.
+//!
+//! Bodies are normalised first, so one pass from the inside out is enough, and the normal form of a normal form is
+//! itself.
+
+use crate::arg::GenericArg;
+use crate::binder::{Arity, BoundVar};
+use crate::constant::{Const, ConstData, ConstValue};
+use crate::family::TypeFamily;
+use crate::fold::{Fold, FoldState, Folder, super_fold_const, super_fold_ty};
+use crate::meta::{Flags, Meta, TermError};
+use crate::region::Region;
+use crate::ty::{DynBound, DynBoundKind, DynTy, FnTy, Ty, TyData, WitnessTy};
+use crate::visit::{Visit, VisitState, Visitor, super_visit_const, super_visit_ty};
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
+use smallvec::SmallVec;
+use std::cmp::Ordering;
+use std::ops::ControlFlow;
+
+/// The normal form, with auto traits and projections in the order of names.
+pub fn normal_form<F: TypeFamily, T: Fold<F>>(cx: &F, value: &T) -> Result<T, TermError> {
+    normal_form_by(cx, value, &F::Name::cmp)
+}
+
+/// The normal form, with auto traits and projections in an order of your own. An order that compares strings makes
+/// the form independent of the order in which names were interned.
+pub fn normal_form_by<F: TypeFamily, T: Fold<F>>(
+    cx: &F,
+    value: &T,
+    order: &dyn Fn(&F::Name, &F::Name) -> Ordering,
+) -> Result<T, TermError> {
+    value.try_fold_with(&mut Normalize { cx, order, state: FoldState::default() })
+}
+
+/// Folds the known parts of a constant expression.
+pub fn fold_constant<F: TypeFamily>(cx: &F, constant: &Const<F>) -> Result<Const<F>, TermError> {
+    normal_form(cx, constant)
+}
+
+struct Normalize<'c, F: TypeFamily> {
+    cx: &'c F,
+    order: &'c dyn Fn(&F::Name, &F::Name) -> Ordering,
+    state: FoldState<F>,
+}
+
+impl<F: TypeFamily> Normalize<'_, F> {
+    /// Folds the body of a binder and renumbers its variables.
+    fn under(
+        &mut self,
+        arity: Arity,
+        args: &[GenericArg<F>],
+    ) -> Result<(Arity, Vec<GenericArg<F>>), TermError> {
+        self.state.depth += 1;
+        let folded: Result<Vec<_>, _> = args.iter().map(|arg| arg.try_fold_with(self)).collect();
+        self.state.depth -= 1;
+        renumber(self.cx, arity, folded?)
+    }
+}
+
+/// Renumbers the variables of a binder by first use; drops the unused ones.
+fn renumber<F: TypeFamily>(
+    cx: &F,
+    arity: Arity,
+    body: Vec<GenericArg<F>>,
+) -> Result<(Arity, Vec<GenericArg<F>>), TermError> {
+    if arity.is_empty() {
+        return Ok((arity, body));
+    }
+    let mut uses = Uses::default();
+    // The visit has no way to end early.
+    let ControlFlow::Continue(()) = body.visit_with(&mut uses);
+    let count = |numbers: &Numbers| u16::try_from(numbers.len()).map_err(|_| TermError::TooMany);
+    let renumbered =
+        Arity { regions: count(&uses.regions)?, types: count(&uses.types)?, consts: count(&uses.consts)? };
+    let stays = |numbers: &Numbers| numbers.iter().all(|(old, new)| old == new);
+    if stays(&uses.regions) && stays(&uses.types) && stays(&uses.consts) {
+        return Ok((renumbered, body));
+    }
+    let mut rename = Rename { cx, uses: &uses, state: FoldState::default() };
+    let body = body.iter().map(|arg| arg.try_fold_with(&mut rename)).collect::<Result<_, _>>()?;
+    Ok((renumbered, body))
+}
+
+/// New numbers by old ones.
+type Numbers = HashMap<u32, u32, FixedState>;
+
+/// The variables of one binder, numbered by their first use.
+#[derive(Default)]
+struct Uses {
+    state: VisitState,
+    regions: Numbers,
+    types: Numbers,
+    consts: Numbers,
+}
+
+fn note(numbers: &mut Numbers, var: BoundVar, depth: u32) {
+    if var.depth.0 == depth {
+        let next = u32::try_from(numbers.len()).unwrap_or(u32::MAX);
+        numbers.entry(var.index).or_insert(next);
+    }
+}
+
+impl<F: TypeFamily> Visitor<F> for Uses {
+    type Break = std::convert::Infallible;
+
+    fn state(&mut self) -> &mut VisitState {
+        &mut self.state
+    }
+
+    fn skip(&self, meta: Meta) -> bool {
+        u32::from(meta.outer) <= self.state.depth
+    }
+
+    fn visit_ty(&mut self, ty: &Ty<F>) -> ControlFlow<Self::Break> {
+        if let TyData::BoundVariable(var) = ty.data() {
+            note(&mut self.types, var, self.state.depth);
+            return ControlFlow::Continue(());
+        }
+        super_visit_ty(ty, self)
+    }
+
+    fn visit_region(&mut self, region: Region<F>) -> ControlFlow<Self::Break> {
+        if let Region::Bound(var) = region {
+            note(&mut self.regions, var, self.state.depth);
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn visit_const(&mut self, constant: &Const<F>) -> ControlFlow<Self::Break> {
+        if let ConstData::Bound(var) = constant.data() {
+            note(&mut self.consts, var, self.state.depth);
+            return ControlFlow::Continue(());
+        }
+        super_visit_const(constant, self)
+    }
+}
+
+/// Gives the variables of the innermost binder around a term their new numbers.
+struct Rename<'c, F: TypeFamily> {
+    cx: &'c F,
+    uses: &'c Uses,
+    state: FoldState<F>,
+}
+
+impl<F: TypeFamily> Rename<'_, F> {
+    fn rename(&self, numbers: &Numbers, var: BoundVar) -> BoundVar {
+        if var.depth.0 != self.state.depth {
+            return var;
+        }
+        BoundVar { depth: var.depth, index: numbers.get(&var.index).copied().unwrap_or(var.index) }
+    }
+}
+
+impl<F: TypeFamily> Folder<F> for Rename<'_, F> {
+    type Error = TermError;
+
+    fn cx(&self) -> &F {
+        self.cx
+    }
+
+    fn state(&mut self) -> &mut FoldState<F> {
+        &mut self.state
+    }
+
+    fn skip(&self, meta: Meta) -> bool {
+        u32::from(meta.outer) <= self.state.depth
+    }
+
+    fn fold_ty(&mut self, ty: &Ty<F>) -> Result<Ty<F>, TermError> {
+        let TyData::BoundVariable(var) = ty.data() else { return super_fold_ty(ty, self) };
+        Ty::new(self.cx, TyData::BoundVariable(self.rename(&self.uses.types, var)))
+    }
+
+    fn fold_region(&mut self, region: Region<F>) -> Result<Region<F>, TermError> {
+        let Region::Bound(var) = region else { return Ok(region) };
+        Ok(Region::Bound(self.rename(&self.uses.regions, var)))
+    }
+
+    fn fold_const(&mut self, constant: &Const<F>) -> Result<Const<F>, TermError> {
+        let ConstData::Bound(var) = constant.data() else { return super_fold_const(constant, self) };
+        Const::new(self.cx, ConstData::Bound(self.rename(&self.uses.consts, var)))
+    }
+}
+
+impl<F: TypeFamily> Folder<F> for Normalize<'_, F> {
+    type Error = TermError;
+
+    fn cx(&self) -> &F {
+        self.cx
+    }
+
+    fn state(&mut self) -> &mut FoldState<F> {
+        &mut self.state
+    }
+
+    fn skip(&self, meta: Meta) -> bool {
+        !meta.flags.intersects(Flags::BINDER.union(Flags::CONST_EXPR))
+    }
+
+    fn fold_ty(&mut self, ty: &Ty<F>) -> Result<Ty<F>, TermError> {
+        match ty.data() {
+            TyData::Fn(FnTy { name, arity, signature }) => {
+                let (arity, signature) = self.under(arity, signature)?;
+                Ty::function(self.cx, name, arity, &signature)
+            }
+            TyData::GeneratorWitness(WitnessTy { name, arity, types }) => {
+                let (arity, types) = self.under(arity, types)?;
+                Ty::new(self.cx, TyData::GeneratorWitness(WitnessTy { name, arity, types: &types }))
+            }
+            TyData::Dyn(DynTy { bounds, region }) => {
+                let mut normal = Vec::with_capacity(bounds.len());
+                for DynBound { arity, kind, name, args } in bounds {
+                    let (arity, args) = self.under(*arity, args)?;
+                    let args = self.cx.intern_args(&args);
+                    normal.push(DynBound { arity, kind: *kind, name: *name, args });
+                }
+                normal.sort_by(|x, y| {
+                    let by_name = match x.kind {
+                        DynBoundKind::Trait => Ordering::Equal,
+                        DynBoundKind::Projection | DynBoundKind::AutoTrait => {
+                            (self.order)(&x.name, &y.name)
+                        }
+                    };
+                    x.kind.cmp(&y.kind).then(by_name)
+                });
+                normal.dedup_by(|x, y| {
+                    x.kind == DynBoundKind::AutoTrait && y.kind == x.kind && x.name == y.name
+                });
+                Ty::new(self.cx, TyData::Dyn(DynTy { bounds: &normal, region }))
+            }
+            TyData::Apply(_)
+            | TyData::Placeholder(_)
+            | TyData::InferenceVar(_)
+            | TyData::Alias(_)
+            | TyData::BoundVariable(_)
+            | TyData::Error(_) => super_fold_ty(ty, self),
+        }
+    }
+
+    fn fold_const(&mut self, constant: &Const<F>) -> Result<Const<F>, TermError> {
+        let folded = super_fold_const(constant, self)?;
+        let ConstData::Expr(op, args) = folded.data() else { return Ok(folded) };
+        let values: Option<SmallVec<[ConstValue; 2]>> = args
+            .iter()
+            .map(|arg| match arg.as_const().map(Const::data) {
+                Some(ConstData::Value(value)) => Some(value),
+                _ => None,
+            })
+            .collect();
+        match values.and_then(|values| op.evaluate(&values)) {
+            Some(value) => Const::new(self.cx, ConstData::Value(value)),
+            None => Ok(folded),
+        }
+    }
+}

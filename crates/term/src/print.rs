@@ -1,0 +1,659 @@
+//! Printing types, in Rust's syntax where it has one.
+//!
+//! Tensor types print as `Tensor<f32, [N, 3, 224, 224]>`, of unknown rank as `Tensor<f32>`. Things that Rust cannot
+//! write have a form of their own, which [`crate::parse`] reads back:
+//!
+//! | form | what |
+//! |---|---|
+//! | `?0`, `'?0`, `?#0` | a variable of a table: type, region, constant; `?c0` and so on: canonical |
+//! | `!1.0`, `'!1.0`, `!#1.0` | a placeholder: universe and index |
+//! | `^0.1`, `'^0.1`, `^#0.1` | a variable of a binder that is not part of the printed term: depth and index |
+//! | `{closure path<T>}` | kinds of types without a name in the language: `fn`, `closure`, `coroutine`, ... |
+//!
+//! The names of bound variables are not part of a term; the printer invents some that the program does not use.
+//!
+//! **Invariant:** printing ends. After [`Printer::limit`] parts the rest is an ellipsis: a term that is small as a
+//! graph can be astronomically large as text.
+
+use crate::arg::GenericArg;
+use crate::binder::{Arity, BoundVar};
+use crate::constant::{Const, ConstData, ConstOp, ConstValue};
+use crate::family::TypeFamily;
+use crate::name::{Abi, Mutability, Name, Safety, Symbol, Symbols, Variadic};
+use crate::region::Region;
+use crate::ty::{
+    AliasTy, ApplicationTy, DynBound, DynBoundKind, DynTy, FnTy, InferVar, Placeholder, PlaceholderId, Ty,
+    TyData, WitnessTy,
+};
+
+/// How many parts of a term are printed unless asked otherwise.
+pub const DEFAULT_LIMIT: usize = 10_000;
+
+/// Prints a type.
+#[must_use]
+pub fn rust<F: TypeFamily<Name = Name>>(ty: &Ty<F>, symbols: &Symbols) -> String {
+    Printer::new(symbols).ty(ty)
+}
+
+/// Prints terms.
+#[derive(Debug)]
+pub struct Printer<'s> {
+    symbols: &'s Symbols,
+    out: String,
+    left: usize,
+    binders: Vec<Names>,
+    invented: usize,
+}
+
+/// The names of one binder's variables.
+#[derive(Debug, Default)]
+struct Names {
+    regions: Vec<String>,
+    types: Vec<String>,
+    consts: Vec<String>,
+}
+
+/// Where a type stands, and so whether it needs parentheses.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// On its own or between commas.
+    Free,
+    /// Behind `&` or `*const`.
+    Operand,
+}
+
+impl<'s> Printer<'s> {
+    /// A printer that finds names in `symbols`.
+    #[must_use]
+    pub fn new(symbols: &'s Symbols) -> Self {
+        Self { symbols, out: String::new(), left: DEFAULT_LIMIT, binders: Vec::new(), invented: 0 }
+    }
+
+    /// Prints at most `parts` parts of a term.
+    #[must_use]
+    pub fn limit(mut self, parts: usize) -> Self {
+        self.left = parts;
+        self
+    }
+
+    /// The text of a type.
+    #[must_use]
+    pub fn ty<F: TypeFamily<Name = Name>>(mut self, ty: &Ty<F>) -> String {
+        self.print_ty(ty, Place::Free);
+        self.out
+    }
+
+    /// The text of an argument.
+    #[must_use]
+    pub fn arg<F: TypeFamily<Name = Name>>(mut self, arg: &GenericArg<F>) -> String {
+        self.print_arg(arg);
+        self.out
+    }
+
+    fn push(&mut self, text: &str) {
+        self.out.push_str(text);
+    }
+
+    /// Takes one part off the limit; prints the ellipsis when there is none left.
+    fn part(&mut self) -> bool {
+        match self.left.checked_sub(1) {
+            Some(left) => {
+                self.left = left;
+                true
+            }
+            None => {
+                if !self.out.ends_with('…') {
+                    self.push("…");
+                }
+                false
+            }
+        }
+    }
+
+    fn symbol(&mut self, symbol: Symbol) {
+        self.out.push_str(self.symbols.resolve(symbol));
+    }
+
+    fn list<T>(&mut self, items: &[T], mut print: impl FnMut(&mut Self, &T)) {
+        for (i, item) in items.iter().enumerate() {
+            if self.left == 0 {
+                self.part();
+                return;
+            }
+            if i > 0 {
+                self.push(", ");
+            }
+            print(self, item);
+        }
+    }
+
+    fn args<F: TypeFamily<Name = Name>>(&mut self, args: &[GenericArg<F>]) {
+        if !args.is_empty() {
+            self.push("<");
+            self.list(args, |this, arg| this.print_arg(arg));
+            self.push(">");
+        }
+    }
+
+    fn path<F: TypeFamily<Name = Name>>(&mut self, path: Symbol, args: &[GenericArg<F>]) {
+        self.symbol(path);
+        self.args(args);
+    }
+
+    fn unwritable<F: TypeFamily<Name = Name>>(&mut self, kind: &str, path: Symbol, args: &[GenericArg<F>]) {
+        self.push("{");
+        self.push(kind);
+        self.push(" ");
+        self.path(path, args);
+        self.push("}");
+    }
+
+    fn print_arg<F: TypeFamily<Name = Name>>(&mut self, arg: &GenericArg<F>) {
+        match arg {
+            GenericArg::Ty(ty) => self.print_ty(ty, Place::Free),
+            GenericArg::Region(region) => self.print_region(*region),
+            GenericArg::Const(constant) => self.print_const(constant),
+        }
+    }
+
+    fn print_ty<F: TypeFamily<Name = Name>>(&mut self, ty: &Ty<F>, place: Place) {
+        if !self.part() {
+            return;
+        }
+        let parenthesized =
+            place == Place::Operand && matches!(ty.data(), TyData::Fn(_) | TyData::Dyn(_));
+        if parenthesized {
+            self.push("(");
+        }
+        match ty.data() {
+            TyData::Apply(ApplicationTy { name, args }) => self.print_apply(name, args),
+            TyData::Placeholder(placeholder) => self.print_placeholder("", placeholder),
+            TyData::InferenceVar(var) => self.print_var("", var),
+            TyData::Dyn(DynTy { bounds, region }) => self.print_dyn(bounds, region),
+            TyData::Fn(FnTy { name, arity, signature }) => self.print_fn(name, arity, signature),
+            TyData::GeneratorWitness(WitnessTy { name, arity, types }) => {
+                self.push("{witness ");
+                self.print_name(name);
+                self.under(arity, |this| {
+                    this.push(" ");
+                    this.push("(");
+                    this.list(types, |this, arg| this.print_arg(arg));
+                    this.push(")");
+                });
+                self.push("}");
+            }
+            TyData::Alias(AliasTy { name, args }) => self.print_alias(name, args),
+            TyData::BoundVariable(var) => self.print_bound("", var, |names| &names.types),
+            TyData::Error(_) => self.push("{error}"),
+        }
+        if parenthesized {
+            self.push(")");
+        }
+    }
+
+    fn print_apply<F: TypeFamily<Name = Name>>(&mut self, name: Name, args: &[GenericArg<F>]) {
+        match (name, args) {
+            (Name::Tuple, [single]) => {
+                self.push("(");
+                self.print_arg(single);
+                self.push(",)");
+            }
+            (Name::Tuple, _) => {
+                self.push("(");
+                self.list(args, |this, arg| this.print_arg(arg));
+                self.push(")");
+            }
+            (Name::Array, [element, len]) => {
+                self.push("[");
+                self.print_arg(element);
+                self.push("; ");
+                self.print_arg(len);
+                self.push("]");
+            }
+            (Name::Slice, [element]) => {
+                self.push("[");
+                self.print_arg(element);
+                self.push("]");
+            }
+            (Name::Ref(mutability), [GenericArg::Region(region), GenericArg::Ty(inner)]) => {
+                self.push("&");
+                self.print_region(*region);
+                self.push(if mutability == Mutability::Mutable { " mut " } else { " " });
+                self.print_ty(inner, Place::Operand);
+            }
+            (Name::RawPtr(mutability), [GenericArg::Ty(inner)]) => {
+                self.push(if mutability == Mutability::Mutable { "*mut " } else { "*const " });
+                self.print_ty(inner, Place::Operand);
+            }
+            (Name::Tensor(element), dims) => {
+                self.push("Tensor<");
+                self.symbol(element);
+                self.push(", [");
+                self.list(dims, |this, dim| match dim {
+                    GenericArg::Const(dim) => this.print_expr(dim, 0),
+                    GenericArg::Ty(_) | GenericArg::Region(_) => this.print_arg(dim),
+                });
+                self.push("]>");
+            }
+            (Name::TensorAnyRank(element), []) => {
+                self.push("Tensor<");
+                self.symbol(element);
+                self.push(">");
+            }
+            _ => {
+                self.print_name_of(name, args);
+            }
+        }
+    }
+
+    /// A name with arguments for which the language has no special form.
+    fn print_name_of<F: TypeFamily<Name = Name>>(&mut self, name: Name, args: &[GenericArg<F>]) {
+        match name {
+            Name::Adt(path) => self.path(path, args),
+            Name::Foreign(path) => self.unwritable("extern", path, args),
+            Name::FnDef(path) => self.unwritable("fn", path, args),
+            Name::Closure(path) => self.unwritable("closure", path, args),
+            Name::CoroutineClosure(path) => self.unwritable("coroutine-closure", path, args),
+            Name::Coroutine(path) => self.unwritable("coroutine", path, args),
+            Name::CoroutineWitness(path) => self.unwritable("coroutine-witness", path, args),
+            Name::Pattern(path) => self.unwritable("pattern", path, args),
+            Name::Inherent(path) => self.unwritable("inherent", path, args),
+            Name::Opaque(path) => self.unwritable("opaque", path, args),
+            Name::Free(path) => self.unwritable("type", path, args),
+            Name::Projection(path) => self.unwritable("projection", path, args),
+            Name::Trait(_)
+            | Name::Param(_)
+            | Name::ConstItem(_)
+            | Name::Tensor(_)
+            | Name::TensorAnyRank(_)
+            | Name::Bool
+            | Name::Char
+            | Name::Str
+            | Name::Never
+            | Name::Int(_)
+            | Name::Uint(_)
+            | Name::Float(_)
+            | Name::Tuple
+            | Name::Array
+            | Name::Slice
+            | Name::Ref(_)
+            | Name::RawPtr(_)
+            | Name::FnPtr(..)
+            | Name::UnsafeBinder => {
+                self.print_name(name);
+                self.args(args);
+            }
+        }
+    }
+
+    fn print_name(&mut self, name: Name) {
+        if let Some(text) = name.primitive_text() {
+            self.push(text);
+            return;
+        }
+        match name {
+            Name::Adt(symbol)
+            | Name::Foreign(symbol)
+            | Name::Pattern(symbol)
+            | Name::FnDef(symbol)
+            | Name::Closure(symbol)
+            | Name::CoroutineClosure(symbol)
+            | Name::Coroutine(symbol)
+            | Name::CoroutineWitness(symbol)
+            | Name::Trait(symbol)
+            | Name::Projection(symbol)
+            | Name::Inherent(symbol)
+            | Name::Opaque(symbol)
+            | Name::Free(symbol)
+            | Name::Param(symbol)
+            | Name::ConstItem(symbol)
+            | Name::Tensor(symbol)
+            | Name::TensorAnyRank(symbol) => self.symbol(symbol),
+            Name::Tuple => self.push("{tuple}"),
+            Name::Array => self.push("{array}"),
+            Name::Slice => self.push("{slice}"),
+            Name::Ref(_) => self.push("{reference}"),
+            Name::RawPtr(_) => self.push("{pointer}"),
+            Name::FnPtr(safety, _, abi) => {
+                if safety == Safety::Unsafe {
+                    self.push("unsafe ");
+                }
+                if let Abi::Named(abi) = abi {
+                    self.push("extern \"");
+                    self.symbol(abi);
+                    self.push("\" ");
+                }
+                self.push("fn");
+            }
+            Name::UnsafeBinder => self.push("unsafe"),
+            Name::Bool
+            | Name::Char
+            | Name::Str
+            | Name::Never
+            | Name::Int(_)
+            | Name::Uint(_)
+            | Name::Float(_) => {}
+        }
+    }
+
+    fn print_alias<F: TypeFamily<Name = Name>>(&mut self, name: Name, args: &[GenericArg<F>]) {
+        let (Name::Projection(path), [GenericArg::Ty(this), rest @ ..]) = (name, args) else {
+            return self.print_name_of(name, args);
+        };
+        let symbols = self.symbols;
+        let Some((of, item)) = symbols.resolve(path).rsplit_once("::") else {
+            return self.print_name_of(name, args);
+        };
+        self.push("<");
+        self.print_ty(this, Place::Free);
+        self.push(" as ");
+        self.push(of);
+        self.args(rest);
+        self.push(">::");
+        self.push(item);
+    }
+
+    fn print_fn<F: TypeFamily<Name = Name>>(
+        &mut self,
+        name: Name,
+        arity: Arity,
+        signature: &[GenericArg<F>],
+    ) {
+        let Some((output, inputs)) = signature.split_last() else { return };
+        if name == Name::UnsafeBinder {
+            self.push("unsafe");
+            self.enter(arity);
+            self.print_binder_list(arity);
+            self.push(" ");
+            self.print_arg(output);
+            self.leave();
+            return;
+        }
+        self.under(arity, |this| {
+            this.print_name(name);
+            this.push("(");
+            this.list(inputs, |this, arg| this.print_arg(arg));
+            if let Name::FnPtr(_, Variadic::CVariadic, _) = name {
+                this.push(if inputs.is_empty() { "..." } else { ", ..." });
+            }
+            this.push(")");
+            let unit = output.as_ty().is_some_and(|ty| {
+                matches!(ty.data(), TyData::Apply(app) if app.name == Name::Tuple && app.args.is_empty())
+            });
+            if !unit {
+                this.push(" -> ");
+                this.print_arg(output);
+            }
+        });
+    }
+
+    fn print_dyn<F: TypeFamily<Name = Name>>(&mut self, bounds: &[DynBound<F>], region: Region<F>) {
+        self.push("dyn ");
+        let mut merged = vec![false; bounds.len()];
+        for (i, bound) in bounds.iter().enumerate() {
+            if merged.get(i) == Some(&true) {
+                continue;
+            }
+            let DynBound { arity, kind, name, args } = bound;
+            let (Name::Trait(of) | Name::Projection(of)) = *name else { continue };
+            let path = self.symbols.resolve(of);
+            // The associated types that belong to this bound print as its arguments.
+            let mut assoc: Vec<(&str, &GenericArg<F>)> = Vec::new();
+            let (path, args) = match kind {
+                DynBoundKind::Trait | DynBoundKind::AutoTrait => {
+                    for (j, other) in bounds.iter().enumerate().skip(i + 1) {
+                        if let Some(item) = self.item_of(path, bound, other)
+                            && let Some(value) = other.args.last()
+                            && let Some(done) = merged.get_mut(j)
+                        {
+                            *done = true;
+                            assoc.push((item, value));
+                        }
+                    }
+                    (path, &**args)
+                }
+                DynBoundKind::Projection => {
+                    self.push("~");
+                    let (path, item) = path.rsplit_once("::").unwrap_or((path, ""));
+                    let Some((value, args)) = args.split_last() else { continue };
+                    assoc.push((item, value));
+                    (path, args)
+                }
+            };
+            self.under(*arity, |this| {
+                this.push(path);
+                if args.is_empty() && assoc.is_empty() {
+                    return;
+                }
+                this.push("<");
+                this.list(args, |this, arg| this.print_arg(arg));
+                for (i, (item, value)) in assoc.iter().enumerate() {
+                    if i > 0 || !args.is_empty() {
+                        this.push(", ");
+                    }
+                    this.push(item);
+                    this.push(" = ");
+                    this.print_arg(value);
+                }
+                this.push(">");
+            });
+            self.push(" + ");
+        }
+        self.print_region(region);
+    }
+
+    /// The item's name where `other` gives an associated item of the bound `of`.
+    fn item_of<F: TypeFamily<Name = Name>>(
+        &self,
+        path: &str,
+        of: &DynBound<F>,
+        other: &DynBound<F>,
+    ) -> Option<&'s str> {
+        let (DynBoundKind::Projection, Name::Projection(symbol)) = (other.kind, other.name) else {
+            return None;
+        };
+        let (of_path, item) = self.symbols.resolve(symbol).rsplit_once("::")?;
+        let (_, args) = other.args.split_last()?;
+        (of_path == path && other.arity == of.arity && *args == *of.args).then_some(item)
+    }
+
+    /// Prints `for<...>` where something is bound, then the body with the bound variables named.
+    fn under(&mut self, arity: Arity, body: impl FnOnce(&mut Self)) {
+        self.enter(arity);
+        if !arity.is_empty() {
+            self.push("for");
+            self.print_binder_list(arity);
+            self.push(" ");
+        }
+        body(self);
+        self.leave();
+    }
+
+    fn enter(&mut self, arity: Arity) {
+        let Arity { regions, types, consts } = arity;
+        let before = self.invented;
+        let names = Names {
+            regions: (0..regions).map(|_| self.invent("'x")).collect(),
+            types: (0..types).map(|_| self.invent("X")).collect(),
+            consts: (0..consts).map(|_| self.invent("K")).collect(),
+        };
+        debug_assert!(self.invented >= before, "names are never invented twice");
+        self.binders.push(names);
+    }
+
+    fn leave(&mut self) {
+        self.binders.pop();
+        if self.binders.is_empty() {
+            self.invented = 0;
+        }
+    }
+
+    /// A name that the program does not use.
+    fn invent(&mut self, prefix: &str) -> String {
+        loop {
+            let name = format!("{prefix}{}", self.invented);
+            self.invented += 1;
+            if self.symbols.get(&name).is_none() {
+                return name;
+            }
+        }
+    }
+
+    fn print_binder_list(&mut self, arity: Arity) {
+        if arity.is_empty() {
+            self.push("<>");
+            return;
+        }
+        let Some(names) = self.binders.last() else { return };
+        let consts = names.consts.iter().map(|name| format!("const {name}"));
+        let all: Vec<String> =
+            names.regions.iter().chain(&names.types).cloned().chain(consts).collect();
+        self.out.push_str(&format!("<{}>", all.join(", ")));
+    }
+
+    fn print_bound(&mut self, tick: &str, var: BoundVar, kind: impl Fn(&Names) -> &Vec<String>) {
+        let BoundVar { depth, index } = var;
+        let binder = self.binders.len().checked_sub(1 + depth.0 as usize);
+        let name = binder.and_then(|i| self.binders.get(i)).and_then(|b| kind(b).get(index as usize));
+        match name.cloned() {
+            Some(name) => self.push(&name),
+            None => {
+                let outer = (depth.0 as usize).saturating_sub(self.binders.len());
+                self.push(&format!("{}.{index}", decorate(tick, '^', outer)));
+            }
+        }
+    }
+
+    fn print_region<F: TypeFamily<Name = Name>>(&mut self, region: Region<F>) {
+        match region {
+            Region::Static => self.push("'static"),
+            Region::Erased => self.push("'_"),
+            Region::Placeholder(placeholder) => self.print_placeholder("'", placeholder),
+            Region::Infer(var) => self.print_var("'", var),
+            Region::Bound(var) => self.print_bound("'", var, |names| &names.regions),
+            Region::Error(_) => self.push("'{error}"),
+        }
+    }
+
+    fn print_placeholder(&mut self, tick: &str, placeholder: Placeholder<Name>) {
+        let Placeholder { universe, id } = placeholder;
+        match id {
+            PlaceholderId::Named(name) => self.print_name(name),
+            PlaceholderId::Fresh(index) => {
+                self.push(&format!("{}.{index}", decorate(tick, '!', universe.0)));
+            }
+        }
+    }
+
+    fn print_var(&mut self, tick: &str, var: InferVar) {
+        match var {
+            InferVar::Var(id) => self.push(&decorate(tick, '?', id)),
+            InferVar::Canonical(id) => self.push(&decorate(tick, '?', format!("c{id}"))),
+        }
+    }
+
+    fn print_const<F: TypeFamily<Name = Name>>(&mut self, constant: &Const<F>) {
+        let expression = matches!(constant.data(), ConstData::Expr(..));
+        if expression {
+            self.push("{ ");
+        }
+        self.print_expr(constant, 0);
+        if expression {
+            self.push(" }");
+        }
+    }
+
+    /// Prints a constant whose surroundings bind with strength `outer`.
+    fn print_expr<F: TypeFamily<Name = Name>>(&mut self, constant: &Const<F>, outer: u8) {
+        if !self.part() {
+            return;
+        }
+        match constant.data() {
+            ConstData::Value(ConstValue::Int(value)) => self.push(&value.to_string()),
+            ConstData::Value(ConstValue::Bool(value)) => self.push(&value.to_string()),
+            ConstData::Value(ConstValue::Char(value)) => self.push(&format!("{value:?}")),
+            ConstData::Placeholder(placeholder) => self.print_placeholder("#", placeholder),
+            ConstData::Infer(var) => self.print_var("#", var),
+            ConstData::Bound(var) => self.print_bound("#", var, |names| &names.consts),
+            ConstData::Alias(name, args) => {
+                self.push("{const ");
+                self.print_name(name);
+                self.args(args);
+                self.push("}");
+            }
+            ConstData::Error(_) => self.push("{const error}"),
+            ConstData::Expr(op, args) => {
+                let strength = strength(op);
+                if strength < outer {
+                    self.push("(");
+                }
+                match args {
+                    [a, b] => {
+                        self.print_operand(a, strength);
+                        self.push(" ");
+                        self.push(op_text(op));
+                        self.push(" ");
+                        // Operators associate to the left.
+                        self.print_operand(b, strength + 1);
+                    }
+                    _ => {
+                        self.push(op_text(op));
+                        for arg in args {
+                            self.print_operand(arg, strength);
+                        }
+                    }
+                }
+                if strength < outer {
+                    self.push(")");
+                }
+            }
+        }
+    }
+
+    fn print_operand<F: TypeFamily<Name = Name>>(&mut self, operand: &GenericArg<F>, outer: u8) {
+        match operand {
+            GenericArg::Const(constant) => self.print_expr(constant, outer),
+            GenericArg::Ty(_) | GenericArg::Region(_) => self.print_arg(operand),
+        }
+    }
+}
+
+/// `'?3` for a region, `?#3` for a constant, `?3` for a type.
+fn decorate(tick: &str, sign: char, id: impl std::fmt::Display) -> String {
+    match tick {
+        "#" => format!("{sign}#{id}"),
+        tick => format!("{tick}{sign}{id}"),
+    }
+}
+
+/// The spelling of an operator.
+#[must_use]
+pub fn op_text(op: ConstOp) -> &'static str {
+    match op {
+        ConstOp::Add => "+",
+        ConstOp::Sub | ConstOp::Neg => "-",
+        ConstOp::Mul => "*",
+        ConstOp::Div => "/",
+        ConstOp::Rem => "%",
+        ConstOp::Shl => "<<",
+        ConstOp::Shr => ">>",
+        ConstOp::BitAnd => "&",
+        ConstOp::BitOr => "|",
+        ConstOp::BitXor => "^",
+        ConstOp::Not => "!",
+    }
+}
+
+/// How strongly an operator binds; Rust's precedence.
+#[must_use]
+pub fn strength(op: ConstOp) -> u8 {
+    match op {
+        ConstOp::BitOr => 1,
+        ConstOp::BitXor => 2,
+        ConstOp::BitAnd => 3,
+        ConstOp::Shl | ConstOp::Shr => 4,
+        ConstOp::Add | ConstOp::Sub => 5,
+        ConstOp::Mul | ConstOp::Div | ConstOp::Rem => 6,
+        ConstOp::Neg | ConstOp::Not => 7,
+    }
+}

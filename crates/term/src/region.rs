@@ -1,0 +1,67 @@
+//! Regions: the lifetimes of references and bounds.
+//!
+//! **Invariant:** regions are small values, never interned.
+
+use crate::binder::{BoundVar, Universe};
+use crate::family::TypeFamily;
+use crate::meta::{Flags, Meta, MetaBuilder, TermError};
+use crate::ty::{ErrorProof, InferVar, Placeholder};
+
+/// A region. `'a` outlives `'b` when `'a` includes `'b`.
+#[derive(PartialEq, Eq, Hash, Debug)]
+pub enum Region<F: TypeFamily> {
+    /// The region that outlives every other.
+    Static,
+    /// Erased after checking: equal to every region.
+    Erased,
+    /// A named lifetime parameter, or a stand-in for a bound one.
+    Placeholder(Placeholder<F::Name>),
+    /// A variable.
+    Infer(InferVar),
+    /// A variable of an enclosing binder.
+    Bound(BoundVar),
+    /// A region in error: relates to everything.
+    Error(ErrorProof),
+}
+
+impl<F: TypeFamily> Clone for Region<F> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<F: TypeFamily> Copy for Region<F> {}
+
+impl<F: TypeFamily> Region<F> {
+    /// The lifetime parameter `name`.
+    #[must_use]
+    pub fn param(name: F::Name) -> Self {
+        Self::Placeholder(Placeholder::named(name))
+    }
+
+    /// The metadata of an argument that is this region.
+    pub fn meta(self) -> Result<Meta, TermError> {
+        let flags = match self {
+            Self::Static | Self::Erased => Flags::FREE_REGION,
+            Self::Placeholder(placeholder) => {
+                Flags::FREE_REGION.union(Flags::REGION_PLACEHOLDER).union(placeholder.universe_flags())
+            }
+            Self::Infer(var) => Flags::FREE_REGION.union(var.flags(Flags::REGION_INFER)),
+            Self::Error(_) => Flags::ERROR,
+            Self::Bound(var) => {
+                let mut meta = MetaBuilder::new(Flags::NONE);
+                meta.bound(var);
+                return meta.finish();
+            }
+        };
+        Ok(Meta { flags, depth: 1, outer: 0, weight: 1 })
+    }
+
+    /// The universe of a placeholder; the root for regions that everything can name.
+    #[must_use]
+    pub fn placeholder_universe(self) -> Universe {
+        match self {
+            Self::Placeholder(placeholder) => placeholder.universe,
+            Self::Static | Self::Erased | Self::Infer(_) | Self::Bound(_) | Self::Error(_) => Universe::ROOT,
+        }
+    }
+}

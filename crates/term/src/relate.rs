@@ -1,0 +1,221 @@
+//! Relating: walking two terms side by side.
+//!
+//! A [`Relation`] says what to do with two types, regions, constants or binders; [`relate_structurally`] says which
+//! parts of two types belong together, and at which variance. A relation that calls it from
+//! [`tys`](Relation::tys) recurses; the inference table's queues instead, so that it needs no stack.
+//!
+//! The ambient variance reads: `Covariant` asks `a <: b`, `Contravariant` asks `b <: a`, `Invariant` asks `a == b`.
+
+use crate::arg::GenericArg;
+use crate::binder::Binder;
+use crate::constant::Const;
+use crate::family::TypeFamily;
+use crate::region::Region;
+use crate::ty::{AliasTy, ApplicationTy, DynBound, DynBoundKind, DynTy, FnTy, Ty, TyData, WitnessTy};
+use crate::variance::Variance;
+
+/// How the two lists under a pair of binders belong together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Shape {
+    /// Parameters and a result: all but the last are contravariant.
+    Function,
+    /// Arguments of a bound: invariant.
+    Bound,
+    /// The types of a witness: covariant.
+    Witness,
+}
+
+impl Shape {
+    fn variance(self, index: usize, len: usize) -> Variance {
+        match self {
+            Self::Function if index + 1 < len => Variance::Contravariant,
+            Self::Function | Self::Witness => Variance::Covariant,
+            Self::Bound => Variance::Invariant,
+        }
+    }
+}
+
+/// A list of arguments under a binder.
+pub type BoundArgs<'a, F> = Binder<&'a [GenericArg<F>]>;
+
+/// What to do with two terms.
+pub trait Relation<F: TypeFamily>: Sized {
+    /// Why two terms do not relate.
+    type Error;
+
+    /// The variance of argument `index` of `name`.
+    fn variance(&self, name: F::Name, index: usize) -> Variance;
+
+    /// Relates two types.
+    fn tys(&mut self, variance: Variance, a: &Ty<F>, b: &Ty<F>) -> Result<(), Self::Error>;
+
+    /// Relates two regions.
+    fn regions(&mut self, variance: Variance, a: Region<F>, b: Region<F>) -> Result<(), Self::Error>;
+
+    /// Equates two constants.
+    fn consts(&mut self, a: &Const<F>, b: &Const<F>) -> Result<(), Self::Error>;
+
+    /// Relates two lists under binders; ends in [`relate_args`] on lists without bound variables.
+    fn binders(
+        &mut self,
+        variance: Variance,
+        shape: Shape,
+        a: BoundArgs<'_, F>,
+        b: BoundArgs<'_, F>,
+    ) -> Result<(), Self::Error>;
+
+    /// The error of two types that differ at the top.
+    fn mismatch(&self, a: &Ty<F>, b: &Ty<F>) -> Self::Error;
+
+    /// The error of two arguments of different kinds.
+    fn kind_mismatch(&self, a: &GenericArg<F>, b: &GenericArg<F>) -> Self::Error;
+}
+
+/// Relates two arguments.
+pub fn relate_arg<F: TypeFamily, R: Relation<F>>(
+    relation: &mut R,
+    variance: Variance,
+    a: &GenericArg<F>,
+    b: &GenericArg<F>,
+) -> Result<(), R::Error> {
+    if variance == Variance::Bivariant {
+        return Ok(());
+    }
+    match (a, b) {
+        (GenericArg::Ty(a), GenericArg::Ty(b)) => relation.tys(variance, a, b),
+        (GenericArg::Region(a), GenericArg::Region(b)) => relation.regions(variance, *a, *b),
+        (GenericArg::Const(a), GenericArg::Const(b)) => relation.consts(a, b),
+        (GenericArg::Ty(_), GenericArg::Region(_) | GenericArg::Const(_))
+        | (GenericArg::Region(_), GenericArg::Ty(_) | GenericArg::Const(_))
+        | (GenericArg::Const(_), GenericArg::Ty(_) | GenericArg::Region(_)) => {
+            Err(relation.kind_mismatch(a, b))
+        }
+    }
+}
+
+/// Relates two lists of equal length that belong together as `shape` says.
+pub fn relate_args<F: TypeFamily, R: Relation<F>>(
+    relation: &mut R,
+    variance: Variance,
+    shape: Shape,
+    a: &[GenericArg<F>],
+    b: &[GenericArg<F>],
+) -> Result<(), R::Error> {
+    for (i, (x, y)) in a.iter().zip(b).enumerate() {
+        relate_arg(relation, variance.compose(shape.variance(i, a.len())), x, y)?;
+    }
+    Ok(())
+}
+
+/// Relates the arguments of one name.
+fn relate_named<F: TypeFamily, R: Relation<F>>(
+    relation: &mut R,
+    variance: Variance,
+    name: F::Name,
+    a: &[GenericArg<F>],
+    b: &[GenericArg<F>],
+) -> Result<(), R::Error> {
+    for (i, (x, y)) in a.iter().zip(b).enumerate() {
+        // Equality needs no variances, and asking for them could ask for the very thing being computed.
+        let inner = match variance {
+            Variance::Invariant => Variance::Invariant,
+            Variance::Covariant | Variance::Contravariant | Variance::Bivariant => {
+                variance.compose(relation.variance(name, i))
+            }
+        };
+        relate_arg(relation, inner, x, y)?;
+    }
+    Ok(())
+}
+
+/// Relates two types that are neither variables nor aliases that evaluate, by relating what they are made of.
+///
+/// Errors and variables must have been dealt with by the relation; here a variable equals itself only. Two aliases
+/// are taken as rigid.
+pub fn relate_structurally<F: TypeFamily, R: Relation<F>>(
+    relation: &mut R,
+    variance: Variance,
+    a: &Ty<F>,
+    b: &Ty<F>,
+) -> Result<(), R::Error> {
+    match (a.data(), b.data()) {
+        (TyData::Apply(x), TyData::Apply(y)) if x.name == y.name && x.args.len() == y.args.len() => {
+            let ApplicationTy { name, args } = x;
+            relate_named(relation, variance, name, args, y.args)
+        }
+        (TyData::Alias(x), TyData::Alias(y)) if x.name == y.name && x.args.len() == y.args.len() => {
+            let AliasTy { name, args } = x;
+            relate_named(relation, variance, name, args, y.args)
+        }
+        (TyData::Fn(x), TyData::Fn(y)) if x.name == y.name && x.signature.len() == y.signature.len() => {
+            let FnTy { name: _, arity, signature } = x;
+            let (x, y) = (Binder::new(arity, signature), Binder::new(y.arity, y.signature));
+            relation.binders(variance, Shape::Function, x, y)
+        }
+        (TyData::GeneratorWitness(x), TyData::GeneratorWitness(y))
+            if x.name == y.name && x.types.len() == y.types.len() =>
+        {
+            let WitnessTy { name: _, arity, types } = x;
+            let (x, y) = (Binder::new(arity, types), Binder::new(y.arity, y.types));
+            relation.binders(variance, Shape::Witness, x, y)
+        }
+        (TyData::Dyn(x), TyData::Dyn(y)) => {
+            if !relate_bounds(relation, variance, x.bounds, y.bounds)? {
+                return Err(relation.mismatch(a, b));
+            }
+            let DynTy { bounds: _, region } = x;
+            relation.regions(variance, region, y.region)
+        }
+        (TyData::Placeholder(x), TyData::Placeholder(y)) if x == y => Ok(()),
+        (TyData::InferenceVar(x), TyData::InferenceVar(y)) if x == y => Ok(()),
+        (TyData::BoundVariable(x), TyData::BoundVariable(y)) if x == y => Ok(()),
+        (TyData::Error(_), TyData::Error(_)) => Ok(()),
+        (
+            TyData::Apply(_)
+            | TyData::Alias(_)
+            | TyData::Fn(_)
+            | TyData::GeneratorWitness(_)
+            | TyData::Dyn(_)
+            | TyData::Placeholder(_)
+            | TyData::InferenceVar(_)
+            | TyData::BoundVariable(_)
+            | TyData::Error(_),
+            _,
+        ) => Err(relation.mismatch(a, b)),
+    }
+}
+
+/// The order in which bounds are listed: traits as written, projections by name, auto traits as a set.
+pub(crate) fn bounds_in_order<F: TypeFamily>(bounds: &[DynBound<F>]) -> Vec<&DynBound<F>> {
+    let mut list: Vec<_> = bounds.iter().collect();
+    list.sort_by(|x, y| {
+        let by_name = match x.kind {
+            DynBoundKind::Trait => std::cmp::Ordering::Equal,
+            DynBoundKind::Projection | DynBoundKind::AutoTrait => x.name.cmp(&y.name),
+        };
+        x.kind.cmp(&y.kind).then(by_name)
+    });
+    list.dedup_by(|x, y| x.kind == DynBoundKind::AutoTrait && y.kind == x.kind && x.name == y.name);
+    list
+}
+
+/// Relates two sets of bounds; `false` where they are not bounds of the same names.
+fn relate_bounds<F: TypeFamily, R: Relation<F>>(
+    relation: &mut R,
+    variance: Variance,
+    a: &[DynBound<F>],
+    b: &[DynBound<F>],
+) -> Result<bool, R::Error> {
+    let (a, b) = (bounds_in_order(a), bounds_in_order(b));
+    let alike = |x: &DynBound<F>, y: &DynBound<F>| {
+        x.kind == y.kind && x.name == y.name && x.args.len() == y.args.len()
+    };
+    if a.len() != b.len() || !a.iter().zip(&b).all(|(x, y)| alike(x, y)) {
+        return Ok(false);
+    }
+    for (x, y) in a.iter().zip(&b) {
+        let (x, y) = (Binder::new(x.arity, &*x.args), Binder::new(y.arity, &*y.args));
+        relation.binders(variance, Shape::Bound, x, y)?;
+    }
+    Ok(true)
+}

@@ -1,0 +1,160 @@
+//! Visiting: looking at every part of a term, with early exit.
+//!
+//! The calling tree is that of [`crate::fold`]. A node that was visited without a break at some binder depth is not
+//! visited again where nodes are remembered, so visitors must not depend on how often a shared node occurs.
+
+use crate::arg::GenericArg;
+use crate::constant::{Const, ConstData};
+use crate::family::TypeFamily;
+use crate::meta::{LARGE, Meta};
+use crate::region::Region;
+use crate::ty::{AliasTy, ApplicationTy, DynBound, DynTy, FnTy, Ty, TyData, WitnessTy};
+use foldhash::fast::FixedState;
+use hashbrown::HashSet;
+use std::ops::ControlFlow;
+
+/// Nodes lighter than this are visited again rather than remembered.
+const WORTH_REMEMBERING: u16 = 16;
+
+/// Where a visit is, and what it has seen.
+#[derive(Default)]
+pub struct VisitState {
+    /// Binders entered so far.
+    pub depth: u32,
+    seen: HashSet<(usize, u32), FixedState>,
+}
+
+/// Looks at terms.
+pub trait Visitor<F: TypeFamily>: Sized {
+    /// What a visit ends with when it ends early.
+    type Break;
+
+    /// The state of this visit. Terms visited with one state must stay alive for as long as it.
+    fn state(&mut self) -> &mut VisitState;
+
+    /// Whether a term with this metadata is of no interest.
+    fn skip(&self, meta: Meta) -> bool;
+
+    /// Visits a type that is not skipped.
+    fn visit_ty(&mut self, ty: &Ty<F>) -> ControlFlow<Self::Break> {
+        super_visit_ty(ty, self)
+    }
+
+    /// Visits a region. Regions are never skipped.
+    fn visit_region(&mut self, region: Region<F>) -> ControlFlow<Self::Break> {
+        let _ = region;
+        ControlFlow::Continue(())
+    }
+
+    /// Visits a constant that is not skipped.
+    fn visit_const(&mut self, constant: &Const<F>) -> ControlFlow<Self::Break> {
+        super_visit_const(constant, self)
+    }
+}
+
+/// Values with terms in them.
+pub trait Visit<F: TypeFamily> {
+    /// Looks at every part.
+    fn visit_with<V: Visitor<F>>(&self, visitor: &mut V) -> ControlFlow<V::Break>;
+}
+
+impl<F: TypeFamily> Visit<F> for Ty<F> {
+    fn visit_with<V: Visitor<F>>(&self, visitor: &mut V) -> ControlFlow<V::Break> {
+        let meta = self.meta();
+        if visitor.skip(meta) {
+            return ControlFlow::Continue(());
+        }
+        let from = if F::IDENTITY { WORTH_REMEMBERING } else { LARGE };
+        if meta.weight < from {
+            return visitor.visit_ty(self);
+        }
+        let state = visitor.state();
+        let key = (self.address(), state.depth);
+        if state.seen.contains(&key) {
+            return ControlFlow::Continue(());
+        }
+        visitor.visit_ty(self)?;
+        visitor.state().seen.insert(key);
+        ControlFlow::Continue(())
+    }
+}
+
+impl<F: TypeFamily> Visit<F> for Const<F> {
+    fn visit_with<V: Visitor<F>>(&self, visitor: &mut V) -> ControlFlow<V::Break> {
+        if visitor.skip(self.meta()) { ControlFlow::Continue(()) } else { visitor.visit_const(self) }
+    }
+}
+
+impl<F: TypeFamily> Visit<F> for Region<F> {
+    fn visit_with<V: Visitor<F>>(&self, visitor: &mut V) -> ControlFlow<V::Break> {
+        visitor.visit_region(*self)
+    }
+}
+
+impl<F: TypeFamily> Visit<F> for GenericArg<F> {
+    fn visit_with<V: Visitor<F>>(&self, visitor: &mut V) -> ControlFlow<V::Break> {
+        match self {
+            Self::Ty(ty) => ty.visit_with(visitor),
+            Self::Region(region) => visitor.visit_region(*region),
+            Self::Const(constant) => constant.visit_with(visitor),
+        }
+    }
+}
+
+impl<F: TypeFamily, T: Visit<F>> Visit<F> for [T] {
+    fn visit_with<V: Visitor<F>>(&self, visitor: &mut V) -> ControlFlow<V::Break> {
+        self.iter().try_for_each(|item| item.visit_with(visitor))
+    }
+}
+
+impl<F: TypeFamily, T: Visit<F>> Visit<F> for Vec<T> {
+    fn visit_with<V: Visitor<F>>(&self, visitor: &mut V) -> ControlFlow<V::Break> {
+        self.as_slice().visit_with(visitor)
+    }
+}
+
+fn visit_under<F: TypeFamily, V: Visitor<F>>(
+    args: &[GenericArg<F>],
+    visitor: &mut V,
+) -> ControlFlow<V::Break> {
+    visitor.state().depth += 1;
+    args.visit_with(visitor)?;
+    visitor.state().depth -= 1;
+    ControlFlow::Continue(())
+}
+
+/// Visits the children of a type.
+pub fn super_visit_ty<F: TypeFamily, V: Visitor<F>>(ty: &Ty<F>, visitor: &mut V) -> ControlFlow<V::Break> {
+    match ty.data() {
+        TyData::Apply(ApplicationTy { name: _, args }) | TyData::Alias(AliasTy { name: _, args }) => {
+            args.visit_with(visitor)
+        }
+        TyData::Fn(FnTy { name: _, arity: _, signature: args })
+        | TyData::GeneratorWitness(WitnessTy { name: _, arity: _, types: args }) => visit_under(args, visitor),
+        TyData::Dyn(DynTy { bounds, region }) => {
+            visitor.visit_region(region)?;
+            for DynBound { arity: _, kind: _, name: _, args } in bounds {
+                visit_under(args, visitor)?;
+            }
+            ControlFlow::Continue(())
+        }
+        TyData::Placeholder(_) | TyData::InferenceVar(_) | TyData::BoundVariable(_) | TyData::Error(_) => {
+            ControlFlow::Continue(())
+        }
+    }
+}
+
+/// Visits the children of a constant.
+pub fn super_visit_const<F: TypeFamily, V: Visitor<F>>(
+    constant: &Const<F>,
+    visitor: &mut V,
+) -> ControlFlow<V::Break> {
+    match constant.data() {
+        ConstData::Expr(_, args) | ConstData::Alias(_, args) => args.visit_with(visitor),
+        ConstData::Value(_)
+        | ConstData::Placeholder(_)
+        | ConstData::Infer(_)
+        | ConstData::Bound(_)
+        | ConstData::Error(_) => ControlFlow::Continue(()),
+    }
+}
