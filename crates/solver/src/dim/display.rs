@@ -162,7 +162,8 @@ impl Printer<'_, '_, '_> {
         match self.dims.kind(atom) {
             Some(Kind::Symbol(_)) => self.name(self.dims.as_symbol(atom).unwrap_or_default()),
             Some(Kind::Floor { numerator, denominator }) => self.bracketed(place, |printer| {
-                let (numerator, denominator) = (printer.dims.terms(numerator), printer.dims.terms(denominator));
+                let (numerator, denominator) =
+                    (printer.dims.terms(numerator), printer.dims.terms(denominator));
                 printer.operand(&numerator)?;
                 printer.out.write_str("//")?;
                 printer.operand(&denominator)
@@ -238,7 +239,8 @@ fn take_shared(parts: &mut [Part]) -> Part {
     if shared.factors.is_empty() {
         return shared;
     }
-    let common = parts.iter().fold(0, |common, part| super::poly::gcd(common, part.coefficient.unsigned_abs()));
+    let common =
+        parts.iter().fold(0, |common, part| super::poly::gcd(common, part.coefficient.unsigned_abs()));
     shared.coefficient = i64::try_from(common).unwrap_or(1).max(1);
     for part in &mut *parts {
         part.coefficient /= shared.coefficient;
@@ -279,17 +281,15 @@ struct Pool<'a> {
 impl Dims {
     /// The parts of an equal sum, with remainders and maxima where they are found.
     fn readable(&self, terms: &[Term]) -> Vec<Part> {
-        let terms = terms.iter().map(|term| (term.coefficient, self.factors(term.monomial).to_vec())).collect();
+        let terms =
+            terms.iter().map(|term| (term.coefficient, self.factors(term.monomial).to_vec())).collect();
         let mut pool = Pool { dims: self, terms };
         let mut parts = Vec::new();
         let mut at = 0;
         while at < pool.terms.len() {
+            // A term that was used up stays as zero, so every round either uses up one more or moves on.
             match pool.remainder(at).or_else(|| pool.maximum(at)) {
-                Some(part) => {
-                    parts.push(part);
-                    // Terms before this one may be gone.
-                    at = 0;
-                }
+                Some(part) => parts.push(part),
                 None => at += 1,
             }
         }
@@ -314,12 +314,13 @@ impl Pool<'_> {
         if coefficient.checked_rem(divisor)? != 0 {
             return None;
         }
-        let scale = coefficient.checked_div(divisor)?.checked_neg()?;
+        let scale = coefficient.checked_div(divisor)?.checked_neg().filter(|&scale| scale != 0)?;
         let mut rest = factors;
         rest.remove(position);
         let dividend = self.dims.terms(numerator).to_vec();
         let needed = self.scaled(&dividend, &rest, scale)?;
-        if !needed.iter().all(|(coefficient, factors)| self.available(factors, *coefficient) == *coefficient) {
+        if !needed.iter().all(|(coefficient, factors)| self.available(factors, *coefficient) == *coefficient)
+        {
             return None;
         }
         self.terms[at].0 = 0;
@@ -332,12 +333,11 @@ impl Pool<'_> {
     /// `R*p - R*min(a, b)` is `R*max(p - a, p - b)`, for the largest `p` that is there and shortens a, b.
     fn maximum(&mut self, at: usize) -> Option<Part> {
         let (coefficient, factors) = self.terms[at].clone();
-        let (position, arguments) = factors.iter().enumerate().find_map(|(position, &factor)| {
-            match self.dims.kind(factor)? {
+        let (position, arguments) =
+            factors.iter().enumerate().find_map(|(position, &factor)| match self.dims.kind(factor)? {
                 Kind::Min(span) => Some((position, self.dims.list(span))),
                 _ => None,
-            }
-        })?;
+            })?;
         let scale = coefficient.checked_neg().filter(|&scale| scale > 0)?;
         let arguments: Vec<_> = arguments.iter().map(|&argument| self.dims.terms(argument)).collect();
         let mut rest = factors;

@@ -181,7 +181,8 @@ impl Dims {
     /// The floor of a quotient in which nothing is left to cancel.
     fn lowest_floor(&mut self, numerator: Terms, denominator: Terms) -> Option<DimId> {
         let positive = self.bounds_of_terms(&denominator).low >= 0;
-        let turned = positive && without_constant(&numerator).first().is_some_and(|term| term.coefficient < 0);
+        let turned =
+            positive && without_constant(&numerator).first().is_some_and(|term| term.coefficient < 0);
         let mut numerator = numerator;
         if turned {
             let shifted = merge(&numerator, &ONE, 1)?;

@@ -112,7 +112,9 @@ fn take_shared(arguments: &mut [Terms]) -> Option<Terms> {
     monomials.sort_unstable();
     monomials.dedup();
     let coefficient_in = |argument: &Terms, monomial: DimId| {
-        argument.binary_search_by_key(&monomial, |term| term.monomial).map_or(0, |at| argument[at].coefficient)
+        argument
+            .binary_search_by_key(&monomial, |term| term.monomial)
+            .map_or(0, |at| argument[at].coefficient)
     };
     let mut shared = Terms::new();
     for monomial in monomials {

@@ -94,18 +94,22 @@ fn value_of(dims: &Dims, dim: DimId, values: &Values) -> Option<i128> {
     }
     match dims.kind(dim)? {
         Kind::Constant(value) => Some(i128::from(value)),
-        Kind::Symbol(_) => NAMES.iter().position(|&name| dims.as_symbol(dim) == Some(name)).map(|at| values[at]),
+        Kind::Symbol(_) => {
+            NAMES.iter().position(|&name| dims.as_symbol(dim) == Some(name)).map(|at| values[at])
+        }
         Kind::Variable(_) => dims.binding(dim).and_then(|bound| value_of(dims, bound, values)),
         Kind::Floor { numerator, denominator } => {
             apply(Op::FloorDiv, value_of(dims, numerator, values)?, value_of(dims, denominator, values)?)
         }
         Kind::Min(span) => {
-            let values: Option<Vec<i128>> = dims.list(span).iter().map(|&part| value_of(dims, part, values)).collect();
+            let values: Option<Vec<i128>> =
+                dims.list(span).iter().map(|&part| value_of(dims, part, values)).collect();
             values?.into_iter().min()
         }
-        Kind::Product(span) => {
-            dims.list(span).iter().try_fold(1i128, |product, &part| product.checked_mul(value_of(dims, part, values)?))
-        }
+        Kind::Product(span) => dims
+            .list(span)
+            .iter()
+            .try_fold(1i128, |product, &part| product.checked_mul(value_of(dims, part, values)?)),
         Kind::Sum(span) => dims.sum_terms(span).iter().try_fold(0i128, |sum, term| {
             Some(sum + value_of(dims, term.monomial, values)?.checked_mul(i128::from(term.coefficient))?)
         }),
@@ -139,18 +143,8 @@ fn expr(ops: &'static [Op]) -> impl Strategy<Value = Expr> {
 
 const RING: &[Op] = &[Op::Add, Op::Sub, Op::Mul];
 const LINEAR: &[Op] = &[Op::Add, Op::Sub, Op::Add];
-const ALL: &[Op] = &[
-    Op::Add,
-    Op::Sub,
-    Op::Mul,
-    Op::Add,
-    Op::Sub,
-    Op::FloorDiv,
-    Op::CeilDiv,
-    Op::Modulo,
-    Op::Min,
-    Op::Max,
-];
+const ALL: &[Op] =
+    &[Op::Add, Op::Sub, Op::Mul, Op::Add, Op::Sub, Op::FloorDiv, Op::CeilDiv, Op::Modulo, Op::Min, Op::Max];
 
 fn check<S: Strategy>(cases: u32, strategy: &S, test: impl Fn(S::Value) -> Result<(), TestCaseError>) {
     let config = Config { cases, failure_persistence: None, ..Config::default() };
@@ -262,7 +256,9 @@ fn quotient_and_remainder_make_up_the_dividend() {
         let (quotient, remainder) = (dims.floor_div(a, b), dims.modulo(a, b));
         let whole = dims.mul(b, quotient);
         let sum = dims.add(whole, remainder);
-        expect(dims.is_anonymous(sum) || sum == a, || format!("{} is not {}", dims.display(sum), dims.display(a)))
+        expect(dims.is_anonymous(sum) || sum == a, || {
+            format!("{} is not {}", dims.display(sum), dims.display(a))
+        })
     });
 }
 
@@ -275,7 +271,9 @@ fn the_smaller_and_the_larger_make_up_the_sum() {
         expect(dims.min(b, a) == least && dims.max(b, a) == most, || "min and max commute".into())?;
         let (extremes, sum) = (dims.add(least, most), dims.add(a, b));
         let known = !dims.is_anonymous(extremes) && !dims.is_anonymous(sum);
-        expect(!known || extremes == sum, || format!("{} is not {}", dims.display(extremes), dims.display(sum)))
+        expect(!known || extremes == sum, || {
+            format!("{} is not {}", dims.display(extremes), dims.display(sum))
+        })
     });
 }
 
@@ -302,7 +300,9 @@ fn exact_division_undoes_multiplication() {
         }
         let quotient = dims.div_exact(product, b);
         expect(quotient == Some(a), || format!("{} / {}", dims.display(product), dims.display(b)))?;
-        expect(dims.floor_div(product, b) == a && dims.ceil_div(product, b) == a, || "rounding is idle".into())
+        expect(dims.floor_div(product, b) == a && dims.ceil_div(product, b) == a, || {
+            "rounding is idle".into()
+        })
     });
 }
 
@@ -321,7 +321,11 @@ fn an_exact_quotient_times_the_divisor_is_the_dividend() {
 
 #[test]
 fn a_solution_is_forced_for_all_values() {
-    let sides = prop_oneof![(expr(LINEAR), expr(LINEAR)).boxed(), (expr(RING), expr(LINEAR)).boxed(), (expr(ALL), expr(LINEAR)).boxed()];
+    let sides = prop_oneof![
+        (expr(LINEAR), expr(LINEAR)).boxed(),
+        (expr(RING), expr(LINEAR)).boxed(),
+        (expr(ALL), expr(LINEAR)).boxed()
+    ];
     check(4000, &sides, |(a, b)| {
         let mut dims = Dims::new();
         let (left, right) = (a.build(&mut dims), b.build(&mut dims));
@@ -379,8 +383,11 @@ fn numbers_for_symbols_give_the_number() {
     check(2000, &(expr(ALL), 0i64..9, 0i64..9, 0i64..9), |(expr, a, b, c)| {
         let mut dims = Dims::new();
         let dim = expr.build(&mut dims);
-        let pairs: Vec<(DimId, DimId)> =
-            NAMES.iter().zip([a, b, c]).map(|(name, value)| (dims.symbol(name), dims.constant(value))).collect();
+        let pairs: Vec<(DimId, DimId)> = NAMES
+            .iter()
+            .zip([a, b, c])
+            .map(|(name, value)| (dims.symbol(name), dims.constant(value)))
+            .collect();
         let number = dims.substitute(dim, &pairs);
         match expr.value(&[a, b, c].map(i128::from)) {
             Some(expected) if !dims.is_anonymous(dim) => {
@@ -422,7 +429,9 @@ fn what_is_printed_is_read_as_the_same_dim() {
         }
         let text = dims.display(dim).to_string();
         let again = dims.parse(&text);
-        expect(again == Ok(dim), || format!("`{text}` is read as {:?}", again.map(|dim| dims.display(dim).to_string())))
+        expect(again == Ok(dim), || {
+            format!("`{text}` is read as {:?}", again.map(|dim| dims.display(dim).to_string()))
+        })
     });
 }
 
@@ -430,8 +439,36 @@ fn what_is_printed_is_read_as_the_same_dim() {
 fn any_text_is_read_without_harm() {
     let soup = proptest::collection::vec(
         proptest::sample::select(&[
-            "a", "b", "-", "+", "*", "**", "/", "//", "%", "(", ")", "min(", "Max(", "floor(", "ceil(", "Mod(", ",", " ",
-            "?", "\"", "3", "0", "9223372036854775808", "1.5", "batch-size", "é", "^", "2", ".", "\u{0}",
+            "a",
+            "b",
+            "-",
+            "+",
+            "*",
+            "**",
+            "/",
+            "//",
+            "%",
+            "(",
+            ")",
+            "min(",
+            "Max(",
+            "floor(",
+            "ceil(",
+            "Mod(",
+            ",",
+            " ",
+            "?",
+            "\"",
+            "3",
+            "0",
+            "9223372036854775808",
+            "1.5",
+            "batch-size",
+            "é",
+            "^",
+            "2",
+            ".",
+            "\u{0}",
         ]),
         0..24,
     );

@@ -282,7 +282,8 @@ fn is_name_char(c: char) -> bool {
 fn word_len(text: &str) -> usize {
     let mut chars = text.char_indices().peekable();
     while let Some((at, c)) = chars.next() {
-        let hyphen = c == '-' && at > 0 && chars.peek().is_some_and(|&(_, next)| next.is_alphabetic() || next == '_');
+        let hyphen =
+            c == '-' && at > 0 && chars.peek().is_some_and(|&(_, next)| next.is_alphabetic() || next == '_');
         let inside_name = || !text[..at].bytes().all(|byte| byte.is_ascii_digit());
         if !is_name_char(c) && !(hyphen && inside_name()) {
             return at;

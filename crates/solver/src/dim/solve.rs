@@ -75,9 +75,9 @@ impl Dims {
     fn all_terms_zero(&self, terms: &[Term]) -> Option<Solved> {
         let sign = terms.first()?.coefficient.signum();
         let one_sided = constant_term(terms) == 0
-            && terms.iter().all(|term| {
-                term.coefficient.signum() == sign && self.summary(term.monomial).bounds.low >= 0
-            });
+            && terms
+                .iter()
+                .all(|term| term.coefficient.signum() == sign && self.summary(term.monomial).bounds.low >= 0);
         if !one_sided {
             return None;
         }
@@ -89,7 +89,9 @@ impl Dims {
         let mut candidates: Vec<Term> = terms
             .iter()
             .copied()
-            .filter(|term| term.coefficient.unsigned_abs() == 1 && self.solution(term.monomial, DimId::ZERO).is_some())
+            .filter(|term| {
+                term.coefficient.unsigned_abs() == 1 && self.solution(term.monomial, DimId::ZERO).is_some()
+            })
             .collect();
         candidates.sort_by_key(|term| {
             let variable = matches!(self.kind(term.monomial), Some(Kind::Variable(_)));
