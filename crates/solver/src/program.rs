@@ -310,6 +310,22 @@ impl<'a> Body<'a> {
         })
     }
 
+    /// The graphs nested directly in a graph, in the order of their nodes and attributes.
+    pub fn children(&self, graph: GraphId) -> impl Iterator<Item = GraphId> {
+        let (from, to) = self.graph(graph).steps;
+        let direct = move |step: &StepId| {
+            let Step { graph: of, kind, .. } = self.step(*step);
+            *of == graph && matches!(kind, StepKind::Enter(_))
+        };
+        (from..to).map(StepId::new).filter(direct).flat_map(|step| self.graphs_of(step).map(|(id, _)| id))
+    }
+
+    /// The operator that a step's node names; empty where the bytes are malformed.
+    #[must_use]
+    pub fn op_name(&self, step: StepId) -> &'a str {
+        self.step(step).node.op_type().unwrap_or_default()
+    }
+
     /// The first step of the node that `step` belongs to.
     #[must_use]
     pub fn first_step(&self, step: StepId) -> StepId {

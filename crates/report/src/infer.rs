@@ -1,0 +1,123 @@
+//! The types of all values of a model as JSON: the format of `typeloom infer --format json`.
+//!
+//! ```json
+//! {"inputs":{NAME:T},"value_info":{NAME:T},"outputs":{NAME:T},
+//!  "sub":[{"path":"/3:If.then_branch","inputs":..,"value_info":..,"outputs":..}]}
+//! ```
+//!
+//! A type `T` is `{"k":"tensor","e":"float","s":[2,"N",null]}` (`s` absent: unknown rank; a string: a
+//! symbol or expression; `null`: unknown extent), `{"k":"sparse",..}`, `{"k":"seq","of":T}`,
+//! `{"k":"opt","of":T}`, `{"k":"map","key":"int64","val":T}`, `{"k":"node","id":..}` for a leaf of the
+//! type tree that ONNX does not know, or `{"k":"none"}` where nothing is known.
+
+use serde_json::{Map, Value, json};
+use typeloom_solver::model::Checked;
+use typeloom_solver::program::{Body, GraphId, StepId, ValueId};
+use typeloom_solver::solution::{TensorType, Type};
+
+/// The types of the main graph and of every graph nested in it, depth first.
+pub fn types(checked: &mut Checked<'_>) -> Map<String, Value> {
+    let paths = paths(checked.body());
+    let mut graphs = paths.into_iter().map(|(graph, path)| (path, graph_types(checked, graph)));
+    let mut main = graphs.next().map(|(_, types)| types).unwrap_or_default();
+    let sub: Vec<Value> = graphs
+        .map(|(path, types)| {
+            let mut object = Map::new();
+            object.insert("path".to_owned(), Value::String(path));
+            object.extend(types);
+            Value::Object(object)
+        })
+        .collect();
+    if !sub.is_empty() {
+        main.insert("sub".to_owned(), Value::Array(sub));
+    }
+    main
+}
+
+/// Every graph with its path, depth first: nodes in order, and the graphs of a node in attribute order.
+fn paths(body: &Body<'_>) -> Vec<(GraphId, String)> {
+    let mut found = Vec::new();
+    let mut open = vec![(body.root(), String::new())];
+    while let Some((graph, path)) = open.pop() {
+        let mut inner: Vec<(GraphId, String)> = body
+            .children(graph)
+            .filter_map(|child| {
+                let owner = body.graph(child).owner?;
+                let operator = body.op_name(owner.step);
+                let position = body.step(owner.step).position;
+                let index = owner.position.map(|at| format!("[{at}]")).unwrap_or_default();
+                Some((child, format!("{path}/{position}:{operator}.{}{index}", owner.attribute)))
+            })
+            .collect();
+        found.push((graph, path));
+        inner.reverse();
+        open.extend(inner);
+    }
+    found
+}
+
+fn graph_types(checked: &mut Checked<'_>, graph: GraphId) -> Map<String, Value> {
+    let body = checked.body();
+    let listed = body.graph(graph);
+    let (inputs, outputs) = (listed.inputs.clone(), listed.outputs.clone());
+    let promised: std::collections::HashSet<ValueId> = outputs.iter().copied().collect();
+    let (from, to) = listed.steps;
+    let made: Vec<ValueId> = (from..to)
+        .map(StepId::new)
+        .filter(|step| body.step(*step).graph == graph)
+        .flat_map(|step| body.outputs(step).iter().flatten().copied())
+        .filter(|value| !promised.contains(value))
+        .collect();
+    let mut types = Map::new();
+    for (key, values) in [("inputs", inputs), ("value_info", made), ("outputs", outputs)] {
+        let mut object = Map::new();
+        for value in values {
+            let ty = checked.type_of(value);
+            let name = checked.body().value_name(value).to_owned();
+            object.insert(name, type_json(checked, &ty));
+        }
+        types.insert(key.to_owned(), Value::Object(object));
+    }
+    types
+}
+
+/// One type as JSON.
+#[must_use]
+pub fn type_json(checked: &Checked<'_>, ty: &Type) -> Value {
+    match ty {
+        Type::Unknown(None) | Type::Error => json!({"k": "none"}),
+        Type::Unknown(Some(node)) | Type::Leaf(node) => {
+            let id = checked.universe().lattice().node(*node).map_or("", |node| node.id);
+            json!({"k": "node", "id": id})
+        }
+        Type::Tensor(tensor) => tensor_json(checked, "tensor", tensor),
+        Type::Sparse(tensor) => tensor_json(checked, "sparse", tensor),
+        Type::Scalar(elem) => match elem.single() {
+            Some(elem) => json!({"k": "scalar", "e": checked.universe().elem_name(elem)}),
+            None => json!({"k": "scalar"}),
+        },
+        Type::Sequence(inner) => json!({"k": "seq", "of": type_json(checked, inner)}),
+        Type::Optional(inner) => json!({"k": "opt", "of": type_json(checked, inner)}),
+        Type::Map(key, value) => {
+            json!({"k": "map", "key": checked.universe().elem_name(*key), "val": type_json(checked, value)})
+        }
+    }
+}
+
+fn tensor_json(checked: &Checked<'_>, kind: &str, tensor: &TensorType) -> Value {
+    let mut object = Map::new();
+    object.insert("k".to_owned(), json!(kind));
+    if let Some(elem) = tensor.elem.single() {
+        object.insert("e".to_owned(), json!(checked.universe().elem_name(elem)));
+    }
+    if let Some(shape) = &tensor.shape {
+        let dims = checked.dims();
+        let extents = shape.iter().map(|dim| match dims.as_constant(*dim) {
+            Some(extent) => json!(extent),
+            None if dims.is_anonymous(*dim) => Value::Null,
+            None => json!(dims.display(*dim).to_string()),
+        });
+        object.insert("s".to_owned(), extents.collect());
+    }
+    Value::Object(object)
+}
