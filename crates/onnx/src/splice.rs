@@ -27,7 +27,8 @@
 //! let changed = splice.finish()?.to_vec();
 //!
 //! let changed = ModelProto::decode(&changed[..])?.graph.unwrap_or_default();
-//! assert_eq!((changed.name(), changed.value_info), ("main", vec![value]));
+//! assert_eq!(changed.name(), "main");
+//! assert_eq!(changed.value_info, [value]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 

@@ -197,7 +197,13 @@ impl<'a> Iterator for Fields<'a> {
         if self.cursor.rest.is_empty() {
             return None;
         }
-        Some(self.cursor.field().inspect_err(|_| self.cursor.rest = &[]))
+        match self.cursor.field() {
+            Ok(field) => Some(Ok(field)),
+            Err(error) => {
+                self.stop();
+                Some(Err(error))
+            }
+        }
     }
 }
 
@@ -264,12 +270,13 @@ struct Cursor<'a> {
 impl<'a> Cursor<'a> {
     #[inline]
     const fn new(bytes: &'a [u8], offset: usize) -> Self {
-        Self { rest: bytes, end: offset.saturating_add(bytes.len()) }
+        Self { rest: bytes, end: offset.wrapping_add(bytes.len()) }
     }
 
     #[inline]
     const fn offset(&self) -> usize {
-        self.end.saturating_sub(self.rest.len())
+        // `end` was computed from the length of the same slice, which has only got shorter.
+        self.end.wrapping_sub(self.rest.len())
     }
 
     #[inline(always)]

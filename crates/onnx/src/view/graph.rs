@@ -48,11 +48,14 @@ impl<'a> Iterator for GraphFields<'a> {
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        let field = match self.fields.next()? {
+        let read = match self.fields.next()? {
             Ok(field) => read_field(&field),
-            Err(error) => Err(error),
+            Err(error) => return Some(Err(error)),
         };
-        Some(field.inspect_err(|_| self.fields.stop()))
+        if read.is_err() {
+            self.fields.stop();
+        }
+        Some(read)
     }
 }
 

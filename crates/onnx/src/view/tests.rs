@@ -238,10 +238,14 @@ fn damaged_models_are_walked_to_the_end_and_faults_are_inside_the_file() {
         walk.model(&bytes);
         prop_assert!(walk.faults.iter().all(|fault| fault.offset <= bytes.len()), "{:?}", walk.faults);
         // What only views object to: contents of tensors, and messages that would have to be merged.
-        let wire_fault = |fault: &&DecodeError| match fault.kind {
-            ErrorKind::PayloadSize { .. } | ErrorKind::NegativeDim { .. } => false,
-            ErrorKind::ElementCountOverflow | ErrorKind::RepeatedMessage { .. } => false,
-            _ => true,
+        let wire_fault = |fault: &&DecodeError| {
+            !matches!(
+                fault.kind,
+                ErrorKind::PayloadSize { .. }
+                    | ErrorKind::NegativeDim { .. }
+                    | ErrorKind::ElementCountOverflow
+                    | ErrorKind::RepeatedMessage { .. }
+            )
         };
         if let Some(fault) = walk.faults.iter().find(wire_fault) {
             prop_assert!(owned::ModelProto::decode(&bytes[..]).is_err(), "{fault} only in the view");

@@ -64,7 +64,7 @@ impl Walk {
             GraphField::Initializer(tensor) => walk.tensor(tensor),
             GraphField::SparseInitializer(sparse) => walk.sparse(sparse),
             GraphField::Input(value) | GraphField::Output(value) | GraphField::ValueInfo(value) => {
-                walk.value(value)
+                walk.value(value);
             }
             GraphField::QuantizationAnnotation(annotation) => {
                 walk.ok(annotation.tensor_name());
