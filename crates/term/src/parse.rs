@@ -1,1 +1,300 @@
-//! parsing
+//! Parsing types: Rust's syntax, tensor types, and the notation that [`crate::print`] adds.
+//!
+//! Recursive descent over tokens. Names need a [`Scope`]: `T` is a parameter where the scope declares it and a
+//! nominal type where it does not; an identifier in the place of a generic argument is a constant where the scope
+//! declares one.
+//!
+//! **Invariant:** every text gives a type or a [`ParseError`] with a byte offset; nesting is bounded by
+//! [`MAX_DEPTH`], so that no text overflows the stack.
+
+mod constant;
+mod lexer;
+mod ty;
+
+use crate::arg::GenericArg;
+use crate::binder::{BoundVar, Universe};
+use crate::family::TypeFamily;
+use crate::meta::{MAX_DEPTH, TermError};
+use crate::name::{Name, Symbols};
+use crate::ty::{InferVar, Placeholder, PlaceholderId, Ty};
+use lexer::{Sigil, SigilKind, Spanned, Token};
+use std::collections::BTreeSet;
+
+/// Why a text is not a type.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{problem} at byte {offset}")]
+pub struct ParseError {
+    /// Where, in bytes from the start.
+    pub offset: usize,
+    /// What.
+    pub problem: Problem,
+}
+
+/// What is wrong with a text.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Problem {
+    /// Something else was needed here.
+    #[error("expected {0}")]
+    Expected(&'static str),
+    /// The type ended before the text.
+    #[error("unexpected text after the type")]
+    Trailing,
+    /// A character that starts no token.
+    #[error("unexpected character {0:?}")]
+    UnexpectedCharacter(char),
+    /// A number that does not fit, or with letters in it.
+    #[error("malformed number")]
+    BadNumber,
+    /// A quote without its end.
+    #[error("unterminated literal")]
+    Unterminated,
+    /// The text nests too deeply.
+    #[error("the type is nested more than {MAX_DEPTH} levels deep")]
+    TooDeep,
+    /// A binder lists more variables than can be numbered.
+    #[error("more than 65535 variables in one binder")]
+    TooManyBound,
+    /// The term cannot exist.
+    #[error(transparent)]
+    Term(TermError),
+}
+
+/// Which identifiers are parameters, and which traits are auto traits.
+#[derive(Clone, Debug)]
+pub struct Scope {
+    types: BTreeSet<String>,
+    consts: BTreeSet<String>,
+    auto_traits: BTreeSet<String>,
+}
+
+impl Default for Scope {
+    fn default() -> Self {
+        let auto = ["Send", "Sync", "Unpin", "UnwindSafe", "RefUnwindSafe"];
+        Self {
+            types: BTreeSet::new(),
+            consts: BTreeSet::new(),
+            auto_traits: auto.map(String::from).into(),
+        }
+    }
+}
+
+impl Scope {
+    /// No parameters; the auto traits of the standard library.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Declares type parameters.
+    #[must_use]
+    pub fn types<'n>(mut self, names: impl IntoIterator<Item = &'n str>) -> Self {
+        self.types.extend(names.into_iter().map(String::from));
+        self
+    }
+
+    /// Declares constant parameters.
+    #[must_use]
+    pub fn consts<'n>(mut self, names: impl IntoIterator<Item = &'n str>) -> Self {
+        self.consts.extend(names.into_iter().map(String::from));
+        self
+    }
+
+    /// Declares auto traits.
+    #[must_use]
+    pub fn auto_traits<'n>(mut self, names: impl IntoIterator<Item = &'n str>) -> Self {
+        self.auto_traits.extend(names.into_iter().map(String::from));
+        self
+    }
+}
+
+/// Parses one type.
+pub fn parse_ty<F: TypeFamily<Name = Name>>(
+    cx: &F,
+    symbols: &mut Symbols,
+    scope: &Scope,
+    text: &str,
+) -> Result<Ty<F>, ParseError> {
+    let tokens = lexer::tokens(text)?;
+    let mut parser =
+        Parser { cx, symbols, scope, text, tokens, position: 0, level: 0, binders: Vec::new() };
+    let ty = parser.ty()?;
+    match parser.token() {
+        Token::End => Ok(ty),
+        _ => Err(parser.error(Problem::Trailing)),
+    }
+}
+
+/// The names of one binder's variables.
+#[derive(Default)]
+struct Names<'t> {
+    regions: Vec<&'t str>,
+    types: Vec<&'t str>,
+    consts: Vec<&'t str>,
+}
+
+struct Parser<'a, 't, F: TypeFamily<Name = Name>> {
+    cx: &'a F,
+    symbols: &'a mut Symbols,
+    scope: &'a Scope,
+    text: &'t str,
+    tokens: Vec<Spanned<'t>>,
+    position: usize,
+    level: u16,
+    binders: Vec<Names<'t>>,
+}
+
+impl<'t, F: TypeFamily<Name = Name>> Parser<'_, 't, F> {
+    fn token(&self) -> Token<'t> {
+        self.token_at(0)
+    }
+
+    fn token_at(&self, ahead: usize) -> Token<'t> {
+        self.tokens.get(self.position + ahead).map_or(Token::End, |spanned| spanned.token)
+    }
+
+    fn offset(&self) -> usize {
+        self.tokens.get(self.position).map_or(self.text.len(), |spanned| spanned.offset)
+    }
+
+    fn advance(&mut self) {
+        self.position += 1;
+    }
+
+    fn peek(&self, punct: &str) -> bool {
+        matches!(self.token(), Token::Punct(found) if found == punct)
+    }
+
+    fn peek_word(&self, word: &str) -> bool {
+        matches!(self.token(), Token::Ident(found) if found == word)
+    }
+
+    /// Whether the next token and the one after it are both `punct`, with nothing in between.
+    fn joined(&self, punct: &str) -> bool {
+        let next = self.tokens.get(self.position + 1);
+        next.is_some_and(|next| {
+            matches!(next.token, Token::Punct(found) if found == punct) && next.offset == self.offset() + 1
+        })
+    }
+
+    fn eat(&mut self, punct: &str) -> bool {
+        let found = self.peek(punct);
+        if found {
+            self.advance();
+        }
+        found
+    }
+
+    fn eat_word(&mut self, word: &str) -> bool {
+        let found = self.peek_word(word);
+        if found {
+            self.advance();
+        }
+        found
+    }
+
+    fn expect(&mut self, punct: &'static str) -> Result<(), ParseError> {
+        if self.eat(punct) { Ok(()) } else { Err(self.error(Problem::Expected(punct))) }
+    }
+
+    fn error(&self, problem: Problem) -> ParseError {
+        ParseError { offset: self.offset(), problem }
+    }
+
+    fn term_error(&self, offset: usize, error: TermError) -> ParseError {
+        ParseError { offset, problem: Problem::Term(error) }
+    }
+
+    /// Goes one level down, unless there are too many.
+    fn nested<T>(
+        &mut self,
+        parse: impl FnOnce(&mut Self) -> Result<T, ParseError>,
+    ) -> Result<T, ParseError> {
+        if self.level >= MAX_DEPTH {
+            return Err(self.error(Problem::TooDeep));
+        }
+        self.level += 1;
+        let result = parse(self);
+        self.level -= 1;
+        result
+    }
+
+    /// Finds a bound variable by name.
+    fn bound(&self, name: &str, names: impl for<'n> Fn(&'n Names<'t>) -> &'n Vec<&'t str>) -> Option<BoundVar> {
+        for (depth, binder) in self.binders.iter().rev().enumerate() {
+            if let Some(index) = names(binder).iter().position(|bound| *bound == name) {
+                let depth = u32::try_from(depth).ok()?;
+                return Some(BoundVar::new(depth, u32::try_from(index).ok()?));
+            }
+        }
+        None
+    }
+
+    fn bound_const(&self, name: &str) -> Option<BoundVar> {
+        self.bound(name, |names| &names.consts)
+    }
+
+    fn is_const_name(&self, name: &str) -> bool {
+        self.bound_const(name).is_some() || self.scope.consts.contains(name)
+    }
+
+    /// A bound variable written with a sigil: its depth counts from outside of the text.
+    fn sigil_bound(&self, sigil: Sigil) -> BoundVar {
+        let inside = u32::try_from(self.binders.len()).unwrap_or(u32::MAX);
+        BoundVar::new(sigil.first.saturating_add(inside), sigil.second)
+    }
+
+    /// `a::b::c`
+    fn path(&mut self) -> Result<String, ParseError> {
+        let mut path = String::new();
+        loop {
+            let Token::Ident(part) = self.token() else {
+                return Err(self.error(Problem::Expected("a name")));
+            };
+            path.push_str(part);
+            self.advance();
+            let more = self.peek("::") && matches!(self.token_at(1), Token::Ident(_));
+            if !more {
+                return Ok(path);
+            }
+            self.advance();
+            path.push_str("::");
+        }
+    }
+
+    /// Items between commas up to `close`, which is consumed.
+    fn list<T>(
+        &mut self,
+        close: &'static str,
+        mut item: impl FnMut(&mut Self) -> Result<T, ParseError>,
+    ) -> Result<Vec<T>, ParseError> {
+        let mut items = Vec::new();
+        loop {
+            if self.eat(close) {
+                return Ok(items);
+            }
+            items.push(item(self)?);
+            if !self.eat(",") {
+                self.expect(close)?;
+                return Ok(items);
+            }
+        }
+    }
+
+    /// `<...>`, or nothing.
+    fn optional_args(&mut self) -> Result<Vec<GenericArg<F>>, ParseError> {
+        if self.eat("<") { self.list(">", Self::arg) } else { Ok(Vec::new()) }
+    }
+}
+
+impl Sigil {
+    fn var(self) -> InferVar {
+        match self.kind {
+            SigilKind::Canonical => InferVar::Canonical(self.first),
+            SigilKind::Var | SigilKind::Placeholder | SigilKind::Bound => InferVar::Var(self.first),
+        }
+    }
+
+    fn placeholder(self) -> Placeholder<Name> {
+        Placeholder { universe: Universe(self.first), id: PlaceholderId::Fresh(self.second) }
+    }
+}

@@ -127,7 +127,7 @@ fn role<F: TypeFamily>(region: Region<F>) -> Role {
     match region {
         Region::Static => Role::Named,
         Region::Placeholder(placeholder) if placeholder.universe == Universe::ROOT => Role::Named,
-        Region::Placeholder(placeholder) => Role::Fresh,
+        Region::Placeholder(_) => Role::Fresh,
         Region::Infer(_) => Role::Variable,
         Region::Erased | Region::Bound(_) | Region::Error(_) => Role::Any,
     }

@@ -41,15 +41,15 @@ const VARIANCES: &[(&str, &[Variance])] = {
 const AUTO_TRAITS: &[&str] = &["Send", "Sync", "Unpin", "UnwindSafe", "RefUnwindSafe"];
 
 /// The program that the cases were recorded in.
-pub struct Declarations {
-    pub symbols: Symbols,
+pub(crate) struct Declarations {
+    pub(crate) symbols: Symbols,
     variances: HashMap<Name, &'static [Variance]>,
     into_iter_item: Name,
     vec: Name,
 }
 
 impl Declarations {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let mut symbols = Symbols::new();
         let variances =
             VARIANCES.iter().map(|(name, list)| (Name::Adt(symbols.intern(name)), *list)).collect();
@@ -84,20 +84,20 @@ impl<F: TypeFamily<Name = Name>> Program<F> for Declarations {
 }
 
 /// Builds terms from syntax trees.
-pub struct Build<'a, F: TypeFamily<Name = Name>> {
-    pub cx: &'a F,
-    pub symbols: &'a mut Symbols,
+pub(crate) struct Build<'a, F: TypeFamily<Name = Name>> {
+    pub(crate) cx: &'a F,
+    pub(crate) symbols: &'a mut Symbols,
     /// The table's variables that `?0`, `?1`, ... stand for.
-    pub vars: &'a [Ty<F>],
+    pub(crate) vars: &'a [Ty<F>],
     binders: Vec<Vec<String>>,
 }
 
 impl<'a, F: TypeFamily<Name = Name>> Build<'a, F> {
-    pub fn new(cx: &'a F, symbols: &'a mut Symbols, vars: &'a [Ty<F>]) -> Self {
+    pub(crate) fn new(cx: &'a F, symbols: &'a mut Symbols, vars: &'a [Ty<F>]) -> Self {
         Self { cx, symbols, vars, binders: Vec::new() }
     }
 
-    pub fn region(&mut self, name: &str) -> Region<F> {
+    pub(crate) fn region(&mut self, name: &str) -> Region<F> {
         if name == "'static" {
             return Region::Static;
         }
@@ -145,7 +145,7 @@ impl<'a, F: TypeFamily<Name = Name>> Build<'a, F> {
         Ty::apply(self.cx, name, args).unwrap()
     }
 
-    pub fn ty(&mut self, ast: &Value) -> Ty<F> {
+    pub(crate) fn ty(&mut self, ast: &Value) -> Ty<F> {
         let text = |key: &str| ast[key].as_str().unwrap();
         let mutability =
             || if ast["mut"] == true { Mutability::Mutable } else { Mutability::Shared };

@@ -5,7 +5,7 @@ use typeloom_term::infer::RegionFacts;
 use typeloom_term::{InferenceTable, Name, Ty, TypeFamily, Variance};
 
 /// `(sub_ab, sub_ba, eq)`
-pub fn pair<F: TypeFamily<Name = Name>>(
+pub(crate) fn pair<F: TypeFamily<Name = Name>>(
     cx: &F,
     program: &Declarations,
     facts: &RegionFacts<F>,
@@ -20,7 +20,7 @@ pub fn pair<F: TypeFamily<Name = Name>>(
 }
 
 /// Whether one type exists that relates to both, the first one asked first.
-pub fn bounded_by_both<F: TypeFamily<Name = Name>>(
+pub(crate) fn bounded_by_both<F: TypeFamily<Name = Name>>(
     cx: &F,
     program: &Declarations,
     facts: &RegionFacts<F>,

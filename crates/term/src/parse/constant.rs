@@ -1,0 +1,149 @@
+//! Constant expressions: precedence climbing over Rust's operators.
+
+use super::lexer::{SigilKind, Sort, Token};
+use super::{ParseError, Parser, Problem};
+use crate::arg::GenericArg;
+use crate::constant::{Const, ConstData, ConstOp, ConstValue};
+use crate::family::TypeFamily;
+use crate::name::Name;
+use crate::print::strength;
+
+impl<F: TypeFamily<Name = Name>> Parser<'_, '_, F> {
+    /// A constant where a type or lifetime could also stand: a literal, a block, or a declared name.
+    pub(super) fn at_const(&self) -> bool {
+        match self.token() {
+            Token::Int(_) | Token::Char(_) | Token::Punct("-" | "{") => !self.at_braced_type(),
+            Token::Ident(name) => {
+                matches!(name, "true" | "false") || self.is_const_name(name)
+            }
+            Token::Sigil(sigil) => sigil.sort == Sort::Const,
+            Token::Lifetime(_) | Token::Str(_) | Token::Punct(_) | Token::End => false,
+        }
+    }
+
+    /// A constant with no operator outside of braces or parentheses.
+    pub(super) fn const_arg(&mut self) -> Result<Const<F>, ParseError> {
+        self.nested(|this| {
+            if this.peek("{") && !this.at_braced_const() {
+                this.expect("{")?;
+                let constant = this.expr(0)?;
+                this.expect("}")?;
+                return Ok(constant);
+            }
+            this.operand()
+        })
+    }
+
+    /// An expression whose operators bind at least as strongly as `least`.
+    pub(super) fn expr(&mut self, least: u8) -> Result<Const<F>, ParseError> {
+        self.nested(|this| {
+            let mut left = this.operand()?;
+            while let Some((op, tokens)) = this.operator() {
+                if strength(op) < least.max(1) {
+                    break;
+                }
+                let at = this.offset();
+                for _ in 0..tokens {
+                    this.advance();
+                }
+                let right = this.expr(strength(op) + 1)?;
+                let args = [GenericArg::Const(left), GenericArg::Const(right)];
+                left = Const::expr(this.cx, op, &args).map_err(|e| this.term_error(at, e))?;
+            }
+            Ok(left)
+        })
+    }
+
+    /// The binary operator that comes next, and how many tokens it takes.
+    fn operator(&self) -> Option<(ConstOp, usize)> {
+        let Token::Punct(first) = self.token() else { return None };
+        Some(match first {
+            "+" => (ConstOp::Add, 1),
+            "-" => (ConstOp::Sub, 1),
+            "*" => (ConstOp::Mul, 1),
+            "/" => (ConstOp::Div, 1),
+            "%" => (ConstOp::Rem, 1),
+            "&" => (ConstOp::BitAnd, 1),
+            "|" => (ConstOp::BitOr, 1),
+            "^" => (ConstOp::BitXor, 1),
+            "<" if self.joined("<") => (ConstOp::Shl, 2),
+            ">" if self.joined(">") => (ConstOp::Shr, 2),
+            _ => return None,
+        })
+    }
+
+    fn operand(&mut self) -> Result<Const<F>, ParseError> {
+        let at = self.offset();
+        let data = match self.token() {
+            Token::Int(value) => ConstData::Value(ConstValue::Int(value)),
+            Token::Char(value) => ConstData::Value(ConstValue::Char(value)),
+            Token::Ident("true") => ConstData::Value(ConstValue::Bool(true)),
+            Token::Ident("false") => ConstData::Value(ConstValue::Bool(false)),
+            Token::Ident(name) => {
+                self.advance();
+                return match self.bound_const(name) {
+                    Some(var) => Const::new(self.cx, ConstData::Bound(var)),
+                    None => Const::param(self.cx, Name::Param(self.symbols.intern(name))),
+                }
+                .map_err(|e| self.term_error(at, e));
+            }
+            Token::Sigil(sigil) if sigil.sort == Sort::Const => match sigil.kind {
+                SigilKind::Var | SigilKind::Canonical => ConstData::Infer(sigil.var()),
+                SigilKind::Placeholder => ConstData::Placeholder(sigil.placeholder()),
+                SigilKind::Bound => ConstData::Bound(self.sigil_bound(sigil)),
+            },
+            Token::Punct("(") => {
+                self.advance();
+                let inner = self.expr(0)?;
+                self.expect(")")?;
+                return Ok(inner);
+            }
+            Token::Punct("{") if self.at_braced_const() => return self.braced_const(),
+            Token::Punct("{") => {
+                self.advance();
+                let inner = self.expr(0)?;
+                self.expect("}")?;
+                return Ok(inner);
+            }
+            Token::Punct("-") => {
+                self.advance();
+                if let Token::Int(value) = self.token() {
+                    // The magnitude of the least integer is one more than that of the greatest.
+                    self.advance();
+                    return Ok(Const::int(self.cx, -value));
+                }
+                return self.unary(at, ConstOp::Neg);
+            }
+            Token::Punct("!") => {
+                self.advance();
+                return self.unary(at, ConstOp::Not);
+            }
+            Token::Lifetime(_) | Token::Str(_) | Token::Sigil(_) | Token::Punct(_) | Token::End => {
+                return Err(self.error(Problem::Expected("a constant")));
+            }
+        };
+        self.advance();
+        Const::new(self.cx, data).map_err(|e| self.term_error(at, e))
+    }
+
+    fn unary(&mut self, at: usize, op: ConstOp) -> Result<Const<F>, ParseError> {
+        let operand = self.nested(Self::operand)?;
+        Const::expr(self.cx, op, &[operand.into()]).map_err(|e| self.term_error(at, e))
+    }
+
+    /// Whether `{` opens `{const path}`.
+    fn at_braced_const(&self) -> bool {
+        self.peek("{") && matches!(self.token_at(1), Token::Ident("const"))
+    }
+
+    fn braced_const(&mut self) -> Result<Const<F>, ParseError> {
+        let at = self.offset();
+        self.expect("{")?;
+        self.advance();
+        let path = self.path()?;
+        let args = self.optional_args()?;
+        self.expect("}")?;
+        let name = Name::ConstItem(self.symbols.intern(&path));
+        Const::new(self.cx, ConstData::Alias(name, &args)).map_err(|e| self.term_error(at, e))
+    }
+}

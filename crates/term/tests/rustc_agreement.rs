@@ -1,0 +1,380 @@
+//! Random pairs of types, judged here and by the compiler itself.
+//!
+//! One run of `rustc` answers several hundred questions: each is a function of its own, and the lines of the errors
+//! say which ones do not compile. Types stand inside `Co<..>` and `In<..>`, so that no coercion can fire. A pair with
+//! a type that does not even convert to itself is not well formed and is left out.
+
+#[path = "support/ast.rs"]
+#[expect(dead_code, reason = "the recorded cases are built from syntax trees, these from text")]
+mod ast;
+#[path = "support/random.rs"]
+mod random;
+#[path = "support/verdicts.rs"]
+mod verdicts;
+
+use ast::Declarations;
+use random::Random;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::process::Command;
+use typeloom_term::infer::RegionFacts;
+use typeloom_term::parse::{Scope, parse_ty};
+use typeloom_term::print;
+use typeloom_term::{Arena, Boxed, Interned, Name, Region, Ty, TypeFamily, Variance};
+
+/// What the types are about; the same as in the recorded cases.
+const PRELUDE: &str = "
+#![allow(unused, dead_code)]
+use std::cell::Cell;
+use std::marker::PhantomData;
+struct Co<T: ?Sized>(PhantomData<T>);
+struct Contra<T: ?Sized>(PhantomData<fn(Co<T>)>);
+struct In<T: ?Sized>(PhantomData<*mut T>);
+struct Unit;
+struct CovL<'l>(PhantomData<&'l ()>);
+struct ContraL<'l>(PhantomData<fn(&'l ())>);
+struct InvL<'l>(PhantomData<Cell<&'l ()>>);
+struct CovT<T: ?Sized>(PhantomData<T>);
+struct ContraT<T: ?Sized>(PhantomData<fn(Co<T>)>);
+struct InvT<T: ?Sized>(PhantomData<*mut T>);
+struct Arr<T, const K: usize>([T; K]);
+struct Mix<'l, 'm, T: ?Sized, U: ?Sized>(CovL<'l>, ContraL<'m>, InvT<T>, CovT<U>);
+trait Tr {}
+trait TrL<'l> {}
+trait TrT<T: ?Sized> {}
+trait As { type X: ?Sized; }
+fn make<T>() -> T { loop {} }
+fn join<T: ?Sized>(first: Co<T>, second: Co<T>) {}
+fn meet<T: ?Sized>(first: Contra<T>, second: Contra<T>) {}
+fn both<T: ?Sized>(first: In<T>, second: In<T>) {}
+";
+
+/// Outlives facts, as in the recorded cases.
+const ENVIRONMENTS: [&[(&str, &str)]; 4] = [
+    &[("'b", "'a")],
+    &[],
+    &[("'b", "'a"), ("'a", "'b")],
+    &[("'b", "'a"), ("'c", "'b")],
+];
+
+/// Random types as text. Regions of references outside of binders are chosen so that the types are mostly well formed.
+struct Generator {
+    random: Random,
+    binders: usize,
+    scope: Vec<String>,
+}
+
+impl Generator {
+    fn lifetime(&mut self) -> String {
+        let free = ["'a", "'b", "'c", "'static"];
+        if !self.scope.is_empty() && self.random.below(2) == 0 {
+            return self.random.pick(&self.scope).clone();
+        }
+        (*self.random.pick(&free)).into()
+    }
+
+    /// A type that always has a size.
+    fn sized(&mut self, depth: usize) -> String {
+        if depth == 0 {
+            return match self.random.below(6) {
+                0 => "u8".into(),
+                1 => format!("CovL<{}>", self.lifetime()),
+                2 => format!("ContraL<{}>", self.lifetime()),
+                3 => format!("InvL<{}>", self.lifetime()),
+                4 => format!("&{} u8", self.lifetime()),
+                _ => (*self.random.pick(&["()", "bool", "i32", "T", "Unit"])).into(),
+            };
+        }
+        let less = depth - 1;
+        match self.random.below(17) {
+            0 => format!("CovT<{}>", self.any(less)),
+            1 => format!("ContraT<{}>", self.any(less)),
+            2 => format!("InvT<{}>", self.any(less)),
+            3 => format!("Box<{}>", self.any(less)),
+            4 => format!("Vec<{}>", self.sized(less)),
+            5 => {
+                let (l, m) = (self.lifetime(), self.lifetime());
+                format!("Mix<{l}, {m}, {}, {}>", self.any(less), self.any(less))
+            }
+            6 => format!("({}, {})", self.sized(less), self.sized(less)),
+            7 => {
+                let len = *self.random.pick(&["1", "2", "N", "{ 1 + 1 }"]);
+                format!("[{}; {len}]", self.sized(less))
+            }
+            8 => format!("*const {}", self.operand(less)),
+            9 => format!("*mut {}", self.operand(less)),
+            10 => format!("&{} mut i32", self.lifetime()),
+            11 => format!("Arr<{}, {}>", self.sized(less), self.random.pick(&["N", "2", "3"])),
+            12 => format!("<Vec<{}> as IntoIterator>::Item", self.sized(less)),
+            _ => self.function(less),
+        }
+    }
+
+    /// A type behind a pointer, in parentheses where needed.
+    fn operand(&mut self, depth: usize) -> String {
+        format!("({})", self.any(depth))
+    }
+
+    fn any(&mut self, depth: usize) -> String {
+        match self.random.below(8) {
+            0 => "str".into(),
+            1 => format!("[{}]", self.sized(depth.saturating_sub(1))),
+            2 => self.dynamic(depth.saturating_sub(1)),
+            _ => self.sized(depth),
+        }
+    }
+
+    fn bind(&mut self, most: usize) -> Vec<String> {
+        let count = self.random.below(most + 1);
+        (0..count)
+            .map(|_| {
+                self.binders += 1;
+                format!("'x{}", self.binders)
+            })
+            .collect()
+    }
+
+    fn function(&mut self, depth: usize) -> String {
+        let bound = self.bind(2);
+        let inputs: Vec<String> = {
+            self.scope.extend(bound.iter().cloned());
+            // Every bound variable occurs in an input, so that the result may mention it.
+            let mut inputs: Vec<String> = bound
+                .iter()
+                .map(|name| {
+                    let forms = ["&# u8", "CovL<#>", "InvL<#>", "ContraL<#>", "CovT<&# u8>", "InvT<&# u8>"];
+                    self.random.pick(&forms).replace('#', name)
+                })
+                .collect();
+            for _ in 0..self.random.below(3) {
+                inputs.push(self.sized(depth));
+            }
+            inputs
+        };
+        let output = match self.random.below(3) {
+            0 => String::new(),
+            _ => format!(" -> {}", self.sized(depth)),
+        };
+        self.scope.truncate(self.scope.len() - bound.len());
+        let binder = if bound.is_empty() { String::new() } else { format!("for<{}> ", bound.join(", ")) };
+        let kind = *self.random.pick(&["fn", "fn", "fn", "fn", "fn", "unsafe fn", "extern \"C\" fn"]);
+        format!("{binder}{kind}({}){output}", inputs.join(", "))
+    }
+
+    fn dynamic(&mut self, depth: usize) -> String {
+        let bound = self.bind(2);
+        self.scope.extend(bound.iter().cloned());
+        let principal = match (self.random.below(4), bound.as_slice()) {
+            (0, []) => "Tr".into(),
+            (1, []) => format!("As<X = {}>", self.sized(depth)),
+            (2, _) => format!("TrL<{}>", self.lifetime()),
+            _ => format!("TrT<{}>", self.sized(depth)),
+        };
+        self.scope.truncate(self.scope.len() - bound.len());
+        let binder = if bound.is_empty() { String::new() } else { format!("for<{}> ", bound.join(", ")) };
+        let auto = *self.random.pick(&["", "", " + Send", " + Send + Sync"]);
+        let free = *self.random.pick(&["'a", "'b", "'c", "'static"]);
+        format!("dyn {binder}{principal}{auto} + {free}")
+    }
+
+    /// The same type with one or two lifetimes exchanged: related types are the interesting ones.
+    fn vary(&mut self, text: &str) -> String {
+        let mut text = text.to_owned();
+        for _ in 0..=self.random.below(2) {
+            let places: Vec<usize> = text.match_indices('\'').map(|(at, _)| at).collect();
+            if places.is_empty() {
+                break;
+            }
+            let at = *self.random.pick(&places);
+            let end = text[at + 1..].find(|c: char| !c.is_alphanumeric()).map_or(text.len(), |n| at + 1 + n);
+            // Not in the list of a binder.
+            let in_list = text[..at].rfind("for<").is_some_and(|from| !text[from..at].contains('>'));
+            if !in_list {
+                let new = *self.random.pick(&["'a", "'b", "'c", "'static"]);
+                text.replace_range(at..end, new);
+            }
+        }
+        text
+    }
+
+    /// The same type with the variables of one binder made one, or exchanged.
+    fn rebind(&mut self, text: &str) -> String {
+        let Some((from, _)) = text.match_indices("for<").max_by_key(|_| self.random.below(100)) else {
+            return self.vary(text);
+        };
+        let list_end = from + text[from..].find('>').unwrap_or(0);
+        let names: Vec<&str> = text[from + 4..list_end].split(", ").collect();
+        let [x, y] = names.as_slice() else { return self.vary(text) };
+        let (head, body) = text.split_at(list_end);
+        match self.random.below(2) {
+            0 => format!("{head}{}", body.replace(y, x)),
+            _ => format!("{head}{}", body.replace(x, "'tmp").replace(y, x).replace("'tmp", y)),
+        }
+    }
+}
+
+struct Pair {
+    env: usize,
+    a: String,
+    b: String,
+}
+
+fn pairs(seed: u64, count: usize) -> Vec<Pair> {
+    let mut generator = Generator { random: Random::new(seed), binders: 0, scope: Vec::new() };
+    (0..count)
+        .map(|_| {
+            generator.binders = 0;
+            let depth = 1 + generator.random.below(3);
+            let a = match generator.random.below(3) {
+                0 => generator.any(depth),
+                1 => generator.function(depth),
+                _ => generator.dynamic(depth),
+            };
+            let b = match generator.random.below(8) {
+                0 => generator.any(depth),
+                1 => a.clone(),
+                2 | 3 => generator.rebind(&a),
+                _ => generator.vary(&a),
+            };
+            let (a, b) = if generator.random.below(2) == 0 { (a, b) } else { (b, a) };
+            Pair { env: generator.random.below(ENVIRONMENTS.len()), a, b }
+        })
+        .collect()
+}
+
+/// The questions of one pair: a name, and the body of the function that compiles if the answer is yes.
+fn questions(a: &str, b: &str) -> Vec<(&'static str, String)> {
+    let convert = |wrap: &str, from: &str, to: &str| format!("let _: {wrap}<{to}> = make::<{wrap}<{from}>>();");
+    let call = |function: &str, wrap: &str, x: &str, y: &str| {
+        format!("{function}(make::<{wrap}<{x}>>(), make::<{wrap}<{y}>>());")
+    };
+    vec![
+        ("aa", convert("Co", a, a)),
+        ("bb", convert("Co", b, b)),
+        ("sub_ab", convert("Co", a, b)),
+        ("sub_ba", convert("Co", b, a)),
+        ("eq", convert("In", a, b)),
+        ("join_ab", call("join", "Co", a, b)),
+        ("join_ba", call("join", "Co", b, a)),
+        ("meet_ab", call("meet", "Contra", a, b)),
+        ("meet_ba", call("meet", "Contra", b, a)),
+        ("both_eq", call("both", "In", a, b)),
+    ]
+}
+
+/// The compiler's answers: for every pair the questions that it says no to. `None` where there is no compiler.
+fn ask_rustc(name: &str, pairs: &[Pair]) -> Option<Vec<BTreeSet<&'static str>>> {
+    let mut source = PRELUDE.to_owned();
+    let mut lines: BTreeMap<u64, (usize, &'static str)> = BTreeMap::new();
+    for (i, Pair { env, a, b }) in pairs.iter().enumerate() {
+        let facts: Vec<String> = ENVIRONMENTS[*env].iter().map(|(l, s)| format!("{l}: {s}")).collect();
+        for (question, body) in questions(a, b) {
+            let line = source.lines().count() as u64 + 1;
+            lines.insert(line, (i, question));
+            writeln!(
+                source,
+                "fn q{i}_{question}<'a, 'b, 'c, T: 'static, const N: usize>() where {} {{ {body} }}",
+                facts.join(", ")
+            )
+            .unwrap();
+        }
+    }
+    let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.rs"));
+    std::fs::write(&path, source).unwrap();
+    let compiler = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let output = Command::new(compiler)
+        .args(["--edition=2021", "--crate-type=lib", "--emit=metadata", "--error-format=json", "--out-dir"])
+        .arg(env!("CARGO_TARGET_TMPDIR"))
+        .arg(&path)
+        .output()
+        .ok()?;
+    let mut no = vec![BTreeSet::new(); pairs.len()];
+    for line in String::from_utf8_lossy(&output.stderr).lines() {
+        let message: serde_json::Value = serde_json::from_str(line).unwrap();
+        if message["level"] != "error" {
+            continue;
+        }
+        for span in message["spans"].as_array().unwrap() {
+            if let Some((pair, question)) = lines.get(&span["line_start"].as_u64().unwrap()) {
+                no[*pair].insert(*question);
+            }
+        }
+    }
+    Some(no)
+}
+
+/// Our answers: the questions that we say no to.
+fn ask_ourselves<F: TypeFamily<Name = Name>>(
+    cx: &F,
+    program: &mut Declarations,
+    pair: &Pair,
+) -> BTreeSet<&'static str> {
+    let scope = Scope::new().types(["T"]).consts(["N"]);
+    let mut parse = |text: &str| -> Ty<F> {
+        let ty = parse_ty(cx, &mut program.symbols, &scope, text).unwrap_or_else(|e| panic!("{text}: {e}"));
+        let printed = print::rust(&ty, &program.symbols);
+        let again = parse_ty(cx, &mut program.symbols, &scope, &printed).unwrap();
+        assert_eq!(ty, again, "{text} prints as {printed}, which is another type");
+        ty
+    };
+    let (a, b) = (parse(&pair.a), parse(&pair.b));
+    let mut facts = RegionFacts::new();
+    for (longer, shorter) in ENVIRONMENTS[pair.env] {
+        let [longer, shorter] =
+            [longer, shorter].map(|name| Region::param(Name::Param(program.symbols.intern(name))));
+        facts.assume(longer, shorter);
+    }
+    let [ab, ba, eq] = verdicts::pair(cx, program, &facts, &a, &b);
+    let both = |variance, x, y| verdicts::bounded_by_both(cx, program, &facts, variance, x, y);
+    use Variance::{Contravariant, Covariant, Invariant};
+    let answers = [
+        ("sub_ab", ab),
+        ("sub_ba", ba),
+        ("eq", eq),
+        ("join_ab", both(Covariant, &a, &b)),
+        ("join_ba", both(Covariant, &b, &a)),
+        ("meet_ab", both(Contravariant, &a, &b)),
+        ("meet_ba", both(Contravariant, &b, &a)),
+        ("both_eq", both(Invariant, &a, &b)),
+    ];
+    answers.into_iter().filter(|(_, yes)| !yes).map(|(question, _)| question).collect()
+}
+
+#[test]
+fn random_pairs_of_types_relate_as_the_compiler_says() {
+    let seeds: Vec<u64> = match std::env::var("TYPELOOM_RUSTC_SEEDS") {
+        Ok(count) => (0..count.parse().expect("TYPELOOM_RUSTC_SEEDS is a number")).collect(),
+        Err(_) => vec![0],
+    };
+    for seed in seeds {
+        let pairs = pairs(seed, 80);
+        let Some(compiler) = ask_rustc(&format!("agreement_{seed}"), &pairs) else {
+            println!("skipped: there is no rustc on the path");
+            return;
+        };
+        let mut program = Declarations::new();
+        let arena = Arena::new();
+        let interned = Interned::new(&arena);
+        let mut asked = 0;
+        let mut yes = 0;
+        let mut wrong = Vec::new();
+        for (pair, no) in pairs.iter().zip(&compiler) {
+            if no.contains("aa") || no.contains("bb") {
+                continue;
+            }
+            asked += 8;
+            yes += 8 - no.len();
+            let boxed = ask_ourselves(&Boxed::new(), &mut program, pair);
+            let other = ask_ourselves(&interned, &mut program, pair);
+            assert_eq!(boxed, other, "the families disagree on {} | {}", pair.a, pair.b);
+            if boxed != *no {
+                let env = ENVIRONMENTS[pair.env];
+                wrong.push(format!("  {env:?} {} | {}\n    rustc: {no:?}\n    we: {boxed:?}", pair.a, pair.b));
+            }
+        }
+        println!("seed {seed}: {asked} questions, {yes} answered with yes");
+        assert!(asked >= 200, "only {asked} questions are left: the generator makes too many ill-formed types");
+        assert!(yes * 10 > asked && yes < asked, "{yes} of {asked}: the questions are too one-sided to tell");
+        assert!(wrong.is_empty(), "seed {seed}: {} pairs differ\n{}", wrong.len(), wrong.join("\n"));
+    }
+}
