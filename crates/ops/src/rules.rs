@@ -23,10 +23,11 @@ use std::sync::OnceLock;
 
 use typeloom_solver::rule::{Control, Rule};
 
+mod control_flow;
 mod elementwise;
 
 /// Every family.
-const FAMILIES: &[&[Entry]] = &[elementwise::OPERATORS];
+const FAMILIES: &[&[Entry]] = &[control_flow::OPERATORS, elementwise::OPERATORS];
 
 /// The rules of an operator in a range of versions of its domain.
 #[derive(Clone, Copy, Debug)]

@@ -154,9 +154,6 @@ impl<'a, 'p> Engine<'a, 'p> {
         let schema = operator.schema;
         let kind = frame.body.step(step).kind;
         if !matches!(kind, StepKind::Exit(_)) {
-            if schema.deprecated {
-                return Err(FaultKind::DeprecatedOperator { since: schema.since_version });
-            }
             if let Some(fault) = check::arity(frame, step, schema) {
                 return Err(fault);
             }
@@ -169,6 +166,21 @@ impl<'a, 'p> Engine<'a, 'p> {
                 return Err(fault);
             }
         }
+        self.rules(frame, step, kind, operator)?;
+        // A withdrawn operator is typed all the same, so that what follows from it is checked.
+        if schema.deprecated && !matches!(kind, StepKind::Enter(_)) {
+            return Err(FaultKind::DeprecatedOperator { since: schema.since_version });
+        }
+        Ok(())
+    }
+
+    fn rules(
+        &mut self,
+        frame: &mut Frame<'a>,
+        step: StepId,
+        kind: StepKind,
+        operator: Operator<'a>,
+    ) -> Result<(), FaultKind<'a>> {
         match (kind, operator.control) {
             (StepKind::Node, _) => operator.rules.iter().try_for_each(|rule| {
                 self.rule(frame, step, operator, rule)

@@ -260,6 +260,12 @@ impl<'a> RuleCx<'_, 'a> {
         self.value(port).is_some()
     }
 
+    /// Whether two ports are one value of the graph.
+    #[must_use]
+    pub fn is_same_value(&self, a: Port, b: Port) -> bool {
+        self.value(a).is_some() && self.value(a) == self.value(b)
+    }
+
     /// The graph that the attribute `name` of the node holds.
     #[must_use]
     pub fn body(&self, name: &str) -> Option<GraphId> {

@@ -266,6 +266,15 @@ impl RuleCx<'_, '_> {
         })
     }
 
+    /// Says that every tensor in the sequence or optional at a port has this shape. The extents that
+    /// nobody named stand for a number of their own in each element.
+    ///
+    /// # Errors
+    /// As [`RuleCx::set_shape`].
+    pub fn set_element_shape(&mut self, port: Port, dims: &[DimId]) -> Result<(), Failure> {
+        self.set_shape(port, dims)
+    }
+
     /// What several shapes have in common: the dims that agree stay, the others become fresh; `None`
     /// where ranks differ or one of them is unknown.
     pub fn join_shapes(&mut self, ports: &[Port]) -> Option<DimVec> {

@@ -102,7 +102,13 @@ fn ty(verdict: &mut Verdict, symbols: &mut BTreeMap<String, Value>, name: &str, 
         return verdict.note(Grade::Wrong, || says("another constructor"));
     }
     match expected["k"].as_str() {
-        Some("seq" | "opt") => return ty(verdict, symbols, name, &ours["of"], &expected["of"]),
+        // What came out at run time lists the type of every element.
+        Some("seq" | "opt") => match expected["of"].as_array() {
+            Some(elements) => {
+                return elements.iter().for_each(|element| ty(verdict, symbols, name, &ours["of"], element));
+            }
+            None => return ty(verdict, symbols, name, &ours["of"], &expected["of"]),
+        },
         Some("map") if ours["key"] != expected["key"] => return verdict.note(Grade::Wrong, || says("another key")),
         Some("map") => return ty(verdict, symbols, name, &ours["val"], &expected["val"]),
         _ => {}

@@ -1,0 +1,219 @@
+//! Operators with nested graphs: If, Loop, Scan, SequenceMap.
+//!
+//! Types flow both ways between a node and its graphs by unification. Shapes flow in before the
+//! graphs are solved and out after: the branches of an If are joined; what a Loop or Scan carries from
+//! turn to turn is assumed to keep the shape of the first turn, and that assumption is widened until
+//! it holds for every turn (see `RuleCx::assume_shape`).
+
+use typeloom_solver::dim::DimId;
+use typeloom_solver::elem::{Elem, ElemSet};
+use typeloom_solver::program::GraphId;
+use typeloom_solver::rule::Port::{BodyIn, BodyOut, In, Out};
+use typeloom_solver::rule::{Control, DimVec, Exit, ExitRule, Failure, Kind, Port, Rule, RuleCx};
+
+use super::Entry;
+
+mod scan;
+
+pub(super) const OPERATORS: &[Entry] = &[
+    Entry::of("If", &[]).with_control(&IF),
+    Entry::of("Loop", &[]).with_control(&LOOP),
+    Entry::of("Scan", &[]).until(9).with_control(&scan::BATCHED),
+    Entry::of("Scan", &[]).since(9).with_control(&scan::SCAN),
+    Entry::of("SequenceMap", &[]).with_control(&SEQUENCE_MAP),
+];
+
+const IF: Control = Control {
+    enter: Rule { name: "if.branches", run: if_enter },
+    exit: ExitRule { name: "if.join", run: if_exit },
+};
+
+const LOOP: Control = Control {
+    enter: Rule { name: "loop.state", run: loop_enter },
+    exit: ExitRule { name: "loop.turns", run: loop_exit },
+};
+
+const SEQUENCE_MAP: Control = Control {
+    enter: Rule { name: "sequencemap.elements", run: sequence_map_enter },
+    exit: ExitRule { name: "sequencemap.collect", run: sequence_map_exit },
+};
+
+/// The graph in an attribute, which the signature has checked to be there.
+fn graph(cx: &RuleCx<'_, '_>, name: &'static str) -> Result<GraphId, Failure> {
+    cx.body(name).ok_or_else(|| Failure::attribute(name, "must be a graph"))
+}
+
+/// Needs a graph to have a certain number of inputs or outputs.
+fn require_count(graph: GraphId, what: &str, found: usize, expected: usize) -> Result<(), Failure> {
+    if found == expected {
+        return Ok(());
+    }
+    let message = format!("the graph has {found} {what}, but the node needs {expected}");
+    Err(Failure::Body { graph, message })
+}
+
+/// `if.branches`: both branches take nothing and give as many values as the node. Source: If, `then_branch`.
+fn if_enter(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    for name in ["then_branch", "else_branch"] {
+        let branch = graph(cx, name)?;
+        require_count(branch, "inputs", cx.body_inputs(branch), 0)?;
+        require_count(branch, "outputs", cx.body_outputs(branch), cx.output_count())?;
+    }
+    Ok(())
+}
+
+/// `if.join`: each output has the type that both branches give, and the dims on which they agree.
+/// Source: If, `outputs`.
+fn if_exit(cx: &mut RuleCx<'_, '_>) -> Result<Exit, Failure> {
+    let (then, other) = (graph(cx, "then_branch")?, graph(cx, "else_branch")?);
+    for at in 0..cx.output_count() {
+        let (a, b) = (BodyOut(then, at), BodyOut(other, at));
+        cx.same_type(a, b)?;
+        cx.same_type(a, Out(at))?;
+        if let Some(shape) = cx.join_shapes(&[a, b]) {
+            cx.set_shape(Out(at), &shape)?;
+        }
+    }
+    Ok(Exit::Done)
+}
+
+/// How the inputs and outputs of a Loop pair up with those of its body.
+struct LoopPorts {
+    body: GraphId,
+    /// How many values are carried from turn to turn.
+    state: usize,
+    /// How many outputs are collected, one element a turn.
+    scans: usize,
+}
+
+fn loop_ports(cx: &RuleCx<'_, '_>) -> Result<LoopPorts, Failure> {
+    let body = graph(cx, "body")?;
+    let state = cx.input_count().saturating_sub(2);
+    require_count(body, "inputs", cx.body_inputs(body), state + 2)?;
+    let outputs = cx.body_outputs(body);
+    if outputs < state + 1 {
+        let message = format!("the graph has {outputs} outputs, but the condition and {state} carried values are {}", state + 1);
+        return Err(Failure::Body { graph: body, message });
+    }
+    let scans = outputs - 1 - state;
+    if cx.output_count() > state + scans {
+        let message = format!("the graph gives {} values, but the node has {} outputs", state + scans, cx.output_count());
+        return Err(Failure::Body { graph: body, message });
+    }
+    Ok(LoopPorts { body, state, scans })
+}
+
+/// `loop.state`: the body takes the turn's number, the condition and the carried values, and gives the
+/// next condition, the carried values and what is collected. Source: Loop, "Inputs" and `body`.
+fn loop_enter(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    let LoopPorts { body, state, .. } = loop_ports(cx)?;
+    for (port, elem) in [(BodyIn(body, 0), Elem::INT64), (BodyIn(body, 1), Elem::BOOL), (BodyOut(body, 0), Elem::BOOL)] {
+        cx.set_elem(port, elem)?;
+    }
+    for port in [BodyIn(body, 0), BodyIn(body, 1)] {
+        if cx.rank(port).is_none() {
+            cx.assume_shape(port, Some(DimVec::new()));
+        }
+    }
+    for at in 0..state {
+        cx.same_type(In(at + 2), BodyIn(body, at + 2))?;
+        cx.same_type(BodyIn(body, at + 2), BodyOut(body, at + 1))?;
+        cx.assume_shape_of(BodyIn(body, at + 2), In(at + 2));
+    }
+    Ok(())
+}
+
+/// `loop.turns`: what is carried keeps its type; what is collected gets a leading axis, one element a
+/// turn. Source: Loop, "Outputs".
+fn loop_exit(cx: &mut RuleCx<'_, '_>) -> Result<Exit, Failure> {
+    let LoopPorts { body, state, scans } = loop_ports(cx)?;
+    let mut widened = false;
+    for at in 0..state {
+        widened |= cx.assume_shape_of(BodyIn(body, at + 2), BodyOut(body, at + 1));
+    }
+    if widened {
+        return Ok(Exit::Again);
+    }
+    for at in 0..state.min(cx.output_count()) {
+        cx.same_type(In(at + 2), Out(at))?;
+        if let Some(shape) = cx.shape(BodyIn(body, at + 2)) {
+            cx.set_shape(Out(at), &shape)?;
+        }
+    }
+    let turns = trip_count(cx, body)?;
+    for at in 0..scans {
+        let (from, to) = (BodyOut(body, at + 1 + state), Out(at + state));
+        cx.set_elems(from, ElemSet::ALL)?;
+        cx.same_type(from, to)?;
+        collected(cx, from, to, turns)?;
+    }
+    Ok(Exit::Done)
+}
+
+/// The number of turns, where the trip count is known and the condition never ends the loop early.
+fn trip_count(cx: &mut RuleCx<'_, '_>, body: GraphId) -> Result<Option<DimId>, Failure> {
+    if !cx.has(In(0)) {
+        return Ok(None);
+    }
+    let goes_on = !cx.has(In(1)) || cx.const_int(In(1)) == Some(1);
+    let keeps_going = cx.const_int(BodyOut(body, 0)) == Some(1) || cx.is_same_value(BodyOut(body, 0), BodyIn(body, 1));
+    if !(goes_on && keeps_going) {
+        return Ok(None);
+    }
+    let Some(count) = cx.ints(In(0)) else { return Ok(None) };
+    let [count] = count.items[..] else { return Ok(None) };
+    let zero = cx.dims().constant(0);
+    Ok(Some(cx.dims().max(count, zero)))
+}
+
+/// One element a turn: the element's shape behind the number of turns.
+fn collected(
+    cx: &mut RuleCx<'_, '_>,
+    from: Port,
+    to: Port,
+    turns: Option<DimId>,
+) -> Result<(), Failure> {
+    let Some(element) = cx.shape(from) else { return Ok(()) };
+    let turns = match turns {
+        Some(turns) => turns,
+        // Already unknown on an earlier run: stay with that unknown.
+        None => match cx.shape(to).and_then(|known| known.first().copied()) {
+            Some(known) => known,
+            None => cx.fresh(),
+        },
+    };
+    let shape: DimVec = std::iter::once(turns).chain(element).collect();
+    cx.set_shape(to, &shape)
+}
+
+/// `sequencemap.elements`: the body takes one element of each sequence, and other inputs as they are.
+/// Source: SequenceMap, "Inputs" and `body`.
+fn sequence_map_enter(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    let body = graph(cx, "body")?;
+    require_count(body, "inputs", cx.body_inputs(body), cx.input_count())?;
+    require_count(body, "outputs", cx.body_outputs(body), cx.output_count())?;
+    for at in 0..cx.input_count() {
+        let (outer, inner) = (In(at), BodyIn(body, at));
+        match cx.kind(outer) {
+            Kind::Sequence => cx.sequence_of(outer, inner)?,
+            Kind::Unknown => continue,
+            Kind::Tensor | Kind::Sparse | Kind::Scalar | Kind::Optional | Kind::Map | Kind::Leaf | Kind::Error => {
+                cx.same_type(outer, inner)?;
+            }
+        }
+        cx.assume_shape_of(inner, outer);
+    }
+    Ok(())
+}
+
+/// `sequencemap.collect`: each output is the sequence of what the body gives. Source: SequenceMap, "Outputs".
+fn sequence_map_exit(cx: &mut RuleCx<'_, '_>) -> Result<Exit, Failure> {
+    let body = graph(cx, "body")?;
+    for at in 0..cx.output_count() {
+        cx.sequence_of(Out(at), BodyOut(body, at))?;
+        if let Some(shape) = cx.shape(BodyOut(body, at)) {
+            cx.set_element_shape(Out(at), &shape)?;
+        }
+    }
+    Ok(Exit::Done)
+}

@@ -1,0 +1,181 @@
+//! Scan: a loop over one axis of its inputs, with as many turns as that axis is long.
+
+use typeloom_solver::dim::DimId;
+use typeloom_solver::elem::ElemSet;
+use typeloom_solver::program::GraphId;
+use typeloom_solver::rule::Port::{BodyIn, BodyOut, In, Out};
+use typeloom_solver::rule::{Control, DimVec, Exit, ExitRule, Failure, Rule, RuleCx};
+
+use super::{graph, require_count};
+
+/// Scan from version 9 on.
+pub(super) const SCAN: Control = Control {
+    enter: Rule { name: "scan.state", run: |cx| enter(cx, Form::Plain) },
+    exit: ExitRule { name: "scan.turns", run: |cx| exit(cx, Form::Plain) },
+};
+
+/// Scan of version 8: a batch axis in front of everything, and an optional first input of sequence lengths.
+pub(super) const BATCHED: Control = Control {
+    enter: Rule { name: "scan.state", run: |cx| enter(cx, Form::Batched) },
+    exit: ExitRule { name: "scan.turns", run: |cx| exit(cx, Form::Batched) },
+};
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Plain,
+    Batched,
+}
+
+impl Form {
+    /// How many inputs stand before the carried values.
+    fn skipped_inputs(self) -> usize {
+        match self {
+            Self::Plain => 0,
+            Self::Batched => 1,
+        }
+    }
+
+    /// How many axes stand before those that the body sees.
+    fn batch_axes(self) -> usize {
+        match self {
+            Self::Plain => 0,
+            Self::Batched => 1,
+        }
+    }
+}
+
+struct Ports {
+    body: GraphId,
+    /// How many values are carried.
+    state: usize,
+    /// How many inputs are scanned.
+    scanned: usize,
+    /// How many outputs are collected.
+    collected: usize,
+}
+
+fn ports(cx: &RuleCx<'_, '_>, form: Form) -> Result<Ports, Failure> {
+    let body = graph(cx, "body")?;
+    let given = cx.input_count().saturating_sub(form.skipped_inputs());
+    let scanned = cx.attr_int("num_scan_inputs")?.unwrap_or(0);
+    let in_range = usize::try_from(scanned).ok().filter(|scanned| (1..=given).contains(scanned));
+    let Some(scanned) = in_range else {
+        let message = format!("is {scanned}, but the node has {given} inputs for carried and scanned values");
+        return Err(Failure::attribute("num_scan_inputs", message));
+    };
+    let state = given - scanned;
+    require_count(body, "inputs", cx.body_inputs(body), given)?;
+    require_count(body, "outputs", cx.body_outputs(body), cx.output_count())?;
+    let outputs = cx.output_count();
+    if outputs < state {
+        let message = format!("the graph gives {outputs} values, but {state} are carried from turn to turn");
+        return Err(Failure::Body { graph: body, message });
+    }
+    Ok(Ports { body, state, scanned, collected: outputs - state })
+}
+
+/// The scanned axis of each scanned input, or of each collected output.
+fn axes(cx: &RuleCx<'_, '_>, name: &'static str, count: usize) -> Result<Vec<i64>, Failure> {
+    let axes = cx.attr_ints(name)?.unwrap_or_else(|| vec![0; count]);
+    if axes.len() != count {
+        return Err(Failure::attribute(name, format!("has {} items, but {count} are needed", axes.len())));
+    }
+    Ok(axes)
+}
+
+/// `scan.state`: the body takes the carried values and one element of each scanned input.
+/// Source: Scan, "Inputs", `body` and `scan_input_axes`.
+fn enter(cx: &mut RuleCx<'_, '_>, form: Form) -> Result<(), Failure> {
+    let Ports { body, state, scanned, .. } = ports(cx, form)?;
+    let (skip, batch) = (form.skipped_inputs(), form.batch_axes());
+    for at in 0..state {
+        cx.same_type(In(at + skip), BodyIn(body, at))?;
+        cx.same_type(BodyIn(body, at), BodyOut(body, at))?;
+        let shape = cx.shape(In(at + skip));
+        let inner = shape.filter(|shape| shape.len() >= batch).map(|shape| DimVec::from(&shape[batch..]));
+        cx.assume_shape(BodyIn(body, at), inner);
+    }
+    let axes = match form {
+        Form::Plain => axes(cx, "scan_input_axes", scanned)?,
+        Form::Batched => vec![1; scanned],
+    };
+    let mut length: Option<(usize, usize, DimId)> = None;
+    for at in 0..scanned {
+        let (outer, inner) = (In(at + skip + state), BodyIn(body, at + state));
+        cx.same_type(outer, inner)?;
+        let Some(mut shape) = cx.shape(outer) else {
+            cx.assume_shape(inner, None);
+            continue;
+        };
+        let axis = cx.axis("scan_input_axes", axes[at], shape.len())?;
+        let turns = (at + skip + state, axis, shape.remove(axis));
+        if let Some((port, axis, dim)) = length {
+            cx.require_equal((In(port), axis, dim), (In(turns.0), turns.1, turns.2), "are scanned together")?;
+        }
+        length = Some(turns);
+        cx.assume_shape(inner, Some(DimVec::from(&shape[batch.min(shape.len())..])));
+    }
+    Ok(())
+}
+
+/// `scan.turns`: what is carried keeps its type; what is collected gets an axis as long as the scanned one.
+/// Source: Scan, "Outputs" and `scan_output_axes`.
+fn exit(cx: &mut RuleCx<'_, '_>, form: Form) -> Result<Exit, Failure> {
+    let Ports { body, state, scanned, collected } = ports(cx, form)?;
+    let skip = form.skipped_inputs();
+    let mut widened = false;
+    for at in 0..state {
+        let shape = cx.shape(BodyOut(body, at));
+        widened |= cx.assume_shape(BodyIn(body, at), shape);
+    }
+    if widened {
+        return Ok(Exit::Again);
+    }
+    let batch = batch_extent(cx, form, state + scanned);
+    for at in 0..state {
+        cx.same_type(In(at + skip), Out(at))?;
+        if let Some(shape) = cx.shape(BodyIn(body, at)) {
+            let shape: DimVec = batch.into_iter().chain(shape).collect();
+            cx.set_shape(Out(at), &shape)?;
+        }
+    }
+    let turns = turns(cx, form, state, scanned)?;
+    let axes = match form {
+        Form::Plain => axes(cx, "scan_output_axes", collected)?,
+        Form::Batched => vec![0; collected],
+    };
+    for (at, axis) in axes.into_iter().enumerate() {
+        let (from, to) = (BodyOut(body, at + state), Out(at + state));
+        cx.set_elems(from, ElemSet::ALL)?;
+        cx.same_type(from, to)?;
+        let (Some(mut shape), Some(turns)) = (cx.shape(from), turns) else { continue };
+        let axis = cx.axis("scan_output_axes", axis, shape.len() + 1)?;
+        shape.insert(axis, turns);
+        let shape: DimVec = batch.into_iter().chain(shape).collect();
+        cx.set_shape(to, &shape)?;
+    }
+    Ok(Exit::Done)
+}
+
+/// The extent of the batch axis of version 8.
+fn batch_extent(cx: &mut RuleCx<'_, '_>, form: Form, inputs: usize) -> Option<DimId> {
+    match form {
+        Form::Plain => None,
+        Form::Batched => (0..inputs).find_map(|at| cx.shape(In(at + 1))?.first().copied()),
+    }
+}
+
+/// The number of turns: the extent of the scanned axis of any scanned input whose rank is known.
+fn turns(cx: &mut RuleCx<'_, '_>, form: Form, state: usize, scanned: usize) -> Result<Option<DimId>, Failure> {
+    let axes = match form {
+        Form::Plain => axes(cx, "scan_input_axes", scanned)?,
+        Form::Batched => vec![1; scanned],
+    };
+    let mut known: Option<DimId> = None;
+    for (at, axis) in axes.into_iter().enumerate() {
+        let Some(shape) = cx.shape(In(at + form.skipped_inputs() + state)) else { continue };
+        let dim = shape[cx.axis("scan_input_axes", axis, shape.len())?];
+        known = Some(known.map_or(dim, |known| cx.better_known(known, dim)));
+    }
+    Ok(known)
+}
