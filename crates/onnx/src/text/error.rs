@@ -1,0 +1,344 @@
+//! What can be wrong with a text: one typed error with a place.
+//!
+//! **Invariant:** a parser raises a [`Fault`] with a byte offset; line and column are counted once, when the fault
+//! leaves the parser. Counting them on the way would make every backtrack cost a scan of the text.
+
+use std::fmt;
+
+use super::lexer::{Punct, Token};
+
+/// How many bytes of the offending text an error quotes.
+const QUOTED: usize = 40;
+
+/// A text that is not ONNX's textual syntax, and where it stops being so.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}, column {column}: {kind}")]
+pub struct ParseError {
+    /// Where the offending token begins, in bytes from the start of the text.
+    pub offset: usize,
+    /// How many bytes the offending token takes; 0 at the end of the text.
+    pub length: usize,
+    /// The line of the offset, counted from 1.
+    pub line: usize,
+    /// The column of the offset in characters, counted from 1.
+    pub column: usize,
+    /// What is wrong.
+    pub kind: ParseErrorKind,
+}
+
+/// What is wrong with a text.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ParseErrorKind {
+    /// Something else had to stand here.
+    #[error("expected {expected}, found {found}")]
+    Unexpected {
+        /// What the syntax allows here.
+        expected: Expected,
+        /// What stands here.
+        found: Found,
+    },
+    /// A string literal without its closing quote.
+    #[error("this string is never closed")]
+    UnterminatedString,
+    /// A character that begins no token.
+    #[error("the character {0:?} means nothing here")]
+    UnknownCharacter(char),
+    /// Digits that are not a number, such as `1e` or `3x`.
+    #[error("`{0}` is not a number")]
+    MalformedNumber(String),
+    /// A number that its place cannot hold.
+    #[error("`{literal}` does not fit {target}")]
+    NumberOutOfRange {
+        /// The number as written.
+        literal: String,
+        /// What had to hold it.
+        target: NumberTarget,
+    },
+    /// The digits behind `hex` are not pairs of hexadecimal digits.
+    #[error("`hex` needs pairs of hexadecimal digits")]
+    MalformedHex,
+    /// Graphs, types or dim expressions that nest too deeply.
+    #[error("nested more than {limit} levels deep")]
+    TooDeep {
+        /// The number of levels that are read.
+        limit: u32,
+    },
+    /// `key: value` with a key that the place does not have.
+    #[error("{place} has no `{key}`")]
+    UnknownKey {
+        /// The key as written.
+        key: String,
+        /// Where it stands.
+        place: KeyPlace,
+    },
+    /// An attribute type that does not exist, as in `alpha: real = 1.0`.
+    #[error("`{0}` is not an attribute type")]
+    UnknownAttributeType(String),
+    /// An element type that does not exist, as in `map(text, float)`.
+    #[error("`{0}` is not an element type")]
+    UnknownElementType(String),
+    /// A value that is not of the type the attribute declares.
+    #[error("attribute `{attribute}` is declared {declared}, but its value is {found}")]
+    AttributeType {
+        /// The attribute.
+        attribute: String,
+        /// Its declared type.
+        declared: &'static str,
+        /// The type of its value.
+        found: &'static str,
+    },
+    /// A list whose elements are of two types.
+    #[error("attribute `{attribute}` mixes {first} with {found} in one list")]
+    MixedList {
+        /// The attribute.
+        attribute: String,
+        /// The type of the elements before.
+        first: &'static str,
+        /// The type of this one.
+        found: &'static str,
+    },
+    /// `name = []`, which could be a list of anything.
+    #[error(
+        "attribute `{attribute}` is an empty list, so its type must be written, as in `{attribute}: ints = []`"
+    )]
+    UntypedEmptyList {
+        /// The attribute.
+        attribute: String,
+    },
+    /// `[@name]`: a reference stands for the whole attribute.
+    #[error(
+        "attribute `{attribute}` refers to another one inside a list; a reference stands for a whole value"
+    )]
+    ReferenceInList {
+        /// The attribute.
+        attribute: String,
+    },
+    /// A constant whose type is not a tensor type.
+    #[error("a constant needs a tensor type, not {0}")]
+    ConstantNotATensor(&'static str),
+    /// A constant of unknown rank or with a symbolic extent.
+    #[error("a constant needs a numeric extent in every dim")]
+    ConstantShape,
+    /// A constant of element type `undefined`, written with values.
+    #[error("values need an element type")]
+    ConstantElementType,
+}
+
+/// What a parser looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expected {
+    /// One punctuation mark.
+    Punct(Punct),
+    /// `,` or the mark that closes the list.
+    CommaOr(Punct),
+    /// A name, bare or quoted.
+    Name(NameOf),
+    /// A type.
+    Type,
+    /// An element type, such as `float`.
+    ElementType,
+    /// A dim: a number, a name, an expression or `?`.
+    Dim,
+    /// An integer literal.
+    Integer,
+    /// A number literal.
+    Number,
+    /// A string literal.
+    String,
+    /// The value of an attribute.
+    Value,
+    /// The data of a constant: `{...}`, `[...]` or `hex"..."`.
+    Data,
+    /// Nothing more.
+    End,
+}
+
+/// What an expected name names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NameOf {
+    /// A graph.
+    Graph,
+    /// A function.
+    Function,
+    /// A value.
+    Value,
+    /// A node.
+    Node,
+    /// An operator.
+    Operator,
+    /// An overload of a function.
+    Overload,
+    /// An attribute.
+    Attribute,
+    /// The type of an attribute.
+    AttributeType,
+    /// An opaque type.
+    OpaqueType,
+    /// A key of a header or an annotation.
+    Key,
+}
+
+/// What a parser found instead.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// A bare name.
+    Name(String),
+    /// A string literal (its beginning).
+    String(String),
+    /// A number.
+    Number(String),
+    /// A punctuation mark.
+    Punct(Punct),
+    /// The end of the text.
+    End,
+}
+
+/// What had to hold a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NumberTarget {
+    /// A 32-bit signed integer.
+    Int32,
+    /// A 64-bit signed integer.
+    Int64,
+    /// A 64-bit unsigned integer.
+    Uint64,
+    /// A 32-bit float.
+    Float,
+    /// A 64-bit float.
+    Double,
+}
+
+/// A place that has keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyPlace {
+    /// The header of a model.
+    Model,
+    /// The header of a function.
+    Function,
+    /// The annotation of a graph.
+    Graph,
+    /// The annotation of a node.
+    Node,
+    /// The annotation of a value.
+    Value,
+    /// The annotation of a constant.
+    Tensor,
+    /// The annotation of an attribute.
+    Attribute,
+}
+
+/// An error on its way out of the parser.
+#[derive(Debug)]
+pub(super) struct Fault {
+    pub(super) offset: usize,
+    pub(super) length: usize,
+    pub(super) kind: Box<ParseErrorKind>,
+}
+
+pub(super) type Result<T> = std::result::Result<T, Fault>;
+
+impl Fault {
+    pub(super) fn locate(self, text: &str) -> ParseError {
+        let before = text.get(..self.offset).unwrap_or(text);
+        let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+        ParseError {
+            offset: self.offset,
+            length: self.length,
+            line: before.bytes().filter(|&byte| byte == b'\n').count() + 1,
+            column: before[line_start..].chars().count() + 1,
+            kind: *self.kind,
+        }
+    }
+}
+
+impl Found {
+    pub(super) fn of(token: Token<'_>) -> Self {
+        match token {
+            Token::Identifier(name) => Self::Name(clip(name)),
+            Token::String(literal) => Self::String(clip(&literal.value())),
+            Token::Number(literal) => Self::Number(clip(literal)),
+            Token::Punct(punct) => Self::Punct(punct),
+            Token::End => Self::End,
+        }
+    }
+}
+
+/// The beginning of a text, for an error message.
+pub(super) fn clip(text: &str) -> String {
+    if text.len() <= QUOTED {
+        return text.to_owned();
+    }
+    let mut end = QUOTED;
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    format!("{}…", &text[..end])
+}
+
+impl fmt::Display for Expected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Punct(punct) => write!(f, "`{}`", punct.as_str()),
+            Self::CommaOr(punct) => write!(f, "`,` or `{}`", punct.as_str()),
+            Self::Name(of) => f.write_str(match of {
+                NameOf::Graph => "the name of a graph",
+                NameOf::Function => "the name of a function",
+                NameOf::Value => "the name of a value",
+                NameOf::Node => "the name of a node",
+                NameOf::Operator => "the name of an operator",
+                NameOf::Overload => "the name of an overload",
+                NameOf::Attribute => "the name of an attribute",
+                NameOf::AttributeType => "the type of an attribute",
+                NameOf::OpaqueType => "the name of an opaque type",
+                NameOf::Key => "a key",
+            }),
+            Self::Type => f.write_str("a type"),
+            Self::ElementType => f.write_str("an element type"),
+            Self::Dim => f.write_str("a dim (a number, a name, an expression or `?`)"),
+            Self::Integer => f.write_str("an integer"),
+            Self::Number => f.write_str("a number"),
+            Self::String => f.write_str("a string"),
+            Self::Value => f.write_str("a value"),
+            Self::Data => f.write_str("the data of a constant (`{...}` or `[...]`)"),
+            Self::End => f.write_str("the end of the text"),
+        }
+    }
+}
+
+impl fmt::Display for Found {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Name(name) => write!(f, "`{name}`"),
+            Self::String(value) => write!(f, "the string {value:?}"),
+            Self::Number(literal) => write!(f, "the number `{literal}`"),
+            Self::Punct(punct) => write!(f, "`{}`", punct.as_str()),
+            Self::End => f.write_str("the end of the text"),
+        }
+    }
+}
+
+impl fmt::Display for NumberTarget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Int32 => "32 bits",
+            Self::Int64 => "64 bits",
+            Self::Uint64 => "64 bits without sign",
+            Self::Float => "a float",
+            Self::Double => "a double",
+        })
+    }
+}
+
+impl fmt::Display for KeyPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Model => "a model's header",
+            Self::Function => "a function's header",
+            Self::Graph => "a graph's annotation",
+            Self::Node => "a node's annotation",
+            Self::Value => "a value's annotation",
+            Self::Tensor => "a constant's annotation",
+            Self::Attribute => "an attribute's annotation",
+        })
+    }
+}

@@ -1,0 +1,408 @@
+//! Reading the textual syntax: recursive descent with one token in hand and one of look-ahead.
+//!
+//! One submodule per layer of the grammar: [`types`], [`tensors`] (constants), [`attributes`], [`nodes`], [`graphs`] and
+//! [`models`] (with functions). Here are the entry points and what all layers share.
+//!
+//! **Invariant:** recursion is bounded by [`MAX_NESTING`], which every recursive rule counts through
+//! [`Parser::nested`]; everything else is a loop that consumes at least one token per round.
+//!
+//! **Invariant:** memory is linear in the length of the text.
+
+mod attributes;
+mod dims;
+mod graphs;
+mod models;
+mod nodes;
+mod tensors;
+mod types;
+
+pub(super) use dims::is_canonical_dim;
+
+use bytes::Bytes;
+
+use crate::messages::{
+    FunctionProto, GraphProto, ModelProto, NodeProto, StringStringEntryProto, TypeProto, ValueInfoProto,
+};
+
+use super::error::{
+    Expected, Fault, Found, KeyPlace, NameOf, NumberTarget, ParseError, ParseErrorKind, Result, clip,
+};
+use super::lexer::{Lexeme, Lexer, Punct, Token};
+use super::names::is_float_word;
+
+/// How deeply graphs and containers may nest together, and the parentheses of one dim expression by themselves.
+///
+/// 32 graphs inside one another take 94 levels of messages, which leaves room for the types in the innermost one under
+/// the 100 levels that protobuf reads: whatever can be written as text can also be read back from bytes.
+pub const MAX_NESTING: u32 = 32;
+
+/// Reads a model: `<ir_version: 10, opset_import: ["": 21]> name (inputs) => (outputs) { nodes }` and functions.
+///
+/// ```
+/// let model = typeloom_onnx::text::parse_model(
+///     r#"<ir_version: 10, opset_import: ["": 21]>
+///        masked (float[N, 128] x, float[128] mask) => (float[N, 128] scores) {
+///            scores = Add(x, mask)
+///        }"#,
+/// )?;
+/// assert_eq!(model.graph.unwrap_or_default().node[0].op_type(), "Add");
+/// # Ok::<(), typeloom_onnx::text::ParseError>(())
+/// ```
+pub fn parse_model(text: &str) -> std::result::Result<ModelProto, ParseError> {
+    whole(text, Parser::model)
+}
+
+/// Reads a graph: `name (inputs) => (outputs) <initializers and types> { nodes }`.
+pub fn parse_graph(text: &str) -> std::result::Result<GraphProto, ParseError> {
+    whole(text, Parser::graph)
+}
+
+/// Reads a function: `<domain: "d", opset_import: ["": 21]> name <attributes> (inputs) => (outputs) { nodes }`.
+pub fn parse_function(text: &str) -> std::result::Result<FunctionProto, ParseError> {
+    whole(text, Parser::function)
+}
+
+/// Reads a node: `[name] outputs = domain.Operator <attributes> (inputs)`.
+pub fn parse_node(text: &str) -> std::result::Result<NodeProto, ParseError> {
+    whole(text, Parser::node)
+}
+
+/// Reads a type, such as `float[batch, 3, 224, 224]` or `seq(map(int64, float))`.
+///
+/// As in ONNX's syntax, `float` is a scalar and `float[]` a tensor of unknown rank.
+pub fn parse_type(text: &str) -> std::result::Result<TypeProto, ParseError> {
+    whole(text, Parser::ty)
+}
+
+/// Reads a value with an optional type: `float[N] x` or `x`.
+pub fn parse_value_info(text: &str) -> std::result::Result<ValueInfoProto, ParseError> {
+    whole(text, Parser::value_info)
+}
+
+fn whole<'a, T>(text: &'a str, rule: fn(&mut Parser<'a>) -> Result<T>) -> std::result::Result<T, ParseError> {
+    let parse = || {
+        let mut parser = Parser::new(text)?;
+        let parsed = rule(&mut parser)?;
+        match parser.token() {
+            Token::End => Ok(parsed),
+            _ => Err(parser.unexpected(Expected::End)),
+        }
+    };
+    parse().map_err(|fault: Fault| fault.locate(text))
+}
+
+/// Where a parser stands in a text.
+struct Parser<'a> {
+    lexer: Lexer<'a>,
+    lexeme: Lexeme<'a>,
+    depth: u32,
+}
+
+impl<'a> Parser<'a> {
+    fn new(text: &'a str) -> Result<Self> {
+        let mut lexer = Lexer::new(text);
+        let lexeme = lexer.next()?;
+        Ok(Self { lexer, lexeme, depth: 0 })
+    }
+
+    /// The token in hand.
+    fn token(&self) -> Token<'a> {
+        self.lexeme.token
+    }
+
+    /// The token after it, where there is a well-formed one.
+    fn peek(&self) -> Option<Token<'a>> {
+        let mut ahead = self.lexer;
+        ahead.next().ok().map(|lexeme| lexeme.token)
+    }
+
+    fn advance(&mut self) -> Result<()> {
+        self.lexeme = self.lexer.next()?;
+        Ok(())
+    }
+
+    fn at(&self, punct: Punct) -> bool {
+        self.token() == Token::Punct(punct)
+    }
+
+    fn peek_is(&self, punct: Punct) -> bool {
+        self.peek() == Some(Token::Punct(punct))
+    }
+
+    /// Whether the token in hand begins an annotation, `@{`.
+    fn at_annotation(&self) -> bool {
+        self.at(Punct::At) && self.peek_is(Punct::LeftBrace)
+    }
+
+    fn eat(&mut self, punct: Punct) -> Result<bool> {
+        let found = self.at(punct);
+        if found {
+            self.advance()?;
+        }
+        Ok(found)
+    }
+
+    fn expect(&mut self, punct: Punct) -> Result<()> {
+        if self.eat(punct)? { Ok(()) } else { Err(self.unexpected(Expected::Punct(punct))) }
+    }
+
+    /// A fault at the token in hand.
+    fn fault(&self, kind: ParseErrorKind) -> Fault {
+        fault_at(self.lexeme, kind)
+    }
+
+    fn unexpected(&self, expected: Expected) -> Fault {
+        self.fault(ParseErrorKind::Unexpected { expected, found: Found::of(self.token()) })
+    }
+
+    /// Runs a rule one level deeper.
+    fn nested<T>(&mut self, rule: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        if self.depth == MAX_NESTING {
+            return Err(self.fault(ParseErrorKind::TooDeep { limit: MAX_NESTING }));
+        }
+        self.depth += 1;
+        let result = rule(self);
+        self.depth -= 1;
+        result
+    }
+
+    /// Reads the items of a list up to and including its closing mark; the opening mark has been read.
+    fn list(&mut self, close: Punct, mut item: impl FnMut(&mut Self) -> Result<()>) -> Result<()> {
+        if self.eat(close)? {
+            return Ok(());
+        }
+        self.list_of_some(close, &mut item)
+    }
+
+    /// Like [`list`](Self::list), for lists that are never empty.
+    fn list_of_some(&mut self, close: Punct, mut item: impl FnMut(&mut Self) -> Result<()>) -> Result<()> {
+        loop {
+            item(self)?;
+            if !self.eat(Punct::Comma)? {
+                return if self.eat(close)? {
+                    Ok(())
+                } else {
+                    Err(self.unexpected(Expected::CommaOr(close)))
+                };
+            }
+        }
+    }
+
+    /// A name, bare or quoted, if one stands here.
+    fn optional_name(&mut self) -> Result<Option<String>> {
+        let name = match self.token() {
+            Token::Identifier(name) => name.to_owned(),
+            Token::String(literal) => literal.value().into_owned(),
+            Token::Number(_) | Token::Punct(_) | Token::End => return Ok(None),
+        };
+        self.advance()?;
+        Ok(Some(name))
+    }
+
+    fn name(&mut self, of: NameOf) -> Result<String> {
+        match self.optional_name()? {
+            Some(name) => Ok(name),
+            None => Err(self.unexpected(Expected::Name(of))),
+        }
+    }
+
+    fn string(&mut self) -> Result<String> {
+        let Token::String(literal) = self.token() else { return Err(self.unexpected(Expected::String)) };
+        self.advance()?;
+        Ok(literal.value().into_owned())
+    }
+
+    /// Whether `hex"..."` begins here.
+    fn at_hex(&self) -> bool {
+        self.token() == Token::Identifier("hex") && matches!(self.peek(), Some(Token::String(_)))
+    }
+
+    /// `hex"00ff"`: bytes that need not be text.
+    fn hex(&mut self) -> Result<Bytes> {
+        self.advance()?;
+        let Token::String(literal) = self.token() else { return Err(self.unexpected(Expected::String)) };
+        let text = literal.value();
+        let bytes = decode_hex(&text).ok_or_else(|| self.fault(ParseErrorKind::MalformedHex))?;
+        self.advance()?;
+        Ok(bytes.into())
+    }
+
+    /// A string as bytes: `"..."` or `hex"..."`.
+    fn byte_string(&mut self) -> Result<Bytes> {
+        if self.at_hex() { self.hex() } else { Ok(self.string()?.into()) }
+    }
+
+    /// A number with its sign, if one stands here; float words (`nan`, `inf`, `-infinity`) are numbers.
+    fn optional_number(&mut self) -> Result<Option<Number<'a>>> {
+        let start = self.lexeme.start;
+        let negative = self.at(Punct::Minus);
+        let token = if negative { self.peek() } else { Some(self.token()) };
+        let (digits, float) = match token {
+            Some(Token::Number(digits)) => (digits, digits.contains(['.', 'e', 'E'])),
+            Some(Token::Identifier(word)) if is_float_word(word) => (word, true),
+            _ => return Ok(None),
+        };
+        if negative {
+            self.advance()?;
+        }
+        let at = Lexeme { token: self.token(), start, end: self.lexeme.end };
+        self.advance()?;
+        Ok(Some(Number { negative, digits, float, at }))
+    }
+
+    fn number(&mut self) -> Result<Number<'a>> {
+        match self.optional_number()? {
+            Some(number) => Ok(number),
+            None => Err(self.unexpected(Expected::Number)),
+        }
+    }
+
+    /// An integer with its sign; a number with a point is none.
+    fn integer(&mut self) -> Result<Number<'a>> {
+        let before = self.lexeme;
+        match self.optional_number()? {
+            Some(number) if !number.float => Ok(number),
+            Some(number) => Err(fault_at(
+                number.at,
+                ParseErrorKind::Unexpected {
+                    expected: Expected::Integer,
+                    found: Found::Number(number.literal()),
+                },
+            )),
+            None => Err(fault_at(
+                before,
+                ParseErrorKind::Unexpected { expected: Expected::Integer, found: Found::of(before.token) },
+            )),
+        }
+    }
+
+    /// `["key": "value", ...]`
+    fn string_pairs(&mut self) -> Result<Vec<StringStringEntryProto>> {
+        let mut pairs = Vec::new();
+        self.expect(Punct::LeftBracket)?;
+        self.list(Punct::RightBracket, |parser| {
+            let key = parser.string()?;
+            parser.expect(Punct::Colon)?;
+            let value = parser.string()?;
+            pairs.push(StringStringEntryProto { key: Some(key), value: Some(value), ..Default::default() });
+            Ok(())
+        })?;
+        Ok(pairs)
+    }
+
+    /// `key: value, ...` up to and including the closing mark; `read` says whether the key belongs here.
+    fn keyed(
+        &mut self,
+        place: KeyPlace,
+        close: Punct,
+        mut read: impl FnMut(&mut Self, &str) -> Result<bool>,
+    ) -> Result<()> {
+        self.list_of_some(close, |parser| {
+            let at = parser.lexeme;
+            let Token::Identifier(key) = parser.token() else {
+                return Err(parser.unexpected(Expected::Name(NameOf::Key)));
+            };
+            parser.advance()?;
+            parser.expect(Punct::Colon)?;
+            if read(parser, key)? {
+                Ok(())
+            } else {
+                Err(fault_at(at, ParseErrorKind::UnknownKey { key: clip(key), place }))
+            }
+        })
+    }
+
+    /// `@{doc_string: "...", metadata_props: [...]}`, if it stands here. `more` reads further keys.
+    fn annotation(
+        &mut self,
+        place: KeyPlace,
+        doc_string: &mut Option<String>,
+        metadata_props: Option<&mut Vec<StringStringEntryProto>>,
+        mut more: impl FnMut(&mut Self, &str) -> Result<bool>,
+    ) -> Result<()> {
+        if !self.at_annotation() {
+            return Ok(());
+        }
+        self.advance()?;
+        self.advance()?;
+        let mut metadata_props = metadata_props;
+        self.keyed(place, Punct::RightBrace, |parser, key| {
+            match (key, metadata_props.as_deref_mut()) {
+                ("doc_string", _) => *doc_string = Some(parser.string()?),
+                ("metadata_props", Some(metadata_props)) => *metadata_props = parser.string_pairs()?,
+                _ => return more(parser, key),
+            }
+            Ok(true)
+        })
+    }
+}
+
+/// A fault over one lexeme.
+fn fault_at(lexeme: Lexeme<'_>, kind: ParseErrorKind) -> Fault {
+    Fault { offset: lexeme.start, length: lexeme.end - lexeme.start, kind: Box::new(kind) }
+}
+
+/// A number literal that has been read but not yet given a width.
+#[derive(Clone, Copy)]
+struct Number<'a> {
+    negative: bool,
+    digits: &'a str,
+    float: bool,
+    at: Lexeme<'a>,
+}
+
+impl Number<'_> {
+    fn literal(self) -> String {
+        clip(&format!("{}{}", if self.negative { "-" } else { "" }, self.digits))
+    }
+
+    fn out_of_range(self, target: NumberTarget) -> Fault {
+        fault_at(self.at, ParseErrorKind::NumberOutOfRange { literal: self.literal(), target })
+    }
+
+    fn to_i64(self) -> Result<i64> {
+        let magnitude: Option<u64> = self.digits.parse().ok();
+        magnitude
+            .and_then(|magnitude| {
+                if self.negative { 0i64.checked_sub_unsigned(magnitude) } else { magnitude.try_into().ok() }
+            })
+            .ok_or_else(|| self.out_of_range(NumberTarget::Int64))
+    }
+
+    fn to_i32(self) -> Result<i32> {
+        let wide = self.to_i64().ok().and_then(|wide| wide.try_into().ok());
+        wide.ok_or_else(|| self.out_of_range(NumberTarget::Int32))
+    }
+
+    fn to_u64(self) -> Result<u64> {
+        let magnitude: Option<u64> = self.digits.parse().ok();
+        magnitude
+            .filter(|&magnitude| !self.negative || magnitude == 0)
+            .ok_or_else(|| self.out_of_range(NumberTarget::Uint64))
+    }
+
+    fn to_f32(self) -> Result<f32> {
+        let magnitude: Option<f32> = self.digits.parse().ok();
+        magnitude
+            .filter(|magnitude| magnitude.is_finite() || is_float_word(self.digits))
+            .map(|magnitude| if self.negative { -magnitude } else { magnitude })
+            .ok_or_else(|| self.out_of_range(NumberTarget::Float))
+    }
+
+    fn to_f64(self) -> Result<f64> {
+        let magnitude: Option<f64> = self.digits.parse().ok();
+        magnitude
+            .filter(|magnitude| magnitude.is_finite() || is_float_word(self.digits))
+            .map(|magnitude| if self.negative { -magnitude } else { magnitude })
+            .ok_or_else(|| self.out_of_range(NumberTarget::Double))
+    }
+}
+
+fn decode_hex(text: &str) -> Option<Vec<u8>> {
+    let digits = text.as_bytes();
+    if !digits.len().is_multiple_of(2) {
+        return None;
+    }
+    let digit = |byte: u8| char::from(byte).to_digit(16);
+    digits.chunks_exact(2).map(|pair| u8::try_from(digit(pair[0])? * 16 + digit(pair[1])?).ok()).collect()
+}

@@ -1,0 +1,311 @@
+//! Attributes: `name: type = value`, where the type is only needed for empty lists and references.
+
+use bytes::Bytes;
+
+use crate::messages::attribute_proto::AttributeType;
+use crate::messages::{AttributeProto, GraphProto, SparseTensorProto, TensorProto, TypeProto, type_proto};
+use crate::text::error::{Expected, Fault, KeyPlace, NameOf, ParseErrorKind, Result, clip};
+use crate::text::lexer::{Punct, Token};
+use crate::text::names::{attribute_type, attribute_type_name, is_float_word};
+
+use super::{Number, Parser, fault_at};
+
+/// One value, before it is put into the field of its type.
+enum Single<'a> {
+    Number(Number<'a>),
+    String(Bytes),
+    Tensor(Box<TensorProto>),
+    Sparse(Box<SparseTensorProto>),
+    Graph(Box<GraphProto>),
+    Type(Box<TypeProto>),
+    Reference(String),
+}
+
+impl Single<'_> {
+    /// The type of an attribute that holds this one value.
+    fn ty(&self) -> AttributeType {
+        match self {
+            Self::Number(number) if number.float => AttributeType::Float,
+            Self::Number(_) => AttributeType::Int,
+            Self::String(_) => AttributeType::String,
+            Self::Tensor(_) => AttributeType::Tensor,
+            Self::Sparse(_) => AttributeType::SparseTensor,
+            Self::Graph(_) => AttributeType::Graph,
+            Self::Type(_) => AttributeType::TypeProto,
+            Self::Reference(_) => AttributeType::Undefined,
+        }
+    }
+}
+
+impl<'a> Parser<'a> {
+    /// `<attribute, ...>`, if it stands here.
+    pub(super) fn attributes(&mut self, attributes: &mut Vec<AttributeProto>) -> Result<()> {
+        if self.eat(Punct::Less)? {
+            self.list_of_some(Punct::Greater, |parser| {
+                let name = parser.name(NameOf::Attribute)?;
+                attributes.push(parser.attribute(name)?);
+                Ok(())
+            })?;
+        }
+        Ok(())
+    }
+
+    /// The rest of an attribute, behind its name.
+    pub(super) fn attribute(&mut self, name: String) -> Result<AttributeProto> {
+        let mut attribute = AttributeProto { name: Some(name), ..Default::default() };
+        let declared = if self.eat(Punct::Colon)? { Some(self.attribute_type()?) } else { None };
+        self.annotation(KeyPlace::Attribute, &mut attribute.doc_string, None, |_, _| Ok(false))?;
+        self.expect(Punct::Equals)?;
+        if self.at(Punct::LeftBracket) {
+            self.attribute_list(&mut attribute, declared)?;
+        } else {
+            self.attribute_single(&mut attribute, declared)?;
+        }
+        Ok(attribute)
+    }
+
+    fn attribute_type(&mut self) -> Result<AttributeType> {
+        let Token::Identifier(word) = self.token() else {
+            return Err(self.unexpected(Expected::Name(NameOf::AttributeType)));
+        };
+        let ty = attribute_type(word)
+            .ok_or_else(|| self.fault(ParseErrorKind::UnknownAttributeType(clip(word))))?;
+        self.advance()?;
+        Ok(ty)
+    }
+
+    fn attribute_single(
+        &mut self,
+        attribute: &mut AttributeProto,
+        declared: Option<AttributeType>,
+    ) -> Result<()> {
+        let at = self.lexeme;
+        let value = self.single()?;
+        let found = value.ty();
+        let mismatch = |declared| {
+            fault_at(
+                at,
+                ParseErrorKind::AttributeType {
+                    attribute: clip(attribute.name()),
+                    declared: attribute_type_name(declared),
+                    found: attribute_type_name(found),
+                },
+            )
+        };
+        match (&value, declared) {
+            (Single::Reference(_), _) | (_, None) => {}
+            (Single::Number(_), Some(AttributeType::Float)) => {}
+            (_, Some(declared)) if declared == found => {}
+            (_, Some(declared)) => return Err(mismatch(declared)),
+        }
+        let ty = match &value {
+            Single::Reference(_) => declared.filter(|&ty| ty != AttributeType::Undefined),
+            _ => Some(declared.unwrap_or(found)),
+        };
+        attribute.r#type = ty.map(|ty| ty as i32);
+        match value {
+            Single::Number(number) if ty == Some(AttributeType::Float) => {
+                attribute.f = Some(number.to_f32()?);
+            }
+            Single::Number(number) => attribute.i = Some(number.to_i64()?),
+            Single::String(bytes) => attribute.s = Some(bytes),
+            Single::Tensor(tensor) => attribute.t = Some(tensor),
+            Single::Sparse(sparse) => attribute.sparse_tensor = Some(sparse),
+            Single::Graph(graph) => attribute.g = Some(graph),
+            Single::Type(ty) => attribute.tp = Some(ty),
+            Single::Reference(name) => attribute.ref_attr_name = Some(name),
+        }
+        Ok(())
+    }
+
+    /// `[value, ...]`. Integers among floats are floats, wherever in the list they stand.
+    fn attribute_list(
+        &mut self,
+        attribute: &mut AttributeProto,
+        declared: Option<AttributeType>,
+    ) -> Result<()> {
+        let opening = self.lexeme;
+        self.advance()?;
+        let mut element = declared.map(element_of);
+        let mut promotable = declared.is_none();
+        let mut empty = true;
+        self.list(Punct::RightBracket, |parser| {
+            let at = parser.lexeme;
+            let value = parser.single()?;
+            let found = value.ty();
+            empty = false;
+            match (element, found) {
+                (_, AttributeType::Undefined) => {
+                    let attribute = clip(attribute.name());
+                    return Err(fault_at(at, ParseErrorKind::ReferenceInList { attribute }));
+                }
+                (None, _) => element = Some(found),
+                (Some(AttributeType::Float), AttributeType::Int) => {}
+                (Some(AttributeType::Int), AttributeType::Float) if promotable => {
+                    attribute.floats = attribute.ints.drain(..).map(|int| int as f32).collect();
+                    element = Some(AttributeType::Float);
+                }
+                (Some(element), _) if element == found => {}
+                (Some(element), _) => return Err(list_mismatch(attribute, declared, element, found, at)),
+            }
+            promotable = promotable && declared.is_none();
+            push(attribute, value, element)
+        })?;
+        let ty = match element {
+            Some(element) if !empty => list_of(element),
+            _ => match declared {
+                Some(declared)
+                    if element_of(declared) != declared || declared == AttributeType::Undefined =>
+                {
+                    declared
+                }
+                Some(declared) => {
+                    let kind = ParseErrorKind::AttributeType {
+                        attribute: clip(attribute.name()),
+                        declared: attribute_type_name(declared),
+                        found: "an empty list",
+                    };
+                    return Err(fault_at(opening, kind));
+                }
+                None => {
+                    let attribute = clip(attribute.name());
+                    return Err(fault_at(opening, ParseErrorKind::UntypedEmptyList { attribute }));
+                }
+            },
+        };
+        attribute.r#type = (ty != AttributeType::Undefined).then_some(ty as i32);
+        Ok(())
+    }
+
+    fn single(&mut self) -> Result<Single<'a>> {
+        if self.at_hex() {
+            return Ok(Single::String(self.hex()?));
+        }
+        // Where only a graph has a bare name, `undefined` is a type unless it names one.
+        let undefined = self.token() == Token::Identifier("undefined") && !self.peek_is_graph_body();
+        if undefined || self.at_type() {
+            return self.typed_value();
+        }
+        match self.token() {
+            Token::Identifier(word) if !is_float_word(word) => self.graph_value(),
+            Token::String(_) if self.peek_is_graph_body() => self.graph_value(),
+            Token::String(_) => Ok(Single::String(self.string()?.into())),
+            Token::Punct(Punct::At) => {
+                self.advance()?;
+                Ok(Single::Reference(self.name(NameOf::Attribute)?))
+            }
+            Token::Identifier(_) | Token::Number(_) | Token::Punct(_) | Token::End => {
+                match self.optional_number()? {
+                    Some(number) => Ok(Single::Number(number)),
+                    None => Err(self.unexpected(Expected::Value)),
+                }
+            }
+        }
+    }
+
+    /// Whether a string in hand is the name of a graph, not a value.
+    fn peek_is_graph_body(&self) -> bool {
+        matches!(self.peek(), Some(Token::Punct(Punct::LeftParen | Punct::Arrow | Punct::At)))
+    }
+
+    fn graph_value(&mut self) -> Result<Single<'a>> {
+        Ok(Single::Graph(Box::new(self.graph()?)))
+    }
+
+    /// A type, or a constant that begins with its type.
+    fn typed_value(&mut self) -> Result<Single<'a>> {
+        let at = self.lexeme;
+        let ty = self.ty()?;
+        let constant = match self.token() {
+            Token::Identifier(_) | Token::String(_) => true,
+            Token::Punct(Punct::LeftBrace | Punct::LeftBracket | Punct::Equals | Punct::At) => true,
+            Token::Number(_) | Token::Punct(_) | Token::End => false,
+        };
+        Ok(match &ty.value {
+            _ if !constant => Single::Type(Box::new(ty)),
+            Some(type_proto::Value::SparseTensorType(_)) => {
+                Single::Sparse(Box::new(self.sparse_constant(&ty, at)?))
+            }
+            _ => Single::Tensor(Box::new(self.constant(&ty, at)?)),
+        })
+    }
+}
+
+fn push(attribute: &mut AttributeProto, value: Single<'_>, element: Option<AttributeType>) -> Result<()> {
+    match value {
+        Single::Number(number) if element == Some(AttributeType::Float) => {
+            attribute.floats.push(number.to_f32()?);
+        }
+        Single::Number(number) => attribute.ints.push(number.to_i64()?),
+        Single::String(bytes) => attribute.strings.push(bytes),
+        Single::Tensor(tensor) => attribute.tensors.push(*tensor),
+        Single::Sparse(sparse) => attribute.sparse_tensors.push(*sparse),
+        Single::Graph(graph) => attribute.graphs.push(*graph),
+        Single::Type(ty) => attribute.type_protos.push(*ty),
+        // A list refuses references before it collects them.
+        Single::Reference(_) => {}
+    }
+    Ok(())
+}
+
+fn list_mismatch(
+    attribute: &AttributeProto,
+    declared: Option<AttributeType>,
+    element: AttributeType,
+    found: AttributeType,
+    at: crate::text::lexer::Lexeme<'_>,
+) -> Fault {
+    let name = clip(attribute.name());
+    let found = attribute_type_name(found);
+    let kind = match declared {
+        Some(declared) => {
+            ParseErrorKind::AttributeType { attribute: name, declared: attribute_type_name(declared), found }
+        }
+        None => ParseErrorKind::MixedList { attribute: name, first: attribute_type_name(element), found },
+    };
+    fault_at(at, kind)
+}
+
+/// The type of one element of a list attribute; a single type is its own.
+///
+/// ONNX's syntax reads `alpha: float = [1.0]` as floats, and so does this one.
+fn element_of(ty: AttributeType) -> AttributeType {
+    match ty {
+        AttributeType::Floats => AttributeType::Float,
+        AttributeType::Ints => AttributeType::Int,
+        AttributeType::Strings => AttributeType::String,
+        AttributeType::Tensors => AttributeType::Tensor,
+        AttributeType::Graphs => AttributeType::Graph,
+        AttributeType::SparseTensors => AttributeType::SparseTensor,
+        AttributeType::TypeProtos => AttributeType::TypeProto,
+        AttributeType::Undefined
+        | AttributeType::Float
+        | AttributeType::Int
+        | AttributeType::String
+        | AttributeType::Tensor
+        | AttributeType::Graph
+        | AttributeType::SparseTensor
+        | AttributeType::TypeProto => ty,
+    }
+}
+
+/// The type of a list attribute with elements of this type.
+fn list_of(ty: AttributeType) -> AttributeType {
+    match ty {
+        AttributeType::Float => AttributeType::Floats,
+        AttributeType::Int => AttributeType::Ints,
+        AttributeType::String => AttributeType::Strings,
+        AttributeType::Tensor => AttributeType::Tensors,
+        AttributeType::Graph => AttributeType::Graphs,
+        AttributeType::SparseTensor => AttributeType::SparseTensors,
+        AttributeType::TypeProto => AttributeType::TypeProtos,
+        AttributeType::Undefined
+        | AttributeType::Floats
+        | AttributeType::Ints
+        | AttributeType::Strings
+        | AttributeType::Tensors
+        | AttributeType::Graphs
+        | AttributeType::SparseTensors
+        | AttributeType::TypeProtos => ty,
+    }
+}

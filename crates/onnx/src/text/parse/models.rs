@@ -1,0 +1,113 @@
+//! Models and functions: a header of keys, then the graph or the signature and body.
+
+use crate::messages::{FunctionProto, ModelProto, OperatorSetIdProto, ValueInfoProto};
+use crate::text::error::{Expected, KeyPlace, NameOf, Result};
+use crate::text::lexer::{Punct, Token};
+
+use super::Parser;
+
+impl Parser<'_> {
+    pub(super) fn model(&mut self) -> Result<ModelProto> {
+        let mut model = ModelProto::default();
+        if self.eat(Punct::Less)? {
+            self.keyed(KeyPlace::Model, Punct::Greater, |parser, key| {
+                match key {
+                    "ir_version" => model.ir_version = Some(parser.integer()?.to_i64()?),
+                    "opset_import" => parser.opset_imports(&mut model.opset_import)?,
+                    "producer_name" => model.producer_name = Some(parser.string()?),
+                    "producer_version" => model.producer_version = Some(parser.string()?),
+                    "domain" => model.domain = Some(parser.string()?),
+                    "model_version" => model.model_version = Some(parser.integer()?.to_i64()?),
+                    "doc_string" => model.doc_string = Some(parser.string()?),
+                    "metadata_props" => model.metadata_props.extend(parser.string_pairs()?),
+                    _ => return Ok(false),
+                }
+                Ok(true)
+            })?;
+        }
+        model.graph = Some(self.graph()?);
+        while self.token() != Token::End {
+            model.functions.push(self.function()?);
+        }
+        Ok(model)
+    }
+
+    pub(super) fn function(&mut self) -> Result<FunctionProto> {
+        let mut function = FunctionProto::default();
+        if self.eat(Punct::Less)? {
+            self.keyed(KeyPlace::Function, Punct::Greater, |parser, key| {
+                match key {
+                    "opset_import" => parser.opset_imports(&mut function.opset_import)?,
+                    "domain" => function.domain = Some(parser.string()?),
+                    "overload" => function.overload = Some(parser.string()?),
+                    "doc_string" => function.doc_string = Some(parser.string()?),
+                    "metadata_props" => function.metadata_props.extend(parser.string_pairs()?),
+                    _ => return Ok(false),
+                }
+                Ok(true)
+            })?;
+        }
+        function.name = Some(self.name(NameOf::Function)?);
+        self.formal_attributes(&mut function)?;
+        let FunctionProto { input, output, value_info, .. } = &mut function;
+        self.formals(input, value_info)?;
+        self.expect(Punct::Arrow)?;
+        self.formals(output, value_info)?;
+        if self.eat(Punct::Less)? {
+            self.list(Punct::Greater, |parser| {
+                value_info.push(parser.value_info()?);
+                Ok(())
+            })?;
+        }
+        self.nodes(&mut function.node)?;
+        Ok(function)
+    }
+
+    /// `<name, name: type = default, ...>`, if it stands here.
+    fn formal_attributes(&mut self, function: &mut FunctionProto) -> Result<()> {
+        if !self.eat(Punct::Less)? {
+            return Ok(());
+        }
+        self.list_of_some(Punct::Greater, |parser| {
+            let name = parser.name(NameOf::Attribute)?;
+            if parser.at(Punct::Colon) || parser.at(Punct::Equals) || parser.at_annotation() {
+                function.attribute_proto.push(parser.attribute(name)?);
+            } else {
+                function.attribute.push(name);
+            }
+            Ok(())
+        })
+    }
+
+    /// `(name, type name, ...)`: a typed name also becomes a value info.
+    fn formals(&mut self, names: &mut Vec<String>, value_infos: &mut Vec<ValueInfoProto>) -> Result<()> {
+        self.expect(Punct::LeftParen)?;
+        self.list(Punct::RightParen, |parser| {
+            let value = parser.value_info()?;
+            names.push(value.name.clone().unwrap_or_default());
+            if value.r#type.is_some() {
+                value_infos.push(value);
+            }
+            Ok(())
+        })
+    }
+
+    /// `["domain": version, ...]`
+    fn opset_imports(&mut self, imports: &mut Vec<OperatorSetIdProto>) -> Result<()> {
+        self.expect(Punct::LeftBracket)?;
+        self.list(Punct::RightBracket, |parser| {
+            let Token::String(domain) = parser.token() else {
+                return Err(parser.unexpected(Expected::String));
+            };
+            parser.advance()?;
+            parser.expect(Punct::Colon)?;
+            let version = parser.integer()?.to_i64()?;
+            imports.push(OperatorSetIdProto {
+                domain: Some(domain.value().into_owned()),
+                version: Some(version),
+                ..Default::default()
+            });
+            Ok(())
+        })
+    }
+}

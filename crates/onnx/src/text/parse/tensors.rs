@@ -1,0 +1,180 @@
+//! Constants: dense tensors with their data in the text, in bytes or in another file, and sparse tensors.
+//!
+//! Values go into the field that ONNX keeps elements of their type in; as in ONNX's syntax, half floats and smaller
+//! ones are written as the integers that hold their bits. The number of values is not compared with the dims: that
+//! is a question about the model, not about the text.
+
+use crate::messages::tensor_proto::{DataLocation, DataType};
+use crate::messages::tensor_shape_proto::dimension;
+use crate::messages::{SparseTensorProto, TensorProto, TypeProto, type_proto};
+use crate::text::error::{Expected, KeyPlace, ParseErrorKind, Result};
+use crate::text::lexer::{Lexeme, Punct, Token};
+
+use super::{Parser, fault_at};
+
+impl Parser<'_> {
+    /// Whether the data of a constant begins here.
+    fn at_data(&self) -> bool {
+        self.at(Punct::LeftBrace) || self.at(Punct::LeftBracket) || self.at_hex()
+    }
+
+    /// The rest of a dense constant inside a node: `name? annotation? =? data?`, behind its type.
+    pub(super) fn constant(&mut self, ty: &TypeProto, at: Lexeme<'_>) -> Result<TensorProto> {
+        let mut tensor = TensorProto::default();
+        if !self.at_hex() {
+            tensor.name = self.optional_name()?;
+        }
+        let (doc_string, metadata_props) = (&mut tensor.doc_string, &mut tensor.metadata_props);
+        self.annotation(KeyPlace::Tensor, doc_string, Some(metadata_props), |_, _| Ok(false))?;
+        constant_type(ty, at, &mut tensor)?;
+        if self.eat(Punct::Equals)? || self.at_data() {
+            self.data(at, &mut tensor)?;
+        }
+        Ok(tensor)
+    }
+
+    /// The rest of an initializer, behind `type name annotation? =`.
+    pub(super) fn initializer(
+        &mut self,
+        ty: &TypeProto,
+        at: Lexeme<'_>,
+        tensor: &mut TensorProto,
+    ) -> Result<()> {
+        constant_type(ty, at, tensor)?;
+        self.data(at, tensor)
+    }
+
+    /// `{values}`, `["key": "value"]` for data in another file, or `hex"..."` for the bytes themselves.
+    fn data(&mut self, at: Lexeme<'_>, tensor: &mut TensorProto) -> Result<()> {
+        if self.at_hex() {
+            tensor.raw_data = Some(self.hex()?);
+            return Ok(());
+        }
+        match self.token() {
+            Token::Punct(Punct::LeftBracket) => {
+                tensor.data_location = Some(DataLocation::External as i32);
+                tensor.external_data = self.string_pairs()?;
+                Ok(())
+            }
+            Token::Punct(Punct::LeftBrace) => {
+                self.advance()?;
+                let element = tensor.data_type.and_then(|number| DataType::try_from(number).ok());
+                let element = element.unwrap_or(DataType::Undefined);
+                self.list(Punct::RightBrace, |parser| parser.element(element, at, tensor))
+            }
+            Token::Identifier(_) | Token::String(_) | Token::Number(_) | Token::Punct(_) | Token::End => {
+                Err(self.unexpected(Expected::Data))
+            }
+        }
+    }
+
+    fn element(&mut self, element: DataType, at: Lexeme<'_>, tensor: &mut TensorProto) -> Result<()> {
+        match element {
+            DataType::Undefined => return Err(fault_at(at, ParseErrorKind::ConstantElementType)),
+            DataType::Float | DataType::Complex64 => tensor.float_data.push(self.number()?.to_f32()?),
+            DataType::Double | DataType::Complex128 => tensor.double_data.push(self.number()?.to_f64()?),
+            DataType::Int64 => tensor.int64_data.push(self.integer()?.to_i64()?),
+            DataType::Uint32 | DataType::Uint64 => tensor.uint64_data.push(self.integer()?.to_u64()?),
+            DataType::String => {
+                let string = self.byte_string()?;
+                tensor.string_data.push(string);
+            }
+            DataType::Uint8
+            | DataType::Int8
+            | DataType::Uint16
+            | DataType::Int16
+            | DataType::Int32
+            | DataType::Bool
+            | DataType::Float16
+            | DataType::Bfloat16
+            | DataType::Float8e4m3fn
+            | DataType::Float8e4m3fnuz
+            | DataType::Float8e5m2
+            | DataType::Float8e5m2fnuz
+            | DataType::Float8e8m0
+            | DataType::Uint4
+            | DataType::Int4
+            | DataType::Uint2
+            | DataType::Int2
+            | DataType::Float4e2m1
+            | DataType::Float6e2m3
+            | DataType::Float6e3m2 => tensor.int32_data.push(self.integer()?.to_i32()?),
+        }
+        Ok(())
+    }
+
+    /// The rest of a sparse constant inside a node: `name? = (values, indices)`, behind its type.
+    pub(super) fn sparse_constant(&mut self, ty: &TypeProto, at: Lexeme<'_>) -> Result<SparseTensorProto> {
+        let name = self.optional_name()?;
+        self.expect(Punct::Equals)?;
+        self.sparse_data(ty, at, name)
+    }
+
+    /// `(values, indices)`: two dense constants, either of them `?` where it is missing.
+    pub(super) fn sparse_data(
+        &mut self,
+        ty: &TypeProto,
+        at: Lexeme<'_>,
+        name: Option<String>,
+    ) -> Result<SparseTensorProto> {
+        let mut sparse = SparseTensorProto { dims: constant_dims(ty, at)?, ..Default::default() };
+        self.expect(Punct::LeftParen)?;
+        sparse.values = self.optional_dense()?;
+        self.expect(Punct::Comma)?;
+        sparse.indices = self.optional_dense()?;
+        self.expect(Punct::RightParen)?;
+        if let (Some(name), Some(values)) = (name, &mut sparse.values) {
+            values.name.get_or_insert(name);
+        }
+        Ok(sparse)
+    }
+
+    fn optional_dense(&mut self) -> Result<Option<TensorProto>> {
+        if self.eat(Punct::Question)? {
+            return Ok(None);
+        }
+        let at = self.lexeme;
+        let ty = self.ty()?;
+        Ok(Some(self.constant(&ty, at)?))
+    }
+}
+
+/// Takes element type and dims of a dense constant from its type.
+fn constant_type(ty: &TypeProto, at: Lexeme<'_>, tensor: &mut TensorProto) -> Result<()> {
+    let Some(type_proto::Value::TensorType(dense)) = &ty.value else {
+        return Err(fault_at(at, ParseErrorKind::ConstantNotATensor(kind_of(ty))));
+    };
+    tensor.data_type = dense.elem_type;
+    tensor.dims = constant_dims(ty, at)?;
+    Ok(())
+}
+
+/// The dims of a constant: all of them numbers.
+fn constant_dims(ty: &TypeProto, at: Lexeme<'_>) -> Result<Vec<i64>> {
+    let shape = match &ty.value {
+        Some(type_proto::Value::TensorType(tensor)) => &tensor.shape,
+        Some(type_proto::Value::SparseTensorType(tensor)) => &tensor.shape,
+        _ => return Err(fault_at(at, ParseErrorKind::ConstantNotATensor(kind_of(ty)))),
+    };
+    let dims = shape.as_ref().and_then(|shape| {
+        let number = |value: &_| match value {
+            Some(dimension::Value::DimValue(number)) => Some(*number),
+            Some(dimension::Value::DimParam(_)) | None => None,
+        };
+        shape.dim.iter().map(|dim| number(&dim.value)).collect::<Option<Vec<_>>>()
+    });
+    dims.ok_or_else(|| fault_at(at, ParseErrorKind::ConstantShape))
+}
+
+/// What a type is, for an error.
+fn kind_of(ty: &TypeProto) -> &'static str {
+    match &ty.value {
+        None => "an unknown type",
+        Some(type_proto::Value::TensorType(_)) => "a tensor",
+        Some(type_proto::Value::SequenceType(_)) => "a sequence",
+        Some(type_proto::Value::MapType(_)) => "a map",
+        Some(type_proto::Value::OpaqueType(_)) => "an opaque type",
+        Some(type_proto::Value::SparseTensorType(_)) => "a sparse tensor",
+        Some(type_proto::Value::OptionalType(_)) => "an optional",
+    }
+}

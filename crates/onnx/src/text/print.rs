@@ -1,0 +1,511 @@
+//! Printing messages in the textual syntax, with the span of everything printed.
+//!
+//! One submodule per layer, as in the parser: [`types`], [`tensors`], [`attributes`], [`nodes`], [`graphs`] and [`models`].
+//! Here are the options, the entry points and what all layers share.
+//!
+//! **Invariant:** recursion is bounded by [`MAX_NESTING`], counted as the parser counts it, whatever message was built.
+//!
+//! **Invariant:** the same message and options give the same text.
+
+mod attributes;
+mod graphs;
+mod models;
+mod nodes;
+mod tensors;
+mod types;
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::ops::Range;
+
+use crate::messages::{
+    FunctionProto, GraphProto, ModelProto, NodeProto, StringStringEntryProto, TypeProto, UnknownFields,
+};
+
+use super::lexer::is_identifier;
+use super::names::is_plain;
+use super::parse::MAX_NESTING;
+use super::span::{FunctionSpans, GraphSpans, ModelSpans, NodeSpans, Span};
+
+/// Prints a model.
+pub fn print_model(model: &ModelProto, options: &PrintOptions) -> Printed<ModelSpans> {
+    print(options, |printer| printer.model(model))
+}
+
+/// Prints a graph.
+pub fn print_graph(graph: &GraphProto, options: &PrintOptions) -> Printed<GraphSpans> {
+    print(options, |printer| printer.graph(graph))
+}
+
+/// Prints a function.
+pub fn print_function(function: &FunctionProto, options: &PrintOptions) -> Printed<FunctionSpans> {
+    print(options, |printer| printer.function(function))
+}
+
+/// Prints a node.
+///
+/// ```
+/// use typeloom_onnx::text::{PrintOptions, parse_node, print_node};
+///
+/// let node = parse_node("[\"/attn/Add_3\"] scores = Add(x, mask)")?;
+/// let printed = print_node(&node, &PrintOptions::display());
+/// assert_eq!(printed.text, "scores = Add(x, mask)");
+/// assert_eq!(printed.spans.input(1).map(|span| span.of(&printed.text)), Some("mask"));
+/// # Ok::<(), typeloom_onnx::text::ParseError>(())
+/// ```
+pub fn print_node(node: &NodeProto, options: &PrintOptions) -> Printed<NodeSpans> {
+    print(options, |printer| printer.node(node, &options.focus))
+}
+
+/// Prints a type as diagnostics show it: `float[batch, 3, 224, 224]`.
+///
+/// It stays on one line: control characters in names are escaped. Without them, [`parse_type`](super::parse_type)
+/// reads it again.
+pub fn print_type(ty: &TypeProto) -> String {
+    print(&PrintOptions { syntax: Syntax::Readable, ..PrintOptions::round_trip() }, |printer| printer.ty(ty))
+        .text
+}
+
+fn print<S>(options: &PrintOptions, rule: impl FnOnce(&mut Printer<'_>) -> S) -> Printed<S> {
+    let mut printer = Printer { text: String::new(), losses: BTreeSet::new(), options, depth: 0, indent: 0 };
+    let spans = rule(&mut printer);
+    Printed { text: printer.text, spans, losses: printer.losses }
+}
+
+/// A printed text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Printed<S> {
+    /// The text.
+    pub text: String,
+    /// Where in it things stand.
+    pub spans: S,
+    /// What of the message is not in it.
+    pub losses: BTreeSet<Loss>,
+}
+
+/// Something of a message that a printed text does not hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Loss {
+    /// The options asked for less than everything.
+    Elided,
+    /// Graphs or types nested more than [`MAX_NESTING`] deep; what is too deep is printed as an attribute without a
+    /// value or as the unknown type.
+    TooDeep,
+    /// Fields that ONNX's schema does not declare.
+    UnknownFields,
+    /// A model's training graphs.
+    TrainingInfo,
+    /// A model's device configurations, or those of a node.
+    DeviceConfiguration,
+    /// A model without a graph; an empty graph is printed.
+    MissingGraph,
+    /// The segment of a tensor that is part of another one.
+    TensorSegment,
+    /// Elements in a field that is not for the tensor's element type, or in several places.
+    StrayTensorData,
+    /// An element type with this number, which ONNX does not know; `undefined` is printed.
+    ElementType(i32),
+    /// An attribute type with this number, which ONNX does not know; `undefined` is printed.
+    AttributeType(i32),
+    /// An attribute that has a value but does not say of which type; the text says it.
+    UntypedAttribute,
+    /// Values of an attribute in fields that are not for its type.
+    StrayAttributeValue,
+    /// An attribute that says it has a tensor, graph or type but has none; an empty one is printed.
+    MissingAttributeValue,
+    /// Bits of a NaN other than its sign.
+    NanPayload,
+}
+
+/// How to print.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PrintOptions {
+    /// How names, dims and strings are spelled.
+    pub syntax: Syntax,
+    /// Whether nodes show their names.
+    pub labels: Labels,
+    /// Whether graphs inside attributes are printed.
+    pub subgraphs: Subgraphs,
+    /// Whether documentation and metadata are printed.
+    pub annotations: Annotations,
+    /// How raw tensor data is printed.
+    pub raw_data: RawData,
+    /// How much of long things is printed.
+    pub limits: Limits,
+    /// What [`print_node`] shows whatever the limits are.
+    pub focus: Focus,
+}
+
+/// How names, dims and strings are spelled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Syntax {
+    /// As the syntax asks: names that are not plain words are quoted, strings hold line breaks.
+    Exact,
+    /// As people like them: names like `/attn/Add_3` and dims like `batch*seq` stand bare, strings stay on one line.
+    Readable,
+}
+
+/// Whether nodes show their names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Labels {
+    /// `[name] y = Relu(x)`
+    Shown,
+    /// `y = Relu(x)`
+    Hidden,
+}
+
+/// Whether graphs inside attributes are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Subgraphs {
+    /// In full, over several lines.
+    Inline,
+    /// As `{...}`.
+    Elided,
+}
+
+/// Whether documentation, metadata and quantisation annotations are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Annotations {
+    /// As `@{...}`.
+    Shown,
+    /// Not at all.
+    Hidden,
+}
+
+/// How raw tensor data is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RawData {
+    /// As the values it holds, which are read back into the typed field. Data that does not hold a whole number of
+    /// elements is printed as [`Hex`](Self::Hex).
+    Values,
+    /// As `hex"..."`, which is read back as raw data.
+    Hex,
+}
+
+/// How much of long things is printed; the rest becomes `…`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Limits {
+    /// Elements of one tensor.
+    pub tensor_elements: usize,
+    /// Elements of one list in an attribute.
+    pub list_elements: usize,
+    /// Inputs, and outputs, of one node.
+    pub ports: usize,
+    /// Attributes of one node.
+    pub attributes: usize,
+    /// Characters of one string.
+    pub string_chars: usize,
+    /// Characters of one name.
+    pub name_chars: usize,
+}
+
+/// What [`print_node`] shows whatever the limits are.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Focus {
+    /// Positions of inputs.
+    pub inputs: Vec<usize>,
+    /// Positions of outputs.
+    pub outputs: Vec<usize>,
+    /// Positions of attributes.
+    pub attributes: Vec<usize>,
+}
+
+impl PrintOptions {
+    /// Prints everything, so that it can be read back.
+    pub fn round_trip() -> Self {
+        Self {
+            syntax: Syntax::Exact,
+            labels: Labels::Shown,
+            subgraphs: Subgraphs::Inline,
+            annotations: Annotations::Shown,
+            raw_data: RawData::Values,
+            limits: Limits::NONE,
+            focus: Focus::default(),
+        }
+    }
+
+    /// Prints for people: one line per node, of bounded length, without node names, metadata and subgraphs.
+    pub fn display() -> Self {
+        Self {
+            syntax: Syntax::Readable,
+            labels: Labels::Hidden,
+            subgraphs: Subgraphs::Elided,
+            annotations: Annotations::Hidden,
+            raw_data: RawData::Values,
+            limits: Limits::LINE,
+            focus: Focus::default(),
+        }
+    }
+}
+
+impl Limits {
+    /// No limits.
+    pub const NONE: Self = Self {
+        tensor_elements: usize::MAX,
+        list_elements: usize::MAX,
+        ports: usize::MAX,
+        attributes: usize::MAX,
+        string_chars: usize::MAX,
+        name_chars: usize::MAX,
+    };
+
+    /// What fits a line.
+    pub const LINE: Self = Self {
+        tensor_elements: 4,
+        list_elements: 8,
+        ports: 8,
+        attributes: 6,
+        string_chars: 40,
+        name_chars: 64,
+    };
+}
+
+/// A text under construction.
+struct Printer<'o> {
+    text: String,
+    losses: BTreeSet<Loss>,
+    options: &'o PrintOptions,
+    depth: u32,
+    indent: usize,
+}
+
+impl Printer<'_> {
+    fn push(&mut self, text: &str) {
+        self.text.push_str(text);
+    }
+
+    fn push_display(&mut self, value: impl std::fmt::Display) {
+        write!(self.text, "{value}").expect("writing to a string does not fail");
+    }
+
+    fn lose(&mut self, loss: Loss) {
+        self.losses.insert(loss);
+    }
+
+    fn check_unknown(&mut self, fields: &UnknownFields) {
+        if !fields.is_empty() {
+            self.lose(Loss::UnknownFields);
+        }
+    }
+
+    /// Runs a rule and returns the span of what it printed beside its result.
+    fn spanned<T>(&mut self, rule: impl FnOnce(&mut Self) -> T) -> (Span, T) {
+        let start = self.text.len();
+        let result = rule(self);
+        (Span { start, end: self.text.len() }, result)
+    }
+
+    fn span(&mut self, rule: impl FnOnce(&mut Self)) -> Span {
+        self.spanned(rule).0
+    }
+
+    /// Whether the parser would not follow one level deeper.
+    fn at_deepest(&mut self) -> bool {
+        let deepest = self.depth == MAX_NESTING;
+        if deepest {
+            self.lose(Loss::TooDeep);
+        }
+        deepest
+    }
+
+    /// Runs a rule one level deeper; the caller has asked whether it may.
+    fn nested<T>(&mut self, rule: impl FnOnce(&mut Self) -> T) -> T {
+        self.depth += 1;
+        let result = rule(self);
+        self.depth -= 1;
+        result
+    }
+
+    /// Begins a line at the current indentation.
+    fn line(&mut self) {
+        self.text.push('\n');
+        let columns = self.indent * 3;
+        self.text.extend(std::iter::repeat_n(' ', columns));
+    }
+
+    /// Prints items with commas between them: the first ones and the last one of at most `limit`, and those in `focus`.
+    /// A run of hidden items becomes one ellipsis. Collects what `item` returns for each, and `hidden` for a run.
+    fn items<T, H: IntoIterator<Item = T>>(
+        &mut self,
+        len: usize,
+        limit: usize,
+        focus: &[usize],
+        mut item: impl FnMut(&mut Self, usize) -> T,
+        hidden: impl Fn(Span, Range<usize>) -> H,
+    ) -> Vec<T> {
+        let head = if len <= limit { len } else { limit.saturating_sub(1) };
+        let mut results = Vec::new();
+        let mut index = 0;
+        while index < len {
+            if index > 0 {
+                self.push(", ");
+            }
+            // The next item to show; the last one always is.
+            let shown = if index < head {
+                index
+            } else {
+                next_in(focus, index).map_or(len - 1, |next| next.min(len - 1))
+            };
+            if index < shown {
+                self.lose(Loss::Elided);
+                let span =
+                    self.span(|printer| printer.push_display(format_args!("… {} more", shown - index)));
+                results.extend(hidden(span, index..shown));
+                self.push(", ");
+            }
+            results.push(item(self, shown));
+            index = shown + 1;
+        }
+        results
+    }
+
+    /// A name in any place that takes one.
+    fn name(&mut self, name: &str) -> Span {
+        self.span(|printer| match printer.options.syntax {
+            Syntax::Exact if is_plain(name) => printer.push(name),
+            Syntax::Exact => printer.quoted(name),
+            Syntax::Readable => {
+                let readable =
+                    |c: char| !(c.is_whitespace() || c.is_control() || "\"\\()[]{}<>,=".contains(c));
+                if !name.is_empty() && name.chars().all(readable) {
+                    printer.clipped(name);
+                } else {
+                    printer.quoted_clipped(name, printer.options.limits.name_chars);
+                }
+            }
+        })
+    }
+
+    /// A name with its middle left out where it is too long: the ends of a path tell most.
+    fn clipped(&mut self, name: &str) {
+        let limit = self.options.limits.name_chars;
+        let Some(chars) = longer_than(name, limit) else { return self.push(name) };
+        self.lose(Loss::Elided);
+        let head = limit / 2;
+        let tail = chars - (limit - head);
+        self.text.extend(name.chars().take(head));
+        self.text.push('…');
+        self.text.extend(name.chars().skip(tail));
+    }
+
+    /// A dotted name: bare where all its parts are words.
+    fn qualified(&mut self, name: &str) {
+        if name.split('.').all(is_identifier) { self.push(name) } else { self.quoted(name) }
+    }
+
+    /// A string literal.
+    fn quoted(&mut self, value: &str) {
+        self.quoted_clipped(value, usize::MAX);
+    }
+
+    fn string(&mut self, value: &str) {
+        self.quoted_clipped(value, self.options.limits.string_chars);
+    }
+
+    fn quoted_clipped(&mut self, value: &str, limit: usize) {
+        self.text.push('"');
+        let readable = self.options.syntax == Syntax::Readable;
+        let clip = longer_than(value, limit).is_some();
+        for c in value.chars().take(limit) {
+            match c {
+                '"' | '\\' => self.text.extend(['\\', c]),
+                c if readable && c.is_control() => {
+                    self.lose(Loss::Elided);
+                    self.text.extend(c.escape_default());
+                }
+                c => self.text.push(c),
+            }
+        }
+        if clip {
+            self.lose(Loss::Elided);
+            self.text.push('…');
+        }
+        self.text.push('"');
+    }
+
+    /// Bytes: a string where they are UTF-8.
+    fn byte_string(&mut self, value: &[u8]) {
+        match std::str::from_utf8(value) {
+            Ok(value) => self.string(value),
+            Err(_) => self.hex(value, self.options.limits.string_chars / 2),
+        }
+    }
+
+    /// `hex"..."` of at most `limit` bytes.
+    fn hex(&mut self, bytes: &[u8], limit: usize) {
+        self.push("hex\"");
+        for byte in bytes.iter().take(limit) {
+            self.push_display(format_args!("{byte:02x}"));
+        }
+        if bytes.len() > limit {
+            self.lose(Loss::Elided);
+            self.text.push('…');
+        }
+        self.text.push('"');
+    }
+
+    fn string_pairs(&mut self, pairs: &[StringStringEntryProto]) {
+        self.push("[");
+        for (index, pair) in pairs.iter().enumerate() {
+            if index > 0 {
+                self.push(", ");
+            }
+            let StringStringEntryProto { key, value, unknown_fields } = pair;
+            self.check_unknown(unknown_fields);
+            self.quoted(key.as_deref().unwrap_or_default());
+            self.push(": ");
+            self.string(value.as_deref().unwrap_or_default());
+        }
+        self.push("]");
+    }
+
+    /// ` @{doc_string: ..., metadata_props: ...}` where there is something to say and it is wanted.
+    fn annotation(&mut self, doc_string: &Option<String>, metadata_props: &[StringStringEntryProto]) {
+        self.annotation_with(doc_string, metadata_props, None::<fn(&mut Self)>);
+    }
+
+    fn annotation_with(
+        &mut self,
+        doc_string: &Option<String>,
+        metadata_props: &[StringStringEntryProto],
+        more: Option<impl FnOnce(&mut Self)>,
+    ) {
+        let doc_string = doc_string.as_deref().filter(|doc| !doc.is_empty());
+        if doc_string.is_none() && metadata_props.is_empty() && more.is_none() {
+            return;
+        }
+        if self.options.annotations == Annotations::Hidden {
+            return self.lose(Loss::Elided);
+        }
+        let mut separator = " @{";
+        if let Some(doc_string) = doc_string {
+            self.push(std::mem::replace(&mut separator, ", "));
+            self.push("doc_string: ");
+            self.string(doc_string);
+        }
+        if !metadata_props.is_empty() {
+            self.push(std::mem::replace(&mut separator, ", "));
+            self.push("metadata_props: ");
+            self.string_pairs(metadata_props);
+        }
+        if let Some(more) = more {
+            self.push(separator);
+            more(self);
+        }
+        self.push("}");
+    }
+}
+
+/// The smallest position in a focus that is not below `from`.
+fn next_in(focus: &[usize], from: usize) -> Option<usize> {
+    focus.iter().copied().filter(|&index| index >= from).min()
+}
+
+/// The number of characters, where it exceeds the limit.
+fn longer_than(text: &str, limit: usize) -> Option<usize> {
+    if text.len() <= limit {
+        return None;
+    }
+    let chars = text.chars().count();
+    (chars > limit).then_some(chars)
+}

@@ -1,0 +1,223 @@
+//! Attributes. The type is printed where the value does not show it: for references and empty lists.
+
+use crate::messages::attribute_proto::AttributeType;
+use crate::messages::{AttributeProto, GraphProto};
+use crate::text::names::attribute_type_name;
+use crate::text::span::{AttributeSpans, GraphSpans};
+
+use super::{Loss, Printer, Subgraphs};
+
+impl Printer<'_> {
+    pub(super) fn attribute(&mut self, attribute: &AttributeProto) -> AttributeSpans {
+        self.check_unknown(&attribute.unknown_fields);
+        let (span, (name, value, graphs)) = self.spanned(|printer| {
+            let mut ty = printer.attribute_type(attribute);
+            if shows_graphs(attribute) && printer.at_deepest() {
+                ty = AttributeType::Undefined;
+            }
+            let name = printer.name(attribute.name());
+            let reference = reference(attribute);
+            let typed = match reference {
+                Some(_) => ty != AttributeType::Undefined,
+                None => ty == AttributeType::Undefined || is_empty_list(attribute, ty),
+            };
+            if typed {
+                printer.push(": ");
+                printer.push(attribute_type_name(ty));
+            }
+            printer.annotation(&attribute.doc_string, &[]);
+            printer.push(" = ");
+            let (value, graphs) = printer.spanned(|printer| match reference {
+                Some(reference) => {
+                    printer.push("@");
+                    printer.name(reference);
+                    Vec::new()
+                }
+                None => printer.value(attribute, ty),
+            });
+            (name, value, graphs)
+        });
+        AttributeSpans { key: attribute.name().into(), span, name, value, graphs }
+    }
+
+    /// The type that says where the value is, with what printing by it loses.
+    fn attribute_type(&mut self, attribute: &AttributeProto) -> AttributeType {
+        let number = attribute.r#type.unwrap_or_default();
+        if AttributeType::try_from(number).is_err() {
+            self.lose(Loss::AttributeType(number));
+        }
+        let (ty, set) = (effective_type(attribute), filled(attribute));
+        if ty != attribute.r#type() {
+            self.lose(Loss::UntypedAttribute);
+        }
+        if set.iter().any(|&field| reference(attribute).is_some() || field != ty) {
+            self.lose(Loss::StrayAttributeValue);
+        }
+        ty
+    }
+
+    fn value(&mut self, attribute: &AttributeProto, ty: AttributeType) -> Vec<GraphSpans> {
+        match ty {
+            AttributeType::Undefined => self.push("[]"),
+            AttributeType::Float => self.float(attribute.f()),
+            AttributeType::Int => self.push_display(attribute.i()),
+            AttributeType::String => self.byte_string(attribute.s()),
+            AttributeType::Tensor => match &attribute.t {
+                Some(tensor) => self.constant(tensor),
+                None => self.missing("undefined = {}"),
+            },
+            AttributeType::SparseTensor => match &attribute.sparse_tensor {
+                Some(sparse) => self.sparse_constant(sparse),
+                None => self.missing("sparse_tensor(undefined) = (?, ?)"),
+            },
+            AttributeType::TypeProto => match &attribute.tp {
+                Some(ty) => self.ty(ty),
+                None => self.missing("?"),
+            },
+            AttributeType::Graph => match &attribute.g {
+                Some(graph) => return self.subgraphs(std::slice::from_ref(&**graph)),
+                None => self.missing("\"\" () => () {}"),
+            },
+            AttributeType::Floats => self.values(&attribute.floats, |printer, &value| printer.float(value)),
+            AttributeType::Ints => self.values(&attribute.ints, |printer, value| printer.push_display(value)),
+            AttributeType::Strings => {
+                self.values(&attribute.strings, |printer, value| printer.byte_string(value));
+            }
+            AttributeType::Tensors => {
+                self.values(&attribute.tensors, Self::constant);
+            }
+            AttributeType::SparseTensors => {
+                self.values(&attribute.sparse_tensors, Self::sparse_constant);
+            }
+            AttributeType::TypeProtos => {
+                self.values(&attribute.type_protos, Self::ty);
+            }
+            AttributeType::Graphs => {
+                self.push("[");
+                let graphs = self.subgraphs(&attribute.graphs);
+                self.push("]");
+                return graphs;
+            }
+        }
+        Vec::new()
+    }
+
+    fn missing(&mut self, stand_in: &str) {
+        self.lose(Loss::MissingAttributeValue);
+        self.push(stand_in);
+    }
+
+    fn values<T>(&mut self, values: &[T], mut print: impl FnMut(&mut Self, &T)) {
+        self.push("[");
+        let limit = self.options.limits.list_elements;
+        self.items(values.len(), limit, &[], |printer, index| print(printer, &values[index]), |_, _| None);
+        self.push("]");
+    }
+
+    fn subgraphs(&mut self, graphs: &[GraphProto]) -> Vec<GraphSpans> {
+        match self.options.subgraphs {
+            Subgraphs::Inline => self.items(
+                graphs.len(),
+                usize::MAX,
+                &[],
+                |printer, index| printer.graph(&graphs[index]),
+                |_, _| None,
+            ),
+            Subgraphs::Elided => {
+                let limit = self.options.limits.list_elements;
+                self.items(graphs.len(), limit, &[], |printer, _| printer.elided(), |_, _| None);
+                Vec::new()
+            }
+        }
+    }
+
+    fn elided(&mut self) {
+        self.lose(Loss::Elided);
+        self.push("{...}");
+    }
+}
+
+/// Whether an attribute is printed with graphs.
+pub(super) fn shows_graphs(attribute: &AttributeProto) -> bool {
+    reference(attribute).is_none()
+        && matches!(effective_type(attribute), AttributeType::Graph | AttributeType::Graphs)
+}
+
+fn reference(attribute: &AttributeProto) -> Option<&str> {
+    attribute.ref_attr_name.as_deref().filter(|name| !name.is_empty())
+}
+
+/// The declared type; where there is none, that of the first value.
+fn effective_type(attribute: &AttributeProto) -> AttributeType {
+    match attribute.r#type() {
+        AttributeType::Undefined if reference(attribute).is_none() => {
+            filled(attribute).first().copied().unwrap_or_default()
+        }
+        declared => declared,
+    }
+}
+
+fn is_empty_list(attribute: &AttributeProto, ty: AttributeType) -> bool {
+    match ty {
+        AttributeType::Floats => attribute.floats.is_empty(),
+        AttributeType::Ints => attribute.ints.is_empty(),
+        AttributeType::Strings => attribute.strings.is_empty(),
+        AttributeType::Tensors => attribute.tensors.is_empty(),
+        AttributeType::Graphs => attribute.graphs.is_empty(),
+        AttributeType::SparseTensors => attribute.sparse_tensors.is_empty(),
+        AttributeType::TypeProtos => attribute.type_protos.is_empty(),
+        AttributeType::Undefined
+        | AttributeType::Float
+        | AttributeType::Int
+        | AttributeType::String
+        | AttributeType::Tensor
+        | AttributeType::Graph
+        | AttributeType::SparseTensor
+        | AttributeType::TypeProto => false,
+    }
+}
+
+/// The types whose fields hold something, in the order of ONNX's numbers.
+fn filled(attribute: &AttributeProto) -> Vec<AttributeType> {
+    let AttributeProto {
+        name: _,
+        f,
+        i,
+        s,
+        t,
+        g,
+        floats,
+        ints,
+        strings,
+        tensors,
+        graphs,
+        doc_string: _,
+        tp,
+        type_protos,
+        r#type,
+        ref_attr_name: _,
+        sparse_tensor,
+        sparse_tensors,
+        unknown_fields: _,
+    } = attribute;
+    // An absent field equals one with its default, except where nothing else tells the type.
+    let untyped = r#type
+        .is_none_or(|number| AttributeType::try_from(number).unwrap_or_default() == AttributeType::Undefined);
+    let fields = [
+        (AttributeType::Float, f.is_some_and(|f| untyped || f.to_bits() != 0)),
+        (AttributeType::Int, i.is_some_and(|i| untyped || i != 0)),
+        (AttributeType::String, s.as_ref().is_some_and(|s| untyped || !s.is_empty())),
+        (AttributeType::Tensor, t.is_some()),
+        (AttributeType::Graph, g.is_some()),
+        (AttributeType::Floats, !floats.is_empty()),
+        (AttributeType::Ints, !ints.is_empty()),
+        (AttributeType::Strings, !strings.is_empty()),
+        (AttributeType::Tensors, !tensors.is_empty()),
+        (AttributeType::Graphs, !graphs.is_empty()),
+        (AttributeType::SparseTensor, sparse_tensor.is_some()),
+        (AttributeType::SparseTensors, !sparse_tensors.is_empty()),
+        (AttributeType::TypeProto, tp.is_some()),
+        (AttributeType::TypeProtos, !type_protos.is_empty()),
+    ];
+    fields.into_iter().filter(|(_, set)| *set).map(|(ty, _)| ty).collect()
+}

@@ -1,0 +1,335 @@
+//! Constants: dense tensors with typed, raw or external data, and sparse tensors.
+
+use bytes::Bytes;
+
+use crate::messages::tensor_proto::{DataLocation, DataType};
+use crate::messages::{SparseTensorProto, TensorProto};
+use crate::text::span::{Span, ValueSpans};
+
+use super::{Loss, Printer, RawData};
+
+/// The field that ONNX keeps elements of a type in.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Home {
+    Float,
+    Double,
+    Int32,
+    Int64,
+    Uint64,
+    String,
+}
+
+/// The elements of a tensor, wherever they are.
+enum Elements<'a> {
+    Float(&'a [f32]),
+    Double(&'a [f64]),
+    Int32(&'a [i32]),
+    Int64(&'a [i64]),
+    Uint64(&'a [u64]),
+    Strings(&'a [Bytes]),
+    Raw(&'a [u8], Layout),
+}
+
+/// How an element lies in raw data, little-endian.
+#[derive(Clone, Copy)]
+enum Layout {
+    F32,
+    F64,
+    I8,
+    /// Bytes as they are: 8-bit floats, bool, and the types of which several share a byte.
+    U8,
+    I16,
+    U16,
+    I32,
+    U32,
+    I64,
+    U64,
+}
+
+impl Printer<'_> {
+    /// `type[dims] name @{...} = data`: an initializer.
+    pub(super) fn initializer(&mut self, tensor: &TensorProto) -> ValueSpans {
+        let (span, (ty, name)) = self.spanned(|printer| {
+            let ty = printer.span(|printer| {
+                printer.element_type(tensor.data_type);
+                printer.extents(&tensor.dims);
+            });
+            printer.push(" ");
+            let name = printer.name(tensor.name());
+            printer.annotation(&tensor.doc_string, &tensor.metadata_props);
+            printer.push(" = ");
+            printer.data(tensor);
+            (ty, name)
+        });
+        ValueSpans { span, ty: Some(ty), name }
+    }
+
+    /// The same inside a node, where a name is not needed.
+    pub(super) fn constant(&mut self, tensor: &TensorProto) {
+        self.element_type(tensor.data_type);
+        self.extents(&tensor.dims);
+        if !tensor.name().is_empty() {
+            self.push(" ");
+            self.name(tensor.name());
+        }
+        self.annotation(&tensor.doc_string, &tensor.metadata_props);
+        self.push(" = ");
+        self.data(tensor);
+    }
+
+    /// `sparse_tensor(type[dims]) name = (values, indices)`: a sparse initializer.
+    pub(super) fn sparse_initializer(&mut self, sparse: &SparseTensorProto) -> ValueSpans {
+        let name = sparse.values.as_ref().map(TensorProto::name).unwrap_or_default();
+        let (span, (ty, name)) = self.spanned(|printer| {
+            let ty = printer.sparse_type(sparse);
+            printer.push(" ");
+            let name = printer.name(name);
+            printer.push(" = ");
+            printer.sparse_data(sparse);
+            (ty, name)
+        });
+        ValueSpans { span, ty: Some(ty), name }
+    }
+
+    /// The same inside a node: the name stands at the values.
+    pub(super) fn sparse_constant(&mut self, sparse: &SparseTensorProto) {
+        self.sparse_type(sparse);
+        let name = sparse.values.as_ref().map(TensorProto::name).unwrap_or_default();
+        if !name.is_empty() {
+            self.push(" ");
+            self.name(name);
+        }
+        self.push(" = ");
+        self.sparse_data(sparse);
+    }
+
+    fn sparse_type(&mut self, sparse: &SparseTensorProto) -> Span {
+        self.span(|printer| {
+            printer.push("sparse_tensor(");
+            printer.element_type(sparse.values.as_ref().and_then(|values| values.data_type));
+            printer.extents(&sparse.dims);
+            printer.push(")");
+        })
+    }
+
+    fn sparse_data(&mut self, sparse: &SparseTensorProto) {
+        let SparseTensorProto { values, indices, dims: _, unknown_fields } = sparse;
+        self.check_unknown(unknown_fields);
+        self.push("(");
+        match values {
+            // The name is printed outside.
+            Some(values) => {
+                self.element_type(values.data_type);
+                self.extents(&values.dims);
+                self.annotation(&values.doc_string, &values.metadata_props);
+                self.push(" = ");
+                self.data(values);
+            }
+            None => self.push("?"),
+        }
+        self.push(", ");
+        match indices {
+            Some(indices) => self.constant(indices),
+            None => self.push("?"),
+        }
+        self.push(")");
+    }
+
+    fn data(&mut self, tensor: &TensorProto) {
+        let TensorProto {
+            dims: _,
+            data_type,
+            segment,
+            float_data,
+            int32_data,
+            string_data,
+            int64_data,
+            name: _,
+            raw_data,
+            double_data,
+            uint64_data,
+            doc_string: _,
+            external_data,
+            data_location,
+            metadata_props: _,
+            unknown_fields,
+        } = tensor;
+        self.check_unknown(unknown_fields);
+        if segment.is_some() {
+            self.lose(Loss::TensorSegment);
+        }
+        let raw = raw_data.as_deref().unwrap_or_default();
+        let ty = data_type.and_then(|number| DataType::try_from(number).ok()).unwrap_or_default();
+        let home = home(ty);
+        let external = *data_location == Some(DataLocation::External as i32);
+        // The one place whose elements are printed; elements anywhere else are lost.
+        let elsewhere = external || !raw.is_empty();
+        let stray = [
+            (Home::Float, float_data.is_empty()),
+            (Home::Double, double_data.is_empty()),
+            (Home::Int32, int32_data.is_empty()),
+            (Home::Int64, int64_data.is_empty()),
+            (Home::Uint64, uint64_data.is_empty()),
+            (Home::String, string_data.is_empty()),
+        ];
+        let stray = stray.into_iter().any(|(field, empty)| !empty && (elsewhere || Some(field) != home))
+            || (external && !raw.is_empty())
+            || (!external && !external_data.is_empty())
+            || data_location.is_some_and(|location| DataLocation::try_from(location).is_err());
+        if stray {
+            self.lose(Loss::StrayTensorData);
+        }
+        if external {
+            return self.string_pairs(external_data);
+        }
+        let elements = match home {
+            _ if !raw.is_empty() => {
+                match layout(ty).filter(|layout| raw.len().is_multiple_of(layout.width())) {
+                    Some(layout) if self.options.raw_data == RawData::Values => Elements::Raw(raw, layout),
+                    Some(_) | None => return self.hex(raw, self.options.limits.tensor_elements),
+                }
+            }
+            Some(Home::Float) => Elements::Float(float_data),
+            Some(Home::Double) => Elements::Double(double_data),
+            Some(Home::Int32) => Elements::Int32(int32_data),
+            Some(Home::Int64) => Elements::Int64(int64_data),
+            Some(Home::Uint64) => Elements::Uint64(uint64_data),
+            Some(Home::String) => Elements::Strings(string_data),
+            None => Elements::Int32(&[]),
+        };
+        self.push("{");
+        let limit = self.options.limits.tensor_elements;
+        self.items(
+            elements.len(),
+            limit,
+            &[],
+            |printer, index| printer.element(&elements, index),
+            |_, _| None,
+        );
+        self.push("}");
+    }
+
+    fn element(&mut self, elements: &Elements<'_>, index: usize) {
+        match elements {
+            Elements::Float(values) => self.float(values[index]),
+            Elements::Double(values) => self.double(values[index]),
+            Elements::Int32(values) => self.push_display(values[index]),
+            Elements::Int64(values) => self.push_display(values[index]),
+            Elements::Uint64(values) => self.push_display(values[index]),
+            Elements::Strings(values) => self.byte_string(&values[index]),
+            Elements::Raw(bytes, layout) => {
+                let bytes = &bytes[index * layout.width()..];
+                match layout {
+                    Layout::F32 => self.float(f32::from_le_bytes(first(bytes))),
+                    Layout::F64 => self.double(f64::from_le_bytes(first(bytes))),
+                    Layout::I8 => self.push_display(i8::from_le_bytes(first(bytes))),
+                    Layout::U8 => self.push_display(bytes[0]),
+                    Layout::I16 => self.push_display(i16::from_le_bytes(first(bytes))),
+                    Layout::U16 => self.push_display(u16::from_le_bytes(first(bytes))),
+                    Layout::I32 => self.push_display(i32::from_le_bytes(first(bytes))),
+                    Layout::U32 => self.push_display(u32::from_le_bytes(first(bytes))),
+                    Layout::I64 => self.push_display(i64::from_le_bytes(first(bytes))),
+                    Layout::U64 => self.push_display(u64::from_le_bytes(first(bytes))),
+                }
+            }
+        }
+    }
+
+    /// The shortest text that reads back as the same float, always with a point, an exponent or a word.
+    pub(super) fn float(&mut self, value: f32) {
+        if value.is_nan() {
+            let canonical = value.to_bits() & (u32::MAX >> 1) == f32::NAN.to_bits();
+            self.nan(value.is_sign_negative(), canonical);
+        } else {
+            self.push_display(format_args!("{value:?}"));
+        }
+    }
+
+    fn double(&mut self, value: f64) {
+        if value.is_nan() {
+            let canonical = value.to_bits() & (u64::MAX >> 1) == f64::NAN.to_bits();
+            self.nan(value.is_sign_negative(), canonical);
+        } else {
+            self.push_display(format_args!("{value:?}"));
+        }
+    }
+
+    fn nan(&mut self, negative: bool, canonical: bool) {
+        if !canonical {
+            self.lose(Loss::NanPayload);
+        }
+        self.push(if negative { "-nan" } else { "nan" });
+    }
+}
+
+/// The first `N` bytes; the caller has checked that there are as many.
+fn first<const N: usize>(bytes: &[u8]) -> [u8; N] {
+    *bytes.first_chunk().expect("raw data is a whole number of elements")
+}
+
+impl Elements<'_> {
+    fn len(&self) -> usize {
+        match self {
+            Self::Float(values) => values.len(),
+            Self::Double(values) => values.len(),
+            Self::Int32(values) => values.len(),
+            Self::Int64(values) => values.len(),
+            Self::Uint64(values) => values.len(),
+            Self::Strings(values) => values.len(),
+            Self::Raw(bytes, layout) => bytes.len() / layout.width(),
+        }
+    }
+}
+
+impl Layout {
+    fn width(self) -> usize {
+        match self {
+            Self::I8 | Self::U8 => 1,
+            Self::I16 | Self::U16 => 2,
+            Self::F32 | Self::I32 | Self::U32 => 4,
+            Self::F64 | Self::I64 | Self::U64 => 8,
+        }
+    }
+}
+
+fn home(ty: DataType) -> Option<Home> {
+    Some(match layout(ty) {
+        Some(Layout::F32) => Home::Float,
+        Some(Layout::F64) => Home::Double,
+        Some(Layout::I8 | Layout::U8 | Layout::I16 | Layout::U16 | Layout::I32) => Home::Int32,
+        Some(Layout::I64) => Home::Int64,
+        Some(Layout::U32 | Layout::U64) => Home::Uint64,
+        None if ty == DataType::String => Home::String,
+        None => return None,
+    })
+}
+
+/// How elements of a type lie in raw data; strings do not.
+fn layout(ty: DataType) -> Option<Layout> {
+    Some(match ty {
+        DataType::Undefined | DataType::String => return None,
+        DataType::Float | DataType::Complex64 => Layout::F32,
+        DataType::Double | DataType::Complex128 => Layout::F64,
+        DataType::Int8 => Layout::I8,
+        DataType::Int16 => Layout::I16,
+        DataType::Int32 => Layout::I32,
+        DataType::Int64 => Layout::I64,
+        DataType::Uint16 | DataType::Float16 | DataType::Bfloat16 => Layout::U16,
+        DataType::Uint32 => Layout::U32,
+        DataType::Uint64 => Layout::U64,
+        DataType::Uint8
+        | DataType::Bool
+        | DataType::Float8e4m3fn
+        | DataType::Float8e4m3fnuz
+        | DataType::Float8e5m2
+        | DataType::Float8e5m2fnuz
+        | DataType::Float8e8m0
+        | DataType::Uint4
+        | DataType::Int4
+        | DataType::Float4e2m1
+        | DataType::Uint2
+        | DataType::Int2
+        | DataType::Float6e2m3
+        | DataType::Float6e3m2 => Layout::U8,
+    })
+}

@@ -1,0 +1,151 @@
+//! Types and typed names.
+
+use crate::messages::tensor_proto::DataType;
+use crate::messages::tensor_shape_proto::{Dimension, dimension};
+use crate::messages::type_proto::{self, Value};
+use crate::messages::{TensorShapeProto, TypeProto, ValueInfoProto};
+use crate::text::lexer::is_identifier;
+use crate::text::names::element_type_name;
+use crate::text::parse::is_canonical_dim;
+use crate::text::span::ValueSpans;
+
+use super::{Loss, Printer, Syntax};
+
+impl Printer<'_> {
+    pub(super) fn ty(&mut self, ty: &TypeProto) {
+        let TypeProto { value, denotation, unknown_fields } = ty;
+        self.check_unknown(unknown_fields);
+        match value {
+            None => self.push("?"),
+            Some(Value::TensorType(type_proto::Tensor { elem_type, shape, unknown_fields })) => {
+                self.check_unknown(unknown_fields);
+                self.element_type(*elem_type);
+                self.shape(shape.as_ref());
+            }
+            Some(Value::SequenceType(type_proto::Sequence { elem_type, unknown_fields })) => {
+                self.check_unknown(unknown_fields);
+                self.container("seq(", elem_type.as_deref());
+            }
+            Some(Value::OptionalType(type_proto::Optional { elem_type, unknown_fields })) => {
+                self.check_unknown(unknown_fields);
+                self.container("optional(", elem_type.as_deref());
+            }
+            Some(Value::MapType(type_proto::Map { key_type, value_type, unknown_fields })) => {
+                self.check_unknown(unknown_fields);
+                self.push("map(");
+                self.element_type(*key_type);
+                if value_type.is_some() {
+                    self.push(", ");
+                }
+                self.container("", value_type.as_deref());
+            }
+            Some(Value::SparseTensorType(type_proto::SparseTensor { elem_type, shape, unknown_fields })) => {
+                self.check_unknown(unknown_fields);
+                self.push("sparse_tensor(");
+                self.element_type(*elem_type);
+                self.shape(shape.as_ref());
+                self.push(")");
+            }
+            Some(Value::OpaqueType(type_proto::Opaque { domain, name, unknown_fields })) => {
+                self.check_unknown(unknown_fields);
+                self.opaque(domain.as_deref().unwrap_or_default(), name.as_deref().unwrap_or_default());
+            }
+        }
+        self.denotation(denotation);
+    }
+
+    fn container(&mut self, open: &str, inner: Option<&TypeProto>) {
+        self.push(open);
+        match inner {
+            None => {}
+            Some(inner) if inner.value.is_none() => self.ty(inner),
+            Some(_) if self.at_deepest() => self.push("?"),
+            Some(inner) => self.nested(|printer| printer.ty(inner)),
+        }
+        self.push(")");
+    }
+
+    fn opaque(&mut self, domain: &str, name: &str) {
+        self.push("opaque(");
+        if !domain.is_empty() {
+            self.qualified(domain);
+            self.push(", ");
+        }
+        if !(domain.is_empty() && name.is_empty()) {
+            self.qualified(name);
+        }
+        self.push(")");
+    }
+
+    fn denotation(&mut self, denotation: &Option<String>) {
+        if let Some(denotation) = denotation.as_deref().filter(|denotation| !denotation.is_empty()) {
+            self.push("@");
+            self.quoted(denotation);
+        }
+    }
+
+    pub(super) fn element_type(&mut self, number: Option<i32>) {
+        let number = number.unwrap_or_default();
+        let ty = DataType::try_from(number).unwrap_or_else(|_| {
+            self.lose(Loss::ElementType(number));
+            DataType::Undefined
+        });
+        self.push(element_type_name(ty));
+    }
+
+    /// Nothing for a scalar, `[]` for an unknown rank.
+    fn shape(&mut self, shape: Option<&TensorShapeProto>) {
+        let Some(TensorShapeProto { dim, unknown_fields }) = shape else { return self.push("[]") };
+        self.check_unknown(unknown_fields);
+        for (index, dim) in dim.iter().enumerate() {
+            self.push(if index == 0 { "[" } else { ", " });
+            self.dim(dim);
+        }
+        if !dim.is_empty() {
+            self.push("]");
+        }
+    }
+
+    fn dim(&mut self, dim: &Dimension) {
+        let Dimension { value, denotation, unknown_fields } = dim;
+        self.check_unknown(unknown_fields);
+        match value {
+            None => self.push("?"),
+            Some(dimension::Value::DimValue(number)) => self.push_display(number),
+            Some(dimension::Value::DimParam(name)) => {
+                let bare = is_identifier(name)
+                    || (self.options.syntax == Syntax::Readable && is_canonical_dim(name));
+                if bare { self.push(name) } else { self.quoted(name) }
+            }
+        }
+        self.denotation(denotation);
+    }
+
+    /// The dims of a constant.
+    pub(super) fn extents(&mut self, dims: &[i64]) {
+        for (index, dim) in dims.iter().enumerate() {
+            self.push(if index == 0 { "[" } else { ", " });
+            self.push_display(dim);
+        }
+        if !dims.is_empty() {
+            self.push("]");
+        }
+    }
+
+    /// `type name @{...}`
+    pub(super) fn value_info(&mut self, value: &ValueInfoProto) -> ValueSpans {
+        let ValueInfoProto { name, r#type, doc_string, metadata_props, unknown_fields } = value;
+        self.check_unknown(unknown_fields);
+        let (span, (ty, name)) = self.spanned(|printer| {
+            let ty = r#type.as_ref().map(|ty| {
+                let span = printer.span(|printer| printer.ty(ty));
+                printer.push(" ");
+                span
+            });
+            let name = printer.name(name.as_deref().unwrap_or_default());
+            printer.annotation(doc_string, metadata_props);
+            (ty, name)
+        });
+        ValueSpans { span, ty, name }
+    }
+}
