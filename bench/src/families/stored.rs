@@ -1,0 +1,43 @@
+//! Models that are files already.
+
+use std::path::{Path, PathBuf};
+use std::{env, fs, io};
+
+use super::{Case, Model, Scale};
+
+/// The one model of the repository that is wrong on purpose.
+const WRONG: &str = "baked_length.onnx";
+
+/// The nine networks among the recorded cases, if those are at hand.
+pub(super) fn light(_: Scale) -> io::Result<Vec<Case>> {
+    let cases = env::var_os("TYPELOOM_CONFORMANCE")
+        .map_or_else(|| here().join("../../shared/conformance"), PathBuf::from)
+        .join("backend/light");
+    if !cases.is_dir() {
+        eprintln!("  no recorded cases here; set TYPELOOM_CONFORMANCE to their folder");
+        return Ok(Vec::new());
+    }
+    folder(&cases)
+}
+
+/// The models of this repository.
+pub(super) fn models(_: Scale) -> io::Result<Vec<Case>> {
+    let mut cases = folder(&here().join("../models"))?;
+    cases.retain(|case| case.name != WRONG.trim_end_matches(".onnx"));
+    Ok(cases)
+}
+
+fn here() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn folder(path: &Path) -> io::Result<Vec<Case>> {
+    let mut paths = fs::read_dir(path)?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "onnx"));
+    paths.sort();
+    let name = |path: &Path| path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    Ok(paths
+        .into_iter()
+        .map(|path| Case { name: name(&path), size: None, model: Model::Stored(path) })
+        .collect())
+}

@@ -1,0 +1,284 @@
+//! Measuring: every method on every case, interleaved, so that what disturbs the machine disturbs all alike.
+//!
+//! The first round warms up and counts only if nothing else does. A method stops early on a case when its time
+//! is spent, and is left out of larger cases of a family once it was too slow or crashed.
+
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use std::{env, process};
+
+use anyhow::{Context, Result};
+
+use crate::contender::{Contender, Outcome, Server};
+use crate::families::{Case, Family, Model, Scale};
+use crate::wire::count_nodes;
+
+/// One timed column of the report.
+pub struct Method {
+    /// Who answers.
+    pub contender: Contender,
+    /// The request's first word.
+    pub word: &'static str,
+    /// The column's head.
+    pub title: &'static str,
+}
+
+/// The timed columns.
+pub static METHODS: [Method; 5] = [
+    Method { contender: Contender::Typeloom, word: "file", title: "typeloom, file" },
+    Method { contender: Contender::Reference, word: "memory", title: "reference, memory" },
+    Method { contender: Contender::Reference, word: "memory-values", title: "reference, memory, values" },
+    Method { contender: Contender::Reference, word: "file", title: "reference, file" },
+    Method { contender: Contender::Peer, word: "file", title: "peer, file" },
+];
+
+/// What a method came to on a case.
+#[derive(Clone, Debug)]
+pub enum Timing {
+    /// The median of so many runs.
+    Median(Duration, usize),
+    /// The model was refused, with the first message.
+    Refused(String),
+    /// One run took longer than the limit.
+    TooSlow,
+    /// The process died.
+    Crashed,
+    /// A smaller case was too slow or a crash.
+    LeftOut,
+    /// The contender is not there.
+    Absent,
+}
+
+/// What a contender held at most on a case, over what it held before, in bytes.
+pub type Memory = Option<u64>;
+
+/// One row of the report.
+pub struct Row {
+    /// The case's name.
+    pub name: String,
+    /// What grows along the family.
+    pub size: Option<u64>,
+    /// Bytes of the model's file.
+    pub file: u64,
+    /// Nodes, where the bench wrote them or the main graph holds them.
+    pub nodes: u64,
+    /// One for each of `METHODS`.
+    pub times: Vec<Timing>,
+    /// One for each of `Contender::ALL`.
+    pub memory: Vec<Memory>,
+}
+
+/// How to measure.
+pub struct Plan {
+    /// Which cases.
+    pub scale: Scale,
+    /// Runs at most, of each method on each case.
+    pub runs: usize,
+    /// The longest a run may take.
+    pub limit: Duration,
+    /// Time after which a method gets no further runs on a case.
+    pub budget: Duration,
+}
+
+/// The running contenders.
+pub struct Bench {
+    plan: Plan,
+    servers: Vec<Option<Server>>,
+    /// What each contender calls itself, or why it is not there.
+    pub versions: Vec<(Contender, Result<String, String>)>,
+}
+
+impl Bench {
+    /// Starts every contender once; one that does not start leaves its columns empty.
+    pub fn new(plan: Plan) -> Self {
+        let mut versions = Vec::new();
+        let mut servers = Vec::new();
+        for contender in Contender::ALL {
+            let server = Server::start(contender).map_err(|problem| format!("{problem:#}"));
+            versions.push((contender, server.as_ref().map(|it| it.version.clone()).map_err(Clone::clone)));
+            servers.push(server.ok());
+        }
+        Self { plan, servers, versions }
+    }
+
+    /// Measures a family, row by row.
+    pub fn family(&mut self, family: &Family) -> Result<Vec<Row>> {
+        let mut dropped = [false; METHODS.len()];
+        let cases = (family.cases)(self.plan.scale)?;
+        cases.into_iter().map(|case| self.case(family, case, &mut dropped)).collect()
+    }
+
+    fn case(&mut self, family: &Family, case: Case, dropped: &mut [bool]) -> Result<Row> {
+        eprintln!("{} {}", family.name, case.name);
+        let placed = Placed::new(&case)?;
+        let model = placed.model();
+        let file = fs::metadata(&model)?.len();
+        let times = self.times(&model, dropped);
+        for (drop, timing) in dropped.iter_mut().zip(&times) {
+            *drop |= case.size.is_some() && matches!(timing, Timing::TooSlow | Timing::Crashed);
+        }
+        let memory = Contender::ALL.iter().map(|contender| self.memory(*contender, &model, &times)).collect();
+        Ok(Row { name: case.name, size: case.size, file, nodes: placed.nodes, times, memory })
+    }
+
+    fn times(&mut self, model: &Path, dropped: &[bool]) -> Vec<Timing> {
+        let mut runs = vec![Runs::default(); METHODS.len()];
+        for (run, dropped) in runs.iter_mut().zip(dropped) {
+            run.end = dropped.then_some(Timing::LeftOut);
+        }
+        for _ in 0..=self.plan.runs {
+            for (method, runs) in METHODS.iter().zip(&mut runs) {
+                if runs.end.is_none() && runs.spent < self.plan.budget {
+                    runs.record(self.ask(method, model));
+                }
+            }
+        }
+        runs.into_iter().map(Runs::timing).collect()
+    }
+
+    fn ask(&mut self, method: &Method, model: &Path) -> Option<Outcome> {
+        let index = position(method.contender);
+        if self.versions[index].1.is_err() {
+            return None;
+        }
+        if self.servers[index].is_none() {
+            self.servers[index] = Server::start(method.contender).ok();
+        }
+        let server = self.servers[index].as_mut()?;
+        let outcome = server.ask(method.word, model, self.plan.limit);
+        if matches!(outcome, Outcome::TooSlow | Outcome::Crashed) {
+            self.servers[index] = None;
+        }
+        Some(outcome)
+    }
+
+    /// The peak of a new process that does the contender's first method once, where that came to an answer.
+    fn memory(&mut self, contender: Contender, model: &Path, times: &[Timing]) -> Memory {
+        let (method, timing) = METHODS.iter().zip(times).find(|(method, _)| method.contender == contender)?;
+        let Timing::Median(..) = timing else { return None };
+        match Server::start(contender).ok()?.ask(method.word, model, self.plan.limit) {
+            Outcome::Answer(answer) if answer.peak > 0 => Some(answer.peak.saturating_sub(answer.idle)),
+            Outcome::Answer(_) | Outcome::Refused(_) | Outcome::TooSlow | Outcome::Crashed => None,
+        }
+    }
+}
+
+fn position(contender: Contender) -> usize {
+    Contender::ALL.iter().position(|it| *it == contender).expect("ALL holds every contender")
+}
+
+/// A case as a file in a folder of its own, which goes with it: contenders may write beside the model.
+struct Placed {
+    folder: PathBuf,
+    nodes: u64,
+}
+
+impl Placed {
+    fn new(case: &Case) -> Result<Self> {
+        let folder = env::temp_dir().join(format!("typeloom-bench-{}", process::id()));
+        fs::create_dir_all(&folder).context("cannot make a folder for the model")?;
+        let mut placed = Self { folder, nodes: 0 };
+        match &case.model {
+            Model::Stored(path) => {
+                let model = fs::read(path)?;
+                placed.nodes = count_nodes(&model);
+                fs::write(placed.model(), model)?;
+            }
+            Model::Made(write) => {
+                let file = File::create(placed.model()).context("cannot write the model")?;
+                let mut file = BufWriter::with_capacity(1 << 20, file);
+                placed.nodes = write(case.size.unwrap_or_default(), &mut file)?;
+                file.flush()?;
+            }
+        }
+        Ok(placed)
+    }
+
+    fn model(&self) -> PathBuf {
+        self.folder.join("model.onnx")
+    }
+}
+
+impl Drop for Placed {
+    fn drop(&mut self) {
+        // It fails only where the folder is gone already.
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// The runs of one method on one case.
+#[derive(Clone, Default)]
+struct Runs {
+    times: Vec<Duration>,
+    spent: Duration,
+    end: Option<Timing>,
+}
+
+impl Runs {
+    fn record(&mut self, outcome: Option<Outcome>) {
+        match outcome {
+            Some(Outcome::Answer(answer)) => {
+                self.times.push(answer.time);
+                self.spent += answer.time;
+            }
+            Some(Outcome::Refused(message)) => self.end = Some(Timing::Refused(message)),
+            Some(Outcome::TooSlow) => self.end = Some(Timing::TooSlow),
+            Some(Outcome::Crashed) => self.end = Some(Timing::Crashed),
+            None => self.end = Some(Timing::Absent),
+        }
+    }
+
+    fn timing(mut self) -> Timing {
+        if let Some(end) = self.end {
+            return end;
+        }
+        if self.times.len() > 1 {
+            self.times.remove(0);
+        }
+        let runs = self.times.len();
+        median(&mut self.times).map_or(Timing::Absent, |median| Timing::Median(median, runs))
+    }
+}
+
+/// The middle one, or the lower of the two in the middle.
+fn median(times: &mut [Duration]) -> Option<Duration> {
+    times.sort_unstable();
+    times.get(times.len().checked_sub(1)? / 2).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contender::Answer;
+
+    fn answered(milliseconds: u64) -> Option<Outcome> {
+        Some(Outcome::Answer(Answer { time: Duration::from_millis(milliseconds), peak: 0, idle: 0 }))
+    }
+
+    #[test]
+    fn the_median_is_one_of_the_times() {
+        let mut times = [5, 1, 9, 3].map(Duration::from_millis);
+        assert_eq!(median(&mut times), Some(Duration::from_millis(3)));
+        assert_eq!(median(&mut []), None);
+    }
+
+    #[test]
+    fn the_first_run_counts_only_alone() {
+        let mut runs = Runs::default();
+        runs.record(answered(900));
+        assert!(matches!(runs.clone().timing(), Timing::Median(time, 1) if time.as_millis() == 900));
+        runs.record(answered(1));
+        runs.record(answered(2));
+        assert!(matches!(runs.timing(), Timing::Median(time, 2) if time.as_millis() == 1));
+    }
+
+    #[test]
+    fn one_failed_run_decides_the_case() {
+        let mut runs = Runs::default();
+        runs.record(answered(1));
+        runs.record(Some(Outcome::TooSlow));
+        assert!(matches!(runs.timing(), Timing::TooSlow));
+    }
+}

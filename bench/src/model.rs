@@ -1,0 +1,239 @@
+//! ONNX messages as the generated families need them: graphs, nodes, declared tensors, constants, functions.
+//!
+//! A graph is encoded while it is built, so that a model of a million nodes costs its own size.
+
+use crate::wire::{Message, fields};
+
+/// The opset that every generated model imports.
+const OPSET: i64 = 18;
+const IR_VERSION: i64 = 8;
+
+/// The domain of generated functions.
+pub const FUNCTIONS: &str = "bench";
+
+/// Element types, with ONNX's numbers.
+#[derive(Clone, Copy)]
+pub enum Element {
+    /// 32-bit floating point.
+    Float = 1,
+    /// 64-bit signed integers.
+    Int64 = 7,
+    /// Truth values.
+    Bool = 9,
+}
+
+/// An attribute of a node.
+pub enum Attribute<'a> {
+    /// One integer.
+    Int(&'a str, i64),
+    /// Several integers.
+    Ints(&'a str, &'a [i64]),
+    /// A nested graph.
+    Graph(&'a str, &'a Graph),
+}
+
+impl Attribute<'_> {
+    fn encode(&self) -> Message {
+        let mut attribute = Message::default();
+        match self {
+            Self::Int(name, value) => {
+                attribute.text(1, name);
+                attribute.int(3, *value);
+                attribute.int(20, 2);
+            }
+            Self::Ints(name, values) => {
+                attribute.text(1, name);
+                for value in *values {
+                    attribute.int(8, *value);
+                }
+                attribute.int(20, 7);
+            }
+            Self::Graph(name, graph) => {
+                attribute.text(1, name);
+                attribute.message(6, &graph.body);
+                attribute.int(20, 5);
+            }
+        }
+        attribute
+    }
+}
+
+/// A graph under construction.
+pub struct Graph {
+    body: Message,
+    nodes: u64,
+}
+
+impl Graph {
+    /// An empty graph.
+    pub fn new(name: &str) -> Self {
+        let mut body = Message::default();
+        body.text(2, name);
+        Self { body, nodes: 0 }
+    }
+
+    /// A node with one output, named after it, of the standard domain.
+    pub fn node(&mut self, op: &str, inputs: &[&str], output: &str, attributes: &[Attribute]) {
+        self.body.message(1, &node("", op, inputs, output, attributes));
+        self.nodes += 1;
+        for attribute in attributes {
+            if let Attribute::Graph(_, graph) = attribute {
+                self.nodes += graph.nodes;
+            }
+        }
+    }
+
+    /// A call of a generated function.
+    pub fn call(&mut self, function: &str, input: &str, output: &str) {
+        self.body.message(1, &node(FUNCTIONS, function, &[input], output, &[]));
+        self.nodes += 1;
+    }
+
+    /// A declared input; a dim that is not a number is a symbol.
+    pub fn input(&mut self, name: &str, element: Element, dims: &[&str]) {
+        self.body.message(11, &value(name, element, dims));
+    }
+
+    /// A declared output; a dim that is not a number is a symbol.
+    pub fn output(&mut self, name: &str, element: Element, dims: &[&str]) {
+        self.body.message(12, &value(name, element, dims));
+    }
+
+    /// An output that only has a name, as the branches of control flow may leave it.
+    pub fn bare_output(&mut self, name: &str) {
+        let mut value = Message::default();
+        value.text(1, name);
+        self.body.message(12, &value);
+    }
+
+    /// A constant of floats, all one half.
+    pub fn floats(&mut self, name: &str, dims: &[i64]) {
+        let count =
+            usize::try_from(dims.iter().product::<i64>()).expect("dims of a constant are not negative");
+        self.body.message(5, &tensor(name, Element::Float, dims, &0.5f32.to_le_bytes().repeat(count)));
+    }
+
+    /// A constant of integers: a scalar if `dims` is empty.
+    pub fn ints(&mut self, name: &str, dims: &[i64], values: &[i64]) {
+        let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+        self.body.message(5, &tensor(name, Element::Int64, dims, &bytes));
+    }
+
+    /// The nodes, those of nested graphs included.
+    pub fn nodes(&self) -> u64 {
+        self.nodes
+    }
+
+    /// The encoded graph.
+    pub fn encoded(&self) -> &Message {
+        &self.body
+    }
+}
+
+/// A function of one input `x` and one output `y`; `build` records its nodes.
+pub fn function(name: &str, build: impl FnOnce(&mut Graph)) -> Message {
+    let mut body = Graph::new("");
+    build(&mut body);
+    let mut function = Message::default();
+    function.text(1, name);
+    function.text(4, "x");
+    function.text(5, "y");
+    for (_, node) in fields(body.body.as_bytes()).filter(|(field, _)| *field == 1) {
+        function.bytes(7, node);
+    }
+    imports(&mut function, 9);
+    function.text(10, FUNCTIONS);
+    function
+}
+
+/// Everything of a model but its graph.
+pub fn envelope(functions: &[Message]) -> Message {
+    let mut model = Message::default();
+    model.int(1, IR_VERSION);
+    model.text(2, "typeloom-bench");
+    imports(&mut model, 8);
+    for function in functions {
+        model.message(25, function);
+    }
+    model
+}
+
+/// Tag and length of the model's graph, which the caller writes afterwards.
+pub fn open_graph(length: usize) -> Message {
+    let mut head = Message::default();
+    head.open(7, length);
+    head
+}
+
+/// A tensor of the main graph without its payload, as a field of the graph: what goes before `payload` bytes.
+pub fn open_tensor(name: &str, element: Element, dims: &[i64], payload: usize) -> Message {
+    let mut head = tensor_head(name, element, dims);
+    head.open(9, payload);
+    let mut field = Message::default();
+    field.open(5, head.as_bytes().len() + payload);
+    field.merge(&head);
+    field
+}
+
+fn imports(owner: &mut Message, field: u32) {
+    for (domain, version) in [("", OPSET), (FUNCTIONS, 1)] {
+        let mut import = Message::default();
+        import.text(1, domain);
+        import.int(2, version);
+        owner.message(field, &import);
+    }
+}
+
+fn node(domain: &str, op: &str, inputs: &[&str], output: &str, attributes: &[Attribute]) -> Message {
+    let mut node = Message::default();
+    for input in inputs {
+        node.text(1, input);
+    }
+    node.text(2, output);
+    node.text(3, &format!("node_{output}"));
+    node.text(4, op);
+    for attribute in attributes {
+        node.message(5, &attribute.encode());
+    }
+    if !domain.is_empty() {
+        node.text(7, domain);
+    }
+    node
+}
+
+fn value(name: &str, element: Element, dims: &[&str]) -> Message {
+    let mut shape = Message::default();
+    for dim in dims {
+        let mut message = Message::default();
+        match dim.parse() {
+            Ok(number) => message.int(1, number),
+            Err(_) => message.text(2, dim),
+        }
+        shape.message(1, &message);
+    }
+    let mut tensor = Message::default();
+    tensor.int(1, element as i64);
+    tensor.message(2, &shape);
+    let mut ty = Message::default();
+    ty.message(1, &tensor);
+    let mut value = Message::default();
+    value.text(1, name);
+    value.message(2, &ty);
+    value
+}
+
+fn tensor(name: &str, element: Element, dims: &[i64], payload: &[u8]) -> Message {
+    let mut tensor = tensor_head(name, element, dims);
+    tensor.bytes(9, payload);
+    tensor
+}
+
+fn tensor_head(name: &str, element: Element, dims: &[i64]) -> Message {
+    let mut tensor = Message::default();
+    for dim in dims {
+        tensor.int(1, *dim);
+    }
+    tensor.int(2, element as i64);
+    tensor.text(8, name);
+    tensor
+}

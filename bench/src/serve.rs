@@ -1,0 +1,54 @@
+//! The serving side of the protocol, for the contenders that are Rust: the bench runs itself as their server.
+//!
+//! The same lines as `reference.py` speaks: a method and a path come in, time and memory go out.
+
+use std::io::{self, BufRead, Write};
+use std::path::Path;
+use std::time::Instant;
+use std::{fs, hint};
+
+use anyhow::Result;
+
+#[cfg(feature = "facade")]
+use crate::ours;
+#[cfg(feature = "peer")]
+use crate::peer;
+
+/// Answers requests for one contender until the input ends.
+pub fn serve(contender: &str) -> Result<()> {
+    let (version, run): (_, fn(&Path) -> Result<()>) = match contender {
+        #[cfg(feature = "facade")]
+        "typeloom" => (ours::VERSION, ours::check_file),
+        #[cfg(feature = "peer")]
+        "peer" => (peer::VERSION, peer::load_file),
+        other => anyhow::bail!("built without `{other}`"),
+    };
+    let mut replies = io::stdout().lock();
+    writeln!(replies, "ready\t{version}")?;
+    replies.flush()?;
+    let idle = peak();
+    for line in io::stdin().lock().lines() {
+        let line = line?;
+        let Some((_, path)) = line.split_once('\t') else { anyhow::bail!("not a request: {line}") };
+        let start = Instant::now();
+        let result = hint::black_box(run(Path::new(path)));
+        let nanoseconds = start.elapsed().as_nanos();
+        match result {
+            Ok(()) => writeln!(replies, "ok\t{nanoseconds}\t{}\t{idle}", peak())?,
+            Err(problem) => writeln!(replies, "no\t{}", one_line(&problem.to_string()))?,
+        }
+        replies.flush()?;
+    }
+    Ok(())
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The high-water mark of resident memory, or 0 where the system does not tell.
+fn peak() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok()).unwrap_or(0) * 1024
+}

@@ -1,0 +1,115 @@
+//! What the project promises in numbers, held against what was measured.
+
+use crate::measure::Row;
+use crate::report::{Measured, Table, growth, median, memory, over_file, ratio, time};
+
+/// The section of the report; empty without a measurement that a promise speaks of.
+pub fn section(measured: &[Measured]) -> String {
+    let promises = [
+        speed(measured),
+        linearity(measured),
+        bytes_a_node(measured),
+        heavy_time(measured),
+        heavy_memory(measured),
+    ];
+    let mut table = Table::new(["promise", "worst", "where", "kept"]);
+    let mut any = false;
+    for promise in promises.into_iter().flatten() {
+        let kept = if promise.kept { "yes" } else { "no" };
+        table.row(vec![promise.text.to_owned(), promise.worst, promise.place, kept.to_owned()]);
+        any = true;
+    }
+    if any { format!("\n## Promises\n\n{}", table.markdown()) } else { String::new() }
+}
+
+struct Promise {
+    text: &'static str,
+    worst: String,
+    place: String,
+    kept: bool,
+}
+
+/// Families whose times must grow with their size and no faster.
+const GROWING: [&str; 6] = ["chain", "wide", "fan", "if", "functions", "transformer"];
+
+fn speed(measured: &[Measured]) -> Option<Promise> {
+    let ratios = rows(measured, &["chain", "wide", "fan", "transformer"])
+        .filter(|(_, row)| row.nodes >= 5_000)
+        .flat_map(|(place, row)| [1, 2].map(|method| (ratio(row, method), place.clone())));
+    let (worst, place) = ratios.filter_map(present).min_by(|a, b| a.0.total_cmp(&b.0))?;
+    Some(Promise {
+        text: "10 times as fast as the reference's call in memory, from 5,000 nodes",
+        worst: format!("{worst:.1} times"),
+        place,
+        kept: worst >= 10.0,
+    })
+}
+
+fn linearity(measured: &[Measured]) -> Option<Promise> {
+    let families = measured.iter().filter(|(family, _)| GROWING.contains(&family.name));
+    let growths = families.flat_map(|(family, rows)| {
+        far_pairs(rows)
+            .map(|(small, large)| (growth(small, large, 0), format!("{} {}", family.name, large.name)))
+    });
+    let (worst, place) = growths.filter_map(present).max_by(|a, b| a.0.total_cmp(&b.0))?;
+    Some(Promise {
+        text: "at most 13 times the time at 10 times the size",
+        worst: format!("{worst:.1} times"),
+        place,
+        kept: worst <= 13.0,
+    })
+}
+
+/// Each row with the next one of at least four times its size: nearer ones tell noise from growth badly.
+fn far_pairs(rows: &[Row]) -> impl Iterator<Item = (&Row, &Row)> {
+    rows.iter().filter_map(|small| {
+        let large = rows.iter().find(|large| large.size >= small.size.map(|size| 4 * size))?;
+        Some((small, large))
+    })
+}
+
+fn bytes_a_node(measured: &[Measured]) -> Option<Promise> {
+    // Below, the pages of the program itself outweigh the graph.
+    let bytes = rows(measured, &GROWING).filter(|(_, row)| row.nodes >= 5_000);
+    let (worst, place) =
+        bytes.map(|(place, row)| (over_file(row), place)).filter_map(present).max_by_key(|it| it.0)?;
+    Some(Promise {
+        text: "at most 400 bytes a node over the file, from 5,000 nodes",
+        worst: format!("{worst} bytes"),
+        place,
+        kept: worst <= 400,
+    })
+}
+
+fn heavy_time(measured: &[Measured]) -> Option<Promise> {
+    let times = rows(measured, &["heavy"]).map(|(place, row)| (median(&row.times[0]), place));
+    let (worst, place) = times.filter_map(present).max_by_key(|it| it.0)?;
+    Some(Promise {
+        text: "2 GB of weights in under 100 ms",
+        worst: time(worst),
+        place,
+        kept: worst.as_millis() < 100,
+    })
+}
+
+fn heavy_memory(measured: &[Measured]) -> Option<Promise> {
+    let peaks = rows(measured, &["heavy"]).map(|(place, row)| (row.memory[0], place));
+    let (worst, place) = peaks.filter_map(present).max_by_key(|it| it.0)?;
+    Some(Promise {
+        text: "2 GB of weights in under 100 MB of memory",
+        worst: memory(worst),
+        place,
+        kept: worst < 100_000_000,
+    })
+}
+
+fn rows<'a>(measured: &'a [Measured], families: &'a [&str]) -> impl Iterator<Item = (String, &'a Row)> {
+    measured
+        .iter()
+        .filter(|(family, _)| families.contains(&family.name))
+        .flat_map(|(family, rows)| rows.iter().map(|row| (format!("{} {}", family.name, row.name), row)))
+}
+
+fn present<T>((value, place): (Option<T>, String)) -> Option<(T, String)> {
+    value.map(|value| (value, place))
+}
