@@ -1,0 +1,339 @@
+//! Constants: extents of tensors and other constant arguments, kept in normal form.
+//!
+//! A constant is a polynomial with integer coefficients over *atoms*: symbols, variables, quotients, remainders, minima
+//! and maxima. The normal form is the expanded polynomial: an integer plus distinct monomials with non-zero
+//! coefficients. Equal polynomials are therefore one type, whichever way they were written. Quotients and remainders are
+//! folded where both sides are integers or where every coefficient is a multiple of an integer divisor.
+//!
+//! The unknown extent absorbs every operation: two unknown extents are not known to be the same number, so no
+//! cancellation may happen between them.
+//!
+//! **Invariant:** a [`Tag::DimSum`] has a term that is not a lone monomial; monomials are atoms or products of at least
+//! two atoms; the children of commutative nodes are sorted by id inside a pool (by digest where they travel).
+
+use std::collections::BTreeMap;
+
+use crate::error::TypeError;
+use crate::pool::{Idx, Pool};
+use crate::tag::{Sort, Tag};
+
+/// The most terms or factors of one constant expression.
+pub const MAX_TERMS: usize = 256;
+
+/// Monomial (sorted atoms, with repetition) to coefficient; the empty monomial is the integer part.
+type Poly = BTreeMap<Vec<u32>, i64>;
+
+pub(crate) fn int_words(value: i64) -> [u32; 2] {
+    [value as u32, (value >> 32) as u32]
+}
+
+pub(crate) fn int_of(low: u32, high: u32) -> i64 {
+    (u64::from(low) | u64::from(high) << 32) as i64
+}
+
+fn add_term(poly: &mut Poly, monomial: Vec<u32>, coefficient: i64) -> Result<(), TypeError> {
+    let slot = poly.entry(monomial).or_insert(0);
+    *slot = slot.checked_add(coefficient).ok_or(TypeError::ConstOverflow)?;
+    Ok(())
+}
+
+fn floor_div(a: i64, b: i64) -> Result<i64, TypeError> {
+    let quotient = a.checked_div(b).ok_or(TypeError::ConstOverflow)?;
+    Ok(if a % b != 0 && (a < 0) != (b < 0) { quotient - 1 } else { quotient })
+}
+
+impl Pool {
+    /// An integer constant.
+    ///
+    /// # Errors
+    /// If the pool is full.
+    pub fn dim_const(&mut self, value: i64) -> Result<Idx, TypeError> {
+        Ok(Idx::from_raw(self.intern_words(Tag::DimConst, &int_words(value))?))
+    }
+
+    /// A named symbol, such as a batch size.
+    ///
+    /// # Errors
+    /// If the name breaks the rules for names.
+    pub fn dim_symbol(&mut self, name: &str) -> Result<Idx, TypeError> {
+        let name = self.name(name)?;
+        Ok(Idx::from_raw(self.intern_words(Tag::DimSymbol, &[name.0])?))
+    }
+
+    /// The extent of which nothing is known.
+    ///
+    /// # Errors
+    /// If the pool is full.
+    pub fn dim_unknown(&mut self) -> Result<Idx, TypeError> {
+        Ok(Idx::from_raw(self.intern_words(Tag::DimUnknown, &[])?))
+    }
+
+    /// The sum of constants.
+    ///
+    /// # Errors
+    /// If a child is not a constant of this pool, or the result is too large.
+    pub fn dim_add(&mut self, terms: &[Idx]) -> Result<Idx, TypeError> {
+        let mut words = vec![0, 0];
+        for term in terms {
+            words.extend([1, 0, term.number()]);
+        }
+        self.intern_dim(Tag::DimSum, &words).map(Idx::from_raw)
+    }
+
+    /// A constant times an integer.
+    ///
+    /// # Errors
+    /// If the child is not a constant of this pool, or the result is too large.
+    pub fn dim_scale(&mut self, factor: i64, dim: Idx) -> Result<Idx, TypeError> {
+        let [low, high] = int_words(factor);
+        self.intern_dim(Tag::DimSum, &[0, 0, low, high, dim.number()]).map(Idx::from_raw)
+    }
+
+    /// The product of constants.
+    ///
+    /// # Errors
+    /// If a child is not a constant of this pool, or the result is too large.
+    pub fn dim_mul(&mut self, factors: &[Idx]) -> Result<Idx, TypeError> {
+        let words: Vec<u32> = factors.iter().map(|factor| factor.number()).collect();
+        self.intern_dim(Tag::DimProduct, &words).map(Idx::from_raw)
+    }
+
+    /// The quotient rounded down.
+    ///
+    /// # Errors
+    /// If a child is not a constant of this pool, or the divisor is zero.
+    pub fn dim_floor_div(&mut self, dividend: Idx, divisor: Idx) -> Result<Idx, TypeError> {
+        self.intern_dim(Tag::DimFloorDiv, &[dividend.number(), divisor.number()]).map(Idx::from_raw)
+    }
+
+    /// The remainder of the quotient rounded down.
+    ///
+    /// # Errors
+    /// If a child is not a constant of this pool, or the divisor is zero.
+    pub fn dim_mod(&mut self, dividend: Idx, divisor: Idx) -> Result<Idx, TypeError> {
+        self.intern_dim(Tag::DimMod, &[dividend.number(), divisor.number()]).map(Idx::from_raw)
+    }
+
+    /// The smallest of constants; at least one.
+    ///
+    /// # Errors
+    /// If there is none, or a child is not a constant of this pool.
+    pub fn dim_min(&mut self, dims: &[Idx]) -> Result<Idx, TypeError> {
+        let words: Vec<u32> = dims.iter().map(|dim| dim.number()).collect();
+        self.intern_dim(Tag::DimMin, &words).map(Idx::from_raw)
+    }
+
+    /// The largest of constants; at least one.
+    ///
+    /// # Errors
+    /// If there is none, or a child is not a constant of this pool.
+    pub fn dim_max(&mut self, dims: &[Idx]) -> Result<Idx, TypeError> {
+        let words: Vec<u32> = dims.iter().map(|dim| dim.number()).collect();
+        self.intern_dim(Tag::DimMax, &words).map(Idx::from_raw)
+    }
+
+    fn as_int(&self, dim: u32) -> Option<i64> {
+        match (self.nodes[dim as usize].tag, self.words(dim)) {
+            (Tag::DimConst, &[low, high]) => Some(int_of(low, high)),
+            _ => None,
+        }
+    }
+
+    fn factors(&self, monomial: u32) -> Vec<u32> {
+        match self.nodes[monomial as usize].tag {
+            Tag::DimProduct => self.words(monomial).to_vec(),
+            _ => vec![monomial],
+        }
+    }
+
+    fn poly(&self, dim: u32) -> Poly {
+        let words = self.words(dim);
+        let mut poly = Poly::new();
+        match self.nodes[dim as usize].tag {
+            Tag::DimConst => {
+                poly.insert(Vec::new(), int_of(words[0], words[1]));
+            }
+            Tag::DimSum => {
+                poly.insert(Vec::new(), int_of(words[0], words[1]));
+                for term in words[2..].chunks_exact(3) {
+                    poly.insert(self.factors(term[2]), int_of(term[0], term[1]));
+                }
+            }
+            _ => {
+                poly.insert(self.factors(dim), 1);
+            }
+        }
+        poly
+    }
+
+    fn intern_poly(&mut self, mut poly: Poly) -> Result<u32, TypeError> {
+        let int = poly.remove(&Vec::new()).unwrap_or(0);
+        poly.retain(|_, coefficient| *coefficient != 0);
+        if poly.len() > MAX_TERMS {
+            return Err(TypeError::ConstTooLarge);
+        }
+        let mut terms = Vec::with_capacity(poly.len());
+        for (monomial, coefficient) in poly {
+            let id = match *monomial {
+                [atom] => atom,
+                _ => self.intern_words(Tag::DimProduct, &monomial)?,
+            };
+            terms.push((id, coefficient));
+        }
+        terms.sort_unstable();
+        match *terms {
+            [] => self.intern_words(Tag::DimConst, &int_words(int)),
+            [(monomial, 1)] if int == 0 => Ok(monomial),
+            _ => {
+                let mut words = int_words(int).to_vec();
+                for (id, coefficient) in terms {
+                    words.extend(int_words(coefficient));
+                    words.push(id);
+                }
+                self.intern_words(Tag::DimSum, &words)
+            }
+        }
+    }
+
+    /// Interns the normal form of a constant whose children are in the pool, in any order and not normalised together.
+    pub(crate) fn intern_dim(&mut self, tag: Tag, words: &[u32]) -> Result<u32, TypeError> {
+        // Sums and products of any number of operands are fine here; they are brought into normal form.
+        let fits = match tag {
+            Tag::DimSum => words.len() >= 2 && (words.len() - 2).is_multiple_of(3),
+            Tag::DimProduct | Tag::DimMin | Tag::DimMax => true,
+            _ => crate::layout::fixed_len(tag) == Some(words.len() as u32),
+        };
+        if !fits {
+            return Err(TypeError::Layout { tag });
+        }
+        let mut children = Vec::new();
+        let mut unknown = false;
+        crate::layout::for_each_child(tag, words, |child| children.push(child));
+        for &child in &children {
+            let node = self.nodes.get(child as usize).filter(|_| child != 0);
+            let node = node.ok_or(TypeError::UnknownType(Idx::from_raw(child.max(1))))?;
+            unknown |= node.tag == Tag::DimUnknown;
+            let found = self.sort(Idx::from_raw(child));
+            if found != Sort::Const {
+                return Err(TypeError::WrongSort { tag, expected: Sort::Const, found });
+            }
+        }
+        if children.len() > MAX_TERMS {
+            return Err(TypeError::ConstTooLarge);
+        }
+        if unknown {
+            return self.intern_words(Tag::DimUnknown, &[]);
+        }
+        match tag {
+            Tag::DimSum => {
+                let mut sum = Poly::new();
+                sum.insert(Vec::new(), int_of(words[0], words[1]));
+                for term in words[2..].chunks_exact(3) {
+                    let scale = int_of(term[0], term[1]);
+                    for (monomial, coefficient) in self.poly(term[2]) {
+                        let scaled = coefficient.checked_mul(scale).ok_or(TypeError::ConstOverflow)?;
+                        add_term(&mut sum, monomial, scaled)?;
+                    }
+                }
+                self.intern_poly(sum)
+            }
+            Tag::DimProduct => {
+                let mut product = Poly::from([(Vec::new(), 1)]);
+                for &factor in words {
+                    let mut next = Poly::new();
+                    for (left, a) in &product {
+                        for (right, b) in self.poly(factor) {
+                            let mut monomial = [&left[..], &right].concat();
+                            monomial.sort_unstable();
+                            if monomial.len() > MAX_TERMS {
+                                return Err(TypeError::ConstTooLarge);
+                            }
+                            let scaled = a.checked_mul(b).ok_or(TypeError::ConstOverflow)?;
+                            add_term(&mut next, monomial, scaled)?;
+                            if next.len() > MAX_TERMS + 1 {
+                                return Err(TypeError::ConstTooLarge);
+                            }
+                        }
+                    }
+                    next.retain(|_, coefficient| *coefficient != 0);
+                    product = next;
+                }
+                self.intern_poly(product)
+            }
+            Tag::DimFloorDiv => self.intern_quotient(words[0], words[1]),
+            Tag::DimMod => self.intern_remainder(words[0], words[1]),
+            Tag::DimMin | Tag::DimMax => self.intern_extreme(tag, &children),
+            _ => self.intern_words(tag, words),
+        }
+    }
+
+    fn intern_quotient(&mut self, dividend: u32, divisor: u32) -> Result<u32, TypeError> {
+        match self.as_int(divisor) {
+            Some(0) => Err(TypeError::DivisionByZero),
+            Some(divisor_int) => {
+                let mut poly = self.poly(dividend);
+                if poly.len() == 1 && poly.contains_key(&[][..]) {
+                    let int = self.as_int(dividend).unwrap_or(0);
+                    return self.intern_words(Tag::DimConst, &int_words(floor_div(int, divisor_int)?));
+                }
+                if poly.values().all(|c| c.checked_rem(divisor_int).unwrap_or(1) == 0) {
+                    for coefficient in poly.values_mut() {
+                        *coefficient = floor_div(*coefficient, divisor_int)?;
+                    }
+                    return self.intern_poly(poly);
+                }
+                self.intern_words(Tag::DimFloorDiv, &[dividend, divisor])
+            }
+            None => self.intern_words(Tag::DimFloorDiv, &[dividend, divisor]),
+        }
+    }
+
+    fn intern_remainder(&mut self, dividend: u32, divisor: u32) -> Result<u32, TypeError> {
+        match self.as_int(divisor) {
+            Some(0) => Err(TypeError::DivisionByZero),
+            Some(divisor_int) => {
+                if let Some(int) = self.as_int(dividend) {
+                    let floor = i128::from(floor_div(int, divisor_int)?);
+                    let rest = i128::from(int) - floor * i128::from(divisor_int);
+                    let rest = i64::try_from(rest).map_err(|_| TypeError::ConstOverflow)?;
+                    return self.intern_words(Tag::DimConst, &int_words(rest));
+                }
+                if self.poly(dividend).values().all(|c| c.checked_rem(divisor_int).unwrap_or(1) == 0) {
+                    return self.intern_words(Tag::DimConst, &[0, 0]);
+                }
+                self.intern_words(Tag::DimMod, &[dividend, divisor])
+            }
+            None => self.intern_words(Tag::DimMod, &[dividend, divisor]),
+        }
+    }
+
+    fn intern_extreme(&mut self, tag: Tag, dims: &[u32]) -> Result<u32, TypeError> {
+        let mut int: Option<i64> = None;
+        let mut others = Vec::new();
+        // Operands are in normal form: a nested extreme of the same kind has no further nesting of that kind.
+        for &dim in dims {
+            let nested = [dim];
+            let parts = if self.nodes[dim as usize].tag == tag { self.words(dim) } else { &nested };
+            for &part in parts {
+                match self.as_int(part) {
+                    Some(value) if tag == Tag::DimMin => int = Some(int.map_or(value, |i| i.min(value))),
+                    Some(value) => int = Some(int.map_or(value, |i| i.max(value))),
+                    None => others.push(part),
+                }
+            }
+        }
+        if let Some(value) = int {
+            others.push(self.intern_words(Tag::DimConst, &int_words(value))?);
+        }
+        others.sort_unstable();
+        others.dedup();
+        if others.len() > MAX_TERMS {
+            return Err(TypeError::ConstTooLarge);
+        }
+        match *others {
+            [] => Err(TypeError::Layout { tag }),
+            [only] => Ok(only),
+            _ => self.intern_words(tag, &others),
+        }
+    }
+}

@@ -1,0 +1,327 @@
+//! Writing bundles.
+//!
+//! Types are written in postorder of a depth-first walk from the roots, children from left to right, a recursive group
+//! as a whole once everything it refers to is written. The order, the string table in order of first use, labels and
+//! imports in ascending order and minimal integers make the bytes a function of the roots alone, whatever else the pool
+//! holds and in whichever order it was filled.
+
+use std::collections::BTreeSet;
+
+use crate::digest::Digest;
+use crate::graph::LOCAL;
+use crate::hashing::{NotPortable, sorted_operands};
+use crate::layout::{self, Role};
+use crate::name::{NameError, check_name};
+use crate::pool::{Idx, Pool, meta};
+use crate::tag::{GROUP_NUMBER, Tag};
+use crate::wire::{FORMAT_VERSION, MAGIC, SUITE_BLAKE3, put_varint};
+
+/// Types in transport form: one canonical byte string.
+///
+/// Bundles that were made by [`Pool::export`] are valid; others are checked when they are imported.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Bundle {
+    bytes: Vec<u8>,
+}
+
+impl std::fmt::Debug for Bundle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Bundle({} bytes)", self.bytes.len())
+    }
+}
+
+impl Bundle {
+    /// Takes bytes as they are.
+    #[must_use]
+    pub fn from_bytes(bytes: Vec<u8>) -> Self {
+        Bundle { bytes }
+    }
+
+    /// The bytes.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// The bytes.
+    #[must_use]
+    pub fn into_bytes(self) -> Vec<u8> {
+        self.bytes
+    }
+}
+
+/// Why types cannot be exported.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ExportError {
+    /// A root that is not in the pool.
+    #[error("type {0:?} is not in this pool")]
+    UnknownType(Idx),
+    /// A root with inference variables.
+    #[error(transparent)]
+    NotPortable(#[from] NotPortable),
+    /// A root with variables that nothing binds.
+    #[error("root `{label}` has variables that nothing binds")]
+    OpenRoot {
+        /// Its label.
+        label: String,
+    },
+    /// Two roots with one label.
+    #[error("the label `{label}` occurs twice")]
+    DuplicateLabel {
+        /// The label.
+        label: String,
+    },
+    /// A label that breaks the rules for names.
+    #[error("bad label: {0}")]
+    Label(#[from] NameError),
+    /// More than a bundle can count.
+    #[error("too many types for one bundle")]
+    TooLarge,
+}
+
+struct Exporter<'p> {
+    pool: &'p Pool,
+    /// Item number plus one, 0 for types not written yet.
+    place: Vec<u32>,
+    string: Vec<u32>,
+    strings: Vec<u32>,
+    out: Vec<u8>,
+    items: u32,
+}
+
+/// Marks a stack entry whose children are done.
+const DONE: u32 = LOCAL;
+
+impl Exporter<'_> {
+    fn visit(&mut self, root: u32) {
+        let pool = self.pool;
+        let mut stack = vec![root];
+        while let Some(entry) = stack.pop() {
+            let id = entry & !DONE;
+            if self.place[id as usize] != 0 {
+                continue;
+            }
+            let recursive = pool.meta[id as usize] & meta::RECURSIVE != 0;
+            if entry & DONE != 0 {
+                if recursive { self.write_group(id) } else { self.write_type(id) }
+                continue;
+            }
+            stack.push(id | DONE);
+            let start = stack.len();
+            if let Some(group) = pool.group_of(id) {
+                let span = pool.groups[group];
+                for &offset in pool.group_order(group) {
+                    let member = span.base + offset;
+                    layout::for_each_child(pool.nodes[member as usize].tag, pool.words(member), |child| {
+                        let inside = (span.base..span.base + span.len).contains(&child);
+                        if !inside && self.place[child as usize] == 0 {
+                            stack.push(child);
+                        }
+                    });
+                }
+            } else {
+                let tag = pool.nodes[id as usize].tag;
+                let words = pool.words(id);
+                if tag.is_commutative() {
+                    layout::for_each_child(tag, &sorted_operands(pool, tag, words), |child| stack.push(child));
+                } else {
+                    layout::for_each_child(tag, words, |child| {
+                        if self.place[child as usize] == 0 {
+                            stack.push(child);
+                        }
+                    });
+                }
+            }
+            if stack.len() == start {
+                stack.pop();
+                if recursive { self.write_group(id) } else { self.write_type(id) }
+            } else {
+                stack[start..].reverse();
+            }
+        }
+    }
+
+    #[inline]
+    fn write_type(&mut self, id: u32) {
+        let pool = self.pool;
+        let tag = pool.nodes[id as usize].tag;
+        let words = pool.words(id);
+        let item = self.items;
+        if tag.is_commutative() {
+            self.write_words(tag, &sorted_operands(pool, tag, words), |place, child| {
+                item - (place[child as usize] - 1)
+            });
+        } else {
+            self.write_words(tag, words, |place, child| item - (place[child as usize] - 1));
+        }
+        self.items += 1;
+        self.place[id as usize] = self.items;
+    }
+
+    #[inline]
+    fn write_words(&mut self, tag: Tag, words: &[u32], reference: impl Fn(&[u32], u32) -> u32) {
+        self.out.push(tag.number());
+        if layout::fixed_len(tag).is_none() {
+            put_varint(&mut self.out, words.len() as u32);
+        }
+        let Exporter { place, string, strings, out, .. } = self;
+        layout::for_each(tag, words, |role, _, word| {
+            let value = match role {
+                Role::Child(_) => reference(place, word),
+                Role::Num => word,
+                Role::Name => {
+                    let slot = &mut string[word as usize];
+                    if *slot == 0 {
+                        strings.push(word);
+                        *slot = strings.len() as u32;
+                    }
+                    *slot - 1
+                }
+            };
+            put_varint(out, value);
+        });
+    }
+
+    fn write_group(&mut self, id: u32) {
+        let pool = self.pool;
+        let Some(group) = pool.group_of(id) else { return };
+        let span = pool.groups[group];
+        let order = pool.group_order(group);
+        self.out.push(GROUP_NUMBER);
+        put_varint(&mut self.out, span.len);
+        let first = self.items;
+        for &offset in order {
+            self.items += 1;
+            self.place[(span.base + offset) as usize] = self.items;
+        }
+        let inside = span.base..span.base + span.len;
+        for &offset in order {
+            let member = span.base + offset;
+            self.write_words(pool.nodes[member as usize].tag, pool.words(member), |place, child| {
+                let item = place[child as usize] - 1;
+                if inside.contains(&child) { (item - first) << 1 | 1 } else { (first - item) << 1 }
+            });
+        }
+    }
+}
+
+impl Pool {
+    /// Writes the types of labelled roots and all they reach into a bundle.
+    ///
+    /// ```
+    /// use typeloom_pool::{Pool, Tag};
+    /// let mut pool = Pool::new();
+    /// let int = pool.primitive(Tag::Int)?;
+    /// let ints = pool.list(int)?;
+    /// let bundle = pool.export(&[("numbers", ints)])?;
+    /// let mut other = Pool::new();
+    /// let roots = other.import(bundle.as_bytes())?;
+    /// assert_eq!(other.signature(roots[0].ty), "list<int>");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If a root is open or has inference variables, or a label is bad or occurs twice.
+    pub fn export(&mut self, roots: &[(&str, Idx)]) -> Result<Bundle, ExportError> {
+        self.export_thin(roots, &BTreeSet::new())
+    }
+
+    /// Like [`Pool::export`], but leaves out the types that the receiver has, by digest. A recursive group is left out as
+    /// a whole if the receiver has one of its members.
+    ///
+    /// # Errors
+    /// As for [`Pool::export`].
+    pub fn export_thin(
+        &mut self,
+        roots: &[(&str, Idx)],
+        receiver_has: &BTreeSet<Digest>,
+    ) -> Result<Bundle, ExportError> {
+        let mut sorted = roots.to_vec();
+        sorted.sort_unstable();
+        if let Some(pair) = sorted.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+            return Err(ExportError::DuplicateLabel { label: pair[0].0.to_owned() });
+        }
+        for &(label, ty) in &sorted {
+            check_name(label)?;
+            if !self.contains(ty) {
+                return Err(ExportError::UnknownType(ty));
+            }
+            if self.is_open(ty) {
+                return Err(ExportError::OpenRoot { label: label.to_owned() });
+            }
+        }
+        let targets: Vec<u32> = sorted.iter().map(|(_, ty)| ty.number()).collect();
+        self.compute(&targets)?;
+        let imports = if receiver_has.is_empty() { Vec::new() } else { self.imports(&targets, receiver_has) };
+        let mut exporter = Exporter {
+            pool: self,
+            place: vec![0; self.nodes.len()],
+            string: vec![0; self.names.len()],
+            strings: Vec::new(),
+            out: Vec::new(),
+            items: imports.len() as u32,
+        };
+        for (&(_, id), place) in imports.iter().zip(1..) {
+            exporter.place[id as usize] = place;
+        }
+        for &target in &targets {
+            exporter.visit(target);
+        }
+        let Exporter { place, strings, out, items, .. } = exporter;
+        if items >= LOCAL {
+            return Err(ExportError::TooLarge);
+        }
+        let mut bytes = Vec::with_capacity(out.len() + out.len() / 2 + 128);
+        bytes.extend(MAGIC);
+        bytes.extend([FORMAT_VERSION, SUITE_BLAKE3, 0, 0]);
+        put_varint(&mut bytes, strings.len() as u32);
+        for name in strings {
+            let name = self.names.get(name);
+            put_varint(&mut bytes, name.len() as u32);
+            bytes.extend(name.as_bytes());
+        }
+        put_varint(&mut bytes, imports.len() as u32);
+        for (digest, _) in &imports {
+            bytes.extend(digest.0);
+        }
+        put_varint(&mut bytes, items - imports.len() as u32);
+        bytes.extend(&out);
+        put_varint(&mut bytes, sorted.len() as u32);
+        for (label, ty) in sorted {
+            put_varint(&mut bytes, label.len() as u32);
+            bytes.extend(label.as_bytes());
+            put_varint(&mut bytes, place[ty.at()] - 1);
+            bytes.extend(self.known_digest(ty).unwrap_or(Digest([0; 32])).0);
+        }
+        let checksum = blake3::hash(&bytes);
+        bytes.extend(checksum.as_bytes());
+        Ok(Bundle { bytes })
+    }
+
+    /// The types at which a walk from the targets meets what the receiver has, by ascending digest.
+    fn imports(&self, targets: &[u32], receiver_has: &BTreeSet<Digest>) -> Vec<(Digest, u32)> {
+        let has = |id: u32| self.digests.get(id).is_some_and(|digest| receiver_has.contains(&digest));
+        let left_out = |id: u32| match self.group_of(id) {
+            None => has(id),
+            Some(group) => {
+                let span = self.groups[group];
+                (span.base..span.base + span.len).any(has)
+            }
+        };
+        let mut seen = vec![false; self.nodes.len()];
+        let mut stack = targets.to_vec();
+        let mut imports = Vec::new();
+        while let Some(id) = stack.pop() {
+            if std::mem::replace(&mut seen[id as usize], true) {
+                continue;
+            }
+            if left_out(id) {
+                imports.extend(self.digests.get(id).map(|digest| (digest, id)));
+            } else {
+                layout::for_each_child(self.nodes[id as usize].tag, self.words(id), |child| stack.push(child));
+            }
+        }
+        imports.sort_unstable();
+        imports
+    }
+}

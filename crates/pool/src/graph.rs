@@ -1,0 +1,632 @@
+//! Interning whole graphs of types, recursive ones among them.
+//!
+//! A graph is a list of nodes whose children are types of the pool or nodes of the graph. Its strongly connected
+//! components are found with Tarjan's algorithm and interned children first. A component that is not a cycle is an
+//! ordinary type. A cycle is minimised by partition refinement, and then
+//!
+//! 1. it may be an unfolding of a group that it refers to (`A = (A, E)` where `E = (E, E)`): its nodes and that group's
+//!    members are refined together, and if they meet, the nodes *are* those members;
+//! 2. or it is, member by member in canonical order, a group of the pool already;
+//! 3. or it is new.
+//!
+//! Why that is enough: suppose a node of the cycle equals a type of the pool. Everything the node reaches equals something
+//! that type reaches, the image of a strongly connected set is strongly connected, and so all nodes of the cycle map into
+//! one group of the pool. Either some child outside the cycle lies in that group (case 1), or none does, and then the
+//! minimised cycle is that group up to the order of the members (case 2).
+//!
+//! Schemes are brought into normal form first, while the graph is still a graph: renumbering or dropping variables copies
+//! the open part of the body.
+//!
+//! **Invariant:** on an error the pool is as it was.
+
+use std::collections::HashMap;
+
+use crate::binder::{self, View};
+use crate::error::TypeError;
+use crate::layout::{self, Accepts, Role};
+use crate::pool::{GroupMember, Idx, MAX_BINDERS, Pool, check_instance, check_layout, class_sort, meta, meta_byte, sort_of};
+use crate::refine::{Edges, OutOfWork, refine};
+use crate::tag::{Class, Sort, Tag};
+
+/// The most members of one recursive group.
+pub const MAX_GROUP: usize = 1 << 16;
+
+/// The most steps spent on minimising one graph.
+pub const MAX_WORK: u64 = 1 << 28;
+
+/// Marks a reference to a node of the graph, as opposed to a type of the pool.
+pub(crate) const LOCAL: u32 = 1 << 31;
+
+/// A node of a graph: children are ids of the pool, or [`LOCAL`] and the number of a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Local {
+    pub(crate) tag: Tag,
+    pub(crate) words: Vec<u32>,
+}
+
+/// What interning a graph gave.
+pub(crate) struct Interned {
+    /// The type of each node that was given.
+    pub(crate) ids: Vec<u32>,
+    /// Whether a scheme had to be brought into normal form.
+    pub(crate) rewritten: bool,
+}
+
+struct Graph<'p> {
+    pool: &'p Pool,
+    nodes: Vec<Local>,
+    free: Vec<u8>,
+}
+
+impl View for Graph<'_> {
+    fn node(&self, reference: u32) -> (Tag, &[u32], u8) {
+        if reference & LOCAL == 0 {
+            self.pool.node(reference)
+        } else {
+            let at = (reference & !LOCAL) as usize;
+            (self.nodes[at].tag, &self.nodes[at].words, self.free[at])
+        }
+    }
+
+    fn name(&self, name: u32) -> &str {
+        self.pool.names.get(name)
+    }
+}
+
+impl Pool {
+    /// Interns all nodes of a graph, or none of them.
+    pub(crate) fn intern_locals(&mut self, nodes: Vec<Local>) -> Result<Interned, TypeError> {
+        let checkpoint = self.checkpoint();
+        let mut work = MAX_WORK;
+        let result = self.try_intern_locals(nodes, &mut work);
+        if result.is_err() {
+            self.rollback(checkpoint);
+        }
+        result
+    }
+
+    /// Without the rollback, and with the caller's bound on the work.
+    pub(crate) fn try_intern_locals(&mut self, nodes: Vec<Local>, work: &mut u64) -> Result<Interned, TypeError> {
+        let wanted = nodes.len();
+        check_graph(self, &nodes)?;
+        let mut graph = Graph { free: free_of(self, &nodes)?, pool: self, nodes };
+        let alias = normalise_schemes(&mut graph)?;
+        let rewritten = graph.nodes.len() != wanted || !alias.is_empty();
+        let Graph { nodes, free, .. } = graph;
+        let mut ids = vec![0u32; nodes.len()];
+        for component in components(&nodes) {
+            if let [only] = component[..]
+                && !has_edge(&nodes[only as usize], only)
+            {
+                ids[only as usize] = match alias.get(&only) {
+                    Some(&target) => resolve(target, &ids),
+                    None => self.intern_single(&nodes[only as usize], &ids)?,
+                };
+            } else {
+                self.intern_cycle(&nodes, &free, &component, &alias, &mut ids, work)?;
+            }
+        }
+        ids.truncate(wanted);
+        Ok(Interned { ids, rewritten })
+    }
+
+    fn intern_single(&mut self, node: &Local, ids: &[u32]) -> Result<u32, TypeError> {
+        let words = map_children(node, |child| resolve(child, ids));
+        match node.tag.class() {
+            Class::Const => self.intern_dim(node.tag, &words),
+            _ => self.intern_words(node.tag, &words),
+        }
+    }
+
+    fn intern_cycle(
+        &mut self,
+        nodes: &[Local],
+        free: &[u8],
+        component: &[u32],
+        alias: &HashMap<u32, u32>,
+        ids: &mut [u32],
+        work: &mut u64,
+    ) -> Result<(), TypeError> {
+        // A scheme that lost its variables stands for its body; a cycle of nothing but such schemes has no content.
+        let members: Vec<u32> = component.iter().copied().filter(|node| !alias.contains_key(node)).collect();
+        if members.is_empty() {
+            return Err(TypeError::EmptyCycle);
+        }
+        if members.len() > MAX_GROUP {
+            return Err(TypeError::GroupTooLarge);
+        }
+        let position: HashMap<u32, u32> = members.iter().zip(0..).map(|(&node, at)| (node, at)).collect();
+        // Children inside the cycle become `LOCAL | position`, all others ids.
+        let mut relative = Vec::with_capacity(members.len());
+        let mut inner_meta = 0;
+        for &member in &members {
+            let node = &nodes[member as usize];
+            if node.tag.class() == Class::Const {
+                return Err(TypeError::CyclicConst);
+            }
+            let mut empty = false;
+            let words = map_children(node, |child| match follow(alias, child) {
+                None => {
+                    empty = true;
+                    child
+                }
+                Some(target) => match position.get(&(target & !LOCAL)) {
+                    Some(&at) if target & LOCAL != 0 => LOCAL | at,
+                    Some(_) | None => resolve(target, ids),
+                },
+            });
+            if empty {
+                return Err(TypeError::EmptyCycle);
+            }
+            layout::for_each_child(node.tag, &words, |child| {
+                if child & LOCAL == 0 {
+                    inner_meta |= self.meta[child as usize] & meta::INFER;
+                }
+            });
+            relative.push(Local { tag: node.tag, words });
+        }
+        let found = match self.unfolding_of(&relative, work)? {
+            Some(found) => found,
+            None => {
+                let frees: Vec<u8> = members.iter().map(|&member| free[member as usize]).collect();
+                self.intern_group(&relative, &frees, inner_meta, work)?
+            }
+        };
+        for (&member, id) in members.iter().zip(found) {
+            ids[member as usize] = id;
+        }
+        for &node in component {
+            if alias.contains_key(&node) {
+                let target = follow(alias, LOCAL | node).ok_or(TypeError::EmptyCycle)?;
+                ids[node as usize] = resolve(target, ids);
+            }
+        }
+        Ok(())
+    }
+
+    /// The members that the nodes of a cycle are, if the cycle unfolds a group that it refers to.
+    fn unfolding_of(&self, cycle: &[Local], work: &mut u64) -> Result<Option<Vec<u32>>, TypeError> {
+        let mut candidates = Vec::new();
+        for node in cycle {
+            layout::for_each_child(node.tag, &node.words, |child| {
+                if child & LOCAL == 0 {
+                    candidates.extend(self.group_of(child));
+                }
+            });
+        }
+        candidates.sort_unstable();
+        candidates.dedup();
+        for group in candidates {
+            let span = self.groups[group];
+            *work = work.checked_sub(u64::from(span.len)).ok_or(TypeError::GroupTooHard)?;
+            // Every node needs a member with the same tag, names, numbers and length.
+            let own = |tag: Tag, words: &[u32]| {
+                let mut key = vec![u32::from(tag.number()), words.len() as u32];
+                layout::for_each(tag, words, |role, _, word| {
+                    if !matches!(role, Role::Child(_)) {
+                        key.push(word);
+                    }
+                });
+                key
+            };
+            let mut wanted: Vec<Vec<u32>> = cycle.iter().map(|node| own(node.tag, &node.words)).collect();
+            wanted.sort_unstable();
+            wanted.dedup();
+            let mut missing = wanted.len();
+            let mut hit = vec![false; wanted.len()];
+            for member in span.base..span.base + span.len {
+                if let Ok(at) = wanted.binary_search(&own(self.nodes[member as usize].tag, self.words(member)))
+                    && !hit[at]
+                {
+                    hit[at] = true;
+                    missing -= 1;
+                    if missing == 0 {
+                        break;
+                    }
+                }
+            }
+            if missing > 0 {
+                continue;
+            }
+            let inside = |child: u32| (span.base..span.base + span.len).contains(&child);
+            let mut edges = Edges::new();
+            let mut keys = Vec::with_capacity(cycle.len() + span.len as usize);
+            let count = cycle.len() as u32;
+            let mut add = |tag: Tag, words: &[u32]| {
+                let mut key = vec![u32::from(tag.number())];
+                layout::for_each(tag, words, |role, _, word| {
+                    let target = match role {
+                        Role::Child(_) if word & LOCAL != 0 => Some(word & !LOCAL),
+                        Role::Child(_) if inside(word) => Some(count + (word - span.base)),
+                        Role::Child(_) | Role::Name | Role::Num => None,
+                    };
+                    match target {
+                        Some(target) => {
+                            edges.push(target);
+                            key.push(LOCAL);
+                        }
+                        None => key.push(word),
+                    }
+                });
+                edges.close_node();
+                keys.push(key);
+            };
+            for node in cycle {
+                add(node.tag, &node.words);
+            }
+            for member in span.base..span.base + span.len {
+                add(self.nodes[member as usize].tag, self.words(member));
+            }
+            let ranks = refine(&keys, &edges, work).map_err(|OutOfWork| TypeError::GroupTooHard)?;
+            let member_of: HashMap<u32, u32> =
+                (0..span.len).map(|at| (ranks[(count + at) as usize], span.base + at)).collect();
+            let found: Option<Vec<u32>> =
+                ranks[..cycle.len()].iter().map(|rank| member_of.get(rank).copied()).collect();
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Minimises a cycle and finds or adds its group.
+    fn intern_group(
+        &mut self,
+        cycle: &[Local],
+        free: &[u8],
+        inner_meta: u8,
+        work: &mut u64,
+    ) -> Result<Vec<u32>, TypeError> {
+        let mut edges = Edges::new();
+        let mut keys = Vec::with_capacity(cycle.len());
+        for node in cycle {
+            let mut key = vec![u32::from(node.tag.number())];
+            layout::for_each(node.tag, &node.words, |role, _, word| {
+                if matches!(role, Role::Child(_)) && word & LOCAL != 0 {
+                    edges.push(word & !LOCAL);
+                    key.push(LOCAL);
+                } else {
+                    key.push(word);
+                }
+            });
+            edges.close_node();
+            keys.push(key);
+        }
+        let ranks = refine(&keys, &edges, work).map_err(|OutOfWork| TypeError::GroupTooHard)?;
+        let mut representatives: Vec<(u32, u32)> =
+            ranks.iter().zip(0..).map(|(&rank, node)| (rank, node)).collect();
+        representatives.sort_unstable();
+        representatives.dedup_by_key(|&mut (rank, _)| rank);
+        let class_of: HashMap<u32, u32> =
+            representatives.iter().zip(0..).map(|(&(rank, _), class)| (rank, class)).collect();
+        let class = |node: u32| class_of[&ranks[node as usize]];
+        let mut flat = Vec::new();
+        let members: Vec<Local> = representatives
+            .iter()
+            .map(|&(_, node)| {
+                let node = &cycle[node as usize];
+                let words = map_children(node, |child| {
+                    if child & LOCAL == 0 { child } else { LOCAL | class(child & !LOCAL) }
+                });
+                flat.push(u32::from(node.tag.number()));
+                flat.extend(&words);
+                Local { tag: node.tag, words }
+            })
+            .collect();
+        let hash = self.hash(Tag::Bound, &flat);
+        let absolute = |base: u32, member: &Local| {
+            map_children(member, |child| if child & LOCAL == 0 { child } else { base + (child & !LOCAL) })
+        };
+        let existing = self.find_group(hash, members.len(), |base, at| {
+            let member = &members[at];
+            let id = base + at as u32;
+            self.nodes[id as usize].tag == member.tag && self.words(id) == absolute(base, member)
+        });
+        let base = match existing {
+            Some(base) => base,
+            None => {
+                let base = self.nodes.len() as u32;
+                let ready: Vec<GroupMember> = members
+                    .iter()
+                    .zip(&representatives)
+                    .map(|(member, &(_, node))| GroupMember {
+                        tag: member.tag,
+                        words: absolute(base, member),
+                        free: free[node as usize],
+                        meta: meta_byte(class_sort(member.tag), inner_meta, free[node as usize]),
+                    })
+                    .collect();
+                self.push_group(hash, &ready)?
+            }
+        };
+        Ok((0..cycle.len() as u32).map(|node| base + class(node)).collect())
+    }
+}
+
+pub(crate) fn map_children(node: &Local, mut f: impl FnMut(u32) -> u32) -> Vec<u32> {
+    let mut words = node.words.clone();
+    layout::for_each(node.tag, &node.words, |role, at, word| {
+        if let Role::Child(_) = role {
+            words[at] = f(word);
+        }
+    });
+    words
+}
+
+fn resolve(reference: u32, ids: &[u32]) -> u32 {
+    if reference & LOCAL == 0 { reference } else { ids[(reference & !LOCAL) as usize] }
+}
+
+/// What a reference stands for once schemes that bind nothing are looked through; `None` if they go round in a circle.
+fn follow(alias: &HashMap<u32, u32>, reference: u32) -> Option<u32> {
+    let mut target = reference;
+    for _ in 0..=alias.len() {
+        if target & LOCAL == 0 {
+            return Some(target);
+        }
+        match alias.get(&(target & !LOCAL)) {
+            Some(&next) => target = next,
+            None => return Some(target),
+        }
+    }
+    None
+}
+
+fn has_edge(node: &Local, to: u32) -> bool {
+    let mut found = false;
+    layout::for_each_child(node.tag, &node.words, |child| found |= child == LOCAL | to);
+    found
+}
+
+/// Layouts, references, names, sorts, instances.
+fn check_graph(pool: &Pool, nodes: &[Local]) -> Result<(), TypeError> {
+    let sort_of_local = |node: &Local| -> Result<Sort, TypeError> {
+        match (node.tag, &node.words[..]) {
+            (Tag::Bound, &[depth, _, sort]) => {
+                if depth >= MAX_BINDERS {
+                    return Err(TypeError::TooManyBinders);
+                }
+                Sort::from_number(sort).ok_or(TypeError::Layout { tag: node.tag })
+            }
+            (Tag::Infer, &[_, sort]) => Sort::from_number(sort).ok_or(TypeError::Layout { tag: node.tag }),
+            _ => Ok(class_sort(node.tag)),
+        }
+    };
+    let look = |reference: u32| -> Result<(Tag, Sort), TypeError> {
+        if reference & LOCAL == 0 {
+            let node = pool.nodes.get(reference as usize).filter(|_| reference != 0);
+            let node = node.ok_or(TypeError::UnknownType(Idx::from_raw(reference.max(1))))?;
+            Ok((node.tag, sort_of(pool.meta[reference as usize])))
+        } else {
+            let at = reference & !LOCAL;
+            let node = nodes.get(at as usize).ok_or(TypeError::UnknownNode { node: at })?;
+            Ok((node.tag, sort_of_local(node)?))
+        }
+    };
+    for node in nodes {
+        let tag = node.tag;
+        let mut wrong = None;
+        check_layout(tag, &node.words, |accepts, child| {
+            if wrong.is_some() {
+                return;
+            }
+            match (look(child), accepts) {
+                (Err(error), _) => wrong = Some(error),
+                (Ok((_, found)), Accepts::Only(expected)) if found != expected => {
+                    wrong = Some(TypeError::WrongSort { tag, expected, found });
+                }
+                (Ok(_), Accepts::Only(_) | Accepts::Any) => {}
+            }
+        })?;
+        if let Some(error) = wrong {
+            return Err(error);
+        }
+        pool.check_names(tag, &node.words)?;
+        sort_of_local(node)?;
+        if tag == Tag::Instance {
+            check_instance(&node.words, look, |reference| {
+                if reference & LOCAL == 0 {
+                    pool.words(reference)
+                } else {
+                    &nodes[(reference & !LOCAL) as usize].words
+                }
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// For every node, how many binders its free variables reach: the least solution, found from the variables upwards,
+/// largest values first, so that every node is settled once.
+fn free_of(pool: &Pool, nodes: &[Local]) -> Result<Vec<u8>, TypeError> {
+    let mut free = vec![0u8; nodes.len()];
+    let mut parents: Vec<Vec<(u32, bool)>> = vec![Vec::new(); nodes.len()];
+    let mut buckets: Vec<Vec<u32>> = vec![Vec::new(); MAX_BINDERS as usize + 2];
+    for (node, own) in nodes.iter().zip(0u32..) {
+        let body = layout::binder_body(node.tag);
+        let mut value = if node.tag == Tag::Bound { node.words[0] as u8 + 1 } else { 0 };
+        layout::for_each(node.tag, &node.words, |role, at, word| {
+            if let Role::Child(_) = role {
+                if word & LOCAL != 0 {
+                    parents[(word & !LOCAL) as usize].push((own, body == Some(at)));
+                } else {
+                    let inner = pool.nodes[word as usize].free;
+                    value = value.max(if body == Some(at) { inner.saturating_sub(1) } else { inner });
+                }
+            }
+        });
+        buckets[usize::from(value)].push(own);
+        free[own as usize] = value;
+    }
+    for value in (1..buckets.len()).rev() {
+        while let Some(node) = buckets[value].pop() {
+            if usize::from(free[node as usize]) != value {
+                continue;
+            }
+            for &(parent, binds) in &parents[node as usize] {
+                let reached = value as u8 - u8::from(binds);
+                if reached > free[parent as usize] {
+                    free[parent as usize] = reached;
+                    buckets[usize::from(reached)].push(parent);
+                }
+            }
+        }
+    }
+    Ok(free)
+}
+
+/// Checks the scopes of all binders and brings schemes into normal form. Gives the schemes that bind nothing, with what
+/// they stand for.
+fn normalise_schemes(graph: &mut Graph<'_>) -> Result<HashMap<u32, u32>, TypeError> {
+    let mut alias = HashMap::new();
+    let mut at = 0;
+    // Copies are appended and looked at in their turn.
+    while at < graph.nodes.len() {
+        let Local { tag, words } = &graph.nodes[at];
+        match *tag {
+            Tag::Declared => {
+                let uses = binder::uses(graph, words[1])?;
+                binder::check_uses(&uses, &words[2..])?;
+            }
+            Tag::Scheme => {
+                let body = words[0];
+                let uses = binder::uses(graph, body)?;
+                binder::check_uses(&uses, &words[1..])?;
+                if !binder::is_normal(&uses, words.len() - 1) {
+                    let order: HashMap<u32, u32> =
+                        uses.iter().zip(0..).map(|(used, place)| (used.index, place)).collect();
+                    let body = copy_open(graph, body, &order)?;
+                    if uses.is_empty() {
+                        alias.insert(at as u32, body);
+                        graph.nodes[at] = Local { tag: Tag::Tuple, words: vec![body] };
+                    } else {
+                        graph.nodes[at].words = std::iter::once(body).chain(uses.iter().map(|used| used.sort)).collect();
+                    }
+                }
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    Ok(alias)
+}
+
+/// Copies the open part of a scheme's body with its places renumbered. If `order` is empty the scheme goes away, and
+/// variables of binders further out come one nearer.
+fn copy_open(graph: &mut Graph<'_>, body: u32, order: &HashMap<u32, u32>) -> Result<u32, TypeError> {
+    let removed = u32::from(order.is_empty());
+    let mut copies: HashMap<(u32, u32), u32> = HashMap::new();
+    let mut pending = Vec::new();
+    let mut copy = |graph: &mut Graph<'_>, reference: u32, level: u32, pending: &mut Vec<(u32, u32, u32)>| -> Result<u32, TypeError> {
+        if u32::from(graph.node(reference).2) <= level {
+            return Ok(reference);
+        }
+        if let Some(&copied) = copies.get(&(reference, level)) {
+            return Ok(copied);
+        }
+        if graph.nodes.len() >= MAX_GROUP * 4 {
+            return Err(TypeError::GroupTooLarge);
+        }
+        let new = graph.nodes.len() as u32;
+        let (tag, words, free) = graph.node(reference);
+        let words = words.to_vec();
+        // The copy reaches one binder less where the scheme goes away and something further out is reached.
+        let free = if removed == 1 { free - 1 } else { free };
+        graph.nodes.push(Local { tag, words });
+        graph.free.push(free);
+        copies.insert((reference, level), LOCAL | new);
+        pending.push((reference, level, new));
+        Ok(LOCAL | new)
+    };
+    let start = copy(graph, body, 0, &mut pending)?;
+    while let Some((reference, level, new)) = pending.pop() {
+        let (tag, words, _) = graph.node(reference);
+        let source = Local { tag, words: words.to_vec() };
+        let mut words = source.words.clone();
+        if tag == Tag::Bound {
+            if words[0] == level {
+                words[1] = order.get(&words[1]).copied().unwrap_or(words[1]);
+            } else if words[0] > level {
+                words[0] -= removed;
+            }
+        } else {
+            let binder_body = layout::binder_body(tag);
+            let mut children = Vec::new();
+            layout::for_each(tag, &source.words, |role, at, word| {
+                if let Role::Child(_) = role {
+                    children.push((at, word, level + u32::from(binder_body == Some(at))));
+                }
+            });
+            for (at, child, level) in children {
+                words[at] = copy(graph, child, level, &mut pending)?;
+            }
+        }
+        graph.nodes[new as usize].words = words;
+    }
+    Ok(start)
+}
+
+/// Strongly connected components, children before parents (Tarjan's algorithm with an explicit stack).
+fn components(nodes: &[Local]) -> Vec<Vec<u32>> {
+    const UNSEEN: u32 = u32::MAX;
+    let mut children: Vec<Vec<u32>> = Vec::with_capacity(nodes.len());
+    for node in nodes {
+        let mut local = Vec::new();
+        layout::for_each_child(node.tag, &node.words, |child| {
+            if child & LOCAL != 0 {
+                local.push(child & !LOCAL);
+            }
+        });
+        children.push(local);
+    }
+    let mut index = vec![UNSEEN; nodes.len()];
+    let mut low = vec![0u32; nodes.len()];
+    let mut on_stack = vec![false; nodes.len()];
+    let mut stack = Vec::new();
+    let mut next = 0;
+    let mut found = Vec::new();
+    let mut calls: Vec<(u32, usize)> = Vec::new();
+    for root in 0..nodes.len() as u32 {
+        if index[root as usize] != UNSEEN {
+            continue;
+        }
+        calls.push((root, 0));
+        while let Some(&mut (node, ref mut at)) = calls.last_mut() {
+            let here = node as usize;
+            if *at == 0 {
+                index[here] = next;
+                low[here] = next;
+                next += 1;
+                stack.push(node);
+                on_stack[here] = true;
+            }
+            if let Some(&child) = children[here].get(*at) {
+                *at += 1;
+                if index[child as usize] == UNSEEN {
+                    calls.push((child, 0));
+                } else if on_stack[child as usize] {
+                    low[here] = low[here].min(index[child as usize]);
+                }
+                // A node without children is entered once; with children, `at` has moved past 0.
+                continue;
+            }
+            calls.pop();
+            if let Some(&(parent, _)) = calls.last() {
+                low[parent as usize] = low[parent as usize].min(low[here]);
+            }
+            if low[here] == index[here] {
+                let mut component = Vec::new();
+                while let Some(member) = stack.pop() {
+                    on_stack[member as usize] = false;
+                    component.push(member);
+                    if member == node {
+                        break;
+                    }
+                }
+                component.reverse();
+                found.push(component);
+            }
+        }
+    }
+    found
+}

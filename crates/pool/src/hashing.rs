@@ -1,0 +1,577 @@
+//! Digests of types: computed on demand, in batches, and kept beside the pool.
+//!
+//! The messages are specified in `docs/bundle-format.md`. They are padded to whole 64-byte blocks, so that the digest of
+//! a message of at most 1024 bytes is what BLAKE3 computes for a single full chunk, and many messages of equal length
+//! go through its vectorised compression at once. Types are hashed level by level: a level holds the types whose
+//! children all lie in lower levels.
+//!
+//! **Invariant:** a digest covers everything a type reaches, and nothing else: no ids, no spans, no documentation.
+//! **Invariant:** types with inference variables never get a digest.
+
+use blake3::IncrementCounter;
+use blake3::platform::Platform;
+
+use crate::digest::Digest;
+use crate::layout::{self, Role};
+use crate::pool::{GroupSpan, Idx, Pool, meta};
+use crate::refine::{Edges, refine};
+use crate::table::Table;
+use crate::tag::Tag;
+
+/// The version of the messages.
+pub(crate) const MESSAGE_VERSION: u8 = 1;
+const HEADER: usize = 12;
+const BLOCK: usize = 64;
+
+const KIND_TYPE: u8 = 0;
+const KIND_GROUP: u8 = 1;
+const KIND_MEMBER: u8 = 2;
+
+/// Which of the two identities a digest is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Space {
+    #[default]
+    Exact = 0,
+    Shape = 1,
+}
+
+/// The type contains inference variables and therefore has no meaning outside of its inference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a type with inference variables has no portable form")]
+pub struct NotPortable {
+    /// The type.
+    pub ty: Idx,
+}
+
+/// The digests known so far.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Digests {
+    space: Space,
+    exact: Vec<[u8; 32]>,
+    done: Vec<u64>,
+    /// Ids in the order in which they got digests.
+    log: Vec<u32>,
+    /// From digests to ids, for the first `indexed` entries of the log.
+    index: Table,
+    indexed: usize,
+    /// For each group, its members' offsets in portable order; empty where not computed.
+    orders: Vec<Box<[u32]>>,
+    pub(crate) shapes: Option<Box<crate::shape::Shapes>>,
+}
+
+fn bit(bits: &[u64], at: u32) -> bool {
+    bits.get(at as usize / 64).is_some_and(|word| word >> (at % 64) & 1 == 1)
+}
+
+fn set_bit(bits: &mut Vec<u64>, at: u32) {
+    let word = at as usize / 64;
+    if word >= bits.len() {
+        bits.resize(word + 1, 0);
+    }
+    bits[word] |= 1 << (at % 64);
+}
+
+fn clear_bits_from(bits: &mut Vec<u64>, from: usize) {
+    bits.truncate(from.div_ceil(64));
+    if let Some(last) = bits.get_mut(from / 64) {
+        *last &= (1 << (from % 64)) - 1;
+    }
+}
+
+fn index_hash(digest: &[u8; 32]) -> u32 {
+    u32::from_le_bytes([digest[0], digest[1], digest[2], digest[3]])
+}
+
+impl Digests {
+    pub(crate) fn in_space(space: Space) -> Self {
+        Digests { space, ..Digests::default() }
+    }
+
+    #[inline]
+    pub(crate) fn has(&self, id: u32) -> bool {
+        bit(&self.done, id)
+    }
+
+    pub(crate) fn get(&self, id: u32) -> Option<Digest> {
+        if self.has(id) { Some(Digest(self.exact[id as usize])) } else { None }
+    }
+
+    #[inline]
+    fn put(&mut self, id: u32, digest: [u8; 32]) {
+        self.exact[id as usize] = digest;
+        set_bit(&mut self.done, id);
+        self.log.push(id);
+    }
+
+    pub(crate) fn truncate(&mut self, nodes: usize, groups: usize) {
+        self.exact.truncate(nodes);
+        clear_bits_from(&mut self.done, nodes);
+        let before = self.log.len();
+        let dropped = self.log[..self.indexed].iter().filter(|&&id| id as usize >= nodes).count();
+        self.log.retain(|&id| (id as usize) < nodes);
+        if dropped > 0 {
+            self.indexed -= dropped;
+            self.index.retain_below(nodes as u32);
+        }
+        debug_assert!(self.log.len() <= before && self.indexed <= self.log.len());
+        self.orders.truncate(groups);
+        if let Some(shapes) = &mut self.shapes {
+            shapes.truncate(nodes);
+        }
+    }
+
+    /// The type with this digest, among those whose digests are known.
+    pub(crate) fn find(&mut self, digest: &Digest) -> Option<u32> {
+        for &id in &self.log[self.indexed..] {
+            self.index.reserve_one();
+            let hash = index_hash(&self.exact[id as usize]);
+            if let Err(place) = self.index.find(hash, |other| other == id) {
+                self.index.insert(place, hash, id);
+            }
+        }
+        self.indexed = self.log.len();
+        self.index.find(index_hash(&digest.0), |id| self.exact[id as usize] == digest.0).ok()
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.exact.capacity() * 32 + self.done.capacity() * 8 + self.log.capacity() * 4 + self.index.bytes()
+    }
+}
+
+/// Hashes messages of `N` bytes each, a multiple of the block size and at most one chunk.
+fn hash_batch<const N: usize>(messages: &[[u8; N]], mut put: impl FnMut(usize, [u8; 32])) {
+    const WIDTH: usize = 16;
+    const IV: [u32; 8] = [
+        0x6A09_E667, 0xBB67_AE85, 0x3C6E_F372, 0xA54F_F53A, 0x510E_527F, 0x9B05_688C, 0x1F83_D9AB, 0x5BE0_CD19,
+    ];
+    const CHUNK_START: u8 = 1;
+    const CHUNK_END: u8 = 2;
+    const ROOT: u8 = 8;
+    let platform = Platform::detect();
+    let mut out = [0; WIDTH * 32];
+    for (at, chunk) in messages.chunks(WIDTH).enumerate() {
+        let mut inputs: [&[u8; N]; WIDTH] = [&chunk[0]; WIDTH];
+        for (input, message) in inputs.iter_mut().zip(chunk) {
+            *input = message;
+        }
+        let (out, _) = out.split_at_mut(chunk.len() * 32);
+        platform.hash_many(
+            &inputs[..chunk.len()],
+            &IV,
+            0,
+            IncrementCounter::No,
+            0,
+            CHUNK_START,
+            CHUNK_END | ROOT,
+            out,
+        );
+        for (offset, digest) in out.as_chunks::<32>().0.iter().enumerate() {
+            put(at * WIDTH + offset, *digest);
+        }
+    }
+}
+
+/// Messages of one level, by their length in blocks.
+#[derive(Default)]
+struct Batch {
+    one: (Vec<[u8; 64]>, Vec<u32>),
+    two: (Vec<[u8; 128]>, Vec<u32>),
+    three: (Vec<[u8; 192]>, Vec<u32>),
+    four: (Vec<[u8; 256]>, Vec<u32>),
+    rest: Vec<(u32, [u8; 32])>,
+}
+
+impl Batch {
+    #[inline]
+    fn add(&mut self, id: u32, message: &[u8]) {
+        fn push<const N: usize>(to: &mut (Vec<[u8; N]>, Vec<u32>), id: u32, message: &[u8]) {
+            let mut padded = [0; N];
+            padded[..message.len()].copy_from_slice(message);
+            to.0.push(padded);
+            to.1.push(id);
+        }
+        match message.len().div_ceil(BLOCK) {
+            1 => push(&mut self.one, id, message),
+            2 => push(&mut self.two, id, message),
+            3 => push(&mut self.three, id, message),
+            4 => push(&mut self.four, id, message),
+            _ => self.rest.push((id, hash_padded(message))),
+        }
+    }
+
+    fn flush(&mut self, to: &mut Digests) {
+        fn run<const N: usize>(from: &mut (Vec<[u8; N]>, Vec<u32>), to: &mut Digests) {
+            let (messages, ids) = from;
+            hash_batch(messages, |at, digest| to.put(ids[at], digest));
+            messages.clear();
+            ids.clear();
+        }
+        run(&mut self.one, to);
+        run(&mut self.two, to);
+        run(&mut self.three, to);
+        run(&mut self.four, to);
+        for (id, digest) in self.rest.drain(..) {
+            to.put(id, digest);
+        }
+    }
+}
+
+fn hash_padded(message: &[u8]) -> [u8; 32] {
+    let mut padded = message.to_vec();
+    padded.resize(message.len().next_multiple_of(BLOCK), 0);
+    *blake3::hash(&padded).as_bytes()
+}
+
+fn start(message: &mut Vec<u8>, space: Space, kind: u8, tag: u8) {
+    message.clear();
+    message.extend([b'T', b'L', MESSAGE_VERSION, space as u8, kind, tag, 0, 0, 0, 0, 0, 0]);
+}
+
+fn finish(message: &mut [u8]) {
+    let len = (message.len() - HEADER) as u32;
+    message[8..HEADER].copy_from_slice(&len.to_le_bytes());
+}
+
+fn push_name(message: &mut Vec<u8>, name: &str) {
+    message.extend((name.len() as u32).to_le_bytes());
+    message.extend(name.as_bytes());
+}
+
+/// The words of a commutative node with its operands in the order of their digests.
+pub(crate) fn sorted_operands_by<'d>(tag: Tag, words: &[u32], digest: impl Fn(u32) -> &'d [u8; 32]) -> Vec<u32> {
+    if tag == Tag::DimSum {
+        let mut terms: Vec<&[u32]> = words[2..].chunks_exact(3).collect();
+        terms.sort_unstable_by_key(|term| digest(term[2]));
+        words[..2].iter().chain(terms.into_iter().flatten()).copied().collect()
+    } else {
+        let mut children = words.to_vec();
+        children.sort_unstable_by_key(|&child| digest(child));
+        children
+    }
+}
+
+/// [`sorted_operands_by`] for a type of the pool whose children have digests.
+pub(crate) fn sorted_operands(pool: &Pool, tag: Tag, words: &[u32]) -> Vec<u32> {
+    sorted_operands_by(tag, words, |child| &pool.digests.exact[child as usize])
+}
+
+/// Writes the message of one type.
+#[inline]
+pub(crate) fn write_type<'d>(
+    message: &mut Vec<u8>,
+    space: Space,
+    tag: Tag,
+    words: &[u32],
+    digest: impl Fn(u32) -> &'d [u8; 32],
+    name: impl Fn(u32) -> &'d str,
+) {
+    let sorted;
+    let words = if tag.is_commutative() {
+        sorted = sorted_operands_by(tag, words, &digest);
+        &sorted[..]
+    } else {
+        words
+    };
+    start(message, space, KIND_TYPE, tag.number());
+    layout::for_each(tag, words, |role, _, word| match role {
+        Role::Child(_) => message.extend(digest(word)),
+        Role::Name => push_name(message, name(word)),
+        Role::Num => message.extend(word.to_le_bytes()),
+    });
+    finish(message);
+}
+
+#[inline]
+fn type_message(pool: &Pool, id: u32, message: &mut Vec<u8>) {
+    let tag = pool.nodes[id as usize].tag;
+    let digest = |child: u32| &pool.digests.exact[child as usize];
+    write_type(message, pool.digests.space, tag, pool.words(id), digest, |name| pool.names.get(name));
+}
+
+/// What a reference in a member of a group is.
+pub(crate) enum MemberRef<'d> {
+    Inner(u32),
+    Outer(&'d [u8; 32]),
+}
+
+/// Appends one member of a group to a message.
+pub(crate) fn write_member<'d>(
+    message: &mut Vec<u8>,
+    tag: Tag,
+    words: &[u32],
+    mut reference: impl FnMut(u32) -> MemberRef<'d>,
+    name: impl Fn(u32) -> &'d str,
+) {
+    message.push(tag.number());
+    message.extend((words.len() as u32).to_le_bytes());
+    layout::for_each(tag, words, |role, _, word| match role {
+        Role::Child(_) => match reference(word) {
+            MemberRef::Inner(member) => {
+                message.push(1);
+                message.extend(member.to_le_bytes());
+            }
+            MemberRef::Outer(digest) => {
+                message.push(0);
+                message.extend(digest);
+            }
+        },
+        Role::Name => push_name(message, name(word)),
+        Role::Num => message.extend(word.to_le_bytes()),
+    });
+}
+
+/// Starts the message of a group of this many members.
+pub(crate) fn start_group(message: &mut Vec<u8>, space: Space, members: u32) {
+    start(message, space, KIND_GROUP, 0);
+    message.extend(members.to_le_bytes());
+}
+
+/// Writes the message of a member, given its group's digest.
+pub(crate) fn write_membership(message: &mut Vec<u8>, space: Space, group: &[u8; 32], member: u32) {
+    start(message, space, KIND_MEMBER, 0);
+    message.extend(group);
+    message.extend(member.to_le_bytes());
+    finish(message);
+}
+
+/// Ends a message and hashes it.
+pub(crate) fn hash_message(message: &mut [u8]) -> [u8; 32] {
+    finish(message);
+    hash_padded(message)
+}
+
+/// Appends a member of a group of the pool; `inner` says how to write a reference to another member.
+fn push_member(
+    pool: &Pool,
+    span: GroupSpan,
+    id: u32,
+    message: &mut Vec<u8>,
+    mut inner: impl FnMut(u32) -> u32,
+) {
+    let reference = |word: u32| {
+        if (span.base..span.base + span.len).contains(&word) {
+            MemberRef::Inner(inner(word - span.base))
+        } else {
+            MemberRef::Outer(&pool.digests.exact[word as usize])
+        }
+    };
+    let tag = pool.nodes[id as usize].tag;
+    write_member(message, tag, pool.words(id), reference, |name| pool.names.get(name));
+}
+
+/// The offsets of a group's members in portable order. The digests of what lies outside must be known.
+fn portable_order(pool: &Pool, span: GroupSpan) -> Box<[u32]> {
+    let mut edges = Edges::new();
+    let keys: Vec<Vec<u8>> = (span.base..span.base + span.len)
+        .map(|id| {
+            let mut key = Vec::new();
+            push_member(pool, span, id, &mut key, |offset| {
+                edges.push(offset);
+                0
+            });
+            edges.close_node();
+            key
+        })
+        .collect();
+    // The partitions are those that interning the group went through, so the work is bounded as it was there.
+    let mut work = u64::MAX;
+    let ranks = refine(&keys, &edges, &mut work).unwrap_or_default();
+    let mut order: Vec<u32> = (0..span.len).collect();
+    order.sort_by_key(|&offset| ranks.get(offset as usize).copied().unwrap_or(offset));
+    order.into_boxed_slice()
+}
+
+fn hash_group(pool: &mut Pool, group: usize) {
+    let span = pool.groups[group];
+    let order = portable_order(pool, span);
+    let mut place = vec![0u32; order.len()];
+    for (&offset, at) in order.iter().zip(0..) {
+        place[offset as usize] = at;
+    }
+    let mut message = Vec::new();
+    start_group(&mut message, pool.digests.space, span.len);
+    for &offset in &order {
+        push_member(pool, span, span.base + offset, &mut message, |offset| place[offset as usize]);
+    }
+    let digest = hash_message(&mut message);
+    let members: Vec<[u8; BLOCK]> = place
+        .iter()
+        .map(|at| {
+            write_membership(&mut message, pool.digests.space, &digest, *at);
+            let mut padded = [0; BLOCK];
+            padded[..message.len()].copy_from_slice(&message);
+            padded
+        })
+        .collect();
+    let digests = &mut pool.digests;
+    hash_batch(&members, |offset, digest| digests.put(span.base + offset as u32, digest));
+    if digests.orders.len() <= group {
+        digests.orders.resize(group + 1, Box::default());
+    }
+    digests.orders[group] = order;
+}
+
+impl Pool {
+    /// The exact digest of a type. Computes those it depends on where they are not known yet.
+    ///
+    /// # Errors
+    /// If the type contains inference variables.
+    ///
+    /// # Panics
+    /// If the id is not of this pool.
+    pub fn digest(&mut self, ty: Idx) -> Result<Digest, NotPortable> {
+        self.compute(&[ty.number()])?;
+        Ok(Digest(self.digests.exact[ty.at()]))
+    }
+
+    /// Computes the digests of all types that have one.
+    pub fn compute_all_digests(&mut self) {
+        let all: Vec<u32> = (1..self.nodes.len() as u32)
+            .filter(|&id| self.meta[id as usize] & meta::INFER == 0)
+            .collect();
+        // None of them contains inference variables.
+        let _ = self.compute(&all);
+    }
+
+    /// The type with this digest, if its digest has been computed in this pool.
+    pub fn find_digest(&mut self, digest: &Digest) -> Option<Idx> {
+        self.digests.find(digest).map(Idx::from_raw)
+    }
+
+    /// Bytes allocated for digests.
+    #[must_use]
+    pub fn digest_bytes(&self) -> usize {
+        self.digests.bytes()
+    }
+
+    /// A group's members' offsets in portable order; the digests of the members must be known.
+    pub(crate) fn group_order(&self, group: usize) -> &[u32] {
+        self.digests.orders.get(group).map_or(&[], |order| order)
+    }
+
+    /// Computes the digests of these types and of all they reach.
+    pub(crate) fn compute(&mut self, targets: &[u32]) -> Result<(), NotPortable> {
+        if let Some(&ty) = targets.iter().find(|&&ty| self.meta[ty as usize] & meta::INFER != 0) {
+            return Err(NotPortable { ty: Idx::from_raw(ty) });
+        }
+        if targets.iter().all(|&ty| self.digests.has(ty)) {
+            return Ok(());
+        }
+        self.digests.exact.resize(self.nodes.len(), [0; 32]);
+        let needed = self.needed(targets);
+        let (Some(&first), Some(&last)) = (needed.first(), needed.last()) else { return Ok(()) };
+        // Levels from 1; 0 is what is known already.
+        let mut level = vec![0u32; (last - first + 1) as usize];
+        let level_of = |level: &[u32], id: u32| if id < first { 0 } else { level[(id - first) as usize] };
+        let mut deepest = 0;
+        let mut at = 0;
+        while at < needed.len() {
+            let id = needed[at];
+            let mut own = 0;
+            let end = match self.group_of(id) {
+                None => id + 1,
+                Some(group) => id + self.groups[group].len,
+            };
+            for member in id..end {
+                layout::for_each_child(self.nodes[member as usize].tag, self.words(member), |child| {
+                    if child < id {
+                        own = own.max(level_of(&level, child));
+                    }
+                });
+            }
+            for member in id..end {
+                level[(member - first) as usize] = own + 1;
+            }
+            deepest = deepest.max(own + 1);
+            at += (end - id) as usize;
+        }
+        // Counting sort by level; a group is represented by its first member.
+        let mut starts = vec![0u32; deepest as usize + 2];
+        for &id in &needed {
+            starts[level[(id - first) as usize] as usize + 1] += 1;
+        }
+        for at in 1..starts.len() {
+            starts[at] += starts[at - 1];
+        }
+        let mut by_level = vec![0u32; needed.len()];
+        let mut next = starts.clone();
+        for &id in &needed {
+            let slot = &mut next[level[(id - first) as usize] as usize];
+            by_level[*slot as usize] = id;
+            *slot += 1;
+        }
+        let mut batch = Batch::default();
+        let mut message = Vec::new();
+        for bounds in starts.windows(2) {
+            for &id in &by_level[bounds[0] as usize..bounds[1] as usize] {
+                match self.group_of(id) {
+                    Some(group) if self.groups[group].base == id => hash_group(self, group),
+                    Some(_) => {}
+                    None => {
+                        type_message(self, id, &mut message);
+                        batch.add(id, &message);
+                    }
+                }
+            }
+            batch.flush(&mut self.digests);
+        }
+        Ok(())
+    }
+
+    /// The types without digests among the targets and what they reach, ascending; groups as a whole.
+    fn needed(&self, targets: &[u32]) -> Vec<u32> {
+        let mut marked = vec![0u64; self.nodes.len().div_ceil(64)];
+        let mut stack: Vec<u32> = Vec::new();
+        let mark = |id: u32, marked: &mut Vec<u64>, stack: &mut Vec<u32>| {
+            if !self.digests.has(id) && !bit(marked, id) {
+                let members = match self.group_of(id) {
+                    None => id..id + 1,
+                    Some(group) => self.groups[group].base..self.groups[group].base + self.groups[group].len,
+                };
+                for member in members {
+                    set_bit(marked, member);
+                    stack.push(member);
+                }
+            }
+        };
+        for &target in targets {
+            mark(target, &mut marked, &mut stack);
+        }
+        while let Some(id) = stack.pop() {
+            layout::for_each_child(self.nodes[id as usize].tag, self.words(id), |child| {
+                mark(child, &mut marked, &mut stack);
+            });
+        }
+        let mut needed = Vec::new();
+        for (word, &bits) in marked.iter().enumerate() {
+            let mut bits = bits;
+            while bits != 0 {
+                needed.push(word as u32 * 64 + bits.trailing_zeros());
+                bits &= bits - 1;
+            }
+        }
+        needed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn batched_hashes_are_ordinary_blake3_hashes_of_the_padded_message() {
+        let mut batch = Batch::default();
+        let mut digests = Digests::default();
+        let messages: Vec<Vec<u8>> =
+            (0..200usize).map(|len| (0..len * 3).map(|at| (at * 7 + len) as u8).collect()).collect();
+        digests.exact.resize(messages.len(), [0; 32]);
+        for (message, id) in messages.iter().zip(0..) {
+            batch.add(id, message);
+        }
+        batch.flush(&mut digests);
+        for (message, id) in messages.iter().zip(0..).skip(1) {
+            assert_eq!(digests.get(id), Some(Digest(hash_padded(message))), "{} bytes", message.len());
+        }
+    }
+}

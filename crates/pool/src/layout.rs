@@ -1,0 +1,300 @@
+//! How the content of a type is laid out in words, for every tag.
+//!
+//! A type is a tag and a sequence of `u32` words; a word is a child, a name or a number, and which one it is follows
+//! from the tag and the words before it. Interning, hashing, encoding, decoding and validation all walk a type through
+//! [`Cursor`] or [`for_each`], so a constructor's layout is written down once, in [`pattern`].
+//!
+//! **Invariant:** two types with the same tag and words are the same type, and the roles of the words are a function of
+//! the tag and the words alone; hashed messages are injective because of it.
+
+use crate::tag::{Class, Sort, Tag};
+
+/// The sort that a child position accepts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Accepts {
+    Only(Sort),
+    Any,
+}
+
+/// What one word is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    Child(Accepts),
+    Name,
+    Num,
+}
+
+const TYPE: Role = Role::Child(Accepts::Only(Sort::Type));
+const REGION: Role = Role::Child(Accepts::Only(Sort::Region));
+const CONST: Role = Role::Child(Accepts::Only(Sort::Const));
+const ANY: Role = Role::Child(Accepts::Any);
+
+/// The words of a tag: a fixed beginning, then a repeated group; or named fields, which depend on counts among the words.
+#[derive(Clone, Copy)]
+pub(crate) enum Pattern {
+    Regular { first: &'static [Role], rest: &'static [Role], min_repeats: u32 },
+    /// `name, header, fields..`, once. The header is twice the number of fields, plus one if they are named.
+    Fields,
+    /// `name`, then `name, header, fields..` for every variant.
+    Variants,
+}
+
+const fn fixed(first: &'static [Role]) -> Pattern {
+    Pattern::Regular { first, rest: &[], min_repeats: 0 }
+}
+
+const fn repeat(first: &'static [Role], rest: &'static [Role], min_repeats: u32) -> Pattern {
+    Pattern::Regular { first, rest, min_repeats }
+}
+
+/// The layout of each tag.
+#[inline]
+pub(crate) const fn pattern(tag: Tag) -> Pattern {
+    match tag.class() {
+        Class::Primitive => return fixed(&[]),
+        Class::Container => return fixed(&[TYPE]),
+        Class::TwoChild => return fixed(&[TYPE, TYPE]),
+        Class::Constructor | Class::Region | Class::Const => {}
+    }
+    match tag {
+        Tag::Borrowed => fixed(&[TYPE, REGION]),
+        Tag::Function => repeat(&[TYPE], &[TYPE], 0),
+        Tag::Tuple => repeat(&[], &[TYPE], 0),
+        Tag::Struct => Pattern::Fields,
+        Tag::Enum => Pattern::Variants,
+        Tag::Applied => repeat(&[Role::Name], &[ANY], 0),
+        Tag::Opaque | Tag::Named | Tag::Lifetime | Tag::DimSymbol => fixed(&[Role::Name]),
+        Tag::Declared => repeat(&[Role::Name, TYPE], &[Role::Num], 0),
+        Tag::Instance => repeat(&[TYPE], &[ANY], 0),
+        Tag::Scheme => repeat(&[TYPE], &[Role::Num], 1),
+        Tag::Bound => fixed(&[Role::Num, Role::Num, Role::Num]),
+        Tag::Infer => fixed(&[Role::Num, Role::Num]),
+        Tag::Tensor => repeat(&[TYPE], &[CONST], 0),
+        Tag::TensorUnranked => fixed(&[TYPE]),
+        Tag::DimConst => fixed(&[Role::Num, Role::Num]),
+        Tag::DimSum => repeat(&[Role::Num, Role::Num], &[Role::Num, Role::Num, CONST], 1),
+        Tag::DimProduct | Tag::DimMin | Tag::DimMax => repeat(&[], &[CONST], 2),
+        Tag::DimFloorDiv | Tag::DimMod => fixed(&[CONST, CONST]),
+        // `DimUnknown`, and the classes that returned above.
+        _ => fixed(&[]),
+    }
+}
+
+/// The number of words where the tag alone decides it.
+#[inline]
+pub(crate) const fn fixed_len(tag: Tag) -> Option<u32> {
+    match pattern(tag) {
+        Pattern::Regular { first, rest: [], .. } => Some(first.len() as u32),
+        Pattern::Regular { .. } | Pattern::Fields | Pattern::Variants => None,
+    }
+}
+
+/// The word position of the child in whose scope the type itself binds variables.
+#[inline]
+pub(crate) const fn binder_body(tag: Tag) -> Option<usize> {
+    match tag {
+        Tag::Scheme => Some(0),
+        Tag::Declared => Some(1),
+        _ => None,
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    First(u8),
+    Rest(u8),
+    /// The name of the enum itself.
+    Head,
+    Name,
+    Header,
+    FieldName,
+    FieldType,
+    /// All fields of a struct were read.
+    Closed,
+}
+
+/// Walks the words of one type in order and says what the next one is.
+#[derive(Clone, Copy)]
+pub(crate) struct Cursor {
+    pattern: Pattern,
+    state: State,
+    fields_left: u32,
+    named: bool,
+    repeats: u32,
+}
+
+impl Cursor {
+    #[inline]
+    pub(crate) fn new(tag: Tag) -> Self {
+        let pattern = pattern(tag);
+        let state = match pattern {
+            Pattern::Regular { first: [], .. } => State::Rest(0),
+            Pattern::Regular { .. } => State::First(0),
+            Pattern::Fields => State::Name,
+            Pattern::Variants => State::Head,
+        };
+        Cursor { pattern, state, fields_left: 0, named: false, repeats: 0 }
+    }
+
+    /// What the next word is; `None` when the layout has no further word.
+    #[inline]
+    pub(crate) fn role(&self) -> Option<Role> {
+        Some(match (self.state, self.pattern) {
+            (State::First(at), Pattern::Regular { first, .. }) => first[at as usize],
+            (State::Rest(at), Pattern::Regular { rest, .. }) => *rest.get(at as usize)?,
+            (State::Head | State::Name | State::FieldName, _) => Role::Name,
+            (State::Header, _) => Role::Num,
+            (State::FieldType, _) => TYPE,
+            (State::Closed | State::First(_) | State::Rest(_), _) => return None,
+        })
+    }
+
+    /// Passes over the next word.
+    #[inline]
+    pub(crate) fn advance(&mut self, word: u32) {
+        self.state = match (self.state, self.pattern) {
+            (State::First(at), Pattern::Regular { first, .. }) => {
+                if at as usize + 1 < first.len() { State::First(at + 1) } else { State::Rest(0) }
+            }
+            (State::Rest(at), Pattern::Regular { rest, .. }) => {
+                if at as usize + 1 < rest.len() {
+                    State::Rest(at + 1)
+                } else {
+                    self.repeats += 1;
+                    State::Rest(0)
+                }
+            }
+            (State::Head, _) => State::Name,
+            (State::Name, _) => State::Header,
+            (State::Header, _) => {
+                self.fields_left = word >> 1;
+                self.named = word & 1 == 1;
+                self.next_field()
+            }
+            (State::FieldName, _) => State::FieldType,
+            (State::FieldType, _) => {
+                self.fields_left -= 1;
+                self.next_field()
+            }
+            (state @ (State::Closed | State::First(_) | State::Rest(_)), _) => state,
+        };
+    }
+
+    fn next_field(&self) -> State {
+        match (self.fields_left, self.named, self.pattern) {
+            (0, _, Pattern::Variants) => State::Name,
+            (0, _, Pattern::Fields | Pattern::Regular { .. }) => State::Closed,
+            (_, true, _) => State::FieldName,
+            (_, false, _) => State::FieldType,
+        }
+    }
+
+    /// Whether the type may end here.
+    pub(crate) fn is_complete(&self) -> bool {
+        match (self.state, self.pattern) {
+            (State::Rest(0), Pattern::Regular { min_repeats, .. }) => self.repeats >= min_repeats,
+            (State::Closed, _) | (State::Name, Pattern::Variants) => true,
+            (
+                State::First(_)
+                | State::Rest(_)
+                | State::Head
+                | State::Name
+                | State::Header
+                | State::FieldName
+                | State::FieldType,
+                _,
+            ) => false,
+        }
+    }
+}
+
+/// Calls `f` with the role, the position and the value of every word of a well-formed type.
+#[inline]
+pub(crate) fn for_each(tag: Tag, words: &[u32], mut f: impl FnMut(Role, usize, u32)) {
+    match pattern(tag) {
+        Pattern::Regular { first, rest, .. } => {
+            for (at, (&role, &word)) in first.iter().zip(words).enumerate() {
+                f(role, at, word);
+            }
+            if let [role] = rest {
+                for (at, &word) in words.iter().enumerate().skip(first.len()) {
+                    f(*role, at, word);
+                }
+            } else if !rest.is_empty() {
+                for (at, &word) in words.iter().enumerate().skip(first.len()) {
+                    f(rest[(at - first.len()) % rest.len()], at, word);
+                }
+            }
+        }
+        Pattern::Fields | Pattern::Variants => {
+            let mut cursor = Cursor::new(tag);
+            for (at, &word) in words.iter().enumerate() {
+                let Some(role) = cursor.role() else { return };
+                f(role, at, word);
+                cursor.advance(word);
+            }
+        }
+    }
+}
+
+/// Calls `f` with every child, in order.
+#[inline]
+pub(crate) fn for_each_child(tag: Tag, words: &[u32], mut f: impl FnMut(u32)) {
+    for_each(tag, words, |role, _, word| {
+        if let Role::Child(_) = role {
+            f(word);
+        }
+    });
+}
+
+/// The fields of a struct, or of one variant of an enum.
+#[derive(Clone, Copy)]
+pub(crate) struct Part<'a> {
+    pub(crate) name: u32,
+    pub(crate) named: bool,
+    fields: &'a [u32],
+}
+
+impl<'a> Part<'a> {
+    const fn width(&self) -> usize {
+        if self.named { 2 } else { 1 }
+    }
+
+    /// The names of the fields; none if they are positional.
+    pub(crate) fn field_names(&self) -> impl Iterator<Item = u32> + use<'a> {
+        let names = if self.named { self.fields } else { &[] };
+        names.iter().step_by(2).copied()
+    }
+
+    pub(crate) fn field_types(&self) -> impl ExactSizeIterator<Item = u32> + use<'a> {
+        let first = self.fields.get(self.width() - 1..).unwrap_or_default();
+        first.iter().step_by(self.width()).copied()
+    }
+}
+
+/// Iterates over the parts in the words of a struct (one), or in those of an enum after its name (its variants).
+pub(crate) struct Parts<'a>(pub(crate) &'a [u32]);
+
+impl<'a> Parts<'a> {
+    /// The parts of a struct or an enum; none for other tags.
+    pub(crate) fn of(tag: Tag, words: &'a [u32]) -> Self {
+        match pattern(tag) {
+            Pattern::Fields => Parts(words),
+            Pattern::Variants => Parts(words.get(1..).unwrap_or_default()),
+            Pattern::Regular { .. } => Parts(&[]),
+        }
+    }
+}
+
+impl<'a> Iterator for Parts<'a> {
+    type Item = Part<'a>;
+
+    fn next(&mut self) -> Option<Part<'a>> {
+        let [name, header, rest @ ..] = self.0 else { return None };
+        let named = header & 1 == 1;
+        let len = (header >> 1) as usize * if named { 2 } else { 1 };
+        let (fields, rest) = rest.split_at_checked(len)?;
+        self.0 = rest;
+        Some(Part { name: *name, named, fields })
+    }
+}

@@ -1,0 +1,132 @@
+//! Names: strings with a dense id inside one pool.
+//!
+//! **Invariant:** only the string of a name ever leaves the pool; its id is neither hashed into a digest nor written.
+//!
+//! A name is at least one and at most [`MAX_NAME`] bytes of UTF-8 without control characters. Nothing else is asked of
+//! it: names come from many languages, and comparing them is comparing bytes.
+
+use crate::table::{Table, hash_bytes};
+
+/// The longest name in bytes.
+pub const MAX_NAME: usize = 4096;
+
+/// A name inside one pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Name(pub(crate) u32);
+
+/// Why a string is not a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+pub enum NameError {
+    /// It has no characters.
+    #[error("a name cannot be empty")]
+    Empty,
+    /// It has more than [`MAX_NAME`] bytes.
+    #[error("a name of {len} bytes is longer than {MAX_NAME}")]
+    TooLong {
+        /// Its length in bytes.
+        len: usize,
+    },
+    /// It contains a control character.
+    #[error("a name cannot contain the control character U+{code:04X}")]
+    Control {
+        /// The character's code point.
+        code: u32,
+    },
+    /// It is not UTF-8.
+    #[error("a name must be UTF-8")]
+    NotUtf8,
+    /// The pool holds as many names as it can.
+    #[error("too many names")]
+    Full,
+}
+
+/// Checks a string against the rules for names.
+///
+/// # Errors
+/// The first rule it breaks.
+pub fn check_name(name: &str) -> Result<(), NameError> {
+    if name.is_empty() {
+        return Err(NameError::Empty);
+    }
+    if name.len() > MAX_NAME {
+        return Err(NameError::TooLong { len: name.len() });
+    }
+    match name.chars().find(|c| c.is_control()) {
+        Some(c) => Err(NameError::Control { code: c.into() }),
+        None => Ok(()),
+    }
+}
+
+/// The strings of a pool, back to back, and the table that finds them.
+#[derive(Clone, Debug)]
+pub(crate) struct Names {
+    text: String,
+    /// `ends[i]` is where name `i` ends; name 0 is the empty string, so that ids start at 1.
+    ends: Vec<u32>,
+    table: Table,
+}
+
+impl Names {
+    pub(crate) fn new() -> Self {
+        Names { text: String::new(), ends: vec![0], table: Table::default() }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.text.capacity() + self.ends.capacity() * size_of::<u32>() + self.table.bytes()
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, id: u32) -> &str {
+        let id = id as usize;
+        match id.checked_sub(1).and_then(|before| Some((*self.ends.get(before)?, *self.ends.get(id)?))) {
+            Some((start, end)) => &self.text[start as usize..end as usize],
+            None => "",
+        }
+    }
+
+    pub(crate) fn find(&self, seed: u64, mask: u32, name: &str) -> Option<u32> {
+        self.table.find(hash_bytes(seed, name.as_bytes()) & mask, |id| self.get(id) == name).ok()
+    }
+
+    /// The id of a string that is known to be a name.
+    pub(crate) fn intern(&mut self, seed: u64, mask: u32, name: &str) -> Result<u32, NameError> {
+        let hash = hash_bytes(seed, name.as_bytes()) & mask;
+        self.table.reserve_one();
+        match self.table.find(hash, |id| self.get(id) == name) {
+            Ok(id) => Ok(id),
+            Err(place) => {
+                let end = u32::try_from(self.text.len() + name.len()).map_err(|_| NameError::Full)?;
+                let id = self.ends.len() as u32;
+                self.text.push_str(name);
+                self.ends.push(end);
+                self.table.insert(place, hash, id);
+                Ok(id)
+            }
+        }
+    }
+
+    /// Forgets every name from `len` on. `generation` is the table's at the time `len` was taken.
+    pub(crate) fn truncate(&mut self, seed: u64, mask: u32, len: usize, generation: u32) {
+        if self.ends.len() == len {
+            return;
+        }
+        if self.table.generation() == generation {
+            for id in (len as u32..self.ends.len() as u32).rev() {
+                let hash = hash_bytes(seed, self.get(id).as_bytes()) & mask;
+                self.table.remove_latest(hash, id);
+            }
+        } else {
+            self.table.retain_below(len as u32);
+        }
+        self.ends.truncate(len);
+        self.text.truncate(self.ends[len - 1] as usize);
+    }
+
+    pub(crate) fn generation(&self) -> u32 {
+        self.table.generation()
+    }
+}

@@ -1,0 +1,644 @@
+//! The pool: types with dense ids, each stored once.
+//!
+//! Hash-consing: a type is a tag and words (see `layout`); interning looks the words up and compares
+//! them structurally on every hash match, so a hash value is never taken for identity. A node of up to three words is
+//! stored inline in 16 bytes; longer ones spill into one shared array.
+//!
+//! **Invariant:** ids are dense from 1 and children are older than parents, except inside a recursive group, whose
+//! members have consecutive ids.
+//! **Invariant:** two ids are equal exactly if their types are equal as (possibly infinite) trees. For ordinary nodes
+//! this is hash-consing; groups are minimised before they are added (see `graph`), and their members are in the same
+//! table, so that unfolding a recursive type finds it again.
+//! **Invariant:** a type that is in the pool is well formed: sorts, scopes, names and normal forms were checked when it
+//! was added. Nothing is ever removed, except by the rollback of a failed import or graph.
+//!
+//! Not for: types that are still being inferred over and over; those are terms.
+
+use std::hash::{BuildHasher, Hasher};
+use std::num::NonZeroU32;
+
+use crate::error::TypeError;
+use crate::hashing::Digests;
+use crate::layout::{self, Accepts, Cursor, Parts, Pattern, Role};
+use crate::name::{Name, NameError, Names, check_name};
+use crate::table::{Table, hash_words};
+use crate::tag::{Class, Sort, Tag};
+
+/// A type's id in one pool.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Idx(NonZeroU32);
+
+impl std::fmt::Debug for Idx {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "#{}", self.0)
+    }
+}
+
+impl Idx {
+    /// The id as a number; ids of a pool are dense from 1.
+    #[inline]
+    #[must_use]
+    pub const fn number(self) -> u32 {
+        self.0.get()
+    }
+
+    #[inline]
+    pub(crate) const fn at(self) -> usize {
+        self.0.get() as usize
+    }
+
+    #[inline]
+    pub(crate) fn from_raw(raw: u32) -> Idx {
+        Idx(NonZeroU32::new(raw).expect("ids inside a pool start at 1"))
+    }
+}
+
+/// The most binders there may be around one variable.
+pub const MAX_BINDERS: u32 = 200;
+
+/// Ids stay below this, so that graphs can mark their own references in the top bit.
+pub(crate) const ID_LIMIT: u32 = 1 << 31;
+
+const SPILLED: u8 = 0xff;
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Node {
+    pub(crate) tag: Tag,
+    /// The number of words if they are inline, else `SPILLED`; then the words are where they start and how many.
+    len: u8,
+    /// How many enclosing binders the type's free variables reach, 0 if it is closed.
+    pub(crate) free: u8,
+    words: [u32; 3],
+}
+
+/// What checking a parent needs to know of a child, in one byte, so that it stays in the cache.
+pub(crate) mod meta {
+    pub(crate) const SORT: u8 = 0b11;
+    pub(crate) const INFER: u8 = 0b100;
+    pub(crate) const OPEN: u8 = 0b1000;
+    pub(crate) const RECURSIVE: u8 = 0b1_0000;
+    /// What a parent inherits from its children.
+    pub(crate) const INHERITED: u8 = INFER | OPEN;
+}
+
+/// A recursive group: members `base .. base + len`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct GroupSpan {
+    pub(crate) base: u32,
+    pub(crate) len: u32,
+}
+
+/// Interned types.
+///
+/// ```
+/// use typeloom_pool::{Pool, Tag};
+/// let mut pool = Pool::new();
+/// let int = pool.primitive(Tag::Int)?;
+/// let list = pool.list(int)?;
+/// assert_eq!(pool.list(int)?, list);
+/// assert_eq!(pool.signature(list), "list<int>");
+/// # Ok::<(), typeloom_pool::TypeError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Pool {
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) meta: Vec<u8>,
+    extra: Vec<u32>,
+    table: Table,
+    pub(crate) names: Names,
+    pub(crate) groups: Vec<GroupSpan>,
+    group_table: Table,
+    pub(crate) digests: Digests,
+    seed: u64,
+    hash_mask: u32,
+}
+
+impl Default for Pool {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// A state of the pool to which a failed operation returns.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Checkpoint {
+    nodes: usize,
+    extra: usize,
+    groups: usize,
+    names: usize,
+    table: u32,
+    group_table: u32,
+    name_table: u32,
+}
+
+impl Pool {
+    /// An empty pool.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::with_capacity(0)
+    }
+
+    /// An empty pool with room for this many types.
+    #[must_use]
+    pub fn with_capacity(types: usize) -> Self {
+        // The seed keeps crafted input from lining up in the table; it shows in no id and in no byte written.
+        let seed = std::collections::hash_map::RandomState::new().build_hasher().finish();
+        let mut nodes = Vec::with_capacity(types + 1);
+        nodes.push(Node { tag: Tag::Never, len: 0, free: 0, words: [0; 3] });
+        let mut meta = Vec::with_capacity(types + 1);
+        meta.push(0);
+        Pool {
+            nodes,
+            meta,
+            extra: Vec::new(),
+            table: Table::with_capacity(types),
+            names: Names::new(),
+            groups: Vec::new(),
+            group_table: Table::default(),
+            digests: Digests::default(),
+            seed,
+            hash_mask: u32::MAX,
+        }
+    }
+
+    /// An empty pool that keeps only `bits` bits of every table hash: with 0, all types and all names collide. For tests
+    /// of the rule that no hash is identity.
+    #[must_use]
+    pub fn with_hash_bits(bits: u32) -> Self {
+        let hash_mask = 1u32.checked_shl(bits).map_or(u32::MAX, |b| b - 1);
+        Pool { hash_mask, ..Self::new() }
+    }
+
+    /// The number of types.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.nodes.len() - 1
+    }
+
+    /// Whether there are no types.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// All ids, oldest first.
+    pub fn ids(&self) -> impl ExactSizeIterator<Item = Idx> + '_ {
+        (1..self.nodes.len() as u32).map(Idx::from_raw)
+    }
+
+    /// Bytes allocated for types, names and tables, digests left out.
+    #[must_use]
+    pub fn allocated_bytes(&self) -> usize {
+        self.nodes.capacity() * size_of::<Node>()
+            + self.meta.capacity()
+            + self.extra.capacity() * size_of::<u32>()
+            + self.table.bytes()
+            + self.names.bytes()
+            + self.groups.capacity() * size_of::<GroupSpan>()
+            + self.group_table.bytes()
+    }
+
+    /// The id of a name.
+    ///
+    /// # Errors
+    /// If the string breaks the rules for names.
+    pub fn name(&mut self, name: &str) -> Result<Name, TypeError> {
+        if let Some(id) = self.names.find(self.seed, self.hash_mask, name) {
+            return Ok(Name(id));
+        }
+        check_name(name)?;
+        Ok(Name(self.names.intern(self.seed, self.hash_mask, name)?))
+    }
+
+    pub(crate) fn intern_checked_name(&mut self, name: &str) -> Result<u32, NameError> {
+        self.names.intern(self.seed, self.hash_mask, name)
+    }
+
+    /// The string of a name.
+    #[must_use]
+    pub fn name_text(&self, name: Name) -> &str {
+        self.names.get(name.0)
+    }
+
+    /// The tag of a type, or `None` if the id is not of this pool.
+    #[must_use]
+    pub fn try_tag(&self, ty: Idx) -> Option<Tag> {
+        self.nodes.get(ty.at()).map(|node| node.tag)
+    }
+
+    /// The tag of a type.
+    ///
+    /// # Panics
+    /// If the id is not of this pool.
+    #[inline]
+    #[must_use]
+    pub fn tag(&self, ty: Idx) -> Tag {
+        self.nodes[ty.at()].tag
+    }
+
+    /// Whether it is a type, a lifetime or a constant.
+    ///
+    /// # Panics
+    /// If the id is not of this pool.
+    #[must_use]
+    pub fn sort(&self, ty: Idx) -> Sort {
+        sort_of(self.meta[ty.at()])
+    }
+
+    /// Whether variables of binders outside the type occur in it.
+    ///
+    /// # Panics
+    /// If the id is not of this pool.
+    #[must_use]
+    pub fn is_open(&self, ty: Idx) -> bool {
+        self.meta[ty.at()] & meta::OPEN != 0
+    }
+
+    /// Whether inference variables occur in it.
+    ///
+    /// # Panics
+    /// If the id is not of this pool.
+    #[must_use]
+    pub fn has_inference_variables(&self, ty: Idx) -> bool {
+        self.meta[ty.at()] & meta::INFER != 0
+    }
+
+    /// Whether it is a member of a recursive group.
+    ///
+    /// # Panics
+    /// If the id is not of this pool.
+    #[must_use]
+    pub fn is_recursive(&self, ty: Idx) -> bool {
+        self.meta[ty.at()] & meta::RECURSIVE != 0
+    }
+
+    #[inline]
+    pub(crate) fn words(&self, ty: u32) -> &[u32] {
+        let node = &self.nodes[ty as usize];
+        if node.len == SPILLED {
+            let start = node.words[0] as usize;
+            &self.extra[start..start + node.words[1] as usize]
+        } else {
+            &node.words[..usize::from(node.len)]
+        }
+    }
+
+    /// The direct children of a type, in order.
+    ///
+    /// # Panics
+    /// If the id is not of this pool.
+    #[must_use]
+    pub fn children(&self, ty: Idx) -> Vec<Idx> {
+        let mut children = Vec::new();
+        layout::for_each_child(self.tag(ty), self.words(ty.number()), |child| {
+            children.push(Idx::from_raw(child));
+        });
+        children
+    }
+
+    pub(crate) fn contains(&self, ty: Idx) -> bool {
+        ty.at() < self.nodes.len()
+    }
+
+    /// The group that a recursive type belongs to.
+    pub(crate) fn group_of(&self, ty: u32) -> Option<usize> {
+        if self.meta[ty as usize] & meta::RECURSIVE == 0 {
+            return None;
+        }
+        self.groups.partition_point(|group| group.base <= ty).checked_sub(1)
+    }
+
+    #[inline]
+    pub(crate) fn hash(&self, tag: Tag, words: &[u32]) -> u32 {
+        hash_words(self.seed, tag.number(), words) & self.hash_mask
+    }
+
+    #[inline]
+    fn matches(&self, id: u32, tag: Tag, words: &[u32]) -> bool {
+        let node = &self.nodes[id as usize];
+        if node.tag != tag {
+            return false;
+        }
+        if words.len() <= 3 {
+            // Unused inline words are zero, and a spilled node has another length.
+            usize::from(node.len) == words.len() && node.words[..words.len()] == *words
+        } else {
+            node.len == SPILLED && self.words(id) == words
+        }
+    }
+
+    /// The id of a type that is in the pool already.
+    pub(crate) fn lookup(&self, tag: Tag, words: &[u32]) -> Option<u32> {
+        self.table.find(self.hash(tag, words), |id| self.matches(id, tag, words)).ok()
+    }
+
+    /// Interns words that may come from anywhere: on a miss they are checked completely. Words of constants and schemes
+    /// must be in normal form already.
+    #[inline]
+    pub(crate) fn intern_words(&mut self, tag: Tag, words: &[u32]) -> Result<u32, TypeError> {
+        self.table.reserve_one();
+        let hash = self.hash(tag, words);
+        match self.table.find(hash, |id| self.matches(id, tag, words)) {
+            Ok(id) => Ok(id),
+            Err(place) => {
+                let (free, meta) = self.check_node(tag, words)?;
+                let id = self.push(tag, words, free, meta)?;
+                self.table.insert(place, hash, id);
+                Ok(id)
+            }
+        }
+    }
+
+    #[inline]
+    fn push(&mut self, tag: Tag, words: &[u32], free: u8, meta: u8) -> Result<u32, TypeError> {
+        let id = self.nodes.len() as u32;
+        if id >= ID_LIMIT {
+            return Err(TypeError::Full);
+        }
+        let node = match *words {
+            [] => Node { tag, len: 0, free, words: [0; 3] },
+            [a] => Node { tag, len: 1, free, words: [a, 0, 0] },
+            [a, b] => Node { tag, len: 2, free, words: [a, b, 0] },
+            [a, b, c] => Node { tag, len: 3, free, words: [a, b, c] },
+            _ => {
+                let start = u32::try_from(self.extra.len()).map_err(|_| TypeError::Full)?;
+                let count = u32::try_from(words.len()).map_err(|_| TypeError::Full)?;
+                self.extra.extend_from_slice(words);
+                Node { tag, len: SPILLED, free, words: [start, count, 0] }
+            }
+        };
+        self.nodes.push(node);
+        self.meta.push(meta);
+        Ok(id)
+    }
+
+    /// Adds the members of a group that is known to be minimal and new. Children that are members are given as ids from
+    /// `self.nodes.len()` on.
+    pub(crate) fn push_group(&mut self, hash: u32, members: &[GroupMember]) -> Result<u32, TypeError> {
+        let base = self.nodes.len() as u32;
+        for member in members {
+            let id = self.push(member.tag, &member.words, member.free, member.meta | meta::RECURSIVE)?;
+            self.table.reserve_one();
+            let hash = self.hash(member.tag, &member.words);
+            if let Err(place) =
+                self.table.find(hash, |other| other != id && self.matches(other, member.tag, &member.words))
+            {
+                self.table.insert(place, hash, id);
+            }
+        }
+        let group = self.groups.len() as u32;
+        self.groups.push(GroupSpan { base, len: members.len() as u32 });
+        self.group_table.reserve_one();
+        if let Err(place) = self.group_table.find(hash, |_| false) {
+            // Table ids start at 1.
+            self.group_table.insert(place, hash, group + 1);
+        }
+        Ok(base)
+    }
+
+    /// A group with these members, if there is one. `member_words(base, i)` gives the words of member `i` as they are if
+    /// the group starts at `base`.
+    pub(crate) fn find_group(&self, hash: u32, count: usize, same: impl Fn(u32, usize) -> bool) -> Option<u32> {
+        let found = self.group_table.find(hash, |group| {
+            let span = self.groups[group as usize - 1];
+            span.len as usize == count && (0..count).all(|at| same(span.base, at))
+        });
+        found.ok().map(|group| self.groups[group as usize - 1].base)
+    }
+
+    pub(crate) fn checkpoint(&self) -> Checkpoint {
+        Checkpoint {
+            nodes: self.nodes.len(),
+            extra: self.extra.len(),
+            groups: self.groups.len(),
+            names: self.names.len(),
+            table: self.table.generation(),
+            group_table: self.group_table.generation(),
+            name_table: self.names.generation(),
+        }
+    }
+
+    /// Forgets everything added since the checkpoint.
+    pub(crate) fn rollback(&mut self, to: Checkpoint) {
+        if self.table.generation() == to.table {
+            for id in (to.nodes as u32..self.nodes.len() as u32).rev() {
+                let hash = self.hash(self.nodes[id as usize].tag, self.words(id));
+                self.table.remove_latest(hash, id);
+            }
+        } else {
+            self.table.retain_below(to.nodes as u32);
+        }
+        if self.groups.len() != to.groups {
+            // Groups are few; their hashes are not kept, so their entries are found by id.
+            self.group_table.retain_below(to.groups as u32 + 1);
+        }
+        self.names.truncate(self.seed, self.hash_mask, to.names, to.name_table);
+        self.nodes.truncate(to.nodes);
+        self.meta.truncate(to.nodes);
+        self.extra.truncate(to.extra);
+        self.groups.truncate(to.groups);
+        self.digests.truncate(to.nodes, to.groups);
+    }
+
+    pub(crate) fn checkpoint_len(to: &Checkpoint) -> usize {
+        to.nodes
+    }
+
+    /// The number of free binders and the meta byte of a node whose children are in the pool, after checking it.
+    fn check_node(&self, tag: Tag, words: &[u32]) -> Result<(u8, u8), TypeError> {
+        let view = |child: u32| -> Result<(Tag, u8, u8), TypeError> {
+            match self.nodes.get(child as usize) {
+                Some(node) if child != 0 => Ok((node.tag, node.free, self.meta[child as usize])),
+                _ => Err(TypeError::UnknownType(Idx::from_raw(child.max(1)))),
+            }
+        };
+        let mut inherited = 0;
+        // The common case first: only children, all of them closed.
+        let len = self.nodes.len() as u32;
+        let mut wrong = None;
+        check_layout(tag, words, |accepts, child| {
+            if child == 0 || child >= len {
+                wrong = wrong.take().or(Some(TypeError::UnknownType(Idx::from_raw(child.max(1)))));
+                return;
+            }
+            let meta = self.meta[child as usize];
+            inherited |= meta & meta::INHERITED;
+            if let Accepts::Only(expected) = accepts
+                && sort_of(meta) != expected
+            {
+                wrong = wrong.take().or(Some(TypeError::WrongSort { tag, expected, found: sort_of(meta) }));
+            }
+        })?;
+        if let Some(error) = wrong {
+            return Err(error);
+        }
+        self.check_names(tag, words)?;
+        let mut free = 0u8;
+        if inherited & meta::OPEN != 0 {
+            let body = layout::binder_body(tag);
+            layout::for_each(tag, words, |role, at, word| {
+                if let Role::Child(_) = role {
+                    let inner = self.nodes[word as usize].free;
+                    free = free.max(if body == Some(at) { inner.saturating_sub(1) } else { inner });
+                }
+            });
+        }
+        let mut sort = class_sort(tag);
+        match tag {
+            Tag::Bound => {
+                sort = Sort::from_number(words[2]).ok_or(TypeError::Layout { tag })?;
+                if words[0] >= MAX_BINDERS {
+                    return Err(TypeError::TooManyBinders);
+                }
+                free = words[0] as u8 + 1;
+            }
+            Tag::Infer => {
+                sort = Sort::from_number(words[1]).ok_or(TypeError::Layout { tag })?;
+                inherited |= meta::INFER;
+            }
+            Tag::Instance => check_instance(words, |child| view(child).map(|(tag, _, meta)| (tag, sort_of(meta))), |at| {
+                self.words(at)
+            })?,
+            Tag::Scheme => self.check_binder(tag, words[0], &words[1..])?,
+            Tag::Declared => self.check_binder(tag, words[1], &words[2..])?,
+            _ => {}
+        }
+        Ok((free, meta_byte(sort, inherited, free)))
+    }
+
+    /// Checks that names are of this pool and that no field or variant name occurs twice.
+    pub(crate) fn check_names(&self, tag: Tag, words: &[u32]) -> Result<(), TypeError> {
+        let known = |name: u32| name != 0 && (name as usize) < self.names.len();
+        let parts = match layout::pattern(tag) {
+            Pattern::Regular { first: [Role::Name, ..], .. } => {
+                return if known(words[0]) { Ok(()) } else { Err(TypeError::UnknownName) };
+            }
+            Pattern::Regular { .. } => return Ok(()),
+            Pattern::Fields => words,
+            Pattern::Variants => {
+                if !known(words[0]) {
+                    return Err(TypeError::UnknownName);
+                }
+                &words[1..]
+            }
+        };
+        let mut part_names = Vec::new();
+        for part in Parts(parts) {
+            let mut names: Vec<u32> = part.field_names().collect();
+            if !known(part.name) || !names.iter().all(|&name| known(name)) {
+                return Err(TypeError::UnknownName);
+            }
+            if let Some(name) = first_duplicate(&mut names) {
+                return Err(TypeError::DuplicateField { name: self.names.get(name).to_owned() });
+            }
+            part_names.push(part.name);
+        }
+        match first_duplicate(&mut part_names) {
+            Some(name) => Err(TypeError::DuplicateVariant { name: self.names.get(name).to_owned() }),
+            None => Ok(()),
+        }
+    }
+}
+
+fn first_duplicate(names: &mut [u32]) -> Option<u32> {
+    names.sort_unstable();
+    names.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0])
+}
+
+/// A member of a group that is about to be added.
+#[derive(Clone, Debug)]
+pub(crate) struct GroupMember {
+    pub(crate) tag: Tag,
+    pub(crate) words: Vec<u32>,
+    pub(crate) free: u8,
+    pub(crate) meta: u8,
+}
+
+#[inline]
+pub(crate) fn sort_of(meta: u8) -> Sort {
+    match meta & meta::SORT {
+        0 => Sort::Type,
+        1 => Sort::Region,
+        _ => Sort::Const,
+    }
+}
+
+#[inline]
+pub(crate) fn class_sort(tag: Tag) -> Sort {
+    match tag.class() {
+        Class::Region => Sort::Region,
+        Class::Const => Sort::Const,
+        Class::Primitive | Class::Container | Class::TwoChild | Class::Constructor => Sort::Type,
+    }
+}
+
+pub(crate) fn meta_byte(sort: Sort, inherited: u8, free: u8) -> u8 {
+    sort as u8 | inherited & meta::INFER | if free > 0 { meta::OPEN } else { 0 }
+}
+
+/// Checks the number and the roles of words and calls `child` for every child.
+#[inline]
+pub(crate) fn check_layout(
+    tag: Tag,
+    words: &[u32],
+    mut child: impl FnMut(Accepts, u32),
+) -> Result<(), TypeError> {
+    if let Some(len) = layout::fixed_len(tag) {
+        if words.len() != len as usize {
+            return Err(TypeError::Layout { tag });
+        }
+        layout::for_each(tag, words, |role, _, word| {
+            if let Role::Child(accepts) = role {
+                child(accepts, word);
+            }
+        });
+        return Ok(());
+    }
+    let mut cursor = Cursor::new(tag);
+    for &word in words {
+        let Some(role) = cursor.role() else { return Err(TypeError::Layout { tag }) };
+        match role {
+            Role::Child(accepts) => child(accepts, word),
+            Role::Num => {
+                let bad = match tag {
+                    // No fields are never named, and a count beyond the words cannot be right.
+                    Tag::Struct | Tag::Enum => word == 1 || (word >> 1) as usize > words.len(),
+                    Tag::Scheme | Tag::Declared => Sort::from_number(word).is_none(),
+                    _ => false,
+                };
+                if bad {
+                    return Err(TypeError::Layout { tag });
+                }
+            }
+            Role::Name => {}
+        }
+        cursor.advance(word);
+    }
+    if cursor.is_complete() { Ok(()) } else { Err(TypeError::Layout { tag }) }
+}
+
+/// Checks an instance's arguments against its declaration's parameters. `look` gives the tag and sort of a child,
+/// `words_of` the words of the declaration.
+pub(crate) fn check_instance<'a>(
+    words: &[u32],
+    look: impl Fn(u32) -> Result<(Tag, Sort), TypeError>,
+    words_of: impl Fn(u32) -> &'a [u32],
+) -> Result<(), TypeError> {
+    let (found, _) = look(words[0])?;
+    if found != Tag::Declared {
+        return Err(TypeError::NotADeclaration { found });
+    }
+    let params = words_of(words[0]).get(2..).unwrap_or_default();
+    let args = &words[1..];
+    if params.len() != args.len() {
+        return Err(TypeError::ArgumentCount { expected: params.len(), found: args.len() });
+    }
+    for (position, (&param, &arg)) in params.iter().zip(args).enumerate() {
+        let (_, found) = look(arg)?;
+        let expected = Sort::from_number(param).ok_or(TypeError::Layout { tag: Tag::Declared })?;
+        if found != expected {
+            return Err(TypeError::ArgumentSort { position, expected, found });
+        }
+    }
+    Ok(())
+}

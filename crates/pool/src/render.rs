@@ -1,0 +1,447 @@
+//! Types for people: as a signature on one line, and as a tree.
+//!
+//! Both are bounded, because a type of sixty nodes can unfold to more text than there is memory: a signature stops at a
+//! number of bytes, a tree expands each type once and refers back to it afterwards.
+//!
+//! Names of types are written as they are; bound variables are written as letters, outer binders first.
+
+use std::collections::HashMap;
+use std::fmt::Write;
+
+use crate::dim::int_of;
+use crate::layout::{self, Parts, Role};
+use crate::pool::{Idx, Pool};
+use crate::tag::{Class, Sort, Tag};
+
+/// How much a rendering may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RenderLimits {
+    /// Bytes of a signature, roughly.
+    pub bytes: usize,
+    /// Lines of a tree.
+    pub lines: usize,
+    /// Levels of nesting.
+    pub depth: usize,
+}
+
+impl Default for RenderLimits {
+    fn default() -> Self {
+        RenderLimits { bytes: 4096, lines: 1000, depth: 64 }
+    }
+}
+
+const ELLIPSIS: char = '…';
+
+/// What is still to be written, in reverse.
+enum Piece {
+    Text(String),
+    Static(&'static str),
+    Type(u32, usize),
+    /// The end of a member of a group whose unfolding is under way.
+    Leave(u32),
+    /// The end of a binder's scope.
+    Unbind,
+}
+
+struct Signature<'p> {
+    pool: &'p Pool,
+    out: String,
+    stack: Vec<Piece>,
+    /// Recursive members under way, with the place in the output where each begins and whether it was referred to.
+    open: Vec<(u32, usize, bool)>,
+    /// Letters of the enclosing binders.
+    binders: Vec<Vec<String>>,
+    letters: usize,
+}
+
+impl Signature<'_> {
+    fn letter(&mut self, sort: Sort) -> String {
+        let at = self.letters;
+        self.letters += 1;
+        let letter = char::from(b'a' + (at % 26) as u8);
+        let letter = match sort {
+            Sort::Const => letter.to_ascii_uppercase().to_string(),
+            Sort::Type => letter.to_string(),
+            Sort::Region => format!("'{letter}"),
+        };
+        if at < 26 { letter } else { format!("{letter}{}", at / 26) }
+    }
+
+    fn push_list(&mut self, open: &'static str, children: &[u32], close: &'static str, depth: usize) {
+        let mut pieces = vec![Piece::Static(open)];
+        for (at, &child) in children.iter().enumerate() {
+            if at > 0 {
+                pieces.push(Piece::Static(", "));
+            }
+            pieces.push(Piece::Type(child, depth));
+        }
+        pieces.push(Piece::Static(close));
+        self.stack.extend(pieces.into_iter().rev());
+    }
+
+    fn push_operators(&mut self, children: &[u32], operator: &'static str, depth: usize) {
+        let mut pieces = Vec::new();
+        for (at, &child) in children.iter().enumerate() {
+            if at > 0 {
+                pieces.push(Piece::Static(operator));
+            }
+            let nested = matches!(
+                self.pool.nodes[child as usize].tag,
+                Tag::DimSum | Tag::DimFloorDiv | Tag::DimMod | Tag::DimProduct
+            );
+            if nested {
+                pieces.push(Piece::Static("("));
+            }
+            pieces.push(Piece::Type(child, depth));
+            if nested {
+                pieces.push(Piece::Static(")"));
+            }
+        }
+        self.stack.extend(pieces.into_iter().rev());
+    }
+
+    /// Operands in an order that does not depend on ids.
+    fn by_text(&self, children: &[u32]) -> Vec<u32> {
+        let limits = RenderLimits { bytes: 256, lines: 0, depth: 8 };
+        let mut keyed: Vec<(String, u32)> = children
+            .iter()
+            .map(|&child| (self.pool.signature_within(Idx::from_raw(child), &limits), child))
+            .collect();
+        keyed.sort();
+        keyed.into_iter().map(|(_, child)| child).collect()
+    }
+
+    fn binder(&mut self, sorts: &[u32]) -> String {
+        let letters: Vec<String> =
+            sorts.iter().map(|&sort| self.letter(Sort::from_number(sort).unwrap_or(Sort::Type))).collect();
+        let text = letters.join(", ");
+        self.binders.push(letters);
+        text
+    }
+
+    fn bound(&self, depth: u32, index: u32) -> String {
+        let binder = self.binders.len().checked_sub(1 + depth as usize).and_then(|at| self.binders.get(at));
+        match binder.and_then(|binder| binder.get(index as usize)) {
+            Some(letter) => letter.clone(),
+            None => format!("^{depth}.{index}"),
+        }
+    }
+
+    fn write(&mut self, id: u32, depth: usize, limits: &RenderLimits) {
+        if depth > limits.depth {
+            self.out.push(ELLIPSIS);
+            return;
+        }
+        let pool = self.pool;
+        if pool.is_recursive(Idx::from_raw(id)) {
+            if let Some(at) = self.open.iter().position(|&(open, _, _)| open == id) {
+                self.open[at].2 = true;
+                let _ = write!(self.out, "rec{at}");
+                return;
+            }
+            self.open.push((id, self.out.len(), false));
+            self.stack.push(Piece::Leave(id));
+        }
+        let tag = pool.nodes[id as usize].tag;
+        let words = pool.words(id);
+        let name = |word: u32| pool.names.get(word);
+        let next = depth + 1;
+        match tag.class() {
+            Class::Primitive => {
+                self.out.push_str(tag.name());
+                return;
+            }
+            Class::Container | Class::TwoChild => {
+                self.out.push_str(tag.name());
+                self.push_list("<", words, ">", next);
+                return;
+            }
+            Class::Constructor | Class::Region | Class::Const => {}
+        }
+        match tag {
+            Tag::Borrowed => {
+                self.out.push('&');
+                self.stack.extend([
+                    Piece::Type(words[0], next),
+                    Piece::Static(" "),
+                    Piece::Type(words[1], next),
+                ]);
+            }
+            Tag::Lifetime => {
+                let _ = write!(self.out, "'{}", name(words[0]));
+            }
+            Tag::Function => {
+                self.stack.push(Piece::Type(words[0], next));
+                self.push_list("(", &words[1..], ") -> ", next);
+            }
+            Tag::Tuple if words.len() == 1 => self.push_list("(", words, ",)", next),
+            Tag::Tuple => self.push_list("(", words, ")", next),
+            Tag::Struct | Tag::Opaque | Tag::Enum => {
+                let keyword = if tag == Tag::Opaque { "" } else { tag.name() };
+                self.out.push_str(keyword);
+                if !keyword.is_empty() {
+                    self.out.push(' ');
+                }
+                self.out.push_str(name(words[0]));
+                if tag == Tag::Opaque {
+                    return;
+                }
+                let mut pieces = vec![Piece::Static(" { ")];
+                for (at, part) in Parts::of(tag, words).enumerate() {
+                    if at > 0 {
+                        pieces.push(Piece::Static(", "));
+                    }
+                    if tag == Tag::Enum {
+                        pieces.push(Piece::Text(name(part.name).to_owned()));
+                    }
+                    let brackets = tag == Tag::Enum && part.field_types().len() > 0;
+                    if brackets {
+                        pieces.push(Piece::Static("("));
+                    }
+                    let mut names = part.field_names();
+                    for (at, ty) in part.field_types().enumerate() {
+                        if at > 0 {
+                            pieces.push(Piece::Static(", "));
+                        }
+                        if let Some(field) = names.next() {
+                            pieces.push(Piece::Text(format!("{}: ", name(field))));
+                        }
+                        pieces.push(Piece::Type(ty, next));
+                    }
+                    if brackets {
+                        pieces.push(Piece::Static(")"));
+                    }
+                }
+                pieces.push(Piece::Static(" }"));
+                self.stack.extend(pieces.into_iter().rev());
+            }
+            Tag::Applied => {
+                self.out.push_str(name(words[0]));
+                self.push_list("<", &words[1..], ">", next);
+            }
+            Tag::Named => {
+                let _ = write!(self.out, "?{}", name(words[0]));
+            }
+            Tag::Declared => {
+                let _ = write!(self.out, "type {}", name(words[0]));
+                let letters = self.binder(&words[2..]);
+                if !letters.is_empty() {
+                    let _ = write!(self.out, "<{letters}>");
+                }
+                self.out.push_str(" = ");
+                self.stack.extend([Piece::Unbind, Piece::Type(words[1], next)]);
+            }
+            Tag::Instance => {
+                let declaration = pool.words(words[0]);
+                self.out.push_str(name(declaration.first().copied().unwrap_or(0)));
+                if words.len() > 1 {
+                    self.push_list("<", &words[1..], ">", next);
+                }
+                if !self.open.iter().any(|&(open, _, _)| open == words[0]) && depth == 0 {
+                    self.stack.insert(0, Piece::Type(words[0], next));
+                    self.stack.insert(1, Piece::Static(" where "));
+                }
+            }
+            Tag::Scheme => {
+                let letters = self.binder(&words[1..]);
+                let _ = write!(self.out, "forall {letters}. ");
+                self.stack.extend([Piece::Unbind, Piece::Type(words[0], next)]);
+            }
+            Tag::Bound => self.out.push_str(&self.bound(words[0], words[1])),
+            Tag::Infer => {
+                let _ = write!(self.out, "?{}", words[0]);
+            }
+            Tag::Tensor | Tag::TensorUnranked => {
+                self.out.push_str("Tensor<");
+                self.stack.push(Piece::Static(">"));
+                if tag == Tag::Tensor {
+                    self.push_list(", [", &words[1..], "]", next);
+                }
+                self.stack.push(Piece::Type(words[0], next));
+            }
+            Tag::DimConst => {
+                let _ = write!(self.out, "{}", int_of(words[0], words[1]));
+            }
+            Tag::DimSymbol => self.out.push_str(name(words[0])),
+            Tag::DimSum => self.write_sum(words, next),
+            Tag::DimProduct => self.push_operators(&self.by_text(words), "*", next),
+            Tag::DimFloorDiv => self.push_operators(words, "//", next),
+            Tag::DimMod => self.push_operators(words, "%", next),
+            Tag::DimMin | Tag::DimMax => {
+                self.out.push_str(tag.name());
+                self.push_list("(", &self.by_text(words), ")", next);
+            }
+            // `DimUnknown`, and the classes that returned above.
+            _ => self.out.push('?'),
+        }
+    }
+
+    fn write_sum(&mut self, words: &[u32], depth: usize) {
+        let mut coefficients = HashMap::new();
+        for term in words[2..].chunks_exact(3) {
+            coefficients.insert(term[2], int_of(term[0], term[1]));
+        }
+        let monomials: Vec<u32> = words[2..].chunks_exact(3).map(|term| term[2]).collect();
+        let mut pieces = Vec::new();
+        for (at, monomial) in self.by_text(&monomials).into_iter().enumerate() {
+            let coefficient = coefficients[&monomial];
+            pieces.push(Piece::Static(match (at, coefficient < 0) {
+                (0, false) => "",
+                (0, true) => "-",
+                (_, false) => " + ",
+                (_, true) => " - ",
+            }));
+            if coefficient.unsigned_abs() != 1 {
+                pieces.push(Piece::Text(format!("{}*", coefficient.unsigned_abs())));
+            }
+            pieces.push(Piece::Type(monomial, depth));
+        }
+        match int_of(words[0], words[1]) {
+            0 => {}
+            int if int < 0 => pieces.push(Piece::Text(format!(" - {}", int.unsigned_abs()))),
+            int => pieces.push(Piece::Text(format!(" + {int}"))),
+        }
+        self.stack.extend(pieces.into_iter().rev());
+    }
+
+    fn run(mut self, limits: &RenderLimits) -> String {
+        while let Some(piece) = self.stack.pop() {
+            if self.out.len() > limits.bytes {
+                self.out.push(ELLIPSIS);
+                break;
+            }
+            match piece {
+                Piece::Text(text) => self.out.push_str(&text),
+                Piece::Static(text) => self.out.push_str(text),
+                Piece::Type(id, depth) => self.write(id, depth, limits),
+                Piece::Unbind => {
+                    self.binders.pop();
+                }
+                Piece::Leave(_) => {
+                    if let Some((_, start, true)) = self.open.pop() {
+                        let label = format!("rec{} = ", self.open.len());
+                        self.out.insert_str(start, &label);
+                    }
+                }
+            }
+        }
+        self.out
+    }
+}
+
+impl Pool {
+    /// The type on one line, within the default [`RenderLimits`].
+    ///
+    /// # Panics
+    /// If the id is not of this pool.
+    #[must_use]
+    pub fn signature(&self, ty: Idx) -> String {
+        self.signature_within(ty, &RenderLimits::default())
+    }
+
+    /// The type on one line; what does not fit is left out and marked with `…`.
+    ///
+    /// # Panics
+    /// If the id is not of this pool.
+    #[must_use]
+    pub fn signature_within(&self, ty: Idx, limits: &RenderLimits) -> String {
+        let signature = Signature {
+            pool: self,
+            out: String::new(),
+            stack: vec![Piece::Type(ty.number(), 0)],
+            open: Vec::new(),
+            binders: Vec::new(),
+            letters: 0,
+        };
+        signature.run(limits)
+    }
+
+    /// The type as an indented tree, within the default [`RenderLimits`].
+    ///
+    /// # Panics
+    /// If the id is not of this pool.
+    #[must_use]
+    pub fn tree(&self, ty: Idx) -> String {
+        self.tree_within(ty, &RenderLimits::default())
+    }
+
+    /// The type as an indented tree. A type with children that occurs again is written as a reference to the line where
+    /// it occurred first; lines that do not fit are left out and marked with `…`.
+    ///
+    /// # Panics
+    /// If the id is not of this pool.
+    #[must_use]
+    pub fn tree_within(&self, ty: Idx, limits: &RenderLimits) -> String {
+        let mut out = String::new();
+        let mut lines: HashMap<u32, usize> = HashMap::new();
+        let mut stack = vec![(String::new(), ty.number(), 0usize)];
+        let mut line = 0;
+        while let Some((label, id, depth)) = stack.pop() {
+            if line >= limits.lines || out.len() > limits.bytes.saturating_mul(16) {
+                out.push(ELLIPSIS);
+                out.push('\n');
+                break;
+            }
+            line += 1;
+            let tag = self.nodes[id as usize].tag;
+            let words = self.words(id);
+            let mut head = tag.name().to_owned();
+            let mut children: Vec<(String, u32)> = Vec::new();
+            match tag {
+                Tag::Struct | Tag::Enum => {
+                    let _ = write!(head, " {}", self.names.get(words[0]));
+                    for part in Parts::of(tag, words) {
+                        let prefix =
+                            if tag == Tag::Enum { self.names.get(part.name).to_owned() } else { String::new() };
+                        let mut names = part.field_names();
+                        if part.field_types().len() == 0 && tag == Tag::Enum {
+                            let _ = write!(head, " | {prefix}");
+                        }
+                        for (at, ty) in part.field_types().enumerate() {
+                            let field = names.next().map_or_else(|| at.to_string(), |n| self.names.get(n).to_owned());
+                            let dot = if prefix.is_empty() { "" } else { "." };
+                            children.push((format!("{prefix}{dot}{field}: "), ty));
+                        }
+                    }
+                }
+                Tag::Function => {
+                    for (at, &param) in words[1..].iter().enumerate() {
+                        children.push((format!("{at}: "), param));
+                    }
+                    children.push(("returns: ".to_owned(), words[0]));
+                }
+                _ if tag.class() == Class::Const || tag == Tag::Bound || tag == Tag::Infer => {
+                    head = self.signature_within(Idx::from_raw(id), &RenderLimits { bytes: 256, ..*limits });
+                }
+                _ => {
+                    layout::for_each(tag, words, |role, _, word| match role {
+                        Role::Name => {
+                            let _ = write!(head, " {}", self.names.get(word));
+                        }
+                        Role::Child(_) => children.push((String::new(), word)),
+                        Role::Num => {
+                            let sort = Sort::from_number(word).map_or("", Sort::name);
+                            let _ = write!(head, " {sort}");
+                        }
+                    });
+                }
+            }
+            let _ = write!(out, "{:indent$}{label}", "", indent = depth.min(limits.depth) * 2);
+            if !children.is_empty()
+                && let Some(first) = lines.get(&id)
+            {
+                let _ = writeln!(out, "{head} (see line {first})");
+                continue;
+            }
+            lines.insert(id, line);
+            let _ = writeln!(out, "{head}");
+            if depth >= limits.depth && !children.is_empty() {
+                let _ = writeln!(out, "{:indent$}{ELLIPSIS}", "", indent = (depth + 1) * 2);
+                line += 1;
+                continue;
+            }
+            stack.extend(children.into_iter().rev().map(|(label, child)| (label, child, depth + 1)));
+        }
+        out
+    }
+}

@@ -1,0 +1,4 @@
+//! The tests of the public surface, in one binary.
+
+mod recursion;
+mod support;
