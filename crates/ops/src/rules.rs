@@ -23,6 +23,7 @@ use std::sync::OnceLock;
 
 use typeloom_solver::rule::{Control, Rule};
 
+mod common;
 mod control_flow;
 mod elementwise;
 

@@ -1,23 +1,129 @@
-//! Operators that work element by element.
+//! Operators that work element by element, with the broadcasting of their version.
+//!
+//! Their element types follow from the signature. What is left is the shape, and, because exporters
+//! compute shapes with them, the value of small integer tensors.
 
+use smallvec::SmallVec;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{Failure, Rule, RuleCx};
+use typeloom_solver::rule::{Failure, Port, Rule, RuleCx};
 
 use super::Entry;
 
-/// `elementwise.shape`: the output has the shape of the first input, and knowledge flows both ways.
+mod fold;
+
+use fold::{ABS, ADD, AND, CEIL, CLIP, COPY, DIV, EQUAL, GREATER, GREATER_OR_EQUAL, LESS, LESS_OR_EQUAL, MAX, MIN};
+use fold::{MOD, MUL, NEG, NOT, OR, POW, SUB, SUM, WHERE, XOR};
+
+/// The output has the shape of the first input; knowledge flows both ways.
 pub(super) const SAME_SHAPE: Rule = Rule { name: "elementwise.shape", run: same_shape };
 
-/// `broadcast.shape`: the output has the shape that all inputs broadcast to.
+/// The output has the shape that all inputs broadcast to.
 /// Source: "Broadcasting in ONNX", multidirectional broadcasting.
 pub(super) const BROADCAST: Rule = Rule { name: "broadcast.shape", run: broadcast };
 
+/// The second input broadcasts to the first, whose shape the output has.
+/// Source: "Broadcasting in ONNX", unidirectional broadcasting.
+pub(super) const BROADCAST_TO_FIRST: Rule = Rule { name: "broadcast.to_first", run: broadcast_to_first };
+
+/// Broadcasting before version 7: only when the attribute `broadcast` asks for it, and from `axis` on.
+/// Source: Add version 6, `axis` and `broadcast`.
+const BROADCAST_AT_AXIS: Rule = Rule { name: "broadcast.at_axis", run: broadcast_at_axis };
+
+/// All inputs and the output have one shape. Source: Sum version 6.
+const ALL_SAME_SHAPE: Rule = Rule { name: "elementwise.all", run: all_same_shape };
+
+/// The bounds of Clip are single numbers. Source: Clip version 11, `min` and `max`.
+const CLIP_BOUNDS: Rule = Rule { name: "clip.bounds", run: clip_bounds };
+
+/// Nothing but the shape.
+const UNARY: &[Rule] = &[SAME_SHAPE];
+
 pub(super) const OPERATORS: &[Entry] = &[
-    Entry::of("Abs", &[SAME_SHAPE]),
-    Entry::of("Add", &[BROADCAST]).since(7),
-    Entry::of("Identity", &[SAME_SHAPE]),
-    Entry::of("Neg", &[SAME_SHAPE]),
-    Entry::of("Relu", &[SAME_SHAPE]),
+    Entry::of("Abs", &[SAME_SHAPE, ABS]),
+    Entry::of("Acos", UNARY),
+    Entry::of("Acosh", UNARY),
+    Entry::of("Add", &[BROADCAST_AT_AXIS]).until(7),
+    Entry::of("Add", &[BROADCAST, ADD]).since(7),
+    Entry::of("And", &[BROADCAST_AT_AXIS]).until(7),
+    Entry::of("And", &[BROADCAST, AND]).since(7),
+    Entry::of("Asin", UNARY),
+    Entry::of("Asinh", UNARY),
+    Entry::of("Atan", UNARY),
+    Entry::of("Atanh", UNARY),
+    Entry::of("BitShift", &[BROADCAST]),
+    Entry::of("BitwiseAnd", &[BROADCAST]),
+    Entry::of("BitwiseNot", UNARY),
+    Entry::of("BitwiseOr", &[BROADCAST]),
+    Entry::of("BitwiseXor", &[BROADCAST]),
+    Entry::of("Ceil", &[SAME_SHAPE, CEIL]),
+    Entry::of("Celu", UNARY),
+    Entry::of("Clip", UNARY).until(11),
+    Entry::of("Clip", &[SAME_SHAPE, CLIP_BOUNDS, CLIP]).since(11),
+    Entry::of("Cos", UNARY),
+    Entry::of("Cosh", UNARY),
+    Entry::of("Div", &[BROADCAST_AT_AXIS]).until(7),
+    Entry::of("Div", &[BROADCAST, DIV]).since(7),
+    Entry::of("Elu", UNARY),
+    Entry::of("Equal", &[BROADCAST_AT_AXIS]).until(7),
+    Entry::of("Equal", &[BROADCAST, EQUAL]).since(7),
+    Entry::of("Erf", UNARY),
+    Entry::of("Exp", UNARY),
+    Entry::of("Floor", &[SAME_SHAPE, fold::FLOOR]),
+    Entry::of("Gelu", UNARY),
+    Entry::of("Greater", &[BROADCAST_AT_AXIS]).until(7),
+    Entry::of("Greater", &[BROADCAST, GREATER]).since(7),
+    Entry::of("GreaterOrEqual", &[BROADCAST, GREATER_OR_EQUAL]),
+    Entry::of("HardSigmoid", UNARY),
+    Entry::of("HardSwish", UNARY),
+    Entry::of("Identity", &[SAME_SHAPE, COPY]),
+    Entry::of("IsInf", UNARY),
+    Entry::of("IsNaN", UNARY),
+    Entry::of("LeakyRelu", UNARY),
+    Entry::of("Less", &[BROADCAST_AT_AXIS]).until(7),
+    Entry::of("Less", &[BROADCAST, LESS]).since(7),
+    Entry::of("LessOrEqual", &[BROADCAST, LESS_OR_EQUAL]),
+    Entry::of("Log", UNARY),
+    Entry::of("Max", &[ALL_SAME_SHAPE]).until(8),
+    Entry::of("Max", &[BROADCAST, MAX]).since(8),
+    Entry::of("Mean", &[ALL_SAME_SHAPE]).until(8),
+    Entry::of("Mean", &[BROADCAST]).since(8),
+    Entry::of("Min", &[ALL_SAME_SHAPE]).until(8),
+    Entry::of("Min", &[BROADCAST, MIN]).since(8),
+    Entry::of("Mish", UNARY),
+    Entry::of("Mod", &[BROADCAST, MOD]),
+    Entry::of("Mul", &[BROADCAST_AT_AXIS]).until(7),
+    Entry::of("Mul", &[BROADCAST, MUL]).since(7),
+    Entry::of("Neg", &[SAME_SHAPE, NEG]),
+    Entry::of("Not", &[SAME_SHAPE, NOT]),
+    Entry::of("Or", &[BROADCAST_AT_AXIS]).until(7),
+    Entry::of("Or", &[BROADCAST, OR]).since(7),
+    Entry::of("PRelu", UNARY).until(7),
+    Entry::of("PRelu", &[BROADCAST_TO_FIRST]).since(7),
+    Entry::of("Pow", &[BROADCAST_AT_AXIS]).until(7),
+    Entry::of("Pow", &[BROADCAST, POW]).since(7),
+    Entry::of("Reciprocal", UNARY),
+    Entry::of("Relu", UNARY),
+    Entry::of("Round", UNARY),
+    Entry::of("Selu", UNARY),
+    Entry::of("Shrink", UNARY),
+    Entry::of("Sigmoid", UNARY),
+    Entry::of("Sign", UNARY),
+    Entry::of("Sin", UNARY),
+    Entry::of("Sinh", UNARY),
+    Entry::of("Softplus", UNARY),
+    Entry::of("Softsign", UNARY),
+    Entry::of("Sqrt", UNARY),
+    Entry::of("Sub", &[BROADCAST_AT_AXIS]).until(7),
+    Entry::of("Sub", &[BROADCAST, SUB]).since(7),
+    Entry::of("Sum", &[ALL_SAME_SHAPE]).until(8),
+    Entry::of("Sum", &[BROADCAST, SUM]).since(8),
+    Entry::of("Swish", UNARY),
+    Entry::of("Tan", UNARY),
+    Entry::of("Tanh", UNARY),
+    Entry::of("ThresholdedRelu", UNARY),
+    Entry::of("Where", &[BROADCAST, WHERE]),
+    Entry::of("Xor", &[BROADCAST_AT_AXIS]).until(7),
+    Entry::of("Xor", &[BROADCAST, XOR]).since(7),
 ];
 
 fn same_shape(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
@@ -25,9 +131,70 @@ fn same_shape(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
 }
 
 fn broadcast(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
-    let inputs: smallvec::SmallVec<[_; 4]> = (0..cx.input_count()).map(In).collect();
+    let inputs: SmallVec<[Port; 4]> = (0..cx.input_count()).map(In).filter(|port| cx.has(*port)).collect();
+    if let [first, rest @ ..] = &inputs[..]
+        && rest.iter().all(|other| cx.shares_shape(*first, *other))
+    {
+        return cx.same_shape(*first, Out(0));
+    }
     match cx.broadcast(&inputs)? {
         Some(shape) => cx.set_shape(Out(0), &shape),
         None => Ok(()),
     }
+}
+
+fn broadcast_to_first(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    cx.same_shape(In(0), Out(0))?;
+    let (Some(wide), Some(narrow)) = (cx.shape(In(0)), cx.shape(In(1))) else { return Ok(()) };
+    let Some(missing) = wide.len().checked_sub(narrow.len()) else {
+        return Err(cx.wrong_rank(In(1), ..=wide.len()));
+    };
+    for (axis, dim) in narrow.iter().enumerate() {
+        let target = (In(0), missing + axis, wide[missing + axis]);
+        if cx.const_dim(*dim) != Some(1) {
+            cx.broadcast_dim(target, (In(1), axis, *dim))?;
+        }
+    }
+    Ok(())
+}
+
+fn broadcast_at_axis(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    cx.same_shape(In(0), Out(0))?;
+    if !cx.attr_flag("broadcast")? {
+        return cx.same_shape(In(0), In(1));
+    }
+    let (Some(wide), Some(narrow)) = (cx.shape(In(0)), cx.shape(In(1))) else { return Ok(()) };
+    if narrow.len() > wide.len() {
+        return Err(cx.wrong_rank(In(1), ..=wide.len()));
+    }
+    let start = match cx.attr_int("axis")? {
+        Some(axis) => cx.axis("axis", axis, wide.len().max(1))?,
+        None => wide.len() - narrow.len(),
+    };
+    if start + narrow.len() > wide.len() {
+        let message = format!("is {start}, which leaves {} axes for {}", wide.len() - start, narrow.len());
+        return Err(Failure::attribute("axis", message));
+    }
+    for (axis, dim) in narrow.iter().enumerate() {
+        if cx.const_dim(*dim) != Some(1) {
+            cx.require_equal((In(0), start + axis, wide[start + axis]), (In(1), axis, *dim), "are broadcast")?;
+        }
+    }
+    Ok(())
+}
+
+fn all_same_shape(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    (0..cx.input_count()).try_for_each(|at| cx.same_shape(In(at), Out(0)))
+}
+
+fn clip_bounds(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    for bound in [In(1), In(2)] {
+        // A tensor of one element is what exporters write for a scalar; runtimes take it.
+        if let Some(shape) = cx.shape(bound)
+            && shape.iter().any(|dim| cx.const_dim(*dim).is_some_and(|extent| extent != 1))
+        {
+            return Err(Failure::shapes(&[bound], "a bound must be a single number"));
+        }
+    }
+    Ok(())
 }

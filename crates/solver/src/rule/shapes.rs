@@ -100,6 +100,13 @@ impl RuleCx<'_, '_> {
         Ok(())
     }
 
+    /// Whether two ports are known to have one shape, at the cost of a comparison.
+    #[must_use]
+    pub fn shares_shape(&self, a: Port, b: Port) -> bool {
+        let shape = |port| self.value(port).and_then(|value| self.frame.slots[value.index()].shape);
+        shape(a).is_some() && shape(a) == shape(b)
+    }
+
     /// Checks the number of axes at a port, where it is known, and gives it.
     ///
     /// # Errors

@@ -1,0 +1,254 @@
+//! The values of small integer tensors, computed element by element.
+//!
+//! Integers are followed as dims, so `Mul(Shape(x)[0], 4)` is `4*batch`. Truth values are 0 and 1. What
+//! cannot be computed is an unknown integer, element by element: one unknown extent does not hide the
+//! others. Floating-point tensors are followed only where exporters compute sizes with them.
+
+use typeloom_solver::dim::{Decision, DimId};
+use typeloom_solver::elem::Elem;
+use typeloom_solver::rule::Port::{In, Out};
+use typeloom_solver::rule::{Failure, Floats, Ints, Rule, RuleCx};
+
+use crate::rules::common::{broadcast_positions, is_unsigned};
+
+macro_rules! folds {
+    ($($(#[$doc:meta])* $rule:ident = $name:literal, $run:expr;)*) => {
+        $($(#[$doc])* pub(super) const $rule: Rule = Rule { name: $name, run: $run };)*
+    };
+}
+
+folds! {
+    /// The value passes through.
+    COPY = "identity.value", |cx| { cx.copy_data(In(0), Out(0)); Ok(()) };
+    ABS = "abs.value", |cx| unary(cx, |cx, x| { let minus = cx.dims().neg(x); cx.dims().max(x, minus) }, f64::abs);
+    NEG = "neg.value", |cx| unary(cx, |cx, x| cx.dims().neg(x), |x| -x);
+    CEIL = "ceil.value", |cx| unary(cx, |_, x| x, f64::ceil);
+    FLOOR = "floor.value", |cx| unary(cx, |_, x| x, f64::floor);
+    NOT = "not.value", |cx| unary(cx, |cx, x| { let one = cx.dims().constant(1); cx.dims().sub(one, x) }, |x| x);
+    ADD = "add.value", |cx| binary(cx, |cx, a, b| cx.dims().add(a, b), |a, b| a + b);
+    SUM = "sum.value", |cx| variadic(cx, |cx, a, b| cx.dims().add(a, b));
+    SUB = "sub.value", |cx| binary(cx, |cx, a, b| cx.dims().sub(a, b), |a, b| a - b);
+    MUL = "mul.value", |cx| binary(cx, |cx, a, b| cx.dims().mul(a, b), |a, b| a * b);
+    /// Integer division truncates towards zero. Source: Div version 14.
+    DIV = "div.value", |cx| binary(cx, divide, |a, b| a / b);
+    /// Source: Mod, `fmod`.
+    MOD = "mod.value", modulo;
+    POW = "pow.value", |cx| binary(cx, power, f64::powf);
+    MIN = "min.value", |cx| variadic(cx, |cx, a, b| cx.dims().min(a, b));
+    MAX = "max.value", |cx| variadic(cx, |cx, a, b| cx.dims().max(a, b));
+    AND = "and.value", |cx| binary(cx, |cx, a, b| cx.dims().mul(a, b), f64::min);
+    OR = "or.value", |cx| binary(cx, |cx, a, b| cx.dims().max(a, b), f64::max);
+    XOR = "xor.value", |cx| compare(cx, |decision, _| match decision {
+        Decision::Equal => Some(false),
+        Decision::Different => Some(true),
+        Decision::Undecided => None,
+    });
+    EQUAL = "equal.value", |cx| compare(cx, |decision, _| match decision {
+        Decision::Equal => Some(true),
+        Decision::Different => Some(false),
+        Decision::Undecided => None,
+    });
+    LESS = "less.value", |cx| compare(cx, |_, sign| sign.map(|sign| sign.is_lt()));
+    LESS_OR_EQUAL = "lessorequal.value", |cx| compare(cx, |_, sign| sign.map(|sign| sign.is_le()));
+    GREATER = "greater.value", |cx| compare(cx, |_, sign| sign.map(|sign| sign.is_gt()));
+    GREATER_OR_EQUAL = "greaterorequal.value", |cx| compare(cx, |_, sign| sign.map(|sign| sign.is_ge()));
+    WHERE = "where.value", choose;
+    CLIP = "clip.value", clip;
+}
+
+type Unary = fn(&mut RuleCx<'_, '_>, DimId) -> DimId;
+type Binary = fn(&mut RuleCx<'_, '_>, DimId, DimId) -> DimId;
+
+fn unary(cx: &mut RuleCx<'_, '_>, int: Unary, float: fn(f64) -> f64) -> Result<(), Failure> {
+    if let Some(x) = cx.ints(In(0)) {
+        let items = x.items.iter().map(|item| int(cx, *item)).collect();
+        cx.set_ints(Out(0), Ints { shape: x.shape.clone(), items });
+    } else if let Some(x) = cx.floats(In(0)) {
+        let items = x.items.iter().map(|item| float(*item)).collect();
+        cx.set_floats(Out(0), Floats { shape: x.shape.clone(), items });
+    }
+    Ok(())
+}
+
+fn binary(cx: &mut RuleCx<'_, '_>, int: Binary, float: fn(f64, f64) -> f64) -> Result<(), Failure> {
+    if let (Some(a), Some(b)) = (cx.ints(In(0)), cx.ints(In(1))) {
+        if let Some(result) = map_ints(cx, &a, &b, int) {
+            cx.set_ints(Out(0), result);
+        }
+    } else if let (Some(a), Some(b)) = (cx.floats(In(0)), cx.floats(In(1)))
+        && let Some((shape, positions)) = broadcast_positions(&[&a.shape, &b.shape])
+    {
+        let items = positions.iter().map(|at| float(a.items[at[0]], b.items[at[1]])).collect();
+        cx.set_floats(Out(0), Floats { shape, items });
+    }
+    Ok(())
+}
+
+fn map_ints(cx: &mut RuleCx<'_, '_>, a: &Ints, b: &Ints, int: Binary) -> Option<Ints> {
+    let (shape, positions) = broadcast_positions(&[&a.shape, &b.shape])?;
+    let items = positions.iter().map(|at| int(cx, a.items[at[0]], b.items[at[1]])).collect();
+    Some(Ints { shape, items })
+}
+
+fn variadic(cx: &mut RuleCx<'_, '_>, int: Binary) -> Result<(), Failure> {
+    let Some(first) = cx.ints(In(0)) else { return Ok(()) };
+    let mut result = Ints::clone(&first);
+    for at in 1..cx.input_count() {
+        let Some(next) = cx.ints(In(at)) else { return Ok(()) };
+        let Some(combined) = map_ints(cx, &result, &next, int) else { return Ok(()) };
+        result = combined;
+    }
+    cx.set_ints(Out(0), result);
+    Ok(())
+}
+
+/// Truncating division. It is floor division where both signs are known to agree.
+fn divide(cx: &mut RuleCx<'_, '_>, a: DimId, b: DimId) -> DimId {
+    if let Some(exact) = cx.dims().div_exact(a, b) {
+        return exact;
+    }
+    if let (Some(a), Some(b)) = (cx.const_dim(a), cx.const_dim(b)) {
+        return match a.checked_div(b) {
+            Some(quotient) => cx.dims().constant(quotient),
+            None => cx.dims().fresh_integer(),
+        };
+    }
+    let (least_a, _) = cx.dims().bounds(a);
+    let (least_b, _) = cx.dims().bounds(b);
+    if least_a.is_some_and(|least| least >= 0) && least_b.is_some_and(|least| least > 0) {
+        cx.dims().floor_div(a, b)
+    } else {
+        cx.dims().fresh_integer()
+    }
+}
+
+/// The sign of the result is the divisor's, or with `fmod` the dividend's.
+fn modulo(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    let truncating = cx.attr_flag("fmod")?;
+    let (Some(a), Some(b)) = (cx.ints(In(0)), cx.ints(In(1))) else { return Ok(()) };
+    let remainder: Binary = if truncating {
+        |cx, a, b| {
+            let constant = match (cx.const_dim(a), cx.const_dim(b)) {
+                (Some(a), Some(b)) => a.checked_rem(b),
+                (Some(_) | None, _) => None,
+            };
+            match constant {
+                Some(constant) => cx.dims().constant(constant),
+                None => cx.dims().fresh_integer(),
+            }
+        }
+    } else {
+        |cx, a, b| match cx.const_dim(b) {
+            Some(0) => cx.dims().fresh_integer(),
+            Some(_) | None => cx.dims().modulo(a, b),
+        }
+    };
+    if let Some(result) = map_ints(cx, &a, &b, remainder) {
+        cx.set_ints(Out(0), result);
+    }
+    Ok(())
+}
+
+/// Powers with a small constant exponent are products.
+fn power(cx: &mut RuleCx<'_, '_>, base: DimId, exponent: DimId) -> DimId {
+    match cx.const_dim(exponent) {
+        Some(exponent @ 0..=8) => {
+            let one = cx.dims().constant(1);
+            (0..exponent).fold(one, |product, _| cx.dims().mul(product, base))
+        }
+        Some(_) | None => {
+            let power = match (cx.const_dim(base), cx.const_dim(exponent)) {
+                (Some(base), Some(exponent)) => u32::try_from(exponent).ok().and_then(|exponent| base.checked_pow(exponent)),
+                (Some(_) | None, _) => None,
+            };
+            match power {
+                Some(power) => cx.dims().constant(power),
+                None => cx.dims().fresh_integer(),
+            }
+        }
+    }
+}
+
+/// Compares element by element; what the dims do not decide is unknown.
+fn compare(
+    cx: &mut RuleCx<'_, '_>,
+    judge: fn(Decision, Option<std::cmp::Ordering>) -> Option<bool>,
+) -> Result<(), Failure> {
+    if let (Some(a), Some(b)) = (cx.floats(In(0)), cx.floats(In(1))) {
+        if let Some((shape, positions)) = broadcast_positions(&[&a.shape, &b.shape]) {
+            let items = positions.iter().map(|at| {
+                let sign = a.items[at[0]].partial_cmp(&b.items[at[1]]);
+                let equal = sign == Some(std::cmp::Ordering::Equal);
+                judge(if equal { Decision::Equal } else { Decision::Different }, sign)
+            });
+            let items: Vec<Option<bool>> = items.collect();
+            let items = items.into_iter().map(|truth| truth_value(cx, truth)).collect();
+            cx.set_ints(Out(0), Ints { shape, items });
+        }
+        return Ok(());
+    }
+    let (Some(a), Some(b)) = (cx.ints(In(0)), cx.ints(In(1))) else { return Ok(()) };
+    let Some((shape, positions)) = broadcast_positions(&[&a.shape, &b.shape]) else { return Ok(()) };
+    let items = positions.iter().map(|at| {
+        let (a, b) = (a.items[at[0]], b.items[at[1]]);
+        let decision = cx.dims().compare(a, b);
+        let difference = cx.dims().sub(a, b);
+        let sign = match (decision, cx.dims().bounds(difference)) {
+            (Decision::Equal, _) => Some(std::cmp::Ordering::Equal),
+            (_, (Some(least), _)) if least > 0 => Some(std::cmp::Ordering::Greater),
+            (_, (_, Some(most))) if most < 0 => Some(std::cmp::Ordering::Less),
+            (Decision::Different | Decision::Undecided, _) => None,
+        };
+        let truth = judge(decision, sign);
+        truth_value(cx, truth)
+    });
+    let items = items.collect();
+    cx.set_ints(Out(0), Ints { shape, items });
+    Ok(())
+}
+
+fn truth_value(cx: &mut RuleCx<'_, '_>, truth: Option<bool>) -> DimId {
+    match truth {
+        Some(truth) => cx.dims().constant(i64::from(truth)),
+        None => cx.dims().fresh_integer(),
+    }
+}
+
+/// Takes each element from the side that the condition names, where the condition is known.
+fn choose(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    let (Some(condition), Some(a), Some(b)) = (cx.ints(In(0)), cx.ints(In(1)), cx.ints(In(2))) else { return Ok(()) };
+    let Some((shape, positions)) = broadcast_positions(&[&condition.shape, &a.shape, &b.shape]) else { return Ok(()) };
+    let items = positions.iter().map(|at| {
+        let (condition, a, b) = (condition.items[at[0]], a.items[at[1]], b.items[at[2]]);
+        match cx.const_dim(condition) {
+            Some(0) => b,
+            Some(_) => a,
+            None if a == b => a,
+            None => cx.dims().fresh_integer(),
+        }
+    });
+    let items = items.collect();
+    cx.set_ints(Out(0), Ints { shape, items });
+    Ok(())
+}
+
+/// Source: Clip version 11: a bound that is left out does not bind.
+fn clip(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    let Some(x) = cx.ints(In(0)) else { return Ok(()) };
+    if cx.elem(In(0)).is_none_or(|elem| is_unsigned(elem) || elem == Elem::BOOL) {
+        return Ok(());
+    }
+    let mut items: Vec<DimId> = x.items.to_vec();
+    for (bound, at) in [(In(1), 1), (In(2), 2)] {
+        if !cx.has(bound) {
+            continue;
+        }
+        let Some(limit) = cx.ints(bound) else { return Ok(()) };
+        let [limit] = limit.items[..] else { return Ok(()) };
+        for item in &mut items {
+            *item = if at == 1 { cx.dims().max(*item, limit) } else { cx.dims().min(*item, limit) };
+        }
+    }
+    cx.set_ints(Out(0), Ints { shape: x.shape.clone(), items: items.into() });
+    Ok(())
+}
