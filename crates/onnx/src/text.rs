@@ -40,7 +40,7 @@
 //! | `[1, 2.5]` | integers among floats are floats |
 //!
 //! Stricter than the reference, because each of these is a mistake: anything behind the end of what was asked for, a
-//! node without operator (`x = (y)`), negative numbers for unsigned elements, `=` without data behind it, a reference
+//! node without operator (`x = (y)`) or with a dot before it, negative numbers for unsigned elements, `=` without data behind it, a reference
 //! inside a list.
 
 mod error;

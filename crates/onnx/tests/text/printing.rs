@@ -81,6 +81,24 @@ fn a_displayed_node_is_one_short_line() {
 }
 
 #[test]
+fn everything_in_a_displayed_node_is_bounded() {
+    let long = "n".repeat(10_000);
+    let dims = vec!["7"; 10_000].join(", ");
+    for text in [
+        format!("y = {long}.{long}:{long}(x)"),
+        format!("y = \"{long} \"(x)"),
+        format!("y = Op <{long} = @{long}> (x)"),
+        format!("y = Op <t = float[{long}, \"{long} \", {long}*2]@\"{long}\"> (x)"),
+        format!("y = Op <t = float[{dims}]> (x)"),
+        format!("y = Op <t = float[{dims}] = {{}}, u = float[1] = [\"{long}\": \"{long}\"]> (x)"),
+        format!("y = Op <t = opaque({long}, {long}), s = hex\"{}\"> (x)", "ff".repeat(10_000)),
+    ] {
+        let shown = display(&text);
+        assert!(shown.len() < 400, "{shown}");
+    }
+}
+
+#[test]
 fn a_long_name_keeps_both_ends() {
     let name = format!("/model{}/Add_output_0", "/layer".repeat(30));
     let text = display(&format!("y = Relu(\"{name}\")"));

@@ -119,7 +119,7 @@ impl Printer<'_> {
             }
             let TensorAnnotation { tensor_name, quant_parameter_tensor_names, unknown_fields } = annotation;
             self.check_unknown(unknown_fields);
-            self.quoted(tensor_name.as_deref().unwrap_or_default());
+            self.string(tensor_name.as_deref().unwrap_or_default());
             self.push(": ");
             self.string_pairs(quant_parameter_tensor_names);
         }

@@ -169,7 +169,7 @@ impl Printer<'_> {
                 let OperatorSetIdProto { domain, version, unknown_fields } = import;
                 self.check_unknown(unknown_fields);
                 self.span(|printer| {
-                    printer.quoted(domain.as_deref().unwrap_or_default());
+                    printer.string(domain.as_deref().unwrap_or_default());
                     printer.push(": ");
                     printer.push_display(version.unwrap_or_default());
                 })

@@ -1,6 +1,7 @@
 //! Nodes, one per line.
 
 use crate::messages::NodeProto;
+use crate::text::lexer::is_identifier;
 use crate::text::span::{AttributeSpans, NodeSpans, Span};
 
 use super::attributes::shows_graphs;
@@ -80,7 +81,7 @@ impl Printer<'_> {
 
     /// Operators are bare where they are one word, even one that begins a type: nothing else can stand there.
     fn operator_part(&mut self, part: &str) {
-        if part.contains('.') { self.quoted(part) } else { self.qualified(part) }
+        self.bare_or_quoted(part, is_identifier(part));
     }
 
     fn ports(&mut self, names: &[String], focus: &[usize]) -> Vec<Span> {

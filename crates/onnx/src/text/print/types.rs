@@ -80,7 +80,7 @@ impl Printer<'_> {
     fn denotation(&mut self, denotation: &Option<String>) {
         if let Some(denotation) = denotation.as_deref().filter(|denotation| !denotation.is_empty()) {
             self.push("@");
-            self.quoted(denotation);
+            self.string(denotation);
         }
     }
 
@@ -97,13 +97,18 @@ impl Printer<'_> {
     fn shape(&mut self, shape: Option<&TensorShapeProto>) {
         let Some(TensorShapeProto { dim, unknown_fields }) = shape else { return self.push("[]") };
         self.check_unknown(unknown_fields);
-        for (index, dim) in dim.iter().enumerate() {
-            self.push(if index == 0 { "[" } else { ", " });
-            self.dim(dim);
+        self.bracketed(dim, Self::dim);
+    }
+
+    /// `[item, ...]`, or nothing where there are no items.
+    fn bracketed<T>(&mut self, items: &[T], print: impl Fn(&mut Self, &T)) {
+        if items.is_empty() {
+            return;
         }
-        if !dim.is_empty() {
-            self.push("]");
-        }
+        self.push("[");
+        let limit = self.options.limits.list_elements;
+        self.items(items.len(), limit, &[], |printer, index| print(printer, &items[index]), |_, _| None);
+        self.push("]");
     }
 
     fn dim(&mut self, dim: &Dimension) {
@@ -115,7 +120,7 @@ impl Printer<'_> {
             Some(dimension::Value::DimParam(name)) => {
                 let bare = is_identifier(name)
                     || (self.options.syntax == Syntax::Readable && is_canonical_dim(name));
-                if bare { self.push(name) } else { self.quoted(name) }
+                self.bare_or_quoted(name, bare);
             }
         }
         self.denotation(denotation);
@@ -123,13 +128,7 @@ impl Printer<'_> {
 
     /// The dims of a constant.
     pub(super) fn extents(&mut self, dims: &[i64]) {
-        for (index, dim) in dims.iter().enumerate() {
-            self.push(if index == 0 { "[" } else { ", " });
-            self.push_display(dim);
-        }
-        if !dims.is_empty() {
-            self.push("]");
-        }
+        self.bracketed(dims, |printer, dim| printer.push_display(dim));
     }
 
     /// `type name @{...}`
