@@ -1,4 +1,15 @@
 //! ONNX files: owned messages, borrowed views, the textual syntax and the splice writer.
+//!
+//! | to | use |
+//! |---|---|
+//! | check a file | [`view`]: borrowed, lazy, never reads weights |
+//! | build or edit a model | [`messages`]: owned, complete, unknown fields kept |
+//! | write a few changes into a large file | [`splice`]: every untouched byte copied verbatim |
+//! | show a model to people, or take one from them | [`text`]: ONNX's textual syntax |
+//! | read protobuf itself | [`wire`]: records with offsets |
+//!
+//! **Invariant:** no input makes this crate panic, overflow the stack or allocate beyond a multiple of the input's size;
+//! malformed bytes are a [`DecodeError`] with the offset of the fault.
 
 pub mod error;
 pub mod messages;

@@ -12,7 +12,8 @@
 //! untouched byte verbatim.
 //!
 //! **Invariant:** reading is bounded: messages nest at most 100 deep (prost's and protobuf's own limit, about 33
-//! control-flow graphs inside one another), and strings are UTF-8.
+//! control-flow graphs inside one another), strings are UTF-8, and memory is at most proportional to the bytes read (an
+//! empty message of two bytes becomes a struct of a few hundred).
 //!
 //! [`read`] reports what is wrong with malformed bytes and where; `prost::Message::decode` works too, without the offset.
 //!

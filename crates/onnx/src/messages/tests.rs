@@ -288,6 +288,16 @@ fn unknown_fields_can_be_looked_at_and_made() {
 }
 
 #[test]
+fn a_record_that_turns_out_malformed_is_not_kept() {
+    let mut node = NodeProto::default();
+    assert!(node.merge(&[0xfa, 0x07, 9, b'x'][..]).is_err());
+    assert_eq!(node, NodeProto::default());
+    node.merge(&[0xf8, 0x07, 5][..]).expect("well formed");
+    assert!(node.merge(&[0xfb, 0x07, 0x08, 1][..]).is_err());
+    assert_eq!(node.unknown_fields.as_wire(), [0xf8, 0x07, 5]);
+}
+
+#[test]
 fn enums_fall_back_to_their_first_value() {
     let attribute = AttributeProto { r#type: Some(2), ..Default::default() };
     assert_eq!(attribute.r#type(), attribute_proto::AttributeType::Int);

@@ -78,6 +78,7 @@ impl UnknownFields {
         let read = skip_field(wire_type, tag, &mut Recorder { source: buf, copy: &mut kept.bytes }, ctx);
         if read.is_err() {
             kept.bytes.truncate(start);
+            self.0 = self.0.take().filter(|kept| !kept.bytes.is_empty());
         }
         read
     }

@@ -125,6 +125,22 @@ fn float_payloads_are_read_from_raw_and_typed_data() {
 }
 
 #[test]
+fn an_empty_raw_payload_gives_way_to_typed_elements() {
+    let tensor = owned::TensorProto {
+        dims: vec![2],
+        data_type: Some(DataType::Int32 as i32),
+        raw_data: Some(Bytes::new()),
+        int32_data: vec![5, -6],
+        ..Default::default()
+    };
+    let bytes = tensor.encode_to_vec();
+    assert_eq!(TensorView::from_body(&bytes, 0).int_values(2), Ok(Some(vec![5, -6])));
+    let neither = owned::TensorProto { int32_data: vec![], ..tensor }.encode_to_vec();
+    let error = TensorView::from_body(&neither, 0).int_values(2).expect_err("no elements");
+    assert!(matches!(error.kind, ErrorKind::PayloadSize { unit: "bytes", expected: 8, found: 0, .. }));
+}
+
+#[test]
 fn string_payloads_are_read() {
     let tensor = owned::TensorProto {
         dims: vec![2],
