@@ -38,6 +38,7 @@ struct CovT<T: ?Sized>(PhantomData<T>);
 struct ContraT<T: ?Sized>(PhantomData<fn(Co<T>)>);
 struct InvT<T: ?Sized>(PhantomData<*mut T>);
 struct Arr<T, const K: usize>([T; K]);
+struct Biv<I: Iterator<Item = X>, X>(I);
 struct Mix<'l, 'm, T: ?Sized, U: ?Sized>(CovL<'l>, ContraL<'m>, InvT<T>, CovT<U>);
 trait Tr {}
 trait TrL<'l> {}
@@ -86,7 +87,7 @@ impl Generator {
             };
         }
         let less = depth - 1;
-        match self.random.below(17) {
+        match self.random.below(19) {
             0 => format!("CovT<{}>", self.any(less)),
             1 => format!("ContraT<{}>", self.any(less)),
             2 => format!("InvT<{}>", self.any(less)),
@@ -106,6 +107,14 @@ impl Generator {
             10 => format!("&{} mut i32", self.lifetime()),
             11 => format!("Arr<{}, {}>", self.sized(less), self.random.pick(&["N", "2", "3"])),
             12 => format!("<Vec<{}> as IntoIterator>::Item", self.sized(less)),
+            13 => {
+                let item = self.sized(less);
+                format!("Biv<std::iter::Empty<{item}>, {item}>")
+            }
+            14 if !self.scope.is_empty() => {
+                let bound = self.random.pick(&self.scope).clone();
+                format!("&{bound} {}", self.operand(less))
+            }
             _ => self.function(less),
         }
     }
@@ -116,10 +125,11 @@ impl Generator {
     }
 
     fn any(&mut self, depth: usize) -> String {
-        match self.random.below(8) {
+        match self.random.below(10) {
             0 => "str".into(),
             1 => format!("[{}]", self.sized(depth.saturating_sub(1))),
             2 => self.dynamic(depth.saturating_sub(1)),
+            3 => "<P as As>::X".into(),
             _ => self.sized(depth),
         }
     }
@@ -273,7 +283,7 @@ fn ask_rustc(name: &str, pairs: &[Pair]) -> Option<Vec<BTreeSet<&'static str>>> 
             lines.insert(line, (i, question));
             writeln!(
                 source,
-                "fn q{i}_{question}<'a, 'b, 'c, T: 'static, const N: usize>() where {} {{ {body} }}",
+                "fn q{i}_{question}<'a, 'b, 'c, T: 'static, P: As + 'static, const N: usize>() where {} {{ {body} }}",
                 facts.join(", ")
             )
             .unwrap();
@@ -309,7 +319,7 @@ fn ask_ourselves<F: TypeFamily<Name = Name>>(
     program: &mut Declarations,
     pair: &Pair,
 ) -> BTreeSet<&'static str> {
-    let scope = Scope::new().types(["T"]).consts(["N"]);
+    let scope = Scope::new().types(["T", "P"]).consts(["N"]);
     let mut parse = |text: &str| -> Ty<F> {
         let ty = parse_ty(cx, &mut program.symbols, &scope, text).unwrap_or_else(|e| panic!("{text}: {e}"));
         let printed = print::rust(&ty, &program.symbols);

@@ -10,6 +10,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use typeloom_term::infer::RegionFacts;
+use typeloom_term::parse::{Scope, parse_ty};
 use typeloom_term::{Arena, Boxed, InferenceTable, Interned, Name, Ty, TypeFamily, Variance};
 
 /// The cases of one file, or nothing where the recorded cases are not at hand. A run that must not miss them says so
@@ -87,6 +88,14 @@ fn subtyping<F: TypeFamily<Name = Name>>(cx: &F, title: &str) {
             let facts = facts(&mut build, &case["env"]);
             let [a, b] = ["a_ast", "b_ast"].map(|side| build.ty(&case[side]));
             let [ab, ba, eq] = verdicts::pair(cx, &program, &facts, &a, &b);
+            let scope = Scope::new().types(["T", "U", "P"]).consts(["N", "M"]);
+            for (side, ty) in [("a", &a), ("b", &b)] {
+                let text = case[side].as_str().unwrap();
+                let parsed = parse_ty(cx, &mut program.symbols, &scope, text);
+                if parsed.as_ref() != Ok(ty) {
+                    return Some(format!("  case {}: {text} parses as {parsed:?}, not {ty:?}", case["id"]));
+                }
+            }
             differences(case, &[("sub_ab", ab), ("sub_ba", ba), ("eq", eq)])
         });
     }

@@ -1,0 +1,223 @@
+//! No term makes an algorithm overflow the stack, hang, or use memory without bound.
+
+use std::time::{Duration, Instant};
+use typeloom_term::meta::MAX_DEPTH;
+use typeloom_term::normal::normal_form;
+use typeloom_term::parse::{Problem, Scope, parse_ty};
+use typeloom_term::print::{self, Printer};
+use typeloom_term::program::NoProgram;
+use typeloom_term::subst::{Instantiation, instantiate, replace_params, shift_in};
+use typeloom_term::{
+    Arena, Arity, Boxed, BoundVar, GenericArg, InferenceTable, Interned, Name, Region, Symbols, TermError, Ty,
+    TyData, TypeError, TypeFamily, Variance, convert,
+};
+
+/// Far below what a hang would take, far above what the work takes.
+const SOON: Duration = Duration::from_secs(5);
+
+fn leaf<F: TypeFamily<Name = Name>>(cx: &F) -> Ty<F> {
+    Ty::apply(cx, Name::Bool, &[]).unwrap()
+}
+
+/// Wraps `ty` in functions under binders as often as it goes.
+fn as_deep_as_possible<F: TypeFamily<Name = Name>>(cx: &F, mut ty: Ty<F>) -> Ty<F> {
+    let reference = |inner: &Ty<F>| {
+        let region = Region::Bound(BoundVar::innermost(0));
+        Ty::apply(cx, Name::Ref(typeloom_term::name::Mutability::Shared), &[region.into(), inner.clone().into()])
+    };
+    loop {
+        let next = reference(&ty)
+            .and_then(|inner| Ty::function(cx, Name::FN, Arity::regions(1), &[inner.into()]));
+        match next {
+            Ok(next) => ty = next,
+            Err(error) => {
+                assert_eq!(error, TermError::TooDeep);
+                return ty;
+            }
+        }
+    }
+}
+
+/// `(x, x)` sixty-four times over: 2^64 leaves as a tree, sixty-five nodes as a graph.
+fn doubled<F: TypeFamily<Name = Name>>(cx: &F, mut ty: Ty<F>) -> Ty<F> {
+    for _ in 0..64 {
+        ty = Ty::apply(cx, Name::Tuple, &[ty.clone().into(), ty.clone().into()]).unwrap();
+    }
+    ty
+}
+
+fn deep_terms_are_handled_or_refused<F: TypeFamily<Name = Name>>(cx: &F) {
+    let mut symbols = Symbols::new();
+    let param = Name::Param(symbols.intern("T"));
+    let a = as_deep_as_possible(cx, Ty::param(cx, param).unwrap());
+    let b = as_deep_as_possible(cx, leaf(cx));
+    assert!(a.meta().depth >= MAX_DEPTH - 1);
+    let mut table = InferenceTable::new(cx.clone());
+    for variance in [Variance::Invariant, Variance::Covariant, Variance::Contravariant] {
+        assert_eq!(table.relate(&NoProgram, variance, &a, &a), Ok(vec![]));
+        assert!(table.relate(&NoProgram, variance, &a, &b).is_err());
+        let other = as_deep_as_possible(cx, Ty::param(cx, param).unwrap());
+        assert_eq!(table.relate(&NoProgram, variance, &a, &other), Ok(vec![]));
+        let var = table.new_ty_var().unwrap();
+        assert_eq!(table.relate(&NoProgram, variance, &var, &a), Ok(vec![]));
+        assert_eq!(table.resolve(&var).unwrap(), a);
+    }
+    assert!(shift_in(cx, &a, 3).unwrap().same(&a));
+    assert_eq!(normal_form(cx, &a).unwrap(), a);
+    let text = print::rust(&a, &symbols);
+    assert!(text.starts_with("for<'x0> fn() -> &'x0 (for<'x1> fn()"));
+    let arena = Arena::new();
+    let there = convert::convert_ty(&Interned::new(&arena), &a).unwrap();
+    assert_eq!(convert::convert_ty(cx, &there).unwrap(), a);
+    let replaced = replace_params(cx, &a, |_| Some(GenericArg::Ty(b.clone())));
+    assert_eq!(replaced.unwrap_err(), TermError::TooDeep);
+}
+
+fn shared_graphs_cost_what_they_are<F: TypeFamily<Name = Name>>(cx: &F) {
+    let start = Instant::now();
+    let mut symbols = Symbols::new();
+    let param = Name::Param(symbols.intern("T"));
+    let a = doubled(cx, Ty::param(cx, param).unwrap());
+    let same = doubled(cx, Ty::param(cx, param).unwrap());
+    let other = doubled(cx, leaf(cx));
+    assert_eq!(a, same);
+    assert_ne!(a, other);
+    let replaced = replace_params(cx, &a, |_| Some(GenericArg::Ty(leaf(cx)))).unwrap();
+    assert_eq!(replaced, other);
+    assert_eq!(normal_form(cx, &a).unwrap(), a);
+    let region = doubled(
+        cx,
+        Ty::apply(
+            cx,
+            Name::Ref(typeloom_term::name::Mutability::Shared),
+            &[Region::Bound(BoundVar::innermost(0)).into(), leaf(cx).into()],
+        )
+        .unwrap(),
+    );
+    let with = Instantiation { regions: vec![Region::Static], ..Instantiation::default() };
+    assert!(instantiate(cx, &region, &with).unwrap().meta().is_closed());
+    let higher = Ty::function(cx, Name::FN, Arity::regions(1), &[region.clone().into()]).unwrap();
+    let twin = Ty::function(cx, Name::FN, Arity::regions(2), &[region.into()]).unwrap();
+    for variance in [Variance::Invariant, Variance::Covariant] {
+        let mut table = InferenceTable::new(cx.clone());
+        assert_eq!(table.relate(&NoProgram, variance, &a, &same), Ok(vec![]));
+        assert!(table.relate(&NoProgram, variance, &a, &other).is_err());
+        assert_eq!(table.relate(&NoProgram, variance, &higher, &twin), Ok(vec![]));
+        let var = table.new_ty_var().unwrap();
+        let open = doubled(cx, var.clone());
+        let result = table.relate(&NoProgram, variance, &open, &other);
+        assert_eq!(result, Ok(vec![]));
+        assert_eq!(table.resolve(&open).unwrap(), other);
+        let fresh = table.new_ty_var().unwrap();
+        assert_eq!(table.relate(&NoProgram, variance, &fresh, &higher), Ok(vec![]));
+        assert_eq!(table.canonicalize(&open).unwrap().canonical.value, other);
+    }
+    assert!(print::rust(&a, &symbols).len() < 200_000);
+    assert!(Printer::new(&symbols).limit(100).ty(&a).ends_with('…'));
+    assert!(format!("{a:?}").len() < 1000);
+    assert!(start.elapsed() < SOON);
+}
+
+/// `?0 = [?1]`, `?1 = [?2]`, ...: a type whose depth no term may have, which the table must still handle.
+fn long_chains_of_bindings_need_no_stack<F: TypeFamily<Name = Name>>(cx: &F) {
+    const LENGTH: usize = 20_000;
+    let start = Instant::now();
+    let mut table = InferenceTable::new(cx.clone());
+    let mut chain = || {
+        let vars: Vec<Ty<F>> = (0..LENGTH).map(|_| table.new_ty_var().unwrap()).collect();
+        for pair in vars.windows(2) {
+            let slice = Ty::apply(cx, Name::Slice, &[pair[1].clone().into()]).unwrap();
+            assert_eq!(table.eq(&NoProgram, &pair[0], &slice), Ok(vec![]));
+        }
+        (vars[0].clone(), vars[LENGTH - 1].clone())
+    };
+    let (first, first_end) = chain();
+    let (second, second_end) = chain();
+    assert_eq!(table.resolve(&first), Err(TermError::TooDeep));
+    assert_eq!(table.eq(&NoProgram, &first, &second), Ok(vec![]));
+    // The ends are one variable now, so it cannot contain the beginning.
+    let around = Ty::apply(cx, Name::Slice, &[second.into()]).unwrap();
+    let closed = table.eq(&NoProgram, &first_end, &around);
+    let occurs = matches!(closed, Err(TypeError::Occurs { .. }));
+    assert!(occurs, "a cycle through all variables is found");
+    assert_eq!(table.eq(&NoProgram, &second_end, &leaf(cx)), Ok(vec![]));
+    assert_eq!(table.resolve(&first_end), Ok(leaf(cx)));
+    assert!(start.elapsed() < SOON);
+}
+
+/// `?1 = (?0, ?0)`, `?2 = (?1, ?1)`, ...: the classic exponential unifier.
+fn doubling_through_bindings_stays_small<F: TypeFamily<Name = Name>>(cx: &F) {
+    let start = Instant::now();
+    let mut table = InferenceTable::new(cx.clone());
+    let vars: Vec<[Ty<F>; 2]> =
+        (0..60).map(|_| [table.new_ty_var().unwrap(), table.new_ty_var().unwrap()]).collect();
+    for pair in vars.windows(2) {
+        for side in 0..2 {
+            let below = &pair[0][side];
+            let double = Ty::apply(cx, Name::Tuple, &[below.clone().into(), below.clone().into()]).unwrap();
+            assert_eq!(table.eq(&NoProgram, &pair[1][side], &double), Ok(vec![]));
+        }
+    }
+    let [x, y] = vars.last().unwrap();
+    assert_eq!(table.eq(&NoProgram, x, y), Ok(vec![]));
+    assert_eq!(table.resolve(x).unwrap(), table.resolve(y).unwrap());
+    assert!(start.elapsed() < SOON);
+}
+
+#[test]
+fn deeply_nested_text_is_refused() {
+    let mut symbols = Symbols::new();
+    let nested = |open: &str, close: &str, n: usize| format!("{}u8{}", open.repeat(n), close.repeat(n));
+    for (open, close) in [("Vec<", ">"), ("[", "]"), ("(", ",)"), ("&'a ", ""), ("fn() -> ", ""), ("(", ")")] {
+        let text = nested(open, close, 100_000);
+        let error = parse_ty(&Boxed::new(), &mut symbols, &Scope::new(), &text).unwrap_err();
+        assert_eq!(error.problem, Problem::TooDeep);
+    }
+    for (open, close) in [("(", ")"), ("-", ""), ("1 + (", ")"), ("{", "}")] {
+        let text = format!("[u8; {}1{}]", open.repeat(100_000), close.repeat(100_000));
+        let error = parse_ty(&Boxed::new(), &mut symbols, &Scope::new(), &text).unwrap_err();
+        assert!(matches!(error.problem, Problem::TooDeep | Problem::Expected(_)), "{open}: {error}");
+    }
+    let sum = format!("[u8; 1{}]", " + 1".repeat(100_000));
+    let error = parse_ty(&Boxed::new(), &mut symbols, &Scope::new(), &sum).unwrap_err();
+    assert_eq!(error.problem, Problem::Term(TermError::TooDeep));
+    let fine = nested("Vec<", ">", usize::from(MAX_DEPTH) / 2);
+    assert!(parse_ty(&Boxed::new(), &mut symbols, &Scope::new(), &fine).is_ok());
+}
+
+#[test]
+fn bound_variables_that_refer_too_far_out_are_refused() {
+    let cx: Boxed = Boxed::new();
+    let far = |depth| Ty::new(&cx, TyData::BoundVariable(BoundVar::new(depth, 0)));
+    assert_eq!(far(u32::MAX), Err(TermError::BinderTooFar));
+    let ty = far(u32::from(u16::MAX) - 1).unwrap();
+    assert_eq!(shift_in(&cx, &ty, 1), Err(TermError::BinderTooFar));
+    assert_eq!(shift_in(&cx, &ty, u32::MAX), Err(TermError::BinderTooFar));
+    let region = Region::Bound(BoundVar::new(u32::MAX, 0));
+    let bound = Ty::apply(&cx, Name::Tuple, &[region.into()]);
+    assert_eq!(bound, Err(TermError::BinderTooFar));
+}
+
+macro_rules! on_both_families {
+    ($($name:ident),*) => {
+        mod boxed {
+            $(#[test]
+            fn $name() {
+                super::$name(&super::Boxed::new());
+            })*
+        }
+        mod interned {
+            $(#[test]
+            fn $name() {
+                let arena = super::Arena::new();
+                super::$name(&super::Interned::new(&arena));
+            })*
+        }
+    };
+}
+on_both_families!(
+    deep_terms_are_handled_or_refused,
+    shared_graphs_cost_what_they_are,
+    long_chains_of_bindings_need_no_stack,
+    doubling_through_bindings_stays_small
+);
