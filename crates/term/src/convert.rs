@@ -49,16 +49,7 @@ impl<'c, F: TypeFamily, G: TypeFamily, N: FnMut(F::Name) -> G::Name> Converter<'
                 Ty::new(self.to, TyData::Placeholder(self.placeholder(placeholder)))
             }
             TyData::InferenceVar(var) => Ty::new(self.to, TyData::InferenceVar(var)),
-            TyData::Dyn(DynTy { bounds, region }) => {
-                let mut converted = Vec::with_capacity(bounds.len());
-                for DynBound { arity, kind, name, args } in bounds {
-                    let args = self.args(args)?;
-                    let args = self.to.intern_args(&args);
-                    converted.push(DynBound { arity: *arity, kind: *kind, name: (self.name)(*name), args });
-                }
-                let region = self.region(region);
-                Ty::new(self.to, TyData::Dyn(DynTy { bounds: &converted, region }))
-            }
+            TyData::Dyn(data) => self.dynamic(data),
             TyData::Fn(FnTy { name, arity, signature }) => {
                 let signature = self.args(signature)?;
                 Ty::function(self.to, (self.name)(name), arity, &signature)
@@ -77,6 +68,18 @@ impl<'c, F: TypeFamily, G: TypeFamily, N: FnMut(F::Name) -> G::Name> Converter<'
         }?;
         self.seen.insert(ty.address(), (ty.clone(), result.clone()));
         Ok(result)
+    }
+
+    fn dynamic(&mut self, data: DynTy<'_, F>) -> Result<Ty<G>, TermError> {
+        let DynTy { bounds, region } = data;
+        let mut converted = Vec::with_capacity(bounds.len());
+        for DynBound { arity, kind, name, args } in bounds {
+            let args = self.args(args)?;
+            let args = self.to.intern_args(&args);
+            converted.push(DynBound { arity: *arity, kind: *kind, name: (self.name)(*name), args });
+        }
+        let region = self.region(region);
+        Ty::new(self.to, TyData::Dyn(DynTy { bounds: &converted, region }))
     }
 
     fn placeholder(&mut self, placeholder: Placeholder<F::Name>) -> Placeholder<G::Name> {

@@ -165,7 +165,7 @@ impl<F: TypeFamily, T: Fold<F>> Fold<F> for Vec<T> {
 }
 
 /// A folded list of arguments, or nothing where it did not change.
-pub type FoldedArgs<F> = Option<SmallVec<[GenericArg<F>; 8]>>;
+pub type FoldedArgs<F> = Option<SmallVec<[GenericArg<F>; 4]>>;
 
 /// Folds a list of arguments, copying it from the first change on.
 pub fn fold_args<F: TypeFamily, D: Folder<F>>(
@@ -189,65 +189,81 @@ pub fn fold_args<F: TypeFamily, D: Folder<F>>(
     Ok(changed)
 }
 
-/// [`fold_args`] with one more binder entered.
-fn fold_args_under<F: TypeFamily, D: Folder<F>>(
-    args: &[GenericArg<F>],
+/// Folds the children of a type.
+pub fn super_fold_ty<F: TypeFamily, D: Folder<F>>(ty: &Ty<F>, folder: &mut D) -> Result<Ty<F>, D::Error> {
+    match ty.data() {
+        TyData::Apply(ApplicationTy { name, args }) => fold_list(ty, folder, args, 0, |args| {
+            TyData::Apply(ApplicationTy { name, args })
+        }),
+        TyData::Alias(AliasTy { name, args }) => {
+            fold_list(ty, folder, args, 0, |args| TyData::Alias(AliasTy { name, args }))
+        }
+        TyData::Fn(FnTy { name, arity, signature }) => fold_list(ty, folder, signature, 1, |signature| {
+            TyData::Fn(FnTy { name, arity, signature })
+        }),
+        TyData::GeneratorWitness(WitnessTy { name, arity, types }) => {
+            fold_list(ty, folder, types, 1, |types| {
+                TyData::GeneratorWitness(WitnessTy { name, arity, types })
+            })
+        }
+        TyData::Dyn(data) => fold_dyn(ty, folder, data),
+        TyData::Placeholder(_) | TyData::InferenceVar(_) | TyData::BoundVariable(_) | TyData::Error(_) => {
+            Ok(ty.clone())
+        }
+    }
+}
+
+/// Folds a type that is one list, under `binders` binders.
+fn fold_list<F: TypeFamily, D: Folder<F>>(
+    ty: &Ty<F>,
     folder: &mut D,
-) -> Result<FoldedArgs<F>, D::Error> {
+    args: &[GenericArg<F>],
+    binders: u32,
+    data: impl FnOnce(&[GenericArg<F>]) -> TyData<'_, F>,
+) -> Result<Ty<F>, D::Error> {
+    folder.state().depth += binders;
+    let folded = fold_args(args, folder);
+    folder.state().depth -= binders;
+    match folded? {
+        None => Ok(ty.clone()),
+        Some(args) => Ok(Ty::new(folder.cx(), data(&args))?),
+    }
+}
+
+fn fold_dyn<F: TypeFamily, D: Folder<F>>(
+    ty: &Ty<F>,
+    folder: &mut D,
+    data: DynTy<'_, F>,
+) -> Result<Ty<F>, D::Error> {
+    let DynTy { bounds, region } = data;
+    let folded_region = folder.fold_region(region)?;
+    let mut changed = folded_region != region;
+    let mut folded = Vec::with_capacity(bounds.len());
+    for bound in bounds {
+        let copy = fold_bound(bound, folder)?;
+        changed |= copy.is_some();
+        folded.push(copy.unwrap_or_else(|| bound.clone()));
+    }
+    if !changed {
+        return Ok(ty.clone());
+    }
+    Ok(Ty::new(folder.cx(), TyData::Dyn(DynTy { bounds: &folded, region: folded_region }))?)
+}
+
+fn fold_bound<F: TypeFamily, D: Folder<F>>(
+    bound: &DynBound<F>,
+    folder: &mut D,
+) -> Result<Option<DynBound<F>>, D::Error> {
+    let DynBound { arity, kind, name, args } = bound;
     folder.state().depth += 1;
     let folded = fold_args(args, folder);
     folder.state().depth -= 1;
-    folded
-}
-
-/// Folds the children of a type.
-pub fn super_fold_ty<F: TypeFamily, D: Folder<F>>(ty: &Ty<F>, folder: &mut D) -> Result<Ty<F>, D::Error> {
-    let rebuilt = match ty.data() {
-        TyData::Apply(ApplicationTy { name, args }) => match fold_args(args, folder)? {
-            None => return Ok(ty.clone()),
-            Some(args) => Ty::new(folder.cx(), TyData::Apply(ApplicationTy { name, args: &args })),
-        },
-        TyData::Fn(FnTy { name, arity, signature }) => match fold_args_under(signature, folder)? {
-            None => return Ok(ty.clone()),
-            Some(args) => Ty::new(folder.cx(), TyData::Fn(FnTy { name, arity, signature: &args })),
-        },
-        TyData::GeneratorWitness(WitnessTy { name, arity, types }) => {
-            match fold_args_under(types, folder)? {
-                None => return Ok(ty.clone()),
-                Some(args) => Ty::new(
-                    folder.cx(),
-                    TyData::GeneratorWitness(WitnessTy { name, arity, types: &args }),
-                ),
-            }
-        }
-        TyData::Alias(AliasTy { name, args }) => match fold_args(args, folder)? {
-            None => return Ok(ty.clone()),
-            Some(args) => Ty::new(folder.cx(), TyData::Alias(AliasTy { name, args: &args })),
-        },
-        TyData::Dyn(DynTy { bounds, region }) => {
-            let folded_region = folder.fold_region(region)?;
-            let mut changed = folded_region != region;
-            let mut folded = Vec::with_capacity(bounds.len());
-            for DynBound { arity, kind, name, args } in bounds {
-                let args = match fold_args_under(args, folder)? {
-                    None => args.clone(),
-                    Some(list) => {
-                        changed = true;
-                        folder.cx().intern_args(&list)
-                    }
-                };
-                folded.push(DynBound { arity: *arity, kind: *kind, name: *name, args });
-            }
-            if !changed {
-                return Ok(ty.clone());
-            }
-            Ty::new(folder.cx(), TyData::Dyn(DynTy { bounds: &folded, region: folded_region }))
-        }
-        TyData::Placeholder(_) | TyData::InferenceVar(_) | TyData::BoundVariable(_) | TyData::Error(_) => {
-            return Ok(ty.clone());
-        }
-    };
-    Ok(rebuilt?)
+    Ok(folded?.map(|args| DynBound {
+        arity: *arity,
+        kind: *kind,
+        name: *name,
+        args: folder.cx().intern_args(&args),
+    }))
 }
 
 /// Folds the children of a constant.

@@ -15,7 +15,7 @@ use crate::arg::GenericArg;
 use crate::binder::{Arity, BoundVar};
 use crate::constant::{Const, ConstData, ConstValue};
 use crate::family::TypeFamily;
-use crate::fold::{Fold, FoldState, Folder, super_fold_const, super_fold_ty};
+use crate::fold::{Fold, FoldState, Folder, fold_args, super_fold_const, super_fold_ty};
 use crate::meta::{Flags, Meta, TermError};
 use crate::region::Region;
 use crate::ty::{DynBound, DynBoundKind, DynTy, FnTy, Ty, TyData, WitnessTy};
@@ -60,9 +60,42 @@ impl<F: TypeFamily> Normalize<'_, F> {
         args: &[GenericArg<F>],
     ) -> Result<(Arity, Vec<GenericArg<F>>), TermError> {
         self.state.depth += 1;
-        let folded: Result<Vec<_>, _> = args.iter().map(|arg| arg.try_fold_with(self)).collect();
+        let folded = fold_args(args, self);
         self.state.depth -= 1;
-        renumber(self.cx, arity, folded?)
+        renumber(self.cx, arity, folded?.map_or_else(|| args.to_vec(), SmallVec::into_vec))
+    }
+}
+
+impl<F: TypeFamily> Normalize<'_, F> {
+    fn fold_fn(&mut self, data: FnTy<'_, F>) -> Result<Ty<F>, TermError> {
+        let FnTy { name, arity, signature } = data;
+        let (arity, signature) = self.under(arity, signature)?;
+        Ty::function(self.cx, name, arity, &signature)
+    }
+
+    fn fold_witness(&mut self, data: WitnessTy<'_, F>) -> Result<Ty<F>, TermError> {
+        let WitnessTy { name, arity, types } = data;
+        let (arity, types) = self.under(arity, types)?;
+        Ty::new(self.cx, TyData::GeneratorWitness(WitnessTy { name, arity, types: &types }))
+    }
+
+    fn fold_dyn(&mut self, data: DynTy<'_, F>) -> Result<Ty<F>, TermError> {
+        let DynTy { bounds, region } = data;
+        let mut normal = Vec::with_capacity(bounds.len());
+        for DynBound { arity, kind, name, args } in bounds {
+            let (arity, args) = self.under(*arity, args)?;
+            let args = self.cx.intern_args(&args);
+            normal.push(DynBound { arity, kind: *kind, name: *name, args });
+        }
+        normal.sort_by(|x, y| {
+            let by_name = match x.kind {
+                DynBoundKind::Trait => Ordering::Equal,
+                DynBoundKind::Projection | DynBoundKind::AutoTrait => (self.order)(&x.name, &y.name),
+            };
+            x.kind.cmp(&y.kind).then(by_name)
+        });
+        normal.dedup_by(|x, y| x.kind == DynBoundKind::AutoTrait && y.kind == x.kind && x.name == y.name);
+        Ty::new(self.cx, TyData::Dyn(DynTy { bounds: &normal, region }))
     }
 }
 
@@ -208,35 +241,9 @@ impl<F: TypeFamily> Folder<F> for Normalize<'_, F> {
 
     fn fold_ty(&mut self, ty: &Ty<F>) -> Result<Ty<F>, TermError> {
         match ty.data() {
-            TyData::Fn(FnTy { name, arity, signature }) => {
-                let (arity, signature) = self.under(arity, signature)?;
-                Ty::function(self.cx, name, arity, &signature)
-            }
-            TyData::GeneratorWitness(WitnessTy { name, arity, types }) => {
-                let (arity, types) = self.under(arity, types)?;
-                Ty::new(self.cx, TyData::GeneratorWitness(WitnessTy { name, arity, types: &types }))
-            }
-            TyData::Dyn(DynTy { bounds, region }) => {
-                let mut normal = Vec::with_capacity(bounds.len());
-                for DynBound { arity, kind, name, args } in bounds {
-                    let (arity, args) = self.under(*arity, args)?;
-                    let args = self.cx.intern_args(&args);
-                    normal.push(DynBound { arity, kind: *kind, name: *name, args });
-                }
-                normal.sort_by(|x, y| {
-                    let by_name = match x.kind {
-                        DynBoundKind::Trait => Ordering::Equal,
-                        DynBoundKind::Projection | DynBoundKind::AutoTrait => {
-                            (self.order)(&x.name, &y.name)
-                        }
-                    };
-                    x.kind.cmp(&y.kind).then(by_name)
-                });
-                normal.dedup_by(|x, y| {
-                    x.kind == DynBoundKind::AutoTrait && y.kind == x.kind && x.name == y.name
-                });
-                Ty::new(self.cx, TyData::Dyn(DynTy { bounds: &normal, region }))
-            }
+            TyData::Fn(data) => self.fold_fn(data),
+            TyData::GeneratorWitness(data) => self.fold_witness(data),
+            TyData::Dyn(data) => self.fold_dyn(data),
             TyData::Apply(_)
             | TyData::Placeholder(_)
             | TyData::InferenceVar(_)

@@ -41,6 +41,8 @@ pub struct Printer<'s> {
     symbols: &'s Symbols,
     out: String,
     left: usize,
+    /// Whether the ellipsis was printed.
+    cut: bool,
     binders: Vec<Names>,
     invented: usize,
 }
@@ -66,7 +68,7 @@ impl<'s> Printer<'s> {
     /// A printer that finds names in `symbols`.
     #[must_use]
     pub fn new(symbols: &'s Symbols) -> Self {
-        Self { symbols, out: String::new(), left: DEFAULT_LIMIT, binders: Vec::new(), invented: 0 }
+        Self { symbols, out: String::new(), left: DEFAULT_LIMIT, cut: false, binders: Vec::new(), invented: 0 }
     }
 
     /// Prints at most `parts` parts of a term.
@@ -102,7 +104,8 @@ impl<'s> Printer<'s> {
                 true
             }
             None => {
-                if !self.out.ends_with('…') {
+                if !self.cut {
+                    self.cut = true;
                     self.push("…");
                 }
                 false
@@ -174,8 +177,8 @@ impl<'s> Printer<'s> {
             TyData::GeneratorWitness(WitnessTy { name, arity, types }) => {
                 self.push("{witness ");
                 self.print_name(name);
+                self.push(" ");
                 self.under(arity, |this| {
-                    this.push(" ");
                     this.push("(");
                     this.list(types, |this, arg| this.print_arg(arg));
                     this.push(")");
@@ -525,6 +528,9 @@ impl<'s> Printer<'s> {
     }
 
     fn print_region<F: TypeFamily<Name = Name>>(&mut self, region: Region<F>) {
+        if !self.part() {
+            return;
+        }
         match region {
             Region::Static => self.push("'static"),
             Region::Erased => self.push("'_"),

@@ -169,5 +169,5 @@ fn no_text_makes_the_parser_panic() {
 #[test]
 fn printing_stops_at_the_limit() {
     let (ty, symbols) = parse("(u8, (u8, u8), u8)").unwrap();
-    assert_eq!(Printer::new(&symbols).limit(3).ty(&ty), "(u8, (…)");
+    assert_eq!(Printer::new(&symbols).limit(3).ty(&ty), "(u8, (…))");
 }

@@ -328,18 +328,42 @@ impl<F: TypeFamily, P: Program<F>> Generalize<'_, F, P> {
         }
     }
 
+    fn apply(&mut self, data: ApplicationTy<'_, F>) -> Result<Ty<F>, TermError> {
+        let ApplicationTy { name, args } = data;
+        let ambient = self.ambient;
+        let args = self.args(args, |program, cx, i| match ambient {
+            Variance::Invariant => Variance::Invariant,
+            Variance::Covariant | Variance::Contravariant | Variance::Bivariant => {
+                program.variance(cx, name, i)
+            }
+        })?;
+        Ty::apply(&self.table.cx, name, &args)
+    }
+
+    fn function(&mut self, data: FnTy<'_, F>) -> Result<Ty<F>, TermError> {
+        let FnTy { name, arity, signature } = data;
+        let last = signature.len().saturating_sub(1);
+        let args = self.args_under(signature, |i| {
+            if i < last { Variance::Contravariant } else { Variance::Covariant }
+        })?;
+        Ty::function(&self.table.cx, name, arity, &args)
+    }
+
+    fn dynamic(&mut self, data: DynTy<'_, F>) -> Result<Ty<F>, TermError> {
+        let DynTy { bounds, region } = data;
+        let region = self.fold_region(region)?;
+        let mut copies = Vec::with_capacity(bounds.len());
+        for DynBound { arity, kind, name, args } in bounds {
+            let args = self.args_under(args, |_| Variance::Invariant)?;
+            let args = self.table.cx.intern_args(&args);
+            copies.push(DynBound { arity: *arity, kind: *kind, name: *name, args });
+        }
+        Ty::new(&self.table.cx, TyData::Dyn(DynTy { bounds: &copies, region }))
+    }
+
     fn rebuild(&mut self, ty: &Ty<F>) -> Result<Ty<F>, TermError> {
         match ty.data() {
-            TyData::Apply(ApplicationTy { name, args }) => {
-                let ambient = self.ambient;
-                let args = self.args(args, |program, cx, i| match ambient {
-                    Variance::Invariant => Variance::Invariant,
-                    Variance::Covariant | Variance::Contravariant | Variance::Bivariant => {
-                        program.variance(cx, name, i)
-                    }
-                })?;
-                Ty::apply(&self.table.cx, name, &args)
-            }
+            TyData::Apply(data) => self.apply(data),
             // What an alias evaluates to may differ where the alias stands; relating the copy will tell.
             TyData::Alias(_)
                 if self.ambient != Variance::Invariant
@@ -352,13 +376,7 @@ impl<F: TypeFamily, P: Program<F>> Generalize<'_, F, P> {
                 let args = self.args(args, |_, _, _| Variance::Invariant)?;
                 Ty::alias(&self.table.cx, name, &args)
             }
-            TyData::Fn(FnTy { name, arity, signature }) => {
-                let last = signature.len().saturating_sub(1);
-                let args = self.args_under(signature, |i| {
-                    if i < last { Variance::Contravariant } else { Variance::Covariant }
-                })?;
-                Ty::function(&self.table.cx, name, arity, &args)
-            }
+            TyData::Fn(data) => self.function(data),
             TyData::GeneratorWitness(WitnessTy { name, arity, types }) => {
                 let types = self.args_under(types, |_| Variance::Covariant)?;
                 Ty::new(
@@ -366,16 +384,7 @@ impl<F: TypeFamily, P: Program<F>> Generalize<'_, F, P> {
                     TyData::GeneratorWitness(WitnessTy { name, arity, types: &types }),
                 )
             }
-            TyData::Dyn(DynTy { bounds, region }) => {
-                let region = self.fold_region(region)?;
-                let mut copies = Vec::with_capacity(bounds.len());
-                for DynBound { arity, kind, name, args } in bounds {
-                    let args = self.args_under(args, |_| Variance::Invariant)?;
-                    let args = self.table.cx.intern_args(&args);
-                    copies.push(DynBound { arity: *arity, kind: *kind, name: *name, args });
-                }
-                Ty::new(&self.table.cx, TyData::Dyn(DynTy { bounds: &copies, region }))
-            }
+            TyData::Dyn(data) => self.dynamic(data),
             TyData::InferenceVar(InferVar::Var(var)) => self.var(ty, var),
             TyData::InferenceVar(InferVar::Canonical(_))
             | TyData::Placeholder(_)
