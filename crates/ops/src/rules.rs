@@ -26,9 +26,10 @@ use typeloom_solver::rule::{Control, Rule};
 mod common;
 mod control_flow;
 mod elementwise;
+mod matrix;
 
 /// Every family.
-const FAMILIES: &[&[Entry]] = &[control_flow::OPERATORS, elementwise::OPERATORS];
+const FAMILIES: &[&[Entry]] = &[control_flow::OPERATORS, elementwise::OPERATORS, matrix::OPERATORS];
 
 /// The rules of an operator in a range of versions of its domain.
 #[derive(Clone, Copy, Debug)]
