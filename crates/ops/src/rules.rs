@@ -27,9 +27,10 @@ mod common;
 mod control_flow;
 mod elementwise;
 mod matrix;
+mod reduction;
 
 /// Every family.
-const FAMILIES: &[&[Entry]] = &[control_flow::OPERATORS, elementwise::OPERATORS, matrix::OPERATORS];
+const FAMILIES: &[&[Entry]] = &[control_flow::OPERATORS, elementwise::OPERATORS, matrix::OPERATORS, reduction::OPERATORS];
 
 /// The rules of an operator in a range of versions of its domain.
 #[derive(Clone, Copy, Debug)]
