@@ -26,9 +26,11 @@ use typeloom_solver::rule::{Control, Rule};
 mod common;
 mod control_flow;
 mod elementwise;
+mod matrix;
+mod reduction;
 
 /// Every family.
-const FAMILIES: &[&[Entry]] = &[control_flow::OPERATORS, elementwise::OPERATORS];
+const FAMILIES: &[&[Entry]] = &[control_flow::OPERATORS, elementwise::OPERATORS, matrix::OPERATORS, reduction::OPERATORS];
 
 /// The rules of an operator in a range of versions of its domain.
 #[derive(Clone, Copy, Debug)]

@@ -1,0 +1,135 @@
+//! Products of matrices: MatMul and its quantised forms, Gemm, Einsum, Det.
+
+use typeloom_solver::rule::Port::{In, Out};
+use typeloom_solver::rule::{DimVec, Failure, Port, Rule, RuleCx};
+
+use super::Entry;
+
+mod einsum;
+
+/// The last axis of the first operand and the last but one of the second are contracted; the axes
+/// before broadcast; an operand with one axis is a row or a column. Source: MatMul, as `numpy.matmul`.
+const MATMUL: Rule = Rule { name: "matmul.contract", run: |cx| contract(cx, In(0), In(1)) };
+
+/// As MatMul, on the quantised tensors among the inputs. Source: QLinearMatMul, `a` and `b`.
+const QLINEAR_MATMUL: Rule = Rule { name: "qlinearmatmul.contract", run: |cx| contract(cx, In(0), In(3)) };
+
+/// Scales and zero points are single numbers, or one for each row or column.
+/// Source: QLinearMatMul, `a_scale` to `y_zero_point`; MatMulInteger, `a_zero_point`.
+const QLINEAR_SCALES: Rule = Rule { name: "qlinearmatmul.scales", run: qlinear_scales };
+
+/// `C` must broadcast to the product of `A'` and `B'`. Source: Gemm, `transA`, `transB`, `C`.
+const GEMM: Rule = Rule { name: "gemm.contract", run: gemm };
+
+/// One number for each square matrix in the last two axes. Source: Det.
+const DET: Rule = Rule { name: "det.square", run: det };
+
+pub(super) const OPERATORS: &[Entry] = &[
+    Entry::of("Det", &[DET]),
+    Entry::of("Einsum", &[einsum::RULE]),
+    Entry::of("Gemm", &[GEMM]),
+    Entry::of("MatMul", &[MATMUL]),
+    Entry::of("MatMulInteger", &[MATMUL]),
+    Entry::of("QLinearMatMul", &[QLINEAR_MATMUL, QLINEAR_SCALES]),
+];
+
+fn contract(cx: &mut RuleCx<'_, '_>, left: Port, right: Port) -> Result<(), Failure> {
+    cx.require_rank(left, 1..)?;
+    cx.require_rank(right, 1..)?;
+    let (Some(a), Some(b)) = (cx.shape(left), cx.shape(right)) else { return Ok(()) };
+    let (inner_a, inner_b) = (a.len() - 1, b.len().saturating_sub(2));
+    cx.require_equal((left, inner_a, a[inner_a]), (right, inner_b, b[inner_b]), "are contracted")?;
+    let (batch_a, batch_b) = (a.len().saturating_sub(2), b.len().saturating_sub(2));
+    let rank = batch_a.max(batch_b);
+    let mut shape = DimVec::with_capacity(rank + 2);
+    for axis in 0..rank {
+        let x = (axis + batch_a).checked_sub(rank);
+        let y = (axis + batch_b).checked_sub(rank);
+        shape.push(match (x, y) {
+            (Some(x), Some(y)) => cx.broadcast_dim((left, x, a[x]), (right, y, b[y]))?,
+            (Some(x), None) => a[x],
+            (None, Some(y)) => b[y],
+            (None, None) => continue,
+        });
+    }
+    if a.len() > 1 {
+        shape.push(a[a.len() - 2]);
+    }
+    if b.len() > 1 {
+        shape.push(b[b.len() - 1]);
+    }
+    cx.set_shape(Out(0), &shape)
+}
+
+fn qlinear_scales(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    for (scale, zero_point) in [(1, 2), (4, 5), (6, 7)] {
+        let (Some(a), Some(b)) = (cx.shape(In(scale)), cx.shape(In(zero_point))) else { continue };
+        if a.len() != b.len() {
+            let message = "a scale and its zero point must have one shape";
+            return Err(Failure::shapes(&[In(scale), In(zero_point)], message));
+        }
+        for (axis, (x, y)) in a.iter().zip(&b).enumerate() {
+            cx.require_equal((In(scale), axis, *x), (In(zero_point), axis, *y), "belong together")?;
+        }
+    }
+    Ok(())
+}
+
+fn gemm(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    cx.require_rank(In(0), 2..=2)?;
+    cx.require_rank(In(1), 2..=2)?;
+    let (flip_a, flip_b) = (cx.attr_flag("transA")?, cx.attr_flag("transB")?);
+    let (a, b) = (cx.shape(In(0)), cx.shape(In(1)));
+    if let (Some(a), Some(b)) = (&a, &b) {
+        let (inner_a, inner_b) = (usize::from(!flip_a), usize::from(flip_b));
+        cx.require_equal((In(0), inner_a, a[inner_a]), (In(1), inner_b, b[inner_b]), "are contracted")?;
+    }
+    let rows = match &a {
+        Some(a) => a[usize::from(flip_a)],
+        None => known_or_fresh(cx, 0),
+    };
+    let columns = match &b {
+        Some(b) => b[usize::from(!flip_b)],
+        None => known_or_fresh(cx, 1),
+    };
+    if a.is_some() || b.is_some() {
+        cx.set_shape(Out(0), &[rows, columns])?;
+    }
+    // Before version 7 the bias broadcast only where an attribute said so, by rules of its own.
+    if cx.since_version() >= 7
+        && let Some(bias) = cx.shape(In(2))
+    {
+        if bias.len() > 2 {
+            return Err(cx.wrong_rank(In(2), ..=2));
+        }
+        let target = [rows, columns];
+        for (axis, dim) in bias.iter().enumerate() {
+            let at = 2 - bias.len() + axis;
+            if cx.const_dim(*dim) == Some(1) {
+                continue;
+            }
+            let wide = cx.broadcast_dim((Out(0), at, target[at]), (In(2), axis, *dim))?;
+            if cx.const_dim(target[at]) == Some(1) && cx.const_dim(wide).is_some_and(|extent| extent != 1) {
+                cx.require_equal((Out(0), at, target[at]), (In(2), axis, *dim), "must match, as only `C` is broadcast")?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What is known of an axis of the output, so that running again does not invent another extent.
+fn known_or_fresh(cx: &mut RuleCx<'_, '_>, axis: usize) -> typeloom_solver::dim::DimId {
+    match cx.shape(Out(0)).and_then(|shape| shape.get(axis).copied()) {
+        Some(known) => known,
+        None => cx.fresh(),
+    }
+}
+
+fn det(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    cx.require_rank(In(0), 2..)?;
+    let Some(mut shape) = cx.shape(In(0)) else { return Ok(()) };
+    let rank = shape.len();
+    cx.require_equal((In(0), rank - 2, shape[rank - 2]), (In(0), rank - 1, shape[rank - 1]), "make a square")?;
+    shape.truncate(rank - 2);
+    cx.set_shape(Out(0), &shape)
+}

@@ -1,0 +1,148 @@
+//! Einsum: the equation's letters name axes; an ellipsis stands for axes that broadcast.
+
+use std::collections::BTreeMap;
+
+use typeloom_solver::rule::Port::{In, Out};
+use typeloom_solver::rule::{DimVec, Extent, Failure, Port, Rule, RuleCx};
+
+/// Every letter is one extent in all operands. Source: Einsum, `equation`.
+pub(super) const RULE: Rule = Rule { name: "einsum.letters", run: einsum };
+
+/// One operand's part of the equation: letters before the ellipsis, and after it.
+struct Term {
+    before: Vec<char>,
+    after: Option<Vec<char>>,
+}
+
+impl Term {
+    fn parse(text: &str) -> Option<Self> {
+        let (before, after) = match text.split_once("...") {
+            Some((before, after)) => (before, Some(after)),
+            None => (text, None),
+        };
+        let letters = |part: &str| -> Option<Vec<char>> {
+            let letters: Vec<char> = part.chars().collect();
+            letters.iter().all(char::is_ascii_alphabetic).then_some(letters)
+        };
+        let after = match after {
+            Some(after) => Some(letters(after)?),
+            None => None,
+        };
+        Some(Self { before: letters(before)?, after })
+    }
+
+    fn letters(&self) -> impl Iterator<Item = char> {
+        self.before.iter().chain(self.after.iter().flatten()).copied()
+    }
+
+    fn len(&self) -> usize {
+        self.before.len() + self.after.as_ref().map_or(0, Vec::len)
+    }
+}
+
+fn einsum(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    let Some(equation) = cx.attr_str("equation")? else { return Ok(()) };
+    let equation: String = equation.chars().filter(|c| !c.is_whitespace()).collect();
+    let malformed = || Failure::attribute("equation", "is not of the form `ij,jk->ik`");
+    let (left, right) = match equation.split_once("->") {
+        Some((left, right)) => (left, Some(Term::parse(right).ok_or_else(malformed)?)),
+        None => (equation.as_str(), None),
+    };
+    let terms: Vec<Term> = left.split(',').map(Term::parse).collect::<Option<_>>().ok_or_else(malformed)?;
+    if terms.len() != cx.input_count() {
+        let message = format!("names {} operands, but the node has {}", terms.len(), cx.input_count());
+        return Err(Failure::attribute("equation", message));
+    }
+    let result = right.unwrap_or_else(|| implicit(&terms));
+    let known: Vec<char> = terms.iter().flat_map(Term::letters).collect();
+    if let Some(unknown) = result.letters().find(|letter| !known.contains(letter)) {
+        return Err(Failure::attribute("equation", format!("gives `{unknown}`, which no operand has")));
+    }
+    let mut extents: BTreeMap<char, Extent> = BTreeMap::new();
+    let mut ellipsis: Option<DimVec> = Some(DimVec::new());
+    let mut complete = true;
+    for (at, term) in terms.iter().enumerate() {
+        let port = In(at);
+        let Some(shape) = cx.shape(port) else {
+            complete = false;
+            continue;
+        };
+        let fits = if term.after.is_some() { shape.len() >= term.len() } else { shape.len() == term.len() };
+        if !fits {
+            return Err(Failure::shapes(&[port], format!("the equation gives it {} axes, but it has {}", term.len(), shape.len())));
+        }
+        let covered = shape.len() - term.len();
+        if term.after.is_some() {
+            ellipsis = broadcast_ellipsis(cx, ellipsis, port, term.before.len(), &shape[term.before.len()..][..covered])?;
+        }
+        let behind = term.before.len() + covered;
+        let places = term.before.iter().enumerate().map(|(axis, letter)| (axis, *letter));
+        let places = places.chain(term.after.iter().flatten().enumerate().map(|(axis, letter)| (behind + axis, *letter)));
+        for (axis, letter) in places {
+            let extent = Extent::from((port, axis, shape[axis]));
+            let merged = match extents.get(&letter) {
+                Some(before) if cx.const_dim(before.dim) == Some(1) || cx.const_dim(extent.dim) == Some(1) => {
+                    let dim = cx.broadcast_dim(*before, extent)?;
+                    Extent { dim, ..extent }
+                }
+                Some(before) => {
+                    let dim = cx.require_equal(*before, extent, "share a letter of the equation")?;
+                    Extent { dim, ..*before }
+                }
+                None => extent,
+            };
+            extents.insert(letter, merged);
+        }
+    }
+    let wants_ellipsis = result.after.is_some();
+    let dims = |letters: &[char]| letters.iter().map(|letter| extents.get(letter).map(|extent| extent.dim)).collect::<Option<DimVec>>();
+    let (Some(mut shape), Some(after)) = (dims(&result.before), dims(result.after.as_deref().unwrap_or(&[]))) else {
+        return if complete || wants_ellipsis { Ok(()) } else { cx.set_rank(Out(0), result.len()) };
+    };
+    if wants_ellipsis {
+        match ellipsis {
+            Some(covered) if complete => shape.extend(covered),
+            Some(_) | None => return Ok(()),
+        }
+    }
+    shape.extend(after);
+    cx.set_shape(Out(0), &shape)
+}
+
+/// Without `->`, the result has the letters that occur once, in alphabetic order, behind the ellipsis.
+fn implicit(terms: &[Term]) -> Term {
+    let mut counts: BTreeMap<char, usize> = BTreeMap::new();
+    for letter in terms.iter().flat_map(Term::letters) {
+        *counts.entry(letter).or_default() += 1;
+    }
+    let once = counts.into_iter().filter(|(_, count)| *count == 1).map(|(letter, _)| letter).collect();
+    if terms.iter().any(|term| term.after.is_some()) {
+        Term { before: Vec::new(), after: Some(once) }
+    } else {
+        Term { before: once, after: None }
+    }
+}
+
+/// The axes under the ellipsis of one more operand, broadcast against those of the operands before.
+fn broadcast_ellipsis(
+    cx: &mut RuleCx<'_, '_>,
+    sofar: Option<DimVec>,
+    port: Port,
+    first: usize,
+    covered: &[typeloom_solver::dim::DimId],
+) -> Result<Option<DimVec>, Failure> {
+    let Some(sofar) = sofar else { return Ok(None) };
+    let rank = sofar.len().max(covered.len());
+    let mut shape = DimVec::with_capacity(rank);
+    for axis in 0..rank {
+        let a = (axis + sofar.len()).checked_sub(rank).map(|at| sofar[at]);
+        let b = (axis + covered.len()).checked_sub(rank).map(|at| (at, covered[at]));
+        shape.push(match (a, b) {
+            (Some(a), Some((at, b))) => cx.broadcast_dim((Out(0), a), (port, first + at, b))?,
+            (Some(a), None) => a,
+            (None, Some((_, b))) => b,
+            (None, None) => continue,
+        });
+    }
+    Ok(Some(shape))
+}

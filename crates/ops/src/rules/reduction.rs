@@ -1,0 +1,188 @@
+//! Operators that reduce, search or accumulate along axes.
+
+use typeloom_solver::rule::Port::{In, Out};
+use typeloom_solver::rule::{DimVec, Failure, Rule, RuleCx};
+
+use super::Entry;
+use super::elementwise::SAME_SHAPE;
+
+mod fold;
+
+/// The reduced axes vanish, or stay with extent 1. Source: the reductions, `axes`, `keepdims` and
+/// `noop_with_empty_axes`.
+const REDUCE: Rule = Rule { name: "reduce.axes", run: reduce };
+
+/// One axis is reduced to the position of its extreme. Source: ArgMax, `axis` and `keepdims`.
+const ARG: Rule = Rule { name: "arg.axis", run: arg };
+
+/// The axis keeps `K` elements, in both outputs. Source: TopK, `K` and `axis`.
+const TOP_K: Rule = Rule { name: "topk.axis", run: top_k };
+
+/// The axis is one of the tensor's. Source: CumSum, `axis`.
+const CUMULATE: Rule = Rule { name: "cumsum.axis", run: cumulate };
+
+/// The attribute `axis` is one of the tensor's. Source: Softmax, `axis`.
+const AXIS: Rule = Rule { name: "softmax.axis", run: axis };
+
+const REDUCTION: &[Rule] = &[REDUCE];
+
+pub(super) const OPERATORS: &[Entry] = &[
+    Entry::of("ArgMax", &[ARG]),
+    Entry::of("ArgMin", &[ARG]),
+    Entry::of("CumProd", &[SAME_SHAPE, CUMULATE]),
+    Entry::of("CumSum", &[SAME_SHAPE, CUMULATE, fold::CUM_SUM]),
+    Entry::of("Hardmax", &[SAME_SHAPE, AXIS]),
+    Entry::of("LogSoftmax", &[SAME_SHAPE, AXIS]),
+    Entry::of("LpNormalization", &[SAME_SHAPE, AXIS]),
+    Entry::of("ReduceL1", REDUCTION),
+    Entry::of("ReduceL2", REDUCTION),
+    Entry::of("ReduceLogSum", REDUCTION),
+    Entry::of("ReduceLogSumExp", REDUCTION),
+    Entry::of("ReduceMax", &[REDUCE, fold::MAX]),
+    Entry::of("ReduceMean", REDUCTION),
+    Entry::of("ReduceMin", &[REDUCE, fold::MIN]),
+    Entry::of("ReduceProd", &[REDUCE, fold::PROD]),
+    Entry::of("ReduceSum", &[REDUCE, fold::SUM]),
+    Entry::of("ReduceSumSquare", REDUCTION),
+    Entry::of("Softmax", &[SAME_SHAPE, AXIS]),
+    Entry::of("TopK", &[TOP_K]),
+];
+
+/// The axes that a reduction removes: from the attribute, or from the second input where the version has one.
+enum Axes {
+    /// These axes.
+    These(Vec<i64>),
+    /// None: the operator does nothing.
+    Nothing,
+    /// Every axis.
+    All,
+    /// A number of axes that only the run knows.
+    Unknown,
+}
+
+fn axes(cx: &mut RuleCx<'_, '_>) -> Result<Axes, Failure> {
+    let all_or_nothing = |nothing: bool| if nothing { Axes::Nothing } else { Axes::All };
+    if let Some(axes) = cx.attr_ints("axes")? {
+        return Ok(if axes.is_empty() { Axes::All } else { Axes::These(axes) });
+    }
+    let noop = cx.attr_flag("noop_with_empty_axes")?;
+    if !cx.has(In(1)) {
+        return Ok(all_or_nothing(noop));
+    }
+    Ok(match cx.const_ints(In(1)) {
+        Some(axes) if axes.is_empty() => all_or_nothing(noop),
+        Some(axes) => Axes::These(axes),
+        None if cx.vector_len(In(1)) == Some(0) => all_or_nothing(noop),
+        None => Axes::Unknown,
+    })
+}
+
+fn reduce(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    let keep = cx.attr_int("keepdims")?.unwrap_or(1) != 0;
+    let axes = axes(cx)?;
+    let Some(shape) = cx.shape(In(0)) else {
+        return match axes {
+            Axes::Nothing => cx.same_shape(In(0), Out(0)),
+            Axes::All if !keep => cx.set_shape(Out(0), &[]),
+            Axes::All | Axes::These(_) | Axes::Unknown => Ok(()),
+        };
+    };
+    let rank = shape.len();
+    let reduced: Vec<bool> = match axes {
+        Axes::Nothing => return cx.same_shape(In(0), Out(0)),
+        Axes::All => vec![true; rank],
+        Axes::These(axes) => {
+            let mut reduced = vec![false; rank];
+            for axis in axes {
+                reduced[cx.axis("axes", axis, rank)?] = true;
+            }
+            reduced
+        }
+        Axes::Unknown => {
+            if keep {
+                return cx.set_rank(Out(0), rank);
+            }
+            let most = cx.vector_len(In(1));
+            return match most.and_then(|count| rank.checked_sub(count)) {
+                // The axes are distinct, so their number tells the rank.
+                Some(left) => cx.set_rank(Out(0), left),
+                None => Ok(()),
+            };
+        }
+    };
+    let one = cx.dims().constant(1);
+    let kept = shape.iter().zip(&reduced).filter_map(|(dim, reduced)| match (reduced, keep) {
+        (false, _) => Some(*dim),
+        (true, true) => Some(one),
+        (true, false) => None,
+    });
+    let shape: DimVec = kept.collect();
+    cx.set_shape(Out(0), &shape)
+}
+
+fn arg(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    let keep = cx.attr_int("keepdims")?.unwrap_or(1) != 0;
+    let axis = cx.attr_int("axis")?.unwrap_or(0);
+    let Some(mut shape) = cx.shape(In(0)) else { return Ok(()) };
+    if shape.is_empty() {
+        return cx.set_shape(Out(0), &[]);
+    }
+    let axis = cx.axis("axis", axis, shape.len())?;
+    if keep {
+        shape[axis] = cx.dims().constant(1);
+    } else {
+        shape.remove(axis);
+    }
+    cx.set_shape(Out(0), &shape)
+}
+
+fn top_k(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    let axis = cx.attr_int("axis")?.unwrap_or(-1);
+    let Some(mut shape) = cx.shape(In(0)) else { return Ok(()) };
+    let axis = cx.axis("axis", axis, shape.len())?;
+    // Up to version 9 the number is an attribute.
+    let count = match cx.attr_int("k")? {
+        Some(count) => Some(cx.dims().constant(count)),
+        None => cx.ints(In(1)).and_then(|count| count.items.first().copied()),
+    };
+    let extent = shape[axis];
+    shape[axis] = match count {
+        Some(count) => {
+            if let (Some(count), Some(extent)) = (cx.const_dim(count), cx.const_dim(extent))
+                && !(0..=extent).contains(&count)
+            {
+                let message = format!("asks for {count} of the {extent} elements of axis {axis}");
+                return Err(Failure::value(if cx.has(In(1)) { In(1) } else { In(0) }, message));
+            }
+            count
+        }
+        None => match cx.shape(Out(0)).and_then(|known| known.get(axis).copied()) {
+            Some(known) => known,
+            None => cx.fresh(),
+        },
+    };
+    if cx.dims().bounds(shape[axis]).0.is_none_or(|least| least < 0) {
+        // A number that may be negative is no extent.
+        shape[axis] = cx.fresh();
+    }
+    cx.set_shape(Out(0), &shape)?;
+    cx.same_shape(Out(0), Out(1))
+}
+
+fn cumulate(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    let (Some(rank), Some(axis)) = (cx.rank(In(0)), cx.const_int(In(1))) else { return Ok(()) };
+    let limit = i64::try_from(rank).unwrap_or(i64::MAX);
+    if (-limit..limit).contains(&axis) {
+        return Ok(());
+    }
+    Err(Failure::value(In(1), format!("is axis {axis}, outside [-{limit}, {limit}) for {rank} axes")))
+}
+
+fn axis(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    let (Some(rank), Some(axis)) = (cx.rank(In(0)), cx.attr_int("axis")?) else { return Ok(()) };
+    // A scalar has no axis, and nothing depends on which one is named.
+    if rank > 0 && !(axis == i64::try_from(rank).unwrap_or(-1) && cx.since_version() < 13) {
+        cx.axis("axis", axis, rank)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,70 @@
+//! Reductions of the small integer vectors that exporters compute shapes with.
+
+use typeloom_solver::dim::DimId;
+use typeloom_solver::rule::Port::{In, Out};
+use typeloom_solver::rule::{Failure, Ints, Rule, RuleCx};
+
+use super::{Axes, axes};
+
+pub(super) const SUM: Rule = Rule { name: "reducesum.value", run: |cx| reduce(cx, Some(0), |cx, a, b| cx.dims().add(a, b)) };
+pub(super) const PROD: Rule = Rule { name: "reduceprod.value", run: |cx| reduce(cx, Some(1), |cx, a, b| cx.dims().mul(a, b)) };
+pub(super) const MAX: Rule = Rule { name: "reducemax.value", run: |cx| reduce(cx, None, |cx, a, b| cx.dims().max(a, b)) };
+pub(super) const MIN: Rule = Rule { name: "reducemin.value", run: |cx| reduce(cx, None, |cx, a, b| cx.dims().min(a, b)) };
+
+/// Running sums of a vector. Source: CumSum, `exclusive` and `reverse`.
+pub(super) const CUM_SUM: Rule = Rule { name: "cumsum.value", run: cum_sum };
+
+/// Reduces a vector (or a single number) to one number; other ranks are not followed.
+fn reduce(
+    cx: &mut RuleCx<'_, '_>,
+    empty: Option<i64>,
+    combine: fn(&mut RuleCx<'_, '_>, DimId, DimId) -> DimId,
+) -> Result<(), Failure> {
+    let Some(x) = cx.ints(In(0)) else { return Ok(()) };
+    let keep = cx.attr_int("keepdims")?.unwrap_or(1) != 0;
+    let whole = match axes(cx)? {
+        Axes::All => true,
+        Axes::These(axes) => x.shape.len() == 1 && axes.iter().all(|axis| [0, -1].contains(axis)),
+        Axes::Nothing => {
+            cx.set_ints(Out(0), Ints::clone(&x));
+            return Ok(());
+        }
+        Axes::Unknown => false,
+    };
+    if !whole || x.shape.len() > 1 {
+        return Ok(());
+    }
+    let mut items = x.items.iter().copied();
+    let first = match (items.next(), empty) {
+        (Some(first), _) => first,
+        (None, Some(neutral)) => cx.dims().constant(neutral),
+        (None, None) => return Ok(()),
+    };
+    let result = items.fold(first, |result, item| combine(cx, result, item));
+    let shape = if keep { vec![1; x.shape.len()] } else { Vec::new() };
+    cx.set_ints(Out(0), Ints { shape: shape.into(), items: Box::new([result]) });
+    Ok(())
+}
+
+fn cum_sum(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    let (exclusive, reverse) = (cx.attr_flag("exclusive")?, cx.attr_flag("reverse")?);
+    let Some(x) = cx.ints(In(0)) else { return Ok(()) };
+    if x.shape.len() != 1 {
+        return Ok(());
+    }
+    let mut items: Vec<DimId> = x.items.to_vec();
+    if reverse {
+        items.reverse();
+    }
+    let mut sum = cx.dims().constant(0);
+    for item in &mut items {
+        let next = cx.dims().add(sum, *item);
+        *item = if exclusive { sum } else { next };
+        sum = next;
+    }
+    if reverse {
+        items.reverse();
+    }
+    cx.set_ints(Out(0), Ints { shape: x.shape.clone(), items: items.into() });
+    Ok(())
+}
