@@ -103,3 +103,50 @@ impl fmt::Display for DisplayShape<'_> {
         f.write_str("]")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{ShapeId, Shapes, display};
+    use crate::dim::{DimId, Dims};
+
+    #[test]
+    fn an_unknown_rank_costs_nothing() {
+        assert_eq!(size_of::<Option<ShapeId>>(), 4);
+    }
+
+    #[test]
+    fn equal_lists_are_one_shape_and_different_lists_are_not() {
+        let (mut dims, mut shapes) = (Dims::new(), Shapes::new());
+        let all: Vec<DimId> = (0..40).map(|value| dims.constant(value)).collect();
+        let mut first = Vec::new();
+        for start in 0..all.len() {
+            for end in start + 1..=all.len() {
+                first.push(shapes.intern(&all[start..end]));
+            }
+        }
+        let scalar = shapes.intern(&[]);
+        let mut again = Vec::new();
+        for start in 0..all.len() {
+            for end in start + 1..=all.len() {
+                let shape = shapes.intern(&all[start..end]);
+                assert_eq!(shapes.get(shape), &all[start..end]);
+                again.push(shape);
+            }
+        }
+        assert_eq!(first, again);
+        assert_eq!(shapes.intern(&[]), scalar);
+        assert!(shapes.get(scalar).is_empty());
+        assert_eq!(shapes.len(), first.len() + 1);
+        first.sort_unstable();
+        first.dedup();
+        assert_eq!(first.len(), again.len());
+    }
+
+    #[test]
+    fn a_shape_is_printed_as_a_list() {
+        let mut dims = Dims::new();
+        let shape = [dims.symbol("batch"), dims.constant(3), dims.fresh()];
+        assert_eq!(display(&dims, &shape).to_string(), "[batch, 3, ?]");
+        assert_eq!(display(&dims, &[]).to_string(), "[]");
+    }
+}

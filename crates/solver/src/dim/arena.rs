@@ -159,7 +159,7 @@ pub(super) const MAX_SIZE: usize = 512;
 /// The most arguments of one minimum.
 pub(super) const MAX_ARGUMENTS: usize = 8;
 
-/// The arena of dims. See the [module](self) documentation for the theory.
+/// The arena of dims. See the [module](crate::dim) documentation for the theory.
 #[derive(Clone, Default)]
 pub struct Dims {
     nodes: Vec<Node>,
@@ -238,6 +238,14 @@ impl Dims {
     ///
     /// The same operation on the same arguments is the same unknown, as long as that is not bound.
     pub(super) fn unknown(&mut self, operation: Operation, a: DimId, b: DimId) -> DimId {
+        let (a, b) = match operation {
+            Operation::Add | Operation::Mul | Operation::Min | Operation::Max => (a.min(b), a.max(b)),
+            Operation::Sub
+            | Operation::FloorDiv
+            | Operation::CeilDiv
+            | Operation::Modulo
+            | Operation::Rebuild => (a, b),
+        };
         if let Some(&known) = self.unknowns.get(&(operation, a, b))
             && self.binding(known).is_none()
         {
@@ -245,16 +253,27 @@ impl Dims {
         }
         let natural = self.summary(a).bounds.low >= 0 && self.summary(b).bounds.low >= 0;
         let range = match operation {
-            Operation::Add | Operation::Mul | Operation::FloorDiv | Operation::CeilDiv if natural => {
+            Operation::Sub => Range::Integer,
+            Operation::Add
+            | Operation::Mul
+            | Operation::FloorDiv
+            | Operation::CeilDiv
+            | Operation::Modulo
+            | Operation::Min
+            | Operation::Max
+            | Operation::Rebuild
+                if natural =>
+            {
                 Range::Extent
             }
-            Operation::Min | Operation::Max | Operation::Modulo | Operation::Rebuild if natural => {
-                Range::Extent
-            }
-            Operation::Add | Operation::Sub | Operation::Mul | Operation::FloorDiv | Operation::CeilDiv => {
-                Range::Integer
-            }
-            Operation::Min | Operation::Max | Operation::Modulo | Operation::Rebuild => Range::Integer,
+            Operation::Add
+            | Operation::Mul
+            | Operation::FloorDiv
+            | Operation::CeilDiv
+            | Operation::Modulo
+            | Operation::Min
+            | Operation::Max
+            | Operation::Rebuild => Range::Integer,
         };
         let fresh = self.fresh_in(range);
         self.unknowns.insert((operation, a, b), fresh);

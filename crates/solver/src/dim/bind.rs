@@ -152,10 +152,7 @@ impl Dims {
                 &[numerator, denominator] => self.try_floor_div(numerator, denominator),
                 _ => None,
             },
-            Some(Kind::Min(_)) => {
-                let arguments = parts.iter().map(|&part| self.terms(part)).collect();
-                self.try_min_of(arguments)
-            }
+            Some(Kind::Min(_)) => self.try_min_all(parts),
             Some(Kind::Product(_)) => {
                 if parts.contains(&DimId::ZERO) {
                     return Some(DimId::ZERO);

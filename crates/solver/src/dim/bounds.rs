@@ -14,7 +14,7 @@
 //! always allowed, claiming a wrong one never.
 
 use super::arena::{DimId, Dims, Kind};
-use super::poly::{Term, Terms, merge};
+use super::poly::{Term, Terms, constant_term, content, merge, without_constant};
 use smallvec::SmallVec;
 
 /// A closed interval of integers; `i64::MIN` below and `i64::MAX` above mean unbounded.
@@ -105,6 +105,22 @@ impl Interval {
         Self { low: self.low.max(other.low), high: self.high.min(other.high) }
     }
 
+    /// Moves the ends inwards to values that the sum can take: the constant plus multiples of the greatest common
+    /// divisor of the other coefficients.
+    fn rounded(self, terms: &[Term]) -> Self {
+        let step = i128::from(content(without_constant(terms)));
+        if step <= 1 {
+            return self;
+        }
+        let constant = i128::from(constant_term(terms));
+        let up = |low: i64| i64::try_from(i128::from(low) + (constant - i128::from(low)).rem_euclid(step));
+        let down =
+            |high: i64| i64::try_from(i128::from(high) - (i128::from(high) - constant).rem_euclid(step));
+        let low = if self.low == i64::MIN { self.low } else { up(self.low).unwrap_or(self.low) };
+        let high = if self.high == i64::MAX { self.high } else { down(self.high).unwrap_or(self.high) };
+        if low > high { self } else { Self::new(low, high) }
+    }
+
     /// Bounds of the floor of the quotient, where the divisor is not zero.
     pub(super) fn floor_div(self, divisor: Self) -> Self {
         if divisor.low < 0 {
@@ -170,14 +186,15 @@ impl Dims {
     pub(super) fn bounds_of_terms(&mut self, terms: &[Term]) -> Interval {
         let plain = self.plain_bounds(terms);
         if plain.single().is_some() || !terms.iter().any(|term| self.relaxable(term.monomial).is_some()) {
-            return plain;
+            return plain.rounded(terms);
         }
         let mut budget = RELAXATIONS;
         let low = self.relaxed(terms, End::Low, &mut budget);
         let mut budget = RELAXATIONS;
         let high = self.relaxed(terms, End::High, &mut budget);
         let relaxed = Interval { low, high };
-        if relaxed.low > relaxed.high { plain } else { plain.intersect(relaxed) }
+        let bounds = if relaxed.low > relaxed.high { plain } else { plain.intersect(relaxed) };
+        bounds.rounded(terms)
     }
 
     fn plain_bounds(&self, terms: &[Term]) -> Interval {

@@ -10,7 +10,7 @@
 
 use super::arena::{DimId, Dims, Kind};
 use super::parse::is_plain_name;
-use super::poly::Term;
+use super::poly::{Term, Terms};
 use std::fmt::{self, Write};
 
 /// A dim as text: see [`Dims::display`].
@@ -52,7 +52,7 @@ const MAX_BINDINGS: u32 = 3;
 #[derive(Clone, PartialEq, Eq)]
 enum Factor {
     Atom(DimId),
-    Modulo(Vec<Term>, i64),
+    Modulo(Vec<Term>, Vec<Term>),
     Max(Vec<Vec<Term>>),
 }
 
@@ -134,7 +134,8 @@ impl Printer<'_, '_, '_> {
         match factor {
             Factor::Modulo(dividend, divisor) => self.bracketed(place, |printer| {
                 printer.operand(dividend)?;
-                write!(printer.out, " % {divisor}")
+                printer.out.write_str(" % ")?;
+                printer.operand(divisor)
             }),
             Factor::Max(arguments) => {
                 self.out.write_str("max(")?;
@@ -306,17 +307,23 @@ impl Dims {
 impl Pool<'_> {
     /// `-k*d*R*(n//d)` together with `k*R*n` is `k*R*(n % d)`.
     fn remainder(&mut self, at: usize) -> Option<Part> {
-        let (coefficient, factors) = self.terms[at].clone();
-        let (position, numerator, divisor) = factors.iter().enumerate().find_map(|(position, &factor)| {
-            let (numerator, denominator) = self.dims.as_floor(factor)?;
-            Some((position, numerator, self.dims.as_constant(denominator)?))
-        })?;
-        if coefficient.checked_rem(divisor)? != 0 {
+        let (coefficient, mut rest) = self.terms[at].clone();
+        let (position, numerator, denominator) =
+            rest.iter().enumerate().find_map(|(position, &factor)| {
+                let (numerator, denominator) = self.dims.as_floor(factor)?;
+                Some((position, numerator, denominator))
+            })?;
+        rest.remove(position);
+        let divisor = self.dims.terms(denominator).to_vec();
+        let [Term { coefficient: number, monomial }] = divisor[..] else { return None };
+        for factor in self.dims.factors(monomial) {
+            let position = rest.iter().position(|&other| other == factor)?;
+            rest.remove(position);
+        }
+        if coefficient.checked_rem(number)? != 0 {
             return None;
         }
-        let scale = coefficient.checked_div(divisor)?.checked_neg().filter(|&scale| scale != 0)?;
-        let mut rest = factors;
-        rest.remove(position);
+        let scale = coefficient.checked_div(number)?.checked_neg().filter(|&scale| scale != 0)?;
         let dividend = self.dims.terms(numerator).to_vec();
         let needed = self.scaled(&dividend, &rest, scale)?;
         if !needed.iter().all(|(coefficient, factors)| self.available(factors, *coefficient) == *coefficient)
@@ -330,7 +337,7 @@ impl Pool<'_> {
         Some(Part { coefficient: scale, factors })
     }
 
-    /// `R*p - R*min(a, b)` is `R*max(p - a, p - b)`, for the largest `p` that is there and shortens a, b.
+    /// `R*p - R*min(a, b)` is `R*max(p - a, p - b)`, for the largest `p` that is there, if that is no longer.
     fn maximum(&mut self, at: usize) -> Option<Part> {
         let (coefficient, factors) = self.terms[at].clone();
         let (position, arguments) =
@@ -369,6 +376,12 @@ impl Pool<'_> {
             .map(|argument| super::poly::merge(&cover, argument, -1).map(|terms| terms.to_vec()))
             .collect();
         let mut shifted = shifted?;
+        let length =
+            |arguments: &[Vec<Term>]| arguments.iter().map(|terms| terms.len().max(1)).sum::<usize>();
+        let before: usize = arguments.iter().map(Terms::len).sum();
+        if length(&shifted) > before + cover.len() {
+            return None;
+        }
         // Constants in front, as in `max(0, n - 1)`, and then older symbols.
         shifted.sort_by_key(|argument| {
             argument.first().filter(|term| term.monomial != DimId::ONE).map(|term| term.monomial)

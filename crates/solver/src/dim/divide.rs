@@ -114,13 +114,19 @@ impl Dims {
             return Some(quotient);
         }
         let (mut numerator, mut denominator) = (self.terms(a), self.terms(b));
-        if denominator.first()?.coefficient < 0 {
+        // Cancelling a monomial keeps the lexicographic leader, so the sign stays normal.
+        if self.leading(&denominator)?.coefficient < 0 {
             numerator = merge(&[], &numerator, -1)?;
             denominator = merge(&[], &denominator, -1)?;
         }
         let quotient = self.reduce(&mut numerator, &denominator)?;
-        self.cancel(&mut numerator, &mut denominator)?;
-        let rest = self.lowest_floor(numerator, denominator)?;
+        // Each cancellation makes the denominator smaller, so this ends.
+        while self.cancel_number(&mut numerator, &mut denominator)?
+            || self.cancel_monomial(&mut numerator, &mut denominator)?
+        {}
+        let rest = self
+            .turned(&numerator, &denominator)
+            .unwrap_or_else(|| self.lowest_floor(numerator, &denominator))?;
         let quotient = self.intern_sum(&quotient)?;
         self.try_add(quotient, rest)
     }
@@ -146,18 +152,24 @@ impl Dims {
         super::poly::collect(quotient)
     }
 
-    /// Cancels the factors that numerator and denominator have in common.
-    fn cancel(&mut self, numerator: &mut Terms, denominator: &mut Terms) -> Option<()> {
+    /// Cancels the number that numerator and denominator have in common; whether there was one.
+    fn cancel_number(&mut self, numerator: &mut Terms, denominator: &mut Terms) -> Option<bool> {
         let positive = self.bounds_of_terms(denominator).low >= 0;
         // A constant that does not divide is rounded down, which needs a positive denominator.
         let numbers = if positive { content(without_constant(numerator)) } else { content(numerator) };
-        let common = i64::try_from(gcd(numbers, content(denominator))).ok().filter(|&common| common > 1);
-        if let Some(common) = common {
-            for term in numerator.iter_mut().chain(denominator.iter_mut()) {
-                term.coefficient = term.coefficient.div_euclid(common);
-            }
-            numerator.retain(|term| term.coefficient != 0);
+        let common = i64::try_from(gcd(numbers, content(denominator))).ok()?;
+        if common <= 1 {
+            return Some(false);
         }
+        for term in numerator.iter_mut().chain(denominator.iter_mut()) {
+            term.coefficient = term.coefficient.div_euclid(common);
+        }
+        numerator.retain(|term| term.coefficient != 0);
+        Some(true)
+    }
+
+    /// Cancels the monomial that numerator and denominator have in common; whether there was one.
+    fn cancel_monomial(&mut self, numerator: &mut Terms, denominator: &mut Terms) -> Option<bool> {
         let mut shared = self.factors(denominator.first()?.monomial);
         for term in numerator.iter().chain(denominator.iter()) {
             let mut available = self.factors(term.monomial);
@@ -170,45 +182,55 @@ impl Dims {
             });
         }
         if shared.is_empty() {
-            return Some(());
+            return Some(false);
         }
         let divisor = Term { coefficient: 1, monomial: self.intern_product(&shared)? };
         *numerator = self.divide_terms(numerator, divisor)?;
         *denominator = self.divide_terms(denominator, divisor)?;
-        Some(())
+        Some(true)
     }
 
-    /// The floor of a quotient in which nothing is left to cancel.
-    fn lowest_floor(&mut self, numerator: Terms, denominator: Terms) -> Option<DimId> {
-        let positive = self.bounds_of_terms(&denominator).low >= 0;
-        let turned =
-            positive && without_constant(&numerator).first().is_some_and(|term| term.coefficient < 0);
-        let mut numerator = numerator;
-        if turned {
-            let shifted = merge(&numerator, &ONE, 1)?;
-            numerator = merge(&[], &shifted, -1)?;
+    /// Rule 5, where it applies. What is turned round starts with a plus, so it is not turned again.
+    #[expect(
+        clippy::option_option,
+        reason = "whether the rule applies, and whether its result is within limits"
+    )]
+    fn turned(&mut self, numerator: &[Term], denominator: &[Term]) -> Option<Option<DimId>> {
+        let leading = self.leading(without_constant(numerator))?;
+        if leading.coefficient > 0 || self.bounds_of_terms(denominator).low < 0 {
+            return None;
         }
+        Some(self.turn(numerator, denominator))
+    }
+
+    fn turn(&mut self, numerator: &[Term], denominator: &[Term]) -> Option<DimId> {
+        let turned = merge(&[], &merge(numerator, &ONE, 1)?, -1)?;
+        let turned = self.intern_sum(&turned)?;
+        let denominator = self.intern_sum(denominator)?;
+        let floor = self.try_floor_div(turned, denominator)?;
+        let minus_one = self.constant(-1);
+        self.try_sub(minus_one, floor)
+    }
+
+    /// The floor of a quotient in which nothing is left to cancel or to turn round.
+    fn lowest_floor(&mut self, mut numerator: Terms, denominator: &[Term]) -> Option<DimId> {
         let mut whole = 0;
-        if let [Term { coefficient: divisor, monomial: DimId::ONE }] = denominator[..] {
+        if let [Term { coefficient: divisor, monomial: DimId::ONE }] = *denominator {
             let constant = constant_term(&numerator);
             // The constant that stays is in `-divisor < r <= 0`, so what leaves is rounded up.
             whole = constant.checked_neg()?.div_euclid(divisor).checked_neg()?;
             numerator = merge(&numerator, &ONE, whole.checked_mul(divisor)?.checked_neg()?)?;
         }
-        let floor = self.floor_atom(&numerator, &denominator, positive)?;
+        let floor = self.floor_atom(&numerator, denominator)?;
         let whole = self.constant(whole);
-        let floor = self.try_add(floor, whole)?;
-        if turned {
-            let minus_one = self.constant(-1);
-            return self.try_sub(minus_one, floor);
-        }
-        Some(floor)
+        self.try_add(floor, whole)
     }
 
-    fn floor_atom(&mut self, numerator: &[Term], denominator: &[Term], positive: bool) -> Option<DimId> {
+    fn floor_atom(&mut self, numerator: &[Term], denominator: &[Term]) -> Option<DimId> {
         if numerator.is_empty() {
             return Some(DimId::ZERO);
         }
+        let positive = self.bounds_of_terms(denominator).low >= 0;
         if positive && self.bounds_of_terms(numerator).low >= 0 {
             let gap = merge(denominator, numerator, -1)?;
             if self.bounds_of_terms(&gap).low > 0 {

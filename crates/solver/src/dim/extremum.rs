@@ -5,14 +5,14 @@
 //!
 //! 1. what all arguments share leaves: `min(a + p, b + p) = min(a, b) + p`, where `p` takes the least
 //!    coefficient of every monomial. Two ways to shift the same arguments thus give the same atom;
-//! 2. a minimum inside is flattened: `k*min(a, b) + p` for `k > 0` becomes the arguments `k*a + p`, `k*b + p`;
-//! 3. an argument that is never less than another one is dropped, where bounds prove it;
-//! 4. a positive common factor of all coefficients leaves: `min(2*a, 2*b) = 2*min(a, b)`.
+//! 2. a positive common factor of all coefficients leaves: `min(2*a, 2*b) = 2*min(a, b)`;
+//! 3. a minimum inside is flattened: `k*min(a, b) + p` for `k > 0` becomes the arguments `k*a + p`, `k*b + p`;
+//! 4. an argument that is never less than another one is dropped, where bounds prove it.
 
 use super::arena::{DimId, Dims, Kind, MAX_ARGUMENTS};
-use super::poly::{Term, Terms, content, merge};
+use super::poly::{Term, Terms, content, gcd, merge};
 
-/// How often the rules are applied; each round drops an argument or a nested minimum.
+/// How often the rules are applied; each round but the last drops an argument or a nested minimum.
 const ROUNDS: usize = 32;
 
 impl Dims {
@@ -23,8 +23,7 @@ impl Dims {
         if let (Some(x), Some(y)) = (self.as_constant(a), self.as_constant(b)) {
             return Some(if x <= y { a } else { b });
         }
-        let arguments = vec![self.terms(a), self.terms(b)];
-        self.try_min_of(arguments)
+        self.try_min_all(&[a, b])
     }
 
     pub(super) fn try_max(&mut self, a: DimId, b: DimId) -> Option<DimId> {
@@ -34,38 +33,51 @@ impl Dims {
         if let (Some(x), Some(y)) = (self.as_constant(a), self.as_constant(b)) {
             return Some(if x >= y { a } else { b });
         }
-        let arguments = vec![merge(&[], &self.terms(a), -1)?, merge(&[], &self.terms(b), -1)?];
-        let least = self.try_min_of(arguments)?;
+        self.try_max_all(&[a, b])
+    }
+
+    /// The least of at least one dim.
+    pub(super) fn try_min_all(&mut self, arguments: &[DimId]) -> Option<DimId> {
+        let arguments = arguments.iter().map(|&argument| self.terms(argument)).collect();
+        self.least(arguments)
+    }
+
+    /// The greatest of at least one dim.
+    pub(super) fn try_max_all(&mut self, arguments: &[DimId]) -> Option<DimId> {
+        let negated: Option<_> =
+            arguments.iter().map(|&argument| merge(&[], &self.terms(argument), -1)).collect();
+        let least = self.least(negated?)?;
         self.try_sub(DimId::ZERO, least)
     }
 
-    /// The minimum of at least one polynomial.
-    pub(super) fn try_min_of(&mut self, mut arguments: Vec<Terms>) -> Option<DimId> {
-        let mut shift = Terms::new();
+    fn least(&mut self, mut arguments: Vec<Terms>) -> Option<DimId> {
+        if arguments.len() > 2 * MAX_ARGUMENTS {
+            return None;
+        }
+        // The answer is `shift + scale * min(arguments)` throughout.
+        let (mut shift, mut scale) = (Terms::new(), 1i64);
         for _ in 0..ROUNDS {
-            shift = merge(&shift, &take_shared(&mut arguments)?, 1)?;
+            shift = merge(&shift, &take_shared(&mut arguments)?, scale)?;
+            scale = scale.checked_mul(take_content(&mut arguments)?)?;
+            // Sorted, so that the outcome does not depend on the order in which arguments were given.
+            arguments.sort_unstable_by(|a, b| {
+                let keys = |term: &Term| (term.monomial, term.coefficient);
+                a.iter().map(keys).cmp(b.iter().map(keys))
+            });
+            arguments.dedup();
             if !self.flatten_one(&mut arguments)? && !self.drop_dominated(&mut arguments)? {
                 break;
             }
         }
-        let shift = self.intern_sum(&shift)?;
-        if let [only] = &arguments[..] {
-            let only = self.intern_sum(only)?;
-            return self.try_add(shift, only);
-        }
-        let common = arguments.iter().fold(0, |common, argument| super::poly::gcd(common, content(argument)));
-        let common = i64::try_from(common).ok()?.max(1);
         let mut parts = Vec::with_capacity(arguments.len());
-        for mut argument in arguments {
-            argument.iter_mut().for_each(|term| term.coefficient /= common);
+        for argument in arguments {
             parts.push(self.intern_sum(&argument)?);
         }
         parts.sort_unstable();
         parts.dedup();
         let least = if let [only] = parts[..] { only } else { self.intern_min(&parts)? };
-        let common = self.constant(common);
-        let scaled = self.try_mul(common, least)?;
-        self.try_add(shift, scaled)
+        let sum = merge(&shift, &self.terms(least), scale)?;
+        self.intern_sum(&sum)
     }
 
     /// Replaces one argument that is a positive multiple of a minimum plus a rest; whether there was one.
@@ -89,20 +101,26 @@ impl Dims {
         Some(false)
     }
 
-    /// Drops one argument that is never less than another one; whether there was one.
+    /// Drops arguments that are never less than another one; whether there was one.
     fn drop_dominated(&mut self, arguments: &mut Vec<Terms>) -> Option<bool> {
-        for greater in 0..arguments.len() {
-            for least in 0..arguments.len() {
-                if greater != least {
-                    let gap = merge(&arguments[greater], &arguments[least], -1)?;
-                    if self.bounds_of_terms(&gap).low >= 0 {
-                        arguments.remove(greater);
-                        return Some(true);
-                    }
+        let before = arguments.len();
+        let mut greater = 0;
+        while greater < arguments.len() {
+            let mut dominated = false;
+            for least in (0..arguments.len()).filter(|&least| least != greater) {
+                let gap = merge(&arguments[greater], &arguments[least], -1)?;
+                if self.bounds_of_terms(&gap).low >= 0 {
+                    dominated = true;
+                    break;
                 }
             }
+            if dominated {
+                arguments.remove(greater);
+            } else {
+                greater += 1;
+            }
         }
-        Some(false)
+        Some(arguments.len() < before)
     }
 }
 
@@ -127,4 +145,12 @@ fn take_shared(arguments: &mut [Terms]) -> Option<Terms> {
         *argument = merge(argument, &shared, -1)?;
     }
     Some(shared)
+}
+
+/// Divides all arguments by the greatest common divisor of their coefficients, and returns it.
+fn take_content(arguments: &mut [Terms]) -> Option<i64> {
+    let common = arguments.iter().fold(0, |common, argument| gcd(common, content(argument)));
+    let common = i64::try_from(common).ok()?.max(1);
+    arguments.iter_mut().flatten().for_each(|term| term.coefficient /= common);
+    Some(common)
 }

@@ -176,7 +176,7 @@ fn same_values(dims: &Dims, dim: DimId, expr: &Expr) -> Result<(), TestCaseError
 
 #[test]
 fn every_operation_computes_what_integers_compute() {
-    check(3000, &expr(ALL), |expr| {
+    check(1000, &expr(ALL), |expr| {
         let mut dims = Dims::new();
         let dim = expr.build(&mut dims);
         same_values(&dims, dim, &expr)
@@ -185,7 +185,7 @@ fn every_operation_computes_what_integers_compute() {
 
 #[test]
 fn bounds_hold_for_all_values() {
-    check(3000, &expr(ALL), |expr| {
+    check(1000, &expr(ALL), |expr| {
         let mut dims = Dims::new();
         let dim = expr.build(&mut dims);
         let (low, high) = dims.bounds(dim);
@@ -202,7 +202,7 @@ fn bounds_hold_for_all_values() {
 
 #[test]
 fn a_decision_holds_for_all_values() {
-    check(3000, &(expr(ALL), expr(ALL)), |(a, b)| {
+    check(1000, &(expr(ALL), expr(ALL)), |(a, b)| {
         let mut dims = Dims::new();
         let (left, right) = (a.build(&mut dims), b.build(&mut dims));
         let decision = dims.compare(left, right);
@@ -225,7 +225,7 @@ fn a_decision_holds_for_all_values() {
 
 #[test]
 fn equal_polynomials_are_one_id() {
-    check(2000, &(expr(RING), expr(RING), expr(RING)), |(a, b, c)| {
+    check(700, &(expr(RING), expr(RING), expr(RING)), |(a, b, c)| {
         let mut dims = Dims::new();
         let (a, b, c) = (a.build(&mut dims), b.build(&mut dims), c.build(&mut dims));
         let sums = (dims.add(a, b), dims.add(b, a));
@@ -250,7 +250,7 @@ fn equal_polynomials_are_one_id() {
 
 #[test]
 fn quotient_and_remainder_make_up_the_dividend() {
-    check(2000, &(expr(ALL), expr(ALL)), |(a, b)| {
+    check(700, &(expr(ALL), expr(ALL)), |(a, b)| {
         let mut dims = Dims::new();
         let (a, b) = (a.build(&mut dims), b.build(&mut dims));
         let (quotient, remainder) = (dims.floor_div(a, b), dims.modulo(a, b));
@@ -264,7 +264,7 @@ fn quotient_and_remainder_make_up_the_dividend() {
 
 #[test]
 fn the_smaller_and_the_larger_make_up_the_sum() {
-    check(2000, &(expr(ALL), expr(ALL)), |(a, b)| {
+    check(700, &(expr(ALL), expr(ALL)), |(a, b)| {
         let mut dims = Dims::new();
         let (a, b) = (a.build(&mut dims), b.build(&mut dims));
         let (least, most) = (dims.min(a, b), dims.max(a, b));
@@ -279,7 +279,7 @@ fn the_smaller_and_the_larger_make_up_the_sum() {
 
 #[test]
 fn minima_are_associative_and_idempotent() {
-    check(1000, &(expr(LINEAR), expr(LINEAR), expr(LINEAR)), |(a, b, c)| {
+    check(400, &(expr(LINEAR), expr(LINEAR), expr(LINEAR)), |(a, b, c)| {
         let mut dims = Dims::new();
         let (a, b, c) = (a.build(&mut dims), b.build(&mut dims), c.build(&mut dims));
         let (ab, bc) = (dims.min(a, b), dims.min(b, c));
@@ -291,7 +291,7 @@ fn minima_are_associative_and_idempotent() {
 
 #[test]
 fn exact_division_undoes_multiplication() {
-    check(2000, &(expr(RING), expr(RING)), |(a, b)| {
+    check(700, &(expr(RING), expr(RING)), |(a, b)| {
         let mut dims = Dims::new();
         let (a, b) = (a.build(&mut dims), b.build(&mut dims));
         let product = dims.mul(a, b);
@@ -308,7 +308,7 @@ fn exact_division_undoes_multiplication() {
 
 #[test]
 fn an_exact_quotient_times_the_divisor_is_the_dividend() {
-    check(2000, &(expr(ALL), expr(ALL)), |(a, b)| {
+    check(700, &(expr(ALL), expr(ALL)), |(a, b)| {
         let mut dims = Dims::new();
         let (left, right) = (a.build(&mut dims), b.build(&mut dims));
         if let Some(quotient) = dims.div_exact(left, right) {
@@ -326,7 +326,7 @@ fn a_solution_is_forced_for_all_values() {
         (expr(RING), expr(LINEAR)).boxed(),
         (expr(ALL), expr(LINEAR)).boxed()
     ];
-    check(4000, &sides, |(a, b)| {
+    check(1500, &sides, |(a, b)| {
         let mut dims = Dims::new();
         let (left, right) = (a.build(&mut dims), b.build(&mut dims));
         if dims.is_anonymous(left) || dims.is_anonymous(right) {
@@ -352,7 +352,7 @@ fn a_solution_is_forced_for_all_values() {
 
 #[test]
 fn substitution_is_building_with_other_leaves() {
-    check(2000, &(expr(ALL), expr(LINEAR), expr(LINEAR)), |(whole, first, second)| {
+    check(700, &(expr(ALL), expr(LINEAR), expr(LINEAR)), |(whole, first, second)| {
         let mut dims = Dims::new();
         let dim = whole.build(&mut dims);
         let (a, b) = (dims.symbol("a"), dims.symbol("b"));
@@ -380,7 +380,7 @@ fn substitution_is_building_with_other_leaves() {
 
 #[test]
 fn numbers_for_symbols_give_the_number() {
-    check(2000, &(expr(ALL), 0i64..9, 0i64..9, 0i64..9), |(expr, a, b, c)| {
+    check(700, &(expr(ALL), 0i64..9, 0i64..9, 0i64..9), |(expr, a, b, c)| {
         let mut dims = Dims::new();
         let dim = expr.build(&mut dims);
         let pairs: Vec<(DimId, DimId)> = NAMES
@@ -401,7 +401,7 @@ fn numbers_for_symbols_give_the_number() {
 
 #[test]
 fn binding_variables_is_building_with_their_values() {
-    check(2000, &(expr(RING), expr(LINEAR)), |(whole, value)| {
+    check(700, &(expr(RING), expr(LINEAR)), |(whole, value)| {
         let mut dims = Dims::new();
         let variable = dims.fresh_integer();
         let leaf = |dims: &mut Dims, symbol| if symbol == 0 { variable } else { dims.symbol(NAMES[symbol]) };
@@ -421,7 +421,7 @@ fn binding_variables_is_building_with_their_values() {
 
 #[test]
 fn what_is_printed_is_read_as_the_same_dim() {
-    check(3000, &expr(ALL), |expr| {
+    check(1000, &expr(ALL), |expr| {
         let mut dims = Dims::new();
         let dim = expr.build(&mut dims);
         if dims.is_anonymous(dim) {
@@ -472,7 +472,7 @@ fn any_text_is_read_without_harm() {
         ]),
         0..24,
     );
-    check(4000, &soup, |words| {
+    check(1500, &soup, |words| {
         let mut dims = Dims::new();
         let text = words.concat();
         if let Ok(dim) = dims.parse(&text)
@@ -483,7 +483,7 @@ fn any_text_is_read_without_harm() {
         }
         Ok(())
     });
-    check(2000, &".{0,40}", |text| {
+    check(700, &".{0,40}", |text| {
         let mut dims = Dims::new();
         let parsed = dims.parse(&text);
         expect(parsed.is_ok() || text.is_empty() || text.contains(|c: char| c.is_ascii_digit()), || {

@@ -12,10 +12,10 @@
 //! `floor`, `ceil`, `ceiling`, `min`, `max`, `Mod`, `FloorDiv`, `CeilDiv`, `CleanDiv` and their spellings.
 //! `?` is an extent that nobody named: each one is its own.
 //!
-//! **A name stays a name.** Letters, digits and `_ . : $ # @ & !` make a name, so does a hyphen that stands
-//! between a name and a letter (`batch-size` is a name, `n-1` and `a - b` are differences). A name with
-//! other characters is written in double quotes inside an expression. Whatever is not a well-formed
-//! expression (`batch size`, `f(x)`, `1.5*n`) is one symbol with exactly that text as its name.
+//! **A name stays a name.** Letters, digits and `_ . : $ # @ & !` make a name. Whatever is not a well-formed
+//! expression (`batch size`, `f(x)`, `1.5*n`) is one symbol with exactly that text as its name; so are words
+//! that are joined by hyphens and nothing else (`batch-size`, while `n-1`, `a - b` and `2*a-b` are
+//! differences). Inside an expression such a name is written in double quotes: `2*"batch size"`.
 //!
 //! The text is first turned into a postfix program, and only a well-formed one is run, so that a text that
 //! turns out to be a name leaves nothing else behind. Recursion is limited by [`MAX_PARENTHESES`].
@@ -58,15 +58,18 @@ impl Dims {
         if text.is_empty() {
             return Err(DimParseError::Empty);
         }
-        if is_plain_name(text) {
+        if is_lone_name(text) {
             return Ok(self.symbol(text));
         }
         if text.len() > MAX_LEN {
             return Err(DimParseError::TooLong { len: text.len(), limit: MAX_LEN });
         }
         match Program::read(text) {
-            // Only a name with blanks around it: they belong to the name.
-            Some(Program { steps, .. }) if matches!(steps[..], [Step::Name(name)] if text.trim() == name) => {
+            // Only a name with blanks around it, or quotes: outside an expression they belong to the name.
+            Some(Program { steps, .. })
+                if matches!(steps[..], [Step::Quoted(_)])
+                    || matches!(steps[..], [Step::Name(name)] if text.trim() == name) =>
+            {
                 Ok(self.symbol(text))
             }
             Some(program) => self.run(&program),
@@ -113,6 +116,10 @@ impl Dims {
                     let left = stack.pop().ok_or(DimParseError::Empty)?;
                     self.binary(operator, left, right)?
                 }
+                Step::Extremum(extremum, count) => {
+                    let arguments = stack.split_off(stack.len().saturating_sub(count));
+                    self.extremum(extremum, arguments)?
+                }
             };
             stack.push(value);
         }
@@ -150,11 +157,6 @@ impl Dims {
 
     fn binary(&mut self, operator: Binary, a: Quotient, b: Quotient) -> Result<Quotient, DimParseError> {
         match operator {
-            Binary::Min | Binary::Max => {
-                let (a, b) = (self.rounded(a)?, self.rounded(b)?);
-                let extremum = if operator == Binary::Min { self.try_min(a, b) } else { self.try_max(a, b) };
-                extremum.map(Quotient::whole).ok_or(DimParseError::TooLarge)
-            }
             Binary::Add | Binary::Sub | Binary::Mul => {
                 self.ring(operator, a, b).ok_or(DimParseError::TooLarge)
             }
@@ -165,6 +167,18 @@ impl Dims {
                 self.quotient(operator, a, b).ok_or(DimParseError::TooLarge)
             }
         }
+    }
+
+    fn extremum(&mut self, extremum: Extremum, arguments: Vec<Quotient>) -> Result<Quotient, DimParseError> {
+        let mut dims = Vec::with_capacity(arguments.len());
+        for argument in arguments {
+            dims.push(self.rounded(argument)?);
+        }
+        let found = match extremum {
+            Extremum::Min => self.try_min_all(&dims),
+            Extremum::Max => self.try_max_all(&dims),
+        };
+        found.map(Quotient::whole).ok_or(DimParseError::TooLarge)
     }
 
     fn ring(&mut self, operator: Binary, a: Quotient, b: Quotient) -> Option<Quotient> {
@@ -234,6 +248,10 @@ enum Binary {
     FloorDiv,
     CeilDiv,
     Mod,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Extremum {
     Min,
     Max,
 }
@@ -249,6 +267,8 @@ enum Step<'a> {
     Unknown,
     Unary(Unary),
     Binary(Binary),
+    /// Of the last so many values.
+    Extremum(Extremum, usize),
 }
 
 /// What a function name means: how many arguments, and what is done with them.
@@ -256,16 +276,16 @@ enum Step<'a> {
 enum Function {
     One(Unary),
     Two(Binary),
-    /// Folded over any number of arguments.
-    Many(Binary),
+    /// At least one argument.
+    Many(Extremum),
 }
 
 fn function(name: &str) -> Option<Function> {
     Some(match name {
         "floor" | "Floor" | "FloorToInt" => Function::One(Unary::Floor),
         "ceil" | "Ceil" | "ceiling" | "CeilToInt" => Function::One(Unary::Ceil),
-        "min" | "Min" => Function::Many(Binary::Min),
-        "max" | "Max" => Function::Many(Binary::Max),
+        "min" | "Min" => Function::Many(Extremum::Min),
+        "max" | "Max" => Function::Many(Extremum::Max),
         "Mod" | "mod" | "PythonMod" => Function::Two(Binary::Mod),
         "FloorDiv" | "floordiv" => Function::Two(Binary::FloorDiv),
         "CeilDiv" | "ceildiv" => Function::Two(Binary::CeilDiv),
@@ -278,18 +298,9 @@ fn is_name_char(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '_' | '.' | ':' | '$' | '#' | '@' | '&' | '!')
 }
 
-/// The length in bytes of the word at the start of `text`: an integer or a name.
+/// The length in bytes of the word at the start of `text`: an integer or a name without hyphens.
 fn word_len(text: &str) -> usize {
-    let mut chars = text.char_indices().peekable();
-    while let Some((at, c)) = chars.next() {
-        let hyphen =
-            c == '-' && at > 0 && chars.peek().is_some_and(|&(_, next)| next.is_alphabetic() || next == '_');
-        let inside_name = || !text[..at].bytes().all(|byte| byte.is_ascii_digit());
-        if !is_name_char(c) && !(hyphen && inside_name()) {
-            return at;
-        }
-    }
-    text.len()
+    text.find(|c| !is_name_char(c)).unwrap_or(text.len())
 }
 
 /// What a word is: an integer, a name, or neither (a number with a point or an exponent).
@@ -302,9 +313,19 @@ fn classify(word: &str) -> Option<Step<'_>> {
     (!number_like).then_some(Step::Name(word))
 }
 
-/// Whether a text is one name and nothing else, so that it needs no quotes inside an expression.
+/// Whether a text is read as this name inside an expression, without quotes.
 pub(super) fn is_plain_name(text: &str) -> bool {
     !text.is_empty() && word_len(text) == text.len() && matches!(classify(text), Some(Step::Name(_)))
+}
+
+/// Whether a text that stands alone is a name: words that hyphens join, each after the first one starting with
+/// a letter. `n-1` is a difference.
+fn is_lone_name(text: &str) -> bool {
+    let mut words = text.split('-');
+    words.next().is_some_and(is_plain_name)
+        && words.all(|word| {
+            word_len(word) == word.len() && word.starts_with(|c: char| c.is_alphabetic() || c == '_')
+        })
 }
 
 /// An expression in postfix order.
@@ -427,6 +448,9 @@ impl<'a> Program<'a> {
         while self.text[end + 1..].starts_with('"') {
             end += 2 + self.text[end + 2..].find('"')?;
         }
+        if end == 0 {
+            return None;
+        }
         self.steps.push(Step::Quoted(&self.text[..end]));
         self.text = &self.text[end + 1..];
         Some(())
@@ -448,16 +472,21 @@ impl<'a> Program<'a> {
         while self.take(",") {
             self.sum()?;
             count += 1;
-            match function {
-                Function::One(_) => return None,
-                Function::Two(operator) | Function::Many(operator) => self.steps.push(Step::Binary(operator)),
-            }
         }
-        match function {
-            Function::One(operator) => self.steps.push(Step::Unary(operator)),
-            Function::Two(_) if count != 2 => return None,
-            Function::Two(_) | Function::Many(_) => {}
+        let step = match function {
+            Function::One(operator) => Step::Unary(operator),
+            Function::Two(operator) => Step::Binary(operator),
+            Function::Many(extremum) => Step::Extremum(extremum, count),
+        };
+        let expected = match function {
+            Function::One(_) => 1,
+            Function::Two(_) => 2,
+            Function::Many(_) => count,
+        };
+        if count != expected {
+            return None;
         }
+        self.steps.push(step);
         Some(())
     }
 }
