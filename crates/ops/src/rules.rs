@@ -30,6 +30,7 @@ mod matrix;
 mod normalization;
 mod quantization;
 mod reduction;
+mod sequence;
 
 /// Every family.
 const FAMILIES: &[&[Entry]] = &[
@@ -39,6 +40,7 @@ const FAMILIES: &[&[Entry]] = &[
     normalization::OPERATORS,
     quantization::OPERATORS,
     reduction::OPERATORS,
+    sequence::OPERATORS,
 ];
 
 /// The rules of an operator in a range of versions of its domain.
