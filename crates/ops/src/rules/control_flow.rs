@@ -120,7 +120,7 @@ fn loop_enter(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
         cx.set_elem(port, elem)?;
     }
     for port in [BodyIn(body, 0), BodyIn(body, 1)] {
-        if cx.rank(port).is_none() {
+        if cx.rank(port).is_none() && !cx.declares_shape(port) {
             cx.assume_shape(port, Some(DimVec::new()));
         }
     }
