@@ -27,10 +27,21 @@ mod common;
 mod control_flow;
 mod elementwise;
 mod matrix;
+mod normalization;
+mod quantization;
 mod reduction;
+mod sequence;
 
 /// Every family.
-const FAMILIES: &[&[Entry]] = &[control_flow::OPERATORS, elementwise::OPERATORS, matrix::OPERATORS, reduction::OPERATORS];
+const FAMILIES: &[&[Entry]] = &[
+    control_flow::OPERATORS,
+    elementwise::OPERATORS,
+    matrix::OPERATORS,
+    normalization::OPERATORS,
+    quantization::OPERATORS,
+    reduction::OPERATORS,
+    sequence::OPERATORS,
+];
 
 /// The rules of an operator in a range of versions of its domain.
 #[derive(Clone, Copy, Debug)]
@@ -100,7 +111,8 @@ mod tests {
     fn every_entry_is_for_an_operator_of_the_table() {
         for entry in entries() {
             let versions = Table::get().versions(entry.domain, entry.name);
-            let covered = versions.filter(|schema| (entry.since..entry.until).contains(&schema.since_version)).count();
+            let covered =
+                versions.filter(|schema| (entry.since..entry.until).contains(&schema.since_version)).count();
             assert!(covered > 0, "no version of {} lies in {}..{}", entry.name, entry.since, entry.until);
         }
     }

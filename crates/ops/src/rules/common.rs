@@ -1,6 +1,7 @@
 //! What several families need.
 
 use typeloom_solver::elem::Elem;
+use typeloom_solver::rule::{Failure, RuleCx};
 
 /// Where each element of a broadcast result comes from: the result's extents, and for every element
 /// the position in each operand. `None` where the shapes do not broadcast or the result is too large to follow.
@@ -20,7 +21,10 @@ pub(super) fn broadcast_positions(shapes: &[&[usize]]) -> Option<(Box<[usize]>, 
             }
         }
     }
-    let count = extents.iter().try_fold(1_usize, |count, extent| count.checked_mul(*extent)).filter(|count| *count <= MOST)?;
+    let count = extents
+        .iter()
+        .try_fold(1_usize, |count, extent| count.checked_mul(*extent))
+        .filter(|count| *count <= MOST)?;
     let position = |element: usize| {
         let mut at = [0; 3];
         for (at, shape) in at.iter_mut().zip(shapes) {
@@ -40,6 +44,17 @@ pub(super) fn broadcast_positions(shapes: &[&[usize]]) -> Option<(Box<[usize]>, 
     };
     let positions = (0..count).map(position).collect();
     Some((extents.into(), positions))
+}
+
+/// The element type that an attribute names by its `TensorProto.DataType` number; 0 and absence name none.
+pub(super) fn dtype_attr(cx: &RuleCx<'_, '_>, name: &'static str) -> Result<Option<Elem>, Failure> {
+    match cx.attr_int(name)? {
+        None | Some(0) => Ok(None),
+        Some(number) => match i32::try_from(number).ok().and_then(Elem::from_onnx) {
+            Some(elem) => Ok(Some(elem)),
+            None => Err(Failure::attribute(name, format!("is {number}, which is no element type"))),
+        },
+    }
 }
 
 /// Whether an element type has no negative numbers.

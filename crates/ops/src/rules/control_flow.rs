@@ -92,12 +92,19 @@ fn loop_ports(cx: &RuleCx<'_, '_>) -> Result<LoopPorts, Failure> {
     require_count(body, "inputs", cx.body_inputs(body), state + 2)?;
     let outputs = cx.body_outputs(body);
     if outputs < state + 1 {
-        let message = format!("the graph has {outputs} outputs, but the condition and {state} carried values are {}", state + 1);
+        let message = format!(
+            "the graph has {outputs} outputs, but the condition and {state} carried values are {}",
+            state + 1
+        );
         return Err(Failure::Body { graph: body, message });
     }
     let scans = outputs - 1 - state;
     if cx.output_count() > state + scans {
-        let message = format!("the graph gives {} values, but the node has {} outputs", state + scans, cx.output_count());
+        let message = format!(
+            "the graph gives {} values, but the node has {} outputs",
+            state + scans,
+            cx.output_count()
+        );
         return Err(Failure::Body { graph: body, message });
     }
     Ok(LoopPorts { body, state, scans })
@@ -107,11 +114,13 @@ fn loop_ports(cx: &RuleCx<'_, '_>) -> Result<LoopPorts, Failure> {
 /// next condition, the carried values and what is collected. Source: Loop, "Inputs" and `body`.
 fn loop_enter(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     let LoopPorts { body, state, .. } = loop_ports(cx)?;
-    for (port, elem) in [(BodyIn(body, 0), Elem::INT64), (BodyIn(body, 1), Elem::BOOL), (BodyOut(body, 0), Elem::BOOL)] {
+    for (port, elem) in
+        [(BodyIn(body, 0), Elem::INT64), (BodyIn(body, 1), Elem::BOOL), (BodyOut(body, 0), Elem::BOOL)]
+    {
         cx.set_elem(port, elem)?;
     }
     for port in [BodyIn(body, 0), BodyIn(body, 1)] {
-        if cx.rank(port).is_none() {
+        if cx.rank(port).is_none() && !cx.declares_shape(port) {
             cx.assume_shape(port, Some(DimVec::new()));
         }
     }
@@ -156,7 +165,8 @@ fn trip_count(cx: &mut RuleCx<'_, '_>, body: GraphId) -> Result<Option<DimId>, F
         return Ok(None);
     }
     let goes_on = !cx.has(In(1)) || cx.const_int(In(1)) == Some(1);
-    let keeps_going = cx.const_int(BodyOut(body, 0)) == Some(1) || cx.is_same_value(BodyOut(body, 0), BodyIn(body, 1));
+    let keeps_going =
+        cx.const_int(BodyOut(body, 0)) == Some(1) || cx.is_same_value(BodyOut(body, 0), BodyIn(body, 1));
     if !(goes_on && keeps_going) {
         return Ok(None);
     }
@@ -167,12 +177,7 @@ fn trip_count(cx: &mut RuleCx<'_, '_>, body: GraphId) -> Result<Option<DimId>, F
 }
 
 /// One element a turn: the element's shape behind the number of turns.
-fn collected(
-    cx: &mut RuleCx<'_, '_>,
-    from: Port,
-    to: Port,
-    turns: Option<DimId>,
-) -> Result<(), Failure> {
+fn collected(cx: &mut RuleCx<'_, '_>, from: Port, to: Port, turns: Option<DimId>) -> Result<(), Failure> {
     let Some(element) = cx.shape(from) else { return Ok(()) };
     let turns = match turns {
         Some(turns) => turns,
@@ -197,7 +202,13 @@ fn sequence_map_enter(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
         match cx.kind(outer) {
             Kind::Sequence => cx.sequence_of(outer, inner)?,
             Kind::Unknown => continue,
-            Kind::Tensor | Kind::Sparse | Kind::Scalar | Kind::Optional | Kind::Map | Kind::Leaf | Kind::Error => {
+            Kind::Tensor
+            | Kind::Sparse
+            | Kind::Scalar
+            | Kind::Optional
+            | Kind::Map
+            | Kind::Leaf
+            | Kind::Error => {
                 cx.same_type(outer, inner)?;
             }
         }

@@ -11,7 +11,9 @@ use super::Entry;
 
 mod fold;
 
-use fold::{ABS, ADD, AND, CEIL, CLIP, COPY, DIV, EQUAL, GREATER, GREATER_OR_EQUAL, LESS, LESS_OR_EQUAL, MAX, MIN};
+use fold::{
+    ABS, ADD, AND, CEIL, CLIP, COPY, DIV, EQUAL, GREATER, GREATER_OR_EQUAL, LESS, LESS_OR_EQUAL, MAX, MIN,
+};
 use fold::{MOD, MUL, NEG, NOT, OR, POW, SUB, SUM, WHERE, XOR};
 
 /// The output has the shape of the first input; knowledge flows both ways.
@@ -177,7 +179,11 @@ fn broadcast_at_axis(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     }
     for (axis, dim) in narrow.iter().enumerate() {
         if cx.const_dim(*dim) != Some(1) {
-            cx.require_equal((In(0), start + axis, wide[start + axis]), (In(1), axis, *dim), "are broadcast")?;
+            cx.require_equal(
+                (In(0), start + axis, wide[start + axis]),
+                (In(1), axis, *dim),
+                "are broadcast",
+            )?;
         }
     }
     Ok(())

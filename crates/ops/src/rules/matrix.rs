@@ -110,7 +110,11 @@ fn gemm(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
             }
             let wide = cx.broadcast_dim((Out(0), at, target[at]), (In(2), axis, *dim))?;
             if cx.const_dim(target[at]) == Some(1) && cx.const_dim(wide).is_some_and(|extent| extent != 1) {
-                cx.require_equal((Out(0), at, target[at]), (In(2), axis, *dim), "must match, as only `C` is broadcast")?;
+                cx.require_equal(
+                    (Out(0), at, target[at]),
+                    (In(2), axis, *dim),
+                    "must match, as only `C` is broadcast",
+                )?;
             }
         }
     }
@@ -129,7 +133,11 @@ fn det(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     cx.require_rank(In(0), 2..)?;
     let Some(mut shape) = cx.shape(In(0)) else { return Ok(()) };
     let rank = shape.len();
-    cx.require_equal((In(0), rank - 2, shape[rank - 2]), (In(0), rank - 1, shape[rank - 1]), "make a square")?;
+    cx.require_equal(
+        (In(0), rank - 2, shape[rank - 2]),
+        (In(0), rank - 1, shape[rank - 1]),
+        "make a square",
+    )?;
     shape.truncate(rank - 2);
     cx.set_shape(Out(0), &shape)
 }

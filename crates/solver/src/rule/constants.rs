@@ -124,8 +124,9 @@ impl RuleCx<'_, '_> {
             return Some(known.clone());
         }
         let initializer = match self.frame.body.value(value).origin {
-            Origin::Initializer(initializer) => initializer,
-            Origin::Input | Origin::InputWithDefault(_) | Origin::Step(_) | Origin::Undefined => return None,
+            // A default counts: the model is typed as it runs when nobody replaces it.
+            Origin::Initializer(initializer) | Origin::InputWithDefault(initializer) => initializer,
+            Origin::Input | Origin::Step(_) | Origin::Undefined => return None,
         };
         let data = self.read_initializer(initializer).unwrap_or(Data::Opaque);
         self.frame.set_data(value, data.clone());

@@ -65,6 +65,13 @@ impl RuleCx<'_, '_> {
         self.frame.forget_between(first, last);
     }
 
+    /// Whether the model declares a shape for the value at `port`.
+    pub fn declares_shape(&mut self, port: Port) -> bool {
+        let Some(value) = self.value(port) else { return false };
+        let body = self.body_rc();
+        body.declarations(value).any(|declaration| self.core.read_type(declaration.ty).is_ok_and(|read| read.shape.is_some()))
+    }
+
     /// The graphs of the node, in the order of its attributes.
     #[must_use]
     pub fn bodies(&self) -> Vec<GraphId> {

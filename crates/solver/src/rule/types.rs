@@ -158,6 +158,34 @@ impl RuleCx<'_, '_> {
         self.core.types.unify(a, wrapped).map(drop).map_err(|Clash| Failure::Types { left: outer, right: inner })
     }
 
+    /// Makes a port an optional of a type that the model spells out; the type may itself be an optional.
+    ///
+    /// # Errors
+    /// [`Failure::Kind`] when it cannot be one, [`Failure::Malformed`].
+    pub fn set_optional_type(&mut self, port: Port, ty: typeloom_onnx::view::TypeView<'_>) -> Result<(), Failure> {
+        let read = self.core.read_type(ty)?;
+        let Some(inner) = read.ty else { return Ok(()) };
+        let optional = match self.core.types.head(inner) {
+            Head::Optional(_) => inner,
+            Head::Unknown(_)
+            | Head::Tensor
+            | Head::Sparse
+            | Head::Scalar
+            | Head::Sequence(_)
+            | Head::Map(..)
+            | Head::Leaf(_)
+            | Head::Error => self.core.types.optional(inner),
+        };
+        self.set_ty(port, optional, "an optional")?;
+        match read.shape {
+            Some(shape) => {
+                let dims: super::DimVec = self.core.shapes.get(shape).into();
+                self.set_shape(port, &dims)
+            }
+            None => Ok(()),
+        }
+    }
+
     /// The type at a port, as the solver's own handle.
     pub fn ty(&mut self, port: Port) -> Option<Ty> {
         let value = self.value(port)?;

@@ -166,7 +166,12 @@ fn batch_extent(cx: &mut RuleCx<'_, '_>, form: Form, inputs: usize) -> Option<Di
 }
 
 /// The number of turns: the extent of the scanned axis of any scanned input whose rank is known.
-fn turns(cx: &mut RuleCx<'_, '_>, form: Form, state: usize, scanned: usize) -> Result<Option<DimId>, Failure> {
+fn turns(
+    cx: &mut RuleCx<'_, '_>,
+    form: Form,
+    state: usize,
+    scanned: usize,
+) -> Result<Option<DimId>, Failure> {
     let axes = match form {
         Form::Plain => axes(cx, "scan_input_axes", scanned)?,
         Form::Batched => vec![1; scanned],

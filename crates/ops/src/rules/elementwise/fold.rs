@@ -158,7 +158,9 @@ fn power(cx: &mut RuleCx<'_, '_>, base: DimId, exponent: DimId) -> DimId {
         }
         Some(_) | None => {
             let power = match (cx.const_dim(base), cx.const_dim(exponent)) {
-                (Some(base), Some(exponent)) => u32::try_from(exponent).ok().and_then(|exponent| base.checked_pow(exponent)),
+                (Some(base), Some(exponent)) => {
+                    u32::try_from(exponent).ok().and_then(|exponent| base.checked_pow(exponent))
+                }
                 (Some(_) | None, _) => None,
             };
             match power {
@@ -216,8 +218,12 @@ fn truth_value(cx: &mut RuleCx<'_, '_>, truth: Option<bool>) -> DimId {
 
 /// Takes each element from the side that the condition names, where the condition is known.
 fn choose(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
-    let (Some(condition), Some(a), Some(b)) = (cx.ints(In(0)), cx.ints(In(1)), cx.ints(In(2))) else { return Ok(()) };
-    let Some((shape, positions)) = broadcast_positions(&[&condition.shape, &a.shape, &b.shape]) else { return Ok(()) };
+    let (Some(condition), Some(a), Some(b)) = (cx.ints(In(0)), cx.ints(In(1)), cx.ints(In(2))) else {
+        return Ok(());
+    };
+    let Some((shape, positions)) = broadcast_positions(&[&condition.shape, &a.shape, &b.shape]) else {
+        return Ok(());
+    };
     let items = positions.iter().map(|at| {
         let (condition, a, b) = (condition.items[at[0]], a.items[at[1]], b.items[at[2]]);
         match cx.const_dim(condition) {

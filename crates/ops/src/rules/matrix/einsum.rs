@@ -69,19 +69,31 @@ fn einsum(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
         };
         let fits = if term.after.is_some() { shape.len() >= term.len() } else { shape.len() == term.len() };
         if !fits {
-            return Err(Failure::shapes(&[port], format!("the equation gives it {} axes, but it has {}", term.len(), shape.len())));
+            return Err(Failure::shapes(
+                &[port],
+                format!("the equation gives it {} axes, but it has {}", term.len(), shape.len()),
+            ));
         }
         let covered = shape.len() - term.len();
         if term.after.is_some() {
-            ellipsis = broadcast_ellipsis(cx, ellipsis, port, term.before.len(), &shape[term.before.len()..][..covered])?;
+            ellipsis = broadcast_ellipsis(
+                cx,
+                ellipsis,
+                port,
+                term.before.len(),
+                &shape[term.before.len()..][..covered],
+            )?;
         }
         let behind = term.before.len() + covered;
         let places = term.before.iter().enumerate().map(|(axis, letter)| (axis, *letter));
-        let places = places.chain(term.after.iter().flatten().enumerate().map(|(axis, letter)| (behind + axis, *letter)));
+        let places = places
+            .chain(term.after.iter().flatten().enumerate().map(|(axis, letter)| (behind + axis, *letter)));
         for (axis, letter) in places {
             let extent = Extent::from((port, axis, shape[axis]));
             let merged = match extents.get(&letter) {
-                Some(before) if cx.const_dim(before.dim) == Some(1) || cx.const_dim(extent.dim) == Some(1) => {
+                Some(before)
+                    if cx.const_dim(before.dim) == Some(1) || cx.const_dim(extent.dim) == Some(1) =>
+                {
                     let dim = cx.broadcast_dim(*before, extent)?;
                     Extent { dim, ..extent }
                 }
@@ -95,8 +107,11 @@ fn einsum(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
         }
     }
     let wants_ellipsis = result.after.is_some();
-    let dims = |letters: &[char]| letters.iter().map(|letter| extents.get(letter).map(|extent| extent.dim)).collect::<Option<DimVec>>();
-    let (Some(mut shape), Some(after)) = (dims(&result.before), dims(result.after.as_deref().unwrap_or(&[]))) else {
+    let dims = |letters: &[char]| {
+        letters.iter().map(|letter| extents.get(letter).map(|extent| extent.dim)).collect::<Option<DimVec>>()
+    };
+    let (Some(mut shape), Some(after)) = (dims(&result.before), dims(result.after.as_deref().unwrap_or(&[])))
+    else {
         return if complete || wants_ellipsis { Ok(()) } else { cx.set_rank(Out(0), result.len()) };
     };
     if wants_ellipsis {

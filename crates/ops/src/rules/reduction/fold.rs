@@ -6,10 +6,14 @@ use typeloom_solver::rule::{Failure, Ints, Rule, RuleCx};
 
 use super::{Axes, axes};
 
-pub(super) const SUM: Rule = Rule { name: "reducesum.value", run: |cx| reduce(cx, Some(0), |cx, a, b| cx.dims().add(a, b)) };
-pub(super) const PROD: Rule = Rule { name: "reduceprod.value", run: |cx| reduce(cx, Some(1), |cx, a, b| cx.dims().mul(a, b)) };
-pub(super) const MAX: Rule = Rule { name: "reducemax.value", run: |cx| reduce(cx, None, |cx, a, b| cx.dims().max(a, b)) };
-pub(super) const MIN: Rule = Rule { name: "reducemin.value", run: |cx| reduce(cx, None, |cx, a, b| cx.dims().min(a, b)) };
+pub(super) const SUM: Rule =
+    Rule { name: "reducesum.value", run: |cx| reduce(cx, Some(0), |cx, a, b| cx.dims().add(a, b)) };
+pub(super) const PROD: Rule =
+    Rule { name: "reduceprod.value", run: |cx| reduce(cx, Some(1), |cx, a, b| cx.dims().mul(a, b)) };
+pub(super) const MAX: Rule =
+    Rule { name: "reducemax.value", run: |cx| reduce(cx, None, |cx, a, b| cx.dims().max(a, b)) };
+pub(super) const MIN: Rule =
+    Rule { name: "reducemin.value", run: |cx| reduce(cx, None, |cx, a, b| cx.dims().min(a, b)) };
 
 /// Running sums of a vector. Source: CumSum, `exclusive` and `reverse`.
 pub(super) const CUM_SUM: Rule = Rule { name: "cumsum.value", run: cum_sum };

@@ -1,0 +1,183 @@
+//! Normalisations and Dropout: the output has the input's shape, and the parameters have its channels.
+
+use typeloom_solver::elem::Elem;
+use typeloom_solver::rule::Port::{In, Out};
+use typeloom_solver::rule::{Failure, Rule, RuleCx};
+
+use super::Entry;
+use super::common::dtype_attr;
+use super::elementwise::SAME_SHAPE;
+
+/// Scale, bias, mean and variance are vectors with one number a channel; so are the running statistics.
+/// Source: BatchNormalization, inputs and outputs 1 to 4.
+const BATCH_CHANNELS: Rule = Rule { name: "batchnormalization.channels", run: batch_channels };
+
+/// Scale and bias are vectors with one number a channel. Source: InstanceNormalization, `scale` and `B`.
+const INSTANCE_CHANNELS: Rule = Rule { name: "instancenormalization.channels", run: instance_channels };
+
+/// The channels divide into the groups; scale and bias have one number a channel (before version 21: a group).
+/// Source: GroupNormalization, `num_groups`, `scale`, `bias`.
+const GROUP_CHANNELS: Rule = Rule { name: "groupnormalization.groups", run: group_channels };
+
+/// Scale and bias broadcast to the normalised axes. Source: LayerNormalization, `axis`, `Scale`, `B`.
+const LAYER_SCALE: Rule = Rule { name: "layernormalization.scale", run: layer_scale };
+
+/// The statistics have extent 1 on the normalised axes and the type of `stash_type`.
+/// Source: LayerNormalization, `Mean`, `InvStdDev`, `stash_type`.
+const LAYER_STATISTICS: Rule = Rule { name: "layernormalization.statistics", run: layer_statistics };
+
+/// The normalised axes are the input's. Source: RMSNormalization, `axis`.
+const RMS_SCALE: Rule = Rule { name: "rmsnormalization.scale", run: layer_scale };
+
+/// The normalised axes are the input's. Source: MeanVarianceNormalization, `axes`.
+const AXES: Rule = Rule { name: "meanvariancenormalization.axes", run: axes };
+
+/// The input has a batch and a channel axis. Source: LRN, `X`.
+const LRN_RANK: Rule = Rule { name: "lrn.rank", run: |cx| cx.require_rank(In(0), 2..).map(drop) };
+
+/// The mask has the data's shape; the ratio is a single number. Source: Dropout, `mask` and `ratio`.
+const DROPOUT_MASK: Rule = Rule { name: "dropout.mask", run: dropout_mask };
+
+pub(super) const OPERATORS: &[Entry] = &[
+    Entry::of("BatchNormalization", &[SAME_SHAPE, BATCH_CHANNELS]),
+    Entry::of("Dropout", &[SAME_SHAPE, DROPOUT_MASK]),
+    Entry::of("GroupNormalization", &[SAME_SHAPE, GROUP_CHANNELS]),
+    Entry::of("InstanceNormalization", &[SAME_SHAPE, INSTANCE_CHANNELS]),
+    Entry::of("LRN", &[SAME_SHAPE, LRN_RANK]),
+    Entry::of("LayerNormalization", &[SAME_SHAPE, LAYER_SCALE, LAYER_STATISTICS]),
+    Entry::of("MeanVarianceNormalization", &[SAME_SHAPE, AXES]),
+    Entry::of("RMSNormalization", &[SAME_SHAPE, RMS_SCALE]),
+];
+
+/// Needs the vectors at some inputs to have as many elements as the data has channels.
+fn channel_vectors(cx: &mut RuleCx<'_, '_>, vectors: std::ops::Range<usize>) -> Result<(), Failure> {
+    let Some(data) = cx.shape(In(0)) else { return Ok(()) };
+    for at in vectors {
+        cx.require_rank(In(at), 1..=1)?;
+        if let (Some(vector), Some(channels)) = (cx.shape(In(at)), data.get(1)) {
+            cx.require_equal((In(at), 0, vector[0]), (In(0), 1, *channels), "hold one number a channel")?;
+        }
+    }
+    Ok(())
+}
+
+fn batch_channels(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    cx.require_rank(In(0), 1..)?;
+    // Before version 9, `spatial = 0` gave every activation its own parameters.
+    if cx.attr_int("spatial")? == Some(0) {
+        return Ok(());
+    }
+    channel_vectors(cx, 1..5)?;
+    let Some(channels) = (1..5).find_map(|at| cx.shape(In(at))) else { return Ok(()) };
+    (1..cx.output_count()).try_for_each(|at| cx.set_shape(Out(at), &channels))
+}
+
+fn instance_channels(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    cx.require_rank(In(0), 2..)?;
+    channel_vectors(cx, 1..3)
+}
+
+fn group_channels(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    cx.require_rank(In(0), 2..)?;
+    let groups = cx.attr_int("num_groups")?.unwrap_or(1);
+    if groups < 1 {
+        return Err(Failure::attribute(
+            "num_groups",
+            format!("is {groups}, but there must be at least one group"),
+        ));
+    }
+    if let Some(channels) = cx.shape(In(0)).and_then(|shape| cx.const_dim(shape[1]))
+        && channels % groups != 0
+    {
+        let message = format!("is {groups}, which does not divide the {channels} channels");
+        return Err(Failure::attribute("num_groups", message));
+    }
+    if cx.since_version() >= 21 {
+        return channel_vectors(cx, 1..3);
+    }
+    let groups = cx.dims().constant(groups);
+    for at in [1, 2] {
+        cx.require_rank(In(at), 1..=1)?;
+        if let Some(vector) = cx.shape(In(at)) {
+            cx.require_equal((In(at), 0, vector[0]), groups, "hold one number a group")?;
+        }
+    }
+    Ok(())
+}
+
+/// The position of the first normalised axis.
+fn first_axis(cx: &RuleCx<'_, '_>, rank: usize) -> Result<usize, Failure> {
+    let axis = cx.attr_int("axis")?.unwrap_or(-1);
+    cx.axis("axis", axis, rank)
+}
+
+fn layer_scale(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    let Some(data) = cx.shape(In(0)) else { return Ok(()) };
+    let first = first_axis(cx, data.len())?;
+    let normalised = &data[first..];
+    for port in [In(1), In(2)] {
+        let Some(scale) = cx.shape(port) else { continue };
+        if scale.len() > data.len() {
+            return Err(cx.wrong_rank(port, ..=data.len()));
+        }
+        let offset = data.len() - scale.len();
+        for (axis, dim) in scale.iter().enumerate() {
+            if cx.const_dim(*dim) == Some(1) {
+                continue;
+            }
+            // An axis in front of the normalised ones broadcasts like any other.
+            let (at, wide) = (offset + axis, data[offset + axis]);
+            if at >= first && scale.len() <= normalised.len() {
+                cx.require_equal((port, axis, *dim), (In(0), at, wide), "are normalised together")?;
+            } else {
+                cx.broadcast_dim((In(0), at, wide), (port, axis, *dim))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn layer_statistics(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    if cx.output_count() < 2 {
+        return Ok(());
+    }
+    let elem = dtype_attr(cx, "stash_type")?.unwrap_or(Elem::FLOAT);
+    let shape = match cx.shape(In(0)) {
+        Some(mut shape) => {
+            let first = first_axis(cx, shape.len())?;
+            let one = cx.dims().constant(1);
+            shape[first..].fill(one);
+            Some(shape)
+        }
+        None => None,
+    };
+    for port in [Out(1), Out(2)] {
+        cx.set_elem(port, elem)?;
+        if let Some(shape) = &shape {
+            cx.set_shape(port, shape)?;
+        }
+    }
+    Ok(())
+}
+
+fn axes(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    let (Some(rank), Some(axes)) = (cx.rank(In(0)), cx.attr_ints("axes")?) else { return Ok(()) };
+    // The default names axes of a four-dimensional input; only axes that a node gives are checked.
+    if cx.has_attr("axes")? {
+        for axis in axes {
+            cx.axis("axes", axis, rank)?;
+        }
+    }
+    Ok(())
+}
+
+fn dropout_mask(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    cx.same_shape(In(0), Out(1))?;
+    for port in [In(1), In(2)] {
+        let Some(shape) = cx.shape(port) else { continue };
+        if shape.iter().any(|dim| cx.const_dim(*dim).is_some_and(|extent| extent != 1)) {
+            return Err(Failure::shapes(&[port], "must be a single number"));
+        }
+    }
+    Ok(())
+}

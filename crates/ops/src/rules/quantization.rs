@@ -1,0 +1,140 @@
+//! Linear quantisation: QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear.
+
+use typeloom_solver::dim::DimId;
+use typeloom_solver::elem::Elem;
+use typeloom_solver::rule::Port::{In, Out};
+use typeloom_solver::rule::{Failure, Port, Rule, RuleCx};
+
+use super::Entry;
+use super::common::dtype_attr;
+use super::elementwise::SAME_SHAPE;
+
+/// The output has the zero point's type, else that of `output_dtype`, else `uint8`; a type given twice
+/// must be one. Source: QuantizeLinear, `y_zero_point` and `output_dtype`.
+const QUANTIZE_TYPE: Rule = Rule { name: "quantizelinear.type", run: quantize_type };
+
+/// The output has the type of `output_dtype`, else the scale's.
+/// Source: DequantizeLinear version 23, `output_dtype` and `x_scale`.
+const DEQUANTIZE_TYPE: Rule = Rule { name: "dequantizelinear.type", run: dequantize_type };
+
+/// A scale for the whole tensor, for each slice along `axis`, or for each block of it; the zero point
+/// has the scale's shape. Source: QuantizeLinear, `y_scale`, `axis` and `block_size`.
+const SCALE: Rule = Rule { name: "quantizelinear.scale", run: scale };
+
+/// Scale and zero point are single numbers. Source: DynamicQuantizeLinear, `y_scale`.
+const DYNAMIC: Rule = Rule { name: "dynamicquantizelinear.scalars", run: dynamic };
+
+pub(super) const OPERATORS: &[Entry] = &[
+    Entry::of("DequantizeLinear", &[SAME_SHAPE, SCALE]).until(23),
+    Entry::of("DequantizeLinear", &[SAME_SHAPE, SCALE, DEQUANTIZE_TYPE]).since(23),
+    Entry::of("DynamicQuantizeLinear", &[SAME_SHAPE, DYNAMIC]),
+    Entry::of("QuantizeLinear", &[SAME_SHAPE, SCALE, QUANTIZE_TYPE]),
+];
+
+fn quantize_type(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    let asked = dtype_attr(cx, "output_dtype")?;
+    if cx.has(In(2)) {
+        // The signature ties the output to the zero point.
+        if let (Some(asked), Some(given)) = (asked, cx.elem(In(2)))
+            && asked != given
+        {
+            return Err(Failure::attribute(
+                "output_dtype",
+                "asks for another element type than that of the zero point",
+            ));
+        }
+        return Ok(());
+    }
+    cx.set_elem(Out(0), asked.unwrap_or(Elem::UINT8))
+}
+
+fn dequantize_type(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    match dtype_attr(cx, "output_dtype")? {
+        Some(asked) => cx.set_elem(Out(0), asked),
+        // A scale that is only an exponent says nothing about the result.
+        None => match cx.elem(In(1)) {
+            Some(Elem::FLOAT8E8M0) => {
+                Err(Failure::attribute("output_dtype", "must be given where the scale is float8e8m0"))
+            }
+            Some(scale) => cx.set_elem(Out(0), scale),
+            None => cx.same_elem(In(1), Out(0)),
+        },
+    }
+}
+
+fn scale(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    let axis = cx.attr_int("axis")?.unwrap_or(1);
+    let block = cx.attr_int("block_size")?.unwrap_or(0);
+    if block < 0 {
+        return Err(Failure::attribute(
+            "block_size",
+            format!("is {block}, but a block has at least one element"),
+        ));
+    }
+    if let (Some(scale), Some(zero_point)) = (cx.shape(In(1)), cx.shape(In(2))) {
+        same_parameters(cx, (In(1), &scale), (In(2), &zero_point))?;
+    }
+    let (Some(data), Some(scale)) = (cx.shape(In(0)), cx.shape(In(1))) else { return Ok(()) };
+    match scale.len() {
+        0 => Ok(()),
+        // One element is a scale for the whole tensor, whatever the axis is.
+        1 if cx.const_dim(scale[0]) == Some(1) => Ok(()),
+        1 => {
+            let axis = cx.axis("axis", axis, data.len())?;
+            cx.require_equal((In(1), 0, scale[0]), (In(0), axis, data[axis]), "hold one scale a slice")
+                .map(drop)
+        }
+        rank if rank == data.len() => blocked(cx, &data, &scale, axis, block),
+        _ => {
+            let message = "a scale has no axis, one axis, or as many axes as the data";
+            Err(Failure::shapes(&[In(0), In(1)], message))
+        }
+    }
+}
+
+fn blocked(
+    cx: &mut RuleCx<'_, '_>,
+    data: &[DimId],
+    scale: &[DimId],
+    axis: i64,
+    block: i64,
+) -> Result<(), Failure> {
+    let axis = cx.axis("axis", axis, data.len())?;
+    for (at, (dim, scale)) in data.iter().zip(scale).enumerate() {
+        if at != axis {
+            cx.require_equal((In(1), at, *scale), (In(0), at, *dim), "are quantised together")?;
+        } else if block > 0 {
+            let block = cx.dims().constant(block);
+            let blocks = cx.dims().ceil_div(*dim, block);
+            cx.require_equal((In(1), at, *scale), (In(0), blocks), "hold one scale a block")?;
+        }
+    }
+    Ok(())
+}
+
+/// A zero point has the shape of its scale, but a single number stands for a vector of one.
+fn same_parameters(
+    cx: &mut RuleCx<'_, '_>,
+    (scale_port, scale): (Port, &[DimId]),
+    (zero_port, zero): (Port, &[DimId]),
+) -> Result<(), Failure> {
+    let single = |cx: &mut RuleCx<'_, '_>, shape: &[_]| shape.iter().all(|dim| cx.const_dim(*dim) == Some(1));
+    if single(cx, scale) && single(cx, zero) {
+        return Ok(());
+    }
+    if scale.len() != zero.len() {
+        return Err(Failure::shapes(
+            &[scale_port, zero_port],
+            "a scale and its zero point must have one shape",
+        ));
+    }
+    for (axis, (a, b)) in scale.iter().zip(zero).enumerate() {
+        cx.require_equal((scale_port, axis, *a), (zero_port, axis, *b), "belong together")?;
+    }
+    Ok(())
+}
+
+fn dynamic(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    cx.set_shape(Out(1), &[])?;
+    cx.set_shape(Out(2), &[])
+}

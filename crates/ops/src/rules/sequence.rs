@@ -1,0 +1,211 @@
+//! Sequences and optionals.
+//!
+//! The shape of a sequence is what all of its elements have in common. An extent that nobody named is
+//! another one in each element, so whatever leaves a sequence gets extents of its own.
+
+use typeloom_solver::elem::Elem;
+use typeloom_solver::rule::Port::{In, Out};
+use typeloom_solver::rule::{DimVec, Failure, Ints, Kind, Port, Rule, RuleCx};
+
+use super::Entry;
+use super::common::dtype_attr;
+
+macro_rules! rules {
+    ($($(#[$doc:meta])* $rule:ident = $name:literal, $run:expr;)*) => {
+        $($(#[$doc])* const $rule: Rule = Rule { name: $name, run: $run };)*
+    };
+}
+
+rules! {
+    /// Source: SequenceEmpty, `dtype`: float where it is left out.
+    EMPTY = "sequenceempty.type", sequence_empty;
+    /// Source: SequenceConstruct, `output_sequence`.
+    CONSTRUCT = "sequenceconstruct.elements", sequence_construct;
+    /// Source: SequenceAt, `tensor`.
+    AT = "sequenceat.element", sequence_at;
+    /// Source: SequenceInsert, `output_sequence`.
+    INSERT = "sequenceinsert.element", sequence_insert;
+    /// Source: SequenceErase, `output_sequence`.
+    ERASE = "sequenceerase.elements", |cx| cx.same_shape(In(0), Out(0));
+    /// A single number. Source: SequenceLength, `length`; OptionalHasElement, `output`.
+    NUMBER = "sequencelength.number", |cx| cx.set_shape(Out(0), &[]);
+    /// Source: SplitToSequence, `split`, `axis` and `keepdims`.
+    SPLIT = "splittosequence.parts", split_to_sequence;
+    /// Source: ConcatFromSequence, `axis` and `new_axis`.
+    CONCAT = "concatfromsequence.axis", concat_from_sequence;
+    /// Source: Optional, `input` and `type`.
+    OPTIONAL = "optional.wrap", optional;
+    /// From version 18 on, what is no optional passes through. Source: OptionalGetElement, `output`.
+    GET = "optionalgetelement.unwrap", optional_get_element;
+    /// A position in a sequence is a single number. Source: SequenceAt, `position`.
+    POSITION = "sequence.position", position;
+}
+
+pub(super) const OPERATORS: &[Entry] = &[
+    Entry::of("ConcatFromSequence", &[CONCAT]),
+    Entry::of("Optional", &[OPTIONAL]),
+    Entry::of("OptionalGetElement", &[GET]),
+    Entry::of("OptionalHasElement", &[NUMBER]),
+    Entry::of("SequenceAt", &[AT, POSITION]),
+    Entry::of("SequenceConstruct", &[CONSTRUCT]),
+    Entry::of("SequenceEmpty", &[EMPTY]),
+    Entry::of("SequenceErase", &[ERASE, POSITION]),
+    Entry::of("SequenceInsert", &[INSERT, POSITION]),
+    Entry::of("SequenceLength", &[NUMBER]),
+    Entry::of("SplitToSequence", &[SPLIT]),
+];
+
+/// The shape of what is inside a port, with extents of its own where nobody named them.
+fn element_shape(cx: &mut RuleCx<'_, '_>, port: Port, known: Port) -> Option<DimVec> {
+    let shape = cx.shape(port)?;
+    // On a second run the extents made on the first one are kept.
+    let before = cx.shape(known).filter(|before| before.len() == shape.len());
+    let dims = shape.iter().enumerate().map(|(axis, dim)| match &before {
+        _ if !cx.dims().is_anonymous(*dim) => *dim,
+        Some(before) => before[axis],
+        None => cx.fresh(),
+    });
+    Some(dims.collect())
+}
+
+fn sequence_empty(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    let elem = dtype_attr(cx, "dtype")?.unwrap_or(Elem::FLOAT);
+    let element = cx.types().tensor_of(typeloom_solver::elem::ElemSet::of(elem));
+    let sequence = cx.types().sequence(element);
+    cx.set_ty(Out(0), sequence, "a sequence")
+}
+
+fn sequence_construct(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    let inputs: Vec<Port> = (0..cx.input_count()).map(In).collect();
+    for input in &inputs {
+        cx.sequence_of(Out(0), *input)?;
+    }
+    match cx.join_shapes(&inputs) {
+        Some(shape) if cx.rank(Out(0)).is_none() => cx.set_element_shape(Out(0), &shape),
+        Some(_) | None => Ok(()),
+    }
+}
+
+fn sequence_at(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    cx.sequence_of(In(0), Out(0))?;
+    match element_shape(cx, In(0), Out(0)) {
+        Some(shape) => cx.set_shape(Out(0), &shape),
+        None => Ok(()),
+    }
+}
+
+fn sequence_insert(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    cx.sequence_of(In(0), In(1))?;
+    cx.same_type(In(0), Out(0))?;
+    match cx.join_shapes(&[In(0), In(1)]) {
+        Some(shape) if cx.rank(Out(0)).is_none() => cx.set_element_shape(Out(0), &shape),
+        Some(_) | None => Ok(()),
+    }
+}
+
+fn position(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    let at = if cx.schema().is_some_and(|schema| &*schema.name == "SequenceInsert") { In(2) } else { In(1) };
+    let Some(shape) = cx.shape(at) else { return Ok(()) };
+    if shape.iter().any(|dim| cx.const_dim(*dim).is_some_and(|extent| extent != 1)) {
+        return Err(Failure::shapes(&[at], "a position must be a single number"));
+    }
+    Ok(())
+}
+
+fn split_to_sequence(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    cx.sequence_of(Out(0), In(0))?;
+    let axis = cx.attr_int("axis")?.unwrap_or(0);
+    let keep = cx.attr_int("keepdims")?.unwrap_or(1) != 0;
+    let Some(mut shape) = cx.shape(In(0)) else { return Ok(()) };
+    let axis = cx.axis("axis", axis, shape.len())?;
+    if cx.rank(Out(0)).is_some() {
+        return Ok(());
+    }
+    if !cx.has(In(1)) {
+        if keep {
+            shape[axis] = cx.dims().constant(1);
+        } else {
+            shape.remove(axis);
+        }
+        return cx.set_element_shape(Out(0), &shape);
+    }
+    let extent = cx.const_dim(shape[axis]);
+    shape[axis] = match (cx.ints(In(1)), extent) {
+        (Some(parts), extent) => part_extent(cx, &parts, extent)?,
+        (None, Some(_) | None) => cx.fresh(),
+    };
+    cx.set_element_shape(Out(0), &shape)
+}
+
+/// The extent that all parts have, if they have one.
+fn part_extent(
+    cx: &mut RuleCx<'_, '_>,
+    parts: &Ints,
+    extent: Option<i64>,
+) -> Result<typeloom_solver::dim::DimId, Failure> {
+    let constants: Option<Vec<i64>> = parts.items.iter().map(|part| cx.const_dim(*part)).collect();
+    let Some(constants) = constants else { return Ok(cx.fresh()) };
+    if constants.iter().any(|part| *part < 0 || (parts.shape.is_empty() && *part == 0)) {
+        return Err(Failure::value(In(1), "holds the length of a part that cannot be"));
+    }
+    match (parts.shape.len(), &constants[..], extent) {
+        // One number: the length of every part but, possibly, the last.
+        (0, [part], Some(extent)) if extent % part == 0 => Ok(cx.dims().constant(*part)),
+        (0, [_], _) => Ok(cx.fresh()),
+        (_, parts, extent) => {
+            let sum = parts.iter().try_fold(0_i64, |sum, part| sum.checked_add(*part));
+            if let (Some(sum), Some(extent)) = (sum, extent)
+                && sum != extent
+            {
+                let message = format!("holds parts of {sum} in all, but the axis has {extent}");
+                return Err(Failure::value(In(1), message));
+            }
+            match parts {
+                [first, rest @ ..] if rest.iter().all(|part| part == first) => Ok(cx.dims().constant(*first)),
+                [] | [_, ..] => Ok(cx.fresh()),
+            }
+        }
+    }
+}
+
+fn concat_from_sequence(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    cx.sequence_of(In(0), Out(0))?;
+    let axis = cx.attr_int("axis")?.unwrap_or(0);
+    let new_axis = cx.attr_flag("new_axis")?;
+    if cx.rank(Out(0)).is_some() {
+        return Ok(());
+    }
+    let Some(mut shape) = element_shape(cx, In(0), Out(0)) else { return Ok(()) };
+    let rank = shape.len() + usize::from(new_axis);
+    let axis = cx.axis("axis", axis, rank)?;
+    let fresh = cx.fresh();
+    if new_axis {
+        shape.insert(axis, fresh);
+    } else {
+        shape[axis] = fresh;
+    }
+    cx.set_shape(Out(0), &shape)
+}
+
+fn optional(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    if cx.has(In(0)) {
+        cx.optional_of(Out(0), In(0))?;
+        return cx.same_shape(In(0), Out(0));
+    }
+    match cx.attr_type("type")? {
+        Some(ty) => cx.set_optional_type(Out(0), ty),
+        None => Err(Failure::attribute("type", "must be given where there is no input")),
+    }
+}
+
+fn optional_get_element(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    match cx.kind(In(0)) {
+        Kind::Unknown if cx.since_version() < 18 => cx.optional_of(In(0), Out(0))?,
+        Kind::Unknown | Kind::Error => return Ok(()),
+        Kind::Optional => cx.optional_of(In(0), Out(0))?,
+        Kind::Tensor | Kind::Sparse | Kind::Scalar | Kind::Sequence | Kind::Map | Kind::Leaf => {
+            cx.same_type(In(0), Out(0))?;
+        }
+    }
+    cx.same_shape(In(0), Out(0))
+}
