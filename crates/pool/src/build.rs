@@ -350,3 +350,34 @@ impl Pool {
         self.digests.get(ty.number())
     }
 }
+
+/// Finds names and children without adding any.
+struct Lookup<'p>(&'p Pool);
+
+/// A name that is not in the pool, so that the type cannot be either.
+struct Absent;
+
+impl From<TypeError> for Absent {
+    fn from(_: TypeError) -> Self {
+        Absent
+    }
+}
+
+impl ToWords<Idx> for Lookup<'_> {
+    type Error = Absent;
+
+    fn child(&mut self, reference: &Idx) -> Result<u32, Absent> {
+        if self.0.contains(*reference) { Ok(reference.number()) } else { Err(Absent) }
+    }
+
+    fn name(&mut self, name: &str) -> Result<u32, Absent> {
+        self.0.find_name(name).map(|name| name.0).ok_or(Absent)
+    }
+}
+
+/// The type with this description as it stands, if the pool has it. A constant or scheme that is not in normal form is
+/// not found.
+pub(crate) fn find_descriptor(pool: &Pool, ty: &Descriptor<Idx>) -> Option<Idx> {
+    let (tag, words) = ty.to_words(&mut Lookup(pool)).ok()?;
+    pool.lookup(tag, &words).map(Idx::from_raw)
+}

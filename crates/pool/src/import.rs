@@ -40,6 +40,10 @@ fn limit(offset: usize, what: Bounded, limit: u64) -> ImportError {
     ImportError::at(offset, Fault::Limit { what, limit })
 }
 
+fn fault_at<T>(offset: usize, fault: Fault) -> Result<T, ImportError> {
+    Err(ImportError::at(offset, fault))
+}
+
 /// A count whose items take at least `least` bytes each.
 fn count(reader: &mut Reader<'_>, least: usize, what: Bounded, max: usize) -> Result<u32, ImportError> {
     let offset = reader.at;
@@ -252,22 +256,17 @@ struct Importer<'p, 'b> {
 }
 
 impl Importer<'_, '_> {
-    fn fault<T>(&self, offset: usize, fault: Fault) -> Result<T, ImportError> {
-        let _ = self;
-        Err(ImportError::at(offset, fault))
-    }
-
     fn add_item(&mut self, id: u32, fresh: bool, offset: usize, depth: u32) -> Result<(), ImportError> {
         if !fresh {
             if id >= self.mark {
-                return self.fault(offset, Fault::DuplicateType);
+                return fault_at(offset, Fault::DuplicateType);
             }
             let (word, bit) = (id as usize / 64, 1u64 << (id % 64));
             if self.seen.is_empty() {
                 self.seen = vec![0; (self.mark as usize).div_ceil(64)];
             }
             if self.seen[word] & bit != 0 {
-                return self.fault(offset, Fault::DuplicateType);
+                return fault_at(offset, Fault::DuplicateType);
             }
             self.seen[word] |= bit;
         }
@@ -317,7 +316,7 @@ impl Importer<'_, '_> {
                 .intern_dim(tag, words)
                 .map_err(|error| ImportError::at(start, Fault::Type(error)))?;
             if self.pool.nodes[id as usize].tag != tag || self.pool.words(id) != words {
-                return self.fault(start, Fault::ConstNotNormal);
+                return fault_at(start, Fault::ConstNotNormal);
             }
             id
         } else {
@@ -334,10 +333,10 @@ impl Importer<'_, '_> {
         self.reader.byte()?;
         let len = count(&mut self.reader, 1, Bounded::Group, self.limits.group)?;
         if len == 0 {
-            return self.fault(start, Fault::GroupNotMinimal);
+            return fault_at(start, Fault::GroupNotMinimal);
         }
         if len > left {
-            return self.fault(start, Fault::CountTooLarge { count: len });
+            return fault_at(start, Fault::CountTooLarge { count: len });
         }
         let first = self.ids.len() as u32;
         let strings = self.names.len() as u32;
@@ -369,7 +368,7 @@ impl Importer<'_, '_> {
             other => ImportError::at(start, Fault::Type(other)),
         })?;
         if interned.rewritten {
-            return self.fault(start, Fault::SchemeNotNormal);
+            return fault_at(start, Fault::SchemeNotNormal);
         }
         let fresh = self.pool.len() > before;
         // One cycle, minimal and not an unfolding: all members of one group, each once.
@@ -379,7 +378,7 @@ impl Importer<'_, '_> {
         sorted.sort_unstable();
         let distinct = sorted.windows(2).all(|pair| pair[0] != pair[1]);
         if !whole || !distinct || interned.ids.iter().any(|&id| self.pool.group_of(id) != group) {
-            return self.fault(start, Fault::GroupNotMinimal);
+            return fault_at(start, Fault::GroupNotMinimal);
         }
         for (&id, &offset) in interned.ids.iter().zip(&offsets) {
             self.add_item(id, fresh, offset, depth + 1)?;
@@ -392,7 +391,7 @@ impl Importer<'_, '_> {
     fn check_order(&self, imports: u32, roots: &[RawRoot<'_>]) -> Result<(), ImportError> {
         const DONE: u32 = LOCAL;
         let items = self.ids.len();
-        let mut item_of = ItemOf::new(self, imports);
+        let mut item_of = ItemOf::new(self);
         let mut entered = vec![false; items];
         let mut next = imports;
         let mut stack: Vec<u32> = Vec::new();
@@ -410,7 +409,7 @@ impl Importer<'_, '_> {
                 if entry & DONE != 0 {
                     let (first, len) = if has_groups { group_of(item).unwrap_or((item, 1)) } else { (item, 1) };
                     if first != next {
-                        return self.fault(self.offsets[first as usize], Fault::TypeOrder);
+                        return fault_at(self.offsets[first as usize], Fault::TypeOrder);
                     }
                     next += len;
                     continue;
@@ -441,11 +440,11 @@ impl Importer<'_, '_> {
         }
         if import_used < imports {
             let unused = entered[..imports as usize].iter().position(|used| !used).unwrap_or(0);
-            return self.fault(self.offsets[unused], Fault::UnusedImport);
+            return fault_at(self.offsets[unused], Fault::UnusedImport);
         }
         if (next as usize) < items {
             let unreached = entered.iter().position(|entered| !entered).unwrap_or(next as usize);
-            return self.fault(self.offsets[unreached], Fault::UnreachableType);
+            return fault_at(self.offsets[unreached], Fault::UnreachableType);
         }
         Ok(())
     }
@@ -461,7 +460,7 @@ impl Importer<'_, '_> {
                 _ => pair[0] < pair[1],
             });
             if !sorted {
-                return self.fault(self.offsets[*item as usize], Fault::OperandOrder);
+                return fault_at(self.offsets[*item as usize], Fault::OperandOrder);
             }
         }
         for &(first, len) in &self.groups {
@@ -469,7 +468,7 @@ impl Importer<'_, '_> {
             let Some(group) = self.pool.group_of(ids[0]) else { continue };
             let base = self.pool.groups[group].base;
             if !self.pool.group_order(group).iter().map(|offset| base + offset).eq(ids.iter().copied()) {
-                return self.fault(self.offsets[first as usize], Fault::GroupOrder);
+                return fault_at(self.offsets[first as usize], Fault::GroupOrder);
             }
         }
         Ok(())
@@ -487,7 +486,7 @@ struct ItemOf {
 }
 
 impl ItemOf {
-    fn new(importer: &Importer<'_, '_>, _imports: u32) -> Self {
+    fn new(importer: &Importer<'_, '_>) -> Self {
         let mark = importer.mark;
         let mut new = vec![0; importer.pool.nodes.len() - mark as usize];
         let mut old = std::collections::HashMap::new();
@@ -573,9 +572,15 @@ impl Pool {
                 }
             }
             if !missing.is_empty() {
+                // Damaged bytes must not send anyone looking for types that no one asked for.
+                let (body, claimed) = bytes.split_at(bytes.len().saturating_sub(TRAILER));
+                if claimed != blake3::hash(body).as_bytes() {
+                    return fault_at(body.len(), Fault::Checksum);
+                }
                 return Err(ImportError::NotFound { missing });
             }
         }
+        let import_start = reader.at - 32 * imports.len();
         let names = self.intern_strings(&strings)?;
         let type_count = count(&mut reader, 1, Bounded::Types, limits.types)?;
         let mark = self.nodes.len() as u32;
@@ -594,8 +599,8 @@ impl Pool {
             mark,
             work: limits.work,
         };
-        for id in known {
-            importer.add_item(id, false, HEADER, 1)?;
+        for (at, id) in known.into_iter().enumerate() {
+            importer.add_item(id, false, import_start + 32 * at, 1)?;
         }
         let mut words = Vec::new();
         let mut next_string = 0;

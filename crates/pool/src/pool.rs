@@ -127,7 +127,6 @@ pub(crate) struct Checkpoint {
     groups: usize,
     names: usize,
     table: u32,
-    group_table: u32,
     name_table: u32,
 }
 
@@ -208,6 +207,12 @@ impl Pool {
         }
         check_name(name)?;
         Ok(Name(self.names.intern(self.seed, self.hash_mask, name)?))
+    }
+
+    /// The id of a name, if the pool has it.
+    #[must_use]
+    pub fn find_name(&self, name: &str) -> Option<Name> {
+        self.names.find(self.seed, self.hash_mask, name).map(Name)
     }
 
     pub(crate) fn intern_checked_name(&mut self, name: &str) -> Result<u32, NameError> {
@@ -413,7 +418,6 @@ impl Pool {
             groups: self.groups.len(),
             names: self.names.len(),
             table: self.table.generation(),
-            group_table: self.group_table.generation(),
             name_table: self.names.generation(),
         }
     }
@@ -438,10 +442,6 @@ impl Pool {
         self.extra.truncate(to.extra);
         self.groups.truncate(to.groups);
         self.digests.truncate(to.nodes, to.groups);
-    }
-
-    pub(crate) fn checkpoint_len(to: &Checkpoint) -> usize {
-        to.nodes
     }
 
     /// The number of free binders and the meta byte of a node whose children are in the pool, after checking it.
