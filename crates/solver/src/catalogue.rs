@@ -200,7 +200,8 @@ pub(crate) fn canonical(domain: &str) -> &str {
 }
 
 /// At most three of `names` that could be a misspelt `name`, the nearest first.
-pub(crate) fn nearest<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Vec<String> {
+#[must_use]
+pub fn nearest<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Vec<String> {
     let lower = name.to_lowercase();
     let mut near: Vec<(usize, &str)> = names
         .filter_map(|other| {

@@ -50,6 +50,25 @@ pub enum Seed {
     Node(String),
 }
 
+impl Seed {
+    /// A type as ONNX writes it (`float[batch, 3]`, `seq(int64)`), or the id of a node of the type tree
+    /// (`tensor.f32`, `peer_id`). A node is only looked up when the seed is used.
+    ///
+    /// # Errors
+    /// What is wrong with the text as a type.
+    pub fn parse(text: &str) -> Result<Self, typeloom_onnx::text::ParseError> {
+        use typeloom_onnx::prost::Message as _;
+        let text = text.trim();
+        match typeloom_onnx::text::parse_type(text) {
+            Ok(ty) => Ok(Self::Onnx(ty.encode_to_vec())),
+            Err(error) => {
+                let is_id = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
+                if !text.is_empty() && text.chars().all(is_id) { Ok(Self::Node(text.to_owned())) } else { Err(error) }
+            }
+        }
+    }
+}
+
 /// A checked model: the type of every value, and everything that is wrong.
 pub struct Checked<'a> {
     pub(crate) model: Option<ModelView<'a>>,
@@ -269,6 +288,23 @@ impl<'a> Checked<'a> {
     #[must_use]
     pub fn body(&self) -> &Body<'a> {
         &self.frame.body
+    }
+
+    /// The value with this name: of the main graph, or else of the first nested graph that has one.
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<ValueId> {
+        let body = self.body();
+        let named = |value: &ValueId| body.value_name(*value) == name;
+        let mut values = (0..body.values.len()).map(ValueId::new).filter(named);
+        let first = values.next()?;
+        let main = std::iter::once(first).chain(values).find(|value| body.value(*value).graph == body.root());
+        Some(main.unwrap_or(first))
+    }
+
+    /// The type of a value, as ONNX writes it.
+    pub fn display_type(&mut self, value: ValueId) -> String {
+        let ty = self.type_of(value);
+        ty.display(self.universe(), self.dims()).to_string()
     }
 
     /// The type of a value.
