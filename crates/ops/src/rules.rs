@@ -26,21 +26,29 @@ use typeloom_solver::rule::{Control, Rule};
 mod common;
 mod control_flow;
 mod elementwise;
+mod loss;
 mod matrix;
+mod ml;
 mod normalization;
 mod quantization;
 mod reduction;
 mod sequence;
+mod text;
+mod training;
 
 /// Every family.
 const FAMILIES: &[&[Entry]] = &[
     control_flow::OPERATORS,
     elementwise::OPERATORS,
+    loss::OPERATORS,
     matrix::OPERATORS,
+    ml::OPERATORS,
     normalization::OPERATORS,
     quantization::OPERATORS,
     reduction::OPERATORS,
     sequence::OPERATORS,
+    text::OPERATORS,
+    training::OPERATORS,
 ];
 
 /// The rules of an operator in a range of versions of its domain.
