@@ -14,7 +14,11 @@ impl ToWords<Idx> for PoolWords<'_> {
     type Error = TypeError;
 
     fn child(&mut self, reference: &Idx) -> Result<u32, TypeError> {
-        if self.0.contains(*reference) { Ok(reference.number()) } else { Err(TypeError::UnknownType(*reference)) }
+        if self.0.contains(*reference) {
+            Ok(reference.number())
+        } else {
+            Err(TypeError::UnknownType(*reference))
+        }
     }
 
     fn name(&mut self, name: &str) -> Result<u32, TypeError> {

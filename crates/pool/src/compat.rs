@@ -118,7 +118,8 @@ pub struct Compat {
     pub direction: Direction,
     /// Whether the types are equal.
     pub equal: bool,
-    /// Every difference that breaks the direction; in recursive types with the first path that leads to it.
+    /// Every difference that breaks the direction; a type that occurs in many places is looked into once, so
+    /// that a difference inside it has the first path that leads there.
     pub breaking: Vec<Difference>,
     /// Every other difference.
     pub harmless: Vec<Difference>,
@@ -223,9 +224,20 @@ impl Walk<'_> {
             (Mode::Straight, Variance::Contra) => Mode::Flipped,
             (Mode::Flipped, Variance::Contra) => Mode::Straight,
         };
-        if self.seen.insert((old, new, mode)) {
+        // A pair is expanded once; a difference without parts is listed for every place that leads to it.
+        if self.seen.insert((old, new, mode)) || self.is_leaf(old, new) {
             self.trail.push(Trail { parent: from.3, step: Some(step) });
             self.todo.push((old, new, mode, self.trail.len() - 1));
+        }
+    }
+
+    /// Whether comparing the pair cannot lead further.
+    fn is_leaf(&self, old: u32, new: u32) -> bool {
+        let tags = (self.pool.nodes[old as usize].tag, self.pool.nodes[new as usize].tag);
+        match tags {
+            (Tag::Tensor, Tag::TensorUnranked) | (Tag::TensorUnranked, Tag::Tensor) => false,
+            (Tag::Iterator, Tag::DoubleEndedIterator) | (Tag::DoubleEndedIterator, Tag::Iterator) => false,
+            (a, b) => a != b || matches!(a.class(), Class::Primitive | Class::Region | Class::Const),
         }
     }
 
@@ -414,6 +426,7 @@ impl Pool {
             truncated: false,
         };
         if old != new {
+            walk.seen.insert((old.number(), new.number(), Mode::Straight));
             walk.todo.push((old.number(), new.number(), Mode::Straight, 0));
         }
         while let Some(pair) = walk.todo.pop() {

@@ -143,7 +143,14 @@ impl Digests {
 fn hash_batch<const N: usize>(messages: &[[u8; N]], mut put: impl FnMut(usize, [u8; 32])) {
     const WIDTH: usize = 16;
     const IV: [u32; 8] = [
-        0x6A09_E667, 0xBB67_AE85, 0x3C6E_F372, 0xA54F_F53A, 0x510E_527F, 0x9B05_688C, 0x1F83_D9AB, 0x5BE0_CD19,
+        0x6A09_E667,
+        0xBB67_AE85,
+        0x3C6E_F372,
+        0xA54F_F53A,
+        0x510E_527F,
+        0x9B05_688C,
+        0x1F83_D9AB,
+        0x5BE0_CD19,
     ];
     const CHUNK_START: u8 = 1;
     const CHUNK_END: u8 = 2;
@@ -239,7 +246,11 @@ fn push_name(message: &mut Vec<u8>, name: &str) {
 }
 
 /// The words of a commutative node with its operands in the order of their digests.
-pub(crate) fn sorted_operands_by<'d>(tag: Tag, words: &[u32], digest: impl Fn(u32) -> &'d [u8; 32]) -> Vec<u32> {
+pub(crate) fn sorted_operands_by<'d>(
+    tag: Tag,
+    words: &[u32],
+    digest: impl Fn(u32) -> &'d [u8; 32],
+) -> Vec<u32> {
     if tag == Tag::DimSum {
         let mut terms: Vec<&[u32]> = words[2..].chunks_exact(3).collect();
         terms.sort_unstable_by_key(|term| digest(term[2]));
@@ -427,9 +438,8 @@ impl Pool {
 
     /// Computes the digests of all types that have one.
     pub fn compute_all_digests(&mut self) {
-        let all: Vec<u32> = (1..self.nodes.len() as u32)
-            .filter(|&id| self.meta[id as usize] & meta::INFER == 0)
-            .collect();
+        let all: Vec<u32> =
+            (1..self.nodes.len() as u32).filter(|&id| self.meta[id as usize] & meta::INFER == 0).collect();
         // None of them contains inference variables.
         let _ = self.compute(&all);
     }

@@ -67,12 +67,15 @@ fn text<'b>(reader: &mut Reader<'b>, limits: &Limits) -> Result<&'b str, ImportE
     Ok(name)
 }
 
+/// The string table with the offsets of the strings, and the imports.
+type Head<'b> = (Vec<(usize, &'b str)>, Vec<Digest>);
+
 /// Reads what comes before the types.
 pub(crate) fn read_head<'b>(
     reader: &mut Reader<'b>,
     len: usize,
     limits: &Limits,
-) -> Result<(Vec<(usize, &'b str)>, Vec<Digest>), ImportError> {
+) -> Result<Head<'b>, ImportError> {
     if len > limits.bytes {
         return Err(limit(0, Bounded::Bytes, limits.bytes as u64));
     }
@@ -328,7 +331,12 @@ impl Importer<'_, '_> {
         self.add_item(id, fresh, start, depth + 1)
     }
 
-    fn read_group(&mut self, words: &mut Vec<u32>, next_string: &mut u32, left: u32) -> Result<u32, ImportError> {
+    fn read_group(
+        &mut self,
+        words: &mut Vec<u32>,
+        next_string: &mut u32,
+        left: u32,
+    ) -> Result<u32, ImportError> {
         let start = self.reader.at;
         self.reader.byte()?;
         let len = count(&mut self.reader, 1, Bounded::Group, self.limits.group)?;
@@ -407,7 +415,8 @@ impl Importer<'_, '_> {
             while let Some(entry) = stack.pop() {
                 let item = entry & !DONE;
                 if entry & DONE != 0 {
-                    let (first, len) = if has_groups { group_of(item).unwrap_or((item, 1)) } else { (item, 1) };
+                    let (first, len) =
+                        if has_groups { group_of(item).unwrap_or((item, 1)) } else { (item, 1) };
                     if first != next {
                         return fault_at(self.offsets[first as usize], Fault::TypeOrder);
                     }
@@ -454,7 +463,9 @@ impl Importer<'_, '_> {
         for (item, words) in &self.unordered {
             let tag = self.pool.nodes[self.ids[*item as usize] as usize].tag;
             let mut digests = Vec::new();
-            layout::for_each_child(tag, words, |child| digests.push(self.pool.digests.get(self.ids[child as usize])));
+            layout::for_each_child(tag, words, |child| {
+                digests.push(self.pool.digests.get(self.ids[child as usize]));
+            });
             let sorted = digests.windows(2).all(|pair| match tag {
                 Tag::DimProduct => pair[0] <= pair[1],
                 _ => pair[0] < pair[1],

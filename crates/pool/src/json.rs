@@ -6,7 +6,9 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::descriptor::{ConstDescriptor, Descriptor, FromWords, GraphRef, ToWords, Variable, VariantDescriptor};
+use crate::descriptor::{
+    ConstDescriptor, Descriptor, FromWords, GraphRef, ToWords, Variable, VariantDescriptor,
+};
 use crate::digest::Digest;
 use crate::error::TypeError;
 use crate::export::Bundle;
@@ -118,9 +120,7 @@ fn type_value(ty: &Descriptor<ViewRef>) -> Value {
             json!({ "kind": "struct", "name": name, "fields": fields(field_names, field_types) })
         }
         Descriptor::Enum { name, variants } => {
-            let variant = |variant: &VariantDescriptor<ViewRef>| {
-                json!({ "name": variant.name, "fields": fields(&variant.field_names, &variant.field_types) })
-            };
+            let variant = |variant: &VariantDescriptor<ViewRef>| json!({ "name": variant.name, "fields": fields(&variant.field_names, &variant.field_types) });
             json!({ "kind": "enum", "name": name, "variants": variants.iter().map(variant).collect::<Value>() })
         }
         Descriptor::Applied { name, args } => json!({ "kind": "applied", "name": name, "args": refs(args) }),
@@ -186,9 +186,9 @@ impl Bundle {
         let end = reader.varint()?.saturating_add(item);
         let mut read = |reader: &mut Reader<'_>, place: Place| -> Result<Value, ImportError> {
             let offset = reader.at;
-            let tag =
-                read_type(reader, place, &limits, &mut next_string, strings.len() as u32, &mut words)?;
-            check_layout(tag, &words, |_, _| {}).map_err(|error| ImportError::at(offset, Fault::Type(error)))?;
+            let tag = read_type(reader, place, &limits, &mut next_string, strings.len() as u32, &mut words)?;
+            check_layout(tag, &words, |_, _| {})
+                .map_err(|error| ImportError::at(offset, Fault::Type(error)))?;
             Ok(type_value(&Descriptor::from_words(tag, &words, &mut Names(&strings))))
         };
         while item < end {
@@ -469,7 +469,10 @@ impl<'v> At<'v> {
             Tag::Named => Descriptor::Named { name: name_of(&only(&["name"])?)? },
             Tag::Scheme => {
                 let object = only(&["vars", "body"])?;
-                Descriptor::Scheme { vars: object.field("vars")?.sorts()?, body: object.field("body")?.reference()? }
+                Descriptor::Scheme {
+                    vars: object.field("vars")?.sorts()?,
+                    body: object.field("body")?.reference()?,
+                }
             }
             Tag::Bound => {
                 let object = only(&["depth", "index", "sort"])?;
@@ -490,7 +493,9 @@ impl<'v> At<'v> {
             Tag::TensorUnranked => {
                 Descriptor::Tensor { element: only(&["element"])?.field("element")?.reference()?, dims: None }
             }
-            Tag::DimConst => Descriptor::Const(ConstDescriptor::Int(only(&["value"])?.field("value")?.int()?)),
+            Tag::DimConst => {
+                Descriptor::Const(ConstDescriptor::Int(only(&["value"])?.field("value")?.int()?))
+            }
             Tag::DimSymbol => Descriptor::Const(ConstDescriptor::Symbol(name_of(&only(&["name"])?)?)),
             Tag::DimSum => {
                 let object = only(&["constant", "terms"])?;
@@ -565,9 +570,11 @@ impl ToWords<ViewRef> for InPlace<'_> {
             (GraphRef::Outer(item), Place::Item(own)) => {
                 own.checked_sub(item).filter(|&distance| distance > 0).ok_or_else(|| bad(item))
             }
-            (GraphRef::Outer(item), Place::Group { first, .. }) => {
-                first.checked_sub(item).filter(|&distance| distance > 0).map(|d| d << 1).ok_or_else(|| bad(item))
-            }
+            (GraphRef::Outer(item), Place::Group { first, .. }) => first
+                .checked_sub(item)
+                .filter(|&distance| distance > 0)
+                .map(|d| d << 1)
+                .ok_or_else(|| bad(item)),
             (GraphRef::Member(member), Place::Group { len, .. }) if member < len => Ok(member << 1 | 1),
             (GraphRef::Member(member), Place::Group { .. } | Place::Item(_)) => Err(bad(member)),
         }
@@ -588,12 +595,12 @@ impl ToWords<ViewRef> for InPlace<'_> {
 impl ViewWriter {
     fn write(&mut self, at: &At<'_>, place: Place) -> Result<(), JsonError> {
         let ty = at.ty()?;
-        let (tag, words) = ty
-            .to_words(&mut InPlace { writer: self, place, path: &at.path })
-            .map_err(|error| match error {
+        let (tag, words) = ty.to_words(&mut InPlace { writer: self, place, path: &at.path }).map_err(
+            |error| match error {
                 JsonError::Type { error, .. } => JsonError::Type { path: at.path.clone(), error },
                 other => other,
-            })?;
+            },
+        )?;
         self.out.push(tag.number());
         if layout::fixed_len(tag).is_none() {
             put_varint(&mut self.out, words.len() as u32);

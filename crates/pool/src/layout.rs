@@ -32,7 +32,11 @@ const ANY: Role = Role::Child(Accepts::Any);
 /// The words of a tag: a fixed beginning, then a repeated group; or named fields, which depend on counts among the words.
 #[derive(Clone, Copy)]
 pub(crate) enum Pattern {
-    Regular { first: &'static [Role], rest: &'static [Role], min_repeats: u32 },
+    Regular {
+        first: &'static [Role],
+        rest: &'static [Role],
+        min_repeats: u32,
+    },
     /// `name, header, fields..`, once. The header is twice the number of fields, plus one if they are named.
     Fields,
     /// `name`, then `name, header, fields..` for every variant.
@@ -154,7 +158,11 @@ impl Cursor {
     pub(crate) fn advance(&mut self, word: u32) {
         self.state = match (self.state, self.pattern) {
             (State::First(at), Pattern::Regular { first, .. }) => {
-                if at as usize + 1 < first.len() { State::First(at + 1) } else { State::Rest(0) }
+                if at as usize + 1 < first.len() {
+                    State::First(at + 1)
+                } else {
+                    State::Rest(0)
+                }
             }
             (State::Rest(at), Pattern::Regular { rest, .. }) => {
                 if at as usize + 1 < rest.len() {

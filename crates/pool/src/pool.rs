@@ -403,7 +403,12 @@ impl Pool {
 
     /// A group with these members, if there is one. `member_words(base, i)` gives the words of member `i` as they are if
     /// the group starts at `base`.
-    pub(crate) fn find_group(&self, hash: u32, count: usize, same: impl Fn(u32, usize) -> bool) -> Option<u32> {
+    pub(crate) fn find_group(
+        &self,
+        hash: u32,
+        count: usize,
+        same: impl Fn(u32, usize) -> bool,
+    ) -> Option<u32> {
         let found = self.group_table.find(hash, |group| {
             let span = self.groups[group as usize - 1];
             span.len as usize == count && (0..count).all(|at| same(span.base, at))
@@ -496,9 +501,11 @@ impl Pool {
                 sort = Sort::from_number(words[1]).ok_or(TypeError::Layout { tag })?;
                 inherited |= meta::INFER;
             }
-            Tag::Instance => check_instance(words, |child| view(child).map(|(tag, _, meta)| (tag, sort_of(meta))), |at| {
-                self.words(at)
-            })?,
+            Tag::Instance => check_instance(
+                words,
+                |child| view(child).map(|(tag, _, meta)| (tag, sort_of(meta))),
+                |at| self.words(at),
+            )?,
             Tag::Scheme => self.check_binder(tag, words[0], &words[1..])?,
             Tag::Declared => self.check_binder(tag, words[1], &words[2..])?,
             _ => {}

@@ -391,14 +391,18 @@ impl Pool {
                 Tag::Struct | Tag::Enum => {
                     let _ = write!(head, " {}", self.names.get(words[0]));
                     for part in Parts::of(tag, words) {
-                        let prefix =
-                            if tag == Tag::Enum { self.names.get(part.name).to_owned() } else { String::new() };
+                        let prefix = if tag == Tag::Enum {
+                            self.names.get(part.name).to_owned()
+                        } else {
+                            String::new()
+                        };
                         let mut names = part.field_names();
                         if part.field_types().len() == 0 && tag == Tag::Enum {
                             let _ = write!(head, " | {prefix}");
                         }
                         for (at, ty) in part.field_types().enumerate() {
-                            let field = names.next().map_or_else(|| at.to_string(), |n| self.names.get(n).to_owned());
+                            let field =
+                                names.next().map_or_else(|| at.to_string(), |n| self.names.get(n).to_owned());
                             let dot = if prefix.is_empty() { "" } else { "." };
                             children.push((format!("{prefix}{dot}{field}: "), ty));
                         }

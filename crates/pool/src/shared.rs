@@ -176,7 +176,8 @@ mod tests {
                             let mut ids = vec![None; 3];
                             for step in 0..3 {
                                 let which = (thread as usize + step) % 3;
-                                let child = pool.intern(&Descriptor::Primitive(tags[which])).expect("a primitive");
+                                let child =
+                                    pool.intern(&Descriptor::Primitive(tags[which])).expect("a primitive");
                                 let list = Descriptor::Container { tag: Tag::List, child };
                                 let list = pool.intern(&list).expect("a list");
                                 ids[which] = Some((child, list, pool.digest(list).expect("portable")));
@@ -185,7 +186,8 @@ mod tests {
                         })
                     })
                     .collect();
-                let results: Vec<_> = threads.into_iter().map(|thread| thread.join().expect("no panic")).collect();
+                let results: Vec<_> =
+                    threads.into_iter().map(|thread| thread.join().expect("no panic")).collect();
                 assert_eq!(results[0], results[1]);
                 assert_eq!(results[1], results[2]);
                 assert_eq!(pool.read(Pool::len), 6);

@@ -4,9 +4,7 @@ use std::collections::BTreeSet;
 use std::process::Command;
 
 use crate::support::{self, Rng, random_types};
-use typeloom_pool::{
-    Bundle, Descriptor, ExportError, GraphRef, Idx, ImportError, Limits, Pool, Sort, Tag,
-};
+use typeloom_pool::{Bundle, Descriptor, ExportError, GraphRef, Idx, ImportError, Limits, Pool, Sort, Tag};
 
 /// A pool of random types and some labelled roots.
 pub(crate) fn random_bundle(seed: u64, types: usize) -> (Pool, Bundle) {
@@ -133,7 +131,10 @@ fn thin_bundles_leave_out_what_the_receiver_has_and_name_what_is_missing() {
                     assert!(error.is_recoverable());
                     let ImportError::NotFound { missing } = error else { return };
                     // Of a group that the receiver has, any member may be the one that is referred to.
-                    let mut known = |digest| has.contains(digest) || pool.find_digest(digest).is_some_and(|ty| pool.is_recursive(ty));
+                    let mut known = |digest| {
+                        has.contains(digest)
+                            || pool.find_digest(digest).is_some_and(|ty| pool.is_recursive(ty))
+                    };
                     assert!(!missing.is_empty() && missing.iter().all(&mut known));
                 }
                 other => panic!("{other:?}"),

@@ -21,7 +21,8 @@ fn vectors() -> Vec<(&'static str, Bundle)> {
     let all = pool.tuple(&primitives).unwrap();
     vectors.push(("primitives", pool.export(&[("all", all)]).unwrap()));
 
-    let [unit, int, str, f32] = [Tag::Unit, Tag::Int, Tag::Str, Tag::F32].map(|tag| pool.primitive(tag).unwrap());
+    let [unit, int, str, f32] =
+        [Tag::Unit, Tag::Int, Tag::Str, Tag::F32].map(|tag| pool.primitive(tag).unwrap());
     let mut constructed = Vec::new();
     for &tag in Tag::ALL {
         constructed.extend(pool.container(tag, int));
@@ -47,8 +48,13 @@ fn vectors() -> Vec<(&'static str, Bundle)> {
     let body = pool.structure(point, &[(x, param), (y, param)]).unwrap();
     let declared = pool.declared(point, &[Sort::Type], body).unwrap();
     let instance = pool.instance(declared, &[int]).unwrap();
-    let nominal =
-        [("applied", applied), ("enum", enumeration), ("instance", instance), ("named", named), ("opaque", opaque)];
+    let nominal = [
+        ("applied", applied),
+        ("enum", enumeration),
+        ("instance", instance),
+        ("named", named),
+        ("opaque", opaque),
+    ];
     vectors.push(("nominal", pool.export(&nominal).unwrap()));
 
     let [n, m] = ["N", "M"].map(|name| pool.dim_symbol(name).unwrap());
@@ -112,11 +118,19 @@ fn golden_vectors_have_not_changed() {
             std::fs::write(&json_path, bundle.to_json().unwrap() + "\n").unwrap();
         }
         assert_eq!(std::fs::read(&path).unwrap(), bundle.as_bytes(), "{name}");
-        assert_eq!(std::fs::read_to_string(&json_path).unwrap().trim_end(), bundle.to_json().unwrap(), "{name}");
+        assert_eq!(
+            std::fs::read_to_string(&json_path).unwrap().trim_end(),
+            bundle.to_json().unwrap(),
+            "{name}"
+        );
         let json = std::fs::read_to_string(&json_path).unwrap();
         assert_eq!(Bundle::from_json(&json, &Limits::default()).unwrap(), bundle, "{name}");
         if name != "thin" {
-            assert_eq!(export_again(&mut Pool::new(), bundle.as_bytes()).unwrap(), bundle.as_bytes(), "{name}");
+            assert_eq!(
+                export_again(&mut Pool::new(), bundle.as_bytes()).unwrap(),
+                bundle.as_bytes(),
+                "{name}"
+            );
         }
     }
 }
@@ -194,4 +208,15 @@ fn the_independent_verifier_rejects_what_the_importer_rejects() {
     std::fs::remove_dir_all(&dir).unwrap();
     let verdicts: Vec<bool> = text.lines().map(|line| line.contains(": valid: ")).collect();
     assert_eq!(verdicts, valid, "{text}");
+}
+
+#[test]
+fn the_specification_lists_every_tag_with_its_number() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/bundle-format.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    for &tag in Tag::ALL {
+        let (number, name) = (tag.number(), tag.name());
+        let cells = [format!("| {number} {name} |"), format!("| {number} | {name} |")];
+        assert!(cells.iter().any(|cell| page.contains(cell)), "{cells:?}");
+    }
 }

@@ -70,7 +70,10 @@ fn every_truncation_is_rejected() {
         for len in 0..bundle.as_bytes().len() {
             let mut pool = Pool::new();
             let error = pool.import(&bundle.as_bytes()[..len]).unwrap_err();
-            assert!(matches!(error, ImportError::Invalid { offset, .. } if offset <= len), "{len}: {error:?}");
+            assert!(
+                matches!(error, ImportError::Invalid { offset, .. } if offset <= len),
+                "{len}: {error:?}"
+            );
             assert!(pool.is_empty());
         }
     }
@@ -285,10 +288,10 @@ fn imports_must_be_used_and_ordered() {
     assert_eq!(craft.fault(), Fault::ImportOrder);
     craft.imports = vec![digest.0];
     craft.types = vec![INT.to_vec()];
-    assert_eq!(known.import(&craft.bytes()).unwrap_err(), ImportError::Invalid {
-        offset: 43,
-        fault: Fault::DuplicateType
-    });
+    assert_eq!(
+        known.import(&craft.bytes()).unwrap_err(),
+        ImportError::Invalid { offset: 43, fault: Fault::DuplicateType }
+    );
     assert_eq!(
         Pool::new().import(&craft.bytes()).unwrap_err(),
         ImportError::NotFound { missing: vec![digest] }
@@ -303,7 +306,10 @@ fn groups_must_be_single_minimal_cycles_in_canonical_order() {
     assert_eq!(Craft::types(&[&[127, 2, list, 1, set, 1]]).count(2).root(1).fault(), Fault::GroupNotMinimal);
     assert_eq!(Craft::types(&[INT, &[127, 1, list, 2]]).root(1).fault(), Fault::GroupNotMinimal);
     assert_eq!(Craft::types(&[&[127, 0]]).count(1).root(0).fault(), Fault::GroupNotMinimal);
-    assert_eq!(Craft::types(&[&[127, 3, list, 1]]).count(1).root(0).fault(), Fault::CountTooLarge { count: 3 });
+    assert_eq!(
+        Craft::types(&[&[127, 3, list, 1]]).count(1).root(0).fault(),
+        Fault::CountTooLarge { count: 3 }
+    );
     // An unfolding of an earlier group: E = (E, E), A = (A, E).
     let e: &[u8] = &[127, 1, tuple, 2, 1, 1];
     let a: &[u8] = &[127, 1, tuple, 2, 1, 2];
@@ -406,10 +412,7 @@ fn types_must_be_well_formed() {
     );
     assert_eq!(Craft::types(&[&[Tag::Bound as u8, 0, 0, 0]]).fault(), Fault::OpenRoot);
     let (bound, scheme) = (Tag::Bound as u8, Tag::Scheme as u8);
-    assert_eq!(
-        Craft::types(&[&[bound, 0, 1, 0], &[scheme, 3, 1, 0, 0]]).fault(),
-        Fault::SchemeNotNormal
-    );
+    assert_eq!(Craft::types(&[&[bound, 0, 1, 0], &[scheme, 3, 1, 0, 0]]).fault(), Fault::SchemeNotNormal);
     assert_eq!(
         Craft::types(&[&[bound, 0, 3, 0], &[scheme, 2, 1, 0]]).fault(),
         Fault::Type(TypeError::VariableOutOfScope { index: 3, count: 1 })

@@ -16,6 +16,7 @@
 //! | [`rule`] | the interface of rules: what a declaration cannot say |
 //! | [`program`] | a model in dense numbers, nested graphs flattened |
 //! | [`model`] | the entry: check a whole model |
+//! | [`type_solver`] | the entry for graphs of plainly declared operators |
 //! | [`trace`] | why a value has its type |
 //! | [`fault`], [`solution`] | what comes out, as data |
 //!
@@ -41,6 +42,8 @@ pub mod rule;
 pub mod program;
 
 pub mod model;
+
+pub mod type_solver;
 
 pub mod trace;
 

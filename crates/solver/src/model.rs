@@ -15,9 +15,11 @@ use crate::fault::{Fault, FaultKind, Place};
 use crate::frame::Frame;
 use crate::program::build::{self, BuildError, Defaults};
 use crate::program::{Body, Origin, ValueId};
+use crate::rule::DimVec;
+use crate::shape::ShapeId;
 use crate::solution::{Equation, Type};
 use crate::trace::Trace;
-use crate::ty::Types;
+use crate::ty::{Ty, Types};
 use crate::universe::Universe;
 
 /// Whether a value whose type is not settled is an error.
@@ -78,7 +80,7 @@ pub struct Checked<'a> {
     pub(crate) instances: Vec<Instance<'a>>,
     pub(crate) function_errors: Vec<(FunctionId, BuildError)>,
     pub(crate) mode: Mode,
-    faults: Vec<Fault<'a>>,
+    pub(crate) faults: Vec<Fault<'a>>,
 }
 
 /// Why a model could not be checked at all.
@@ -171,7 +173,7 @@ pub(crate) fn solve<'a>(
         let mut frame = Frame::new(0, Arc::clone(&body));
         seed(&mut core, &mut frame, &options.seeds)?;
         Engine::start(&mut core, &mut frame);
-        let mut engine = Engine::new(core, &operators, Calls::new(bodies.clone()));
+        let mut engine = Engine::new(core, &operators, Calls::new(bodies.clone()), options.mode);
         let frame = engine.run(frame);
         let Engine { mut core, calls, .. } = engine;
         let faults = collect(&mut core, &frame, options.mode);
@@ -200,10 +202,10 @@ fn seed<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>, seeds: &[(String, Seed)]
     for (name, seed) in seeds {
         let value = *by_name.get(name.as_str()).ok_or_else(|| CheckError::UnknownSeed { name: name.clone() })?;
         let bad = || CheckError::BadSeed { name: name.clone() };
-        match seed {
+        let (ty, shape) = match seed {
             Seed::Node(id) => {
                 let node = core.types.universe().lattice().lookup(id).map(|node| node.no).ok_or_else(bad)?;
-                frame.slots[value.index()].ty = Some(core.types.at_node(node));
+                (Some(core.types.at_node(node)), None)
             }
             Seed::Onnx(bytes) => {
                 let view = typeloom_onnx::view::TypeView::from_body(bytes, 0);
@@ -211,14 +213,42 @@ fn seed<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>, seeds: &[(String, Seed)]
                 if read.negative.is_some() {
                     return Err(bad());
                 }
-                frame.slots[value.index()].ty = read.ty;
-                frame.slots[value.index()].shape = read.shape;
+                (read.ty, read.shape)
             }
+        };
+        if !meet_seed(core, frame, value, ty, shape) {
+            let (seed, found) = (core.type_of(ty, shape), core.snapshot(frame, value));
+            let fault = Fault { place: place_of(frame, value), kind: FaultKind::SeedContradicts { seed, found } };
+            frame.value_faults.entry(value).or_insert(fault);
         }
         frame.seeded.push(value);
-        core.trace_given(frame.number, value, crate::trace::Cause::Seed);
+        // A bound limits a type and is not what gives it.
+        if ty.is_some_and(|ty| core.types.is_concrete(ty)) {
+            core.trace_given(frame.number, value, crate::trace::Cause::Seed);
+        }
     }
     Ok(())
+}
+
+/// Narrows a value by a seed; several seeds of one value must agree.
+fn meet_seed(core: &mut Core<'_>, frame: &mut Frame<'_>, value: ValueId, ty: Option<Ty>, shape: Option<ShapeId>) -> bool {
+    let slot = &mut frame.slots[value.index()];
+    if let Some(ty) = ty
+        && core.types.unify(*slot.ty.get_or_insert(ty), ty).is_err()
+    {
+        return false;
+    }
+    let Some(shape) = shape else { return true };
+    let Some(known) = slot.shape.replace(shape) else { return true };
+    let (known, new): (DimVec, DimVec) = (core.shapes.get(known).into(), core.shapes.get(shape).into());
+    if known.len() != new.len() {
+        return false;
+    }
+    let met: Option<DimVec> = known.iter().zip(&new).map(|(a, b)| core.meet_dim(*a, *b, false)).collect();
+    if let Some(met) = &met {
+        slot.shape = Some(core.shapes.intern(met));
+    }
+    met.is_some()
 }
 
 /// Everything that is wrong with a finished frame, in graph order.

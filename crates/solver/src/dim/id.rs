@@ -4,8 +4,8 @@ use std::num::NonZeroU32;
 
 /// A dim of an arena: one extent, or one integer computed from extents.
 ///
-/// Within one [`Dims`], equal polynomials have equal ids (once bound variables are resolved, see
-/// [`Dims::resolve`]). Constants of up to 31 bits are the same id in every arena. The order is that of
+/// Within one [`Dims`](super::Dims), equal polynomials have equal ids (once bound variables are resolved, see
+/// [`Dims::resolve`](super::Dims::resolve)). Constants of up to 31 bits are the same id in every arena. The order is that of
 /// creation and has no further meaning.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct DimId(NonZeroU32);
