@@ -237,12 +237,7 @@ impl<F: TypeFamily, P: Program<F>> Relating<'_, F, P> {
     }
 
     /// Binds the unbound constant variable `var`, which is `a`, to `b`.
-    pub(super) fn bind_const(
-        &mut self,
-        var: u32,
-        a: &Const<F>,
-        b: &Const<F>,
-    ) -> Result<(), TypeError<F>> {
+    pub(super) fn bind_const(&mut self, var: u32, a: &Const<F>, b: &Const<F>) -> Result<(), TypeError<F>> {
         let Probe::Root(root) = self.table.consts.probe(var) else {
             return crate::relate::Relation::consts(self, a, b);
         };
@@ -343,9 +338,13 @@ impl<F: TypeFamily, P: Program<F>> Generalize<'_, F, P> {
     fn function(&mut self, data: FnTy<'_, F>) -> Result<Ty<F>, TermError> {
         let FnTy { name, arity, signature } = data;
         let last = signature.len().saturating_sub(1);
-        let args = self.args_under(signature, |i| {
-            if i < last { Variance::Contravariant } else { Variance::Covariant }
-        })?;
+        let args =
+            self.args_under(
+                signature,
+                |i| {
+                    if i < last { Variance::Contravariant } else { Variance::Covariant }
+                },
+            )?;
         Ty::function(&self.table.cx, name, arity, &args)
     }
 
@@ -379,10 +378,7 @@ impl<F: TypeFamily, P: Program<F>> Generalize<'_, F, P> {
             TyData::Fn(data) => self.function(data),
             TyData::GeneratorWitness(WitnessTy { name, arity, types }) => {
                 let types = self.args_under(types, |_| Variance::Covariant)?;
-                Ty::new(
-                    &self.table.cx,
-                    TyData::GeneratorWitness(WitnessTy { name, arity, types: &types }),
-                )
+                Ty::new(&self.table.cx, TyData::GeneratorWitness(WitnessTy { name, arity, types: &types }))
             }
             TyData::Dyn(data) => self.dynamic(data),
             TyData::InferenceVar(InferVar::Var(var)) => self.var(ty, var),
