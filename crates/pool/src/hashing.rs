@@ -468,9 +468,28 @@ impl Pool {
         if targets.iter().all(|&ty| self.digests.has(ty)) {
             return Ok(());
         }
-        self.digests.exact.resize(self.nodes.len(), [0; 32]);
         let needed = self.needed(targets);
-        let (Some(&first), Some(&last)) = (needed.first(), needed.last()) else { return Ok(()) };
+        self.compute_needed(&needed);
+        Ok(())
+    }
+
+    /// Computes the digests of these types, which with those that have one are closed under children.
+    pub(crate) fn compute_reached(&mut self, types: &[u32]) -> Result<(), NotPortable> {
+        if let Some(&ty) = types.iter().find(|&&ty| self.meta[ty as usize] & meta::INFER != 0) {
+            return Err(NotPortable { ty: Idx::from_raw(ty) });
+        }
+        let mut needed: Vec<u32> = types.iter().copied().filter(|&ty| !self.digests.has(ty)).collect();
+        if !needed.is_sorted() {
+            needed.sort_unstable();
+        }
+        self.compute_needed(&needed);
+        Ok(())
+    }
+
+    /// Computes the digests of these types, ascending, whose children are among them or have digests.
+    fn compute_needed(&mut self, needed: &[u32]) {
+        self.digests.exact.resize(self.nodes.len(), [0; 32]);
+        let (Some(&first), Some(&last)) = (needed.first(), needed.last()) else { return };
         // Levels from 1; 0 is what is known already.
         let mut level = vec![0u32; (last - first + 1) as usize];
         let level_of = |level: &[u32], id: u32| if id < first { 0 } else { level[(id - first) as usize] };
@@ -498,7 +517,7 @@ impl Pool {
         }
         // Counting sort by level; a group is represented by its first member.
         let mut starts = vec![0u32; deepest as usize + 2];
-        for &id in &needed {
+        for &id in needed {
             starts[level[(id - first) as usize] as usize + 1] += 1;
         }
         for at in 1..starts.len() {
@@ -506,7 +525,7 @@ impl Pool {
         }
         let mut by_level = vec![0u32; needed.len()];
         let mut next = starts.clone();
-        for &id in &needed {
+        for &id in needed {
             let slot = &mut next[level[(id - first) as usize] as usize];
             by_level[*slot as usize] = id;
             *slot += 1;
@@ -526,7 +545,6 @@ impl Pool {
             }
             batch.flush(&mut self.digests);
         }
-        Ok(())
     }
 
     /// The types without digests among the targets and what they reach, ascending; groups as a whole.

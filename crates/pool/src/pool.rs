@@ -19,7 +19,7 @@ use std::num::NonZeroU32;
 
 use crate::error::TypeError;
 use crate::hashing::Digests;
-use crate::layout::{self, Accepts, Cursor, Parts, Pattern, Role};
+use crate::layout::{self, Accepts, Cursor, Parts, Pattern, Quick, Role};
 use crate::name::{Name, NameError, Names, check_name};
 use crate::table::{Table, hash_words};
 use crate::tag::{Class, Sort, Tag};
@@ -458,8 +458,32 @@ impl Pool {
             }
         };
         let mut inherited = 0;
-        // The common case first: only children, all of them closed.
         let len = self.nodes.len() as u32;
+        // The common case first: children that are closed types, and names that are distinct.
+        let (types, step) = match layout::quick(tag) {
+            Quick::Leaf if words.is_empty() => return Ok((0, 0)),
+            Quick::Types(least)
+                if words.len() == usize::from(least)
+                    || words.len() > usize::from(least) && layout::fixed_len(tag).is_none() =>
+            {
+                (words, 1)
+            }
+            Quick::Struct if self.is_plain_struct(words) => (&words[3..], 2),
+            Quick::Leaf | Quick::Types(_) | Quick::Struct | Quick::General => (&[0][..], 1),
+        };
+        let mut all = 0;
+        let mut known = true;
+        for &child in types.iter().step_by(step) {
+            // The entry at 0 belongs to no type.
+            known &= child != 0;
+            match self.meta.get(child as usize) {
+                Some(meta) => all |= meta,
+                None => known = false,
+            }
+        }
+        if known && all & (meta::SORT | meta::INFER | meta::OPEN) == 0 {
+            return Ok((0, 0));
+        }
         let mut wrong = None;
         check_layout(tag, words, |accepts, child| {
             if child == 0 || child >= len {
@@ -511,6 +535,21 @@ impl Pool {
             _ => {}
         }
         Ok((free, meta_byte(sort, inherited, free)))
+    }
+
+    /// Whether these are the words of a struct with named fields, not too many to compare them pairwise.
+    #[inline]
+    fn is_plain_struct(&self, words: &[u32]) -> bool {
+        let [name, header, fields @ ..] = words else { return false };
+        let count = self.names.len() as u32;
+        let known = |name: u32| name.wrapping_sub(1) < count - 1;
+        *header & 1 == 1
+            && fields.len() == *header as usize - 1
+            && (2..=32).contains(&fields.len())
+            && known(*name)
+            && fields.iter().step_by(2).enumerate().all(|(at, &name)| {
+                known(name) && fields[..2 * at].iter().step_by(2).all(|&other| other != name)
+            })
     }
 
     /// Checks that names are of this pool and that no field or variant name occurs twice.
