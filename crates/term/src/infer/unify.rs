@@ -165,6 +165,10 @@ impl<F: TypeFamily, P: Program<F>> Relating<'_, F, P> {
     }
 
     fn already_related(&mut self, variance: Variance, a: &Ty<F>, b: &Ty<F>) -> bool {
+        // An alias may come back to itself; meeting it again proves nothing.
+        if [a, b].iter().any(|ty| matches!(ty.data(), TyData::Alias(_))) {
+            return false;
+        }
         let key = (a.address(), b.address(), variance);
         self.seen.insert(key, (a.clone(), b.clone())).is_some()
     }
