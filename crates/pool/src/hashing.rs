@@ -108,13 +108,11 @@ impl Digests {
         self.exact.truncate(nodes);
         clear_bits_from(&mut self.done, nodes);
         let before = self.log.len();
-        let dropped = self.log[..self.indexed].iter().filter(|&&id| id as usize >= nodes).count();
         self.log.retain(|&id| (id as usize) < nodes);
-        if dropped > 0 {
-            self.indexed -= dropped;
-            self.index.retain_below(nodes as u32);
+        if self.log.len() < before {
+            self.index.clear();
+            self.indexed = 0;
         }
-        debug_assert!(self.log.len() <= before && self.indexed <= self.log.len());
         self.orders.truncate(groups);
         if let Some(shapes) = &mut self.shapes {
             shapes.truncate(nodes);
@@ -123,15 +121,15 @@ impl Digests {
 
     /// The type with this digest, among those whose digests are known.
     pub(crate) fn find(&mut self, digest: &Digest) -> Option<u32> {
-        for &id in &self.log[self.indexed..] {
-            self.index.reserve_one();
-            let hash = index_hash(&self.exact[id as usize]);
-            if let Err(place) = self.index.find(hash, |other| other == id) {
-                self.index.insert(place, hash, id);
-            }
+        let Digests { exact, log, index, indexed, .. } = self;
+        // The index holds places in the log, from 1.
+        let digest_at = |place: u32| &exact[log[place as usize - 1] as usize];
+        for place in *indexed as u32 + 1..=log.len() as u32 {
+            index.insert_new(index_hash(digest_at(place)), place, |place| index_hash(digest_at(place)));
         }
-        self.indexed = self.log.len();
-        self.index.find(index_hash(&digest.0), |id| self.exact[id as usize] == digest.0).ok()
+        *indexed = log.len();
+        let place = index.find(index_hash(&digest.0), |place| *digest_at(place) == digest.0).ok()?;
+        Some(log[place as usize - 1])
     }
 
     pub(crate) fn bytes(&self) -> usize {

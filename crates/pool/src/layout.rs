@@ -228,7 +228,7 @@ impl Cursor {
 /// Layouts by how fast they can be walked. Most types of a pool are of the first two kinds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Quick {
-    /// No words.
+    /// A primitive: a type without words.
     Leaf,
     /// Nothing but children of sort type; at least the number.
     Types(u8),
@@ -240,8 +240,11 @@ pub(crate) enum Quick {
 
 const fn quick_of(tag: Tag) -> Quick {
     match pattern(tag) {
-        Pattern::Regular { first: [], rest: [], .. } => Quick::Leaf,
-        Pattern::Regular { first: [] | [TYPE] | [TYPE, TYPE], rest: [] | [TYPE], .. } => {
+        Pattern::Regular { first: [], rest: [], .. } if matches!(tag.class(), Class::Primitive) => {
+            Quick::Leaf
+        }
+        Pattern::Regular { first: [TYPE] | [TYPE, TYPE], rest: [] | [TYPE], .. }
+        | Pattern::Regular { first: [], rest: [TYPE], .. } => {
             let Pattern::Regular { first, .. } = pattern(tag) else { return Quick::General };
             Quick::Types(first.len() as u8)
         }

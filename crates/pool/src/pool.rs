@@ -21,7 +21,7 @@ use crate::error::TypeError;
 use crate::hashing::Digests;
 use crate::layout::{self, Accepts, Cursor, Parts, Pattern, Quick, Role};
 use crate::name::{Name, NameError, Names, check_name};
-use crate::table::{Table, hash_words};
+use crate::table::{Table, Vacant, hash_words};
 use crate::tag::{Class, Sort, Tag};
 
 /// A type's id in one pool.
@@ -86,6 +86,7 @@ pub(crate) mod meta {
 pub(crate) struct GroupSpan {
     pub(crate) base: u32,
     pub(crate) len: u32,
+    pub(crate) hash: u32,
 }
 
 /// Interned types.
@@ -127,6 +128,7 @@ pub(crate) struct Checkpoint {
     groups: usize,
     names: usize,
     table: u32,
+    group_table: u32,
     name_table: u32,
 }
 
@@ -279,13 +281,7 @@ impl Pool {
 
     #[inline]
     pub(crate) fn words(&self, ty: u32) -> &[u32] {
-        let node = &self.nodes[ty as usize];
-        if node.len == SPILLED {
-            let start = node.words[0] as usize;
-            &self.extra[start..start + node.words[1] as usize]
-        } else {
-            &node.words[..usize::from(node.len)]
-        }
+        words_of(&self.nodes, &self.extra, ty)
     }
 
     /// The direct children of a type, in order.
@@ -341,17 +337,21 @@ impl Pool {
     /// must be in normal form already.
     #[inline]
     pub(crate) fn intern_words(&mut self, tag: Tag, words: &[u32]) -> Result<u32, TypeError> {
-        self.table.reserve_one();
+        let Pool { nodes, extra, table, seed, hash_mask, .. } = self;
+        table.reserve_one(|id| hash_of(nodes, extra, *seed, *hash_mask, id));
         let hash = self.hash(tag, words);
         match self.table.find(hash, |id| self.matches(id, tag, words)) {
             Ok(id) => Ok(id),
-            Err(place) => {
-                let (free, meta) = self.check_node(tag, words)?;
-                let id = self.push(tag, words, free, meta)?;
-                self.table.insert(place, hash, id);
-                Ok(id)
-            }
+            Err(place) => self.add(place, hash, tag, words),
         }
+    }
+
+    #[inline(never)]
+    fn add(&mut self, place: Vacant, hash: u32, tag: Tag, words: &[u32]) -> Result<u32, TypeError> {
+        let (free, meta) = self.check_node(tag, words)?;
+        let id = self.push(tag, words, free, meta)?;
+        self.table.insert(place, hash, id);
+        Ok(id)
     }
 
     #[inline]
@@ -383,21 +383,14 @@ impl Pool {
         let base = self.nodes.len() as u32;
         for member in members {
             let id = self.push(member.tag, &member.words, member.free, member.meta | meta::RECURSIVE)?;
-            self.table.reserve_one();
             let hash = self.hash(member.tag, &member.words);
-            if let Err(place) =
-                self.table.find(hash, |other| other != id && self.matches(other, member.tag, &member.words))
-            {
-                self.table.insert(place, hash, id);
-            }
+            let Pool { nodes, extra, table, seed, hash_mask, .. } = self;
+            table.insert_new(hash, id, |id| hash_of(nodes, extra, *seed, *hash_mask, id));
         }
-        let group = self.groups.len() as u32;
-        self.groups.push(GroupSpan { base, len: members.len() as u32 });
-        self.group_table.reserve_one();
-        if let Err(place) = self.group_table.find(hash, |_| false) {
-            // Table ids start at 1.
-            self.group_table.insert(place, hash, group + 1);
-        }
+        self.groups.push(GroupSpan { base, len: members.len() as u32, hash });
+        // Table ids start at 1.
+        let groups = &self.groups;
+        self.group_table.insert_new(hash, groups.len() as u32, |id| groups[id as usize - 1].hash);
         Ok(base)
     }
 
@@ -423,23 +416,21 @@ impl Pool {
             groups: self.groups.len(),
             names: self.names.len(),
             table: self.table.generation(),
+            group_table: self.group_table.generation(),
             name_table: self.names.generation(),
         }
     }
 
     /// Forgets everything added since the checkpoint.
     pub(crate) fn rollback(&mut self, to: Checkpoint) {
-        if self.table.generation() == to.table {
-            for id in (to.nodes as u32..self.nodes.len() as u32).rev() {
-                let hash = self.hash(self.nodes[id as usize].tag, self.words(id));
-                self.table.remove_latest(hash, id);
-            }
-        } else {
-            self.table.retain_below(to.nodes as u32);
+        let Pool { nodes, extra, table, seed, hash_mask, .. } = self;
+        let last = to.nodes as u32 - 1;
+        if nodes.len() > to.nodes {
+            table.truncate(last, to.table, |id| hash_of(nodes, extra, *seed, *hash_mask, id));
         }
-        if self.groups.len() != to.groups {
-            // Groups are few; their hashes are not kept, so their entries are found by id.
-            self.group_table.retain_below(to.groups as u32 + 1);
+        if self.groups.len() > to.groups {
+            let groups = &self.groups;
+            self.group_table.truncate(to.groups as u32, to.group_table, |id| groups[id as usize - 1].hash);
         }
         self.names.truncate(self.seed, self.hash_mask, to.names, to.name_table);
         self.nodes.truncate(to.nodes);
@@ -584,6 +575,22 @@ impl Pool {
             None => Ok(()),
         }
     }
+}
+
+#[inline]
+fn words_of<'p>(nodes: &'p [Node], extra: &'p [u32], ty: u32) -> &'p [u32] {
+    let node = &nodes[ty as usize];
+    if node.len == SPILLED {
+        let start = node.words[0] as usize;
+        &extra[start..start + node.words[1] as usize]
+    } else {
+        &node.words[..usize::from(node.len)]
+    }
+}
+
+#[inline]
+fn hash_of(nodes: &[Node], extra: &[u32], seed: u64, mask: u32, ty: u32) -> u32 {
+    hash_words(seed, nodes[ty as usize].tag.number(), words_of(nodes, extra, ty)) & mask
 }
 
 fn first_duplicate(names: &mut [u32]) -> Option<u32> {
