@@ -394,6 +394,12 @@ impl<F: TypeFamily> InferenceTable<F> {
         }
     }
 
+    /// [`shallow`](Self::shallow) of a handle that is not needed any more.
+    #[inline]
+    fn shallow_owned(&self, ty: Ty<F>) -> Ty<F> {
+        if matches!(ty.data(), TyData::InferenceVar(_)) { self.shallow(&ty) } else { ty }
+    }
+
     /// The value of a bound constant variable, or the representative of an unbound one.
     #[must_use]
     pub fn shallow_const(&self, constant: &Const<F>) -> Const<F> {
