@@ -65,7 +65,11 @@ impl Seed {
             Ok(ty) => Ok(Self::Onnx(ty.encode_to_vec())),
             Err(error) => {
                 let is_id = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
-                if !text.is_empty() && text.chars().all(is_id) { Ok(Self::Node(text.to_owned())) } else { Err(error) }
+                if !text.is_empty() && text.chars().all(is_id) {
+                    Ok(Self::Node(text.to_owned()))
+                } else {
+                    Err(error)
+                }
             }
         }
     }
@@ -200,7 +204,8 @@ fn seed<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>, seeds: &[(String, Seed)]
         .map(|value| (body.value_name(value), value))
         .collect();
     for (name, seed) in seeds {
-        let value = *by_name.get(name.as_str()).ok_or_else(|| CheckError::UnknownSeed { name: name.clone() })?;
+        let value =
+            *by_name.get(name.as_str()).ok_or_else(|| CheckError::UnknownSeed { name: name.clone() })?;
         let bad = || CheckError::BadSeed { name: name.clone() };
         let (ty, shape) = match seed {
             Seed::Node(id) => {
@@ -218,7 +223,8 @@ fn seed<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>, seeds: &[(String, Seed)]
         };
         if !meet_seed(core, frame, value, ty, shape) {
             let (seed, found) = (core.type_of(ty, shape), core.snapshot(frame, value));
-            let fault = Fault { place: place_of(frame, value), kind: FaultKind::SeedContradicts { seed, found } };
+            let fault =
+                Fault { place: place_of(frame, value), kind: FaultKind::SeedContradicts { seed, found } };
             frame.value_faults.entry(value).or_insert(fault);
         }
         frame.seeded.push(value);
@@ -231,7 +237,13 @@ fn seed<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>, seeds: &[(String, Seed)]
 }
 
 /// Narrows a value by a seed; several seeds of one value must agree.
-fn meet_seed(core: &mut Core<'_>, frame: &mut Frame<'_>, value: ValueId, ty: Option<Ty>, shape: Option<ShapeId>) -> bool {
+fn meet_seed(
+    core: &mut Core<'_>,
+    frame: &mut Frame<'_>,
+    value: ValueId,
+    ty: Option<Ty>,
+    shape: Option<ShapeId>,
+) -> bool {
     let slot = &mut frame.slots[value.index()];
     if let Some(ty) = ty
         && core.types.unify(*slot.ty.get_or_insert(ty), ty).is_err()
@@ -284,14 +296,19 @@ fn unresolved<'a>(core: &mut Core<'a>, frame: &Frame<'a>, faults: &mut Vec<Fault
         }
         let known = core.snapshot(frame, value);
         let possible = core.types.elems(inner);
-        faults.push(Fault { place: place_of(frame, value), kind: FaultKind::Unresolved { value, known, possible } });
+        faults.push(Fault {
+            place: place_of(frame, value),
+            kind: FaultKind::Unresolved { value, known, possible },
+        });
     }
 }
 
 fn place_of(frame: &Frame<'_>, value: ValueId) -> Place {
     match frame.body.value(value).origin {
         Origin::Step(step) => Place::Step(frame.body.first_step(step)),
-        Origin::Input | Origin::InputWithDefault(_) | Origin::Initializer(_) | Origin::Undefined => Place::Value(value),
+        Origin::Input | Origin::InputWithDefault(_) | Origin::Initializer(_) | Origin::Undefined => {
+            Place::Value(value)
+        }
     }
 }
 
