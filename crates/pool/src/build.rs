@@ -240,12 +240,23 @@ impl Pool {
     /// # Errors
     /// If a child is not a type or a field name occurs twice.
     pub fn structure(&mut self, name: Name, fields: &[(Name, Idx)]) -> Result<Idx, TypeError> {
-        let mut words = Vec::with_capacity(2 + 2 * fields.len());
-        words.extend([name.0, (fields.len() as u32) << 1 | u32::from(!fields.is_empty())]);
-        for (name, ty) in fields {
-            words.extend([name.0, ty.number()]);
+        let len = 2 + 2 * fields.len();
+        let mut inline = [0; 34];
+        let mut spilled = Vec::new();
+        let words = match inline.get_mut(..len) {
+            Some(words) => words,
+            None => {
+                spilled.resize(len, 0);
+                &mut spilled[..]
+            }
+        };
+        words[0] = name.0;
+        words[1] = (fields.len() as u32) << 1 | u32::from(!fields.is_empty());
+        for (pair, (name, ty)) in words[2..].chunks_exact_mut(2).zip(fields) {
+            pair[0] = name.0;
+            pair[1] = ty.number();
         }
-        Ok(Idx::from_raw(self.intern_words(Tag::Struct, &words)?))
+        Ok(Idx::from_raw(self.intern_words(Tag::Struct, words)?))
     }
 
     /// An enum whose variants have positional fields.
