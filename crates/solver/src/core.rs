@@ -100,7 +100,14 @@ impl Core<'_> {
         }
     }
 
-    pub(crate) fn trace_equal(&mut self, frame: u32, a: ValueId, b: ValueId, step: StepId, rule: &'static str) {
+    pub(crate) fn trace_equal(
+        &mut self,
+        frame: u32,
+        a: ValueId,
+        b: ValueId,
+        step: StepId,
+        rule: &'static str,
+    ) {
         if let Some(trace) = &mut self.trace {
             trace.equal(frame, a, b, step, rule);
         }

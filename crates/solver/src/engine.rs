@@ -79,7 +79,8 @@ impl<'a, 'p> Engine<'a, 'p> {
             let step = StepId::new(waiter.step as usize);
             if waiter.frame == frame.number {
                 frame.wake(step);
-            } else if let Some(other) = suspended.iter_mut().rev().find(|other| other.number == waiter.frame) {
+            } else if let Some(other) = suspended.iter_mut().rev().find(|other| other.number == waiter.frame)
+            {
                 other.wake(step);
             }
         }
@@ -101,7 +102,8 @@ impl<'a, 'p> Engine<'a, 'p> {
                 }
             }
             // The inputs of nested graphs are typed by the node that the graph hangs on, first.
-            if record.declaration.is_some() && (record.graph == body.root() || record.origin != Origin::Input) {
+            if record.declaration.is_some() && (record.graph == body.root() || record.origin != Origin::Input)
+            {
                 core.meet_declarations(frame, value);
             }
         }
@@ -157,7 +159,12 @@ impl<'a, 'p> Engine<'a, 'p> {
         }
     }
 
-    fn operator(&mut self, frame: &mut Frame<'a>, step: StepId, operator: Operator<'a>) -> Result<(), FaultKind<'a>> {
+    fn operator(
+        &mut self,
+        frame: &mut Frame<'a>,
+        step: StepId,
+        operator: Operator<'a>,
+    ) -> Result<(), FaultKind<'a>> {
         let schema = operator.schema;
         let kind = frame.body.step(step).kind;
         if !matches!(kind, StepKind::Exit(_)) {
@@ -189,9 +196,9 @@ impl<'a, 'p> Engine<'a, 'p> {
         operator: Operator<'a>,
     ) -> Result<(), FaultKind<'a>> {
         match (kind, operator.control) {
-            (StepKind::Node, _) => operator.rules.iter().try_for_each(|rule| {
-                self.rule(frame, step, operator, rule)
-            }),
+            (StepKind::Node, _) => {
+                operator.rules.iter().try_for_each(|rule| self.rule(frame, step, operator, rule))
+            }
             (StepKind::Enter(_), Some(control)) => self.rule(frame, step, operator, &control.enter),
             (StepKind::Exit(_), Some(control)) => {
                 let mut cx = self.rule_cx(frame, step, operator, control.exit.name);
@@ -219,11 +226,23 @@ impl<'a, 'p> Engine<'a, 'p> {
     }
 
     #[inline]
-    fn rule(&mut self, frame: &mut Frame<'a>, step: StepId, operator: Operator<'a>, rule: &Rule) -> Result<(), FaultKind<'a>> {
-        (rule.run)(&mut self.rule_cx(frame, step, operator, rule.name)).map_err(|failure| fault_of(rule.name, failure))
+    fn rule(
+        &mut self,
+        frame: &mut Frame<'a>,
+        step: StepId,
+        operator: Operator<'a>,
+        rule: &Rule,
+    ) -> Result<(), FaultKind<'a>> {
+        (rule.run)(&mut self.rule_cx(frame, step, operator, rule.name))
+            .map_err(|failure| fault_of(rule.name, failure))
     }
 
-    fn call(&mut self, frame: &mut Frame<'a>, step: StepId, function: FunctionId) -> Result<Option<Call>, FaultKind<'a>> {
+    fn call(
+        &mut self,
+        frame: &mut Frame<'a>,
+        step: StepId,
+        function: FunctionId,
+    ) -> Result<Option<Call>, FaultKind<'a>> {
         self.calls.call(&mut self.core, self.operators, frame, step, function)
     }
 }
@@ -257,7 +276,8 @@ fn initializer<'a>(
         }
         Initializer::Sparse(sparse) => {
             let sparse = sparse.parse().map_err(FaultKind::Malformed)?;
-            let header = sparse.values.map(|values| values.header()).transpose().map_err(FaultKind::Malformed)?;
+            let header =
+                sparse.values.map(|values| values.header()).transpose().map_err(FaultKind::Malformed)?;
             (header.map_or(0, |header| header.data_type), sparse.dims)
         }
     };
@@ -281,7 +301,8 @@ fn initializer<'a>(
     let body = Arc::clone(&frame.body);
     let replaceable = matches!(body.value(value).origin, Origin::InputWithDefault(_));
     let declares = |core: &mut Core<'a>| {
-        body.declarations(value).any(|declaration| core.read_type(declaration.ty).is_ok_and(|read| read.shape.is_some()))
+        body.declarations(value)
+            .any(|declaration| core.read_type(declaration.ty).is_ok_and(|read| read.shape.is_some()))
     };
     let shape: crate::rule::DimVec = dims.iter().map(|dim| core.dims.constant(*dim)).collect();
     let shape = core.shapes.intern(&shape);
