@@ -54,6 +54,8 @@ impl<'a, 'p> Engine<'a, 'p> {
                 Some(step) => match self.step(&mut frame, step) {
                     Outcome::Done => {}
                     Outcome::Call(call) => {
+                        // The node runs once more when its function is solved, to take the answer.
+                        frame.wake(step);
                         let callee = self.calls.enter(&mut self.core, &frame, step, call);
                         suspended.push(std::mem::replace(&mut frame, callee));
                     }
