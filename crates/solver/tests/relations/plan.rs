@@ -65,7 +65,9 @@ impl Plan {
             .ops
             .iter()
             .filter(|op| match self.flavour {
-                Flavour::Scalars => ["Add", "Neg", "Identity", "ReduceMax", "Where", "Equal"].contains(&op.name),
+                Flavour::Scalars => {
+                    ["Add", "Neg", "Identity", "ReduceMax", "Where", "Equal"].contains(&op.name)
+                }
                 Flavour::Constants => op.name != "MatMul",
                 Flavour::Products => op.name != "Constant",
             })
