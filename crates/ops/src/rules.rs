@@ -23,24 +23,39 @@ use std::sync::OnceLock;
 
 use typeloom_solver::rule::{Control, Rule};
 
+mod attention;
 mod common;
 mod control_flow;
+mod convolution;
 mod elementwise;
 mod matrix;
 mod normalization;
+mod pooling;
 mod quantization;
+mod recurrent;
 mod reduction;
+mod resize;
 mod sequence;
+mod signal;
+mod vision;
+mod window;
 
 /// Every family.
 const FAMILIES: &[&[Entry]] = &[
+    attention::OPERATORS,
     control_flow::OPERATORS,
+    convolution::OPERATORS,
     elementwise::OPERATORS,
     matrix::OPERATORS,
     normalization::OPERATORS,
+    pooling::OPERATORS,
     quantization::OPERATORS,
+    recurrent::OPERATORS,
     reduction::OPERATORS,
+    resize::OPERATORS,
     sequence::OPERATORS,
+    signal::OPERATORS,
+    vision::OPERATORS,
 ];
 
 /// The rules of an operator in a range of versions of its domain.
