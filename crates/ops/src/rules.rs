@@ -28,7 +28,9 @@ mod common;
 mod control_flow;
 mod convolution;
 mod elementwise;
+mod loss;
 mod matrix;
+mod ml;
 mod normalization;
 mod pooling;
 mod quantization;
@@ -37,6 +39,8 @@ mod reduction;
 mod resize;
 mod sequence;
 mod signal;
+mod text;
+mod training;
 mod vision;
 mod window;
 
@@ -46,7 +50,9 @@ const FAMILIES: &[&[Entry]] = &[
     control_flow::OPERATORS,
     convolution::OPERATORS,
     elementwise::OPERATORS,
+    loss::OPERATORS,
     matrix::OPERATORS,
+    ml::OPERATORS,
     normalization::OPERATORS,
     pooling::OPERATORS,
     quantization::OPERATORS,
@@ -55,6 +61,8 @@ const FAMILIES: &[&[Entry]] = &[
     resize::OPERATORS,
     sequence::OPERATORS,
     signal::OPERATORS,
+    text::OPERATORS,
+    training::OPERATORS,
     vision::OPERATORS,
 ];
 

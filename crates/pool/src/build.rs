@@ -14,7 +14,11 @@ impl ToWords<Idx> for PoolWords<'_> {
     type Error = TypeError;
 
     fn child(&mut self, reference: &Idx) -> Result<u32, TypeError> {
-        if self.0.contains(*reference) { Ok(reference.number()) } else { Err(TypeError::UnknownType(*reference)) }
+        if self.0.contains(*reference) {
+            Ok(reference.number())
+        } else {
+            Err(TypeError::UnknownType(*reference))
+        }
     }
 
     fn name(&mut self, name: &str) -> Result<u32, TypeError> {
@@ -236,12 +240,23 @@ impl Pool {
     /// # Errors
     /// If a child is not a type or a field name occurs twice.
     pub fn structure(&mut self, name: Name, fields: &[(Name, Idx)]) -> Result<Idx, TypeError> {
-        let mut words = Vec::with_capacity(2 + 2 * fields.len());
-        words.extend([name.0, (fields.len() as u32) << 1 | u32::from(!fields.is_empty())]);
-        for (name, ty) in fields {
-            words.extend([name.0, ty.number()]);
+        let len = 2 + 2 * fields.len();
+        let mut inline = [0; 34];
+        let mut spilled = Vec::new();
+        let words = match inline.get_mut(..len) {
+            Some(words) => words,
+            None => {
+                spilled.resize(len, 0);
+                &mut spilled[..]
+            }
+        };
+        words[0] = name.0;
+        words[1] = (fields.len() as u32) << 1 | u32::from(!fields.is_empty());
+        for (pair, (name, ty)) in words[2..].chunks_exact_mut(2).zip(fields) {
+            pair[0] = name.0;
+            pair[1] = ty.number();
         }
-        Ok(Idx::from_raw(self.intern_words(Tag::Struct, &words)?))
+        Ok(Idx::from_raw(self.intern_words(Tag::Struct, words)?))
     }
 
     /// An enum whose variants have positional fields.
@@ -349,4 +364,35 @@ impl Pool {
     pub fn known_digest(&self, ty: Idx) -> Option<Digest> {
         self.digests.get(ty.number())
     }
+}
+
+/// Finds names and children without adding any.
+struct Lookup<'p>(&'p Pool);
+
+/// A name that is not in the pool, so that the type cannot be either.
+struct Absent;
+
+impl From<TypeError> for Absent {
+    fn from(_: TypeError) -> Self {
+        Absent
+    }
+}
+
+impl ToWords<Idx> for Lookup<'_> {
+    type Error = Absent;
+
+    fn child(&mut self, reference: &Idx) -> Result<u32, Absent> {
+        if self.0.contains(*reference) { Ok(reference.number()) } else { Err(Absent) }
+    }
+
+    fn name(&mut self, name: &str) -> Result<u32, Absent> {
+        self.0.find_name(name).map(|name| name.0).ok_or(Absent)
+    }
+}
+
+/// The type with this description as it stands, if the pool has it. A constant or scheme that is not in normal form is
+/// not found.
+pub(crate) fn find_descriptor(pool: &Pool, ty: &Descriptor<Idx>) -> Option<Idx> {
+    let (tag, words) = ty.to_words(&mut Lookup(pool)).ok()?;
+    pool.lookup(tag, &words).map(Idx::from_raw)
 }

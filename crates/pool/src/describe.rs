@@ -133,7 +133,11 @@ impl Taken {
                 start_group(&mut message, Space::Exact, self.types.len() as u32);
                 for (tag, words) in &self.types {
                     let reference = |word: u32| {
-                        if word & LOCAL != 0 { MemberRef::Inner(word & !LOCAL) } else { MemberRef::Outer(digest(word)) }
+                        if word & LOCAL != 0 {
+                            MemberRef::Inner(word & !LOCAL)
+                        } else {
+                            MemberRef::Outer(digest(word))
+                        }
                     };
                     write_member(&mut message, *tag, words, reference, name);
                 }

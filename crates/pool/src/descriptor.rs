@@ -365,7 +365,8 @@ impl<R> Descriptor<R> {
         fn sorts(words: &[u32]) -> Vec<Sort> {
             words.iter().filter_map(|&word| Sort::from_number(word)).collect()
         }
-        let variant = |part: crate::layout::Part<'_>, from: &mut dyn FnMut(u32, bool) -> (String, Option<R>)| {
+        let variant = |part: crate::layout::Part<'_>,
+                       from: &mut dyn FnMut(u32, bool) -> (String, Option<R>)| {
             VariantDescriptor {
                 name: from(part.name, true).0,
                 field_names: part.field_names().map(|name| from(name, true).0).collect(),
@@ -377,7 +378,11 @@ impl<R> Descriptor<R> {
             Class::Primitive => return Descriptor::Primitive(tag),
             Class::Container => return Descriptor::Container { tag, child: from.child(words[0]) },
             Class::TwoChild => {
-                return Descriptor::TwoChild { tag, child1: from.child(words[0]), child2: from.child(words[1]) };
+                return Descriptor::TwoChild {
+                    tag,
+                    child1: from.child(words[0]),
+                    child2: from.child(words[1]),
+                };
             }
             Class::Constructor | Class::Region | Class::Const => {}
         }
@@ -393,7 +398,8 @@ impl<R> Descriptor<R> {
                 let mut convert = |word: u32, is_name: bool| {
                     if is_name { (from.name(word), None) } else { (String::new(), Some(from.child(word))) }
                 };
-                let mut parts: Vec<_> = Parts::of(tag, words).map(|part| variant(part, &mut convert)).collect();
+                let mut parts: Vec<_> =
+                    Parts::of(tag, words).map(|part| variant(part, &mut convert)).collect();
                 match (tag, parts.pop()) {
                     (Tag::Struct, Some(VariantDescriptor { name, field_names, field_types })) => {
                         Descriptor::Struct { name, field_names, field_types }
@@ -439,7 +445,9 @@ impl<R> Descriptor<R> {
             Tag::DimFloorDiv => {
                 Descriptor::Const(ConstDescriptor::FloorDiv(from.child(words[0]), from.child(words[1])))
             }
-            Tag::DimMod => Descriptor::Const(ConstDescriptor::Mod(from.child(words[0]), from.child(words[1]))),
+            Tag::DimMod => {
+                Descriptor::Const(ConstDescriptor::Mod(from.child(words[0]), from.child(words[1])))
+            }
             Tag::DimMin => Descriptor::Const(ConstDescriptor::Min(children(words, from))),
             Tag::DimMax => Descriptor::Const(ConstDescriptor::Max(children(words, from))),
             // `DimUnknown`, and the classes that returned above.

@@ -103,7 +103,11 @@ impl Exporter<'_> {
             }
             let recursive = pool.meta[id as usize] & meta::RECURSIVE != 0;
             if entry & DONE != 0 {
-                if recursive { self.write_group(id) } else { self.write_type(id) }
+                if recursive {
+                    self.write_group(id);
+                } else {
+                    self.write_type(id);
+                }
                 continue;
             }
             stack.push(id | DONE);
@@ -123,7 +127,9 @@ impl Exporter<'_> {
                 let tag = pool.nodes[id as usize].tag;
                 let words = pool.words(id);
                 if tag.is_commutative() {
-                    layout::for_each_child(tag, &sorted_operands(pool, tag, words), |child| stack.push(child));
+                    layout::for_each_child(tag, &sorted_operands(pool, tag, words), |child| {
+                        stack.push(child);
+                    });
                 } else {
                     layout::for_each_child(tag, words, |child| {
                         if self.place[child as usize] == 0 {
@@ -318,7 +324,9 @@ impl Pool {
             if left_out(id) {
                 imports.extend(self.digests.get(id).map(|digest| (digest, id)));
             } else {
-                layout::for_each_child(self.nodes[id as usize].tag, self.words(id), |child| stack.push(child));
+                layout::for_each_child(self.nodes[id as usize].tag, self.words(id), |child| {
+                    stack.push(child);
+                });
             }
         }
         imports.sort_unstable();

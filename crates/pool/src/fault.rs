@@ -218,7 +218,4 @@ pub enum Fault {
     /// The digest at the end is not that of the bytes.
     #[error("the digest at the end is not that of the bundle")]
     Checksum,
-    /// The JSON view cannot be read.
-    #[error("{0}")]
-    Json(String),
 }

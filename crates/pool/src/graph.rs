@@ -24,7 +24,9 @@ use std::collections::HashMap;
 use crate::binder::{self, View};
 use crate::error::TypeError;
 use crate::layout::{self, Accepts, Role};
-use crate::pool::{GroupMember, Idx, MAX_BINDERS, Pool, check_instance, check_layout, class_sort, meta, meta_byte, sort_of};
+use crate::pool::{
+    GroupMember, Idx, MAX_BINDERS, Pool, check_instance, check_layout, class_sort, meta, meta_byte, sort_of,
+};
 use crate::refine::{Edges, OutOfWork, refine};
 use crate::tag::{Class, Sort, Tag};
 
@@ -86,7 +88,11 @@ impl Pool {
     }
 
     /// Without the rollback, and with the caller's bound on the work.
-    pub(crate) fn try_intern_locals(&mut self, nodes: Vec<Local>, work: &mut u64) -> Result<Interned, TypeError> {
+    pub(crate) fn try_intern_locals(
+        &mut self,
+        nodes: Vec<Local>,
+        work: &mut u64,
+    ) -> Result<Interned, TypeError> {
         let wanted = nodes.len();
         check_graph(self, &nodes)?;
         let mut graph = Graph { free: free_of(self, &nodes)?, pool: self, nodes };
@@ -215,7 +221,8 @@ impl Pool {
             let mut missing = wanted.len();
             let mut hit = vec![false; wanted.len()];
             for member in span.base..span.base + span.len {
-                if let Ok(at) = wanted.binary_search(&own(self.nodes[member as usize].tag, self.words(member)))
+                if let Ok(at) =
+                    wanted.binary_search(&own(self.nodes[member as usize].tag, self.words(member)))
                     && !hit[at]
                 {
                     hit[at] = true;
@@ -500,7 +507,8 @@ fn normalise_schemes(graph: &mut Graph<'_>) -> Result<HashMap<u32, u32>, TypeErr
                         alias.insert(at as u32, body);
                         graph.nodes[at] = Local { tag: Tag::Tuple, words: vec![body] };
                     } else {
-                        graph.nodes[at].words = std::iter::once(body).chain(uses.iter().map(|used| used.sort)).collect();
+                        graph.nodes[at].words =
+                            std::iter::once(body).chain(uses.iter().map(|used| used.sort)).collect();
                     }
                 }
             }
@@ -517,7 +525,11 @@ fn copy_open(graph: &mut Graph<'_>, body: u32, order: &HashMap<u32, u32>) -> Res
     let removed = u32::from(order.is_empty());
     let mut copies: HashMap<(u32, u32), u32> = HashMap::new();
     let mut pending = Vec::new();
-    let mut copy = |graph: &mut Graph<'_>, reference: u32, level: u32, pending: &mut Vec<(u32, u32, u32)>| -> Result<u32, TypeError> {
+    let mut copy = |graph: &mut Graph<'_>,
+                    reference: u32,
+                    level: u32,
+                    pending: &mut Vec<(u32, u32, u32)>|
+     -> Result<u32, TypeError> {
         if u32::from(graph.node(reference).2) <= level {
             return Ok(reference);
         }

@@ -108,13 +108,11 @@ impl Digests {
         self.exact.truncate(nodes);
         clear_bits_from(&mut self.done, nodes);
         let before = self.log.len();
-        let dropped = self.log[..self.indexed].iter().filter(|&&id| id as usize >= nodes).count();
         self.log.retain(|&id| (id as usize) < nodes);
-        if dropped > 0 {
-            self.indexed -= dropped;
-            self.index.retain_below(nodes as u32);
+        if self.log.len() < before {
+            self.index.clear();
+            self.indexed = 0;
         }
-        debug_assert!(self.log.len() <= before && self.indexed <= self.log.len());
         self.orders.truncate(groups);
         if let Some(shapes) = &mut self.shapes {
             shapes.truncate(nodes);
@@ -123,15 +121,15 @@ impl Digests {
 
     /// The type with this digest, among those whose digests are known.
     pub(crate) fn find(&mut self, digest: &Digest) -> Option<u32> {
-        for &id in &self.log[self.indexed..] {
-            self.index.reserve_one();
-            let hash = index_hash(&self.exact[id as usize]);
-            if let Err(place) = self.index.find(hash, |other| other == id) {
-                self.index.insert(place, hash, id);
-            }
+        let Digests { exact, log, index, indexed, .. } = self;
+        // The index holds places in the log, from 1.
+        let digest_at = |place: u32| &exact[log[place as usize - 1] as usize];
+        for place in *indexed as u32 + 1..=log.len() as u32 {
+            index.insert_new(index_hash(digest_at(place)), place, |place| index_hash(digest_at(place)));
         }
-        self.indexed = self.log.len();
-        self.index.find(index_hash(&digest.0), |id| self.exact[id as usize] == digest.0).ok()
+        *indexed = log.len();
+        let place = index.find(index_hash(&digest.0), |place| *digest_at(place) == digest.0).ok()?;
+        Some(log[place as usize - 1])
     }
 
     pub(crate) fn bytes(&self) -> usize {
@@ -143,7 +141,14 @@ impl Digests {
 fn hash_batch<const N: usize>(messages: &[[u8; N]], mut put: impl FnMut(usize, [u8; 32])) {
     const WIDTH: usize = 16;
     const IV: [u32; 8] = [
-        0x6A09_E667, 0xBB67_AE85, 0x3C6E_F372, 0xA54F_F53A, 0x510E_527F, 0x9B05_688C, 0x1F83_D9AB, 0x5BE0_CD19,
+        0x6A09_E667,
+        0xBB67_AE85,
+        0x3C6E_F372,
+        0xA54F_F53A,
+        0x510E_527F,
+        0x9B05_688C,
+        0x1F83_D9AB,
+        0x5BE0_CD19,
     ];
     const CHUNK_START: u8 = 1;
     const CHUNK_END: u8 = 2;
@@ -239,7 +244,11 @@ fn push_name(message: &mut Vec<u8>, name: &str) {
 }
 
 /// The words of a commutative node with its operands in the order of their digests.
-pub(crate) fn sorted_operands_by<'d>(tag: Tag, words: &[u32], digest: impl Fn(u32) -> &'d [u8; 32]) -> Vec<u32> {
+pub(crate) fn sorted_operands_by<'d>(
+    tag: Tag,
+    words: &[u32],
+    digest: impl Fn(u32) -> &'d [u8; 32],
+) -> Vec<u32> {
     if tag == Tag::DimSum {
         let mut terms: Vec<&[u32]> = words[2..].chunks_exact(3).collect();
         terms.sort_unstable_by_key(|term| digest(term[2]));
@@ -427,9 +436,8 @@ impl Pool {
 
     /// Computes the digests of all types that have one.
     pub fn compute_all_digests(&mut self) {
-        let all: Vec<u32> = (1..self.nodes.len() as u32)
-            .filter(|&id| self.meta[id as usize] & meta::INFER == 0)
-            .collect();
+        let all: Vec<u32> =
+            (1..self.nodes.len() as u32).filter(|&id| self.meta[id as usize] & meta::INFER == 0).collect();
         // None of them contains inference variables.
         let _ = self.compute(&all);
     }
@@ -458,9 +466,28 @@ impl Pool {
         if targets.iter().all(|&ty| self.digests.has(ty)) {
             return Ok(());
         }
-        self.digests.exact.resize(self.nodes.len(), [0; 32]);
         let needed = self.needed(targets);
-        let (Some(&first), Some(&last)) = (needed.first(), needed.last()) else { return Ok(()) };
+        self.compute_needed(&needed);
+        Ok(())
+    }
+
+    /// Computes the digests of these types, which with those that have one are closed under children.
+    pub(crate) fn compute_reached(&mut self, types: &[u32]) -> Result<(), NotPortable> {
+        if let Some(&ty) = types.iter().find(|&&ty| self.meta[ty as usize] & meta::INFER != 0) {
+            return Err(NotPortable { ty: Idx::from_raw(ty) });
+        }
+        let mut needed: Vec<u32> = types.iter().copied().filter(|&ty| !self.digests.has(ty)).collect();
+        if !needed.is_sorted() {
+            needed.sort_unstable();
+        }
+        self.compute_needed(&needed);
+        Ok(())
+    }
+
+    /// Computes the digests of these types, ascending, whose children are among them or have digests.
+    fn compute_needed(&mut self, needed: &[u32]) {
+        self.digests.exact.resize(self.nodes.len(), [0; 32]);
+        let (Some(&first), Some(&last)) = (needed.first(), needed.last()) else { return };
         // Levels from 1; 0 is what is known already.
         let mut level = vec![0u32; (last - first + 1) as usize];
         let level_of = |level: &[u32], id: u32| if id < first { 0 } else { level[(id - first) as usize] };
@@ -488,7 +515,7 @@ impl Pool {
         }
         // Counting sort by level; a group is represented by its first member.
         let mut starts = vec![0u32; deepest as usize + 2];
-        for &id in &needed {
+        for &id in needed {
             starts[level[(id - first) as usize] as usize + 1] += 1;
         }
         for at in 1..starts.len() {
@@ -496,7 +523,7 @@ impl Pool {
         }
         let mut by_level = vec![0u32; needed.len()];
         let mut next = starts.clone();
-        for &id in &needed {
+        for &id in needed {
             let slot = &mut next[level[(id - first) as usize] as usize];
             by_level[*slot as usize] = id;
             *slot += 1;
@@ -516,7 +543,6 @@ impl Pool {
             }
             batch.flush(&mut self.digests);
         }
-        Ok(())
     }
 
     /// The types without digests among the targets and what they reach, ascending; groups as a whole.

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::descriptor::TypeDescriptor;
 use crate::describe::ReconstructError;
+use crate::descriptor::TypeDescriptor;
 use crate::digest::Digest;
 use crate::hashing::NotPortable;
 use crate::pool::{Idx, Pool};

@@ -19,9 +19,9 @@ use std::num::NonZeroU32;
 
 use crate::error::TypeError;
 use crate::hashing::Digests;
-use crate::layout::{self, Accepts, Cursor, Parts, Pattern, Role};
+use crate::layout::{self, Accepts, Cursor, Parts, Pattern, Quick, Role};
 use crate::name::{Name, NameError, Names, check_name};
-use crate::table::{Table, hash_words};
+use crate::table::{Table, Vacant, hash_words};
 use crate::tag::{Class, Sort, Tag};
 
 /// A type's id in one pool.
@@ -86,6 +86,7 @@ pub(crate) mod meta {
 pub(crate) struct GroupSpan {
     pub(crate) base: u32,
     pub(crate) len: u32,
+    pub(crate) hash: u32,
 }
 
 /// Interned types.
@@ -210,6 +211,12 @@ impl Pool {
         Ok(Name(self.names.intern(self.seed, self.hash_mask, name)?))
     }
 
+    /// The id of a name, if the pool has it.
+    #[must_use]
+    pub fn find_name(&self, name: &str) -> Option<Name> {
+        self.names.find(self.seed, self.hash_mask, name).map(Name)
+    }
+
     pub(crate) fn intern_checked_name(&mut self, name: &str) -> Result<u32, NameError> {
         self.names.intern(self.seed, self.hash_mask, name)
     }
@@ -274,13 +281,7 @@ impl Pool {
 
     #[inline]
     pub(crate) fn words(&self, ty: u32) -> &[u32] {
-        let node = &self.nodes[ty as usize];
-        if node.len == SPILLED {
-            let start = node.words[0] as usize;
-            &self.extra[start..start + node.words[1] as usize]
-        } else {
-            &node.words[..usize::from(node.len)]
-        }
+        words_of(&self.nodes, &self.extra, ty)
     }
 
     /// The direct children of a type, in order.
@@ -336,17 +337,21 @@ impl Pool {
     /// must be in normal form already.
     #[inline]
     pub(crate) fn intern_words(&mut self, tag: Tag, words: &[u32]) -> Result<u32, TypeError> {
-        self.table.reserve_one();
+        let Pool { nodes, extra, table, seed, hash_mask, .. } = self;
+        table.reserve_one(|id| hash_of(nodes, extra, *seed, *hash_mask, id));
         let hash = self.hash(tag, words);
         match self.table.find(hash, |id| self.matches(id, tag, words)) {
             Ok(id) => Ok(id),
-            Err(place) => {
-                let (free, meta) = self.check_node(tag, words)?;
-                let id = self.push(tag, words, free, meta)?;
-                self.table.insert(place, hash, id);
-                Ok(id)
-            }
+            Err(place) => self.add(place, hash, tag, words),
         }
+    }
+
+    #[inline(never)]
+    fn add(&mut self, place: Vacant, hash: u32, tag: Tag, words: &[u32]) -> Result<u32, TypeError> {
+        let (free, meta) = self.check_node(tag, words)?;
+        let id = self.push(tag, words, free, meta)?;
+        self.table.insert(place, hash, id);
+        Ok(id)
     }
 
     #[inline]
@@ -378,27 +383,25 @@ impl Pool {
         let base = self.nodes.len() as u32;
         for member in members {
             let id = self.push(member.tag, &member.words, member.free, member.meta | meta::RECURSIVE)?;
-            self.table.reserve_one();
             let hash = self.hash(member.tag, &member.words);
-            if let Err(place) =
-                self.table.find(hash, |other| other != id && self.matches(other, member.tag, &member.words))
-            {
-                self.table.insert(place, hash, id);
-            }
+            let Pool { nodes, extra, table, seed, hash_mask, .. } = self;
+            table.insert_new(hash, id, |id| hash_of(nodes, extra, *seed, *hash_mask, id));
         }
-        let group = self.groups.len() as u32;
-        self.groups.push(GroupSpan { base, len: members.len() as u32 });
-        self.group_table.reserve_one();
-        if let Err(place) = self.group_table.find(hash, |_| false) {
-            // Table ids start at 1.
-            self.group_table.insert(place, hash, group + 1);
-        }
+        self.groups.push(GroupSpan { base, len: members.len() as u32, hash });
+        // Table ids start at 1.
+        let groups = &self.groups;
+        self.group_table.insert_new(hash, groups.len() as u32, |id| groups[id as usize - 1].hash);
         Ok(base)
     }
 
     /// A group with these members, if there is one. `member_words(base, i)` gives the words of member `i` as they are if
     /// the group starts at `base`.
-    pub(crate) fn find_group(&self, hash: u32, count: usize, same: impl Fn(u32, usize) -> bool) -> Option<u32> {
+    pub(crate) fn find_group(
+        &self,
+        hash: u32,
+        count: usize,
+        same: impl Fn(u32, usize) -> bool,
+    ) -> Option<u32> {
         let found = self.group_table.find(hash, |group| {
             let span = self.groups[group as usize - 1];
             span.len as usize == count && (0..count).all(|at| same(span.base, at))
@@ -420,17 +423,14 @@ impl Pool {
 
     /// Forgets everything added since the checkpoint.
     pub(crate) fn rollback(&mut self, to: Checkpoint) {
-        if self.table.generation() == to.table {
-            for id in (to.nodes as u32..self.nodes.len() as u32).rev() {
-                let hash = self.hash(self.nodes[id as usize].tag, self.words(id));
-                self.table.remove_latest(hash, id);
-            }
-        } else {
-            self.table.retain_below(to.nodes as u32);
+        let Pool { nodes, extra, table, seed, hash_mask, .. } = self;
+        let last = to.nodes as u32 - 1;
+        if nodes.len() > to.nodes {
+            table.truncate(last, to.table, |id| hash_of(nodes, extra, *seed, *hash_mask, id));
         }
-        if self.groups.len() != to.groups {
-            // Groups are few; their hashes are not kept, so their entries are found by id.
-            self.group_table.retain_below(to.groups as u32 + 1);
+        if self.groups.len() > to.groups {
+            let groups = &self.groups;
+            self.group_table.truncate(to.groups as u32, to.group_table, |id| groups[id as usize - 1].hash);
         }
         self.names.truncate(self.seed, self.hash_mask, to.names, to.name_table);
         self.nodes.truncate(to.nodes);
@@ -438,10 +438,6 @@ impl Pool {
         self.extra.truncate(to.extra);
         self.groups.truncate(to.groups);
         self.digests.truncate(to.nodes, to.groups);
-    }
-
-    pub(crate) fn checkpoint_len(to: &Checkpoint) -> usize {
-        to.nodes
     }
 
     /// The number of free binders and the meta byte of a node whose children are in the pool, after checking it.
@@ -453,8 +449,32 @@ impl Pool {
             }
         };
         let mut inherited = 0;
-        // The common case first: only children, all of them closed.
         let len = self.nodes.len() as u32;
+        // The common case first: children that are closed types, and names that are distinct.
+        let (types, step) = match layout::quick(tag) {
+            Quick::Leaf if words.is_empty() => return Ok((0, 0)),
+            Quick::Types(least)
+                if words.len() == usize::from(least)
+                    || words.len() > usize::from(least) && layout::fixed_len(tag).is_none() =>
+            {
+                (words, 1)
+            }
+            Quick::Struct if self.is_plain_struct(words) => (&words[3..], 2),
+            Quick::Leaf | Quick::Types(_) | Quick::Struct | Quick::General => (&[0][..], 1),
+        };
+        let mut all = 0;
+        let mut known = true;
+        for &child in types.iter().step_by(step) {
+            // The entry at 0 belongs to no type.
+            known &= child != 0;
+            match self.meta.get(child as usize) {
+                Some(meta) => all |= meta,
+                None => known = false,
+            }
+        }
+        if known && all & (meta::SORT | meta::INFER | meta::OPEN) == 0 {
+            return Ok((0, 0));
+        }
         let mut wrong = None;
         check_layout(tag, words, |accepts, child| {
             if child == 0 || child >= len {
@@ -496,14 +516,31 @@ impl Pool {
                 sort = Sort::from_number(words[1]).ok_or(TypeError::Layout { tag })?;
                 inherited |= meta::INFER;
             }
-            Tag::Instance => check_instance(words, |child| view(child).map(|(tag, _, meta)| (tag, sort_of(meta))), |at| {
-                self.words(at)
-            })?,
+            Tag::Instance => check_instance(
+                words,
+                |child| view(child).map(|(tag, _, meta)| (tag, sort_of(meta))),
+                |at| self.words(at),
+            )?,
             Tag::Scheme => self.check_binder(tag, words[0], &words[1..])?,
             Tag::Declared => self.check_binder(tag, words[1], &words[2..])?,
             _ => {}
         }
         Ok((free, meta_byte(sort, inherited, free)))
+    }
+
+    /// Whether these are the words of a struct with named fields, not too many to compare them pairwise.
+    #[inline]
+    fn is_plain_struct(&self, words: &[u32]) -> bool {
+        let [name, header, fields @ ..] = words else { return false };
+        let count = self.names.len() as u32;
+        let known = |name: u32| name.wrapping_sub(1) < count - 1;
+        *header & 1 == 1
+            && fields.len() == *header as usize - 1
+            && (2..=32).contains(&fields.len())
+            && known(*name)
+            && fields.iter().step_by(2).enumerate().all(|(at, &name)| {
+                known(name) && fields[..2 * at].iter().step_by(2).all(|&other| other != name)
+            })
     }
 
     /// Checks that names are of this pool and that no field or variant name occurs twice.
@@ -538,6 +575,22 @@ impl Pool {
             None => Ok(()),
         }
     }
+}
+
+#[inline]
+fn words_of<'p>(nodes: &'p [Node], extra: &'p [u32], ty: u32) -> &'p [u32] {
+    let node = &nodes[ty as usize];
+    if node.len == SPILLED {
+        let start = node.words[0] as usize;
+        &extra[start..start + node.words[1] as usize]
+    } else {
+        &node.words[..usize::from(node.len)]
+    }
+}
+
+#[inline]
+fn hash_of(nodes: &[Node], extra: &[u32], seed: u64, mask: u32, ty: u32) -> u32 {
+    hash_words(seed, nodes[ty as usize].tag.number(), words_of(nodes, extra, ty)) & mask
 }
 
 fn first_duplicate(names: &mut [u32]) -> Option<u32> {

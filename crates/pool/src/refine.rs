@@ -33,10 +33,6 @@ impl Edges {
     pub(crate) fn of(&self, node: u32) -> &[u32] {
         &self.targets[self.offsets[node as usize] as usize..self.offsets[node as usize + 1] as usize]
     }
-
-    pub(crate) fn len(&self) -> usize {
-        self.offsets.len() - 1
-    }
 }
 
 /// Refinement took more steps than its caller allows.

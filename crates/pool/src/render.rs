@@ -38,7 +38,7 @@ enum Piece {
     Static(&'static str),
     Type(u32, usize),
     /// The end of a member of a group whose unfolding is under way.
-    Leave(u32),
+    Leave,
     /// The end of a binder's scope.
     Unbind,
 }
@@ -140,7 +140,7 @@ impl Signature<'_> {
                 return;
             }
             self.open.push((id, self.out.len(), false));
-            self.stack.push(Piece::Leave(id));
+            self.stack.push(Piece::Leave);
         }
         let tag = pool.nodes[id as usize].tag;
         let words = pool.words(id);
@@ -317,7 +317,7 @@ impl Signature<'_> {
                 Piece::Unbind => {
                     self.binders.pop();
                 }
-                Piece::Leave(_) => {
+                Piece::Leave => {
                     if let Some((_, start, true)) = self.open.pop() {
                         let label = format!("rec{} = ", self.open.len());
                         self.out.insert_str(start, &label);
@@ -391,14 +391,18 @@ impl Pool {
                 Tag::Struct | Tag::Enum => {
                     let _ = write!(head, " {}", self.names.get(words[0]));
                     for part in Parts::of(tag, words) {
-                        let prefix =
-                            if tag == Tag::Enum { self.names.get(part.name).to_owned() } else { String::new() };
+                        let prefix = if tag == Tag::Enum {
+                            self.names.get(part.name).to_owned()
+                        } else {
+                            String::new()
+                        };
                         let mut names = part.field_names();
                         if part.field_types().len() == 0 && tag == Tag::Enum {
                             let _ = write!(head, " | {prefix}");
                         }
                         for (at, ty) in part.field_types().enumerate() {
-                            let field = names.next().map_or_else(|| at.to_string(), |n| self.names.get(n).to_owned());
+                            let field =
+                                names.next().map_or_else(|| at.to_string(), |n| self.names.get(n).to_owned());
                             let dot = if prefix.is_empty() { "" } else { "." };
                             children.push((format!("{prefix}{dot}{field}: "), ty));
                         }

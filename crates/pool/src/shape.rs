@@ -8,11 +8,11 @@
 use std::collections::HashMap;
 
 use crate::digest::Digest;
+use crate::error::TypeError;
 use crate::graph::{LOCAL, Local};
 use crate::hashing::{Digests, NotPortable, Space};
 use crate::layout::{self, Role};
 use crate::pool::{Idx, Pool, meta};
-use crate::error::TypeError;
 use crate::tag::Tag;
 
 /// The name that replaces the erased ones.

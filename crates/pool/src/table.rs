@@ -1,15 +1,17 @@
-//! An open-addressing hash table from 32 hash bits to a dense id, for hash-consing.
+//! An open-addressing hash table of dense ids, for hash-consing.
 //!
-//! Linear probing over one array of `u64` entries (hash bits above, id below; zero is vacant), at most four fifths full.
-//! Growing moves entries by their stored hash bits and never touches what the ids stand for.
+//! Linear probing over one array of `u32` entries, at most four fifths full. The table holds exactly the ids
+//! `1 ..= len`, so an id needs no more bits than an index into the array; the bits above hold the top of the hash. One entry
+//! is therefore four bytes, and a lookup, successful or not, is nearly always one cache line. Growing asks for the hash
+//! of each id again, in order, which reads what the ids stand for sequentially.
 //!
 //! **Invariant:** the table never decides identity. [`Table::find`] asks its caller to compare the things themselves for
 //! every entry whose hash bits match.
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Table {
-    entries: Vec<u64>,
-    len: usize,
+    entries: Vec<u32>,
+    len: u32,
     /// Raised whenever entries move, so that a rollback knows whether it may undo insertions one by one.
     generation: u32,
 }
@@ -21,16 +23,17 @@ const MIN_ENTRIES: usize = 16;
 pub(crate) struct Vacant(usize);
 
 impl Table {
+    /// A table that can take this many ids before it grows.
     pub(crate) fn with_capacity(count: usize) -> Self {
         let mut table = Table::default();
         if count > 0 {
-            table.resize((count * 5 / 4 + 1).next_power_of_two().max(MIN_ENTRIES));
+            table.entries = vec![0; size_for(count)];
         }
         table
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        self.entries.capacity() * size_of::<u64>()
+        self.entries.capacity() * size_of::<u32>()
     }
 
     pub(crate) fn generation(&self) -> u32 {
@@ -39,79 +42,108 @@ impl Table {
 
     /// Makes room for one more entry, so that the place found next stays valid.
     #[inline]
-    pub(crate) fn reserve_one(&mut self) {
-        if (self.len + 1) * 5 > self.entries.len() * 4 {
-            self.resize((self.entries.len() * 2).max(MIN_ENTRIES));
+    pub(crate) fn reserve_one(&mut self, hash_of: impl Fn(u32) -> u32) {
+        if (self.len as usize + 1) * 5 > self.entries.len() * 4 {
+            self.rebuild((self.entries.len() * 2).max(MIN_ENTRIES), hash_of);
         }
     }
 
     #[cold]
-    fn resize(&mut self, size: usize) {
-        let old = std::mem::replace(&mut self.entries, vec![0; size]);
-        let mask = size - 1;
-        for entry in old {
-            if entry != 0 {
-                let mut at = (entry >> 32) as usize & mask;
-                while self.entries[at] != 0 {
-                    at = (at + 1) & mask;
-                }
-                self.entries[at] = entry;
-            }
+    #[inline(never)]
+    fn rebuild(&mut self, size: usize, hash_of: impl Fn(u32) -> u32) {
+        self.entries.clear();
+        self.entries.resize(size, 0);
+        self.entries.shrink_to(size);
+        for id in 1..=self.len {
+            let hash = hash_of(id);
+            let place = self.vacant(hash);
+            self.entries[place.0] = self.entry(hash, id);
         }
         self.generation = self.generation.wrapping_add(1);
+    }
+
+    #[inline]
+    fn mask(&self) -> u32 {
+        (self.entries.len() as u32).wrapping_sub(1)
+    }
+
+    #[inline]
+    fn entry(&self, hash: u32, id: u32) -> u32 {
+        hash & !self.mask() | id
+    }
+
+    fn vacant(&self, hash: u32) -> Vacant {
+        let mask = self.mask();
+        let mut at = hash & mask;
+        while self.entries[at as usize] != 0 {
+            at = (at + 1) & mask;
+        }
+        Vacant(at as usize)
     }
 
     /// The id for which `same` holds among those with these hash bits, or the place to insert it.
     #[inline]
     pub(crate) fn find(&self, hash: u32, mut same: impl FnMut(u32) -> bool) -> Result<u32, Vacant> {
-        let mask = self.entries.len().wrapping_sub(1);
         if self.entries.is_empty() {
             return Err(Vacant(0));
         }
-        let mut at = hash as usize & mask;
+        let mask = self.mask();
+        let mut at = hash & mask;
         loop {
-            let entry = self.entries[at];
+            let entry = self.entries[at as usize];
             if entry == 0 {
-                return Err(Vacant(at));
+                return Err(Vacant(at as usize));
             }
-            if (entry >> 32) as u32 == hash && same(entry as u32) {
-                return Ok(entry as u32);
+            // An entry whose id is not vacant and whose upper bits are those of the hash.
+            if (entry ^ hash) & !mask == 0 && same(entry & mask) {
+                return Ok(entry & mask);
             }
             at = (at + 1) & mask;
         }
     }
 
-    /// Fills a place that `find` returned after `reserve_one`. The id must not be zero.
+    /// Fills a place that `find` returned after `reserve_one`, with the next id.
     #[inline]
     pub(crate) fn insert(&mut self, place: Vacant, hash: u32, id: u32) {
-        self.entries[place.0] = u64::from(hash) << 32 | u64::from(id);
-        self.len += 1;
+        self.entries[place.0] = self.entry(hash, id);
+        self.len = id;
     }
 
-    /// Takes out the entry that was inserted last of those still present, if no entry has moved since.
-    pub(crate) fn remove_latest(&mut self, hash: u32, id: u32) {
-        let mask = self.entries.len() - 1;
-        let wanted = u64::from(hash) << 32 | u64::from(id);
-        let mut at = hash as usize & mask;
-        while self.entries[at] != wanted {
-            if self.entries[at] == 0 {
-                return;
-            }
-            at = (at + 1) & mask;
+    /// Inserts the next id, which is known not to be there.
+    pub(crate) fn insert_new(&mut self, hash: u32, id: u32, hash_of: impl Fn(u32) -> u32) {
+        self.reserve_one(hash_of);
+        let place = self.vacant(hash);
+        self.insert(place, hash, id);
+    }
+
+    /// Forgets the ids from `len + 1` on. `generation` is that of when `len` was current.
+    pub(crate) fn truncate(&mut self, len: u32, generation: u32, hash_of: impl Fn(u32) -> u32) {
+        if self.generation != generation {
+            self.len = len;
+            self.rebuild(size_for(len as usize), hash_of);
+            return;
         }
-        self.entries[at] = 0;
-        self.len -= 1;
+        // No entry has moved: taking them out in reverse leaves the array as it was.
+        for id in (len + 1..=self.len).rev() {
+            let hash = hash_of(id);
+            let (mask, wanted) = (self.mask(), self.entry(hash, id));
+            let mut at = hash & mask;
+            while self.entries[at as usize] != wanted {
+                at = (at + 1) & mask;
+            }
+            self.entries[at as usize] = 0;
+        }
+        self.len = len;
     }
 
-    /// Keeps only the entries whose ids are below `limit`.
-    pub(crate) fn retain_below(&mut self, limit: u32) {
-        let mut old = std::mem::take(&mut self.entries);
-        old.retain(|&entry| entry != 0 && (entry as u32) < limit);
-        self.len = old.len();
-        let size = (self.len * 5 / 4 + 1).next_power_of_two().max(MIN_ENTRIES);
-        self.entries = old;
-        self.resize(size);
+    /// Forgets everything.
+    pub(crate) fn clear(&mut self) {
+        *self = Table { generation: self.generation.wrapping_add(1), ..Table::default() };
     }
+}
+
+fn size_for(count: usize) -> usize {
+    (count * 5 / 4 + 1).next_power_of_two().max(MIN_ENTRIES)
 }
 
 /// Mixes two words into one by a full multiplication.

@@ -1,4 +1,12 @@
 //! The tests of the public surface, in one binary.
 
+#![allow(clippy::unwrap_used, reason = "a test that panics has failed")]
+
+mod bundle;
+mod compat;
+mod describe;
+mod golden;
+mod hostile;
+mod laws;
 mod recursion;
 mod support;

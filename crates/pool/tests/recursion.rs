@@ -132,7 +132,9 @@ fn a_graph_written_otherwise_in_a_pool_filled_otherwise_has_the_same_digests() {
 #[test]
 fn an_unfolding_made_of_ordinary_types_is_the_recursive_type_itself() {
     let mut pool = Pool::new();
-    let list = pool.intern_graph(&[Descriptor::Container { tag: Tag::List, child: GraphRef::Member(0) }]).unwrap()[0];
+    let list = pool
+        .intern_graph(&[Descriptor::Container { tag: Tag::List, child: GraphRef::Member(0) }])
+        .unwrap()[0];
     assert_eq!(pool.list(list).unwrap(), list);
     assert_eq!(pool.signature(list), "rec0 = list<rec0>");
 }

@@ -1,6 +1,8 @@
 //! Random types and a small deterministic generator, shared by the tests.
 
-use typeloom_pool::{ConstDescriptor, Descriptor, GraphRef, Idx, Pool, Sort, Tag, Variable, VariantDescriptor};
+use typeloom_pool::{
+    ConstDescriptor, Descriptor, GraphRef, Idx, Pool, Sort, Tag, Variable, VariantDescriptor,
+};
 
 /// SplitMix64.
 pub(crate) struct Rng(pub(crate) u64);

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use crate::map::Map;
 use typeloom_onnx::DecodeError;
-use typeloom_onnx::view::Attribute;
+use typeloom_onnx::view::{Attribute, NodeView};
 
 use crate::catalogue::{FunctionId, Operators};
 use crate::core::{Core, Data};
@@ -23,7 +23,7 @@ use crate::dim::DimId;
 use crate::engine::Engine;
 use crate::fault::{FaultKind, Side};
 use crate::frame::{Frame, Slot};
-use crate::program::{Body, StepId, build};
+use crate::program::{Body, Step, StepId, build};
 use crate::rule::{DimVec, Ints};
 use crate::shape::ShapeId;
 use crate::trace::Cause;
@@ -67,10 +67,29 @@ struct Portable {
     data: Option<Data>,
 }
 
-/// A finished or running instance of a function, for reports.
+/// A finished instance of a function, for reports.
 pub(crate) struct Instance<'a> {
     pub(crate) function: FunctionId,
     pub(crate) frame: Frame<'a>,
+    /// The calls that led to it, the outermost first.
+    pub(crate) calls: Vec<Caller<'a>>,
+}
+
+/// A node that calls a function.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Caller<'a> {
+    /// The function that the node is in, if it is not in the model's graph.
+    pub(crate) function: Option<FunctionId>,
+    /// Its position in its graph.
+    pub(crate) position: u32,
+    pub(crate) node: NodeView<'a>,
+}
+
+/// An instance that is being solved.
+struct Running<'a> {
+    function: FunctionId,
+    key: Key,
+    caller: Caller<'a>,
 }
 
 /// All functions of a model and their instances.
@@ -79,7 +98,7 @@ pub(crate) struct Calls<'a> {
     bodies: Vec<Option<Arc<Body<'a>>>>,
     summaries: Map<Key, Option<Summary>>,
     counts: Map<FunctionId, usize>,
-    running: Vec<(FunctionId, Key, u32)>,
+    running: Vec<Running<'a>>,
     frames: u32,
     /// Instances with faults, in the order in which they finished.
     pub(crate) faulty: Vec<Instance<'a>>,
@@ -109,9 +128,9 @@ impl<'a> Calls<'a> {
                 return Err(FaultKind::CallArity { side, given, most });
             }
         }
-        if let Some(at) = self.running.iter().position(|(running, _, _)| *running == function) {
+        if let Some(at) = self.running.iter().position(|running| running.function == function) {
             let name = |function: FunctionId| operators.functions[function.index()].name.to_owned();
-            let path = self.running[at..].iter().map(|(running, _, _)| name(*running)).chain([name(function)]).collect();
+            let path = self.running[at..].iter().map(|running| name(running.function)).chain([name(function)]).collect();
             return Err(FaultKind::RecursiveFunction { path });
         }
         let attributes = arguments(frame, step).map_err(FaultKind::Malformed)?;
@@ -172,14 +191,16 @@ impl<'a> Calls<'a> {
             }
         }
         self.summaries.insert(key.clone(), None);
-        self.running.push((function, key, frame.number));
+        let Step { position, node, .. } = *caller.body.step(step);
+        let caller = Caller { function: self.running.last().map(|running| running.function), position, node };
+        self.running.push(Running { function, key, caller });
         Engine::start(core, &mut frame);
         frame
     }
 
     /// Takes a finished frame in.
     pub(crate) fn leave(&mut self, core: &mut Core<'a>, frame: Frame<'a>) {
-        let Some((function, key, _)) = self.running.pop() else { return };
+        let Some(Running { function, key, caller }) = self.running.pop() else { return };
         let root = frame.body.graph(frame.body.root());
         let portable = |frame: &Frame<'a>, value: crate::program::ValueId| {
             let Slot { ty, shape, .. } = frame.slots[value.index()];
@@ -197,7 +218,8 @@ impl<'a> Calls<'a> {
         self.summaries.insert(key, Some(Summary { parameters, results }));
         let _ = core;
         if !(frame.faults.is_empty() && frame.value_faults.is_empty() && frame.body.faults().is_empty()) {
-            self.faulty.push(Instance { function, frame });
+            let calls = self.running.iter().map(|running| running.caller).chain([caller]).collect();
+            self.faulty.push(Instance { function, frame, calls });
         }
     }
 }

@@ -138,6 +138,17 @@ impl<'a> Operators<'a> {
         &self.ops[op.index()]
     }
 
+    /// The version of the operator's domain that its model or function imports.
+    pub(crate) fn imported(&self, op: &Op<'a>) -> Option<i64> {
+        let imports = &self.imports[op.imports.0 as usize];
+        imports.iter().find(|(known, _)| *known == op.domain).map(|(_, version)| *version)
+    }
+
+    /// What the catalogue knows about an operator in another version of its domain.
+    pub(crate) fn in_version(&self, op: &Op<'a>, version: i64) -> Lookup<'a> {
+        self.catalogue.lookup(op.domain, op.name, version)
+    }
+
     /// The operator that a node means.
     #[inline]
     pub(crate) fn resolve(&mut self, imports: ImportsId, domain: &'a str, name: &'a str, overload: &'a str) -> OpId {
@@ -200,7 +211,8 @@ pub(crate) fn canonical(domain: &str) -> &str {
 }
 
 /// At most three of `names` that could be a misspelt `name`, the nearest first.
-pub(crate) fn nearest<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Vec<String> {
+#[must_use]
+pub fn nearest<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Vec<String> {
     let lower = name.to_lowercase();
     let mut near: Vec<(usize, &str)> = names
         .filter_map(|other| {

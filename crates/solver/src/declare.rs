@@ -106,7 +106,7 @@ impl<'a> Core<'a> {
                     self.dims.fresh()
                 }
                 DimValue::Param(name) if !name.trim().is_empty() => {
-                    self.dims.parse(name).unwrap_or_else(|_| self.dims.symbol(name))
+                    self.dims.declare(name).unwrap_or_else(|_| self.dims.symbol(name))
                 }
                 DimValue::Param(_) | DimValue::Unknown => self.dims.fresh(),
             });

@@ -72,6 +72,8 @@ mod decide;
 mod display;
 mod divide;
 mod extremum;
+mod id;
+mod intern;
 #[cfg(test)]
 mod laws;
 mod ops;
@@ -81,9 +83,10 @@ mod solve;
 #[cfg(test)]
 mod tests;
 
-pub use arena::{DimId, Dims};
+pub use arena::Dims;
 pub use bind::Bind;
 pub use decide::Decision;
 pub use display::DisplayDim;
+pub use id::DimId;
 pub use parse::DimParseError;
 pub use solve::Solved;

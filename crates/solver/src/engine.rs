@@ -15,11 +15,12 @@ use crate::core::Core;
 use crate::elem::ElemSet;
 use crate::fault::{Fault, FaultKind, Place};
 use crate::frame::Frame;
+use crate::model::Mode;
 use crate::program::{Initializer, Origin, StepId, StepKind, ValueId};
 use crate::relation;
 use crate::rule::{Exit, Failure, Rule, RuleCx};
 use crate::trace::Cause;
-use crate::ty::{Types, Waiter};
+use crate::ty::{Clash, Types, Waiter};
 
 /// What a step came to.
 enum Outcome {
@@ -33,12 +34,14 @@ pub(crate) struct Engine<'a, 'p> {
     pub(crate) core: Core<'a>,
     pub(crate) operators: &'p Operators<'a>,
     pub(crate) calls: Calls<'a>,
+    /// Whether an operator that nobody knows is an error.
+    mode: Mode,
     woken: Vec<Waiter>,
 }
 
 impl<'a, 'p> Engine<'a, 'p> {
-    pub(crate) fn new(core: Core<'a>, operators: &'p Operators<'a>, calls: Calls<'a>) -> Self {
-        Self { core, operators, calls, woken: Vec::new() }
+    pub(crate) fn new(core: Core<'a>, operators: &'p Operators<'a>, calls: Calls<'a>, mode: Mode) -> Self {
+        Self { core, operators, calls, mode, woken: Vec::new() }
     }
 
     /// Solves the frame, and every function that it calls.
@@ -60,6 +63,7 @@ impl<'a, 'p> Engine<'a, 'p> {
                         let callee = std::mem::replace(&mut frame, caller);
                         self.calls.leave(&mut self.core, callee);
                     }
+                    None if relation::assume_kinds(&mut self.core, self.operators, &mut frame) => {}
                     None => return frame,
                 },
             }
@@ -111,7 +115,10 @@ impl<'a, 'p> Engine<'a, 'p> {
             let outcome = match &op.kind {
                 OpKind::Schema(operator) => self.operator(frame, step, *operator),
                 OpKind::Declared(decl) => relation::run(&mut self.core, frame, step, decl),
-                OpKind::Missing(kind) => Err((**kind).clone()),
+                OpKind::Missing(kind) => match (&**kind, self.mode) {
+                    (FaultKind::UnknownOperator { .. }, Mode::Permissive) => Ok(()),
+                    (kind, Mode::Permissive | Mode::Strict) => Err(kind.clone()),
+                },
                 OpKind::Function(function) => match self.call(frame, step, *function) {
                     Ok(Some(call)) => return Outcome::Call(call),
                     Ok(None) => Ok(()),
@@ -221,7 +228,7 @@ impl<'a, 'p> Engine<'a, 'p> {
     }
 }
 
-fn fault_of<'a>(rule: &'a str, failure: Failure) -> FaultKind<'a> {
+pub(crate) fn fault_of<'a>(rule: &'a str, failure: Failure) -> FaultKind<'a> {
     match failure {
         Failure::Malformed(error) => FaultKind::Malformed(error),
         failure @ (Failure::Types { .. }
@@ -255,11 +262,17 @@ fn initializer<'a>(
         }
     };
     let set = crate::elem::Elem::from_onnx(number).map_or(ElemSet::ALL, ElemSet::of);
-    let slot = &mut frame.slots[value.index()];
-    slot.ty = Some(match initializer {
+    let ty = match initializer {
         Initializer::Dense(_) => core.types.tensor_of(set),
         Initializer::Sparse(_) => core.types.sparse_of(set),
-    });
+    };
+    let seeded = frame.slots[value.index()].ty.replace(ty);
+    if let Some(seeded) = seeded
+        && let Err(Clash) = core.types.unify(seeded, ty)
+    {
+        let (seed, found) = (core.type_of(Some(seeded), None), core.type_of(Some(ty), None));
+        return Err(FaultKind::SeedContradicts { seed, found });
+    }
     core.trace_given(frame.number, value, Cause::Initializer);
     if let Some((axis, extent)) = dims.iter().copied().enumerate().find(|(_, extent)| *extent < 0) {
         return Err(FaultKind::NegativeDim { axis, extent });

@@ -4,6 +4,7 @@
 //! causes are made from it in [`crate::diagnostic`], after solving, for the faults that are shown.
 
 use typeloom_onnx::DecodeError;
+use typeloom_types::relation::RelationFailure;
 
 use crate::dim::DimId;
 use crate::elem::ElemSet;
@@ -158,6 +159,13 @@ pub enum FaultKind<'a> {
         rule: &'a str,
         /// Why.
         failure: Failure,
+    },
+    /// A custom relation of a plainly declared operator says no, or a declaration makes no sense here.
+    Relation {
+        /// The relation's name.
+        relation: &'static str,
+        /// Why, in its own words.
+        failure: RelationFailure,
     },
     /// A declared type contradicts the inferred one.
     Contradiction {

@@ -52,6 +52,13 @@ pub(crate) struct Frame<'a> {
     pub(crate) equations: Vec<Equation>,
     /// The values whose types the caller gave.
     pub(crate) seeded: Vec<ValueId>,
+    /// Steps with a relation on elements that met a port of unknown kind.
+    pub(crate) undecided: Vec<StepId>,
+    /// The values whose kind was unknown when everything that can be proved was.
+    pub(crate) assumed: Vec<ValueId>,
+    /// How often each step ran.
+    #[cfg(test)]
+    pub(crate) runs: Vec<u32>,
     /// For the inputs of nested graphs that stand for every turn of a loop: how often their shape was widened.
     pub(crate) widened: BTreeMap<ValueId, u32>,
     /// The extents that widening made: each covers every extent.
@@ -73,6 +80,10 @@ impl<'a> Frame<'a> {
             value_faults: BTreeMap::new(),
             equations: Vec::new(),
             seeded: Vec::new(),
+            undecided: Vec::new(),
+            assumed: Vec::new(),
+            #[cfg(test)]
+            runs: vec![0; body.steps.len()],
             widened: BTreeMap::new(),
             widened_dims: Vec::new(),
             body,
@@ -81,6 +92,15 @@ impl<'a> Frame<'a> {
 
     /// The next step to run.
     pub(crate) fn next(&mut self) -> Option<StepId> {
+        let step = self.take_next();
+        #[cfg(test)]
+        if let Some(step) = step {
+            self.runs[step.index()] += 1;
+        }
+        step
+    }
+
+    fn take_next(&mut self) -> Option<StepId> {
         if let Some(Reverse(step)) = self.again.pop() {
             self.waiting[step.index()] = false;
             return Some(step);

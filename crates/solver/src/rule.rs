@@ -43,6 +43,7 @@ use crate::frame::Frame;
 use crate::program::{GraphId, Step, StepId, ValueId};
 use crate::signature::Schema;
 
+pub(crate) use constants::MAX_ELEMENTS;
 pub use constants::{Floats, Ints};
 pub use types::Kind;
 

@@ -11,10 +11,13 @@ use std::collections::{BTreeMap, VecDeque};
 
 use crate::program::{DeclarationKind, StepId, ValueId};
 
+/// A value has one type with this one, says the rule of that name at that step.
+pub(crate) type Tie = (ValueId, StepId, &'static str);
+
 /// The facts.
 #[derive(Clone, Debug, Default)]
 pub struct Trace {
-    equal: BTreeMap<(u32, ValueId), Vec<(ValueId, StepId, &'static str)>>,
+    equal: BTreeMap<(u32, ValueId), Vec<Tie>>,
     fixed: BTreeMap<(u32, ValueId), Cause>,
 }
 
@@ -58,11 +61,14 @@ pub struct Chain {
 
 impl Trace {
     pub(crate) fn equal(&mut self, frame: u32, a: ValueId, b: ValueId, step: StepId, rule: &'static str) {
+        let facts = |value| self.equal.get(&(frame, value)).map_or(&[][..], Vec::as_slice);
+        // A fact stands with both values; the shorter list tells as much, also where everything reads one value.
+        let (few, other) = if facts(a).len() <= facts(b).len() { (facts(a), b) } else { (facts(b), a) };
+        if few.iter().any(|(known, by, _)| *known == other && *by == step) {
+            return;
+        }
         for (from, to) in [(a, b), (b, a)] {
-            let facts = self.equal.entry((frame, from)).or_default();
-            if !facts.iter().any(|(known, by, _)| *known == to && *by == step) {
-                facts.push((to, step, rule));
-            }
+            self.equal.entry((frame, from)).or_default().push((to, step, rule));
         }
     }
 
@@ -78,15 +84,34 @@ impl Trace {
     /// node at `not_by` (the one where two chains meet in a contradiction).
     #[must_use]
     pub fn explain(&self, frame: u32, value: ValueId, not_by: Option<StepId>) -> Option<Chain> {
-        let mut came_from: BTreeMap<ValueId, Option<(ValueId, StepId, &'static str)>> = BTreeMap::new();
+        let mut budget = usize::MAX;
+        self.search(frame, value, |step| Some(step) != not_by, |_, _| true, |_, _| None, &mut budget)
+    }
+
+    /// As [`Trace::explain`], through the nodes that `follow` accepts, to a recorded cause that `accept`
+    /// accepts. `end` is asked about values without one, with the facts about them. Every value that is
+    /// looked at costs one of `budget`.
+    pub(crate) fn search(
+        &self,
+        frame: u32,
+        value: ValueId,
+        follow: impl Fn(StepId) -> bool,
+        accept: impl Fn(ValueId, &Cause) -> bool,
+        end: impl Fn(ValueId, &[Tie]) -> Option<Cause>,
+        budget: &mut usize,
+    ) -> Option<Chain> {
+        let mut came_from: BTreeMap<ValueId, Option<Tie>> = BTreeMap::new();
         let mut queue = VecDeque::from([value]);
         came_from.insert(value, None);
         while let Some(at) = queue.pop_front() {
-            if let Some(cause) = self.fixed.get(&(frame, at)) {
-                return Some(Chain { links: links(&came_from, at), cause: cause.clone() });
+            *budget = budget.checked_sub(1)?;
+            let recorded = self.fixed.get(&(frame, at)).filter(|cause| accept(at, cause));
+            let ties = self.equal.get(&(frame, at)).map_or(&[][..], Vec::as_slice);
+            if let Some(cause) = recorded.cloned().or_else(|| end(at, ties)) {
+                return Some(Chain { links: links(&came_from, at), cause });
             }
-            for (next, step, rule) in self.equal.get(&(frame, at)).into_iter().flatten() {
-                if Some(*step) != not_by && !came_from.contains_key(next) {
+            for (next, step, rule) in ties {
+                if follow(*step) && !came_from.contains_key(next) {
                     came_from.insert(*next, Some((at, *step, *rule)));
                     queue.push_back(*next);
                 }
@@ -97,7 +122,7 @@ impl Trace {
 }
 
 /// Walks back from the end of a search, and gives the chain in the order in which it was searched.
-fn links(came_from: &BTreeMap<ValueId, Option<(ValueId, StepId, &'static str)>>, end: ValueId) -> Vec<Link> {
+fn links(came_from: &BTreeMap<ValueId, Option<Tie>>, end: ValueId) -> Vec<Link> {
     let mut links = vec![Link { value: end, by: None }];
     let mut at = end;
     while let Some(Some((before, step, rule))) = came_from.get(&at) {

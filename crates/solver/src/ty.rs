@@ -165,11 +165,14 @@ impl Types {
     }
 
     /// The type of everything at or below `node` of the tree.
+    ///
+    /// Under a bound without leaves there is no type; it stays a variable that nothing fits.
     pub fn at_node(&mut self, node: NodeNo) -> Ty {
         let universe = Arc::clone(&self.universe);
-        if let Some(set) = universe.tensor_elems(node) {
+        let inhabited = |set: &ElemSet| !set.is_empty();
+        if let Some(set) = universe.tensor_elems(node).filter(inhabited) {
             self.tensor_of(set)
-        } else if let Some(set) = universe.scalar_elems(node) {
+        } else if let Some(set) = universe.scalar_elems(node).filter(inhabited) {
             self.scalar_of(set)
         } else if self.lattice().node(node).is_some_and(|node| node.is_concrete()) {
             self.push(Cell::Leaf(node))
@@ -345,6 +348,11 @@ impl Types {
     /// The waiters that something has happened for since the last call.
     pub fn take_woken(&mut self, into: &mut Vec<Waiter>) {
         self.watchers.take_woken(into);
+    }
+
+    /// Takes back what would wake `waiter`: it has seen everything that happened so far.
+    pub(crate) fn forget_woken(&mut self, waiter: Waiter) {
+        self.watchers.forget_woken(waiter);
     }
 
     /// Whether [`Types::take_woken`] would give any.

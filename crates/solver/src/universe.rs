@@ -129,6 +129,27 @@ impl Universe {
         self.elems_below(self.scalar?, node)
     }
 
+    /// The lowest node that the tensor leaves of `elems` all lie under.
+    pub(crate) fn tensor_bound(&self, elems: ElemSet) -> Option<NodeNo> {
+        self.bound(self.tensor, elems, |leaves| leaves.tensor)
+    }
+
+    /// The lowest node that the scalar leaves of `elems` all lie under.
+    pub(crate) fn scalar_bound(&self, elems: ElemSet) -> Option<NodeNo> {
+        self.bound(self.scalar, elems, |leaves| leaves.scalar)
+    }
+
+    fn bound(&self, all: Option<NodeNo>, elems: ElemSet, leaf: fn(&Leaves) -> Option<NodeNo>) -> Option<NodeNo> {
+        let mut joined: Option<NodeNo> = None;
+        for leaf in elems.iter().filter_map(|elem| leaf(self.leaves.get(usize::from(elem.number()))?)) {
+            joined = Some(joined.map_or(leaf, |joined| self.lattice().join(joined, leaf)));
+            if joined == all {
+                break;
+            }
+        }
+        joined.or(all)
+    }
+
     fn elems_below(&self, root: NodeNo, node: NodeNo) -> Option<ElemSet> {
         if !self.lattice().is_subtype(node, root) {
             return None;

@@ -26,7 +26,7 @@ fn inference_agrees_with_the_reference() {
         let bytes = bytes_of("inference", case.model());
         let expected = case.expected();
         let verdict = match typeloom::check(&bytes, &options(Mode::Permissive)) {
-            Ok(mut checked) => judge_inference(&typeloom::infer::types(&mut checked), &expected),
+            Ok(mut checked) => judge_inference(&typeloom::report::infer::types(&mut checked), &expected),
             Err(error) => Verdict::rejected(error.to_string()),
         };
         table.add(case, verdict);
@@ -72,7 +72,7 @@ fn erased_outputs_are_inferred_as_they_came_out() {
     for case in cases.iter().filter(|case| !case.skip()) {
         let bytes = bytes_of("backend/erased", case.model());
         let verdict = match typeloom::check(&bytes, &options(Mode::Permissive)) {
-            Ok(mut checked) => judge_outputs(&typeloom::infer::types(&mut checked), case.actual()),
+            Ok(mut checked) => judge_outputs(&typeloom::report::infer::types(&mut checked), case.actual()),
             Err(error) => Verdict::rejected(error.to_string()),
         };
         table.add(case, verdict);
@@ -88,7 +88,7 @@ fn constant_inputs_give_exact_shapes() {
     for case in cases.iter().filter(|case| !case.skip()) {
         let bytes = bytes_of("constant_shapes", case.model());
         let verdict = match typeloom::check(&bytes, &options(Mode::Permissive)) {
-            Ok(mut checked) => judge_outputs(&typeloom::infer::types(&mut checked), case.declared()),
+            Ok(mut checked) => judge_outputs(&typeloom::report::infer::types(&mut checked), case.declared()),
             Err(error) => Verdict::rejected(error.to_string()),
         };
         table.add(case, verdict);

@@ -1,4 +1,4 @@
-//! The arena: nodes, hash-consing, symbols and anonymous variables.
+//! The arena: nodes, symbols and anonymous variables.
 //!
 //! A node is a constant that does not fit into an id, an *atom* (symbol, variable, floor division,
 //! minimum), a *product* of at least two atoms, or a *sum* of terms. What is asked about a node often
@@ -9,53 +9,12 @@
 //! point to a younger node, and the occurs check of [`Dims::bind`] keeps that acyclic.
 
 use super::bounds::Interval;
+use super::id::DimId;
 use super::poly::Term;
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher};
-use std::num::NonZeroU32;
-
-/// A dim of an arena: one extent, or one integer computed from extents.
-///
-/// Within one [`Dims`], equal polynomials have equal ids (once bound variables are resolved, see
-/// [`Dims::resolve`]). Constants of up to 31 bits are the same id in every arena. The order is that of
-/// creation and has no further meaning.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct DimId(NonZeroU32);
-
-/// Marks an id that is a constant rather than the position of a node.
-const INLINE: u32 = 1 << 31;
-
-impl DimId {
-    /// The constant 0.
-    pub const ZERO: Self = Self::inline(0);
-    /// The constant 1.
-    pub const ONE: Self = Self::inline(1);
-
-    /// Constants of 31 bits (two's complement) live in the id itself.
-    const INLINE_RANGE: std::ops::RangeInclusive<i64> = -(1 << 30)..=(1 << 30) - 1;
-
-    const fn inline(value: i32) -> Self {
-        Self(NonZeroU32::new(value.cast_unsigned() | INLINE).expect("the marker bit is set"))
-    }
-
-    pub(super) fn inline_value(self) -> Option<i64> {
-        let raw = self.0.get();
-        // Shifting the marker out and back extends the sign of the 31-bit number.
-        (raw & INLINE != 0).then(|| i64::from((raw << 1).cast_signed() >> 1))
-    }
-
-    fn node(index: usize) -> Self {
-        let raw = u32::try_from(index + 1).ok().filter(|raw| raw & INLINE == 0).and_then(NonZeroU32::new);
-        Self(raw.expect("an arena of 2^31 nodes does not fit into memory"))
-    }
-
-    fn index(self) -> Option<usize> {
-        let raw = self.0.get();
-        (raw & INLINE == 0).then(|| raw as usize - 1)
-    }
-}
 
 /// A range in one of the arena's flat lists.
 #[derive(Clone, Copy, Debug)]
@@ -104,7 +63,7 @@ pub(super) struct Summary {
 }
 
 impl Summary {
-    fn leaf(bounds: Interval, degree: u8, variable: bool) -> Self {
+    pub(super) fn leaf(bounds: Interval, degree: u8, variable: bool) -> Self {
         Self { bounds, size: 1, nesting: 0, degree, variable }
     }
 }
@@ -414,124 +373,7 @@ impl Dims {
         }
     }
 
-    /// The sum of terms that are sorted by monomial, distinct, and without a zero coefficient.
-    /// `None` if it is beyond the limits.
-    pub(super) fn intern_sum(&mut self, terms: &[Term]) -> Option<DimId> {
-        match terms {
-            [] => return Some(DimId::ZERO),
-            [term] if term.monomial == DimId::ONE => return Some(self.constant(term.coefficient)),
-            [Term { coefficient: 1, monomial }] => return Some(*monomial),
-            _ => {}
-        }
-        debug_assert!(terms.is_sorted_by(|a, b| a.monomial < b.monomial), "terms are sorted and distinct");
-        let words = terms
-            .iter()
-            .map(|term| u64::from(term.monomial.0.get()).rotate_left(32) ^ term.coefficient.cast_unsigned());
-        let hash = self.hash(1, words);
-        if let Some(found) =
-            self.find(hash, |dims, kind| matches!(kind, Kind::Sum(span) if dims.sum_terms(*span) == terms))
-        {
-            return Some(found);
-        }
-        if terms.len() > MAX_TERMS || terms.iter().any(|term| term.coefficient == i64::MIN) {
-            return None;
-        }
-        let mut summary = Summary::leaf(Interval::point(0), 0, false);
-        let mut size = 0usize;
-        for term in terms {
-            let part = self.summary(term.monomial);
-            size += usize::from(part.size);
-            summary.nesting = summary.nesting.max(part.nesting);
-            summary.degree = summary.degree.max(part.degree);
-            summary.variable |= part.variable;
-        }
-        summary.size = u16::try_from(size).ok().filter(|_| size <= MAX_SIZE)?;
-        summary.bounds = self.bounds_of_terms(terms);
-        if let Some(value) = summary.bounds.single() {
-            return Some(self.constant(value));
-        }
-        let span = Span { start: offset(self.terms.len()), len: offset(terms.len()) };
-        self.terms.extend_from_slice(terms);
-        Some(self.push(Kind::Sum(span), summary, hash))
-    }
-
-    /// The product of atoms that are sorted by id. `None` if it is beyond the limits.
-    pub(super) fn intern_product(&mut self, factors: &[DimId]) -> Option<DimId> {
-        match factors {
-            [] => return Some(DimId::ONE),
-            [atom] => return Some(*atom),
-            _ => {}
-        }
-        debug_assert!(factors.is_sorted(), "factors are sorted");
-        let hash = self.hash(2, factors.iter().map(|factor| u64::from(factor.0.get())));
-        if let Some(found) =
-            self.find(hash, |dims, kind| matches!(kind, Kind::Product(span) if dims.list(*span) == factors))
-        {
-            return Some(found);
-        }
-        if factors.len() > MAX_DEGREE {
-            return None;
-        }
-        let mut summary = Summary::leaf(self.bounds_of_factors(factors), 0, false);
-        summary.degree = u8::try_from(factors.len()).ok()?;
-        self.absorb(&mut summary, factors, 0)?;
-        let span = self.push_list(factors);
-        Some(self.push(Kind::Product(span), summary, hash))
-    }
-
-    /// The floor of a quotient that is already in lowest form. `None` if it is beyond the limits.
-    pub(super) fn intern_floor(&mut self, numerator: DimId, denominator: DimId) -> Option<DimId> {
-        let hash = self.hash(3, [u64::from(numerator.0.get()), u64::from(denominator.0.get())]);
-        let same = |_: &Self, kind: &Kind| matches!(kind, Kind::Floor { numerator: n, denominator: d } if *n == numerator && *d == denominator);
-        if let Some(found) = self.find(hash, same) {
-            return Some(found);
-        }
-        let bounds = self.summary(numerator).bounds.floor_div(self.summary(denominator).bounds);
-        if let Some(value) = bounds.single() {
-            return Some(self.constant(value));
-        }
-        let mut summary = Summary::leaf(bounds, 1, false);
-        self.absorb(&mut summary, &[numerator, denominator], 1)?;
-        Some(self.push(Kind::Floor { numerator, denominator }, summary, hash))
-    }
-
-    /// The minimum of at least two dims that are sorted by id and in lowest form.
-    /// `None` if it is beyond the limits.
-    pub(super) fn intern_min(&mut self, arguments: &[DimId]) -> Option<DimId> {
-        debug_assert!(arguments.len() > 1 && arguments.is_sorted(), "arguments are sorted");
-        let hash = self.hash(4, arguments.iter().map(|argument| u64::from(argument.0.get())));
-        if let Some(found) =
-            self.find(hash, |dims, kind| matches!(kind, Kind::Min(span) if dims.list(*span) == arguments))
-        {
-            return Some(found);
-        }
-        if arguments.len() > MAX_ARGUMENTS {
-            return None;
-        }
-        let bounds = arguments.iter().map(|&argument| self.summary(argument).bounds).reduce(Interval::min)?;
-        if let Some(value) = bounds.single() {
-            return Some(self.constant(value));
-        }
-        let mut summary = Summary::leaf(bounds, 1, false);
-        self.absorb(&mut summary, arguments, 1)?;
-        let span = self.push_list(arguments);
-        Some(self.push(Kind::Min(span), summary, hash))
-    }
-
-    /// Adds the sizes, the nesting and the mention of variables of `parts`; `None` beyond the limits.
-    fn absorb(&self, summary: &mut Summary, parts: &[DimId], levels: u8) -> Option<()> {
-        let mut size = 0usize;
-        for &part in parts {
-            let part = self.summary(part);
-            size += usize::from(part.size);
-            summary.nesting = summary.nesting.max(part.nesting + levels);
-            summary.variable |= part.variable;
-        }
-        summary.size = u16::try_from(size).ok().filter(|_| size <= MAX_SIZE)?;
-        (summary.nesting <= MAX_NESTING).then_some(())
-    }
-
-    fn hash(&self, tag: u64, words: impl IntoIterator<Item = u64>) -> u64 {
+    pub(super) fn hash(&self, tag: u64, words: impl IntoIterator<Item = u64>) -> u64 {
         let mut hasher = self.hasher.build_hasher();
         hasher.write_u64(tag);
         for word in words {
@@ -540,18 +382,24 @@ impl Dims {
         hasher.finish()
     }
 
-    fn find(&self, hash: u64, same: impl Fn(&Self, &Kind) -> bool) -> Option<DimId> {
+    pub(super) fn find(&self, hash: u64, same: impl Fn(&Self, &Kind) -> bool) -> Option<DimId> {
         let at = |id: &DimId| id.index().is_some_and(|index| same(self, &self.nodes[index].kind));
         self.index.find(hash, at).copied()
     }
 
-    fn push_list(&mut self, list: &[DimId]) -> Span {
+    pub(super) fn push_terms(&mut self, terms: &[Term]) -> Span {
+        let span = Span { start: offset(self.terms.len()), len: offset(terms.len()) };
+        self.terms.extend_from_slice(terms);
+        span
+    }
+
+    pub(super) fn push_list(&mut self, list: &[DimId]) -> Span {
         let span = Span { start: offset(self.lists.len()), len: offset(list.len()) };
         self.lists.extend_from_slice(list);
         span
     }
 
-    fn push(&mut self, kind: Kind, summary: Summary, hash: u64) -> DimId {
+    pub(super) fn push(&mut self, kind: Kind, summary: Summary, hash: u64) -> DimId {
         let id = self.push_unindexed(kind, summary, hash);
         let nodes = &self.nodes;
         self.index.insert_unique(hash, id, |id| id.index().map_or(0, |index| nodes[index].hash));

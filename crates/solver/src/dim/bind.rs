@@ -5,7 +5,8 @@
 //! [`Dims::resolve`] rebuilds what mentions a bound variable and remembers the answer until the next
 //! binding. Walks use an explicit stack, because a chain of bindings may be as long as there are variables.
 
-use super::arena::{DimId, Dims, Kind, Operation, Range};
+use super::arena::{Dims, Kind, Operation, Range};
+use super::id::DimId;
 use super::poly::{Terms, merge};
 use smallvec::SmallVec;
 use std::collections::{HashMap, HashSet};

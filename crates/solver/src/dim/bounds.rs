@@ -13,7 +13,8 @@
 //! The number of replacements per sum is limited by a budget, so the work is bounded; missing a bound is
 //! always allowed, claiming a wrong one never.
 
-use super::arena::{DimId, Dims, Kind};
+use super::arena::{Dims, Kind};
+use super::id::DimId;
 use super::poly::{Term, Terms, constant_term, content, merge, without_constant};
 use smallvec::SmallVec;
 

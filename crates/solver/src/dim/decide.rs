@@ -9,7 +9,8 @@
 //! Everything else is undecided. Full decidability is out of reach (integer polynomials), and is not needed:
 //! what is undecided is kept as an equation and shown.
 
-use super::arena::{DimId, Dims};
+use super::arena::Dims;
+use super::id::DimId;
 use super::poly::{Term, constant_term, content, without_constant};
 
 /// Whether two dims are the same number.

@@ -8,7 +8,8 @@
 //!    front where there is one;
 //! 3. symbols that all terms share are put in front of parentheses: `batch*(seq + past)`.
 
-use super::arena::{DimId, Dims, Kind};
+use super::arena::{Dims, Kind};
+use super::id::DimId;
 use super::parse::is_plain_name;
 use super::poly::{Term, Terms};
 use std::fmt::{self, Write};

@@ -18,7 +18,8 @@
 //!
 //! All of this holds wherever the divisors are not zero; where one is, the expression has no value anyway.
 
-use super::arena::{DimId, Dims};
+use super::arena::Dims;
+use super::id::DimId;
 use super::poly::{EMPTY, Term, Terms, constant_term, content, gcd, merge, without_constant};
 use std::cmp::Ordering;
 

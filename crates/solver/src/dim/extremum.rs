@@ -9,7 +9,8 @@
 //! 3. a minimum inside is flattened: `k*min(a, b) + p` for `k > 0` becomes the arguments `k*a + p`, `k*b + p`;
 //! 4. an argument that is never less than another one is dropped, where bounds prove it.
 
-use super::arena::{DimId, Dims, Kind, MAX_ARGUMENTS};
+use super::arena::{Dims, Kind, MAX_ARGUMENTS};
+use super::id::DimId;
 use super::poly::{Term, Terms, content, gcd, merge};
 
 /// How often the rules are applied; each round but the last drops an argument or a nested minimum.

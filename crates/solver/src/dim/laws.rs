@@ -4,10 +4,12 @@
 //! claim about the dim (its value, its bounds, a comparison, a solution) is then checked on a grid of values
 //! of the symbols.
 
-use super::arena::{DimId, Dims, Kind};
+use super::arena::{Dims, Kind};
+use super::id::DimId;
 use super::{Bind, Decision, Solved};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
+use std::cell::Cell;
 
 const NAMES: [&str; 3] = ["a", "b", "c"];
 
@@ -417,6 +419,44 @@ fn binding_variables_is_building_with_their_values() {
         })?;
         expect(dims.resolve(resolved) == resolved, || "resolving is idempotent".into())
     });
+}
+
+#[test]
+fn binding_inside_quotients_and_extremes_keeps_the_value() {
+    check(700, &(expr(ALL), 0usize..3), |(whole, other)| {
+        let mut dims = Dims::new();
+        let variable = dims.fresh();
+        let leaf = |dims: &mut Dims, symbol| if symbol == 0 { variable } else { dims.symbol(NAMES[symbol]) };
+        let open = whole.build_with(&mut dims, leaf);
+        let unknown = dims.variables_of(open).iter().any(|&mentioned| mentioned != variable);
+        let bound = dims.symbol(NAMES[other]);
+        expect(dims.bind(variable, bound) == Bind::Bound, || "a fresh variable can be bound".into())?;
+        let resolved = dims.resolve(open);
+        if unknown || dims.is_anonymous(resolved) {
+            return Ok(());
+        }
+        for values in grid() {
+            if let Some(expected) = whole.value(&[values[other], values[1], values[2]]) {
+                let found = value_of(&dims, resolved, &values);
+                expect(found == Some(expected), || format!("{} at {values:?}", dims.display(resolved)))?;
+            }
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn random_expressions_are_mostly_within_limits() {
+    let (known, all) = (Cell::new(0), Cell::new(0));
+    check(500, &expr(ALL), |expr| {
+        let mut dims = Dims::new();
+        let dim = expr.build(&mut dims);
+        all.set(all.get() + 1);
+        known.set(known.get() + u32::from(!dims.is_anonymous(dim)));
+        Ok(())
+    });
+    // An unknown answer passes most of the laws here, so it must not be the usual one.
+    assert!(known.get() * 10 > all.get() * 8, "{} of {}", known.get(), all.get());
 }
 
 #[test]

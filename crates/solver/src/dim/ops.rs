@@ -1,6 +1,7 @@
 //! Ring operations: total, and honest where they give up.
 
-use super::arena::{DimId, Dims, Operation};
+use super::arena::{Dims, Operation};
+use super::id::DimId;
 use super::poly::{EMPTY, merge};
 
 impl Dims {

@@ -20,7 +20,8 @@
 //! The text is first turned into a postfix program, and only a well-formed one is run, so that a text that
 //! turns out to be a name leaves nothing else behind. Recursion is limited by [`MAX_PARENTHESES`].
 
-use super::arena::{DimId, Dims, MAX_DEGREE};
+use super::arena::{Dims, MAX_DEGREE};
+use super::id::DimId;
 
 /// Why an expression has no dim. Its sound reading is then `symbol(text)`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]

@@ -10,8 +10,9 @@
 //!
 //! Nothing is guessed: what is answered is a consequence of the equation, for all values of the symbols.
 
-use super::arena::{DimId, Dims, Kind};
+use super::arena::{Dims, Kind};
 use super::decide::Decision;
+use super::id::DimId;
 use super::poly::{Term, Terms, constant_term, content, merge, without_constant};
 
 /// What follows from an equation between two dims.

@@ -136,6 +136,15 @@ fn quotients_have_one_form() {
 }
 
 #[test]
+fn a_divisor_of_unknown_sign_is_not_rounded() {
+    let mut dims = Dims::new();
+    let quotient = read(&mut dims, "(2*a + 1)//(2*b - 2*c)");
+    let [a, b, c] = ["a", "b", "c"].map(|name| dims.symbol(name));
+    let number = dims.substitute(quotient, &[(a, DimId::ONE), (b, DimId::ZERO), (c, DimId::ONE)]);
+    assert_eq!(dims.as_constant(number), Some(-2), "3 // -2");
+}
+
+#[test]
 fn extremes_have_one_form() {
     for (a, b) in [
         ("min(a, b)", "min(b, a)"),
@@ -219,6 +228,8 @@ fn equations_force_symbols() {
         ("3*N", "3*M + 6", "M = N - 2"),
         ("N*N", "16", "N = 4"),
         ("N*N", "15", "Contradiction"),
+        // A square modulo all the small numbers that are tried.
+        ("N*N", "364", "Contradiction"),
         ("N*N + N", "6", "N = 2"),
         ("N*N*N", "0", "N = 0"),
         ("N + M*K", "0", "N = 0"),

@@ -13,7 +13,7 @@ use crate::elem::Elem;
 use crate::program::{Initializer, InitializerId, Origin, ValueId};
 
 /// The most elements of a constant that the solver follows.
-pub const MAX_ELEMENTS: usize = 4096;
+pub(crate) const MAX_ELEMENTS: usize = 4096;
 
 /// An integer (or boolean) tensor, its elements as dims in row-major order.
 #[derive(Clone, Debug, PartialEq, Eq)]

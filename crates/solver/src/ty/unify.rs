@@ -293,21 +293,24 @@ impl Types {
         if node == self.lattice().root() {
             return Ok(false);
         }
-        let below = self.at_node(node);
         let ty = self.resolve(ty);
         let universe = std::sync::Arc::clone(&self.universe);
-        let position = match self.cells[ty.index()] {
-            Cell::Tensor(_) => universe.tensor_node(),
-            Cell::Scalar(_) => universe.scalar_node(),
-            Cell::Leaf(leaf) => Some(leaf),
-            Cell::Var { .. } => return self.bind(ty, below),
-            Cell::Error => return Ok(false),
-            Cell::Sparse(_) | Cell::Sequence(_) | Cell::Optional(_) | Cell::Map(..) | Cell::Link(_) => None,
-        };
-        match position {
-            Some(position) if universe.lattice().is_subtype(position, node) => Ok(false),
-            Some(_) => self.unify(ty, below),
-            None => Err(Clash),
+        let under = |position: Option<NodeNo>| position.is_some_and(|at| universe.lattice().is_subtype(at, node));
+        match self.cells[ty.index()] {
+            Cell::Error => Ok(false),
+            Cell::Tensor(_) if under(universe.tensor_node()) => Ok(false),
+            Cell::Scalar(_) if under(universe.scalar_node()) => Ok(false),
+            Cell::Tensor(elem) => self.narrow_elems(elem, universe.tensor_elems(node).ok_or(Clash)?),
+            Cell::Scalar(elem) => self.narrow_elems(elem, universe.scalar_elems(node).ok_or(Clash)?),
+            Cell::Leaf(leaf) => if under(Some(leaf)) { Ok(false) } else { Err(Clash) },
+            Cell::Var { bound, .. } => match bound {
+                Some(bound) if universe.lattice().is_subtype(bound, node) => Ok(false),
+                Some(_) | None => {
+                    let below = self.at_node(node);
+                    self.bind(ty, below)
+                }
+            },
+            Cell::Sparse(_) | Cell::Sequence(_) | Cell::Optional(_) | Cell::Map(..) | Cell::Link(_) => Err(Clash),
         }
     }
 

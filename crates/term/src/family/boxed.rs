@@ -6,18 +6,17 @@
 //! when written out as a tree may be small as a graph; from [`LARGE`] on, pairs of nodes found equal are remembered,
 //! so that comparing costs what the graphs cost.
 
-use super::TypeFamily;
+use super::{ArgList, TypeFamily};
 use crate::arg::GenericArg;
 use crate::binder::Arity;
 use crate::constant::{ConstData, ConstOp, ConstValue};
-use crate::meta::{LARGE, Meta};
+use crate::meta::{LARGE, Meta, TermError};
 use crate::name::Name;
 use crate::region::Region;
 use crate::ty::{
     AliasTy, ApplicationTy, DynBound, DynTy, ErrorProof, FnTy, InferVar, Placeholder, TyData, WitnessTy,
 };
 use hashbrown::HashSet;
-use smallvec::SmallVec;
 use std::cell::RefCell;
 use std::fmt::Debug;
 use std::hash::{Hash, Hasher};
@@ -30,6 +29,7 @@ pub struct Boxed<N = Name>(PhantomData<N>);
 
 impl<N> Boxed<N> {
     /// The family. There is nothing behind it.
+    #[inline]
     #[must_use]
     pub fn new() -> Self {
         Self(PhantomData)
@@ -40,7 +40,7 @@ impl<N> Boxed<N> {
 pub trait BoxedName: Copy + Eq + Ord + Hash + Debug + 'static {}
 impl<N: Copy + Eq + Ord + Hash + Debug + 'static> BoxedName for N {}
 
-type Args<N> = SmallVec<[GenericArg<Boxed<N>>; 2]>;
+type Args<N> = ArgList<Boxed<N>>;
 
 /// A handle of a type of the boxed family.
 #[derive(Clone)]
@@ -82,10 +82,6 @@ enum StoredConst<N: BoxedName> {
     Error(ErrorProof),
 }
 
-fn args<N: BoxedName>(list: &[GenericArg<Boxed<N>>]) -> Args<N> {
-    list.iter().cloned().collect()
-}
-
 impl<N: BoxedName> TypeFamily for Boxed<N> {
     type Name = N;
     type InternedTy = BoxedTy<N>;
@@ -94,49 +90,57 @@ impl<N: BoxedName> TypeFamily for Boxed<N> {
 
     const IDENTITY: bool = false;
 
-    fn intern_ty(&self, data: TyData<'_, Self>, meta: Meta) -> BoxedTy<N> {
+    fn intern_ty(&self, data: TyData<'_, Self>) -> Result<BoxedTy<N>, TermError> {
+        let meta = data.meta()?;
         let data = match data {
-            TyData::Apply(ApplicationTy { name, args: list }) => Stored::Apply(name, args(list)),
+            TyData::Apply(ApplicationTy { name, args: list }) => Stored::Apply(name, Args::new(list)),
             TyData::Placeholder(placeholder) => Stored::Placeholder(placeholder),
             TyData::InferenceVar(var) => Stored::InferenceVar(var),
             TyData::Dyn(DynTy { bounds, region }) => Stored::Dyn(bounds.into(), region),
-            TyData::Fn(FnTy { name, arity, signature }) => Stored::Fn(name, arity, args(signature)),
+            TyData::Fn(FnTy { name, arity, signature }) => Stored::Fn(name, arity, Args::new(signature)),
             TyData::GeneratorWitness(WitnessTy { name, arity, types }) => {
-                Stored::GeneratorWitness(name, arity, args(types))
+                Stored::GeneratorWitness(name, arity, Args::new(types))
             }
-            TyData::Alias(AliasTy { name, args: list }) => Stored::Alias(name, args(list)),
+            TyData::Alias(AliasTy { name, args: list }) => Stored::Alias(name, Args::new(list)),
             TyData::BoundVariable(var) => Stored::BoundVariable(var),
             TyData::Error(proof) => Stored::Error(proof),
         };
-        BoxedTy(Arc::new(TyNode { meta, data }))
+        Ok(BoxedTy(Arc::new(TyNode { meta, data })))
     }
 
-    fn intern_const(&self, data: ConstData<'_, Self>, meta: Meta) -> BoxedConst<N> {
+    #[inline]
+    fn intern_application(&self, name: N, args: ArgList<Self>) -> Result<BoxedTy<N>, TermError> {
+        let meta = TyData::Apply(ApplicationTy { name, args: &args }).meta()?;
+        let data = Stored::Apply(name, args);
+        Ok(BoxedTy(Arc::new(TyNode { meta, data })))
+    }
+
+    fn intern_const(&self, data: ConstData<'_, Self>) -> Result<BoxedConst<N>, TermError> {
+        let meta = data.meta()?;
         let data = match data {
             ConstData::Value(value) => StoredConst::Value(value),
             ConstData::Placeholder(placeholder) => StoredConst::Placeholder(placeholder),
             ConstData::Infer(var) => StoredConst::Infer(var),
             ConstData::Bound(var) => StoredConst::Bound(var),
-            ConstData::Expr(op, list) => StoredConst::Expr(op, args(list)),
-            ConstData::Alias(name, list) => StoredConst::Alias(name, args(list)),
+            ConstData::Expr(op, list) => StoredConst::Expr(op, Args::new(list)),
+            ConstData::Alias(name, list) => StoredConst::Alias(name, Args::new(list)),
             ConstData::Error(proof) => StoredConst::Error(proof),
         };
-        BoxedConst(Arc::new(ConstNode { meta, data }))
+        Ok(BoxedConst(Arc::new(ConstNode { meta, data })))
     }
 
     fn intern_args(&self, list: &[GenericArg<Self>]) -> Arc<[GenericArg<Self>]> {
         list.into()
     }
 
+    #[inline]
     fn ty_data(ty: &BoxedTy<N>) -> TyData<'_, Self> {
         match &ty.0.data {
             Stored::Apply(name, args) => TyData::Apply(ApplicationTy { name: *name, args }),
             Stored::Placeholder(placeholder) => TyData::Placeholder(*placeholder),
             Stored::InferenceVar(var) => TyData::InferenceVar(*var),
             Stored::Dyn(bounds, region) => TyData::Dyn(DynTy { bounds, region: *region }),
-            Stored::Fn(name, arity, args) => {
-                TyData::Fn(FnTy { name: *name, arity: *arity, signature: args })
-            }
+            Stored::Fn(name, arity, args) => TyData::Fn(FnTy { name: *name, arity: *arity, signature: args }),
             Stored::GeneratorWitness(name, arity, args) => {
                 TyData::GeneratorWitness(WitnessTy { name: *name, arity: *arity, types: args })
             }
@@ -146,14 +150,17 @@ impl<N: BoxedName> TypeFamily for Boxed<N> {
         }
     }
 
+    #[inline]
     fn ty_meta(ty: &BoxedTy<N>) -> Meta {
         ty.0.meta
     }
 
+    #[inline]
     fn ty_address(ty: &BoxedTy<N>) -> usize {
         Arc::as_ptr(&ty.0).addr()
     }
 
+    #[inline]
     fn const_data(constant: &BoxedConst<N>) -> ConstData<'_, Self> {
         match &constant.0.data {
             StoredConst::Value(value) => ConstData::Value(*value),
@@ -166,10 +173,12 @@ impl<N: BoxedName> TypeFamily for Boxed<N> {
         }
     }
 
+    #[inline]
     fn const_meta(constant: &BoxedConst<N>) -> Meta {
         constant.0.meta
     }
 
+    #[inline]
     fn const_address(constant: &BoxedConst<N>) -> usize {
         Arc::as_ptr(&constant.0).addr()
     }

@@ -1,0 +1,622 @@
+//! Compatibility of two types, with directions, and a path to every difference.
+//!
+//! *Backward* compatible: whoever expects `new` can take what was made as `old`, so `old` is a subtype of `new`.
+//! *Forward* compatible: whoever still expects `old` can take what is made as `new`. *Full*: both.
+//!
+//! Subtyping is structural below names: `never` and `any` are bottom and top; containers, maps, results, tuples and
+//! fields are covariant, a channel and the arguments of a name are invariant, parameters are contravariant. A struct may
+//! have more named fields than its supertype, an enum fewer variants. A longer borrow is one of lifetime `static`.
+//! A tensor of known rank is one of unknown rank, and any extent is an unknown one. Nothing else widens: numbers are
+//! never converted, names and labels must be equal, and symbols are rigid.
+//!
+//! Recursive types are compared coinductively: a pair under comparison is assumed to fit. The walk is over pairs, each
+//! visited once per direction, so it ends after at most as many steps as there are pairs. Equal ids, and in
+//! the cache equal digests, are the fast yes.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::sync::Arc;
+
+use crate::digest::Digest;
+use crate::hashing::NotPortable;
+use crate::layout::{Part, Parts};
+use crate::pool::{Idx, Pool};
+use crate::tag::{Class, Tag};
+
+/// Which way types must fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// The new reads the old.
+    Backward,
+    /// The old reads the new.
+    Forward,
+    /// Both.
+    Full,
+}
+
+/// One step from a type to a part of it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Step {
+    /// A named part, such as `key` or `returns`.
+    Part(&'static str),
+    /// A parameter, from 0.
+    Param(usize),
+    /// An element, argument or positional field, from 0.
+    Element(usize),
+    /// A field.
+    Field(String),
+    /// A variant.
+    Variant(String),
+}
+
+/// The way from the compared types to a part of them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Path(pub Vec<Step>);
+
+impl fmt::Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() {
+            return f.write_str("(the type itself)");
+        }
+        for (at, step) in self.0.iter().enumerate() {
+            let dot = if at == 0 { "" } else { "." };
+            match step {
+                Step::Part(name) => write!(f, "{dot}{name}")?,
+                Step::Param(param) => write!(f, "{dot}param[{param}]")?,
+                Step::Element(element) => write!(f, "[{element}]")?,
+                Step::Field(name) => write!(f, "{dot}{name}")?,
+                Step::Variant(name) => write!(f, "{dot}{name}")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What differs.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Change {
+    /// Another type, known by its two renderings being different kinds, names or constants.
+    Type,
+    /// Another number of parameters, elements or arguments.
+    Count {
+        /// In the old type.
+        old: usize,
+        /// In the new type.
+        new: usize,
+    },
+    /// A field that only the new type has.
+    FieldAdded(String),
+    /// A field that only the old type has.
+    FieldRemoved(String),
+    /// A variant that only the new type has.
+    VariantAdded(String),
+    /// A variant that only the old type has.
+    VariantRemoved(String),
+}
+
+/// One difference.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Difference {
+    /// Where.
+    pub path: Path,
+    /// What.
+    pub change: Change,
+    /// The type there in the old type, for people.
+    pub old: String,
+    /// The type there in the new type, for people.
+    pub new: String,
+    /// Whether it keeps the new from reading the old.
+    pub breaks_backward: bool,
+    /// Whether it keeps the old from reading the new.
+    pub breaks_forward: bool,
+}
+
+/// The answer to a question of compatibility.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Compat {
+    /// Which way was asked for.
+    pub direction: Direction,
+    /// Whether the types are equal.
+    pub equal: bool,
+    /// Every difference that breaks the direction; a type that occurs in many places is looked into once, so
+    /// that a difference inside it has the first path that leads there.
+    pub breaking: Vec<Difference>,
+    /// Every other difference.
+    pub harmless: Vec<Difference>,
+    /// Whether differences were left out because there are more than [`MAX_DIFFERENCES`].
+    pub truncated: bool,
+}
+
+impl Compat {
+    /// Whether the types fit in the direction.
+    #[must_use]
+    pub fn is_compatible(&self) -> bool {
+        self.breaking.is_empty() && !self.truncated
+    }
+}
+
+/// The most differences that one answer lists.
+pub const MAX_DIFFERENCES: usize = 1000;
+
+/// Answers by the digests of the two types and the direction.
+#[derive(Clone, Debug, Default)]
+pub struct CompatCache {
+    answers: HashMap<(Digest, Digest, Direction), Arc<Compat>>,
+}
+
+impl CompatCache {
+    /// An empty cache. It can be used with any number of pools, since digests mean the same in all of them.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The number of answers.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.answers.len()
+    }
+
+    /// Whether there are no answers.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.answers.is_empty()
+    }
+}
+
+/// Which way a pair must fit for the new to read the old.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Mode {
+    /// `old <: new`.
+    Straight,
+    /// `new <: old`, as in parameters.
+    Flipped,
+    /// Both.
+    Invariant,
+}
+
+type Pair = (u32, u32, Mode, usize);
+
+/// A difference as found, before it is rendered.
+struct Found {
+    trail: usize,
+    old: u32,
+    new: u32,
+    change: Change,
+    /// `old` does not fit where `new` is expected.
+    sub: bool,
+    /// `new` does not fit where `old` is expected.
+    sup: bool,
+    mode: Mode,
+}
+
+struct Trail {
+    parent: usize,
+    step: Option<Step>,
+}
+
+struct Walk<'p> {
+    pool: &'p Pool,
+    trail: Vec<Trail>,
+    todo: Vec<Pair>,
+    seen: HashSet<(u32, u32, Mode)>,
+    found: Vec<Found>,
+    truncated: bool,
+}
+
+impl Walk<'_> {
+    fn differ(&mut self, pair: Pair, change: Change, sub: bool, sup: bool) {
+        if self.found.len() >= MAX_DIFFERENCES {
+            self.truncated = true;
+            return;
+        }
+        let (old, new, mode, trail) = pair;
+        self.found.push(Found { trail, old, new, change, sub, sup, mode });
+    }
+
+    fn follow(&mut self, from: Pair, old: u32, new: u32, variance: Variance, step: Step) {
+        if old == new {
+            return;
+        }
+        let mode = match (from.2, variance) {
+            (Mode::Invariant, _) | (_, Variance::In) => Mode::Invariant,
+            (mode, Variance::Co) => mode,
+            (Mode::Straight, Variance::Contra) => Mode::Flipped,
+            (Mode::Flipped, Variance::Contra) => Mode::Straight,
+        };
+        // A pair is expanded once; a difference without parts is listed for every place that leads to it.
+        if self.seen.insert((old, new, mode)) || self.is_leaf(old, new) {
+            self.trail.push(Trail { parent: from.3, step: Some(step) });
+            self.todo.push((old, new, mode, self.trail.len() - 1));
+        }
+    }
+
+    /// Whether comparing the pair cannot lead further.
+    fn is_leaf(&self, old: u32, new: u32) -> bool {
+        let tags = (self.pool.nodes[old as usize].tag, self.pool.nodes[new as usize].tag);
+        match tags {
+            (Tag::Tensor, Tag::TensorUnranked) | (Tag::TensorUnranked, Tag::Tensor) => false,
+            (Tag::Iterator, Tag::DoubleEndedIterator) | (Tag::DoubleEndedIterator, Tag::Iterator) => false,
+            (a, b) => a != b || matches!(a.class(), Class::Primitive | Class::Region | Class::Const),
+        }
+    }
+
+    fn fields(&mut self, pair: Pair, old: Part<'_>, new: Part<'_>, open: bool) {
+        let pool = self.pool;
+        let old_types: Vec<u32> = old.field_types().collect();
+        let new_types: Vec<u32> = new.field_types().collect();
+        if !old.named || !new.named {
+            if old.named != new.named || old_types.len() != new_types.len() {
+                let change = Change::Count { old: old_types.len(), new: new_types.len() };
+                self.differ(pair, if old.named == new.named { change } else { Change::Type }, true, true);
+            }
+            if old.named == new.named {
+                for (at, (&a, &b)) in old_types.iter().zip(&new_types).enumerate() {
+                    self.follow(pair, a, b, Variance::Co, Step::Element(at));
+                }
+            }
+            return;
+        }
+        let old_names: Vec<u32> = old.field_names().collect();
+        let new_names: Vec<u32> = new.field_names().collect();
+        let new_at: HashMap<u32, usize> = new_names.iter().zip(0..).map(|(&name, at)| (name, at)).collect();
+        let text = |name: u32| pool.names.get(name).to_owned();
+        for (&name, &ty) in old_names.iter().zip(&old_types) {
+            match new_at.get(&name) {
+                Some(&at) => self.follow(pair, ty, new_types[at], Variance::Co, Step::Field(text(name))),
+                // The old has more fields than the new asks for.
+                None => self.differ(pair, Change::FieldRemoved(text(name)), !open, true),
+            }
+        }
+        let old_set: HashSet<u32> = old_names.into_iter().collect();
+        for &name in new_names.iter().filter(|name| !old_set.contains(name)) {
+            self.differ(pair, Change::FieldAdded(text(name)), true, !open);
+        }
+    }
+
+    fn lists(&mut self, pair: Pair, old: &[u32], new: &[u32], variance: Variance) {
+        if old.len() != new.len() {
+            self.differ(pair, Change::Count { old: old.len(), new: new.len() }, true, true);
+        }
+        for (at, (&a, &b)) in old.iter().zip(new).enumerate() {
+            let step = if variance == Variance::Contra { Step::Param(at) } else { Step::Element(at) };
+            self.follow(pair, a, b, variance, step);
+        }
+    }
+
+    fn compare(&mut self, pair: Pair) {
+        let pool = self.pool;
+        let (old, new, ..) = pair;
+        let (old_tag, new_tag) = (pool.nodes[old as usize].tag, pool.nodes[new as usize].tag);
+        let (a, b) = (pool.words(old), pool.words(new));
+        if old_tag != new_tag {
+            let sub = fits_by_tag(old_tag, new_tag);
+            let sup = fits_by_tag(new_tag, old_tag);
+            self.differ(pair, Change::Type, !sub, !sup);
+            match (old_tag, new_tag) {
+                (Tag::Tensor, Tag::TensorUnranked)
+                | (Tag::TensorUnranked, Tag::Tensor)
+                | (Tag::Iterator, Tag::DoubleEndedIterator)
+                | (Tag::DoubleEndedIterator, Tag::Iterator) => {
+                    self.follow(pair, a[0], b[0], Variance::Co, Step::Part("element"));
+                }
+                _ => {}
+            }
+            return;
+        }
+        match old_tag.class() {
+            Class::Container => {
+                let variance = if old_tag == Tag::Channel { Variance::In } else { Variance::Co };
+                self.follow(pair, a[0], b[0], variance, Step::Part("element"));
+                return;
+            }
+            Class::TwoChild => {
+                let (first, second) = if old_tag == Tag::Map { ("key", "value") } else { ("ok", "error") };
+                self.follow(pair, a[0], b[0], Variance::Co, Step::Part(first));
+                self.follow(pair, a[1], b[1], Variance::Co, Step::Part(second));
+                return;
+            }
+            Class::Primitive | Class::Constructor | Class::Region | Class::Const => {}
+        }
+        match old_tag {
+            Tag::Borrowed => {
+                self.follow(pair, a[0], b[0], Variance::Co, Step::Part("inner"));
+                self.follow(pair, a[1], b[1], Variance::Co, Step::Part("lifetime"));
+            }
+            Tag::Function => {
+                self.lists(pair, &a[1..], &b[1..], Variance::Contra);
+                self.follow(pair, a[0], b[0], Variance::Co, Step::Part("returns"));
+            }
+            Tag::Tuple => self.lists(pair, a, b, Variance::Co),
+            Tag::Struct | Tag::Enum if a[0] != b[0] => self.differ(pair, Change::Type, true, true),
+            Tag::Struct => {
+                if let (Some(a), Some(b)) = (Parts::of(old_tag, a).next(), Parts::of(new_tag, b).next()) {
+                    self.fields(pair, a, b, true);
+                }
+            }
+            Tag::Enum => self.variants(pair, a, b),
+            Tag::Applied if a[0] == b[0] => self.lists(pair, &a[1..], &b[1..], Variance::In),
+            Tag::Declared if a[0] == b[0] && a[2..] == b[2..] => {
+                self.follow(pair, a[1], b[1], Variance::Co, Step::Part("definition"));
+            }
+            Tag::Instance => {
+                self.follow(pair, a[0], b[0], Variance::Co, Step::Part("declaration"));
+                self.lists(pair, &a[1..], &b[1..], Variance::In);
+            }
+            Tag::Scheme if a[1..] == b[1..] => {
+                self.follow(pair, a[0], b[0], Variance::Co, Step::Part("body"));
+            }
+            Tag::Lifetime => {
+                let is_static = |words: &[u32]| pool.names.get(words[0]) == "static";
+                self.differ(pair, Change::Type, !is_static(a), !is_static(b));
+            }
+            Tag::Tensor => {
+                self.follow(pair, a[0], b[0], Variance::Co, Step::Part("element"));
+                self.lists(pair, &a[1..], &b[1..], Variance::Co);
+            }
+            Tag::TensorUnranked => self.follow(pair, a[0], b[0], Variance::Co, Step::Part("element")),
+            _ => self.differ(pair, Change::Type, true, true),
+        }
+    }
+
+    fn variants(&mut self, pair: Pair, a: &[u32], b: &[u32]) {
+        let pool = self.pool;
+        let text = |name: u32| pool.names.get(name).to_owned();
+        let new_parts: Vec<Part<'_>> = Parts::of(Tag::Enum, b).collect();
+        let new_at: HashMap<u32, Part<'_>> = new_parts.iter().map(|part| (part.name, *part)).collect();
+        let mut old_names = HashSet::new();
+        for old in Parts::of(Tag::Enum, a) {
+            old_names.insert(old.name);
+            match new_at.get(&old.name) {
+                Some(new) => {
+                    self.trail.push(Trail { parent: pair.3, step: Some(Step::Variant(text(old.name))) });
+                    let inside = (pair.0, pair.1, pair.2, self.trail.len() - 1);
+                    self.fields(inside, old, *new, false);
+                }
+                None => self.differ(pair, Change::VariantRemoved(text(old.name)), true, false),
+            }
+        }
+        for new in new_parts.iter().filter(|part| !old_names.contains(&part.name)) {
+            self.differ(pair, Change::VariantAdded(text(new.name)), false, true);
+        }
+    }
+
+    fn path(&self, mut at: usize) -> Path {
+        let mut steps = Vec::new();
+        while let Some(step) = &self.trail[at].step {
+            steps.push(step.clone());
+            at = self.trail[at].parent;
+        }
+        steps.reverse();
+        Path(steps)
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Variance {
+    Co,
+    Contra,
+    In,
+}
+
+/// Whether a type of one tag fits another tag, children aside.
+fn fits_by_tag(from: Tag, to: Tag) -> bool {
+    match (from, to) {
+        (_, Tag::Any) => from.class() != Class::Const && from.class() != Class::Region,
+        (Tag::Never, _) => to.class() != Class::Const && to.class() != Class::Region,
+        (_, Tag::DimUnknown) => true,
+        (Tag::Tensor, Tag::TensorUnranked) | (Tag::DoubleEndedIterator, Tag::Iterator) => true,
+        _ => false,
+    }
+}
+
+impl Pool {
+    /// Whether two types are compatible, and every difference.
+    ///
+    /// # Panics
+    /// If an id is not of this pool.
+    #[must_use]
+    pub fn compat(&self, old: Idx, new: Idx, direction: Direction) -> Compat {
+        let mut walk = Walk {
+            pool: self,
+            trail: vec![Trail { parent: 0, step: None }],
+            todo: Vec::new(),
+            seen: HashSet::new(),
+            found: Vec::new(),
+            truncated: false,
+        };
+        if old != new {
+            walk.seen.insert((old.number(), new.number(), Mode::Straight));
+            walk.todo.push((old.number(), new.number(), Mode::Straight, 0));
+        }
+        while let Some(pair) = walk.todo.pop() {
+            walk.compare(pair);
+        }
+        let limits = crate::render::RenderLimits { bytes: 200, lines: 0, depth: 6 };
+        let mut breaking = Vec::new();
+        let mut harmless = Vec::new();
+        for found in &walk.found {
+            let (breaks_backward, breaks_forward) = match found.mode {
+                Mode::Invariant => (found.sub || found.sup, found.sub || found.sup),
+                Mode::Straight => (found.sub, found.sup),
+                Mode::Flipped => (found.sup, found.sub),
+            };
+            let difference = Difference {
+                path: walk.path(found.trail),
+                change: found.change.clone(),
+                old: self.signature_within(Idx::from_raw(found.old), &limits),
+                new: self.signature_within(Idx::from_raw(found.new), &limits),
+                breaks_backward,
+                breaks_forward,
+            };
+            let breaks = match direction {
+                Direction::Backward => breaks_backward,
+                Direction::Forward => breaks_forward,
+                Direction::Full => breaks_backward || breaks_forward,
+            };
+            if breaks { breaking.push(difference) } else { harmless.push(difference) }
+        }
+        // The walk is depth first from the back; people read from the front.
+        let key = |difference: &Difference| difference.path.to_string();
+        breaking.sort_by_cached_key(key);
+        harmless.sort_by_cached_key(key);
+        Compat { direction, equal: old == new, breaking, harmless, truncated: walk.truncated }
+    }
+
+    /// Like [`Pool::compat`], remembering answers by the digests of the types.
+    ///
+    /// # Errors
+    /// If a type contains inference variables.
+    ///
+    /// # Panics
+    /// If an id is not of this pool.
+    pub fn compat_cached(
+        &mut self,
+        cache: &mut CompatCache,
+        old: Idx,
+        new: Idx,
+        direction: Direction,
+    ) -> Result<Arc<Compat>, NotPortable> {
+        let key = (self.digest(old)?, self.digest(new)?, direction);
+        if let Some(answer) = cache.answers.get(&key) {
+            return Ok(Arc::clone(answer));
+        }
+        let answer = Arc::new(self.compat(old, new, direction));
+        cache.answers.insert(key, Arc::clone(&answer));
+        Ok(answer)
+    }
+
+    /// All differences of two types as text, one line each, empty for equal types.
+    ///
+    /// # Panics
+    /// If an id is not of this pool.
+    #[must_use]
+    pub fn diff(&self, old: Idx, new: Idx) -> String {
+        let answer = self.compat(old, new, Direction::Full);
+        let mut lines = String::new();
+        for difference in answer.breaking.iter().chain(&answer.harmless) {
+            let verdict = match (difference.breaks_backward, difference.breaks_forward) {
+                (true, true) => "incompatible",
+                (true, false) => "breaks backward",
+                (false, true) => "breaks forward",
+                (false, false) => "compatible",
+            };
+            let what = match &difference.change {
+                Change::Type => format!("`{}` -> `{}`", difference.old, difference.new),
+                Change::Count { old, new } => format!("{old} -> {new} in number"),
+                Change::FieldAdded(name) => format!("field `{name}` added"),
+                Change::FieldRemoved(name) => format!("field `{name}` removed"),
+                Change::VariantAdded(name) => format!("variant `{name}` added"),
+                Change::VariantRemoved(name) => format!("variant `{name}` removed"),
+            };
+            lines.push_str(&format!("{}: {what} ({verdict})\n", difference.path));
+        }
+        if answer.truncated {
+            lines.push_str("…\n");
+        }
+        lines
+    }
+}
+
+/// The compatibility of two modules' exports.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ModuleCompat {
+    /// Exports that only the old module has.
+    pub removed: Vec<String>,
+    /// Exports that only the new module has.
+    pub added: Vec<String>,
+    /// The exports that both have and whose types differ.
+    pub changed: Vec<(String, Arc<Compat>)>,
+    /// Which way was asked for.
+    pub direction: Direction,
+}
+
+impl ModuleCompat {
+    /// Whether users of the one module can use the other, in the direction that was asked for.
+    #[must_use]
+    pub fn is_compatible(&self) -> bool {
+        let exports = match self.direction {
+            Direction::Backward => self.removed.is_empty(),
+            Direction::Forward => self.added.is_empty(),
+            Direction::Full => self.removed.is_empty() && self.added.is_empty(),
+        };
+        exports && self.changed.iter().all(|(_, compat)| compat.is_compatible())
+    }
+}
+
+impl Pool {
+    /// Compares two lists of exports by name. An export is used by its importers, so backward compatible means that
+    /// nothing was removed and that each export's new type fits where the old one was expected.
+    ///
+    /// # Errors
+    /// If a type contains inference variables.
+    ///
+    /// # Panics
+    /// If an id is not of this pool.
+    pub fn compat_exports(
+        &mut self,
+        cache: &mut CompatCache,
+        old: &std::collections::BTreeMap<String, Idx>,
+        new: &std::collections::BTreeMap<String, Idx>,
+        direction: Direction,
+    ) -> Result<ModuleCompat, NotPortable> {
+        // The new export stands where the old one was expected: that is the types' forward direction.
+        let of_types = match direction {
+            Direction::Backward => Direction::Forward,
+            Direction::Forward => Direction::Backward,
+            Direction::Full => Direction::Full,
+        };
+        let removed = old.keys().filter(|name| !new.contains_key(*name)).cloned().collect();
+        let added = new.keys().filter(|name| !old.contains_key(*name)).cloned().collect();
+        let mut changed = Vec::new();
+        for (name, &before) in old {
+            if let Some(&after) = new.get(name)
+                && before != after
+            {
+                changed.push((name.clone(), self.compat_cached(cache, before, after, of_types)?));
+            }
+        }
+        Ok(ModuleCompat { removed, added, changed, direction })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_of_type_with_children_is_followed_or_compared() {
+        // A child that the comparison forgot would make different types look equal; so for each kind, two types that
+        // differ in one child must differ in the answer.
+        let mut pool = Pool::new();
+        let (int, str) = (pool.primitive(Tag::Int).unwrap(), pool.primitive(Tag::Str).unwrap());
+        let name = pool.name("n").unwrap();
+        let at = pool.lifetime("a").unwrap();
+        let build = |pool: &mut Pool, ty: Idx| -> Vec<Idx> {
+            let declared = pool.declared(name, &[crate::Sort::Type], ty).unwrap();
+            vec![
+                pool.list(ty).unwrap(),
+                pool.container(Tag::Channel, ty).unwrap(),
+                pool.map(int, ty).unwrap(),
+                pool.result(ty, int).unwrap(),
+                pool.borrowed(ty, at).unwrap(),
+                pool.function(&[ty], int).unwrap(),
+                pool.function(&[int], ty).unwrap(),
+                pool.tuple(&[int, ty]).unwrap(),
+                pool.structure(name, &[(name, ty)]).unwrap(),
+                pool.enumeration(name, &[(name, &[ty])]).unwrap(),
+                pool.applied(name, &[ty]).unwrap(),
+                declared,
+                pool.instance(declared, &[int]).unwrap(),
+                pool.tensor(ty, &[]).unwrap(),
+                pool.tensor_unranked(ty).unwrap(),
+            ]
+        };
+        let old = build(&mut pool, int);
+        let new = build(&mut pool, str);
+        for (&old, &new) in old.iter().zip(&new) {
+            let answer = pool.compat(old, new, Direction::Full);
+            assert!(!answer.is_compatible() && !answer.equal, "{}", pool.signature(old));
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! Round trips of bundles: other pools, another process, JSON, thin bundles.
+
+use std::collections::BTreeSet;
+use std::process::Command;
+
+use crate::support::{self, Rng, random_types};
+use typeloom_pool::{Bundle, Descriptor, ExportError, GraphRef, Idx, ImportError, Limits, Pool, Sort, Tag};
+
+/// A pool of random types and some labelled roots.
+pub(crate) fn random_bundle(seed: u64, types: usize) -> (Pool, Bundle) {
+    let mut rng = Rng(seed);
+    let mut pool = Pool::new();
+    let all = random_types(&mut rng, &mut pool, types);
+    let labels: Vec<String> = (0..6).map(|at| format!("root {at}")).collect();
+    let roots: Vec<(&str, Idx)> =
+        labels.iter().map(|label| (label.as_str(), all[all.len() - 1 - rng.below(types / 2)])).collect();
+    let bundle = pool.export(&roots).unwrap();
+    (pool, bundle)
+}
+
+/// Exporting the roots of a bundle from a pool into which it was imported.
+pub(crate) fn export_again(pool: &mut Pool, bytes: &[u8]) -> Result<Vec<u8>, ImportError> {
+    let roots = pool.import(bytes)?;
+    let labelled: Vec<(&str, Idx)> = roots.iter().map(|root| (root.label.as_str(), root.ty)).collect();
+    Ok(pool.export(&labelled).unwrap().into_bytes())
+}
+
+#[test]
+fn bundles_of_random_types_come_back_equal_from_pools_filled_otherwise() {
+    for seed in 0..60 {
+        let (mut pool, bundle) = random_bundle(seed, 60);
+        let mut other = Pool::with_hash_bits(4);
+        random_types(&mut Rng(seed + 1000), &mut other, 40);
+        let roots = other.import(bundle.as_bytes()).unwrap();
+        let own = pool.import(bundle.as_bytes()).unwrap();
+        assert_eq!(roots.len(), own.len());
+        for (theirs, ours) in roots.iter().zip(&own) {
+            assert_eq!((&theirs.label, theirs.digest), (&ours.label, ours.digest));
+            assert_eq!(other.digest(theirs.ty).unwrap(), pool.digest(ours.ty).unwrap());
+            assert_eq!(other.shape_digest(theirs.ty), pool.shape_digest(ours.ty));
+            assert_eq!(other.signature(theirs.ty), pool.signature(ours.ty));
+        }
+        let types = other.len();
+        assert_eq!(export_again(&mut other, bundle.as_bytes()).unwrap(), bundle.as_bytes());
+        assert_eq!(other.len(), types, "importing again adds nothing");
+    }
+}
+
+#[test]
+fn types_copied_in_another_order_export_to_the_same_bytes() {
+    let mut rng = Rng(3);
+    for seed in 0..40 {
+        let mut pool = Pool::new();
+        let types = random_types(&mut Rng(seed), &mut pool, 40);
+        let ty = rng.pick(&types);
+        if pool.is_open(ty) {
+            continue;
+        }
+        let mut other = Pool::new();
+        random_types(&mut Rng(seed + 99), &mut other, 30);
+        let copy = support::copy_shuffled(&mut rng, &pool, ty, &mut other);
+        assert_eq!(pool.export(&[("t", ty)]), other.export(&[("t", copy)]), "{}", pool.signature(ty));
+    }
+}
+
+#[test]
+fn bundles_come_back_from_json() {
+    for seed in 0..30 {
+        let (_, bundle) = random_bundle(seed, 50);
+        let json = bundle.to_json().unwrap();
+        let back = Bundle::from_json(&json, &Limits::default()).unwrap();
+        assert_eq!(back, bundle);
+        assert_eq!(back.to_json().unwrap(), json);
+        assert_eq!(export_again(&mut Pool::new(), back.as_bytes()).unwrap(), bundle.as_bytes());
+    }
+}
+
+/// The other half of the next test: started as another process, it imports a bundle and writes it back.
+#[test]
+fn a_process_of_its_own_returns_the_bundle_it_is_given() {
+    let Ok(path) = std::env::var("TYPELOOM_POOL_ECHO") else { return };
+    let bytes = std::fs::read(&path).unwrap();
+    std::fs::write(format!("{path}.back"), export_again(&mut Pool::new(), &bytes).unwrap()).unwrap();
+}
+
+#[test]
+fn another_process_rebuilds_a_bundle_to_the_same_bytes() {
+    let (_, bundle) = random_bundle(7, 80);
+    let path = std::env::temp_dir().join(format!("typeloom-pool-{}.bundle", std::process::id()));
+    std::fs::write(&path, bundle.as_bytes()).unwrap();
+    let status = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "bundle::a_process_of_its_own_returns_the_bundle_it_is_given"])
+        .env("TYPELOOM_POOL_ECHO", &path)
+        .stdout(std::process::Stdio::null())
+        .status()
+        .unwrap();
+    let back_path = format!("{}.back", path.display());
+    let back = std::fs::read(&back_path).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    std::fs::remove_file(&back_path).unwrap();
+    assert!(status.success());
+    assert_eq!(back, bundle.as_bytes());
+}
+
+#[test]
+fn thin_bundles_leave_out_what_the_receiver_has_and_name_what_is_missing() {
+    for seed in 0..30 {
+        let mut rng = Rng(seed);
+        let mut pool = Pool::new();
+        let types = random_types(&mut rng, &mut pool, 60);
+        let closed: Vec<Idx> = types.into_iter().filter(|&ty| !pool.is_open(ty)).collect();
+        let root = closed[closed.len() - 1];
+        let shared: Vec<Idx> = (0..5).map(|_| rng.pick(&closed)).collect();
+        let mut receiver = Pool::new();
+        let labels: Vec<String> = (0..5).map(|at| at.to_string()).collect();
+        let known: Vec<(&str, Idx)> = labels.iter().map(String::as_str).zip(shared.iter().copied()).collect();
+        let base = pool.export(&known).unwrap();
+        receiver.import(base.as_bytes()).unwrap();
+        let has: BTreeSet<_> = shared.iter().map(|&ty| pool.digest(ty).unwrap()).collect();
+        let thin = pool.export_thin(&[("root", root)], &has).unwrap();
+        let full = pool.export(&[("root", root)]).unwrap();
+        let roots = receiver.import(thin.as_bytes()).unwrap();
+        assert_eq!(receiver.export(&[("root", roots[0].ty)]).unwrap(), full);
+        // A thin bundle means the same when it is exported against the same types again.
+        assert_eq!(receiver.export_thin(&[("root", roots[0].ty)], &has).unwrap(), thin);
+        assert_eq!(Bundle::from_json(&thin.to_json().unwrap(), &Limits::default()).unwrap(), thin);
+        let mut empty = Pool::new();
+        if thin != full {
+            match empty.import(thin.as_bytes()) {
+                Err(error @ ImportError::NotFound { .. }) => {
+                    assert!(error.is_recoverable());
+                    let ImportError::NotFound { missing } = error else { return };
+                    // Of a group that the receiver has, any member may be the one that is referred to.
+                    let mut known = |digest| {
+                        has.contains(digest)
+                            || pool.find_digest(digest).is_some_and(|ty| pool.is_recursive(ty))
+                    };
+                    assert!(!missing.is_empty() && missing.iter().all(&mut known));
+                }
+                other => panic!("{other:?}"),
+            }
+            assert!(empty.is_empty());
+            // What was missing arrives, and the import succeeds.
+            empty.import(base.as_bytes()).unwrap();
+            empty.import(thin.as_bytes()).unwrap();
+        }
+    }
+}
+
+#[test]
+fn inference_variables_and_open_roots_cannot_be_exported() {
+    let mut pool = Pool::new();
+    let infer = pool.infer(3, Sort::Type).unwrap();
+    let list = pool.list(infer).unwrap();
+    assert!(matches!(pool.export(&[("x", list)]), Err(ExportError::NotPortable(_))));
+    assert!(pool.digest(list).is_err() && pool.describe(list).is_err() && pool.shape_digest(list).is_err());
+    let open = pool.bound(0, 0, Sort::Type).unwrap();
+    let open = pool.list(open).unwrap();
+    assert_eq!(pool.export(&[("x", open)]), Err(ExportError::OpenRoot { label: "x".into() }));
+    let int = pool.primitive(Tag::Int).unwrap();
+    assert_eq!(
+        pool.export(&[("x", int), ("x", int)]),
+        Err(ExportError::DuplicateLabel { label: "x".into() })
+    );
+    assert!(matches!(pool.export(&[("", int)]), Err(ExportError::Label(_))));
+}
+
+#[test]
+fn a_type_that_doubles_sixty_four_times_travels_and_prints_in_bounds() {
+    let mut pool = Pool::new();
+    let mut ty = pool.primitive(Tag::Int).unwrap();
+    for _ in 0..64 {
+        ty = pool.tuple(&[ty, ty]).unwrap();
+    }
+    let bundle = pool.export(&[("t", ty)]).unwrap();
+    assert!(bundle.as_bytes().len() < 400);
+    let mut other = Pool::new();
+    let root = other.import(bundle.as_bytes()).unwrap()[0].ty;
+    let signature = other.signature(root);
+    assert!(signature.len() < 5000 && signature.contains('…'));
+    assert!(other.tree(root).lines().count() < 200);
+    assert!(other.compat(root, root, typeloom_pool::Direction::Full).equal);
+    assert_eq!(other.describe_transitive(root).unwrap().len(), 65);
+}
+
+#[test]
+fn a_chain_of_a_hundred_thousand_types_needs_no_stack() {
+    let mut pool = Pool::new();
+    let mut ty = pool.primitive(Tag::Int).unwrap();
+    for _ in 0..100_000 {
+        ty = pool.list(ty).unwrap();
+    }
+    let bundle = pool.export(&[("t", ty)]).unwrap();
+    assert!(matches!(Pool::new().import(bundle.as_bytes()), Err(ImportError::Invalid { .. })));
+    let limits = Limits { depth: 200_000, ..Limits::default() };
+    let root = Pool::new().import_within(bundle.as_bytes(), &limits).unwrap()[0].clone();
+    assert_eq!(root.digest, pool.digest(ty).unwrap());
+    assert_eq!(pool.describe_transitive(ty).unwrap().len(), 100_001);
+    assert!(pool.signature(ty).len() < 5000 && pool.shape_digest(ty).is_ok());
+}
+
+#[test]
+fn a_recursive_type_travels_as_a_group() {
+    let mut pool = Pool::new();
+    let int = pool.primitive(Tag::Int).unwrap();
+    let graph = [
+        Descriptor::Struct {
+            name: "Node".into(),
+            field_names: vec!["value".into(), "next".into()],
+            field_types: vec![GraphRef::Outer(int), GraphRef::Member(1)],
+        },
+        Descriptor::Container { tag: Tag::Option, child: GraphRef::Member(0) },
+    ];
+    let node = pool.intern_graph(&graph).unwrap()[0];
+    let bundle = pool.export(&[("node", node)]).unwrap();
+    assert!(bundle.to_json().unwrap().contains("\"group\""));
+    let mut other = Pool::new();
+    let root = other.import(bundle.as_bytes()).unwrap()[0].ty;
+    assert_eq!(other.signature(root), "rec0 = struct Node { value: int, next: option<rec0> }");
+    assert_eq!(other.len(), 3);
+}

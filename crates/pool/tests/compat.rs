@@ -1,0 +1,202 @@
+//! Compatibility: directions, paths, caching, text.
+
+use crate::support::{Rng, random_types};
+use typeloom_pool::{
+    Change, CompatCache, Descriptor, Direction, GraphRef, Idx, Pool, Tag, VariantDescriptor,
+};
+
+fn structure(pool: &mut Pool, fields: &[(&str, Idx)]) -> Idx {
+    let name = pool.name("S").unwrap();
+    let fields: Vec<_> = fields.iter().map(|&(field, ty)| (pool.name(field).unwrap(), ty)).collect();
+    pool.structure(name, &fields).unwrap()
+}
+
+fn verdict(pool: &Pool, old: Idx, new: Idx) -> (bool, bool, bool) {
+    let fits = |direction| pool.compat(old, new, direction).is_compatible();
+    (fits(Direction::Backward), fits(Direction::Forward), fits(Direction::Full))
+}
+
+const BACKWARD: (bool, bool, bool) = (true, false, false);
+const FORWARD: (bool, bool, bool) = (false, true, false);
+const NEITHER: (bool, bool, bool) = (false, false, false);
+
+#[test]
+fn fields_and_variants_decide_the_direction() {
+    let mut pool = Pool::new();
+    let [int, str] = [Tag::Int, Tag::Str].map(|tag| pool.primitive(tag).unwrap());
+    let one = structure(&mut pool, &[("a", int)]);
+    let two = structure(&mut pool, &[("a", int), ("b", str)]);
+    assert_eq!(verdict(&pool, two, one), BACKWARD);
+    assert_eq!(verdict(&pool, one, two), FORWARD);
+    let swapped = structure(&mut pool, &[("b", str), ("a", int)]);
+    assert_eq!(verdict(&pool, two, swapped), (true, true, true));
+    let variants = |pool: &mut Pool, names: &[&str]| {
+        let variants = names
+            .iter()
+            .map(|name| VariantDescriptor { name: (*name).into(), field_names: vec![], field_types: vec![] })
+            .collect();
+        pool.intern(&Descriptor::Enum { name: "E".into(), variants }).unwrap()
+    };
+    let (few, many) = (variants(&mut pool, &["A"]), variants(&mut pool, &["A", "B"]));
+    assert_eq!(verdict(&pool, few, many), BACKWARD);
+    assert_eq!(verdict(&pool, many, few), FORWARD);
+    let answer = pool.compat(many, few, Direction::Backward);
+    assert_eq!(answer.breaking[0].change, Change::VariantRemoved("B".into()));
+}
+
+#[test]
+fn variance_flips_in_parameters_and_stops_in_channels_and_arguments() {
+    let mut pool = Pool::new();
+    let [int, any, never, unit] =
+        [Tag::Int, Tag::Any, Tag::Never, Tag::Unit].map(|tag| pool.primitive(tag).unwrap());
+    assert_eq!(verdict(&pool, int, any), BACKWARD);
+    assert_eq!(verdict(&pool, never, int), BACKWARD);
+    let param = |pool: &mut Pool, ty| pool.function(&[ty], unit).unwrap();
+    let (takes_int, takes_any) = (param(&mut pool, int), param(&mut pool, any));
+    assert_eq!(verdict(&pool, takes_any, takes_int), BACKWARD);
+    let (higher_int, higher_any) = (param(&mut pool, takes_int), param(&mut pool, takes_any));
+    assert_eq!(verdict(&pool, higher_int, higher_any), BACKWARD);
+    let channel = |pool: &mut Pool, ty| pool.container(Tag::Channel, ty).unwrap();
+    let (of_int, of_any) = (channel(&mut pool, int), channel(&mut pool, any));
+    assert_eq!(verdict(&pool, of_int, of_any), NEITHER);
+    let name = pool.name("Box").unwrap();
+    let (box_int, box_any) = (pool.applied(name, &[int]).unwrap(), pool.applied(name, &[any]).unwrap());
+    assert_eq!(verdict(&pool, box_int, box_any), NEITHER);
+    let lifetimes = ["static", "a"].map(|name| pool.lifetime(name).unwrap());
+    let [long, short] = lifetimes.map(|lifetime| pool.borrowed(int, lifetime).unwrap());
+    assert_eq!(verdict(&pool, long, short), BACKWARD);
+}
+
+#[test]
+fn tensors_widen_to_unknown_extents_and_ranks() {
+    let mut pool = Pool::new();
+    let f32 = pool.primitive(Tag::F32).unwrap();
+    let (three, unknown, n) =
+        (pool.dim_const(3).unwrap(), pool.dim_unknown().unwrap(), pool.dim_symbol("N").unwrap());
+    let fixed = pool.tensor(f32, &[three, n]).unwrap();
+    let loose = pool.tensor(f32, &[unknown, n]).unwrap();
+    let unranked = pool.tensor_unranked(f32).unwrap();
+    assert_eq!(verdict(&pool, fixed, loose), BACKWARD);
+    assert_eq!(verdict(&pool, loose, unranked), BACKWARD);
+    let answer = pool.compat(loose, fixed, Direction::Backward);
+    assert_eq!(answer.breaking.len(), 1);
+    assert_eq!((answer.breaking[0].old.as_str(), answer.breaking[0].new.as_str()), ("?", "3"));
+}
+
+#[test]
+fn every_difference_has_its_path() {
+    let mut pool = Pool::new();
+    let [int, str, bool] = [Tag::Int, Tag::Str, Tag::Bool].map(|tag| pool.primitive(tag).unwrap());
+    let build = |pool: &mut Pool, leaf: Idx, extra: &[(&str, Idx)]| {
+        let list = pool.list(leaf).unwrap();
+        let map = pool.map(str, list).unwrap();
+        let fields = [&[("items", map), ("n", bool)][..], extra].concat();
+        let structure = structure(pool, &fields);
+        pool.function(&[structure, leaf], leaf).unwrap()
+    };
+    let old = build(&mut pool, int, &[]);
+    let new = build(&mut pool, bool, &[("more", int)]);
+    let answer = pool.compat(old, new, Direction::Full);
+    let paths: Vec<String> = answer.breaking.iter().map(|difference| difference.path.to_string()).collect();
+    assert_eq!(paths, ["param[0]", "param[0].items.value.element", "param[1]", "returns"]);
+    assert_eq!(
+        pool.diff(old, new),
+        "param[0]: field `more` added (breaks forward)\n\
+         param[0].items.value.element: `int` -> `bool` (incompatible)\n\
+         param[1]: `int` -> `bool` (incompatible)\n\
+         returns: `int` -> `bool` (incompatible)\n"
+    );
+    assert_eq!(pool.diff(old, old), "");
+}
+
+#[test]
+fn recursive_types_are_compared_coinductively() {
+    let mut pool = Pool::new();
+    let [int, any] = [Tag::Int, Tag::Any].map(|tag| pool.primitive(tag).unwrap());
+    let node = |pool: &mut Pool, value: Idx| {
+        let graph = [
+            Descriptor::Struct {
+                name: "Node".into(),
+                field_names: vec!["value".into(), "next".into()],
+                field_types: vec![GraphRef::Outer(value), GraphRef::Member(1)],
+            },
+            Descriptor::Container { tag: Tag::Option, child: GraphRef::Member(0) },
+        ];
+        pool.intern_graph(&graph).unwrap()[0]
+    };
+    let (ints, anys) = (node(&mut pool, int), node(&mut pool, any));
+    assert_eq!(verdict(&pool, ints, anys), BACKWARD);
+    let answer = pool.compat(anys, ints, Direction::Backward);
+    assert_eq!(answer.breaking.len(), 1);
+    assert_eq!(answer.breaking[0].path.to_string(), "value");
+}
+
+#[test]
+fn compatibility_is_a_preorder_on_random_types_and_forward_is_backward_reversed() {
+    let mut rng = Rng(6);
+    let mut pool = Pool::new();
+    let mut types = random_types(&mut rng, &mut pool, 30);
+    let mut related: Vec<Idx> =
+        [Tag::Int, Tag::Any, Tag::Never].map(|tag| pool.primitive(tag).unwrap()).into();
+    for _ in 0..40 {
+        let (a, b) = (rng.pick(&related), rng.pick(&related));
+        related.push(match rng.below(4) {
+            0 => pool.list(a).unwrap(),
+            1 => pool.function(&[a], b).unwrap(),
+            2 => pool.container(Tag::Channel, a).unwrap(),
+            _ => structure(&mut pool, &[("x", a), ("y", b)][..1 + rng.below(2)]),
+        });
+    }
+    types.extend(related);
+    let count = types.len();
+    let matrix: Vec<Vec<bool>> = types
+        .iter()
+        .map(|&a| types.iter().map(|&b| pool.compat(a, b, Direction::Backward).is_compatible()).collect())
+        .collect();
+    let mut chains = 0;
+    for a in 0..count {
+        assert!(matrix[a][a]);
+        let reversed = pool.compat(types[0], types[a], Direction::Forward).is_compatible();
+        assert_eq!(matrix[a][0], reversed);
+        for b in (0..count).filter(|&b| matrix[a][b] && types[a] != types[b]) {
+            for c in (0..count).filter(|&c| matrix[b][c] && types[b] != types[c]) {
+                assert!(matrix[a][c]);
+                chains += 1;
+            }
+        }
+    }
+    assert!(chains > 100, "{chains}");
+}
+
+#[test]
+fn answers_are_cached_by_digest_across_pools() {
+    let mut cache = CompatCache::new();
+    let build = |pool: &mut Pool| {
+        let [int, str] = [Tag::Int, Tag::Str].map(|tag| pool.primitive(tag).unwrap());
+        (pool.list(int).unwrap(), pool.list(str).unwrap())
+    };
+    let mut pool = Pool::new();
+    let (a, b) = build(&mut pool);
+    let first = pool.compat_cached(&mut cache, a, b, Direction::Full).unwrap();
+    let mut other = Pool::new();
+    other.primitive(Tag::Bool).unwrap();
+    let (a, b) = build(&mut other);
+    let second = other.compat_cached(&mut cache, a, b, Direction::Full).unwrap();
+    assert!(std::sync::Arc::ptr_eq(&first, &second));
+    assert_eq!(cache.len(), 1);
+}
+
+#[test]
+fn exports_may_be_added_and_not_removed() {
+    let mut pool = Pool::new();
+    let [int, any] = [Tag::Int, Tag::Any].map(|tag| pool.primitive(tag).unwrap());
+    let narrow = pool.function(&[int], any).unwrap();
+    let wide = pool.function(&[any], int).unwrap();
+    let old = [("f".to_owned(), narrow), ("g".to_owned(), int)].into();
+    let new = [("f".to_owned(), wide), ("g".to_owned(), int), ("h".to_owned(), int)].into();
+    let mut cache = CompatCache::new();
+    let answer = pool.compat_exports(&mut cache, &old, &new, Direction::Backward).unwrap();
+    assert!(answer.is_compatible());
+    assert_eq!((answer.added.len(), answer.removed.len(), answer.changed.len()), (1, 0, 1));
+    assert!(!pool.compat_exports(&mut cache, &new, &old, Direction::Backward).unwrap().is_compatible());
+}

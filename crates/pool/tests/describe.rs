@@ -1,0 +1,133 @@
+//! Describing and reconstructing types; what a module exports.
+
+use crate::support::{Rng, random_types};
+use typeloom_pool::{
+    Descriptor, Digest, GraphRef, Idx, Item, Pool, ReconstructError, Sort, Tag, TypeDescriptor, TypedModule,
+    Visibility,
+};
+
+fn digest_of(descriptor: &TypeDescriptor) -> Digest {
+    descriptor.digest().unwrap()
+}
+
+#[test]
+fn a_list_of_maps_gives_four_descriptors_in_topological_order() {
+    let mut pool = Pool::new();
+    let int = pool.primitive(Tag::Int).unwrap();
+    let str = pool.primitive(Tag::Str).unwrap();
+    let map = pool.map(str, int).unwrap();
+    let list = pool.list(map).unwrap();
+    let descriptors = pool.describe_transitive(list).unwrap();
+    assert_eq!(descriptors.len(), 4);
+    let [int, str, map] = [int, str, map].map(|ty| pool.digest(ty).unwrap());
+    let place =
+        |wanted: &TypeDescriptor| descriptors.iter().position(|descriptor| descriptor == wanted).unwrap();
+    let int_at = place(&Descriptor::Primitive(Tag::Int));
+    let str_at = place(&Descriptor::Primitive(Tag::Str));
+    let map_at = place(&Descriptor::TwoChild { tag: Tag::Map, child1: str, child2: int });
+    let list_at = place(&Descriptor::Container { tag: Tag::List, child: map });
+    assert!(int_at < map_at && str_at < map_at && map_at < list_at);
+}
+
+#[test]
+fn a_function_rebuilds_in_an_empty_pool() {
+    let mut pool = Pool::new();
+    let [int, str, bool] = [Tag::Int, Tag::Str, Tag::Bool].map(|tag| pool.primitive(tag).unwrap());
+    let list = pool.list(int).unwrap();
+    let map = pool.map(str, list).unwrap();
+    let option = pool.option(bool).unwrap();
+    let function = pool.function(&[map], option).unwrap();
+    let descriptors = pool.describe_transitive(function).unwrap();
+    let mut empty = Pool::new();
+    let types = empty.reconstruct(&descriptors).unwrap();
+    let rebuilt = types[&pool.digest(function).unwrap()];
+    assert_eq!(empty.signature(rebuilt), "(map<str, list<int>>) -> option<bool>");
+    assert_eq!(empty.describe_transitive(rebuilt).unwrap(), descriptors);
+    assert_eq!(empty.digest(rebuilt), pool.digest(function));
+}
+
+#[test]
+fn random_types_rebuild_from_descriptors_in_any_order() {
+    for seed in 0..40 {
+        let mut rng = Rng(seed);
+        let mut pool = Pool::new();
+        let types = random_types(&mut rng, &mut pool, 50);
+        let roots: Vec<Idx> = types.into_iter().filter(|&ty| !pool.is_open(ty)).collect();
+        let descriptors = pool.describe_all(&roots).unwrap();
+        let mut shuffled = descriptors.clone();
+        for at in (1..shuffled.len()).rev() {
+            shuffled.swap(at, rng.below(at + 1));
+        }
+        let mut other = Pool::new();
+        random_types(&mut Rng(seed + 500), &mut other, 20);
+        let rebuilt = other.reconstruct(&shuffled).unwrap();
+        assert_eq!(rebuilt.len(), descriptors.len());
+        for &root in &roots {
+            let digest = pool.digest(root).unwrap();
+            assert_eq!(other.describe(rebuilt[&digest]).unwrap(), pool.describe(root).unwrap());
+        }
+        for descriptor in &descriptors {
+            let ty = rebuilt[&digest_of(descriptor)];
+            assert_eq!(&other.describe(ty).unwrap(), descriptor);
+        }
+        let before = other.len();
+        other.reconstruct(&descriptors).unwrap();
+        assert_eq!(other.len(), before);
+    }
+}
+
+#[test]
+fn missing_children_are_listed_and_nothing_is_interned() {
+    let mut pool = Pool::new();
+    let int = pool.primitive(Tag::Int).unwrap();
+    let list = pool.list(int).unwrap();
+    let set = pool.container(Tag::Set, list).unwrap();
+    let descriptors = pool.describe_transitive(set).unwrap();
+    let mut other = Pool::new();
+    let missing = vec![pool.digest(int).unwrap()];
+    assert_eq!(other.reconstruct(&descriptors[1..]), Err(ReconstructError::NotFound { missing }));
+    assert!(other.is_empty());
+    other.primitive(Tag::Int).unwrap();
+    assert_eq!(other.reconstruct(&descriptors[1..]).unwrap().len(), 2);
+}
+
+#[test]
+fn descriptors_that_are_not_in_normal_form_are_refused() {
+    let mut pool = Pool::new();
+    let b = pool.bound(0, 1, Sort::Type).unwrap();
+    let var = pool.describe(b).unwrap();
+    let scheme = Descriptor::Scheme { vars: vec![Sort::Type, Sort::Type], body: digest_of(&var) };
+    let digest = digest_of(&scheme);
+    let mut other = Pool::new();
+    assert_eq!(other.reconstruct(&[var, scheme]), Err(ReconstructError::NotNormal { digest }));
+    assert!(other.is_empty());
+    // A group with two equal members.
+    let list = |member| Descriptor::Container { tag: Tag::List, child: GraphRef::Member(member) };
+    let group = std::sync::Arc::new(typeloom_pool::GroupDescriptor { members: vec![list(1), list(0)] });
+    let twice: TypeDescriptor = Descriptor::Recursive { group, member: 0 };
+    let digest = digest_of(&twice);
+    assert_eq!(other.reconstruct(&[twice]), Err(ReconstructError::NotNormal { digest }));
+    assert!(other.is_empty());
+}
+
+#[test]
+fn a_module_exports_what_its_public_signatures_reach_and_nothing_else() {
+    let mut pool = Pool::new();
+    let [int, str, f32] = [Tag::Int, Tag::Str, Tag::F32].map(|tag| pool.primitive(tag).unwrap());
+    let public = pool.function(&[int], str).unwrap();
+    let hidden = pool.list(f32).unwrap();
+    let items = [
+        Item { name: "parse", ty: public, visibility: Visibility::Public },
+        Item { name: "helper", ty: hidden, visibility: Visibility::Private },
+    ];
+    let module = TypedModule::new(&mut pool, &items).unwrap();
+    assert_eq!(module.exports.keys().collect::<Vec<_>>(), ["parse"]);
+    assert_eq!(module.type_descriptors.len(), 3);
+    assert!(!module.type_descriptors.contains(&Descriptor::Primitive(Tag::F32)));
+    let mut importer = Pool::new();
+    let exports = module.import(&mut importer).unwrap();
+    assert_eq!(importer.signature(exports["parse"]), "(int) -> str");
+    // Modules can be memoised by value.
+    let set: std::collections::HashSet<TypedModule> = [module.clone(), module].into();
+    assert_eq!(set.len(), 1);
+}

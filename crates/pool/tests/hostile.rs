@@ -1,0 +1,502 @@
+//! Bundles made to break the reader: each is a typed error with an offset, and leaves the pool exactly as it was.
+
+use crate::bundle::{export_again, random_bundle};
+use crate::support::{Rng, random_types};
+use typeloom_pool::{
+    Bounded, Bundle, Descriptor, Fault, GraphRef, ImportError, Limits, NameError, Pool, Sort, Tag, TypeError,
+};
+
+/// A pool with some content, and everything that shows of it.
+struct Witness {
+    pool: Pool,
+    before: Vec<(String, Option<typeloom_pool::Digest>)>,
+}
+
+impl Witness {
+    fn new(seed: u64) -> Self {
+        let mut pool = Pool::new();
+        random_types(&mut Rng(seed), &mut pool, 30);
+        pool.compute_all_digests();
+        let before = Self::look(&pool);
+        Witness { pool, before }
+    }
+
+    fn look(pool: &Pool) -> Vec<(String, Option<typeloom_pool::Digest>)> {
+        pool.ids().map(|ty| (format!("{:?}", pool.get(ty)), pool.known_digest(ty))).collect()
+    }
+
+    /// Everything is where it was, and types that are interned again are found.
+    fn is_untouched(&mut self) {
+        assert_eq!(Self::look(&self.pool), self.before);
+        let ids: Vec<_> = self.pool.ids().collect();
+        for ty in ids {
+            if !self.pool.is_recursive(ty) {
+                let node = self.pool.get(ty);
+                assert_eq!(self.pool.intern(&node), Ok(ty));
+            }
+        }
+        assert_eq!(self.pool.len(), self.before.len());
+    }
+}
+
+/// The digest at the end recomputed, so that what lies behind it is tested too.
+fn sealed(mut body: Vec<u8>) -> Vec<u8> {
+    let checksum = blake3::hash(&body);
+    body.extend(checksum.as_bytes());
+    body
+}
+
+fn body(bundle: &Bundle) -> Vec<u8> {
+    bundle.as_bytes()[..bundle.as_bytes().len() - 32].to_vec()
+}
+
+/// A small set of bundles with all kinds of content.
+fn bundles() -> Vec<Bundle> {
+    let mut bundles: Vec<Bundle> = (0..3).map(|seed| random_bundle(seed, 24).1).collect();
+    let mut pool = Pool::new();
+    let int = pool.primitive(Tag::Int).unwrap();
+    let graph = [
+        Descriptor::Tuple { elements: vec![GraphRef::Member(1), GraphRef::Outer(int)] },
+        Descriptor::Container { tag: Tag::List, child: GraphRef::Member(0) },
+    ];
+    let recursive = pool.intern_graph(&graph).unwrap()[0];
+    bundles.push(pool.export(&[("r", recursive), ("i", int)]).unwrap());
+    bundles
+}
+
+#[test]
+fn every_truncation_is_rejected() {
+    for bundle in bundles() {
+        for len in 0..bundle.as_bytes().len() {
+            let mut pool = Pool::new();
+            let error = pool.import(&bundle.as_bytes()[..len]).unwrap_err();
+            assert!(
+                matches!(error, ImportError::Invalid { offset, .. } if offset <= len),
+                "{len}: {error:?}"
+            );
+            assert!(pool.is_empty());
+        }
+    }
+}
+
+#[test]
+fn every_bit_flip_is_rejected() {
+    for bundle in bundles() {
+        let mut pool = Pool::new();
+        for bit in 0..bundle.as_bytes().len() * 8 {
+            let mut bytes = bundle.as_bytes().to_vec();
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            assert!(pool.import(&bytes).is_err(), "bit {bit}");
+            assert!(pool.is_empty());
+        }
+    }
+}
+
+#[test]
+fn every_bit_flip_under_a_valid_seal_is_rejected_or_decodes_to_the_same_bytes() {
+    let mut accepted = 0;
+    for (at, bundle) in bundles().iter().enumerate() {
+        let mut witness = Witness::new(at as u64 + 50);
+        let body = body(bundle);
+        for bit in 0..body.len() * 8 {
+            let mut flipped = body.clone();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            let bytes = sealed(flipped);
+            match witness.pool.import(&bytes) {
+                Ok(_) => {
+                    // Labels are free text; a flip there makes another valid bundle.
+                    assert_eq!(export_again(&mut Pool::new(), &bytes).unwrap(), bytes, "bit {bit}");
+                    accepted += 1;
+                    witness = Witness::new(at as u64 + 50);
+                }
+                Err(ImportError::Invalid { offset, .. }) => assert!(offset <= bytes.len()),
+                // A flipped count can turn other bytes into imports.
+                Err(ImportError::NotFound { missing }) => assert!(!missing.is_empty()),
+            }
+        }
+        witness.is_untouched();
+    }
+    assert!(accepted > 0);
+}
+
+#[test]
+fn every_truncation_under_a_valid_seal_is_rejected_and_leaves_a_used_pool_as_it_was() {
+    for (at, bundle) in bundles().iter().enumerate() {
+        let mut witness = Witness::new(at as u64);
+        let body = body(bundle);
+        for len in 0..body.len() {
+            assert!(witness.pool.import(&sealed(body[..len].to_vec())).is_err(), "{len}");
+        }
+        witness.is_untouched();
+        witness.pool.import(bundle.as_bytes()).unwrap();
+    }
+}
+
+/// Builds the bytes of a bundle by hand.
+struct Craft {
+    strings: Vec<Vec<u8>>,
+    imports: Vec<[u8; 32]>,
+    types: Vec<Vec<u8>>,
+    roots: Vec<(Vec<u8>, u32, [u8; 32])>,
+    count: Option<u32>,
+}
+
+fn varint(out: &mut Vec<u8>, mut value: u32) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+impl Craft {
+    fn types(types: &[&[u8]]) -> Self {
+        let root = types.len() as u32 - 1;
+        Craft {
+            strings: Vec::new(),
+            imports: Vec::new(),
+            types: types.iter().map(|ty| ty.to_vec()).collect(),
+            roots: vec![(b"r".to_vec(), root, [0; 32])],
+            count: None,
+        }
+    }
+
+    fn strings(mut self, strings: &[&[u8]]) -> Self {
+        self.strings = strings.iter().map(|s| s.to_vec()).collect();
+        self
+    }
+
+    fn root(mut self, item: u32) -> Self {
+        self.roots[0].1 = item;
+        self
+    }
+
+    fn count(mut self, count: u32) -> Self {
+        self.count = Some(count);
+        self
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        let mut out = b"TLPB\x01\x01\0\0".to_vec();
+        varint(&mut out, self.strings.len() as u32);
+        for string in &self.strings {
+            varint(&mut out, string.len() as u32);
+            out.extend(string);
+        }
+        varint(&mut out, self.imports.len() as u32);
+        self.imports.iter().for_each(|import| out.extend(import));
+        varint(&mut out, self.count.unwrap_or(self.types.len() as u32));
+        self.types.iter().for_each(|ty| out.extend(ty));
+        varint(&mut out, self.roots.len() as u32);
+        for (label, item, digest) in &self.roots {
+            varint(&mut out, label.len() as u32);
+            out.extend(label);
+            varint(&mut out, *item);
+            out.extend(digest);
+        }
+        sealed(out)
+    }
+
+    fn fault(&self) -> Fault {
+        fault_of(&self.bytes(), &Limits::default())
+    }
+}
+
+fn fault_of(bytes: &[u8], limits: &Limits) -> Fault {
+    let mut witness = Witness::new(9);
+    let error = witness.pool.import_within(bytes, limits).unwrap_err();
+    witness.is_untouched();
+    match error {
+        ImportError::Invalid { offset, fault } => {
+            assert!(offset <= bytes.len());
+            fault
+        }
+        ImportError::NotFound { .. } => panic!("{error:?}"),
+    }
+}
+
+const INT: &[u8] = &[Tag::Int as u8];
+const STR: &[u8] = &[Tag::Str as u8];
+
+#[test]
+fn the_head_is_checked() {
+    let good = Craft::types(&[INT]).bytes();
+    let with = |at: usize, byte: u8| {
+        let mut bytes = good[..good.len() - 32].to_vec();
+        bytes[at] = byte;
+        fault_of(&sealed(bytes), &Limits::default())
+    };
+    assert_eq!(with(0, b'X'), Fault::BadMagic);
+    assert_eq!(with(4, 9), Fault::Version { found: 9 });
+    assert_eq!(with(5, 2), Fault::Suite { found: 2 });
+    assert_eq!(with(6, 1), Fault::Reserved);
+    assert_eq!(fault_of(&[], &Limits::default()), Fault::Truncated);
+    let mut long = good[..good.len() - 32].to_vec();
+    long = sealed(long);
+    long.push(0);
+    assert_eq!(fault_of(&long, &Limits::default()), Fault::TrailingBytes);
+    let mut wrong = good;
+    let last = wrong.len() - 1;
+    wrong[last] ^= 1;
+    assert_eq!(fault_of(&wrong, &Limits::default()), Fault::Checksum);
+}
+
+#[test]
+fn references_must_point_at_earlier_types() {
+    let list = Tag::List as u8;
+    assert_eq!(Craft::types(&[INT, &[list, 2]]).fault(), Fault::DanglingReference);
+    assert_eq!(Craft::types(&[INT, &[list, 0]]).fault(), Fault::ForwardReference);
+    assert_eq!(Craft::types(&[INT]).root(1).fault(), Fault::DanglingReference);
+    // A group whose member 0 refers to member 7, and one that refers to itself as if from outside.
+    assert_eq!(Craft::types(&[&[127, 1, list, 15]]).fault(), Fault::DanglingReference);
+    assert_eq!(Craft::types(&[&[127, 1, list, 0]]).fault(), Fault::ForwardReference);
+    assert_eq!(Craft::types(&[&[127, 1, 127, 1]]).count(2).fault(), Fault::NestedGroup);
+}
+
+#[test]
+fn content_must_be_there_once_and_be_reached() {
+    let list = Tag::List as u8;
+    assert_eq!(Craft::types(&[INT, INT]).fault(), Fault::DuplicateType);
+    assert_eq!(Craft::types(&[INT, &[list, 1], &[list, 2]]).fault(), Fault::DuplicateType);
+    assert_eq!(Craft::types(&[INT, STR]).fault(), Fault::TypeOrder);
+    assert_eq!(Craft::types(&[INT, STR]).root(0).fault(), Fault::UnreachableType);
+    let map = [Tag::Map as u8, 1, 2];
+    assert_eq!(Craft::types(&[INT, STR, &map]).fault(), Fault::TypeOrder);
+    assert_eq!(Craft::types(&[INT]).strings(&[b"x"]).fault(), Fault::UnusedString { name: "x".into() });
+    let mut craft = Craft::types(&[INT]);
+    craft.roots.clear();
+    assert_eq!(craft.fault(), Fault::UnreachableType);
+}
+
+#[test]
+fn claimed_digests_are_recomputed() {
+    assert_eq!(Craft::types(&[INT]).fault(), Fault::RootDigest { label: "r".into() });
+}
+
+#[test]
+fn imports_must_be_used_and_ordered() {
+    let mut pool = Pool::new();
+    let int = pool.primitive(Tag::Int).unwrap();
+    let digest = pool.digest(int).unwrap();
+    let mut craft = Craft::types(&[STR]).root(1);
+    craft.imports = vec![digest.0];
+    let mut known = Pool::new();
+    known.primitive(Tag::Int).unwrap();
+    let error = known.import(&craft.bytes()).unwrap_err();
+    assert_eq!(error, ImportError::Invalid { offset: 10, fault: Fault::UnusedImport });
+    craft.imports = vec![digest.0, digest.0];
+    assert_eq!(craft.fault(), Fault::ImportOrder);
+    craft.imports = vec![digest.0];
+    craft.types = vec![INT.to_vec()];
+    assert_eq!(
+        known.import(&craft.bytes()).unwrap_err(),
+        ImportError::Invalid { offset: 43, fault: Fault::DuplicateType }
+    );
+    assert_eq!(
+        Pool::new().import(&craft.bytes()).unwrap_err(),
+        ImportError::NotFound { missing: vec![digest] }
+    );
+}
+
+#[test]
+fn groups_must_be_single_minimal_cycles_in_canonical_order() {
+    let (list, set, tuple) = (Tag::List as u8, Tag::Set as u8, Tag::Tuple as u8);
+    // Two equal members, a member that is no part of the cycle, no cycle at all, nothing at all.
+    assert_eq!(Craft::types(&[&[127, 2, list, 3, list, 1]]).count(2).root(0).fault(), Fault::GroupNotMinimal);
+    assert_eq!(Craft::types(&[&[127, 2, list, 1, set, 1]]).count(2).root(1).fault(), Fault::GroupNotMinimal);
+    assert_eq!(Craft::types(&[INT, &[127, 1, list, 2]]).root(1).fault(), Fault::GroupNotMinimal);
+    assert_eq!(Craft::types(&[&[127, 0]]).count(1).root(0).fault(), Fault::GroupNotMinimal);
+    assert_eq!(
+        Craft::types(&[&[127, 3, list, 1]]).count(1).root(0).fault(),
+        Fault::CountTooLarge { count: 3 }
+    );
+    // An unfolding of an earlier group: E = (E, E), A = (A, E).
+    let e: &[u8] = &[127, 1, tuple, 2, 1, 1];
+    let a: &[u8] = &[127, 1, tuple, 2, 1, 2];
+    assert_eq!(Craft::types(&[e, a]).root(1).fault(), Fault::DuplicateType);
+    // An ordinary type that unfolds a group is a duplicate of its member.
+    assert_eq!(Craft::types(&[&[127, 1, list, 1], &[list, 1]]).root(1).fault(), Fault::DuplicateType);
+    // list and set of each other, in both orders: one is canonical and fails at the digest only.
+    let orders = [&[127, 2, list, 3, set, 1], &[127, 2, set, 3, list, 1]]
+        .map(|group: &[u8; 6]| Craft::types(&[group]).count(2).root(0).fault());
+    assert!(orders.contains(&Fault::GroupOrder), "{orders:?}");
+    assert!(orders.contains(&Fault::RootDigest { label: "r".into() }), "{orders:?}");
+}
+
+#[test]
+fn counts_beyond_the_bytes_and_limits_are_refused_before_anything_is_allocated() {
+    let huge = |at_strings: bool| {
+        let mut out = b"TLPB\x01\x01\0\0".to_vec();
+        if !at_strings {
+            out.extend([0, 0]);
+        }
+        out.extend([0xff, 0xff, 0xff, 0xff, 0x0f]);
+        fault_of(&sealed(out), &Limits::default())
+    };
+    assert_eq!(huge(true), Fault::CountTooLarge { count: u32::MAX });
+    assert_eq!(huge(false), Fault::CountTooLarge { count: u32::MAX });
+    let mut out = b"TLPB\x01\x01\0\0".to_vec();
+    out.extend([0xff, 0xff, 0xff, 0xff, 0x1f]);
+    assert_eq!(fault_of(&sealed(out), &Limits::default()), Fault::IntegerTooLarge);
+    let mut out = b"TLPB\x01\x01\0\0".to_vec();
+    out.extend([0x80, 0x00]);
+    assert_eq!(fault_of(&sealed(out), &Limits::default()), Fault::IntegerNotMinimal);
+
+    let (_, bundle) = random_bundle(1, 40);
+    let base = Limits::default();
+    let within = |limits: Limits| match fault_of(bundle.as_bytes(), &limits) {
+        Fault::Limit { what, .. } => what,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(within(Limits { bytes: 100, ..base }), Bounded::Bytes);
+    assert_eq!(within(Limits { types: 5, ..base }), Bounded::Types);
+    assert_eq!(within(Limits { strings: 1, ..base }), Bounded::Strings);
+    assert_eq!(within(Limits { name_bytes: 1, ..base }), Bounded::NameBytes);
+    assert_eq!(within(Limits { arity: 1, ..base }), Bounded::Arity);
+    assert_eq!(within(Limits { depth: 1, ..base }), Bounded::Depth);
+    assert_eq!(within(Limits { roots: 1, ..base }), Bounded::Roots);
+    let mut pool = Pool::new();
+    let graph: Vec<_> = (0..9u32)
+        .map(|at| Descriptor::Container {
+            tag: if at == 0 { Tag::Set } else { Tag::List },
+            child: GraphRef::Member((at + 1) % 9),
+        })
+        .collect();
+    let ring = pool.intern_graph(&graph).unwrap()[0];
+    let ring = pool.export(&[("ring", ring)]).unwrap();
+    let fault = |limits: &Limits| fault_of(ring.as_bytes(), limits);
+    assert_eq!(fault(&Limits { group: 8, ..base }), Fault::Limit { what: Bounded::Group, limit: 8 });
+    assert_eq!(fault(&Limits { work: 10, ..base }), Fault::Limit { what: Bounded::Work, limit: 10 });
+}
+
+#[test]
+fn names_and_strings_must_be_well_formed() {
+    let named = [Tag::Named as u8, 0];
+    let craft = |name: &[u8]| Craft::types(&[&named]).strings(&[name]).fault();
+    assert_eq!(craft(b""), Fault::Name(NameError::Empty));
+    assert_eq!(craft(b"a\x07"), Fault::Name(NameError::Control { code: 7 }));
+    assert_eq!(craft(&[0xff, 0xfe]), Fault::Name(NameError::NotUtf8));
+    assert_eq!(craft(&[b'x'; 5000]), Fault::Limit { what: Bounded::NameBytes, limit: 4096 });
+    assert_eq!(craft(b"r"), Fault::RootDigest { label: "r".into() });
+    let two = [Tag::Named as u8, 1];
+    let craft = |types: &[&[u8]], strings: &[&[u8]]| Craft::types(types).strings(strings).fault();
+    assert_eq!(craft(&[&two], &[b"a", b"b"]), Fault::StringOrder);
+    assert_eq!(craft(&[&two], &[b"a"]), Fault::DanglingString { index: 1 });
+    assert_eq!(craft(&[&named], &[b"a", b"a"]), Fault::DuplicateString { name: "a".into() });
+    let mut label = Craft::types(&[INT]);
+    label.roots[0].0 = Vec::new();
+    // An empty label shortens the root below what the count of roots needs, or is a bad name.
+    assert!(matches!(label.fault(), Fault::Name(NameError::Empty) | Fault::CountTooLarge { .. }));
+    label.roots = vec![(b"b".to_vec(), 0, [0; 32]), (b"a".to_vec(), 0, [0; 32])];
+    assert_eq!(label.fault(), Fault::RootOrder);
+}
+
+#[test]
+fn types_must_be_well_formed() {
+    let structure = Tag::Struct as u8;
+    assert_eq!(Craft::types(&[&[200]]).fault(), Fault::UnknownTag { number: 200 });
+    assert_eq!(Craft::types(&[&[Tag::Infer as u8, 0, 0]]).fault(), Fault::InferenceVariable);
+    let symbol: &[u8] = &[Tag::DimSymbol as u8, 0];
+    assert_eq!(
+        Craft::types(&[symbol, &[Tag::List as u8, 1]]).strings(&[b"N"]).fault(),
+        Fault::Type(TypeError::WrongSort { tag: Tag::List, expected: Sort::Type, found: Sort::Const })
+    );
+    assert_eq!(
+        Craft::types(&[INT, &[structure, 6, 0, 5, 1, 1, 1, 1]]).strings(&[b"S", b"x"]).fault(),
+        Fault::Type(TypeError::DuplicateField { name: "x".into() })
+    );
+    // Three words promised, two fields announced.
+    assert_eq!(
+        Craft::types(&[INT, &[structure, 3, 0, 4, 1]]).strings(&[b"S"]).fault(),
+        Fault::Type(TypeError::Layout { tag: Tag::Struct })
+    );
+    assert_eq!(Craft::types(&[&[Tag::Bound as u8, 0, 0, 0]]).fault(), Fault::OpenRoot);
+    let (bound, scheme) = (Tag::Bound as u8, Tag::Scheme as u8);
+    assert_eq!(Craft::types(&[&[bound, 0, 1, 0], &[scheme, 3, 1, 0, 0]]).fault(), Fault::SchemeNotNormal);
+    assert_eq!(
+        Craft::types(&[&[bound, 0, 3, 0], &[scheme, 2, 1, 0]]).fault(),
+        Fault::Type(TypeError::VariableOutOfScope { index: 3, count: 1 })
+    );
+    assert_eq!(
+        Craft::types(&[INT, &[Tag::Instance as u8, 1, 1]]).fault(),
+        Fault::Type(TypeError::NotADeclaration { found: Tag::Int })
+    );
+}
+
+#[test]
+fn constants_must_be_in_normal_form_and_order() {
+    let (int, sum, tensor) = (Tag::DimConst as u8, Tag::DimSum as u8, Tag::Tensor as u8);
+    let symbol = Tag::DimSymbol as u8;
+    // 0 + 1 * N is N.
+    let craft = Craft::types(&[INT, &[symbol, 0], &[sum, 5, 0, 0, 1, 0, 1], &[tensor, 2, 3, 1]]);
+    assert_eq!(craft.strings(&[b"N"]).fault(), Fault::ConstNotNormal);
+    // 3 // 2 is 1.
+    let quotient = [Tag::DimFloorDiv as u8, 2, 1];
+    let craft = Craft::types(&[INT, &[int, 3, 0], &[int, 2, 0], &quotient, &[tensor, 2, 4, 1]]);
+    assert_eq!(craft.fault(), Fault::ConstNotNormal);
+    // N + M and M + N: one is in the order of digests.
+    let faults = [[b"N", b"M"], [b"M", b"N"]].map(|[a, b]| {
+        let types: &[&[u8]] =
+            &[INT, &[symbol, 0], &[symbol, 1], &[sum, 8, 0, 0, 1, 0, 2, 1, 0, 1], &[tensor, 2, 4, 1]];
+        Craft::types(types).strings(&[a, b]).fault()
+    });
+    assert!(faults.contains(&Fault::OperandOrder), "{faults:?}");
+    assert!(faults.contains(&Fault::RootDigest { label: "r".into() }), "{faults:?}");
+}
+
+#[test]
+fn arbitrary_bytes_and_spliced_bundles_never_panic() {
+    let mut rng = Rng(31);
+    let sources = bundles();
+    let mut pool = Pool::new();
+    for _ in 0..3000 {
+        let mut bytes = body(&sources[rng.below(sources.len())]);
+        for _ in 0..1 + rng.below(4) {
+            let at = rng.below(bytes.len());
+            match rng.below(4) {
+                0 => bytes[at] = rng.next() as u8,
+                1 => {
+                    bytes.remove(at);
+                }
+                2 => bytes.insert(at, rng.next() as u8),
+                _ => {
+                    let other = body(&sources[rng.below(sources.len())]);
+                    let from = rng.below(other.len());
+                    let len = rng.below(16).min(other.len() - from);
+                    bytes.splice(at..at, other[from..from + len].iter().copied());
+                }
+            }
+        }
+        let bytes = sealed(bytes);
+        if pool.import(&bytes).is_ok() {
+            assert_eq!(export_again(&mut Pool::new(), &bytes).unwrap(), bytes);
+            pool = Pool::new();
+        }
+        assert!(pool.is_empty());
+    }
+}
+
+#[test]
+fn broken_json_views_are_typed_errors() {
+    let (_, bundle) = random_bundle(2, 20);
+    let json = bundle.to_json().unwrap();
+    let limits = Limits::default();
+    let mut rng = Rng(8);
+    for _ in 0..300 {
+        let mut text: Vec<char> = json.chars().collect();
+        let at = rng.below(text.len());
+        text[at] = rng.pick(&['0', '9', '"', '{', ']', 'x', '-']);
+        let text: String = text.into_iter().collect();
+        if let Ok(changed) = Bundle::from_json(&text, &limits)
+            && let Ok(back) = export_again(&mut Pool::new(), changed.as_bytes())
+        {
+            assert_eq!(back, changed.as_bytes());
+        }
+    }
+    for len in (0..json.len()).step_by(7).filter(|&len| json.is_char_boundary(len)) {
+        assert!(Bundle::from_json(&json[..len], &limits).is_err());
+    }
+    let deep = "[".repeat(100_000);
+    assert!(Bundle::from_json(&deep, &limits).is_err());
+    assert!(Bundle::from_json(&json, &Limits { bytes: 10, ..limits }).is_err());
+}

@@ -1,0 +1,200 @@
+//! Where a value's type comes from, in a few words that follow it: `float, because ...`.
+//!
+//! The words are made from the shortest chain of recorded facts (see [`crate::trace`]) from the value
+//! to something that gave it its type: a declaration, an initializer, a seed, a rule. Nodes that are
+//! themselves at fault are not passed through, because what they say is what is being doubted.
+
+use super::scope::Scope;
+use super::words::tick;
+use crate::program::{DeclarationKind, Origin, StepId, ValueId};
+use crate::signature::{AllowedTypes, FormalType};
+use crate::trace::{Cause, Chain, Link, Tie};
+
+/// What is not to be believed while looking for a cause.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Doubt {
+    /// Everything is.
+    Nothing,
+    /// What this node says is not.
+    Node(StepId),
+    /// What is declared about the value itself is not.
+    Declaration,
+}
+
+/// The most nodes on the way that are named.
+const MOST_NAMED: usize = 3;
+
+impl<'a> Scope<'_, 'a> {
+    /// The shortest chain of causes of a value's type.
+    pub(super) fn chain(&mut self, value: ValueId, doubt: Doubt) -> Option<Chain> {
+        let trace = self.core.trace.as_ref()?;
+        let (body, frame) = (self.body(), self.frame);
+        let (avoid, undeclared) = match doubt {
+            Doubt::Nothing => (None, None),
+            Doubt::Node(step) => (Some(body.first_step(step)), None),
+            Doubt::Declaration => (None, Some(value)),
+        };
+        let follow = |step: StepId| {
+            let step = body.first_step(step);
+            Some(step) != avoid && !frame.faults.contains_key(&step)
+        };
+        let accept = |of: ValueId, cause: &Cause| match cause {
+            Cause::Rule { step, .. } => follow(*step),
+            Cause::Declared(_) => Some(of) != undeclared,
+            Cause::Initializer | Cause::Seed | Cause::Argument => true,
+        };
+        // Where an operator declares one element type for an output, nothing is recorded: it says so always.
+        let end = |of: ValueId, _: &[Tie]| match body.value(of).origin {
+            Origin::Step(step) => {
+                let step = body.first_step(step);
+                let alone = Some(step) != avoid && self.declares_one_type(step, of);
+                alone.then_some(Cause::Rule { step, rule: "" })
+            }
+            Origin::Initializer(_) => Some(Cause::Initializer),
+            Origin::Input | Origin::InputWithDefault(_) | Origin::Undefined => None,
+        };
+        let mut budget = *self.budget;
+        let found = trace.search(frame.number, value, follow, accept, end, &mut budget);
+        *self.budget = budget;
+        found
+    }
+
+    /// Whether the operator of a step declares exactly one element type for a value that it makes.
+    fn declares_one_type(&self, step: StepId, value: ValueId) -> bool {
+        let body = self.body();
+        let Some(schema) = self.schema(step) else { return false };
+        let at = body.outputs(body.last_step(step)).iter().position(|output| *output == Some(value));
+        at.and_then(|at| schema.output(at)).is_some_and(|formal| match formal.ty {
+            FormalType::Tensor(_) => true,
+            FormalType::Var(variable) => {
+                let AllowedTypes { tensor, seq_tensor, opt_tensor, opt_seq_tensor, map, seq_map } =
+                    &schema.type_vars[usize::from(variable)].allowed;
+                let others = [seq_tensor, opt_tensor, opt_seq_tensor];
+                tensor.len() == 1 && others.iter().all(|set| set.is_empty()) && map.is_empty() && seq_map.is_empty()
+            }
+        })
+    }
+
+    /// Where a value's type comes from; where no chain says it, where the value does.
+    pub(super) fn cause(&mut self, value: ValueId, doubt: Doubt) -> String {
+        let chain = if self.explains { self.chain(value, doubt) } else { None };
+        match chain {
+            Some(chain) => self.chain_words(&chain),
+            None => self.origin_words(value),
+        }
+    }
+
+    fn chain_words(&self, chain: &Chain) -> String {
+        let Chain { links, cause } = chain;
+        let (Some(first), Some(last)) = (links.first(), links.last()) else { return String::new() };
+        let end = self.end_words(last.value, cause);
+        match links.len() {
+            1 => match cause {
+                Cause::Rule { step, .. } if !self.makes(*step, last.value) => {
+                    format!("because {} needs it", self.node_word(*step))
+                }
+                Cause::Rule { .. } => format!("made by {end}"),
+                Cause::Declared(DeclarationKind::Input) | Cause::Initializer | Cause::Argument => format!("from {end}"),
+                Cause::Declared(DeclarationKind::Output | DeclarationKind::Value) => "as it is declared".to_owned(),
+                Cause::Seed => "as the caller said".to_owned(),
+            },
+            2 => match first.by {
+                Some((step, _)) => {
+                    let verb = self.verb(first.value, step, last.value);
+                    format!("because {} {verb} {end}", self.node_word(step))
+                }
+                None => format!("from {end}"),
+            },
+            _ => {
+                // From the source to the value, which is the order in which a reader meets the nodes.
+                let mut names: Vec<String> = Vec::new();
+                for (step, _) in links.iter().rev().filter_map(|link| link.by) {
+                    let name = self.node_word(step);
+                    if names.last() != Some(&name) {
+                        names.push(name);
+                    }
+                }
+                let hidden = names.len().saturating_sub(MOST_NAMED);
+                if hidden > 1 {
+                    let last = names.pop().unwrap_or_default();
+                    names.truncate(MOST_NAMED - 1);
+                    format!("from {end} through {}, {hidden} more and {last}", names.join(", "))
+                } else {
+                    format!("from {end} through {}", super::words::list(&names, "and"))
+                }
+            }
+        }
+    }
+
+    /// One link of a chain as a sentence about its value, which is `ty`.
+    pub(super) fn link_words(&self, link: &Link, next: Option<&Link>, cause: &Cause, ty: &str) -> String {
+        let name = self.name(link.value);
+        match (link.by, next) {
+            (Some((step, _)), Some(next)) => {
+                let verb = self.verb(link.value, step, next.value);
+                format!("{name} is {ty}, because {} {verb} {}", self.node_word(step), self.name(next.value))
+            }
+            (Some(_) | None, _) => {
+                let chain = Chain { links: vec![Link { value: link.value, by: None }], cause: cause.clone() };
+                format!("{name} is {ty}, {}", self.chain_words(&chain))
+            }
+        }
+    }
+
+    /// What a node does to give `value` the type of `other`.
+    fn verb(&self, value: ValueId, step: StepId, other: ValueId) -> &'static str {
+        match (self.makes(step, value), self.makes(step, other), self.reads(step, value), self.reads(step, other)) {
+            (true, false, _, true) => "takes it from",
+            (false, true, true, _) => "passes it on to",
+            (true, true, _, _) => "gives it the type of",
+            (_, _, _, _) => "needs it to be like",
+        }
+    }
+
+    fn makes(&self, step: StepId, value: ValueId) -> bool {
+        let body = self.body();
+        body.outputs(body.last_step(step)).contains(&Some(value))
+    }
+
+    fn reads(&self, step: StepId, value: ValueId) -> bool {
+        let body = self.body();
+        body.inputs(body.first_step(step)).contains(&Some(value))
+    }
+
+    /// What gave a value its type, as a noun.
+    fn end_words(&self, value: ValueId, cause: &Cause) -> String {
+        let name = self.name(value);
+        match cause {
+            Cause::Rule { step, .. } => self.node_word(*step),
+            Cause::Declared(DeclarationKind::Input) => self.input_words(value),
+            Cause::Declared(DeclarationKind::Output | DeclarationKind::Value) => format!("the declared type of {name}"),
+            Cause::Initializer => format!("initializer {name}"),
+            Cause::Seed => format!("the type that the caller gave for {name}"),
+            Cause::Argument => format!("argument {name} of the call"),
+        }
+    }
+
+    fn input_words(&self, value: ValueId) -> String {
+        let body = self.body();
+        let name = self.name(value);
+        match body.graph(body.value(value).graph).owner {
+            Some(owner) => format!("input {name} of {}", tick(owner.attribute)),
+            None => format!("graph input {name}"),
+        }
+    }
+
+    pub(super) fn made_by(&self, step: StepId) -> String {
+        format!("made by {}", self.node_word(step))
+    }
+
+    /// Where a value itself comes from.
+    pub(super) fn origin_words(&self, value: ValueId) -> String {
+        let name = self.name(value);
+        match self.body().value(value).origin {
+            Origin::Input | Origin::InputWithDefault(_) => format!("from {}", self.input_words(value)),
+            Origin::Initializer(_) => format!("from initializer {name}"),
+            Origin::Step(step) => self.made_by(step),
+            Origin::Undefined => "defined by nothing".to_owned(),
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Declared types that contradict what is inferred, or each other.
+
+use super::extents::{Align, Row};
+use super::node::{Mark, declaration};
+use super::place::Role;
+use super::scope::Scope;
+use super::words::tick;
+use super::{Code, Diagnostic};
+use crate::fault;
+use crate::program::{DeclarationKind, Origin, ValueId};
+use crate::solution::Type;
+
+impl Scope<'_, '_> {
+    /// A declared type contradicts the inferred one.
+    pub(super) fn contradiction(
+        &mut self,
+        place: fault::Place,
+        value: Option<ValueId>,
+        kind: DeclarationKind,
+        (declared, inferred): (&Type, &Type),
+        axis: Option<usize>,
+    ) -> Diagnostic {
+        let at = self.place(place);
+        let (expected, found) = (self.show(declared), self.show(inferred));
+        let Some(value) = value else {
+            let message = format!("a value is declared as {expected}, but it is {found}");
+            return Diagnostic::new(Code::DeclaredTypeContradiction, message, at);
+        };
+        if self.frame.seeded.contains(&value) {
+            return self.seed_contradicts(place, Some(value), (inferred, declared));
+        }
+        let list = self.list_word(kind, self.body().value(value).graph);
+        let name = self.name(value);
+        let nested = self.body().graph(self.body().value(value).graph).owner;
+        let message = match kind {
+            DeclarationKind::Output => match nested {
+                Some(owner) => {
+                    format!("output {name} of {} is declared as {expected}, but it is {found}", tick(owner.attribute))
+                }
+                None => format!("graph output {name} is declared as {expected}, but it is {found}"),
+            },
+            DeclarationKind::Input => format!("{} is declared as {expected}, but it is {found}", self.value_word(value)),
+            DeclarationKind::Value => format!("{name} is declared as {expected}, but it is {found}"),
+        };
+        // What a shape comes from is not recorded; the chain of causes is about element types.
+        let words = if axis.is_none() && self.show_elem(declared) != self.show_elem(inferred) {
+            self.inferred_words(value, &found)
+        } else {
+            format!("inferred as {found}")
+        };
+        let mut snippets = Vec::new();
+        match (place, self.body().value(value).origin) {
+            (fault::Place::Step(step), Origin::Step(_)) => {
+                let mark = Mark::primary(self.output_part(step, value), words);
+                snippets.extend(self.snippet(step, &[mark]));
+            }
+            (_, _) => snippets.push(declaration(&found, self.body().value_name(value), words, true)),
+        }
+        let role = match kind {
+            DeclarationKind::Output => Role::Output,
+            DeclarationKind::Input => Role::Input,
+            DeclarationKind::Value => Role::Value,
+        };
+        let mut other = declaration(&expected, self.body().value_name(value), format!("declared {list}"), false);
+        other.place = Some(self.place_of_value(value, role));
+        snippets.push(other);
+        Diagnostic::new(Code::DeclaredTypeContradiction, message, at)
+            .with_snippets(snippets)
+            .with_notes(self.two_shapes(("declared", declared), ("inferred", inferred)))
+    }
+
+    /// An initializer contradicts the declared type of its input.
+    pub(super) fn default_contradicts(
+        &mut self,
+        place: fault::Place,
+        value: Option<ValueId>,
+        (declared, found): (&Type, &Type),
+    ) -> Diagnostic {
+        let name = value.map_or_else(|| "a value".to_owned(), |value| self.name(value));
+        let (expected, shown) = (self.show(declared), self.show(found));
+        let message = format!("initializer {name} is {shown}, but graph input {name} is declared as {expected}");
+        let snippets = value.map(|value| {
+            let text = self.body().value_name(value);
+            let mut other = declaration(&expected, text, "declared as graph input".to_owned(), false);
+            other.place = Some(self.place_of_value(value, Role::Input));
+            [declaration(&shown, text, "the initializer, which is its default".to_owned(), true), other]
+        });
+        let mut at = self.place(place);
+        if let Some(value) = value {
+            at.value = self.place_of_value(value, Role::Initializer).value;
+        }
+        Diagnostic::new(Code::DefaultContradiction, message, at)
+            .with_snippets(snippets.into_iter().flatten())
+            .with_notes(self.two_shapes(("declared", declared), ("default", found)))
+    }
+
+    /// A type given by the caller contradicts the model.
+    pub(super) fn seed_contradicts(
+        &mut self,
+        place: fault::Place,
+        value: Option<ValueId>,
+        (seed, found): (&Type, &Type),
+    ) -> Diagnostic {
+        let (given, shown) = (self.show(seed), self.show(found));
+        let word = value.map_or_else(|| "a value".to_owned(), |value| self.value_word(value));
+        let message = format!("the caller says that {word} is {given}, but in the model it is {shown}");
+        let snippet = value.map(|value| {
+            declaration(&shown, self.body().value_name(value), format!("given as {given}"), true)
+        });
+        Diagnostic::new(Code::SeedContradiction, message, self.place(place))
+            .with_snippets(snippet)
+            .with_notes(self.two_shapes(("given", seed), ("model", found)))
+    }
+
+    /// Two shapes above each other, where both are known.
+    fn two_shapes(&mut self, (a, first): (&str, &Type), (b, second): (&str, &Type)) -> Option<String> {
+        let (Type::Tensor(first), Type::Tensor(second)) = (first, second) else { return None };
+        let (Some(first), Some(second)) = (&first.shape, &second.shape) else { return None };
+        if first == second || first.is_empty() || second.is_empty() {
+            return None;
+        }
+        let mut rows = [(a, first), (b, second)].map(|(name, dims)| Row {
+            name: name.to_owned(),
+            dims: dims.clone(),
+            marked: Vec::new(),
+        });
+        let [first, second] = &mut rows;
+        self.mark_differences(first, second);
+        self.rows(&rows, Align::First)
+    }
+}

@@ -1,0 +1,130 @@
+//! Why a value has the type it has, as the chain of causes back to a declaration.
+
+use super::cause::Doubt;
+use super::node::{Mark, declaration};
+use super::place::Place;
+use super::scope::Scope;
+use super::{Snippet, SourceLine, source};
+use crate::model::Checked;
+use crate::program::{Origin, ValueId};
+use crate::trace::{Cause, Chain};
+
+/// The most links of a chain that are written out; of longer ones the middle is left out.
+const MOST_LINKS: usize = 64;
+
+/// Why a value has its type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Explanation {
+    /// The value's name.
+    pub value: String,
+    /// Where it is.
+    pub place: Place,
+    /// Its type, as ONNX writes it.
+    pub ty: String,
+    /// The reasons, each for the one before; empty where nothing was recorded.
+    pub reasons: Vec<Reason>,
+    /// How many reasons are left out before the last.
+    pub hidden: usize,
+}
+
+/// One link of a chain of causes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reason {
+    /// The sentence: what is known of a value, and because of what.
+    pub text: String,
+    /// Where the node or declaration is.
+    pub place: Place,
+    /// The rule's name; empty where it is the operator's declared signature or there is none.
+    pub rule: &'static str,
+    /// The node that ties the value to the next one.
+    pub snippet: Option<Snippet>,
+    /// The author's line of that node.
+    pub source: Option<SourceLine>,
+}
+
+/// Why the value of this name has its type. The model has to be checked with
+/// [`Options::trace`](crate::model::Options::trace); of values of one name in different graphs, the
+/// outermost is taken.
+#[must_use]
+pub fn explain_value(checked: &mut Checked<'_>, name: &str) -> Option<Explanation> {
+    let Checked { operators, core, frame, .. } = checked;
+    let mut budget = usize::MAX;
+    let mut scope = Scope { core, frame, operators, function: None, explains: true, budget: &mut budget };
+    let value = find(&scope, name)?;
+    let ty = scope.type_of(value);
+    let place = match scope.body().value(value).origin {
+        Origin::Step(step) => scope.place_of_step(step),
+        Origin::Input | Origin::InputWithDefault(_) | Origin::Initializer(_) | Origin::Undefined => {
+            scope.place_of_value(value, scope.role(value))
+        }
+    };
+    let chain = scope.chain(value, Doubt::Nothing);
+    let hidden = chain.as_ref().map_or(0, |chain| chain.links.len().saturating_sub(MOST_LINKS));
+    let reasons = chain.map(|chain| scope.reasons(&chain)).unwrap_or_default();
+    Some(Explanation { value: name.to_owned(), place, ty: scope.show(&ty), reasons, hidden })
+}
+
+fn find(scope: &Scope<'_, '_>, name: &str) -> Option<ValueId> {
+    let body = scope.body();
+    let named = |value: &ValueId| body.value_name(*value) == name;
+    let mut values = (0..body.values.len()).map(ValueId::new).filter(named);
+    let first = values.next()?;
+    let root = std::iter::once(first).chain(values).find(|value| body.value(*value).graph == body.root());
+    Some(root.unwrap_or(first))
+}
+
+impl<'a> Scope<'_, 'a> {
+    fn reasons(&mut self, chain: &Chain) -> Vec<Reason> {
+        let Chain { links, cause } = chain;
+        let shown = links.len().min(MOST_LINKS);
+        let head = shown.saturating_sub(1);
+        let ends = (0..links.len()).filter(|at| *at < head || at + 1 == links.len());
+        let positions: Vec<usize> = ends.collect();
+        positions
+            .into_iter()
+            .map(|at| {
+                let link = &links[at];
+                let ty = self.type_of(link.value);
+                let ty = self.show_elem(&ty);
+                let text = self.link_words(link, links.get(at + 1), cause, &ty);
+                let (step, rule) = match (link.by, cause) {
+                    (Some((step, rule)), _) => (Some(step), rule),
+                    (None, Cause::Rule { step, rule }) => (Some(*step), *rule),
+                    (None, Cause::Declared(_) | Cause::Initializer | Cause::Seed | Cause::Argument) => (None, ""),
+                };
+                let Some(step) = step.map(|step| self.body().first_step(step)) else {
+                    let place = self.place_of_value(link.value, self.role(link.value));
+                    let snippet = self.declared_text(link.value).map(|declared| {
+                        declaration(&declared, self.body().value_name(link.value), String::new(), true)
+                    });
+                    return Reason { text, place, rule, snippet, source: None };
+                };
+                let marks: Vec<Mark<'a>> = self.marks_of(step, link.value, true)
+                    .into_iter()
+                    .chain(links.get(at + 1).and_then(|next| self.marks_of(step, next.value, false)))
+                    .collect();
+                Reason {
+                    text,
+                    place: self.place_of_step(step),
+                    rule,
+                    snippet: self.snippet(step, &marks),
+                    source: source::of_node(self.body().step(step).node),
+                }
+            })
+            .collect()
+    }
+
+    /// A mark on the port at which a node has a value.
+    fn marks_of(&mut self, step: crate::program::StepId, value: ValueId, primary: bool) -> Option<Mark<'a>> {
+        let body = self.body();
+        let made = body.outputs(body.last_step(step)).iter().position(|output| *output == Some(value));
+        let read = body.inputs(step).iter().position(|input| *input == Some(value));
+        let part = match (made, read) {
+            (Some(at), _) => super::node::Part::Output(at),
+            (None, Some(at)) => super::node::Part::Input(at),
+            (None, None) => return None,
+        };
+        let ty = self.type_of(value);
+        Some(Mark { part, text: self.show_elem(&ty), primary })
+    }
+}

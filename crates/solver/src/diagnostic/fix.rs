@@ -1,0 +1,60 @@
+//! Repairs as data, so that a tool can make them.
+
+/// An edit of the node at the diagnostic's place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fix {
+    /// Convert what an input reads, with a Cast node in front of the node.
+    InsertCast {
+        /// The input's position.
+        input: usize,
+        /// The value it reads now.
+        value: String,
+        /// The element type to convert to, by ONNX's name.
+        to: String,
+    },
+    /// Read another value at an input.
+    RenameInput {
+        /// The input's position.
+        input: usize,
+        /// The value to read.
+        to: String,
+    },
+    /// Use another operator of the same domain.
+    RenameOperator {
+        /// Its name.
+        to: String,
+    },
+    /// Give an attribute another name.
+    RenameAttribute {
+        /// The name it has.
+        from: String,
+        /// The name it should have.
+        to: String,
+    },
+    /// Take an attribute away.
+    RemoveAttribute {
+        /// Its name.
+        name: String,
+    },
+    /// Move a node of the same graph to an earlier position.
+    MoveNode {
+        /// Where it is.
+        from: usize,
+        /// The position of the node that it should stand in front of.
+        before: usize,
+    },
+    /// Import an operator set in this version, or a newer one.
+    ImportOpset {
+        /// Its domain; empty for ONNX's own.
+        domain: String,
+        /// Its version.
+        version: i64,
+    },
+    /// Promise another value as output of the graph.
+    RenameOutput {
+        /// The name it has.
+        from: String,
+        /// The value to give.
+        to: String,
+    },
+}

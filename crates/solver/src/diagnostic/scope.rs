@@ -1,0 +1,329 @@
+//! What the words of one fault can ask: names, types, signatures and printed nodes of one body.
+
+use super::cause::Doubt;
+use super::node::{self, Mark, Part};
+use super::place::{NodePlace, Place, Role, ValuePlace, graph_path};
+use super::words::{list, tick};
+use super::{Code, Diagnostic, Snippet};
+use crate::catalogue::{FunctionId, Op, OpKind, Operators};
+use crate::core::Core;
+use crate::fault;
+use crate::frame::Frame;
+use crate::program::{Body, DeclarationKind, GraphId, Origin, StepId, ValueId};
+use crate::rule::Port;
+use crate::signature::Schema;
+use crate::solution::Type;
+
+/// From how many possible element types on they are not listed.
+const MOST_ELEMS: usize = 6;
+
+/// The body that faults are about, with everything it takes to speak of it.
+pub(super) struct Scope<'d, 'a> {
+    pub(super) core: &'d mut Core<'a>,
+    pub(super) frame: &'d Frame<'a>,
+    pub(super) operators: &'d Operators<'a>,
+    /// The function that the body is of.
+    pub(super) function: Option<FunctionId>,
+    /// Whether causes and suggestions are looked for.
+    pub(super) explains: bool,
+    /// How many more values may be looked at in search of causes.
+    pub(super) budget: &'d mut usize,
+}
+
+impl<'d, 'a> Scope<'d, 'a> {
+    pub(super) fn body(&self) -> &'d Body<'a> {
+        &self.frame.body
+    }
+
+    /// The operator of a step.
+    pub(super) fn op(&self, step: StepId) -> &'d Op<'a> {
+        self.operators.op(self.body().step(step).op)
+    }
+
+    /// The operator of a step, as a word of a sentence.
+    pub(super) fn op_word(&self, step: StepId) -> String {
+        let op = self.op(step);
+        match op.kind {
+            OpKind::Function(_) if !op.domain.is_empty() => tick(&format!("{}.{}", op.domain, op.name)),
+            OpKind::Function(_) | OpKind::Schema(_) | OpKind::Declared(_) | OpKind::Missing(_) => tick(op.name),
+        }
+    }
+
+    /// The declared signature of a step's operator.
+    pub(super) fn schema(&self, step: StepId) -> Option<&'a Schema> {
+        match &self.op(step).kind {
+            OpKind::Schema(operator) => Some(operator.schema),
+            OpKind::Declared(_) | OpKind::Function(_) | OpKind::Missing(_) => None,
+        }
+    }
+
+    /// A node, as a word of a sentence: its name, or its operator and position.
+    pub(super) fn node_word(&self, step: StepId) -> String {
+        let record = self.body().step(step);
+        match record.node.name().unwrap_or_default() {
+            "" => format!("{} (#{})", tick(self.body().op_name(step)), record.position),
+            name => tick(name),
+        }
+    }
+
+    /// The value at a port of a node.
+    pub(super) fn value(&self, step: StepId, port: Port) -> Option<ValueId> {
+        let body = self.body();
+        match port {
+            Port::In(at) => body.inputs(body.first_step(step)).get(at).copied().flatten(),
+            Port::Out(at) => body.outputs(body.last_step(step)).get(at).copied().flatten(),
+            Port::BodyIn(graph, at) => body.graph(graph).inputs.get(at).copied(),
+            Port::BodyOut(graph, at) => body.graph(graph).outputs.get(at).copied(),
+        }
+    }
+
+    /// A value's name in backticks.
+    pub(super) fn name(&self, value: ValueId) -> String {
+        tick(self.body().value_name(value))
+    }
+
+    /// What stands at a port, as a word of a sentence.
+    pub(super) fn port_word(&self, step: StepId, port: Port) -> String {
+        let name = self.value(step, port).map(|value| self.name(value));
+        match port {
+            Port::In(at) => name.unwrap_or_else(|| format!("input {}", self.formal(step, port).map_or_else(|| format!("#{at}"), tick))),
+            Port::Out(at) => match name {
+                Some(name) => format!("output {name}"),
+                None => format!("output {}", self.formal(step, port).map_or_else(|| format!("#{at}"), tick)),
+            },
+            Port::BodyIn(graph, at) => self.body_port_word("input", name, graph, at),
+            Port::BodyOut(graph, at) => self.body_port_word("output", name, graph, at),
+        }
+    }
+
+    fn body_port_word(&self, side: &str, name: Option<String>, graph: GraphId, at: usize) -> String {
+        let name = name.unwrap_or_else(|| format!("#{at}"));
+        format!("{side} {name} of {}", self.graph_word(graph))
+    }
+
+    /// A graph, by the attribute it hangs on.
+    pub(super) fn graph_word(&self, graph: GraphId) -> String {
+        match self.body().graph(graph).owner {
+            Some(owner) => match owner.position {
+                Some(at) => format!("{} #{at}", tick(owner.attribute)),
+                None => tick(owner.attribute),
+            },
+            None => "the graph".to_owned(),
+        }
+    }
+
+    /// The declared name of a port.
+    pub(super) fn formal(&self, step: StepId, port: Port) -> Option<&'a str> {
+        let schema = self.schema(step)?;
+        match port {
+            Port::In(at) => schema.input(at).map(|formal| &*formal.name),
+            Port::Out(at) => schema.output(at).map(|formal| &*formal.name),
+            Port::BodyIn(..) | Port::BodyOut(..) => None,
+        }
+    }
+
+    /// The part of the printed node that a port is.
+    pub(super) fn part(&self, port: Port) -> Part<'a> {
+        match port {
+            Port::In(at) => Part::Input(at),
+            Port::Out(at) => Part::Output(at),
+            Port::BodyIn(graph, _) | Port::BodyOut(graph, _) => match self.body().graph(graph).owner {
+                Some(owner) => Part::AttributeName(owner.attribute),
+                None => Part::Operator,
+            },
+        }
+    }
+
+    /// What is known of a value.
+    pub(super) fn type_of(&mut self, value: ValueId) -> Type {
+        self.core.snapshot(self.frame, value)
+    }
+
+    /// What is known of the value at a port.
+    pub(super) fn port_type(&mut self, step: StepId, port: Port) -> Type {
+        self.value(step, port).map_or(Type::Unknown(None), |value| self.type_of(value))
+    }
+
+    /// A type as ONNX writes it.
+    pub(super) fn show(&self, ty: &Type) -> String {
+        match ty {
+            Type::Unknown(None) => "of unknown type".to_owned(),
+            Type::Tensor(_)
+            | Type::Sparse(_)
+            | Type::Scalar(_)
+            | Type::Sequence(_)
+            | Type::Optional(_)
+            | Type::Map(..)
+            | Type::Leaf(_)
+            | Type::Unknown(Some(_))
+            | Type::Error => ty.display(self.core.types.universe(), &self.core.dims).to_string(),
+        }
+    }
+
+    /// A tensor type without its shape; any other type in full.
+    pub(super) fn show_elem(&self, ty: &Type) -> String {
+        match ty {
+            Type::Tensor(tensor) => {
+                let universe = self.core.types.universe();
+                let names: Vec<String> =
+                    tensor.elem.iter().take(MOST_ELEMS + 1).map(|elem| universe.elem_name(elem).to_owned()).collect();
+                if names.len() > MOST_ELEMS { "of unknown element type".to_owned() } else { list(&names, "or") }
+            }
+            Type::Sparse(_)
+            | Type::Scalar(_)
+            | Type::Sequence(_)
+            | Type::Optional(_)
+            | Type::Map(..)
+            | Type::Leaf(_)
+            | Type::Unknown(_)
+            | Type::Error => self.show(ty),
+        }
+    }
+
+    /// A mark on a port that says its type and where that comes from.
+    pub(super) fn mark(&mut self, step: StepId, port: Port, shown: &str, primary: bool) -> Mark<'a> {
+        let cause = self.value(step, port).map(|value| self.cause(value, Doubt::Node(step)));
+        let words = match cause {
+            Some(cause) => format!("{shown}, {cause}"),
+            None => shown.to_owned(),
+        };
+        Mark { part: self.part(port), text: words, primary }
+    }
+
+    /// The printed node of a step with marks.
+    pub(super) fn snippet(&self, step: StepId, marks: &[Mark<'_>]) -> Option<Snippet> {
+        let record = self.body().step(step);
+        node::snippet(record.node, record.position as usize, marks)
+    }
+
+    /// The printed node of another step than the diagnostic's own.
+    pub(super) fn other_snippet(&self, step: StepId, marks: &[Mark<'_>]) -> Option<Snippet> {
+        let place = Some(self.place_of_step(step));
+        self.snippet(step, marks).map(|snippet| Snippet { place, ..snippet })
+    }
+
+    /// Where a node is.
+    pub(super) fn place_of_step(&self, step: StepId) -> Place {
+        let record = self.body().step(step);
+        let node = NodePlace {
+            index: record.position as usize,
+            name: record.node.name().unwrap_or_default().to_owned(),
+            operator: self.body().op_name(step).to_owned(),
+        };
+        Place { node: Some(node), ..self.place_of_graph(record.graph) }
+    }
+
+    /// Where a value is that no node makes.
+    pub(super) fn place_of_value(&self, value: ValueId, role: Role) -> Place {
+        let name = self.body().value_name(value).to_owned();
+        Place { value: Some(ValuePlace { name, role }), ..self.place_of_graph(self.body().value(value).graph) }
+    }
+
+    /// Where a graph is.
+    pub(super) fn place_of_graph(&self, graph: GraphId) -> Place {
+        let function = self.function.map(|function| self.function_name(function));
+        Place { function, graph: graph_path(self.body(), graph), ..Place::default() }
+    }
+
+    /// Where a fault is.
+    pub(super) fn place(&self, place: fault::Place) -> Place {
+        match place {
+            fault::Place::Body => Place { function: self.function.map(|function| self.function_name(function)), ..Place::default() },
+            fault::Place::Graph(graph) => self.place_of_graph(graph),
+            fault::Place::Step(step) => self.place_of_step(step),
+            fault::Place::Value(value) => self.place_of_value(value, self.role(value)),
+        }
+    }
+
+    /// What a value is in its graph, leaving aside whether it is promised.
+    pub(super) fn role(&self, value: ValueId) -> Role {
+        match self.body().value(value).origin {
+            Origin::Input | Origin::InputWithDefault(_) => Role::Input,
+            Origin::Initializer(_) => Role::Initializer,
+            Origin::Step(_) | Origin::Undefined => Role::Value,
+        }
+    }
+
+    /// A value with its role, as a noun: ``graph input `x` ``.
+    pub(super) fn value_word(&self, value: ValueId) -> String {
+        let nested = self.body().graph(self.body().value(value).graph).owner;
+        match (self.role(value), nested) {
+            (Role::Value, _) => self.name(value),
+            (Role::Input, Some(owner)) => format!("input {} of {}", self.name(value), tick(owner.attribute)),
+            (role, _) => format!("{} {}", role.name(), self.name(value)),
+        }
+    }
+
+    /// A function's name with its domain.
+    pub(super) fn function_name(&self, function: FunctionId) -> String {
+        let function = &self.operators.functions[function.index()];
+        if function.domain.is_empty() { function.name.to_owned() } else { format!("{}.{}", function.domain, function.name) }
+    }
+
+    /// The rule of a declared signature, as a note.
+    pub(super) fn signature_note(&self, step: StepId) -> Vec<String> {
+        let name = format!("{}.element", self.op(step).name.to_lowercase());
+        self.rule_note(step, &name)
+    }
+
+    /// A rule, as a note: its name and the operator set that has it in this form.
+    pub(super) fn rule_note(&self, step: StepId, rule: &str) -> Vec<String> {
+        if rule.is_empty() {
+            return Vec::new();
+        }
+        vec![match self.schema(step) {
+            Some(schema) if schema.domain.is_empty() => format!("rule {rule} (opset {})", schema.since_version),
+            Some(schema) => format!("rule {rule} ({} opset {})", schema.domain, schema.since_version),
+            None => format!("rule {rule}"),
+        }]
+    }
+
+    /// In which list of the graph a type is declared, as words that follow "declared".
+    pub(super) fn list_word(&self, kind: DeclarationKind, graph: GraphId) -> String {
+        let owner = self.body().graph(graph).owner;
+        match (kind, owner) {
+            (DeclarationKind::Input, None) => "as graph input".to_owned(),
+            (DeclarationKind::Output, None) => "as graph output".to_owned(),
+            (DeclarationKind::Input, Some(owner)) => format!("as input of {}", tick(owner.attribute)),
+            (DeclarationKind::Output, Some(owner)) => format!("as output of {}", tick(owner.attribute)),
+            (DeclarationKind::Value, _) => "in value_info".to_owned(),
+        }
+    }
+}
+
+impl Diagnostic {
+    /// A diagnostic with nothing but a message.
+    pub(super) fn new(code: Code, message: String, place: Place) -> Self {
+        Self {
+            code,
+            severity: code.severity(),
+            message,
+            place,
+            snippets: Vec::new(),
+            notes: Vec::new(),
+            help: None,
+            fix: None,
+            source: None,
+        }
+    }
+
+    pub(super) fn with_snippets(mut self, snippets: impl IntoIterator<Item = Snippet>) -> Self {
+        self.snippets.extend(snippets);
+        self
+    }
+
+    pub(super) fn with_notes(mut self, notes: impl IntoIterator<Item = String>) -> Self {
+        self.notes.extend(notes);
+        self
+    }
+
+    pub(super) fn with_help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    pub(super) fn with_fix(mut self, fix: super::Fix) -> Self {
+        self.fix = Some(fix);
+        self
+    }
+}

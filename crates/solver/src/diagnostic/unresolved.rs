@@ -1,0 +1,59 @@
+//! Values whose type nothing determines.
+
+use super::node::{Mark, declaration};
+use super::scope::Scope;
+use super::words::elems;
+use super::{Code, Diagnostic};
+use crate::elem::ElemSet;
+use crate::fault;
+use crate::program::{Origin, ValueId};
+use crate::solution::Type;
+
+impl Scope<'_, '_> {
+    /// Nothing determines the type of a value.
+    pub(super) fn unresolved(
+        &self,
+        place: fault::Place,
+        value: ValueId,
+        known: &Type,
+        possible: Option<ElemSet>,
+    ) -> Diagnostic {
+        let word = self.value_word(value);
+        let what = if known.tensor().is_some() { "element type" } else { "type" };
+        let message = format!("nothing determines the {what} of {word}");
+        let universe = self.core.types.universe();
+        let mut notes = Vec::new();
+        match known {
+            Type::Unknown(None) | Type::Error => {}
+            Type::Unknown(Some(_)) => notes.push(format!("it is known to be some {}", self.show(known))),
+            Type::Tensor(_)
+            | Type::Sparse(_)
+            | Type::Scalar(_)
+            | Type::Sequence(_)
+            | Type::Optional(_)
+            | Type::Map(..)
+            | Type::Leaf(_) => {
+                if let Some(possible) = possible {
+                    notes.push(format!("it could still be {}", elems(universe, possible)));
+                }
+            }
+        }
+        let name = self.body().value_name(value);
+        let snippet = match (place, self.body().value(value).origin) {
+            (fault::Place::Step(step), Origin::Step(_)) => {
+                self.snippet(step, &[Mark::primary(self.output_part(step, value), "of which type?")])
+            }
+            (_, _) => Some(declaration("", name, "of which type?".to_owned(), true)),
+        };
+        let help = match self.body().value(value).origin {
+            Origin::Input | Origin::InputWithDefault(_) => format!("declare the type of {word}, or seed it"),
+            Origin::Step(_) | Origin::Initializer(_) | Origin::Undefined => {
+                format!("declare the type of {word} in value_info, or seed it")
+            }
+        };
+        Diagnostic::new(Code::UnresolvedType, message, self.place(place))
+            .with_snippets(snippet)
+            .with_notes(notes)
+            .with_help(help)
+    }
+}
