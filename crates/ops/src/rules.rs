@@ -23,24 +23,55 @@ use std::sync::OnceLock;
 
 use typeloom_solver::rule::{Control, Rule};
 
+mod cast;
 mod common;
+mod concat;
+mod constant;
 mod control_flow;
 mod elementwise;
+mod expand;
+mod extents;
+mod gather;
+mod items;
 mod matrix;
 mod normalization;
+mod pad;
 mod quantization;
+mod random;
+mod rearrange;
 mod reduction;
+mod reshape;
+mod scatter;
+mod select;
 mod sequence;
+mod slice;
+mod window;
+#[cfg(test)]
+mod testing;
 
 /// Every family.
 const FAMILIES: &[&[Entry]] = &[
+    cast::OPERATORS,
+    concat::OPERATORS,
+    constant::OPERATORS,
     control_flow::OPERATORS,
     elementwise::OPERATORS,
+    expand::OPERATORS,
+    extents::OPERATORS,
+    gather::OPERATORS,
     matrix::OPERATORS,
     normalization::OPERATORS,
+    pad::OPERATORS,
     quantization::OPERATORS,
+    random::OPERATORS,
+    rearrange::OPERATORS,
     reduction::OPERATORS,
+    reshape::OPERATORS,
+    scatter::OPERATORS,
+    select::OPERATORS,
     sequence::OPERATORS,
+    slice::OPERATORS,
+    window::OPERATORS,
 ];
 
 /// The rules of an operator in a range of versions of its domain.
