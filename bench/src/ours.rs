@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::path::Path;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, ensure};
 
 /// What it calls itself.
 pub const VERSION: &str = concat!("typeloom ", env!("CARGO_PKG_VERSION"));
@@ -14,9 +14,7 @@ pub fn check_file(path: &Path) -> Result<()> {
     #[expect(unsafe_code, reason = "the bench alone writes these files, and not while they are mapped")]
     // SAFETY: nothing changes the file while the mapping lives.
     let bytes = unsafe { memmap2::Mmap::map(&file)? };
-    let report = typeloom::check_bytes(&bytes, &typeloom::Options::default());
-    match report.diagnostics().first() {
-        None => Ok(()),
-        Some(first) => bail!("{} problems, first: {}", report.diagnostics().len(), first.message()),
-    }
+    let checked = typeloom::check(&bytes, &typeloom::Options::default())?;
+    ensure!(checked.is_ok(), "{} problems", checked.faults().len());
+    Ok(())
 }

@@ -22,3 +22,5 @@ pub mod wire;
 mod testing;
 
 pub use error::{DecodeError, ErrorKind};
+/// The protobuf library behind [`messages`]: its `Message` trait encodes and decodes them.
+pub use prost;

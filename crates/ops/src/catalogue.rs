@@ -27,3 +27,9 @@ impl Catalogue for Standard {
         Table::get().names(domain).collect()
     }
 }
+
+/// Operators of a domain whose names are close to `name`, the nearest first.
+#[must_use]
+pub fn names_like(domain: &str, name: &str) -> Vec<String> {
+    typeloom_solver::catalogue::nearest(name, Table::get().names(domain))
+}

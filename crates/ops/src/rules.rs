@@ -33,7 +33,9 @@ mod expand;
 mod extents;
 mod gather;
 mod items;
+mod loss;
 mod matrix;
+mod ml;
 mod normalization;
 mod pad;
 mod quantization;
@@ -45,6 +47,8 @@ mod scatter;
 mod select;
 mod sequence;
 mod slice;
+mod text;
+mod training;
 mod window;
 #[cfg(test)]
 mod testing;
@@ -59,7 +63,9 @@ const FAMILIES: &[&[Entry]] = &[
     expand::OPERATORS,
     extents::OPERATORS,
     gather::OPERATORS,
+    loss::OPERATORS,
     matrix::OPERATORS,
+    ml::OPERATORS,
     normalization::OPERATORS,
     pad::OPERATORS,
     quantization::OPERATORS,
@@ -71,6 +77,8 @@ const FAMILIES: &[&[Entry]] = &[
     select::OPERATORS,
     sequence::OPERATORS,
     slice::OPERATORS,
+    text::OPERATORS,
+    training::OPERATORS,
     window::OPERATORS,
 ];
 

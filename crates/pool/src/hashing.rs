@@ -108,13 +108,11 @@ impl Digests {
         self.exact.truncate(nodes);
         clear_bits_from(&mut self.done, nodes);
         let before = self.log.len();
-        let dropped = self.log[..self.indexed].iter().filter(|&&id| id as usize >= nodes).count();
         self.log.retain(|&id| (id as usize) < nodes);
-        if dropped > 0 {
-            self.indexed -= dropped;
-            self.index.retain_below(nodes as u32);
+        if self.log.len() < before {
+            self.index.clear();
+            self.indexed = 0;
         }
-        debug_assert!(self.log.len() <= before && self.indexed <= self.log.len());
         self.orders.truncate(groups);
         if let Some(shapes) = &mut self.shapes {
             shapes.truncate(nodes);
@@ -123,15 +121,15 @@ impl Digests {
 
     /// The type with this digest, among those whose digests are known.
     pub(crate) fn find(&mut self, digest: &Digest) -> Option<u32> {
-        for &id in &self.log[self.indexed..] {
-            self.index.reserve_one();
-            let hash = index_hash(&self.exact[id as usize]);
-            if let Err(place) = self.index.find(hash, |other| other == id) {
-                self.index.insert(place, hash, id);
-            }
+        let Digests { exact, log, index, indexed, .. } = self;
+        // The index holds places in the log, from 1.
+        let digest_at = |place: u32| &exact[log[place as usize - 1] as usize];
+        for place in *indexed as u32 + 1..=log.len() as u32 {
+            index.insert_new(index_hash(digest_at(place)), place, |place| index_hash(digest_at(place)));
         }
-        self.indexed = self.log.len();
-        self.index.find(index_hash(&digest.0), |id| self.exact[id as usize] == digest.0).ok()
+        *indexed = log.len();
+        let place = index.find(index_hash(&digest.0), |place| *digest_at(place) == digest.0).ok()?;
+        Some(log[place as usize - 1])
     }
 
     pub(crate) fn bytes(&self) -> usize {
@@ -468,9 +466,28 @@ impl Pool {
         if targets.iter().all(|&ty| self.digests.has(ty)) {
             return Ok(());
         }
-        self.digests.exact.resize(self.nodes.len(), [0; 32]);
         let needed = self.needed(targets);
-        let (Some(&first), Some(&last)) = (needed.first(), needed.last()) else { return Ok(()) };
+        self.compute_needed(&needed);
+        Ok(())
+    }
+
+    /// Computes the digests of these types, which with those that have one are closed under children.
+    pub(crate) fn compute_reached(&mut self, types: &[u32]) -> Result<(), NotPortable> {
+        if let Some(&ty) = types.iter().find(|&&ty| self.meta[ty as usize] & meta::INFER != 0) {
+            return Err(NotPortable { ty: Idx::from_raw(ty) });
+        }
+        let mut needed: Vec<u32> = types.iter().copied().filter(|&ty| !self.digests.has(ty)).collect();
+        if !needed.is_sorted() {
+            needed.sort_unstable();
+        }
+        self.compute_needed(&needed);
+        Ok(())
+    }
+
+    /// Computes the digests of these types, ascending, whose children are among them or have digests.
+    fn compute_needed(&mut self, needed: &[u32]) {
+        self.digests.exact.resize(self.nodes.len(), [0; 32]);
+        let (Some(&first), Some(&last)) = (needed.first(), needed.last()) else { return };
         // Levels from 1; 0 is what is known already.
         let mut level = vec![0u32; (last - first + 1) as usize];
         let level_of = |level: &[u32], id: u32| if id < first { 0 } else { level[(id - first) as usize] };
@@ -498,7 +515,7 @@ impl Pool {
         }
         // Counting sort by level; a group is represented by its first member.
         let mut starts = vec![0u32; deepest as usize + 2];
-        for &id in &needed {
+        for &id in needed {
             starts[level[(id - first) as usize] as usize + 1] += 1;
         }
         for at in 1..starts.len() {
@@ -506,7 +523,7 @@ impl Pool {
         }
         let mut by_level = vec![0u32; needed.len()];
         let mut next = starts.clone();
-        for &id in &needed {
+        for &id in needed {
             let slot = &mut next[level[(id - first) as usize] as usize];
             by_level[*slot as usize] = id;
             *slot += 1;
@@ -526,7 +543,6 @@ impl Pool {
             }
             batch.flush(&mut self.digests);
         }
-        Ok(())
     }
 
     /// The types without digests among the targets and what they reach, ascending; groups as a whole.

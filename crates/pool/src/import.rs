@@ -10,7 +10,7 @@ use crate::digest::Digest;
 use crate::error::TypeError;
 use crate::fault::{Bounded, Fault, ImportError};
 use crate::graph::{LOCAL, Local};
-use crate::layout::{self, Cursor, Role};
+use crate::layout::{self, Cursor, Quick, Role};
 use crate::limits::Limits;
 use crate::name::check_name;
 use crate::pool::{Idx, Pool};
@@ -76,8 +76,9 @@ pub(crate) fn read_head<'b>(
     len: usize,
     limits: &Limits,
 ) -> Result<Head<'b>, ImportError> {
-    if len > limits.bytes {
-        return Err(limit(0, Bounded::Bytes, limits.bytes as u64));
+    let most = limits.bytes.min(u32::MAX as usize);
+    if len > most {
+        return Err(limit(0, Bounded::Bytes, most as u64));
     }
     if reader.take(MAGIC.len())? != MAGIC {
         return Err(ImportError::at(0, Fault::BadMagic));
@@ -197,6 +198,17 @@ pub(crate) fn read_type(
         None => count(reader, 1, Bounded::Arity, limits.arity)?,
     };
     words.clear();
+    if let Quick::Types(least) = layout::quick(tag) {
+        if len < u32::from(least) {
+            return Err(ImportError::at(start, Fault::Type(TypeError::Layout { tag })));
+        }
+        for _ in 0..len {
+            let offset = reader.at;
+            let value = reader.varint()?;
+            words.push(resolve(place, value, offset)?);
+        }
+        return Ok(tag);
+    }
     let mut cursor = Cursor::new(tag);
     for _ in 0..len {
         let offset = reader.at;
@@ -230,12 +242,16 @@ pub(crate) fn read_type(
 }
 
 fn map_words(tag: Tag, words: &mut [u32], mut child: impl FnMut(u32) -> u32, name: impl Fn(u32) -> u32) {
-    let source = words.to_vec();
-    layout::for_each(tag, &source, |role, at, word| match role {
-        Role::Child(_) => words[at] = child(word),
-        Role::Name => words[at] = name(word),
-        Role::Num => {}
-    });
+    let mut cursor = Cursor::new(tag);
+    for word in words {
+        let value = *word;
+        match cursor.role() {
+            Some(Role::Child(_)) => *word = child(value),
+            Some(Role::Name) => *word = name(value),
+            Some(Role::Num) | None => {}
+        }
+        cursor.advance(value);
+    }
 }
 
 /// The state of one import.
@@ -245,13 +261,17 @@ struct Importer<'p, 'b> {
     reader: Reader<'b>,
     /// Pool ids of items.
     ids: Vec<u32>,
-    offsets: Vec<usize>,
+    offsets: Vec<u32>,
     depths: Vec<u32>,
+    /// The children of all items, as items, in the order in which they are written; of the members of groups only those
+    /// outside. `kid_ends[i]` is where those of item `i` end.
+    kids: Vec<u32>,
+    kid_ends: Vec<u32>,
     names: Vec<u32>,
     /// The group that an item belongs to, by the number of its first item; `u32::MAX` outside of groups.
     groups: Vec<(u32, u32)>,
-    /// Items that are commutative constants, whose operands must turn out to be in order; with their operands.
-    unordered: Vec<(u32, Vec<u32>)>,
+    /// Items that are commutative constants, whose operands must turn out to be in order.
+    unordered: Vec<u32>,
     /// Bits of pool ids below `mark` that items have.
     seen: Vec<u64>,
     mark: u32,
@@ -277,7 +297,8 @@ impl Importer<'_, '_> {
             return Err(limit(offset, Bounded::Depth, u64::from(self.limits.depth)));
         }
         self.ids.push(id);
-        self.offsets.push(offset);
+        // Bundles are shorter than 4 GiB: `read_head` refuses others.
+        self.offsets.push(offset as u32);
         self.depths.push(depth);
         Ok(())
     }
@@ -295,22 +316,23 @@ impl Importer<'_, '_> {
         let strings = self.names.len() as u32;
         let tag = read_type(&mut self.reader, Place::Item(item), self.limits, next_string, strings, words)?;
         if tag.is_commutative() {
-            self.unordered.push((item, words.clone()));
+            self.unordered.push(item);
         }
         let mut depth = 0;
-        let mut cursor = Cursor::new(tag);
-        for word in words.iter_mut() {
-            let value = *word;
-            match cursor.role() {
-                Some(Role::Child(_)) => {
-                    depth = depth.max(self.depths[value as usize]);
-                    *word = self.ids[value as usize];
-                }
-                Some(Role::Name) => *word = self.names[value as usize],
-                Some(Role::Num) | None => {}
+        let Importer { ids, depths, kids, names, .. } = self;
+        let mut child = |word: u32| {
+            kids.push(word);
+            depth = depth.max(depths[word as usize]);
+            ids[word as usize]
+        };
+        if let Quick::Types(_) = layout::quick(tag) {
+            for word in words.iter_mut() {
+                *word = child(*word);
             }
-            cursor.advance(value);
+        } else {
+            map_words(tag, words, child, |name| names[name as usize]);
         }
+        self.kid_ends.push(self.kids.len() as u32);
         let before = self.pool.len();
         let id = if tag.class() == Class::Const {
             sort_operands(tag, words);
@@ -355,19 +377,18 @@ impl Importer<'_, '_> {
             offsets.push(self.reader.at);
             let place = Place::Group { first, len };
             let tag = read_type(&mut self.reader, place, self.limits, next_string, strings, words)?;
-            map_words(
-                tag,
-                words,
-                |child| {
-                    if child & LOCAL != 0 {
-                        child
-                    } else {
-                        depth = depth.max(self.depths[child as usize]);
-                        self.ids[child as usize]
-                    }
-                },
-                |name| self.names[name as usize],
-            );
+            let Importer { ids, depths, kids, names, .. } = self;
+            let child = |child: u32| {
+                if child & LOCAL != 0 {
+                    child
+                } else {
+                    kids.push(child);
+                    depth = depth.max(depths[child as usize]);
+                    ids[child as usize]
+                }
+            };
+            map_words(tag, words, child, |name| names[name as usize]);
+            self.kid_ends.push(self.kids.len() as u32);
             members.push(Local { tag, words: words.clone() });
         }
         let before = self.pool.len();
@@ -395,11 +416,17 @@ impl Importer<'_, '_> {
         Ok(len)
     }
 
+    /// The children of some items in a row.
+    #[inline]
+    fn kids_of(&self, first: u32, len: u32) -> &[u32] {
+        let start = first.checked_sub(1).map_or(0, |before| self.kid_ends[before as usize]);
+        &self.kids[start as usize..self.kid_ends[(first + len - 1) as usize] as usize]
+    }
+
     /// Walks the items as an exporter would and checks that it meets them in the order in which they are written.
     fn check_order(&self, imports: u32, roots: &[RawRoot<'_>]) -> Result<(), ImportError> {
         const DONE: u32 = LOCAL;
         let items = self.ids.len();
-        let mut item_of = ItemOf::new(self);
         let mut entered = vec![false; items];
         let mut next = imports;
         let mut stack: Vec<u32> = Vec::new();
@@ -418,7 +445,7 @@ impl Importer<'_, '_> {
                     let (first, len) =
                         if has_groups { group_of(item).unwrap_or((item, 1)) } else { (item, 1) };
                     if first != next {
-                        return fault_at(self.offsets[first as usize], Fault::TypeOrder);
+                        return fault_at(self.offsets[first as usize] as usize, Fault::TypeOrder);
                     }
                     next += len;
                     continue;
@@ -437,41 +464,40 @@ impl Importer<'_, '_> {
                 for member in first..first + len {
                     entered[member as usize] = true;
                 }
-                for member in first..first + len {
-                    item_of.children(self, member, |child| {
-                        if !entered[child as usize] {
-                            stack.push(child);
-                        }
-                    });
+                for &child in self.kids_of(first, len) {
+                    if !entered[child as usize] {
+                        stack.push(child);
+                    }
                 }
                 stack[start..].reverse();
             }
         }
         if import_used < imports {
             let unused = entered[..imports as usize].iter().position(|used| !used).unwrap_or(0);
-            return fault_at(self.offsets[unused], Fault::UnusedImport);
+            return fault_at(self.offsets[unused] as usize, Fault::UnusedImport);
         }
         if (next as usize) < items {
             let unreached = entered.iter().position(|entered| !entered).unwrap_or(next as usize);
-            return fault_at(self.offsets[unreached], Fault::UnreachableType);
+            return fault_at(self.offsets[unreached] as usize, Fault::UnreachableType);
         }
         Ok(())
     }
 
     /// Checks what needs digests: the order of operands and of group members.
     fn check_digest_orders(&self) -> Result<(), ImportError> {
-        for (item, words) in &self.unordered {
-            let tag = self.pool.nodes[self.ids[*item as usize] as usize].tag;
-            let mut digests = Vec::new();
-            layout::for_each_child(tag, words, |child| {
-                digests.push(self.pool.digests.get(self.ids[child as usize]));
-            });
+        for &item in &self.unordered {
+            let tag = self.pool.nodes[self.ids[item as usize] as usize].tag;
+            let digests: Vec<_> = self
+                .kids_of(item, 1)
+                .iter()
+                .map(|&child| self.pool.digests.get(self.ids[child as usize]))
+                .collect();
             let sorted = digests.windows(2).all(|pair| match tag {
                 Tag::DimProduct => pair[0] <= pair[1],
                 _ => pair[0] < pair[1],
             });
             if !sorted {
-                return fault_at(self.offsets[*item as usize], Fault::OperandOrder);
+                return fault_at(self.offsets[item as usize] as usize, Fault::OperandOrder);
             }
         }
         for &(first, len) in &self.groups {
@@ -479,57 +505,10 @@ impl Importer<'_, '_> {
             let Some(group) = self.pool.group_of(ids[0]) else { continue };
             let base = self.pool.groups[group].base;
             if !self.pool.group_order(group).iter().map(|offset| base + offset).eq(ids.iter().copied()) {
-                return fault_at(self.offsets[first as usize], Fault::GroupOrder);
+                return fault_at(self.offsets[first as usize] as usize, Fault::GroupOrder);
             }
         }
         Ok(())
-    }
-}
-
-/// Finds the item of a pool id, for walking items through the words in the pool.
-struct ItemOf {
-    /// For ids from the pool's length before the import on.
-    new: Vec<u32>,
-    mark: u32,
-    /// For older ids.
-    old: std::collections::HashMap<u32, u32>,
-    unordered: std::collections::HashMap<u32, usize>,
-}
-
-impl ItemOf {
-    fn new(importer: &Importer<'_, '_>) -> Self {
-        let mark = importer.mark;
-        let mut new = vec![0; importer.pool.nodes.len() - mark as usize];
-        let mut old = std::collections::HashMap::new();
-        for (&id, item) in importer.ids.iter().zip(0..) {
-            if id >= mark {
-                new[(id - mark) as usize] = item;
-            } else {
-                old.insert(id, item);
-            }
-        }
-        let unordered = importer.unordered.iter().zip(0..).map(|((item, _), at)| (*item, at)).collect();
-        ItemOf { new, mark, old, unordered }
-    }
-
-    /// The children of an item in the order in which they are written.
-    #[inline]
-    fn children(&mut self, importer: &Importer<'_, '_>, item: u32, mut f: impl FnMut(u32)) {
-        let id = importer.ids[item as usize];
-        let tag = importer.pool.nodes[id as usize].tag;
-        if tag.is_commutative()
-            && let Some(&at) = self.unordered.get(&item)
-        {
-            layout::for_each_child(tag, &importer.unordered[at].1, f);
-            return;
-        }
-        layout::for_each_child(tag, importer.pool.words(id), |child| {
-            if child >= self.mark {
-                f(self.new[(child - self.mark) as usize]);
-            } else if let Some(&item) = self.old.get(&child) {
-                f(item);
-            }
-        });
     }
 }
 
@@ -603,6 +582,8 @@ impl Pool {
             ids: Vec::with_capacity(capacity),
             offsets: Vec::with_capacity(capacity),
             depths: Vec::with_capacity(capacity),
+            kids: Vec::with_capacity(2 * capacity),
+            kid_ends: Vec::with_capacity(capacity),
             names,
             groups: Vec::new(),
             unordered: Vec::new(),
@@ -612,6 +593,7 @@ impl Pool {
         };
         for (at, id) in known.into_iter().enumerate() {
             importer.add_item(id, false, import_start + 32 * at, 1)?;
+            importer.kid_ends.push(0);
         }
         let mut words = Vec::new();
         let mut next_string = 0;
@@ -639,7 +621,7 @@ impl Pool {
         }
         importer
             .pool
-            .compute(&targets)
+            .compute_reached(&importer.ids)
             .map_err(|_| ImportError::at(importer.reader.at, Fault::InferenceVariable))?;
         importer.check_digest_orders()?;
         for (root, &id) in raw_roots.iter().zip(&targets) {

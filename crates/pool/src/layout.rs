@@ -84,13 +84,22 @@ pub(crate) const fn pattern(tag: Tag) -> Pattern {
     }
 }
 
+const FIXED_LEN: [Option<u8>; 128] = {
+    let mut table = [None; 128];
+    let mut at = 0;
+    while at < Tag::ALL.len() {
+        if let Pattern::Regular { first, rest: [], .. } = pattern(Tag::ALL[at]) {
+            table[Tag::ALL[at].number() as usize] = Some(first.len() as u8);
+        }
+        at += 1;
+    }
+    table
+};
+
 /// The number of words where the tag alone decides it.
 #[inline]
-pub(crate) const fn fixed_len(tag: Tag) -> Option<u32> {
-    match pattern(tag) {
-        Pattern::Regular { first, rest: [], .. } => Some(first.len() as u32),
-        Pattern::Regular { .. } | Pattern::Fields | Pattern::Variants => None,
-    }
+pub(crate) fn fixed_len(tag: Tag) -> Option<u32> {
+    FIXED_LEN[usize::from(tag.number() & 127)].map(u32::from)
 }
 
 /// The word position of the child in whose scope the type itself binds variables.
@@ -216,43 +225,100 @@ impl Cursor {
     }
 }
 
+/// Layouts by how fast they can be walked. Most types of a pool are of the first two kinds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Quick {
+    /// A primitive: a type without words.
+    Leaf,
+    /// Nothing but children of sort type; at least the number.
+    Types(u8),
+    /// A struct.
+    Struct,
+    /// Walked by [`pattern`].
+    General,
+}
+
+const fn quick_of(tag: Tag) -> Quick {
+    match pattern(tag) {
+        Pattern::Regular { first: [], rest: [], .. } if matches!(tag.class(), Class::Primitive) => {
+            Quick::Leaf
+        }
+        Pattern::Regular { first: [TYPE] | [TYPE, TYPE], rest: [] | [TYPE], .. }
+        | Pattern::Regular { first: [], rest: [TYPE], .. } => {
+            let Pattern::Regular { first, .. } = pattern(tag) else { return Quick::General };
+            Quick::Types(first.len() as u8)
+        }
+        Pattern::Fields => Quick::Struct,
+        Pattern::Regular { .. } | Pattern::Variants => Quick::General,
+    }
+}
+
+const QUICK: [Quick; 128] = {
+    let mut table = [Quick::General; 128];
+    let mut at = 0;
+    while at < Tag::ALL.len() {
+        table[Tag::ALL[at].number() as usize] = quick_of(Tag::ALL[at]);
+        at += 1;
+    }
+    table
+};
+
+/// How to walk the types of a tag.
+#[inline]
+pub(crate) fn quick(tag: Tag) -> Quick {
+    QUICK[usize::from(tag.number() & 127)]
+}
+
 /// Calls `f` with the role, the position and the value of every word of a well-formed type.
 #[inline]
 pub(crate) fn for_each(tag: Tag, words: &[u32], mut f: impl FnMut(Role, usize, u32)) {
-    match pattern(tag) {
-        Pattern::Regular { first, rest, .. } => {
-            for (at, (&role, &word)) in first.iter().zip(words).enumerate() {
-                f(role, at, word);
-            }
-            if let [role] = rest {
-                for (at, &word) in words.iter().enumerate().skip(first.len()) {
-                    f(*role, at, word);
-                }
-            } else if !rest.is_empty() {
-                for (at, &word) in words.iter().enumerate().skip(first.len()) {
-                    f(rest[(at - first.len()) % rest.len()], at, word);
-                }
-            }
-        }
-        Pattern::Fields | Pattern::Variants => {
-            let mut cursor = Cursor::new(tag);
+    match quick(tag) {
+        Quick::Leaf => {}
+        Quick::Types(_) => {
             for (at, &word) in words.iter().enumerate() {
-                let Some(role) = cursor.role() else { return };
-                f(role, at, word);
-                cursor.advance(word);
+                f(TYPE, at, word);
             }
         }
+        Quick::Struct => {
+            let [name, header, fields @ ..] = words else { return };
+            f(Role::Name, 0, *name);
+            f(Role::Num, 1, *header);
+            let named = header & 1 == 1;
+            for (at, &word) in fields.iter().enumerate() {
+                f(if named && at % 2 == 0 { Role::Name } else { TYPE }, at + 2, word);
+            }
+        }
+        Quick::General => for_each_general(tag, words, &mut f),
+    }
+}
+
+#[inline(never)]
+fn for_each_general(tag: Tag, words: &[u32], f: &mut dyn FnMut(Role, usize, u32)) {
+    let mut cursor = Cursor::new(tag);
+    for (at, &word) in words.iter().enumerate() {
+        let Some(role) = cursor.role() else { return };
+        f(role, at, word);
+        cursor.advance(word);
     }
 }
 
 /// Calls `f` with every child, in order.
 #[inline]
 pub(crate) fn for_each_child(tag: Tag, words: &[u32], mut f: impl FnMut(u32)) {
-    for_each(tag, words, |role, _, word| {
-        if let Role::Child(_) = role {
-            f(word);
+    match quick(tag) {
+        Quick::Leaf => {}
+        Quick::Types(_) => words.iter().for_each(|&word| f(word)),
+        Quick::Struct => {
+            let named = words.get(1).is_some_and(|header| header & 1 == 1);
+            let fields = words.get(if named { 3 } else { 2 }..).unwrap_or_default();
+            fields.iter().step_by(if named { 2 } else { 1 }).for_each(|&word| f(word));
         }
-    });
+        Quick::General => for_each_general(tag, words, &mut |role, _, word| {
+            if let Role::Child(_) = role {
+                f(word);
+            }
+        }),
+    }
 }
 
 /// The fields of a struct, or of one variant of an enum.

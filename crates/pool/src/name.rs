@@ -81,11 +81,7 @@ impl Names {
 
     #[inline]
     pub(crate) fn get(&self, id: u32) -> &str {
-        let id = id as usize;
-        match id.checked_sub(1).and_then(|before| Some((*self.ends.get(before)?, *self.ends.get(id)?))) {
-            Some((start, end)) => &self.text[start as usize..end as usize],
-            None => "",
-        }
+        text_of(&self.text, &self.ends, id)
     }
 
     pub(crate) fn find(&self, seed: u64, mask: u32, name: &str) -> Option<u32> {
@@ -95,15 +91,16 @@ impl Names {
     /// The id of a string that is known to be a name.
     pub(crate) fn intern(&mut self, seed: u64, mask: u32, name: &str) -> Result<u32, NameError> {
         let hash = hash_bytes(seed, name.as_bytes()) & mask;
-        self.table.reserve_one();
-        match self.table.find(hash, |id| self.get(id) == name) {
+        let Names { text, ends, table } = self;
+        table.reserve_one(|id| hash_bytes(seed, text_of(text, ends, id).as_bytes()) & mask);
+        match table.find(hash, |id| text_of(text, ends, id) == name) {
             Ok(id) => Ok(id),
             Err(place) => {
-                let end = u32::try_from(self.text.len() + name.len()).map_err(|_| NameError::Full)?;
-                let id = self.ends.len() as u32;
-                self.text.push_str(name);
-                self.ends.push(end);
-                self.table.insert(place, hash, id);
+                let end = u32::try_from(text.len() + name.len()).map_err(|_| NameError::Full)?;
+                let id = ends.len() as u32;
+                text.push_str(name);
+                ends.push(end);
+                table.insert(place, hash, id);
                 Ok(id)
             }
         }
@@ -114,19 +111,24 @@ impl Names {
         if self.ends.len() == len {
             return;
         }
-        if self.table.generation() == generation {
-            for id in (len as u32..self.ends.len() as u32).rev() {
-                let hash = hash_bytes(seed, self.get(id).as_bytes()) & mask;
-                self.table.remove_latest(hash, id);
-            }
-        } else {
-            self.table.retain_below(len as u32);
-        }
-        self.ends.truncate(len);
-        self.text.truncate(self.ends[len - 1] as usize);
+        let Names { text, ends, table } = self;
+        table.truncate(len as u32 - 1, generation, |id| {
+            hash_bytes(seed, text_of(text, ends, id).as_bytes()) & mask
+        });
+        ends.truncate(len);
+        text.truncate(ends[len - 1] as usize);
     }
 
     pub(crate) fn generation(&self) -> u32 {
         self.table.generation()
+    }
+}
+
+#[inline]
+fn text_of<'t>(text: &'t str, ends: &[u32], id: u32) -> &'t str {
+    let id = id as usize;
+    match id.checked_sub(1).and_then(|before| Some((*ends.get(before)?, *ends.get(id)?))) {
+        Some((start, end)) => &text[start as usize..end as usize],
+        None => "",
     }
 }

@@ -19,9 +19,9 @@ use std::num::NonZeroU32;
 
 use crate::error::TypeError;
 use crate::hashing::Digests;
-use crate::layout::{self, Accepts, Cursor, Parts, Pattern, Role};
+use crate::layout::{self, Accepts, Cursor, Parts, Pattern, Quick, Role};
 use crate::name::{Name, NameError, Names, check_name};
-use crate::table::{Table, hash_words};
+use crate::table::{Table, Vacant, hash_words};
 use crate::tag::{Class, Sort, Tag};
 
 /// A type's id in one pool.
@@ -86,6 +86,7 @@ pub(crate) mod meta {
 pub(crate) struct GroupSpan {
     pub(crate) base: u32,
     pub(crate) len: u32,
+    pub(crate) hash: u32,
 }
 
 /// Interned types.
@@ -127,6 +128,7 @@ pub(crate) struct Checkpoint {
     groups: usize,
     names: usize,
     table: u32,
+    group_table: u32,
     name_table: u32,
 }
 
@@ -279,13 +281,7 @@ impl Pool {
 
     #[inline]
     pub(crate) fn words(&self, ty: u32) -> &[u32] {
-        let node = &self.nodes[ty as usize];
-        if node.len == SPILLED {
-            let start = node.words[0] as usize;
-            &self.extra[start..start + node.words[1] as usize]
-        } else {
-            &node.words[..usize::from(node.len)]
-        }
+        words_of(&self.nodes, &self.extra, ty)
     }
 
     /// The direct children of a type, in order.
@@ -313,12 +309,12 @@ impl Pool {
         self.groups.partition_point(|group| group.base <= ty).checked_sub(1)
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn hash(&self, tag: Tag, words: &[u32]) -> u32 {
         hash_words(self.seed, tag.number(), words) & self.hash_mask
     }
 
-    #[inline]
+    #[inline(always)]
     fn matches(&self, id: u32, tag: Tag, words: &[u32]) -> bool {
         let node = &self.nodes[id as usize];
         if node.tag != tag {
@@ -339,19 +335,28 @@ impl Pool {
 
     /// Interns words that may come from anywhere: on a miss they are checked completely. Words of constants and schemes
     /// must be in normal form already.
-    #[inline]
     pub(crate) fn intern_words(&mut self, tag: Tag, words: &[u32]) -> Result<u32, TypeError> {
-        self.table.reserve_one();
+        self.intern_inline(tag, words)
+    }
+
+    /// [`Pool::intern_words`] for callers that know the number of words when they are compiled.
+    #[inline(always)]
+    pub(crate) fn intern_inline(&mut self, tag: Tag, words: &[u32]) -> Result<u32, TypeError> {
+        let Pool { nodes, extra, table, seed, hash_mask, .. } = self;
+        table.reserve_one(|id| hash_of(nodes, extra, *seed, *hash_mask, id));
         let hash = self.hash(tag, words);
         match self.table.find(hash, |id| self.matches(id, tag, words)) {
             Ok(id) => Ok(id),
-            Err(place) => {
-                let (free, meta) = self.check_node(tag, words)?;
-                let id = self.push(tag, words, free, meta)?;
-                self.table.insert(place, hash, id);
-                Ok(id)
-            }
+            Err(place) => self.add(place, hash, tag, words),
         }
+    }
+
+    #[inline(never)]
+    fn add(&mut self, place: Vacant, hash: u32, tag: Tag, words: &[u32]) -> Result<u32, TypeError> {
+        let (free, meta) = self.check_node(tag, words)?;
+        let id = self.push(tag, words, free, meta)?;
+        self.table.insert(place, hash, id);
+        Ok(id)
     }
 
     #[inline]
@@ -383,21 +388,14 @@ impl Pool {
         let base = self.nodes.len() as u32;
         for member in members {
             let id = self.push(member.tag, &member.words, member.free, member.meta | meta::RECURSIVE)?;
-            self.table.reserve_one();
             let hash = self.hash(member.tag, &member.words);
-            if let Err(place) =
-                self.table.find(hash, |other| other != id && self.matches(other, member.tag, &member.words))
-            {
-                self.table.insert(place, hash, id);
-            }
+            let Pool { nodes, extra, table, seed, hash_mask, .. } = self;
+            table.insert_new(hash, id, |id| hash_of(nodes, extra, *seed, *hash_mask, id));
         }
-        let group = self.groups.len() as u32;
-        self.groups.push(GroupSpan { base, len: members.len() as u32 });
-        self.group_table.reserve_one();
-        if let Err(place) = self.group_table.find(hash, |_| false) {
-            // Table ids start at 1.
-            self.group_table.insert(place, hash, group + 1);
-        }
+        self.groups.push(GroupSpan { base, len: members.len() as u32, hash });
+        // Table ids start at 1.
+        let groups = &self.groups;
+        self.group_table.insert_new(hash, groups.len() as u32, |id| groups[id as usize - 1].hash);
         Ok(base)
     }
 
@@ -423,23 +421,21 @@ impl Pool {
             groups: self.groups.len(),
             names: self.names.len(),
             table: self.table.generation(),
+            group_table: self.group_table.generation(),
             name_table: self.names.generation(),
         }
     }
 
     /// Forgets everything added since the checkpoint.
     pub(crate) fn rollback(&mut self, to: Checkpoint) {
-        if self.table.generation() == to.table {
-            for id in (to.nodes as u32..self.nodes.len() as u32).rev() {
-                let hash = self.hash(self.nodes[id as usize].tag, self.words(id));
-                self.table.remove_latest(hash, id);
-            }
-        } else {
-            self.table.retain_below(to.nodes as u32);
+        let Pool { nodes, extra, table, seed, hash_mask, .. } = self;
+        let last = to.nodes as u32 - 1;
+        if nodes.len() > to.nodes {
+            table.truncate(last, to.table, |id| hash_of(nodes, extra, *seed, *hash_mask, id));
         }
-        if self.groups.len() != to.groups {
-            // Groups are few; their hashes are not kept, so their entries are found by id.
-            self.group_table.retain_below(to.groups as u32 + 1);
+        if self.groups.len() > to.groups {
+            let groups = &self.groups;
+            self.group_table.truncate(to.groups as u32, to.group_table, |id| groups[id as usize - 1].hash);
         }
         self.names.truncate(self.seed, self.hash_mask, to.names, to.name_table);
         self.nodes.truncate(to.nodes);
@@ -458,8 +454,32 @@ impl Pool {
             }
         };
         let mut inherited = 0;
-        // The common case first: only children, all of them closed.
         let len = self.nodes.len() as u32;
+        // The common case first: children that are closed types, and names that are distinct.
+        let (types, step) = match layout::quick(tag) {
+            Quick::Leaf if words.is_empty() => return Ok((0, 0)),
+            Quick::Types(least)
+                if words.len() == usize::from(least)
+                    || words.len() > usize::from(least) && layout::fixed_len(tag).is_none() =>
+            {
+                (words, 1)
+            }
+            Quick::Struct if self.is_plain_struct(words) => (&words[3..], 2),
+            Quick::Leaf | Quick::Types(_) | Quick::Struct | Quick::General => (&[0][..], 1),
+        };
+        let mut all = 0;
+        let mut known = true;
+        for &child in types.iter().step_by(step) {
+            // The entry at 0 belongs to no type.
+            known &= child != 0;
+            match self.meta.get(child as usize) {
+                Some(meta) => all |= meta,
+                None => known = false,
+            }
+        }
+        if known && all & (meta::SORT | meta::INFER | meta::OPEN) == 0 {
+            return Ok((0, 0));
+        }
         let mut wrong = None;
         check_layout(tag, words, |accepts, child| {
             if child == 0 || child >= len {
@@ -513,6 +533,21 @@ impl Pool {
         Ok((free, meta_byte(sort, inherited, free)))
     }
 
+    /// Whether these are the words of a struct with named fields, not too many to compare them pairwise.
+    #[inline]
+    fn is_plain_struct(&self, words: &[u32]) -> bool {
+        let [name, header, fields @ ..] = words else { return false };
+        let count = self.names.len() as u32;
+        let known = |name: u32| name.wrapping_sub(1) < count - 1;
+        *header & 1 == 1
+            && fields.len() == *header as usize - 1
+            && (2..=32).contains(&fields.len())
+            && known(*name)
+            && fields.iter().step_by(2).enumerate().all(|(at, &name)| {
+                known(name) && fields[..2 * at].iter().step_by(2).all(|&other| other != name)
+            })
+    }
+
     /// Checks that names are of this pool and that no field or variant name occurs twice.
     pub(crate) fn check_names(&self, tag: Tag, words: &[u32]) -> Result<(), TypeError> {
         let known = |name: u32| name != 0 && (name as usize) < self.names.len();
@@ -545,6 +580,22 @@ impl Pool {
             None => Ok(()),
         }
     }
+}
+
+#[inline]
+fn words_of<'p>(nodes: &'p [Node], extra: &'p [u32], ty: u32) -> &'p [u32] {
+    let node = &nodes[ty as usize];
+    if node.len == SPILLED {
+        let start = node.words[0] as usize;
+        &extra[start..start + node.words[1] as usize]
+    } else {
+        &node.words[..usize::from(node.len)]
+    }
+}
+
+#[inline]
+fn hash_of(nodes: &[Node], extra: &[u32], seed: u64, mask: u32, ty: u32) -> u32 {
+    hash_words(seed, nodes[ty as usize].tag.number(), words_of(nodes, extra, ty)) & mask
 }
 
 fn first_duplicate(names: &mut [u32]) -> Option<u32> {

@@ -151,8 +151,13 @@ fn python() -> Option<PathBuf> {
         "under CI the verifier must run: `{}` cannot import blake3",
         python.display()
     );
-    println!("skipped: `{}` cannot import blake3", python.display());
+    say_skipped(&python);
     None
+}
+
+#[expect(clippy::print_stdout, reason = "a test that did not run says so")]
+fn say_skipped(python: &Path) {
+    println!("skipped: `{}` cannot import blake3", python.display());
 }
 
 fn verifier() -> PathBuf {

@@ -487,10 +487,10 @@ fn broken_json_views_are_typed_errors() {
         let at = rng.below(text.len());
         text[at] = rng.pick(&['0', '9', '"', '{', ']', 'x', '-']);
         let text: String = text.into_iter().collect();
-        if let Ok(changed) = Bundle::from_json(&text, &limits) {
-            if let Ok(back) = export_again(&mut Pool::new(), changed.as_bytes()) {
-                assert_eq!(back, changed.as_bytes());
-            }
+        if let Ok(changed) = Bundle::from_json(&text, &limits)
+            && let Ok(back) = export_again(&mut Pool::new(), changed.as_bytes())
+        {
+            assert_eq!(back, changed.as_bytes());
         }
     }
     for len in (0..json.len()).step_by(7).filter(|&len| json.is_char_boundary(len)) {

@@ -22,12 +22,25 @@ pub(crate) enum Data {
     Opaque,
 }
 
+/// How far a solve has gone beyond what it can prove, see [`crate::relation`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum Assumed {
+    /// Not at all.
+    #[default]
+    Nothing,
+    /// What shares its elements with a tensor is taken for a tensor.
+    Tensors,
+    /// What is left and shares its elements with a scalar is taken for a scalar.
+    Scalars,
+}
+
 /// The tables.
 pub(crate) struct Core<'a> {
     pub(crate) types: Types,
     pub(crate) dims: Dims,
     pub(crate) shapes: Shapes,
     pub(crate) trace: Option<Trace>,
+    pub(crate) assumed: Assumed,
     broadcasts: Map<(DimId, DimId), DimId>,
     pub(crate) bytes: std::marker::PhantomData<&'a ()>,
 }
@@ -39,6 +52,7 @@ impl Core<'_> {
             dims: Dims::default(),
             shapes: Shapes::default(),
             trace: None,
+            assumed: Assumed::Nothing,
             broadcasts: Map::default(),
             bytes: std::marker::PhantomData,
         }
@@ -58,7 +72,8 @@ impl Core<'_> {
 
     /// One extent said twice: the better known of the two, or `None` when they contradict.
     ///
-    /// Where neither says more, the first stays. Extents that nobody named are set to the other one,
+    /// Where neither says more, the first stays, so that two sources of an extent that cannot be decided
+    /// do not overwrite one another for ever. Extents that nobody named are set to the other one,
     /// unless the code that says so may never run.
     pub(crate) fn meet_dim(&mut self, old: DimId, new: DimId, conditional: bool) -> Option<DimId> {
         let (old, new) = (self.dims.resolve(old), self.dims.resolve(new));
@@ -66,12 +81,13 @@ impl Core<'_> {
             Decision::Equal => Some(old),
             Decision::Different => None,
             Decision::Undecided => {
-                let constant = |dims: &Dims, dim| dims.as_constant(dim).is_some();
-                let (keep, drop) = if constant(&self.dims, old) || !self.dims.is_anonymous(old) && !constant(&self.dims, new) {
-                    (old, new)
-                } else {
-                    (new, old)
+                let unknown = |dim| match self.dims.as_constant(dim) {
+                    Some(_) => 0,
+                    None if !self.dims.is_anonymous(dim) => 1,
+                    None if !self.dims.is_variable(dim) => 2,
+                    None => 3,
                 };
+                let (keep, drop) = if unknown(new) < unknown(old) { (new, old) } else { (old, new) };
                 if !conditional && self.dims.is_variable(drop) {
                     return match self.dims.bind(drop, keep) {
                         Bind::Bound | Bind::Same => Some(self.dims.resolve(keep)),
@@ -84,7 +100,14 @@ impl Core<'_> {
         }
     }
 
-    pub(crate) fn trace_equal(&mut self, frame: u32, a: ValueId, b: ValueId, step: StepId, rule: &'static str) {
+    pub(crate) fn trace_equal(
+        &mut self,
+        frame: u32,
+        a: ValueId,
+        b: ValueId,
+        step: StepId,
+        rule: &'static str,
+    ) {
         if let Some(trace) = &mut self.trace {
             trace.equal(frame, a, b, step, rule);
         }

@@ -39,6 +39,7 @@ mod cause;
 mod code;
 mod collect;
 mod declarations;
+mod dispatch;
 mod element;
 mod explain;
 mod extents;
@@ -67,7 +68,7 @@ pub use code::{Code, Severity};
 pub use collect::{MOST_EXPLAINED, MOST_LISTED, diagnose, diagnose_error};
 pub use explain::{Explanation, Reason, explain_value};
 pub use fix::Fix;
-pub use place::{NodePlace, Place, Role, ValuePlace};
+pub use place::{NodePlace, Place, Role, ValuePlace, graph_path};
 pub use source::SourceLine;
 
 /// One problem of a model.

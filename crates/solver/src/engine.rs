@@ -15,11 +15,12 @@ use crate::core::Core;
 use crate::elem::ElemSet;
 use crate::fault::{Fault, FaultKind, Place};
 use crate::frame::Frame;
-use crate::program::{Initializer, Origin, StepId, StepKind, ValueId};
+use crate::model::Mode;
+use crate::program::{Body, Initializer, Origin, StepId, StepKind, ValueId};
 use crate::relation;
 use crate::rule::{Exit, Failure, Rule, RuleCx};
 use crate::trace::Cause;
-use crate::ty::{Types, Waiter};
+use crate::ty::{Clash, Types, Waiter};
 
 /// What a step came to.
 enum Outcome {
@@ -33,33 +34,46 @@ pub(crate) struct Engine<'a, 'p> {
     pub(crate) core: Core<'a>,
     pub(crate) operators: &'p Operators<'a>,
     pub(crate) calls: Calls<'a>,
+    /// Whether an operator that nobody knows is an error.
+    mode: Mode,
     woken: Vec<Waiter>,
 }
 
 impl<'a, 'p> Engine<'a, 'p> {
-    pub(crate) fn new(core: Core<'a>, operators: &'p Operators<'a>, calls: Calls<'a>) -> Self {
-        Self { core, operators, calls, woken: Vec::new() }
+    pub(crate) fn new(core: Core<'a>, operators: &'p Operators<'a>, calls: Calls<'a>, mode: Mode) -> Self {
+        Self { core, operators, calls, mode, woken: Vec::new() }
     }
 
     /// Solves the frame, and every function that it calls.
     pub(crate) fn run(&mut self, main: Frame<'a>) -> Frame<'a> {
         let mut suspended: Vec<Frame<'a>> = Vec::new();
         let mut frame = main;
+        let mut body = Arc::clone(&frame.body);
         loop {
             self.deliver_woken(&mut frame, &mut suspended);
             match frame.next() {
-                Some(step) => match self.step(&mut frame, step) {
+                Some(step) => match self.step(&mut frame, &body, step) {
                     Outcome::Done => {}
                     Outcome::Call(call) => {
+                        // The node runs once more when its function is solved, to take the answer.
+                        frame.wake(step);
                         let callee = self.calls.enter(&mut self.core, &frame, step, call);
+                        frame.calling = Some(step);
+                        body = Arc::clone(&callee.body);
                         suspended.push(std::mem::replace(&mut frame, callee));
                     }
                 },
                 None => match suspended.pop() {
                     Some(caller) => {
                         let callee = std::mem::replace(&mut frame, caller);
+                        body = Arc::clone(&frame.body);
                         self.calls.leave(&mut self.core, callee);
+                        // The call itself runs now that there is an answer to take over.
+                        if let Some(call) = frame.calling.take() {
+                            frame.wake(call);
+                        }
                     }
+                    None if relation::assume_kinds(&mut self.core, self.operators, &mut frame) => {}
                     None => return frame,
                 },
             }
@@ -75,7 +89,8 @@ impl<'a, 'p> Engine<'a, 'p> {
             let step = StepId::new(waiter.step as usize);
             if waiter.frame == frame.number {
                 frame.wake(step);
-            } else if let Some(other) = suspended.iter_mut().rev().find(|other| other.number == waiter.frame) {
+            } else if let Some(other) = suspended.iter_mut().rev().find(|other| other.number == waiter.frame)
+            {
                 other.wake(step);
             }
         }
@@ -97,21 +112,24 @@ impl<'a, 'p> Engine<'a, 'p> {
                 }
             }
             // The inputs of nested graphs are typed by the node that the graph hangs on, first.
-            if record.declaration.is_some() && (record.graph == body.root() || record.origin != Origin::Input) {
+            if record.declaration.is_some() && (record.graph == body.root() || record.origin != Origin::Input)
+            {
                 core.meet_declarations(frame, value);
             }
         }
     }
 
-    fn step(&mut self, frame: &mut Frame<'a>, step: StepId) -> Outcome {
-        let body = Arc::clone(&frame.body);
+    fn step(&mut self, frame: &mut Frame<'a>, body: &Body<'a>, step: StepId) -> Outcome {
         let first = body.first_step(step);
         if !frame.faults.contains_key(&first) {
             let op = self.operators.op(body.step(step).op);
             let outcome = match &op.kind {
-                OpKind::Schema(operator) => self.operator(frame, step, *operator),
+                OpKind::Schema(operator) => self.operator(frame, body, step, *operator),
                 OpKind::Declared(decl) => relation::run(&mut self.core, frame, step, decl),
-                OpKind::Missing(kind) => Err((**kind).clone()),
+                OpKind::Missing(kind) => match (&**kind, self.mode) {
+                    (FaultKind::UnknownOperator { .. }, Mode::Permissive) => Ok(()),
+                    (kind, Mode::Permissive | Mode::Strict) => Err(kind.clone()),
+                },
                 OpKind::Function(function) => match self.call(frame, step, *function) {
                     Ok(Some(call)) => return Outcome::Call(call),
                     Ok(None) => Ok(()),
@@ -150,9 +168,15 @@ impl<'a, 'p> Engine<'a, 'p> {
         }
     }
 
-    fn operator(&mut self, frame: &mut Frame<'a>, step: StepId, operator: Operator<'a>) -> Result<(), FaultKind<'a>> {
+    fn operator(
+        &mut self,
+        frame: &mut Frame<'a>,
+        body: &Body<'a>,
+        step: StepId,
+        operator: Operator<'a>,
+    ) -> Result<(), FaultKind<'a>> {
         let schema = operator.schema;
-        let kind = frame.body.step(step).kind;
+        let kind = body.step(step).kind;
         if !matches!(kind, StepKind::Exit(_)) {
             if let Some(fault) = check::arity(frame, step, schema) {
                 return Err(fault);
@@ -162,7 +186,7 @@ impl<'a, 'p> Engine<'a, 'p> {
                 Ok(Some(fault)) => return Err(fault),
                 Err(error) => return Err(FaultKind::Malformed(error)),
             }
-            if let Some(fault) = check::types(&mut self.core, frame, step, schema) {
+            if let Some(fault) = check::types(&mut self.core, frame, body, step, schema) {
                 return Err(fault);
             }
         }
@@ -182,9 +206,9 @@ impl<'a, 'p> Engine<'a, 'p> {
         operator: Operator<'a>,
     ) -> Result<(), FaultKind<'a>> {
         match (kind, operator.control) {
-            (StepKind::Node, _) => operator.rules.iter().try_for_each(|rule| {
-                self.rule(frame, step, operator, rule)
-            }),
+            (StepKind::Node, _) => {
+                operator.rules.iter().try_for_each(|rule| self.rule(frame, step, operator, rule))
+            }
             (StepKind::Enter(_), Some(control)) => self.rule(frame, step, operator, &control.enter),
             (StepKind::Exit(_), Some(control)) => {
                 let mut cx = self.rule_cx(frame, step, operator, control.exit.name);
@@ -212,16 +236,28 @@ impl<'a, 'p> Engine<'a, 'p> {
     }
 
     #[inline]
-    fn rule(&mut self, frame: &mut Frame<'a>, step: StepId, operator: Operator<'a>, rule: &Rule) -> Result<(), FaultKind<'a>> {
-        (rule.run)(&mut self.rule_cx(frame, step, operator, rule.name)).map_err(|failure| fault_of(rule.name, failure))
+    fn rule(
+        &mut self,
+        frame: &mut Frame<'a>,
+        step: StepId,
+        operator: Operator<'a>,
+        rule: &Rule,
+    ) -> Result<(), FaultKind<'a>> {
+        (rule.run)(&mut self.rule_cx(frame, step, operator, rule.name))
+            .map_err(|failure| fault_of(rule.name, failure))
     }
 
-    fn call(&mut self, frame: &mut Frame<'a>, step: StepId, function: FunctionId) -> Result<Option<Call>, FaultKind<'a>> {
+    fn call(
+        &mut self,
+        frame: &mut Frame<'a>,
+        step: StepId,
+        function: FunctionId,
+    ) -> Result<Option<Call>, FaultKind<'a>> {
         self.calls.call(&mut self.core, self.operators, frame, step, function)
     }
 }
 
-fn fault_of<'a>(rule: &'a str, failure: Failure) -> FaultKind<'a> {
+pub(crate) fn fault_of<'a>(rule: &'a str, failure: Failure) -> FaultKind<'a> {
     match failure {
         Failure::Malformed(error) => FaultKind::Malformed(error),
         failure @ (Failure::Types { .. }
@@ -250,16 +286,23 @@ fn initializer<'a>(
         }
         Initializer::Sparse(sparse) => {
             let sparse = sparse.parse().map_err(FaultKind::Malformed)?;
-            let header = sparse.values.map(|values| values.header()).transpose().map_err(FaultKind::Malformed)?;
+            let header =
+                sparse.values.map(|values| values.header()).transpose().map_err(FaultKind::Malformed)?;
             (header.map_or(0, |header| header.data_type), sparse.dims)
         }
     };
     let set = crate::elem::Elem::from_onnx(number).map_or(ElemSet::ALL, ElemSet::of);
-    let slot = &mut frame.slots[value.index()];
-    slot.ty = Some(match initializer {
+    let ty = match initializer {
         Initializer::Dense(_) => core.types.tensor_of(set),
         Initializer::Sparse(_) => core.types.sparse_of(set),
-    });
+    };
+    let seeded = frame.slots[value.index()].ty.replace(ty);
+    if let Some(seeded) = seeded
+        && let Err(Clash) = core.types.unify(seeded, ty)
+    {
+        let (seed, found) = (core.type_of(Some(seeded), None), core.type_of(Some(ty), None));
+        return Err(FaultKind::SeedContradicts { seed, found });
+    }
     core.trace_given(frame.number, value, Cause::Initializer);
     if let Some((axis, extent)) = dims.iter().copied().enumerate().find(|(_, extent)| *extent < 0) {
         return Err(FaultKind::NegativeDim { axis, extent });
@@ -268,7 +311,8 @@ fn initializer<'a>(
     let body = Arc::clone(&frame.body);
     let replaceable = matches!(body.value(value).origin, Origin::InputWithDefault(_));
     let declares = |core: &mut Core<'a>| {
-        body.declarations(value).any(|declaration| core.read_type(declaration.ty).is_ok_and(|read| read.shape.is_some()))
+        body.declarations(value)
+            .any(|declaration| core.read_type(declaration.ty).is_ok_and(|read| read.shape.is_some()))
     };
     let shape: crate::rule::DimVec = dims.iter().map(|dim| core.dims.constant(*dim)).collect();
     let shape = core.shapes.intern(&shape);

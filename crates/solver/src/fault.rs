@@ -4,6 +4,7 @@
 //! causes are made from it in [`crate::diagnostic`], after solving, for the faults that are shown.
 
 use typeloom_onnx::DecodeError;
+use typeloom_types::relation::RelationFailure;
 
 use crate::dim::DimId;
 use crate::elem::ElemSet;
@@ -19,6 +20,18 @@ pub struct Fault<'a> {
     pub place: Place,
     /// What.
     pub kind: FaultKind<'a>,
+}
+
+impl Fault<'_> {
+    /// Whether the model cannot be used as it is; other faults are warnings.
+    #[must_use]
+    pub fn is_error(&self, mode: crate::model::Mode) -> bool {
+        match &self.kind {
+            FaultKind::MissingExternalData { .. } | FaultKind::ForcedEquality { .. } => false,
+            FaultKind::UnknownOperator { .. } => mode == crate::model::Mode::Strict,
+            _ => true,
+        }
+    }
 }
 
 /// What a fault is about.
@@ -158,6 +171,13 @@ pub enum FaultKind<'a> {
         rule: &'a str,
         /// Why.
         failure: Failure,
+    },
+    /// A custom relation of a plainly declared operator says no, or a declaration makes no sense here.
+    Relation {
+        /// The relation's name.
+        relation: &'static str,
+        /// Why, in its own words.
+        failure: RelationFailure,
     },
     /// A declared type contradicts the inferred one.
     Contradiction {

@@ -41,6 +41,8 @@ pub(crate) struct Frame<'a> {
     front: usize,
     again: BinaryHeap<Reverse<StepId>>,
     waiting: Vec<bool>,
+    /// The call that waits for its function to be solved.
+    pub(crate) calling: Option<StepId>,
     /// The attributes that a function was called with.
     pub(crate) arguments: Vec<(&'a str, Attribute<'a>)>,
     /// Whether the whole body may never run (a function called from a branch).
@@ -52,6 +54,13 @@ pub(crate) struct Frame<'a> {
     pub(crate) equations: Vec<Equation>,
     /// The values whose types the caller gave.
     pub(crate) seeded: Vec<ValueId>,
+    /// Steps with a relation on elements that met a port of unknown kind.
+    pub(crate) undecided: Vec<StepId>,
+    /// The values whose kind was unknown when everything that can be proved was.
+    pub(crate) assumed: Vec<ValueId>,
+    /// How often each step ran.
+    #[cfg(test)]
+    pub(crate) runs: Vec<u32>,
     /// For the inputs of nested graphs that stand for every turn of a loop: how often their shape was widened.
     pub(crate) widened: BTreeMap<ValueId, u32>,
     /// The extents that widening made: each covers every extent.
@@ -67,12 +76,17 @@ impl<'a> Frame<'a> {
             front: 0,
             again: BinaryHeap::new(),
             waiting: Vec::new(),
+            calling: None,
             arguments: Vec::new(),
             conditional: false,
             faults: BTreeMap::new(),
             value_faults: BTreeMap::new(),
             equations: Vec::new(),
             seeded: Vec::new(),
+            undecided: Vec::new(),
+            assumed: Vec::new(),
+            #[cfg(test)]
+            runs: vec![0; body.steps.len()],
             widened: BTreeMap::new(),
             widened_dims: Vec::new(),
             body,
@@ -81,6 +95,15 @@ impl<'a> Frame<'a> {
 
     /// The next step to run.
     pub(crate) fn next(&mut self) -> Option<StepId> {
+        let step = self.take_next();
+        #[cfg(test)]
+        if let Some(step) = step {
+            self.runs[step.index()] += 1;
+        }
+        step
+    }
+
+    fn take_next(&mut self) -> Option<StepId> {
         if let Some(Reverse(step)) = self.again.pop() {
             self.waiting[step.index()] = false;
             return Some(step);
@@ -146,6 +169,9 @@ impl<'a> Frame<'a> {
 
     /// More is known about `value` from outside its node: its maker and readers run again.
     pub(crate) fn refined(&mut self, value: ValueId) {
+        if self.front == 0 {
+            return;
+        }
         let body = Arc::clone(&self.body);
         if let Origin::Step(maker) = body.value(value).origin {
             self.wake(maker);
@@ -166,6 +192,11 @@ impl<'a> Frame<'a> {
     /// Whether a step may never run, so that what it needs must not narrow what others know.
     pub(crate) fn is_conditional(&self, step: StepId) -> bool {
         self.conditional || self.body.step(step).graph != self.body.root()
+    }
+
+    /// Everything wrong with the body and with this instance of it.
+    pub(crate) fn all_faults(&self) -> impl Iterator<Item = &Fault<'a>> {
+        self.body.faults().iter().chain(self.faults.values()).chain(self.value_faults.values())
     }
 
     pub(crate) fn argument(&self, name: &str) -> Option<Attribute<'a>> {

@@ -16,8 +16,10 @@
 //! | [`rule`] | the interface of rules: what a declaration cannot say |
 //! | [`program`] | a model in dense numbers, nested graphs flattened |
 //! | [`model`] | the entry: check a whole model |
+//! | [`type_solver`] | the entry for graphs of plainly declared operators |
 //! | [`trace`] | why a value has its type |
 //! | [`fault`], [`solution`] | what comes out, as data |
+//! | [`diagnostic`] | what is wrong, in words |
 //!
 //! **Invariant:** this crate knows no operator by name. Operators come from a [`catalogue::Catalogue`].
 //!
@@ -42,11 +44,15 @@ pub mod program;
 
 pub mod model;
 
+pub mod type_solver;
+
 pub mod trace;
 
 pub mod solution;
 
 pub mod fault;
+
+pub mod diagnostic;
 
 mod call;
 mod check;

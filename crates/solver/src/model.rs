@@ -14,10 +14,12 @@ use crate::engine::Engine;
 use crate::fault::{Fault, FaultKind, Place};
 use crate::frame::Frame;
 use crate::program::build::{self, BuildError, Defaults};
-use crate::program::{Body, Origin, ValueId};
+use crate::program::{Body, Initializer, Origin, ValueId};
+use crate::rule::DimVec;
+use crate::shape::ShapeId;
 use crate::solution::{Equation, Type};
 use crate::trace::Trace;
-use crate::ty::Types;
+use crate::ty::{Ty, Types};
 use crate::universe::Universe;
 
 /// Whether a value whose type is not settled is an error.
@@ -50,6 +52,29 @@ pub enum Seed {
     Node(String),
 }
 
+impl Seed {
+    /// A type as ONNX writes it (`float[batch, 3]`, `seq(int64)`), or the id of a node of the type tree
+    /// (`tensor.f32`, `peer_id`). A node is only looked up when the seed is used.
+    ///
+    /// # Errors
+    /// What is wrong with the text as a type.
+    pub fn parse(text: &str) -> Result<Self, typeloom_onnx::text::ParseError> {
+        use typeloom_onnx::prost::Message as _;
+        let text = text.trim();
+        match typeloom_onnx::text::parse_type(text) {
+            Ok(ty) => Ok(Self::Onnx(ty.encode_to_vec())),
+            Err(error) => {
+                let is_id = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
+                if !text.is_empty() && text.chars().all(is_id) {
+                    Ok(Self::Node(text.to_owned()))
+                } else {
+                    Err(error)
+                }
+            }
+        }
+    }
+}
+
 /// A checked model: the type of every value, and everything that is wrong.
 pub struct Checked<'a> {
     pub(crate) model: Option<ModelView<'a>>,
@@ -59,7 +84,7 @@ pub struct Checked<'a> {
     pub(crate) instances: Vec<Instance<'a>>,
     pub(crate) function_errors: Vec<(FunctionId, BuildError)>,
     pub(crate) mode: Mode,
-    faults: Vec<Fault<'a>>,
+    pub(crate) faults: Vec<Fault<'a>>,
 }
 
 /// Why a model could not be checked at all.
@@ -152,7 +177,7 @@ pub(crate) fn solve<'a>(
         let mut frame = Frame::new(0, Arc::clone(&body));
         seed(&mut core, &mut frame, &options.seeds)?;
         Engine::start(&mut core, &mut frame);
-        let mut engine = Engine::new(core, &operators, Calls::new(bodies.clone()));
+        let mut engine = Engine::new(core, &operators, Calls::new(bodies.clone()), options.mode);
         let frame = engine.run(frame);
         let Engine { mut core, calls, .. } = engine;
         let faults = collect(&mut core, &frame, options.mode);
@@ -179,12 +204,13 @@ fn seed<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>, seeds: &[(String, Seed)]
         .map(|value| (body.value_name(value), value))
         .collect();
     for (name, seed) in seeds {
-        let value = *by_name.get(name.as_str()).ok_or_else(|| CheckError::UnknownSeed { name: name.clone() })?;
+        let value =
+            *by_name.get(name.as_str()).ok_or_else(|| CheckError::UnknownSeed { name: name.clone() })?;
         let bad = || CheckError::BadSeed { name: name.clone() };
-        match seed {
+        let (ty, shape) = match seed {
             Seed::Node(id) => {
                 let node = core.types.universe().lattice().lookup(id).map(|node| node.no).ok_or_else(bad)?;
-                frame.slots[value.index()].ty = Some(core.types.at_node(node));
+                (Some(core.types.at_node(node)), None)
             }
             Seed::Onnx(bytes) => {
                 let view = typeloom_onnx::view::TypeView::from_body(bytes, 0);
@@ -192,14 +218,49 @@ fn seed<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>, seeds: &[(String, Seed)]
                 if read.negative.is_some() {
                     return Err(bad());
                 }
-                frame.slots[value.index()].ty = read.ty;
-                frame.slots[value.index()].shape = read.shape;
+                (read.ty, read.shape)
             }
+        };
+        if !meet_seed(core, frame, value, ty, shape) {
+            let (seed, found) = (core.type_of(ty, shape), core.snapshot(frame, value));
+            let fault =
+                Fault { place: place_of(frame, value), kind: FaultKind::SeedContradicts { seed, found } };
+            frame.value_faults.entry(value).or_insert(fault);
         }
         frame.seeded.push(value);
-        core.trace_given(frame.number, value, crate::trace::Cause::Seed);
+        // A bound limits a type and is not what gives it.
+        if ty.is_some_and(|ty| core.types.is_concrete(ty)) {
+            core.trace_given(frame.number, value, crate::trace::Cause::Seed);
+        }
     }
     Ok(())
+}
+
+/// Narrows a value by a seed; several seeds of one value must agree.
+fn meet_seed(
+    core: &mut Core<'_>,
+    frame: &mut Frame<'_>,
+    value: ValueId,
+    ty: Option<Ty>,
+    shape: Option<ShapeId>,
+) -> bool {
+    let slot = &mut frame.slots[value.index()];
+    if let Some(ty) = ty
+        && core.types.unify(*slot.ty.get_or_insert(ty), ty).is_err()
+    {
+        return false;
+    }
+    let Some(shape) = shape else { return true };
+    let Some(known) = slot.shape.replace(shape) else { return true };
+    let (known, new): (DimVec, DimVec) = (core.shapes.get(known).into(), core.shapes.get(shape).into());
+    if known.len() != new.len() {
+        return false;
+    }
+    let met: Option<DimVec> = known.iter().zip(&new).map(|(a, b)| core.meet_dim(*a, *b, false)).collect();
+    if let Some(met) = &met {
+        slot.shape = Some(core.shapes.intern(met));
+    }
+    met.is_some()
 }
 
 /// Everything that is wrong with a finished frame, in graph order.
@@ -235,14 +296,19 @@ fn unresolved<'a>(core: &mut Core<'a>, frame: &Frame<'a>, faults: &mut Vec<Fault
         }
         let known = core.snapshot(frame, value);
         let possible = core.types.elems(inner);
-        faults.push(Fault { place: place_of(frame, value), kind: FaultKind::Unresolved { value, known, possible } });
+        faults.push(Fault {
+            place: place_of(frame, value),
+            kind: FaultKind::Unresolved { value, known, possible },
+        });
     }
 }
 
 fn place_of(frame: &Frame<'_>, value: ValueId) -> Place {
     match frame.body.value(value).origin {
         Origin::Step(step) => Place::Step(frame.body.first_step(step)),
-        Origin::Input | Origin::InputWithDefault(_) | Origin::Initializer(_) | Origin::Undefined => Place::Value(value),
+        Origin::Input | Origin::InputWithDefault(_) | Origin::Initializer(_) | Origin::Undefined => {
+            Place::Value(value)
+        }
     }
 }
 
@@ -262,13 +328,74 @@ impl<'a> Checked<'a> {
     /// Whether nothing is wrong at all, functions included.
     #[must_use]
     pub fn is_ok(&self) -> bool {
-        self.faults.is_empty() && self.instances.is_empty() && self.function_errors.is_empty()
+        let fine = |fault: &Fault<'_>| !fault.is_error(self.mode);
+        self.faults.iter().all(fine)
+            && self.function_errors.is_empty()
+            && self.instances.iter().all(|instance| instance.frame.all_faults().all(fine))
+    }
+
+    /// The tensors of the main graph and the graphs in it whose payloads lie in other files, with the
+    /// location of the file as the model writes it: relative to the model's folder.
+    #[must_use]
+    pub fn external_data(&self) -> Vec<(ValueId, &'a str)> {
+        let body = &self.frame.body;
+        let of_value = |value: ValueId| {
+            let (Origin::Initializer(at) | Origin::InputWithDefault(at)) = body.value(value).origin else {
+                return None;
+            };
+            let Initializer::Dense(tensor) = body.initializers[at.index()] else { return None };
+            if !tensor.header().ok()?.is_external() {
+                return None;
+            }
+            let entry = |entry: Result<typeloom_onnx::view::EntryView<'a>, DecodeError>| {
+                let entry = entry.ok()?;
+                (entry.key().ok()? == "location").then(|| entry.value().ok()).flatten()
+            };
+            Some((value, tensor.external_data().find_map(entry).unwrap_or_default()))
+        };
+        (0..body.values.len()).map(ValueId::new).filter_map(of_value).collect()
+    }
+
+    /// Notes that the file with a tensor's payload is not there: a warning, as nothing here needs it.
+    pub fn note_missing_data(&mut self, value: ValueId, location: &'a str) {
+        let kind = FaultKind::MissingExternalData { location };
+        self.faults.push(Fault { place: Place::Value(value), kind });
+        self.faults.sort_by_key(|fault| fault.place);
     }
 
     /// The main graph with everything nested in it.
     #[must_use]
     pub fn body(&self) -> &Body<'a> {
         &self.frame.body
+    }
+
+    /// How many values there are, those of nested graphs included.
+    #[must_use]
+    pub fn value_count(&self) -> usize {
+        self.body().values.len()
+    }
+
+    /// Names of values that are close to `name`, the nearest first.
+    #[must_use]
+    pub fn names_like(&self, name: &str) -> Vec<String> {
+        crate::catalogue::nearest(name, self.body().names.iter().copied())
+    }
+
+    /// The value with this name: of the main graph, or else of the first nested graph that has one.
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<ValueId> {
+        let body = self.body();
+        let named = |value: &ValueId| body.value_name(*value) == name;
+        let mut values = (0..body.values.len()).map(ValueId::new).filter(named);
+        let first = values.next()?;
+        let main = std::iter::once(first).chain(values).find(|value| body.value(*value).graph == body.root());
+        Some(main.unwrap_or(first))
+    }
+
+    /// The type of a value, as ONNX writes it.
+    pub fn display_type(&mut self, value: ValueId) -> String {
+        let ty = self.type_of(value);
+        ty.display(self.universe(), self.dims()).to_string()
     }
 
     /// The type of a value.

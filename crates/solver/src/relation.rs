@@ -1,17 +1,295 @@
-//! Runs the relations of plainly declared operators.
+//! Runs the relations of plainly declared operators ([`AtomicOpDecl`]).
+//!
+//! A relation is a rule whose ports are data: it runs in a [`RuleCx`] like every other rule, so types
+//! flow through the same union-find and shapes through the same worklist as those of ONNX's own
+//! operators. What the built-in relations mean is in [`element`] and [`shapes`]; custom ones see the node
+//! through [`custom`].
+//!
+//! Algorithm: within one node, relations run until none of them narrows anything that another one could
+//! use. Only what really narrowed counts, never what a custom relation says about itself, so every round
+//! takes something away and the last one comes. Between nodes, the worklist of [`crate::engine`] does
+//! the same.
+//!
+//! **Invariant:** the order of a declaration's relations does not reach the answer.
+//!
+//! **Invariant:** a node never wakes itself: one run reaches the node's own fixed point.
 
-use typeloom_types::op::AtomicOpDecl;
+mod custom;
+pub(crate) mod element;
+mod shapes;
+
+#[cfg(test)]
+mod tests;
+
+use smallvec::SmallVec;
+use typeloom_types::lattice::NodeNo;
+use typeloom_types::op::{AtomicOpDecl, PortArity, PortDecl};
+use typeloom_types::relation::{PortRef, RelationFailure, TypeRelation};
 
 use crate::core::Core;
-use crate::fault::FaultKind;
+use crate::elem::{Elem, ElemSet};
+use crate::engine::fault_of;
+use crate::fault::{FaultKind, Side};
 use crate::frame::Frame;
 use crate::program::StepId;
+use crate::rule::{Failure, Port, RuleCx};
+use crate::solution::Type;
+use crate::ty::{Clash, Head, Ty, Types};
+use crate::universe::Universe;
 
+pub(crate) use element::assume_kinds;
+
+/// From how many leaves on a type is written as the node above them.
+const MOST_LEAVES: u32 = 7;
+
+/// The name under which the declared bound of a port is cited.
+const PORT_BOUND: &str = "port-bound";
+
+/// The single ports that a relation speaks of at one node.
+type Ports = SmallVec<[Port; 4]>;
+
+/// Checks a node against its declaration, and narrows its ports by it.
 pub(crate) fn run<'a>(
-    _core: &mut Core<'a>,
-    _frame: &mut Frame<'a>,
-    _step: StepId,
-    _decl: &'static AtomicOpDecl,
+    core: &mut Core<'a>,
+    frame: &mut Frame<'a>,
+    step: StepId,
+    decl: &'static AtomicOpDecl,
 ) -> Result<(), FaultKind<'a>> {
+    if let Some(fault) = arity(frame, step, decl) {
+        return Err(fault);
+    }
+    let mut cx = RuleCx { core, frame, step, schema: None, rule: PORT_BOUND };
+    let result = bounds(&mut cx, decl).and_then(|()| settle(&mut cx, decl.type_relations));
+    let own = cx.frame.waiter(step);
+    cx.core.types.forget_woken(own);
+    result
+}
+
+/// How many inputs and outputs there are, and that none is missing.
+fn arity<'a>(frame: &Frame<'a>, step: StepId, decl: &'static AtomicOpDecl) -> Option<FaultKind<'a>> {
+    let body = &frame.body;
+    let sides = [
+        (Side::Inputs, body.inputs(step), decl.inputs),
+        (Side::Outputs, body.outputs(body.last_step(step)), decl.outputs),
+    ];
+    for (side, given, declared) in sides {
+        let variadic = declared.last().is_some_and(|last| last.arity == PortArity::Variadic);
+        if given.len() > declared.len() && !variadic {
+            return Some(FaultKind::SurplusPorts { side, given: given.len(), most: declared.len() });
+        }
+        for (at, port) in declared.iter().enumerate() {
+            let missing = match port.arity {
+                // An output that nobody wants may be left out by an empty name, an input may not.
+                PortArity::Required if side == Side::Outputs => at >= given.len(),
+                PortArity::Required => given.get(at).is_none_or(Option::is_none),
+                PortArity::Optional | PortArity::Variadic => false,
+            };
+            if missing {
+                let at = if side == Side::Inputs { Port::In(at) } else { Port::Out(at) };
+                return Some(FaultKind::MissingPort { port: at, name: port.name });
+            }
+        }
+    }
+    None
+}
+
+/// Keeps every port under the node of the tree that its declaration names.
+fn bounds<'a>(cx: &mut RuleCx<'_, 'a>, decl: &'static AtomicOpDecl) -> Result<(), FaultKind<'a>> {
+    let inputs = (0..cx.input_count()).filter_map(|at| Some((Port::In(at), decl.input(at)?)));
+    let outputs = (0..cx.output_count()).filter_map(|at| Some((Port::Out(at), decl.output(at)?)));
+    let ports: SmallVec<[(Port, &'static PortDecl); 8]> = inputs.chain(outputs).collect();
+    for (port, declared) in ports {
+        // The top of the tree says nothing, whatever it is called.
+        if declared.bound.parent.is_some() {
+            bound(cx, port, declared)?;
+        }
+    }
     Ok(())
+}
+
+fn bound<'a>(cx: &mut RuleCx<'_, 'a>, port: Port, declared: &'static PortDecl) -> Result<(), FaultKind<'a>> {
+    let Some(value) = cx.value(port) else { return Ok(()) };
+    let Some(ty) = cx.ty(port) else { return Ok(()) };
+    let universe = std::sync::Arc::clone(cx.core.types.universe());
+    let Some(node) = universe.lattice().number_of(declared.bound) else {
+        let failure = RelationFailure {
+            message: format!(
+                "the declaration of port `{}` names a type that the tree does not have",
+                declared.name
+            ),
+            ports: port_ref(port).into_iter().collect(),
+            expected: "a type of the tree".into(),
+            found: declared.bound.id.into(),
+        };
+        return Err(FaultKind::Relation { relation: PORT_BOUND, failure });
+    };
+    // A bound over several leaves limits a type and is not what gives it.
+    if declared.bound.is_concrete() {
+        cx.core.trace_fixed(cx.frame.number, value, cx.step, PORT_BOUND);
+    }
+    match cx.core.types.narrow_to_node(ty, node) {
+        Ok(_) => Ok(()),
+        Err(Clash) => Err(fault_of(PORT_BOUND, Failure::Kind { port, expected: declared.bound.id })),
+    }
+}
+
+/// Runs the relations of a node until none of them has anything to say.
+fn settle<'a>(cx: &mut RuleCx<'_, 'a>, relations: &'static [TypeRelation]) -> Result<(), FaultKind<'a>> {
+    let mut due: SmallVec<[bool; 4]> = SmallVec::from_elem(true, relations.len());
+    while let Some(at) = due.iter().position(|due| *due) {
+        due[at] = false;
+        let relation = &relations[at];
+        cx.rule = relation.name();
+        let changed = match *relation {
+            TypeRelation::SameType(ports) => same_type(cx, ports),
+            TypeRelation::SameElementType(ports) => element::same_element(cx, &expand(cx, ports)),
+            TypeRelation::BroadcastShape { in0, in1, out } => match single([in0, in1, out]) {
+                Some([in0, in1, out]) => shapes::broadcast(cx, in0, in1, out),
+                None => Ok(false),
+            },
+            TypeRelation::Elementwise { input, output } => elementwise(cx, &expand(cx, &[input, output])),
+            TypeRelation::ReduceOver { input, output } => match single([input, output]) {
+                Some([input, output]) => reduce_over(cx, input, output),
+                None => Ok(false),
+            },
+            TypeRelation::Custom { name, run } => {
+                // A custom relation may need a second turn to use what it just found itself.
+                due[at] = custom::run(cx, name, run)?;
+                Ok(due[at])
+            }
+        };
+        if changed.map_err(|failure| fault_of(relation.name(), failure))? {
+            for (other, due) in due.iter_mut().enumerate() {
+                *due |= other != at;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// All ports have one type, shape included.
+fn same_type(cx: &mut RuleCx<'_, '_>, ports: &[PortRef]) -> Result<bool, Failure> {
+    let ports = expand(cx, ports);
+    let types = unify(cx, &ports)?;
+    let shapes = shapes::same(cx, &ports)?;
+    Ok(types || shapes)
+}
+
+/// As [`same_type`], of something that has elements.
+fn elementwise(cx: &mut RuleCx<'_, '_>, ports: &[Port]) -> Result<bool, Failure> {
+    let types = unify(cx, ports)?;
+    let Some(first) = ports.first() else { return Ok(false) };
+    element::require(cx, *first)?;
+    let shapes = shapes::same(cx, ports)?;
+    Ok(types || shapes)
+}
+
+/// The element type of the input, in a shape without the reduced axes.
+fn reduce_over(cx: &mut RuleCx<'_, '_>, input: Port, output: Port) -> Result<bool, Failure> {
+    let ports: Ports = [input, output].into_iter().filter(|port| cx.has(*port)).collect();
+    let types = element::same_element(cx, &ports)?;
+    let shapes = shapes::reduce(cx, input, output)?;
+    Ok(types || shapes)
+}
+
+fn unify(cx: &mut RuleCx<'_, '_>, ports: &[Port]) -> Result<bool, Failure> {
+    let Some((first, rest)) = ports.split_first() else { return Ok(false) };
+    let mut changed = false;
+    for port in rest {
+        let (Some(x), Some(y)) = (cx.value(*first), cx.value(*port)) else { continue };
+        let (Some(a), Some(b)) = (cx.ty(*first), cx.ty(*port)) else { continue };
+        cx.core.trace_equal(cx.frame.number, x, y, cx.step, cx.rule);
+        let unified = cx.core.types.unify(a, b);
+        changed |= unified.map_err(|Clash| Failure::Types { left: *first, right: *port })?;
+    }
+    Ok(changed)
+}
+
+/// The ports that the node has, a variadic rest one by one.
+fn expand(cx: &RuleCx<'_, '_>, ports: &[PortRef]) -> Ports {
+    let mut expanded = Ports::new();
+    for port in ports {
+        let (range, make): (_, fn(usize) -> Port) = match *port {
+            PortRef::Input(at) => (at..at.saturating_add(1), Port::In),
+            PortRef::Output(at) => (at..at.saturating_add(1), Port::Out),
+            PortRef::InputsFrom(at) => (at..cx.input_count(), Port::In),
+            PortRef::OutputsFrom(at) => (at..cx.output_count(), Port::Out),
+        };
+        expanded.extend(range.map(make).filter(|port| cx.has(*port)));
+    }
+    expanded
+}
+
+/// The ports of a relation that needs single ones: of a variadic rest, its first.
+fn single<const N: usize>(ports: [PortRef; N]) -> Option<[Port; N]> {
+    Some(ports.map(|port| match port {
+        PortRef::Input(at) | PortRef::InputsFrom(at) => Port::In(at),
+        PortRef::Output(at) | PortRef::OutputsFrom(at) => Port::Out(at),
+    }))
+}
+
+/// How a declaration names a port of a node.
+pub(crate) fn port_ref(port: Port) -> Option<PortRef> {
+    match port {
+        Port::In(at) => Some(PortRef::Input(at)),
+        Port::Out(at) => Some(PortRef::Output(at)),
+        Port::BodyIn(..) | Port::BodyOut(..) => None,
+    }
+}
+
+/// The most specific node of the tree that a type lies under; the root where nothing is known, and for
+/// the constructors that have no place in the tree.
+pub(crate) fn node_of(types: &mut Types, ty: Ty) -> NodeNo {
+    let universe = std::sync::Arc::clone(types.universe());
+    let lattice = universe.lattice();
+    match types.head(ty) {
+        Head::Unknown(bound) => bound.unwrap_or_else(|| lattice.root()),
+        Head::Leaf(node) => node,
+        Head::Tensor => {
+            universe.tensor_bound(types.elems(ty).unwrap_or_default()).unwrap_or_else(|| lattice.root())
+        }
+        Head::Scalar => {
+            universe.scalar_bound(types.elems(ty).unwrap_or_default()).unwrap_or_else(|| lattice.root())
+        }
+        Head::Sparse | Head::Sequence(_) | Head::Optional(_) | Head::Map(..) | Head::Error => lattice.root(),
+    }
+}
+
+/// A type as the tree writes it: the id of a node where there is one.
+pub(crate) fn tree_name(ty: &Type, universe: &Universe) -> String {
+    let node = |node: NodeNo| universe.lattice().node(node).map_or("?", |node| node.id).to_owned();
+    let leaves = |set: ElemSet, leaf: &dyn Fn(Elem) -> Option<NodeNo>, all: Option<NodeNo>| {
+        let of = |elem: Elem| leaf(elem).map_or_else(|| universe.elem_name(elem).to_owned(), node);
+        match set.len() {
+            0 | MOST_LEAVES.. => all.map_or_else(|| "?".to_owned(), node),
+            _ => set.iter().map(of).collect::<Vec<_>>().join(" or "),
+        }
+    };
+    let mut closing = String::new();
+    let mut name = String::new();
+    let mut ty = ty;
+    let inner = loop {
+        let (open, inner) = match ty {
+            Type::Sequence(inner) => ("seq(".to_owned(), inner),
+            Type::Optional(inner) => ("optional(".to_owned(), inner),
+            Type::Map(key, inner) => (format!("map({}, ", universe.elem_name(*key)), inner),
+            Type::Unknown(bound) => break node(bound.unwrap_or_else(|| universe.lattice().root())),
+            Type::Leaf(leaf) => break node(*leaf),
+            Type::Tensor(tensor) => {
+                break leaves(tensor.elem, &|elem| universe.tensor_leaf(elem), universe.tensor_node());
+            }
+            Type::Sparse(tensor) => {
+                let elems = leaves(tensor.elem, &|elem| universe.tensor_leaf(elem), universe.tensor_node());
+                break format!("sparse({elems})");
+            }
+            Type::Scalar(set) => {
+                break leaves(*set, &|elem| universe.scalar_leaf(elem), universe.scalar_node());
+            }
+            Type::Error => break "error".to_owned(),
+        };
+        name.push_str(&open);
+        closing.push(')');
+        ty = inner;
+    };
+    name + &inner + &closing
 }

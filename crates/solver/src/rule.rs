@@ -43,6 +43,7 @@ use crate::frame::Frame;
 use crate::program::{GraphId, Step, StepId, ValueId};
 use crate::signature::Schema;
 
+pub(crate) use constants::MAX_ELEMENTS;
 pub use constants::{Floats, Ints};
 pub use types::Kind;
 
@@ -270,7 +271,9 @@ impl<'a> RuleCx<'_, 'a> {
     #[must_use]
     pub fn body(&self, name: &str) -> Option<GraphId> {
         let first = self.frame.body.first_step(self.step);
-        let named = |owner: Option<crate::program::GraphOwner<'_>>| owner.is_some_and(|owner| owner.attribute == name);
+        let named = |owner: Option<crate::program::GraphOwner<'_>>| {
+            owner.is_some_and(|owner| owner.attribute == name)
+        };
         self.frame.body.graphs_of(first).find(|(_, graph)| named(graph.owner)).map(|(id, _)| id)
     }
 

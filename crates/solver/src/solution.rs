@@ -111,9 +111,11 @@ impl DisplayType<'_> {
 
     fn tensor(&self, f: &mut std::fmt::Formatter<'_>, tensor: &TensorType) -> std::fmt::Result {
         self.elems(f, tensor.elem)?;
-        match &tensor.shape {
+        match tensor.shape.as_deref() {
+            // As in ONNX's textual syntax: nothing behind the element type is no axis, `[]` is any rank.
+            Some([]) => Ok(()),
             Some(shape) => write!(f, "{}", crate::shape::display(self.dims, shape)),
-            None => Ok(()),
+            None => f.write_str("[]"),
         }
     }
 }

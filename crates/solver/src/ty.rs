@@ -165,11 +165,14 @@ impl Types {
     }
 
     /// The type of everything at or below `node` of the tree.
+    ///
+    /// Under a bound without leaves there is no type; it stays a variable that nothing fits.
     pub fn at_node(&mut self, node: NodeNo) -> Ty {
         let universe = Arc::clone(&self.universe);
-        if let Some(set) = universe.tensor_elems(node) {
+        let inhabited = |set: &ElemSet| !set.is_empty();
+        if let Some(set) = universe.tensor_elems(node).filter(inhabited) {
             self.tensor_of(set)
-        } else if let Some(set) = universe.scalar_elems(node) {
+        } else if let Some(set) = universe.scalar_elems(node).filter(inhabited) {
             self.scalar_of(set)
         } else if self.lattice().node(node).is_some_and(|node| node.is_concrete()) {
             self.push(Cell::Leaf(node))
@@ -283,7 +286,8 @@ impl Types {
     /// The type inside every constructor: itself for a tensor, the element of the innermost sequence, ...
     pub fn innermost(&mut self, ty: Ty) -> Ty {
         let mut ty = self.resolve(ty);
-        while let Cell::Sequence(inner) | Cell::Optional(inner) | Cell::Map(_, inner) = self.cells[ty.index()] {
+        while let Cell::Sequence(inner) | Cell::Optional(inner) | Cell::Map(_, inner) = self.cells[ty.index()]
+        {
             ty = self.resolve(inner);
         }
         ty
@@ -347,6 +351,11 @@ impl Types {
         self.watchers.take_woken(into);
     }
 
+    /// Takes back what would wake `waiter`: it has seen everything that happened so far.
+    pub(crate) fn forget_woken(&mut self, waiter: Waiter) {
+        self.watchers.forget_woken(waiter);
+    }
+
     /// Whether [`Types::take_woken`] would give any.
     #[must_use]
     pub fn has_woken(&self) -> bool {
@@ -380,3 +389,6 @@ impl ElemRef {
 fn constant_set(elem: ElemRef) -> ElemSet {
     elem.constant().map_or(ElemSet::EMPTY, ElemSet::of)
 }
+
+#[cfg(test)]
+mod tests;

@@ -17,7 +17,12 @@ pub enum GenericArg<F: TypeFamily> {
     Const(Const<F>),
 }
 
-impl<F: TypeFamily> Copy for GenericArg<F> where F::InternedTy: Copy, F::InternedConst: Copy {}
+impl<F: TypeFamily> Copy for GenericArg<F>
+where
+    F::InternedTy: Copy,
+    F::InternedConst: Copy,
+{
+}
 
 impl<F: TypeFamily> std::fmt::Debug for GenericArg<F> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -31,6 +36,7 @@ impl<F: TypeFamily> std::fmt::Debug for GenericArg<F> {
 
 impl<F: TypeFamily> GenericArg<F> {
     /// The type, if it is one.
+    #[inline]
     #[must_use]
     pub fn as_ty(&self) -> Option<&Ty<F>> {
         match self {
@@ -40,6 +46,7 @@ impl<F: TypeFamily> GenericArg<F> {
     }
 
     /// The region, if it is one.
+    #[inline]
     #[must_use]
     pub fn as_region(&self) -> Option<Region<F>> {
         match self {
@@ -49,6 +56,7 @@ impl<F: TypeFamily> GenericArg<F> {
     }
 
     /// The constant, if it is one.
+    #[inline]
     #[must_use]
     pub fn as_const(&self) -> Option<&Const<F>> {
         match self {
@@ -58,6 +66,7 @@ impl<F: TypeFamily> GenericArg<F> {
     }
 
     /// The metadata.
+    #[inline]
     pub fn meta(&self) -> Result<Meta, TermError> {
         match self {
             Self::Ty(ty) => Ok(ty.meta()),
@@ -67,6 +76,7 @@ impl<F: TypeFamily> GenericArg<F> {
     }
 
     /// Whether both are the same node or the same region.
+    #[inline]
     #[must_use]
     pub fn same(&self, other: &Self) -> bool {
         match (self, other) {

@@ -4,7 +4,7 @@
 
 use crate::arg::GenericArg;
 use crate::binder::BoundVar;
-use crate::family::TypeFamily;
+use crate::family::{Node, TypeFamily};
 use crate::meta::{Flags, Meta, MetaBuilder, TermError};
 use crate::ty::{ErrorProof, InferVar, Placeholder, args_meta};
 
@@ -17,49 +17,55 @@ impl<F: TypeFamily> Copy for Const<F> where F::InternedConst: Copy {}
 impl<F: TypeFamily> Const<F> {
     /// The constant that looks like `data`.
     pub fn new(cx: &F, data: ConstData<'_, F>) -> Result<Self, TermError> {
-        let meta = data.meta()?;
-        Ok(Self(cx.intern_const(data, meta)))
+        cx.intern_const(data).map(Self)
     }
 
     /// The constant behind a handle of the family.
+    #[inline]
     #[must_use]
     pub fn from_interned(interned: F::InternedConst) -> Self {
         Self(interned)
     }
 
     /// The handle of the family.
+    #[inline]
     #[must_use]
     pub fn interned(&self) -> &F::InternedConst {
         &self.0
     }
 
     /// What the constant looks like.
+    #[inline]
     #[must_use]
     pub fn data(&self) -> ConstData<'_, F> {
         F::const_data(&self.0)
     }
 
     /// The cached metadata.
+    #[inline]
     #[must_use]
     pub fn meta(&self) -> Meta {
-        F::const_meta(&self.0)
+        self.0.meta()
     }
 
     /// Whether both handles are the same node.
+    #[inline]
     #[must_use]
     pub fn same(&self, other: &Self) -> bool {
-        F::const_address(&self.0) == F::const_address(&other.0)
+        self.address() == other.address()
     }
 
     /// Where the node lives: an identity for as long as a handle exists.
+    #[inline]
     #[must_use]
     pub fn address(&self) -> usize {
-        F::const_address(&self.0)
+        self.0.address()
     }
 
     /// An integer.
     pub fn int(cx: &F, value: i128) -> Self {
-        Self(cx.intern_const(ConstData::Value(ConstValue::Int(value)), Meta::leaf(Flags::NONE)))
+        let data = ConstData::Value(ConstValue::Int(value));
+        Self(cx.intern_const(data).expect("a value is a term of depth one"))
     }
 
     /// The constant parameter `name`.
@@ -110,6 +116,7 @@ impl<F: TypeFamily> Copy for ConstData<'_, F> {}
 
 impl<F: TypeFamily> ConstData<'_, F> {
     /// Computes the metadata, or says why no such node may exist.
+    #[inline]
     pub fn meta(&self) -> Result<Meta, TermError> {
         match self {
             Self::Value(_) => Ok(Meta::leaf(Flags::NONE)),

@@ -15,18 +15,68 @@ pub mod interned;
 
 use crate::arg::GenericArg;
 use crate::constant::ConstData;
-use crate::meta::Meta;
-use crate::ty::TyData;
+use crate::meta::{Meta, TermError};
+use crate::ty::{ApplicationTy, TyData};
 use std::fmt::Debug;
 use std::hash::Hash;
 use std::ops::Deref;
+
+/// A list of arguments that is kept by value: inside of its owner as far as most applications have any.
+#[derive(Clone, Debug)]
+pub enum ArgList<F: TypeFamily> {
+    /// No argument.
+    None,
+    /// One argument.
+    One([GenericArg<F>; 1]),
+    /// Two arguments.
+    Two([GenericArg<F>; 2]),
+    /// Any number of arguments, on the heap.
+    Many(Box<[GenericArg<F>]>),
+}
+
+impl<F: TypeFamily> ArgList<F> {
+    /// A copy of a list.
+    #[inline]
+    #[must_use]
+    pub fn new(list: &[GenericArg<F>]) -> Self {
+        match list {
+            [] => Self::None,
+            [a] => Self::One([a.clone()]),
+            [a, b] => Self::Two([a.clone(), b.clone()]),
+            many => Self::Many(many.into()),
+        }
+    }
+}
+
+impl<F: TypeFamily> Deref for ArgList<F> {
+    type Target = [GenericArg<F>];
+
+    #[inline]
+    fn deref(&self) -> &[GenericArg<F>] {
+        match self {
+            Self::None => &[],
+            Self::One(list) => list,
+            Self::Two(list) => list,
+            Self::Many(list) => list,
+        }
+    }
+}
+
+/// A handle of a stored term.
+pub trait Node: Clone + Eq + Hash {
+    /// The metadata that was computed when the node was built.
+    fn meta(&self) -> Meta;
+
+    /// An identity of the node, valid while a handle exists.
+    fn address(&self) -> usize;
+}
 
 /// Representation of terms, and nothing else.
 ///
 /// # Laws
 ///
-/// For every `data` and its metadata `meta`:
-/// - `ty_data(&f.intern_ty(data, meta)) == data` and `ty_meta(&f.intern_ty(data, meta)) == meta`; likewise constants;
+/// - `f.intern_ty(data)` fails exactly when `data.meta()` does; likewise constants;
+/// - for every `ty` that `f.intern_ty(data)` gives, `ty_data(&ty) == data` and `ty.meta() == data.meta()`;
 /// - handles are equal exactly when what they hold is equal; equal handles have equal hashes;
 /// - two live handles with one address are equal; where [`IDENTITY`](Self::IDENTITY) holds, equal handles of one
 ///   family value have one address.
@@ -34,32 +84,33 @@ pub trait TypeFamily: Clone + Eq + Hash + Debug + Sized {
     /// Names of type constructors, parameters, traits and aliases. Opaque to this crate.
     type Name: Copy + Eq + Ord + Hash + Debug;
     /// A handle of a type.
-    type InternedTy: Clone + Eq + Hash;
+    type InternedTy: Node;
     /// A handle of a constant.
-    type InternedConst: Clone + Eq + Hash;
+    type InternedConst: Node;
     /// A list of arguments that is kept on its own, in a bound of an existential type.
     type InternedArgs: Clone + Eq + Hash + Debug + Deref<Target = [GenericArg<Self>]>;
 
     /// Whether equal terms are one node.
     const IDENTITY: bool;
 
-    /// Stores a type.
-    fn intern_ty(&self, data: TyData<'_, Self>, meta: Meta) -> Self::InternedTy;
-    /// Stores a constant.
-    fn intern_const(&self, data: ConstData<'_, Self>, meta: Meta) -> Self::InternedConst;
+    /// Stores a type, or says why it must not exist. The metadata is `data.meta()`, needed for new nodes only.
+    fn intern_ty(&self, data: TyData<'_, Self>) -> Result<Self::InternedTy, TermError>;
+    /// Stores a constant, or says why it must not exist.
+    fn intern_const(&self, data: ConstData<'_, Self>) -> Result<Self::InternedConst, TermError>;
+    /// Stores an application whose arguments are no longer needed elsewhere. Folds end here, so a family that keeps
+    /// arguments by value can take them.
+    fn intern_application(
+        &self,
+        name: Self::Name,
+        args: ArgList<Self>,
+    ) -> Result<Self::InternedTy, TermError> {
+        self.intern_ty(TyData::Apply(ApplicationTy { name, args: &args }))
+    }
     /// Stores a list of arguments.
     fn intern_args(&self, args: &[GenericArg<Self>]) -> Self::InternedArgs;
 
-    /// What a type looks like, and its metadata.
+    /// What a type looks like.
     fn ty_data(ty: &Self::InternedTy) -> TyData<'_, Self>;
-    /// The metadata of a type.
-    fn ty_meta(ty: &Self::InternedTy) -> Meta;
-    /// An identity of the node, valid while a handle exists.
-    fn ty_address(ty: &Self::InternedTy) -> usize;
     /// What a constant looks like.
     fn const_data(constant: &Self::InternedConst) -> ConstData<'_, Self>;
-    /// The metadata of a constant.
-    fn const_meta(constant: &Self::InternedConst) -> Meta;
-    /// An identity of the node, valid while a handle exists.
-    fn const_address(constant: &Self::InternedConst) -> usize;
 }

@@ -17,16 +17,18 @@
 
 use crate::arg::GenericArg;
 use crate::constant::{Const, ConstData};
-use crate::family::TypeFamily;
+use crate::family::{ArgList, TypeFamily};
 use crate::meta::{LARGE, MAX_DEPTH, Meta, TermError};
 use crate::region::Region;
 use crate::ty::{AliasTy, ApplicationTy, DynBound, DynTy, FnTy, Ty, TyData, WitnessTy};
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
-use smallvec::SmallVec;
 
 /// Nodes lighter than this are folded again rather than remembered.
 const WORTH_REMEMBERING: u16 = 4;
+
+/// A node and its fold, by address and binder depth. The node is kept alive for as long as its address is used.
+type Seen<F> = HashMap<(usize, u32), (Ty<F>, Ty<F>), FixedState>;
 
 /// Where a fold is, and what it has seen.
 pub struct FoldState<F: TypeFamily> {
@@ -34,7 +36,7 @@ pub struct FoldState<F: TypeFamily> {
     pub depth: u32,
     level: u16,
     remember_from: u16,
-    seen: HashMap<(usize, u32), (Ty<F>, Ty<F>), FixedState>,
+    seen: Seen<F>,
 }
 
 impl<F: TypeFamily> Default for FoldState<F> {
@@ -51,6 +53,7 @@ impl<F: TypeFamily> FoldState<F> {
         Self { remember_from: 0, ..Self::default() }
     }
 
+    #[inline]
     fn remembers(&self, meta: Meta) -> bool {
         self.remember_from != 0 && meta.weight >= self.remember_from
     }
@@ -98,6 +101,7 @@ pub trait Fold<F: TypeFamily>: Sized {
 }
 
 impl<F: TypeFamily> Fold<F> for Ty<F> {
+    #[inline]
     fn try_fold_with<D: Folder<F>>(&self, folder: &mut D) -> Result<Self, D::Error> {
         let meta = self.meta();
         if folder.skip(meta) {
@@ -127,6 +131,7 @@ impl<F: TypeFamily> Fold<F> for Ty<F> {
 }
 
 impl<F: TypeFamily> Fold<F> for Const<F> {
+    #[inline]
     fn try_fold_with<D: Folder<F>>(&self, folder: &mut D) -> Result<Self, D::Error> {
         if folder.skip(self.meta()) {
             return Ok(self.clone());
@@ -143,12 +148,14 @@ impl<F: TypeFamily> Fold<F> for Const<F> {
 }
 
 impl<F: TypeFamily> Fold<F> for Region<F> {
+    #[inline]
     fn try_fold_with<D: Folder<F>>(&self, folder: &mut D) -> Result<Self, D::Error> {
         folder.fold_region(*self)
     }
 }
 
 impl<F: TypeFamily> Fold<F> for GenericArg<F> {
+    #[inline]
     fn try_fold_with<D: Folder<F>>(&self, folder: &mut D) -> Result<Self, D::Error> {
         Ok(match self {
             Self::Ty(ty) => Self::Ty(ty.try_fold_with(folder)?),
@@ -159,48 +166,81 @@ impl<F: TypeFamily> Fold<F> for GenericArg<F> {
 }
 
 impl<F: TypeFamily, T: Fold<F>> Fold<F> for Vec<T> {
+    #[inline]
     fn try_fold_with<D: Folder<F>>(&self, folder: &mut D) -> Result<Self, D::Error> {
         self.iter().map(|item| item.try_fold_with(folder)).collect()
     }
 }
 
 /// A folded list of arguments, or nothing where it did not change.
-pub type FoldedArgs<F> = Option<SmallVec<[GenericArg<F>; 4]>>;
+pub type FoldedArgs<F> = Option<ArgList<F>>;
 
-/// Folds a list of arguments, copying it from the first change on.
+/// Folds a list of arguments.
+#[inline]
 pub fn fold_args<F: TypeFamily, D: Folder<F>>(
     args: &[GenericArg<F>],
     folder: &mut D,
 ) -> Result<FoldedArgs<F>, D::Error> {
-    let mut changed: FoldedArgs<F> = None;
+    match args {
+        [] => Ok(None),
+        [a] => {
+            let x = a.try_fold_with(folder)?;
+            Ok(if x.same(a) { None } else { Some(ArgList::One([x])) })
+        }
+        [a, b] => {
+            let x = a.try_fold_with(folder)?;
+            let y = b.try_fold_with(folder)?;
+            Ok(if x.same(a) && y.same(b) { None } else { Some(ArgList::Two([x, y])) })
+        }
+        many => fold_many(many, folder),
+    }
+}
+
+/// Folds a long list, copying it from the first change on.
+fn fold_many<F: TypeFamily, D: Folder<F>>(
+    args: &[GenericArg<F>],
+    folder: &mut D,
+) -> Result<FoldedArgs<F>, D::Error> {
+    let mut changed: Option<Vec<GenericArg<F>>> = None;
     for (i, arg) in args.iter().enumerate() {
         let folded = arg.try_fold_with(folder)?;
         match &mut changed {
             Some(list) => list.push(folded),
             None if folded.same(arg) => {}
             None => {
-                let mut list = SmallVec::with_capacity(args.len());
+                let mut list = Vec::with_capacity(args.len());
                 list.extend(args.iter().take(i).cloned());
                 list.push(folded);
                 changed = Some(list);
             }
         }
     }
-    Ok(changed)
+    Ok(changed.map(|list| ArgList::Many(list.into())))
 }
 
 /// Folds the children of a type.
 pub fn super_fold_ty<F: TypeFamily, D: Folder<F>>(ty: &Ty<F>, folder: &mut D) -> Result<Ty<F>, D::Error> {
     match ty.data() {
-        TyData::Apply(ApplicationTy { name, args }) => fold_list(ty, folder, args, 0, |args| {
-            TyData::Apply(ApplicationTy { name, args })
-        }),
+        // The most frequent case by far, without a list in between.
+        TyData::Apply(ApplicationTy { name, args: [GenericArg::Ty(a), GenericArg::Ty(b)] }) => {
+            let x = a.try_fold_with(folder)?;
+            let y = b.try_fold_with(folder)?;
+            if x.same(a) && y.same(b) {
+                return Ok(ty.clone());
+            }
+            let args = ArgList::Two([GenericArg::Ty(x), GenericArg::Ty(y)]);
+            Ok(Ty::apply_owned(folder.cx(), name, args)?)
+        }
+        TyData::Apply(ApplicationTy { name, args }) => match fold_args(args, folder)? {
+            None => Ok(ty.clone()),
+            Some(args) => Ok(Ty::apply_owned(folder.cx(), name, args)?),
+        },
         TyData::Alias(AliasTy { name, args }) => {
             fold_list(ty, folder, args, 0, |args| TyData::Alias(AliasTy { name, args }))
         }
-        TyData::Fn(FnTy { name, arity, signature }) => fold_list(ty, folder, signature, 1, |signature| {
-            TyData::Fn(FnTy { name, arity, signature })
-        }),
+        TyData::Fn(FnTy { name, arity, signature }) => {
+            fold_list(ty, folder, signature, 1, |signature| TyData::Fn(FnTy { name, arity, signature }))
+        }
         TyData::GeneratorWitness(WitnessTy { name, arity, types }) => {
             fold_list(ty, folder, types, 1, |types| {
                 TyData::GeneratorWitness(WitnessTy { name, arity, types })

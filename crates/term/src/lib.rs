@@ -15,12 +15,37 @@
 //! | [`variance`], [`relate`], [`program`] | the relation vocabulary, and what a program must answer |
 //! | [`infer`] | the inference table: equality, subtyping, regions, snapshots, canonical forms |
 //! | [`normal`] | the normal form: syntactic equality of closed types, and the bytes that digests hash |
-//! | [`name`], [`print`], [`parse`] | Rust's vocabulary and syntax, and tensor types |
+//! | [`name`], [`mod@print`], [`parse`] | Rust's vocabulary and syntax, and tensor types |
 //! | [`convert`] | from one family into another |
 //!
 //! **Invariant:** every term that exists is at most [`meta::MAX_DEPTH`] levels deep. Deeper terms cannot be built:
 //! the constructors return [`TermError::TooDeep`]. Recursion over one term is therefore bounded; algorithms that
 //! follow bindings of variables, where no such bound exists, use explicit stacks.
+//!
+//! ```
+//! use typeloom_term::infer::RegionFacts;
+//! use typeloom_term::parse::{Scope, parse_ty};
+//! use typeloom_term::program::NoProgram;
+//! use typeloom_term::{Boxed, InferenceTable, Symbols, print};
+//!
+//! let cx = Boxed::new();
+//! let mut symbols = Symbols::new();
+//! let mut parse = |text| parse_ty(&cx, &mut symbols, &Scope::new(), text);
+//! let any_lifetime = parse("for<'x> fn(&'x u8) -> &'x u8")?;
+//! let one_lifetime = parse("fn(&'a u8) -> &'a u8")?;
+//!
+//! // A function for any lifetime is a function for one lifetime, not the other way round.
+//! let mut table = InferenceTable::new(cx);
+//! assert!(table.sub(&NoProgram, &any_lifetime, &one_lifetime)?.is_empty());
+//! assert!(table.regions().check(&RegionFacts::new()).is_ok());
+//! assert!(table.sub(&NoProgram, &one_lifetime, &any_lifetime).is_err());
+//!
+//! // A variable takes what it is equal to.
+//! let var = table.new_ty_var()?;
+//! table.eq(&NoProgram, &var, &one_lifetime)?;
+//! assert_eq!(print::rust(&table.resolve(&var)?, &symbols), "fn(&'a u8) -> &'a u8");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 //!
 //! **Invariant:** nothing here does I/O, keeps global state, or depends on the order of hash tables.
 
@@ -47,9 +72,9 @@ pub mod visit;
 pub use arg::GenericArg;
 pub use binder::{Arity, Binder, BoundVar, DebruijnIndex, Universe};
 pub use constant::{Const, ConstData, ConstOp, ConstValue};
+pub use family::TypeFamily;
 pub use family::boxed::Boxed;
 pub use family::interned::{Arena, Interned};
-pub use family::TypeFamily;
 pub use fold::{Fold, Folder};
 pub use infer::{InferenceTable, Obligation, TypeError};
 pub use meta::{Flags, Meta, TermError};

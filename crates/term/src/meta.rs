@@ -13,7 +13,7 @@ use crate::binder::BoundVar;
 pub const MAX_DEPTH: u16 = 256;
 
 /// The weight at which a term counts as large: traversals remember nodes from here on, whatever the family.
-pub const LARGE: u16 = u16::MAX;
+pub const LARGE: u16 = 4096;
 
 /// Why a term could not be built.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
@@ -76,12 +76,14 @@ impl Flags {
         Self(Self::TY_PLACEHOLDER.0 | Self::REGION_PLACEHOLDER.0 | Self::CONST_PLACEHOLDER.0);
 
     /// Both sets together.
+    #[inline]
     #[must_use]
     pub const fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
     /// Whether the sets share a property.
+    #[inline]
     #[must_use]
     pub const fn intersects(self, other: Self) -> bool {
         self.0 & other.0 != 0
@@ -119,18 +121,20 @@ pub struct Meta {
     pub depth: u16,
     /// How many enclosing binders the term needs for all its bound variables to be bound; 0 for a closed term.
     pub outer: u16,
-    /// Number of nodes of the term written out as a tree, at most [`LARGE`].
+    /// Number of nodes of the term written out as a tree, at most 65535.
     pub weight: u16,
 }
 
 impl Meta {
     /// The metadata of a leaf with these flags.
+    #[inline]
     #[must_use]
     pub const fn leaf(flags: Flags) -> Self {
         Self { flags, depth: 1, outer: 0, weight: 1 }
     }
 
     /// Whether every bound variable in the term is bound inside it.
+    #[inline]
     #[must_use]
     pub const fn is_closed(self) -> bool {
         self.outer == 0
@@ -148,12 +152,14 @@ pub struct MetaBuilder {
 
 impl MetaBuilder {
     /// A node with these flags of its own and no children yet.
+    #[inline]
     #[must_use]
     pub fn new(flags: Flags) -> Self {
         Self { flags, depth: 0, outer: 0, weight: 1 }
     }
 
     /// Adds a child that lies under `binders` binders of this node.
+    #[inline]
     pub fn child(&mut self, meta: Meta, binders: u32) {
         self.flags = self.flags.union(meta.flags);
         self.depth = self.depth.max(meta.depth);
@@ -162,11 +168,13 @@ impl MetaBuilder {
     }
 
     /// Adds a bound variable of this node itself.
+    #[inline]
     pub fn bound(&mut self, var: BoundVar) {
         self.outer = self.outer.max(var.depth.0.saturating_add(1));
     }
 
     /// The metadata, or why the node must not exist.
+    #[inline]
     pub fn finish(self) -> Result<Meta, TermError> {
         let depth = self.depth.saturating_add(1);
         if depth > MAX_DEPTH {

@@ -62,7 +62,7 @@ impl<F: TypeFamily> Normalize<'_, F> {
         self.state.depth += 1;
         let folded = fold_args(args, self);
         self.state.depth -= 1;
-        renumber(self.cx, arity, folded?.map_or_else(|| args.to_vec(), SmallVec::into_vec))
+        renumber(self.cx, arity, folded?.map_or_else(|| args.to_vec(), |folded| folded.to_vec()))
     }
 }
 

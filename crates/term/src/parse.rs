@@ -70,11 +70,7 @@ pub struct Scope {
 impl Default for Scope {
     fn default() -> Self {
         let auto = ["Send", "Sync", "Unpin", "UnwindSafe", "RefUnwindSafe"];
-        Self {
-            types: BTreeSet::new(),
-            consts: BTreeSet::new(),
-            auto_traits: auto.map(String::from).into(),
-        }
+        Self { types: BTreeSet::new(), consts: BTreeSet::new(), auto_traits: auto.map(String::from).into() }
     }
 }
 
@@ -115,8 +111,7 @@ pub fn parse_ty<F: TypeFamily<Name = Name>>(
     text: &str,
 ) -> Result<Ty<F>, ParseError> {
     let tokens = lexer::tokens(text)?;
-    let mut parser =
-        Parser { cx, symbols, scope, text, tokens, position: 0, level: 0, binders: Vec::new() };
+    let mut parser = Parser { cx, symbols, scope, text, tokens, position: 0, level: 0, binders: Vec::new() };
     let ty = parser.ty()?;
     match parser.token() {
         Token::End => Ok(ty),
@@ -205,10 +200,7 @@ impl<'t, F: TypeFamily<Name = Name>> Parser<'_, 't, F> {
     }
 
     /// Goes one level down, unless there are too many.
-    fn nested<T>(
-        &mut self,
-        parse: impl FnOnce(&mut Self) -> Result<T, ParseError>,
-    ) -> Result<T, ParseError> {
+    fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> Result<T, ParseError>) -> Result<T, ParseError> {
         if self.level >= MAX_DEPTH {
             return Err(self.error(Problem::TooDeep));
         }
@@ -219,7 +211,11 @@ impl<'t, F: TypeFamily<Name = Name>> Parser<'_, 't, F> {
     }
 
     /// Finds a bound variable by name.
-    fn bound(&self, name: &str, names: impl for<'n> Fn(&'n Names<'t>) -> &'n Vec<&'t str>) -> Option<BoundVar> {
+    fn bound(
+        &self,
+        name: &str,
+        names: impl for<'n> Fn(&'n Names<'t>) -> &'n Vec<&'t str>,
+    ) -> Option<BoundVar> {
         for (depth, binder) in self.binders.iter().rev().enumerate() {
             if let Some(index) = names(binder).iter().position(|bound| *bound == name) {
                 let depth = u32::try_from(depth).ok()?;

@@ -68,7 +68,14 @@ impl<'s> Printer<'s> {
     /// A printer that finds names in `symbols`.
     #[must_use]
     pub fn new(symbols: &'s Symbols) -> Self {
-        Self { symbols, out: String::new(), left: DEFAULT_LIMIT, cut: false, binders: Vec::new(), invented: 0 }
+        Self {
+            symbols,
+            out: String::new(),
+            left: DEFAULT_LIMIT,
+            cut: false,
+            binders: Vec::new(),
+            invented: 0,
+        }
     }
 
     /// Prints at most `parts` parts of a term.
@@ -133,7 +140,7 @@ impl<'s> Printer<'s> {
     fn args<F: TypeFamily<Name = Name>>(&mut self, args: &[GenericArg<F>]) {
         if !args.is_empty() {
             self.push("<");
-            self.list(args, |this, arg| this.print_arg(arg));
+            self.list(args, Self::print_arg);
             self.push(">");
         }
     }
@@ -163,8 +170,7 @@ impl<'s> Printer<'s> {
         if !self.part() {
             return;
         }
-        let parenthesized =
-            place == Place::Operand && matches!(ty.data(), TyData::Fn(_) | TyData::Dyn(_));
+        let parenthesized = place == Place::Operand && matches!(ty.data(), TyData::Fn(_) | TyData::Dyn(_));
         if parenthesized {
             self.push("(");
         }
@@ -180,7 +186,7 @@ impl<'s> Printer<'s> {
                 self.push(" ");
                 self.under(arity, |this| {
                     this.push("(");
-                    this.list(types, |this, arg| this.print_arg(arg));
+                    this.list(types, Self::print_arg);
                     this.push(")");
                 });
                 self.push("}");
@@ -203,7 +209,7 @@ impl<'s> Printer<'s> {
             }
             (Name::Tuple, _) => {
                 self.push("(");
-                self.list(args, |this, arg| this.print_arg(arg));
+                self.list(args, Self::print_arg);
                 self.push(")");
             }
             (Name::Array, [element, len]) => {
@@ -375,7 +381,7 @@ impl<'s> Printer<'s> {
         self.under(arity, |this| {
             this.print_name(name);
             this.push("(");
-            this.list(inputs, |this, arg| this.print_arg(arg));
+            this.list(inputs, Self::print_arg);
             if let Name::FnPtr(_, Variadic::CVariadic, _) = name {
                 this.push(if inputs.is_empty() { "..." } else { ", ..." });
             }
@@ -429,7 +435,7 @@ impl<'s> Printer<'s> {
                     return;
                 }
                 this.push("<");
-                this.list(args, |this, arg| this.print_arg(arg));
+                this.list(args, Self::print_arg);
                 for (i, (item, value)) in assoc.iter().enumerate() {
                     if i > 0 || !args.is_empty() {
                         this.push(", ");
@@ -509,8 +515,7 @@ impl<'s> Printer<'s> {
         }
         let Some(names) = self.binders.last() else { return };
         let consts = names.consts.iter().map(|name| format!("const {name}"));
-        let all: Vec<String> =
-            names.regions.iter().chain(&names.types).cloned().chain(consts).collect();
+        let all: Vec<String> = names.regions.iter().chain(&names.types).cloned().chain(consts).collect();
         self.out.push_str(&format!("<{}>", all.join(", ")));
     }
 

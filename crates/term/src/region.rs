@@ -39,6 +39,7 @@ impl<F: TypeFamily> Region<F> {
     }
 
     /// The metadata of an argument that is this region.
+    #[inline]
     pub fn meta(self) -> Result<Meta, TermError> {
         let flags = match self {
             Self::Static | Self::Erased => Flags::FREE_REGION,

@@ -182,6 +182,7 @@ enum Occurrence {
 }
 
 impl<F: TypeFamily> Instantiate<'_, F> {
+    #[inline]
     fn classify(&self, var: BoundVar) -> Occurrence {
         match var.depth.0.checked_sub(self.state.depth) {
             None => Occurrence::Inner,
@@ -196,18 +197,22 @@ impl<F: TypeFamily> Instantiate<'_, F> {
 impl<F: TypeFamily> Folder<F> for Instantiate<'_, F> {
     type Error = TermError;
 
+    #[inline]
     fn cx(&self) -> &F {
         self.cx
     }
 
+    #[inline]
     fn state(&mut self) -> &mut FoldState<F> {
         &mut self.state
     }
 
+    #[inline]
     fn skip(&self, meta: Meta) -> bool {
         u32::from(meta.outer) <= self.state.depth
     }
 
+    #[inline]
     fn fold_ty(&mut self, ty: &Ty<F>) -> Result<Ty<F>, TermError> {
         let TyData::BoundVariable(var) = ty.data() else { return super_fold_ty(ty, self) };
         match self.classify(var) {
@@ -271,18 +276,22 @@ impl<F: TypeFamily, L: Fn(F::Name) -> Option<GenericArg<F>>> ReplaceParams<'_, F
 impl<F: TypeFamily, L: Fn(F::Name) -> Option<GenericArg<F>>> Folder<F> for ReplaceParams<'_, F, L> {
     type Error = TermError;
 
+    #[inline]
     fn cx(&self) -> &F {
         self.cx
     }
 
+    #[inline]
     fn state(&mut self) -> &mut FoldState<F> {
         &mut self.state
     }
 
+    #[inline]
     fn skip(&self, meta: Meta) -> bool {
         !meta.flags.intersects(Flags::PLACEHOLDER)
     }
 
+    #[inline]
     fn fold_ty(&mut self, ty: &Ty<F>) -> Result<Ty<F>, TermError> {
         let TyData::Placeholder(placeholder) = ty.data() else { return super_fold_ty(ty, self) };
         match self.get(placeholder.id)? {

@@ -17,7 +17,7 @@
 
 use crate::arg::GenericArg;
 use crate::binder::{Arity, BoundVar, Universe};
-use crate::family::TypeFamily;
+use crate::family::{ArgList, Node, TypeFamily};
 use crate::meta::{Flags, Meta, MetaBuilder, TermError};
 use crate::region::Region;
 
@@ -29,50 +29,62 @@ impl<F: TypeFamily> Copy for Ty<F> where F::InternedTy: Copy {}
 
 impl<F: TypeFamily> Ty<F> {
     /// The type that looks like `data`.
+    #[inline]
     pub fn new(cx: &F, data: TyData<'_, F>) -> Result<Self, TermError> {
-        let meta = data.meta()?;
-        Ok(Self(cx.intern_ty(data, meta)))
+        cx.intern_ty(data).map(Self)
     }
 
     /// The type behind a handle of the family.
+    #[inline]
     #[must_use]
     pub fn from_interned(interned: F::InternedTy) -> Self {
         Self(interned)
     }
 
     /// The handle of the family.
+    #[inline]
     #[must_use]
     pub fn interned(&self) -> &F::InternedTy {
         &self.0
     }
 
     /// What the type looks like.
+    #[inline]
     #[must_use]
     pub fn data(&self) -> TyData<'_, F> {
         F::ty_data(&self.0)
     }
 
     /// The cached metadata.
+    #[inline]
     #[must_use]
     pub fn meta(&self) -> Meta {
-        F::ty_meta(&self.0)
+        self.0.meta()
     }
 
     /// Whether both handles are the same node. Equal types of the interned family always are.
+    #[inline]
     #[must_use]
     pub fn same(&self, other: &Self) -> bool {
-        F::ty_address(&self.0) == F::ty_address(&other.0)
+        self.address() == other.address()
     }
 
     /// Where the node lives: an identity for as long as a handle exists.
+    #[inline]
     #[must_use]
     pub fn address(&self) -> usize {
-        F::ty_address(&self.0)
+        self.0.address()
     }
 
     /// `name<args>`
     pub fn apply(cx: &F, name: F::Name, args: &[GenericArg<F>]) -> Result<Self, TermError> {
         Self::new(cx, TyData::Apply(ApplicationTy { name, args }))
+    }
+
+    /// `name<args>`, of arguments that are not needed any more.
+    #[inline]
+    pub fn apply_owned(cx: &F, name: F::Name, args: ArgList<F>) -> Result<Self, TermError> {
+        cx.intern_application(name, args).map(Self)
     }
 
     /// The placeholder `name` of the root universe: a generic parameter.
@@ -97,7 +109,7 @@ impl<F: TypeFamily> Ty<F> {
 
     /// A type in error.
     pub fn error(cx: &F, proof: ErrorProof) -> Self {
-        Self(cx.intern_ty(TyData::Error(proof), Meta::leaf(Flags::ERROR)))
+        Self(cx.intern_ty(TyData::Error(proof)).expect("an error is a term of depth one"))
     }
 }
 
@@ -142,6 +154,7 @@ impl<F: TypeFamily> Copy for TyData<'_, F> {}
 
 impl<F: TypeFamily> TyData<'_, F> {
     /// Computes the metadata, or says why no such node may exist.
+    #[inline]
     pub fn meta(&self) -> Result<Meta, TermError> {
         match self {
             Self::Apply(ApplicationTy { name: _, args }) => args_meta(args, 0, Flags::NONE),
@@ -180,7 +193,12 @@ impl<F: TypeFamily> TyData<'_, F> {
 }
 
 /// The metadata of a node over `args`, which lie under `binders` binders of the node.
-pub(crate) fn args_meta<F: TypeFamily>(args: &[GenericArg<F>], binders: u32, own: Flags) -> Result<Meta, TermError> {
+#[inline]
+pub(crate) fn args_meta<F: TypeFamily>(
+    args: &[GenericArg<F>],
+    binders: u32,
+    own: Flags,
+) -> Result<Meta, TermError> {
     let mut meta = MetaBuilder::new(own);
     for arg in args {
         match arg {

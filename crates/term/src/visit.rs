@@ -130,7 +130,9 @@ pub fn super_visit_ty<F: TypeFamily, V: Visitor<F>>(ty: &Ty<F>, visitor: &mut V)
             args.visit_with(visitor)
         }
         TyData::Fn(FnTy { name: _, arity: _, signature: args })
-        | TyData::GeneratorWitness(WitnessTy { name: _, arity: _, types: args }) => visit_under(args, visitor),
+        | TyData::GeneratorWitness(WitnessTy { name: _, arity: _, types: args }) => {
+            visit_under(args, visitor)
+        }
         TyData::Dyn(DynTy { bounds, region }) => {
             visitor.visit_region(region)?;
             for DynBound { arity: _, kind: _, name: _, args } in bounds {

@@ -2,6 +2,8 @@
 //!
 //! Every law is written as a statement about all types; the types are random, from a fixed sequence.
 
+#![allow(clippy::unwrap_used, reason = "a test stops where something is not as expected")]
+
 #[path = "support/ast.rs"]
 #[expect(dead_code, reason = "the laws need the declarations, not the recorded syntax trees")]
 mod ast;
@@ -17,8 +19,8 @@ use typeloom_term::normal::normal_form;
 use typeloom_term::subst::{Instantiation, instantiate, replace_params, shift_in, shift_out};
 use typeloom_term::ty::{PlaceholderId, Reporter};
 use typeloom_term::{
-    Arena, Boxed, BoundVar, Fold, Folder, GenericArg, InferenceTable, Interned, Meta, Name, Placeholder, Region,
-    TermError, Ty, TyData, TypeError, TypeFamily, Universe, Variance, convert,
+    Arena, BoundVar, Boxed, Fold, Folder, GenericArg, InferenceTable, Interned, Meta, Name, Placeholder,
+    Region, TermError, Ty, TyData, TypeError, TypeFamily, Universe, Variance, convert,
 };
 
 const CASES: u32 = 160;
@@ -134,7 +136,11 @@ fn opened<F: TypeFamily<Name = Name>>(cx: &F, program: &mut Declarations, shape:
 }
 
 /// Arguments for a binder as [`opened`] removes.
-fn arguments<F: TypeFamily<Name = Name>>(cx: &F, program: &mut Declarations, shape: &Shape) -> Instantiation<F> {
+fn arguments<F: TypeFamily<Name = Name>>(
+    cx: &F,
+    program: &mut Declarations,
+    shape: &Shape,
+) -> Instantiation<F> {
     let ty = build(cx, program, shape, Style::Plain);
     let name = Name::Param(program.symbols.intern("'a"));
     Instantiation {
@@ -208,7 +214,10 @@ fn folding<F: TypeFamily<Name = Name>>(cx: &F) {
             Some(GenericArg::Ty(ty)) => Some(GenericArg::Ty(after(&ty))),
             Some(GenericArg::Region(_) | GenericArg::Const(_)) | None => second(name),
         };
-        prop_assert_eq!(after(&replace_params(cx, &t, first).unwrap()), replace_params(cx, &t, fused).unwrap());
+        prop_assert_eq!(
+            after(&replace_params(cx, &t, first).unwrap()),
+            replace_params(cx, &t, fused).unwrap()
+        );
         Ok(())
     });
 }

@@ -1,5 +1,7 @@
 //! Every kind of Rust type has a term.
 
+#![allow(clippy::unwrap_used, reason = "a test stops where something is not as expected")]
+
 use typeloom_term::infer::RegionFacts;
 use typeloom_term::parse::{Scope, parse_ty};
 use typeloom_term::program::NoProgram;

@@ -4,6 +4,12 @@
 //! say which ones do not compile. Types stand inside `Co<..>` and `In<..>`, so that no coercion can fire. A pair with
 //! a type that does not even convert to itself is not well formed and is left out.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test stops where something is not as expected"
+)]
+
 #[path = "support/ast.rs"]
 #[expect(dead_code, reason = "the recorded cases are built from syntax trees, these from text")]
 mod ast;
@@ -51,12 +57,8 @@ fn both<T: ?Sized>(first: In<T>, second: In<T>) {}
 ";
 
 /// Outlives facts, as in the recorded cases.
-const ENVIRONMENTS: [&[(&str, &str)]; 4] = [
-    &[("'b", "'a")],
-    &[],
-    &[("'b", "'a"), ("'a", "'b")],
-    &[("'b", "'a"), ("'c", "'b")],
-];
+const ENVIRONMENTS: [&[(&str, &str)]; 4] =
+    [&[("'b", "'a")], &[], &[("'b", "'a"), ("'a", "'b")], &[("'b", "'a"), ("'c", "'b")]];
 
 /// Random types as text. Regions of references outside of binders are chosen so that the types are mostly well formed.
 struct Generator {
@@ -254,7 +256,8 @@ fn pairs(seed: u64, count: usize) -> Vec<Pair> {
 
 /// The questions of one pair: a name, and the body of the function that compiles if the answer is yes.
 fn questions(a: &str, b: &str) -> Vec<(&'static str, String)> {
-    let convert = |wrap: &str, from: &str, to: &str| format!("let _: {wrap}<{to}> = make::<{wrap}<{from}>>();");
+    let convert =
+        |wrap: &str, from: &str, to: &str| format!("let _: {wrap}<{to}> = make::<{wrap}<{from}>>();");
     let call = |function: &str, wrap: &str, x: &str, y: &str| {
         format!("{function}(make::<{wrap}<{x}>>(), make::<{wrap}<{y}>>());")
     };
@@ -379,11 +382,15 @@ fn random_pairs_of_types_relate_as_the_compiler_says() {
             assert_eq!(boxed, other, "the families disagree on {} | {}", pair.a, pair.b);
             if boxed != *no {
                 let env = ENVIRONMENTS[pair.env];
-                wrong.push(format!("  {env:?} {} | {}\n    rustc: {no:?}\n    we: {boxed:?}", pair.a, pair.b));
+                wrong
+                    .push(format!("  {env:?} {} | {}\n    rustc: {no:?}\n    we: {boxed:?}", pair.a, pair.b));
             }
         }
         println!("seed {seed}: {asked} questions, {yes} answered with yes");
-        assert!(asked >= 200, "only {asked} questions are left: the generator makes too many ill-formed types");
+        assert!(
+            asked >= 200,
+            "only {asked} questions are left: the generator makes too many ill-formed types"
+        );
         assert!(yes * 10 > asked && yes < asked, "{yes} of {asked}: the questions are too one-sided to tell");
         assert!(wrong.is_empty(), "seed {seed}: {} pairs differ\n{}", wrong.len(), wrong.join("\n"));
     }

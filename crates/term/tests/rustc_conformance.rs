@@ -1,5 +1,11 @@
 //! The verdicts of the recorded cases are those of rustc, on both families.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test stops where something is not as expected"
+)]
+
 #[path = "support/ast.rs"]
 mod ast;
 #[path = "support/verdicts.rs"]

@@ -1,5 +1,7 @@
 //! What types look like as text, and that text is read back.
 
+#![allow(clippy::unwrap_used, reason = "a test stops where something is not as expected")]
+
 #[path = "support/shape.rs"]
 mod shape;
 
@@ -150,9 +152,51 @@ fn malformed_text_is_rejected_with_a_place() {
 #[test]
 fn no_text_makes_the_parser_panic() {
     let pieces = [
-        "u8", "&", "'a", "'", "mut", "[", "]", ";", "3", "(", ")", ",", "fn", "for", "<", ">", "dyn", "+", "->",
-        "Vec", "::", "as", "{", "}", "closure", "?", "?0", "!", "!1.0", "^", "#", "-", "\"C\"", "...", "Tensor", "é",
-        "unsafe", "const", "*", "=", "~", "'x'", "\\", "0x", "9999999999999999999999999999999999999999999",
+        "u8",
+        "&",
+        "'a",
+        "'",
+        "mut",
+        "[",
+        "]",
+        ";",
+        "3",
+        "(",
+        ")",
+        ",",
+        "fn",
+        "for",
+        "<",
+        ">",
+        "dyn",
+        "+",
+        "->",
+        "Vec",
+        "::",
+        "as",
+        "{",
+        "}",
+        "closure",
+        "?",
+        "?0",
+        "!",
+        "!1.0",
+        "^",
+        "#",
+        "-",
+        "\"C\"",
+        "...",
+        "Tensor",
+        "é",
+        "unsafe",
+        "const",
+        "*",
+        "=",
+        "~",
+        "'x'",
+        "\\",
+        "0x",
+        "9999999999999999999999999999999999999999999",
     ];
     let texts = proptest::collection::vec(proptest::sample::select(pieces.to_vec()), 0..12);
     check(3000, &texts, |words| {

@@ -6,7 +6,7 @@ use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{Failure, Floats, Ints, Rule, RuleCx};
 
 use super::Entry;
-use super::common::{dtype_attr, set_named_elem};
+use super::common::{dtype_attr, one_of, set_named_elem};
 use super::elementwise::SAME_SHAPE;
 use super::items::Items;
 
@@ -53,7 +53,7 @@ fn to_word(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
 }
 
 fn round_mode(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
-    super::common::require_word(cx, "round_mode", &["up", "down", "nearest"])
+    one_of(cx, "round_mode", &["up", "down", "nearest"]).map(drop)
 }
 
 /// How many bits an element takes; `None` for strings and custom types.

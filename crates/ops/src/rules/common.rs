@@ -199,17 +199,17 @@ pub(super) fn require_extent(cx: &mut RuleCx<'_, '_>, source: Source, extent: Di
     }
 }
 
-/// The string in an attribute must be one of these; it is the default where the attribute is left out.
-pub(super) fn require_word(
-    cx: &RuleCx<'_, '_>,
+/// A string attribute that must be one of a few words.
+pub(super) fn one_of<'a>(
+    cx: &RuleCx<'_, 'a>,
     name: &'static str,
     words: &[&str],
-) -> Result<(), Failure> {
+) -> Result<Option<&'a str>, Failure> {
     match cx.attr_str(name)? {
         Some(word) if !words.contains(&word) => {
-            Err(Failure::attribute(name, format!("is \"{word}\", and must be one of {}", words.join(", "))))
+            Err(Failure::attribute(name, format!("is `{word}`, but must be one of {}", words.join(", "))))
         }
-        Some(_) | None => Ok(()),
+        known => Ok(known),
     }
 }
 

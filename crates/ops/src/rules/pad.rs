@@ -4,7 +4,7 @@ use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{Failure, Rule, RuleCx};
 
 use super::Entry;
-use super::common::{List, list, require_extent, require_single, require_word, unknown_extent};
+use super::common::{List, list, require_extent, require_single, one_of, unknown_extent};
 
 /// Each padded axis grows by its pads at both ends, or shrinks where they are negative.
 /// Source: Pad, `pads` and `axes`.
@@ -27,7 +27,7 @@ pub(super) const OPERATORS: &[Entry] = &[
 ];
 
 fn pad(cx: &mut RuleCx<'_, '_>, name: &'static str, modes: &[&str]) -> Result<(), Failure> {
-    require_word(cx, "mode", modes)?;
+    one_of(cx, "mode", modes)?;
     require_single(cx, In(2))?;
     let (Some(pads), axes) = (list(cx, name, 1)?, list(cx, "axes", 3)?) else { return Ok(()) };
     let Some(mut shape) = cx.shape(In(0)) else {

@@ -6,7 +6,7 @@ use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{DimVec, Failure, Rule, RuleCx};
 
 use super::Entry;
-use super::common::{Source, require_single, require_word};
+use super::common::{Source, require_single, one_of};
 use super::elementwise::SAME_SHAPE;
 use super::items::{Items, separable, strides, whole};
 
@@ -74,7 +74,7 @@ fn transpose(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
 }
 
 fn block_size(cx: &RuleCx<'_, '_>) -> Result<i64, Failure> {
-    require_word(cx, "mode", &["DCR", "CRD"])?;
+    one_of(cx, "mode", &["DCR", "CRD"])?;
     match cx.attr_int("blocksize")? {
         // Its square is a number of channels.
         Some(size @ 1..=0x7fff_ffff) => Ok(size),

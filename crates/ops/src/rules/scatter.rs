@@ -5,7 +5,7 @@ use typeloom_solver::rule::Port::In;
 use typeloom_solver::rule::{DimVec, Failure, Rule, RuleCx};
 
 use super::Entry;
-use super::common::require_word;
+use super::common::one_of;
 use super::elementwise::SAME_SHAPE;
 use super::gather::require_inside;
 
@@ -22,11 +22,11 @@ const ND: Rule = Rule { name: "scatternd.shapes", run: nd };
 const TENSOR: Rule = Rule { name: "tensorscatter.shapes", run: tensor };
 
 /// How updates are combined, up to version 17. Source: ScatterElements version 16, `reduction`.
-const REDUCTION: Rule = Rule { name: "scatter.reduction", run: |cx| require_word(cx, "reduction", &["none", "add", "mul"]) };
+const REDUCTION: Rule = Rule { name: "scatter.reduction", run: |cx| one_of(cx, "reduction", &["none", "add", "mul"]).map(drop) };
 
 /// How updates are combined. Source: ScatterElements version 18, `reduction`.
 const WIDE_REDUCTION: Rule =
-    Rule { name: "scatter.reduction", run: |cx| require_word(cx, "reduction", &["none", "add", "mul", "max", "min"]) };
+    Rule { name: "scatter.reduction", run: |cx| one_of(cx, "reduction", &["none", "add", "mul", "max", "min"]).map(drop) };
 
 pub(super) const OPERATORS: &[Entry] = &[
     Entry::of("Scatter", &[SAME_SHAPE, ELEMENTS]),
@@ -74,7 +74,7 @@ fn nd(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
 }
 
 fn tensor(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
-    require_word(cx, "mode", &["linear", "circular"])?;
+    one_of(cx, "mode", &["linear", "circular"])?;
     let axis = cx.attr_int("axis")?.unwrap_or(-2);
     let Some(cache) = cx.shape(In(0)) else { return Ok(()) };
     let axis = cx.axis("axis", axis, cache.len())?;

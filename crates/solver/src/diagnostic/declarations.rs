@@ -22,21 +22,29 @@ impl Scope<'_, '_> {
     ) -> Diagnostic {
         let at = self.place(place);
         let (expected, found) = (self.show(declared), self.show(inferred));
-        let list = self.list_word(kind);
         let Some(value) = value else {
-            let message = format!("a value is declared {list} as {expected}, but it is {found}");
+            let message = format!("a value is declared as {expected}, but it is {found}");
             return Diagnostic::new(Code::DeclaredTypeContradiction, message, at);
         };
+        if self.frame.seeded.contains(&value) {
+            return self.seed_contradicts(place, Some(value), (inferred, declared));
+        }
+        let list = self.list_word(kind, self.body().value(value).graph);
         let name = self.name(value);
         let nested = self.body().graph(self.body().value(value).graph).owner;
         let message = match kind {
             DeclarationKind::Output => match nested {
                 Some(owner) => {
-                    format!("output {name} of {} is declared as {expected}, but it is {found}", tick(owner.attribute))
+                    format!(
+                        "output {name} of {} is declared as {expected}, but it is {found}",
+                        tick(owner.attribute)
+                    )
                 }
                 None => format!("graph output {name} is declared as {expected}, but it is {found}"),
             },
-            DeclarationKind::Input => format!("{} is declared as {expected}, but it is {found}", self.value_word(value)),
+            DeclarationKind::Input => {
+                format!("{} is declared as {expected}, but it is {found}", self.value_word(value))
+            }
             DeclarationKind::Value => format!("{name} is declared as {expected}, but it is {found}"),
         };
         // What a shape comes from is not recorded; the chain of causes is about element types.
@@ -58,7 +66,8 @@ impl Scope<'_, '_> {
             DeclarationKind::Input => Role::Input,
             DeclarationKind::Value => Role::Value,
         };
-        let mut other = declaration(&expected, self.body().value_name(value), format!("declared {list}"), false);
+        let mut other =
+            declaration(&expected, self.body().value_name(value), format!("declared {list}"), false);
         other.place = Some(self.place_of_value(value, role));
         snippets.push(other);
         Diagnostic::new(Code::DeclaredTypeContradiction, message, at)
@@ -75,7 +84,8 @@ impl Scope<'_, '_> {
     ) -> Diagnostic {
         let name = value.map_or_else(|| "a value".to_owned(), |value| self.name(value));
         let (expected, shown) = (self.show(declared), self.show(found));
-        let message = format!("initializer {name} is {shown}, but graph input {name} is declared as {expected}");
+        let message =
+            format!("initializer {name} is {shown}, but graph input {name} is declared as {expected}");
         let snippets = value.map(|value| {
             let text = self.body().value_name(value);
             let mut other = declaration(&expected, text, "declared as graph input".to_owned(), false);
@@ -102,8 +112,7 @@ impl Scope<'_, '_> {
         let word = value.map_or_else(|| "a value".to_owned(), |value| self.value_word(value));
         let message = format!("the caller says that {word} is {given}, but in the model it is {shown}");
         let snippet = value.map(|value| {
-            let words = self.inferred_words(value, &shown);
-            declaration(&shown, self.body().value_name(value), words, true)
+            declaration(&shown, self.body().value_name(value), format!("given as {given}"), true)
         });
         Diagnostic::new(Code::SeedContradiction, message, self.place(place))
             .with_snippets(snippet)

@@ -33,21 +33,41 @@ impl Scope<'_, '_> {
             Side::Outputs => "gives",
         };
         let limit = if self.all_required(step, side) { "" } else { "at most " };
-        let message =
-            format!("{} {verb} {limit}{}, but this node has {given}", self.op_word(step), count(most, noun(side)));
+        let message = format!(
+            "{} {verb} {limit}{}, but this node has {given}",
+            self.op_word(step),
+            count(most, noun(side))
+        );
         Diagnostic::new(Code::SurplusPorts, message, self.place_of_step(step))
             .with_snippets(self.snippet(step, &surplus(side, given, most)))
             .with_notes(self.ports_note(step))
     }
 
     /// A constant input has a value that the operator cannot use.
-    pub(super) fn input_value(&mut self, step: StepId, port: Port, message: &str, notes: Vec<String>) -> Diagnostic {
-        let words = format!("the value of {} does not fit {}: it {message}", self.port_word(step, port), self.op_word(step));
+    pub(super) fn input_value(
+        &mut self,
+        step: StepId,
+        port: Port,
+        message: &str,
+        notes: Vec<String>,
+    ) -> Diagnostic {
+        let words = format!(
+            "the value of {} does not fit {}: it {message}",
+            self.port_word(step, port),
+            self.op_word(step)
+        );
         let origin = self.value(step, port).map(|value| self.origin_words(value)).unwrap_or_default();
         let mark = Mark { part: self.part(port), text: origin, primary: true };
         Diagnostic::new(Code::InputValue, words, self.place_of_step(step))
             .with_snippets(self.snippet(step, &[mark]))
             .with_notes(notes)
+    }
+
+    /// The input that the operator declares under this name, where the node has it.
+    pub(super) fn input_named(&self, step: StepId, name: &str) -> Option<Port> {
+        let schema = self.schema(step)?;
+        let at = schema.inputs.iter().position(|formal| &*formal.name == name)?;
+        self.value(step, Port::In(at)).map(|_| Port::In(at))
     }
 
     fn all_required(&self, step: StepId, side: Side) -> bool {

@@ -66,6 +66,10 @@ impl Watchers {
         into.append(&mut self.woken);
     }
 
+    pub(super) fn forget_woken(&mut self, waiter: Waiter) {
+        self.woken.retain(|woken| *woken != waiter);
+    }
+
     pub(super) fn has_woken(&self) -> bool {
         !self.woken.is_empty()
     }

@@ -6,18 +6,18 @@
 //! when written out as a tree may be small as a graph; from [`LARGE`] on, pairs of nodes found equal are remembered,
 //! so that comparing costs what the graphs cost.
 
-use super::TypeFamily;
+use super::{ArgList, Node, TypeFamily};
 use crate::arg::GenericArg;
 use crate::binder::Arity;
 use crate::constant::{ConstData, ConstOp, ConstValue};
-use crate::meta::{LARGE, Meta};
+use crate::meta::{Flags, LARGE, Meta, TermError};
 use crate::name::Name;
 use crate::region::Region;
 use crate::ty::{
     AliasTy, ApplicationTy, DynBound, DynTy, ErrorProof, FnTy, InferVar, Placeholder, TyData, WitnessTy,
+    args_meta,
 };
 use hashbrown::HashSet;
-use smallvec::SmallVec;
 use std::cell::RefCell;
 use std::fmt::Debug;
 use std::hash::{Hash, Hasher};
@@ -30,6 +30,7 @@ pub struct Boxed<N = Name>(PhantomData<N>);
 
 impl<N> Boxed<N> {
     /// The family. There is nothing behind it.
+    #[inline]
     #[must_use]
     pub fn new() -> Self {
         Self(PhantomData)
@@ -40,7 +41,7 @@ impl<N> Boxed<N> {
 pub trait BoxedName: Copy + Eq + Ord + Hash + Debug + 'static {}
 impl<N: Copy + Eq + Ord + Hash + Debug + 'static> BoxedName for N {}
 
-type Args<N> = SmallVec<[GenericArg<Boxed<N>>; 2]>;
+type Args<N> = ArgList<Boxed<N>>;
 
 /// A handle of a type of the boxed family.
 #[derive(Clone)]
@@ -82,10 +83,6 @@ enum StoredConst<N: BoxedName> {
     Error(ErrorProof),
 }
 
-fn args<N: BoxedName>(list: &[GenericArg<Boxed<N>>]) -> Args<N> {
-    list.iter().cloned().collect()
-}
-
 impl<N: BoxedName> TypeFamily for Boxed<N> {
     type Name = N;
     type InternedTy = BoxedTy<N>;
@@ -94,49 +91,60 @@ impl<N: BoxedName> TypeFamily for Boxed<N> {
 
     const IDENTITY: bool = false;
 
-    fn intern_ty(&self, data: TyData<'_, Self>, meta: Meta) -> BoxedTy<N> {
+    fn intern_ty(&self, data: TyData<'_, Self>) -> Result<BoxedTy<N>, TermError> {
+        let meta = match data {
+            TyData::Apply(ApplicationTy { name: _, args }) => args_meta(args, 0, Flags::NONE)?,
+            other => other.meta()?,
+        };
         let data = match data {
-            TyData::Apply(ApplicationTy { name, args: list }) => Stored::Apply(name, args(list)),
+            TyData::Apply(ApplicationTy { name, args: list }) => Stored::Apply(name, Args::new(list)),
             TyData::Placeholder(placeholder) => Stored::Placeholder(placeholder),
             TyData::InferenceVar(var) => Stored::InferenceVar(var),
             TyData::Dyn(DynTy { bounds, region }) => Stored::Dyn(bounds.into(), region),
-            TyData::Fn(FnTy { name, arity, signature }) => Stored::Fn(name, arity, args(signature)),
+            TyData::Fn(FnTy { name, arity, signature }) => Stored::Fn(name, arity, Args::new(signature)),
             TyData::GeneratorWitness(WitnessTy { name, arity, types }) => {
-                Stored::GeneratorWitness(name, arity, args(types))
+                Stored::GeneratorWitness(name, arity, Args::new(types))
             }
-            TyData::Alias(AliasTy { name, args: list }) => Stored::Alias(name, args(list)),
+            TyData::Alias(AliasTy { name, args: list }) => Stored::Alias(name, Args::new(list)),
             TyData::BoundVariable(var) => Stored::BoundVariable(var),
             TyData::Error(proof) => Stored::Error(proof),
         };
-        BoxedTy(Arc::new(TyNode { meta, data }))
+        Ok(BoxedTy(Arc::new(TyNode { meta, data })))
     }
 
-    fn intern_const(&self, data: ConstData<'_, Self>, meta: Meta) -> BoxedConst<N> {
+    #[inline]
+    fn intern_application(&self, name: N, args: ArgList<Self>) -> Result<BoxedTy<N>, TermError> {
+        let meta = args_meta(&args, 0, Flags::NONE)?;
+        let data = Stored::Apply(name, args);
+        Ok(BoxedTy(Arc::new(TyNode { meta, data })))
+    }
+
+    fn intern_const(&self, data: ConstData<'_, Self>) -> Result<BoxedConst<N>, TermError> {
+        let meta = data.meta()?;
         let data = match data {
             ConstData::Value(value) => StoredConst::Value(value),
             ConstData::Placeholder(placeholder) => StoredConst::Placeholder(placeholder),
             ConstData::Infer(var) => StoredConst::Infer(var),
             ConstData::Bound(var) => StoredConst::Bound(var),
-            ConstData::Expr(op, list) => StoredConst::Expr(op, args(list)),
-            ConstData::Alias(name, list) => StoredConst::Alias(name, args(list)),
+            ConstData::Expr(op, list) => StoredConst::Expr(op, Args::new(list)),
+            ConstData::Alias(name, list) => StoredConst::Alias(name, Args::new(list)),
             ConstData::Error(proof) => StoredConst::Error(proof),
         };
-        BoxedConst(Arc::new(ConstNode { meta, data }))
+        Ok(BoxedConst(Arc::new(ConstNode { meta, data })))
     }
 
     fn intern_args(&self, list: &[GenericArg<Self>]) -> Arc<[GenericArg<Self>]> {
         list.into()
     }
 
+    #[inline]
     fn ty_data(ty: &BoxedTy<N>) -> TyData<'_, Self> {
         match &ty.0.data {
             Stored::Apply(name, args) => TyData::Apply(ApplicationTy { name: *name, args }),
             Stored::Placeholder(placeholder) => TyData::Placeholder(*placeholder),
             Stored::InferenceVar(var) => TyData::InferenceVar(*var),
             Stored::Dyn(bounds, region) => TyData::Dyn(DynTy { bounds, region: *region }),
-            Stored::Fn(name, arity, args) => {
-                TyData::Fn(FnTy { name: *name, arity: *arity, signature: args })
-            }
+            Stored::Fn(name, arity, args) => TyData::Fn(FnTy { name: *name, arity: *arity, signature: args }),
             Stored::GeneratorWitness(name, arity, args) => {
                 TyData::GeneratorWitness(WitnessTy { name: *name, arity: *arity, types: args })
             }
@@ -146,14 +154,7 @@ impl<N: BoxedName> TypeFamily for Boxed<N> {
         }
     }
 
-    fn ty_meta(ty: &BoxedTy<N>) -> Meta {
-        ty.0.meta
-    }
-
-    fn ty_address(ty: &BoxedTy<N>) -> usize {
-        Arc::as_ptr(&ty.0).addr()
-    }
-
+    #[inline]
     fn const_data(constant: &BoxedConst<N>) -> ConstData<'_, Self> {
         match &constant.0.data {
             StoredConst::Value(value) => ConstData::Value(*value),
@@ -165,15 +166,24 @@ impl<N: BoxedName> TypeFamily for Boxed<N> {
             StoredConst::Error(proof) => ConstData::Error(*proof),
         }
     }
-
-    fn const_meta(constant: &BoxedConst<N>) -> Meta {
-        constant.0.meta
-    }
-
-    fn const_address(constant: &BoxedConst<N>) -> usize {
-        Arc::as_ptr(&constant.0).addr()
-    }
 }
+
+macro_rules! handle {
+    ($($name:ident),*) => {$(
+        impl<N: BoxedName> Node for $name<N> {
+            #[inline]
+            fn meta(&self) -> Meta {
+                self.0.meta
+            }
+
+            #[inline]
+            fn address(&self) -> usize {
+                Arc::as_ptr(&self.0).addr()
+            }
+        }
+    )*};
+}
+handle!(BoxedTy, BoxedConst);
 
 thread_local! {
     /// Pairs of nodes found equal, while a comparison of large terms is under way. `None` outside of one.
@@ -207,7 +217,10 @@ impl<N: BoxedName> PartialEq for BoxedTy<N> {
         if self.0.meta != other.0.meta {
             return false;
         }
-        let compare = || Boxed::<N>::ty_data(self) == Boxed::<N>::ty_data(other);
+        let compare = || match (&self.0.data, &other.0.data) {
+            (Stored::Apply(name, args), Stored::Apply(other, others)) => name == other && **args == **others,
+            _ => Boxed::<N>::ty_data(self) == Boxed::<N>::ty_data(other),
+        };
         if self.0.meta.weight < LARGE {
             return compare();
         }
@@ -216,12 +229,29 @@ impl<N: BoxedName> PartialEq for BoxedTy<N> {
 }
 impl<N: BoxedName> Eq for BoxedTy<N> {}
 
+/// Hashes what can be seen of a large node without going down: hashing must not cost more than the graph, so large
+/// terms that differ only deep inside may collide.
+fn hash_surface<N: BoxedName, H: Hasher>(name: N, args: &[GenericArg<Boxed<N>>], state: &mut H) {
+    name.hash(state);
+    for arg in args {
+        if let Ok(meta) = arg.meta() {
+            meta.hash(state);
+        }
+    }
+}
+
 impl<N: BoxedName> Hash for BoxedTy<N> {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.0.meta.hash(state);
-        // Hashing must not cost more than the graph; large terms that differ only deep inside may collide.
+        let data = Boxed::<N>::ty_data(self);
         if self.0.meta.weight < LARGE {
-            Boxed::<N>::ty_data(self).hash(state);
+            data.hash(state);
+        } else {
+            self.0.meta.hash(state);
+            std::mem::discriminant(&data).hash(state);
+            if let TyData::Apply(ApplicationTy { name, args }) | TyData::Alias(AliasTy { name, args }) = data
+            {
+                hash_surface(name, args, state);
+            }
         }
     }
 }
@@ -245,9 +275,10 @@ impl<N: BoxedName> Eq for BoxedConst<N> {}
 
 impl<N: BoxedName> Hash for BoxedConst<N> {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.0.meta.hash(state);
         if self.0.meta.weight < LARGE {
             Boxed::<N>::const_data(self).hash(state);
+        } else {
+            self.0.meta.hash(state);
         }
     }
 }

@@ -6,18 +6,18 @@
 //! **Invariant:** two handles of one [`Interned`] are equal exactly when they are the same reference. Handles of
 //! different pools never are.
 
-use super::TypeFamily;
+use super::{Node, TypeFamily};
 use crate::arg::GenericArg;
+use crate::binder::BoundVar;
 use crate::constant::ConstData;
-use crate::meta::Meta;
+use crate::meta::{Meta, TermError};
 use crate::name::Name;
-use crate::ty::{AliasTy, ApplicationTy, DynTy, FnTy, TyData, WitnessTy};
+use crate::ty::{AliasTy, ApplicationTy, DynTy, ErrorProof, FnTy, InferVar, Placeholder, TyData, WitnessTy};
 use bumpalo::Bump;
-use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 use std::cell::RefCell;
 use std::fmt::Debug;
-use std::hash::{BuildHasher, Hash, Hasher};
+use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 
 /// Where the nodes of an interned family live. Create it first; it must outlive every term.
@@ -31,10 +31,16 @@ impl Arena {
         Self::default()
     }
 
-    /// Bytes handed out so far.
+    /// Bytes of the chunks that the arena holds.
     #[must_use]
     pub fn allocated_bytes(&self) -> usize {
         self.0.allocated_bytes()
+    }
+
+    /// Bytes of those chunks that nodes take.
+    #[must_use]
+    pub fn used_bytes(&self) -> usize {
+        self.0.allocated_bytes() - self.0.chunk_capacity()
     }
 }
 
@@ -62,7 +68,39 @@ struct Pool<'p, N: InternedName> {
 
 struct TyNode<'p, N: InternedName> {
     meta: Meta,
-    data: TyData<'p, Interned<'p, N>>,
+    data: Stored<'p, N>,
+}
+
+/// The content of a node. Applications, by far the most frequent, lie in the node; what is larger lies behind a
+/// reference, so that a node with two arguments takes 64 bytes of the arena.
+#[derive(Clone, Copy)]
+enum Stored<'p, N: InternedName> {
+    Apply(ApplicationTy<'p, Interned<'p, N>>),
+    Placeholder(Placeholder<N>),
+    InferenceVar(InferVar),
+    Dyn(&'p DynTy<'p, Interned<'p, N>>),
+    Fn(&'p FnTy<'p, Interned<'p, N>>),
+    GeneratorWitness(&'p WitnessTy<'p, Interned<'p, N>>),
+    Alias(&'p AliasTy<'p, Interned<'p, N>>),
+    BoundVariable(BoundVar),
+    Error(ErrorProof),
+}
+
+impl<'p, N: InternedName> Stored<'p, N> {
+    #[inline]
+    fn view(&self) -> TyData<'p, Interned<'p, N>> {
+        match *self {
+            Self::Apply(data) => TyData::Apply(data),
+            Self::Placeholder(placeholder) => TyData::Placeholder(placeholder),
+            Self::InferenceVar(var) => TyData::InferenceVar(var),
+            Self::Dyn(data) => TyData::Dyn(*data),
+            Self::Fn(data) => TyData::Fn(*data),
+            Self::GeneratorWitness(data) => TyData::GeneratorWitness(*data),
+            Self::Alias(data) => TyData::Alias(*data),
+            Self::BoundVariable(var) => TyData::BoundVariable(var),
+            Self::Error(proof) => TyData::Error(proof),
+        }
+    }
 }
 
 struct ConstNode<'p, N: InternedName> {
@@ -81,6 +119,12 @@ impl<'p, N: InternedName> Interned<'p, N> {
     #[must_use]
     pub fn len(&self) -> usize {
         self.0.tys.borrow().len() + self.0.consts.borrow().len()
+    }
+
+    /// Bytes of the tables that find nodes, without the nodes.
+    #[must_use]
+    pub fn table_bytes(&self) -> usize {
+        self.0.tys.borrow().allocation_size() + self.0.consts.borrow().allocation_size()
     }
 
     /// Whether the pool holds nothing.
@@ -131,6 +175,17 @@ macro_rules! handle {
             }
         }
         impl<N: InternedName> Eq for $name<'_, N> {}
+        impl<N: InternedName> Node for $name<'_, N> {
+            #[inline]
+            fn meta(&self) -> Meta {
+                self.0.meta
+            }
+
+            #[inline]
+            fn address(&self) -> usize {
+                std::ptr::from_ref(self.0).addr()
+            }
+        }
         impl<N: InternedName> Hash for $name<'_, N> {
             fn hash<H: Hasher>(&self, state: &mut H) {
                 std::ptr::from_ref(self.0).addr().hash(state);
@@ -140,8 +195,65 @@ macro_rules! handle {
 }
 handle!(InternedTy, InternedConst);
 
+/// A hasher for the few words of a node: multiply and fold, as `foldhash` does, without its set-up per value.
+#[derive(Default)]
+struct NodeHasher(u64);
+
+impl NodeHasher {
+    #[inline]
+    fn word(&mut self, word: u64) {
+        let product =
+            u128::from(self.0 ^ word ^ 0x9e37_79b9_7f4a_7c15) * u128::from(0xd6e8_feb8_6659_fd93_u64);
+        self.0 = (product as u64) ^ ((product >> 64) as u64);
+    }
+}
+
+impl Hasher for NodeHasher {
+    #[inline]
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for chunk in bytes.chunks(8) {
+            let mut word = [0; 8];
+            for (slot, byte) in word.iter_mut().zip(chunk) {
+                *slot = *byte;
+            }
+            self.word(u64::from_le_bytes(word));
+        }
+    }
+
+    #[inline]
+    fn write_u8(&mut self, value: u8) {
+        self.word(value.into());
+    }
+
+    #[inline]
+    fn write_u16(&mut self, value: u16) {
+        self.word(value.into());
+    }
+
+    #[inline]
+    fn write_u32(&mut self, value: u32) {
+        self.word(value.into());
+    }
+
+    #[inline]
+    fn write_u64(&mut self, value: u64) {
+        self.word(value);
+    }
+
+    #[inline]
+    fn write_usize(&mut self, value: usize) {
+        self.word(value as u64);
+    }
+}
+
 fn hash(value: &impl Hash) -> u64 {
-    FixedState::default().hash_one(value)
+    let mut hasher = NodeHasher::default();
+    value.hash(&mut hasher);
+    hasher.finish()
 }
 
 impl<'p, N: InternedName> TypeFamily for Interned<'p, N> {
@@ -152,42 +264,47 @@ impl<'p, N: InternedName> TypeFamily for Interned<'p, N> {
 
     const IDENTITY: bool = true;
 
-    fn intern_ty(&self, data: TyData<'_, Self>, meta: Meta) -> InternedTy<'p, N> {
+    fn intern_ty(&self, data: TyData<'_, Self>) -> Result<InternedTy<'p, N>, TermError> {
         let key = hash(&data);
         let mut tys = self.0.tys.borrow_mut();
-        if let Some(node) = tys.find(key, |node| node.data == data) {
-            return InternedTy(node);
+        if let Some(node) = tys.find(key, |node| node.data.view() == data) {
+            return Ok(InternedTy(node));
         }
+        let meta = data.meta()?;
+        let arena = self.0.arena;
         let data = match data {
             TyData::Apply(ApplicationTy { name, args }) => {
-                TyData::Apply(ApplicationTy { name, args: self.list(args) })
+                Stored::Apply(ApplicationTy { name, args: self.list(args) })
             }
-            TyData::Placeholder(placeholder) => TyData::Placeholder(placeholder),
-            TyData::InferenceVar(var) => TyData::InferenceVar(var),
+            TyData::Placeholder(placeholder) => Stored::Placeholder(placeholder),
+            TyData::InferenceVar(var) => Stored::InferenceVar(var),
             TyData::Dyn(DynTy { bounds, region }) => {
-                TyData::Dyn(DynTy { bounds: self.0.arena.alloc_slice_clone(bounds), region })
+                Stored::Dyn(arena.alloc(DynTy { bounds: arena.alloc_slice_clone(bounds), region }))
             }
             TyData::Fn(FnTy { name, arity, signature }) => {
-                TyData::Fn(FnTy { name, arity, signature: self.list(signature) })
+                Stored::Fn(arena.alloc(FnTy { name, arity, signature: self.list(signature) }))
             }
             TyData::GeneratorWitness(WitnessTy { name, arity, types }) => {
-                TyData::GeneratorWitness(WitnessTy { name, arity, types: self.list(types) })
+                Stored::GeneratorWitness(arena.alloc(WitnessTy { name, arity, types: self.list(types) }))
             }
-            TyData::Alias(AliasTy { name, args }) => TyData::Alias(AliasTy { name, args: self.list(args) }),
-            TyData::BoundVariable(var) => TyData::BoundVariable(var),
-            TyData::Error(proof) => TyData::Error(proof),
+            TyData::Alias(AliasTy { name, args }) => {
+                Stored::Alias(arena.alloc(AliasTy { name, args: self.list(args) }))
+            }
+            TyData::BoundVariable(var) => Stored::BoundVariable(var),
+            TyData::Error(proof) => Stored::Error(proof),
         };
-        let node: &'p TyNode<'p, N> = self.0.arena.alloc(TyNode { meta, data });
-        tys.insert_unique(key, node, |node| hash(&node.data));
-        InternedTy(node)
+        let node: &'p TyNode<'p, N> = arena.alloc(TyNode { meta, data });
+        tys.insert_unique(key, node, |node| hash(&node.data.view()));
+        Ok(InternedTy(node))
     }
 
-    fn intern_const(&self, data: ConstData<'_, Self>, meta: Meta) -> InternedConst<'p, N> {
+    fn intern_const(&self, data: ConstData<'_, Self>) -> Result<InternedConst<'p, N>, TermError> {
         let key = hash(&data);
         let mut consts = self.0.consts.borrow_mut();
         if let Some(node) = consts.find(key, |node| node.data == data) {
-            return InternedConst(node);
+            return Ok(InternedConst(node));
         }
+        let meta = data.meta()?;
         let data = match data {
             ConstData::Value(value) => ConstData::Value(value),
             ConstData::Placeholder(placeholder) => ConstData::Placeholder(placeholder),
@@ -199,34 +316,20 @@ impl<'p, N: InternedName> TypeFamily for Interned<'p, N> {
         };
         let node: &'p ConstNode<'p, N> = self.0.arena.alloc(ConstNode { meta, data });
         consts.insert_unique(key, node, |node| hash(&node.data));
-        InternedConst(node)
+        Ok(InternedConst(node))
     }
 
     fn intern_args(&self, args: &[GenericArg<Self>]) -> &'p [GenericArg<Self>] {
         self.list(args)
     }
 
+    #[inline]
     fn ty_data(ty: &InternedTy<'p, N>) -> TyData<'p, Self> {
-        ty.0.data
+        ty.0.data.view()
     }
 
-    fn ty_meta(ty: &InternedTy<'p, N>) -> Meta {
-        ty.0.meta
-    }
-
-    fn ty_address(ty: &InternedTy<'p, N>) -> usize {
-        std::ptr::from_ref(ty.0).addr()
-    }
-
+    #[inline]
     fn const_data(constant: &InternedConst<'p, N>) -> ConstData<'p, Self> {
         constant.0.data
-    }
-
-    fn const_meta(constant: &InternedConst<'p, N>) -> Meta {
-        constant.0.meta
-    }
-
-    fn const_address(constant: &InternedConst<'p, N>) -> usize {
-        std::ptr::from_ref(constant.0).addr()
     }
 }

@@ -17,7 +17,7 @@ use crate::constant::{Const, ConstData};
 use crate::family::TypeFamily;
 use crate::fold::{Fold, FoldState, Folder, super_fold_const, super_fold_ty};
 use crate::meta::{Flags, LARGE, Meta, TermError};
-use crate::program::Program;
+use crate::program::{Normalized, Program};
 use crate::region::Region;
 use crate::ty::{
     AliasTy, ApplicationTy, DynBound, DynTy, FnTy, InferVar, Placeholder, Ty, TyData, WitnessTy,
@@ -27,6 +27,10 @@ use crate::visit::{Visit, VisitState, Visitor, super_visit_const, super_visit_ty
 use foldhash::fast::FixedState;
 use hashbrown::{HashMap, HashSet};
 use std::ops::ControlFlow;
+
+/// How many aliases one copy evaluates, nested or not; the rest is copied as it is. An alias that evaluates to itself
+/// must not use up the stack.
+const MAX_NESTED_NORMALIZATIONS: usize = 128;
 
 /// Variables and universes that a term mentions at its surface, that is, without following bindings.
 struct Surface<F: TypeFamily> {
@@ -222,6 +226,7 @@ impl<F: TypeFamily, P: Program<F>> Relating<'_, F, P> {
             escapes,
             top: b.address(),
             well_formed: false,
+            normalizations: 0,
             seen: HashMap::default(),
         };
         let general = b.try_fold_with(&mut generalize)?;
@@ -237,12 +242,7 @@ impl<F: TypeFamily, P: Program<F>> Relating<'_, F, P> {
     }
 
     /// Binds the unbound constant variable `var`, which is `a`, to `b`.
-    pub(super) fn bind_const(
-        &mut self,
-        var: u32,
-        a: &Const<F>,
-        b: &Const<F>,
-    ) -> Result<(), TypeError<F>> {
+    pub(super) fn bind_const(&mut self, var: u32, a: &Const<F>, b: &Const<F>) -> Result<(), TypeError<F>> {
         let Probe::Root(root) = self.table.consts.probe(var) else {
             return crate::relate::Relation::consts(self, a, b);
         };
@@ -275,6 +275,7 @@ struct Generalize<'t, F: TypeFamily, P> {
     top: usize,
     /// Whether an argument was dropped that only well-formedness determines.
     well_formed: bool,
+    normalizations: usize,
     seen: HashMap<(usize, Variance), Ty<F>, FixedState>,
 }
 
@@ -340,12 +341,37 @@ impl<F: TypeFamily, P: Program<F>> Generalize<'_, F, P> {
         Ty::apply(&self.table.cx, name, &args)
     }
 
+    /// What an alias evaluates to may differ where the alias stands, so it is evaluated first, also under binders.
+    fn alias(&mut self, ty: &Ty<F>, data: AliasTy<'_, F>) -> Result<Ty<F>, TermError> {
+        let rigid = self.ambient == Variance::Invariant || ty.address() == self.top;
+        if !rigid && self.normalizations < MAX_NESTED_NORMALIZATIONS {
+            self.normalizations += 1;
+            let resolved = self.table.resolve(ty)?;
+            let alias = if let TyData::Alias(alias) = resolved.data() { alias } else { data };
+            match self.program.normalize(&self.table.cx, alias) {
+                Normalized::To(value) => return value.try_fold_with(self),
+                // Relating the copy to the alias will ask again.
+                Normalized::Ambiguous if ty.meta().is_closed() => {
+                    return self.table.new_ty_var_in(self.universe);
+                }
+                Normalized::Ambiguous | Normalized::Rigid => {}
+            }
+        }
+        let AliasTy { name, args } = data;
+        let args = self.args(args, |_, _, _| Variance::Invariant)?;
+        Ty::alias(&self.table.cx, name, &args)
+    }
+
     fn function(&mut self, data: FnTy<'_, F>) -> Result<Ty<F>, TermError> {
         let FnTy { name, arity, signature } = data;
         let last = signature.len().saturating_sub(1);
-        let args = self.args_under(signature, |i| {
-            if i < last { Variance::Contravariant } else { Variance::Covariant }
-        })?;
+        let args =
+            self.args_under(
+                signature,
+                |i| {
+                    if i < last { Variance::Contravariant } else { Variance::Covariant }
+                },
+            )?;
         Ty::function(&self.table.cx, name, arity, &args)
     }
 
@@ -364,25 +390,11 @@ impl<F: TypeFamily, P: Program<F>> Generalize<'_, F, P> {
     fn rebuild(&mut self, ty: &Ty<F>) -> Result<Ty<F>, TermError> {
         match ty.data() {
             TyData::Apply(data) => self.apply(data),
-            // What an alias evaluates to may differ where the alias stands; relating the copy will tell.
-            TyData::Alias(_)
-                if self.ambient != Variance::Invariant
-                    && ty.meta().is_closed()
-                    && ty.address() != self.top =>
-            {
-                self.table.new_ty_var_in(self.universe)
-            }
-            TyData::Alias(AliasTy { name, args }) => {
-                let args = self.args(args, |_, _, _| Variance::Invariant)?;
-                Ty::alias(&self.table.cx, name, &args)
-            }
+            TyData::Alias(data) => self.alias(ty, data),
             TyData::Fn(data) => self.function(data),
             TyData::GeneratorWitness(WitnessTy { name, arity, types }) => {
                 let types = self.args_under(types, |_| Variance::Covariant)?;
-                Ty::new(
-                    &self.table.cx,
-                    TyData::GeneratorWitness(WitnessTy { name, arity, types: &types }),
-                )
+                Ty::new(&self.table.cx, TyData::GeneratorWitness(WitnessTy { name, arity, types: &types }))
             }
             TyData::Dyn(data) => self.dynamic(data),
             TyData::InferenceVar(InferVar::Var(var)) => self.var(ty, var),

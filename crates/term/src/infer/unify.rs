@@ -23,6 +23,7 @@ use crate::ty::{AliasTy, InferVar, Placeholder, PlaceholderId, Ty, TyData};
 use crate::variance::Variance;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
+use smallvec::SmallVec;
 
 /// How many aliases one relation evaluates before it hands the rest back.
 pub const MAX_NORMALIZATIONS: usize = 10_000;
@@ -36,17 +37,19 @@ struct Task<F: TypeFamily> {
     b: Ty<F>,
 }
 
+/// Pairs of nodes by address and variance; the handles keep the addresses valid.
+type Seen<F> = HashMap<(usize, usize, Variance), (Ty<F>, Ty<F>), FixedState>;
+
 /// One relation under way.
 pub(super) struct Relating<'t, F: TypeFamily, P> {
     pub(super) table: &'t mut InferenceTable<F>,
     pub(super) program: &'t P,
     pub(super) obligations: Vec<Obligation<F>>,
-    tasks: Vec<Task<F>>,
+    tasks: SmallVec<[Task<F>; 8]>,
     steps: usize,
     normalizations: usize,
     entered_binders: bool,
-    /// Pairs seen; the handles keep the addresses valid.
-    seen: HashMap<(usize, usize, Variance), (Ty<F>, Ty<F>), FixedState>,
+    seen: Seen<F>,
 }
 
 impl<'t, F: TypeFamily, P: Program<F>> Relating<'t, F, P> {
@@ -55,7 +58,7 @@ impl<'t, F: TypeFamily, P: Program<F>> Relating<'t, F, P> {
             table,
             program,
             obligations: Vec::new(),
-            tasks: Vec::new(),
+            tasks: SmallVec::new(),
             steps: 0,
             normalizations: 0,
             entered_binders: false,
@@ -109,8 +112,8 @@ impl<F: TypeFamily, P: Program<F>> Relating<'_, F, P> {
     }
 
     fn step(&mut self, variance: Variance, a: Ty<F>, b: Ty<F>) -> Result<(), TypeError<F>> {
-        let a = self.table.shallow(&a);
-        let b = self.table.shallow(&b);
+        let a = self.table.shallow_owned(a);
+        let b = self.table.shallow_owned(b);
         if a.same(&b) {
             self.table.taint_by(&a);
             return Ok(());
@@ -162,6 +165,10 @@ impl<F: TypeFamily, P: Program<F>> Relating<'_, F, P> {
     }
 
     fn already_related(&mut self, variance: Variance, a: &Ty<F>, b: &Ty<F>) -> bool {
+        // An alias may come back to itself; meeting it again proves nothing.
+        if [a, b].iter().any(|ty| matches!(ty.data(), TyData::Alias(_))) {
+            return false;
+        }
         let key = (a.address(), b.address(), variance);
         self.seen.insert(key, (a.clone(), b.clone())).is_some()
     }

@@ -59,6 +59,7 @@ impl<T> Variables<T> {
         Some(id)
     }
 
+    #[inline]
     fn root(&self, mut var: u32) -> u32 {
         while let Some(Entry::Link(next)) = self.entries.get(var as usize) {
             var = *next;
@@ -67,6 +68,7 @@ impl<T> Variables<T> {
     }
 
     /// The class of a variable; a number that was never handed out represents itself.
+    #[inline]
     pub(super) fn probe(&self, var: u32) -> Probe<'_, T> {
         let root = self.root(var);
         match self.entries.get(root as usize) {
@@ -83,6 +85,7 @@ impl<T> Variables<T> {
         }
     }
 
+    #[inline]
     fn write(&mut self, var: u32, entry: Entry<T>) {
         let Some(slot) = self.entries.get_mut(var as usize) else { return };
         let old = std::mem::replace(slot, entry);
@@ -92,6 +95,7 @@ impl<T> Variables<T> {
     }
 
     /// Binds an unbound class.
+    #[inline]
     pub(super) fn bind(&mut self, root: u32, value: T) {
         self.write(root, Entry::Value(value));
     }
@@ -134,6 +138,7 @@ impl<T> Variables<T> {
         self.root(a) == self.root(b)
     }
 
+    #[inline]
     pub(super) fn mark(&mut self) -> Mark {
         self.recording = true;
         Mark { entries: self.entries.len(), log: self.log.len() }

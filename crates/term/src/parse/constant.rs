@@ -13,9 +13,7 @@ impl<F: TypeFamily<Name = Name>> Parser<'_, '_, F> {
     pub(super) fn at_const(&self) -> bool {
         match self.token() {
             Token::Int(_) | Token::Char(_) | Token::Punct("-" | "{") => !self.at_braced_type(),
-            Token::Ident(name) => {
-                matches!(name, "true" | "false") || self.is_const_name(name)
-            }
+            Token::Ident(name) => matches!(name, "true" | "false") || self.is_const_name(name),
             Token::Sigil(sigil) => sigil.sort == Sort::Const,
             Token::Lifetime(_) | Token::Str(_) | Token::Punct(_) | Token::End => false,
         }

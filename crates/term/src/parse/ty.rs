@@ -185,7 +185,8 @@ impl<'t, F: TypeFamily<Name = Name>> Parser<'_, 't, F> {
         let Token::Ident(first) = self.token_at(1) else { return None };
         let mut word = first.to_owned();
         let mut taken = 1;
-        while let (Token::Punct("-"), Token::Ident(next)) = (self.token_at(taken + 1), self.token_at(taken + 2))
+        while let (Token::Punct("-"), Token::Ident(next)) =
+            (self.token_at(taken + 1), self.token_at(taken + 2))
         {
             word.push('-');
             word.push_str(next);
@@ -395,9 +396,12 @@ impl<'t, F: TypeFamily<Name = Name>> Parser<'_, 't, F> {
         match self.token() {
             Token::Lifetime(_) => true,
             Token::Sigil(sigil) => sigil.sort == Sort::Region,
-            Token::Ident(_) | Token::Int(_) | Token::Char(_) | Token::Str(_) | Token::Punct(_) | Token::End => {
-                false
-            }
+            Token::Ident(_)
+            | Token::Int(_)
+            | Token::Char(_)
+            | Token::Str(_)
+            | Token::Punct(_)
+            | Token::End => false,
         }
     }
 

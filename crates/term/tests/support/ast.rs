@@ -6,8 +6,8 @@ use typeloom_term::name::{Abi, Mutability, Safety, Variadic};
 use typeloom_term::program::{ConstEquation, Normalized};
 use typeloom_term::ty::{DynBoundKind, FnTy};
 use typeloom_term::{
-    AliasTy, Arity, BoundVar, Const, ConstOp, DynBound, GenericArg, Name, Program, Region, Symbols, Ty, TyData,
-    TypeFamily, Variance,
+    AliasTy, Arity, BoundVar, Const, ConstOp, DynBound, GenericArg, Name, Program, Region, Symbols, Ty,
+    TyData, TypeFamily, Variance,
 };
 
 /// The nominal types that the cases use: what each argument's variance is.
@@ -147,8 +147,7 @@ impl<'a, F: TypeFamily<Name = Name>> Build<'a, F> {
 
     pub(crate) fn ty(&mut self, ast: &Value) -> Ty<F> {
         let text = |key: &str| ast[key].as_str().unwrap();
-        let mutability =
-            || if ast["mut"] == true { Mutability::Mutable } else { Mutability::Shared };
+        let mutability = || if ast["mut"] == true { Mutability::Mutable } else { Mutability::Shared };
         match text("k") {
             "prim" => self.apply(Name::primitive(text("name")).unwrap(), &[]),
             "never" => self.apply(Name::Never, &[]),

@@ -8,7 +8,8 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use typeloom_term::name::Mutability;
 use typeloom_term::ty::{DynBoundKind, FnTy, WitnessTy};
 use typeloom_term::{
-    Arity, BoundVar, Const, ConstOp, DynBound, DynTy, GenericArg, Name, Region, Symbols, Ty, TyData, TypeFamily,
+    Arity, BoundVar, Const, ConstOp, DynBound, DynTy, GenericArg, Name, Region, Symbols, Ty, TyData,
+    TypeFamily,
 };
 
 #[derive(Clone, Debug)]

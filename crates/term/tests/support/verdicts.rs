@@ -30,6 +30,7 @@ pub(crate) fn bounded_by_both<F: TypeFamily<Name = Name>>(
 ) -> bool {
     let mut table = InferenceTable::new(cx.clone());
     let var = table.new_ty_var().unwrap();
-    let related = [first, second].into_iter().all(|bound| table.relate(program, variance, bound, &var).is_ok());
+    let related =
+        [first, second].into_iter().all(|bound| table.relate(program, variance, bound, &var).is_ok());
     related && table.regions().check(facts).is_ok()
 }

@@ -1,0 +1,82 @@
+//! The published design of a portable type pool, as a baseline: a 64-bit hash taken for identity, parallel arrays of tags
+//! and data, an extra array for what does not fit, and a hash map from hash to index.
+//!
+//! It is built as well as that design allows: the same multiplicative hash as the pool under test, and a map that takes
+//! the hash as it is. It checks nothing.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+/// Takes a `u64` that is a hash already.
+#[derive(Default)]
+pub struct Identity(u64);
+
+impl Hasher for Identity {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, _: &[u8]) {
+        unreachable!("only u64 keys are hashed");
+    }
+
+    fn write_u64(&mut self, value: u64) {
+        self.0 = value;
+    }
+}
+
+#[derive(Default)]
+pub struct Baseline {
+    tags: Vec<u8>,
+    data: Vec<u32>,
+    extra: Vec<u32>,
+    hashes: Vec<u64>,
+    index: HashMap<u64, u32, BuildHasherDefault<Identity>>,
+}
+
+fn mix(left: u64, right: u64) -> u64 {
+    let wide = u128::from(left) * u128::from(right);
+    (wide as u64) ^ ((wide >> 64) as u64)
+}
+
+fn hash(tag: u8, words: &[u32]) -> u64 {
+    let mut state = u64::from(tag).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ words.len() as u64;
+    for pair in words.chunks(2) {
+        let word = u64::from(pair[0]) | pair.get(1).map_or(0, |&high| u64::from(high) << 32);
+        state = mix(state ^ word, 0xe703_7ed1_a0b4_28db);
+    }
+    mix(state, 0x9e37_79b9_7f4a_7c15)
+}
+
+impl Baseline {
+    pub fn intern(&mut self, tag: u8, words: &[u32]) -> u32 {
+        let hash = hash(tag, words);
+        if let Some(&found) = self.index.get(&hash) {
+            return found;
+        }
+        let id = self.tags.len() as u32;
+        self.tags.push(tag);
+        match *words {
+            [] => self.data.push(0),
+            [only] => self.data.push(only),
+            _ => {
+                self.data.push(self.extra.len() as u32);
+                self.extra.push(words.len() as u32);
+                self.extra.extend_from_slice(words);
+            }
+        }
+        self.hashes.push(hash);
+        self.index.insert(hash, id);
+        id
+    }
+
+    pub fn bytes(&self) -> usize {
+        // The map: 16 bytes and one control byte a slot, at most seven eighths full.
+        let slots = (self.index.capacity() * 8 / 7).next_power_of_two();
+        self.tags.capacity()
+            + self.data.capacity() * 4
+            + self.extra.capacity() * 4
+            + self.hashes.capacity() * 8
+            + slots * 17
+    }
+}

@@ -1,0 +1,253 @@
+//! The pool beside the published design, in one run: `cargo run --release`.
+//!
+//! Times are medians of interleaved runs, in nanoseconds a type; ratios are pool / baseline, so below 1 is faster.
+
+mod baseline;
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use baseline::Baseline;
+use typeloom_pool::{Idx, Name, Pool, Tag};
+
+/// One type to build; children are numbers of earlier steps.
+enum Step {
+    Primitive(Tag),
+    Container(Tag, u32),
+    Map(u32, u32),
+    Function(Vec<u32>, u32),
+    Tuple(Vec<u32>),
+    Struct(u32, Vec<(u32, u32)>),
+}
+
+struct Rng(u64);
+
+impl Rng {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) % bound as u64) as usize
+    }
+}
+
+struct Plan {
+    names: Vec<String>,
+    steps: Vec<Step>,
+}
+
+/// `count` distinct types in the proportions of an interface: containers 40 %, functions 25 %, maps 15 %, tuples 10 %,
+/// structs 10 %; field names from a vocabulary, struct names of their own; children mostly recent or primitive, and at
+/// most twelve levels deep.
+fn plan(count: usize) -> Plan {
+    let mut rng = Rng(count as u64);
+    let words = ["id", "name", "value", "items", "next", "key", "count", "parent", "kind", "payload", "index", "left"];
+    let mut names: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
+    names.extend((0..48).map(|at| format!("{}_{}", words[at % 12], words[(at * 5 + 3) % 12])));
+    let primitives = [Tag::Int, Tag::Str, Tag::Bool, Tag::F32, Tag::F64, Tag::U8, Tag::I64, Tag::Unit];
+    let mut steps: Vec<Step> = primitives.into_iter().map(Step::Primitive).collect();
+    let mut seen = std::collections::HashSet::new();
+    let mut depths = vec![1u32; 8];
+    while steps.len() < count {
+        let known = steps.len();
+        let mut depth = 0;
+        let mut child = |rng: &mut Rng| {
+            let child = match rng.below(10) {
+                0..3 => rng.below(8),
+                3..8 => known - 1 - rng.below(known.min(64)),
+                _ => rng.below(known),
+            };
+            let child = if depths[child] < 12 { child } else { rng.below(8) };
+            depth = depth.max(depths[child]);
+            child as u32
+        };
+        let step = match rng.below(20) {
+            0..8 => {
+                let tags = [Tag::List, Tag::Option, Tag::Set, Tag::Iterator, Tag::Channel];
+                Step::Container(tags[rng.below(5)], child(&mut rng))
+            }
+            8..13 => {
+                let params = (0..1 + rng.below(4)).map(|_| child(&mut rng)).collect();
+                Step::Function(params, child(&mut rng))
+            }
+            13..16 => Step::Map(child(&mut rng), child(&mut rng)),
+            16..18 => Step::Tuple((0..2 + rng.below(2)).map(|_| child(&mut rng)).collect()),
+            _ => {
+                names.push(format!("Type{}", names.len()));
+                let start = rng.below(60);
+                let fields = (0..1 + rng.below(5)).map(|at| (((start + at) % 60) as u32, child(&mut rng))).collect();
+                Step::Struct(names.len() as u32 - 1, fields)
+            }
+        };
+        let key = match &step {
+            Step::Primitive(tag) => vec![*tag as u32],
+            Step::Container(tag, child) => vec![*tag as u32, *child],
+            Step::Map(a, b) => vec![72, *a, *b],
+            Step::Function(params, returns) => [&[81, *returns], &params[..]].concat(),
+            Step::Tuple(elements) => [&[82], &elements[..]].concat(),
+            Step::Struct(name, _) => vec![83, *name],
+        };
+        if seen.insert(key) {
+            steps.push(step);
+            depths.push(depth + 1);
+        }
+    }
+    Plan { names, steps }
+}
+
+fn run_pool(plan: &Plan, pool: &mut Pool, names: &[Name], ids: &mut Vec<Idx>) {
+    ids.clear();
+    let mut scratch: Vec<Idx> = Vec::new();
+    let mut fields: Vec<(Name, Idx)> = Vec::new();
+    for step in &plan.steps {
+        let id = match step {
+            Step::Primitive(tag) => pool.primitive(*tag),
+            Step::Container(tag, child) => pool.container(*tag, ids[*child as usize]),
+            Step::Map(key, value) => pool.map(ids[*key as usize], ids[*value as usize]),
+            Step::Function(params, returns) => {
+                scratch.clear();
+                scratch.extend(params.iter().map(|&param| ids[param as usize]));
+                pool.function(&scratch, ids[*returns as usize])
+            }
+            Step::Tuple(elements) => {
+                scratch.clear();
+                scratch.extend(elements.iter().map(|&element| ids[element as usize]));
+                pool.tuple(&scratch)
+            }
+            Step::Struct(name, of) => {
+                fields.clear();
+                fields.extend(of.iter().map(|&(name, ty)| (names[name as usize], ids[ty as usize])));
+                pool.structure(names[*name as usize], &fields)
+            }
+        };
+        ids.push(id.expect("the plan is well formed"));
+    }
+}
+
+fn run_baseline(plan: &Plan, pool: &mut Baseline, ids: &mut Vec<u32>) {
+    ids.clear();
+    let mut scratch: Vec<u32> = Vec::new();
+    for step in &plan.steps {
+        scratch.clear();
+        let tag = match step {
+            Step::Primitive(tag) => *tag as u8,
+            Step::Container(tag, child) => {
+                scratch.push(ids[*child as usize]);
+                *tag as u8
+            }
+            Step::Map(key, value) => {
+                scratch.extend([ids[*key as usize], ids[*value as usize]]);
+                72
+            }
+            Step::Function(params, returns) => {
+                scratch.push(ids[*returns as usize]);
+                scratch.extend(params.iter().map(|&param| ids[param as usize]));
+                81
+            }
+            Step::Tuple(elements) => {
+                scratch.extend(elements.iter().map(|&element| ids[element as usize]));
+                82
+            }
+            Step::Struct(name, of) => {
+                scratch.push(*name);
+                scratch.extend(of.iter().flat_map(|&(name, ty)| [name, ids[ty as usize]]));
+                83
+            }
+        };
+        ids.push(pool.intern(tag, &scratch));
+    }
+}
+
+fn median(times: &mut [f64]) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
+}
+
+fn timed(count: usize, f: impl FnOnce()) -> f64 {
+    let start = Instant::now();
+    f();
+    start.elapsed().as_secs_f64() * 1e9 / count as f64
+}
+
+fn names_in(plan: &Plan, pool: &mut Pool) -> Vec<Name> {
+    plan.names.iter().map(|name| pool.name(name).expect("a name")).collect()
+}
+
+fn main() {
+    println!("{:>9}  {:>32}  {:>32}  {:>21}", "types", "intern new, ns (baseline, ratio)", "intern known, ns", "bytes a type");
+    for count in [1_000, 10_000, 100_000, 1_000_000] {
+        let plan = plan(count);
+        let rounds = (3_000_000 / count).clamp(5, 301);
+        let mut times = [const { Vec::new() }; 4];
+        let (mut ids, mut base_ids) = (Vec::with_capacity(count), Vec::with_capacity(count));
+        let mut bytes = (0.0, 0.0);
+        for _ in 0..rounds {
+            let mut pool = Pool::new();
+            let names = names_in(&plan, &mut pool);
+            let before = pool.allocated_bytes();
+            times[0].push(timed(count, || run_pool(&plan, &mut pool, &names, &mut ids)));
+            times[2].push(timed(count, || run_pool(&plan, &mut pool, &names, &mut ids)));
+            assert_eq!(pool.len(), count);
+            bytes.0 = (pool.allocated_bytes() - before) as f64 / count as f64;
+            black_box(&pool);
+            drop(pool);
+            let mut base = Baseline::default();
+            times[1].push(timed(count, || run_baseline(&plan, &mut base, &mut base_ids)));
+            times[3].push(timed(count, || run_baseline(&plan, &mut base, &mut base_ids)));
+            bytes.1 = base.bytes() as f64 / count as f64;
+            black_box(&base);
+        }
+        let [new, base_new, known, base_known] = times.each_mut().map(|times| median(times));
+        println!(
+            "{count:>9}  {new:>10.1} ({base_new:>9.1}, {:>6.2}x)  {known:>10.1} ({base_known:>9.1}, {:>6.2}x)  {:>6.1} ({:>6.1})",
+            new / base_new,
+            known / base_known,
+            bytes.0,
+            bytes.1
+        );
+    }
+    println!();
+    println!(
+        "{:>9}  {:>10}  {:>12}  {:>13}  {:>13}  {:>11}",
+        "types", "wire bytes", "digests, ns", "export, ns", "import, ns", "known, ns"
+    );
+    for count in [1_000, 10_000, 100_000] {
+        let plan = plan(count);
+        let rounds = (1_000_000 / count).clamp(7, 101);
+        let mut times = [const { Vec::new() }; 4];
+        let mut wire = 0.0;
+        for _ in 0..rounds {
+            let mut pool = Pool::new();
+            let names = names_in(&plan, &mut pool);
+            let mut ids = Vec::with_capacity(count);
+            run_pool(&plan, &mut pool, &names, &mut ids);
+            // As a module exports: the types that nothing else refers to, a hundred to a root.
+            let mut used = vec![false; count + 1];
+            for &id in &ids {
+                pool.children(id).into_iter().for_each(|child| used[child.number() as usize] = true);
+            }
+            let tops: Vec<Idx> = ids.iter().copied().filter(|id| !used[id.number() as usize]).collect();
+            let roots: Vec<Idx> = tops.chunks(100).map(|some| pool.tuple(some).expect("a tuple")).collect();
+            let labels: Vec<String> = (0..roots.len()).map(|at| format!("item{at}")).collect();
+            let labelled: Vec<(&str, Idx)> = labels.iter().map(String::as_str).zip(roots).collect();
+            let types = pool.len();
+            times[0].push(timed(types, || pool.compute_all_digests()));
+            let mut bundle = None;
+            times[1].push(timed(types, || bundle = Some(pool.export(&labelled).expect("exports"))));
+            let bundle = bundle.expect("exported");
+            wire = bundle.as_bytes().len() as f64 / types as f64;
+            let mut other = Pool::new();
+            times[2].push(timed(types, || {
+                black_box(other.import(bundle.as_bytes()).expect("imports"));
+            }));
+            times[3].push(timed(types, || {
+                black_box(other.import(bundle.as_bytes()).expect("imports"));
+            }));
+            assert_eq!(other.len(), types);
+        }
+        let [digests, export, import, again] = times.each_mut().map(|times| median(times));
+        println!("{count:>9}  {wire:>10.1}  {digests:>12.1}  {export:>13.1}  {import:>13.1}  {again:>11.1}");
+    }
+    println!("wanted: wire at most 17, export at most 40, import at 10000 at most 150");
+}

@@ -1,0 +1,130 @@
+//! The command line.
+
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+
+/// Proves the type of every value in a tensor program.
+#[derive(Debug, Parser)]
+#[command(name = "typeloom", version, about)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Check models: exit 0 if every value has a proven type, 1 if not, 2 if a file cannot be read
+    Check(CheckArgs),
+    /// Show the type of every value of models
+    Infer(InferArgs),
+    /// Explain a diagnostic code, or why a value of a model has its type
+    Explain(ExplainArgs),
+    /// List the operators, or show the signature and rules of one
+    Ops(OpsArgs),
+}
+
+/// How models are read and solved.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct SolveArgs {
+    /// Give a value of the main graph a type: `x=float[batch, 3]`, or a node of the type tree: `x=tensor.f32`
+    #[arg(long = "seed", value_name = "NAME=TYPE")]
+    pub(crate) seeds: Vec<String>,
+    /// Accept values without a proven type, and operators that nobody knows
+    #[arg(long)]
+    pub(crate) permissive: bool,
+}
+
+/// When to use colours.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+pub(crate) enum Color {
+    /// On a terminal
+    #[default]
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+/// How to show diagnostics.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+pub(crate) enum CheckFormat {
+    /// For people: the printed node with labels, notes and help
+    #[default]
+    Human,
+    /// One line for each
+    Concise,
+    /// One JSON object for each, a line each
+    Json,
+    /// One SARIF 2.1.0 log
+    Sarif,
+    /// Annotations of a GitHub workflow
+    Github,
+}
+
+/// `typeloom check`
+#[derive(Debug, ClapArgs)]
+pub(crate) struct CheckArgs {
+    /// Models, folders with models, or `-` for standard input
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<String>,
+    #[command(flatten)]
+    pub(crate) solve: SolveArgs,
+    /// How to show diagnostics
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: CheckFormat,
+    /// When to use colours
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) color: Color,
+    /// Say nothing about models without problems
+    #[arg(long, short)]
+    pub(crate) quiet: bool,
+}
+
+/// How to show types.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+pub(crate) enum InferFormat {
+    /// A table for people
+    #[default]
+    Table,
+    /// One JSON object a file
+    Json,
+}
+
+/// `typeloom infer`
+#[derive(Debug, ClapArgs)]
+pub(crate) struct InferArgs {
+    /// Models, folders with models, or `-` for standard input
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<String>,
+    #[command(flatten)]
+    pub(crate) solve: SolveArgs,
+    /// How to show types
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: InferFormat,
+    /// When to use colours
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) color: Color,
+}
+
+/// `typeloom explain`
+#[derive(Debug, ClapArgs)]
+pub(crate) struct ExplainArgs {
+    /// A diagnostic code (`dim-mismatch`), or a model
+    #[arg(value_name = "CODE|FILE")]
+    pub(crate) subject: String,
+    /// A value of the model
+    pub(crate) value: Option<String>,
+    #[command(flatten)]
+    pub(crate) solve: SolveArgs,
+}
+
+/// `typeloom ops`
+#[derive(Debug, ClapArgs)]
+pub(crate) struct OpsArgs {
+    /// An operator; with its domain in front where that is not ai.onnx (`ai.onnx.ml::Scaler`)
+    pub(crate) name: Option<String>,
+    /// Show the form that this version of the domain has
+    #[arg(long)]
+    pub(crate) opset: Option<i64>,
+}

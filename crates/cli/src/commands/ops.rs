@@ -1,0 +1,142 @@
+//! `typeloom ops [NAME]`: the operators, or the signature and rules of one.
+
+use std::fmt::Write as _;
+
+use anyhow::bail;
+use typeloom::ops::catalogue::{Standard, names_like};
+use typeloom::ops::table::Table;
+use typeloom::solver::catalogue::{Catalogue as _, Lookup, Operator};
+use typeloom::solver::signature::{AllowedTypes, Arity, AttributeDefault, Formal, FormalType, Schema};
+use typeloom::solver::elem::{Elem, ElemSet};
+
+use crate::args::OpsArgs;
+use crate::output::{Outcome, write};
+
+pub(crate) fn run(args: &OpsArgs) -> anyhow::Result<Outcome> {
+    let text = match &args.name {
+        None => list(),
+        Some(name) => {
+            let (domain, name) = name.rsplit_once("::").unwrap_or(("", name));
+            describe(domain, name, args.opset)?
+        }
+    };
+    write(&text)?;
+    Ok(Outcome::Typed)
+}
+
+fn list() -> String {
+    let mut text = String::new();
+    for domain in Table::get().domains() {
+        for name in Table::get().names(&domain.name) {
+            let versions: Vec<String> =
+                Table::get().versions(&domain.name, name).map(|schema| schema.since_version.to_string()).collect();
+            let domain = if domain.name.is_empty() { String::new() } else { format!("{}::", domain.name) };
+            let _ = writeln!(text, "{domain}{name:<28} {}", versions.join(" "));
+        }
+    }
+    text
+}
+
+fn describe(domain: &str, name: &str, opset: Option<i64>) -> anyhow::Result<String> {
+    match Standard.lookup(domain, name, opset.unwrap_or(i64::MAX)) {
+        Lookup::Found(operator) => Ok(signature(&operator)),
+        Lookup::NewerThanOpset { since } => bail!("`{name}` exists from version {since} of its domain on"),
+        Lookup::Declared(_) | Lookup::UnknownDomain | Lookup::UnknownOperator => {
+            match &names_like(domain, name)[..] {
+                [] => bail!("there is no operator `{name}`"),
+                near => bail!("there is no operator `{name}`; did you mean `{}`?", near.join("`, `")),
+            }
+        }
+    }
+}
+
+fn signature(operator: &Operator<'_>) -> String {
+    let Operator { schema, rules, control } = operator;
+    let mut text = String::new();
+    let domain = if schema.domain.is_empty() { "ai.onnx" } else { &schema.domain };
+    let withdrawn = if schema.deprecated { ", deprecated" } else { "" };
+    let _ = writeln!(text, "{} (domain {domain}, since version {}{withdrawn})", schema.name, schema.since_version);
+    for (title, formals) in [("inputs", &schema.inputs), ("outputs", &schema.outputs)] {
+        let _ = writeln!(text, "\n{title}");
+        for formal in formals {
+            let _ = writeln!(text, "  {}", port(schema, formal));
+        }
+    }
+    if !schema.attributes.is_empty() {
+        let _ = writeln!(text, "\nattributes");
+    }
+    for attribute in &schema.attributes {
+        let default = match &attribute.default {
+            Some(default) => format!(" = {}", value(default)),
+            None if attribute.required => " (required)".to_owned(),
+            None => String::new(),
+        };
+        let _ = writeln!(text, "  {}: {}{default}", attribute.name, attribute.kind.name());
+    }
+    if !schema.type_vars.is_empty() {
+        let _ = writeln!(text, "\ntypes");
+    }
+    for variable in &schema.type_vars {
+        let _ = writeln!(text, "  {}: {}", variable.name, allowed(&variable.allowed));
+    }
+    let around = control.iter().flat_map(|control| [control.enter.name, control.exit.name]);
+    let names: Vec<&str> = rules.iter().map(|rule| rule.name).chain(around).collect();
+    let element = format!("{}.element", schema.name.to_lowercase());
+    let _ = writeln!(text, "\nrules\n  {element} (from the signature)");
+    for name in names {
+        let _ = writeln!(text, "  {name}");
+    }
+    text
+}
+
+fn port(schema: &Schema, formal: &Formal) -> String {
+    let ty = match formal.ty {
+        FormalType::Var(variable) => schema.type_vars[usize::from(variable)].name.to_string(),
+        FormalType::Tensor(elem) => elem.onnx_name().unwrap_or("?").to_owned(),
+    };
+    let arity = match formal.arity {
+        Arity::Required => String::new(),
+        Arity::Optional => " (optional)".to_owned(),
+        Arity::Variadic { min, homogeneous: true } => format!(" (variadic, at least {min}, all of one type)"),
+        Arity::Variadic { min, homogeneous: false } => format!(" (variadic, at least {min})"),
+    };
+    format!("{}: {ty}{arity}", formal.name)
+}
+
+fn value(default: &AttributeDefault) -> String {
+    match default {
+        AttributeDefault::Float(value) => format!("{value:?}"),
+        AttributeDefault::Int(value) => value.to_string(),
+        AttributeDefault::String(value) => format!("{value:?}"),
+        AttributeDefault::Floats(values) => format!("{values:?}"),
+        AttributeDefault::Ints(values) => format!("{values:?}"),
+        AttributeDefault::Strings(values) => format!("{values:?}"),
+    }
+}
+
+fn allowed(allowed: &AllowedTypes) -> String {
+    let AllowedTypes { tensor, seq_tensor, opt_tensor, opt_seq_tensor, map, seq_map } = allowed;
+    let elems = |set: &ElemSet| {
+        let names: Vec<&str> = set.iter().filter_map(|elem| elem.onnx_name()).collect();
+        names.join(" | ")
+    };
+    let pairs = |pairs: &[(Elem, Elem)]| {
+        let name = |elem: Elem| elem.onnx_name().unwrap_or("?");
+        let names: Vec<String> = pairs.iter().map(|(key, value)| format!("map({}, {})", name(*key), name(*value))).collect();
+        names.join(" | ")
+    };
+    let mut parts = Vec::new();
+    for (wrap, set) in [("", tensor), ("seq", seq_tensor), ("optional", opt_tensor), ("optional(seq", opt_seq_tensor)] {
+        if !set.is_empty() {
+            let close = if wrap.contains('(') { "))" } else { ")" };
+            parts.push(if wrap.is_empty() { elems(set) } else { format!("{wrap}({}{close}", elems(set)) });
+        }
+    }
+    if !map.is_empty() {
+        parts.push(pairs(map));
+    }
+    if !seq_map.is_empty() {
+        parts.push(format!("seq({})", pairs(seq_map)));
+    }
+    parts.join("; ")
+}

@@ -1,0 +1,138 @@
+//! Files in: paths and folders to models, models to bytes.
+//!
+//! A model is mapped into memory, not read: checking touches the pages that the graph lies on and none
+//! of the weights. Standard input is read whole.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail};
+use typeloom::{Mode, Options, Seed};
+
+use crate::args::SolveArgs;
+
+/// The deepest folder that is searched for models.
+const MAX_DEPTH: usize = 64;
+
+/// The bytes of a model.
+pub(crate) enum Bytes {
+    Mapped(memmap2::Mmap),
+    Read(Vec<u8>),
+}
+
+impl Deref for Bytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Mapped(map) => map,
+            Self::Read(bytes) => bytes,
+        }
+    }
+}
+
+/// One model to work on.
+#[derive(Clone, Debug)]
+pub(crate) struct Source {
+    /// How output names it.
+    pub(crate) name: String,
+    path: Option<PathBuf>,
+}
+
+/// The models that the arguments name, folders searched in the order of their names.
+pub(crate) fn sources(arguments: &[String]) -> anyhow::Result<Vec<Source>> {
+    let mut sources = Vec::new();
+    for argument in arguments {
+        if argument == "-" {
+            sources.push(Source { name: "<stdin>".to_owned(), path: None });
+            continue;
+        }
+        let path = PathBuf::from(argument);
+        if path.is_dir() {
+            let before = sources.len();
+            search(&path, 0, &mut sources)?;
+            if sources.len() == before {
+                bail!("there is no model (*.onnx) in `{argument}`");
+            }
+        } else {
+            sources.push(Source { name: argument.clone(), path: Some(path) });
+        }
+    }
+    Ok(sources)
+}
+
+fn search(folder: &Path, depth: usize, sources: &mut Vec<Source>) -> anyhow::Result<()> {
+    let entries = std::fs::read_dir(folder).with_context(|| format!("cannot list `{}`", folder.display()))?;
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<_, _>>()?;
+    paths.sort();
+    for path in paths {
+        let is_link = path.symlink_metadata().is_ok_and(|meta| meta.is_symlink());
+        if path.is_dir() && !is_link && depth < MAX_DEPTH {
+            search(&path, depth + 1, sources)?;
+        } else if path.extension().is_some_and(|extension| extension == "onnx") {
+            sources.push(Source { name: path.display().to_string(), path: Some(path) });
+        }
+    }
+    Ok(())
+}
+
+impl Source {
+    /// The model's bytes.
+    pub(crate) fn open(&self) -> anyhow::Result<Bytes> {
+        let Some(path) = &self.path else {
+            let mut bytes = Vec::new();
+            std::io::stdin().lock().read_to_end(&mut bytes).context("cannot read standard input")?;
+            return Ok(Bytes::Read(bytes));
+        };
+        let cannot = || format!("cannot read `{}`", self.name);
+        let file = File::open(path).with_context(cannot)?;
+        let meta = file.metadata().with_context(cannot)?;
+        if !meta.is_file() {
+            bail!("`{}` is not a file", self.name);
+        }
+        if meta.len() == 0 {
+            return Ok(Bytes::Read(Vec::new()));
+        }
+        map(&file).map(Bytes::Mapped).with_context(cannot)
+    }
+
+    /// The folder that the model lies in, for what it refers to.
+    pub(crate) fn folder(&self) -> Option<&Path> {
+        self.path.as_deref().map(|path| path.parent().unwrap_or(Path::new("")))
+    }
+}
+
+/// The one place where this project maps a file.
+#[expect(unsafe_code, reason = "a 2 GB model is checked in milliseconds because its weights are never read")]
+fn map(file: &File) -> std::io::Result<memmap2::Mmap> {
+    // SAFETY: the map is read-only and lives as long as the bytes are borrowed. Another process that
+    // truncates or rewrites the file meanwhile can make reads fault or change under the reader, as with
+    // any mapped file; the reader is bounds-checked and keeps no invariant across two reads of one byte.
+    unsafe { memmap2::Mmap::map(file) }
+}
+
+/// Whether a model's side file is there, inside the model's folder: neither an absolute path nor one
+/// that leaves the folder counts, whatever it points at.
+pub(crate) fn is_inside(folder: &Path, location: &str) -> bool {
+    let relative = Path::new(location);
+    let plain = relative.components().all(|part| matches!(part, std::path::Component::Normal(_)));
+    !location.is_empty() && plain && folder.join(relative).is_file()
+}
+
+/// The options of a solve.
+pub(crate) fn options(args: &SolveArgs) -> anyhow::Result<Options> {
+    let mode = if args.permissive { Mode::Permissive } else { Mode::Strict };
+    let seeds = args.seeds.iter().map(|seed| read_seed(seed)).collect::<anyhow::Result<_>>()?;
+    Ok(Options { mode, seeds, ..Options::default() })
+}
+
+/// `NAME=TYPE`; the name may itself contain `=`, a type cannot.
+fn read_seed(text: &str) -> anyhow::Result<(String, Seed)> {
+    let Some((name, ty)) = text.rsplit_once('=') else {
+        bail!("a seed is written NAME=TYPE, not `{text}`");
+    };
+    let seed = Seed::parse(ty).with_context(|| format!("`{ty}` is no type"))?;
+    Ok((name.to_owned(), seed))
+}

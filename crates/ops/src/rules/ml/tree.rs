@@ -1,0 +1,108 @@
+//! Ensembles of decision trees.
+
+use typeloom_solver::elem::Elem;
+use typeloom_solver::rule::Port::{In, Out};
+use typeloom_solver::rule::{Failure, Rule, RuleCx};
+
+use super::{classifier, targets_per_row};
+
+/// Source: TreeEnsemble version 5, `n_targets`, `nodes_splits`, `leaf_weights`, `nodes_modes`.
+pub(super) const ENSEMBLE: Rule = Rule { name: "treeensemble.targets", run: ensemble };
+
+/// Source: TreeEnsembleClassifier, `Y` and `Z`.
+pub(super) const CLASSIFIER: Rule = Rule {
+    name: "treeensembleclassifier.classes",
+    run: |cx| classifier(cx, "classlabels_strings", "classlabels_int64s"),
+};
+
+/// Source: TreeEnsembleRegressor, `n_targets`.
+pub(super) const REGRESSOR: Rule = Rule { name: "treeensembleregressor.targets", run: regressor };
+
+/// A list of numbers is given as floats or as a tensor, never as both.
+/// Source: TreeEnsembleClassifier version 3, the attributes that end in `_as_tensor`.
+pub(super) const WEIGHTS: Rule = Rule { name: "treeensemble.weights", run: weights };
+
+fn regressor(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    match cx.attr_int("n_targets")? {
+        Some(targets) => targets_per_row(cx, "n_targets", targets),
+        None => cx.set_rank(Out(0), 2),
+    }
+}
+
+fn weights(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    const PAIRS: [(&str, &str); 5] = [
+        ("nodes_values", "nodes_values_as_tensor"),
+        ("nodes_hitrates", "nodes_hitrates_as_tensor"),
+        ("class_weights", "class_weights_as_tensor"),
+        ("target_weights", "target_weights_as_tensor"),
+        ("base_values", "base_values_as_tensor"),
+    ];
+    for (list, tensor) in PAIRS {
+        if cx.has_attr(list)? && cx.has_attr(tensor)? {
+            return Err(Failure::attribute(tensor, format!("and `{list}` cannot both be given")));
+        }
+    }
+    Ok(())
+}
+
+fn ensemble(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    const VECTORS: [&str; 5] =
+        ["nodes_splits", "nodes_hitrates", "leaf_weights", "membership_values", "nodes_modes"];
+    let input = cx.elem(In(0));
+    for name in VECTORS {
+        let Some(tensor) = cx.attr_tensor(name)? else { continue };
+        let header = tensor.header()?;
+        if header.dims.len() != 1 {
+            return Err(Failure::attribute(
+                name,
+                format!("must have one axis, but has {}", header.dims.len()),
+            ));
+        }
+        let elem = Elem::from_onnx(header.data_type);
+        let expected = if name == "nodes_modes" { Some(Elem::UINT8) } else { input };
+        if expected.is_some() && elem != expected {
+            let expected = expected.and_then(Elem::onnx_name).unwrap_or("?");
+            let found = elem.and_then(Elem::onnx_name).unwrap_or("undefined");
+            return Err(Failure::attribute(
+                name,
+                format!("has {found} elements, but must have {expected} ones"),
+            ));
+        }
+    }
+    let lengths = [
+        "nodes_featureids",
+        "nodes_splits",
+        "nodes_modes",
+        "nodes_truenodeids",
+        "nodes_falsenodeids",
+        "nodes_trueleafs",
+        "nodes_falseleafs",
+    ];
+    same_length(cx, &lengths)?;
+    same_length(cx, &["leaf_targetids", "leaf_weights"])?;
+    let targets = cx.attr_int("n_targets")?.unwrap_or(1);
+    targets_per_row(cx, "n_targets", targets)
+}
+
+/// Needs lists and vectors that describe the same things to be equally long.
+fn same_length(cx: &RuleCx<'_, '_>, names: &[&'static str]) -> Result<(), Failure> {
+    let mut first: Option<(&str, usize)> = None;
+    for name in names {
+        let length = match (cx.attr_tensor(name)?, cx.attr_ints(name)?) {
+            (Some(tensor), _) => tensor.header()?.dims.first().and_then(|dim| usize::try_from(*dim).ok()),
+            (None, Some(list)) => Some(list.len()),
+            (None, None) => None,
+        };
+        match (first, length) {
+            (Some((other, before)), Some(length)) if before != length => {
+                return Err(Failure::attribute(
+                    name,
+                    format!("has {length} items, but `{other}` has {before}"),
+                ));
+            }
+            (None, Some(length)) => first = Some((name, length)),
+            (Some(_), _) | (None, None) => {}
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,78 @@
+//! Operators on strings.
+
+use typeloom_solver::rule::Port::{In, Out};
+use typeloom_solver::rule::{Failure, Rule, RuleCx};
+
+use super::Entry;
+use super::elementwise::{BROADCAST, SAME_SHAPE};
+
+/// Stop words are left out, so a row keeps an unknown number of strings.
+/// Source: StringNormalizer, `X`, `Y` and `stopwords`.
+const NORMALIZE: Rule = Rule { name: "stringnormalizer.words", run: normalize };
+
+/// The parts of each string go along a new last axis; their numbers have the input's shape.
+/// Source: StringSplit, `Y` and `Z`.
+const SPLIT: Rule = Rule { name: "stringsplit.parts", run: split };
+
+/// One number for each n-gram of the pool. Source: TfIdfVectorizer, `ngram_indexes` and `Y`.
+const NGRAMS: Rule = Rule { name: "tfidfvectorizer.ngrams", run: ngrams };
+
+pub(super) const OPERATORS: &[Entry] = &[
+    Entry::of("RegexFullMatch", &[SAME_SHAPE]),
+    Entry::of("StringConcat", &[BROADCAST]),
+    Entry::of("StringNormalizer", &[NORMALIZE]),
+    Entry::of("StringSplit", &[SPLIT]),
+    Entry::of("TfIdfVectorizer", &[NGRAMS]),
+];
+
+fn normalize(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    let Some(rank) = cx.require_rank(In(0), 1..=2)? else { return Ok(()) };
+    if rank == 2
+        && let Some(shape) = cx.shape(In(0))
+    {
+        let one = cx.dims().constant(1);
+        cx.require_equal((In(0), 0, shape[0]), one, "must be one row")?;
+    }
+    if cx.rank(Out(0)).is_some() {
+        return Ok(());
+    }
+    if cx.attr_strings("stopwords")?.unwrap_or_default().is_empty() {
+        return cx.same_shape(In(0), Out(0));
+    }
+    let kept = cx.fresh();
+    match rank {
+        1 => cx.set_shape(Out(0), &[kept]),
+        _ => {
+            let one = cx.dims().constant(1);
+            cx.set_shape(Out(0), &[one, kept])
+        }
+    }
+}
+
+fn split(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    cx.same_shape(In(0), Out(1))?;
+    let Some(mut shape) = cx.shape(In(0)) else { return Ok(()) };
+    let parts = match cx.shape(Out(0)).and_then(|known| known.last().copied()) {
+        Some(known) => known,
+        None => cx.fresh(),
+    };
+    shape.push(parts);
+    cx.set_shape(Out(0), &shape)
+}
+
+fn ngrams(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    cx.require_rank(In(0), 1..=2)?;
+    let indexes = cx.attr_ints("ngram_indexes")?.unwrap_or_default();
+    let Some(largest) = indexes.iter().copied().max() else {
+        return Err(Failure::attribute("ngram_indexes", "must name at least one n-gram"));
+    };
+    if indexes.iter().any(|index| *index < 0) {
+        return Err(Failure::attribute("ngram_indexes", "has an index below 0"));
+    }
+    let Some(mut shape) = cx.shape(In(0)) else { return Ok(()) };
+    let columns = cx.dims().constant(largest.saturating_add(1));
+    if let Some(last) = shape.last_mut() {
+        *last = columns;
+    }
+    cx.set_shape(Out(0), &shape)
+}

@@ -1,0 +1,74 @@
+//! Optimisers and gradients, domain `ai.onnx.preview.training`.
+
+use typeloom_solver::rule::Port::{In, Out};
+use typeloom_solver::rule::{Failure, Rule, RuleCx};
+
+use super::Entry;
+
+const DOMAIN: &str = "ai.onnx.preview.training";
+
+/// Parameters, gradients and one history a parameter come in; parameters and histories go out.
+/// Source: Adagrad, `inputs` and `outputs`.
+const ADAGRAD: Rule = Rule { name: "adagrad.parameters", run: |cx| optimizer(cx, 1) };
+
+/// As Adagrad, with two histories a parameter. Source: Adam, `inputs` and `outputs`.
+const ADAM: Rule = Rule { name: "adam.parameters", run: |cx| optimizer(cx, 2) };
+
+/// As Adagrad. Source: Momentum, `inputs` and `outputs`.
+const MOMENTUM: Rule = Rule { name: "momentum.parameters", run: |cx| optimizer(cx, 1) };
+
+/// Each output is the derivative by one of `xs`, and has its type. Source: Gradient, `xs` and `Outputs`.
+const GRADIENT: Rule = Rule { name: "gradient.variables", run: gradient };
+
+pub(super) const OPERATORS: &[Entry] = &[
+    Entry::of("Adagrad", &[ADAGRAD]).in_domain(DOMAIN),
+    Entry::of("Adam", &[ADAM]).in_domain(DOMAIN),
+    Entry::of("Gradient", &[GRADIENT]).in_domain(DOMAIN),
+    Entry::of("Momentum", &[MOMENTUM]).in_domain(DOMAIN),
+];
+
+/// The learning rate and the step count come first; then the parameters, their gradients, and
+/// `histories` groups of tensors that are carried from step to step.
+fn optimizer(cx: &mut RuleCx<'_, '_>, histories: usize) -> Result<(), Failure> {
+    let groups = 2 + histories;
+    let given = cx.input_count().saturating_sub(2);
+    if !given.is_multiple_of(groups) || cx.output_count() != given / groups * (1 + histories) {
+        let message = format!(
+            "{given} tensors in and {} out do not divide into parameters, gradients and histories",
+            cx.output_count()
+        );
+        return Err(Failure::shapes(&[In(2), Out(0)], message));
+    }
+    let count = given / groups;
+    for at in 0..count {
+        let parameter = In(2 + at);
+        for group in 1..groups {
+            let other = In(2 + group * count + at);
+            cx.same_type(parameter, other)?;
+            cx.same_shape(parameter, other)?;
+        }
+        for group in 0..=histories {
+            let out = Out(group * count + at);
+            cx.same_type(parameter, out)?;
+            cx.same_shape(parameter, out)?;
+        }
+    }
+    Ok(())
+}
+
+fn gradient(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    let count = cx.attr_strings("xs")?.unwrap_or_default().len();
+    if cx.output_count() > count || cx.input_count() < count {
+        let message = format!(
+            "names {count} variables, but there are {} inputs and {} outputs",
+            cx.input_count(),
+            cx.output_count()
+        );
+        return Err(Failure::attribute("xs", message));
+    }
+    for at in 0..cx.output_count() {
+        cx.same_type(In(at), Out(at))?;
+        cx.same_shape(In(at), Out(at))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,237 @@
+//! A custom relation at one node: [`PortAccess`] over the solver's slots.
+//!
+//! Types pass as nodes of the tree, extents as numbers where they are constants. Both are read and
+//! narrowed in place, so a relation sees at once what it found out itself. Attributes that cannot be
+//! read are reported as malformed when the relation is done, whatever it made of their absence.
+
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+
+use typeloom_onnx::DecodeError;
+use typeloom_types::lattice::{Lattice, NodeNo};
+use typeloom_types::relation::custom::{CustomRelationCtx, Dims, PortAccess};
+use typeloom_types::relation::{CustomRelation, PortRef, RelationFailure, RelationResult};
+
+use super::node_of;
+use crate::elem::Elem;
+use crate::fault::FaultKind;
+use crate::rule::{DimVec, Failure, Port, RuleCx};
+use crate::signature::AttributeKind;
+use crate::ty::{Clash, Head};
+use crate::universe::Universe;
+
+/// Runs a custom relation; true when it narrowed something.
+pub(super) fn run<'a>(
+    cx: &mut RuleCx<'_, 'a>,
+    name: &'static str,
+    relation: CustomRelation,
+) -> Result<bool, FaultKind<'a>> {
+    let universe = Arc::clone(cx.core.types.universe());
+    let mut node =
+        Node { cx: RefCell::new(cx), universe, narrowed: Cell::new(false), malformed: RefCell::new(None) };
+    let result = relation(&mut CustomRelationCtx::new(&mut node));
+    let Node { cx, narrowed, malformed, .. } = node;
+    if let Some(error) = malformed.into_inner() {
+        return Err(FaultKind::Malformed(error));
+    }
+    match result {
+        RelationResult::Failed(failure) => return Err(FaultKind::Relation { relation: name, failure }),
+        RelationResult::Satisfied => {}
+        RelationResult::Refined | RelationResult::Defer => wait(cx.into_inner()),
+    }
+    Ok(narrowed.get())
+}
+
+/// The relation runs again when the type of any port narrows. Shapes and constants wake their readers anyway.
+fn wait(cx: &mut RuleCx<'_, '_>) {
+    let inputs = (0..cx.input_count()).map(Port::In);
+    let outputs = (0..cx.output_count()).map(Port::Out);
+    for port in inputs.chain(outputs) {
+        if let Some(ty) = cx.ty(port)
+            && !cx.core.types.is_concrete(ty)
+        {
+            cx.wait_for(ty);
+        }
+    }
+}
+
+/// One node, as custom relations see it.
+struct Node<'n, 'r, 'a> {
+    cx: RefCell<&'n mut RuleCx<'r, 'a>>,
+    universe: Arc<Universe>,
+    narrowed: Cell<bool>,
+    malformed: RefCell<Option<DecodeError>>,
+}
+
+impl<'a> Node<'_, '_, 'a> {
+    /// What an attribute is; one that cannot be read is absent, and remembered.
+    fn attribute<T>(&self, read: impl FnOnce(&RuleCx<'_, 'a>) -> Result<Option<T>, Failure>) -> Option<T> {
+        match read(&self.cx.borrow()) {
+            Ok(value) => value,
+            Err(failure) => {
+                if let Failure::Malformed(error) = failure {
+                    self.malformed.borrow_mut().get_or_insert(error);
+                }
+                None
+            }
+        }
+    }
+}
+
+impl<'a> Node<'_, '_, 'a> {
+    /// A list; an attribute of another kind is no list, not an empty one.
+    fn list<T>(
+        &self,
+        name: &str,
+        kind: AttributeKind,
+        read: impl FnOnce(&RuleCx<'_, 'a>, &str) -> Result<Option<T>, Failure>,
+    ) -> Option<T> {
+        self.attribute(|cx| {
+            let found = cx.attr(name)?.and_then(|attribute| AttributeKind::from_onnx(attribute.kind));
+            if found == Some(kind) { read(cx, name) } else { Ok(None) }
+        })
+    }
+}
+
+fn port_of(port: PortRef) -> Option<Port> {
+    match port {
+        PortRef::Input(at) => Some(Port::In(at)),
+        PortRef::Output(at) => Some(Port::Out(at)),
+        PortRef::InputsFrom(_) | PortRef::OutputsFrom(_) => None,
+    }
+}
+
+impl PortAccess for Node<'_, '_, '_> {
+    fn lattice(&self) -> &Lattice {
+        self.universe.lattice()
+    }
+
+    fn input_count(&self) -> usize {
+        self.cx.borrow().input_count()
+    }
+
+    fn output_count(&self) -> usize {
+        self.cx.borrow().output_count()
+    }
+
+    fn bound(&self, port: PortRef) -> Option<NodeNo> {
+        let mut cx = self.cx.borrow_mut();
+        let ty = cx.ty(port_of(port)?)?;
+        Some(node_of(&mut cx.core.types, ty))
+    }
+
+    fn refine(&mut self, port: PortRef, node: NodeNo) -> Result<bool, RelationFailure> {
+        let cx = self.cx.get_mut();
+        let Some(at) = port_of(port) else { return Ok(false) };
+        let (Some(value), Some(ty)) = (cx.value(at), cx.ty(at)) else { return Ok(false) };
+        let lattice = self.universe.lattice();
+        if lattice.node(node).is_some_and(|node| node.is_concrete()) {
+            cx.core.trace_fixed(cx.frame.number, value, cx.step, cx.rule);
+        }
+        match cx.core.types.narrow_to_node(ty, node) {
+            Ok(narrowed) => {
+                self.narrowed.set(self.narrowed.get() || narrowed);
+                Ok(narrowed)
+            }
+            Err(Clash) => {
+                let found = cx.core.snapshot(cx.frame, value);
+                Err(RelationFailure {
+                    message: format!("the type of {port}"),
+                    ports: vec![port],
+                    expected: lattice.node(node).map_or_else(String::new, |node| node.id.to_owned()),
+                    found: super::tree_name(&found, &self.universe),
+                })
+            }
+        }
+    }
+
+    fn shape(&self, port: PortRef) -> Option<Dims> {
+        let mut cx = self.cx.borrow_mut();
+        let at = port_of(port)?;
+        let Some(shape) = cx.shape(at) else {
+            let ty = cx.ty(at)?;
+            return (cx.core.types.head(ty) == Head::Scalar).then(Vec::new);
+        };
+        let extent = |dim| cx.core.dims.as_constant(dim).and_then(|extent| u64::try_from(extent).ok());
+        Some(shape.iter().map(|dim| extent(*dim)).collect())
+    }
+
+    fn refine_shape(&mut self, port: PortRef, dims: &[Option<u64>]) -> Result<bool, RelationFailure> {
+        let before = self.shape(port);
+        let cx = self.cx.get_mut();
+        let Some(at) = port_of(port).filter(|at| cx.has(*at)) else { return Ok(false) };
+        let failure = |found: &Option<Dims>| RelationFailure {
+            message: format!("the shape of {port}"),
+            ports: vec![port],
+            expected: show(dims),
+            found: found.as_deref().map_or_else(|| "no shape".into(), show),
+        };
+        if before.as_ref().is_some_and(|before| before.len() != dims.len()) {
+            return Err(failure(&before));
+        }
+        let known = cx.shape(at);
+        let mut wanted = DimVec::with_capacity(dims.len());
+        for (axis, dim) in dims.iter().enumerate() {
+            let constant = dim.map(i64::try_from).transpose().map_err(|_| failure(&before))?;
+            wanted.push(match (constant, &known) {
+                (Some(extent), _) => cx.core.dims.constant(extent),
+                (None, Some(known)) => known[axis],
+                (None, None) => cx.fresh(),
+            });
+        }
+        cx.set_shape(at, &wanted).map_err(|_| failure(&before))?;
+        let narrowed = self.shape(port) != before;
+        self.narrowed.set(self.narrowed.get() || narrowed);
+        Ok(narrowed)
+    }
+
+    fn attr_int(&self, name: &str) -> Option<i64> {
+        self.attribute(|cx| cx.attr_int(name))
+    }
+
+    fn attr_ints(&self, name: &str) -> Option<Vec<i64>> {
+        self.list(name, AttributeKind::Ints, |cx, name| cx.attr_ints(name))
+    }
+
+    fn attr_float(&self, name: &str) -> Option<f32> {
+        self.attribute(|cx| cx.attr_float(name))
+    }
+
+    fn attr_str(&self, name: &str) -> Option<&str> {
+        self.attribute(|cx| cx.attr_str(name))
+    }
+
+    fn constant_ints(&self, port: PortRef) -> Option<Vec<i64>> {
+        self.cx.borrow_mut().const_ints(port_of(port)?)
+    }
+
+    fn attr_floats(&self, name: &str) -> Option<Vec<f32>> {
+        self.list(name, AttributeKind::Floats, |cx, name| cx.attr_floats(name))
+    }
+
+    fn attr_strs(&self, name: &str) -> Option<Vec<&str>> {
+        let strings = self.list(name, AttributeKind::Strings, |cx, name| cx.attr_strings(name))?;
+        strings.into_iter().map(|bytes| std::str::from_utf8(bytes).ok()).collect()
+    }
+
+    fn attr_tensor(&self, name: &str) -> Option<(NodeNo, Dims)> {
+        let (elem, dims) = self.attribute(|cx| {
+            if let Some(tensor) = cx.attr_tensor(name)? {
+                let header = tensor.header()?;
+                return Ok(Some((header.data_type, header.dims.to_vec())));
+            }
+            let Some(sparse) = cx.attr_sparse_tensor(name)? else { return Ok(None) };
+            let sparse = sparse.parse()?;
+            let header = sparse.values.map(|values| values.header()).transpose()?;
+            Ok(Some((header.map_or(0, |header| header.data_type), sparse.dims.to_vec())))
+        })?;
+        let leaf = self.universe.tensor_leaf(Elem::from_onnx(elem)?)?;
+        Some((leaf, dims.into_iter().map(|dim| u64::try_from(dim).ok()).collect()))
+    }
+}
+
+fn show(dims: &[Option<u64>]) -> String {
+    let dims: Vec<String> =
+        dims.iter().map(|dim| dim.map_or_else(|| "?".into(), |dim| dim.to_string())).collect();
+    format!("[{}]", dims.join(", "))
+}

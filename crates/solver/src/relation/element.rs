@@ -1,0 +1,207 @@
+//! One element type on several ports, each in its own kind: a scalar and a tensor can share it.
+//!
+//! A relation on elements does not say whether a port is a tensor or a scalar. Where nothing else says
+//! it either, the value would stay unresolved although its elements are known: `Add(x, y)` with `x` a
+//! `tensor.f32` and `y` any graph input. So the kinds that are still open when everything that can be
+//! proved has been proved are *assumed*, in two phases over the whole frame:
+//!
+//! 1. a port of unknown kind that shares its elements with a tensor is a tensor;
+//! 2. of those that are left, one that shares its elements with a scalar is a scalar.
+//!
+//! **Invariant:** nothing is assumed before the proof is at its end, so the order of nodes does not
+//! reach the answer; a declaration or seed always wins over an assumption.
+//!
+//! **Invariant:** what is assumed is the kind alone. Element types are always proved.
+
+use smallvec::SmallVec;
+use typeloom_types::relation::TypeRelation;
+
+use super::{Ports, expand};
+use crate::catalogue::{OpKind, Operators};
+use crate::core::{Assumed, Core};
+use crate::elem::ElemSet;
+use crate::frame::Frame;
+use crate::program::{StepId, ValueId};
+use crate::rule::{Failure, Port, RuleCx};
+use crate::ty::{Clash, Head, Ty};
+
+/// What a port without elements is not.
+const ELEMENTS: &str = "a type with elements";
+
+/// Which kinds the ports of one relation have.
+#[derive(Clone, Copy, Default)]
+struct Kinds {
+    tensor: bool,
+    scalar: bool,
+    unknown: bool,
+}
+
+impl Kinds {
+    fn see(&mut self, head: Head) {
+        match head {
+            Head::Tensor => self.tensor = true,
+            Head::Scalar => self.scalar = true,
+            Head::Unknown(_) => self.unknown = true,
+            Head::Sparse
+            | Head::Sequence(_)
+            | Head::Optional(_)
+            | Head::Map(..)
+            | Head::Leaf(_)
+            | Head::Error => {}
+        }
+    }
+
+    /// Whether an assumption of this phase settles the kind of the unknown ones.
+    fn settled_by(self, assumed: Assumed) -> bool {
+        match assumed {
+            Assumed::Nothing => false,
+            Assumed::Tensors => self.tensor,
+            Assumed::Scalars => self.tensor || self.scalar,
+        }
+    }
+}
+
+/// Gives ports one element type; true when that is news.
+pub(super) fn same_element(cx: &mut RuleCx<'_, '_>, ports: &[Port]) -> Result<bool, Failure> {
+    let mut changed = false;
+    let mut kinds = Kinds::default();
+    let mut centre: Option<Port> = None;
+    let mut unknown = SmallVec::<[(Port, Ty); 4]>::new();
+    for port in ports.iter().copied() {
+        let Some(ty) = require(cx, port)? else { continue };
+        let head = cx.core.types.head(ty);
+        kinds.see(head);
+        match (head, centre) {
+            (Head::Unknown(_), _) => unknown.push((port, ty)),
+            (_, None) => centre = Some(port),
+            (_, Some(centre)) => changed |= tie(cx, centre, port)?,
+        }
+    }
+    if unknown.is_empty() {
+        return Ok(changed);
+    }
+    if let Some(centre) = centre
+        && kinds.settled_by(cx.core.assumed)
+    {
+        for (port, ty) in unknown {
+            assume(cx, ty, kinds).map_err(|Clash| Failure::Kind { port, expected: ELEMENTS })?;
+            tie(cx, centre, port)?;
+        }
+        return Ok(true);
+    }
+    cx.frame.undecided.push(cx.step);
+    Ok(changed)
+}
+
+/// Makes an unknown kind what the others are; a bound that rules that out leaves the other kind.
+fn assume(cx: &mut RuleCx<'_, '_>, ty: Ty, kinds: Kinds) -> Result<bool, Clash> {
+    let types = &mut cx.core.types;
+    let (tensor, scalar) = (types.tensor_of(ElemSet::ALL), types.scalar_of(ElemSet::ALL));
+    let (first, second) = if kinds.tensor { (tensor, scalar) } else { (scalar, tensor) };
+    types.unify(ty, first).or_else(|Clash| types.unify(ty, second))
+}
+
+fn tie(cx: &mut RuleCx<'_, '_>, left: Port, right: Port) -> Result<bool, Failure> {
+    let (Some(x), Some(y)) = (cx.value(left), cx.value(right)) else { return Ok(false) };
+    let (Some(a), Some(b)) = (cx.ty(left), cx.ty(right)) else { return Ok(false) };
+    cx.core.trace_equal(cx.frame.number, x, y, cx.step, cx.rule);
+    cx.core.types.unify_element(a, b).map_err(|Clash| Failure::Types { left, right })
+}
+
+/// The type at a port, which must have elements; an unknown one is looked at again when it is known.
+pub(super) fn require(cx: &mut RuleCx<'_, '_>, port: Port) -> Result<Option<Ty>, Failure> {
+    let Some(ty) = cx.ty(port) else { return Ok(None) };
+    match cx.core.types.head(ty) {
+        Head::Error => Ok(None),
+        Head::Tensor | Head::Sparse | Head::Scalar => Ok(Some(ty)),
+        Head::Unknown(bound) => {
+            let universe = cx.core.types.universe();
+            let above = |kind| bound.is_none_or(|bound| universe.lattice().is_subtype(kind, bound));
+            if ![universe.tensor_node(), universe.scalar_node()].into_iter().flatten().any(above) {
+                return Err(Failure::Kind { port, expected: ELEMENTS });
+            }
+            cx.wait_for(ty);
+            Ok(Some(ty))
+        }
+        Head::Sequence(_) | Head::Optional(_) | Head::Map(..) | Head::Leaf(_) => {
+            Err(Failure::Kind { port, expected: ELEMENTS })
+        }
+    }
+}
+
+/// Goes on from what is proved to what is assumed, one phase at a time; true when there is work again.
+pub(crate) fn assume_kinds<'a>(
+    core: &mut Core<'a>,
+    operators: &Operators<'a>,
+    frame: &mut Frame<'a>,
+) -> bool {
+    while !frame.undecided.is_empty() {
+        core.assumed = match core.assumed {
+            Assumed::Nothing => {
+                frame.assumed = unknown_kinds(core, frame);
+                Assumed::Tensors
+            }
+            Assumed::Tensors => Assumed::Scalars,
+            Assumed::Scalars => return false,
+        };
+        let mut steps = std::mem::take(&mut frame.undecided);
+        steps.sort_unstable();
+        steps.dedup();
+        let mut woken = false;
+        for step in steps {
+            match settles(core, operators, frame, step) {
+                Some(true) => {
+                    frame.wake(step);
+                    woken = true;
+                }
+                Some(false) => frame.undecided.push(step),
+                None => {}
+            }
+        }
+        if woken {
+            return true;
+        }
+    }
+    false
+}
+
+/// Whether the phase settles a kind at this node; `None` when there is none left to settle.
+fn settles<'a>(
+    core: &mut Core<'a>,
+    operators: &Operators<'a>,
+    frame: &mut Frame<'a>,
+    step: StepId,
+) -> Option<bool> {
+    let op = operators.op(frame.body.step(step).op);
+    let OpKind::Declared(decl) = op.kind else { return None };
+    let mut cx = RuleCx { core, frame, step, schema: None, rule: "" };
+    let mut open = None;
+    for relation in decl.type_relations {
+        let ports: Ports = match relation {
+            TypeRelation::SameElementType(ports) => expand(&cx, ports),
+            TypeRelation::ReduceOver { input, output } => expand(&cx, &[*input, *output]),
+            TypeRelation::SameType(_)
+            | TypeRelation::BroadcastShape { .. }
+            | TypeRelation::Elementwise { .. }
+            | TypeRelation::Custom { .. } => continue,
+        };
+        let mut kinds = Kinds::default();
+        for port in ports {
+            if let Some(ty) = cx.ty(port) {
+                kinds.see(cx.core.types.head(ty));
+            }
+        }
+        if kinds.unknown {
+            let settled = kinds.settled_by(cx.core.assumed);
+            open = Some(open.unwrap_or(false) || settled);
+        }
+    }
+    open
+}
+
+fn unknown_kinds(core: &mut Core<'_>, frame: &Frame<'_>) -> Vec<ValueId> {
+    let unknown = |value: &ValueId| {
+        frame.slots[value.index()].ty.is_none_or(|ty| matches!(core.types.head(ty), Head::Unknown(_)))
+    };
+    (0..frame.slots.len()).map(ValueId::new).filter(unknown).collect()
+}

@@ -1,0 +1,232 @@
+//! What the built-in relations say about shapes.
+//!
+//! A scalar has no axes; that is all that its kind says here. Dims are symbolic throughout, through the
+//! same verbs that every other rule uses. In a nested graph that may never run, shapes only flow
+//! forward.
+
+use smallvec::SmallVec;
+
+use super::Ports;
+use crate::rule::{DimVec, Failure, Port, RuleCx};
+use crate::ty::Head;
+
+/// What is known of the shapes of some ports, to see whether a relation found out more.
+type Known = SmallVec<[Option<DimVec>; 4]>;
+
+fn known(cx: &mut RuleCx<'_, '_>, ports: &[Port]) -> Known {
+    ports.iter().map(|port| cx.shape(*port)).collect()
+}
+
+/// Gives a scalar its shape; a port of unknown kind is looked at again when it is known.
+fn look(cx: &mut RuleCx<'_, '_>, port: Port) -> Result<(), Failure> {
+    let Some(ty) = cx.ty(port) else { return Ok(()) };
+    match cx.core.types.head(ty) {
+        Head::Scalar => cx.set_shape(port, &[]),
+        Head::Unknown(_) => {
+            cx.wait_for(ty);
+            Ok(())
+        }
+        Head::Tensor
+        | Head::Sparse
+        | Head::Sequence(_)
+        | Head::Optional(_)
+        | Head::Map(..)
+        | Head::Leaf(_)
+        | Head::Error => Ok(()),
+    }
+}
+
+/// All ports have one shape.
+pub(super) fn same(cx: &mut RuleCx<'_, '_>, ports: &[Port]) -> Result<bool, Failure> {
+    let Some((first, rest)) = ports.split_first() else { return Ok(false) };
+    let before = known(cx, ports);
+    for port in rest {
+        cx.same_shape(*first, *port)?;
+    }
+    let after = known(cx, ports);
+    if after == before {
+        return Ok(false);
+    }
+    // The first port has collected what all others know; now they get it.
+    for port in rest {
+        cx.same_shape(*first, *port)?;
+    }
+    Ok(true)
+}
+
+/// The shape of `out` is that of the inputs, broadcast.
+pub(super) fn broadcast(cx: &mut RuleCx<'_, '_>, in0: Port, in1: Port, out: Port) -> Result<bool, Failure> {
+    let ports = [in0, in1, out];
+    let before = known(cx, &ports);
+    for port in ports {
+        look(cx, port)?;
+    }
+    let inputs: Ports = [in0, in1].into_iter().filter(|port| cx.has(*port)).collect();
+    if let Some(shape) = cx.broadcast(&inputs)? {
+        cx.set_shape(out, &shape)?;
+    }
+    if !cx.frame.is_conditional(cx.step) && cx.has(in0) && cx.has(in1) {
+        broadcast_back(cx, in0, in1, out)?;
+        broadcast_back(cx, in1, in0, out)?;
+    }
+    Ok(known(cx, &ports) != before)
+}
+
+/// What the result and one operand say about the other operand.
+fn broadcast_back(cx: &mut RuleCx<'_, '_>, port: Port, other: Port, out: Port) -> Result<(), Failure> {
+    let Some(result) = cx.shape(out) else { return Ok(()) };
+    let beside = cx.shape(other);
+    let rank = result.len();
+    let own = match cx.shape(port) {
+        Some(own) => own,
+        // The longer of two operands has the rank of the result.
+        None if rank == 0 || beside.as_ref().is_some_and(|beside| beside.len() < rank) => {
+            cx.set_rank(port, rank)?;
+            let Some(own) = cx.shape(port) else { return Ok(()) };
+            own
+        }
+        None => return Ok(()),
+    };
+    if own.len() > rank {
+        let message = format!("{} axes cannot broadcast to {rank}", own.len());
+        return Err(Failure::shapes(&[port, out], message));
+    }
+    let (mut own, mut result) = (own, result);
+    for from_end in 1..=own.len() {
+        let (mine, its) = (own.len() - from_end, rank - from_end);
+        let stretched = match &beside {
+            // Beside an extent of 1, or beside no axis at all, this operand is the result.
+            Some(beside) => {
+                beside.len() < from_end || cx.const_dim(beside[beside.len() - from_end]) == Some(1)
+            }
+            None => false,
+        };
+        if stretched || cx.const_dim(result[its]) == Some(1) {
+            own[mine] = result[its];
+        } else if cx.const_dim(own[mine]).is_some_and(|extent| extent != 1) {
+            result[its] = own[mine];
+        }
+    }
+    cx.set_shape(port, &own)?;
+    cx.set_shape(out, &result)
+}
+
+/// Which axes are reduced.
+enum Axes {
+    /// None: the operator is told to leave its input alone.
+    None,
+    All,
+    These(Vec<i64>),
+    /// This many, wherever they are.
+    Some(usize),
+    Unknown,
+}
+
+/// Where a node says which axes are reduced: its second input, or else an attribute.
+fn axes(cx: &mut RuleCx<'_, '_>, second: Port) -> Result<Axes, Failure> {
+    let given = if cx.has(second) {
+        match cx.const_ints(second) {
+            Some(axes) => axes,
+            None => {
+                return Ok(cx
+                    .vector_len(second)
+                    .filter(|count| *count > 0)
+                    .map_or(Axes::Unknown, Axes::Some));
+            }
+        }
+    } else {
+        cx.attr_ints("axes")?.unwrap_or_default()
+    };
+    if !given.is_empty() {
+        return Ok(Axes::These(given));
+    }
+    Ok(if cx.attr_flag("noop_with_empty_axes")? { Axes::None } else { Axes::All })
+}
+
+/// The output is the input without the reduced axes, or with extent 1 there.
+pub(super) fn reduce(cx: &mut RuleCx<'_, '_>, input: Port, output: Port) -> Result<bool, Failure> {
+    const SECOND: Port = Port::In(1);
+    let ports = [input, output];
+    let before = known(cx, &ports);
+    look(cx, input)?;
+    look(cx, output)?;
+    let keep = cx.attr_int("keepdims")?.unwrap_or(1) != 0;
+    let axes = if input == SECOND { Axes::Unknown } else { axes(cx, SECOND)? };
+    if cx.shape(input).is_none() && !cx.frame.is_conditional(cx.step) {
+        input_rank(cx, input, output, keep, &axes)?;
+    }
+    let Some(mut from) = cx.shape(input) else { return Ok(known(cx, &ports) != before) };
+    let Some(reduced) = reduced(cx, &axes, from.len(), SECOND)? else {
+        let rank = match axes {
+            _ if keep => Some(from.len()),
+            Axes::Some(count) => from.len().checked_sub(count),
+            Axes::None | Axes::All | Axes::These(_) | Axes::Unknown => None,
+        };
+        if let Some(rank) = rank {
+            cx.set_rank(output, rank)?;
+        }
+        return Ok(known(cx, &ports) != before);
+    };
+    let one = cx.dims().constant(1);
+    let to: DimVec = match keep {
+        true => from.iter().zip(&reduced).map(|(dim, reduced)| if *reduced { one } else { *dim }).collect(),
+        false => from.iter().zip(&reduced).filter(|(_, reduced)| !**reduced).map(|(dim, _)| *dim).collect(),
+    };
+    cx.set_shape(output, &to)?;
+    if let Some(to) = cx.shape(output).filter(|_| !cx.frame.is_conditional(cx.step)) {
+        let mut kept = to.iter();
+        for (dim, reduced) in from.iter_mut().zip(&reduced) {
+            let same = if keep || !*reduced { kept.next() } else { None };
+            if let (false, Some(same)) = (*reduced, same) {
+                *dim = *same;
+            }
+        }
+        cx.set_shape(input, &from)?;
+    }
+    Ok(known(cx, &ports) != before)
+}
+
+/// For every axis of the input whether it is reduced, where that is known.
+fn reduced(
+    cx: &RuleCx<'_, '_>,
+    axes: &Axes,
+    rank: usize,
+    second: Port,
+) -> Result<Option<Vec<bool>>, Failure> {
+    match axes {
+        Axes::None => Ok(Some(vec![false; rank])),
+        Axes::All => Ok(Some(vec![true; rank])),
+        Axes::Some(_) | Axes::Unknown => Ok(None),
+        Axes::These(axes) => {
+            let mut reduced = vec![false; rank];
+            for axis in axes {
+                let at = cx.axis("axes", *axis, rank).map_err(|failure| match failure {
+                    Failure::Attribute { message, .. } if cx.has(second) => Failure::value(second, message),
+                    failure => failure,
+                })?;
+                reduced[at] = true;
+            }
+            Ok(Some(reduced))
+        }
+    }
+}
+
+/// The rank of an input of unknown shape, as far as the output's decides it.
+fn input_rank(
+    cx: &mut RuleCx<'_, '_>,
+    input: Port,
+    output: Port,
+    keep: bool,
+    axes: &Axes,
+) -> Result<(), Failure> {
+    let Some(rank) = cx.rank(output) else { return Ok(()) };
+    let rank = match axes {
+        _ if keep => rank,
+        Axes::None => rank,
+        Axes::Some(count) => rank + count,
+        // Without a rank, `-1` and `1` may be one axis or two.
+        Axes::These(axes) if axes.len() == 1 => rank + 1,
+        Axes::These(_) | Axes::All | Axes::Unknown => return Ok(()),
+    };
+    cx.set_rank(input, rank)
+}

@@ -1,0 +1,308 @@
+//! Types a graph whose operators are plain declarations: the general entry of the solver.
+//!
+//! A [`TypeSolver`] takes a graph as a message and, for each of its operators, the declaration with
+//! ports and relations. What is known besides is *seeded*, value by value; then the same engine that
+//! checks whole models ([`crate::model`]) solves it.
+//!
+//! ```
+//! use typeloom_onnx::messages::{GraphProto, NodeProto};
+//! use typeloom_solver::type_solver::{TypeError, TypeSolver};
+//! use typeloom_types::op::primitives::TENSOR_PRIMITIVES;
+//! use typeloom_types::op::{AtomicOpDecl, AtomicOpKind, PortDecl};
+//! use typeloom_types::relation::ELEMENTWISE;
+//! use typeloom_types::tree::builtin::{TYPE_ANY, TYPE_TENSOR_F32, TYPE_TENSOR_F64};
+//!
+//! static RELU: AtomicOpDecl = AtomicOpDecl {
+//!     name: "Relu",
+//!     inputs: &[PortDecl::required("X", &TYPE_ANY)],
+//!     outputs: &[PortDecl::required("Y", &TYPE_ANY)],
+//!     kind: AtomicOpKind::Pure,
+//!     type_relations: ELEMENTWISE,
+//! };
+//!
+//! let node = |op: &str, input: &[&str], output: &str| NodeProto {
+//!     op_type: Some(op.into()),
+//!     input: input.iter().map(|name| (*name).to_owned()).collect(),
+//!     output: vec![output.into()],
+//!     ..Default::default()
+//! };
+//! // z = Add(x, y); w = Relu(z)
+//! let graph = GraphProto {
+//!     node: vec![node("Add", &["x", "y"], "z"), node("Relu", &["z"], "w")],
+//!     ..Default::default()
+//! };
+//! let mut solver = TypeSolver::from_graph(&graph, |_domain, op| {
+//!     if op == "Relu" { Some(&RELU) } else { TENSOR_PRIMITIVES.op(op) }
+//! });
+//!
+//! solver.seed("x", &TYPE_TENSOR_F32);
+//! let solution = solver.solve_strict()?;
+//! for value in ["x", "y", "z", "w"] {
+//!     assert_eq!(solution.type_of(value).map(|node| node.id), Some("tensor.f32"));
+//! }
+//!
+//! solver.seed("y", &TYPE_TENSOR_F64);
+//! let error = solver.solve().unwrap_err();
+//! assert!(matches!(error, TypeError::ConstraintFailed { .. }));
+//! assert!(error.to_string().contains("seed of `x`") && error.to_string().contains("seed of `y`"));
+//! # Ok::<(), TypeError>(())
+//! ```
+//!
+//! The graph is a fragment: a name that no node makes is an input, listed or not, and nodes may stand
+//! in any order. Types that the graph declares count only once
+//! [`seed_from_value_info`](TypeSolver::seed_from_value_info) was called; those inside nested graphs
+//! always do.
+//!
+//! **Invariant:** a solver owns everything it needs; solving does not change it.
+//!
+//! **Invariant:** the answer depends neither on the order of nodes, nor on that of seeds, nor on how
+//! values are called.
+//!
+//! Not for whole models with functions and versions of operator sets: that is [`crate::model::check`].
+
+mod error;
+mod fragment;
+mod solution;
+mod stamp;
+
+use std::sync::Arc;
+
+use prost::Message;
+use typeloom_onnx::messages::{GraphProto, TypeProto, ValueInfoProto, type_proto};
+use typeloom_types::lattice::{Lattice, NodeKey};
+use typeloom_types::op::AtomicOpDecl;
+
+use crate::catalogue::{Catalogue, Lookup};
+use crate::model::{self, CheckError, Checked, Mode, Options, Seed};
+use crate::program::DeclarationKind;
+use crate::universe::{TooManyElements, Universe};
+use fragment::{Declarations, Fragment};
+
+pub use error::{ConstraintFailure, ConstraintSide, NodeLabel, TypeCause, TypeError};
+pub use solution::{SolvedValue, TypeSolution};
+pub use stamp::apply_solution_to_value_info;
+
+/// The deepest nesting of type constructors in a seed.
+const MAX_TYPE_DEPTH: usize = 32;
+
+/// A graph to be typed, with what is known of its values.
+///
+/// See the [module](self) for an example.
+#[derive(Clone, Debug)]
+pub struct TypeSolver {
+    fragment: Fragment,
+    lattice: Option<Arc<Lattice>>,
+    seeds: Vec<Seeded>,
+}
+
+/// What is known of one value before solving.
+#[derive(Clone, Debug)]
+struct Seeded {
+    value: String,
+    ty: SeedType,
+    /// The list of the graph that says it; `None` where the caller does.
+    declared_in: Option<DeclarationKind>,
+}
+
+#[derive(Clone, Debug)]
+enum SeedType {
+    /// A node of the tree, by id.
+    Node(String),
+    Onnx(TypeProto),
+}
+
+impl TypeSolver {
+    /// A solver for a graph whose operators `declaration` gives, by domain and name.
+    ///
+    /// It is asked once for each operator of the graph and of the graphs nested in it. ONNX's own domain
+    /// may be called `""` or `ai.onnx`: it is asked as the graph writes it, then by the other name.
+    pub fn from_graph(
+        graph: &GraphProto,
+        declaration: impl FnMut(&str, &str) -> Option<&'static AtomicOpDecl>,
+    ) -> Self {
+        Self { fragment: Fragment::new(graph, declaration), lattice: None, seeds: Vec::new() }
+    }
+
+    /// Solves in this lattice instead of that of all registered nodes.
+    ///
+    /// Set it before seeding with nodes that only this lattice has.
+    #[must_use]
+    pub fn with_lattice(mut self, lattice: Arc<Lattice>) -> Self {
+        self.lattice = Some(lattice);
+        self
+    }
+
+    /// Says that a value lies under a node of the tree: a concrete node is its type, an abstract one a
+    /// bound. Several seeds of one value must agree.
+    ///
+    /// A value or node that does not exist is reported by [`solve`](Self::solve).
+    pub fn seed(&mut self, value: impl Into<String>, node: impl NodeKey) -> &mut Self {
+        let lattice = self.lattice.as_deref().or_else(|| Lattice::try_get().ok());
+        let known =
+            lattice.and_then(|lattice| lattice.node(lattice.number_of(node)?)).map(|node| node.id.to_owned());
+        let ty = SeedType::Node(known.unwrap_or_else(|| node.label()));
+        self.seeds.push(Seeded { value: value.into(), ty, declared_in: None });
+        self
+    }
+
+    /// Says that a value has a type as ONNX writes it, with its shape if it has one.
+    pub fn seed_type(&mut self, value: impl Into<String>, ty: &TypeProto) -> &mut Self {
+        self.seed_onnx(value.into(), ty, None);
+        self
+    }
+
+    /// Takes the types that a graph declares for its inputs, values and outputs: element type, shape, and
+    /// the denotation that a stamp left. Names that the solver's graph does not have are passed over.
+    pub fn seed_from_value_info(&mut self, graph: &GraphProto) -> &mut Self {
+        let lists: [(&[ValueInfoProto], DeclarationKind); 3] = [
+            (&graph.input, DeclarationKind::Input),
+            (&graph.value_info, DeclarationKind::Value),
+            (&graph.output, DeclarationKind::Output),
+        ];
+        for (list, kind) in lists {
+            for info in list {
+                if let Some(ty) = &info.r#type
+                    && self.fragment.has_value(info.name())
+                {
+                    self.seed_onnx(info.name().to_owned(), ty, Some(kind));
+                }
+            }
+        }
+        self
+    }
+
+    fn seed_onnx(&mut self, value: String, ty: &TypeProto, declared_in: Option<DeclarationKind>) {
+        // Nothing reads a type that is nested deeper, and encoding one costs stack.
+        if type_depth(ty) <= MAX_TYPE_DEPTH {
+            self.seeds.push(Seeded { value, ty: SeedType::Onnx(ty.clone()), declared_in });
+        }
+    }
+
+    /// Solves. Values that nothing settles stay unresolved, and operators without a declaration say
+    /// nothing about their ports.
+    ///
+    /// # Errors
+    /// Everything that contradicts something else, in graph order: one [`TypeError`], or
+    /// [`TypeError::Several`].
+    pub fn solve(&self) -> Result<TypeSolution, TypeError> {
+        self.run(Mode::Permissive)
+    }
+
+    /// Solves, and needs every value to have one concrete type and every operator a declaration.
+    ///
+    /// # Errors
+    /// As [`TypeSolver::solve`], and [`TypeError::UnresolvedType`] for every value that is not settled;
+    /// values whose types are tied to one another are reported once.
+    pub fn solve_strict(&self) -> Result<TypeSolution, TypeError> {
+        self.run(Mode::Strict)
+    }
+
+    fn run(&self, mode: Mode) -> Result<TypeSolution, TypeError> {
+        self.run_with(mode, TypeSolution::new)
+    }
+
+    /// As [`TypeSolver::solve`], with the number of times that each step ran.
+    #[cfg(test)]
+    pub(crate) fn solve_counting(&self) -> Result<(TypeSolution, Vec<u32>), TypeError> {
+        self.run_with(Mode::Permissive, |checked| {
+            let runs = checked.frame.runs.clone();
+            (TypeSolution::new(checked), runs)
+        })
+    }
+
+    fn run_with<T>(&self, mode: Mode, finish: impl FnOnce(Checked<'_>) -> T) -> Result<T, TypeError> {
+        let universe = self.universe()?;
+        let seeds = self.checked_seeds(universe.lattice())?;
+        let bytes = self.fragment.bytes()?;
+        let options = Options { mode, seeds, trace: false };
+        let catalogue = Declared(self.fragment.declarations());
+        let checked = model::check(bytes, &catalogue, &universe, &options)?;
+        if checked.faults().is_empty() {
+            return Ok(finish(checked));
+        }
+        Err(error::of_faults(self, checked))
+    }
+
+    fn universe(&self) -> Result<Arc<Universe>, TypeError> {
+        let built = match &self.lattice {
+            Some(lattice) => Universe::of(Arc::clone(lattice)),
+            None => {
+                Lattice::try_get().map_err(|error| TypeError::BadLattice { message: error.to_string() })?;
+                Universe::of_default_lattice()
+            }
+        };
+        built.map_err(|error: TooManyElements| TypeError::BadLattice { message: error.to_string() })
+    }
+
+    /// The seeds as the engine takes them, or what is wrong with every one that is no seed.
+    fn checked_seeds(&self, lattice: &Lattice) -> Result<Vec<(String, Seed)>, TypeError> {
+        let mut errors = Vec::new();
+        let mut seeds = Vec::with_capacity(self.seeds.len());
+        for Seeded { value, ty, declared_in: _ } in &self.seeds {
+            if !self.fragment.has_value(value) {
+                errors.push(TypeError::UnknownValue { value: value.clone() });
+                continue;
+            }
+            match ty {
+                SeedType::Node(id) if lattice.lookup(id).is_none() => {
+                    errors.push(TypeError::UnknownType { value: value.clone(), id: id.clone() });
+                }
+                SeedType::Node(id) => seeds.push((value.clone(), Seed::Node(id.clone()))),
+                SeedType::Onnx(ty) => seeds.push((value.clone(), Seed::Onnx(ty.encode_to_vec()))),
+            }
+        }
+        match errors.is_empty() {
+            true => Ok(seeds),
+            false => Err(TypeError::several(errors)),
+        }
+    }
+}
+
+/// How many constructors a type has around its innermost part.
+fn type_depth(ty: &TypeProto) -> usize {
+    let mut depth = 0;
+    let mut next = Some(ty);
+    while let Some(ty) = next {
+        depth += 1;
+        next = match &ty.value {
+            Some(type_proto::Value::SequenceType(sequence)) => sequence.elem_type.as_deref(),
+            Some(type_proto::Value::OptionalType(optional)) => optional.elem_type.as_deref(),
+            Some(type_proto::Value::MapType(map)) => map.value_type.as_deref(),
+            Some(
+                type_proto::Value::TensorType(_)
+                | type_proto::Value::SparseTensorType(_)
+                | type_proto::Value::OpaqueType(_),
+            )
+            | None => None,
+        };
+    }
+    depth
+}
+
+/// The declarations of a fragment, as a catalogue.
+struct Declared<'f>(&'f Declarations);
+
+impl Catalogue for Declared<'_> {
+    fn lookup(&self, domain: &str, name: &str, _version: i64) -> Lookup<'_> {
+        match self.0.get(domain, name) {
+            Some(decl) => Lookup::Declared(decl),
+            None => Lookup::UnknownOperator,
+        }
+    }
+
+    fn names(&self, domain: &str) -> Vec<&str> {
+        self.0.names(domain)
+    }
+}
+
+impl From<CheckError> for TypeError {
+    fn from(error: CheckError) -> Self {
+        match error {
+            CheckError::UnknownSeed { name } => Self::UnknownValue { value: name },
+            CheckError::BadSeed { name } => Self::BadSeed { value: name },
+            CheckError::Malformed(_) | CheckError::NestingTooDeep | CheckError::NoGraph => {
+                Self::InvalidGraph { node: None, message: error.to_string() }
+            }
+        }
+    }
+}

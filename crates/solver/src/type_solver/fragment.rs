@@ -1,0 +1,247 @@
+//! A graph message made ready for the engine: encoded, in topological order, closed over its inputs.
+//!
+//! The engine reads borrowed views of bytes, so the message is encoded once. What would only be copied
+//! is left out: declared types (they are seeds) and the payloads of constants too large to decide
+//! shapes. Nodes are sorted so that each stands after those it reads from (Kahn's algorithm, the first
+//! in the graph's own order among those that are ready); a graph with a cycle keeps its order, and the
+//! engine reports the cycle.
+
+use std::borrow::Cow;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+use prost::Message;
+use typeloom_onnx::messages::{GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto};
+use typeloom_types::op::AtomicOpDecl;
+
+use crate::catalogue::canonical;
+use crate::map::{Map, Set};
+use crate::model::CheckError;
+use crate::program::MAX_NESTING;
+use crate::rule::MAX_ELEMENTS;
+
+/// The field numbers of what is encoded piece by piece.
+mod field {
+    pub(super) const MODEL_GRAPH: u32 = 7;
+    pub(super) const NODE: u32 = 1;
+    pub(super) const INITIALIZER: u32 = 5;
+    pub(super) const INPUT: u32 = 11;
+    pub(super) const OUTPUT: u32 = 12;
+    pub(super) const SPARSE_INITIALIZER: u32 = 15;
+}
+
+/// The version of ONNX's IR in which initializers are no inputs.
+const IR_VERSION: i64 = 10;
+
+/// A graph as the engine reads it.
+#[derive(Clone, Debug)]
+pub(super) struct Fragment {
+    /// The encoded model; `None` where graphs are nested too deep to encode.
+    bytes: Option<Vec<u8>>,
+    declarations: Declarations,
+    /// Position of a node here -> its position in the graph that was given.
+    order: Vec<usize>,
+    values: Set<String>,
+}
+
+/// The declarations of the operators that a graph uses.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Declarations(BTreeMap<String, BTreeMap<String, Option<&'static AtomicOpDecl>>>);
+
+impl Declarations {
+    pub(super) fn get(&self, domain: &str, name: &str) -> Option<&'static AtomicOpDecl> {
+        *self.0.get(domain)?.get(name)?
+    }
+
+    pub(super) fn names(&self, domain: &str) -> Vec<&str> {
+        let ops = self.0.get(domain).into_iter().flatten();
+        ops.filter(|(_, decl)| decl.is_some()).map(|(name, _)| name.as_str()).collect()
+    }
+
+    fn look_up(
+        &mut self,
+        node: &NodeProto,
+        ask: &mut impl FnMut(&str, &str) -> Option<&'static AtomicOpDecl>,
+    ) {
+        let (written, name) = (node.domain(), node.op_type());
+        let domain = canonical(written);
+        if !self.0.contains_key(domain) {
+            self.0.insert(domain.to_owned(), BTreeMap::new());
+        }
+        let Some(known) = self.0.get_mut(domain).filter(|known| !known.contains_key(name)) else { return };
+        let other = match written {
+            "" => Some("ai.onnx"),
+            "ai.onnx" => Some(""),
+            _ => None,
+        };
+        let decl = ask(written, name).or_else(|| ask(other?, name));
+        known.insert(name.to_owned(), decl);
+    }
+}
+
+/// What a node reads, nested graphs included.
+struct Reads<'g> {
+    names: Vec<&'g str>,
+}
+
+impl Fragment {
+    pub(super) fn new(
+        graph: &GraphProto,
+        mut ask: impl FnMut(&str, &str) -> Option<&'static AtomicOpDecl>,
+    ) -> Self {
+        let mut declarations = Declarations::default();
+        let mut deepest = 0;
+        let mut reads = Vec::with_capacity(graph.node.len());
+        for node in &graph.node {
+            declarations.look_up(node, &mut ask);
+            reads.push(reads_of(node, &mut deepest, &mut |inner| declarations.look_up(inner, &mut ask)));
+        }
+        let order = order(graph, &reads);
+        let implicit = implicit_inputs(graph, &reads);
+        let mut values: Set<String> = implicit.iter().map(|name| (*name).to_owned()).collect();
+        values.extend(defined(graph).map(str::to_owned));
+        let bytes = (deepest <= MAX_NESTING).then(|| encode(graph, &order, &implicit));
+        Self { bytes, declarations, order, values }
+    }
+
+    pub(super) fn bytes(&self) -> Result<&[u8], CheckError> {
+        self.bytes.as_deref().ok_or(CheckError::NestingTooDeep)
+    }
+
+    pub(super) fn declarations(&self) -> &Declarations {
+        &self.declarations
+    }
+
+    pub(super) fn has_value(&self, name: &str) -> bool {
+        self.values.contains(name)
+    }
+
+    /// Where a node of the outermost graph stands in the graph that was given.
+    pub(super) fn position(&self, here: usize) -> usize {
+        self.order.get(here).copied().unwrap_or(here)
+    }
+}
+
+/// The names that a graph defines itself, but for inputs that it does not list.
+fn defined(graph: &GraphProto) -> impl Iterator<Item = &str> {
+    let inputs = graph.input.iter().map(ValueInfoProto::name);
+    let dense = graph.initializer.iter().map(TensorProto::name);
+    let sparse = graph.sparse_initializer.iter().filter_map(|sparse| Some(sparse.values.as_ref()?.name()));
+    let made = graph.node.iter().flat_map(|node| node.output.iter().map(String::as_str));
+    inputs.chain(dense).chain(sparse).chain(made).filter(|name| !name.is_empty())
+}
+
+fn graphs_of(node: &NodeProto) -> impl Iterator<Item = &GraphProto> {
+    node.attribute.iter().flat_map(|attribute| attribute.g.as_deref().into_iter().chain(&attribute.graphs))
+}
+
+/// The names that a node takes from its graph. Of a name that a nested graph defines anywhere inside the
+/// node, it is taken that the node means that one.
+fn reads_of<'g>(
+    node: &'g NodeProto,
+    deepest: &mut usize,
+    visit: &mut impl FnMut(&'g NodeProto),
+) -> Reads<'g> {
+    let mut names: Vec<&str> =
+        node.input.iter().map(String::as_str).filter(|name| !name.is_empty()).collect();
+    let mut open: Vec<(&GraphProto, usize)> = graphs_of(node).map(|graph| (graph, 1)).collect();
+    if open.is_empty() {
+        return Reads { names };
+    }
+    let (mut inner, mut captured) = (Set::<&str>::default(), Vec::new());
+    while let Some((graph, depth)) = open.pop() {
+        *deepest = (*deepest).max(depth);
+        inner.extend(defined(graph));
+        captured.extend(graph.output.iter().map(ValueInfoProto::name));
+        for node in &graph.node {
+            visit(node);
+            captured.extend(node.input.iter().map(String::as_str));
+            open.extend(graphs_of(node).map(|graph| (graph, depth + 1)));
+        }
+    }
+    names.extend(captured.into_iter().filter(|name| !name.is_empty() && !inner.contains(name)));
+    Reads { names }
+}
+
+/// The nodes in an order in which each stands after those it reads from.
+fn order(graph: &GraphProto, reads: &[Reads<'_>]) -> Vec<usize> {
+    let own: Vec<usize> = (0..graph.node.len()).collect();
+    let mut makers = Map::<&str, usize>::default();
+    for (at, node) in graph.node.iter().enumerate() {
+        for name in node.output.iter().filter(|name| !name.is_empty()) {
+            makers.entry(name).or_insert(at);
+        }
+    }
+    let maker = |name: &&str| makers.get(name).copied();
+    let late =
+        |(at, reads): (usize, &Reads<'_>)| reads.names.iter().filter_map(maker).any(|maker| maker >= at);
+    if !reads.iter().enumerate().any(late) {
+        return own;
+    }
+    let mut readers = vec![Vec::new(); graph.node.len()];
+    let mut missing = vec![0_usize; graph.node.len()];
+    for (at, reads) in reads.iter().enumerate() {
+        for maker in reads.names.iter().filter_map(maker) {
+            readers[maker].push(at);
+            missing[at] += 1;
+        }
+    }
+    let mut ready: BinaryHeap<_> = own.iter().copied().filter(|at| missing[*at] == 0).map(Reverse).collect();
+    let mut order = Vec::with_capacity(own.len());
+    while let Some(Reverse(at)) = ready.pop() {
+        order.push(at);
+        for reader in &readers[at] {
+            missing[*reader] -= 1;
+            if missing[*reader] == 0 {
+                ready.push(Reverse(*reader));
+            }
+        }
+    }
+    if order.len() == own.len() { order } else { own }
+}
+
+/// The names that are read and that nothing defines, in the order in which they are first read.
+fn implicit_inputs<'g>(graph: &'g GraphProto, reads: &[Reads<'g>]) -> Vec<&'g str> {
+    let mut known: Set<&str> = defined(graph).collect();
+    let read = reads.iter().flat_map(|reads| reads.names.iter().copied());
+    let promised = graph.output.iter().map(ValueInfoProto::name).filter(|name| !name.is_empty());
+    read.chain(promised).filter(|name| known.insert(name)).collect()
+}
+
+fn encode(graph: &GraphProto, order: &[usize], implicit: &[&str]) -> Vec<u8> {
+    let mut inner = Vec::new();
+    let named = |name: &str| ValueInfoProto { name: Some(name.to_owned()), ..ValueInfoProto::default() };
+    for name in graph.input.iter().map(ValueInfoProto::name).chain(implicit.iter().copied()) {
+        prost::encoding::message::encode(field::INPUT, &named(name), &mut inner);
+    }
+    for tensor in &graph.initializer {
+        prost::encoding::message::encode(field::INITIALIZER, without_payload(tensor).as_ref(), &mut inner);
+    }
+    for sparse in &graph.sparse_initializer {
+        prost::encoding::message::encode(field::SPARSE_INITIALIZER, sparse, &mut inner);
+    }
+    for node in order.iter().filter_map(|at| graph.node.get(*at)) {
+        prost::encoding::message::encode(field::NODE, node, &mut inner);
+    }
+    for output in &graph.output {
+        prost::encoding::message::encode(field::OUTPUT, &named(output.name()), &mut inner);
+    }
+    let mut bytes = ModelProto { ir_version: Some(IR_VERSION), ..ModelProto::default() }.encode_to_vec();
+    prost::encoding::bytes::encode(field::MODEL_GRAPH, &inner, &mut bytes);
+    bytes
+}
+
+/// A constant with its elements only where there are few enough for the engine to look at.
+fn without_payload(tensor: &TensorProto) -> Cow<'_, TensorProto> {
+    let extents = tensor.dims.iter().map(|dim| usize::try_from(*dim).ok());
+    let count = extents.into_iter().try_fold(1_usize, |count, extent| count.checked_mul(extent?));
+    if count.is_some_and(|count| count <= MAX_ELEMENTS) {
+        return Cow::Borrowed(tensor);
+    }
+    Cow::Owned(TensorProto {
+        dims: tensor.dims.clone(),
+        data_type: tensor.data_type,
+        name: tensor.name.clone(),
+        ..TensorProto::default()
+    })
+}

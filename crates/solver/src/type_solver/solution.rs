@@ -1,0 +1,145 @@
+//! What a solve found, by name.
+
+use std::sync::Arc;
+
+use typeloom_types::lattice::{Lattice, NodeNo, NodeRef};
+
+use crate::dim::{DimId, Dims};
+use crate::map::Map;
+use crate::model::Checked;
+use crate::program::ValueId;
+use crate::relation::node_of;
+use crate::solution::Type;
+use crate::ty::Head;
+use crate::universe::Universe;
+
+/// The types of a graph's values.
+///
+/// It holds every value of the outermost graph, in the order inputs, constants, results of nodes.
+#[derive(Clone)]
+pub struct TypeSolution {
+    universe: Arc<Universe>,
+    dims: Dims,
+    values: Vec<SolvedValue>,
+    by_name: Map<String, usize>,
+}
+
+/// One value and what is known of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SolvedValue {
+    /// Its name.
+    pub name: String,
+    /// Its type with its shape, as far as they are known; dims are those of [`TypeSolution::dims`].
+    pub ty: Type,
+    /// The lowest node of the tree that its type lies under; the root for what has no place in the tree.
+    pub bound: NodeNo,
+    /// Whether nothing but the values beside it says that it is a tensor, or a scalar: its element type is
+    /// proved, its kind assumed. A seed may turn an assumed tensor into a scalar.
+    pub assumed: bool,
+}
+
+impl SolvedValue {
+    /// Whether its type is known down to one leaf.
+    #[must_use]
+    pub fn is_resolved(&self) -> bool {
+        self.ty.is_concrete()
+    }
+}
+
+impl TypeSolution {
+    pub(super) fn new(checked: Checked<'_>) -> Self {
+        let Checked { mut core, frame, .. } = checked;
+        let body = Arc::clone(&frame.body);
+        let root = body.root();
+        let mut values = Vec::with_capacity(body.values.len());
+        for value in (0..body.values.len()).map(ValueId::new).filter(|value| body.value(*value).graph == root)
+        {
+            let slot = frame.slots[value.index()];
+            let bound = match slot.ty {
+                Some(ty) => node_of(&mut core.types, ty),
+                None => core.types.universe().lattice().root(),
+            };
+            let assumed = frame.assumed.binary_search(&value).is_ok()
+                && slot.ty.is_some_and(|ty| !matches!(core.types.head(ty), Head::Unknown(_)));
+            let ty = core.snapshot(&frame, value);
+            values.push(SolvedValue { name: body.value_name(value).to_owned(), ty, bound, assumed });
+        }
+        let by_name = values.iter().enumerate().map(|(at, value)| (value.name.clone(), at)).collect();
+        Self { universe: Arc::clone(core.types.universe()), dims: core.dims, values, by_name }
+    }
+
+    /// The concrete node that a value's type is; nothing while it is not settled, and for types that are
+    /// no node of the tree (sequences, optionals, maps, sparse tensors).
+    #[must_use]
+    pub fn type_of(&self, name: &str) -> Option<NodeRef<'_>> {
+        self.node_of(self.get(name)?)
+    }
+
+    /// The values that are settled, with their concrete nodes, in order.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, NodeRef<'_>)> {
+        self.values.iter().filter_map(|value| Some((value.name.as_str(), self.node_of(value)?)))
+    }
+
+    /// The values that are not settled, with the lowest node that each is known to lie under.
+    pub fn unresolved(&self) -> impl Iterator<Item = (&str, NodeRef<'_>)> {
+        let open = self.values.iter().filter(|value| !value.is_resolved());
+        open.filter_map(|value| Some((value.name.as_str(), self.lattice().node(value.bound)?)))
+    }
+
+    /// The lowest node that a value is known to lie under, settled or not.
+    #[must_use]
+    pub fn bound_of(&self, name: &str) -> Option<NodeRef<'_>> {
+        self.lattice().node(self.get(name)?.bound)
+    }
+
+    /// The dims of a value, where its rank is known.
+    #[must_use]
+    pub fn shape_of(&self, name: &str) -> Option<&[DimId]> {
+        self.get(name)?.ty.tensor()?.shape.as_deref()
+    }
+
+    /// All that is known of a value.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&SolvedValue> {
+        self.values.get(*self.by_name.get(name)?)
+    }
+
+    /// Every value with all that is known of it, in order.
+    #[must_use]
+    pub fn values(&self) -> &[SolvedValue] {
+        &self.values
+    }
+
+    /// A value's type as ONNX writes it (`float[batch, 3]`).
+    #[must_use]
+    pub fn display(&self, name: &str) -> Option<String> {
+        Some(self.get(name)?.ty.display(&self.universe, &self.dims).to_string())
+    }
+
+    /// The dims that shapes are made of.
+    #[must_use]
+    pub fn dims(&self) -> &Dims {
+        &self.dims
+    }
+
+    /// The tree that nodes are of.
+    #[must_use]
+    pub fn lattice(&self) -> &Lattice {
+        self.universe.lattice()
+    }
+
+    fn node_of(&self, value: &SolvedValue) -> Option<NodeRef<'_>> {
+        self.lattice().node(value.bound).filter(|node| node.is_concrete() && value.is_resolved())
+    }
+}
+
+impl std::fmt::Debug for TypeSolution {
+    /// Every value with its type.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let shown = self
+            .values
+            .iter()
+            .map(|value| (&value.name, value.ty.display(&self.universe, &self.dims).to_string()));
+        f.debug_map().entries(shown).finish()
+    }
+}
