@@ -39,10 +39,12 @@ mod reduction;
 mod resize;
 mod sequence;
 mod signal;
+mod sliding;
+#[cfg(test)]
+mod testing;
 mod text;
 mod training;
 mod vision;
-mod window;
 
 /// Every family.
 const FAMILIES: &[&[Entry]] = &[

@@ -7,7 +7,10 @@ use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{Failure, Port, Rule, RuleCx};
 
 use super::Entry;
-use super::common::{known_or_fresh, require_single};
+use super::common::{MOST_AXES, known_or_fresh, require_single};
+
+#[cfg(test)]
+mod tests;
 
 /// The transformed axis gets the length of the transform, or half of it and one where the other half is
 /// its mirror image. Source: DFT, `dft_length`, `axis`, `onesided`, `inverse`, `output`.
@@ -31,6 +34,9 @@ fn dft(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     let length = scalar(cx, In(1), 1)?;
     let Some(input) = cx.shape(In(0)) else { return Ok(()) };
     let rank = input.len();
+    if rank > MOST_AXES {
+        return Ok(());
+    }
     let last = rank - 1;
     let axis = axis(cx, rank)?;
     let mut shape = input.clone();
@@ -55,7 +61,9 @@ fn dft(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     cx.set_shape(Out(0), &shape)?;
     let message = match (onesided, inverse, cx.const_dim(input[last])) {
         (true, false, Some(2..)) => "a one-sided transform takes real input, with a last axis of 1",
-        (true, true, Some(1)) => "the inverse of a one-sided transform takes complex input, with a last axis of 2",
+        (true, true, Some(1)) => {
+            "the inverse of a one-sided transform takes complex input, with a last axis of 2"
+        }
         (_, _, Some(1 | 2) | None) => return Ok(()),
         (_, _, Some(_)) => "the last axis must be 1 for real or 2 for complex numbers",
     };
@@ -93,7 +101,9 @@ fn number(cx: &mut RuleCx<'_, '_>, port: Port, least: i64) -> Result<Option<DimI
     let Some(ints) = cx.ints(port) else { return Ok(None) };
     let [only] = ints.items[..] else { return Ok(None) };
     match cx.const_dim(only) {
-        Some(number) if number < least => Err(Failure::value(port, format!("is {number}, but must be at least {least}"))),
+        Some(number) if number < least => {
+            Err(Failure::value(port, format!("is {number}, but must be at least {least}")))
+        }
         Some(_) | None => Ok(Some(only)),
     }
 }
@@ -144,7 +154,9 @@ fn stft(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
             Err(Failure::attribute("onesided", "is 1, which a complex signal does not allow"))
         }
         None | Some(1 | 2) => Ok(()),
-        Some(_) => Err(Failure::shapes(&[In(0)], "the last axis must be 1 for real or 2 for complex numbers")),
+        Some(_) => {
+            Err(Failure::shapes(&[In(0)], "the last axis must be 1 for real or 2 for complex numbers"))
+        }
     }
 }
 
