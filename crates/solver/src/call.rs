@@ -122,15 +122,22 @@ impl<'a> Calls<'a> {
             return Ok(None);
         };
         let root = callee.graph(callee.root());
-        let (inputs, outputs) = (frame.body.inputs(step).len(), frame.body.outputs(frame.body.last_step(step)).len());
-        for (side, given, most) in [(Side::Inputs, inputs, root.inputs.len()), (Side::Outputs, outputs, root.outputs.len())] {
+        let (inputs, outputs) =
+            (frame.body.inputs(step).len(), frame.body.outputs(frame.body.last_step(step)).len());
+        for (side, given, most) in
+            [(Side::Inputs, inputs, root.inputs.len()), (Side::Outputs, outputs, root.outputs.len())]
+        {
             if given > most {
                 return Err(FaultKind::CallArity { side, given, most });
             }
         }
         if let Some(at) = self.running.iter().position(|running| running.function == function) {
             let name = |function: FunctionId| operators.functions[function.index()].name.to_owned();
-            let path = self.running[at..].iter().map(|running| name(running.function)).chain([name(function)]).collect();
+            let path = self.running[at..]
+                .iter()
+                .map(|running| name(running.function))
+                .chain([name(function)])
+                .collect();
             return Err(FaultKind::RecursiveFunction { path });
         }
         let attributes = arguments(frame, step).map_err(FaultKind::Malformed)?;
@@ -154,7 +161,13 @@ impl<'a> Calls<'a> {
     }
 
     /// Makes the frame for a call.
-    pub(crate) fn enter(&mut self, core: &mut Core<'a>, caller: &Frame<'a>, step: StepId, call: Call) -> Frame<'a> {
+    pub(crate) fn enter(
+        &mut self,
+        core: &mut Core<'a>,
+        caller: &Frame<'a>,
+        step: StepId,
+        call: Call,
+    ) -> Frame<'a> {
         let Call { function, key, precise } = call;
         *self.counts.entry(function).or_default() += 1;
         self.frames += 1;
@@ -185,7 +198,8 @@ impl<'a> Calls<'a> {
             if precise {
                 frame.slots[parameter.index()].shape =
                     slot.shape.map(|shape| copy_shape(core, shape, &mut dims));
-                if let Some(data) = caller.data_of(argument).and_then(|data| copy_data(core, data, &mut dims)) {
+                if let Some(data) = caller.data_of(argument).and_then(|data| copy_data(core, data, &mut dims))
+                {
                     frame.set_data(*parameter, data);
                 }
             }
@@ -205,7 +219,9 @@ impl<'a> Calls<'a> {
         let portable = |frame: &Frame<'a>, value: crate::program::ValueId| {
             let Slot { ty, shape, .. } = frame.slots[value.index()];
             let data = match frame.data_of(value) {
-                Some(Data::Ints(ints)) if ints.items.len() <= MOST_CONSTANTS => Some(Data::Ints(Arc::clone(ints))),
+                Some(Data::Ints(ints)) if ints.items.len() <= MOST_CONSTANTS => {
+                    Some(Data::Ints(Arc::clone(ints)))
+                }
                 Some(Data::Floats(floats)) if floats.items.len() <= MOST_CONSTANTS => {
                     Some(Data::Floats(Arc::clone(floats)))
                 }
@@ -334,10 +350,8 @@ fn copy_dim(core: &mut Core<'_>, dim: DimId, dims: &mut Map<DimId, DimId>) -> Di
         }
     } else {
         let variables: Vec<DimId> = core.dims.variables_of(dim).to_vec();
-        let values: Vec<(DimId, DimId)> = variables
-            .into_iter()
-            .map(|variable| (variable, copy_dim(core, variable, dims)))
-            .collect();
+        let values: Vec<(DimId, DimId)> =
+            variables.into_iter().map(|variable| (variable, copy_dim(core, variable, dims))).collect();
         core.dims.substitute(dim, &values)
     };
     dims.insert(dim, copy);
@@ -380,8 +394,11 @@ fn apply<'a>(
             let _ = core.types.unify(ty, copy);
         }
         // Unknown extents of the parameter are the argument's own.
-        if let (true, Some(known), Some(shape)) = (precise, frame.slots[argument.index()].shape, parameter.shape) {
-            let (known, shape): (DimVec, DimVec) = (core.shapes.get(known).into(), core.shapes.get(shape).into());
+        if let (true, Some(known), Some(shape)) =
+            (precise, frame.slots[argument.index()].shape, parameter.shape)
+        {
+            let (known, shape): (DimVec, DimVec) =
+                (core.shapes.get(known).into(), core.shapes.get(shape).into());
             for (dim, from) in known.iter().zip(&shape) {
                 let from = core.dims.resolve(*from);
                 if core.dims.is_variable(from) {

@@ -125,7 +125,8 @@ impl<'a> Operators<'a> {
     }
 
     pub(crate) fn add_imports(&mut self, imports: Vec<(&'a str, i64)>) -> ImportsId {
-        let imports: Vec<_> = imports.into_iter().map(|(domain, version)| (canonical(domain), version)).collect();
+        let imports: Vec<_> =
+            imports.into_iter().map(|(domain, version)| (canonical(domain), version)).collect();
         let known = self.imports.iter().position(|other| *other == imports);
         let at = known.unwrap_or_else(|| {
             self.imports.push(imports);
@@ -151,7 +152,13 @@ impl<'a> Operators<'a> {
 
     /// The operator that a node means.
     #[inline]
-    pub(crate) fn resolve(&mut self, imports: ImportsId, domain: &'a str, name: &'a str, overload: &'a str) -> OpId {
+    pub(crate) fn resolve(
+        &mut self,
+        imports: ImportsId,
+        domain: &'a str,
+        name: &'a str,
+        overload: &'a str,
+    ) -> OpId {
         let domain = canonical(domain);
         let hash = self.hasher.hash_one((name, domain, imports));
         let same = |id: &OpId| {
@@ -189,10 +196,13 @@ impl<'a> Operators<'a> {
             (Lookup::Found(_) | Lookup::NewerThanOpset { .. }, None) => missing(FaultKind::MissingOpset),
             (Lookup::Found(operator), Some(_)) => OpKind::Schema(operator),
             (Lookup::Declared(decl), _) => OpKind::Declared(decl),
-            (Lookup::NewerThanOpset { since }, Some(imported)) => missing(FaultKind::NewerOperator { since, imported }),
+            (Lookup::NewerThanOpset { since }, Some(imported)) => {
+                missing(FaultKind::NewerOperator { since, imported })
+            }
             (Lookup::UnknownOperator, _) => {
                 let functions = self.functions.iter().filter(|function| canonical(function.domain) == domain);
-                let names = catalogue.names(domain).into_iter().chain(functions.map(|function| function.name));
+                let names =
+                    catalogue.names(domain).into_iter().chain(functions.map(|function| function.name));
                 missing(FaultKind::UnknownOperator { near: nearest(name, names), domain_unknown: false })
             }
             (Lookup::UnknownDomain, _) => {

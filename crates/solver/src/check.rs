@@ -13,7 +13,7 @@ use crate::core::Core;
 use crate::elem::ElemSet;
 use crate::fault::{FaultKind, Side};
 use crate::frame::Frame;
-use crate::program::{StepId, ValueId};
+use crate::program::{Body, StepId, ValueId};
 use crate::rule::Port;
 use crate::signature::{AllowedTypes, Arity, AttributeKind, Formal, FormalType, Schema};
 use crate::ty::{Clash, Narrowed, Ty, Types};
@@ -62,6 +62,9 @@ pub(crate) fn attributes<'a>(
     schema: &'a Schema,
 ) -> Result<Option<FaultKind<'a>>, DecodeError> {
     let mut given: SmallVec<[&str; 8]> = SmallVec::new();
+    if !frame.body.step(step).attributes && schema.attributes.is_empty() {
+        return Ok(None);
+    }
     for attribute in frame.body.step(step).node.attributes() {
         let attribute = attribute?.parse()?;
         let name = attribute.name;
@@ -78,7 +81,8 @@ pub(crate) fn attributes<'a>(
             return Ok(Some(FaultKind::AttributeKind { name, found, expected: declared.kind }));
         }
     }
-    let missing = schema.attributes.iter().find(|declared| declared.required && !given.contains(&&*declared.name));
+    let missing =
+        schema.attributes.iter().find(|declared| declared.required && !given.contains(&&*declared.name));
     Ok(missing.map(|declared| FaultKind::MissingAttribute { name: &declared.name, kind: declared.kind }))
 }
 
@@ -86,12 +90,12 @@ pub(crate) fn attributes<'a>(
 pub(crate) fn types<'a>(
     core: &mut Core<'a>,
     frame: &mut Frame<'a>,
+    body: &Body<'a>,
     step: StepId,
     schema: &'a Schema,
 ) -> Option<FaultKind<'a>> {
     let mut variables: SmallVec<[Option<Bound>; 4]> = SmallVec::from_elem(None, schema.type_vars.len());
     let mut fault = None;
-    let body = std::sync::Arc::clone(&frame.body);
     for (at, value) in body.inputs(step).iter().enumerate() {
         let (Some(value), Some(formal)) = (*value, schema.input(at)) else { continue };
         let ty = core.ty_of(&mut frame.slots[value.index()]);

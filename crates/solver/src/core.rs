@@ -52,7 +52,7 @@ impl Core<'_> {
             dims: Dims::default(),
             shapes: Shapes::default(),
             trace: None,
-            assumed: Assumed::Tensors,
+            assumed: Assumed::Nothing,
             broadcasts: Map::default(),
             bytes: std::marker::PhantomData,
         }
@@ -100,7 +100,14 @@ impl Core<'_> {
         }
     }
 
-    pub(crate) fn trace_equal(&mut self, frame: u32, a: ValueId, b: ValueId, step: StepId, rule: &'static str) {
+    pub(crate) fn trace_equal(
+        &mut self,
+        frame: u32,
+        a: ValueId,
+        b: ValueId,
+        step: StepId,
+        rule: &'static str,
+    ) {
         if let Some(trace) = &mut self.trace {
             trace.equal(frame, a, b, step, rule);
         }

@@ -95,7 +95,11 @@ impl<'a> Core<'a> {
         self.types.universe().lattice().lookup_denotation(denotation).map(|node| node.no)
     }
 
-    fn read_shape(&mut self, shape: Option<ShapeView<'_>>, declared: &mut Declared) -> Result<(), DecodeError> {
+    fn read_shape(
+        &mut self,
+        shape: Option<ShapeView<'_>>,
+        declared: &mut Declared,
+    ) -> Result<(), DecodeError> {
         let Some(shape) = shape else { return Ok(()) };
         let mut dims = DimVec::new();
         for (axis, dim) in shape.dims().enumerate() {

@@ -185,7 +185,11 @@ impl ElemSet {
     /// The only member, if there is exactly one.
     #[must_use]
     pub fn single(self) -> Option<Elem> {
-        if self.0.is_power_of_two() { u8::try_from(self.0.trailing_zeros()).ok().and_then(Elem::new) } else { None }
+        if self.0.is_power_of_two() {
+            u8::try_from(self.0.trailing_zeros()).ok().and_then(Elem::new)
+        } else {
+            None
+        }
     }
 
     /// The members, by number.

@@ -16,7 +16,7 @@ use crate::elem::ElemSet;
 use crate::fault::{Fault, FaultKind, Place};
 use crate::frame::Frame;
 use crate::model::Mode;
-use crate::program::{Initializer, Origin, StepId, StepKind, ValueId};
+use crate::program::{Body, Initializer, Origin, StepId, StepKind, ValueId};
 use crate::relation;
 use crate::rule::{Exit, Failure, Rule, RuleCx};
 use crate::trace::Cause;
@@ -48,20 +48,30 @@ impl<'a, 'p> Engine<'a, 'p> {
     pub(crate) fn run(&mut self, main: Frame<'a>) -> Frame<'a> {
         let mut suspended: Vec<Frame<'a>> = Vec::new();
         let mut frame = main;
+        let mut body = Arc::clone(&frame.body);
         loop {
             self.deliver_woken(&mut frame, &mut suspended);
             match frame.next() {
-                Some(step) => match self.step(&mut frame, step) {
+                Some(step) => match self.step(&mut frame, &body, step) {
                     Outcome::Done => {}
                     Outcome::Call(call) => {
+                        // The node runs once more when its function is solved, to take the answer.
+                        frame.wake(step);
                         let callee = self.calls.enter(&mut self.core, &frame, step, call);
+                        frame.calling = Some(step);
+                        body = Arc::clone(&callee.body);
                         suspended.push(std::mem::replace(&mut frame, callee));
                     }
                 },
                 None => match suspended.pop() {
                     Some(caller) => {
                         let callee = std::mem::replace(&mut frame, caller);
+                        body = Arc::clone(&frame.body);
                         self.calls.leave(&mut self.core, callee);
+                        // The call itself runs now that there is an answer to take over.
+                        if let Some(call) = frame.calling.take() {
+                            frame.wake(call);
+                        }
                     }
                     None if relation::assume_kinds(&mut self.core, self.operators, &mut frame) => {}
                     None => return frame,
@@ -79,7 +89,8 @@ impl<'a, 'p> Engine<'a, 'p> {
             let step = StepId::new(waiter.step as usize);
             if waiter.frame == frame.number {
                 frame.wake(step);
-            } else if let Some(other) = suspended.iter_mut().rev().find(|other| other.number == waiter.frame) {
+            } else if let Some(other) = suspended.iter_mut().rev().find(|other| other.number == waiter.frame)
+            {
                 other.wake(step);
             }
         }
@@ -101,19 +112,19 @@ impl<'a, 'p> Engine<'a, 'p> {
                 }
             }
             // The inputs of nested graphs are typed by the node that the graph hangs on, first.
-            if record.declaration.is_some() && (record.graph == body.root() || record.origin != Origin::Input) {
+            if record.declaration.is_some() && (record.graph == body.root() || record.origin != Origin::Input)
+            {
                 core.meet_declarations(frame, value);
             }
         }
     }
 
-    fn step(&mut self, frame: &mut Frame<'a>, step: StepId) -> Outcome {
-        let body = Arc::clone(&frame.body);
+    fn step(&mut self, frame: &mut Frame<'a>, body: &Body<'a>, step: StepId) -> Outcome {
         let first = body.first_step(step);
         if !frame.faults.contains_key(&first) {
             let op = self.operators.op(body.step(step).op);
             let outcome = match &op.kind {
-                OpKind::Schema(operator) => self.operator(frame, step, *operator),
+                OpKind::Schema(operator) => self.operator(frame, body, step, *operator),
                 OpKind::Declared(decl) => relation::run(&mut self.core, frame, step, decl),
                 OpKind::Missing(kind) => match (&**kind, self.mode) {
                     (FaultKind::UnknownOperator { .. }, Mode::Permissive) => Ok(()),
@@ -157,9 +168,15 @@ impl<'a, 'p> Engine<'a, 'p> {
         }
     }
 
-    fn operator(&mut self, frame: &mut Frame<'a>, step: StepId, operator: Operator<'a>) -> Result<(), FaultKind<'a>> {
+    fn operator(
+        &mut self,
+        frame: &mut Frame<'a>,
+        body: &Body<'a>,
+        step: StepId,
+        operator: Operator<'a>,
+    ) -> Result<(), FaultKind<'a>> {
         let schema = operator.schema;
-        let kind = frame.body.step(step).kind;
+        let kind = body.step(step).kind;
         if !matches!(kind, StepKind::Exit(_)) {
             if let Some(fault) = check::arity(frame, step, schema) {
                 return Err(fault);
@@ -169,7 +186,7 @@ impl<'a, 'p> Engine<'a, 'p> {
                 Ok(Some(fault)) => return Err(fault),
                 Err(error) => return Err(FaultKind::Malformed(error)),
             }
-            if let Some(fault) = check::types(&mut self.core, frame, step, schema) {
+            if let Some(fault) = check::types(&mut self.core, frame, body, step, schema) {
                 return Err(fault);
             }
         }
@@ -189,9 +206,9 @@ impl<'a, 'p> Engine<'a, 'p> {
         operator: Operator<'a>,
     ) -> Result<(), FaultKind<'a>> {
         match (kind, operator.control) {
-            (StepKind::Node, _) => operator.rules.iter().try_for_each(|rule| {
-                self.rule(frame, step, operator, rule)
-            }),
+            (StepKind::Node, _) => {
+                operator.rules.iter().try_for_each(|rule| self.rule(frame, step, operator, rule))
+            }
             (StepKind::Enter(_), Some(control)) => self.rule(frame, step, operator, &control.enter),
             (StepKind::Exit(_), Some(control)) => {
                 let mut cx = self.rule_cx(frame, step, operator, control.exit.name);
@@ -219,11 +236,23 @@ impl<'a, 'p> Engine<'a, 'p> {
     }
 
     #[inline]
-    fn rule(&mut self, frame: &mut Frame<'a>, step: StepId, operator: Operator<'a>, rule: &Rule) -> Result<(), FaultKind<'a>> {
-        (rule.run)(&mut self.rule_cx(frame, step, operator, rule.name)).map_err(|failure| fault_of(rule.name, failure))
+    fn rule(
+        &mut self,
+        frame: &mut Frame<'a>,
+        step: StepId,
+        operator: Operator<'a>,
+        rule: &Rule,
+    ) -> Result<(), FaultKind<'a>> {
+        (rule.run)(&mut self.rule_cx(frame, step, operator, rule.name))
+            .map_err(|failure| fault_of(rule.name, failure))
     }
 
-    fn call(&mut self, frame: &mut Frame<'a>, step: StepId, function: FunctionId) -> Result<Option<Call>, FaultKind<'a>> {
+    fn call(
+        &mut self,
+        frame: &mut Frame<'a>,
+        step: StepId,
+        function: FunctionId,
+    ) -> Result<Option<Call>, FaultKind<'a>> {
         self.calls.call(&mut self.core, self.operators, frame, step, function)
     }
 }
@@ -257,7 +286,8 @@ fn initializer<'a>(
         }
         Initializer::Sparse(sparse) => {
             let sparse = sparse.parse().map_err(FaultKind::Malformed)?;
-            let header = sparse.values.map(|values| values.header()).transpose().map_err(FaultKind::Malformed)?;
+            let header =
+                sparse.values.map(|values| values.header()).transpose().map_err(FaultKind::Malformed)?;
             (header.map_or(0, |header| header.data_type), sparse.dims)
         }
     };
@@ -281,7 +311,8 @@ fn initializer<'a>(
     let body = Arc::clone(&frame.body);
     let replaceable = matches!(body.value(value).origin, Origin::InputWithDefault(_));
     let declares = |core: &mut Core<'a>| {
-        body.declarations(value).any(|declaration| core.read_type(declaration.ty).is_ok_and(|read| read.shape.is_some()))
+        body.declarations(value)
+            .any(|declaration| core.read_type(declaration.ty).is_ok_and(|read| read.shape.is_some()))
     };
     let shape: crate::rule::DimVec = dims.iter().map(|dim| core.dims.constant(*dim)).collect();
     let shape = core.shapes.intern(&shape);

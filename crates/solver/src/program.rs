@@ -364,9 +364,9 @@ impl<'a> Body<'a> {
         self.consumers.get_or_init(|| {
             let mut start = vec![0_u32; self.values.len() + 1];
             let reads = || {
-                (0..self.steps.len()).map(StepId::new).flat_map(|step| {
-                    self.inputs(step).iter().flatten().map(move |value| (*value, step))
-                })
+                (0..self.steps.len())
+                    .map(StepId::new)
+                    .flat_map(|step| self.inputs(step).iter().flatten().map(move |value| (*value, step)))
             };
             for (value, _) in reads() {
                 start[value.index() + 1] += 1;

@@ -85,7 +85,7 @@ pub struct ExitRule {
 pub enum Exit {
     /// The outputs are typed.
     Done,
-    /// The inputs of the nested graphs were widened (see [`RuleCx::widen`]): solve the graphs again.
+    /// The inputs of the nested graphs were widened (see [`RuleCx::assume_shape`]): solve the graphs again.
     Again,
 }
 
@@ -271,7 +271,9 @@ impl<'a> RuleCx<'_, 'a> {
     #[must_use]
     pub fn body(&self, name: &str) -> Option<GraphId> {
         let first = self.frame.body.first_step(self.step);
-        let named = |owner: Option<crate::program::GraphOwner<'_>>| owner.is_some_and(|owner| owner.attribute == name);
+        let named = |owner: Option<crate::program::GraphOwner<'_>>| {
+            owner.is_some_and(|owner| owner.attribute == name)
+        };
         self.frame.body.graphs_of(first).find(|(_, graph)| named(graph.owner)).map(|(id, _)| id)
     }
 

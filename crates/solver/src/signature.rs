@@ -50,7 +50,9 @@ impl Schema {
 }
 
 fn formal_at(formals: &[Formal], position: usize) -> Option<&Formal> {
-    formals.get(position).or_else(|| formals.last().filter(|last| matches!(last.arity, Arity::Variadic { .. })))
+    formals
+        .get(position)
+        .or_else(|| formals.last().filter(|last| matches!(last.arity, Arity::Variadic { .. })))
 }
 
 /// Whether an operator's meaning is also written as a graph of other operators.

@@ -286,7 +286,8 @@ impl Types {
     /// The type inside every constructor: itself for a tensor, the element of the innermost sequence, ...
     pub fn innermost(&mut self, ty: Ty) -> Ty {
         let mut ty = self.resolve(ty);
-        while let Cell::Sequence(inner) | Cell::Optional(inner) | Cell::Map(_, inner) = self.cells[ty.index()] {
+        while let Cell::Sequence(inner) | Cell::Optional(inner) | Cell::Map(_, inner) = self.cells[ty.index()]
+        {
             ty = self.resolve(inner);
         }
         ty
@@ -388,3 +389,6 @@ impl ElemRef {
 fn constant_set(elem: ElemRef) -> ElemSet {
     elem.constant().map_or(ElemSet::EMPTY, ElemSet::of)
 }
+
+#[cfg(test)]
+mod tests;

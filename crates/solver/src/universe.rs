@@ -139,7 +139,12 @@ impl Universe {
         self.bound(self.scalar, elems, |leaves| leaves.scalar)
     }
 
-    fn bound(&self, all: Option<NodeNo>, elems: ElemSet, leaf: fn(&Leaves) -> Option<NodeNo>) -> Option<NodeNo> {
+    fn bound(
+        &self,
+        all: Option<NodeNo>,
+        elems: ElemSet,
+        leaf: fn(&Leaves) -> Option<NodeNo>,
+    ) -> Option<NodeNo> {
         let mut joined: Option<NodeNo> = None;
         for leaf in elems.iter().filter_map(|elem| leaf(self.leaves.get(usize::from(elem.number()))?)) {
             joined = Some(joined.map_or(leaf, |joined| self.lattice().join(joined, leaf)));
@@ -162,7 +167,8 @@ impl Universe {
     /// The element type's name: ONNX's, or for a custom one the last part of its leaf's id.
     #[must_use]
     pub fn elem_name(&self, elem: Elem) -> &str {
-        let custom = || self.leaves.get(usize::from(elem.number())).map_or("", |leaves| leaves.suffix.as_str());
+        let custom =
+            || self.leaves.get(usize::from(elem.number())).map_or("", |leaves| leaves.suffix.as_str());
         elem.onnx_name().unwrap_or_else(custom)
     }
 
@@ -172,7 +178,8 @@ impl Universe {
         let onnx = Elem::from_onnx_name(name);
         let short = || Dtype::from_name(name).and_then(|dtype| Elem::from_onnx(dtype.onnx_number()));
         let custom = || {
-            let at = self.leaves.iter().position(|leaves| !leaves.suffix.is_empty() && leaves.suffix == name)?;
+            let at =
+                self.leaves.iter().position(|leaves| !leaves.suffix.is_empty() && leaves.suffix == name)?;
             u8::try_from(at).ok().and_then(Elem::new)
         };
         onnx.or_else(short).or_else(custom)

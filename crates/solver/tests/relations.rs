@@ -1,6 +1,8 @@
 //! Laws of the solver over random graphs of the thirty tensor primitives, and a slow reference that is
 //! obviously right about element types.
 
+#![expect(clippy::unwrap_used, reason = "a helper of a test fails with the test")]
+
 #[path = "relations/plan.rs"]
 mod plan;
 #[path = "relations/reference.rs"]
@@ -19,7 +21,7 @@ use typeloom_types::op::primitives::TENSOR_PRIMITIVES;
 
 use plan::{Plan, Program};
 
-const CASES: u32 = 3000;
+const CASES: u32 = 200;
 
 fn hold(test: impl Fn(Program) -> TestCaseResult) {
     let config = Config { cases: CASES, failure_persistence: None, ..Config::default() };

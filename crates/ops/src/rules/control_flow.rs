@@ -119,9 +119,11 @@ fn loop_enter(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     {
         cx.set_elem(port, elem)?;
     }
-    for port in [BodyIn(body, 0), BodyIn(body, 1)] {
+    // The counter and the condition are single numbers, spelt with as many axes as the node's own.
+    for (port, outer) in [(BodyIn(body, 0), In(0)), (BodyIn(body, 1), In(1))] {
         if cx.rank(port).is_none() && !cx.declares_shape(port) {
-            cx.assume_shape(port, Some(DimVec::new()));
+            let shape = cx.shape(outer).unwrap_or_default();
+            cx.assume_shape(port, Some(shape));
         }
     }
     for at in 0..state {

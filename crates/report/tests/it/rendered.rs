@@ -83,12 +83,18 @@ fn programs_read_every_part() {
     assert!(!line.contains('\n'));
     let value: serde_json::Value = serde_json::from_str(&line).unwrap();
     assert_eq!(value["code"], "element-type-mismatch");
-    assert_eq!(value["place"]["node"], serde_json::json!({"index": 1, "name": "/attn/Add_3", "operator": "Add"}));
+    assert_eq!(
+        value["place"]["node"],
+        serde_json::json!({"index": 1, "name": "/attn/Add_3", "operator": "Add"})
+    );
     let label = &value["snippets"][0]["labels"][1];
     let (start, end) = (label["start"].as_u64().unwrap(), label["end"].as_u64().unwrap());
     let text = value["snippets"][0]["text"].as_str().unwrap();
     assert_eq!(&text[usize::try_from(start).unwrap()..usize::try_from(end).unwrap()], "mask");
-    assert_eq!(value["fix"], serde_json::json!({"kind": "insert-cast", "input": 1, "value": "mask", "to": "float"}));
+    assert_eq!(
+        value["fix"],
+        serde_json::json!({"kind": "insert-cast", "input": 1, "value": "mask", "to": "float"})
+    );
     assert_eq!(value["source"]["line"], 12);
 }
 
@@ -115,7 +121,10 @@ fn code_scanning_gets_a_document_whose_references_hold() {
 #[test]
 fn a_workflow_command_is_one_line_with_everything_escaped() {
     let line = github::diagnostic("a,b:c.onnx", &masked());
-    assert!(line.starts_with("::error file=a%2Cb%3Ac.onnx,title=element-type-mismatch::`Add` needs"), "{line}");
+    assert!(
+        line.starts_with("::error file=a%2Cb%3Ac.onnx,title=element-type-mismatch::`Add` needs"),
+        "{line}"
+    );
     assert!(!line.contains('\n') && line.contains("%0A"), "{line}");
 }
 
@@ -183,6 +192,16 @@ error[element-type-mismatch]: `Add` needs one element type, but `a` is float and
 }
 
 #[test]
+fn a_value_after_a_call_has_the_type_that_the_function_gives() {
+    let text = r#"<ir_version: 10, opset_import: ["": 21, "local": 1]>
+    main (float[2] x) => (z) { [call] y = local.Twice(x) z = Relu(y) }
+    <domain: "local", opset_import: ["": 21]>
+    Twice (a) => (b) { b = Add(a, a) }"#;
+    let found = check_text(text, &Seeds::new());
+    assert!(found.is_empty(), "{}", human::diagnostics("m", &found, Color::Never));
+}
+
+#[test]
 fn a_fault_inside_a_branch_says_which() {
     let text = r#"<ir_version: 10, opset_import: ["": 21]>
     either (bool ready, float[2] x, int64[2] n) => (y) {
@@ -204,7 +223,9 @@ fn permissive_mode_warns_about_operators_that_nobody_knows() {
     let bytes = bytes_of(text);
     let found = diagnose(&mut checked(&bytes, &Options { mode: Mode::Permissive, ..Options::default() }));
     assert_eq!(found.len(), 1);
-    assert!(found.iter().all(|diagnostic| diagnostic.code == Code::UnknownOperator && !diagnostic.is_error()));
+    assert!(
+        found.iter().all(|diagnostic| diagnostic.code == Code::UnknownOperator && !diagnostic.is_error())
+    );
 }
 
 #[test]
@@ -281,5 +302,8 @@ fn equations_that_nothing_decides_stand_below_the_table() {
     g (float[2, m] x, float[n, 3] y) => (z) { [product] z = MatMul(x, y) }"#;
     let bytes = bytes_of(text);
     let table = table::render(&mut checked(&bytes, &Options::default()));
-    assert!(table.ends_with("\nequations that nothing decides\n  m = n, needed by product (matmul.contract)\n"), "{table}");
+    assert!(
+        table.ends_with("\nequations that nothing decides\n  m = n, needed by product (matmul.contract)\n"),
+        "{table}"
+    );
 }

@@ -6,7 +6,9 @@
 use std::cell::OnceCell;
 
 use typeloom_onnx::DecodeError;
-use typeloom_onnx::view::{AttributeView, FunctionView, GraphField, GraphView, NodeField, NodeView, TypeView, ValueInfoView};
+use typeloom_onnx::view::{
+    AttributeView, FunctionView, GraphField, GraphView, NodeField, NodeView, TypeView, ValueInfoView,
+};
 
 use super::names::Names;
 use super::order;
@@ -67,13 +69,7 @@ pub(crate) fn main<'a>(
     defaults: Defaults,
     resolve_op: ResolveOp<'_, 'a>,
 ) -> Result<Body<'a>, BuildError> {
-    let mut nodes = 0;
-    for field in graph.fields() {
-        if let GraphField::Node(_) = field? {
-            nodes += 1;
-        }
-    }
-    let mut builder = Builder::new(BodySource::Main(graph), nodes, defaults, resolve_op);
+    let mut builder = Builder::new(BodySource::Main(graph), defaults, resolve_op);
     builder.graph(graph, None, 0)?;
     Ok(builder.finish())
 }
@@ -83,7 +79,7 @@ pub(crate) fn function<'a>(
     function: FunctionView<'a>,
     resolve_op: ResolveOp<'_, 'a>,
 ) -> Result<Body<'a>, BuildError> {
-    let mut builder = Builder::new(BodySource::Function(function), 16, Defaults::Replaceable, resolve_op);
+    let mut builder = Builder::new(BodySource::Function(function), Defaults::Replaceable, resolve_op);
     let graph = builder.open_graph(None);
     for name in function.inputs() {
         let input = builder.define(name?, graph, Origin::Input, None);
@@ -103,21 +99,21 @@ pub(crate) fn function<'a>(
 }
 
 impl<'a, 'r> Builder<'a, 'r> {
-    fn new(source: BodySource<'a>, nodes: usize, defaults: Defaults, resolve_op: ResolveOp<'r, 'a>) -> Self {
+    fn new(source: BodySource<'a>, defaults: Defaults, resolve_op: ResolveOp<'r, 'a>) -> Self {
         Self {
             body: Body {
                 source,
                 names: Vec::new(),
-                values: Vec::with_capacity(nodes),
-                steps: Vec::with_capacity(nodes),
-                ports: Vec::with_capacity(nodes * 2),
+                values: Vec::new(),
+                steps: Vec::new(),
+                ports: Vec::new(),
                 graphs: Vec::new(),
                 declarations: Vec::new(),
                 initializers: Vec::new(),
                 faults: Vec::new(),
                 consumers: OnceCell::new(),
             },
-            names: Names::with_capacity(nodes),
+            names: Names::default(),
             resolve_op,
             defaults,
             unmade: Vec::new(),
@@ -130,6 +126,13 @@ impl<'a, 'r> Builder<'a, 'r> {
         self.body.names = self.names.names;
         self.body.faults.sort_by_key(|fault| fault.place);
         self.body
+    }
+
+    fn reserve(&mut self, nodes: usize) {
+        self.body.values.reserve(nodes);
+        self.body.steps.reserve(nodes);
+        self.body.ports.reserve(nodes * 2);
+        self.names.reserve(nodes);
     }
 
     fn open_graph(&mut self, owner: Option<GraphOwner<'a>>) -> GraphId {
@@ -148,7 +151,9 @@ impl<'a, 'r> Builder<'a, 'r> {
     /// Ends a graph: what was read in it and never made goes to the graph around it, or is reported.
     fn close_graph(&mut self, graph: GraphId, depth: usize) {
         self.body.graphs[graph.index()].steps.1 = self.body.steps.len();
-        while let Some(unmade) = self.unmade.last().copied().filter(|unmade| unmade.depth >= depth && depth == 0) {
+        while let Some(unmade) =
+            self.unmade.last().copied().filter(|unmade| unmade.depth >= depth && depth == 0)
+        {
             self.unmade.pop();
             if self.body.values[unmade.value.index()].origin == Origin::Undefined {
                 let kind = FaultKind::UndefinedValue { value: unmade.value, input: unmade.input };
@@ -157,32 +162,47 @@ impl<'a, 'r> Builder<'a, 'r> {
         }
     }
 
-    fn graph(&mut self, view: GraphView<'a>, owner: Option<GraphOwner<'a>>, depth: usize) -> Result<GraphId, BuildError> {
+    fn graph(
+        &mut self,
+        view: GraphView<'a>,
+        owner: Option<GraphOwner<'a>>,
+        depth: usize,
+    ) -> Result<GraphId, BuildError> {
         if depth > MAX_NESTING {
             return Err(BuildError::NestingTooDeep);
         }
         let graph = self.open_graph(owner);
-        for field in view.fields() {
-            if let GraphField::Input(info) = field? {
-                let info = info.parse()?;
-                let input = self.define(info.name, graph, Origin::Input, None);
-                self.body.graphs[graph.index()].inputs.push(input);
-                self.declare_value(input, info.ty, DeclarationKind::Input);
-            }
-        }
+        // Inputs and initializers may stand behind the nodes that read them, so the nodes come second.
+        let (mut nodes, mut initializers, mut declared) = (0, Vec::new(), Vec::new());
         for field in view.fields() {
             match field? {
-                GraphField::Initializer(tensor) => {
-                    let name = tensor.header()?.name;
-                    self.initializer(name, graph, Initializer::Dense(tensor));
+                GraphField::Node(_) => nodes += 1,
+                GraphField::Input(info) => {
+                    let info = info.parse()?;
+                    let input = self.define(info.name, graph, Origin::Input, None);
+                    self.body.graphs[graph.index()].inputs.push(input);
+                    self.declare_value(input, info.ty, DeclarationKind::Input);
                 }
-                GraphField::SparseInitializer(sparse) => {
-                    let values = sparse.parse()?.values;
-                    let name = values.map(|values| values.header()).transpose()?.map_or("", |header| header.name);
-                    self.initializer(name, graph, Initializer::Sparse(sparse));
-                }
-                _ => {}
+                GraphField::Initializer(tensor) => initializers.push(Initializer::Dense(tensor)),
+                GraphField::SparseInitializer(sparse) => initializers.push(Initializer::Sparse(sparse)),
+                GraphField::Output(info) => declared.push((info, DeclarationKind::Output)),
+                GraphField::ValueInfo(info) => declared.push((info, DeclarationKind::Value)),
+                GraphField::Name(_)
+                | GraphField::QuantizationAnnotation(_)
+                | GraphField::Metadata(_)
+                | GraphField::Other(_) => {}
             }
+        }
+        self.reserve(nodes);
+        for initializer in initializers {
+            let name = match initializer {
+                Initializer::Dense(tensor) => tensor.header()?.name,
+                Initializer::Sparse(sparse) => {
+                    let values = sparse.parse()?.values;
+                    values.map(|values| values.header()).transpose()?.map_or("", |header| header.name)
+                }
+            };
+            self.initializer(name, graph, initializer);
         }
         let mut position = 0;
         for field in view.fields() {
@@ -191,21 +211,23 @@ impl<'a, 'r> Builder<'a, 'r> {
                 position += 1;
             }
         }
-        for field in view.fields() {
-            match field? {
-                GraphField::Output(info) => {
-                    self.graph_output(info.parse()?.name, graph);
-                    self.declare(info, graph, DeclarationKind::Output)?;
-                }
-                GraphField::ValueInfo(info) => self.declare(info, graph, DeclarationKind::Value)?,
-                _ => {}
+        for (info, kind) in declared {
+            if kind == DeclarationKind::Output {
+                self.graph_output(info.parse()?.name, graph);
             }
+            self.declare(info, graph, kind)?;
         }
         self.close_graph(graph, depth);
         Ok(graph)
     }
 
-    fn node(&mut self, node: NodeView<'a>, graph: GraphId, position: usize, depth: usize) -> Result<(), BuildError> {
+    fn node(
+        &mut self,
+        node: NodeView<'a>,
+        graph: GraphId,
+        position: usize,
+        depth: usize,
+    ) -> Result<(), BuildError> {
         let step = StepId::new(self.body.steps.len());
         let first_port = self.body.ports.len();
         let (mut op_type, mut domain, mut overload) = ("", "", "");
@@ -215,7 +237,8 @@ impl<'a, 'r> Builder<'a, 'r> {
         for field in node.fields() {
             match field? {
                 NodeField::Input(name) => {
-                    let value = if name.is_empty() { None } else { Some(self.read(name, graph, step, input, depth)) };
+                    let value =
+                        if name.is_empty() { None } else { Some(self.read(name, graph, step, input, depth)) };
                     self.body.ports.push(value);
                     input += 1;
                 }
@@ -242,7 +265,17 @@ impl<'a, 'r> Builder<'a, 'r> {
         let op = (self.resolve_op)(domain, op_type, overload);
         let position = u32::try_from(position).unwrap_or(u32::MAX);
         let inputs = (index32(first_port), index32(self.body.ports.len() - first_port));
-        let step_record = Step { node, op, kind: StepKind::Node, graph, position, inputs, outputs: (0, 0), first_graph: None, attributes };
+        let step_record = Step {
+            node,
+            op,
+            kind: StepKind::Node,
+            graph,
+            position,
+            inputs,
+            outputs: (0, 0),
+            first_graph: None,
+            attributes,
+        };
         if bodies.is_empty() {
             self.body.steps.push(step_record);
             self.node_outputs(&outputs, step, graph);
@@ -270,7 +303,11 @@ impl<'a, 'r> Builder<'a, 'r> {
     fn node_outputs(&mut self, names: &[&'a str], step: StepId, graph: GraphId) {
         let first_port = self.body.ports.len();
         for (at, name) in names.iter().enumerate() {
-            let value = if name.is_empty() { None } else { Some(self.define(name, graph, Origin::Step(step), Some(at))) };
+            let value = if name.is_empty() {
+                None
+            } else {
+                Some(self.define(name, graph, Origin::Step(step), Some(at)))
+            };
             self.body.ports.push(value);
         }
         self.body.steps[step.index()].outputs = (index32(first_port), index32(names.len()));
@@ -295,9 +332,10 @@ impl<'a, 'r> Builder<'a, 'r> {
             if before.graph == graph {
                 let place = match origin {
                     Origin::Step(step) => Place::Step(self.body.first_step(step)),
-                    Origin::Input | Origin::InputWithDefault(_) | Origin::Initializer(_) | Origin::Undefined => {
-                        Place::Value(known)
-                    }
+                    Origin::Input
+                    | Origin::InputWithDefault(_)
+                    | Origin::Initializer(_)
+                    | Origin::Undefined => Place::Value(known),
                 };
                 let kind = FaultKind::DuplicateValue { first: known, output };
                 self.body.faults.push(Fault { place, kind });
@@ -349,14 +387,21 @@ impl<'a, 'r> Builder<'a, 'r> {
             Some(value) => value,
             None => {
                 let value = known.unwrap_or_else(|| self.new_value(id, graph, Origin::Undefined));
-                self.body.faults.push(Fault { place: Place::Graph(graph), kind: FaultKind::UndefinedOutput { value } });
+                self.body
+                    .faults
+                    .push(Fault { place: Place::Graph(graph), kind: FaultKind::UndefinedOutput { value } });
                 value
             }
         };
         self.body.graphs[graph.index()].outputs.push(value);
     }
 
-    fn declare(&mut self, info: ValueInfoView<'a>, graph: GraphId, kind: DeclarationKind) -> Result<(), DecodeError> {
+    fn declare(
+        &mut self,
+        info: ValueInfoView<'a>,
+        graph: GraphId,
+        kind: DeclarationKind,
+    ) -> Result<(), DecodeError> {
         let info = info.parse()?;
         let name = self.names.intern(info.name);
         // A type for a name that nothing makes says nothing about this graph.

@@ -25,13 +25,11 @@ pub(super) struct Names<'a> {
 }
 
 impl<'a> Names<'a> {
-    pub(super) fn with_capacity(names: usize) -> Self {
-        Self {
-            table: HashTable::with_capacity(names),
-            names: Vec::with_capacity(names),
-            current: Vec::with_capacity(names),
-            ..Self::default()
-        }
+    pub(super) fn reserve(&mut self, names: usize) {
+        let Self { table, hasher, names: known, .. } = self;
+        table.reserve(names, |id| hasher.hash_one(known[id.index()]));
+        self.names.reserve(names);
+        self.current.reserve(names);
     }
 
     #[inline]

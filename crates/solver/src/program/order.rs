@@ -108,7 +108,10 @@ fn components(body: &Body<'_>) -> Vec<usize> {
             while edge < inputs.len() {
                 let maker = inputs[edge].and_then(|value| match body.value(value).origin {
                     Origin::Step(maker) => Some(body.first_step(maker).index()),
-                    Origin::Input | Origin::InputWithDefault(_) | Origin::Initializer(_) | Origin::Undefined => None,
+                    Origin::Input
+                    | Origin::InputWithDefault(_)
+                    | Origin::Initializer(_)
+                    | Origin::Undefined => None,
                 });
                 edge += 1;
                 match maker {

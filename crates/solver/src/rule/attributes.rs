@@ -15,6 +15,9 @@ impl<'a> RuleCx<'_, 'a> {
     /// # Errors
     /// [`Failure::Malformed`].
     pub fn attr(&self, name: &str) -> Result<Option<Attribute<'a>>, Failure> {
+        if !self.step().attributes {
+            return Ok(None);
+        }
         for attribute in self.step().node.attributes() {
             let attribute = attribute?.parse()?;
             if attribute.name != name {
@@ -126,7 +129,9 @@ impl<'a> RuleCx<'_, 'a> {
         Ok(match self.attr(name)? {
             Some(attribute) => Some(attribute.strings().collect::<Result<_, _>>()?),
             None => match self.default(name) {
-                Some(AttributeDefault::Strings(values)) => Some(values.iter().map(|value| value.as_bytes()).collect()),
+                Some(AttributeDefault::Strings(values)) => {
+                    Some(values.iter().map(|value| value.as_bytes()).collect())
+                }
                 Some(_) | None => None,
             },
         })

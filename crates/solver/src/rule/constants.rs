@@ -96,7 +96,8 @@ impl RuleCx<'_, '_> {
 
     /// Records the floating-point numbers at a port.
     pub fn set_floats(&mut self, port: Port, floats: Floats) {
-        if floats.items.len() <= MAX_ELEMENTS && floats.shape.iter().product::<usize>() == floats.items.len() {
+        if floats.items.len() <= MAX_ELEMENTS && floats.shape.iter().product::<usize>() == floats.items.len()
+        {
             self.set_data(port, Data::Floats(Arc::new(floats)));
         }
     }
@@ -143,7 +144,8 @@ impl RuleCx<'_, '_> {
     /// The constant in a tensor message, if it is small enough to follow.
     pub(super) fn read_tensor(&mut self, tensor: typeloom_onnx::view::TensorView<'_>) -> Option<Data> {
         let header = tensor.header().ok()?;
-        let shape: Box<[usize]> = header.dims.iter().map(|dim| usize::try_from(*dim).ok()).collect::<Option<_>>()?;
+        let shape: Box<[usize]> =
+            header.dims.iter().map(|dim| usize::try_from(*dim).ok()).collect::<Option<_>>()?;
         let count = shape.iter().try_fold(1_usize, |count, dim| count.checked_mul(*dim))?;
         if count > MAX_ELEMENTS {
             return None;
@@ -180,7 +182,11 @@ impl RuleCx<'_, '_> {
     ///
     /// # Errors
     /// As [`RuleCx::set_elem`] and [`RuleCx::set_shape`]; malformed tensors are reported as such.
-    pub fn set_tensor(&mut self, port: Port, tensor: typeloom_onnx::view::TensorView<'_>) -> Result<(), Failure> {
+    pub fn set_tensor(
+        &mut self,
+        port: Port,
+        tensor: typeloom_onnx::view::TensorView<'_>,
+    ) -> Result<(), Failure> {
         let header = tensor.header()?;
         if let Some(elem) = Elem::from_onnx(header.data_type) {
             self.set_elem(port, elem)?;

@@ -69,7 +69,8 @@ impl RuleCx<'_, '_> {
     pub fn declares_shape(&mut self, port: Port) -> bool {
         let Some(value) = self.value(port) else { return false };
         let body = self.body_rc();
-        body.declarations(value).any(|declaration| self.core.read_type(declaration.ty).is_ok_and(|read| read.shape.is_some()))
+        body.declarations(value)
+            .any(|declaration| self.core.read_type(declaration.ty).is_ok_and(|read| read.shape.is_some()))
     }
 
     /// The graphs of the node, in the order of its attributes.

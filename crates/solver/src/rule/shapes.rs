@@ -111,7 +111,11 @@ impl RuleCx<'_, '_> {
     ///
     /// # Errors
     /// [`Failure::Rank`] when it is outside `expected`.
-    pub fn require_rank(&mut self, port: Port, expected: impl RangeBounds<usize>) -> Result<Option<usize>, Failure> {
+    pub fn require_rank(
+        &mut self,
+        port: Port,
+        expected: impl RangeBounds<usize>,
+    ) -> Result<Option<usize>, Failure> {
         match self.rank(port) {
             Some(rank) if !expected.contains(&rank) => Err(self.wrong_rank(port, expected)),
             known => Ok(known),

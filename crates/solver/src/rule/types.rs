@@ -114,7 +114,11 @@ impl RuleCx<'_, '_> {
         let (inner_a, inner_b) = (self.core.types.innermost(a), self.core.types.innermost(b));
         self.wait_for(a);
         self.wait_for(b);
-        self.core.types.unify_element(inner_a, inner_b).map(drop).map_err(|Clash| Failure::Types { left, right })
+        self.core
+            .types
+            .unify_element(inner_a, inner_b)
+            .map(drop)
+            .map_err(|Clash| Failure::Types { left, right })
     }
 
     /// Makes `outer` a sequence of what `inner` is.
@@ -124,7 +128,12 @@ impl RuleCx<'_, '_> {
     pub fn sequence_of(&mut self, outer: Port, inner: Port) -> Result<(), Failure> {
         self.wrap(outer, inner, "a sequence", Types::sequence, |head| match head {
             Head::Sequence(_) | Head::Unknown(_) | Head::Error => true,
-            Head::Tensor | Head::Sparse | Head::Scalar | Head::Optional(_) | Head::Map(..) | Head::Leaf(_) => false,
+            Head::Tensor
+            | Head::Sparse
+            | Head::Scalar
+            | Head::Optional(_)
+            | Head::Map(..)
+            | Head::Leaf(_) => false,
         })
     }
 
@@ -135,7 +144,12 @@ impl RuleCx<'_, '_> {
     pub fn optional_of(&mut self, outer: Port, inner: Port) -> Result<(), Failure> {
         self.wrap(outer, inner, "an optional", Types::optional, |head| match head {
             Head::Optional(_) | Head::Unknown(_) | Head::Error => true,
-            Head::Tensor | Head::Sparse | Head::Scalar | Head::Sequence(_) | Head::Map(..) | Head::Leaf(_) => false,
+            Head::Tensor
+            | Head::Sparse
+            | Head::Scalar
+            | Head::Sequence(_)
+            | Head::Map(..)
+            | Head::Leaf(_) => false,
         })
     }
 
@@ -155,14 +169,22 @@ impl RuleCx<'_, '_> {
         }
         self.core.trace_equal(self.frame.number, x, y, self.step, self.rule);
         let wrapped = constructor(&mut self.core.types, b);
-        self.core.types.unify(a, wrapped).map(drop).map_err(|Clash| Failure::Types { left: outer, right: inner })
+        self.core
+            .types
+            .unify(a, wrapped)
+            .map(drop)
+            .map_err(|Clash| Failure::Types { left: outer, right: inner })
     }
 
     /// Makes a port an optional of a type that the model spells out; the type may itself be an optional.
     ///
     /// # Errors
     /// [`Failure::Kind`] when it cannot be one, [`Failure::Malformed`].
-    pub fn set_optional_type(&mut self, port: Port, ty: typeloom_onnx::view::TypeView<'_>) -> Result<(), Failure> {
+    pub fn set_optional_type(
+        &mut self,
+        port: Port,
+        ty: typeloom_onnx::view::TypeView<'_>,
+    ) -> Result<(), Failure> {
         let read = self.core.read_type(ty)?;
         let Some(inner) = read.ty else { return Ok(()) };
         let optional = match self.core.types.head(inner) {

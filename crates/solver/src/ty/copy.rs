@@ -24,7 +24,9 @@ impl Types {
     pub(crate) fn copy(&mut self, ty: Ty, copier: &mut Copier) -> Ty {
         let mut wraps = Vec::new();
         let mut at = self.resolve(ty);
-        while let cell @ (Cell::Sequence(inner) | Cell::Optional(inner) | Cell::Map(_, inner)) = self.cells[at.index()] {
+        while let cell @ (Cell::Sequence(inner) | Cell::Optional(inner) | Cell::Map(_, inner)) =
+            self.cells[at.index()]
+        {
             wraps.push(cell);
             at = self.resolve(inner);
         }
@@ -40,7 +42,12 @@ impl Types {
                     copy
                 }
             },
-            Cell::Error | Cell::Leaf(_) | Cell::Sequence(_) | Cell::Optional(_) | Cell::Map(..) | Cell::Link(_) => at,
+            Cell::Error
+            | Cell::Leaf(_)
+            | Cell::Sequence(_)
+            | Cell::Optional(_)
+            | Cell::Map(..)
+            | Cell::Link(_) => at,
         };
         for wrap in wraps.into_iter().rev() {
             copy = match wrap {

@@ -110,7 +110,10 @@ impl Types {
             return Ok(false);
         }
         match (self.elem_cell(x), self.elem_cell(y)) {
-            (Some(ElemCell::Root { set, watch }), Some(ElemCell::Root { set: other, watch: other_watch })) => {
+            (
+                Some(ElemCell::Root { set, watch }),
+                Some(ElemCell::Root { set: other, watch: other_watch }),
+            ) => {
                 let met = set.intersect(other);
                 if met.is_empty() {
                     return Err(Clash);
@@ -155,7 +158,11 @@ impl Types {
                 Ok(met != set)
             }
             Some(ElemCell::Link(_)) | None => {
-                if to.intersect(super::constant_set(elem)).is_empty() { Err(Clash) } else { Ok(false) }
+                if to.intersect(super::constant_set(elem)).is_empty() {
+                    Err(Clash)
+                } else {
+                    Ok(false)
+                }
             }
         }
     }
@@ -168,12 +175,16 @@ impl Types {
         let ty = self.resolve(ty);
         match self.cells[ty.index()] {
             Cell::Error => Ok(Narrowed::Already),
-            Cell::Tensor(elem) | Cell::Sparse(elem) | Cell::Scalar(elem) => Ok(changed(self.narrow_elems(elem, set)?)),
+            Cell::Tensor(elem) | Cell::Sparse(elem) | Cell::Scalar(elem) => {
+                Ok(changed(self.narrow_elems(elem, set)?))
+            }
             Cell::Var { .. } => {
                 let tensor = self.tensor_of(set);
                 self.bind(ty, tensor).map(changed)
             }
-            Cell::Sequence(_) | Cell::Optional(_) | Cell::Map(..) | Cell::Leaf(_) | Cell::Link(_) => Err(Clash),
+            Cell::Sequence(_) | Cell::Optional(_) | Cell::Map(..) | Cell::Leaf(_) | Cell::Link(_) => {
+                Err(Clash)
+            }
         }
     }
 
@@ -295,14 +306,21 @@ impl Types {
         }
         let ty = self.resolve(ty);
         let universe = std::sync::Arc::clone(&self.universe);
-        let under = |position: Option<NodeNo>| position.is_some_and(|at| universe.lattice().is_subtype(at, node));
+        let under =
+            |position: Option<NodeNo>| position.is_some_and(|at| universe.lattice().is_subtype(at, node));
         match self.cells[ty.index()] {
             Cell::Error => Ok(false),
             Cell::Tensor(_) if under(universe.tensor_node()) => Ok(false),
             Cell::Scalar(_) if under(universe.scalar_node()) => Ok(false),
             Cell::Tensor(elem) => self.narrow_elems(elem, universe.tensor_elems(node).ok_or(Clash)?),
             Cell::Scalar(elem) => self.narrow_elems(elem, universe.scalar_elems(node).ok_or(Clash)?),
-            Cell::Leaf(leaf) => if under(Some(leaf)) { Ok(false) } else { Err(Clash) },
+            Cell::Leaf(leaf) => {
+                if under(Some(leaf)) {
+                    Ok(false)
+                } else {
+                    Err(Clash)
+                }
+            }
             Cell::Var { bound, .. } => match bound {
                 Some(bound) if universe.lattice().is_subtype(bound, node) => Ok(false),
                 Some(_) | None => {
@@ -310,7 +328,9 @@ impl Types {
                     self.bind(ty, below)
                 }
             },
-            Cell::Sparse(_) | Cell::Sequence(_) | Cell::Optional(_) | Cell::Map(..) | Cell::Link(_) => Err(Clash),
+            Cell::Sparse(_) | Cell::Sequence(_) | Cell::Optional(_) | Cell::Map(..) | Cell::Link(_) => {
+                Err(Clash)
+            }
         }
     }
 
@@ -320,7 +340,7 @@ impl Types {
     /// [`Clash`] when they have no element type in common, or one of them has none at all.
     pub fn unify_element(&mut self, a: Ty, b: Ty) -> Result<bool, Clash> {
         let (a, b) = (self.resolve(a), self.resolve(b));
-        if a == b || a == Self::ERROR || b == Self::ERROR {
+        if a == Self::ERROR || b == Self::ERROR {
             return Ok(false);
         }
         match (self.element_class(a), self.element_class(b)) {

@@ -98,6 +98,10 @@ fn ty(verdict: &mut Verdict, symbols: &mut BTreeMap<String, Value>, name: &str, 
     if ours.is_null() || ours["k"] == "none" {
         return verdict.note(Grade::Untyped, || says("no type"));
     }
+    // What came out of an optional at run time is what is in it.
+    if ours["k"] == "opt" && expected["k"] != "opt" {
+        return ty(verdict, symbols, name, &ours["of"], expected);
+    }
     if ours["k"] != expected["k"] {
         return verdict.note(Grade::Wrong, || says("another constructor"));
     }

@@ -1,0 +1,74 @@
+//! `typeloom infer FILE...`: the type of every value.
+
+use anyhow::Context as _;
+use serde_json::{Map, Value};
+use typeloom::report;
+use typeloom::solver::diagnostic::{diagnose, diagnose_error};
+use typeloom::{CheckError, Checked, Options};
+
+use crate::args::{InferArgs, InferFormat};
+use crate::input::{self, Source};
+use crate::output::{Outcome, complain, write};
+
+pub(crate) fn run(args: &InferArgs) -> anyhow::Result<Outcome> {
+    let options = input::options(&args.solve)?;
+    let mut outcome = Outcome::Typed;
+    for source in input::sources(&args.files)? {
+        outcome = outcome.max(one(args, &options, &source).unwrap_or_else(|error| {
+            complain(&error);
+            Outcome::Unusable
+        }));
+    }
+    Ok(outcome)
+}
+
+fn one(args: &InferArgs, options: &Options, source: &Source) -> anyhow::Result<Outcome> {
+    let bytes = source.open()?;
+    match typeloom::check(&bytes, options) {
+        Ok(mut checked) => {
+            let ok = checked.is_ok();
+            match args.format {
+                InferFormat::Json => write(&json(&source.name, &mut checked)?)?,
+                InferFormat::Table => {
+                    write(&format!("{}\n{}\n", source.name, report::table::render(&mut checked)))?;
+                    let diagnostics = diagnose(&mut checked);
+                    write(&report::human::diagnostics(&source.name, &diagnostics, args.color.paint()))?;
+                }
+            }
+            Ok(if ok { Outcome::Typed } else { Outcome::Problems })
+        }
+        Err(error) => unreadable(args, source, &error),
+    }
+}
+
+/// A file that is no model is a problem of the file, not of the command.
+fn unreadable(args: &InferArgs, source: &Source, error: &CheckError) -> anyhow::Result<Outcome> {
+    let Some(diagnostic) = diagnose_error(error) else {
+        return Err(anyhow::Error::new(error.clone()).context(format!("cannot check `{}`", source.name)));
+    };
+    match args.format {
+        InferFormat::Json => {
+            let mut object = Map::new();
+            object.insert("file".to_owned(), Value::String(source.name.clone()));
+            object.insert("ok".to_owned(), Value::Bool(false));
+            object.insert("diagnostics".to_owned(), Value::Array(vec![report::json::value(&source.name, &diagnostic)]));
+            write(&format!("{}\n", Value::Object(object)))?;
+        }
+        InferFormat::Table => write(&report::human::diagnostics(&source.name, &[diagnostic], args.color.paint()))?,
+    }
+    Ok(Outcome::Problems)
+}
+
+fn json(name: &str, checked: &mut Checked<'_>) -> anyhow::Result<String> {
+    let ok = checked.is_ok();
+    let mut object = Map::new();
+    object.insert("file".to_owned(), Value::String(name.to_owned()));
+    object.insert("ok".to_owned(), Value::Bool(ok));
+    object.extend(report::infer::types(checked));
+    let diagnostics = diagnose(checked);
+    let diagnostics = diagnostics.iter().map(|diagnostic| report::json::value(name, diagnostic)).collect();
+    object.insert("diagnostics".to_owned(), Value::Array(diagnostics));
+    let mut text = serde_json::to_string(&Value::Object(object)).context("types are always JSON")?;
+    text.push('\n');
+    Ok(text)
+}
