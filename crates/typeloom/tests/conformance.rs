@@ -51,7 +51,9 @@ fn well_typed_models_are_accepted() {
         let verdict = match typeloom::check(&bytes, &options(Mode::Permissive)) {
             Ok(checked) if checked.is_ok() => Verdict::exact(),
             Ok(_) if REFERENCE_TOO_LENIENT.iter().any(|(op, _)| case.ops() == [*op]) => Verdict::exact(),
-            Ok(checked) => Verdict::rejected(format!("{:?}", checked.faults().first().map(|fault| &fault.kind))),
+            Ok(checked) => {
+                Verdict::rejected(format!("{:?}", checked.faults().first().map(|fault| &fault.kind)))
+            }
             Err(error) => Verdict::rejected(error.to_string()),
         };
         table.add(case, verdict);
@@ -66,7 +68,8 @@ fn ill_typed_models_are_rejected() {
     let mut table = Table::new("inference, ill-typed");
     for case in cases.iter().filter(|case| !case.skip() && !case.is_well_typed()) {
         let bytes = bytes_of("inference", case.model());
-        let rejected = typeloom::check(&bytes, &options(Mode::Strict)).map_or(true, |checked| !checked.is_ok());
+        let rejected =
+            typeloom::check(&bytes, &options(Mode::Strict)).map_or(true, |checked| !checked.is_ok());
         table.add(case, if rejected { Verdict::exact() } else { Verdict::wrong("accepted") });
     }
     table.finish();
@@ -113,7 +116,9 @@ fn backend_models_are_accepted() {
         let bytes = bytes_of("backend", case.model());
         let verdict = match typeloom::check(&bytes, &options(Mode::Strict)) {
             Ok(checked) if checked.is_ok() => Verdict::exact(),
-            Ok(checked) => Verdict::rejected(format!("{:?}", checked.faults().first().map(|fault| &fault.kind))),
+            Ok(checked) => {
+                Verdict::rejected(format!("{:?}", checked.faults().first().map(|fault| &fault.kind)))
+            }
             Err(error) => Verdict::rejected(error.to_string()),
         };
         table.add(case, verdict);
@@ -128,7 +133,8 @@ fn each_fault_of_the_ill_typed_models_is_found() {
     let mut table = Table::new("illtyped");
     for file in files {
         let bytes = std::fs::read(&file).expect("the folder was just listed");
-        let rejected = typeloom::check(&bytes, &options(Mode::Strict)).map_or(true, |checked| !checked.is_ok());
+        let rejected =
+            typeloom::check(&bytes, &options(Mode::Strict)).map_or(true, |checked| !checked.is_ok());
         let name = file.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         table.add(&Case::named(&name), if rejected { Verdict::exact() } else { Verdict::wrong("accepted") });
     }
