@@ -2,7 +2,7 @@
 //!
 //! The input is `[N, C, D1, ..., Dn]`, the weights are `[M, C / group, k1, ..., kn]` (for ConvTranspose
 //! `[C, M / group, k1, ..., kn]`), the output is `[N, M, O1, ..., On]`. How the spatial extents follow
-//! is in [`super::window`].
+//! is in [`super::sliding`].
 
 use smallvec::SmallVec;
 use typeloom_solver::dim::DimId;
@@ -10,10 +10,12 @@ use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{DimVec, Extent, Failure, Port, Rule, RuleCx};
 
 use super::Entry;
-use super::common::{known_or_fresh, require_single};
-use super::window::{self, Rounding, Windows};
+use super::common::{MOST_AXES, require_single, unknown_extent};
+use super::sliding::{self, Rounding, Windows};
 
 mod deform;
+#[cfg(test)]
+mod tests;
 mod transpose;
 
 /// Which inputs of a convolution are which.
@@ -76,7 +78,10 @@ const QLINEAR_CONV_SCALES: Rule = Rule {
 
 pub(super) const OPERATORS: &[Entry] = &[
     Entry::of("Conv", &[CONV, CONV_CHANNELS, CONV_BIAS, CONV_KERNEL]),
-    Entry::of("ConvInteger", &[CONV_INTEGER, CONV_INTEGER_CHANNELS, CONV_INTEGER_KERNEL, CONV_INTEGER_ZERO_POINTS]),
+    Entry::of(
+        "ConvInteger",
+        &[CONV_INTEGER, CONV_INTEGER_CHANNELS, CONV_INTEGER_KERNEL, CONV_INTEGER_ZERO_POINTS],
+    ),
     Entry::of("ConvTranspose", transpose::RULES),
     Entry::of("DeformConv", deform::RULES),
     Entry::of(
@@ -88,7 +93,7 @@ pub(super) const OPERATORS: &[Entry] = &[
 fn convolve(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<(), Failure> {
     let Some(spatial) = spatial_axes(cx, ports)? else { return Ok(()) };
     let windows = Windows::read(cx, spatial)?;
-    let kernel = window::kernel(cx, ports.weights, spatial)?;
+    let kernel = sliding::kernel(cx, ports.weights, spatial)?;
     let channels = match (cx.shape(ports.weights), ports.bias.and_then(|bias| cx.shape(bias))) {
         (Some(weights), _) => Some(weights[0]),
         (None, Some(bias)) => bias.first().copied(),
@@ -108,10 +113,11 @@ fn spatial_axes(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<Option<usize>, 
     if let (Some(input), Some(weights)) = (input, weights)
         && input != weights
     {
-        let message = format!("the input has {} spatial axes and the weights have {}", input - 2, weights - 2);
+        let message =
+            format!("the input has {} spatial axes and the weights have {}", input - 2, weights - 2);
         return Err(Failure::shapes(&[ports.input, ports.weights], message));
     }
-    Ok(input.or(weights).or(given).filter(|rank| *rank >= 3).map(|rank| rank - 2))
+    Ok(input.or(weights).or(given).filter(|rank| (3..=MOST_AXES).contains(rank)).map(|rank| rank - 2))
 }
 
 fn channels(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<(), Failure> {
@@ -168,7 +174,7 @@ fn bias_fits(cx: &mut RuleCx<'_, '_>, ports: Ports, channels: Option<Extent>) ->
 /// Needs the spatial axes of the weights to have the extents in `kernel_shape`.
 fn kernel(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<(), Failure> {
     let Some(weights) = cx.shape(ports.weights) else { return Ok(()) };
-    let Some(given) = window::kernel_shape(cx, weights.len().saturating_sub(2))? else { return Ok(()) };
+    let Some(given) = sliding::kernel_shape(cx, weights.len().saturating_sub(2))? else { return Ok(()) };
     for ((axis, dim), given) in weights.iter().enumerate().skip(2).zip(given) {
         let given = cx.dims().constant(given);
         cx.require_equal((ports.weights, axis, *dim), given, "are the kernel's, as `kernel_shape` gives it")?;
@@ -190,8 +196,8 @@ fn single_or_per_channel(cx: &mut RuleCx<'_, '_>, port: Port, weights: Port) -> 
 /// Batch and channels of the output.
 fn leading(cx: &mut RuleCx<'_, '_>, ports: Ports, channels: Option<DimId>) -> DimVec {
     let batch = cx.shape(ports.input).and_then(|input| input.first().copied());
-    let batch = batch.unwrap_or_else(|| known_or_fresh(cx, Out(0), 0));
-    let channels = channels.unwrap_or_else(|| known_or_fresh(cx, Out(0), 1));
+    let batch = batch.unwrap_or_else(|| unknown_extent(cx, Out(0), 0));
+    let channels = channels.unwrap_or_else(|| unknown_extent(cx, Out(0), 1));
     [batch, channels].into_iter().collect()
 }
 
@@ -207,14 +213,18 @@ fn spatial_extents(
     let mut extents = SmallVec::new();
     for axis in 0..spatial {
         let places = match (&shape, kernel) {
-            (Some(shape), Some(kernel)) => {
-                windows.places(cx, axis, (input, axis + 2, shape[axis + 2]).into(), kernel[axis], Rounding::Down)?
-            }
+            (Some(shape), Some(kernel)) => windows.places(
+                cx,
+                axis,
+                (input, axis + 2, shape[axis + 2]).into(),
+                kernel[axis],
+                Rounding::Down,
+            )?,
             (Some(_) | None, _) => None,
         };
         extents.push(match places {
             Some(places) => places,
-            None => known_or_fresh(cx, Out(0), axis + 2),
+            None => unknown_extent(cx, Out(0), axis + 2),
         });
     }
     Ok(extents)

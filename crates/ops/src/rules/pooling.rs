@@ -4,11 +4,13 @@ use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{DimVec, Failure, Rule, RuleCx};
 
 use super::Entry;
-use super::common::{Shared, known_or_fresh};
-use super::window::{self, Rounding, Windows};
+use super::common::{MOST_AXES, Shared, unknown_extent};
+use super::sliding::{self, Rounding, Windows};
 
 mod columns;
 mod regions;
+#[cfg(test)]
+mod tests;
 
 /// The windows fit, and their places are the output's extents; indices have the shape of what they
 /// index. Source: MaxPool, AveragePool, LpPool, the formulas of their descriptions and `ceil_mode`.
@@ -37,14 +39,17 @@ pub(super) const OPERATORS: &[Entry] = &[
 /// The number of spatial axes, from the input or else from `kernel_shape`.
 fn spatial_axes(cx: &mut RuleCx<'_, '_>) -> Result<Option<usize>, Failure> {
     if let Some(rank) = cx.require_rank(In(0), 3..)? {
-        return Ok(Some(rank - 2));
+        return Ok((rank <= MOST_AXES).then(|| rank - 2));
     }
-    Ok(cx.attr_ints("kernel_shape")?.map(|kernel| kernel.len()).filter(|spatial| *spatial > 0))
+    Ok(cx
+        .attr_ints("kernel_shape")?
+        .map(|kernel| kernel.len())
+        .filter(|spatial| (1..MOST_AXES).contains(spatial)))
 }
 
 fn pool(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     let Some(spatial) = spatial_axes(cx)? else { return Ok(()) };
-    let kernel = window::kernel_shape(cx, spatial)?;
+    let kernel = sliding::kernel_shape(cx, spatial)?;
     let windows = Windows::read(cx, spatial)?;
     let rounding = match (cx.attr_flag("ceil_mode")?, cx.since_version()) {
         (false, _) => Rounding::Down,
@@ -65,7 +70,7 @@ fn pool(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
         };
         shape.push(match extent {
             Some(extent) => extent,
-            None => known_or_fresh(cx, Out(0), axis),
+            None => unknown_extent(cx, Out(0), axis),
         });
     }
     cx.set_shape(Out(0), &shape)?;
@@ -89,17 +94,20 @@ fn unpooled(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     let Some(spatial) = spatial_axes(cx)? else { return Ok(()) };
     let rank = spatial + 2;
     let windows = Windows::read(cx, spatial)?;
-    let kernel = window::kernel_shape(cx, spatial)?;
+    let kernel = sliding::kernel_shape(cx, spatial)?;
     if cx.has(In(2)) {
         cx.require_rank(In(2), 1..=1)?;
         if let Some(length) = cx.vector_len(In(2))
             && length != rank
         {
-            return Err(Failure::value(In(2), format!("has {length} extents for the {rank} axes of the input")));
+            return Err(Failure::value(
+                In(2),
+                format!("has {length} extents for the {rank} axes of the input"),
+            ));
         }
         return match cx.shape_value(In(2)) {
             Some(shape) => {
-                window::require_extents(cx, In(2), &shape)?;
+                sliding::require_extents(cx, In(2), &shape)?;
                 cx.set_shape(Out(0), &shape)
             }
             None => cx.set_rank(Out(0), rank),
@@ -111,7 +119,8 @@ fn unpooled(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
         let (before, after) = windows.pads.as_ref().map_or((0, 0), |pads| pads[axis]);
         let elements = kernel.as_ref().map_or(1, |kernel| kernel[axis]);
         let dims = cx.dims();
-        let (one, stride, elements) = (dims.constant(1), dims.constant(windows.strides[axis]), dims.constant(elements));
+        let (one, stride, elements) =
+            (dims.constant(1), dims.constant(windows.strides[axis]), dims.constant(elements));
         let (before, after) = (dims.constant(before), dims.constant(after));
         let moves = dims.sub(input[axis + 2], one);
         let moved = dims.mul(moves, stride);
@@ -119,7 +128,10 @@ fn unpooled(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
         let padding = dims.add(before, after);
         let extent = dims.sub(reach, padding);
         if dims.bounds(extent).1.is_some_and(|most| most < 0) {
-            return Err(Failure::attribute("pads", format!("takes more from axis {} than there is", axis + 2)));
+            return Err(Failure::attribute(
+                "pads",
+                format!("takes more from axis {} than there is", axis + 2),
+            ));
         }
         shape.push(extent);
     }
@@ -130,7 +142,7 @@ fn unpooled(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
 fn regions_shape(cx: &mut RuleCx<'_, '_>, regions: Shared, height: i64, width: i64) -> Result<(), Failure> {
     let channels = match cx.shape(In(0)) {
         Some(input) => input[1],
-        None => known_or_fresh(cx, Out(0), 1),
+        None => unknown_extent(cx, Out(0), 1),
     };
     let regions = regions.at(cx, Out(0), 0);
     let (height, width) = (cx.dims().constant(height), cx.dims().constant(width));

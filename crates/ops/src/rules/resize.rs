@@ -10,9 +10,11 @@ use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{DimVec, Failure, Port, Rule, RuleCx};
 
 use super::Entry;
-use super::common::known_or_fresh;
+use super::common::{MOST_AXES, unknown_extent};
 
 mod policy;
+#[cfg(test)]
+mod tests;
 
 /// Source: Resize version 10, `scales`; Upsample version 9, `scales`.
 const BY_SCALES: Rule = Rule { name: "resize.scales", run: by_scales };
@@ -39,7 +41,7 @@ fn by_scales(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     let scales = In(1);
     cx.require_rank(scales, 1..=1)?;
     let count = cx.vector_len(scales);
-    let Some(rank) = cx.rank(In(0)).or(count.filter(|count| *count <= MOST_AXES)) else { return Ok(()) };
+    let Some(rank) = cx.rank(In(0)).or(count).filter(|rank| *rank <= MOST_AXES) else { return Ok(()) };
     require_one_each(scales, count, rank)?;
     let scales = scale_values(cx, scales)?;
     let axes: Axes = (0..rank).collect();
@@ -49,6 +51,9 @@ fn by_scales(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
 fn by_attribute(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     let Some(scales) = cx.attr_floats("scales")? else { return Ok(()) };
     let rank = cx.rank(In(0)).unwrap_or(scales.len());
+    if rank > MOST_AXES {
+        return Ok(());
+    }
     if scales.len() != rank {
         return Err(Failure::attribute("scales", format!("has {} numbers for {rank} axes", scales.len())));
     }
@@ -75,9 +80,6 @@ fn by_height_and_width(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
 /// The positions of the axes that are resized.
 type Axes = SmallVec<[usize; 6]>;
 
-/// A rank taken from the length of a list is believed up to here.
-const MOST_AXES: usize = 64;
-
 const SCALES: Port = In(2);
 const SIZES: Port = In(3);
 
@@ -91,14 +93,20 @@ fn resize(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     let by_sizes = matches!(scales, List::Absent) || matches!(sizes, List::Given(_));
     let by_scales = matches!(sizes, List::Absent) || matches!(scales, List::Given(_)) && !by_sizes;
     if by_scales && policy != policy::Policy::Stretch {
-        return Err(Failure::attribute("keep_aspect_ratio_policy", "applies to `sizes`, but `scales` are given"));
+        return Err(Failure::attribute(
+            "keep_aspect_ratio_policy",
+            "applies to `sizes`, but `scales` are given",
+        ));
     }
     let count = match (scales, sizes) {
         (_, List::Given(count)) | (List::Given(count), _) => Some(count),
         (List::Absent | List::Unknown, _) => None,
     };
     let axes_given = cx.has_attr("axes")?;
-    let Some(rank) = cx.rank(In(0)).or(count.filter(|count| !axes_given && *count <= MOST_AXES)) else { return Ok(()) };
+    let Some(rank) = cx.rank(In(0)).or(count.filter(|_| !axes_given)).filter(|rank| *rank <= MOST_AXES)
+    else {
+        return Ok(());
+    };
     let axes = axes(cx, rank)?;
     require_one_each(if by_scales { SCALES } else { SIZES }, count, axes.len())?;
     if by_scales {
@@ -110,7 +118,7 @@ fn resize(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     let values = if by_sizes { cx.shape_value(SIZES) } else { None };
     let extents = match values {
         Some(values) => {
-            super::window::require_extents(cx, SIZES, &values)?;
+            super::sliding::require_extents(cx, SIZES, &values)?;
             policy.apply(cx, &axes, &values)
         }
         None => SmallVec::from_elem(None, axes.len()),
@@ -180,7 +188,12 @@ fn not_positive(scale: f64) -> bool {
 }
 
 /// Scales some axes; where the scales are not known, only which axes keep their extent.
-fn scaled(cx: &mut RuleCx<'_, '_>, rank: usize, axes: &[usize], scales: Option<&[f64]>) -> Result<(), Failure> {
+fn scaled(
+    cx: &mut RuleCx<'_, '_>,
+    rank: usize,
+    axes: &[usize],
+    scales: Option<&[f64]>,
+) -> Result<(), Failure> {
     let input = cx.shape(In(0));
     let mut extents: Extents = SmallVec::from_elem(None, axes.len());
     if let (Some(input), Some(scales)) = (&input, scales) {
@@ -209,7 +222,7 @@ fn set_extents(
         };
         shape.push(match known {
             Some(known) => known,
-            None => known_or_fresh(cx, Out(0), axis),
+            None => unknown_extent(cx, Out(0), axis),
         });
     }
     cx.set_shape(Out(0), &shape)
@@ -222,7 +235,10 @@ fn scale_dim(cx: &mut RuleCx<'_, '_>, dim: DimId, scale: f64) -> Option<DimId> {
     /// Scales with larger denominators are not fractions that somebody wrote.
     const DENOMINATORS: [i32; 7] = [1, 2, 4, 8, 16, 32, 64];
     if let Some(extent) = cx.const_dim(dim) {
-        #[expect(clippy::cast_precision_loss, reason = "the product is only used below the limit of exact integers")]
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "the product is only used below the limit of exact integers"
+        )]
         let scaled = (extent as f64 * scale).floor();
         #[expect(clippy::cast_possible_truncation, reason = "a whole number below the limit")]
         return (scaled < EXACT).then(|| cx.dims().constant(scaled as i64));

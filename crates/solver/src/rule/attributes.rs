@@ -49,7 +49,8 @@ impl<'a> RuleCx<'_, 'a> {
     /// [`Failure::Malformed`].
     pub fn attr_int(&self, name: &str) -> Result<Option<i64>, Failure> {
         Ok(match self.attr(name)? {
-            Some(attribute) => attribute.i(),
+            // A writer may leave out a field that holds its default.
+            Some(attribute) => Some(attribute.i().unwrap_or(0)),
             None => match self.default(name) {
                 Some(AttributeDefault::Int(value)) => Some(*value),
                 Some(_) | None => None,
@@ -71,7 +72,7 @@ impl<'a> RuleCx<'_, 'a> {
     /// [`Failure::Malformed`].
     pub fn attr_float(&self, name: &str) -> Result<Option<f32>, Failure> {
         Ok(match self.attr(name)? {
-            Some(attribute) => attribute.f(),
+            Some(attribute) => Some(attribute.f().unwrap_or(0.0)),
             None => match self.default(name) {
                 Some(AttributeDefault::Float(value)) => Some(*value),
                 Some(_) | None => None,
@@ -85,7 +86,7 @@ impl<'a> RuleCx<'_, 'a> {
     /// [`Failure::Malformed`].
     pub fn attr_str(&self, name: &str) -> Result<Option<&'a str>, Failure> {
         Ok(match self.attr(name)? {
-            Some(attribute) => attribute.s().and_then(|bytes| std::str::from_utf8(bytes).ok()),
+            Some(attribute) => std::str::from_utf8(attribute.s().unwrap_or_default()).ok(),
             None => match self.default(name) {
                 Some(AttributeDefault::String(value)) => Some(value),
                 Some(_) | None => None,

@@ -5,7 +5,7 @@ use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{Failure, Port, Rule, RuleCx};
 
 use super::{PLAIN, Ports, bias, channels, convolve, kernel, spatial_axes};
-use crate::rules::window;
+use crate::rules::sliding;
 
 pub(super) const RULES: &[Rule] = &[
     // As Conv. Source: DeformConv, `kernel_shape`, `pads`.
@@ -28,7 +28,7 @@ const MASK: Port = In(4);
 fn offsets(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     let Some(spatial) = spatial_axes(cx, PORTS)? else { return Ok(()) };
     let groups = offset_groups(cx)?;
-    let kernel = window::kernel(cx, PORTS.weights, spatial)?;
+    let kernel = sliding::kernel(cx, PORTS.weights, spatial)?;
     let Some(known) = cx.shape(Out(0)) else { return Ok(()) };
     for (port, axes) in [(OFFSET, spatial), (MASK, 1)] {
         cx.require_rank(port, spatial + 2..=spatial + 2)?;
@@ -36,10 +36,18 @@ fn offsets(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
         cx.require_equal((port, 0, found[0]), (Out(0), 0, known[0]), "are the batch")?;
         if let Some(kernel) = &kernel {
             let numbers = numbers_for_each_place(cx, kernel, groups, axes);
-            cx.require_equal((port, 1, found[1]), numbers, "are the numbers for each place, for all offset groups")?;
+            cx.require_equal(
+                (port, 1, found[1]),
+                numbers,
+                "are the numbers for each place, for all offset groups",
+            )?;
         }
         for axis in 2..spatial + 2 {
-            cx.require_equal((port, axis, found[axis]), (Out(0), axis, known[axis]), "are the places of the kernel")?;
+            cx.require_equal(
+                (port, axis, found[axis]),
+                (Out(0), axis, known[axis]),
+                "are the places of the kernel",
+            )?;
         }
     }
     Ok(())
