@@ -15,10 +15,14 @@ use typeloom::{
     TypeRelation, TypeSolution, TypeSolver, ValueInfoProto,
 };
 
+/// What a step shows.
 type Lines = Result<Vec<String>, Box<dyn Error>>;
 
+/// A step with its title.
+type Step = (&'static str, fn() -> Lines);
+
 /// The steps, in the order in which they are told.
-const STEPS: [(&str, fn() -> Lines); 10] = [
+const STEPS: [Step; 10] = [
     ("the tree", tree),
     ("storage", storage),
     ("runtime tags", runtime_tags),
