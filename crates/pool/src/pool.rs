@@ -309,12 +309,12 @@ impl Pool {
         self.groups.partition_point(|group| group.base <= ty).checked_sub(1)
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn hash(&self, tag: Tag, words: &[u32]) -> u32 {
         hash_words(self.seed, tag.number(), words) & self.hash_mask
     }
 
-    #[inline]
+    #[inline(always)]
     fn matches(&self, id: u32, tag: Tag, words: &[u32]) -> bool {
         let node = &self.nodes[id as usize];
         if node.tag != tag {
@@ -335,8 +335,13 @@ impl Pool {
 
     /// Interns words that may come from anywhere: on a miss they are checked completely. Words of constants and schemes
     /// must be in normal form already.
-    #[inline]
     pub(crate) fn intern_words(&mut self, tag: Tag, words: &[u32]) -> Result<u32, TypeError> {
+        self.intern_inline(tag, words)
+    }
+
+    /// [`Pool::intern_words`] for callers that know the number of words when they are compiled.
+    #[inline(always)]
+    pub(crate) fn intern_inline(&mut self, tag: Tag, words: &[u32]) -> Result<u32, TypeError> {
         let Pool { nodes, extra, table, seed, hash_mask, .. } = self;
         table.reserve_one(|id| hash_of(nodes, extra, *seed, *hash_mask, id));
         let hash = self.hash(tag, words);

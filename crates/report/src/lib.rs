@@ -1,4 +1,27 @@
-//! Renders what the solver found: for people, for machines, for code hosts. Everything is a `String`
-//! or a JSON value; nothing here prints.
+//! Renders what the solver found: for people, for machines, for code hosts.
+//!
+//! | module | for |
+//! |---|---|
+//! | [`human`] | people: the printed node, labels under it, notes, help |
+//! | [`concise`] | people with many files, and editors: one line a problem |
+//! | [`json`] | programs: one JSON object a problem |
+//! | [`sarif`] | code scanning: one SARIF 2.1.0 document a run |
+//! | [`github`] | GitHub's log: one workflow command a problem |
+//! | [`table`] | people: every value with its type |
+//! | [`infer`] | programs: the types of all values as JSON |
+//! | [`pages`] | people: what a code means, with an example and its fix |
+//!
+//! **Invariant:** everything is a `String` or a JSON value, and nothing here prints, reads a terminal or
+//! looks at the clock: colour is a parameter, width is nobody's business.
+//!
+//! **Invariant:** text of the model reaches no output unescaped: not as a line break in a line format,
+//! not as a command, not as an escape sequence.
 
+pub mod concise;
+pub mod github;
+pub mod human;
 pub mod infer;
+pub mod json;
+pub mod pages;
+pub mod sarif;
+pub mod table;

@@ -52,7 +52,7 @@ impl Core<'_> {
             dims: Dims::default(),
             shapes: Shapes::default(),
             trace: None,
-            assumed: Assumed::Nothing,
+            assumed: Assumed::Tensors,
             broadcasts: Map::default(),
             bytes: std::marker::PhantomData,
         }

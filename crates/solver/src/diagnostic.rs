@@ -67,7 +67,7 @@ pub use code::{Code, Severity};
 pub use collect::{MOST_EXPLAINED, MOST_LISTED, diagnose, diagnose_error};
 pub use explain::{Explanation, Reason, explain_value};
 pub use fix::Fix;
-pub use place::{NodePlace, Place, Role, ValuePlace};
+pub use place::{NodePlace, Place, Role, ValuePlace, graph_path};
 pub use source::SourceLine;
 
 /// One problem of a model.

@@ -19,6 +19,7 @@
 //! | [`type_solver`] | the entry for graphs of plainly declared operators |
 //! | [`trace`] | why a value has its type |
 //! | [`fault`], [`solution`] | what comes out, as data |
+//! | [`diagnostic`] | what is wrong, in words |
 //!
 //! **Invariant:** this crate knows no operator by name. Operators come from a [`catalogue::Catalogue`].
 //!
@@ -50,6 +51,8 @@ pub mod trace;
 pub mod solution;
 
 pub mod fault;
+
+pub mod diagnostic;
 
 mod call;
 mod check;

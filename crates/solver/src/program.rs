@@ -271,6 +271,11 @@ impl<'a> Body<'a> {
         self.values[value.index()]
     }
 
+    /// Every value, in the order in which names were met.
+    pub fn values(&self) -> impl Iterator<Item = ValueId> {
+        (0..self.values.len()).map(ValueId::new)
+    }
+
     /// A graph.
     #[must_use]
     pub fn graph(&self, graph: GraphId) -> &Graph<'a> {

@@ -73,7 +73,7 @@ use typeloom_types::lattice::{Lattice, NodeKey};
 use typeloom_types::op::AtomicOpDecl;
 
 use crate::catalogue::{Catalogue, Lookup};
-use crate::model::{self, CheckError, Mode, Options, Seed};
+use crate::model::{self, CheckError, Checked, Mode, Options, Seed};
 use crate::program::DeclarationKind;
 use crate::universe::{TooManyElements, Universe};
 use fragment::{Declarations, Fragment};
@@ -198,6 +198,19 @@ impl TypeSolver {
     }
 
     fn run(&self, mode: Mode) -> Result<TypeSolution, TypeError> {
+        self.run_with(mode, TypeSolution::new)
+    }
+
+    /// As [`TypeSolver::solve`], with the number of times that each step ran.
+    #[cfg(test)]
+    pub(crate) fn solve_counting(&self) -> Result<(TypeSolution, Vec<u32>), TypeError> {
+        self.run_with(Mode::Permissive, |checked| {
+            let runs = checked.frame.runs.clone();
+            (TypeSolution::new(checked), runs)
+        })
+    }
+
+    fn run_with<T>(&self, mode: Mode, finish: impl FnOnce(Checked<'_>) -> T) -> Result<T, TypeError> {
         let universe = self.universe()?;
         let seeds = self.checked_seeds(universe.lattice())?;
         let bytes = self.fragment.bytes()?;
@@ -205,7 +218,7 @@ impl TypeSolver {
         let catalogue = Declared(self.fragment.declarations());
         let checked = model::check(bytes, &catalogue, &universe, &options)?;
         if checked.faults().is_empty() {
-            return Ok(TypeSolution::new(checked));
+            return Ok(finish(checked));
         }
         Err(error::of_faults(self, checked))
     }

@@ -4,7 +4,7 @@
 
 use crate::arg::GenericArg;
 use crate::binder::BoundVar;
-use crate::family::TypeFamily;
+use crate::family::{Node, TypeFamily};
 use crate::meta::{Flags, Meta, MetaBuilder, TermError};
 use crate::ty::{ErrorProof, InferVar, Placeholder, args_meta};
 
@@ -45,21 +45,21 @@ impl<F: TypeFamily> Const<F> {
     #[inline]
     #[must_use]
     pub fn meta(&self) -> Meta {
-        F::const_meta(&self.0)
+        self.0.meta()
     }
 
     /// Whether both handles are the same node.
     #[inline]
     #[must_use]
     pub fn same(&self, other: &Self) -> bool {
-        F::const_address(&self.0) == F::const_address(&other.0)
+        self.address() == other.address()
     }
 
     /// Where the node lives: an identity for as long as a handle exists.
     #[inline]
     #[must_use]
     pub fn address(&self) -> usize {
-        F::const_address(&self.0)
+        self.0.address()
     }
 
     /// An integer.

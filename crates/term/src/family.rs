@@ -62,12 +62,21 @@ impl<F: TypeFamily> Deref for ArgList<F> {
     }
 }
 
+/// A handle of a stored term.
+pub trait Node: Clone + Eq + Hash {
+    /// The metadata that was computed when the node was built.
+    fn meta(&self) -> Meta;
+
+    /// An identity of the node, valid while a handle exists.
+    fn address(&self) -> usize;
+}
+
 /// Representation of terms, and nothing else.
 ///
 /// # Laws
 ///
 /// - `f.intern_ty(data)` fails exactly when `data.meta()` does; likewise constants;
-/// - for every `ty` that `f.intern_ty(data)` gives, `ty_data(&ty) == data` and `ty_meta(&ty) == data.meta()`;
+/// - for every `ty` that `f.intern_ty(data)` gives, `ty_data(&ty) == data` and `ty.meta() == data.meta()`;
 /// - handles are equal exactly when what they hold is equal; equal handles have equal hashes;
 /// - two live handles with one address are equal; where [`IDENTITY`](Self::IDENTITY) holds, equal handles of one
 ///   family value have one address.
@@ -75,9 +84,9 @@ pub trait TypeFamily: Clone + Eq + Hash + Debug + Sized {
     /// Names of type constructors, parameters, traits and aliases. Opaque to this crate.
     type Name: Copy + Eq + Ord + Hash + Debug;
     /// A handle of a type.
-    type InternedTy: Clone + Eq + Hash;
+    type InternedTy: Node;
     /// A handle of a constant.
-    type InternedConst: Clone + Eq + Hash;
+    type InternedConst: Node;
     /// A list of arguments that is kept on its own, in a bound of an existential type.
     type InternedArgs: Clone + Eq + Hash + Debug + Deref<Target = [GenericArg<Self>]>;
 
@@ -100,16 +109,8 @@ pub trait TypeFamily: Clone + Eq + Hash + Debug + Sized {
     /// Stores a list of arguments.
     fn intern_args(&self, args: &[GenericArg<Self>]) -> Self::InternedArgs;
 
-    /// What a type looks like, and its metadata.
+    /// What a type looks like.
     fn ty_data(ty: &Self::InternedTy) -> TyData<'_, Self>;
-    /// The metadata of a type.
-    fn ty_meta(ty: &Self::InternedTy) -> Meta;
-    /// An identity of the node, valid while a handle exists.
-    fn ty_address(ty: &Self::InternedTy) -> usize;
     /// What a constant looks like.
     fn const_data(constant: &Self::InternedConst) -> ConstData<'_, Self>;
-    /// The metadata of a constant.
-    fn const_meta(constant: &Self::InternedConst) -> Meta;
-    /// An identity of the node, valid while a handle exists.
-    fn const_address(constant: &Self::InternedConst) -> usize;
 }

@@ -307,8 +307,23 @@ impl<F: TypeFamily> InferenceTable<F> {
         self.regions.outlives.push(Outlives { longer, shorter });
     }
 
-    /// Tries obligations again until none gets any further; gives back what is still undecided.
+    /// Tries obligations again until none gets any further; gives back what is still undecided. If one fails, the
+    /// table is left as it was.
     pub fn retry<P: Program<F>>(
+        &mut self,
+        program: &P,
+        obligations: Vec<Obligation<F>>,
+    ) -> Result<Vec<Obligation<F>>, TypeError<F>> {
+        let snapshot = self.snapshot();
+        let result = self.retry_all(program, obligations);
+        match result {
+            Ok(_) => self.commit(snapshot),
+            Err(_) => self.rollback_to(snapshot),
+        }
+        result
+    }
+
+    fn retry_all<P: Program<F>>(
         &mut self,
         program: &P,
         mut obligations: Vec<Obligation<F>>,
@@ -392,6 +407,12 @@ impl<F: TypeFamily> InferenceTable<F> {
             Probe::Root(root) => Ty::new(&self.cx, TyData::InferenceVar(InferVar::Var(root)))
                 .expect("a variable is a term of depth one"),
         }
+    }
+
+    /// [`shallow`](Self::shallow) of a handle that is not needed any more.
+    #[inline]
+    fn shallow_owned(&self, ty: Ty<F>) -> Ty<F> {
+        if matches!(ty.data(), TyData::InferenceVar(_)) { self.shallow(&ty) } else { ty }
     }
 
     /// The value of a bound constant variable, or the representative of an unbound one.

@@ -13,7 +13,7 @@ use crate::binder::BoundVar;
 pub const MAX_DEPTH: u16 = 256;
 
 /// The weight at which a term counts as large: traversals remember nodes from here on, whatever the family.
-pub const LARGE: u16 = u16::MAX;
+pub const LARGE: u16 = 4096;
 
 /// Why a term could not be built.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
@@ -121,7 +121,7 @@ pub struct Meta {
     pub depth: u16,
     /// How many enclosing binders the term needs for all its bound variables to be bound; 0 for a closed term.
     pub outer: u16,
-    /// Number of nodes of the term written out as a tree, at most [`LARGE`].
+    /// Number of nodes of the term written out as a tree, at most 65535.
     pub weight: u16,
 }
 

@@ -17,7 +17,7 @@
 
 use crate::arg::GenericArg;
 use crate::binder::{Arity, BoundVar, Universe};
-use crate::family::{ArgList, TypeFamily};
+use crate::family::{ArgList, Node, TypeFamily};
 use crate::meta::{Flags, Meta, MetaBuilder, TermError};
 use crate::region::Region;
 
@@ -59,21 +59,21 @@ impl<F: TypeFamily> Ty<F> {
     #[inline]
     #[must_use]
     pub fn meta(&self) -> Meta {
-        F::ty_meta(&self.0)
+        self.0.meta()
     }
 
     /// Whether both handles are the same node. Equal types of the interned family always are.
     #[inline]
     #[must_use]
     pub fn same(&self, other: &Self) -> bool {
-        F::ty_address(&self.0) == F::ty_address(&other.0)
+        self.address() == other.address()
     }
 
     /// Where the node lives: an identity for as long as a handle exists.
     #[inline]
     #[must_use]
     pub fn address(&self) -> usize {
-        F::ty_address(&self.0)
+        self.0.address()
     }
 
     /// `name<args>`

@@ -33,7 +33,8 @@ pub fn diagnose(checked: &mut Checked<'_>) -> Vec<Diagnostic> {
     // A function's faults stand where the first call of it in the model's graph stands.
     let body = std::sync::Arc::clone(&frame.body);
     let mut nested = in_functions(&body, instances);
-    let mut ordered: Vec<&Fault<'_>> = faults.iter().collect();
+    let consequence = Consequences::of(operators, frame, instances);
+    let mut ordered: Vec<&Fault<'_>> = faults.iter().filter(|fault| !consequence.is(fault)).collect();
     ordered.sort_by_key(|fault| order(&body, fault.place));
     let mut used = BTreeSet::new();
     let unknown = unknown_operators(operators, frame, mode);
@@ -146,6 +147,49 @@ impl List {
             last.notes.push(format!("{} not listed", count(self.hidden, "more problem")));
         }
         self.found
+    }
+}
+
+/// What is said already: the types of what a node at fault, or a function at fault, would have made.
+struct Consequences {
+    nodes: BTreeSet<StepId>,
+}
+
+impl Consequences {
+    fn of(operators: &crate::catalogue::Operators<'_>, frame: &Frame<'_>, instances: &[Instance<'_>]) -> Self {
+        let body = &frame.body;
+        let structural = body.faults().iter().flat_map(|fault| {
+            let place = match fault.place {
+                FaultPlace::Step(step) => Some(step),
+                FaultPlace::Body | FaultPlace::Graph(_) | FaultPlace::Value(_) => None,
+            };
+            let cycle = match &fault.kind {
+                FaultKind::Cycle { steps } => &steps[..],
+                _ => &[],
+            };
+            place.into_iter().chain(cycle.iter().map(|(step, _)| *step))
+        });
+        let functions: BTreeSet<FunctionId> = instances
+            .iter()
+            .flat_map(|instance| {
+                let callers = instance.calls.iter().filter_map(|call| call.function);
+                std::iter::once(instance.function).chain(callers)
+            })
+            .collect();
+        let calls = (0..body.steps.len()).map(StepId::new).filter(|step| {
+            let kind = &operators.op(body.step(*step).op).kind;
+            matches!(kind, OpKind::Function(function) if functions.contains(function))
+        });
+        let calls: Vec<StepId> = if functions.is_empty() { Vec::new() } else { calls.collect() };
+        let nodes = frame.faults.keys().copied().chain(structural).chain(calls);
+        Self { nodes: nodes.map(|step| body.first_step(step)).collect() }
+    }
+
+    fn is(&self, fault: &Fault<'_>) -> bool {
+        match (fault.place, &fault.kind) {
+            (FaultPlace::Step(step), FaultKind::Unresolved { .. }) => self.nodes.contains(&step),
+            (_, _) => false,
+        }
     }
 }
 
@@ -427,7 +471,11 @@ impl<'a> Scope<'_, 'a> {
             Failure::Kind { port, expected } => self.wrong_kind(step, *port, expected, notes),
             Failure::Rank { port, found, least, most } => self.wrong_rank(step, *port, (*found, *least, *most), notes),
             Failure::Dims { left, right, relation } => self.dims_differ(step, left, right, relation, notes),
-            Failure::Attribute { name, message } => self.attribute_value(step, name, message, notes),
+            // What was an attribute in older operator sets can be an input in this one.
+            Failure::Attribute { name, message } => match self.input_named(step, name) {
+                Some(port) => self.input_value(step, port, message, notes),
+                None => self.attribute_value(step, name, message, notes),
+            },
             Failure::Value { port, message } => self.input_value(step, *port, message, notes),
             Failure::Shapes { ports, message } => self.shapes_differ(step, ports, message, notes),
             Failure::Body { graph, message } => self.body_differs(step, *graph, message, notes),

@@ -22,11 +22,14 @@ impl Scope<'_, '_> {
     ) -> Diagnostic {
         let at = self.place(place);
         let (expected, found) = (self.show(declared), self.show(inferred));
-        let list = self.list_word(kind);
         let Some(value) = value else {
-            let message = format!("a value is declared {list} as {expected}, but it is {found}");
+            let message = format!("a value is declared as {expected}, but it is {found}");
             return Diagnostic::new(Code::DeclaredTypeContradiction, message, at);
         };
+        if self.frame.seeded.contains(&value) {
+            return self.seed_contradicts(place, Some(value), (inferred, declared));
+        }
+        let list = self.list_word(kind, self.body().value(value).graph);
         let name = self.name(value);
         let nested = self.body().graph(self.body().value(value).graph).owner;
         let message = match kind {
@@ -102,8 +105,7 @@ impl Scope<'_, '_> {
         let word = value.map_or_else(|| "a value".to_owned(), |value| self.value_word(value));
         let message = format!("the caller says that {word} is {given}, but in the model it is {shown}");
         let snippet = value.map(|value| {
-            let words = self.inferred_words(value, &shown);
-            declaration(&shown, self.body().value_name(value), words, true)
+            declaration(&shown, self.body().value_name(value), format!("given as {given}"), true)
         });
         Diagnostic::new(Code::SeedContradiction, message, self.place(place))
             .with_snippets(snippet)

@@ -1,7 +1,7 @@
 //! Why a value has the type it has, as the chain of causes back to a declaration.
 
 use super::cause::Doubt;
-use super::node::Mark;
+use super::node::{Mark, declaration};
 use super::place::Place;
 use super::scope::Scope;
 use super::{Snippet, SourceLine, source};
@@ -85,7 +85,7 @@ impl<'a> Scope<'_, 'a> {
             .map(|at| {
                 let link = &links[at];
                 let ty = self.type_of(link.value);
-                let ty = self.show(&ty);
+                let ty = self.show_elem(&ty);
                 let text = self.link_words(link, links.get(at + 1), cause, &ty);
                 let (step, rule) = match (link.by, cause) {
                     (Some((step, rule)), _) => (Some(step), rule),
@@ -94,7 +94,10 @@ impl<'a> Scope<'_, 'a> {
                 };
                 let Some(step) = step.map(|step| self.body().first_step(step)) else {
                     let place = self.place_of_value(link.value, self.role(link.value));
-                    return Reason { text, place, rule, snippet: None, source: None };
+                    let snippet = self.declared_text(link.value).map(|declared| {
+                        declaration(&declared, self.body().value_name(link.value), String::new(), true)
+                    });
+                    return Reason { text, place, rule, snippet, source: None };
                 };
                 let marks: Vec<Mark<'a>> = self.marks_of(step, link.value, true)
                     .into_iter()

@@ -174,3 +174,65 @@ fn thin(attribute: &Attribute<'_>) -> Result<AttributeProto, DecodeError> {
         ..AttributeProto::default()
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use prost::Message;
+    use typeloom_onnx::text::parse_node;
+
+    use super::*;
+
+    fn print(proto: &NodeProto, marks: &[Mark<'_>]) -> Snippet {
+        let bytes = proto.encode_to_vec();
+        snippet(NodeView::from_body(&bytes, 0), 3, marks).unwrap()
+    }
+
+    fn labelled(snippet: &Snippet) -> Vec<(&str, &str)> {
+        snippet.labels.iter().map(|label| (&snippet.text[label.span.clone()], label.text.as_str())).collect()
+    }
+
+    #[test]
+    fn labels_stand_under_the_parts_they_mark_in_the_order_of_the_text() {
+        let node = parse_node("y = Gemm <alpha = 2.0> (a, b, c)").unwrap();
+        let marks = [
+            Mark::primary(Part::Input(2), "third"),
+            Mark::context(Part::Attribute("alpha"), "attribute"),
+            Mark::context(Part::Output(0), "result"),
+            Mark::context(Part::Operator, "operator"),
+        ];
+        let snippet = print(&node, &marks);
+        let expected = [("y", "result"), ("Gemm", "operator"), ("alpha = 2.0", "attribute"), ("c", "third")];
+        assert_eq!(labelled(&snippet), expected);
+        assert_eq!(snippet.line, Some(3));
+    }
+
+    #[test]
+    fn what_the_node_does_not_have_is_marked_at_its_operator() {
+        let node = parse_node("y = Add(\"\", x)").unwrap();
+        let marks = [
+            Mark::primary(Part::Input(7), "no such input"),
+            Mark::primary(Part::Attribute("axis"), "no such attribute"),
+        ];
+        assert_eq!(labelled(&print(&node, &marks)), [("Add", "no such input; no such attribute")]);
+    }
+
+    #[test]
+    fn a_marked_input_is_shown_however_long_the_list_is() {
+        let mut node = parse_node("y = Concat <axis = 0> (a)").unwrap();
+        node.input = (0..500).map(|at| format!("x{at}")).collect();
+        let snippet = print(&node, &[Mark::primary(Part::Input(250), "this one")]);
+        assert_eq!(labelled(&snippet), [("x250", "this one")]);
+        assert!(snippet.text.len() < 200, "{}", snippet.text);
+    }
+
+    #[test]
+    fn large_attributes_are_left_out_of_the_line() {
+        let mut node = parse_node("y = Constant <value = float[2] {1.0, 2.0}> ()").unwrap();
+        let tensor = node.attribute[0].t.as_mut().unwrap();
+        tensor.dims = vec![1 << 20];
+        tensor.float_data = vec![0.5; 1 << 20];
+        let snippet = print(&node, &[Mark::primary(Part::Operator, "")]);
+        assert!(snippet.text.len() < 100, "{}", snippet.text);
+        assert!(snippet.text.contains("float[1048576]"), "{}", snippet.text);
+    }
+}

@@ -101,8 +101,9 @@ impl fmt::Display for Place {
     }
 }
 
-/// The way to a nested graph; empty for the outermost.
-pub(super) fn graph_path(body: &Body<'_>, graph: GraphId) -> String {
+/// The way to a nested graph (`/3:If.then_branch`); empty for the outermost.
+#[must_use]
+pub fn graph_path(body: &Body<'_>, graph: GraphId) -> String {
     let mut parts = Vec::new();
     let mut at = graph;
     while let Some(owner) = body.graph(at).owner {

@@ -50,6 +50,13 @@ impl Scope<'_, '_> {
             .with_notes(notes)
     }
 
+    /// The input that the operator declares under this name, where the node has it.
+    pub(super) fn input_named(&self, step: StepId, name: &str) -> Option<Port> {
+        let schema = self.schema(step)?;
+        let at = schema.inputs.iter().position(|formal| &*formal.name == name)?;
+        self.value(step, Port::In(at)).map(|_| Port::In(at))
+    }
+
     fn all_required(&self, step: StepId, side: Side) -> bool {
         let Some(schema) = self.schema(step) else { return true };
         let formals = match side {

@@ -3,7 +3,7 @@
 use super::cause::Doubt;
 use super::node::{self, Mark, Part};
 use super::place::{NodePlace, Place, Role, ValuePlace, graph_path};
-use super::words::tick;
+use super::words::{list, tick};
 use super::{Code, Diagnostic, Snippet};
 use crate::catalogue::{FunctionId, Op, OpKind, Operators};
 use crate::core::Core;
@@ -13,6 +13,9 @@ use crate::program::{Body, DeclarationKind, GraphId, Origin, StepId, ValueId};
 use crate::rule::Port;
 use crate::signature::Schema;
 use crate::solution::Type;
+
+/// From how many possible element types on they are not listed.
+const MOST_ELEMS: usize = 6;
 
 /// The body that faults are about, with everything it takes to speak of it.
 pub(super) struct Scope<'d, 'a> {
@@ -161,10 +164,19 @@ impl<'d, 'a> Scope<'d, 'a> {
     pub(super) fn show_elem(&self, ty: &Type) -> String {
         match ty {
             Type::Tensor(tensor) => {
-                let bare = crate::solution::TensorType { elem: tensor.elem, shape: None };
-                self.show(&Type::Tensor(bare))
+                let universe = self.core.types.universe();
+                let names: Vec<String> =
+                    tensor.elem.iter().take(MOST_ELEMS + 1).map(|elem| universe.elem_name(elem).to_owned()).collect();
+                if names.len() > MOST_ELEMS { "of unknown element type".to_owned() } else { list(&names, "or") }
             }
-            other => self.show(other),
+            Type::Sparse(_)
+            | Type::Scalar(_)
+            | Type::Sequence(_)
+            | Type::Optional(_)
+            | Type::Map(..)
+            | Type::Leaf(_)
+            | Type::Unknown(_)
+            | Type::Error => self.show(ty),
         }
     }
 
@@ -267,11 +279,14 @@ impl<'d, 'a> Scope<'d, 'a> {
     }
 
     /// In which list of the graph a type is declared, as words that follow "declared".
-    pub(super) fn list_word(&self, kind: DeclarationKind) -> &'static str {
-        match kind {
-            DeclarationKind::Input => "as input of the graph",
-            DeclarationKind::Output => "as output of the graph",
-            DeclarationKind::Value => "in value_info",
+    pub(super) fn list_word(&self, kind: DeclarationKind, graph: GraphId) -> String {
+        let owner = self.body().graph(graph).owner;
+        match (kind, owner) {
+            (DeclarationKind::Input, None) => "as graph input".to_owned(),
+            (DeclarationKind::Output, None) => "as graph output".to_owned(),
+            (DeclarationKind::Input, Some(owner)) => format!("as input of {}", tick(owner.attribute)),
+            (DeclarationKind::Output, Some(owner)) => format!("as output of {}", tick(owner.attribute)),
+            (DeclarationKind::Value, _) => "in value_info".to_owned(),
         }
     }
 }

@@ -1,0 +1,148 @@
+//! The words of faults that no model in textual syntax shows, and the bounds of what is said.
+
+use prost::Message;
+use typeloom_onnx::messages::{GraphProto, ModelProto, NodeProto, ValueInfoProto};
+use typeloom_onnx::text::parse_model;
+use typeloom_types::op::AtomicOpDecl;
+
+use super::scope::Scope;
+use super::*;
+use crate::catalogue::{Catalogue, Lookup};
+use crate::fault;
+use crate::model::{CheckError, Checked, Mode, Options, check};
+use crate::program::{StepId, ValueId};
+use crate::universe::Universe;
+
+/// A catalogue that has one operator.
+struct OneOperator;
+
+static PASS: AtomicOpDecl = AtomicOpDecl {
+    name: "Pass",
+    inputs: &[typeloom_types::op::PortDecl::required("X", &typeloom_types::tree::builtin::TYPE_ANY)],
+    outputs: &[typeloom_types::op::PortDecl::required("Y", &typeloom_types::tree::builtin::TYPE_ANY)],
+    kind: typeloom_types::op::AtomicOpKind::Pure,
+    type_relations: typeloom_types::relation::UNARY_SAME_ELEMENT,
+};
+
+impl Catalogue for OneOperator {
+    fn lookup(&self, _: &str, name: &str, _: i64) -> Lookup<'_> {
+        if name == "Pass" { Lookup::Declared(&PASS) } else { Lookup::UnknownOperator }
+    }
+
+    fn names(&self, _: &str) -> Vec<&str> {
+        vec!["Pass"]
+    }
+}
+
+fn checked<'a>(bytes: &'a [u8], mode: Mode) -> Checked<'a> {
+    let universe = Universe::of_default_lattice().unwrap();
+    check(bytes, &OneOperator, &universe, &Options { mode, ..Options::default() }).unwrap()
+}
+
+fn with_scope<T>(text: &str, run: impl FnOnce(&mut Scope<'_, '_>) -> T) -> T {
+    let bytes = parse_model(text).unwrap().encode_to_vec();
+    let mut checked = checked(&bytes, Mode::Strict);
+    let Checked { core, frame, operators, .. } = &mut checked;
+    let mut budget = 1000;
+    run(&mut Scope { core, frame, operators, function: None, explains: true, budget: &mut budget })
+}
+
+const SMALL: &str = r#"<ir_version: 10, opset_import: ["": 21]>
+    g (float[seq, past] x) => (y) { [first] y = Pass(x) }"#;
+
+#[test]
+fn a_symbol_that_can_only_be_one_number_is_named_with_its_rule() {
+    let diagnostic = with_scope(SMALL, |scope| {
+        let symbol = scope.core.dims.symbol("seq");
+        scope.forced_symbol(fault::Place::Step(StepId::new(0)), symbol, 7, "reshape.count")
+    });
+    assert_eq!(diagnostic.message, "`seq` is declared free, but it can only be 7");
+    assert_eq!(diagnostic.snippets[0].text, "y = Pass(x)");
+    assert_eq!(diagnostic.snippets[0].labels[0].text, "makes `seq` 7");
+    assert_eq!(diagnostic.notes, ["rule reshape.count"]);
+}
+
+#[test]
+fn symbols_that_can_only_be_equal_are_a_warning() {
+    let diagnostic = with_scope(SMALL, |scope| {
+        let (left, right) = (scope.core.dims.symbol("seq"), scope.core.dims.symbol("past"));
+        scope.forced_equality(fault::Place::Step(StepId::new(0)), left, right, "matmul.contract")
+    });
+    assert_eq!(diagnostic.message, "`seq` and `past` are declared apart, but they can only be equal");
+    assert!(!diagnostic.is_error());
+}
+
+#[test]
+fn a_missing_payload_is_a_warning_that_says_when_it_matters() {
+    let diagnostic = files::missing_external_data(Some("`w`".to_owned()), "weights.bin", Place::default());
+    assert_eq!(diagnostic.message, "the payload of `w` lies in `weights.bin`, which is not there");
+    assert!(!diagnostic.is_error());
+}
+
+#[test]
+fn a_relation_of_a_declared_operator_speaks_for_itself() {
+    let failure = typeloom_types::relation::RelationFailure {
+        message: "the width must be even".to_owned(),
+        ports: vec![typeloom_types::relation::PortRef::Input(0)],
+        expected: "an even width".to_owned(),
+        found: "7".to_owned(),
+    };
+    let diagnostic =
+        with_scope(SMALL, |scope| scope.relation_failed(StepId::new(0), "pass.width", &failure));
+    assert_eq!(diagnostic.message, "`Pass` does not take these types: the width must be even");
+    assert_eq!(diagnostic.notes, ["expected an even width, found 7", "rule pass.width"]);
+    assert_eq!(diagnostic.snippets[0].labels[0].text, "float[seq, past], from graph input `x`");
+}
+
+#[test]
+fn bytes_that_are_no_model_give_a_diagnostic_with_their_offset() {
+    let universe = Universe::of_default_lattice().unwrap();
+    let error = |bytes: &'static [u8]| {
+        check(bytes, &OneOperator, &universe, &Options::default()).err().and_then(|error| diagnose_error(&error))
+    };
+    let cut = error(b"\x3a\x7f\x01").unwrap();
+    assert_eq!((cut.code, cut.place.offset), (Code::MalformedFile, Some(0)), "{cut:?}");
+    assert_eq!(error(b"").unwrap().message, "the model has no graph");
+    let mistake = CheckError::UnknownSeed { name: "x".to_owned() };
+    assert_eq!(diagnose_error(&mistake), None, "a caller's mistake is no problem of the model");
+}
+
+/// A model of `count` nodes with unknown operators.
+fn many_faults(count: usize) -> Vec<u8> {
+    let node = |at: usize| NodeProto {
+        op_type: Some("Pas".into()),
+        input: vec!["x".into()],
+        output: vec![format!("y{at}")],
+        ..NodeProto::default()
+    };
+    let input = ValueInfoProto { name: Some("x".into()), ..ValueInfoProto::default() };
+    let graph = GraphProto { node: (0..count).map(node).collect(), input: vec![input], ..GraphProto::default() };
+    ModelProto { graph: Some(graph), ..ModelProto::default() }.encode_to_vec()
+}
+
+#[test]
+fn the_last_listed_diagnostic_counts_the_others() {
+    let bytes = many_faults(MOST_LISTED + 5);
+    let found = diagnose(&mut checked(&bytes, Mode::Permissive));
+    assert_eq!(found.len(), MOST_LISTED);
+    assert_eq!(found.last().unwrap().notes, ["5 more problems not listed"]);
+    assert!(found.iter().all(|diagnostic| diagnostic.severity == Severity::Warning), "permissive mode lets them pass");
+}
+
+#[test]
+fn every_code_has_a_name_of_its_own() {
+    for code in Code::ALL.iter().copied() {
+        assert_eq!(Code::from_name(code.name()), Some(code));
+        assert!(code.name().chars().all(|c| c.is_ascii_lowercase() || c == '-'), "{code}");
+    }
+    assert_eq!(Code::from_name("no-such-code"), None);
+}
+
+#[test]
+fn names_of_a_model_stay_on_one_line() {
+    let scope_names = with_scope(SMALL, |scope| scope.name(ValueId::new(0)));
+    assert_eq!(scope_names, "`x`");
+    assert_eq!(words::tick("a\nb\u{1b}[31m\u{202e}c"), "`a\\u{a}b\\u{1b}[31m\\u{202e}c`");
+    let long = words::tick(&"x".repeat(500));
+    assert_eq!(long.chars().count(), 99, "{long}");
+}

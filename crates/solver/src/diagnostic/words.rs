@@ -119,3 +119,38 @@ pub(super) fn allowed(universe: &Universe, allowed: &AllowedTypes) -> String {
     }
     list(&kinds, "or")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn strings(items: &[&str]) -> Vec<String> {
+        items.iter().map(|item| (*item).to_owned()).collect()
+    }
+
+    #[test]
+    fn lists_read_like_sentences_and_end() {
+        assert_eq!(list(&strings(&["a"]), "or"), "a");
+        assert_eq!(list(&strings(&["a", "b"]), "or"), "a or b");
+        assert_eq!(list(&strings(&["a", "b", "c"]), "and"), "a, b and c");
+        assert_eq!(list(&vec!["a".to_owned(); 10], "and"), "a, a, a, a, a, a, a, a and 2 more");
+    }
+
+    #[test]
+    fn a_long_way_shows_its_ends() {
+        assert_eq!(arrows(&strings(&["a", "b", "a"])), "a -> b -> a");
+        let way: Vec<String> = (0..20).map(|at| at.to_string()).collect();
+        assert_eq!(arrows(&way), "0 -> 1 -> 2 -> 3 -> … 12 more … -> 16 -> 17 -> 18 -> 19");
+    }
+
+    #[test]
+    fn a_large_set_of_element_types_is_told_by_what_is_missing() {
+        let universe = Universe::of_default_lattice().unwrap();
+        assert_eq!(elems(&universe, ElemSet::ALL), "any element type");
+        let no_text = ElemSet::from_bits(ElemSet::ALL.bits() & !ElemSet::of(Elem::STRING).bits());
+        assert_eq!(elems(&universe, no_text), "any element type but string");
+        assert_eq!(elems(&universe, ElemSet::of_all(&[Elem::INT32, Elem::INT64])), "int32 or int64");
+        let sequences = AllowedTypes { seq_tensor: ElemSet::of(Elem::FLOAT), ..AllowedTypes::default() };
+        assert_eq!(allowed(&universe, &sequences), "a sequence of float");
+    }
+}

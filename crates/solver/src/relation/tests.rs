@@ -1,1 +1,108 @@
+//! Cost: how often the steps of large graphs run.
 
+use typeloom_onnx::messages::{GraphProto, NodeProto};
+use typeloom_types::op::primitives::TENSOR_PRIMITIVES;
+use typeloom_types::tree::builtin::{TYPE_SCALAR_F32, TYPE_TENSOR_F32, TYPE_TENSOR_F64};
+
+use crate::type_solver::{TypeError, TypeSolver};
+
+/// Where a count that grew with the graph would show.
+const LARGE: usize = 10_000;
+
+/// Where a quadratic cost would not end.
+const HUGE: usize = 100_000;
+
+fn graph(nodes: impl Iterator<Item = (&'static str, Vec<String>, String)>) -> GraphProto {
+    let node = |(op, input, output): (&str, _, _)| NodeProto {
+        op_type: Some(op.to_owned()),
+        input,
+        output: vec![output],
+        ..NodeProto::default()
+    };
+    GraphProto { node: nodes.map(node).collect(), ..GraphProto::default() }
+}
+
+fn solver(graph: &GraphProto) -> TypeSolver {
+    TypeSolver::from_graph(graph, |_, op| TENSOR_PRIMITIVES.op(op))
+}
+
+/// `y<n> = Add(y<n-1>, c<n>)`, beginning with `y0`.
+fn binary_chain(op: &'static str) -> GraphProto {
+    graph((1..=LARGE).map(|at| (op, vec![format!("y{}", at - 1), format!("c{at}")], format!("y{at}"))))
+}
+
+/// `y<n> = Neg(y<n-1>)`.
+fn unary_chain(length: usize) -> GraphProto {
+    graph((1..=length).map(|at| ("Neg", vec![format!("y{}", at - 1)], format!("y{at}"))))
+}
+
+/// `y<n> = Neg(y0)`.
+fn unary_fan() -> GraphProto {
+    graph((1..=HUGE).map(|at| ("Neg", vec!["y0".to_owned()], format!("y{at}"))))
+}
+
+/// `y<n> = Add(y0, c<n>)`.
+fn binary_fan(op: &'static str) -> GraphProto {
+    graph((1..=LARGE).map(|at| (op, vec!["y0".to_owned(), format!("c{at}")], format!("y{at}"))))
+}
+
+/// Solves with one value known, and gives the most that any step ran.
+fn most_runs(graph: &GraphProto, known: &str) -> u32 {
+    let mut solver = solver(graph);
+    solver.seed(known, &TYPE_TENSOR_F32);
+    let (solution, runs) = solver.solve_counting().unwrap();
+    assert_eq!(solution.unresolved().count(), 0);
+    runs.into_iter().max().unwrap()
+}
+
+#[test]
+fn what_is_known_forward_takes_one_pass() {
+    assert_eq!(most_runs(&unary_chain(LARGE), "y0"), 1);
+}
+
+#[test]
+fn a_chain_that_is_typed_backward_runs_each_step_twice() {
+    assert_eq!(most_runs(&unary_chain(HUGE), &format!("y{HUGE}")), 2);
+}
+
+#[test]
+fn a_chain_whose_kinds_are_assumed_runs_each_step_at_most_three_times() {
+    assert!(most_runs(&binary_chain("Add"), "y0") <= 3);
+    assert!(most_runs(&binary_chain("Add"), &format!("y{LARGE}")) <= 3);
+    assert!(most_runs(&binary_chain("MatMul"), &format!("y{LARGE}")) <= 3);
+}
+
+#[test]
+fn a_value_that_feeds_every_node_is_narrowed_once() {
+    assert!(most_runs(&unary_fan(), &format!("y{HUGE}")) <= 3);
+    assert!(most_runs(&binary_fan("Add"), "y0") <= 3);
+    assert!(most_runs(&binary_fan("MatMul"), "c1") <= 3);
+}
+
+#[test]
+fn scalars_that_spread_through_a_chain_take_no_more_runs() {
+    let mut solver = solver(&binary_chain("Add"));
+    solver.seed("y0", &TYPE_SCALAR_F32);
+    let (solution, runs) = solver.solve_counting().unwrap();
+    assert_eq!(solution.unresolved().count(), 0);
+    assert!(runs.into_iter().max().unwrap() <= 3);
+}
+
+#[test]
+fn one_node_with_very_many_ports_is_solved_in_one_turn() {
+    let inputs = (0..LARGE).map(|at| format!("x{at}")).collect();
+    let mut solver = solver(&graph(std::iter::once(("Concat", inputs, "y".to_owned()))));
+    solver.seed("y", &TYPE_TENSOR_F32);
+    let (solution, runs) = solver.solve_counting().unwrap();
+    assert_eq!((solution.unresolved().count(), runs.len()), (0, 1));
+    assert!(runs[0] <= 3);
+}
+
+#[test]
+fn a_contradiction_under_a_value_that_everything_reads_is_explained() {
+    let mut solver = solver(&binary_fan("Add"));
+    solver.seed("y0", &TYPE_TENSOR_F32).seed(format!("c{LARGE}"), &TYPE_TENSOR_F64);
+    let TypeError::ConstraintFailed(failure) = solver.solve().unwrap_err() else { panic!("another error") };
+    assert_eq!(failure.node.position, LARGE - 1);
+    assert!(failure.sides.iter().all(|side| side.cause.is_some()));
+}

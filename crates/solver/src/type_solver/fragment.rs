@@ -8,7 +8,7 @@
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+use std::collections::{BTreeMap, BinaryHeap};
 
 use prost::Message;
 use typeloom_onnx::messages::{GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto};
@@ -41,7 +41,7 @@ pub(super) struct Fragment {
     declarations: Declarations,
     /// Position of a node here -> its position in the graph that was given.
     order: Vec<usize>,
-    values: BTreeSet<String>,
+    values: Set<String>,
 }
 
 /// The declarations of the operators that a graph uses.
@@ -98,7 +98,7 @@ impl Fragment {
         }
         let order = order(graph, &reads);
         let implicit = implicit_inputs(graph, &reads);
-        let mut values: BTreeSet<String> = implicit.iter().map(|name| (*name).to_owned()).collect();
+        let mut values: Set<String> = implicit.iter().map(|name| (*name).to_owned()).collect();
         values.extend(defined(graph).map(str::to_owned));
         let bytes = (deepest <= MAX_NESTING).then(|| encode(graph, &order, &implicit));
         Self { bytes, declarations, order, values }

@@ -6,15 +6,16 @@
 //! when written out as a tree may be small as a graph; from [`LARGE`] on, pairs of nodes found equal are remembered,
 //! so that comparing costs what the graphs cost.
 
-use super::{ArgList, TypeFamily};
+use super::{ArgList, Node, TypeFamily};
 use crate::arg::GenericArg;
 use crate::binder::Arity;
 use crate::constant::{ConstData, ConstOp, ConstValue};
-use crate::meta::{LARGE, Meta, TermError};
+use crate::meta::{Flags, LARGE, Meta, TermError};
 use crate::name::Name;
 use crate::region::Region;
 use crate::ty::{
     AliasTy, ApplicationTy, DynBound, DynTy, ErrorProof, FnTy, InferVar, Placeholder, TyData, WitnessTy,
+    args_meta,
 };
 use hashbrown::HashSet;
 use std::cell::RefCell;
@@ -91,7 +92,10 @@ impl<N: BoxedName> TypeFamily for Boxed<N> {
     const IDENTITY: bool = false;
 
     fn intern_ty(&self, data: TyData<'_, Self>) -> Result<BoxedTy<N>, TermError> {
-        let meta = data.meta()?;
+        let meta = match data {
+            TyData::Apply(ApplicationTy { name: _, args }) => args_meta(args, 0, Flags::NONE)?,
+            other => other.meta()?,
+        };
         let data = match data {
             TyData::Apply(ApplicationTy { name, args: list }) => Stored::Apply(name, Args::new(list)),
             TyData::Placeholder(placeholder) => Stored::Placeholder(placeholder),
@@ -110,7 +114,7 @@ impl<N: BoxedName> TypeFamily for Boxed<N> {
 
     #[inline]
     fn intern_application(&self, name: N, args: ArgList<Self>) -> Result<BoxedTy<N>, TermError> {
-        let meta = TyData::Apply(ApplicationTy { name, args: &args }).meta()?;
+        let meta = args_meta(&args, 0, Flags::NONE)?;
         let data = Stored::Apply(name, args);
         Ok(BoxedTy(Arc::new(TyNode { meta, data })))
     }
@@ -151,16 +155,6 @@ impl<N: BoxedName> TypeFamily for Boxed<N> {
     }
 
     #[inline]
-    fn ty_meta(ty: &BoxedTy<N>) -> Meta {
-        ty.0.meta
-    }
-
-    #[inline]
-    fn ty_address(ty: &BoxedTy<N>) -> usize {
-        Arc::as_ptr(&ty.0).addr()
-    }
-
-    #[inline]
     fn const_data(constant: &BoxedConst<N>) -> ConstData<'_, Self> {
         match &constant.0.data {
             StoredConst::Value(value) => ConstData::Value(*value),
@@ -172,17 +166,24 @@ impl<N: BoxedName> TypeFamily for Boxed<N> {
             StoredConst::Error(proof) => ConstData::Error(*proof),
         }
     }
-
-    #[inline]
-    fn const_meta(constant: &BoxedConst<N>) -> Meta {
-        constant.0.meta
-    }
-
-    #[inline]
-    fn const_address(constant: &BoxedConst<N>) -> usize {
-        Arc::as_ptr(&constant.0).addr()
-    }
 }
+
+macro_rules! handle {
+    ($($name:ident),*) => {$(
+        impl<N: BoxedName> Node for $name<N> {
+            #[inline]
+            fn meta(&self) -> Meta {
+                self.0.meta
+            }
+
+            #[inline]
+            fn address(&self) -> usize {
+                Arc::as_ptr(&self.0).addr()
+            }
+        }
+    )*};
+}
+handle!(BoxedTy, BoxedConst);
 
 thread_local! {
     /// Pairs of nodes found equal, while a comparison of large terms is under way. `None` outside of one.
@@ -216,7 +217,10 @@ impl<N: BoxedName> PartialEq for BoxedTy<N> {
         if self.0.meta != other.0.meta {
             return false;
         }
-        let compare = || Boxed::<N>::ty_data(self) == Boxed::<N>::ty_data(other);
+        let compare = || match (&self.0.data, &other.0.data) {
+            (Stored::Apply(name, args), Stored::Apply(other, others)) => name == other && **args == **others,
+            _ => Boxed::<N>::ty_data(self) == Boxed::<N>::ty_data(other),
+        };
         if self.0.meta.weight < LARGE {
             return compare();
         }
@@ -225,12 +229,29 @@ impl<N: BoxedName> PartialEq for BoxedTy<N> {
 }
 impl<N: BoxedName> Eq for BoxedTy<N> {}
 
+/// Hashes what can be seen of a large node without going down: hashing must not cost more than the graph, so large
+/// terms that differ only deep inside may collide.
+fn hash_surface<N: BoxedName, H: Hasher>(name: N, args: &[GenericArg<Boxed<N>>], state: &mut H) {
+    name.hash(state);
+    for arg in args {
+        if let Ok(meta) = arg.meta() {
+            meta.hash(state);
+        }
+    }
+}
+
 impl<N: BoxedName> Hash for BoxedTy<N> {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.0.meta.hash(state);
-        // Hashing must not cost more than the graph; large terms that differ only deep inside may collide.
+        let data = Boxed::<N>::ty_data(self);
         if self.0.meta.weight < LARGE {
-            Boxed::<N>::ty_data(self).hash(state);
+            data.hash(state);
+        } else {
+            self.0.meta.hash(state);
+            std::mem::discriminant(&data).hash(state);
+            if let TyData::Apply(ApplicationTy { name, args }) | TyData::Alias(AliasTy { name, args }) = data
+            {
+                hash_surface(name, args, state);
+            }
         }
     }
 }
@@ -254,9 +275,10 @@ impl<N: BoxedName> Eq for BoxedConst<N> {}
 
 impl<N: BoxedName> Hash for BoxedConst<N> {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.0.meta.hash(state);
         if self.0.meta.weight < LARGE {
             Boxed::<N>::const_data(self).hash(state);
+        } else {
+            self.0.meta.hash(state);
         }
     }
 }

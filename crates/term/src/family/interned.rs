@@ -6,7 +6,7 @@
 //! **Invariant:** two handles of one [`Interned`] are equal exactly when they are the same reference. Handles of
 //! different pools never are.
 
-use super::TypeFamily;
+use super::{Node, TypeFamily};
 use crate::arg::GenericArg;
 use crate::binder::BoundVar;
 use crate::constant::ConstData;
@@ -175,6 +175,17 @@ macro_rules! handle {
             }
         }
         impl<N: InternedName> Eq for $name<'_, N> {}
+        impl<N: InternedName> Node for $name<'_, N> {
+            #[inline]
+            fn meta(&self) -> Meta {
+                self.0.meta
+            }
+
+            #[inline]
+            fn address(&self) -> usize {
+                std::ptr::from_ref(self.0).addr()
+            }
+        }
         impl<N: InternedName> Hash for $name<'_, N> {
             fn hash<H: Hasher>(&self, state: &mut H) {
                 std::ptr::from_ref(self.0).addr().hash(state);
@@ -318,27 +329,7 @@ impl<'p, N: InternedName> TypeFamily for Interned<'p, N> {
     }
 
     #[inline]
-    fn ty_meta(ty: &InternedTy<'p, N>) -> Meta {
-        ty.0.meta
-    }
-
-    #[inline]
-    fn ty_address(ty: &InternedTy<'p, N>) -> usize {
-        std::ptr::from_ref(ty.0).addr()
-    }
-
-    #[inline]
     fn const_data(constant: &InternedConst<'p, N>) -> ConstData<'p, Self> {
         constant.0.data
-    }
-
-    #[inline]
-    fn const_meta(constant: &InternedConst<'p, N>) -> Meta {
-        constant.0.meta
-    }
-
-    #[inline]
-    fn const_address(constant: &InternedConst<'p, N>) -> usize {
-        std::ptr::from_ref(constant.0).addr()
     }
 }

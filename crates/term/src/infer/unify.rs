@@ -112,8 +112,8 @@ impl<F: TypeFamily, P: Program<F>> Relating<'_, F, P> {
     }
 
     fn step(&mut self, variance: Variance, a: Ty<F>, b: Ty<F>) -> Result<(), TypeError<F>> {
-        let a = self.table.shallow(&a);
-        let b = self.table.shallow(&b);
+        let a = self.table.shallow_owned(a);
+        let b = self.table.shallow_owned(b);
         if a.same(&b) {
             self.table.taint_by(&a);
             return Ok(());

@@ -1,0 +1,27 @@
+//! One line a problem: `model.onnx:17: error[element-type-mismatch]: ...`.
+//!
+//! Behind the file stands the position of the node; in a nested graph or a function, the way there
+//! stands before it.
+
+use typeloom_solver::diagnostic::{Diagnostic, Place};
+
+/// One problem of a file, without line break.
+#[must_use]
+pub fn diagnostic(file: &str, diagnostic: &Diagnostic) -> String {
+    let Diagnostic { code, severity, message, place, .. } = diagnostic;
+    let Place { function, graph, node, value: _, offset } = place;
+    let parts = [
+        Some(file.to_owned()),
+        function.clone(),
+        Some(graph.clone()).filter(|graph| !graph.is_empty()),
+        node.as_ref().map(|node| node.index.to_string()),
+        offset.map(|offset| offset.to_string()),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().map(|part| one_line(&part)).collect();
+    format!("{}: {severity}[{code}]: {}", parts.join(":"), one_line(message))
+}
+
+/// Text without control characters.
+fn one_line(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}

@@ -1,0 +1,172 @@
+//! For people: each problem with the printed node and labels under it.
+//!
+//! ```text
+//! error[element-type-mismatch]: `Add` needs one element type, but `x` is float and `mask` is int64
+//!   --> model.onnx: node `/attn/Add_3` (#17)
+//!    |
+//! 17 | scores = Add(x, mask)
+//!    |              -  ^^^^ int64, from initializer `mask`
+//!    |              |
+//!    |              float, because `MatMul_2` takes it from graph input `query`
+//!    = note: rule add.element (opset 14)
+//!    = help: insert Cast(mask, to=float) before this node
+//! ```
+//!
+//! **Invariant:** nothing is wrapped or cut to a width; a terminal wraps, a log keeps whole lines.
+
+use annotate_snippets::renderer::DecorStyle;
+use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Origin, Renderer, Snippet};
+use typeloom_solver::diagnostic::{
+    Diagnostic, Explanation, Label, Place, Reason, Severity, Snippet as Printed, SourceLine,
+};
+
+/// Wider than any line: nothing is cut.
+const WIDTH: usize = 1 << 24;
+
+/// Stands behind a place, where a line and a column are printed that are taken out again.
+const NO_COLUMN: char = '\u{e000}';
+
+/// Whether a text is in colour.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Color {
+    /// Plain text.
+    #[default]
+    Never,
+    /// With escape sequences of a terminal.
+    Always,
+}
+
+/// One problem of a file, ending in a line break.
+#[must_use]
+pub fn diagnostic(file: &str, diagnostic: &Diagnostic, color: Color) -> String {
+    let Diagnostic { code, severity, message, place, snippets, notes, help, fix: _, source } = diagnostic;
+    let mut group = Group::with_title(level(*severity).primary_title(message.as_str()).id(code.name()));
+    if snippets.is_empty() && !file.is_empty() {
+        group = group.element(Origin::path(at(file, place)));
+    }
+    for snippet in snippets {
+        let at = at(file, snippet.place.as_ref().unwrap_or(place));
+        group = group.element(source_of(snippet, &at));
+    }
+    for note in notes {
+        group = group.element(Level::NOTE.message(note.as_str()));
+    }
+    if let Some(help) = help {
+        group = group.element(Level::HELP.message(help.as_str()));
+    }
+    if let Some(source) = source {
+        group = group.element(Level::NOTE.message(from(source)));
+    }
+    render(&[group], color)
+}
+
+/// All problems of a file, with an empty line between them.
+#[must_use]
+pub fn diagnostics(file: &str, diagnostics: &[Diagnostic], color: Color) -> String {
+    let texts: Vec<String> = diagnostics.iter().map(|one| diagnostic(file, one, color)).collect();
+    texts.join("\n")
+}
+
+/// Why a value has its type: one step after the other, back to what gave it.
+#[must_use]
+pub fn explanation(file: &str, explanation: &Explanation, color: Color) -> String {
+    let Explanation { value, place, ty, reasons, hidden } = explanation;
+    let title = |text: String| Group::with_title(Level::NOTE.primary_title(text));
+    let mut texts = Vec::new();
+    if reasons.is_empty() {
+        let group = title(format!("`{value}` is {ty}")).element(Origin::path(at(file, place)));
+        texts.push(render(&[group], color));
+    }
+    for (index, reason) in reasons.iter().enumerate() {
+        let Reason { text, place, rule, snippet, source } = reason;
+        if *hidden > 0 && index + 1 == reasons.len() {
+            texts.push(format!("... {hidden} more steps ...\n"));
+        }
+        let mut group = title(text.clone());
+        let at = at(file, place);
+        group = match snippet {
+            Some(snippet) => group.element(source_of(snippet, &at)),
+            None => group.element(Origin::path(at)),
+        };
+        if !rule.is_empty() {
+            group = group.element(Level::NOTE.message(format!("rule {rule}")));
+        }
+        if let Some(source) = source {
+            group = group.element(Level::NOTE.message(from(source)));
+        }
+        texts.push(render(&[group], color));
+    }
+    texts.join("\n")
+}
+
+fn from(source: &SourceLine) -> String {
+    format!("from {source}")
+}
+
+fn render(groups: &[Group<'_>], color: Color) -> String {
+    let renderer = match color {
+        Color::Never => Renderer::plain(),
+        Color::Always => Renderer::styled(),
+    };
+    let text = renderer.term_width(WIDTH).decor_style(DecorStyle::Ascii).render(groups);
+    let lines: Vec<&str> = text.lines().collect();
+    let mut kept = String::with_capacity(text.len() + 1);
+    for (at, line) in lines.iter().enumerate() {
+        // Notes follow the node directly.
+        let spacer = visible(line).trim() == "|";
+        if spacer && lines.get(at + 1).is_some_and(|next| visible(next).trim_start().starts_with("= ")) {
+            continue;
+        }
+        push_without_column(&mut kept, line);
+        kept.push('\n');
+    }
+    kept
+}
+
+/// A printed node is no line of the file, so the line and column that follow its place say nothing.
+fn push_without_column(text: &mut String, line: &str) {
+    let Some((before, after)) = line.split_once(NO_COLUMN) else { return text.push_str(line) };
+    text.push_str(before);
+    text.push_str(after.trim_start_matches(|c: char| c == ':' || c.is_ascii_digit()));
+}
+
+/// A line without the escape sequences that colour it.
+fn visible(line: &str) -> String {
+    let mut text = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some((before, after)) = rest.split_once('\u{1b}') {
+        text.push_str(before);
+        rest = after.split_once('m').map_or("", |(_, rest)| rest);
+    }
+    text.push_str(rest);
+    text
+}
+
+fn level(severity: Severity) -> Level<'static> {
+    match severity {
+        Severity::Error => Level::ERROR,
+        Severity::Warning => Level::WARNING,
+    }
+}
+
+fn at(file: &str, place: &Place) -> String {
+    match (file, place.to_string()) {
+        (file, place) if place.is_empty() => file.to_owned(),
+        ("", place) => place,
+        (file, place) => format!("{file}: {place}"),
+    }
+}
+
+fn source_of<'s>(snippet: &'s Printed, at: &str) -> Snippet<'s, Annotation<'s>> {
+    let Printed { text, line, place: _, labels } = snippet;
+    let annotations = labels.iter().map(|Label { span, text, primary }| {
+        let kind = if *primary { AnnotationKind::Primary } else { AnnotationKind::Context };
+        let annotation = kind.span(span.clone());
+        if text.is_empty() { annotation } else { annotation.label(text.as_str()) }
+    });
+    Snippet::source(text.as_str())
+        .path(format!("{at}{NO_COLUMN}"))
+        .line_start(line.unwrap_or_default())
+        .line_numbering(line.is_some())
+        .annotations(annotations)
+}

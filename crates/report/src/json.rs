@@ -1,0 +1,133 @@
+//! One JSON object a problem, for programs.
+//!
+//! ```json
+//! {"file":"model.onnx","code":"element-type-mismatch","severity":"error","message":"..",
+//!  "place":{"graph":"","node":{"index":17,"name":"/attn/Add_3","operator":"Add"}},
+//!  "snippets":[{"text":"scores = Add(x, mask)","line":17,
+//!               "labels":[{"start":16,"end":20,"text":"int64, ..","primary":true}]}],
+//!  "notes":[".."],"help":"..","fix":{"kind":"insert-cast","input":1,"value":"mask","to":"float"},
+//!  "source":{"file":"model.py","line":91,"function":"forward","text":".."}}
+//! ```
+//!
+//! Parts that are not there are left out. Spans count bytes of the snippet's text in UTF-8.
+
+use serde_json::{Map, Value, json};
+use typeloom_solver::diagnostic::{
+    Diagnostic, Explanation, Fix, Label, NodePlace, Place, Reason, Role, Snippet, SourceLine, ValuePlace,
+};
+
+/// One problem of a file as a line, without line break.
+#[must_use]
+pub fn diagnostic(file: &str, diagnostic: &Diagnostic) -> String {
+    value(file, diagnostic).to_string()
+}
+
+/// One problem of a file.
+#[must_use]
+pub fn value(file: &str, diagnostic: &Diagnostic) -> Value {
+    let Diagnostic { code, severity, message, place, snippets, notes, help, fix, source } = diagnostic;
+    object([
+        ("file", Some(json!(file))),
+        ("code", Some(json!(code.name()))),
+        ("severity", Some(json!(severity.name()))),
+        ("message", Some(json!(message))),
+        ("place", Some(self::place(place))),
+        ("snippets", Some(snippets.iter().map(snippet).collect())),
+        ("notes", Some(json!(notes))),
+        ("help", help.as_ref().map(|help| json!(help))),
+        ("fix", fix.as_ref().map(self::fix)),
+        ("source", source.as_ref().map(self::source)),
+    ])
+}
+
+/// Why a value has its type.
+#[must_use]
+pub fn explanation(file: &str, explanation: &Explanation) -> Value {
+    let Explanation { value, place, ty, reasons, hidden } = explanation;
+    let reason = |reason: &Reason| {
+        let Reason { text, place, rule, snippet, source } = reason;
+        object([
+            ("text", Some(json!(text))),
+            ("place", Some(self::place(place))),
+            ("rule", (!rule.is_empty()).then(|| json!(rule))),
+            ("snippet", snippet.as_ref().map(self::snippet)),
+            ("source", source.as_ref().map(self::source)),
+        ])
+    };
+    object([
+        ("file", Some(json!(file))),
+        ("value", Some(json!(value))),
+        ("type", Some(json!(ty))),
+        ("place", Some(self::place(place))),
+        ("reasons", Some(reasons.iter().map(reason).collect())),
+        ("hidden", (*hidden > 0).then(|| json!(hidden))),
+    ])
+}
+
+fn object<const N: usize>(fields: [(&str, Option<Value>); N]) -> Value {
+    let fields = fields.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?)));
+    Value::Object(fields.collect::<Map<String, Value>>())
+}
+
+fn place(place: &Place) -> Value {
+    let Place { function, graph, node, value, offset } = place;
+    object([
+        ("function", function.as_ref().map(|function| json!(function))),
+        ("graph", Some(json!(graph))),
+        (
+            "node",
+            node.as_ref().map(|NodePlace { index, name, operator }| {
+                json!({"index": index, "name": name, "operator": operator})
+            }),
+        ),
+        (
+            "value",
+            value.as_ref().map(|ValuePlace { name, role }| json!({"name": name, "role": self::role(*role)})),
+        ),
+        ("offset", offset.map(|offset| json!(offset))),
+    ])
+}
+
+fn role(role: Role) -> &'static str {
+    match role {
+        Role::Input => "input",
+        Role::Initializer => "initializer",
+        Role::Output => "output",
+        Role::Value => "value",
+    }
+}
+
+fn snippet(snippet: &Snippet) -> Value {
+    let Snippet { text, line, place, labels } = snippet;
+    let label = |Label { span, text, primary }: &Label| {
+        json!({"start": span.start, "end": span.end, "text": text, "primary": primary})
+    };
+    object([
+        ("text", Some(json!(text))),
+        ("line", line.map(|line| json!(line))),
+        ("place", place.as_ref().map(self::place)),
+        ("labels", Some(labels.iter().map(label).collect())),
+    ])
+}
+
+fn source(source: &SourceLine) -> Value {
+    let SourceLine { file, line, function, text } = source;
+    json!({"file": file, "line": line, "function": function, "text": text})
+}
+
+fn fix(fix: &Fix) -> Value {
+    match fix {
+        Fix::InsertCast { input, value, to } => {
+            json!({"kind": "insert-cast", "input": input, "value": value, "to": to})
+        }
+        Fix::RenameInput { input, to } => json!({"kind": "rename-input", "input": input, "to": to}),
+        Fix::RenameOperator { to } => json!({"kind": "rename-operator", "to": to}),
+        Fix::RenameAttribute { from, to } => json!({"kind": "rename-attribute", "from": from, "to": to}),
+        Fix::RemoveAttribute { name } => json!({"kind": "remove-attribute", "name": name}),
+        Fix::MoveNode { from, before } => json!({"kind": "move-node", "from": from, "before": before}),
+        Fix::ImportOpset { domain, version } => {
+            json!({"kind": "import-opset", "domain": domain, "version": version})
+        }
+        Fix::RenameOutput { from, to } => json!({"kind": "rename-output", "from": from, "to": to}),
+    }
+}

@@ -1,0 +1,128 @@
+//! Every value of a model with its type, for people: aligned, grouped by graph, and at the end the
+//! equations between dims that nothing decides.
+//!
+//! ```text
+//! inputs
+//!   query   float[batch, 4]
+//! values
+//!   x       float[batch, 4]  MatMul
+//! outputs
+//!   scores  float[batch, 4]  Add
+//! ```
+
+use std::collections::BTreeSet;
+
+use typeloom_solver::diagnostic::graph_path;
+use typeloom_solver::model::Checked;
+use typeloom_solver::program::{GraphId, Origin, StepId, StepKind, ValueId};
+use typeloom_solver::solution::Equation;
+
+/// The widest name that others are aligned with, in characters.
+const WIDEST: usize = 48;
+
+/// One value.
+struct Row {
+    name: String,
+    ty: String,
+    by: String,
+}
+
+/// The table of a checked model, ending in a line break.
+#[must_use]
+pub fn render(checked: &mut Checked<'_>) -> String {
+    let mut text = String::new();
+    for (graph, path) in graphs(checked) {
+        if !path.is_empty() {
+            text.push_str(&format!("\n{}\n", one_line(&path)));
+        }
+        let sections = sections(checked, graph);
+        let rows = || sections.iter().flat_map(|(_, rows)| rows);
+        let width = |part: fn(&Row) -> &str| {
+            rows().map(|row| part(row).chars().count()).filter(|width| *width <= WIDEST).max().unwrap_or(0)
+        };
+        let (names, types) = (width(|row| &row.name), width(|row| &row.ty));
+        for (title, rows) in &sections {
+            if rows.is_empty() {
+                continue;
+            }
+            text.push_str(&format!("{title}\n"));
+            for Row { name, ty, by } in rows {
+                let line = format!("  {name:names$}  {ty:types$}  {by}");
+                text.push_str(line.trim_end());
+                text.push('\n');
+            }
+        }
+    }
+    let equations = equations(checked);
+    if !equations.is_empty() {
+        text.push_str("\nequations that nothing decides\n");
+        for equation in equations {
+            text.push_str(&format!("  {equation}\n"));
+        }
+    }
+    text
+}
+
+/// Every graph with its path, depth first, nested graphs in the order of nodes and attributes.
+fn graphs(checked: &Checked<'_>) -> Vec<(GraphId, String)> {
+    let body = checked.body();
+    let mut found = Vec::new();
+    let mut open = vec![body.root()];
+    while let Some(graph) = open.pop() {
+        let mut inner: Vec<GraphId> = body.children(graph).collect();
+        inner.reverse();
+        open.extend(inner);
+        found.push((graph, graph_path(body, graph)));
+    }
+    found
+}
+
+fn sections(checked: &mut Checked<'_>, graph: GraphId) -> [(&'static str, Vec<Row>); 4] {
+    let body = checked.body();
+    let listed = body.graph(graph);
+    let (inputs, outputs) = (listed.inputs.clone(), listed.outputs.clone());
+    let known: BTreeSet<ValueId> = inputs.iter().chain(&outputs).copied().collect();
+    let own = |value: &ValueId| body.value(*value).graph == graph && !known.contains(value);
+    let constant = |value: &ValueId| matches!(body.value(*value).origin, Origin::Initializer(_));
+    let initializers: Vec<ValueId> = body.values().filter(|value| own(value) && constant(value)).collect();
+    let (from, to) = listed.steps;
+    let made: Vec<ValueId> = (from..to)
+        .map(StepId::new)
+        .filter(|step| body.step(*step).graph == graph && !matches!(body.step(*step).kind, StepKind::Enter(_)))
+        .flat_map(|step| body.outputs(step).iter().flatten().copied())
+        .filter(|value| !known.contains(value))
+        .collect();
+    [("inputs", inputs), ("initializers", initializers), ("values", made), ("outputs", outputs)]
+        .map(|(title, values)| (title, values.into_iter().map(|value| row(checked, value)).collect()))
+}
+
+fn row(checked: &mut Checked<'_>, value: ValueId) -> Row {
+    let ty = checked.type_of(value);
+    let ty = ty.display(checked.universe(), checked.dims()).to_string();
+    let body = checked.body();
+    let by = match body.value(value).origin {
+        Origin::Step(step) => body.op_name(step).to_owned(),
+        Origin::Input | Origin::InputWithDefault(_) | Origin::Initializer(_) | Origin::Undefined => String::new(),
+    };
+    Row { name: one_line(body.value_name(value)), ty: one_line(&ty), by: one_line(&by) }
+}
+
+fn equations(checked: &Checked<'_>) -> Vec<String> {
+    let (body, dims) = (checked.body(), checked.dims());
+    checked
+        .equations()
+        .iter()
+        .map(|Equation { left, right, step, rule }| {
+            let record = body.step(*step);
+            let node = match record.node.name().unwrap_or_default() {
+                "" => format!("{} (#{})", body.op_name(*step), record.position),
+                name => name.to_owned(),
+            };
+            one_line(&format!("{} = {}, needed by {node} ({rule})", dims.display(*left), dims.display(*right)))
+        })
+        .collect()
+}
+
+fn one_line(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+}

@@ -1,0 +1,8 @@
+//! What is rendered, for every code and in every format.
+
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests panic and print as tests do")]
+
+mod pages;
+mod rendered;
+mod scratch;
+mod support;

@@ -1,0 +1,162 @@
+//! Random programs over the tensor primitives.
+
+use proptest::prelude::*;
+use typeloom_onnx::messages::{AttributeProto, GraphProto, NodeProto};
+use typeloom_types::op::PortArity;
+use typeloom_types::op::primitives::TENSOR_PRIMITIVES;
+
+/// A graph, and what is known of its values.
+#[derive(Clone, Debug)]
+pub(crate) struct Program {
+    pub(crate) graph: GraphProto,
+    pub(crate) seeds: Vec<(String, String)>,
+}
+
+/// Choices from which a program is made; every value of it is a program, so that shrinking works.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    flavour: Flavour,
+    nodes: Vec<Choices>,
+    seeds: Vec<(usize, usize)>,
+}
+
+/// Shapes take part in three of the primitives' relations. Programs of one flavour have no two facts
+/// about shapes that could contradict one another, so that types alone decide.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Flavour {
+    /// Scalars, which have no axes, in the company of few operators, so that they meet tensors often.
+    Scalars,
+    /// Constants, which have one.
+    Constants,
+    /// Matrix products, which want at least one.
+    Products,
+}
+
+#[derive(Clone, Debug)]
+struct Choices {
+    op: usize,
+    /// For each input a value, if it is small enough to be one of those that are there; else a new one.
+    inputs: Vec<usize>,
+    more: usize,
+}
+
+/// How many values of the program a node may read at most; beyond that it reads a new one.
+const NEARBY: usize = 12;
+
+pub(crate) fn plans() -> impl Strategy<Value = Plan> {
+    let flavour = prop::sample::select(vec![Flavour::Scalars, Flavour::Constants, Flavour::Products]);
+    let node = (0..64_usize, prop::collection::vec(0..NEARBY, 5), 0..16_usize);
+    let node = node.prop_map(|(op, inputs, more)| Choices { op, inputs, more });
+    let seeds = prop::collection::vec((0..40_usize, 0..64_usize), 0..6);
+    (flavour, prop::collection::vec(node, 1..14), seeds).prop_map(|(flavour, nodes, seeds)| Plan {
+        flavour,
+        nodes,
+        seeds,
+    })
+}
+
+const TENSORS: [&str; 4] = ["tensor.f32", "tensor.f32", "tensor.i64", "tensor.i32"];
+const OTHERS: [&str; 5] = ["tensor", "any", "tensor.bool", "tensor.f64", "peer_id"];
+const SCALARS: [&str; 6] = ["scalar.f32", "tensor.f32", "scalar.f32", "tensor.f32", "scalar", "scalar.i32"];
+
+impl Plan {
+    pub(crate) fn program(&self) -> Program {
+        let ops: Vec<_> = TENSOR_PRIMITIVES
+            .ops
+            .iter()
+            .filter(|op| match self.flavour {
+                Flavour::Scalars => ["Add", "Neg", "Identity", "ReduceMax", "Where", "Equal"].contains(&op.name),
+                Flavour::Constants => op.name != "MatMul",
+                Flavour::Products => op.name != "Constant",
+            })
+            .collect();
+        let mut names: Vec<String> = Vec::new();
+        let fresh = |names: &mut Vec<String>, kind: &str| {
+            let name = format!("{kind}{}", names.len());
+            names.push(name.clone());
+            name
+        };
+        let mut nodes = Vec::new();
+        for Choices { op, inputs, more } in &self.nodes {
+            let decl = ops[op % ops.len()];
+            let mut picks = inputs.iter().copied();
+            let mut input = Vec::new();
+            for port in decl.inputs {
+                let times = match port.arity {
+                    PortArity::Required => 1,
+                    PortArity::Optional => more % 2,
+                    PortArity::Variadic => 1 + more % 3,
+                };
+                for _ in 0..times {
+                    let pick = picks.next().unwrap_or(0);
+                    // The latest values are the likeliest, so that graphs are connected.
+                    let known = names.len().checked_sub(pick + 1).map(|at| names[at].clone());
+                    input
+                        .push(known.filter(|_| pick < NEARBY / 2).unwrap_or_else(|| fresh(&mut names, "in")));
+                }
+            }
+            let mut output = Vec::new();
+            for port in decl.outputs {
+                let times = if port.arity == PortArity::Variadic { 1 + more % 2 } else { 1 };
+                output.extend((0..times).map(|_| fresh(&mut names, "out")));
+            }
+            let attribute = attribute(decl.name, *more).into_iter().collect();
+            let op_type = Some(decl.name.to_owned());
+            nodes.push(NodeProto { op_type, input, output, attribute, ..NodeProto::default() });
+        }
+        let seeds = self.seeds.iter().filter_map(|(value, id)| {
+            let name = names.get(value % names.len().max(1))?;
+            let ids = match self.flavour {
+                Flavour::Scalars => SCALARS.to_vec(),
+                Flavour::Constants | Flavour::Products => [&TENSORS[..], &OTHERS].concat(),
+            };
+            Some((name.clone(), ids[id % ids.len()].to_owned()))
+        });
+        let seeds = seeds.collect();
+        Program { graph: GraphProto { node: nodes, ..GraphProto::default() }, seeds }
+    }
+}
+
+fn attribute(op: &str, choice: usize) -> Option<AttributeProto> {
+    const INT: i32 = 2;
+    const FLOATS: i32 = 6;
+    const INTS: i32 = 7;
+    let named = |name: &str, kind| AttributeProto {
+        name: Some(name.into()),
+        r#type: Some(kind),
+        ..AttributeProto::default()
+    };
+    match (op, choice % 2) {
+        // float, int64
+        ("Cast", pick) => Some(AttributeProto { i: Some([1, 7][pick]), ..named("to", INT) }),
+        ("Constant", 0) => Some(AttributeProto { ints: vec![1, 2], ..named("value_ints", INTS) }),
+        ("Constant", _) => Some(AttributeProto { floats: vec![1.0, 2.0], ..named("value_floats", FLOATS) }),
+        _ => None,
+    }
+}
+
+impl Program {
+    pub(crate) fn backward(&self) -> GraphProto {
+        GraphProto { node: self.graph.node.iter().rev().cloned().collect(), ..GraphProto::default() }
+    }
+
+    /// Every other node, then the rest.
+    pub(crate) fn interleaved(&self) -> GraphProto {
+        let nodes = &self.graph.node;
+        let node = nodes.iter().skip(1).step_by(2).chain(nodes.iter().step_by(2)).cloned().collect();
+        GraphProto { node, ..GraphProto::default() }
+    }
+
+    pub(crate) fn renamed(&self, rename: impl Fn(&str) -> String) -> Self {
+        let all = |names: &[String]| names.iter().map(|name| rename(name)).collect();
+        let node = self.graph.node.iter().map(|node| NodeProto {
+            input: all(&node.input),
+            output: all(&node.output),
+            ..node.clone()
+        });
+        Self {
+            graph: GraphProto { node: node.collect(), ..GraphProto::default() },
+            seeds: self.seeds.iter().map(|(value, id)| (rename(value), id.clone())).collect(),
+        }
+    }
+}
