@@ -113,6 +113,14 @@ fn map(file: &File) -> std::io::Result<memmap2::Mmap> {
     unsafe { memmap2::Mmap::map(file) }
 }
 
+/// Whether a model's side file is there, inside the model's folder: neither an absolute path nor one
+/// that leaves the folder counts, whatever it points at.
+pub(crate) fn is_inside(folder: &Path, location: &str) -> bool {
+    let relative = Path::new(location);
+    let plain = relative.components().all(|part| matches!(part, std::path::Component::Normal(_)));
+    !location.is_empty() && plain && folder.join(relative).is_file()
+}
+
 /// The options of a solve.
 pub(crate) fn options(args: &SolveArgs) -> anyhow::Result<Options> {
     let mode = if args.permissive { Mode::Permissive } else { Mode::Strict };

@@ -27,8 +27,13 @@ impl From<Outcome> for ExitCode {
 }
 
 impl Color {
+    /// What renderers are told.
+    pub(crate) fn paint(self) -> typeloom::report::human::Color {
+        if self.wanted() { typeloom::report::human::Color::Always } else { typeloom::report::human::Color::Never }
+    }
+
     /// Whether standard output gets colours.
-    pub(crate) fn wanted(self) -> bool {
+    fn wanted(self) -> bool {
         match self {
             Self::Always => true,
             Self::Never => false,

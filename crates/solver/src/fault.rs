@@ -22,6 +22,18 @@ pub struct Fault<'a> {
     pub kind: FaultKind<'a>,
 }
 
+impl Fault<'_> {
+    /// Whether the model cannot be used as it is; other faults are warnings.
+    #[must_use]
+    pub fn is_error(&self, mode: crate::model::Mode) -> bool {
+        match &self.kind {
+            FaultKind::MissingExternalData { .. } | FaultKind::ForcedEquality { .. } => false,
+            FaultKind::UnknownOperator { .. } => mode == crate::model::Mode::Strict,
+            _ => true,
+        }
+    }
+}
+
 /// What a fault is about.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Place {

@@ -188,6 +188,11 @@ impl<'a> Frame<'a> {
         self.conditional || self.body.step(step).graph != self.body.root()
     }
 
+    /// Everything wrong with the body and with this instance of it.
+    pub(crate) fn all_faults(&self) -> impl Iterator<Item = &Fault<'a>> {
+        self.body.faults().iter().chain(self.faults.values()).chain(self.value_faults.values())
+    }
+
     pub(crate) fn argument(&self, name: &str) -> Option<Attribute<'a>> {
         self.arguments.iter().find(|(known, _)| *known == name).map(|(_, attribute)| *attribute)
     }

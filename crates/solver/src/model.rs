@@ -14,7 +14,7 @@ use crate::engine::Engine;
 use crate::fault::{Fault, FaultKind, Place};
 use crate::frame::Frame;
 use crate::program::build::{self, BuildError, Defaults};
-use crate::program::{Body, Origin, ValueId};
+use crate::program::{Body, Initializer, Origin, ValueId};
 use crate::rule::DimVec;
 use crate::shape::ShapeId;
 use crate::solution::{Equation, Type};
@@ -328,13 +328,55 @@ impl<'a> Checked<'a> {
     /// Whether nothing is wrong at all, functions included.
     #[must_use]
     pub fn is_ok(&self) -> bool {
-        self.faults.is_empty() && self.instances.is_empty() && self.function_errors.is_empty()
+        let fine = |fault: &Fault<'_>| !fault.is_error(self.mode);
+        self.faults.iter().all(fine)
+            && self.function_errors.is_empty()
+            && self.instances.iter().all(|instance| instance.frame.all_faults().all(fine))
+    }
+
+    /// The tensors of the main graph and the graphs in it whose payloads lie in other files, with the
+    /// location of the file as the model writes it: relative to the model's folder.
+    #[must_use]
+    pub fn external_data(&self) -> Vec<(ValueId, &'a str)> {
+        let body = &self.frame.body;
+        let of_value = |value: ValueId| {
+            let (Origin::Initializer(at) | Origin::InputWithDefault(at)) = body.value(value).origin else { return None };
+            let Initializer::Dense(tensor) = body.initializers[at.index()] else { return None };
+            if !tensor.header().ok()?.is_external() {
+                return None;
+            }
+            let entry = |entry: Result<typeloom_onnx::view::EntryView<'a>, DecodeError>| {
+                let entry = entry.ok()?;
+                (entry.key().ok()? == "location").then(|| entry.value().ok()).flatten()
+            };
+            Some((value, tensor.external_data().find_map(entry).unwrap_or_default()))
+        };
+        (0..body.values.len()).map(ValueId::new).filter_map(of_value).collect()
+    }
+
+    /// Notes that the file with a tensor's payload is not there: a warning, as nothing here needs it.
+    pub fn note_missing_data(&mut self, value: ValueId, location: &'a str) {
+        let kind = FaultKind::MissingExternalData { location };
+        self.faults.push(Fault { place: Place::Value(value), kind });
+        self.faults.sort_by_key(|fault| fault.place);
     }
 
     /// The main graph with everything nested in it.
     #[must_use]
     pub fn body(&self) -> &Body<'a> {
         &self.frame.body
+    }
+
+    /// How many values there are, those of nested graphs included.
+    #[must_use]
+    pub fn value_count(&self) -> usize {
+        self.body().values.len()
+    }
+
+    /// Names of values that are close to `name`, the nearest first.
+    #[must_use]
+    pub fn names_like(&self, name: &str) -> Vec<String> {
+        crate::catalogue::nearest(name, self.body().names.iter().copied())
     }
 
     /// The value with this name: of the main graph, or else of the first nested graph that has one.

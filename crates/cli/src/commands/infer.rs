@@ -3,6 +3,7 @@
 use anyhow::Context as _;
 use serde_json::{Map, Value};
 use typeloom::report;
+use typeloom::solver::diagnostic::{diagnose, diagnose_error};
 use typeloom::{CheckError, Checked, Options};
 
 use crate::args::{InferArgs, InferFormat};
@@ -29,9 +30,9 @@ fn one(args: &InferArgs, options: &Options, source: &Source) -> anyhow::Result<O
             match args.format {
                 InferFormat::Json => write(&json(&source.name, &mut checked)?)?,
                 InferFormat::Table => {
-                    write(&report::table::render(&source.name, &mut checked))?;
-                    let diagnostics = checked.diagnostics();
-                    write(&report::human::render_all(&source.name, &diagnostics, args.color.paint()))?;
+                    write(&format!("{}\n{}\n", source.name, report::table::render(&mut checked)))?;
+                    let diagnostics = diagnose(&mut checked);
+                    write(&report::human::diagnostics(&source.name, &diagnostics, args.color.paint()))?;
                 }
             }
             Ok(if ok { Outcome::Typed } else { Outcome::Problems })
@@ -42,7 +43,7 @@ fn one(args: &InferArgs, options: &Options, source: &Source) -> anyhow::Result<O
 
 /// A file that is no model is a problem of the file, not of the command.
 fn unreadable(args: &InferArgs, source: &Source, error: &CheckError) -> anyhow::Result<Outcome> {
-    let Some(diagnostic) = report::diagnose_error(error) else {
+    let Some(diagnostic) = diagnose_error(error) else {
         return Err(anyhow::Error::new(error.clone()).context(format!("cannot check `{}`", source.name)));
     };
     match args.format {
@@ -50,10 +51,10 @@ fn unreadable(args: &InferArgs, source: &Source, error: &CheckError) -> anyhow::
             let mut object = Map::new();
             object.insert("file".to_owned(), Value::String(source.name.clone()));
             object.insert("ok".to_owned(), Value::Bool(false));
-            object.insert("diagnostics".to_owned(), Value::Array(vec![report::json::diagnostic(&source.name, &diagnostic)]));
+            object.insert("diagnostics".to_owned(), Value::Array(vec![report::json::value(&source.name, &diagnostic)]));
             write(&format!("{}\n", Value::Object(object)))?;
         }
-        InferFormat::Table => write(&report::human::render_all(&source.name, &[diagnostic], args.color.paint()))?,
+        InferFormat::Table => write(&report::human::diagnostics(&source.name, &[diagnostic], args.color.paint()))?,
     }
     Ok(Outcome::Problems)
 }
@@ -64,8 +65,8 @@ fn json(name: &str, checked: &mut Checked<'_>) -> anyhow::Result<String> {
     object.insert("file".to_owned(), Value::String(name.to_owned()));
     object.insert("ok".to_owned(), Value::Bool(ok));
     object.extend(report::infer::types(checked));
-    let diagnostics = checked.diagnostics();
-    let diagnostics = diagnostics.iter().map(|diagnostic| report::json::diagnostic(name, diagnostic)).collect();
+    let diagnostics = diagnose(checked);
+    let diagnostics = diagnostics.iter().map(|diagnostic| report::json::value(name, diagnostic)).collect();
     object.insert("diagnostics".to_owned(), Value::Array(diagnostics));
     let mut text = serde_json::to_string(&Value::Object(object)).context("types are always JSON")?;
     text.push('\n');

@@ -1,0 +1,122 @@
+//! `typeloom check FILE...`: whether every value has a proven type.
+
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use typeloom::report;
+use typeloom::solver::diagnostic::{Diagnostic, Severity, diagnose, diagnose_error};
+
+use crate::args::{CheckArgs, CheckFormat};
+use crate::input::{self, Source};
+use crate::output::{Outcome, complain, write};
+
+/// What was found in one file.
+struct Found {
+    diagnostics: Vec<Diagnostic>,
+    /// How many values the main graph and the graphs in it have.
+    values: usize,
+}
+
+pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Outcome> {
+    let options = input::options(&args.solve)?;
+    let sources = input::sources(&args.files)?;
+    let progress = progress(sources.len());
+    let mut outcome = Outcome::Typed;
+    let mut log: Vec<(String, Vec<Diagnostic>)> = Vec::new();
+    for source in &sources {
+        progress.set_message(source.name.clone());
+        let found = match check(source, &options) {
+            Ok(found) => found,
+            Err(error) => {
+                progress.suspend(|| complain(&error));
+                outcome = outcome.max(Outcome::Unusable);
+                continue;
+            }
+        };
+        if found.diagnostics.iter().any(Diagnostic::is_error) {
+            outcome = outcome.max(Outcome::Problems);
+        }
+        let text = render(args, &source.name, &found);
+        progress.suspend(|| write(&text))?;
+        progress.inc(1);
+        if args.format == CheckFormat::Sarif {
+            log.push((source.name.clone(), found.diagnostics));
+        }
+    }
+    progress.finish_and_clear();
+    if args.format == CheckFormat::Sarif {
+        let files = log.iter().map(|(file, diagnostics)| (file.as_str(), diagnostics.as_slice()));
+        write(&report::sarif::document(files))?;
+    }
+    Ok(outcome)
+}
+
+/// A bar over the files, on a terminal, once it takes long enough to be wanted.
+fn progress(files: usize) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(u64::try_from(files).ok(), ProgressDrawTarget::stderr_with_hz(5));
+    if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} {wide_msg}") {
+        bar.set_style(style);
+    }
+    bar.enable_steady_tick(Duration::from_millis(500));
+    bar
+}
+
+fn check(source: &Source, options: &typeloom::Options) -> anyhow::Result<Found> {
+    let bytes = source.open()?;
+    let mut checked = match typeloom::check(&bytes, options) {
+        Ok(checked) => checked,
+        Err(error) => match diagnose_error(&error) {
+            Some(diagnostic) => return Ok(Found { diagnostics: vec![diagnostic], values: 0 }),
+            None => return Err(anyhow::Error::new(error).context(format!("cannot check `{}`", source.name))),
+        },
+    };
+    if let Some(folder) = source.folder() {
+        for (value, location) in checked.external_data() {
+            if !input::is_inside(folder, location) {
+                checked.note_missing_data(value, location);
+            }
+        }
+    }
+    Ok(Found { values: checked.value_count(), diagnostics: diagnose(&mut checked) })
+}
+
+fn render(args: &CheckArgs, file: &str, found: &Found) -> String {
+    let Found { diagnostics, .. } = found;
+    let lines = |line: fn(&str, &Diagnostic) -> String| -> String {
+        diagnostics.iter().map(|diagnostic| with_line_end(line(file, diagnostic))).collect()
+    };
+    match args.format {
+        CheckFormat::Human => {
+            let mut text = report::human::diagnostics(file, diagnostics, args.color.paint());
+            if !diagnostics.is_empty() {
+                text.push('\n');
+            }
+            text + &summary(args, file, found)
+        }
+        CheckFormat::Concise => lines(report::concise::diagnostic) + &summary(args, file, found),
+        CheckFormat::Json => lines(report::json::diagnostic),
+        CheckFormat::Github => lines(report::github::diagnostic),
+        CheckFormat::Sarif => String::new(),
+    }
+}
+
+fn with_line_end(mut line: String) -> String {
+    if !line.ends_with('\n') {
+        line.push('\n');
+    }
+    line
+}
+
+/// One line a file: `model.onnx: ok, 120 values typed`.
+fn summary(args: &CheckArgs, file: &str, found: &Found) -> String {
+    let count = |severity| found.diagnostics.iter().filter(|diagnostic| diagnostic.severity == severity).count();
+    let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
+    let number = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+    match (errors, warnings) {
+        (0, 0) if args.quiet => String::new(),
+        (0, 0) => format!("{file}: ok, {} typed\n", number(found.values, "value")),
+        (0, warnings) => format!("{file}: ok, {} typed, {}\n", number(found.values, "value"), number(warnings, "warning")),
+        (errors, 0) => format!("{file}: {}\n", number(errors, "error")),
+        (errors, warnings) => format!("{file}: {}, {}\n", number(errors, "error"), number(warnings, "warning")),
+    }
+}

@@ -1,0 +1,50 @@
+//! `typeloom explain CODE` and `typeloom explain FILE VALUE`.
+
+use anyhow::{Context as _, bail};
+use typeloom::report;
+use typeloom::solver::catalogue::nearest;
+use typeloom::solver::diagnostic::{Code, explain_value};
+
+use crate::args::{Color, ExplainArgs};
+use crate::input;
+use crate::output::{Outcome, write};
+
+pub(crate) fn run(args: &ExplainArgs) -> anyhow::Result<Outcome> {
+    match &args.value {
+        None => explain_code(&args.subject),
+        Some(value) => explain_type(args, value),
+    }
+}
+
+fn explain_code(name: &str) -> anyhow::Result<Outcome> {
+    let Some(code) = Code::from_name(name) else {
+        if std::path::Path::new(name).exists() {
+            bail!("which value of `{name}` shall be explained? (typeloom explain FILE VALUE)");
+        }
+        match &nearest(name, Code::ALL.iter().map(|code| code.name()))[..] {
+            [] => bail!("there is no diagnostic code `{name}`"),
+            near => bail!("there is no diagnostic code `{name}`; did you mean `{}`?", near.join("`, `")),
+        }
+    };
+    write(report::pages::page(code))?;
+    Ok(Outcome::Typed)
+}
+
+fn explain_type(args: &ExplainArgs, value: &str) -> anyhow::Result<Outcome> {
+    let mut options = input::options(&args.solve)?;
+    options.trace = true;
+    let sources = input::sources(std::slice::from_ref(&args.subject))?;
+    let [source] = &sources[..] else { bail!("`{}` is not one model", args.subject) };
+    let bytes = source.open()?;
+    let mut checked =
+        typeloom::check(&bytes, &options).with_context(|| format!("cannot check `{}`", source.name))?;
+    let Some(explanation) = explain_value(&mut checked, value) else {
+        let near = checked.names_like(value);
+        match &near[..] {
+            [] => bail!("`{}` has no value `{value}`", source.name),
+            near => bail!("`{}` has no value `{value}`; did you mean `{}`?", source.name, near.join("`, `")),
+        }
+    };
+    write(&report::human::explanation(&source.name, &explanation, Color::Auto.paint()))?;
+    Ok(Outcome::Typed)
+}
