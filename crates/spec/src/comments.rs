@@ -10,6 +10,8 @@
 
 use typeloom::solver::diagnostic::{Code, Severity};
 
+use crate::pattern::line_matches;
+
 /// What a comment states.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Statement {
@@ -105,6 +107,54 @@ fn problem(comment: &str, codes: Codes) -> Result<Option<(&str, &str)>, String> 
             Code::from_name(code).ok_or_else(|| format!("there is no code `{code}`"))?;
             Ok(Some((&comment[..severity.name().len() + code.len() + 2], message.trim())))
         }
+    }
+}
+
+/// The problems that the comments of a fence state, beside those that were found.
+pub(crate) struct Problems {
+    found: Vec<String>,
+    /// The line, the words there, and which of those found is meant.
+    pairs: Vec<(usize, String, usize)>,
+}
+
+impl Problems {
+    /// Finds for each stated problem the one that is meant: by position where there are as many, else the
+    /// next that reads the same.
+    pub(crate) fn pair(lines: &[Line<'_>], found: Vec<String>) -> Self {
+        let problem = |(number, line): (usize, &Line<'_>)| match &line.statement {
+            Some(Statement::Problem { head, message }) => Some((number, format!("{head}: {message}"))),
+            Some(Statement::Types(_)) | None => None,
+        };
+        let stated: Vec<(usize, String)> = lines.iter().enumerate().filter_map(problem).collect();
+        let as_many = stated.len() == found.len();
+        let mut from = 0;
+        let mut pairs = Vec::new();
+        for (line, words) in stated {
+            let same = (from..found.len()).find(|at| as_many || line_matches(&words, &found[*at]));
+            if let Some(at) = same {
+                pairs.push((line, words, at));
+                from = at + 1;
+            }
+        }
+        Self { found, pairs }
+    }
+
+    /// Which of those found a line states.
+    pub(crate) fn found_for(&self, line: usize) -> Option<usize> {
+        self.pairs.iter().find(|(stated, ..)| *stated == line).map(|(.., at)| *at)
+    }
+
+    /// What a line has to state: its own words if they are true, else what was found; nothing if nothing was.
+    pub(crate) fn written(&self, line: usize) -> Option<String> {
+        let (_, words, at) = self.pairs.iter().find(|(stated, ..)| *stated == line)?;
+        let found = &self.found[*at];
+        Some(if line_matches(words, found) { words } else { found }.clone())
+    }
+
+    /// Those found that no line states.
+    pub(crate) fn unstated(&self) -> Vec<String> {
+        let stated = |at: &usize| self.pairs.iter().any(|(.., found)| found == at);
+        (0..self.found.len()).filter(|at| !stated(at)).map(|at| self.found[at].clone()).collect()
     }
 }
 

@@ -29,7 +29,7 @@ pub(crate) fn truth(cx: &Context<'_>, top: Option<&str>) -> Result<String, Malfo
         let kind = if node.is_abstract() { "bound" } else { "" };
         let elem = universe.tensor_elems(node.no).and_then(|elems| elems.single());
         let elem = elem.and_then(|elem| elem.onnx_name()).filter(|_| node.is_concrete()).unwrap_or_default();
-        let line = format!("{id:<24} {kind:<6} {elem:<14} {}", node.denotation);
+        let line = format!("{id:<26} {kind:<6} {elem:<15} {}", node.denotation);
         text.push_str(line.trim_end());
         text.push('\n');
     }
