@@ -434,8 +434,7 @@ class Bundle:
             return [first[key] for key in keys]
         ranks = rank(keys)
         while True:
-            new = rank([(own, [ranks[child] for child in children]) and (own,) + tuple(ranks[c] for c in children)
-                        for own, children in zip(ranks, inner)])
+            new = rank([(own, *(ranks[child] for child in children)) for own, children in zip(ranks, inner)])
             if new == ranks:
                 return ranks
             ranks = new

@@ -1,4 +1,28 @@
 //! Interned types, portable digests, bundles and compatibility.
+//!
+//! A [`Pool`] stores each type once under a dense [`Idx`]. A type's [`Digest`] means the same in every pool, process and
+//! language; a [`Bundle`] carries types there. The format is specified in `docs/bundle-format.md`.
+//!
+//! # Code map
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `tag`, `layout`, `name` | the kinds of types, their words, their names |
+//! | `table`, `pool`, `build` | hash-consing, and a method for each kind of type |
+//! | `dim`, `binder` | normal forms: constants as polynomials, schemes by first use |
+//! | `graph`, `refine` | recursive types: components, partition refinement |
+//! | `digest`, `hashing`, `shape` | exact and shape digests, in batches |
+//! | `descriptor`, `describe`, `module` | types one level at a time, and back; what a module exports |
+//! | `export`, `import`, `json`, `wire`, `limits`, `fault` | bundles, and everything that can be wrong with one |
+//! | `compat`, `render` | subtyping with paths; signatures and trees |
+//! | `frozen`, `shared` | pools that many threads read, or fill |
+//!
+//! **Invariant:** two ids of a pool are equal exactly if their types are equal, recursive ones coinductively; the digests of
+//! two types are equal exactly if the types are, as far as BLAKE3 is collision-free. Identity inside a pool rests on no
+//! hash.
+//! **Invariant:** nothing here recurses over the depth of a type, reads a clock or does I/O.
+//!
+//! Not for types under inference: those are terms. A pool type may contain inference variables, but then it stays where it is.
 
 mod binder;
 mod build;

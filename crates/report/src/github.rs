@@ -29,7 +29,12 @@ pub fn diagnostic(file: &str, diagnostic: &Diagnostic) -> String {
     lines.extend(notes.iter().map(|note| format!("note: {note}")));
     lines.extend(help.iter().map(|help| format!("help: {help}")));
     lines.extend(source.iter().map(|source| format!("from {source}")));
-    format!("::{command} file={},title={}::{}", property(file), property(code.name()), data(&lines.join("\n")))
+    format!(
+        "::{command} file={},title={}::{}",
+        property(file),
+        property(code.name()),
+        data(&lines.join("\n"))
+    )
 }
 
 /// The part of a command behind the second pair of colons.

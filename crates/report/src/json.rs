@@ -99,9 +99,7 @@ fn role(role: Role) -> &'static str {
 
 fn snippet(snippet: &Snippet) -> Value {
     let Snippet { text, line, place, labels } = snippet;
-    let label = |Label { span, text, primary }: &Label| {
-        json!({"start": span.start, "end": span.end, "text": text, "primary": primary})
-    };
+    let label = |Label { span, text, primary }: &Label| json!({"start": span.start, "end": span.end, "text": text, "primary": primary});
     object([
         ("text", Some(json!(text))),
         ("line", line.map(|line| json!(line))),

@@ -74,7 +74,9 @@ fn result(file: &str, diagnostic: &Diagnostic) -> Value {
             .labels
             .iter()
             .filter(|label| !label.text.is_empty())
-            .map(|label| format!("{}: {}", snippet.text.get(label.span.clone()).unwrap_or_default(), label.text))
+            .map(|label| {
+                format!("{}: {}", snippet.text.get(label.span.clone()).unwrap_or_default(), label.text)
+            })
             .collect();
         let words = std::iter::once(snippet.text.clone()).chain(labels).collect::<Vec<_>>().join("\n");
         let mut location = json!({
@@ -120,7 +122,9 @@ fn logical(place: &Place) -> Option<Value> {
         (None, None) => return None,
     };
     let path = match node {
-        Some(node) => format!("{}{graph}/{}:{}", function.as_deref().unwrap_or_default(), node.index, node.operator),
+        Some(node) => {
+            format!("{}{graph}/{}:{}", function.as_deref().unwrap_or_default(), node.index, node.operator)
+        }
         None => format!("{}{graph}/{name}", function.as_deref().unwrap_or_default()),
     };
     Some(json!({"name": name, "fullyQualifiedName": path, "kind": kind}))

@@ -88,7 +88,9 @@ fn sections(checked: &mut Checked<'_>, graph: GraphId) -> [(&'static str, Vec<Ro
     let (from, to) = listed.steps;
     let made: Vec<ValueId> = (from..to)
         .map(StepId::new)
-        .filter(|step| body.step(*step).graph == graph && !matches!(body.step(*step).kind, StepKind::Enter(_)))
+        .filter(|step| {
+            body.step(*step).graph == graph && !matches!(body.step(*step).kind, StepKind::Enter(_))
+        })
         .flat_map(|step| body.outputs(step).iter().flatten().copied())
         .filter(|value| !known.contains(value))
         .collect();
@@ -102,7 +104,9 @@ fn row(checked: &mut Checked<'_>, value: ValueId) -> Row {
     let body = checked.body();
     let by = match body.value(value).origin {
         Origin::Step(step) => body.op_name(step).to_owned(),
-        Origin::Input | Origin::InputWithDefault(_) | Origin::Initializer(_) | Origin::Undefined => String::new(),
+        Origin::Input | Origin::InputWithDefault(_) | Origin::Initializer(_) | Origin::Undefined => {
+            String::new()
+        }
     };
     Row { name: one_line(body.value_name(value)), ty: one_line(&ty), by: one_line(&by) }
 }
@@ -118,7 +122,11 @@ fn equations(checked: &Checked<'_>) -> Vec<String> {
                 "" => format!("{} (#{})", body.op_name(*step), record.position),
                 name => name.to_owned(),
             };
-            one_line(&format!("{} = {}, needed by {node} ({rule})", dims.display(*left), dims.display(*right)))
+            one_line(&format!(
+                "{} = {}, needed by {node} ({rule})",
+                dims.display(*left),
+                dims.display(*right)
+            ))
         })
         .collect()
 }

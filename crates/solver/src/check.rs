@@ -13,7 +13,7 @@ use crate::core::Core;
 use crate::elem::ElemSet;
 use crate::fault::{FaultKind, Side};
 use crate::frame::Frame;
-use crate::program::{StepId, ValueId};
+use crate::program::{Body, StepId, ValueId};
 use crate::rule::Port;
 use crate::signature::{AllowedTypes, Arity, AttributeKind, Formal, FormalType, Schema};
 use crate::ty::{Clash, Narrowed, Ty, Types};
@@ -90,12 +90,12 @@ pub(crate) fn attributes<'a>(
 pub(crate) fn types<'a>(
     core: &mut Core<'a>,
     frame: &mut Frame<'a>,
+    body: &Body<'a>,
     step: StepId,
     schema: &'a Schema,
 ) -> Option<FaultKind<'a>> {
     let mut variables: SmallVec<[Option<Bound>; 4]> = SmallVec::from_elem(None, schema.type_vars.len());
     let mut fault = None;
-    let body = std::sync::Arc::clone(&frame.body);
     for (at, value) in body.inputs(step).iter().enumerate() {
         let (Some(value), Some(formal)) = (*value, schema.input(at)) else { continue };
         let ty = core.ty_of(&mut frame.slots[value.index()]);

@@ -52,7 +52,7 @@ impl Core<'_> {
             dims: Dims::default(),
             shapes: Shapes::default(),
             trace: None,
-            assumed: Assumed::Tensors,
+            assumed: Assumed::Nothing,
             broadcasts: Map::default(),
             bytes: std::marker::PhantomData,
         }

@@ -39,6 +39,7 @@ mod cause;
 mod code;
 mod collect;
 mod declarations;
+mod dispatch;
 mod element;
 mod explain;
 mod extents;

@@ -16,7 +16,7 @@ use crate::elem::ElemSet;
 use crate::fault::{Fault, FaultKind, Place};
 use crate::frame::Frame;
 use crate::model::Mode;
-use crate::program::{Initializer, Origin, StepId, StepKind, ValueId};
+use crate::program::{Body, Initializer, Origin, StepId, StepKind, ValueId};
 use crate::relation;
 use crate::rule::{Exit, Failure, Rule, RuleCx};
 use crate::trace::Cause;
@@ -48,20 +48,30 @@ impl<'a, 'p> Engine<'a, 'p> {
     pub(crate) fn run(&mut self, main: Frame<'a>) -> Frame<'a> {
         let mut suspended: Vec<Frame<'a>> = Vec::new();
         let mut frame = main;
+        let mut body = Arc::clone(&frame.body);
         loop {
             self.deliver_woken(&mut frame, &mut suspended);
             match frame.next() {
-                Some(step) => match self.step(&mut frame, step) {
+                Some(step) => match self.step(&mut frame, &body, step) {
                     Outcome::Done => {}
                     Outcome::Call(call) => {
+                        // The node runs once more when its function is solved, to take the answer.
+                        frame.wake(step);
                         let callee = self.calls.enter(&mut self.core, &frame, step, call);
+                        frame.calling = Some(step);
+                        body = Arc::clone(&callee.body);
                         suspended.push(std::mem::replace(&mut frame, callee));
                     }
                 },
                 None => match suspended.pop() {
                     Some(caller) => {
                         let callee = std::mem::replace(&mut frame, caller);
+                        body = Arc::clone(&frame.body);
                         self.calls.leave(&mut self.core, callee);
+                        // The call itself runs now that there is an answer to take over.
+                        if let Some(call) = frame.calling.take() {
+                            frame.wake(call);
+                        }
                     }
                     None if relation::assume_kinds(&mut self.core, self.operators, &mut frame) => {}
                     None => return frame,
@@ -109,13 +119,12 @@ impl<'a, 'p> Engine<'a, 'p> {
         }
     }
 
-    fn step(&mut self, frame: &mut Frame<'a>, step: StepId) -> Outcome {
-        let body = Arc::clone(&frame.body);
+    fn step(&mut self, frame: &mut Frame<'a>, body: &Body<'a>, step: StepId) -> Outcome {
         let first = body.first_step(step);
         if !frame.faults.contains_key(&first) {
             let op = self.operators.op(body.step(step).op);
             let outcome = match &op.kind {
-                OpKind::Schema(operator) => self.operator(frame, step, *operator),
+                OpKind::Schema(operator) => self.operator(frame, body, step, *operator),
                 OpKind::Declared(decl) => relation::run(&mut self.core, frame, step, decl),
                 OpKind::Missing(kind) => match (&**kind, self.mode) {
                     (FaultKind::UnknownOperator { .. }, Mode::Permissive) => Ok(()),
@@ -162,11 +171,12 @@ impl<'a, 'p> Engine<'a, 'p> {
     fn operator(
         &mut self,
         frame: &mut Frame<'a>,
+        body: &Body<'a>,
         step: StepId,
         operator: Operator<'a>,
     ) -> Result<(), FaultKind<'a>> {
         let schema = operator.schema;
-        let kind = frame.body.step(step).kind;
+        let kind = body.step(step).kind;
         if !matches!(kind, StepKind::Exit(_)) {
             if let Some(fault) = check::arity(frame, step, schema) {
                 return Err(fault);
@@ -176,7 +186,7 @@ impl<'a, 'p> Engine<'a, 'p> {
                 Ok(Some(fault)) => return Err(fault),
                 Err(error) => return Err(FaultKind::Malformed(error)),
             }
-            if let Some(fault) = check::types(&mut self.core, frame, step, schema) {
+            if let Some(fault) = check::types(&mut self.core, frame, body, step, schema) {
                 return Err(fault);
             }
         }

@@ -41,6 +41,8 @@ pub(crate) struct Frame<'a> {
     front: usize,
     again: BinaryHeap<Reverse<StepId>>,
     waiting: Vec<bool>,
+    /// The call that waits for its function to be solved.
+    pub(crate) calling: Option<StepId>,
     /// The attributes that a function was called with.
     pub(crate) arguments: Vec<(&'a str, Attribute<'a>)>,
     /// Whether the whole body may never run (a function called from a branch).
@@ -74,6 +76,7 @@ impl<'a> Frame<'a> {
             front: 0,
             again: BinaryHeap::new(),
             waiting: Vec::new(),
+            calling: None,
             arguments: Vec::new(),
             conditional: false,
             faults: BTreeMap::new(),
@@ -166,6 +169,9 @@ impl<'a> Frame<'a> {
 
     /// More is known about `value` from outside its node: its maker and readers run again.
     pub(crate) fn refined(&mut self, value: ValueId) {
+        if self.front == 0 {
+            return;
+        }
         let body = Arc::clone(&self.body);
         if let Origin::Step(maker) = body.value(value).origin {
             self.wake(maker);

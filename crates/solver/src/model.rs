@@ -340,7 +340,9 @@ impl<'a> Checked<'a> {
     pub fn external_data(&self) -> Vec<(ValueId, &'a str)> {
         let body = &self.frame.body;
         let of_value = |value: ValueId| {
-            let (Origin::Initializer(at) | Origin::InputWithDefault(at)) = body.value(value).origin else { return None };
+            let (Origin::Initializer(at) | Origin::InputWithDefault(at)) = body.value(value).origin else {
+                return None;
+            };
             let Initializer::Dense(tensor) = body.initializers[at.index()] else { return None };
             if !tensor.header().ok()?.is_external() {
                 return None;

@@ -389,3 +389,6 @@ impl ElemRef {
 fn constant_set(elem: ElemRef) -> ElemSet {
     elem.constant().map_or(ElemSet::EMPTY, ElemSet::of)
 }
+
+#[cfg(test)]
+mod tests;

@@ -19,7 +19,7 @@ use typeloom_types::op::primitives::TENSOR_PRIMITIVES;
 
 use plan::{Plan, Program};
 
-const CASES: u32 = 3000;
+const CASES: u32 = 200;
 
 fn hold(test: impl Fn(Program) -> TestCaseResult) {
     let config = Config { cases: CASES, failure_persistence: None, ..Config::default() };

@@ -222,13 +222,14 @@ fn fold_many<F: TypeFamily, D: Folder<F>>(
 pub fn super_fold_ty<F: TypeFamily, D: Folder<F>>(ty: &Ty<F>, folder: &mut D) -> Result<Ty<F>, D::Error> {
     match ty.data() {
         // The most frequent case by far, without a list in between.
-        TyData::Apply(ApplicationTy { name, args: [a, b] }) => {
+        TyData::Apply(ApplicationTy { name, args: [GenericArg::Ty(a), GenericArg::Ty(b)] }) => {
             let x = a.try_fold_with(folder)?;
             let y = b.try_fold_with(folder)?;
             if x.same(a) && y.same(b) {
                 return Ok(ty.clone());
             }
-            Ok(Ty::apply_owned(folder.cx(), name, ArgList::Two([x, y]))?)
+            let args = ArgList::Two([GenericArg::Ty(x), GenericArg::Ty(y)]);
+            Ok(Ty::apply_owned(folder.cx(), name, args)?)
         }
         TyData::Apply(ApplicationTy { name, args }) => match fold_args(args, folder)? {
             None => Ok(ty.clone()),

@@ -4,5 +4,4 @@
 
 mod pages;
 mod rendered;
-mod scratch;
 mod support;

@@ -2,7 +2,6 @@
 //!
 //! `TYPELOOM_BLESS=1 cargo test -p typeloom-report --test pages` writes the words anew.
 
-
 use std::path::PathBuf;
 
 use crate::support::{Seeds, check_text, seeds_of};

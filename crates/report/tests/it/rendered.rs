@@ -83,12 +83,18 @@ fn programs_read_every_part() {
     assert!(!line.contains('\n'));
     let value: serde_json::Value = serde_json::from_str(&line).unwrap();
     assert_eq!(value["code"], "element-type-mismatch");
-    assert_eq!(value["place"]["node"], serde_json::json!({"index": 1, "name": "/attn/Add_3", "operator": "Add"}));
+    assert_eq!(
+        value["place"]["node"],
+        serde_json::json!({"index": 1, "name": "/attn/Add_3", "operator": "Add"})
+    );
     let label = &value["snippets"][0]["labels"][1];
     let (start, end) = (label["start"].as_u64().unwrap(), label["end"].as_u64().unwrap());
     let text = value["snippets"][0]["text"].as_str().unwrap();
     assert_eq!(&text[usize::try_from(start).unwrap()..usize::try_from(end).unwrap()], "mask");
-    assert_eq!(value["fix"], serde_json::json!({"kind": "insert-cast", "input": 1, "value": "mask", "to": "float"}));
+    assert_eq!(
+        value["fix"],
+        serde_json::json!({"kind": "insert-cast", "input": 1, "value": "mask", "to": "float"})
+    );
     assert_eq!(value["source"]["line"], 12);
 }
 
@@ -115,7 +121,10 @@ fn code_scanning_gets_a_document_whose_references_hold() {
 #[test]
 fn a_workflow_command_is_one_line_with_everything_escaped() {
     let line = github::diagnostic("a,b:c.onnx", &masked());
-    assert!(line.starts_with("::error file=a%2Cb%3Ac.onnx,title=element-type-mismatch::`Add` needs"), "{line}");
+    assert!(
+        line.starts_with("::error file=a%2Cb%3Ac.onnx,title=element-type-mismatch::`Add` needs"),
+        "{line}"
+    );
     assert!(!line.contains('\n') && line.contains("%0A"), "{line}");
 }
 
@@ -204,7 +213,9 @@ fn permissive_mode_warns_about_operators_that_nobody_knows() {
     let bytes = bytes_of(text);
     let found = diagnose(&mut checked(&bytes, &Options { mode: Mode::Permissive, ..Options::default() }));
     assert_eq!(found.len(), 1);
-    assert!(found.iter().all(|diagnostic| diagnostic.code == Code::UnknownOperator && !diagnostic.is_error()));
+    assert!(
+        found.iter().all(|diagnostic| diagnostic.code == Code::UnknownOperator && !diagnostic.is_error())
+    );
 }
 
 #[test]
@@ -281,5 +292,8 @@ fn equations_that_nothing_decides_stand_below_the_table() {
     g (float[2, m] x, float[n, 3] y) => (z) { [product] z = MatMul(x, y) }"#;
     let bytes = bytes_of(text);
     let table = table::render(&mut checked(&bytes, &Options::default()));
-    assert!(table.ends_with("\nequations that nothing decides\n  m = n, needed by product (matmul.contract)\n"), "{table}");
+    assert!(
+        table.ends_with("\nequations that nothing decides\n  m = n, needed by product (matmul.contract)\n"),
+        "{table}"
+    );
 }

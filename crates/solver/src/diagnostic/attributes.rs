@@ -54,16 +54,24 @@ impl Scope<'_, '_> {
         found: Option<AttributeKind>,
         expected: AttributeKind,
     ) -> Diagnostic {
-        let found = found.map_or_else(|| "has no value".to_owned(), |kind| format!("is {}", with_article(kind)));
+        let found =
+            found.map_or_else(|| "has no value".to_owned(), |kind| format!("is {}", with_article(kind)));
         let expected = with_article(expected);
-        let message = format!("attribute {} of {} must be {expected}, but it {found}", tick(name), self.op_word(step));
+        let message =
+            format!("attribute {} of {} must be {expected}, but it {found}", tick(name), self.op_word(step));
         let mark = Mark::primary(Part::Attribute(name), format!("must be {expected}"));
         Diagnostic::new(Code::AttributeKind, message, self.place_of_step(step))
             .with_snippets(self.snippet(step, &[mark]))
     }
 
     /// The operator cannot use the value of an attribute.
-    pub(super) fn attribute_value(&self, step: StepId, name: &str, message: &str, notes: Vec<String>) -> Diagnostic {
+    pub(super) fn attribute_value(
+        &self,
+        step: StepId,
+        name: &str,
+        message: &str,
+        notes: Vec<String>,
+    ) -> Diagnostic {
         let words = format!("attribute {} of {} {message}", tick(name), self.op_word(step));
         let mark = Mark::primary(Part::Attribute(name), "");
         Diagnostic::new(Code::AttributeValue, words, self.place_of_step(step))

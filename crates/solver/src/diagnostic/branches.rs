@@ -14,11 +14,13 @@ impl<'a> Scope<'_, 'a> {
     pub(super) fn branches(&self, step: StepId, left: Port, right: Port) -> Option<[Port; 2]> {
         match (left, right) {
             (Port::BodyOut(a, _), Port::BodyOut(b, _)) if a != b => Some([left, right]),
-            (Port::Out(at), Port::BodyOut(graph, body_at)) | (Port::BodyOut(graph, body_at), Port::Out(at))
+            (Port::Out(at), Port::BodyOut(graph, body_at))
+            | (Port::BodyOut(graph, body_at), Port::Out(at))
                 if at == body_at =>
             {
                 let body = self.body();
-                let other = body.graphs_of(body.first_step(step)).map(|(id, _)| id).find(|id| *id != graph)?;
+                let other =
+                    body.graphs_of(body.first_step(step)).map(|(id, _)| id).find(|id| *id != graph)?;
                 let other = Port::BodyOut(other, body_at);
                 self.value(step, other).map(|_| [other, Port::BodyOut(graph, body_at)])
             }
@@ -27,10 +29,16 @@ impl<'a> Scope<'_, 'a> {
     }
 
     /// Branches give different types.
-    pub(super) fn branches_differ(&mut self, step: StepId, ports: [Port; 2], notes: Vec<String>) -> Diagnostic {
+    pub(super) fn branches_differ(
+        &mut self,
+        step: StepId,
+        ports: [Port; 2],
+        notes: Vec<String>,
+    ) -> Diagnostic {
         let types = ports.map(|port| self.port_type(step, port));
         let both_tensors = types.iter().all(|ty| matches!(ty, Type::Tensor(_)));
-        let mut shown = types.each_ref().map(|ty| if both_tensors { self.show_elem(ty) } else { self.show(ty) });
+        let mut shown =
+            types.each_ref().map(|ty| if both_tensors { self.show_elem(ty) } else { self.show(ty) });
         if shown[0] == shown[1] {
             shown = types.each_ref().map(|ty| self.show(ty));
         }
@@ -50,7 +58,11 @@ impl<'a> Scope<'_, 'a> {
         let mut marks = Vec::new();
         for (port, shown) in ports.iter().zip(&shown) {
             let name = self.value(step, *port).map(|value| self.name(value)).unwrap_or_default();
-            marks.push(Mark { part: self.part(*port), text: format!("{name} is {shown}"), primary: *port == ports[1] });
+            marks.push(Mark {
+                part: self.part(*port),
+                text: format!("{name} is {shown}"),
+                primary: *port == ports[1],
+            });
         }
         let snippet = self.snippet(step, &marks);
         let makers: Vec<Snippet> = ports
@@ -65,7 +77,13 @@ impl<'a> Scope<'_, 'a> {
     }
 
     /// A nested graph does not fit its node.
-    pub(super) fn body_differs(&self, step: StepId, graph: GraphId, message: &str, notes: Vec<String>) -> Diagnostic {
+    pub(super) fn body_differs(
+        &self,
+        step: StepId,
+        graph: GraphId,
+        message: &str,
+        notes: Vec<String>,
+    ) -> Diagnostic {
         let owner = self.body().graph(graph).owner;
         let message = format!("{} of {} does not fit: {message}", self.graph_word(graph), self.op_word(step));
         let part = owner.map_or(Part::Operator, |owner| Part::AttributeName(owner.attribute));

@@ -70,7 +70,10 @@ impl<'a> Scope<'_, 'a> {
                 let AllowedTypes { tensor, seq_tensor, opt_tensor, opt_seq_tensor, map, seq_map } =
                     &schema.type_vars[usize::from(variable)].allowed;
                 let others = [seq_tensor, opt_tensor, opt_seq_tensor];
-                tensor.len() == 1 && others.iter().all(|set| set.is_empty()) && map.is_empty() && seq_map.is_empty()
+                tensor.len() == 1
+                    && others.iter().all(|set| set.is_empty())
+                    && map.is_empty()
+                    && seq_map.is_empty()
             }
         })
     }
@@ -94,8 +97,12 @@ impl<'a> Scope<'_, 'a> {
                     format!("because {} needs it", self.node_word(*step))
                 }
                 Cause::Rule { .. } => format!("made by {end}"),
-                Cause::Declared(DeclarationKind::Input) | Cause::Initializer | Cause::Argument => format!("from {end}"),
-                Cause::Declared(DeclarationKind::Output | DeclarationKind::Value) => "as it is declared".to_owned(),
+                Cause::Declared(DeclarationKind::Input) | Cause::Initializer | Cause::Argument => {
+                    format!("from {end}")
+                }
+                Cause::Declared(DeclarationKind::Output | DeclarationKind::Value) => {
+                    "as it is declared".to_owned()
+                }
                 Cause::Seed => "as the caller said".to_owned(),
             },
             2 => match first.by {
@@ -143,7 +150,12 @@ impl<'a> Scope<'_, 'a> {
 
     /// What a node does to give `value` the type of `other`.
     fn verb(&self, value: ValueId, step: StepId, other: ValueId) -> &'static str {
-        match (self.makes(step, value), self.makes(step, other), self.reads(step, value), self.reads(step, other)) {
+        match (
+            self.makes(step, value),
+            self.makes(step, other),
+            self.reads(step, value),
+            self.reads(step, other),
+        ) {
             (true, false, _, true) => "takes it from",
             (false, true, true, _) => "passes it on to",
             (true, true, _, _) => "gives it the type of",
@@ -167,7 +179,9 @@ impl<'a> Scope<'_, 'a> {
         match cause {
             Cause::Rule { step, .. } => self.node_word(*step),
             Cause::Declared(DeclarationKind::Input) => self.input_words(value),
-            Cause::Declared(DeclarationKind::Output | DeclarationKind::Value) => format!("the declared type of {name}"),
+            Cause::Declared(DeclarationKind::Output | DeclarationKind::Value) => {
+                format!("the declared type of {name}")
+            }
             Cause::Initializer => format!("initializer {name}"),
             Cause::Seed => format!("the type that the caller gave for {name}"),
             Cause::Argument => format!("argument {name} of the call"),

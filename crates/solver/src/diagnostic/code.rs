@@ -112,6 +112,12 @@ codes! {
 }
 
 impl Code {
+    /// The code's page, as a path in the repository.
+    #[must_use]
+    pub fn page(self) -> String {
+        format!("docs/codes/{}.md", self.name())
+    }
+
     /// The code with this name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {

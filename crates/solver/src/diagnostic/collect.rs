@@ -2,17 +2,17 @@
 
 use std::collections::BTreeSet;
 
+use super::dispatch::code_of;
 use super::scope::Scope;
 use super::words::count;
-use super::{Code, Diagnostic, Place, files, source};
+use super::{Code, Diagnostic, Place, files};
 use crate::call::Instance;
 use crate::catalogue::{FunctionId, OpKind};
 use crate::fault::{Fault, FaultKind, Place as FaultPlace};
 use crate::frame::Frame;
 use crate::model::{CheckError, Checked, Mode};
 use crate::program::build::BuildError;
-use crate::program::{Body, GraphId, Origin, StepId, StepKind, ValueId};
-use crate::rule::{Failure, Port};
+use crate::program::{Body, GraphId, StepId, StepKind, ValueId};
 
 /// For how many diagnostics causes and suggestions are looked for.
 pub const MOST_EXPLAINED: usize = 64;
@@ -26,7 +26,7 @@ const SEARCHED: usize = 1 << 18;
 /// Everything that is wrong with a checked model, in the order of its graph.
 #[must_use]
 pub fn diagnose(checked: &mut Checked<'_>) -> Vec<Diagnostic> {
-    let mut list = List { found: Vec::new(), hidden: 0, budget: SEARCHED };
+    let mut list = List { found: Vec::new(), hidden: 0, budget: SEARCHED, told: BTreeSet::new() };
     let Checked { operators, core, frame, instances, function_errors, mode, faults, .. } = checked;
     let mode = *mode;
 
@@ -43,29 +43,36 @@ pub fn diagnose(checked: &mut Checked<'_>) -> Vec<Diagnostic> {
     for fault in ordered {
         let at = order(&body, fault.place);
         while let Some(step) = unknown.next_if(|step| order(&body, FaultPlace::Step(**step)) <= at) {
-            let mut scope = list.scope(core, frame, operators, None);
-            let diagnostic = scope.permitted(*step);
-            list.add(diagnostic);
+            if list.has_room() {
+                let diagnostic = list.scope(core, frame, operators, None).permitted(*step);
+                list.found.push(diagnostic);
+            }
         }
         while let Some((_, instance)) = nested.next_if_before(at) {
             list.add_instance(core, operators, instance, mode);
         }
-        let value = value_of(frame, fault, &mut used);
-        let diagnostic = list.scope(core, frame, operators, None).words(fault, value, mode);
-        list.add(diagnostic);
+        if list.has_room() {
+            let value = value_of(frame, fault, &mut used);
+            let diagnostic = list.scope(core, frame, operators, None).words(fault, value, mode);
+            list.found.push(diagnostic);
+        }
     }
     for step in unknown {
-        let mut scope = list.scope(core, frame, operators, None);
-        let diagnostic = scope.permitted(*step);
-        list.add(diagnostic);
+        if list.has_room() {
+            let diagnostic = list.scope(core, frame, operators, None).permitted(*step);
+            list.found.push(diagnostic);
+        }
     }
     while let Some((_, instance)) = nested.next() {
         list.add_instance(core, operators, instance, mode);
     }
     for (function, error) in function_errors.iter() {
+        if !list.has_room() {
+            continue;
+        }
         let name = list.scope(core, frame, operators, None).function_name(*function);
         let place = Place { function: Some(name), ..Place::default() };
-        list.add(match error {
+        list.found.push(match error {
             BuildError::Malformed(error) => files::malformed(error, place),
             BuildError::NestingTooDeep => files::too_deep(place),
         });
@@ -89,6 +96,9 @@ struct List {
     found: Vec<Diagnostic>,
     hidden: usize,
     budget: usize,
+    /// What is said of functions: a node can be wrong in the same way for every type that its function is
+    /// called with.
+    told: BTreeSet<(FunctionId, FaultPlace, Code)>,
 }
 
 impl List {
@@ -103,12 +113,11 @@ impl List {
         Scope { core, frame, operators, function, explains, budget: &mut self.budget }
     }
 
-    fn add(&mut self, diagnostic: Diagnostic) {
-        if self.found.len() < MOST_LISTED {
-            self.found.push(diagnostic);
-        } else {
-            self.hidden += 1;
-        }
+    /// Whether one more is listed; it is counted where not.
+    fn has_room(&mut self) -> bool {
+        let room = self.found.len() < MOST_LISTED;
+        self.hidden += usize::from(!room);
+        room
     }
 
     fn add_instance<'a>(
@@ -126,17 +135,14 @@ impl List {
         faults.sort_by_key(|fault| order(body, fault.place));
         let mut used = BTreeSet::new();
         for fault in faults {
+            if !self.told.insert((*function, fault.place, code_of(&fault.kind))) || !self.has_room() {
+                continue;
+            }
             let value = value_of(frame, fault, &mut used);
             let mut scope = self.scope(core, frame, operators, Some(*function));
             let diagnostic = scope.words(fault, value, mode);
             let diagnostic = diagnostic.with_notes(scope.call_notes(calls));
-            // The same node can be wrong in the same way for every type that the function is called with.
-            let known = |other: &Diagnostic| {
-                other.place == diagnostic.place && other.code == diagnostic.code && other.place.function.is_some()
-            };
-            if !self.found.iter().any(known) {
-                self.add(diagnostic);
-            }
+            self.found.push(diagnostic);
         }
     }
 
@@ -156,7 +162,11 @@ struct Consequences {
 }
 
 impl Consequences {
-    fn of(operators: &crate::catalogue::Operators<'_>, frame: &Frame<'_>, instances: &[Instance<'_>]) -> Self {
+    fn of(
+        operators: &crate::catalogue::Operators<'_>,
+        frame: &Frame<'_>,
+        instances: &[Instance<'_>],
+    ) -> Self {
         let body = &frame.body;
         let structural = body.faults().iter().flat_map(|fault| {
             let place = match fault.place {
@@ -275,11 +285,17 @@ fn is_same_contradiction(a: &FaultKind<'_>, b: &FaultKind<'_>) -> bool {
     match (a, b) {
         (
             FaultKind::Contradiction { declared_in: kind, declared, inferred, axis: _ },
-            FaultKind::Contradiction { declared_in: other_kind, declared: other, inferred: other_inferred, axis: _ },
+            FaultKind::Contradiction {
+                declared_in: other_kind,
+                declared: other,
+                inferred: other_inferred,
+                axis: _,
+            },
         ) => kind == other_kind && declared == other && inferred == other_inferred,
-        (FaultKind::NegativeDim { axis, extent }, FaultKind::NegativeDim { axis: other, extent: other_extent }) => {
-            (axis, extent) == (other, other_extent)
-        }
+        (
+            FaultKind::NegativeDim { axis, extent },
+            FaultKind::NegativeDim { axis: other, extent: other_extent },
+        ) => (axis, extent) == (other, other_extent),
         (
             FaultKind::SeedContradicts { seed, found },
             FaultKind::SeedContradicts { seed: other, found: other_found },
@@ -293,7 +309,11 @@ fn is_same_contradiction(a: &FaultKind<'_>, b: &FaultKind<'_>) -> bool {
 }
 
 /// In permissive mode, the nodes whose operator nobody knows: no faults, but worth a warning.
-fn unknown_operators(operators: &crate::catalogue::Operators<'_>, frame: &Frame<'_>, mode: Mode) -> Vec<StepId> {
+fn unknown_operators(
+    operators: &crate::catalogue::Operators<'_>,
+    frame: &Frame<'_>,
+    mode: Mode,
+) -> Vec<StepId> {
     if mode == Mode::Strict {
         return Vec::new();
     }
@@ -301,193 +321,9 @@ fn unknown_operators(operators: &crate::catalogue::Operators<'_>, frame: &Frame<
     let unknown = |step: &StepId| {
         let record = body.step(*step);
         let kind = &operators.op(record.op).kind;
-        let is_missing = matches!(kind, OpKind::Missing(kind) if matches!(**kind, FaultKind::UnknownOperator { .. }));
+        let is_missing =
+            matches!(kind, OpKind::Missing(kind) if matches!(**kind, FaultKind::UnknownOperator { .. }));
         is_missing && !matches!(record.kind, StepKind::Exit(_)) && !frame.faults.contains_key(step)
     };
     (0..body.steps.len()).map(StepId::new).filter(unknown).collect()
-}
-
-impl<'a> Scope<'_, 'a> {
-    /// The warning about an operator that permissive mode lets pass.
-    fn permitted(&mut self, step: StepId) -> Diagnostic {
-        let diagnostic = match &self.op(step).kind {
-            OpKind::Missing(kind) => match &**kind {
-                FaultKind::UnknownOperator { near, domain_unknown } => {
-                    self.unknown_operator(step, near, *domain_unknown, Mode::Permissive)
-                }
-                _ => self.unknown_operator(step, &[], false, Mode::Permissive),
-            },
-            OpKind::Schema(_) | OpKind::Declared(_) | OpKind::Function(_) => {
-                self.unknown_operator(step, &[], false, Mode::Permissive)
-            }
-        };
-        self.with_source(diagnostic, FaultPlace::Step(step))
-    }
-
-    /// The words of one fault.
-    fn words(&mut self, fault: &Fault<'a>, value: Option<ValueId>, mode: Mode) -> Diagnostic {
-        let place = fault.place;
-        let diagnostic = match place {
-            FaultPlace::Step(step) => self.at_step(step, &fault.kind, value, mode),
-            FaultPlace::Body | FaultPlace::Graph(_) | FaultPlace::Value(_) => {
-                let step = value.and_then(|value| match self.body().value(value).origin {
-                    Origin::Step(step) => Some(step),
-                    Origin::Input | Origin::InputWithDefault(_) | Origin::Initializer(_) | Origin::Undefined => None,
-                });
-                self.anywhere(place, step, &fault.kind, value, mode)
-            }
-        };
-        self.with_source(diagnostic, place)
-    }
-
-    fn with_source(&self, mut diagnostic: Diagnostic, place: FaultPlace) -> Diagnostic {
-        if let FaultPlace::Step(step) = place {
-            diagnostic.source = source::of_node(self.body().step(step).node);
-        }
-        diagnostic
-    }
-
-    fn at_step(&mut self, step: StepId, kind: &FaultKind<'a>, value: Option<ValueId>, mode: Mode) -> Diagnostic {
-        self.anywhere(FaultPlace::Step(step), Some(step), kind, value, mode)
-    }
-
-    /// A fault about a node, or about what no node makes. `step` is the node; faults that need one and
-    /// have none are not made.
-    fn anywhere(
-        &mut self,
-        place: FaultPlace,
-        step: Option<StepId>,
-        kind: &FaultKind<'a>,
-        value: Option<ValueId>,
-        mode: Mode,
-    ) -> Diagnostic {
-        let Some(step) = step.or_else(|| (!self.body().steps.is_empty()).then(|| StepId::new(0))) else {
-            return self.without_nodes(place, kind, value);
-        };
-        match kind {
-            FaultKind::Malformed(_)
-            | FaultKind::NestingTooDeep
-            | FaultKind::UndefinedOutput { .. }
-            | FaultKind::Contradiction { .. }
-            | FaultKind::DefaultContradicts { .. }
-            | FaultKind::NegativeDim { .. }
-            | FaultKind::SeedContradicts { .. }
-            | FaultKind::ForcedSymbol { .. }
-            | FaultKind::ForcedEquality { .. }
-            | FaultKind::Unresolved { .. }
-            | FaultKind::DuplicateValue { .. }
-            | FaultKind::MissingExternalData { .. } => self.without_nodes(place, kind, value),
-            FaultKind::UndefinedValue { value, input } => self.undefined_value(step, *value, *input),
-            FaultKind::UsedBeforeMade { value, input, maker } => self.node_order(step, *value, *input, *maker),
-            FaultKind::Cycle { steps } => self.cycle(steps),
-            FaultKind::UnknownOperator { near, domain_unknown } => {
-                self.unknown_operator(step, near, *domain_unknown, mode)
-            }
-            FaultKind::NewerOperator { since, imported } => self.newer_operator(step, *since, *imported),
-            FaultKind::MissingOpset => self.missing_opset(step),
-            FaultKind::DeprecatedOperator { since } => self.deprecated_operator(step, *since),
-            FaultKind::SurplusPorts { side, given, most } => self.surplus_ports(step, *side, *given, *most),
-            FaultKind::MissingPort { port, name } => self.missing_port(step, *port, name),
-            FaultKind::MissingAttribute { name, kind } => self.missing_attribute(step, name, *kind),
-            FaultKind::UnknownAttribute { name, near } => self.unknown_attribute(step, name, near),
-            FaultKind::AttributeKind { name, found, expected } => self.attribute_kind(step, name, *found, *expected),
-            FaultKind::Disagree { variable: _, left, right } => {
-                let notes = self.signature_note(step);
-                self.types_differ(step, (left.0, &left.1), (right.0, &right.1), notes)
-            }
-            FaultKind::NotAllowed { port, found, allowed } => {
-                let notes = self.signature_note(step);
-                self.not_allowed(step, *port, found, allowed, notes)
-            }
-            FaultKind::Rule { rule, failure } => self.rule_failed(step, rule, failure),
-            FaultKind::Relation { relation, failure } => self.relation_failed(step, relation, failure),
-            FaultKind::CallArity { side, given, most } => self.call_arity(step, *side, *given, *most),
-            FaultKind::RecursiveFunction { path } => self.recursive_function(step, path),
-        }
-    }
-
-    /// A fault that is about a declaration, a name or the file.
-    fn without_nodes(&mut self, place: FaultPlace, kind: &FaultKind<'a>, value: Option<ValueId>) -> Diagnostic {
-        match kind {
-            FaultKind::Malformed(error) => files::malformed(error, self.place(place)),
-            FaultKind::NestingTooDeep => files::too_deep(self.place(place)),
-            FaultKind::UndefinedOutput { value } => {
-                let graph = match place {
-                    FaultPlace::Graph(graph) => graph,
-                    FaultPlace::Body | FaultPlace::Step(_) | FaultPlace::Value(_) => self.body().root(),
-                };
-                self.undefined_output(graph, *value)
-            }
-            FaultKind::DuplicateValue { first, output } => self.duplicate_value(place, *first, *output),
-            FaultKind::Contradiction { declared_in, declared, inferred, axis } => {
-                self.contradiction(place, value, *declared_in, (declared, inferred), *axis)
-            }
-            FaultKind::DefaultContradicts { declared, found } => {
-                self.default_contradicts(place, value, (declared, found))
-            }
-            FaultKind::NegativeDim { axis, extent } => self.negative_dim(place, value, *axis, *extent),
-            FaultKind::SeedContradicts { seed, found } => self.seed_contradicts(place, value, (seed, found)),
-            FaultKind::ForcedSymbol { symbol, value, rule } => self.forced_symbol(place, *symbol, *value, rule),
-            FaultKind::ForcedEquality { left, right, rule } => self.forced_equality(place, *left, *right, rule),
-            FaultKind::Unresolved { value, known, possible } => self.unresolved(place, *value, known, *possible),
-            FaultKind::MissingExternalData { location } => {
-                let name = value.map(|value| self.value_word(value));
-                files::missing_external_data(name, location, self.place(place))
-            }
-            FaultKind::UndefinedValue { .. }
-            | FaultKind::UsedBeforeMade { .. }
-            | FaultKind::Cycle { .. }
-            | FaultKind::UnknownOperator { .. }
-            | FaultKind::NewerOperator { .. }
-            | FaultKind::MissingOpset
-            | FaultKind::DeprecatedOperator { .. }
-            | FaultKind::SurplusPorts { .. }
-            | FaultKind::MissingPort { .. }
-            | FaultKind::MissingAttribute { .. }
-            | FaultKind::UnknownAttribute { .. }
-            | FaultKind::AttributeKind { .. }
-            | FaultKind::Disagree { .. }
-            | FaultKind::NotAllowed { .. }
-            | FaultKind::Rule { .. }
-            | FaultKind::Relation { .. }
-            | FaultKind::CallArity { .. }
-            | FaultKind::RecursiveFunction { .. } => {
-                unreachable!("faults about nodes are found in bodies with nodes")
-            }
-        }
-    }
-
-    fn rule_failed(&mut self, step: StepId, rule: &str, failure: &Failure) -> Diagnostic {
-        let notes = self.rule_note(step, rule);
-        match failure {
-            Failure::Types { left, right } => match self.branches(step, *left, *right) {
-                Some(ports) => self.branches_differ(step, ports, notes),
-                None => {
-                    let types = [*left, *right].map(|port: Port| self.port_type(step, port));
-                    self.types_differ(step, (*left, &types[0]), (*right, &types[1]), notes)
-                }
-            },
-            Failure::Element { port, allowed } => self.wrong_element(step, *port, *allowed, notes),
-            Failure::Kind { port, expected } => self.wrong_kind(step, *port, expected, notes),
-            Failure::Rank { port, found, least, most } => self.wrong_rank(step, *port, (*found, *least, *most), notes),
-            Failure::Dims { left, right, relation } => self.dims_differ(step, left, right, relation, notes),
-            // What was an attribute in older operator sets can be an input in this one.
-            Failure::Attribute { name, message } => match self.input_named(step, name) {
-                Some(port) => self.input_value(step, port, message, notes),
-                None => self.attribute_value(step, name, message, notes),
-            },
-            Failure::Value { port, message } => self.input_value(step, *port, message, notes),
-            Failure::Shapes { ports, message } => self.shapes_differ(step, ports, message, notes),
-            Failure::Body { graph, message } => self.body_differs(step, *graph, message, notes),
-            Failure::Malformed(error) => files::malformed(error, self.place_of_step(step)),
-        }
-    }
-}
-
-impl Code {
-    /// The address of the code's page, relative to the repository.
-    #[must_use]
-    pub fn page(self) -> String {
-        format!("docs/codes/{}.md", self.name())
-    }
 }

@@ -35,11 +35,16 @@ impl Scope<'_, '_> {
         let message = match kind {
             DeclarationKind::Output => match nested {
                 Some(owner) => {
-                    format!("output {name} of {} is declared as {expected}, but it is {found}", tick(owner.attribute))
+                    format!(
+                        "output {name} of {} is declared as {expected}, but it is {found}",
+                        tick(owner.attribute)
+                    )
                 }
                 None => format!("graph output {name} is declared as {expected}, but it is {found}"),
             },
-            DeclarationKind::Input => format!("{} is declared as {expected}, but it is {found}", self.value_word(value)),
+            DeclarationKind::Input => {
+                format!("{} is declared as {expected}, but it is {found}", self.value_word(value))
+            }
             DeclarationKind::Value => format!("{name} is declared as {expected}, but it is {found}"),
         };
         // What a shape comes from is not recorded; the chain of causes is about element types.
@@ -61,7 +66,8 @@ impl Scope<'_, '_> {
             DeclarationKind::Input => Role::Input,
             DeclarationKind::Value => Role::Value,
         };
-        let mut other = declaration(&expected, self.body().value_name(value), format!("declared {list}"), false);
+        let mut other =
+            declaration(&expected, self.body().value_name(value), format!("declared {list}"), false);
         other.place = Some(self.place_of_value(value, role));
         snippets.push(other);
         Diagnostic::new(Code::DeclaredTypeContradiction, message, at)
@@ -78,7 +84,8 @@ impl Scope<'_, '_> {
     ) -> Diagnostic {
         let name = value.map_or_else(|| "a value".to_owned(), |value| self.name(value));
         let (expected, shown) = (self.show(declared), self.show(found));
-        let message = format!("initializer {name} is {shown}, but graph input {name} is declared as {expected}");
+        let message =
+            format!("initializer {name} is {shown}, but graph input {name} is declared as {expected}");
         let snippets = value.map(|value| {
             let text = self.body().value_name(value);
             let mut other = declaration(&expected, text, "declared as graph input".to_owned(), false);

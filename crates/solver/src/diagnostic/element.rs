@@ -23,7 +23,11 @@ impl Scope<'_, '_> {
         notes: Vec<String>,
     ) -> Diagnostic {
         let cast = cast(left, right);
-        let code = if is_tensor(left.1) && is_tensor(right.1) { Code::ElementTypeMismatch } else { Code::TypeMismatch };
+        let code = if is_tensor(left.1) && is_tensor(right.1) {
+            Code::ElementTypeMismatch
+        } else {
+            Code::TypeMismatch
+        };
         let (mut a, mut b) = (self.show_elem(left.1), self.show_elem(right.1));
         if code == Code::TypeMismatch || a == b {
             (a, b) = (self.show(left.1), self.show(right.1));
@@ -36,10 +40,8 @@ impl Scope<'_, '_> {
             self.port_word(step, right.0)
         );
         let left_is_culprit = cast.is_some_and(|(port, _)| port == left.0);
-        let marks = [
-            self.mark(step, left.0, &a, left_is_culprit),
-            self.mark(step, right.0, &b, !left_is_culprit),
-        ];
+        let marks =
+            [self.mark(step, left.0, &a, left_is_culprit), self.mark(step, right.0, &b, !left_is_culprit)];
         let diagnostic = Diagnostic::new(code, message, self.place_of_step(step))
             .with_snippets(self.snippet(step, &marks))
             .with_notes(notes);
@@ -67,7 +69,12 @@ impl Scope<'_, '_> {
                 Type::Sequence(_) => !allowed.opt_seq_tensor.is_empty(),
                 _ => false,
             },
-            Type::Unknown(_) | Type::Sparse(_) | Type::Scalar(_) | Type::Map(..) | Type::Leaf(_) | Type::Error => false,
+            Type::Unknown(_)
+            | Type::Sparse(_)
+            | Type::Scalar(_)
+            | Type::Map(..)
+            | Type::Leaf(_)
+            | Type::Error => false,
         };
         let code = if right_kind { Code::ElementTypeNotAllowed } else { Code::TypeMismatch };
         let shown = if right_kind { self.show_elem(found) } else { self.show(found) };
@@ -75,12 +82,14 @@ impl Scope<'_, '_> {
             AllowedTypes { tensor, .. } if right_kind && is_tensor(found) => words::elems(&universe, *tensor),
             AllowedTypes { .. } => words::allowed(&universe, allowed),
         };
-        let takes = if is_tensor_only(allowed) && !right_kind { format!("a tensor of {takes}") } else { takes };
+        let takes =
+            if is_tensor_only(allowed) && !right_kind { format!("a tensor of {takes}") } else { takes };
         let verb = match port {
             Port::In(_) | Port::BodyOut(..) => "takes",
             Port::Out(_) | Port::BodyIn(..) => "gives",
         };
-        let formal = self.formal(step, port).map(|name| format!(" for {}", words::tick(name))).unwrap_or_default();
+        let formal =
+            self.formal(step, port).map(|name| format!(" for {}", words::tick(name))).unwrap_or_default();
         let message = format!(
             "{} {verb} {takes}{formal}, but {} is {shown}",
             self.op_word(step),
@@ -92,21 +101,35 @@ impl Scope<'_, '_> {
             .with_notes(notes);
         let newer = self.newer_version_allows(step, port, found);
         match (cast_into(found, allowed.tensor), newer) {
-            (Some(to), newer) if matches!(port, Port::In(_)) => self.with_cast(diagnostic, step, port, to, newer),
+            (Some(to), newer) if matches!(port, Port::In(_)) => {
+                self.with_cast(diagnostic, step, port, to, newer)
+            }
             (_, Some(version)) => self.with_opset(diagnostic, step, version, &shown),
             (_, None) => diagnostic,
         }
     }
 
     /// A rule needs other element types than a port has.
-    pub(super) fn wrong_element(&mut self, step: StepId, port: Port, allowed: ElemSet, notes: Vec<String>) -> Diagnostic {
+    pub(super) fn wrong_element(
+        &mut self,
+        step: StepId,
+        port: Port,
+        allowed: ElemSet,
+        notes: Vec<String>,
+    ) -> Diagnostic {
         let found = self.port_type(step, port);
         let allowed = AllowedTypes { tensor: allowed, ..AllowedTypes::default() };
         self.not_allowed(step, port, &found, &allowed, notes)
     }
 
     /// A rule needs another kind of type than a port has.
-    pub(super) fn wrong_kind(&mut self, step: StepId, port: Port, expected: &str, notes: Vec<String>) -> Diagnostic {
+    pub(super) fn wrong_kind(
+        &mut self,
+        step: StepId,
+        port: Port,
+        expected: &str,
+        notes: Vec<String>,
+    ) -> Diagnostic {
         let found = self.port_type(step, port);
         let shown = self.show(&found);
         let (op, name) = (self.op_word(step), self.port_word(step, port));
@@ -117,9 +140,17 @@ impl Scope<'_, '_> {
             .with_notes(notes)
     }
 
-    fn with_cast(&self, diagnostic: Diagnostic, step: StepId, port: Port, to: Elem, newer: Option<i64>) -> Diagnostic {
+    fn with_cast(
+        &self,
+        diagnostic: Diagnostic,
+        step: StepId,
+        port: Port,
+        to: Elem,
+        newer: Option<i64>,
+    ) -> Diagnostic {
         let (Port::In(input), Some(value)) = (port, self.value(step, port)) else { return diagnostic };
-        let (value, to) = (self.body().value_name(value).to_owned(), self.core.types.universe().elem_name(to).to_owned());
+        let (value, to) =
+            (self.body().value_name(value).to_owned(), self.core.types.universe().elem_name(to).to_owned());
         let cast = format!("insert Cast({}, to={to}) before this node", words::plain(&value, 64));
         let help = match newer {
             Some(version) => format!("{cast}, or import opset {version}, which takes the type as it is"),
@@ -179,7 +210,8 @@ fn is_tensor_only(allowed: &AllowedTypes) -> bool {
 fn cast(left: (Port, &Type), right: (Port, &Type)) -> Option<(Port, Elem)> {
     let (a, b) = (single(left.1)?, single(right.1)?);
     let (narrow_a, narrow_b) = (width(a)?, width(b)?);
-    let candidates = if narrow_a < narrow_b { [(left.0, b), (right.0, a)] } else { [(right.0, a), (left.0, b)] };
+    let candidates =
+        if narrow_a < narrow_b { [(left.0, b), (right.0, a)] } else { [(right.0, a), (left.0, b)] };
     candidates.into_iter().find(|(port, _)| matches!(port, Port::In(_)))
 }
 
@@ -191,7 +223,10 @@ fn cast_into(found: &Type, allowed: ElemSet) -> Option<Elem> {
         [Elem::FLOAT, Elem::DOUBLE, Elem::FLOAT16, Elem::INT64, Elem::INT32, Elem::BOOL];
     let from = single(found)?;
     let order = if width(from)? < FIRST_FLOAT { INTEGERS_FIRST } else { FLOATS_FIRST };
-    order.into_iter().find(|to| allowed.contains(*to)).or_else(|| allowed.single().filter(|to| width(*to).is_some()))
+    order
+        .into_iter()
+        .find(|to| allowed.contains(*to))
+        .or_else(|| allowed.single().filter(|to| width(*to).is_some()))
 }
 
 fn single(ty: &Type) -> Option<Elem> {
@@ -223,9 +258,11 @@ fn width(elem: Elem) -> Option<u8> {
         Elem::UINT64 | Elem::INT64 => 6,
         Elem::FLOAT4E2M1 => FIRST_FLOAT,
         Elem::FLOAT6E2M3 | Elem::FLOAT6E3M2 => FIRST_FLOAT + 1,
-        Elem::FLOAT8E4M3FN | Elem::FLOAT8E4M3FNUZ | Elem::FLOAT8E5M2 | Elem::FLOAT8E5M2FNUZ | Elem::FLOAT8E8M0 => {
-            FIRST_FLOAT + 2
-        }
+        Elem::FLOAT8E4M3FN
+        | Elem::FLOAT8E4M3FNUZ
+        | Elem::FLOAT8E5M2
+        | Elem::FLOAT8E5M2FNUZ
+        | Elem::FLOAT8E8M0 => FIRST_FLOAT + 2,
         Elem::FLOAT16 | Elem::BFLOAT16 => FIRST_FLOAT + 3,
         Elem::FLOAT => FIRST_FLOAT + 4,
         Elem::DOUBLE => FIRST_FLOAT + 5,

@@ -90,7 +90,9 @@ impl<'a> Scope<'_, 'a> {
                 let (step, rule) = match (link.by, cause) {
                     (Some((step, rule)), _) => (Some(step), rule),
                     (None, Cause::Rule { step, rule }) => (Some(*step), *rule),
-                    (None, Cause::Declared(_) | Cause::Initializer | Cause::Seed | Cause::Argument) => (None, ""),
+                    (None, Cause::Declared(_) | Cause::Initializer | Cause::Seed | Cause::Argument) => {
+                        (None, "")
+                    }
                 };
                 let Some(step) = step.map(|step| self.body().first_step(step)) else {
                     let place = self.place_of_value(link.value, self.role(link.value));
@@ -99,7 +101,8 @@ impl<'a> Scope<'_, 'a> {
                     });
                     return Reason { text, place, rule, snippet, source: None };
                 };
-                let marks: Vec<Mark<'a>> = self.marks_of(step, link.value, true)
+                let marks: Vec<Mark<'a>> = self
+                    .marks_of(step, link.value, true)
                     .into_iter()
                     .chain(links.get(at + 1).and_then(|next| self.marks_of(step, next.value, false)))
                     .collect();

@@ -98,11 +98,18 @@ impl<'a> Scope<'_, 'a> {
     }
 
     /// Shapes do not fit in another way.
-    pub(super) fn shapes_differ(&mut self, step: StepId, ports: &[Port], message: &str, notes: Vec<String>) -> Diagnostic {
+    pub(super) fn shapes_differ(
+        &mut self,
+        step: StepId,
+        ports: &[Port],
+        message: &str,
+        notes: Vec<String>,
+    ) -> Diagnostic {
         let names: Vec<String> = ports.iter().map(|port| self.port_word(step, *port)).collect();
         let subject = if ports.len() == 1 { "the shape" } else { "the shapes" };
         let verb = if ports.len() == 1 { "does" } else { "do" };
-        let message = format!("{subject} of {} {verb} not fit {}: {message}", list(&names, "and"), self.op_word(step));
+        let message =
+            format!("{subject} of {} {verb} not fit {}: {message}", list(&names, "and"), self.op_word(step));
         let marks = self.shape_marks(step, ports);
         let snippet = self.snippet(step, &marks);
         let mut rows = Vec::new();
@@ -122,7 +129,13 @@ impl<'a> Scope<'_, 'a> {
     }
 
     /// A declared extent is negative.
-    pub(super) fn negative_dim(&mut self, place: fault::Place, value: Option<ValueId>, axis: usize, extent: i64) -> Diagnostic {
+    pub(super) fn negative_dim(
+        &mut self,
+        place: fault::Place,
+        value: Option<ValueId>,
+        axis: usize,
+        extent: i64,
+    ) -> Diagnostic {
         let at = self.place(place);
         let name = value.map_or_else(|| "a value".to_owned(), |value| self.value_word(value));
         let message = format!("axis {axis} of {name} has the negative extent {extent}");
@@ -142,7 +155,9 @@ impl<'a> Scope<'_, 'a> {
             return super::node::type_text(declaration.ty);
         }
         match body.value(value).origin {
-            Origin::Initializer(at) | Origin::InputWithDefault(at) => self.initializer_text(&body.initializers[at.index()]),
+            Origin::Initializer(at) | Origin::InputWithDefault(at) => {
+                self.initializer_text(&body.initializers[at.index()])
+            }
             Origin::Input | Origin::Step(_) | Origin::Undefined => None,
         }
     }
@@ -159,7 +174,9 @@ impl<'a> Scope<'_, 'a> {
                 (header.map_or(0, |header| header.data_type), sparse.dims.iter().copied().collect())
             }
         };
-        let elem = crate::elem::Elem::from_onnx(number).and_then(crate::elem::Elem::onnx_name).unwrap_or("undefined");
+        let elem = crate::elem::Elem::from_onnx(number)
+            .and_then(crate::elem::Elem::onnx_name)
+            .unwrap_or("undefined");
         let dims: Vec<String> = dims.iter().take(MOST_AXES).map(i64::to_string).collect();
         Some(format!("{elem}[{}]", dims.join(", ")))
     }
@@ -198,7 +215,9 @@ impl<'a> Scope<'_, 'a> {
     fn shapes_note(&mut self, step: StepId, extents: &[&Extent], align: Align) -> Option<String> {
         let mut rows = Vec::new();
         for extent in extents {
-            let (Some(axis), Type::Tensor(tensor)) = (extent.axis, self.port_type(step, extent.port)) else { continue };
+            let (Some(axis), Type::Tensor(tensor)) = (extent.axis, self.port_type(step, extent.port)) else {
+                continue;
+            };
             let Some(dims) = tensor.shape else { continue };
             rows.push(Row { name: self.port_word(step, extent.port), dims, marked: vec![axis] });
         }
@@ -278,7 +297,11 @@ impl<'a> Scope<'_, 'a> {
         match self.body().value(value).origin {
             // Said at the node itself, this tells nothing.
             Origin::Step(step) if cause == self.made_by(step) => format!("inferred as {shown}"),
-            Origin::Step(_) | Origin::Input | Origin::InputWithDefault(_) | Origin::Initializer(_) | Origin::Undefined => {
+            Origin::Step(_)
+            | Origin::Input
+            | Origin::InputWithDefault(_)
+            | Origin::Initializer(_)
+            | Origin::Undefined => {
                 format!("inferred as {shown}, {cause}")
             }
         }

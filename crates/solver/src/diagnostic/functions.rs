@@ -33,7 +33,9 @@ impl Scope<'_, '_> {
         let names: Vec<String> = path.iter().map(|name| tick(name)).collect();
         let message = format!("function {} calls itself: {}", self.op_word(step), arrows(&names));
         Diagnostic::new(Code::RecursiveFunction, message, self.place_of_step(step))
-            .with_snippets(self.snippet(step, &[Mark::primary(Part::Operator, "this call comes back to itself")]))
+            .with_snippets(
+                self.snippet(step, &[Mark::primary(Part::Operator, "this call comes back to itself")]),
+            )
             .with_help("a function cannot call itself, directly or through others; use Loop instead")
     }
 
@@ -45,11 +47,15 @@ impl Scope<'_, '_> {
             .take(MOST_CALLS)
             .map(|call| {
                 let name = match call.node.name().unwrap_or_default() {
-                    "" => format!("node #{} ({})", call.position, tick(call.node.op_type().unwrap_or_default())),
+                    "" => {
+                        format!("node #{} ({})", call.position, tick(call.node.op_type().unwrap_or_default()))
+                    }
                     name => format!("node {} (#{})", tick(name), call.position),
                 };
                 match call.function {
-                    Some(function) => format!("called by {name} in function {}", tick(&self.function_name(function))),
+                    Some(function) => {
+                        format!("called by {name} in function {}", tick(&self.function_name(function)))
+                    }
                     None => format!("called by {name}"),
                 }
             })

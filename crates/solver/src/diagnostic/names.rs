@@ -6,8 +6,8 @@ use super::scope::Scope;
 use super::words::{list, tick};
 use super::{Code, Diagnostic, Fix};
 use crate::catalogue::nearest;
-use crate::program::{GraphId, Origin, StepId, ValueId};
 use crate::fault;
+use crate::program::{GraphId, Origin, StepId, ValueId};
 
 /// The shortest name for which another one is suggested.
 const SHORTEST: usize = 3;
@@ -34,7 +34,9 @@ impl<'a> Scope<'_, 'a> {
     pub(super) fn undefined_output(&self, graph: GraphId, value: ValueId) -> Diagnostic {
         let name = self.name(value);
         let message = match self.body().graph(graph).owner {
-            Some(owner) => format!("{} gives output {name}, which nothing in it defines", tick(owner.attribute)),
+            Some(owner) => {
+                format!("{} gives output {name}, which nothing in it defines", tick(owner.attribute))
+            }
             None => format!("nothing defines graph output {name}"),
         };
         let mut place = self.place_of_graph(graph);
@@ -43,7 +45,8 @@ impl<'a> Scope<'_, 'a> {
         let near = if self.explains { self.near_in(graph, value) } else { Vec::new() };
         match near.first() {
             Some(to) => {
-                let fix = Fix::RenameOutput { from: self.body().value_name(value).to_owned(), to: to.clone() };
+                let fix =
+                    Fix::RenameOutput { from: self.body().value_name(value).to_owned(), to: to.clone() };
                 diagnostic.with_help(did_you_mean(&near)).with_fix(fix)
             }
             None => diagnostic,
@@ -51,14 +54,21 @@ impl<'a> Scope<'_, 'a> {
     }
 
     /// A name is defined twice in one graph.
-    pub(super) fn duplicate_value(&self, place: fault::Place, first: ValueId, output: Option<usize>) -> Diagnostic {
+    pub(super) fn duplicate_value(
+        &self,
+        place: fault::Place,
+        first: ValueId,
+        output: Option<usize>,
+    ) -> Diagnostic {
         let name = self.name(first);
         let record = self.body().value(first);
         let mut notes = Vec::new();
         let mut snippets = Vec::new();
         let by_name = |step: StepId| {
             let outputs = self.body().outputs(self.body().last_step(step));
-            outputs.iter().position(|made| made.is_some_and(|made| self.body().value(made).name == record.name))
+            outputs
+                .iter()
+                .position(|made| made.is_some_and(|made| self.body().value(made).name == record.name))
         };
         if let fault::Place::Step(step) = place {
             let part = output.map_or(Part::Operator, Part::Output);

@@ -71,7 +71,8 @@ pub(super) fn snippet(node: NodeView<'_>, position: usize, marks: &[Mark<'_>]) -
             Some(same) if same.text == *text => same.primary |= *primary,
             Some(same) if !text.is_empty() => {
                 same.primary |= *primary;
-                same.text = if same.text.is_empty() { text.clone() } else { format!("{}; {text}", same.text) };
+                same.text =
+                    if same.text.is_empty() { text.clone() } else { format!("{}; {text}", same.text) };
             }
             Some(same) => same.primary |= *primary,
             None => labels.push(Label { span, text: text.clone(), primary: *primary }),
@@ -170,7 +171,11 @@ fn thin(attribute: &Attribute<'_>) -> Result<AttributeProto, DecodeError> {
         ref_attr_name: attribute.ref_attr_name.map(str::to_owned),
         t: attribute.t().map(tensor).transpose()?.map(Box::new),
         g: attribute.g().map(|_| Box::new(GraphProto::default())),
-        graphs: attribute.graphs().take(MOST_PARTS).map(|graph| graph.map(|_| GraphProto::default())).collect::<Result<_, _>>()?,
+        graphs: attribute
+            .graphs()
+            .take(MOST_PARTS)
+            .map(|graph| graph.map(|_| GraphProto::default()))
+            .collect::<Result<_, _>>()?,
         ..AttributeProto::default()
     })
 }

@@ -9,14 +9,26 @@ use crate::program::StepId;
 
 impl Scope<'_, '_> {
     /// No catalogue and no function of the model defines the operator.
-    pub(super) fn unknown_operator(&self, step: StepId, near: &[String], domain_unknown: bool, mode: Mode) -> Diagnostic {
+    pub(super) fn unknown_operator(
+        &self,
+        step: StepId,
+        near: &[String],
+        domain_unknown: bool,
+        mode: Mode,
+    ) -> Diagnostic {
         let op = self.op(step);
         let version = self.operators.imported(op);
         let message = match (op.domain, domain_unknown, version) {
-            (domain, true, _) => format!("nothing defines domain {}, which {} is from", tick(domain), tick(op.name)),
-            ("", false, Some(version)) => format!("there is no operator {} in opset {version}", tick(op.name)),
+            (domain, true, _) => {
+                format!("nothing defines domain {}, which {} is from", tick(domain), tick(op.name))
+            }
+            ("", false, Some(version)) => {
+                format!("there is no operator {} in opset {version}", tick(op.name))
+            }
             ("", false, None) => format!("there is no operator {}", tick(op.name)),
-            (domain, false, _) => format!("there is no operator {} in domain {}", tick(op.name), tick(domain)),
+            (domain, false, _) => {
+                format!("there is no operator {} in domain {}", tick(op.name), tick(domain))
+            }
         };
         let mark = Mark::primary(Part::Operator, "not known, so nothing is known of its outputs");
         let mut diagnostic = Diagnostic::new(Code::UnknownOperator, message, self.place_of_step(step))
@@ -43,7 +55,8 @@ impl Scope<'_, '_> {
     pub(super) fn newer_operator(&self, step: StepId, since: u32, imported: i64) -> Diagnostic {
         let op = self.op(step);
         let name = domain_word(op.domain);
-        let message = format!("{} exists from {name} {since} on, but the model imports {imported}", tick(op.name));
+        let message =
+            format!("{} exists from {name} {since} on, but the model imports {imported}", tick(op.name));
         let mark = Mark::primary(Part::Operator, format!("new in {name} {since}"));
         Diagnostic::new(Code::NewerOperator, message, self.place_of_step(step))
             .with_snippets(self.snippet(step, &[mark]))
@@ -55,7 +68,8 @@ impl Scope<'_, '_> {
     pub(super) fn deprecated_operator(&self, step: StepId, since: u32) -> Diagnostic {
         let op = self.op(step);
         let name = domain_word(op.domain);
-        let imported = self.operators.imported(op).map(|version| format!(", and the model imports {version}"));
+        let imported =
+            self.operators.imported(op).map(|version| format!(", and the model imports {version}"));
         let message =
             format!("{} was withdrawn in {name} {since}{}", tick(op.name), imported.unwrap_or_default());
         let mark = Mark::primary(Part::Operator, format!("withdrawn in {name} {since}"));
@@ -70,12 +84,17 @@ impl Scope<'_, '_> {
         let op = self.op(step);
         let message = match op.domain {
             "" => format!("the model does not say which opset {} is from", tick(op.name)),
-            domain => format!("the model does not import domain {}, which {} is from", tick(domain), tick(op.name)),
+            domain => {
+                format!("the model does not import domain {}, which {} is from", tick(domain), tick(op.name))
+            }
         };
         let mark = Mark::primary(Part::Operator, "of which version?");
         Diagnostic::new(Code::MissingOpset, message, self.place_of_step(step))
             .with_snippets(self.snippet(step, &[mark]))
-            .with_help(format!("add domain {} with its version to the model's opset imports", tick(op.domain)))
+            .with_help(format!(
+                "add domain {} with its version to the model's opset imports",
+                tick(op.domain)
+            ))
     }
 }
 

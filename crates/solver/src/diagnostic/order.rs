@@ -34,7 +34,11 @@ impl Scope<'_, '_> {
         let start = steps.iter().enumerate().min_by_key(|(_, (step, _))| *step).map_or(0, |(at, _)| at);
         let turn: Vec<(StepId, ValueId)> = steps[start..].iter().chain(&steps[..start]).copied().collect();
         let Some((first, _)) = turn.first().copied() else {
-            return Diagnostic::new(Code::Cycle, "nodes wait for each other".to_owned(), super::Place::default());
+            return Diagnostic::new(
+                Code::Cycle,
+                "nodes wait for each other".to_owned(),
+                super::Place::default(),
+            );
         };
         let flow = turn.iter().skip(1).rev().map(|(step, _)| *step);
         let names: Vec<String> =

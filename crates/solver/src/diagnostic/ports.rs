@@ -33,16 +33,29 @@ impl Scope<'_, '_> {
             Side::Outputs => "gives",
         };
         let limit = if self.all_required(step, side) { "" } else { "at most " };
-        let message =
-            format!("{} {verb} {limit}{}, but this node has {given}", self.op_word(step), count(most, noun(side)));
+        let message = format!(
+            "{} {verb} {limit}{}, but this node has {given}",
+            self.op_word(step),
+            count(most, noun(side))
+        );
         Diagnostic::new(Code::SurplusPorts, message, self.place_of_step(step))
             .with_snippets(self.snippet(step, &surplus(side, given, most)))
             .with_notes(self.ports_note(step))
     }
 
     /// A constant input has a value that the operator cannot use.
-    pub(super) fn input_value(&mut self, step: StepId, port: Port, message: &str, notes: Vec<String>) -> Diagnostic {
-        let words = format!("the value of {} does not fit {}: it {message}", self.port_word(step, port), self.op_word(step));
+    pub(super) fn input_value(
+        &mut self,
+        step: StepId,
+        port: Port,
+        message: &str,
+        notes: Vec<String>,
+    ) -> Diagnostic {
+        let words = format!(
+            "the value of {} does not fit {}: it {message}",
+            self.port_word(step, port),
+            self.op_word(step)
+        );
         let origin = self.value(step, port).map(|value| self.origin_words(value)).unwrap_or_default();
         let mark = Mark { part: self.part(port), text: origin, primary: true };
         Diagnostic::new(Code::InputValue, words, self.place_of_step(step))

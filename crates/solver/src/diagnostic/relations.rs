@@ -14,9 +14,15 @@ const MOST_CHARS: usize = 400;
 
 impl Scope<'_, '_> {
     /// A custom relation of a declared operator does not hold.
-    pub(super) fn relation_failed(&mut self, step: StepId, relation: &str, failure: &RelationFailure) -> Diagnostic {
+    pub(super) fn relation_failed(
+        &mut self,
+        step: StepId,
+        relation: &str,
+        failure: &RelationFailure,
+    ) -> Diagnostic {
         let RelationFailure { message, ports, expected, found } = failure;
-        let words = format!("{} does not take these types: {}", self.op_word(step), plain(message, MOST_CHARS));
+        let words =
+            format!("{} does not take these types: {}", self.op_word(step), plain(message, MOST_CHARS));
         let last = ports.len().saturating_sub(1);
         let mut marks: Vec<Mark<'_>> = Vec::new();
         for (at, port) in ports.iter().enumerate() {

@@ -45,7 +45,9 @@ impl<'d, 'a> Scope<'d, 'a> {
         let op = self.op(step);
         match op.kind {
             OpKind::Function(_) if !op.domain.is_empty() => tick(&format!("{}.{}", op.domain, op.name)),
-            OpKind::Function(_) | OpKind::Schema(_) | OpKind::Declared(_) | OpKind::Missing(_) => tick(op.name),
+            OpKind::Function(_) | OpKind::Schema(_) | OpKind::Declared(_) | OpKind::Missing(_) => {
+                tick(op.name)
+            }
         }
     }
 
@@ -86,7 +88,9 @@ impl<'d, 'a> Scope<'d, 'a> {
     pub(super) fn port_word(&self, step: StepId, port: Port) -> String {
         let name = self.value(step, port).map(|value| self.name(value));
         match port {
-            Port::In(at) => name.unwrap_or_else(|| format!("input {}", self.formal(step, port).map_or_else(|| format!("#{at}"), tick))),
+            Port::In(at) => name.unwrap_or_else(|| {
+                format!("input {}", self.formal(step, port).map_or_else(|| format!("#{at}"), tick))
+            }),
             Port::Out(at) => match name {
                 Some(name) => format!("output {name}"),
                 None => format!("output {}", self.formal(step, port).map_or_else(|| format!("#{at}"), tick)),
@@ -165,9 +169,17 @@ impl<'d, 'a> Scope<'d, 'a> {
         match ty {
             Type::Tensor(tensor) => {
                 let universe = self.core.types.universe();
-                let names: Vec<String> =
-                    tensor.elem.iter().take(MOST_ELEMS + 1).map(|elem| universe.elem_name(elem).to_owned()).collect();
-                if names.len() > MOST_ELEMS { "of unknown element type".to_owned() } else { list(&names, "or") }
+                let names: Vec<String> = tensor
+                    .elem
+                    .iter()
+                    .take(MOST_ELEMS + 1)
+                    .map(|elem| universe.elem_name(elem).to_owned())
+                    .collect();
+                if names.len() > MOST_ELEMS {
+                    "of unknown element type".to_owned()
+                } else {
+                    list(&names, "or")
+                }
             }
             Type::Sparse(_)
             | Type::Scalar(_)
@@ -216,7 +228,10 @@ impl<'d, 'a> Scope<'d, 'a> {
     /// Where a value is that no node makes.
     pub(super) fn place_of_value(&self, value: ValueId, role: Role) -> Place {
         let name = self.body().value_name(value).to_owned();
-        Place { value: Some(ValuePlace { name, role }), ..self.place_of_graph(self.body().value(value).graph) }
+        Place {
+            value: Some(ValuePlace { name, role }),
+            ..self.place_of_graph(self.body().value(value).graph)
+        }
     }
 
     /// Where a graph is.
@@ -228,7 +243,10 @@ impl<'d, 'a> Scope<'d, 'a> {
     /// Where a fault is.
     pub(super) fn place(&self, place: fault::Place) -> Place {
         match place {
-            fault::Place::Body => Place { function: self.function.map(|function| self.function_name(function)), ..Place::default() },
+            fault::Place::Body => Place {
+                function: self.function.map(|function| self.function_name(function)),
+                ..Place::default()
+            },
             fault::Place::Graph(graph) => self.place_of_graph(graph),
             fault::Place::Step(step) => self.place_of_step(step),
             fault::Place::Value(value) => self.place_of_value(value, self.role(value)),
@@ -257,7 +275,11 @@ impl<'d, 'a> Scope<'d, 'a> {
     /// A function's name with its domain.
     pub(super) fn function_name(&self, function: FunctionId) -> String {
         let function = &self.operators.functions[function.index()];
-        if function.domain.is_empty() { function.name.to_owned() } else { format!("{}.{}", function.domain, function.name) }
+        if function.domain.is_empty() {
+            function.name.to_owned()
+        } else {
+            format!("{}.{}", function.domain, function.name)
+        }
     }
 
     /// The rule of a declared signature, as a note.
@@ -272,7 +294,9 @@ impl<'d, 'a> Scope<'d, 'a> {
             return Vec::new();
         }
         vec![match self.schema(step) {
-            Some(schema) if schema.domain.is_empty() => format!("rule {rule} (opset {})", schema.since_version),
+            Some(schema) if schema.domain.is_empty() => {
+                format!("rule {rule} (opset {})", schema.since_version)
+            }
             Some(schema) => format!("rule {rule} ({} opset {})", schema.domain, schema.since_version),
             None => format!("rule {rule}"),
         }]

@@ -101,7 +101,9 @@ mod tests {
 
     #[test]
     fn what_is_no_trace_gives_nothing() {
-        for text in ["", "nothing here", "File \"a.py\", line x, in f", "File \"torch/fx/passes/p.py\", line 1, in g"] {
+        for text in
+            ["", "nothing here", "File \"a.py\", line x, in f", "File \"torch/fx/passes/p.py\", line 1, in g"]
+        {
             assert_eq!(innermost(text), None, "{text}");
         }
     }

@@ -8,7 +8,13 @@ use crate::fault;
 
 impl Scope<'_, '_> {
     /// A symbol can only be one number.
-    pub(super) fn forced_symbol(&self, place: fault::Place, symbol: DimId, value: i64, rule: &str) -> Diagnostic {
+    pub(super) fn forced_symbol(
+        &self,
+        place: fault::Place,
+        symbol: DimId,
+        value: i64,
+        rule: &str,
+    ) -> Diagnostic {
         let name = self.dim(symbol);
         let message = format!("{name} is declared free, but it can only be {value}");
         let diagnostic = Diagnostic::new(Code::ForcedSymbol, message, self.place(place));
@@ -17,7 +23,13 @@ impl Scope<'_, '_> {
     }
 
     /// Two symbols can only be equal.
-    pub(super) fn forced_equality(&self, place: fault::Place, left: DimId, right: DimId, rule: &str) -> Diagnostic {
+    pub(super) fn forced_equality(
+        &self,
+        place: fault::Place,
+        left: DimId,
+        right: DimId,
+        rule: &str,
+    ) -> Diagnostic {
         let (a, b) = (self.dim(left), self.dim(right));
         let message = format!("{a} and {b} are declared apart, but they can only be equal");
         let diagnostic = Diagnostic::new(Code::ForcedEquality, message, self.place(place));

@@ -87,8 +87,7 @@ fn a_relation_of_a_declared_operator_speaks_for_itself() {
         expected: "an even width".to_owned(),
         found: "7".to_owned(),
     };
-    let diagnostic =
-        with_scope(SMALL, |scope| scope.relation_failed(StepId::new(0), "pass.width", &failure));
+    let diagnostic = with_scope(SMALL, |scope| scope.relation_failed(StepId::new(0), "pass.width", &failure));
     assert_eq!(diagnostic.message, "`Pass` does not take these types: the width must be even");
     assert_eq!(diagnostic.notes, ["expected an even width, found 7", "rule pass.width"]);
     assert_eq!(diagnostic.snippets[0].labels[0].text, "float[seq, past], from graph input `x`");
@@ -98,7 +97,9 @@ fn a_relation_of_a_declared_operator_speaks_for_itself() {
 fn bytes_that_are_no_model_give_a_diagnostic_with_their_offset() {
     let universe = Universe::of_default_lattice().unwrap();
     let error = |bytes: &'static [u8]| {
-        check(bytes, &OneOperator, &universe, &Options::default()).err().and_then(|error| diagnose_error(&error))
+        check(bytes, &OneOperator, &universe, &Options::default())
+            .err()
+            .and_then(|error| diagnose_error(&error))
     };
     let cut = error(b"\x3a\x7f\x01").unwrap();
     assert_eq!((cut.code, cut.place.offset), (Code::MalformedFile, Some(0)), "{cut:?}");
@@ -116,7 +117,8 @@ fn many_faults(count: usize) -> Vec<u8> {
         ..NodeProto::default()
     };
     let input = ValueInfoProto { name: Some("x".into()), ..ValueInfoProto::default() };
-    let graph = GraphProto { node: (0..count).map(node).collect(), input: vec![input], ..GraphProto::default() };
+    let graph =
+        GraphProto { node: (0..count).map(node).collect(), input: vec![input], ..GraphProto::default() };
     ModelProto { graph: Some(graph), ..ModelProto::default() }.encode_to_vec()
 }
 
@@ -126,7 +128,10 @@ fn the_last_listed_diagnostic_counts_the_others() {
     let found = diagnose(&mut checked(&bytes, Mode::Permissive));
     assert_eq!(found.len(), MOST_LISTED);
     assert_eq!(found.last().unwrap().notes, ["5 more problems not listed"]);
-    assert!(found.iter().all(|diagnostic| diagnostic.severity == Severity::Warning), "permissive mode lets them pass");
+    assert!(
+        found.iter().all(|diagnostic| diagnostic.severity == Severity::Warning),
+        "permissive mode lets them pass"
+    );
 }
 
 #[test]

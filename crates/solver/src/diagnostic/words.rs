@@ -77,10 +77,7 @@ pub(super) fn arrows(items: &[String]) -> String {
 /// Element types in words: a list, or what is missing from the list of all.
 pub(super) fn elems(universe: &Universe, set: ElemSet) -> String {
     let names = |set: ElemSet| -> Vec<String> {
-        set.iter()
-            .map(|elem| universe.elem_name(elem).to_owned())
-            .filter(|name| !name.is_empty())
-            .collect()
+        set.iter().map(|elem| universe.elem_name(elem).to_owned()).filter(|name| !name.is_empty()).collect()
     };
     let missing = ElemSet::from_bits(onnx_elems().bits() & !set.bits());
     if missing.is_empty() {

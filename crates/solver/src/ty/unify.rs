@@ -340,7 +340,7 @@ impl Types {
     /// [`Clash`] when they have no element type in common, or one of them has none at all.
     pub fn unify_element(&mut self, a: Ty, b: Ty) -> Result<bool, Clash> {
         let (a, b) = (self.resolve(a), self.resolve(b));
-        if a == b || a == Self::ERROR || b == Self::ERROR {
+        if a == Self::ERROR || b == Self::ERROR {
             return Ok(false);
         }
         match (self.element_class(a), self.element_class(b)) {

@@ -35,20 +35,23 @@ enum Flavour {
 #[derive(Clone, Debug)]
 struct Choices {
     op: usize,
-    /// For each input a value, if it is small enough to be one of those that are there; else a new one.
+    /// For each input a value that is there, counted from the latest, or a new one.
     inputs: Vec<usize>,
     more: usize,
 }
 
-/// How many values of the program a node may read at most; beyond that it reads a new one.
-const NEARBY: usize = 12;
+/// How many choices there are for an input.
+const PICKS: usize = 12;
+
+/// The choices below this one are values that are there already.
+const OLD: usize = 9;
 
 pub(crate) fn plans() -> impl Strategy<Value = Plan> {
     let flavour = prop::sample::select(vec![Flavour::Scalars, Flavour::Constants, Flavour::Products]);
-    let node = (0..64_usize, prop::collection::vec(0..NEARBY, 5), 0..16_usize);
+    let node = (0..64_usize, prop::collection::vec(0..PICKS, 5), 0..16_usize);
     let node = node.prop_map(|(op, inputs, more)| Choices { op, inputs, more });
-    let seeds = prop::collection::vec((0..40_usize, 0..64_usize), 0..6);
-    (flavour, prop::collection::vec(node, 1..14), seeds).prop_map(|(flavour, nodes, seeds)| Plan {
+    let seeds = prop::collection::vec((0..720_usize, 0..64_usize), 0..6);
+    (flavour, prop::collection::vec(node, 1..12), seeds).prop_map(|(flavour, nodes, seeds)| Plan {
         flavour,
         nodes,
         seeds,
@@ -57,7 +60,7 @@ pub(crate) fn plans() -> impl Strategy<Value = Plan> {
 
 const TENSORS: [&str; 4] = ["tensor.f32", "tensor.f32", "tensor.i64", "tensor.i32"];
 const OTHERS: [&str; 5] = ["tensor", "any", "tensor.bool", "tensor.f64", "peer_id"];
-const SCALARS: [&str; 6] = ["scalar.f32", "tensor.f32", "scalar.f32", "tensor.f32", "scalar", "scalar.i32"];
+const SCALARS: [&str; 6] = ["scalar.f32", "tensor.f32", "scalar.f32", "tensor.f32", "scalar", "tensor"];
 
 impl Plan {
     pub(crate) fn program(&self) -> Program {
@@ -65,7 +68,7 @@ impl Plan {
             .ops
             .iter()
             .filter(|op| match self.flavour {
-                Flavour::Scalars => ["Add", "Neg", "Identity", "ReduceMax", "Where", "Equal"].contains(&op.name),
+                Flavour::Scalars => ["Add", "Neg", "Identity", "Mul", "Concat", "Sqrt"].contains(&op.name),
                 Flavour::Constants => op.name != "MatMul",
                 Flavour::Products => op.name != "Constant",
             })
@@ -90,9 +93,9 @@ impl Plan {
                 for _ in 0..times {
                     let pick = picks.next().unwrap_or(0);
                     // The latest values are the likeliest, so that graphs are connected.
-                    let known = names.len().checked_sub(pick + 1).map(|at| names[at].clone());
-                    input
-                        .push(known.filter(|_| pick < NEARBY / 2).unwrap_or_else(|| fresh(&mut names, "in")));
+                    let known = names.len().checked_sub(pick % names.len().max(1) + 1);
+                    let known = known.filter(|_| pick < OLD).map(|at| names[at].clone());
+                    input.push(known.unwrap_or_else(|| fresh(&mut names, "in")));
                 }
             }
             let mut output = Vec::new();

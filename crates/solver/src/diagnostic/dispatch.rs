@@ -1,0 +1,232 @@
+//! Which words say which fault.
+
+use super::scope::Scope;
+use super::{Code, Diagnostic, files, source};
+use crate::catalogue::OpKind;
+use crate::fault::{Fault, FaultKind, Place as FaultPlace};
+use crate::model::Mode;
+use crate::program::{StepId, ValueId};
+use crate::rule::{Failure, Port};
+
+impl<'a> Scope<'_, 'a> {
+    /// The words of one fault. `value` is the value that a fault about a declaration is about.
+    pub(super) fn words(&mut self, fault: &Fault<'a>, value: Option<ValueId>, mode: Mode) -> Diagnostic {
+        let Fault { place, kind } = fault;
+        let of_node = match place {
+            FaultPlace::Step(step) => self.about_node(*step, kind, mode),
+            FaultPlace::Body | FaultPlace::Graph(_) | FaultPlace::Value(_) => None,
+        };
+        let said = match of_node {
+            Some(diagnostic) => Some(diagnostic),
+            None => self.about_declaration(*place, kind, value),
+        };
+        let bare = || {
+            let code = code_of(kind);
+            Diagnostic::new(code, code.summary().to_owned(), self.place(*place))
+        };
+        let diagnostic = said.unwrap_or_else(bare);
+        self.with_source(diagnostic, *place)
+    }
+
+    /// The warning about an operator that nobody knows and that permissive mode lets pass.
+    pub(super) fn permitted(&mut self, step: StepId) -> Diagnostic {
+        let known = match &self.op(step).kind {
+            OpKind::Missing(kind) => self.about_node(step, kind, Mode::Permissive),
+            OpKind::Schema(_) | OpKind::Declared(_) | OpKind::Function(_) => None,
+        };
+        let diagnostic = known.unwrap_or_else(|| self.unknown_operator(step, &[], false, Mode::Permissive));
+        self.with_source(diagnostic, FaultPlace::Step(step))
+    }
+
+    fn with_source(&self, mut diagnostic: Diagnostic, place: FaultPlace) -> Diagnostic {
+        if let FaultPlace::Step(step) = place {
+            diagnostic.source = source::of_node(self.body().step(step).node);
+        }
+        diagnostic
+    }
+
+    /// The words of a fault about a node.
+    fn about_node(&mut self, step: StepId, kind: &FaultKind<'a>, mode: Mode) -> Option<Diagnostic> {
+        Some(match kind {
+            FaultKind::UndefinedValue { value, input } => self.undefined_value(step, *value, *input),
+            FaultKind::UsedBeforeMade { value, input, maker } => {
+                self.node_order(step, *value, *input, *maker)
+            }
+            FaultKind::Cycle { steps } => self.cycle(steps),
+            FaultKind::UnknownOperator { near, domain_unknown } => {
+                self.unknown_operator(step, near, *domain_unknown, mode)
+            }
+            FaultKind::NewerOperator { since, imported } => self.newer_operator(step, *since, *imported),
+            FaultKind::MissingOpset => self.missing_opset(step),
+            FaultKind::DeprecatedOperator { since } => self.deprecated_operator(step, *since),
+            FaultKind::SurplusPorts { side, given, most } => self.surplus_ports(step, *side, *given, *most),
+            FaultKind::MissingPort { port, name } => self.missing_port(step, *port, name),
+            FaultKind::MissingAttribute { name, kind } => self.missing_attribute(step, name, *kind),
+            FaultKind::UnknownAttribute { name, near } => self.unknown_attribute(step, name, near),
+            FaultKind::AttributeKind { name, found, expected } => {
+                self.attribute_kind(step, name, *found, *expected)
+            }
+            FaultKind::Disagree { variable: _, left, right } => {
+                let notes = self.signature_note(step);
+                self.types_differ(step, (left.0, &left.1), (right.0, &right.1), notes)
+            }
+            FaultKind::NotAllowed { port, found, allowed } => {
+                let notes = self.signature_note(step);
+                self.not_allowed(step, *port, found, allowed, notes)
+            }
+            FaultKind::Rule { rule, failure } => self.rule_failed(step, rule, failure),
+            FaultKind::Relation { relation, failure } => self.relation_failed(step, relation, failure),
+            FaultKind::CallArity { side, given, most } => self.call_arity(step, *side, *given, *most),
+            FaultKind::RecursiveFunction { path } => self.recursive_function(step, path),
+            FaultKind::Malformed(_)
+            | FaultKind::NestingTooDeep
+            | FaultKind::UndefinedOutput { .. }
+            | FaultKind::DuplicateValue { .. }
+            | FaultKind::Contradiction { .. }
+            | FaultKind::DefaultContradicts { .. }
+            | FaultKind::NegativeDim { .. }
+            | FaultKind::SeedContradicts { .. }
+            | FaultKind::ForcedSymbol { .. }
+            | FaultKind::ForcedEquality { .. }
+            | FaultKind::Unresolved { .. }
+            | FaultKind::MissingExternalData { .. } => return None,
+        })
+    }
+
+    /// The words of a rule that says no.
+    fn rule_failed(&mut self, step: StepId, rule: &str, failure: &Failure) -> Diagnostic {
+        let notes = self.rule_note(step, rule);
+        match failure {
+            Failure::Types { left, right } => match self.branches(step, *left, *right) {
+                Some(ports) => self.branches_differ(step, ports, notes),
+                None => {
+                    let types = [*left, *right].map(|port: Port| self.port_type(step, port));
+                    self.types_differ(step, (*left, &types[0]), (*right, &types[1]), notes)
+                }
+            },
+            Failure::Element { port, allowed } => self.wrong_element(step, *port, *allowed, notes),
+            Failure::Kind { port, expected } => self.wrong_kind(step, *port, expected, notes),
+            Failure::Rank { port, found, least, most } => {
+                self.wrong_rank(step, *port, (*found, *least, *most), notes)
+            }
+            Failure::Dims { left, right, relation } => self.dims_differ(step, left, right, relation, notes),
+            // What was an attribute in older operator sets can be an input in this one.
+            Failure::Attribute { name, message } => match self.input_named(step, name) {
+                Some(port) => self.input_value(step, port, message, notes),
+                None => self.attribute_value(step, name, message, notes),
+            },
+            Failure::Value { port, message } => self.input_value(step, *port, message, notes),
+            Failure::Shapes { ports, message } => self.shapes_differ(step, ports, message, notes),
+            Failure::Body { graph, message } => self.body_differs(step, *graph, message, notes),
+            Failure::Malformed(error) => files::malformed(error, self.place_of_step(step)),
+        }
+    }
+
+    /// The words of a fault about a declaration, a name or the file.
+    fn about_declaration(
+        &mut self,
+        place: FaultPlace,
+        kind: &FaultKind<'a>,
+        value: Option<ValueId>,
+    ) -> Option<Diagnostic> {
+        Some(match kind {
+            FaultKind::Malformed(error) => files::malformed(error, self.place(place)),
+            FaultKind::NestingTooDeep => files::too_deep(self.place(place)),
+            FaultKind::UndefinedOutput { value } => {
+                let graph = match place {
+                    FaultPlace::Graph(graph) => graph,
+                    FaultPlace::Body | FaultPlace::Step(_) | FaultPlace::Value(_) => self.body().root(),
+                };
+                self.undefined_output(graph, *value)
+            }
+            FaultKind::DuplicateValue { first, output } => self.duplicate_value(place, *first, *output),
+            FaultKind::Contradiction { declared_in, declared, inferred, axis } => {
+                self.contradiction(place, value, *declared_in, (declared, inferred), *axis)
+            }
+            FaultKind::DefaultContradicts { declared, found } => {
+                self.default_contradicts(place, value, (declared, found))
+            }
+            FaultKind::NegativeDim { axis, extent } => self.negative_dim(place, value, *axis, *extent),
+            FaultKind::SeedContradicts { seed, found } => self.seed_contradicts(place, value, (seed, found)),
+            FaultKind::ForcedSymbol { symbol, value, rule } => {
+                self.forced_symbol(place, *symbol, *value, rule)
+            }
+            FaultKind::ForcedEquality { left, right, rule } => {
+                self.forced_equality(place, *left, *right, rule)
+            }
+            FaultKind::Unresolved { value, known, possible } => {
+                self.unresolved(place, *value, known, *possible)
+            }
+            FaultKind::MissingExternalData { location } => {
+                let name = value.map(|value| self.value_word(value));
+                files::missing_external_data(name, location, self.place(place))
+            }
+            FaultKind::UndefinedValue { .. }
+            | FaultKind::UsedBeforeMade { .. }
+            | FaultKind::Cycle { .. }
+            | FaultKind::UnknownOperator { .. }
+            | FaultKind::NewerOperator { .. }
+            | FaultKind::MissingOpset
+            | FaultKind::DeprecatedOperator { .. }
+            | FaultKind::SurplusPorts { .. }
+            | FaultKind::MissingPort { .. }
+            | FaultKind::MissingAttribute { .. }
+            | FaultKind::UnknownAttribute { .. }
+            | FaultKind::AttributeKind { .. }
+            | FaultKind::Disagree { .. }
+            | FaultKind::NotAllowed { .. }
+            | FaultKind::Rule { .. }
+            | FaultKind::Relation { .. }
+            | FaultKind::CallArity { .. }
+            | FaultKind::RecursiveFunction { .. } => return None,
+        })
+    }
+}
+
+/// The code of a fault, as far as its kind alone decides it.
+pub(super) fn code_of(kind: &FaultKind<'_>) -> Code {
+    match kind {
+        FaultKind::Malformed(_) => Code::MalformedFile,
+        FaultKind::NestingTooDeep => Code::NestingTooDeep,
+        FaultKind::UndefinedValue { .. } => Code::UndefinedValue,
+        FaultKind::UsedBeforeMade { .. } => Code::NodeOrder,
+        FaultKind::Cycle { .. } => Code::Cycle,
+        FaultKind::DuplicateValue { .. } => Code::DuplicateValue,
+        FaultKind::UndefinedOutput { .. } => Code::UndefinedOutput,
+        FaultKind::UnknownOperator { .. } => Code::UnknownOperator,
+        FaultKind::NewerOperator { .. } => Code::NewerOperator,
+        FaultKind::MissingOpset => Code::MissingOpset,
+        FaultKind::DeprecatedOperator { .. } => Code::DeprecatedOperator,
+        FaultKind::SurplusPorts { .. } => Code::SurplusPorts,
+        FaultKind::MissingPort { port: Port::In(_) | Port::BodyIn(..), .. } => Code::MissingInput,
+        FaultKind::MissingPort { port: Port::Out(_) | Port::BodyOut(..), .. } => Code::MissingOutput,
+        FaultKind::MissingAttribute { .. } => Code::MissingAttribute,
+        FaultKind::UnknownAttribute { .. } => Code::UnknownAttribute,
+        FaultKind::AttributeKind { .. } => Code::AttributeKind,
+        FaultKind::Disagree { .. } => Code::ElementTypeMismatch,
+        FaultKind::NotAllowed { .. } => Code::ElementTypeNotAllowed,
+        FaultKind::Rule { failure, .. } => match failure {
+            Failure::Types { .. } => Code::ElementTypeMismatch,
+            Failure::Element { .. } => Code::ElementTypeNotAllowed,
+            Failure::Kind { .. } => Code::TypeMismatch,
+            Failure::Rank { .. } => Code::WrongRank,
+            Failure::Dims { .. } => Code::DimMismatch,
+            Failure::Attribute { .. } => Code::AttributeValue,
+            Failure::Value { .. } => Code::InputValue,
+            Failure::Shapes { .. } => Code::ShapeMismatch,
+            Failure::Body { .. } => Code::BodyMismatch,
+            Failure::Malformed(_) => Code::MalformedFile,
+        },
+        FaultKind::Relation { .. } => Code::RelationFailed,
+        FaultKind::Contradiction { .. } => Code::DeclaredTypeContradiction,
+        FaultKind::DefaultContradicts { .. } => Code::DefaultContradiction,
+        FaultKind::NegativeDim { .. } => Code::NegativeDim,
+        FaultKind::SeedContradicts { .. } => Code::SeedContradiction,
+        FaultKind::CallArity { .. } => Code::CallArity,
+        FaultKind::RecursiveFunction { .. } => Code::RecursiveFunction,
+        FaultKind::ForcedSymbol { .. } => Code::ForcedSymbol,
+        FaultKind::ForcedEquality { .. } => Code::ForcedEquality,
+        FaultKind::Unresolved { .. } => Code::UnresolvedType,
+        FaultKind::MissingExternalData { .. } => Code::MissingExternalData,
+    }
+}
