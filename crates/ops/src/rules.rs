@@ -23,32 +23,47 @@ use std::sync::OnceLock;
 
 use typeloom_solver::rule::{Control, Rule};
 
+mod attention;
 mod common;
 mod control_flow;
+mod convolution;
 mod elementwise;
 mod loss;
 mod matrix;
 mod ml;
 mod normalization;
+mod pooling;
 mod quantization;
+mod recurrent;
 mod reduction;
+mod resize;
 mod sequence;
+mod signal;
 mod text;
 mod training;
+mod vision;
+mod window;
 
 /// Every family.
 const FAMILIES: &[&[Entry]] = &[
+    attention::OPERATORS,
     control_flow::OPERATORS,
+    convolution::OPERATORS,
     elementwise::OPERATORS,
     loss::OPERATORS,
     matrix::OPERATORS,
     ml::OPERATORS,
     normalization::OPERATORS,
+    pooling::OPERATORS,
     quantization::OPERATORS,
+    recurrent::OPERATORS,
     reduction::OPERATORS,
+    resize::OPERATORS,
     sequence::OPERATORS,
+    signal::OPERATORS,
     text::OPERATORS,
     training::OPERATORS,
+    vision::OPERATORS,
 ];
 
 /// The rules of an operator in a range of versions of its domain.

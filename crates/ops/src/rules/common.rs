@@ -1,7 +1,8 @@
 //! What several families need.
 
+use typeloom_solver::dim::DimId;
 use typeloom_solver::elem::Elem;
-use typeloom_solver::rule::{Failure, RuleCx};
+use typeloom_solver::rule::{Extent, Failure, Port, RuleCx};
 
 /// Where each element of a broadcast result comes from: the result's extents, and for every element
 /// the position in each operand. `None` where the shapes do not broadcast or the result is too large to follow.
@@ -55,6 +56,76 @@ pub(super) fn dtype_attr(cx: &RuleCx<'_, '_>, name: &'static str) -> Result<Opti
             None => Err(Failure::attribute(name, format!("is {number}, which is no element type"))),
         },
     }
+}
+
+/// An extent that several axes share: the first one to be known brings it, the others must agree.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Shared(Option<Extent>);
+
+impl Shared {
+    /// Another axis, or a computed extent, that is the same. `relation` is as for [`RuleCx::require_equal`].
+    pub(super) fn meet(
+        &mut self,
+        cx: &mut RuleCx<'_, '_>,
+        extent: impl Into<Extent>,
+        relation: &'static str,
+    ) -> Result<(), Failure> {
+        let extent = extent.into();
+        self.0 = Some(match self.0 {
+            None => extent,
+            Some(first) => Extent { dim: cx.require_equal(first, extent, relation)?, ..first },
+        });
+        Ok(())
+    }
+
+    /// The extent, if an axis brought it.
+    pub(super) fn get(self) -> Option<DimId> {
+        self.0.map(|extent| extent.dim)
+    }
+
+    /// The extent, for an axis of an output: what is known there, or an unknown, where no axis brought it.
+    pub(super) fn at(self, cx: &mut RuleCx<'_, '_>, output: Port, axis: usize) -> DimId {
+        self.get().unwrap_or_else(|| known_or_fresh(cx, output, axis))
+    }
+}
+
+/// The first of several failures, kept until the outputs are shaped: a node whose inputs contradict each
+/// other in one place says as much about its outputs as any other.
+#[derive(Debug, Default)]
+pub(super) struct Deferred(Option<Failure>);
+
+impl Deferred {
+    /// Keeps a failure, and gives what there is without it.
+    pub(super) fn note<T>(&mut self, result: Result<T, Failure>) -> Option<T> {
+        match result {
+            Ok(value) => Some(value),
+            Err(failure) => {
+                self.0.get_or_insert(failure);
+                None
+            }
+        }
+    }
+
+    /// The failure, if there was one.
+    pub(super) fn finish(self) -> Result<(), Failure> {
+        self.0.map_or(Ok(()), Err)
+    }
+}
+
+/// What is known of an axis of an output, or an unknown: a rule that runs again stays with the unknown
+/// of its earlier run.
+pub(super) fn known_or_fresh(cx: &mut RuleCx<'_, '_>, output: Port, axis: usize) -> DimId {
+    match cx.shape(output).and_then(|shape| shape.get(axis).copied()) {
+        Some(known) => known,
+        None => cx.fresh(),
+    }
+}
+
+/// Needs the tensor at a port, where its shape is known, to be a single number.
+pub(super) fn require_single(cx: &mut RuleCx<'_, '_>, port: Port) -> Result<(), Failure> {
+    let Some(shape) = cx.shape(port) else { return Ok(()) };
+    let single = shape.len() <= 1 && shape.iter().all(|dim| cx.const_dim(*dim).is_none_or(|extent| extent == 1));
+    if single { Ok(()) } else { Err(Failure::shapes(&[port], "must be a single number")) }
 }
 
 /// A string attribute that must be one of a few words.
