@@ -1,6 +1,8 @@
 //! The general entry of the solver, seen from outside: what a caller gets from graphs, seeds and
 //! declarations.
 
+#![expect(clippy::unwrap_used, reason = "a helper of a test fails with the test")]
+
 use std::sync::Arc;
 
 use typeloom_onnx::messages::{
@@ -13,7 +15,7 @@ use typeloom_solver::type_solver::{
     ConstraintFailure, TypeCause, TypeError, TypeSolution, TypeSolver, apply_solution_to_value_info,
 };
 use typeloom_types::lattice::Lattice;
-use typeloom_types::lattice::build::NodeSpec;
+use typeloom_types::lattice::build::{LatticeBuilder, NodeSpec};
 use typeloom_types::op::primitives::TENSOR_PRIMITIVES;
 use typeloom_types::op::{AtomicOpDecl, AtomicOpKind, PortDecl};
 use typeloom_types::relation::custom::CustomRelationCtx;
@@ -415,7 +417,7 @@ mod operators {
             ("y = ReduceSum x", &[1], None, "float[N, 1, 4]"),
             ("y = ReduceSum x", &[1, -1], Some(0), "float[N]"),
             ("y = ReduceSum x", &[], None, "float[1, 1, 1]"),
-            ("y = ReduceSum x", &[], Some(0), "float[]"),
+            ("y = ReduceSum x", &[], Some(0), "float"),
             ("y = ReduceSum x a", &[], Some(0), "float[N, 4]"),
         ];
         for (text, axes, keep, expected) in cases {
@@ -468,7 +470,7 @@ mod operators {
         ];
         let solution = solve(nodes, &seeds).unwrap();
         let shown = ["c", "k", "m", "g"].map(|name| solution.display(name).unwrap());
-        assert_eq!(shown, ["int64[2, 3]", "int64[3]", "float[5, 2, 4]", "float"]);
+        assert_eq!(shown, ["int64[2, 3]", "int64[3]", "float[5, 2, 4]", "float[]"]);
     }
 
     #[test]
@@ -597,6 +599,46 @@ mod fragments {
         assert!(matches!(error, TypeError::InvalidGraph { node: None, .. }));
     }
 
+    static SCOPE: AtomicOpDecl = op(
+        "Scope",
+        &[PortDecl::required("in", &TYPE_ANY)],
+        &[PortDecl::required("out", &TYPE_ANY)],
+        ELEMENTWISE,
+    );
+
+    /// `y = Scope x`, around a graph that reads `x`, and `t`, which nothing outside reads.
+    fn with_nested_graph() -> TypeSolver {
+        let mut scope = node("y = Scope x");
+        let body = graph(&["a = Neg x", "b = Add a t"]);
+        let body =
+            AttributeProto { name: Some("body".into()), g: Some(Box::new(body)), ..Default::default() };
+        scope.attribute.push(body);
+        let graph = GraphProto { node: vec![node("z = Neg y"), scope], ..GraphProto::default() };
+        TypeSolver::from_graph(
+            &graph,
+            |domain, name| if name == "Scope" { Some(&SCOPE) } else { table(domain, name) },
+        )
+    }
+
+    #[test]
+    fn types_flow_into_nested_graphs_and_out_of_them() {
+        let mut solver = with_nested_graph();
+        solver.seed("z", &TYPE_TENSOR_F32);
+        let solution = solver.solve_strict().unwrap();
+        assert_eq!(ids(&solution), ["x", "t", "y", "z"].map(|name| (name, "tensor.f32")));
+    }
+
+    #[test]
+    fn what_is_wrong_in_a_nested_graph_is_told_with_causes_outside_it() {
+        let mut solver = with_nested_graph();
+        solver.seed("z", &TYPE_TENSOR_F32).seed("t", &TYPE_TENSOR_F64);
+        let failure = failed(solver.solve().unwrap_err());
+        assert_eq!((failure.node.op_type.as_str(), failure.node.position), ("Add", 1));
+        let seed = |value: &str, ty: &str| Some(TypeCause::Seed { value: value.into(), ty: ty.into() });
+        let causes: Vec<_> = failure.sides.iter().map(|side| side.cause.clone()).collect();
+        assert_eq!(causes, [seed("z", "tensor.f32"), seed("t", "tensor.f64")]);
+    }
+
     #[test]
     fn the_default_domain_goes_by_both_names() {
         let by_domain = |domain: &str, name: &str| {
@@ -654,7 +696,7 @@ mod trees {
 
     fn lattice(extra: impl IntoIterator<Item = NodeSpec>) -> Arc<Lattice> {
         let builder = Lattice::builder().with_registered();
-        Arc::new(extra.into_iter().fold(builder, |builder, spec| builder.with_spec(spec)).build().unwrap())
+        Arc::new(extra.into_iter().fold(builder, LatticeBuilder::with_spec).build().unwrap())
     }
 
     #[test]

@@ -159,6 +159,7 @@ impl List {
 /// What is said already: the types of what a node at fault, or a function at fault, would have made.
 struct Consequences {
     nodes: BTreeSet<StepId>,
+    values: BTreeSet<ValueId>,
 }
 
 impl Consequences {
@@ -192,12 +193,17 @@ impl Consequences {
         });
         let calls: Vec<StepId> = if functions.is_empty() { Vec::new() } else { calls.collect() };
         let nodes = frame.faults.keys().copied().chain(structural).chain(calls);
-        Self { nodes: nodes.map(|step| body.first_step(step)).collect() }
+        let twice = body.faults().iter().filter_map(|fault| match &fault.kind {
+            FaultKind::DuplicateValue { first, .. } => Some(*first),
+            _ => None,
+        });
+        Self { nodes: nodes.map(|step| body.first_step(step)).collect(), values: twice.collect() }
     }
 
     fn is(&self, fault: &Fault<'_>) -> bool {
         match (fault.place, &fault.kind) {
             (FaultPlace::Step(step), FaultKind::Unresolved { .. }) => self.nodes.contains(&step),
+            (_, FaultKind::Unresolved { value, .. }) => self.values.contains(value),
             (_, _) => false,
         }
     }
