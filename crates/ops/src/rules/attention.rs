@@ -144,7 +144,9 @@ fn head_counts(cx: &RuleCx<'_, '_>) -> Result<[i64; 2], Failure> {
 fn positive(cx: &RuleCx<'_, '_>, name: &'static str) -> Result<i64, Failure> {
     match cx.attr_int(name)? {
         None => Err(Failure::attribute(name, "must be given for operands with 3 axes")),
-        Some(count) if count < 1 => Err(Failure::attribute(name, format!("is {count}, but must be at least 1"))),
+        Some(count) if count < 1 => {
+            Err(Failure::attribute(name, format!("is {count}, but must be at least 1")))
+        }
         Some(count) => Ok(count),
     }
 }
@@ -297,7 +299,9 @@ fn outputs(
             let shape = [extents.batch.at(cx, Out(0), 0), extents.queries.at(cx, Out(0), 1), hidden];
             cx.set_shape(Out(0), &shape)?;
         }
-        (Some(_), _) => set(cx, Out(0), &[extents.batch, extents.query_heads, extents.queries, extents.value_size])?,
+        (Some(_), _) => {
+            set(cx, Out(0), &[extents.batch, extents.query_heads, extents.queries, extents.value_size])?
+        }
         (None, _) => {}
     }
     let total = match total {
@@ -325,7 +329,10 @@ fn set(cx: &mut RuleCx<'_, '_>, port: Port, extents: &[Shared]) -> Result<(), Fa
 fn ranges(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     let mode = cx.attr_int("qk_matmul_output_mode")?.unwrap_or(0);
     if !(0..=3).contains(&mode) {
-        return Err(Failure::attribute("qk_matmul_output_mode", format!("is {mode}, but must be 0, 1, 2 or 3")));
+        return Err(Failure::attribute(
+            "qk_matmul_output_mode",
+            format!("is {mode}, but must be 0, 1, 2 or 3"),
+        ));
     }
     softmax_precision(cx)?;
     for name in ["left_window_size", "right_window_size"] {
@@ -343,7 +350,8 @@ fn softmax_precision(cx: &RuleCx<'_, '_>) -> Result<Option<typeloom_solver::elem
     const FLOATS: [i64; 4] = [1, 10, 11, 16];
     match cx.attr_int("softmax_precision")? {
         Some(number) if !FLOATS.contains(&number) => {
-            let message = format!("is {number}, but must be 1 (float), 10 (float16), 11 (double) or 16 (bfloat16)");
+            let message =
+                format!("is {number}, but must be 1 (float), 10 (float16), 11 (double) or 16 (bfloat16)");
             Err(Failure::attribute("softmax_precision", message))
         }
         Some(_) | None => super::common::dtype_attr(cx, "softmax_precision"),

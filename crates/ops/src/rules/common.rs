@@ -2,7 +2,9 @@
 
 use typeloom_solver::dim::DimId;
 use typeloom_solver::elem::Elem;
-use typeloom_solver::rule::{Extent, Failure, Port, RuleCx};
+use typeloom_solver::rule::Port::In;
+use typeloom_solver::rule::{DimVec, Extent, Failure, Port, RuleCx};
+use typeloom_solver::signature::FormalType;
 
 /// Where each element of a broadcast result comes from: the result's extents, and for every element
 /// the position in each operand. `None` where the shapes do not broadcast or the result is too large to follow.
@@ -85,7 +87,7 @@ impl Shared {
 
     /// The extent, for an axis of an output: what is known there, or an unknown, where no axis brought it.
     pub(super) fn at(self, cx: &mut RuleCx<'_, '_>, output: Port, axis: usize) -> DimId {
-        self.get().unwrap_or_else(|| known_or_fresh(cx, output, axis))
+        self.get().unwrap_or_else(|| unknown_extent(cx, output, axis))
     }
 }
 
@@ -112,20 +114,146 @@ impl Deferred {
     }
 }
 
-/// What is known of an axis of an output, or an unknown: a rule that runs again stays with the unknown
-/// of its earlier run.
-pub(super) fn known_or_fresh(cx: &mut RuleCx<'_, '_>, output: Port, axis: usize) -> DimId {
-    match cx.shape(output).and_then(|shape| shape.get(axis).copied()) {
+/// Gives an output the element type that an attribute names; one that the operator's signature does not
+/// list for that output is the attribute's fault.
+pub(super) fn set_named_elem(
+    cx: &mut RuleCx<'_, '_>,
+    port: Port,
+    name: &'static str,
+    elem: Elem,
+) -> Result<(), Failure> {
+    if let (Some(schema), Port::Out(at)) = (cx.schema(), port)
+        && let Some(FormalType::Var(variable)) = schema.output(at).map(|formal| formal.ty)
+        && !schema.type_vars[usize::from(variable)].allowed.tensor.contains(elem)
+    {
+        let word = elem.onnx_name().unwrap_or("a custom type");
+        return Err(Failure::attribute(name, format!("is {word}, which the output cannot have")));
+    }
+    cx.set_elem(port, elem)
+}
+
+/// The extent of an axis that only a run knows: as an earlier turn of the rule left it, else a fresh one.
+pub(super) fn unknown_extent(cx: &mut RuleCx<'_, '_>, port: Port, axis: usize) -> DimId {
+    match cx.shape(port).and_then(|known| known.get(axis).copied()) {
         Some(known) => known,
         None => cx.fresh(),
     }
 }
 
-/// Needs the tensor at a port, where its shape is known, to be a single number.
+/// Where a list of integers stands: early versions of an operator take it as an attribute, later ones as an input.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Source {
+    /// An attribute.
+    Attribute(&'static str),
+    /// An input.
+    Input(Port),
+}
+
+impl Source {
+    /// The failure that says what is wrong with the list, in words that follow its name.
+    pub(super) fn fault(self, message: impl Into<String>) -> Failure {
+        match self {
+            Self::Attribute(name) => Failure::attribute(name, message),
+            Self::Input(port) => Failure::value(port, message),
+        }
+    }
+
+    /// An axis as a position, counting negative ones from the end.
+    pub(super) fn axis(self, axis: i64, rank: usize) -> Result<usize, Failure> {
+        let limit = i64::try_from(rank).unwrap_or(i64::MAX);
+        let at = if axis < 0 { axis.saturating_add(limit) } else { axis };
+        usize::try_from(at).ok().filter(|at| *at < rank).ok_or_else(|| {
+            self.fault(format!("names axis {axis}, outside [-{limit}, {limit}) for {rank} axes"))
+        })
+    }
+
+    /// Distinct axes, as positions.
+    pub(super) fn axes(self, axes: &[i64], rank: usize) -> Result<Vec<usize>, Failure> {
+        let mut positions = Vec::with_capacity(axes.len());
+        for axis in axes {
+            let at = self.axis(*axis, rank)?;
+            if positions.contains(&at) {
+                return Err(self.fault(format!("names axis {at} twice")));
+            }
+            positions.push(at);
+        }
+        Ok(positions)
+    }
+}
+
+/// A list of integers, as far as it is known.
+#[derive(Clone, Debug)]
+pub(super) struct List {
+    /// Where it stands.
+    pub(super) source: Source,
+    /// Its items.
+    pub(super) items: Option<DimVec>,
+    /// How many there are.
+    pub(super) len: Option<usize>,
+}
+
+impl List {
+    /// The items, if every one of them is a constant.
+    pub(super) fn constants(&self, cx: &mut RuleCx<'_, '_>) -> Option<Vec<i64>> {
+        self.items.as_ref()?.iter().map(|item| cx.const_dim(*item)).collect()
+    }
+}
+
+/// The list in the attribute `name`, or else in the input `at`; `None` where both are left out.
+///
+/// A single number without axis counts as a list of one.
+pub(super) fn list(cx: &mut RuleCx<'_, '_>, name: &'static str, at: usize) -> Result<Option<List>, Failure> {
+    if let Some(values) = cx.attr_ints(name)? {
+        let len = Some(values.len());
+        let items = values.into_iter().map(|value| cx.dims().constant(value)).collect();
+        return Ok(Some(List { source: Source::Attribute(name), items: Some(items), len }));
+    }
+    let port = In(at);
+    if !cx.has(port) {
+        return Ok(None);
+    }
+    cx.require_rank(port, ..=1)?;
+    let items: Option<DimVec> = cx.ints(port).map(|ints| ints.items.iter().copied().collect());
+    let len = match &items {
+        Some(items) => Some(items.len()),
+        None if cx.rank(port) == Some(0) => Some(1),
+        None => cx.vector_len(port),
+    };
+    Ok(Some(List { source: Source::Input(port), items, len }))
+}
+
+/// The only item of an input that holds one number, as far as it is known.
+///
+/// # Errors
+/// When it is known to hold another number of them.
+pub(super) fn single(cx: &mut RuleCx<'_, '_>, port: Port) -> Result<Option<DimId>, Failure> {
+    require_single(cx, port)?;
+    Ok(cx.ints(port).and_then(|ints| ints.items.first().copied()))
+}
+
+/// Needs an input to be a single number: without axes, or with one element.
 pub(super) fn require_single(cx: &mut RuleCx<'_, '_>, port: Port) -> Result<(), Failure> {
-    let Some(shape) = cx.shape(port) else { return Ok(()) };
-    let single = shape.len() <= 1 && shape.iter().all(|dim| cx.const_dim(*dim).is_none_or(|extent| extent == 1));
-    if single { Ok(()) } else { Err(Failure::shapes(&[port], "must be a single number")) }
+    cx.require_rank(port, ..=1)?;
+    if let Some(shape) = cx.shape(port)
+        && let [only] = shape[..]
+        && let Some(extent) = cx.const_dim(only)
+        && extent != 1
+    {
+        return Err(Failure::shapes(&[port], format!("one number is needed, but there are {extent}")));
+    }
+    Ok(())
+}
+
+/// Needs an extent that comes from a value not to be negative.
+pub(super) fn require_extent(
+    cx: &mut RuleCx<'_, '_>,
+    source: Source,
+    extent: DimId,
+) -> Result<DimId, Failure> {
+    match cx.const_dim(extent) {
+        Some(extent) if extent < 0 => Err(source.fault(format!("has the negative extent {extent}"))),
+        Some(_) | None => Ok(extent),
+    }
 }
 
 /// A string attribute that must be one of a few words.

@@ -44,7 +44,12 @@ fn graph(cx: &RuleCx<'_, '_>, name: &'static str) -> Result<GraphId, Failure> {
 }
 
 /// Needs a graph to have a certain number of inputs or outputs.
-pub(super) fn require_count(graph: GraphId, what: &str, found: usize, expected: usize) -> Result<(), Failure> {
+pub(super) fn require_count(
+    graph: GraphId,
+    what: &str,
+    found: usize,
+    expected: usize,
+) -> Result<(), Failure> {
     if found == expected {
         return Ok(());
     }

@@ -10,7 +10,7 @@ use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{DimVec, Extent, Failure, Port, Rule, RuleCx};
 
 use super::Entry;
-use super::common::{known_or_fresh, require_single};
+use super::common::{require_single, unknown_extent};
 use super::window::{self, Rounding, Windows};
 
 mod deform;
@@ -76,7 +76,10 @@ const QLINEAR_CONV_SCALES: Rule = Rule {
 
 pub(super) const OPERATORS: &[Entry] = &[
     Entry::of("Conv", &[CONV, CONV_CHANNELS, CONV_BIAS, CONV_KERNEL]),
-    Entry::of("ConvInteger", &[CONV_INTEGER, CONV_INTEGER_CHANNELS, CONV_INTEGER_KERNEL, CONV_INTEGER_ZERO_POINTS]),
+    Entry::of(
+        "ConvInteger",
+        &[CONV_INTEGER, CONV_INTEGER_CHANNELS, CONV_INTEGER_KERNEL, CONV_INTEGER_ZERO_POINTS],
+    ),
     Entry::of("ConvTranspose", transpose::RULES),
     Entry::of("DeformConv", deform::RULES),
     Entry::of(
@@ -108,7 +111,8 @@ fn spatial_axes(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<Option<usize>, 
     if let (Some(input), Some(weights)) = (input, weights)
         && input != weights
     {
-        let message = format!("the input has {} spatial axes and the weights have {}", input - 2, weights - 2);
+        let message =
+            format!("the input has {} spatial axes and the weights have {}", input - 2, weights - 2);
         return Err(Failure::shapes(&[ports.input, ports.weights], message));
     }
     Ok(input.or(weights).or(given).filter(|rank| *rank >= 3).map(|rank| rank - 2))
@@ -190,8 +194,8 @@ fn single_or_per_channel(cx: &mut RuleCx<'_, '_>, port: Port, weights: Port) -> 
 /// Batch and channels of the output.
 fn leading(cx: &mut RuleCx<'_, '_>, ports: Ports, channels: Option<DimId>) -> DimVec {
     let batch = cx.shape(ports.input).and_then(|input| input.first().copied());
-    let batch = batch.unwrap_or_else(|| known_or_fresh(cx, Out(0), 0));
-    let channels = channels.unwrap_or_else(|| known_or_fresh(cx, Out(0), 1));
+    let batch = batch.unwrap_or_else(|| unknown_extent(cx, Out(0), 0));
+    let channels = channels.unwrap_or_else(|| unknown_extent(cx, Out(0), 1));
     [batch, channels].into_iter().collect()
 }
 
@@ -207,14 +211,18 @@ fn spatial_extents(
     let mut extents = SmallVec::new();
     for axis in 0..spatial {
         let places = match (&shape, kernel) {
-            (Some(shape), Some(kernel)) => {
-                windows.places(cx, axis, (input, axis + 2, shape[axis + 2]).into(), kernel[axis], Rounding::Down)?
-            }
+            (Some(shape), Some(kernel)) => windows.places(
+                cx,
+                axis,
+                (input, axis + 2, shape[axis + 2]).into(),
+                kernel[axis],
+                Rounding::Down,
+            )?,
             (Some(_) | None, _) => None,
         };
         extents.push(match places {
             Some(places) => places,
-            None => known_or_fresh(cx, Out(0), axis + 2),
+            None => unknown_extent(cx, Out(0), axis + 2),
         });
     }
     Ok(extents)

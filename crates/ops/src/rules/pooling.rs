@@ -4,7 +4,7 @@ use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{DimVec, Failure, Rule, RuleCx};
 
 use super::Entry;
-use super::common::{Shared, known_or_fresh};
+use super::common::{Shared, unknown_extent};
 use super::window::{self, Rounding, Windows};
 
 mod columns;
@@ -65,7 +65,7 @@ fn pool(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
         };
         shape.push(match extent {
             Some(extent) => extent,
-            None => known_or_fresh(cx, Out(0), axis),
+            None => unknown_extent(cx, Out(0), axis),
         });
     }
     cx.set_shape(Out(0), &shape)?;
@@ -95,7 +95,10 @@ fn unpooled(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
         if let Some(length) = cx.vector_len(In(2))
             && length != rank
         {
-            return Err(Failure::value(In(2), format!("has {length} extents for the {rank} axes of the input")));
+            return Err(Failure::value(
+                In(2),
+                format!("has {length} extents for the {rank} axes of the input"),
+            ));
         }
         return match cx.shape_value(In(2)) {
             Some(shape) => {
@@ -111,7 +114,8 @@ fn unpooled(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
         let (before, after) = windows.pads.as_ref().map_or((0, 0), |pads| pads[axis]);
         let elements = kernel.as_ref().map_or(1, |kernel| kernel[axis]);
         let dims = cx.dims();
-        let (one, stride, elements) = (dims.constant(1), dims.constant(windows.strides[axis]), dims.constant(elements));
+        let (one, stride, elements) =
+            (dims.constant(1), dims.constant(windows.strides[axis]), dims.constant(elements));
         let (before, after) = (dims.constant(before), dims.constant(after));
         let moves = dims.sub(input[axis + 2], one);
         let moved = dims.mul(moves, stride);
@@ -119,7 +123,10 @@ fn unpooled(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
         let padding = dims.add(before, after);
         let extent = dims.sub(reach, padding);
         if dims.bounds(extent).1.is_some_and(|most| most < 0) {
-            return Err(Failure::attribute("pads", format!("takes more from axis {} than there is", axis + 2)));
+            return Err(Failure::attribute(
+                "pads",
+                format!("takes more from axis {} than there is", axis + 2),
+            ));
         }
         shape.push(extent);
     }
@@ -130,7 +137,7 @@ fn unpooled(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
 fn regions_shape(cx: &mut RuleCx<'_, '_>, regions: Shared, height: i64, width: i64) -> Result<(), Failure> {
     let channels = match cx.shape(In(0)) {
         Some(input) => input[1],
-        None => known_or_fresh(cx, Out(0), 1),
+        None => unknown_extent(cx, Out(0), 1),
     };
     let regions = regions.at(cx, Out(0), 0);
     let (height, width) = (cx.dims().constant(height), cx.dims().constant(width));

@@ -134,7 +134,12 @@ fn inputs(cx: &mut RuleCx<'_, '_>, layout: Layout, extents: &mut Extents) -> Res
     Ok(())
 }
 
-fn weights(cx: &mut RuleCx<'_, '_>, gates: i64, directions: DimId, extents: &mut Extents) -> Result<(), Failure> {
+fn weights(
+    cx: &mut RuleCx<'_, '_>,
+    gates: i64,
+    directions: DimId,
+    extents: &mut Extents,
+) -> Result<(), Failure> {
     for (port, rank, times) in [(In(1), 3, gates), (In(2), 3, gates), (In(3), 2, 2 * gates)] {
         cx.require_rank(port, rank..=rank)?;
         let Some(shape) = cx.shape(port) else { continue };
@@ -148,7 +153,13 @@ fn weights(cx: &mut RuleCx<'_, '_>, gates: i64, directions: DimId, extents: &mut
 }
 
 /// Axis 1 of a port has this many numbers for each hidden value.
-fn gate_values(cx: &mut RuleCx<'_, '_>, port: Port, dim: DimId, times: i64, extents: &Extents) -> Result<(), Failure> {
+fn gate_values(
+    cx: &mut RuleCx<'_, '_>,
+    port: Port,
+    dim: DimId,
+    times: i64,
+    extents: &Extents,
+) -> Result<(), Failure> {
     let Some(hidden) = extents.hidden.get() else { return Ok(()) };
     let times = cx.dims().constant(times);
     let expected = cx.dims().mul(hidden, times);
@@ -182,7 +193,12 @@ fn states(
     Ok(())
 }
 
-fn outputs(cx: &mut RuleCx<'_, '_>, layout: Layout, directions: DimId, extents: &Extents) -> Result<(), Failure> {
+fn outputs(
+    cx: &mut RuleCx<'_, '_>,
+    layout: Layout,
+    directions: DimId,
+    extents: &Extents,
+) -> Result<(), Failure> {
     let [steps, at_directions, batch] = layout.all;
     if cx.has(Out(0)) {
         let mut shape = [directions; 4];

@@ -10,7 +10,7 @@ use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{DimVec, Failure, Port, Rule, RuleCx};
 
 use super::Entry;
-use super::common::known_or_fresh;
+use super::common::unknown_extent;
 
 mod policy;
 
@@ -91,14 +91,19 @@ fn resize(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     let by_sizes = matches!(scales, List::Absent) || matches!(sizes, List::Given(_));
     let by_scales = matches!(sizes, List::Absent) || matches!(scales, List::Given(_)) && !by_sizes;
     if by_scales && policy != policy::Policy::Stretch {
-        return Err(Failure::attribute("keep_aspect_ratio_policy", "applies to `sizes`, but `scales` are given"));
+        return Err(Failure::attribute(
+            "keep_aspect_ratio_policy",
+            "applies to `sizes`, but `scales` are given",
+        ));
     }
     let count = match (scales, sizes) {
         (_, List::Given(count)) | (List::Given(count), _) => Some(count),
         (List::Absent | List::Unknown, _) => None,
     };
     let axes_given = cx.has_attr("axes")?;
-    let Some(rank) = cx.rank(In(0)).or(count.filter(|count| !axes_given && *count <= MOST_AXES)) else { return Ok(()) };
+    let Some(rank) = cx.rank(In(0)).or(count.filter(|count| !axes_given && *count <= MOST_AXES)) else {
+        return Ok(());
+    };
     let axes = axes(cx, rank)?;
     require_one_each(if by_scales { SCALES } else { SIZES }, count, axes.len())?;
     if by_scales {
@@ -180,7 +185,12 @@ fn not_positive(scale: f64) -> bool {
 }
 
 /// Scales some axes; where the scales are not known, only which axes keep their extent.
-fn scaled(cx: &mut RuleCx<'_, '_>, rank: usize, axes: &[usize], scales: Option<&[f64]>) -> Result<(), Failure> {
+fn scaled(
+    cx: &mut RuleCx<'_, '_>,
+    rank: usize,
+    axes: &[usize],
+    scales: Option<&[f64]>,
+) -> Result<(), Failure> {
     let input = cx.shape(In(0));
     let mut extents: Extents = SmallVec::from_elem(None, axes.len());
     if let (Some(input), Some(scales)) = (&input, scales) {
@@ -209,7 +219,7 @@ fn set_extents(
         };
         shape.push(match known {
             Some(known) => known,
-            None => known_or_fresh(cx, Out(0), axis),
+            None => unknown_extent(cx, Out(0), axis),
         });
     }
     cx.set_shape(Out(0), &shape)
@@ -222,7 +232,10 @@ fn scale_dim(cx: &mut RuleCx<'_, '_>, dim: DimId, scale: f64) -> Option<DimId> {
     /// Scales with larger denominators are not fractions that somebody wrote.
     const DENOMINATORS: [i32; 7] = [1, 2, 4, 8, 16, 32, 64];
     if let Some(extent) = cx.const_dim(dim) {
-        #[expect(clippy::cast_precision_loss, reason = "the product is only used below the limit of exact integers")]
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "the product is only used below the limit of exact integers"
+        )]
         let scaled = (extent as f64 * scale).floor();
         #[expect(clippy::cast_possible_truncation, reason = "a whole number below the limit")]
         return (scaled < EXACT).then(|| cx.dims().constant(scaled as i64));

@@ -7,7 +7,7 @@ use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{Failure, Port, Rule, RuleCx};
 
 use super::Entry;
-use super::common::{known_or_fresh, require_single};
+use super::common::{require_single, unknown_extent};
 
 /// The transformed axis gets the length of the transform, or half of it and one where the other half is
 /// its mirror image. Source: DFT, `dft_length`, `axis`, `onesided`, `inverse`, `output`.
@@ -42,12 +42,12 @@ fn dft(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
                 (None, false, true) => doubled(cx, input[axis]),
                 (Some(length), _, false) => bins(cx, length, onesided),
                 (None, false, false) => bins(cx, input[axis], onesided),
-                (None, true, _) => known_or_fresh(cx, Out(0), axis),
+                (None, true, _) => unknown_extent(cx, Out(0), axis),
             };
         }
         Axis::Unknown if onesided || cx.has(In(1)) => {
             for (axis, dim) in shape[..last].iter_mut().enumerate() {
-                *dim = known_or_fresh(cx, Out(0), axis);
+                *dim = unknown_extent(cx, Out(0), axis);
             }
         }
         Axis::Unknown => {}
@@ -55,7 +55,9 @@ fn dft(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     cx.set_shape(Out(0), &shape)?;
     let message = match (onesided, inverse, cx.const_dim(input[last])) {
         (true, false, Some(2..)) => "a one-sided transform takes real input, with a last axis of 1",
-        (true, true, Some(1)) => "the inverse of a one-sided transform takes complex input, with a last axis of 2",
+        (true, true, Some(1)) => {
+            "the inverse of a one-sided transform takes complex input, with a last axis of 2"
+        }
         (_, _, Some(1 | 2) | None) => return Ok(()),
         (_, _, Some(_)) => "the last axis must be 1 for real or 2 for complex numbers",
     };
@@ -93,7 +95,9 @@ fn number(cx: &mut RuleCx<'_, '_>, port: Port, least: i64) -> Result<Option<DimI
     let Some(ints) = cx.ints(port) else { return Ok(None) };
     let [only] = ints.items[..] else { return Ok(None) };
     match cx.const_dim(only) {
-        Some(number) if number < least => Err(Failure::value(port, format!("is {number}, but must be at least {least}"))),
+        Some(number) if number < least => {
+            Err(Failure::value(port, format!("is {number}, but must be at least {least}")))
+        }
         Some(_) | None => Ok(Some(only)),
     }
 }
@@ -125,7 +129,7 @@ fn stft(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     let length = frame_length(cx, signal.as_ref().map(|signal| signal[1]))?;
     let batch = match &signal {
         Some(signal) => signal[0],
-        None => known_or_fresh(cx, Out(0), 0),
+        None => unknown_extent(cx, Out(0), 0),
     };
     let frames = match (&signal, length, step) {
         (Some(signal), Some(length), Some(step)) => Some(frames(cx, signal[1], length, step)?),
@@ -135,8 +139,8 @@ fn stft(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
         (Some(length), Some(onesided)) => Some(bins(cx, length, onesided)),
         (Some(_) | None, _) => None,
     };
-    let frames = frames.unwrap_or_else(|| known_or_fresh(cx, Out(0), 1));
-    let bins = bins.unwrap_or_else(|| known_or_fresh(cx, Out(0), 2));
+    let frames = frames.unwrap_or_else(|| unknown_extent(cx, Out(0), 1));
+    let bins = bins.unwrap_or_else(|| unknown_extent(cx, Out(0), 2));
     let two = cx.dims().constant(2);
     cx.set_shape(Out(0), &[batch, frames, bins, two])?;
     match signal_parts(cx) {
@@ -144,7 +148,9 @@ fn stft(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
             Err(Failure::attribute("onesided", "is 1, which a complex signal does not allow"))
         }
         None | Some(1 | 2) => Ok(()),
-        Some(_) => Err(Failure::shapes(&[In(0)], "the last axis must be 1 for real or 2 for complex numbers")),
+        Some(_) => {
+            Err(Failure::shapes(&[In(0)], "the last axis must be 1 for real or 2 for complex numbers"))
+        }
     }
 }
 

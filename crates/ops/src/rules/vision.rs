@@ -5,7 +5,7 @@ use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{DimVec, Failure, Rule, RuleCx};
 
 use super::Entry;
-use super::common::{Deferred, Shared, known_or_fresh, require_single};
+use super::common::{Deferred, Shared, require_single, unknown_extent};
 use super::window::require_extents;
 
 /// The grid has a position in the image for each element of the output.
@@ -38,7 +38,8 @@ fn grid_sample(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     if let (Some(image), Some(grid)) = (&image, &grid)
         && image.len() != grid.len()
     {
-        let message = format!("the grid must have as many axes as the image, {}, but has {}", image.len(), grid.len());
+        let message =
+            format!("the grid must have as many axes as the image, {}, but has {}", image.len(), grid.len());
         return Err(Failure::shapes(&[In(0), In(1)], message));
     }
     let Some(rank) = image.as_ref().or(grid.as_ref()).map(DimVec::len) else { return Ok(()) };
@@ -56,7 +57,7 @@ fn grid_sample(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     for axis in 1..rank - 1 {
         shape.push(match &grid {
             Some(grid) => grid[axis],
-            None => known_or_fresh(cx, Out(0), axis + 1),
+            None => unknown_extent(cx, Out(0), axis + 1),
         });
     }
     cx.set_shape(Out(0), &shape)
@@ -67,7 +68,9 @@ fn affine_grid(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     cx.require_rank(In(1), 1..=1)?;
     let by_size = match cx.vector_len(In(1)) {
         Some(length @ (4 | 5)) => Some(length - 2),
-        Some(length) => return Err(Failure::value(In(1), format!("has {length} extents, but must have 4 or 5"))),
+        Some(length) => {
+            return Err(Failure::value(In(1), format!("has {length} extents, but must have 4 or 5")));
+        }
         None => None,
     };
     let theta = cx.shape(In(0));
@@ -90,7 +93,7 @@ fn affine_grid(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     for axis in 0..spatial {
         shape.push(match &size {
             Some(size) => size[axis + 2],
-            None => known_or_fresh(cx, Out(0), axis + 1),
+            None => unknown_extent(cx, Out(0), axis + 1),
         });
     }
     shape.push(cx.dims().constant(if spatial == 2 { 2 } else { 3 }));
@@ -111,13 +114,15 @@ fn transformed_axes(cx: &mut RuleCx<'_, '_>, theta: &[DimId]) -> Result<Option<u
         (Some(2), Some(3) | None) | (None, Some(3)) => Ok(Some(2)),
         (Some(3), Some(4) | None) | (None, Some(4)) => Ok(Some(3)),
         (None, None) => Ok(None),
-        (Some(_), _) | (_, Some(_)) => Err(Failure::shapes(&[In(0)], "a transformation must be 2 by 3 or 3 by 4")),
+        (Some(_), _) | (_, Some(_)) => {
+            Err(Failure::shapes(&[In(0)], "a transformation must be 2 by 3 or 3 by 4"))
+        }
     }
 }
 
 fn suppress(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     let three = cx.dims().constant(3);
-    let selected = known_or_fresh(cx, Out(0), 0);
+    let selected = unknown_extent(cx, Out(0), 0);
     cx.set_shape(Out(0), &[selected, three])?;
     cx.require_rank(In(0), 3..=3)?;
     cx.require_rank(In(1), 3..=3)?;
@@ -148,7 +153,7 @@ fn decode(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
             return Err(Failure::attribute("pixel_format", message));
         }
     };
-    let (height, width) = (known_or_fresh(cx, Out(0), 0), known_or_fresh(cx, Out(0), 1));
+    let (height, width) = (unknown_extent(cx, Out(0), 0), unknown_extent(cx, Out(0), 1));
     let channels = cx.dims().constant(channels);
     cx.set_shape(Out(0), &[height, width, channels])
 }

@@ -63,13 +63,21 @@ impl Windows {
     }
 
     /// How many elements a window with `kernel` elements reaches over along a spatial axis.
-    pub(super) fn reach(&self, cx: &mut RuleCx<'_, '_>, axis: usize, kernel: DimId) -> Result<DimId, Failure> {
+    pub(super) fn reach(
+        &self,
+        cx: &mut RuleCx<'_, '_>,
+        axis: usize,
+        kernel: DimId,
+    ) -> Result<DimId, Failure> {
         let dilation = self.dilations[axis];
         if let Some(kernel) = cx.const_dim(kernel) {
             let reach = (kernel - 1).checked_mul(dilation).and_then(|reach| reach.checked_add(1));
             return match reach {
                 Some(reach) => Ok(cx.dims().constant(reach)),
-                None => Err(Failure::attribute("dilations", format!("is {dilation} on spatial axis {axis}, too far apart for any tensor"))),
+                None => Err(Failure::attribute(
+                    "dilations",
+                    format!("is {dilation} on spatial axis {axis}, too far apart for any tensor"),
+                )),
             };
         }
         let one = cx.dims().constant(1);
@@ -141,7 +149,10 @@ fn slide(
     rounding: Rounding,
 ) -> Result<Option<DimId>, Failure> {
     let Some(padding) = before.checked_add(after) else {
-        return Err(Failure::attribute("pads", format!("are {before} and {after}, more than any tensor has")));
+        return Err(Failure::attribute(
+            "pads",
+            format!("are {before} and {after}, more than any tensor has"),
+        ));
     };
     let dims = cx.dims();
     let (one, step, front, padding) =
@@ -154,7 +165,8 @@ fn slide(
     let dims = cx.dims();
     let moves_down = dims.floor_div(room, step);
     let down = dims.add(moves_down, one);
-    if rounding == Rounding::Down || stride == 1 && dims.as_constant(reach).is_some_and(|reach| after < reach) {
+    if rounding == Rounding::Down || stride == 1 && dims.as_constant(reach).is_some_and(|reach| after < reach)
+    {
         return Ok(Some(down));
     }
     let moves_up = dims.ceil_div(room, step);
@@ -189,7 +201,9 @@ fn slide(
 fn too_small(cx: &mut RuleCx<'_, '_>, input: Extent, padded: DimId, reach: DimId) -> Failure {
     let axis = input.axis.unwrap_or(0);
     let (padded, reach) = (cx.dims().display(padded).to_string(), cx.dims().display(reach).to_string());
-    let message = format!("a window over {reach} elements does not fit into axis {axis}, which has {padded} with its padding");
+    let message = format!(
+        "a window over {reach} elements does not fit into axis {axis}, which has {padded} with its padding"
+    );
     Failure::shapes(&[input.port], message)
 }
 
@@ -240,7 +254,9 @@ pub(super) fn kernel(
     }
     let Some(shape) = cx.shape(weights) else { return Ok(None) };
     match shape.iter().skip(2).position(|extent| cx.const_dim(*extent) == Some(0)) {
-        Some(empty) => Err(Failure::shapes(&[weights], format!("the kernel is empty along axis {}", empty + 2))),
+        Some(empty) => {
+            Err(Failure::shapes(&[weights], format!("the kernel is empty along axis {}", empty + 2)))
+        }
         None => Ok(Some(shape.iter().skip(2).copied().collect())),
     }
 }

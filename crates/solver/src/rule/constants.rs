@@ -167,13 +167,14 @@ impl RuleCx<'_, '_> {
         (ints.shape.len() == 1).then(|| ints.items.iter().map(|item| self.core.dims.resolve(*item)).collect())
     }
 
-    /// How many elements the vector at a port has, from its value or else from its shape.
+    /// How many elements the vector at a port has, from its value or else from its shape, if they are few
+    /// enough to be followed.
     pub fn vector_len(&mut self, port: Port) -> Option<usize> {
         if let Some(ints) = self.ints(port) {
             return Some(ints.items.len());
         }
         match self.shape(port)?[..] {
-            [only] => self.const_dim(only).and_then(|len| usize::try_from(len).ok()),
+            [only] => self.const_dim(only).and_then(|len| usize::try_from(len).ok()).filter(|len| *len <= MAX_ELEMENTS),
             [] | [_, _, ..] => None,
         }
     }

@@ -66,12 +66,21 @@ fn exit(cx: &mut RuleCx<'_, '_>) -> Result<Exit, Failure> {
     for graph in modifiers(cx) {
         cx.same_type(BodyIn(graph, 0), BodyOut(graph, 0))?;
         cx.require_rank(BodyOut(graph, 0), 4..=4)?;
-        let (Some(before), Some(after)) = (cx.shape(BodyIn(graph, 0)), cx.shape(BodyOut(graph, 0))) else { continue };
+        let (Some(before), Some(after)) = (cx.shape(BodyIn(graph, 0)), cx.shape(BodyOut(graph, 0))) else {
+            continue;
+        };
         if before.len() != after.len() {
-            return Err(Failure::shapes(&[BodyIn(graph, 0), BodyOut(graph, 0)], "a modifier must keep the number of axes"));
+            return Err(Failure::shapes(
+                &[BodyIn(graph, 0), BodyOut(graph, 0)],
+                "a modifier must keep the number of axes",
+            ));
         }
         for (axis, (x, y)) in before.iter().zip(&after).enumerate() {
-            cx.require_equal((BodyIn(graph, 0), axis, *x), (BodyOut(graph, 0), axis, *y), "are kept by a modifier")?;
+            cx.require_equal(
+                (BodyIn(graph, 0), axis, *x),
+                (BodyOut(graph, 0), axis, *y),
+                "are kept by a modifier",
+            )?;
         }
     }
     heads(cx)?;

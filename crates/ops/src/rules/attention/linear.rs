@@ -114,7 +114,10 @@ fn causal_conv(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     if let Some(other) = cx.attr_str("activation")?
         && !["none", "silu", "swish"].contains(&other)
     {
-        return Err(Failure::attribute("activation", format!("is `{other}`, but must be none, silu or swish")));
+        return Err(Failure::attribute(
+            "activation",
+            format!("is `{other}`, but must be none, silu or swish"),
+        ));
     }
     cx.same_shape(In(0), Out(0))?;
     let [mut batch, mut channels, mut state] = [Shared::default(); 3];

@@ -67,11 +67,14 @@ fn turned(cx: &mut RuleCx<'_, '_>, input: &[DimId]) -> Result<Option<DimId>, Fai
     };
     match cx.attr_int("rotary_embedding_dim")?.unwrap_or(0) {
         0 => Ok(size),
-        dim if dim < 0 => Err(Failure::attribute("rotary_embedding_dim", format!("is {dim}, but must be at least 0"))),
+        dim if dim < 0 => {
+            Err(Failure::attribute("rotary_embedding_dim", format!("is {dim}, but must be at least 0")))
+        }
         dim => match size.and_then(|size| cx.const_dim(size)) {
-            Some(size) if dim > size => {
-                Err(Failure::attribute("rotary_embedding_dim", format!("is {dim}, but a head has only {size} elements")))
-            }
+            Some(size) if dim > size => Err(Failure::attribute(
+                "rotary_embedding_dim",
+                format!("is {dim}, but a head has only {size} elements"),
+            )),
             Some(_) | None => Ok(Some(cx.dims().constant(dim))),
         },
     }

@@ -36,10 +36,18 @@ fn offsets(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
         cx.require_equal((port, 0, found[0]), (Out(0), 0, known[0]), "are the batch")?;
         if let Some(kernel) = &kernel {
             let numbers = numbers_for_each_place(cx, kernel, groups, axes);
-            cx.require_equal((port, 1, found[1]), numbers, "are the numbers for each place, for all offset groups")?;
+            cx.require_equal(
+                (port, 1, found[1]),
+                numbers,
+                "are the numbers for each place, for all offset groups",
+            )?;
         }
         for axis in 2..spatial + 2 {
-            cx.require_equal((port, axis, found[axis]), (Out(0), axis, known[axis]), "are the places of the kernel")?;
+            cx.require_equal(
+                (port, axis, found[axis]),
+                (Out(0), axis, known[axis]),
+                "are the places of the kernel",
+            )?;
         }
     }
     Ok(())

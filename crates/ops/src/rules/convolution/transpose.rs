@@ -11,7 +11,7 @@ use typeloom_solver::rule::Port::Out;
 use typeloom_solver::rule::{Extent, Failure, Rule, RuleCx};
 
 use super::{PLAIN, Ports, bias_fits, divides, group, kernel, leading, spatial_axes};
-use crate::rules::common::known_or_fresh;
+use crate::rules::common::unknown_extent;
 use crate::rules::window::{self, AutoPad, PerAxis, Windows};
 
 pub(super) const RULES: &[Rule] = &[
@@ -52,7 +52,7 @@ fn transpose(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<(), Failure> {
         };
         shape.push(match extent {
             Some(extent) => extent,
-            None => known_or_fresh(cx, Out(0), axis + 2),
+            None => unknown_extent(cx, Out(0), axis + 2),
         });
     }
     cx.set_shape(Out(0), &shape)
@@ -77,7 +77,9 @@ fn padding(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<(), Failure> {
     for (axis, padding) in output_padding.into_iter().enumerate() {
         let (stride, dilation) = (windows.strides[axis], windows.dilations[axis]);
         if padding >= stride.max(dilation) {
-            let message = format!("is {padding} on spatial axis {axis}, but must be less than the stride {stride} or the dilation {dilation}");
+            let message = format!(
+                "is {padding} on spatial axis {axis}, but must be less than the stride {stride} or the dilation {dilation}"
+            );
             return Err(Failure::attribute("output_padding", message));
         }
     }
@@ -88,13 +90,18 @@ fn padding(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<(), Failure> {
 fn out_channels(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<Option<Extent>, Failure> {
     let group = group(cx)?;
     let Some(weights) = cx.shape(ports.weights) else {
-        let bias = ports.bias.and_then(|bias| cx.shape(bias).filter(|shape| shape.len() == 1).map(|shape| (bias, 0, shape[0])));
+        let bias = ports.bias.and_then(|bias| {
+            cx.shape(bias).filter(|shape| shape.len() == 1).map(|shape| (bias, 0, shape[0]))
+        });
         return Ok(bias.map(Extent::from));
     };
     if let Some(of_group) = cx.const_dim(weights[1])
         && of_group.checked_mul(group).is_none()
     {
-        return Err(Failure::attribute("group", format!("is {group}, which makes more channels than any tensor has")));
+        return Err(Failure::attribute(
+            "group",
+            format!("is {group}, which makes more channels than any tensor has"),
+        ));
     }
     let group = cx.dims().constant(group);
     let channels = cx.dims().mul(weights[1], group);
@@ -104,11 +111,18 @@ fn out_channels(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<Option<Extent>,
 fn channels(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<(), Failure> {
     let group = group(cx)?;
     let (input, weights) = (cx.shape(ports.input), cx.shape(ports.weights));
-    for channels in [input.as_ref().map(|input| input[1]), weights.as_ref().map(|weights| weights[0])].into_iter().flatten() {
+    for channels in [input.as_ref().map(|input| input[1]), weights.as_ref().map(|weights| weights[0])]
+        .into_iter()
+        .flatten()
+    {
         divides(cx, group, channels, "input")?;
     }
     if let (Some(input), Some(weights)) = (&input, &weights) {
-        cx.require_equal((ports.input, 1, input[1]), (ports.weights, 0, weights[0]), "are the input channels")?;
+        cx.require_equal(
+            (ports.input, 1, input[1]),
+            (ports.weights, 0, weights[0]),
+            "are the input channels",
+        )?;
     }
     Ok(())
 }
@@ -135,7 +149,8 @@ fn widened(
     if windows.auto_pad == AutoPad::Same {
         // The text promises `input * stride`, which a kernel narrower than its stride cannot reach, and
         // is silent about the padding of the output.
-        return Ok((extra == 0 && dims.as_constant(reach).is_some_and(|reach| reach >= stride)).then(|| dims.mul(input.dim, step)));
+        return Ok((extra == 0 && dims.as_constant(reach).is_some_and(|reach| reach >= stride))
+            .then(|| dims.mul(input.dim, step)));
     }
     let moves = dims.sub(input.dim, one);
     let moved = dims.mul(moves, step);

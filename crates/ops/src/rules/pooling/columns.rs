@@ -4,7 +4,7 @@ use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{DimVec, Failure, Port, Rule, RuleCx};
 
-use crate::rules::common::known_or_fresh;
+use crate::rules::common::unknown_extent;
 use crate::rules::window::{self, Rounding, Windows};
 
 /// The input is `[N, C * elements of a block, blocks]`, the output `[N, C, image...]`; there are as many
@@ -35,13 +35,13 @@ fn col2im(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     for (axis, known) in [batch, channels].into_iter().enumerate() {
         shape.push(match known {
             Some(known) => known,
-            None => known_or_fresh(cx, Out(0), axis),
+            None => unknown_extent(cx, Out(0), axis),
         });
     }
     for axis in 0..spatial {
         shape.push(match &image {
             Some(image) => image[axis],
-            None => known_or_fresh(cx, Out(0), axis + 2),
+            None => unknown_extent(cx, Out(0), axis + 2),
         });
     }
     cx.set_shape(Out(0), &shape)?;
@@ -49,7 +49,9 @@ fn col2im(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     let mut blocks = cx.dims().constant(1);
     for axis in 0..spatial {
         let extent = (Out(0), axis + 2, image[axis]).into();
-        let Some(places) = windows.places(cx, axis, extent, block[axis], Rounding::Down)? else { return Ok(()) };
+        let Some(places) = windows.places(cx, axis, extent, block[axis], Rounding::Down)? else {
+            return Ok(());
+        };
         blocks = cx.dims().mul(blocks, places);
     }
     cx.require_equal((INPUT, 2, input[2]), blocks, "are the places of a block in the image").map(drop)
@@ -91,7 +93,8 @@ fn channels(cx: &mut RuleCx<'_, '_>, column: DimId, block: &[DimId]) -> Result<D
     if let (Some(column), Some(elements)) = (cx.const_dim(column), cx.const_dim(elements))
         && column.checked_rem(elements) != Some(0)
     {
-        let message = format!("a column has {column} elements, which is no multiple of the {elements} of a block");
+        let message =
+            format!("a column has {column} elements, which is no multiple of the {elements} of a block");
         return Err(Failure::shapes(&[INPUT], message));
     }
     Ok(match cx.dims().div_exact(column, elements) {

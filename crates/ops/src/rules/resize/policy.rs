@@ -45,7 +45,9 @@ impl Policy {
         let mut pairs: SmallVec<[(i64, i64); 6]> = SmallVec::new();
         for (axis, size) in axes.iter().zip(sizes) {
             match (cx.const_dim(input[*axis]), cx.const_dim(*size)) {
-                (Some(from), Some(to)) if from > 0 && from < 1 << 24 && to < 1 << 24 => pairs.push((from, to)),
+                (Some(from), Some(to)) if from > 0 && from < 1 << 24 && to < 1 << 24 => {
+                    pairs.push((from, to))
+                }
                 (Some(_) | None, _) => return unknown(),
             }
         }

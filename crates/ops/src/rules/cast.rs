@@ -1,0 +1,207 @@
+//! Operators that change the element type: Cast, CastLike, BitCast.
+
+use typeloom_solver::dim::{Decision, DimId};
+use typeloom_solver::elem::{Elem, ElemSet};
+use typeloom_solver::rule::Port::{In, Out};
+use typeloom_solver::rule::{Failure, Floats, Ints, Rule, RuleCx};
+
+use super::Entry;
+use super::common::{dtype_attr, one_of, set_named_elem};
+use super::elementwise::SAME_SHAPE;
+use super::items::Items;
+
+/// The output has the type that `to` names. Source: Cast, `to`.
+const TO: Rule = Rule { name: "cast.type", run: to };
+
+/// Before version 6, `to` is a word. Source: Cast version 1, `to`.
+const TO_WORD: Rule = Rule { name: "cast.type_word", run: to_word };
+
+/// The output has the type that `to` names, whose elements are as wide as the input's.
+/// Source: BitCast, `to`.
+const BIT_CAST: Rule = Rule { name: "bitcast.type", run: bit_cast };
+
+/// Rounding of `round_mode` and range of `saturate`. Source: Cast version 24, `round_mode`.
+const ROUND_MODE: Rule = Rule { name: "cast.round_mode", run: round_mode };
+
+/// The value, in the output's type. Source: Cast, table of conversions.
+const VALUE: Rule = Rule { name: "cast.value", run: value };
+
+pub(super) const OPERATORS: &[Entry] = &[
+    Entry::of("BitCast", &[SAME_SHAPE, BIT_CAST]),
+    Entry::of("Cast", &[SAME_SHAPE, TO_WORD, VALUE]).until(6),
+    Entry::of("Cast", &[SAME_SHAPE, TO, VALUE]).since(6).until(24),
+    Entry::of("Cast", &[SAME_SHAPE, TO, ROUND_MODE, VALUE]).since(24),
+    Entry::of("CastLike", &[SAME_SHAPE, VALUE]).until(24),
+    Entry::of("CastLike", &[SAME_SHAPE, ROUND_MODE, VALUE]).since(24),
+];
+
+fn named(cx: &RuleCx<'_, '_>) -> Result<Elem, Failure> {
+    dtype_attr(cx, "to")?.ok_or_else(|| Failure::attribute("to", "names no element type"))
+}
+
+fn to(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    let elem = named(cx)?;
+    set_named_elem(cx, Out(0), "to", elem)
+}
+
+fn to_word(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    let Some(word) = cx.attr_str("to")? else { return Ok(()) };
+    match Elem::from_onnx_name(&word.to_ascii_lowercase()) {
+        Some(elem) => set_named_elem(cx, Out(0), "to", elem),
+        None => Err(Failure::attribute("to", format!("is \"{word}\", which is no element type"))),
+    }
+}
+
+fn round_mode(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    one_of(cx, "round_mode", &["up", "down", "nearest"]).map(drop)
+}
+
+/// How many bits an element takes; `None` for strings and custom types.
+fn width(elem: Elem) -> Option<u32> {
+    let number = usize::from(elem.number());
+    // By `TensorProto.DataType` number.
+    const WIDTHS: [u32; 29] =
+        [0, 32, 8, 8, 16, 16, 32, 64, 0, 8, 16, 64, 32, 64, 64, 128, 16, 8, 8, 8, 8, 4, 4, 4, 8, 2, 2, 6, 6];
+    WIDTHS.get(number).copied().filter(|width| *width > 0)
+}
+
+fn bit_cast(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    let elem = named(cx)?;
+    set_named_elem(cx, Out(0), "to", elem)?;
+    let Some(wide) = width(elem) else { return Ok(()) };
+    if let Some(given) = cx.elem(In(0)) {
+        return match width(given) {
+            Some(bits) if bits != wide => {
+                let (to, from) = (elem.onnx_name().unwrap_or("?"), given.onnx_name().unwrap_or("?"));
+                let message =
+                    format!("is {to} of {wide} bits, but the elements of the input are {from} of {bits}");
+                Err(Failure::attribute("to", message))
+            }
+            Some(_) | None => Ok(()),
+        };
+    }
+    let same_width = ElemSet::ALL.iter().filter(|elem| width(*elem) == Some(wide) || width(*elem).is_none());
+    let allowed = same_width.fold(ElemSet::EMPTY, |set, elem| set.union(ElemSet::of(elem)));
+    cx.set_elems(In(0), allowed)
+}
+
+/// The integers that a type holds, if it is an integer type.
+fn int_range(elem: Elem) -> Option<(i64, i64)> {
+    Some(match elem {
+        Elem::INT64 => (i64::MIN, i64::MAX),
+        Elem::UINT64 => (0, i64::MAX),
+        Elem::INT32 => (i64::from(i32::MIN), i64::from(i32::MAX)),
+        Elem::UINT32 => (0, i64::from(u32::MAX)),
+        Elem::INT16 => (i64::from(i16::MIN), i64::from(i16::MAX)),
+        Elem::UINT16 => (0, i64::from(u16::MAX)),
+        Elem::INT8 => (i64::from(i8::MIN), i64::from(i8::MAX)),
+        Elem::UINT8 => (0, i64::from(u8::MAX)),
+        Elem::INT4 => (-8, 7),
+        Elem::UINT4 => (0, 15),
+        Elem::INT2 => (-2, 1),
+        Elem::UINT2 => (0, 3),
+        _ => return None,
+    })
+}
+
+/// How many bits the significand of a float type has, the hidden one included.
+fn significand(elem: Elem) -> Option<u32> {
+    match elem {
+        Elem::DOUBLE => Some(53),
+        Elem::FLOAT => Some(24),
+        Elem::FLOAT16 => Some(11),
+        Elem::BFLOAT16 => Some(8),
+        _ => None,
+    }
+}
+
+fn value(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    let (Some(from), Some(to)) = (cx.elem(In(0)), cx.elem(Out(0))) else { return Ok(()) };
+    match Items::at(cx, In(0)) {
+        Some(Items::Ints(ints)) => {
+            if let Some(bits) = significand(to) {
+                let items = ints.items.iter().map(|item| exact(cx.const_dim(*item)?, bits)).collect();
+                if let Some(items) = items {
+                    cx.set_floats(Out(0), Floats { shape: ints.shape.clone(), items });
+                }
+            } else if to == Elem::BOOL {
+                let items = ints.items.iter().map(|item| truth(cx, *item)).collect();
+                cx.set_ints(Out(0), Ints { shape: ints.shape.clone(), items });
+            } else if let Some(range) = int_range(to) {
+                let fits = |item: i64| (range.0..=range.1).contains(&item);
+                // A symbol is an extent or computed from extents, so it fits where exporters put it.
+                let wide = matches!(to, Elem::INT64 | Elem::INT32);
+                let items = ints.items.iter().map(|item| match cx.const_dim(*item) {
+                    Some(constant) if fits(constant) => *item,
+                    None if wide || from == Elem::BOOL => *item,
+                    Some(_) | None => cx.dims().fresh_integer(),
+                });
+                let items = items.collect();
+                cx.set_ints(Out(0), Ints { shape: ints.shape.clone(), items });
+            }
+        }
+        Some(Items::Floats(floats)) => {
+            if let Some(bits) = significand(to) {
+                let items = floats.items.iter().map(|item| rounded(*item, to, bits)).collect();
+                if let Some(items) = items {
+                    cx.set_floats(Out(0), Floats { shape: floats.shape.clone(), items });
+                }
+            } else if to == Elem::BOOL {
+                let items = floats.items.iter().map(|item| cx.dims().constant(i64::from(*item != 0.0)));
+                let items = items.collect();
+                cx.set_ints(Out(0), Ints { shape: floats.shape.clone(), items });
+            } else if let Some(range) = int_range(to) {
+                let items = floats.items.iter().map(|item| match truncated(*item, range) {
+                    Some(constant) => cx.dims().constant(constant),
+                    None => cx.dims().fresh_integer(),
+                });
+                let items = items.collect();
+                cx.set_ints(Out(0), Ints { shape: floats.shape.clone(), items });
+            }
+        }
+        None => {}
+    }
+    Ok(())
+}
+
+/// Whether an integer is not zero, as 0 or 1.
+fn truth(cx: &mut RuleCx<'_, '_>, item: DimId) -> DimId {
+    let zero = cx.dims().constant(0);
+    match cx.dims().compare(item, zero) {
+        Decision::Equal => zero,
+        Decision::Different => cx.dims().constant(1),
+        Decision::Undecided => match cx.dims().bounds(item) {
+            (Some(0), Some(1)) => item,
+            _ => cx.dims().fresh_integer(),
+        },
+    }
+}
+
+/// An integer as a float, where the type has it exactly.
+fn exact(item: i64, bits: u32) -> Option<f64> {
+    // Every integer of up to 53 bits is a double.
+    let limit = 1_i64.checked_shl(bits)?;
+    (-limit..=limit).contains(&item).then_some(item as f64)
+}
+
+/// A float in another float type; half precision only where nothing is lost.
+fn rounded(item: f64, to: Elem, bits: u32) -> Option<f64> {
+    match to {
+        Elem::DOUBLE => Some(item),
+        #[expect(clippy::cast_possible_truncation, reason = "rounding to the nearest is what the cast does")]
+        Elem::FLOAT => Some(f64::from(item as f32)),
+        _ => truncated(item, (-1 << bits, 1 << bits)).filter(|whole| *whole as f64 == item).map(|_| item),
+    }
+}
+
+/// A float cut towards zero, where the result is in the range.
+fn truncated(item: f64, (least, most): (i64, i64)) -> Option<i64> {
+    let whole = item.trunc();
+    // Beyond 2^63 no double is an i64; at and below it the comparison is exact.
+    if !(-9.223_372_036_854_775_8e18..9.223_372_036_854_775_8e18).contains(&whole) {
+        return None;
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "within the range of i64, see above")]
+    let whole = whole as i64;
+    (least..=most).contains(&whole).then_some(whole)
+}

@@ -1,0 +1,262 @@
+//! Operators that make tensors from attributes and sizes: Constant, ConstantOfShape, EyeLike, Range.
+
+use typeloom_solver::dim::DimId;
+use typeloom_solver::elem::Elem;
+use typeloom_solver::rule::Port::{In, Out};
+use typeloom_solver::rule::{DimVec, Failure, Floats, Ints, Rule, RuleCx};
+
+use super::Entry;
+use super::common::{Source, dtype_attr, require_extent, require_single, set_named_elem, unknown_extent};
+use super::elementwise::SAME_SHAPE;
+use super::items::MOST;
+
+/// The output is the tensor in the one attribute that is given. Source: Constant, attributes.
+const CONSTANT: Rule = Rule { name: "constant.value", run: constant };
+
+/// The input lists the extents; all elements are that of `value`, or else the float 0.
+/// Source: ConstantOfShape, `input` and `value`.
+const CONSTANT_OF_SHAPE: Rule = Rule { name: "constantofshape.shape", run: constant_of_shape };
+
+/// The output is a matrix of the input's shape, of the type that `dtype` names, or else the input's.
+/// Source: EyeLike, `dtype`.
+const EYE_LIKE: Rule = Rule { name: "eyelike.matrix", run: eye_like };
+
+/// The output has `max(ceil((limit - start) / delta), 0)` elements, `start + i*delta`.
+/// Source: Range, formula.
+const RANGE: Rule = Rule { name: "range.length", run: range };
+
+pub(super) const OPERATORS: &[Entry] = &[
+    Entry::of("Constant", &[CONSTANT]),
+    Entry::of("ConstantOfShape", &[CONSTANT_OF_SHAPE]),
+    Entry::of("EyeLike", &[SAME_SHAPE, EYE_LIKE]),
+    Entry::of("Range", &[RANGE]),
+];
+
+/// The attributes of Constant, of which one is given.
+const CONSTANT_FORMS: [&str; 8] = [
+    "value",
+    "sparse_value",
+    "value_float",
+    "value_floats",
+    "value_int",
+    "value_ints",
+    "value_string",
+    "value_strings",
+];
+
+fn constant(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    let mut given = None;
+    for form in CONSTANT_FORMS {
+        if !cx.has_attr(form)? {
+            continue;
+        }
+        if let Some(other) = given {
+            return Err(Failure::attribute(
+                form,
+                format!("is given beside {other}, and only one of them may be"),
+            ));
+        }
+        given = Some(form);
+    }
+    match given {
+        Some("value") => match cx.attr_tensor("value")? {
+            Some(tensor) => {
+                if let Some(extent) = tensor.header()?.dims.iter().find(|extent| **extent < 0) {
+                    return Err(Failure::attribute("value", format!("has the negative extent {extent}")));
+                }
+                cx.set_tensor(Out(0), tensor)
+            }
+            None => Ok(()),
+        },
+        Some("sparse_value") => sparse(cx),
+        Some(form @ ("value_float" | "value_floats")) => {
+            let (shape, floats) = match cx.attr_float(form)? {
+                Some(float) => (DimVec::new(), vec![float]),
+                None => {
+                    let floats = cx.attr_floats(form)?.unwrap_or_default();
+                    (DimVec::from_slice(&[length(cx, floats.len())]), floats)
+                }
+            };
+            cx.set_elem(Out(0), Elem::FLOAT)?;
+            cx.set_shape(Out(0), &shape)?;
+            let extents = shape.iter().map(|_| floats.len()).collect();
+            cx.set_floats(
+                Out(0),
+                Floats { shape: extents, items: floats.into_iter().map(f64::from).collect() },
+            );
+            Ok(())
+        }
+        Some(form @ ("value_int" | "value_ints")) => {
+            let (shape, ints) = match cx.attr_int(form)? {
+                Some(int) => (DimVec::new(), vec![int]),
+                None => {
+                    let ints = cx.attr_ints(form)?.unwrap_or_default();
+                    (DimVec::from_slice(&[length(cx, ints.len())]), ints)
+                }
+            };
+            cx.set_elem(Out(0), Elem::INT64)?;
+            cx.set_shape(Out(0), &shape)?;
+            let extents = shape.iter().map(|_| ints.len()).collect();
+            let items = ints.into_iter().map(|int| cx.dims().constant(int)).collect();
+            cx.set_ints(Out(0), Ints { shape: extents, items });
+            Ok(())
+        }
+        Some("value_string") => {
+            cx.set_elem(Out(0), Elem::STRING)?;
+            cx.set_shape(Out(0), &[])
+        }
+        Some("value_strings") => {
+            let count = cx.attr_strings("value_strings")?.unwrap_or_default().len();
+            let count = length(cx, count);
+            cx.set_elem(Out(0), Elem::STRING)?;
+            cx.set_shape(Out(0), &[count])
+        }
+        Some(_) | None => Err(Failure::attribute("value", "or another form of the constant must be given")),
+    }
+}
+
+/// A dense tensor that is written down by its elements that are not zero.
+fn sparse(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    let Some(tensor) = cx.attr_sparse_tensor("sparse_value")? else { return Ok(()) };
+    let parts = tensor.parse()?;
+    if let Some(values) = parts.values
+        && let Some(elem) = Elem::from_onnx(values.header()?.data_type)
+    {
+        set_named_elem(cx, Out(0), "sparse_value", elem)?;
+    }
+    let mut shape = DimVec::new();
+    for extent in &parts.dims {
+        let extent = cx.dims().constant(*extent);
+        shape.push(require_extent(cx, Source::Attribute("sparse_value"), extent)?);
+    }
+    cx.set_shape(Out(0), &shape)
+}
+
+fn length(cx: &mut RuleCx<'_, '_>, count: usize) -> DimId {
+    cx.dims().constant(i64::try_from(count).unwrap_or(i64::MAX))
+}
+
+fn constant_of_shape(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    let value = cx.attr_tensor("value")?;
+    let mut elem = Elem::FLOAT;
+    if let Some(tensor) = value {
+        let header = tensor.header()?;
+        let count = header.element_count()?;
+        if count != 1 {
+            return Err(Failure::attribute("value", format!("has {count} elements, and must have one")));
+        }
+        if let Some(known) = Elem::from_onnx(header.data_type) {
+            elem = known;
+        }
+    }
+    set_named_elem(cx, Out(0), "value", elem)?;
+    cx.require_rank(In(0), 1..=1)?;
+    let Some(shape) = cx.shape_value(In(0)) else {
+        return match cx.vector_len(In(0)) {
+            Some(rank) => cx.set_rank(Out(0), rank),
+            None => Ok(()),
+        };
+    };
+    for extent in &shape {
+        require_extent(cx, Source::Input(In(0)), *extent)?;
+    }
+    cx.set_shape(Out(0), &shape)?;
+    let extents = shape.iter().map(|dim| cx.const_dim(*dim).and_then(|extent| usize::try_from(extent).ok()));
+    let Some(extents) = extents.collect::<Option<Box<[usize]>>>() else { return Ok(()) };
+    let count = extents.iter().try_fold(1_usize, |count, extent| count.checked_mul(*extent));
+    let Some(count) = count.filter(|count| *count <= MOST) else { return Ok(()) };
+    match value {
+        None => cx.set_floats(Out(0), Floats { shape: extents, items: vec![0.0; count].into() }),
+        Some(tensor) => {
+            if let Some(floats) = tensor.float_values(1)? {
+                let items = floats.iter().cycle().take(count).copied().collect();
+                cx.set_floats(Out(0), Floats { shape: extents, items });
+            } else if let Some(ints) = tensor.int_values(1)? {
+                let items = ints.iter().cycle().take(count).map(|item| cx.dims().constant(*item)).collect();
+                cx.set_ints(Out(0), Ints { shape: extents, items });
+            }
+        }
+    }
+    Ok(())
+}
+
+fn eye_like(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    cx.require_rank(In(0), 2..=2)?;
+    cx.set_rank(Out(0), 2)?;
+    match dtype_attr(cx, "dtype")? {
+        Some(elem) => set_named_elem(cx, Out(0), "dtype", elem),
+        None => cx.same_elem(In(0), Out(0)),
+    }
+}
+
+fn range(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    for port in [In(0), In(1), In(2)] {
+        require_single(cx, port)?;
+    }
+    let length = match range_of_ints(cx)? {
+        Some(length) => Some(length),
+        None => range_of_floats(cx)?,
+    };
+    let length = match length {
+        Some(length) => length,
+        None => unknown_extent(cx, Out(0), 0),
+    };
+    cx.set_shape(Out(0), &[length])
+}
+
+fn range_of_ints(cx: &mut RuleCx<'_, '_>) -> Result<Option<DimId>, Failure> {
+    let item = |cx: &mut RuleCx<'_, '_>, at| cx.ints(In(at)).and_then(|ints| ints.items.first().copied());
+    let (Some(start), Some(limit), Some(delta)) = (item(cx, 0), item(cx, 1), item(cx, 2)) else {
+        return Ok(None);
+    };
+    if cx.const_dim(delta) == Some(0) {
+        return Err(Failure::value(In(2), "is 0, so the limit is never reached"));
+    }
+    let (least, most) = cx.dims().bounds(delta);
+    let span = cx.dims().sub(limit, start);
+    let count = if least.is_some_and(|least| least > 0) {
+        cx.dims().ceil_div(span, delta)
+    } else if most.is_some_and(|most| most < 0) {
+        let (span, step) = (cx.dims().neg(span), cx.dims().neg(delta));
+        cx.dims().ceil_div(span, step)
+    } else {
+        return Ok(None);
+    };
+    let zero = cx.dims().constant(0);
+    let count = cx.dims().max(count, zero);
+    if let Some(count) = cx.const_dim(count).and_then(|count| usize::try_from(count).ok())
+        && count <= MOST
+    {
+        let mut item = start;
+        let mut items = Vec::with_capacity(count);
+        for _ in 0..count {
+            items.push(item);
+            item = cx.dims().add(item, delta);
+        }
+        cx.set_ints(Out(0), Ints::vector(items));
+    }
+    Ok(Some(count))
+}
+
+fn range_of_floats(cx: &mut RuleCx<'_, '_>) -> Result<Option<DimId>, Failure> {
+    let item =
+        |cx: &mut RuleCx<'_, '_>, at| cx.floats(In(at)).and_then(|floats| floats.items.first().copied());
+    let (Some(start), Some(limit), Some(delta)) = (item(cx, 0), item(cx, 1), item(cx, 2)) else {
+        return Ok(None);
+    };
+    if delta == 0.0 {
+        return Err(Failure::value(In(2), "is 0, so the limit is never reached"));
+    }
+    let count = ((limit - start) / delta).ceil().max(0.0);
+    // Beyond this, neighbouring doubles are not neighbouring integers.
+    if !count.is_finite() || count > 9_007_199_254_740_992.0 {
+        return Ok(None);
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "a whole number within the range of i64, see above")]
+    let count = count as i64;
+    if usize::try_from(count).is_ok_and(|count| count <= MOST) {
+        let items: Box<[f64]> = (0..count).map(|at| start + at as f64 * delta).collect();
+        cx.set_floats(Out(0), Floats { shape: Box::new([items.len()]), items });
+    }
+    Ok(Some(cx.dims().constant(count)))
+}

@@ -1,0 +1,156 @@
+//! Operators that repeat elements: Expand and Tile.
+
+use typeloom_solver::dim::{Decision, DimId};
+use typeloom_solver::rule::Port::{In, Out};
+use typeloom_solver::rule::{DimVec, Failure, Rule, RuleCx};
+
+use super::Entry;
+use super::common::{list, require_extent, single, unknown_extent};
+use super::items::{Items, constant_shape, separable, strides, whole};
+
+/// The output has the shape to which the input's and the target broadcast. Source: Expand, `shape`.
+const EXPAND: Rule = Rule { name: "expand.target", run: expand };
+
+/// The elements, repeated along the axes that grew. Source: Expand.
+const EXPAND_VALUE: Rule = Rule { name: "expand.value", run: expand_value };
+
+/// Each extent is multiplied by its number of repeats. Source: Tile, `repeats`.
+const TILE: Rule = Rule { name: "tile.repeats", run: tile };
+
+/// The extent of one axis is multiplied. Source: Tile version 1, `tiles` and `axis`.
+const TILE_AXIS: Rule = Rule { name: "tile.axis", run: tile_axis };
+
+/// The elements, repeated. Source: Tile.
+const TILE_VALUE: Rule = Rule { name: "tile.value", run: tile_value };
+
+pub(super) const OPERATORS: &[Entry] = &[
+    Entry::of("Expand", &[EXPAND, EXPAND_VALUE]),
+    Entry::of("Tile", &[TILE_AXIS, TILE_VALUE]).until(6),
+    Entry::of("Tile", &[TILE, TILE_VALUE]).since(6),
+];
+
+fn expand(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    cx.require_rank(In(1), 1..=1)?;
+    let Some(target) = list(cx, "shape", 1)? else { return Ok(()) };
+    if let Some(items) = &target.items {
+        for item in items {
+            require_extent(cx, target.source, *item)?;
+        }
+    }
+    let (Some(input), Some(len)) = (cx.shape(In(0)), target.len) else { return Ok(()) };
+    let rank = input.len().max(len);
+    let mut shape = DimVec::new();
+    for axis in 0..rank {
+        let own = axis.checked_sub(rank - input.len()).map(|at| (at, input[at]));
+        let asked = axis.checked_sub(rank - len).map(|at| target.items.as_ref().map(|items| items[at]));
+        shape.push(match (own, asked) {
+            (Some((at, own)), Some(Some(asked))) => cx.broadcast_dim((In(0), at, own), (In(1), asked))?,
+            (Some((_, own)), None) => own,
+            (None, Some(Some(asked))) => asked,
+            // Whatever is asked for, an extent that is not 1 stays.
+            (Some((_, own)), Some(None)) if is_never_one(cx, own) => own,
+            (_, Some(None)) | (None, None) => unknown_extent(cx, Out(0), axis),
+        });
+    }
+    cx.set_shape(Out(0), &shape)
+}
+
+fn is_never_one(cx: &mut RuleCx<'_, '_>, dim: DimId) -> bool {
+    let one = cx.dims().constant(1);
+    cx.dims().compare(dim, one) == Decision::Different
+}
+
+fn expand_value(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    let (Some(items), Some(shape)) = (Items::at(cx, In(0)), constant_shape(cx, Out(0))) else {
+        return Ok(());
+    };
+    let Some(missing) = shape.len().checked_sub(items.shape().len()) else { return Ok(()) };
+    let strides = strides(items.shape());
+    let mut axes = Vec::with_capacity(shape.len());
+    for (axis, extent) in shape.iter().copied().enumerate() {
+        if extent > super::items::MOST {
+            return Ok(());
+        }
+        axes.push(match axis.checked_sub(missing) {
+            Some(own) if items.shape()[own] == extent => whole(extent, strides[own]),
+            Some(own) if items.shape()[own] != 1 => return Ok(()),
+            Some(_) | None => vec![Some(0); extent],
+        });
+    }
+    if let Some((shape, positions)) = separable(&axes) {
+        items.put(cx, Out(0), &shape, &positions);
+    }
+    Ok(())
+}
+
+fn tile(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    cx.require_rank(In(1), 1..=1)?;
+    let Some(repeats) = list(cx, "repeats", 1)? else { return Ok(()) };
+    let Some(mut shape) = cx.shape(In(0)) else {
+        return match repeats.len {
+            Some(rank) => cx.set_rank(Out(0), rank),
+            None => Ok(()),
+        };
+    };
+    if let Some(len) = repeats.len
+        && len != shape.len()
+    {
+        return Err(repeats.source.fault(format!("has {len} items, but the input has {} axes", shape.len())));
+    }
+    let Some(items) = repeats.items else { return cx.set_rank(Out(0), shape.len()) };
+    for (extent, count) in shape.iter_mut().zip(items) {
+        if cx.const_dim(count).is_some_and(|count| count < 0) {
+            return Err(repeats.source.fault("has a negative number of repeats"));
+        }
+        *extent = cx.dims().mul(*extent, count);
+    }
+    cx.set_shape(Out(0), &shape)
+}
+
+fn tile_axis(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    let (count, axis) = (tile_number(cx, 1)?, tile_number(cx, 2)?);
+    let Some(mut shape) = cx.shape(In(0)) else { return Ok(()) };
+    let Some(axis) = axis.and_then(|axis| cx.const_dim(axis)) else {
+        return cx.set_rank(Out(0), shape.len());
+    };
+    let axis = super::common::Source::Input(In(2)).axis(axis, shape.len())?;
+    shape[axis] = match count {
+        Some(count) => cx.dims().mul(shape[axis], count),
+        None => unknown_extent(cx, Out(0), axis),
+    };
+    cx.set_shape(Out(0), &shape)
+}
+
+/// A number of Tile version 1, whose numbers have the type of the data.
+fn tile_number(cx: &mut RuleCx<'_, '_>, at: usize) -> Result<Option<DimId>, Failure> {
+    if let Some(item) = single(cx, In(at))? {
+        return Ok(Some(item));
+    }
+    let number = cx.floats(In(at)).and_then(|floats| floats.items.first().copied());
+    let whole = number.filter(|number| number.fract() == 0.0 && number.abs() < 2_147_483_648.0);
+    #[expect(clippy::cast_possible_truncation, reason = "a whole number of 31 bits, see above")]
+    let whole = whole.map(|number| number as i64);
+    Ok(whole.map(|number| cx.dims().constant(number)))
+}
+
+fn tile_value(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    let (Some(items), Some(shape)) = (Items::at(cx, In(0)), constant_shape(cx, Out(0))) else {
+        return Ok(());
+    };
+    if shape.len() != items.shape().len() || shape.iter().any(|extent| *extent > super::items::MOST) {
+        return Ok(());
+    }
+    let strides = strides(items.shape());
+    let axes: Vec<_> = shape
+        .iter()
+        .enumerate()
+        .map(|(axis, extent)| {
+            let own = items.shape()[axis].max(1);
+            (0..*extent).map(|index| Some(index % own * strides[axis])).collect()
+        })
+        .collect();
+    if let Some((shape, positions)) = separable(&axes) {
+        items.put(cx, Out(0), &shape, &positions);
+    }
+    Ok(())
+}

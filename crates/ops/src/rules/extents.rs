@@ -1,0 +1,45 @@
+//! Operators that read shapes: Shape and Size. With them, extents become values.
+
+use typeloom_solver::rule::Port::{In, Out};
+use typeloom_solver::rule::{Failure, Ints, Rule, RuleCx};
+
+use super::Entry;
+use super::common::unknown_extent;
+
+/// The extents of the axes in `start..end`, counted from the end where negative and cut to the axes
+/// there are. Source: Shape version 15, `start` and `end`.
+const SHAPE: Rule = Rule { name: "shape.extents", run: shape };
+
+/// The product of all extents. Source: Size, `size`.
+const SIZE: Rule = Rule { name: "size.count", run: size };
+
+pub(super) const OPERATORS: &[Entry] = &[Entry::of("Shape", &[SHAPE]), Entry::of("Size", &[SIZE])];
+
+fn shape(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    let start = cx.attr_int("start")?.unwrap_or(0);
+    let end = cx.attr_int("end")?;
+    let Some(extents) = cx.shape(In(0)) else {
+        let count = unknown_extent(cx, Out(0), 0);
+        return cx.set_shape(Out(0), &[count]);
+    };
+    let rank = i64::try_from(extents.len()).unwrap_or(i64::MAX);
+    let position = |at: i64| {
+        let at = if at < 0 { at.saturating_add(rank) } else { at };
+        usize::try_from(at.clamp(0, rank)).unwrap_or(0)
+    };
+    let (start, end) = (position(start), end.map_or(extents.len(), position));
+    let kept = extents.get(start..end).unwrap_or(&[]);
+    let count = cx.dims().constant(i64::try_from(kept.len()).unwrap_or(i64::MAX));
+    cx.set_shape(Out(0), &[count])?;
+    cx.set_ints(Out(0), Ints::vector(kept));
+    Ok(())
+}
+
+fn size(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    cx.set_shape(Out(0), &[])?;
+    if let Some(extents) = cx.shape(In(0)) {
+        let count = cx.dims().product(&extents);
+        cx.set_ints(Out(0), Ints::scalar(count));
+    }
+    Ok(())
+}

@@ -1,0 +1,191 @@
+//! Operators that pick elements or slices by index: Gather, GatherElements, GatherND.
+
+use typeloom_solver::rule::Port::{In, Out};
+use typeloom_solver::rule::{DimVec, Failure, Ints, Rule, RuleCx};
+
+use super::Entry;
+use super::items::{Items, MOST, separable, strides, whole};
+
+/// The axes of the indices stand in the place of `axis`. Source: Gather, output rank `q + (r - 1)`.
+const GATHER: Rule = Rule { name: "gather.axis", run: gather };
+
+/// The slices at the indices. Source: Gather, pseudo code.
+const GATHER_VALUE: Rule = Rule { name: "gather.value", run: gather_value };
+
+/// The output has the shape of the indices, which have as many axes as the data and, but for `axis`, are
+/// nowhere longer. Source: GatherElements, `indices`.
+const GATHER_ELEMENTS: Rule = Rule { name: "gatherelements.shape", run: gather_elements };
+
+/// The elements at the indices. Source: GatherElements, pseudo code.
+const GATHER_ELEMENTS_VALUE: Rule = Rule { name: "gatherelements.value", run: gather_elements_value };
+
+/// The last axis of the indices lists positions along the axes of the data behind the batch axes.
+/// Source: GatherND, `batch_dims` and the output's rank.
+const GATHER_ND: Rule = Rule { name: "gathernd.tuples", run: gather_nd };
+
+pub(super) const OPERATORS: &[Entry] = &[
+    Entry::of("Gather", &[GATHER, GATHER_VALUE]),
+    Entry::of("GatherElements", &[GATHER_ELEMENTS, GATHER_ELEMENTS_VALUE]),
+    Entry::of("GatherND", &[GATHER_ND]),
+];
+
+fn gather(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    cx.require_rank(In(0), 1..)?;
+    let Some(data) = cx.shape(In(0)) else { return Ok(()) };
+    let axis = cx.attr_int("axis")?.unwrap_or(0);
+    let axis = cx.axis("axis", axis, data.len())?;
+    if let Some(extent) = cx.const_dim(data[axis])
+        && let Some(indices) = cx.ints(In(1))
+    {
+        for index in &indices.items {
+            require_index(cx, *index, extent, axis)?;
+        }
+    }
+    let Some(indices) = cx.shape(In(1)) else { return Ok(()) };
+    let shape: DimVec = data[..axis].iter().chain(&indices).chain(&data[axis + 1..]).copied().collect();
+    cx.set_shape(Out(0), &shape)
+}
+
+/// A constant index lies within the axis, counted from either end.
+fn require_index(
+    cx: &mut RuleCx<'_, '_>,
+    index: typeloom_solver::dim::DimId,
+    extent: i64,
+    axis: usize,
+) -> Result<(), Failure> {
+    match cx.const_dim(index) {
+        Some(index) if !(-extent..extent).contains(&index) => {
+            let message = format!("has the index {index}, outside [-{extent}, {extent}) for axis {axis}");
+            Err(Failure::value(In(1), message))
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// The position of an index along an axis of this extent.
+fn position(index: i64, extent: usize) -> Option<usize> {
+    let count = i64::try_from(extent).ok()?;
+    let at = if index < 0 { index.checked_add(count)? } else { index };
+    usize::try_from(at).ok().filter(|at| *at < extent)
+}
+
+/// The indices, element by element as far as they are known; all unknown where only their shape is.
+fn indices(cx: &mut RuleCx<'_, '_>) -> Option<(Vec<usize>, Vec<Option<i64>>)> {
+    if let Some(ints) = cx.ints(In(1)) {
+        let known = ints.items.iter().map(|item| cx.const_dim(*item)).collect();
+        return Some((ints.shape.to_vec(), known));
+    }
+    let shape = super::items::constant_shape(cx, In(1))?;
+    let count = shape.iter().try_fold(1_usize, |count, extent| count.checked_mul(*extent))?;
+    // One item of a shape, picked by an index that only the run knows.
+    (count == 1).then(|| (shape, vec![None]))
+}
+
+fn gather_value(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    let Some(items) = Items::at(cx, In(0)) else { return Ok(()) };
+    let Some((index_shape, indices)) = indices(cx) else { return Ok(()) };
+    let data = items.shape().to_vec();
+    if data.is_empty() {
+        return Ok(());
+    }
+    let axis = cx.attr_int("axis")?.unwrap_or(0);
+    let axis = cx.axis("axis", axis, data.len())?;
+    let strides = strides(&data);
+    let axes: Vec<_> = (0..data.len())
+        .map(|at| {
+            if at == axis {
+                let offset = |index: &Option<i64>| Some(position((*index)?, data[axis])? * strides[axis]);
+                indices.iter().map(offset).collect()
+            } else {
+                whole(data[at], strides[at])
+            }
+        })
+        .collect();
+    if let Some((_, positions)) = separable(&axes) {
+        let shape: Vec<usize> =
+            data[..axis].iter().chain(&index_shape).chain(&data[axis + 1..]).copied().collect();
+        items.put(cx, Out(0), &shape, &positions);
+    }
+    Ok(())
+}
+
+fn gather_elements(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    cx.same_shape(In(1), Out(0))?;
+    let axis = cx.attr_int("axis")?.unwrap_or(0);
+    require_inside(cx, axis)
+}
+
+/// Indices that stand beside the elements they pick: as many axes as the data, and, but for the axis they
+/// count along, nowhere longer. Source: GatherElements and ScatterElements, `indices`.
+pub(super) fn require_inside(cx: &mut RuleCx<'_, '_>, axis: i64) -> Result<(), Failure> {
+    cx.require_rank(In(0), 1..)?;
+    let (Some(data), Some(indices)) = (cx.shape(In(0)), cx.shape(In(1))) else { return Ok(()) };
+    let axis = cx.axis("axis", axis, data.len())?;
+    if data.len() != indices.len() {
+        return Err(cx.wrong_rank(In(1), data.len()..=data.len()));
+    }
+    for (at, (extent, picked)) in data.iter().zip(&indices).enumerate() {
+        let (extent, picked) = (cx.const_dim(*extent), cx.const_dim(*picked));
+        if let (Some(extent), Some(picked)) = (extent, picked)
+            && at != axis
+            && picked > extent
+        {
+            let message =
+                format!("the indices have {picked} elements along axis {at}, but the data has {extent}");
+            return Err(Failure::shapes(&[In(0), In(1)], message));
+        }
+    }
+    if let Some(extent) = cx.const_dim(data[axis])
+        && let Some(indices) = cx.ints(In(1))
+    {
+        for index in &indices.items {
+            require_index(cx, *index, extent, axis)?;
+        }
+    }
+    Ok(())
+}
+
+fn gather_elements_value(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    let (Some(items), Some(indices)) = (Items::at(cx, In(0)), cx.ints(In(1))) else { return Ok(()) };
+    let data = items.shape().to_vec();
+    if data.is_empty() || data.len() != indices.shape.len() || indices.items.len() > MOST {
+        return Ok(());
+    }
+    let axis = cx.attr_int("axis")?.unwrap_or(0);
+    let axis = cx.axis("axis", axis, data.len())?;
+    let Ints { shape, items: picks } = &*indices;
+    let (strides, own) = (strides(&data), strides(shape));
+    let mut positions = Vec::with_capacity(picks.len());
+    for (at, pick) in picks.iter().enumerate() {
+        let index = cx.const_dim(*pick).and_then(|index| position(index, data[axis]));
+        let along = (0..data.len()).filter(|other| *other != axis);
+        let rest: usize = along.map(|other| at / own[other] % shape[other] * strides[other]).sum();
+        positions.push(index.map(|index| rest + index * strides[axis]));
+    }
+    let shape = shape.to_vec();
+    items.put(cx, Out(0), &shape, &positions);
+    Ok(())
+}
+
+fn gather_nd(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    cx.require_rank(In(0), 1..)?;
+    cx.require_rank(In(1), 1..)?;
+    let batch = cx.attr_int("batch_dims")?.unwrap_or(0);
+    let (Some(data), Some(indices)) = (cx.shape(In(0)), cx.shape(In(1))) else { return Ok(()) };
+    let most = data.len().min(indices.len());
+    let Some(batch) = usize::try_from(batch).ok().filter(|batch| *batch < most) else {
+        return Err(Failure::attribute("batch_dims", format!("is {batch}, and must be in [0, {most})")));
+    };
+    for axis in 0..batch {
+        cx.require_equal((In(0), axis, data[axis]), (In(1), axis, indices[axis]), "are a batch axis")?;
+    }
+    let last = indices.len() - 1;
+    let Some(tuple) = cx.const_dim(indices[last]) else { return Ok(()) };
+    let Some(tuple) = usize::try_from(tuple).ok().filter(|tuple| (1..=data.len() - batch).contains(tuple))
+    else {
+        let message = format!("the indices are {tuple} numbers each, for {} axes", data.len() - batch);
+        return Err(Failure::shapes(&[In(0), In(1)], message));
+    };
+    let shape: DimVec = indices[..last].iter().chain(&data[batch + tuple..]).copied().collect();
+    cx.set_shape(Out(0), &shape)
+}

@@ -1,0 +1,155 @@
+//! Constants that are moved: which element of the input each element of an output is.
+//!
+//! Only small constants are followed ([`MOST`] elements): those that exporters compute shapes with.
+
+use std::sync::Arc;
+
+use typeloom_solver::rule::{Floats, Ints, Port, RuleCx};
+
+/// The most elements of a constant that is followed through a move.
+pub(super) const MOST: usize = 1024;
+
+/// A constant of either kind.
+pub(super) enum Items {
+    /// Integers or truth values.
+    Ints(Arc<Ints>),
+    /// Floating-point numbers.
+    Floats(Arc<Floats>),
+}
+
+impl Items {
+    /// The constant at a port, if it is known and small.
+    pub(super) fn at(cx: &mut RuleCx<'_, '_>, port: Port) -> Option<Self> {
+        // A large initializer is not even read.
+        if let Some(shape) = cx.shape(port) {
+            let extents = shape.iter().filter_map(|dim| cx.const_dim(*dim)).filter(|extent| *extent > 0);
+            if extents.fold(1_i64, i64::saturating_mul) > i64::try_from(MOST).unwrap_or(i64::MAX) {
+                return None;
+            }
+        }
+        match cx.ints(port) {
+            Some(ints) => Some(Self::Ints(ints)),
+            None => cx.floats(port).map(Self::Floats),
+        }
+    }
+
+    /// Its extents.
+    pub(super) fn shape(&self) -> &[usize] {
+        match self {
+            Self::Ints(ints) => &ints.shape,
+            Self::Floats(floats) => &floats.shape,
+        }
+    }
+
+    /// How many elements it has.
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Self::Ints(ints) => ints.items.len(),
+            Self::Floats(floats) => floats.items.len(),
+        }
+    }
+
+    /// Records at `to` a tensor of this shape whose elements are those at `positions` of this one; `None`
+    /// is an element that nobody knows.
+    pub(super) fn put(
+        &self,
+        cx: &mut RuleCx<'_, '_>,
+        to: Port,
+        shape: &[usize],
+        positions: &[Option<usize>],
+    ) {
+        match self {
+            Self::Ints(ints) => {
+                if cx.ints(to).is_some() {
+                    return;
+                }
+                let item = |position: &Option<usize>| position.and_then(|at| ints.items.get(at).copied());
+                let items = positions
+                    .iter()
+                    .map(|position| item(position).unwrap_or_else(|| cx.dims().fresh_integer()))
+                    .collect();
+                cx.set_ints(to, Ints { shape: shape.into(), items });
+            }
+            Self::Floats(floats) => {
+                let item = |position: &Option<usize>| position.and_then(|at| floats.items.get(at).copied());
+                if let Some(items) = positions.iter().map(item).collect::<Option<Box<[f64]>>>() {
+                    cx.set_floats(to, Floats { shape: shape.into(), items });
+                }
+            }
+        }
+    }
+}
+
+/// How many elements apart neighbours along each axis are, in row-major order.
+pub(super) fn strides(shape: &[usize]) -> Vec<usize> {
+    let mut strides = vec![1; shape.len()];
+    for axis in (1..shape.len()).rev() {
+        strides[axis - 1] = strides[axis] * shape[axis];
+    }
+    strides
+}
+
+/// The positions of a move in which each axis of the output adds an offset of its own: `axes[i][j]` is the
+/// offset of index `j` along axis `i`. `None` where the output is too large to follow.
+pub(super) fn separable(axes: &[Vec<Option<usize>>]) -> Option<(Vec<usize>, Vec<Option<usize>>)> {
+    let shape: Vec<usize> = axes.iter().map(Vec::len).collect();
+    let count = shape.iter().try_fold(1_usize, |count, extent| count.checked_mul(*extent))?;
+    if count > MOST {
+        return None;
+    }
+    let mut positions = vec![Some(0)];
+    for axis in axes {
+        let wider = positions
+            .iter()
+            .flat_map(|sofar: &Option<usize>| axis.iter().map(move |offset| Some((*sofar)? + (*offset)?)));
+        positions = wider.collect();
+    }
+    Some((shape, positions))
+}
+
+/// Every index of an axis that stays as it is.
+pub(super) fn whole(extent: usize, stride: usize) -> Vec<Option<usize>> {
+    (0..extent).map(|index| Some(index * stride)).collect()
+}
+
+/// Gives `to` the elements at `from` in the same order, where the shape of `to` is known: what reshaping does.
+pub(super) fn relabel(cx: &mut RuleCx<'_, '_>, from: Port, to: Port) {
+    let Some(items) = Items::at(cx, from) else { return };
+    let Some(shape) = constant_shape(cx, to) else { return };
+    if shape.iter().try_fold(1_usize, |count, extent| count.checked_mul(*extent)) != Some(items.len()) {
+        return;
+    }
+    let positions: Vec<Option<usize>> = (0..items.len()).map(Some).collect();
+    items.put(cx, to, &shape, &positions);
+}
+
+/// The shape at a port, if every extent is a constant.
+pub(super) fn constant_shape(cx: &mut RuleCx<'_, '_>, port: Port) -> Option<Vec<usize>> {
+    let shape = cx.shape(port)?;
+    shape.iter().map(|dim| cx.const_dim(*dim).and_then(|extent| usize::try_from(extent).ok())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_transposed_table_reads_column_by_column() {
+        let strides = strides(&[2, 3]);
+        let (shape, positions) = separable(&[whole(3, strides[1]), whole(2, strides[0])]).unwrap();
+        assert_eq!(shape, [3, 2]);
+        assert_eq!(positions, [0, 3, 1, 4, 2, 5].map(Some));
+    }
+
+    #[test]
+    fn an_unknown_index_hides_only_its_own_elements() {
+        let (_, positions) = separable(&[vec![Some(0), None], whole(2, 1)]).unwrap();
+        assert_eq!(positions, [Some(0), Some(1), None, None]);
+    }
+
+    #[test]
+    fn a_move_into_too_many_elements_is_not_followed() {
+        assert_eq!(separable(&[whole(1 << 20, 1), whole(1 << 20, 1)]), None);
+        assert_eq!(separable(&[]).unwrap().1, [Some(0)]);
+    }
+}

@@ -1,0 +1,106 @@
+//! Operators that grow or cut the ends of axes: Pad and CenterCropPad.
+
+use typeloom_solver::rule::Port::{In, Out};
+use typeloom_solver::rule::{Failure, Rule, RuleCx};
+
+use super::Entry;
+use super::common::{List, list, one_of, require_extent, require_single, unknown_extent};
+
+/// Each padded axis grows by its pads at both ends, or shrinks where they are negative.
+/// Source: Pad, `pads` and `axes`.
+const PAD: Rule = Rule { name: "pad.pads", run: |cx| pad(cx, "pads", &["constant", "reflect", "edge"]) };
+
+/// As `pad.pads`, with a mode that wraps around. Source: Pad version 19, `mode`.
+const PAD_WRAP: Rule =
+    Rule { name: "pad.pads", run: |cx| pad(cx, "pads", &["constant", "reflect", "edge", "wrap"]) };
+
+/// As `pad.pads`, under another name. Source: Pad version 1, `paddings`.
+const PADDINGS: Rule =
+    Rule { name: "pad.paddings", run: |cx| pad(cx, "paddings", &["constant", "reflect", "edge"]) };
+
+/// The axes that `axes` lists, or all, get the extents in `shape`. Source: CenterCropPad, `shape` and `axes`.
+const CENTER_CROP_PAD: Rule = Rule { name: "centercroppad.shape", run: center_crop_pad };
+
+pub(super) const OPERATORS: &[Entry] = &[
+    Entry::of("CenterCropPad", &[CENTER_CROP_PAD]),
+    Entry::of("Pad", &[PADDINGS]).until(2),
+    Entry::of("Pad", &[PAD]).since(2).until(19),
+    Entry::of("Pad", &[PAD_WRAP]).since(19),
+];
+
+fn pad(cx: &mut RuleCx<'_, '_>, name: &'static str, modes: &[&str]) -> Result<(), Failure> {
+    one_of(cx, "mode", modes)?;
+    require_single(cx, In(2))?;
+    let (Some(pads), axes) = (list(cx, name, 1)?, list(cx, "axes", 3)?) else { return Ok(()) };
+    let Some(mut shape) = cx.shape(In(0)) else {
+        // Without `axes`, there are two pads for every axis.
+        return match pads.len {
+            Some(len) if axes.is_none() && len % 2 == 0 => cx.set_rank(Out(0), len / 2),
+            Some(_) | None => Ok(()),
+        };
+    };
+    let Some(positions) = padded_axes(cx, axes, shape.len())? else {
+        return cx.set_rank(Out(0), shape.len());
+    };
+    let count = positions.len();
+    if let Some(len) = pads.len
+        && len != 2 * count
+    {
+        return Err(pads.source.fault(format!("has {len} items, and {count} axes need two each")));
+    }
+    for (at, axis) in positions.into_iter().enumerate() {
+        shape[axis] = match &pads.items {
+            Some(items) => {
+                let grown = cx.dims().add(shape[axis], items[at]);
+                let grown = cx.dims().add(grown, items[at + count]);
+                if let Some(extent) = cx.const_dim(grown).filter(|extent| *extent < 0) {
+                    return Err(pads.source.fault(format!("leaves {extent} elements of axis {axis}")));
+                }
+                grown
+            }
+            None => unknown_extent(cx, Out(0), axis),
+        };
+    }
+    cx.set_shape(Out(0), &shape)
+}
+
+/// The axes that a list names, or all of them; `None` where only the run knows.
+fn padded_axes(
+    cx: &mut RuleCx<'_, '_>,
+    axes: Option<List>,
+    rank: usize,
+) -> Result<Option<Vec<usize>>, Failure> {
+    let Some(axes) = axes else { return Ok(Some((0..rank).collect())) };
+    match axes.constants(cx) {
+        Some(known) => axes.source.axes(&known, rank).map(Some),
+        None => Ok(None),
+    }
+}
+
+fn center_crop_pad(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    cx.require_rank(In(1), 1..=1)?;
+    let axes = match cx.attr_ints("axes")? {
+        Some(_) => list(cx, "axes", usize::MAX)?,
+        None => None,
+    };
+    let Some(target) = list(cx, "shape", 1)? else { return Ok(()) };
+    let Some(mut shape) = cx.shape(In(0)) else {
+        return match target.len {
+            Some(len) if axes.is_none() => cx.set_rank(Out(0), len),
+            Some(_) | None => Ok(()),
+        };
+    };
+    let Some(positions) = padded_axes(cx, axes, shape.len())? else { return Ok(()) };
+    if let Some(len) = target.len
+        && len != positions.len()
+    {
+        return Err(target.source.fault(format!("has {len} items, for {} axes", positions.len())));
+    }
+    for (at, axis) in positions.into_iter().enumerate() {
+        shape[axis] = match &target.items {
+            Some(items) => require_extent(cx, target.source, items[at])?,
+            None => unknown_extent(cx, Out(0), axis),
+        };
+    }
+    cx.set_shape(Out(0), &shape)
+}

@@ -1,0 +1,63 @@
+//! Operators that draw random numbers.
+
+use typeloom_solver::rule::Port::{In, Out};
+use typeloom_solver::rule::{DimVec, Failure, Rule, RuleCx};
+
+use super::Entry;
+use super::common::{Source, dtype_attr, require_extent, set_named_elem};
+use super::elementwise::SAME_SHAPE;
+
+/// The output has the extents in `shape`, of the type that `dtype` names. Source: RandomNormal, `shape` and `dtype`.
+const SHAPED: Rule = Rule { name: "random.shape", run: shaped };
+
+/// The output has the type that `dtype` names, or else the input's. Source: RandomNormalLike and Bernoulli, `dtype`.
+const LIKE: Rule = Rule { name: "random.like", run: like };
+
+/// `sample_size` samples for each row of the input. Source: Multinomial, `input` and `output`.
+const MULTINOMIAL: Rule = Rule { name: "multinomial.samples", run: multinomial };
+
+pub(super) const OPERATORS: &[Entry] = &[
+    Entry::of("Bernoulli", &[SAME_SHAPE, LIKE]),
+    Entry::of("Multinomial", &[MULTINOMIAL]),
+    Entry::of("RandomNormal", &[SHAPED]),
+    Entry::of("RandomNormalLike", &[SAME_SHAPE, LIKE]),
+    Entry::of("RandomUniform", &[SHAPED]),
+    Entry::of("RandomUniformLike", &[SAME_SHAPE, LIKE]),
+];
+
+fn shaped(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    if let Some(elem) = dtype_attr(cx, "dtype")? {
+        set_named_elem(cx, Out(0), "dtype", elem)?;
+    }
+    let Some(extents) = cx.attr_ints("shape")? else { return Ok(()) };
+    let mut shape = DimVec::new();
+    for extent in extents {
+        let extent = cx.dims().constant(extent);
+        shape.push(require_extent(cx, Source::Attribute("shape"), extent)?);
+    }
+    cx.set_shape(Out(0), &shape)
+}
+
+fn like(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    match dtype_attr(cx, "dtype")? {
+        Some(elem) => set_named_elem(cx, Out(0), "dtype", elem),
+        None => cx.same_elem(In(0), Out(0)),
+    }
+}
+
+fn multinomial(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    if let Some(elem) = dtype_attr(cx, "dtype")? {
+        set_named_elem(cx, Out(0), "dtype", elem)?;
+    }
+    let samples = cx.attr_int("sample_size")?.unwrap_or(1);
+    let samples = cx.dims().constant(samples);
+    require_extent(cx, Source::Attribute("sample_size"), samples)?;
+    cx.require_rank(In(0), 2..=2)?;
+    match cx.shape(In(0)) {
+        Some(shape) => cx.set_shape(Out(0), &[shape[0], samples]),
+        None => {
+            let rows = super::common::unknown_extent(cx, Out(0), 0);
+            cx.set_shape(Out(0), &[rows, samples])
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Operators that put the elements of a tensor into another order: Transpose, DepthToSpace, SpaceToDepth,
+//! ReverseSequence; and Trilu, which keeps the order and clears some.
+
+use typeloom_solver::dim::{Decision, DimId};
+use typeloom_solver::rule::Port::{In, Out};
+use typeloom_solver::rule::{DimVec, Failure, Rule, RuleCx};
+
+use super::Entry;
+use super::common::{Source, one_of, require_single};
+use super::elementwise::SAME_SHAPE;
+use super::items::{Items, separable, strides, whole};
+
+/// Axis `i` of the output is axis `perm[i]` of the input; without `perm`, in reverse.
+/// Source: Transpose, `perm`.
+const TRANSPOSE: Rule = Rule { name: "transpose.perm", run: transpose };
+
+/// `[N, C, H, W]` becomes `[N, C/b^2, H*b, W*b]`. Source: DepthToSpace, formula of mode DCR.
+const DEPTH_TO_SPACE: Rule = Rule { name: "depthtospace.blocks", run: depth_to_space };
+
+/// `[N, C, H, W]` becomes `[N, C*b^2, H/b, W/b]`. Source: SpaceToDepth, output.
+const SPACE_TO_DEPTH: Rule = Rule { name: "spacetodepth.blocks", run: space_to_depth };
+
+/// One of the first two axes is time, the other the batch, with a length for each of its elements.
+/// Source: ReverseSequence, `batch_axis`, `time_axis` and `sequence_lens`.
+const REVERSE: Rule = Rule { name: "reversesequence.axes", run: reverse };
+
+/// Matrices, and one number of the diagonal. Source: Trilu, `input` and `k`.
+const TRILU: Rule = Rule { name: "trilu.matrices", run: trilu };
+
+pub(super) const OPERATORS: &[Entry] = &[
+    Entry::of("DepthToSpace", &[DEPTH_TO_SPACE]),
+    Entry::of("ReverseSequence", &[SAME_SHAPE, REVERSE]),
+    Entry::of("SpaceToDepth", &[SPACE_TO_DEPTH]),
+    Entry::of("Transpose", &[TRANSPOSE]),
+    Entry::of("Trilu", &[SAME_SHAPE, TRILU]),
+];
+
+fn transpose(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    let given = cx.attr_ints("perm")?;
+    let positions = match &given {
+        Some(perm) => {
+            let rank = perm.len();
+            // Positions, not axes: they do not count from the end.
+            if let Some(axis) = perm.iter().find(|axis| **axis < 0) {
+                return Err(Failure::attribute("perm", format!("names axis {axis}, and axes start at 0")));
+            }
+            Some(Source::Attribute("perm").axes(perm, rank)?)
+        }
+        None => None,
+    };
+    let Some(shape) = cx.shape(In(0)) else {
+        return match positions {
+            Some(positions) => cx.set_rank(Out(0), positions.len()),
+            None => Ok(()),
+        };
+    };
+    let positions = positions.unwrap_or_else(|| (0..shape.len()).rev().collect());
+    if positions.len() != shape.len() {
+        let message = format!("orders {} axes, but the input has {}", positions.len(), shape.len());
+        return Err(Failure::attribute("perm", message));
+    }
+    let moved: DimVec = positions.iter().map(|axis| shape[*axis]).collect();
+    cx.set_shape(Out(0), &moved)?;
+    if let Some(items) = Items::at(cx, In(0))
+        && items.shape().len() == positions.len()
+    {
+        let strides = strides(items.shape());
+        let axes: Vec<_> = positions.iter().map(|axis| whole(items.shape()[*axis], strides[*axis])).collect();
+        if let Some((shape, elements)) = separable(&axes) {
+            items.put(cx, Out(0), &shape, &elements);
+        }
+    }
+    Ok(())
+}
+
+fn block_size(cx: &RuleCx<'_, '_>) -> Result<i64, Failure> {
+    one_of(cx, "mode", &["DCR", "CRD"])?;
+    match cx.attr_int("blocksize")? {
+        // Its square is a number of channels.
+        Some(size @ 1..=0x7fff_ffff) => Ok(size),
+        Some(size) => Err(Failure::attribute("blocksize", format!("is {size}, and must be at least 1"))),
+        None => Err(Failure::attribute("blocksize", "must be given")),
+    }
+}
+
+/// An extent divided by a number that must divide it.
+fn divided(cx: &mut RuleCx<'_, '_>, axis: usize, extent: DimId, by: i64) -> Result<DimId, Failure> {
+    let divisor = cx.dims().constant(by);
+    let remainder = cx.dims().modulo(extent, divisor);
+    let zero = cx.dims().constant(0);
+    if cx.dims().compare(remainder, zero) == Decision::Different {
+        let extent = cx.dims().display(extent).to_string();
+        let message = format!("axis {axis} has extent {extent}, which is not a multiple of {by}");
+        return Err(Failure::shapes(&[In(0)], message));
+    }
+    Ok(cx.dims().floor_div(extent, divisor))
+}
+
+fn depth_to_space(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    let size = block_size(cx)?;
+    cx.require_rank(In(0), 4..=4)?;
+    let Some(shape) = cx.shape(In(0)) else { return cx.set_rank(Out(0), 4) };
+    let channels = divided(cx, 1, shape[1], size * size)?;
+    let block = cx.dims().constant(size);
+    let (height, width) = (cx.dims().mul(shape[2], block), cx.dims().mul(shape[3], block));
+    cx.set_shape(Out(0), &[shape[0], channels, height, width])
+}
+
+fn space_to_depth(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    let size = block_size(cx)?;
+    cx.require_rank(In(0), 4..=4)?;
+    let Some(shape) = cx.shape(In(0)) else { return cx.set_rank(Out(0), 4) };
+    let square = cx.dims().constant(size * size);
+    let channels = cx.dims().mul(shape[1], square);
+    let (height, width) = (divided(cx, 2, shape[2], size)?, divided(cx, 3, shape[3], size)?);
+    cx.set_shape(Out(0), &[shape[0], channels, height, width])
+}
+
+fn reverse(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    let axis =
+        |cx: &RuleCx<'_, '_>, name: &'static str, default: i64| match cx.attr_int(name)?.unwrap_or(default) {
+            0 => Ok(0),
+            1 => Ok(1),
+            other => Err(Failure::attribute(name, format!("is {other}, and must be 0 or 1"))),
+        };
+    let (batch, time) = (axis(cx, "batch_axis", 1)?, axis(cx, "time_axis", 0)?);
+    if batch == time {
+        return Err(Failure::attribute("time_axis", format!("is {time}, and so is batch_axis")));
+    }
+    cx.require_rank(In(0), 2..)?;
+    cx.require_rank(In(1), 1..=1)?;
+    if let (Some(shape), Some(lengths)) = (cx.shape(In(0)), cx.shape(In(1))) {
+        cx.require_equal((In(1), 0, lengths[0]), (In(0), batch, shape[batch]), "hold one length a sequence")?;
+    }
+    Ok(())
+}
+
+fn trilu(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    cx.require_rank(In(0), 2..)?;
+    require_single(cx, In(1))
+}

@@ -1,0 +1,261 @@
+//! Operators that keep the elements and their order: Reshape, Flatten, Squeeze, Unsqueeze.
+
+use typeloom_solver::dim::{Decision, DimId};
+use typeloom_solver::rule::Port::{In, Out};
+use typeloom_solver::rule::{DimVec, Failure, Rule, RuleCx};
+
+use super::Entry;
+use super::common::{List, Source, list, unknown_extent};
+use super::items::relabel;
+
+/// The target lists the extents; 0 copies the input's, -1 is what is left of the number of elements, and
+/// that number stays. Source: Reshape, `shape` and `allowzero`.
+const RESHAPE: Rule = Rule { name: "reshape.target", run: reshape };
+
+/// The axes before `axis` become one, and those from it on. Source: Flatten, `axis`.
+const FLATTEN: Rule = Rule { name: "flatten.axis", run: flatten };
+
+/// Axes of extent 1 vanish: those in `axes`, or all of them. Source: Squeeze, `axes`.
+const SQUEEZE: Rule = Rule { name: "squeeze.axes", run: squeeze };
+
+/// Axes of extent 1 appear at the places of the output that `axes` lists. Source: Unsqueeze, `axes`.
+const UNSQUEEZE: Rule = Rule { name: "unsqueeze.axes", run: unsqueeze };
+
+/// The elements stay as they are.
+const VALUE: Rule = Rule { name: "reshape.value", run: value };
+
+pub(super) const OPERATORS: &[Entry] = &[
+    Entry::of("Flatten", &[FLATTEN, VALUE]),
+    Entry::of("Reshape", &[RESHAPE, VALUE]),
+    Entry::of("Squeeze", &[SQUEEZE, VALUE]),
+    Entry::of("Unsqueeze", &[UNSQUEEZE, VALUE]),
+];
+
+fn value(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    relabel(cx, In(0), Out(0));
+    Ok(())
+}
+
+/// What one item of the target of Reshape says.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Item {
+    /// The extent.
+    Extent(DimId),
+    /// What is left of the number of elements.
+    Rest,
+    /// An extent, or what is left: the run decides.
+    Open,
+    /// An extent that only the run knows: that of an input axis nobody knows.
+    Unknown,
+}
+
+fn reshape(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    let Some(target) = list(cx, "shape", 1)? else { return Ok(()) };
+    if cx.has(In(1)) {
+        cx.require_rank(In(1), 1..=1)?;
+    }
+    let Some(items) = &target.items else {
+        return match target.len {
+            Some(rank) => reshape_to_rank(cx, rank),
+            None => Ok(()),
+        };
+    };
+    let input = cx.shape(In(0));
+    let read = read_target(cx, target.source, items, input.as_deref())?;
+    let count = input.as_ref().map(|shape| cx.dims().product(shape));
+    let open = |item: &&Item| matches!(item, Item::Rest | Item::Open);
+    let unknown = read.contains(&Item::Unknown);
+    let extents: DimVec =
+        read.iter().filter_map(|item| if let Item::Extent(dim) = item { Some(*dim) } else { None }).collect();
+    let known = cx.dims().product(&extents);
+    let rest = match (read.iter().filter(open).count(), count) {
+        (0, Some(count)) if !unknown => {
+            same_count(cx, &target, count, known, &extents)?;
+            None
+        }
+        (1, Some(count)) if !unknown => rest_of(cx, &target, count, known)?,
+        _ => None,
+    };
+    let mut shape = DimVec::new();
+    for (axis, item) in read.iter().enumerate() {
+        shape.push(match (*item, rest) {
+            (Item::Extent(extent), _) => extent,
+            (Item::Rest | Item::Open, Some(rest)) => rest,
+            (Item::Rest | Item::Open | Item::Unknown, _) => unknown_extent(cx, Out(0), axis),
+        });
+    }
+    cx.set_shape(Out(0), &shape)
+}
+
+/// The rank is all that is known of the target; a single axis takes all elements.
+fn reshape_to_rank(cx: &mut RuleCx<'_, '_>, rank: usize) -> Result<(), Failure> {
+    match cx.shape(In(0)) {
+        Some(shape) if rank == 1 => {
+            let count = cx.dims().product(&shape);
+            cx.set_shape(Out(0), &[count])
+        }
+        Some(_) | None => cx.set_rank(Out(0), rank),
+    }
+}
+
+fn read_target(
+    cx: &mut RuleCx<'_, '_>,
+    source: Source,
+    items: &[DimId],
+    input: Option<&[DimId]>,
+) -> Result<Vec<Item>, Failure> {
+    let copies_zero = !cx.attr_flag("allowzero")?;
+    let (mut rests, mut zeros) = (0, 0);
+    let mut read = Vec::with_capacity(items.len());
+    for (axis, item) in items.iter().enumerate() {
+        read.push(match cx.const_dim(*item) {
+            Some(-1) => {
+                rests += 1;
+                Item::Rest
+            }
+            Some(negative) if negative < 0 => {
+                return Err(source.fault(format!("asks for the extent {negative} at axis {axis}")));
+            }
+            Some(0) if copies_zero => match input.map(|input| input.get(axis)) {
+                Some(Some(extent)) => Item::Extent(*extent),
+                Some(None) => {
+                    return Err(
+                        source.fault(format!("copies axis {axis} with a 0, but the input has no such axis"))
+                    );
+                }
+                None => Item::Unknown,
+            },
+            Some(extent) => {
+                zeros += usize::from(extent == 0);
+                Item::Extent(*item)
+            }
+            None if cx.dims().is_non_negative(*item) => Item::Extent(*item),
+            None => Item::Open,
+        });
+    }
+    if rests > 1 {
+        return Err(source.fault("has more than one -1"));
+    }
+    if rests > 0 && zeros > 0 {
+        return Err(source.fault("has both an extent 0 and a -1, so the -1 can be anything"));
+    }
+    // Beside a -1, no item that is open can be another one.
+    if rests > 0 {
+        read.iter_mut().filter(|item| **item == Item::Open).for_each(|item| *item = Item::Unknown);
+    }
+    Ok(read)
+}
+
+/// No extent is open: the number of elements stays.
+fn same_count(
+    cx: &mut RuleCx<'_, '_>,
+    target: &List,
+    count: DimId,
+    known: DimId,
+    extents: &[DimId],
+) -> Result<(), Failure> {
+    if cx.dims().compare(count, known) == Decision::Different {
+        let has = cx.dims().display(count).to_string();
+        let (asks, total) = (shape_words(cx, extents), cx.dims().display(known).to_string());
+        return Err(target.source.fault(format!("is {asks} with {total} elements, but the input has {has}")));
+    }
+    cx.require_equal((In(0), count), (In(1), known), "are the number of elements before and after").map(drop)
+}
+
+/// One extent is open: the number of elements divided by the others.
+fn rest_of(
+    cx: &mut RuleCx<'_, '_>,
+    target: &List,
+    count: DimId,
+    known: DimId,
+) -> Result<Option<DimId>, Failure> {
+    if cx.const_dim(known) == Some(0) {
+        return Ok(None);
+    }
+    if let Some(exact) = cx.dims().div_exact(count, known) {
+        return Ok(Some(exact));
+    }
+    let remainder = cx.dims().modulo(count, known);
+    let zero = cx.dims().constant(0);
+    if cx.dims().compare(remainder, zero) == Decision::Different {
+        let (has, by) = (cx.dims().display(count).to_string(), cx.dims().display(known).to_string());
+        let message = format!(
+            "has extents with a product of {by}, which does not divide the {has} elements of the input"
+        );
+        return Err(target.source.fault(message));
+    }
+    // Only an exact quotient passes at run time, so rounding changes nothing.
+    Ok(Some(cx.dims().floor_div(count, known)))
+}
+
+fn shape_words(cx: &mut RuleCx<'_, '_>, extents: &[DimId]) -> String {
+    typeloom_solver::shape::display(cx.dims(), extents).to_string()
+}
+
+fn flatten(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    let axis = cx.attr_int("axis")?.unwrap_or(1);
+    let Some(shape) = cx.shape(In(0)) else { return cx.set_rank(Out(0), 2) };
+    let rank = i64::try_from(shape.len()).unwrap_or(i64::MAX);
+    // Counting from the end came with version 11.
+    let least = if cx.since_version() < 11 { 0 } else { -rank };
+    if !(least..=rank).contains(&axis) {
+        return Err(Failure::attribute(
+            "axis",
+            format!("is {axis}, outside [{least}, {rank}] for {rank} axes"),
+        ));
+    }
+    let at = usize::try_from(if axis < 0 { axis + rank } else { axis }).unwrap_or(0).min(shape.len());
+    let (outer, inner) = shape.split_at(at);
+    let (outer, inner) = (cx.dims().product(outer), cx.dims().product(inner));
+    cx.set_shape(Out(0), &[outer, inner])
+}
+
+fn squeeze(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    let Some(axes) = list(cx, "axes", 1)? else { return squeeze_ones(cx) };
+    let Some(shape) = cx.shape(In(0)) else { return Ok(()) };
+    let Some(known) = axes.constants(cx) else {
+        return match axes.len.and_then(|count| shape.len().checked_sub(count)) {
+            Some(rank) => cx.set_rank(Out(0), rank),
+            None => Ok(()),
+        };
+    };
+    // An axis named twice is squeezed once.
+    let mut squeezed = vec![false; shape.len()];
+    let one = cx.dims().constant(1);
+    for axis in known {
+        let axis = axes.source.axis(axis, shape.len())?;
+        cx.require_equal((In(0), axis, shape[axis]), one, "is squeezed, so it must be 1")?;
+        squeezed[axis] = true;
+    }
+    let left: DimVec = shape.iter().zip(&squeezed).filter(|(_, gone)| !**gone).map(|(dim, _)| *dim).collect();
+    cx.set_shape(Out(0), &left)
+}
+
+/// Without axes, every axis of extent 1 vanishes: whether one is must be known of each.
+fn squeeze_ones(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    let Some(shape) = cx.shape(In(0)) else { return Ok(()) };
+    let one = cx.dims().constant(1);
+    let mut left = DimVec::new();
+    for dim in shape {
+        match cx.dims().compare(dim, one) {
+            Decision::Equal => {}
+            Decision::Different => left.push(dim),
+            Decision::Undecided => return Ok(()),
+        }
+    }
+    cx.set_shape(Out(0), &left)
+}
+
+fn unsqueeze(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    let Some(axes) = list(cx, "axes", 1)? else { return Ok(()) };
+    let (Some(shape), Some(added)) = (cx.shape(In(0)), axes.len) else { return Ok(()) };
+    let rank = shape.len() + added;
+    let Some(known) = axes.constants(cx) else { return cx.set_rank(Out(0), rank) };
+    let positions = axes.source.axes(&known, rank)?;
+    let one = cx.dims().constant(1);
+    let mut rest = shape.iter().copied();
+    let wide: DimVec = (0..rank)
+        .map(|axis| if positions.contains(&axis) { one } else { rest.next().unwrap_or(one) })
+        .collect();
+    cx.set_shape(Out(0), &wide)
+}

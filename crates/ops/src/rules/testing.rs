@@ -1,0 +1,86 @@
+//! What the tests of rules share: models in ONNX's textual syntax, and what is inferred for them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use prost::Message;
+use typeloom_solver::fault::FaultKind;
+use typeloom_solver::model::{Mode, Options, check};
+use typeloom_solver::program::ValueId;
+use typeloom_solver::rule::Failure;
+use typeloom_solver::universe::Universe;
+
+use crate::catalogue::Standard;
+
+/// The bytes of `<ir_version: 10, opset_import: ["": opset]> graph`.
+fn model(opset: u32, graph: &str) -> Vec<u8> {
+    let text = format!("<ir_version: 10, opset_import: [\"\": {opset}]> {graph}");
+    let model = typeloom_onnx::text::parse_model(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
+    model.encode_to_vec()
+}
+
+fn universe() -> Arc<Universe> {
+    Universe::of_default_lattice().unwrap()
+}
+
+/// The type of every value of a graph (`g (float[N, 2] x) => (y) { y = Relu(x) }`), as text, by name.
+///
+/// Panics where something is wrong with it.
+pub(super) fn infer(opset: u32, graph: &str) -> BTreeMap<String, String> {
+    let bytes = model(opset, graph);
+    let options = Options { mode: Mode::Permissive, ..Options::default() };
+    let mut checked = check(&bytes, &Standard, &universe(), &options).unwrap();
+    assert!(checked.is_ok(), "{graph}: {:?}", checked.faults());
+    let count = checked.body().values.len();
+    let mut types = BTreeMap::new();
+    for value in (0..count).map(ValueId::new) {
+        let ty = checked.type_of(value);
+        let name = checked.body().value_name(value).to_owned();
+        types.insert(name, ty.display(checked.universe(), checked.dims()).to_string());
+    }
+    types
+}
+
+/// The type of the value `y` of a graph.
+pub(super) fn infer_y(opset: u32, graph: &str) -> String {
+    infer(opset, graph).remove("y").unwrap()
+}
+
+/// What the rules find wrong with a graph, one line a fault.
+pub(super) fn faults(opset: u32, graph: &str) -> Vec<String> {
+    let bytes = model(opset, graph);
+    let options = Options { mode: Mode::Permissive, ..Options::default() };
+    let checked = check(&bytes, &Standard, &universe(), &options).unwrap();
+    let words = |kind: &FaultKind<'_>| match kind {
+        FaultKind::Rule { rule, failure } => format!("{rule}: {}", failure_words(failure)),
+        other => format!("{other:?}"),
+    };
+    checked.faults().iter().map(|fault| words(&fault.kind)).collect()
+}
+
+/// The only fault of a graph.
+pub(super) fn fault(opset: u32, graph: &str) -> String {
+    let found = faults(opset, graph);
+    assert_eq!(found.len(), 1, "{graph}: {found:?}");
+    found.into_iter().next().unwrap()
+}
+
+fn failure_words(failure: &Failure) -> String {
+    match failure {
+        Failure::Attribute { name, message } => format!("{name} {message}"),
+        Failure::Value { port, message } => format!("{port:?} {message}"),
+        Failure::Shapes { message, .. } | Failure::Body { message, .. } => message.clone(),
+        Failure::Dims { left, right, relation } => {
+            format!(
+                "{:?} axis {:?} and {:?} axis {:?} {relation}",
+                left.port, left.axis, right.port, right.axis
+            )
+        }
+        Failure::Rank { port, found, least, most } => {
+            format!("{port:?} has rank {found}, not {least}..={most:?}")
+        }
+        Failure::Types { .. } | Failure::Element { .. } | Failure::Kind { .. } | Failure::Malformed(_) => {
+            format!("{failure:?}")
+        }
+    }
+}
