@@ -278,13 +278,6 @@ fn collect<'a>(core: &mut Core<'a>, frame: &Frame<'a>, mode: Mode) -> Vec<Fault<
 /// One fault for every class of values whose types are tied together and not settled.
 fn unresolved<'a>(core: &mut Core<'a>, frame: &Frame<'a>, faults: &mut Vec<Fault<'a>>) {
     let mut seen = crate::map::Set::default();
-    // What contradicts itself is reported already, and stands for all that is tied to it.
-    for value in frame.value_faults.keys() {
-        if let Some(ty) = frame.slots[value.index()].ty {
-            let inner = core.types.innermost(ty);
-            seen.insert(core.types.class(inner));
-        }
-    }
     for value in (0..frame.body.values.len()).map(ValueId::new) {
         let slot = frame.slots[value.index()];
         let Some(ty) = slot.ty else {

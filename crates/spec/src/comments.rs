@@ -86,7 +86,9 @@ fn statement(comment: &str, codes: Codes) -> Result<Statement, String> {
         Codes::With => "`# NAME: TYPE; NAME: TYPE` or `# error[CODE]: MESSAGE`",
         Codes::Without => "`# NAME: TYPE; NAME: TYPE` or `# error: MESSAGE`",
     };
-    types.map(Statement::Types).ok_or_else(|| format!("the comment `{comment}` states nothing; write {wanted}"))
+    types
+        .map(Statement::Types)
+        .ok_or_else(|| format!("the comment `{comment}` states nothing; write {wanted}"))
 }
 
 /// The head of a problem and its message, if the comment starts as one.
@@ -196,12 +198,16 @@ mod tests {
     fn a_comment_states_types_of_several_values() {
         let pair = |name: &str, ty: &str| (name.to_owned(), ty.to_owned());
         let types = vec![pair("y", "float[N, 3]"), pair("i", "int64[N, 3]")];
-        assert_eq!(one("y, i = TopK(x, k)  # y: float[N, 3]; i: int64[N, 3]"), Ok(Some(Statement::Types(types))));
+        assert_eq!(
+            one("y, i = TopK(x, k)  # y: float[N, 3]; i: int64[N, 3]"),
+            Ok(Some(Statement::Types(types)))
+        );
     }
 
     #[test]
     fn a_comment_states_a_problem_with_a_code_that_exists() {
-        let problem = Statement::Problem { head: "error[wrong-rank]".into(), message: "`x` is ... wrong".into() };
+        let problem =
+            Statement::Problem { head: "error[wrong-rank]".into(), message: "`x` is ... wrong".into() };
         assert_eq!(one("# error[wrong-rank]: `x` is ... wrong"), Ok(Some(problem)));
         assert_eq!(one("# error[wrong-rnk]: no"), Err("there is no code `wrong-rnk`".to_owned()));
         assert_eq!(one("# error: no"), Err("write `# error[CODE]: MESSAGE`".to_owned()));

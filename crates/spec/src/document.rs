@@ -39,6 +39,8 @@ pub struct Fence {
     pub text: String,
     /// Where they are in the file.
     pub range: Range<usize>,
+    /// How many backticks it starts and ends with.
+    pub marks: usize,
     /// The line of the file on which the fence starts, from 1.
     pub line: usize,
     /// The number of the section that it is in.
@@ -63,7 +65,11 @@ impl Document {
         let mut files = Vec::new();
         let mut open = vec![folder.to_owned()];
         while let Some(folder) = open.pop() {
-            let unreadable = |error: std::io::Error| Malformed { file: folder.clone(), line: 0, message: error.to_string() };
+            let unreadable = |error: std::io::Error| Malformed {
+                file: folder.clone(),
+                line: 0,
+                message: error.to_string(),
+            };
             let entries = match std::fs::read_dir(repository.join(&folder)) {
                 Ok(entries) => entries,
                 Err(error) => {
@@ -109,13 +115,17 @@ impl Document {
                         heading.push_str(&words);
                     }
                 }
-                Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(info))) => fence = Some((info.to_string(), range)),
+                Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(info))) => {
+                    fence = Some((info.to_string(), range))
+                }
                 Event::End(TagEnd::CodeBlock) => {
                     let Some((info, whole)) = fence.take() else { continue };
                     let line = 1 + text[..whole.start].bytes().filter(|byte| *byte == b'\n').count();
                     let kind = match Kind::parse(&info) {
                         Ok(Some(kind)) => kind,
-                        Ok(None) if FOR_READERS.contains(&info.split(' ').next().unwrap_or_default()) => continue,
+                        Ok(None) if FOR_READERS.contains(&info.split(' ').next().unwrap_or_default()) => {
+                            continue;
+                        }
                         Ok(None) => {
                             document.complain(line, unknown_kind(&info));
                             continue;
@@ -125,7 +135,7 @@ impl Document {
                             continue;
                         }
                     };
-                    let Some(range) = inside(text, &whole) else {
+                    let Some((range, marks)) = inside(text, &whole) else {
                         document.complain(line, "a fence starts and ends at the start of a line".to_owned());
                         continue;
                     };
@@ -139,7 +149,7 @@ impl Document {
                     *count += 1;
                     let name = if *count == 1 { name } else { format!("{name} #{count}") };
                     let text = text[range.clone()].to_owned();
-                    document.fences.push(Fence { name, info, kind, text, range, line, section });
+                    document.fences.push(Fence { name, info, kind, text, range, marks, line, section });
                 }
                 _ => {}
             }
@@ -155,11 +165,14 @@ impl Document {
 fn unknown_kind(info: &str) -> String {
     let kinds = Kind::NAMES.join("`, `");
     let readers = FOR_READERS.join("`, `");
-    format!("`{info}` is no kind of fence; these are executed: `{kinds}`, and these are for readers: `{readers}`")
+    format!(
+        "`{info}` is no kind of fence; these are executed: `{kinds}`, and these are for readers: `{readers}`"
+    )
 }
 
-/// The bytes between the lines with the backticks; `None` if the fence is indented or not closed.
-fn inside(text: &str, whole: &Range<usize>) -> Option<Range<usize>> {
+/// The bytes between the lines with the backticks, and the number of these; `None` if the fence is indented
+/// or not closed.
+fn inside(text: &str, whole: &Range<usize>) -> Option<(Range<usize>, usize)> {
     let at_line_start = whole.start == 0 || text.as_bytes()[whole.start - 1] == b'\n';
     let block = text[whole.clone()].trim_end_matches('\n');
     let marks = block.bytes().take_while(|byte| *byte == b'`').count();
@@ -169,5 +182,5 @@ fn inside(text: &str, whole: &Range<usize>) -> Option<Range<usize>> {
     let first = block.find('\n')? + 1;
     let last = block.rfind('\n')? + 1;
     let closes = block[last..].trim_end().bytes().eq(std::iter::repeat_n(b'`', marks));
-    (closes && first <= last).then_some(whole.start + first..whole.start + last)
+    (closes && first <= last).then_some((whole.start + first..whole.start + last, marks))
 }

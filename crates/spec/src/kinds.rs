@@ -106,7 +106,9 @@ impl Kind {
             ("primitives", ["permissive"]) => Ok(Some(Self::Primitives(Mode::Permissive))),
             ("snapshot", [view]) => View::from_str(view).map(Self::Snapshot).map(Some),
             ("graph", words) => settings(words).map(Self::Graph).map(Some),
-            (kind, _) if Self::NAMES.contains(&kind) => Err(format!("`{info}` is not how a `{kind}` fence starts")),
+            (kind, _) if Self::NAMES.contains(&kind) => {
+                Err(format!("`{info}` is not how a `{kind}` fence starts"))
+            }
             _ => Ok(None),
         }
     }
@@ -136,11 +138,16 @@ fn settings(words: &[&str]) -> Result<Settings, String> {
                 settings.opset = Some(version.parse().map_err(|_| format!("`{version}` is no version"))?);
             }
             Some(("seed", seed)) => {
-                let (name, ty) = seed.split_once(':').ok_or("a seed is written `seed=NAME:TYPE`, without blanks")?;
+                let (name, ty) =
+                    seed.split_once(':').ok_or("a seed is written `seed=NAME:TYPE`, without blanks")?;
                 let ty = Seed::parse(ty).map_err(|error| error.to_string())?;
                 settings.options.seeds.push((name.to_owned(), ty));
             }
-            _ => return Err(format!("a graph has no setting `{word}`; it has `permissive`, `opset=`, `seed=`")),
+            _ => {
+                return Err(format!(
+                    "a graph has no setting `{word}`; it has `permissive`, `opset=`, `seed=`"
+                ));
+            }
         }
     }
     Ok(settings)

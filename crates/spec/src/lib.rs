@@ -107,7 +107,8 @@ impl Suite {
         for (index, fence) in document.fences.iter().enumerate() {
             let (suite, document, edits) = (self.clone(), Arc::clone(&document), Arc::clone(edits));
             trials.push(Trial::test(fence.name.clone(), move || {
-                let judged = suite.judge(&document, index).map_err(|problem| Failed::from(problem.to_string()))?;
+                let judged =
+                    suite.judge(&document, index).map_err(|problem| Failed::from(problem.to_string()))?;
                 match judged {
                     Judged::True => Ok(()),
                     Judged::Blessed(edit) => {
@@ -131,13 +132,23 @@ impl Suite {
         if truth == fence.text {
             return Ok(Judged::True);
         }
+        let ends = |line: &str| line.bytes().take_while(|byte| *byte == b'`').count() >= fence.marks;
+        if truth.lines().any(ends) {
+            return Err(cx.malformed(
+                0,
+                "what is true holds backticks that end the fence: use more of them around it",
+            ));
+        }
         if self.bless {
             let Document { file, .. } = document;
             return Ok(Judged::Blessed(Edit { file: file.clone(), range: fence.range.clone(), text: truth }));
         }
         let place = format!("{}:{}", document.file.display(), fence.line);
         let difference = diff::lines(&fence.text, &truth);
-        Ok(Judged::False(format!("{place}: this `{}` is not true (- written, + true)\n{difference}", fence.info)))
+        Ok(Judged::False(format!(
+            "{place}: this `{}` is not true (- written, + true)\n{difference}",
+            fence.info
+        )))
     }
 }
 

@@ -54,7 +54,8 @@ fn channel_vectors(cx: &mut RuleCx<'_, '_>, vectors: std::ops::Range<usize>) -> 
     let data = cx.shape(In(0));
     for at in vectors {
         cx.require_rank(In(at), 1..=1)?;
-        if let (Some(vector), Some(channels)) = (cx.shape(In(at)), data.as_ref().and_then(|data| data.get(1))) {
+        if let (Some(vector), Some(channels)) = (cx.shape(In(at)), data.as_ref().and_then(|data| data.get(1)))
+        {
             cx.require_equal((In(at), 0, vector[0]), (In(0), 1, *channels), "hold one number a channel")?;
         }
     }

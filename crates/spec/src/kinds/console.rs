@@ -60,7 +60,8 @@ fn sessions<'t>(cx: &Context<'t>) -> Result<Vec<Session<'t>>, Malformed> {
         };
         match text.strip_prefix("? ") {
             Some(code) => {
-                let code = code.parse().map_err(|_| cx.malformed(line, format!("`{code}` is no exit code")))?;
+                let code =
+                    code.parse().map_err(|_| cx.malformed(line, format!("`{code}` is no exit code")))?;
                 session.exit = Some(code);
             }
             None => session.output.push(text),
@@ -77,7 +78,9 @@ fn run(cx: &Context<'_>, line: usize, command: &str) -> Result<(String, i32), Ma
     let mut words = words(command).map_err(|message| cx.malformed(line, message))?;
     let mut input = Stdio::null();
     if let Some(at) = words.iter().position(|word| word == "<") {
-        let [_, file] = &words[at..] else { return Err(cx.malformed(line, "behind `<` stands one file, at the end")) };
+        let [_, file] = &words[at..] else {
+            return Err(cx.malformed(line, "behind `<` stands one file, at the end"));
+        };
         let file = File::open(cx.suite.repository.join(file));
         input = file.map_err(|error| cx.malformed(line, format!("cannot open the input: {error}")))?.into();
         words.truncate(at);
@@ -127,7 +130,10 @@ mod tests {
     #[test]
     fn quotes_hold_blanks_together() {
         let expected = vec!["typeloom", "check", "--seed", "x=float[N, 3]", ""];
-        assert_eq!(words("typeloom check  --seed 'x=float[N, 3]' \"\""), Ok(expected.iter().map(|w| (*w).to_owned()).collect()));
+        assert_eq!(
+            words("typeloom check  --seed 'x=float[N, 3]' \"\""),
+            Ok(expected.iter().map(|w| (*w).to_owned()).collect())
+        );
         assert!(words("typeloom 'x").is_err());
     }
 }

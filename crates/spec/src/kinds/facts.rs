@@ -45,7 +45,9 @@ pub(crate) fn truth(cx: &Context<'_>) -> Result<String, Malformed> {
                 (false, _) => format!("`{fact}` holds"),
             };
             match &mut wrong {
-                Some(wrong) => wrong.message.push_str(&format!("\nline {}: {message}", cx.fence().line + 1 + number)),
+                Some(wrong) => {
+                    wrong.message.push_str(&format!("\nline {}: {message}", cx.fence().line + 1 + number))
+                }
                 None => wrong = Some(cx.malformed(number, message)),
             }
         }
@@ -92,7 +94,10 @@ fn type_fact(lattice: &Lattice, fact: &str) -> Result<Judged, String> {
         return Judged::equal(lattice.meet(node(a)?, node(b)?).map_or("none", id), stated);
     }
     if let Some(denotation) = of.strip_prefix("denotation ") {
-        return Judged::equal(lattice.lookup_denotation(denotation.trim()).map_or("none", |node| node.id), stated);
+        return Judged::equal(
+            lattice.lookup_denotation(denotation.trim()).map_or("none", |node| node.id),
+            stated,
+        );
     }
     let universe = Universe::of_default_lattice().map_err(|error| error.to_string())?;
     let elem = universe.elem_named(of).ok_or_else(|| format!("there is no element type `{of}`"))?;
@@ -114,7 +119,8 @@ fn dim_fact(dims: &mut Dims, fact: &str) -> Result<Judged, String> {
         let (left, right) = equation.split_once('=').ok_or("an equation has two sides")?;
         let (left, right) = (parse(dims, left)?, parse(dims, right)?);
         let solved = dims.solve_for(left, right);
-        let equal = |dims: &Dims, of: DimId, value: DimId| format!("{} = {}", dims.display(of), dims.display(value));
+        let equal =
+            |dims: &Dims, of: DimId, value: DimId| format!("{} = {}", dims.display(of), dims.display(value));
         let found = match solved {
             Solved::Always => "nothing".to_owned(),
             Solved::Contradiction => "a contradiction".to_owned(),
@@ -124,9 +130,7 @@ fn dim_fact(dims: &mut Dims, fact: &str) -> Result<Judged, String> {
         };
         return Judged::equal(&found, stated.trim());
     }
-    for (sign, stated) in
-        [("!=", Decision::Different), ("?=", Decision::Undecided), ("=", Decision::Equal)]
-    {
+    for (sign, stated) in [("!=", Decision::Different), ("?=", Decision::Undecided), ("=", Decision::Equal)] {
         if let Some((left, right)) = fact.split_once(sign) {
             let (left, right) = (parse(dims, left)?, parse(dims, right)?);
             let found = dims.compare(left, right);

@@ -57,7 +57,9 @@ pub(crate) fn truth(cx: &Context<'_>, settings: &Settings) -> Result<String, Mal
     for (number, Line { code, statement }) in lines.iter().enumerate() {
         written.push(match statement {
             None => None,
-            Some(Statement::Types(types)) => Some(comments::types(&types_of(cx, number, &mut checked, types)?)),
+            Some(Statement::Types(types)) => {
+                Some(comments::types(&types_of(cx, number, &mut checked, types)?))
+            }
             Some(Statement::Problem { .. }) => {
                 if let Some(at) = problems.found_for(number) {
                     stands_at_its_node(cx, number, code, &found[at], &model)?;
@@ -78,7 +80,9 @@ fn types_of(
 ) -> Result<Vec<(String, String)>, Malformed> {
     let mut types = Vec::with_capacity(stated.len());
     for (name, _) in stated {
-        let value = checked.find(name).ok_or_else(|| cx.malformed(line, format!("the model has no value `{name}`")))?;
+        let value = checked
+            .find(name)
+            .ok_or_else(|| cx.malformed(line, format!("the model has no value `{name}`")))?;
         types.push((name.clone(), checked.display_type(value)));
     }
     Ok(types)

@@ -7,11 +7,11 @@
 //!
 //! The types are nodes of the tree. Problems have no codes: `# error: MESSAGE`.
 
+use typeloom::Mode;
 use typeloom::onnx::messages::GraphProto;
 use typeloom::onnx::text::parse_node;
 use typeloom::solver::type_solver::{TypeError, TypeSolver};
 use typeloom::types::op::primitives::TENSOR_PRIMITIVES;
-use typeloom::Mode;
 
 use crate::comments::{self, Codes, Line, Problems, Statement};
 use crate::document::Malformed;
@@ -19,16 +19,19 @@ use crate::kinds::Context;
 
 pub(crate) fn truth(cx: &Context<'_>, mode: Mode) -> Result<String, Malformed> {
     let text = &cx.fence().text;
-    let lines = comments::read(text, Codes::Without).map_err(|(line, message)| cx.malformed(line, message))?;
+    let lines =
+        comments::read(text, Codes::Without).map_err(|(line, message)| cx.malformed(line, message))?;
     let mut graph = GraphProto::default();
     let mut seeds = Vec::new();
     for (number, Line { code, .. }) in lines.iter().enumerate() {
         let code = code.trim();
         if let Some(seed) = code.strip_prefix("seed ") {
-            let seed = seed.split_once(':').ok_or_else(|| cx.malformed(number, "write `seed VALUE: NODE`"))?;
+            let seed =
+                seed.split_once(':').ok_or_else(|| cx.malformed(number, "write `seed VALUE: NODE`"))?;
             seeds.push((seed.0.trim(), seed.1.trim()));
         } else if !code.is_empty() {
-            let node = parse_node(code).map_err(|error| cx.malformed(number, format!("this is no node: {error}")))?;
+            let node = parse_node(code)
+                .map_err(|error| cx.malformed(number, format!("this is no node: {error}")))?;
             graph.node.push(node);
         }
     }
@@ -53,7 +56,8 @@ pub(crate) fn truth(cx: &Context<'_>, mode: Mode) -> Result<String, Malformed> {
                 };
                 let name = |(value, _): &(String, String)| {
                     let bound = solution.bound_of(value);
-                    let bound = bound.ok_or_else(|| cx.malformed(number, format!("there is no value `{value}`")))?;
+                    let bound =
+                        bound.ok_or_else(|| cx.malformed(number, format!("there is no value `{value}`")))?;
                     Ok((value.clone(), bound.id.to_owned()))
                 };
                 let types: Result<Vec<(String, String)>, Malformed> = types.iter().map(name).collect();

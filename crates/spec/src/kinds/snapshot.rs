@@ -48,7 +48,9 @@ impl FromStr for View {
             None if text == "concise" => Ok(Self::Concise),
             None if text == "github" => Ok(Self::Github),
             None if text == "infer" => Ok(Self::Infer),
-            _ => Err(format!("there is no view `{text}`; there are `human`, `concise`, `github`, `infer`, `explain=VALUE`")),
+            _ => Err(format!(
+                "there is no view `{text}`; there are `human`, `concise`, `github`, `infer`, `explain=VALUE`"
+            )),
         }
     }
 }
@@ -75,7 +77,8 @@ pub(crate) fn truth(cx: &Context<'_>, view: &View) -> Result<String, Malformed> 
         View::Infer => table::render(&mut checked),
         View::Explain(value) => {
             let explanation = explain_value(&mut checked, value);
-            let explanation = explanation.ok_or_else(|| cx.malformed(0, format!("there is no value `{value}`")))?;
+            let explanation =
+                explanation.ok_or_else(|| cx.malformed(0, format!("there is no value `{value}`")))?;
             human::explanation(FILE, &explanation, Color::Never)
         }
     };

@@ -18,7 +18,9 @@ pub(crate) fn truth(cx: &Context<'_>, top: Option<&str>) -> Result<String, Malfo
         depth
     };
     let top = match top {
-        Some(id) => lattice.lookup(id).ok_or_else(|| cx.malformed(0, format!("the tree has no node `{id}`")))?,
+        Some(id) => {
+            lattice.lookup(id).ok_or_else(|| cx.malformed(0, format!("the tree has no node `{id}`")))?
+        }
         None => lattice.node(lattice.root()).ok_or_else(|| cx.malformed(0, "the tree has no root"))?,
     };
     let universe = Universe::of_default_lattice().map_err(|error| cx.malformed(0, error.to_string()))?;
