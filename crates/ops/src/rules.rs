@@ -53,7 +53,7 @@ mod select;
 mod sequence;
 mod signal;
 mod slice;
-mod tapering;
+mod sliding;
 mod text;
 mod training;
 mod vision;
@@ -95,7 +95,7 @@ const FAMILIES: &[&[Entry]] = &[
     text::OPERATORS,
     training::OPERATORS,
     vision::OPERATORS,
-    tapering::OPERATORS,
+    window::OPERATORS,
 ];
 
 /// The rules of an operator in a range of versions of its domain.

@@ -265,9 +265,7 @@ fn meet_seed(
 
 /// Everything that is wrong with a finished frame, in graph order.
 fn collect<'a>(core: &mut Core<'a>, frame: &Frame<'a>, mode: Mode) -> Vec<Fault<'a>> {
-    let structure = frame.body.faults().iter().cloned();
-    let found = frame.faults.values().chain(frame.value_faults.values()).cloned();
-    let mut faults: Vec<Fault<'a>> = structure.chain(found).collect();
+    let mut faults: Vec<Fault<'a>> = frame.all_faults().cloned().collect();
     if mode == Mode::Strict {
         unresolved(core, frame, &mut faults);
     }

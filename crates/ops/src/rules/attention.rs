@@ -13,6 +13,8 @@ use super::common::{Deferred, Shared};
 mod flex;
 mod linear;
 mod rotary;
+#[cfg(test)]
+mod tests;
 
 /// Queries meet keys of their size, every key has a value, and a group of query heads shares a key head.
 /// Source: Attention, "Inputs" and "Outputs", `q_num_heads`, `kv_num_heads`.
@@ -300,7 +302,7 @@ fn outputs(
             cx.set_shape(Out(0), &shape)?;
         }
         (Some(_), _) => {
-            set(cx, Out(0), &[extents.batch, extents.query_heads, extents.queries, extents.value_size])?
+            set(cx, Out(0), &[extents.batch, extents.query_heads, extents.queries, extents.value_size])?;
         }
         (None, _) => {}
     }

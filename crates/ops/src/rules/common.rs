@@ -60,6 +60,10 @@ pub(super) fn dtype_attr(cx: &RuleCx<'_, '_>, name: &'static str) -> Result<Opti
     }
 }
 
+/// The most axes that rules follow one by one. No implementation has more, and a file that claims a
+/// million of them must not cost a walk over all for each.
+pub(super) const MOST_AXES: usize = 64;
+
 /// An extent that several axes share: the first one to be known brings it, the others must agree.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Shared(Option<Extent>);

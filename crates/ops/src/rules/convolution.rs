@@ -2,7 +2,7 @@
 //!
 //! The input is `[N, C, D1, ..., Dn]`, the weights are `[M, C / group, k1, ..., kn]` (for ConvTranspose
 //! `[C, M / group, k1, ..., kn]`), the output is `[N, M, O1, ..., On]`. How the spatial extents follow
-//! is in [`super::window`].
+//! is in [`super::sliding`].
 
 use smallvec::SmallVec;
 use typeloom_solver::dim::DimId;
@@ -10,10 +10,12 @@ use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{DimVec, Extent, Failure, Port, Rule, RuleCx};
 
 use super::Entry;
-use super::common::{require_single, unknown_extent};
-use super::window::{self, Rounding, Windows};
+use super::common::{MOST_AXES, require_single, unknown_extent};
+use super::sliding::{self, Rounding, Windows};
 
 mod deform;
+#[cfg(test)]
+mod tests;
 mod transpose;
 
 /// Which inputs of a convolution are which.
@@ -91,7 +93,7 @@ pub(super) const OPERATORS: &[Entry] = &[
 fn convolve(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<(), Failure> {
     let Some(spatial) = spatial_axes(cx, ports)? else { return Ok(()) };
     let windows = Windows::read(cx, spatial)?;
-    let kernel = window::kernel(cx, ports.weights, spatial)?;
+    let kernel = sliding::kernel(cx, ports.weights, spatial)?;
     let channels = match (cx.shape(ports.weights), ports.bias.and_then(|bias| cx.shape(bias))) {
         (Some(weights), _) => Some(weights[0]),
         (None, Some(bias)) => bias.first().copied(),
@@ -115,7 +117,7 @@ fn spatial_axes(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<Option<usize>, 
             format!("the input has {} spatial axes and the weights have {}", input - 2, weights - 2);
         return Err(Failure::shapes(&[ports.input, ports.weights], message));
     }
-    Ok(input.or(weights).or(given).filter(|rank| *rank >= 3).map(|rank| rank - 2))
+    Ok(input.or(weights).or(given).filter(|rank| (3..=MOST_AXES).contains(rank)).map(|rank| rank - 2))
 }
 
 fn channels(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<(), Failure> {
@@ -172,7 +174,7 @@ fn bias_fits(cx: &mut RuleCx<'_, '_>, ports: Ports, channels: Option<Extent>) ->
 /// Needs the spatial axes of the weights to have the extents in `kernel_shape`.
 fn kernel(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<(), Failure> {
     let Some(weights) = cx.shape(ports.weights) else { return Ok(()) };
-    let Some(given) = window::kernel_shape(cx, weights.len().saturating_sub(2))? else { return Ok(()) };
+    let Some(given) = sliding::kernel_shape(cx, weights.len().saturating_sub(2))? else { return Ok(()) };
     for ((axis, dim), given) in weights.iter().enumerate().skip(2).zip(given) {
         let given = cx.dims().constant(given);
         cx.require_equal((ports.weights, axis, *dim), given, "are the kernel's, as `kernel_shape` gives it")?;

@@ -4,11 +4,13 @@ use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{DimVec, Failure, Rule, RuleCx};
 
 use super::Entry;
-use super::common::{Shared, unknown_extent};
-use super::window::{self, Rounding, Windows};
+use super::common::{MOST_AXES, Shared, unknown_extent};
+use super::sliding::{self, Rounding, Windows};
 
 mod columns;
 mod regions;
+#[cfg(test)]
+mod tests;
 
 /// The windows fit, and their places are the output's extents; indices have the shape of what they
 /// index. Source: MaxPool, AveragePool, LpPool, the formulas of their descriptions and `ceil_mode`.
@@ -37,14 +39,17 @@ pub(super) const OPERATORS: &[Entry] = &[
 /// The number of spatial axes, from the input or else from `kernel_shape`.
 fn spatial_axes(cx: &mut RuleCx<'_, '_>) -> Result<Option<usize>, Failure> {
     if let Some(rank) = cx.require_rank(In(0), 3..)? {
-        return Ok(Some(rank - 2));
+        return Ok((rank <= MOST_AXES).then(|| rank - 2));
     }
-    Ok(cx.attr_ints("kernel_shape")?.map(|kernel| kernel.len()).filter(|spatial| *spatial > 0))
+    Ok(cx
+        .attr_ints("kernel_shape")?
+        .map(|kernel| kernel.len())
+        .filter(|spatial| (1..MOST_AXES).contains(spatial)))
 }
 
 fn pool(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     let Some(spatial) = spatial_axes(cx)? else { return Ok(()) };
-    let kernel = window::kernel_shape(cx, spatial)?;
+    let kernel = sliding::kernel_shape(cx, spatial)?;
     let windows = Windows::read(cx, spatial)?;
     let rounding = match (cx.attr_flag("ceil_mode")?, cx.since_version()) {
         (false, _) => Rounding::Down,
@@ -89,7 +94,7 @@ fn unpooled(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     let Some(spatial) = spatial_axes(cx)? else { return Ok(()) };
     let rank = spatial + 2;
     let windows = Windows::read(cx, spatial)?;
-    let kernel = window::kernel_shape(cx, spatial)?;
+    let kernel = sliding::kernel_shape(cx, spatial)?;
     if cx.has(In(2)) {
         cx.require_rank(In(2), 1..=1)?;
         if let Some(length) = cx.vector_len(In(2))
@@ -102,7 +107,7 @@ fn unpooled(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
         }
         return match cx.shape_value(In(2)) {
             Some(shape) => {
-                window::require_extents(cx, In(2), &shape)?;
+                sliding::require_extents(cx, In(2), &shape)?;
                 cx.set_shape(Out(0), &shape)
             }
             None => cx.set_rank(Out(0), rank),

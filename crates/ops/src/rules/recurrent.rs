@@ -19,6 +19,9 @@ use typeloom_solver::rule::{Failure, Port, Rule, RuleCx};
 use super::Entry;
 use super::common::{Deferred, Shared};
 
+#[cfg(test)]
+mod tests;
+
 /// Source: RNN, "Inputs" and "Outputs", `direction`, `hidden_size`, `layout`.
 const RNN: Rule = Rule { name: "rnn.states", run: |cx| recurrent(cx, 1) };
 /// Source: GRU, "Inputs" and "Outputs", `direction`, `hidden_size`, `layout`.

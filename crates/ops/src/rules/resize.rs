@@ -10,9 +10,11 @@ use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{DimVec, Failure, Port, Rule, RuleCx};
 
 use super::Entry;
-use super::common::unknown_extent;
+use super::common::{MOST_AXES, unknown_extent};
 
 mod policy;
+#[cfg(test)]
+mod tests;
 
 /// Source: Resize version 10, `scales`; Upsample version 9, `scales`.
 const BY_SCALES: Rule = Rule { name: "resize.scales", run: by_scales };
@@ -39,7 +41,7 @@ fn by_scales(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     let scales = In(1);
     cx.require_rank(scales, 1..=1)?;
     let count = cx.vector_len(scales);
-    let Some(rank) = cx.rank(In(0)).or(count.filter(|count| *count <= MOST_AXES)) else { return Ok(()) };
+    let Some(rank) = cx.rank(In(0)).or(count).filter(|rank| *rank <= MOST_AXES) else { return Ok(()) };
     require_one_each(scales, count, rank)?;
     let scales = scale_values(cx, scales)?;
     let axes: Axes = (0..rank).collect();
@@ -49,6 +51,9 @@ fn by_scales(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
 fn by_attribute(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     let Some(scales) = cx.attr_floats("scales")? else { return Ok(()) };
     let rank = cx.rank(In(0)).unwrap_or(scales.len());
+    if rank > MOST_AXES {
+        return Ok(());
+    }
     if scales.len() != rank {
         return Err(Failure::attribute("scales", format!("has {} numbers for {rank} axes", scales.len())));
     }
@@ -75,9 +80,6 @@ fn by_height_and_width(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
 /// The positions of the axes that are resized.
 type Axes = SmallVec<[usize; 6]>;
 
-/// A rank taken from the length of a list is believed up to here.
-const MOST_AXES: usize = 64;
-
 const SCALES: Port = In(2);
 const SIZES: Port = In(3);
 
@@ -101,7 +103,8 @@ fn resize(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
         (List::Absent | List::Unknown, _) => None,
     };
     let axes_given = cx.has_attr("axes")?;
-    let Some(rank) = cx.rank(In(0)).or(count.filter(|count| !axes_given && *count <= MOST_AXES)) else {
+    let Some(rank) = cx.rank(In(0)).or(count.filter(|_| !axes_given)).filter(|rank| *rank <= MOST_AXES)
+    else {
         return Ok(());
     };
     let axes = axes(cx, rank)?;
@@ -115,7 +118,7 @@ fn resize(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     let values = if by_sizes { cx.shape_value(SIZES) } else { None };
     let extents = match values {
         Some(values) => {
-            super::window::require_extents(cx, SIZES, &values)?;
+            super::sliding::require_extents(cx, SIZES, &values)?;
             policy.apply(cx, &axes, &values)
         }
         None => SmallVec::from_elem(None, axes.len()),

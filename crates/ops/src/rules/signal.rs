@@ -7,7 +7,10 @@ use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{Failure, Port, Rule, RuleCx};
 
 use super::Entry;
-use super::common::{require_single, unknown_extent};
+use super::common::{MOST_AXES, require_single, unknown_extent};
+
+#[cfg(test)]
+mod tests;
 
 /// The transformed axis gets the length of the transform, or half of it and one where the other half is
 /// its mirror image. Source: DFT, `dft_length`, `axis`, `onesided`, `inverse`, `output`.
@@ -31,6 +34,9 @@ fn dft(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     let length = scalar(cx, In(1), 1)?;
     let Some(input) = cx.shape(In(0)) else { return Ok(()) };
     let rank = input.len();
+    if rank > MOST_AXES {
+        return Ok(());
+    }
     let last = rank - 1;
     let axis = axis(cx, rank)?;
     let mut shape = input.clone();

@@ -31,12 +31,11 @@ pub(super) fn infer(opset: u32, graph: &str) -> BTreeMap<String, String> {
     let options = Options { mode: Mode::Permissive, ..Options::default() };
     let mut checked = check(&bytes, &Standard, &universe(), &options).unwrap();
     assert!(checked.is_ok(), "{graph}: {:?}", checked.faults());
-    let count = checked.body().values.len();
+    let values: Vec<ValueId> = checked.body().values().collect();
     let mut types = BTreeMap::new();
-    for value in (0..count).map(ValueId::new) {
-        let ty = checked.type_of(value);
+    for value in values {
         let name = checked.body().value_name(value).to_owned();
-        types.insert(name, ty.display(checked.universe(), checked.dims()).to_string());
+        types.insert(name, checked.display_type(value));
     }
     types
 }

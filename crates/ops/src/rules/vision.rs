@@ -5,8 +5,11 @@ use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{DimVec, Failure, Rule, RuleCx};
 
 use super::Entry;
-use super::common::{Deferred, Shared, require_single, unknown_extent};
-use super::window::require_extents;
+use super::common::{Deferred, MOST_AXES, Shared, require_single, unknown_extent};
+use super::sliding::require_extents;
+
+#[cfg(test)]
+mod tests;
 
 /// The grid has a position in the image for each element of the output.
 /// Source: GridSample, `X`, `grid` and the output `Y`.
@@ -42,7 +45,10 @@ fn grid_sample(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
             format!("the grid must have as many axes as the image, {}, but has {}", image.len(), grid.len());
         return Err(Failure::shapes(&[In(0), In(1)], message));
     }
-    let Some(rank) = image.as_ref().or(grid.as_ref()).map(DimVec::len) else { return Ok(()) };
+    let Some(rank) = image.as_ref().or(grid.as_ref()).map(DimVec::len).filter(|rank| *rank <= MOST_AXES)
+    else {
+        return Ok(());
+    };
     let (mut batch, mut channels) = (Shared::default(), Shared::default());
     if let Some(image) = &image {
         batch.meet(cx, (In(0), 0, image[0]), "are the batch")?;

@@ -7,7 +7,7 @@
 use typeloom_onnx::view::{Attribute, SparseTensorView, TensorView, TypeView};
 
 use super::{Failure, RuleCx};
-use crate::signature::AttributeDefault;
+use crate::signature::{AttributeDefault, AttributeKind};
 
 impl<'a> RuleCx<'_, 'a> {
     /// The attribute as the node (or, for a reference, the caller of the function) gives it.
@@ -49,7 +49,8 @@ impl<'a> RuleCx<'_, 'a> {
     /// [`Failure::Malformed`].
     pub fn attr_int(&self, name: &str) -> Result<Option<i64>, Failure> {
         Ok(match self.attr(name)? {
-            Some(attribute) => attribute.i(),
+            // A writer may leave out a field that holds its default.
+            Some(attribute) => attribute.i().or_else(|| (attribute.kind == AttributeKind::Int as i32).then_some(0)),
             None => match self.default(name) {
                 Some(AttributeDefault::Int(value)) => Some(*value),
                 Some(_) | None => None,
@@ -71,7 +72,7 @@ impl<'a> RuleCx<'_, 'a> {
     /// [`Failure::Malformed`].
     pub fn attr_float(&self, name: &str) -> Result<Option<f32>, Failure> {
         Ok(match self.attr(name)? {
-            Some(attribute) => attribute.f(),
+            Some(attribute) => attribute.f().or_else(|| (attribute.kind == AttributeKind::Float as i32).then_some(0.0)),
             None => match self.default(name) {
                 Some(AttributeDefault::Float(value)) => Some(*value),
                 Some(_) | None => None,
@@ -85,7 +86,10 @@ impl<'a> RuleCx<'_, 'a> {
     /// [`Failure::Malformed`].
     pub fn attr_str(&self, name: &str) -> Result<Option<&'a str>, Failure> {
         Ok(match self.attr(name)? {
-            Some(attribute) => attribute.s().and_then(|bytes| std::str::from_utf8(bytes).ok()),
+            Some(attribute) => {
+                let empty = (attribute.kind == AttributeKind::String as i32).then_some(&b""[..]);
+                attribute.s().or(empty).and_then(|bytes| std::str::from_utf8(bytes).ok())
+            }
             None => match self.default(name) {
                 Some(AttributeDefault::String(value)) => Some(value),
                 Some(_) | None => None,

@@ -5,7 +5,7 @@ use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{Failure, Port, Rule, RuleCx};
 
 use super::{PLAIN, Ports, bias, channels, convolve, kernel, spatial_axes};
-use crate::rules::window;
+use crate::rules::sliding;
 
 pub(super) const RULES: &[Rule] = &[
     // As Conv. Source: DeformConv, `kernel_shape`, `pads`.
@@ -28,7 +28,7 @@ const MASK: Port = In(4);
 fn offsets(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     let Some(spatial) = spatial_axes(cx, PORTS)? else { return Ok(()) };
     let groups = offset_groups(cx)?;
-    let kernel = window::kernel(cx, PORTS.weights, spatial)?;
+    let kernel = sliding::kernel(cx, PORTS.weights, spatial)?;
     let Some(known) = cx.shape(Out(0)) else { return Ok(()) };
     for (port, axes) in [(OFFSET, spatial), (MASK, 1)] {
         cx.require_rank(port, spatial + 2..=spatial + 2)?;

@@ -12,7 +12,7 @@ use typeloom_solver::rule::{Extent, Failure, Rule, RuleCx};
 
 use super::{PLAIN, Ports, bias_fits, divides, group, kernel, leading, spatial_axes};
 use crate::rules::common::unknown_extent;
-use crate::rules::window::{self, AutoPad, PerAxis, Windows};
+use crate::rules::sliding::{self, AutoPad, PerAxis, Windows};
 
 pub(super) const RULES: &[Rule] = &[
     // Source: ConvTranspose, the equations of its description, `output_shape`, `output_padding`, `auto_pad`.
@@ -38,7 +38,7 @@ fn transpose(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<(), Failure> {
     let Some(spatial) = spatial_axes(cx, ports)? else { return Ok(()) };
     let channels = out_channels(cx, ports)?.map(|channels| channels.dim);
     let widening = read(cx, spatial)?;
-    let kernel = window::kernel(cx, ports.weights, spatial)?;
+    let kernel = sliding::kernel(cx, ports.weights, spatial)?;
     let input = cx.shape(ports.input);
     let mut shape = leading(cx, ports, channels);
     for axis in 0..spatial {
@@ -59,11 +59,11 @@ fn transpose(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<(), Failure> {
 }
 
 fn read(cx: &RuleCx<'_, '_>, spatial: usize) -> Result<Widening, Failure> {
-    let output_padding = window::numbers(cx, "output_padding", spatial, 0)?;
+    let output_padding = sliding::numbers(cx, "output_padding", spatial, 0)?;
     Ok(Widening {
         windows: Windows::read(cx, spatial)?,
         output_padding: output_padding.unwrap_or_else(|| PerAxis::from_elem(0, spatial)),
-        output_shape: window::numbers(cx, "output_shape", spatial, 0)?,
+        output_shape: sliding::numbers(cx, "output_shape", spatial, 0)?,
     })
 }
 

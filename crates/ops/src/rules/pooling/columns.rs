@@ -4,8 +4,8 @@ use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{DimVec, Failure, Port, Rule, RuleCx};
 
-use crate::rules::common::unknown_extent;
-use crate::rules::window::{self, Rounding, Windows};
+use crate::rules::common::{MOST_AXES, unknown_extent};
+use crate::rules::sliding::{self, Rounding, Windows};
 
 /// The input is `[N, C * elements of a block, blocks]`, the output `[N, C, image...]`; there are as many
 /// blocks as a window of their shape has places. Source: Col2Im, `input`, `image_shape`, `block_shape`.
@@ -74,15 +74,14 @@ fn spatial_axes(cx: &mut RuleCx<'_, '_>) -> Result<Option<usize>, Failure> {
     if known.is_none() {
         known = cx.attr_ints("strides")?.or(cx.attr_ints("dilations")?).map(|list| list.len());
     }
-    // The number of axes may come from a declared length, however large; beyond this no runtime goes.
-    Ok(known.filter(|spatial| *spatial <= 64))
+    Ok(known.filter(|spatial| *spatial < MOST_AXES))
 }
 
 /// The extents that an input spells.
 fn extents(cx: &mut RuleCx<'_, '_>, port: Port) -> Result<Option<DimVec>, Failure> {
     let value = cx.shape_value(port);
     if let Some(value) = &value {
-        window::require_extents(cx, port, value)?;
+        sliding::require_extents(cx, port, value)?;
     }
     Ok(value)
 }

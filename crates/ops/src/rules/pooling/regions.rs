@@ -5,7 +5,7 @@ use typeloom_solver::rule::{Failure, Rule, RuleCx};
 
 use super::regions_shape;
 use crate::rules::common::Shared;
-use crate::rules::window;
+use crate::rules::sliding;
 
 /// A region is the number of an image and two corners. Source: MaxRoiPool, `rois`, `pooled_shape`.
 pub(super) const MAX_ROI_POOL: Rule = Rule { name: "maxroipool.regions", run: max_roi_pool };
@@ -17,7 +17,7 @@ pub(super) const ROI_ALIGN: Rule = Rule { name: "roialign.regions", run: roi_ali
 fn max_roi_pool(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     cx.require_rank(In(0), 4..=4)?;
     let regions = rows(cx, 5)?;
-    let Some(pooled) = window::numbers(cx, "pooled_shape", 2, 1)? else { return Ok(()) };
+    let Some(pooled) = sliding::numbers(cx, "pooled_shape", 2, 1)? else { return Ok(()) };
     regions_shape(cx, regions, pooled[0], pooled[1])
 }
 

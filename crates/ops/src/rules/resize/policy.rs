@@ -46,7 +46,7 @@ impl Policy {
         for (axis, size) in axes.iter().zip(sizes) {
             match (cx.const_dim(input[*axis]), cx.const_dim(*size)) {
                 (Some(from), Some(to)) if from > 0 && from < 1 << 24 && to < 1 << 24 => {
-                    pairs.push((from, to))
+                    pairs.push((from, to));
                 }
                 (Some(_) | None, _) => return unknown(),
             }
