@@ -7,7 +7,7 @@ use std::time::Duration;
 const STACK: usize = 1 << 20;
 
 /// For one input in a debug build on a busy machine: what takes longer hangs.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The most resident memory of the whole test binary, in KiB.
 const MOST_RESIDENT: u64 = 600 << 10;
@@ -18,15 +18,13 @@ const MOST_RESERVED: u64 = 4 << 20;
 /// Runs `target` on every input and fails, with the input, where it panics or does not return. (A stack overflow
 /// aborts the process; the thread's name, which the runtime prints, then says which case it was.)
 pub(crate) fn survive(name: &str, inputs: &[Vec<u8>], target: fn(&[u8])) {
-    let inputs: Vec<_> = inputs.to_vec();
-    let count = inputs.len();
     let (done, finished) = channel();
-    let kept = inputs.clone();
+    let own = inputs.to_vec();
     let thread = std::thread::Builder::new()
         .name(name.to_owned())
         .stack_size(STACK)
         .spawn(move || {
-            for input in &inputs {
+            for input in &own {
                 target(input);
                 if done.send(()).is_err() {
                     return;
@@ -34,7 +32,7 @@ pub(crate) fn survive(name: &str, inputs: &[Vec<u8>], target: fn(&[u8])) {
             }
         })
         .expect("a thread can be started");
-    for (index, input) in kept.iter().enumerate().take(count) {
+    for (index, input) in inputs.iter().enumerate() {
         match finished.recv_timeout(PATIENCE) {
             Ok(()) => {}
             Err(RecvTimeoutError::Timeout) => {

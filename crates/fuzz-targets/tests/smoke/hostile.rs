@@ -7,19 +7,22 @@ use typeloom::onnx::messages::type_proto::Value;
 use typeloom::onnx::prost::Message as _;
 use typeloom::onnx::text::parse_model;
 
+/// Nodes of the long chains.
+const NODES: usize = 3_000;
+
 /// Far more than any limit.
 const LEVELS: usize = 10_000;
 
 /// Serialized models by what is hostile about them.
 pub(crate) fn models() -> Vec<(&'static str, Vec<u8>)> {
     let mut models = vec![
-        ("graphs in graphs", nested(&[7], &[6, 5, 1], &[])),
-        ("graph lists in graphs", nested(&[7], &[11, 5, 1], &[])),
-        ("graphs in functions", nested(&[25], &[6, 5, 7], &[])),
-        ("sequences of sequences", nested(&[7, 11, 2], &[1, 4], &[])),
-        ("optionals of optionals", nested(&[7, 11, 2], &[1, 9], &[])),
-        ("maps of maps", nested(&[7, 13, 2], &[2, 5], &[])),
-        ("types in attributes", nested(&[7, 1, 5, 14], &[1, 4], &[])),
+        ("graphs in graphs", nested(&[7], &[6, 5, 1], LEVELS)),
+        ("graph lists in graphs", nested(&[7], &[11, 5, 1], LEVELS)),
+        ("graphs in functions", nested(&[25], &[6, 5, 7], LEVELS)),
+        ("sequences of sequences", nested(&[7, 11, 2], &[1, 4], LEVELS)),
+        ("optionals of optionals", nested(&[7, 11, 2], &[1, 9], LEVELS)),
+        ("maps of maps", nested(&[7, 13, 2], &[2, 5], LEVELS)),
+        ("types in attributes", nested(&[7, 1, 5, 14], &[1, 4], LEVELS)),
         ("groups in groups", [0x0b].repeat(LEVELS)),
         ("closed groups", [[0x0b].repeat(LEVELS), [0x0c].repeat(LEVELS)].concat()),
         ("a length near 2^64", [&[0x3a][..], &[0xff; 9], &[1]].concat()),
@@ -37,6 +40,16 @@ pub(crate) fn models() -> Vec<(&'static str, Vec<u8>)> {
     graphs(&mut add);
     growing(&mut add);
     functions(&mut add);
+    // Around every limit, where what is still accepted is as deep as it can be.
+    for levels in [15, 16, 30, 31, 32, 33, 48, 49, 50, 63, 64, 65, 66, 98, 99, 100, 101] {
+        models.push(("types about as deep as allowed", nested(&[7, 11, 2], &[1, 4], levels)));
+        models.push(("maps about as deep as allowed", nested(&[7, 11, 2], &[2, 5], levels)));
+        models.push((
+            "groups about as deep as allowed",
+            [[0x0b].repeat(levels), [0x0c].repeat(levels)].concat(),
+        ));
+        models.push(("branches about as deep as allowed", branches(levels)));
+    }
     for (name, dims) in [
         ("an initializer of 2^64 elements", vec![1_i64 << 62, 4]),
         ("an initializer of 2^40 elements", vec![1 << 40]),
@@ -74,12 +87,12 @@ fn graphs(add: &mut impl FnMut(&'static str, String)) {
     let head = head();
     add("a cycle", format!("{head} g () => (a) {{ a = Relu(b) b = Relu(a) c = Relu(c) }}"));
     let mut long = String::new();
-    for at in 0..LEVELS {
-        let _ = write!(long, "v{at} = Relu(v{}) ", (at + 1) % LEVELS);
+    for at in 0..NODES {
+        let _ = write!(long, "v{at} = Relu(v{}) ", (at + 1) % NODES);
     }
     add("a long cycle", format!("{head} g () => (v0) {{ {long} }}"));
-    let wide: String = (0..2000)
-        .map(|at| format!("w{at} = Add(w{}, w{}) ", (at * 7 + 1) % 2000, (at * 13 + 5) % 2000))
+    let wide: String = (0..1000)
+        .map(|at| format!("w{at} = Add(w{}, w{}) ", (at * 7 + 1) % 1000, (at * 13 + 5) % 1000))
         .collect();
     add("a knot of cycles", format!("{head} g () => (w0) {{ {wide} }}"));
     add(
@@ -154,16 +167,16 @@ fn growing(add: &mut impl FnMut(&'static str, String)) {
         0 => "v1 = Shape(x) ".to_owned(),
         _ => format!("v{} = Concat <axis = 0> (v{at}, v{at}) r{at} = ConstantOfShape(v{at}) ", at + 1),
     });
-    chain("optionals of optionals", "float[N] v0", "", LEVELS, &|at| {
+    chain("optionals of optionals", "float[N] v0", "", NODES, &|at| {
         format!("v{} = Optional(v{at}) ", at + 1)
     });
-    chain("sequences of sequences", "float[N] v0", "", LEVELS, &|at| {
+    chain("sequences of sequences", "float[N] v0", "", NODES, &|at| {
         format!("v{} = SequenceConstruct(v{at}) ", at + 1)
     });
-    chain("a long chain", "float[N] v0", "", LEVELS, &|at| format!("v{} = Relu(v{at}) ", at + 1));
-    chain("a long chain with a fault", "float[N] x", "", LEVELS, &|at| match at {
+    chain("a long chain", "float[N] v0", "", NODES, &|at| format!("v{} = Relu(v{at}) ", at + 1));
+    chain("a long chain with a fault", "float[N] x", "", NODES, &|at| match at {
         0 => "v1 = Cast <to = 7> (x) ".to_owned(),
-        5000 => "v5001 = Add(v5000, x) ".to_owned(),
+        2000 => "v2001 = Add(v2000, x) ".to_owned(),
         _ => format!("v{} = Identity(v{at}) ", at + 1),
     });
     chain("ranks that grow", "float[N] v0", "int64[1] zero = {0}", 2000, &|at| {
@@ -187,7 +200,7 @@ fn functions(add: &mut impl FnMut(&'static str, String)) {
     };
     calls("a function that calls itself", 1, &|_| String::new(), "c = l.f0(a)");
     calls("functions that call each other", 2, &|_| "c = l.f1(a)".into(), "c = l.f0(a)");
-    calls("a long circle of functions", 3000, &|next| format!("c = l.f{next}(a)"), "c = l.f0(a)");
+    calls("a long circle of functions", 1500, &|next| format!("c = l.f{next}(a)"), "c = l.f0(a)");
     calls(
         "functions that call the next twice",
         300,
@@ -214,10 +227,10 @@ fn functions(add: &mut impl FnMut(&'static str, String)) {
         },
         "c = Relu(a)",
     );
-    calls("a long chain of functions", 3000, &|next| format!("c = l.f{next}(a)"), "c = Relu(a)");
+    calls("a long chain of functions", 1500, &|next| format!("c = l.f{next}(a)"), "c = Relu(a)");
     calls(
         "a long chain of functions with a fault at its end",
-        3000,
+        1500,
         &|next| format!("c = l.f{next}(a)"),
         "c = Not(a)",
     );
@@ -280,11 +293,11 @@ pub(crate) fn bundles() -> Vec<(String, Vec<u8>)> {
     bundles
 }
 
-/// `levels` of the fields `cycle` (innermost first) around `core`, inside the fields `outer` (outermost first). Linear: the
+/// `levels` of the fields `cycle` (innermost first) around nothing, inside the fields `outer` (outermost first). Linear: the
 /// bytes are made from the back.
-fn nested(outer: &[u32], cycle: &[u32], core: &[u8]) -> Vec<u8> {
-    let mut reversed: Vec<u8> = core.iter().rev().copied().collect();
-    let numbers = (0..LEVELS).flat_map(|_| cycle.iter().copied());
+fn nested(outer: &[u32], cycle: &[u32], levels: usize) -> Vec<u8> {
+    let mut reversed: Vec<u8> = Vec::new();
+    let numbers = (0..levels).flat_map(|_| cycle.iter().copied());
     for number in numbers.chain(outer.iter().rev().copied()) {
         let mut header = varint(u64::from(number) << 3 | 2);
         header.extend(varint(reversed.len() as u64));
@@ -335,6 +348,30 @@ fn claims(dims: &[i64]) -> Vec<u8> {
         tensor.float_data.clear();
     }
     graph.sparse_initializer.iter_mut().for_each(|sparse| sparse.dims = dims.to_vec());
+    model.encode_to_vec()
+}
+
+/// `If` inside `If`, each of which reads the values of the graphs around it.
+fn branches(levels: usize) -> Vec<u8> {
+    let text = format!(
+        "{} g (float[N] x, bool k) => (y) {{ y = If(k) <then_branch = t () => (p) {{ p = Add(x, x) }}, \
+         else_branch = e () => (q) {{ q = Not(x) }}> }}",
+        head()
+    );
+    let mut model = parse_model(&text).expect("the model can be parsed");
+    let Some(graph) = model.graph.as_mut() else { return Vec::new() };
+    let template = graph.node.clone();
+    for level in 0..levels {
+        let mut node = template[0].clone();
+        node.output = vec![format!("y{level}")];
+        let inner = std::mem::replace(&mut graph.node, vec![node]);
+        let branch = graph.node[0].attribute.iter_mut().find_map(|attribute| attribute.g.as_deref_mut());
+        if let Some(branch) = branch {
+            branch.output[0].name = inner[0].output.first().cloned();
+            branch.node = inner;
+        }
+    }
+    graph.output[0].name = graph.node[0].output.first().cloned();
     model.encode_to_vec()
 }
 
