@@ -47,11 +47,11 @@ mod scatter;
 mod select;
 mod sequence;
 mod slice;
+#[cfg(test)]
+mod testing;
 mod text;
 mod training;
 mod window;
-#[cfg(test)]
-mod testing;
 
 /// Every family.
 const FAMILIES: &[&[Entry]] = &[

@@ -108,10 +108,9 @@ impl Source {
     pub(super) fn axis(self, axis: i64, rank: usize) -> Result<usize, Failure> {
         let limit = i64::try_from(rank).unwrap_or(i64::MAX);
         let at = if axis < 0 { axis.saturating_add(limit) } else { axis };
-        usize::try_from(at)
-            .ok()
-            .filter(|at| *at < rank)
-            .ok_or_else(|| self.fault(format!("names axis {axis}, outside [-{limit}, {limit}) for {rank} axes")))
+        usize::try_from(at).ok().filter(|at| *at < rank).ok_or_else(|| {
+            self.fault(format!("names axis {axis}, outside [-{limit}, {limit}) for {rank} axes"))
+        })
     }
 
     /// Distinct axes, as positions.
@@ -192,11 +191,38 @@ pub(super) fn require_single(cx: &mut RuleCx<'_, '_>, port: Port) -> Result<(), 
 }
 
 /// Needs an extent that comes from a value not to be negative.
-pub(super) fn require_extent(cx: &mut RuleCx<'_, '_>, source: Source, extent: DimId) -> Result<DimId, Failure> {
+pub(super) fn require_extent(
+    cx: &mut RuleCx<'_, '_>,
+    source: Source,
+    extent: DimId,
+) -> Result<DimId, Failure> {
     match cx.const_dim(extent) {
         Some(extent) if extent < 0 => Err(source.fault(format!("has the negative extent {extent}"))),
         Some(_) | None => Ok(extent),
     }
+}
+
+/// The sum of two extents; where both are constants it must be one, too.
+pub(super) fn sum(cx: &mut RuleCx<'_, '_>, source: Source, a: DimId, b: DimId) -> Result<DimId, Failure> {
+    let sum = cx.dims().add(a, b);
+    within_range(cx, source, [a, b, sum])
+}
+
+/// The product of two extents; where both are constants it must be one, too.
+pub(super) fn product(cx: &mut RuleCx<'_, '_>, source: Source, a: DimId, b: DimId) -> Result<DimId, Failure> {
+    let product = cx.dims().mul(a, b);
+    within_range(cx, source, [a, b, product])
+}
+
+fn within_range(
+    cx: &mut RuleCx<'_, '_>,
+    source: Source,
+    [a, b, result]: [DimId; 3],
+) -> Result<DimId, Failure> {
+    if let (Some(_), Some(_), None) = (cx.const_dim(a), cx.const_dim(b), cx.const_dim(result)) {
+        return Err(source.fault("makes an axis longer than any tensor can be"));
+    }
+    Ok(result)
 }
 
 /// A string attribute that must be one of a few words.

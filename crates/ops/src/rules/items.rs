@@ -51,7 +51,13 @@ impl Items {
 
     /// Records at `to` a tensor of this shape whose elements are those at `positions` of this one; `None`
     /// is an element that nobody knows.
-    pub(super) fn put(&self, cx: &mut RuleCx<'_, '_>, to: Port, shape: &[usize], positions: &[Option<usize>]) {
+    pub(super) fn put(
+        &self,
+        cx: &mut RuleCx<'_, '_>,
+        to: Port,
+        shape: &[usize],
+        positions: &[Option<usize>],
+    ) {
         match self {
             Self::Ints(ints) => {
                 if cx.ints(to).is_some() {
@@ -93,9 +99,9 @@ pub(super) fn separable(axes: &[Vec<Option<usize>>]) -> Option<(Vec<usize>, Vec<
     }
     let mut positions = vec![Some(0)];
     for axis in axes {
-        let wider = positions.iter().flat_map(|sofar: &Option<usize>| {
-            axis.iter().map(move |offset| Some((*sofar)? + (*offset)?))
-        });
+        let wider = positions
+            .iter()
+            .flat_map(|sofar: &Option<usize>| axis.iter().map(move |offset| Some((*sofar)? + (*offset)?)));
         positions = wider.collect();
     }
     Some((shape, positions))

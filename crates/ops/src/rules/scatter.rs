@@ -22,11 +22,14 @@ const ND: Rule = Rule { name: "scatternd.shapes", run: nd };
 const TENSOR: Rule = Rule { name: "tensorscatter.shapes", run: tensor };
 
 /// How updates are combined, up to version 17. Source: ScatterElements version 16, `reduction`.
-const REDUCTION: Rule = Rule { name: "scatter.reduction", run: |cx| one_of(cx, "reduction", &["none", "add", "mul"]).map(drop) };
+const REDUCTION: Rule =
+    Rule { name: "scatter.reduction", run: |cx| one_of(cx, "reduction", &["none", "add", "mul"]).map(drop) };
 
 /// How updates are combined. Source: ScatterElements version 18, `reduction`.
-const WIDE_REDUCTION: Rule =
-    Rule { name: "scatter.reduction", run: |cx| one_of(cx, "reduction", &["none", "add", "mul", "max", "min"]).map(drop) };
+const WIDE_REDUCTION: Rule = Rule {
+    name: "scatter.reduction",
+    run: |cx| one_of(cx, "reduction", &["none", "add", "mul", "max", "min"]).map(drop),
+};
 
 pub(super) const OPERATORS: &[Entry] = &[
     Entry::of("Scatter", &[SAME_SHAPE, ELEMENTS]),
@@ -67,7 +70,8 @@ fn nd(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
         return Err(cx.wrong_rank(In(2), needed.len()..=needed.len()));
     }
     for (at, update) in updates.iter().enumerate() {
-        let (port, axis, dim) = if at < last { (In(1), at, indices[at]) } else { (In(0), at - last + tuple, needed[at]) };
+        let (port, axis, dim) =
+            if at < last { (In(1), at, indices[at]) } else { (In(0), at - last + tuple, needed[at]) };
         cx.require_equal((In(2), at, *update), (port, axis, dim), "are an update and its place")?;
     }
     Ok(())
@@ -86,18 +90,96 @@ fn tensor(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
             return Err(cx.wrong_rank(In(1), cache.len()..=cache.len()));
         }
         for at in (0..cache.len()).filter(|at| *at != axis) {
-            cx.require_equal((In(0), at, cache[at]), (In(1), at, update[at]), "are written along another axis")?;
+            cx.require_equal(
+                (In(0), at, cache[at]),
+                (In(1), at, update[at]),
+                "are written along another axis",
+            )?;
         }
         if let (Some(most), Some(written)) = (cx.const_dim(cache[axis]), cx.const_dim(update[axis]))
             && written > most
         {
-            let message = format!("the update has {written} elements along axis {axis}, but the cache has {most}");
+            let message =
+                format!("the update has {written} elements along axis {axis}, but the cache has {most}");
             return Err(Failure::shapes(&[In(0), In(1)], message));
         }
     }
     cx.require_rank(In(2), 1..=1)?;
     if let Some(starts) = cx.shape(In(2)) {
-        cx.require_equal((In(2), 0, starts[0]), (In(0), 0, cache[0]), "hold one write index a batch element")?;
+        cx.require_equal(
+            (In(2), 0, starts[0]),
+            (In(0), 0, cache[0]),
+            "hold one write index a batch element",
+        )?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{fault, infer_y};
+
+    #[test]
+    fn a_scattered_tensor_keeps_its_shape() {
+        let graph =
+            "g (float[N, 4] x, int64[2, 4] i, float[2, 4] u) => (y) { y = ScatterElements (x, i, u) }";
+        assert_eq!(infer_y(18, graph), "float[N, 4]");
+        let graph = "g (float[N, 4] x, int64[2, 1] i, float[2, 4] u) => (y) { y = ScatterND (x, i, u) }";
+        assert_eq!(infer_y(18, graph), "float[N, 4]");
+        let graph = "g (float[N, 4] x, int64[2, 4] i, float[2, 4] u) => (y) { y = Scatter (x, i, u) }";
+        assert_eq!(infer_y(9, graph), "float[N, 4]");
+    }
+
+    #[test]
+    fn updates_fit_the_indices() {
+        assert_eq!(
+            fault(
+                18,
+                "g (float[9, 4] x, int64[2, 4] i, float[2, 3] u) => (y) { y = ScatterElements (x, i, u) }"
+            ),
+            "scatterelements.shapes: In(1) axis Some(1) and In(2) axis Some(1) are an index and its update"
+        );
+        assert_eq!(
+            fault(18, "g (float[9, 4] x, int64[2, 1] i, float[2, 5] u) => (y) { y = ScatterND (x, i, u) }"),
+            "scatternd.shapes: In(2) axis Some(1) and In(0) axis Some(1) are an update and its place"
+        );
+        assert_eq!(
+            fault(18, "g (float[9, 4] x, int64[2, 2] i, float[2, 4] u) => (y) { y = ScatterND (x, i, u) }"),
+            "scatternd.shapes: In(2) has rank 2, not 1..=Some(1)"
+        );
+        assert_eq!(
+            fault(18, "g (float[9, 4] x, int64[2, 3] i, float[2] u) => (y) { y = ScatterND (x, i, u) }"),
+            "scatternd.shapes: the indices are 3 numbers each, for 2 axes"
+        );
+    }
+
+    #[test]
+    fn a_reduction_is_one_of_its_version() {
+        let with = |reduction: &str| {
+            format!(
+                "g (float[9] x, int64[2] i, float[2] u) => (y) {{ y = ScatterElements <reduction = \"{reduction}\"> (x, i, u) }}"
+            )
+        };
+        assert_eq!(infer_y(18, &with("max")), "float[9]");
+        assert!(fault(16, &with("max")).starts_with("scatter.reduction: reduction is"));
+    }
+
+    #[test]
+    fn a_cache_is_written_along_one_axis() {
+        let with = |cache: &str, update: &str, axis: i64| {
+            format!(
+                "g (float[{cache}] c, float[{update}] u, int64[B] w) => (y) {{ y = TensorScatter <axis = {axis}> (c, u, w) }}"
+            )
+        };
+        assert_eq!(infer_y(24, &with("B, H, 32, D", "B, H, S, D", -2)), "float[B, H, 32, D]");
+        assert_eq!(fault(24, &with("B, H, D", "B, H, D", 0)), "tensorscatter.shapes: axis is the batch axis");
+        assert_eq!(
+            fault(24, &with("B, 8, 32", "B, 9, 32", -1)),
+            "tensorscatter.shapes: In(0) axis Some(1) and In(1) axis Some(1) are written along another axis"
+        );
+        assert_eq!(
+            fault(24, &with("B, 8, 32", "B, 8, 33", -1)),
+            "tensorscatter.shapes: the update has 33 elements along axis 2, but the cache has 32"
+        );
+    }
 }

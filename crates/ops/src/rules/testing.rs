@@ -31,9 +31,9 @@ pub(super) fn infer(opset: u32, graph: &str) -> BTreeMap<String, String> {
     let options = Options { mode: Mode::Permissive, ..Options::default() };
     let mut checked = check(&bytes, &Standard, &universe(), &options).unwrap();
     assert!(checked.is_ok(), "{graph}: {:?}", checked.faults());
-    let count = checked.body().values.len();
+    let values: Vec<ValueId> = checked.body().values().collect();
     let mut types = BTreeMap::new();
-    for value in (0..count).map(ValueId::new) {
+    for value in values {
         let ty = checked.type_of(value);
         let name = checked.body().value_name(value).to_owned();
         types.insert(name, ty.display(checked.universe(), checked.dims()).to_string());
@@ -71,9 +71,14 @@ fn failure_words(failure: &Failure) -> String {
         Failure::Value { port, message } => format!("{port:?} {message}"),
         Failure::Shapes { message, .. } | Failure::Body { message, .. } => message.clone(),
         Failure::Dims { left, right, relation } => {
-            format!("{:?} axis {:?} and {:?} axis {:?} {relation}", left.port, left.axis, right.port, right.axis)
+            format!(
+                "{:?} axis {:?} and {:?} axis {:?} {relation}",
+                left.port, left.axis, right.port, right.axis
+            )
         }
-        Failure::Rank { port, found, least, most } => format!("{port:?} has rank {found}, not {least}..={most:?}"),
+        Failure::Rank { port, found, least, most } => {
+            format!("{port:?} has rank {found}, not {least}..={most:?}")
+        }
         Failure::Types { .. } | Failure::Element { .. } | Failure::Kind { .. } | Failure::Malformed(_) => {
             format!("{failure:?}")
         }
