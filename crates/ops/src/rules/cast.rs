@@ -188,7 +188,7 @@ fn exact(item: i64, bits: u32) -> Option<f64> {
 fn rounded(item: f64, to: Elem, bits: u32) -> Option<f64> {
     match to {
         Elem::DOUBLE => Some(item),
-        #[expect(clippy::cast_possible_truncation, reason = "rounding to the nearest is what the cast does")]
+        // Rounding to the nearest is what the cast does.
         Elem::FLOAT => Some(f64::from(item as f32)),
         _ => truncated(item, (-1 << bits, 1 << bits)).filter(|whole| *whole as f64 == item).map(|_| item),
     }
@@ -196,13 +196,81 @@ fn rounded(item: f64, to: Elem, bits: u32) -> Option<f64> {
 
 /// A float cut towards zero, where the result is in the range.
 fn truncated(item: f64, (least, most): (i64, i64)) -> Option<i64> {
-    // From 2^63 on no double is an i64; below it the comparison is exact.
+    // From 2^63 on no double is an i64, and that limit is a double itself.
     const LIMIT: f64 = (1_u64 << 63) as f64;
     let whole = item.trunc();
     if !(-LIMIT..LIMIT).contains(&whole) {
         return None;
     }
-    #[expect(clippy::cast_possible_truncation, reason = "within the range of i64, see above")]
+    // Within the range of i64, see above.
     let whole = whole as i64;
     (least..=most).contains(&whole).then_some(whole)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{fault, infer_y};
+    use super::{exact, truncated};
+
+    #[test]
+    fn a_cast_has_the_type_that_it_names() {
+        assert_eq!(infer_y(13, "g (float[N] x) => (y) { y = Cast <to = 7> (x) }"), "int64[N]");
+        assert_eq!(infer_y(1, "g (float[N] x) => (y) { y = Cast <to = \"INT32\"> (x) }"), "int32[N]");
+        assert_eq!(infer_y(15, "g (float[N] x, bool[2] t) => (y) { y = CastLike (x, t) }"), "bool[N]");
+        assert_eq!(infer_y(26, "g (float[N] x) => (y) { y = BitCast <to = 6> (x) }"), "int32[N]");
+    }
+
+    #[test]
+    fn a_cast_to_no_type_and_to_another_width_are_faults() {
+        let graph = "g (float[N] x) => (y) { y = Cast <to = 99> (x) }";
+        assert_eq!(fault(13, graph), "cast.type: to is 99, which is no element type");
+        let graph = "g (float[N] x) => (y) { y = BitCast <to = 7> (x) }";
+        let message = "bitcast.type: to is int64 of 64 bits, but the elements of the input are float of 32";
+        assert_eq!(fault(26, graph), message);
+    }
+
+    #[test]
+    fn a_symbol_survives_a_cast_between_integers() {
+        let y = infer_y(
+            13,
+            "g (float[N, 4] x) => (y) {
+               shape = Shape (x)
+               narrow = Cast <to = 6> (shape)
+               wide = Cast <to = 7> (narrow)
+               y = ConstantOfShape (wide)
+             }",
+        );
+        assert_eq!(y, "float[N, 4]");
+    }
+
+    #[test]
+    fn a_float_is_cut_towards_zero() {
+        let y = infer_y(
+            13,
+            "g () => (y) <float[3] sizes = {2.9, 0.5, 7.0}> {
+               whole = Cast <to = 7> (sizes)
+               y = ConstantOfShape (whole)
+             }",
+        );
+        assert_eq!(y, "float[2, 0, 7]");
+        assert_eq!(truncated(-2.9, (-8, 7)), Some(-2));
+        assert_eq!(truncated(9e18, (i64::MIN, i64::MAX)), Some(9_000_000_000_000_000_000));
+        assert_eq!(truncated(1e19, (i64::MIN, i64::MAX)), None);
+        assert_eq!(truncated(f64::NAN, (i64::MIN, i64::MAX)), None);
+    }
+
+    #[test]
+    fn a_number_that_a_type_does_not_hold_is_not_followed() {
+        let y = infer_y(
+            13,
+            "g () => (y) <int64[2] sizes = {300, 3}> {
+               bytes = Cast <to = 2> (sizes)
+               wide = Cast <to = 7> (bytes)
+               y = ConstantOfShape (wide)
+             }",
+        );
+        assert_eq!(y, "float[?, 3]");
+        assert_eq!(exact(2049, 11), None);
+        assert_eq!(exact(-2048, 11), Some(-2048.0));
+    }
 }

@@ -263,6 +263,29 @@ pub(super) fn require_extent(
     }
 }
 
+/// The sum of two extents; where both are constants it must be one, too.
+pub(super) fn sum(cx: &mut RuleCx<'_, '_>, source: Source, a: DimId, b: DimId) -> Result<DimId, Failure> {
+    let sum = cx.dims().add(a, b);
+    within_range(cx, source, [a, b, sum])
+}
+
+/// The product of two extents; where both are constants it must be one, too.
+pub(super) fn product(cx: &mut RuleCx<'_, '_>, source: Source, a: DimId, b: DimId) -> Result<DimId, Failure> {
+    let product = cx.dims().mul(a, b);
+    within_range(cx, source, [a, b, product])
+}
+
+fn within_range(
+    cx: &mut RuleCx<'_, '_>,
+    source: Source,
+    [a, b, result]: [DimId; 3],
+) -> Result<DimId, Failure> {
+    if let (Some(_), Some(_), None) = (cx.const_dim(a), cx.const_dim(b), cx.const_dim(result)) {
+        return Err(source.fault("makes an axis longer than any tensor can be"));
+    }
+    Ok(result)
+}
+
 /// A string attribute that must be one of a few words.
 pub(super) fn one_of<'a>(
     cx: &RuleCx<'_, 'a>,

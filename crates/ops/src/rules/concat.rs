@@ -255,35 +255,40 @@ fn equal_parts(
     outputs: usize,
     uneven: bool,
 ) -> Result<DimVec, Failure> {
-    let count = i64::try_from(outputs).unwrap_or(i64::MAX);
-    let divisor = cx.dims().constant(count);
-    let zero = cx.dims().constant(0);
-    let fault = |cx: &mut RuleCx<'_, '_>| {
-        let whole = cx.dims().display(whole).to_string();
-        Failure::shapes(
-            &[In(0)],
-            format!("axis {axis} of extent {whole} cannot be split into {count} parts of one size"),
-        )
-    };
     if uneven {
-        let size = cx.dims().ceil_div(whole, divisor);
-        let before = cx.dims().constant(count - 1);
-        let before = cx.dims().mul(size, before);
-        let last = cx.dims().sub(whole, before);
-        if cx.const_dim(last).is_some_and(|last| last < 0) {
-            return Err(fault(cx));
-        }
-        let mut extents: DimVec = (1..outputs).map(|_| size).collect();
-        extents.push(last);
-        return Ok(extents);
+        return Ok(chunks(cx, whole, outputs, axis));
     }
+    let divisor = cx.dims().constant(i64::try_from(outputs).unwrap_or(i64::MAX));
     let remainder = cx.dims().modulo(whole, divisor);
-    if cx.dims().compare(remainder, zero) == Decision::Different {
-        return Err(fault(cx));
+    if cx.dims().compare(remainder, DimId::ZERO) == Decision::Different {
+        let whole = cx.dims().display(whole).to_string();
+        let message =
+            format!("axis {axis} of extent {whole} cannot be split into {outputs} parts of one size");
+        return Err(Failure::shapes(&[In(0)], message));
     }
     // Only an exact quotient passes at run time, so rounding changes nothing.
     let size = cx.dims().floor_div(whole, divisor);
     Ok((0..outputs).map(|_| size).collect())
+}
+
+/// Parts of `ceil(whole / count)` elements, of which the last one gets what is left.
+fn chunks(cx: &mut RuleCx<'_, '_>, whole: DimId, count: usize, axis: usize) -> DimVec {
+    let size = i64::try_from(count).unwrap_or(i64::MAX);
+    let (divisor, others) = (cx.dims().constant(size), cx.dims().constant(size.saturating_sub(1)));
+    let size = cx.dims().ceil_div(whole, divisor);
+    let before = cx.dims().mul(size, others);
+    let last = match (count, cx.dims().sub(whole, before)) {
+        (2, _) => cx.dims().floor_div(whole, divisor),
+        // Nothing is left for the last part, or for more than one. The text does not say what happens, and
+        // exporters leave such nodes in branches that never run.
+        (_, last) if cx.const_dim(last).is_some_and(|last| last < 0) => {
+            unknown_extent(cx, Out(count - 1), axis)
+        }
+        (_, last) => last,
+    };
+    let mut parts: DimVec = (1..count).map(|_| size).collect();
+    parts.push(last);
+    parts
 }
 
 fn split_value(cx: &mut RuleCx<'_, '_>, axis: usize, extents: &[DimId]) {
@@ -309,5 +314,135 @@ fn split_value(cx: &mut RuleCx<'_, '_>, axis: usize, extents: &[DimId]) {
             items.put(cx, Out(at), &shape, &positions);
         }
         start += size;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{fault, infer, infer_y};
+
+    #[test]
+    fn joined_tensors_add_up_along_the_axis() {
+        let graph = "g (float[B, P, 8] a, float[B, S, 8] b) => (y) { y = Concat <axis = 1> (a, b) }";
+        assert_eq!(infer_y(13, graph), "float[B, P + S, 8]");
+        let graph = "g (float[2, 3] a, float[2, 4] b) => (y) { y = Concat (a, b) }";
+        assert_eq!(infer_y(1, graph), "float[2, 7]", "the axis of version 1 is 1 by default");
+        let graph = "g (float[2, 3] a, float[] b) => (y) { y = Concat <axis = -1> (a, b) }";
+        assert_eq!(infer_y(13, graph), "float[2, ?]");
+    }
+
+    #[test]
+    fn joined_tensors_agree_on_the_other_axes() {
+        assert_eq!(
+            fault(13, "g (float[2, 3] a, float[3, 3] b) => (y) { y = Concat <axis = 1> (a, b) }"),
+            "concat.axis: In(0) axis Some(0) and In(1) axis Some(0) are joined along another axis"
+        );
+        assert_eq!(
+            fault(13, "g (float[2, 3] a, float[2] b) => (y) { y = Concat <axis = 0> (a, b) }"),
+            "concat.axis: tensors of 2 and of 1 axes are joined"
+        );
+        assert_eq!(
+            fault(13, "g (float[2, 3] a) => (y) { y = Concat <axis = 2> (a) }"),
+            "concat.axis: axis is 2, outside [-2, 2) for 2 axes"
+        );
+    }
+
+    #[test]
+    fn a_joined_shape_may_be_known_in_part() {
+        let y = infer_y(
+            13,
+            "g (float[N, 4] x, int64[1] runtime) => (y) <int64[1] seven = {7}> {
+               shape = Shape (x)
+               target = Concat <axis = 0> (shape, runtime, seven)
+               y = ConstantOfShape (target)
+             }",
+        );
+        assert_eq!(y, "float[N, 4, ?, 7]");
+    }
+
+    #[test]
+    fn tables_are_joined_block_by_block() {
+        let y = infer_y(
+            13,
+            "g () => (y) <int64[2, 2] a = {1, 2, 3, 4}, int64[2, 1] b = {5, 6}, int64[1] flat = {-1}> {
+               joined = Concat <axis = 1> (a, b)
+               shape = Reshape (joined, flat)
+               y = ConstantOfShape (shape)
+             }",
+        );
+        assert_eq!(y, "float[1, 2, 5, 3, 4, 6]");
+    }
+
+    #[test]
+    fn a_split_by_a_list_has_the_listed_extents() {
+        let types = infer(
+            13,
+            "g (float[N, 10] x) => () <int64[2] parts = {3, 7}> { a, b = Split <axis = -1> (x, parts) }",
+        );
+        assert_eq!((types["a"].as_str(), types["b"].as_str()), ("float[N, 3]", "float[N, 7]"));
+        let types = infer(2, "g (float[10] x) => () { a, b = Split <split = [4, 6]> (x) }");
+        assert_eq!((types["a"].as_str(), types["b"].as_str()), ("float[4]", "float[6]"));
+    }
+
+    #[test]
+    fn a_split_into_parts_of_one_size_may_have_a_smaller_last_one_from_version_18_on() {
+        let types = infer(18, "g (float[7, 3*N] x) => () { a, b, c = Split <num_outputs = 3> (x) }");
+        assert_eq!(
+            ["a", "b", "c"].map(|name| types[name].as_str()),
+            ["float[3, 3*N]", "float[3, 3*N]", "float[1, 3*N]"]
+        );
+        let types = infer(13, "g (float[7, 3*N] x) => () { a, b, c = Split <axis = 1> (x) }");
+        assert_eq!(types["c"], "float[7, N]");
+        assert_eq!(
+            fault(13, "g (float[7] x) => () { a, b = Split (x) }"),
+            "split.axis: axis 0 of extent 7 cannot be split into 2 parts of one size"
+        );
+        let types = infer(
+            18,
+            "g (float[N] x, float[5] z) => () {
+            a, b = Split <num_outputs = 2> (x)
+            c, d, e, f = Split <num_outputs = 4> (z)
+        }",
+        );
+        assert_eq!(["a", "b"].map(|name| types[name].as_str()), ["float[(N - 1)//2 + 1]", "float[N//2]"]);
+        let names = ["c", "d", "e", "f"];
+        assert_eq!(names.map(|name| types[name].as_str()), ["float[2]", "float[2]", "float[2]", "float[?]"]);
+    }
+
+    #[test]
+    fn parts_fit_the_outputs_and_the_extent() {
+        let split = |opset: u32, parts: &str| {
+            fault(
+                opset,
+                &format!("g (float[10] x) => () <int64[2] p = {{{parts}}}> {{ a, b = Split (x, p) }}"),
+            )
+        };
+        assert_eq!(split(13, "3, 8"), "split.axis: In(1) adds up to 11, but axis 0 has extent 10");
+        assert_eq!(split(13, "12, -2"), "split.axis: In(1) has the negative extent -2");
+        assert_eq!(
+            fault(18, "g (float[10] x) => () { a, b = Split (x) }"),
+            "split.axis: num_outputs must be given where the input split is left out"
+        );
+        assert_eq!(
+            fault(18, "g (float[10] x) => () { a, b = Split <num_outputs = 5> (x) }"),
+            "split.axis: num_outputs is 5, but the node has 2 outputs"
+        );
+        assert_eq!(
+            fault(13, "g (float[10] x) => () <int64[3] p = {3, 3, 4}> { a, b = Split (x, p) }"),
+            "split.axis: In(1) lists 3 parts, but the node has 2 outputs"
+        );
+    }
+
+    #[test]
+    fn the_value_of_a_shape_is_split_too() {
+        let types = infer(
+            13,
+            "g (float[A, B, 3] x) => () <int64[2] parts = {1, 2}> {
+               shape = Shape (x)
+               head, tail = Split (shape, parts)
+               y = ConstantOfShape (tail)
+             }",
+        );
+        assert_eq!(types["y"], "float[B, 3]");
     }
 }

@@ -46,15 +46,15 @@ const CONSTANT_FORMS: [&str; 8] = [
 
 fn constant(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     let mut given = None;
-    for form in CONSTANT_FORMS {
+    for form in cx.attr_names()? {
+        let Some(form) = CONSTANT_FORMS.into_iter().find(|known| *known == form) else { continue };
+        // A reference to an attribute of the function may refer to nothing.
         if !cx.has_attr(form)? {
             continue;
         }
         if let Some(other) = given {
-            return Err(Failure::attribute(
-                form,
-                format!("is given beside {other}, and only one of them may be"),
-            ));
+            let message = format!("is given beside {other}, and only one of them may be");
+            return Err(Failure::attribute(form, message));
         }
         given = Some(form);
     }
@@ -69,37 +69,23 @@ fn constant(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
             None => Ok(()),
         },
         Some("sparse_value") => sparse(cx),
-        Some(form @ ("value_float" | "value_floats")) => {
-            let (shape, floats) = match cx.attr_float(form)? {
-                Some(float) => (DimVec::new(), vec![float]),
-                None => {
-                    let floats = cx.attr_floats(form)?.unwrap_or_default();
-                    (DimVec::from_slice(&[length(cx, floats.len())]), floats)
-                }
-            };
-            cx.set_elem(Out(0), Elem::FLOAT)?;
-            cx.set_shape(Out(0), &shape)?;
-            let extents = shape.iter().map(|_| floats.len()).collect();
-            cx.set_floats(
-                Out(0),
-                Floats { shape: extents, items: floats.into_iter().map(f64::from).collect() },
-            );
-            Ok(())
+        Some(form @ "value_float") => {
+            let item = cx.attr_float(form)?.unwrap_or_default();
+            floats(cx, DimVec::new(), &[item])
         }
-        Some(form @ ("value_int" | "value_ints")) => {
-            let (shape, ints) = match cx.attr_int(form)? {
-                Some(int) => (DimVec::new(), vec![int]),
-                None => {
-                    let ints = cx.attr_ints(form)?.unwrap_or_default();
-                    (DimVec::from_slice(&[length(cx, ints.len())]), ints)
-                }
-            };
-            cx.set_elem(Out(0), Elem::INT64)?;
-            cx.set_shape(Out(0), &shape)?;
-            let extents = shape.iter().map(|_| ints.len()).collect();
-            let items = ints.into_iter().map(|int| cx.dims().constant(int)).collect();
-            cx.set_ints(Out(0), Ints { shape: extents, items });
-            Ok(())
+        Some(form @ "value_floats") => {
+            let items = cx.attr_floats(form)?.unwrap_or_default();
+            let shape = DimVec::from_slice(&[length(cx, items.len())]);
+            floats(cx, shape, &items)
+        }
+        Some(form @ "value_int") => {
+            let item = cx.attr_int(form)?.unwrap_or_default();
+            ints(cx, DimVec::new(), &[item])
+        }
+        Some(form @ "value_ints") => {
+            let items = cx.attr_ints(form)?.unwrap_or_default();
+            let shape = DimVec::from_slice(&[length(cx, items.len())]);
+            ints(cx, shape, &items)
         }
         Some("value_string") => {
             cx.set_elem(Out(0), Elem::STRING)?;
@@ -113,6 +99,23 @@ fn constant(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
         }
         Some(_) | None => Err(Failure::attribute("value", "or another form of the constant must be given")),
     }
+}
+
+fn floats(cx: &mut RuleCx<'_, '_>, shape: DimVec, items: &[f32]) -> Result<(), Failure> {
+    cx.set_elem(Out(0), Elem::FLOAT)?;
+    cx.set_shape(Out(0), &shape)?;
+    let extents = shape.iter().map(|_| items.len()).collect();
+    cx.set_floats(Out(0), Floats { shape: extents, items: items.iter().copied().map(f64::from).collect() });
+    Ok(())
+}
+
+fn ints(cx: &mut RuleCx<'_, '_>, shape: DimVec, items: &[i64]) -> Result<(), Failure> {
+    cx.set_elem(Out(0), Elem::INT64)?;
+    cx.set_shape(Out(0), &shape)?;
+    let extents = shape.iter().map(|_| items.len()).collect();
+    let items = items.iter().map(|item| cx.dims().constant(*item)).collect();
+    cx.set_ints(Out(0), Ints { shape: extents, items });
+    Ok(())
 }
 
 /// A dense tensor that is written down by its elements that are not zero.
@@ -252,11 +255,145 @@ fn range_of_floats(cx: &mut RuleCx<'_, '_>) -> Result<Option<DimId>, Failure> {
     if !count.is_finite() || count > 9_007_199_254_740_992.0 {
         return Ok(None);
     }
-    #[expect(clippy::cast_possible_truncation, reason = "a whole number within the range of i64, see above")]
+    // A whole number within the range of i64, see above.
     let count = count as i64;
     if usize::try_from(count).is_ok_and(|count| count <= MOST) {
         let items: Box<[f64]> = (0..count).map(|at| start + at as f64 * delta).collect();
         cx.set_floats(Out(0), Floats { shape: Box::new([items.len()]), items });
     }
     Ok(Some(cx.dims().constant(count)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{fault, infer, infer_y};
+
+    #[test]
+    fn every_form_of_a_constant_has_its_own_type() {
+        let types = infer(
+            13,
+            "g () => () {
+               a = Constant <value = float16[2, 3] {1, 2, 3, 4, 5, 6}> ()
+               b = Constant <value_float = 1.5> ()
+               c = Constant <value_floats = [1.5, 2.5]> ()
+               d = Constant <value_int = 3> ()
+               e = Constant <value_ints = [1, 2, 3]> ()
+               f = Constant <value_string = \"s\"> ()
+               h = Constant <value_strings = [\"s\", \"t\"]> ()
+             }",
+        );
+        let expected = ["float16[2, 3]", "float", "float[2]", "int64", "int64[3]", "string", "string[2]"];
+        assert_eq!(["a", "b", "c", "d", "e", "f", "h"].map(|name| types[name].as_str()), expected);
+    }
+
+    #[test]
+    fn a_sparse_constant_is_a_dense_tensor() {
+        let graph = "g () => (y) {
+          y = Constant <sparse_value = sparse_tensor(float[9]) s = (float[2] {1, 2}, int64[2] {0, 8})> ()
+        }";
+        assert_eq!(infer_y(13, graph), "float[9]");
+    }
+
+    #[test]
+    fn a_constant_has_exactly_one_form() {
+        assert_eq!(
+            fault(13, "g () => (y) { y = Constant () }"),
+            "constant.value: value or another form of the constant must be given"
+        );
+        assert_eq!(
+            fault(13, "g () => (y) { y = Constant <value_int = 1, value_float = 1.0> () }"),
+            "constant.value: value_float is given beside value_int, and only one of them may be"
+        );
+    }
+
+    #[test]
+    fn a_constant_of_a_shape_has_symbols_and_the_type_of_its_value() {
+        let types = infer(
+            9,
+            "g (float[N, 3] x, int64[2] runtime) => () {
+               shape = Shape (x)
+               a = ConstantOfShape (shape)
+               b = ConstantOfShape <value = bool[1] {1}> (shape)
+               c = ConstantOfShape (runtime)
+             }",
+        );
+        assert_eq!(
+            ["a", "b", "c"].map(|name| types[name].as_str()),
+            ["float[N, 3]", "bool[N, 3]", "float[?, ?]"]
+        );
+    }
+
+    #[test]
+    fn a_negative_extent_and_a_value_of_two_elements_are_faults() {
+        let graph = "g () => (y) <int64[2] s = {2, -3}> { y = ConstantOfShape (s) }";
+        assert_eq!(fault(9, graph), "constantofshape.shape: In(0) has the negative extent -3");
+        let graph = "g () => (y) <int64[1] s = {2}> { y = ConstantOfShape <value = float[2] {1, 2}> (s) }";
+        assert_eq!(fault(9, graph), "constantofshape.shape: value has 2 elements, and must have one");
+    }
+
+    #[test]
+    fn a_shape_with_more_axes_than_memory_is_not_followed() {
+        assert_eq!(infer_y(9, "g (int64[2147483648] s) => (y) { y = ConstantOfShape (s) }"), "float[]");
+    }
+
+    #[test]
+    fn an_identity_matrix_is_a_matrix_of_the_type_asked_for() {
+        assert_eq!(infer_y(9, "g (int64[2, N] x) => (y) { y = EyeLike <dtype = 1> (x) }"), "float[2, N]");
+        assert_eq!(infer_y(9, "g (int64[2, N] x) => (y) { y = EyeLike (x) }"), "int64[2, N]");
+        assert_eq!(
+            fault(9, "g (int64[2] x) => (y) { y = EyeLike (x) }"),
+            "eyelike.matrix: In(0) has rank 1, not 2..=Some(2)"
+        );
+        assert_eq!(
+            fault(9, "g (int64[2, 2] x) => (y) { y = EyeLike <dtype = 8> (x) }"),
+            "eyelike.matrix: dtype is string, which the output cannot have"
+        );
+    }
+
+    fn range_of(elem: &str, start: &str, limit: &str, delta: &str) -> String {
+        format!(
+            "g () => (y) <{elem} a = {{{start}}}, {elem} b = {{{limit}}}, {elem} c = {{{delta}}}> {{ y = Range (a, b, c) }}"
+        )
+    }
+
+    #[test]
+    fn a_range_is_counted_by_the_formula_in_either_direction() {
+        for (elem, start, limit, delta, y) in [
+            ("int64", "3", "9", "3", "int64[2]"),
+            ("int64", "10", "4", "-2", "int64[3]"),
+            ("int64", "10", "4", "2", "int64[0]"),
+            ("int32", "0", "10", "3", "int32[4]"),
+            ("float", "1", "5", "2", "float[2]"),
+            ("float", "0", "1", "0.3", "float[4]"),
+            ("double", "1", "0", "-0.5", "double[2]"),
+        ] {
+            assert_eq!(infer_y(11, &range_of(elem, start, limit, delta)), y, "{start} {limit} {delta}");
+        }
+    }
+
+    #[test]
+    fn a_range_up_to_an_extent_is_as_long_as_the_extent() {
+        let types = infer(
+            15,
+            "g (float[P + S, S] x) => () <int64 zero = {0}, int64 one = {1}, int64 two = {2}> {
+               shape = Shape (x)
+               all = Gather (shape, zero)
+               new = Gather (shape, one)
+               past = Sub (all, new)
+               a = Range (zero, all, one)
+               b = Range (past, all, one)
+               c = Range (zero, new, two)
+             }",
+        );
+        assert_eq!(types["a"], "int64[P + S]");
+        assert_eq!(types["b"], "int64[S]");
+        assert_eq!(types["c"], "int64[(S - 1)//2 + 1]");
+    }
+
+    #[test]
+    fn a_range_that_never_ends_is_a_fault() {
+        let message = "range.length: In(2) is 0, so the limit is never reached";
+        assert_eq!(fault(11, &range_of("int64", "0", "4", "0")), message);
+        assert_eq!(fault(11, &range_of("float", "0", "4", "0")), message);
+    }
 }

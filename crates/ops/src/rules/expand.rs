@@ -5,7 +5,7 @@ use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{DimVec, Failure, Rule, RuleCx};
 
 use super::Entry;
-use super::common::{list, require_extent, single, unknown_extent};
+use super::common::{list, product, require_extent, single, unknown_extent};
 use super::items::{Items, constant_shape, separable, strides, whole};
 
 /// The output has the shape to which the input's and the target broadcast. Source: Expand, `shape`.
@@ -102,7 +102,7 @@ fn tile(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
         if cx.const_dim(count).is_some_and(|count| count < 0) {
             return Err(repeats.source.fault("has a negative number of repeats"));
         }
-        *extent = cx.dims().mul(*extent, count);
+        *extent = product(cx, repeats.source, *extent, count)?;
     }
     cx.set_shape(Out(0), &shape)
 }
@@ -128,7 +128,7 @@ fn tile_number(cx: &mut RuleCx<'_, '_>, at: usize) -> Result<Option<DimId>, Fail
     }
     let number = cx.floats(In(at)).and_then(|floats| floats.items.first().copied());
     let whole = number.filter(|number| number.fract() == 0.0 && number.abs() < 2_147_483_648.0);
-    #[expect(clippy::cast_possible_truncation, reason = "a whole number of 31 bits, see above")]
+    // A whole number of 31 bits, see above.
     let whole = whole.map(|number| number as i64);
     Ok(whole.map(|number| cx.dims().constant(number)))
 }
@@ -153,4 +153,76 @@ fn tile_value(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
         items.put(cx, Out(0), &shape, &positions);
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{fault, infer_y};
+
+    fn expanded(input: &str, target: &str) -> String {
+        let count = target.split(',').count();
+        format!("g (float[{input}] x) => (y) <int64[{count}] t = {{{target}}}> {{ y = Expand (x, t) }}")
+    }
+
+    #[test]
+    fn an_expansion_broadcasts_both_ways() {
+        assert_eq!(infer_y(13, &expanded("3, 1", "2, 1, 6")), "float[2, 3, 6]");
+        assert_eq!(infer_y(13, &expanded("N, 1", "1, 4")), "float[N, 4]");
+        assert_eq!(infer_y(13, &expanded("2, N, 3", "3")), "float[2, N, 3]");
+        assert_eq!(
+            fault(13, &expanded("3, 4", "2, 4")),
+            "expand.target: In(0) axis Some(0) and In(1) axis None are broadcast"
+        );
+        assert_eq!(fault(13, &expanded("3, 4", "3, -1")), "expand.target: In(1) has the negative extent -1");
+    }
+
+    #[test]
+    fn an_extent_that_is_not_1_stays_whatever_is_asked_for() {
+        let graph = "g (float[3, 1, N + 2] x, int64[3] t) => (y) { y = Expand (x, t) }";
+        assert_eq!(infer_y(13, graph), "float[3, ?, N + 2]");
+    }
+
+    #[test]
+    fn an_expanded_value_is_repeated() {
+        let y = infer_y(
+            13,
+            "g (float[N] x) => (y) <int64[1] three = {3}> {
+               shape = Shape (x)
+               many = Expand (shape, three)
+               y = ConstantOfShape (many)
+             }",
+        );
+        assert_eq!(y, "float[N, N, N]");
+    }
+
+    #[test]
+    fn tiles_multiply_extents() {
+        let tiled = |repeats: &str| {
+            let count = repeats.split(',').count();
+            format!("g (float[N, 3] x) => (y) <int64[{count}] r = {{{repeats}}}> {{ y = Tile (x, r) }}")
+        };
+        assert_eq!(infer_y(13, &tiled("2, 1")), "float[2*N, 3]");
+        assert_eq!(fault(13, &tiled("2")), "tile.repeats: In(1) has 1 items, but the input has 2 axes");
+        assert_eq!(fault(13, &tiled("2, -1")), "tile.repeats: In(1) has a negative number of repeats");
+        assert_eq!(
+            fault(13, &tiled("1, 9223372036854775807")),
+            "tile.repeats: In(1) makes an axis longer than any tensor can be"
+        );
+        let graph =
+            "g (float[N, 3] x) => (y) <float tiles = {2}, float axis = {1}> { y = Tile (x, tiles, axis) }";
+        assert_eq!(infer_y(1, graph), "float[N, 6]");
+    }
+
+    #[test]
+    fn a_tiled_value_is_repeated() {
+        let y = infer_y(
+            13,
+            "g (float[N, 3] x) => (y) <int64[1] two = {2}> {
+               shape = Shape (x)
+               many = Tile (shape, two)
+               y = ConstantOfShape (many)
+             }",
+        );
+        assert_eq!(y, "float[N, 3, N, 3]");
+    }
 }

@@ -43,3 +43,45 @@ fn size(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{infer, infer_y};
+
+    #[test]
+    fn extents_become_values() {
+        let types = infer(
+            15,
+            "g (float[A, B, 3] x) => () {
+               shape = Shape (x)
+               all = ConstantOfShape (shape)
+               middle = Shape <start = 1, end = -1> (x)
+               one = ConstantOfShape (middle)
+               none = Shape <start = 2, end = 1> (x)
+               scalar = ConstantOfShape (none)
+               far = Shape <start = -9, end = 9> (x)
+               size = Size (x)
+             }",
+        );
+        assert_eq!(types["shape"], "int64[3]");
+        assert_eq!(types["all"], "float[A, B, 3]");
+        assert_eq!(types["one"], "float[B]");
+        assert_eq!(types["none"], "int64[0]");
+        assert_eq!(types["scalar"], "float");
+        assert_eq!(types["far"], "int64[3]");
+        assert_eq!(types["size"], "int64");
+    }
+
+    #[test]
+    fn the_size_is_the_product_of_the_extents() {
+        let y = infer_y(
+            13,
+            "g (float[A, B, 3] x) => (y) <int64[1] one = {1}> {
+               size = Size (x)
+               shape = Reshape (size, one)
+               y = ConstantOfShape (shape)
+             }",
+        );
+        assert_eq!(y, "float[3*A*B]");
+    }
+}

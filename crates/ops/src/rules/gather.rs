@@ -189,3 +189,90 @@ fn gather_nd(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     let shape: DimVec = indices[..last].iter().chain(&data[batch + tuple..]).copied().collect();
     cx.set_shape(Out(0), &shape)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{fault, infer_y};
+
+    #[test]
+    fn the_axes_of_the_indices_stand_in_the_place_of_the_axis() {
+        let graph = "g (float[V, H] table, int64[B, S] ids) => (y) { y = Gather (table, ids) }";
+        assert_eq!(infer_y(13, graph), "float[B, S, H]");
+        let graph = "g (float[A, 5, C] x, int64 i) => (y) { y = Gather <axis = -2> (x, i) }";
+        assert_eq!(infer_y(13, graph), "float[A, C]");
+    }
+
+    #[test]
+    fn an_index_outside_the_axis_is_a_fault() {
+        let graph = "g (float[3, 2] x) => (y) <int64[2] i = {0, 3}> { y = Gather (x, i) }";
+        assert_eq!(fault(13, graph), "gather.axis: In(1) has the index 3, outside [-3, 3) for axis 0");
+        let graph = "g (float[3, 2] x) => (y) <int64[2] i = {0, -3}> { y = Gather <axis = 2> (x, i) }";
+        assert_eq!(fault(13, graph), "gather.axis: axis is 2, outside [-2, 2) for 2 axes");
+        assert_eq!(
+            fault(13, "g (float x, int64 i) => (y) { y = Gather (x, i) }"),
+            "gather.axis: In(0) has rank 0, not 1..=None"
+        );
+    }
+
+    #[test]
+    fn extents_are_gathered_as_symbols() {
+        let y = infer_y(
+            13,
+            "g (float[A, B, 3] x, int64[1] runtime) => (y) <int64[2] i = {-1, 0}> {
+               shape = Shape (x)
+               known = Gather (shape, i)
+               unknown = Gather (shape, runtime)
+               target = Concat <axis = 0> (known, unknown)
+               y = ConstantOfShape (target)
+             }",
+        );
+        assert_eq!(y, "float[3, A, ?]");
+    }
+
+    #[test]
+    fn elements_are_gathered_where_the_indices_stand() {
+        let graph = "g (float[3, N] x, int64[2, N] i) => (y) { y = GatherElements (x, i) }";
+        assert_eq!(infer_y(13, graph), "float[2, N]");
+        let y = infer_y(
+            13,
+            "g () => (y) <int64[2, 2] table = {1, 2, 3, 4}, int64[2, 2] i = {0, 0, 1, 0}, int64[1] flat = {-1}> {
+               picked = GatherElements <axis = 1> (table, i)
+               shape = Reshape (picked, flat)
+               y = ConstantOfShape (shape)
+             }",
+        );
+        assert_eq!(y, "float[1, 1, 4, 3]");
+        assert_eq!(
+            fault(13, "g (float[3, 2] x, int64[2, 3] i) => (y) { y = GatherElements (x, i) }"),
+            "gatherelements.shape: the indices have 3 elements along axis 1, but the data has 2"
+        );
+        assert_eq!(
+            fault(13, "g (float[3, 2] x, int64[2] i) => (y) { y = GatherElements (x, i) }"),
+            "gatherelements.shape: In(1) has rank 1, not 2..=Some(2)"
+        );
+    }
+
+    #[test]
+    fn tuples_of_indices_replace_the_axes_that_they_name() {
+        let with = |batch: i64, data: &str, indices: &str| {
+            format!(
+                "g (float[{data}] x, int64[{indices}] i) => (y) {{ y = GatherND <batch_dims = {batch}> (x, i) }}"
+            )
+        };
+        assert_eq!(infer_y(13, &with(0, "A, B, C", "N, 2")), "float[N, C]");
+        assert_eq!(infer_y(13, &with(1, "A, B, C", "A, N, 1")), "float[A, N, C]");
+        assert_eq!(infer_y(13, &with(0, "A, B", "K")), "float[]", "how long a tuple is decides the rank");
+        assert_eq!(
+            fault(13, &with(0, "A, B", "N, 3")),
+            "gathernd.tuples: the indices are 3 numbers each, for 2 axes"
+        );
+        assert_eq!(
+            fault(13, &with(2, "A, B", "A, B, 1")),
+            "gathernd.tuples: batch_dims is 2, and must be in [0, 2)"
+        );
+        assert_eq!(
+            fault(13, &with(1, "3, B", "4, N, 1")),
+            "gathernd.tuples: In(0) axis Some(0) and In(1) axis Some(0) are a batch axis"
+        );
+    }
+}

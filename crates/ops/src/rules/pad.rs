@@ -4,7 +4,7 @@ use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{Failure, Rule, RuleCx};
 
 use super::Entry;
-use super::common::{List, list, one_of, require_extent, require_single, unknown_extent};
+use super::common::{self, List, list, one_of, require_extent, require_single, unknown_extent};
 
 /// Each padded axis grows by its pads at both ends, or shrinks where they are negative.
 /// Source: Pad, `pads` and `axes`.
@@ -51,8 +51,8 @@ fn pad(cx: &mut RuleCx<'_, '_>, name: &'static str, modes: &[&str]) -> Result<()
     for (at, axis) in positions.into_iter().enumerate() {
         shape[axis] = match &pads.items {
             Some(items) => {
-                let grown = cx.dims().add(shape[axis], items[at]);
-                let grown = cx.dims().add(grown, items[at + count]);
+                let added = common::sum(cx, pads.source, items[at], items[at + count])?;
+                let grown = common::sum(cx, pads.source, shape[axis], added)?;
                 if let Some(extent) = cx.const_dim(grown).filter(|extent| *extent < 0) {
                     return Err(pads.source.fault(format!("leaves {extent} elements of axis {axis}")));
                 }
@@ -103,4 +103,57 @@ fn center_crop_pad(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
         };
     }
     cx.set_shape(Out(0), &shape)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{fault, infer_y};
+
+    fn padded(pads: &str) -> String {
+        let count = pads.split(',').count();
+        format!("g (float[N, 4] x) => (y) <int64[{count}] p = {{{pads}}}> {{ y = Pad (x, p) }}")
+    }
+
+    #[test]
+    fn pads_are_added_at_both_ends() {
+        assert_eq!(infer_y(13, &padded("1, 0, 1, 3")), "float[N + 2, 7]");
+        assert_eq!(infer_y(13, &padded("1, -1, -1, -3")), "float[N, 0]");
+        assert_eq!(
+            infer_y(2, "g (float[N, 4] x) => (y) { y = Pad <pads = [0, 1, 0, 1]> (x) }"),
+            "float[N, 6]"
+        );
+        assert_eq!(
+            infer_y(1, "g (float[N, 4] x) => (y) { y = Pad <paddings = [0, 1, 0, 1]> (x) }"),
+            "float[N, 6]"
+        );
+        assert_eq!(infer_y(13, "g (float[N, 4] x, int64[4] p) => (y) { y = Pad (x, p) }"), "float[?, ?]");
+    }
+
+    #[test]
+    fn only_the_axes_that_are_listed_are_padded() {
+        let graph =
+            "g (float[N, 4, 5] x) => (y) <int64[2] p = {2, 3}, int64[1] a = {-1}> { y = Pad (x, p, , a) }";
+        assert_eq!(infer_y(18, graph), "float[N, 4, 10]");
+        let graph = "g (float[N, 4, 5] x, int64[1] a) => (y) <int64[2] p = {2, 3}> { y = Pad (x, p, , a) }";
+        assert_eq!(infer_y(18, graph), "float[?, ?, ?]");
+    }
+
+    #[test]
+    fn pads_come_in_pairs_and_leave_something() {
+        assert_eq!(fault(13, &padded("1, 0, 1")), "pad.pads: In(1) has 3 items, and 2 axes need two each");
+        assert_eq!(fault(13, &padded("0, -2, 0, -3")), "pad.pads: In(1) leaves -1 elements of axis 1");
+        let graph = "g (float[4] x) => (y) <int64[2] p = {1, 1}> { y = Pad <mode = \"wrap\"> (x, p) }";
+        assert!(fault(13, graph).starts_with("pad.pads: mode is"), "wrapping came with version 19");
+        assert_eq!(infer_y(19, graph), "float[6]");
+    }
+
+    #[test]
+    fn a_crop_gives_the_listed_axes_their_extents() {
+        let graph = "g (float[N, 7, 3] x) => (y) <int64[2] s = {10, 9}> { y = CenterCropPad <axes = [0, -1]> (x, s) }";
+        assert_eq!(infer_y(18, graph), "float[10, 7, 9]");
+        let graph = "g (float[N, 7] x, int64[2] s) => (y) { y = CenterCropPad (x, s) }";
+        assert_eq!(infer_y(18, graph), "float[?, ?]");
+        let graph = "g (float[N, 7] x) => (y) <int64[1] s = {10}> { y = CenterCropPad (x, s) }";
+        assert_eq!(fault(18, graph), "centercroppad.shape: In(1) has 1 items, for 2 axes");
+    }
 }

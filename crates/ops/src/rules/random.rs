@@ -61,3 +61,48 @@ fn multinomial(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{fault, infer};
+
+    #[test]
+    fn random_tensors_have_the_shape_and_type_asked_for() {
+        let types = infer(
+            22,
+            "g (double[N, 2] x) => () {
+               a = RandomNormal <shape = [2, 3]> ()
+               b = RandomUniform <shape = [4], dtype = 11> ()
+               c = RandomNormalLike (x)
+               d = RandomUniformLike <dtype = 10> (x)
+               e = Bernoulli <dtype = 9> (x)
+               f = Multinomial <sample_size = 5> (x)
+               h = Multinomial <dtype = 7> (x)
+             }",
+        );
+        assert_eq!(
+            ["a", "b", "c", "d", "e", "f", "h"].map(|name| types[name].as_str()),
+            [
+                "float[2, 3]",
+                "double[4]",
+                "double[N, 2]",
+                "float16[N, 2]",
+                "bool[N, 2]",
+                "int32[N, 5]",
+                "int64[N, 1]"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_type_that_the_operator_does_not_draw_is_a_fault() {
+        assert_eq!(
+            fault(22, "g () => (y) { y = RandomNormal <shape = [2], dtype = 7> () }"),
+            "random.shape: dtype is int64, which the output cannot have"
+        );
+        assert_eq!(
+            fault(22, "g () => (y) { y = RandomNormal <shape = [2, -1]> () }"),
+            "random.shape: shape has the negative extent -1"
+        );
+    }
+}

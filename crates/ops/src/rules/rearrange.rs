@@ -139,3 +139,70 @@ fn trilu(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     cx.require_rank(In(0), 2..)?;
     require_single(cx, In(1))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{fault, infer_y};
+
+    #[test]
+    fn a_transposition_moves_extents_and_values() {
+        assert_eq!(infer_y(13, "g (float[A, B, 3] x) => (y) { y = Transpose (x) }"), "float[3, B, A]");
+        let graph = "g (float[A, B, 3] x) => (y) { y = Transpose <perm = [1, 2, 0]> (x) }";
+        assert_eq!(infer_y(13, graph), "float[B, 3, A]");
+        let y = infer_y(
+            13,
+            "g () => (y) <int64[2, 2] table = {1, 2, 3, 4}, int64[1] flat = {-1}> {
+               turned = Transpose (table)
+               shape = Reshape (turned, flat)
+               y = ConstantOfShape (shape)
+             }",
+        );
+        assert_eq!(y, "float[1, 3, 2, 4]");
+    }
+
+    #[test]
+    fn a_permutation_names_every_axis_once() {
+        let with = |perm: &str| format!("g (float[2, 3] x) => (y) {{ y = Transpose <perm = [{perm}]> (x) }}");
+        assert_eq!(fault(13, &with("0, 0")), "transpose.perm: perm names axis 0 twice");
+        assert_eq!(fault(13, &with("0, 1, 2")), "transpose.perm: perm orders 3 axes, but the input has 2");
+        assert_eq!(fault(13, &with("0, -1")), "transpose.perm: perm names axis -1, and axes start at 0");
+    }
+
+    #[test]
+    fn blocks_move_between_channels_and_space() {
+        let graph = "g (float[N, 4*C, H, 5] x) => (y) { y = DepthToSpace <blocksize = 2> (x) }";
+        assert_eq!(infer_y(13, graph), "float[N, C, 2*H, 10]");
+        let graph = "g (float[N, C, 2*H, 10] x) => (y) { y = SpaceToDepth <blocksize = 2> (x) }";
+        assert_eq!(infer_y(13, graph), "float[N, 4*C, H, 5]");
+        let graph = "g (float[N, 6, H, 5] x) => (y) { y = DepthToSpace <blocksize = 2> (x) }";
+        let message = "depthtospace.blocks: axis 1 has extent 6, which is not a multiple of 4";
+        assert_eq!(fault(13, graph), message);
+        let graph = "g (float[N, 8, H, 5] x) => (y) { y = DepthToSpace <blocksize = 0> (x) }";
+        assert_eq!(fault(13, graph), "depthtospace.blocks: blocksize is 0, and must be at least 1");
+    }
+
+    #[test]
+    fn sequences_are_reversed_along_one_axis_and_batched_along_the_other() {
+        let with = |axes: &str, lengths: &str| {
+            format!("g (float[T, 4, 2] x, int64[{lengths}] l) => (y) {{ y = ReverseSequence {axes} (x, l) }}")
+        };
+        assert_eq!(infer_y(10, &with("", "4")), "float[T, 4, 2]");
+        assert_eq!(
+            fault(10, &with("", "3")),
+            "reversesequence.axes: In(1) axis Some(0) and In(0) axis Some(1) hold one length a sequence"
+        );
+        assert_eq!(
+            fault(10, &with("<batch_axis = 0>", "4")),
+            "reversesequence.axes: time_axis is 0, and so is batch_axis"
+        );
+    }
+
+    #[test]
+    fn triangles_are_of_matrices() {
+        assert_eq!(infer_y(14, "g (float[B, N, M] x) => (y) { y = Trilu (x) }"), "float[B, N, M]");
+        assert_eq!(
+            fault(14, "g (float[N] x) => (y) { y = Trilu (x) }"),
+            "trilu.matrices: In(0) has rank 1, not 2..=None"
+        );
+    }
+}

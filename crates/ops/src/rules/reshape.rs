@@ -129,6 +129,7 @@ fn read_target(
                 zeros += usize::from(extent == 0);
                 Item::Extent(*item)
             }
+            // Where a symbol is 0, the tensor has no elements, and which extent is copied does not matter.
             None if cx.dims().is_non_negative(*item) => Item::Extent(*item),
             None => Item::Open,
         });
@@ -258,4 +259,142 @@ fn unsqueeze(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
         .map(|axis| if positions.contains(&axis) { one } else { rest.next().unwrap_or(one) })
         .collect();
     cx.set_shape(Out(0), &wide)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{fault, infer_y};
+
+    fn reshaped(input: &str, target: &str) -> String {
+        let count = target.split(',').filter(|item| !item.is_empty()).count();
+        format!("g (float[{input}] x) => (y) <int64[{count}] t = {{{target}}}> {{ y = Reshape (x, t) }}")
+    }
+
+    #[test]
+    fn what_is_left_of_the_elements_is_an_exact_quotient() {
+        for (input, target, y) in [
+            ("2, 3, 4", "6, 4", "float[6, 4]"),
+            ("2, 3, 4", "0, -1", "float[2, 12]"),
+            ("2, 3, 4", "-1", "float[24]"),
+            ("B, S, 768", "0, 0, 12, 64", "float[B, S, 12, 64]"),
+            ("B, S, 768", "-1, 768", "float[B*S, 768]"),
+            ("B, S, 12, 64", "0, 0, -1", "float[B, S, 768]"),
+            ("N, 1001", "-1, 7", "float[143*N, 7]"),
+            ("N, 3", "-1, 2", "float[N + N//2, 2]"),
+            ("1, 1", "", "float"),
+            ("N, M", "-1, 0", "float[N, M]"),
+        ] {
+            assert_eq!(infer_y(13, &reshaped(input, target)), y, "{input} to {target}");
+        }
+    }
+
+    #[test]
+    fn elements_do_not_appear_or_vanish() {
+        assert_eq!(
+            fault(13, &reshaped("2, 3", "5, 5")),
+            "reshape.target: In(1) is [5, 5] with 25 elements, but the input has 6"
+        );
+        assert_eq!(
+            fault(13, &reshaped("2*N + 1, 3", "-1, 2")),
+            "reshape.target: In(1) has extents with a product of 2, which does not divide the 6*N + 3 elements of the input"
+        );
+    }
+
+    #[test]
+    fn a_target_has_one_rest_and_copies_axes_that_are_there() {
+        assert_eq!(fault(13, &reshaped("2, 3", "-1, -1")), "reshape.target: In(1) has more than one -1");
+        assert_eq!(
+            fault(13, &reshaped("2, 3", "2, 3, 0")),
+            "reshape.target: In(1) copies axis 2 with a 0, but the input has no such axis"
+        );
+        assert_eq!(
+            fault(13, &reshaped("2, 3", "-2, 3")),
+            "reshape.target: In(1) asks for the extent -2 at axis 0"
+        );
+    }
+
+    #[test]
+    fn a_zero_may_mean_zero() {
+        let graph =
+            "g (float[0, 3] x) => (y) <int64[3] t = {3, 4, 0}> { y = Reshape <allowzero = 1> (x, t) }";
+        assert_eq!(infer_y(14, graph), "float[3, 4, 0]");
+        let graph = "g (float[0, 3] x) => (y) <int64[2] t = {0, -1}> { y = Reshape <allowzero = 1> (x, t) }";
+        let message = "reshape.target: In(1) has both an extent 0 and a -1, so the -1 can be anything";
+        assert_eq!(fault(14, graph), message);
+    }
+
+    #[test]
+    fn an_extent_that_only_the_run_knows_follows_from_the_number_of_elements() {
+        let y = infer_y(
+            13,
+            "g (float[B, S, 64] x, int64[1] runtime) => (y) <int64[1] zero = {0}, int64[1] eight = {8}, int64[1] one = {1}> {
+               shape = Shape (x)
+               batch = Gather (shape, zero)
+               target = Concat <axis = 0> (batch, runtime, eight)
+               y = Reshape (x, target)
+             }",
+        );
+        assert_eq!(y, "float[B, 8*S, 8]");
+    }
+
+    #[test]
+    fn a_target_of_known_length_gives_the_rank() {
+        assert_eq!(infer_y(13, "g (float[N, 3] x, int64[2] t) => (y) { y = Reshape (x, t) }"), "float[?, ?]");
+        assert_eq!(infer_y(13, "g (float[N, 3] x, int64[1] t) => (y) { y = Reshape (x, t) }"), "float[3*N]");
+        assert_eq!(
+            infer_y(1, "g (float[N, 3] x) => (y) { y = Reshape <shape = [3, -1]> (x) }"),
+            "float[3, N]"
+        );
+    }
+
+    #[test]
+    fn flattening_multiplies_the_axes_before_and_behind() {
+        let flat = |axis: i64| format!("g (float[A, B, 3] x) => (y) {{ y = Flatten <axis = {axis}> (x) }}");
+        for (axis, y) in
+            [(0, "float[1, 3*A*B]"), (1, "float[A, 3*B]"), (3, "float[3*A*B, 1]"), (-1, "float[A*B, 3]")]
+        {
+            assert_eq!(infer_y(13, &flat(axis)), y);
+        }
+        assert_eq!(fault(13, &flat(4)), "flatten.axis: axis is 4, outside [-3, 3] for 3 axes");
+        assert_eq!(fault(9, &flat(-1)), "flatten.axis: axis is -1, outside [0, 3] for 3 axes");
+    }
+
+    #[test]
+    fn squeezed_axes_are_ones() {
+        let squeeze = |axes: &str| {
+            format!("g (float[1, N, 1, 3] x) => (y) <int64[1] a = {{{axes}}}> {{ y = Squeeze (x, a) }}")
+        };
+        assert_eq!(infer_y(13, &squeeze("-2")), "float[1, N, 3]");
+        assert_eq!(
+            fault(13, &squeeze("3")),
+            "squeeze.axes: In(0) axis Some(3) and In(0) axis None is squeezed, so it must be 1"
+        );
+        assert_eq!(fault(13, &squeeze("4")), "squeeze.axes: In(1) names axis 4, outside [-4, 4) for 4 axes");
+        assert_eq!(infer_y(1, "g (float[1, N, 1] x) => (y) { y = Squeeze <axes = [0, 2]> (x) }"), "float[N]");
+        assert_eq!(infer_y(13, "g (float[1, 2*N + 2, 1] x) => (y) { y = Squeeze (x) }"), "float[2*N + 2]");
+        assert_eq!(infer_y(13, "g (float[1, N] x) => (y) { y = Squeeze (x) }"), "float[]", "N may be 1");
+        assert_eq!(infer_y(13, "g (float[1, N] x, int64[1] a) => (y) { y = Squeeze (x, a) }"), "float[?]");
+    }
+
+    #[test]
+    fn unsqueezed_axes_are_places_of_the_output() {
+        let unsqueeze = |axes: &str| {
+            format!("g (float[N, 3] x) => (y) <int64[2] a = {{{axes}}}> {{ y = Unsqueeze (x, a) }}")
+        };
+        assert_eq!(infer_y(13, &unsqueeze("0, -1")), "float[1, N, 3, 1]");
+        assert_eq!(infer_y(13, &unsqueeze("2, 1")), "float[N, 1, 1, 3]");
+        assert_eq!(fault(13, &unsqueeze("1, -3")), "unsqueeze.axes: In(1) names axis 1 twice");
+        assert_eq!(
+            fault(13, &unsqueeze("0, 4")),
+            "unsqueeze.axes: In(1) names axis 4, outside [-4, 4) for 4 axes"
+        );
+        assert_eq!(
+            infer_y(1, "g (float[N] x) => (y) { y = Unsqueeze <axes = [0, 2]> (x) }"),
+            "float[1, N, 1]"
+        );
+        assert_eq!(
+            infer_y(13, "g (float[N] x, int64[2] a) => (y) { y = Unsqueeze (x, a) }"),
+            "float[?, ?, ?]"
+        );
+    }
 }

@@ -114,3 +114,72 @@ fn tensor(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{fault, infer_y};
+
+    #[test]
+    fn a_scattered_tensor_keeps_its_shape() {
+        let graph =
+            "g (float[N, 4] x, int64[2, 4] i, float[2, 4] u) => (y) { y = ScatterElements (x, i, u) }";
+        assert_eq!(infer_y(18, graph), "float[N, 4]");
+        let graph = "g (float[N, 4] x, int64[2, 1] i, float[2, 4] u) => (y) { y = ScatterND (x, i, u) }";
+        assert_eq!(infer_y(18, graph), "float[N, 4]");
+        let graph = "g (float[N, 4] x, int64[2, 4] i, float[2, 4] u) => (y) { y = Scatter (x, i, u) }";
+        assert_eq!(infer_y(9, graph), "float[N, 4]");
+    }
+
+    #[test]
+    fn updates_fit_the_indices() {
+        assert_eq!(
+            fault(
+                18,
+                "g (float[9, 4] x, int64[2, 4] i, float[2, 3] u) => (y) { y = ScatterElements (x, i, u) }"
+            ),
+            "scatterelements.shapes: In(1) axis Some(1) and In(2) axis Some(1) are an index and its update"
+        );
+        assert_eq!(
+            fault(18, "g (float[9, 4] x, int64[2, 1] i, float[2, 5] u) => (y) { y = ScatterND (x, i, u) }"),
+            "scatternd.shapes: In(2) axis Some(1) and In(0) axis Some(1) are an update and its place"
+        );
+        assert_eq!(
+            fault(18, "g (float[9, 4] x, int64[2, 2] i, float[2, 4] u) => (y) { y = ScatterND (x, i, u) }"),
+            "scatternd.shapes: In(2) has rank 2, not 1..=Some(1)"
+        );
+        assert_eq!(
+            fault(18, "g (float[9, 4] x, int64[2, 3] i, float[2] u) => (y) { y = ScatterND (x, i, u) }"),
+            "scatternd.shapes: the indices are 3 numbers each, for 2 axes"
+        );
+    }
+
+    #[test]
+    fn a_reduction_is_one_of_its_version() {
+        let with = |reduction: &str| {
+            format!(
+                "g (float[9] x, int64[2] i, float[2] u) => (y) {{ y = ScatterElements <reduction = \"{reduction}\"> (x, i, u) }}"
+            )
+        };
+        assert_eq!(infer_y(18, &with("max")), "float[9]");
+        assert!(fault(16, &with("max")).starts_with("scatter.reduction: reduction is"));
+    }
+
+    #[test]
+    fn a_cache_is_written_along_one_axis() {
+        let with = |cache: &str, update: &str, axis: i64| {
+            format!(
+                "g (float[{cache}] c, float[{update}] u, int64[B] w) => (y) {{ y = TensorScatter <axis = {axis}> (c, u, w) }}"
+            )
+        };
+        assert_eq!(infer_y(24, &with("B, H, 32, D", "B, H, S, D", -2)), "float[B, H, 32, D]");
+        assert_eq!(fault(24, &with("B, H, D", "B, H, D", 0)), "tensorscatter.shapes: axis is the batch axis");
+        assert_eq!(
+            fault(24, &with("B, 8, 32", "B, 9, 32", -1)),
+            "tensorscatter.shapes: In(0) axis Some(1) and In(1) axis Some(1) are written along another axis"
+        );
+        assert_eq!(
+            fault(24, &with("B, 8, 32", "B, 8, 33", -1)),
+            "tensorscatter.shapes: the update has 33 elements along axis 2, but the cache has 32"
+        );
+    }
+}

@@ -5,11 +5,11 @@ use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{DimVec, Failure, Ints, Rule, RuleCx};
 
 use super::Entry;
-use super::common::{Source, require_extent, single, unknown_extent};
+use super::common::{Source, require_extent, require_single, unknown_extent};
 use super::items::{Items, MOST, strides};
 
-/// One row of positions for each axis of the input, one column for each element that is not zero.
-/// Source: NonZero, `Y`.
+/// One row of positions for each axis of the input (none for a single number), one column for each element
+/// that is not zero. Source: NonZero, text on scalars.
 const NON_ZERO: Rule = Rule { name: "nonzero.positions", run: non_zero };
 
 /// As many slices along `axis`, or elements, as the condition is true. Source: Compress, `condition`.
@@ -51,10 +51,6 @@ fn nonzero_elements(cx: &mut RuleCx<'_, '_>, items: &Items) -> Option<Vec<usize>
 
 fn non_zero(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     let Some(rank) = cx.rank(In(0)) else { return cx.set_rank(Out(0), 2) };
-    if rank == 0 {
-        // Whether a single element has one position or none is not settled.
-        return cx.set_rank(Out(0), 2);
-    }
     let rows = cx.dims().constant(i64::try_from(rank).unwrap_or(i64::MAX));
     let known = Items::at(cx, In(0)).and_then(|items| Some((nonzero_elements(cx, &items)?, items)));
     let Some((found, items)) = known else {
@@ -160,37 +156,125 @@ fn unique_indices(cx: &mut RuleCx<'_, '_>, count: DimId, all: DimId) -> Result<(
 }
 
 fn one_hot(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
-    let depth = depth(cx)?;
+    if let Some(indices) = cx.shape(In(0)) {
+        let axis = cx.attr_int("axis")?.unwrap_or(-1);
+        let axis = cx.axis("axis", axis, indices.len() + 1)?;
+        let depth = match depth(cx) {
+            Some(depth) => require_extent(cx, Source::Input(In(1)), depth)?,
+            None => unknown_extent(cx, Out(0), axis),
+        };
+        let shape: DimVec = indices[..axis].iter().chain([&depth]).chain(&indices[axis..]).copied().collect();
+        cx.set_shape(Out(0), &shape)?;
+    }
+    require_single(cx, In(1))?;
     cx.require_rank(In(2), 1..=1)?;
     if let Some(values) = cx.shape(In(2)) {
         let two = cx.dims().constant(2);
         cx.require_equal((In(2), 0, values[0]), two, "are the off value and the on value")?;
     }
-    let Some(indices) = cx.shape(In(0)) else { return Ok(()) };
-    let axis = cx.attr_int("axis")?.unwrap_or(-1);
-    let axis = cx.axis("axis", axis, indices.len() + 1)?;
-    let depth = match depth {
-        Some(depth) => depth,
-        None => unknown_extent(cx, Out(0), axis),
-    };
-    let shape: DimVec = indices[..axis].iter().chain([&depth]).chain(&indices[axis..]).copied().collect();
-    cx.set_shape(Out(0), &shape)
+    let negative = cx.const_ints(In(0)).and_then(|items| items.into_iter().find(|index| *index < 0));
+    match negative {
+        Some(index) if cx.since_version() < 11 => {
+            let message = format!("has the index {index}, and none may be negative before version 11");
+            Err(Failure::value(In(0), message))
+        }
+        Some(_) | None => Ok(()),
+    }
 }
 
 /// The depth, which may be a float.
-fn depth(cx: &mut RuleCx<'_, '_>) -> Result<Option<DimId>, Failure> {
-    let depth = match single(cx, In(1))? {
-        Some(depth) => Some(depth),
-        None => {
-            let number = cx.floats(In(1)).and_then(|floats| floats.items.first().copied());
-            let whole = number.map(f64::trunc).filter(|number| number.abs() < 2_147_483_648.0);
-            #[expect(clippy::cast_possible_truncation, reason = "a whole number of 31 bits, see above")]
-            let whole = whole.map(|number| number as i64);
-            whole.map(|number| cx.dims().constant(number))
-        }
-    };
-    match depth {
-        Some(depth) => require_extent(cx, Source::Input(In(1)), depth).map(Some),
-        None => Ok(None),
+fn depth(cx: &mut RuleCx<'_, '_>) -> Option<DimId> {
+    if let Some(ints) = cx.ints(In(1)) {
+        return ints.items.first().copied();
+    }
+    let number = cx.floats(In(1))?.items.first()?.trunc();
+    let whole = (number.abs() < 2_147_483_648.0).then_some(number)?;
+    // A whole number of 31 bits, see above.
+    let whole = whole as i64;
+    Some(cx.dims().constant(whole))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{fault, infer, infer_y};
+
+    #[test]
+    fn positions_have_a_row_for_each_axis() {
+        assert_eq!(infer_y(13, "g (float[N, 3] x) => (y) { y = NonZero (x) }"), "int64[2, ?]");
+        assert_eq!(infer_y(13, "g (float x) => (y) { y = NonZero (x) }"), "int64[0, ?]");
+        assert_eq!(
+            infer_y(13, "g () => (y) <float[2, 2] x = {1, 0, 0, 2}> { y = NonZero (x) }"),
+            "int64[2, 2]"
+        );
+    }
+
+    #[test]
+    fn the_positions_in_a_constant_are_known() {
+        let y = infer_y(
+            13,
+            "g () => (y) <int64[2, 3] x = {0, 4, 0, 5, 0, 6}, int64[1] flat = {-1}> {
+               found = NonZero (x)
+               shape = Reshape (found, flat)
+               y = ConstantOfShape (shape)
+             }",
+        );
+        assert_eq!(y, "float[0, 1, 1, 1, 0, 2]");
+    }
+
+    #[test]
+    fn a_condition_keeps_as_many_slices_as_it_is_true() {
+        let with = |axis: &str| {
+            format!("g (float[N, 3] x) => (y) <bool[3] c = {{1, 0, 1}}> {{ y = Compress {axis} (x, c) }}")
+        };
+        assert_eq!(infer_y(11, &with("<axis = 1>")), "float[N, 2]");
+        assert_eq!(infer_y(11, &with("")), "float[2]");
+        assert_eq!(
+            infer_y(11, "g (float[N, 3] x, bool[3] c) => (y) { y = Compress <axis = 1> (x, c) }"),
+            "float[N, ?]"
+        );
+        let graph = "g (float[2, 3] x) => (y) <bool[3] c = {1, 0, 1}> { y = Compress <axis = 0> (x, c) }";
+        assert_eq!(fault(11, graph), "compress.condition: In(1) picks element 2 of axis 0, which has 2");
+    }
+
+    #[test]
+    fn unique_elements_and_their_counts_are_equally_many() {
+        let types = infer(11, "g (float[N, 3] x) => () { y, first, which, count = Unique (x) }");
+        let names = ["y", "first", "which", "count"];
+        assert_eq!(
+            names.map(|name| types[name].as_str()),
+            ["float[?]", "int64[?]", "int64[3*N]", "int64[?]"]
+        );
+        let types = infer(11, "g (float[N, 3] x) => () { y, first, which, count = Unique <axis = 0> (x) }");
+        assert_eq!(
+            names.map(|name| types[name].as_str()),
+            ["float[?, 3]", "int64[?]", "int64[N]", "int64[?]"]
+        );
+        let types =
+            infer(11, "g () => () <int64[4] x = {3, 1, 3, 3}> { y, first, which, count = Unique (x) }");
+        assert_eq!(names.map(|name| types[name].as_str()), ["int64[2]", "int64[2]", "int64[4]", "int64[2]"]);
+    }
+
+    #[test]
+    fn the_counts_of_unique_elements_broadcast_with_them() {
+        let graph = "g (float[N] x) => (z) { y, first, which, count = Unique (x)  z = Concat <axis = 0> (first, count) }";
+        assert_eq!(infer(11, graph)["z"], "int64[2*?]");
+    }
+
+    #[test]
+    fn an_axis_of_the_depth_appears() {
+        let with = |axis: i64, depth: &str| {
+            format!(
+                "g (int64[N, 2] i, float[2] v) => (y) <float d = {{{depth}}}> {{ y = OneHot <axis = {axis}> (i, d, v) }}"
+            )
+        };
+        assert_eq!(infer_y(11, &with(-1, "5")), "float[N, 2, 5]");
+        assert_eq!(infer_y(11, &with(0, "5")), "float[5, N, 2]");
+        assert_eq!(infer_y(11, &with(-3, "5")), "float[5, N, 2]");
+        assert_eq!(fault(11, &with(3, "5")), "onehot.depth: axis is 3, outside [-3, 3) for 3 axes");
+        assert_eq!(fault(11, &with(0, "-5")), "onehot.depth: In(1) has the negative extent -5");
+        assert_eq!(
+            fault(11, "g (int64[N] i, int64 d, float[3] v) => (y) { y = OneHot (i, d, v) }"),
+            "onehot.depth: In(2) axis Some(0) and In(2) axis None are the off value and the on value"
+        );
     }
 }

@@ -5,7 +5,7 @@
 //! is left has `max(ceil((end - start) / step), 0)` elements. The same is computed with symbols, as minima
 //! and maxima; a start or end whose sign is not known gives an extent that is not known.
 
-use typeloom_solver::dim::DimId;
+use typeloom_solver::dim::{DimId, Dims};
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{Failure, Rule, RuleCx};
 
@@ -65,7 +65,7 @@ fn slice(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
         };
         let range = Range { start: item(&starts), end: item(&ends), step };
         ranges[axis] = Some(range);
-        sliced[axis] = match extent_of(cx, range, shape[axis]) {
+        sliced[axis] = match extent_of(cx.dims(), range, shape[axis]) {
             Some(extent) => extent,
             None => unknown_extent(cx, Out(0), axis),
         };
@@ -100,46 +100,42 @@ fn steps_of(cx: &mut RuleCx<'_, '_>, steps: &List) -> Result<Option<Vec<Option<i
 }
 
 /// A start or end, counted from the beginning and cut to what the axis has; `None` if its sign is not known.
-fn cut(cx: &mut RuleCx<'_, '_>, at: DimId, extent: DimId, least: i64, most: DimId) -> Option<DimId> {
-    let least = cx.dims().constant(least);
-    if let Some(at) = cx.const_dim(at)
-        && cx.const_dim(extent).is_none()
-    {
+fn cut(dims: &mut Dims, at: DimId, extent: DimId, least: i64, most: DimId) -> Option<DimId> {
+    let least = dims.constant(least);
+    if let (Some(at), None) = (dims.as_constant(at), dims.as_constant(extent)) {
         if at >= ENDLESS {
             return Some(most);
         }
         if at <= -ENDLESS {
-            return Some(cx.dims().min(least, most));
+            return Some(dims.min(least, most));
         }
     }
-    let at = match cx.dims().bounds(at) {
+    let at = match dims.bounds(at) {
         (Some(low), _) if low >= 0 => at,
-        (_, Some(high)) if high < 0 => cx.dims().add(at, extent),
+        (_, Some(high)) if high < 0 => dims.add(at, extent),
         _ => return None,
     };
-    let at = cx.dims().max(at, least);
-    Some(cx.dims().min(at, most))
+    let at = dims.max(at, least);
+    Some(dims.min(at, most))
 }
 
 /// The first position and the one behind the last, in the direction of the step.
-fn effective(cx: &mut RuleCx<'_, '_>, range: Range, extent: DimId) -> Option<(DimId, DimId, i64)> {
-    let (start, end, step) = (range.start?, range.end?, range.step?);
+fn effective(dims: &mut Dims, range: Range, extent: DimId) -> Option<(DimId, DimId, i64)> {
+    let (start, end, step) = (dims.resolve(range.start?), dims.resolve(range.end?), range.step?);
     if step > 0 {
-        Some((cut(cx, start, extent, 0, extent)?, cut(cx, end, extent, 0, extent)?, step))
-    } else {
-        let one = cx.dims().constant(1);
-        let last = cx.dims().sub(extent, one);
-        Some((cut(cx, start, extent, 0, last)?, cut(cx, end, extent, -1, last)?, step))
+        return Some((cut(dims, start, extent, 0, extent)?, cut(dims, end, extent, 0, extent)?, step));
     }
+    let last = dims.sub(extent, DimId::ONE);
+    Some((cut(dims, start, extent, 0, last)?, cut(dims, end, extent, -1, last)?, step))
 }
 
-fn extent_of(cx: &mut RuleCx<'_, '_>, range: Range, extent: DimId) -> Option<DimId> {
-    let (start, end, step) = effective(cx, range, extent)?;
-    let span = if step > 0 { cx.dims().sub(end, start) } else { cx.dims().sub(start, end) };
-    let step = cx.dims().constant(step.checked_abs()?);
-    let count = cx.dims().ceil_div(span, step);
-    let zero = cx.dims().constant(0);
-    Some(cx.dims().max(count, zero))
+/// How many elements the range has, on an axis of this extent.
+fn extent_of(dims: &mut Dims, range: Range, extent: DimId) -> Option<DimId> {
+    let (start, end, step) = effective(dims, range, extent)?;
+    let span = if step > 0 { dims.sub(end, start) } else { dims.sub(start, end) };
+    let step = dims.constant(step.checked_abs()?);
+    let count = dims.ceil_div(span, step);
+    Some(dims.max(count, DimId::ZERO))
 }
 
 fn slice_value(cx: &mut RuleCx<'_, '_>, ranges: &[Option<Range>]) {
@@ -155,7 +151,7 @@ fn slice_value(cx: &mut RuleCx<'_, '_>, ranges: &[Option<Range>]) {
             axes.push(whole(extent, strides[axis]));
             continue;
         };
-        let Some(picked) = indices(cx, *range, extent) else { return };
+        let Some(picked) = indices(cx.dims(), *range, extent) else { return };
         axes.push(picked.into_iter().map(|index| Some(index * strides[axis])).collect());
     }
     if let Some((shape, positions)) = separable(&axes) {
@@ -164,14 +160,159 @@ fn slice_value(cx: &mut RuleCx<'_, '_>, ranges: &[Option<Range>]) {
 }
 
 /// The indices in the range, for an axis of this extent.
-fn indices(cx: &mut RuleCx<'_, '_>, range: Range, extent: usize) -> Option<Vec<usize>> {
-    let extent_dim = cx.dims().constant(i64::try_from(extent).ok()?);
-    let (start, end, step) = effective(cx, range, extent_dim)?;
-    let (mut at, end) = (cx.const_dim(start)?, cx.const_dim(end)?);
+fn indices(dims: &mut Dims, range: Range, extent: usize) -> Option<Vec<usize>> {
+    let whole = dims.constant(i64::try_from(extent).ok()?);
+    let (start, end, step) = effective(dims, range, whole)?;
+    let (mut at, end) = (dims.as_constant(start)?, dims.as_constant(end)?);
     let mut picked = Vec::new();
     while if step > 0 { at < end } else { at > end } {
         picked.push(usize::try_from(at).ok().filter(|at| *at < extent)?);
         at = at.checked_add(step)?;
     }
     Some(picked)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{fault, infer, infer_y};
+    use super::*;
+
+    /// The specification's pseudo code, on numbers.
+    fn slow_count(extent: i64, start: i64, end: i64, step: i64) -> i64 {
+        let from_start = |at: i64| if at < 0 { at + extent } else { at };
+        let (start, end) = (from_start(start), from_start(end));
+        if extent == 0 {
+            return 0;
+        }
+        let (start, end) = if step > 0 {
+            (start.clamp(0, extent), end.clamp(0, extent))
+        } else {
+            (start.clamp(0, extent - 1), end.clamp(-1, extent - 1))
+        };
+        let (mut at, mut count) = (start, 0);
+        while if step > 0 { at < end } else { at > end } {
+            at += step;
+            count += 1;
+        }
+        count
+    }
+
+    #[test]
+    fn the_extent_with_numbers_and_with_symbols_is_that_of_counting() {
+        let far = [i64::MIN, -7, -3, -1, 0, 1, 2, 5, 9, i64::MAX];
+        for step in [-3, -2, -1, 1, 2, 4] {
+            for (start, end) in far.iter().flat_map(|start| far.iter().map(move |end| (*start, *end))) {
+                let mut dims = Dims::new();
+                let symbol = dims.symbol("d");
+                let range = Range {
+                    start: Some(dims.constant(start)),
+                    end: Some(dims.constant(end)),
+                    step: Some(step),
+                };
+                let symbolic = extent_of(&mut dims, range, symbol).unwrap();
+                for extent in 0..8 {
+                    let number = dims.constant(extent);
+                    let near = |at: i64| at.clamp(-100, 100);
+                    let counted = slow_count(extent, near(start), near(end), step);
+                    let words = format!("[{start}:{end}:{step}] of {extent}");
+                    let direct = extent_of(&mut dims, range, number).unwrap();
+                    assert_eq!(dims.as_constant(direct), Some(counted), "{words}");
+                    let substituted = dims.substitute(symbolic, &[(symbol, number)]);
+                    assert_eq!(dims.as_constant(substituted), Some(counted), "{words}, with symbols");
+                    let picked = indices(&mut dims, range, usize::try_from(extent).unwrap()).unwrap();
+                    assert_eq!(i64::try_from(picked.len()).unwrap(), counted, "{words}, the indices");
+                }
+            }
+        }
+    }
+
+    fn sliced(starts: &str, ends: &str, axes: &str, steps: &str) -> String {
+        let count = starts.split(',').count();
+        infer_y(
+            13,
+            &format!(
+                "g (float[N, 10] x) => (y)
+                   <int64[{count}] s = {{{starts}}}, int64[{count}] e = {{{ends}}},
+                    int64[{count}] a = {{{axes}}}, int64[{count}] t = {{{steps}}}>
+                 {{ y = Slice (x, s, e, a, t) }}"
+            ),
+        )
+    }
+
+    #[test]
+    fn a_symbol_survives_where_the_whole_axis_or_its_end_is_taken() {
+        assert_eq!(sliced("0", "9223372036854775807", "0", "1"), "float[N, 10]");
+        assert_eq!(sliced("-1", "-9223372036854775807", "0", "-1"), "float[N, 10]");
+        assert_eq!(sliced("0,1", "2147483647,-1", "0,1", "1,3"), "float[N, 3]");
+        assert_eq!(sliced("-1", "9223372036854775807", "0", "1"), "float[min(N, 1), 10]");
+        assert_eq!(sliced("0", "-1", "0", "1"), "float[max(0, N - 1), 10]");
+    }
+
+    #[test]
+    fn a_range_that_ends_at_a_symbol_is_as_long_as_the_symbol() {
+        let y = infer_y(
+            15,
+            "g (float[S, 8] x, float[P + S, 4] m) => (y) <int64[1] zero = {0}> {
+               shape = Shape <start = 0, end = 1> (x)
+               y = Slice (m, zero, shape)
+             }",
+        );
+        assert_eq!(y, "float[S, 4]");
+    }
+
+    #[test]
+    fn the_attributes_of_version_1_slice_as_well() {
+        let graph = "g (float[20, 10, 5] x) => (y) { y = Slice <starts = [0, -3], ends = [3, 10], axes = [0, 1]> (x) }";
+        assert_eq!(infer_y(1, graph), "float[3, 3, 5]");
+    }
+
+    #[test]
+    fn what_is_not_known_of_a_range_costs_only_its_own_axis() {
+        let types = infer(
+            13,
+            "g (float[20, 10, 5] x, int64[1] s, int64[2] t, int64[2] a) => (y)
+               <int64[1] e = {3}, int64[1] axis = {1}, int64[2] ends = {3, 4}>
+             { y = Slice (x, s, e, axis)
+               z = Slice (x, t, ends, a) }",
+        );
+        assert_eq!(types["y"], "float[20, ?, 5]");
+        assert_eq!(types["z"], "float[?, ?, ?]");
+    }
+
+    #[test]
+    fn the_value_is_sliced_too() {
+        let y = infer_y(
+            13,
+            "g (float[A, B, C, D] x) => (y)
+               <int64[1] s = {-1}, int64[1] e = {-9223372036854775807}, int64[1] a = {0}, int64[1] t = {-2}>
+             { shape = Shape (x)
+               back = Slice (shape, s, e, a, t)
+               y = ConstantOfShape (back) }",
+        );
+        assert_eq!(y, "float[D, B]");
+    }
+
+    #[test]
+    fn a_step_of_zero_an_axis_outside_and_an_axis_twice_are_faults() {
+        let with = |axes: &str, steps: &str| {
+            fault(
+                13,
+                &format!(
+                    "g (float[4, 4] x) => (y)
+                       <int64[2] s = {{0, 0}}, int64[2] e = {{2, 2}}, int64[2] a = {{{axes}}}, int64[2] t = {{{steps}}}>
+                     {{ y = Slice (x, s, e, a, t) }}"
+                ),
+            )
+        };
+        assert_eq!(with("0, 1", "1, 0"), "slice.range: In(4) has a step of 0");
+        assert_eq!(with("0, 2", "1, 1"), "slice.range: In(3) names axis 2, outside [-2, 2) for 2 axes");
+        assert_eq!(with("1, -1", "1, 1"), "slice.range: In(3) names axis 1 twice");
+    }
+
+    #[test]
+    fn lists_of_different_lengths_are_a_fault() {
+        let graph =
+            "g (float[4, 4] x) => (y) <int64[2] s = {0, 0}, int64[1] e = {2}> { y = Slice (x, s, e) }";
+        assert_eq!(fault(13, graph), "slice.range: In(2) has 1 items, but starts has 2");
+    }
 }

@@ -63,3 +63,37 @@ fn mel(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     }
     cx.set_shape(Out(0), &[bins, bands])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{fault, infer, infer_y};
+
+    #[test]
+    fn a_window_is_as_long_as_its_size() {
+        let types = infer(
+            17,
+            "g (float[N] x, int32 runtime) => () <int64 ten = {10}> {
+               a = HannWindow (ten)
+               n = Size (x)
+               b = HammingWindow <output_datatype = 11> (n)
+               c = BlackmanWindow (runtime)
+             }",
+        );
+        assert_eq!(["a", "b", "c"].map(|name| types[name].as_str()), ["float[10]", "double[N]", "float[?]"]);
+    }
+
+    #[test]
+    fn a_mel_matrix_has_half_the_frequencies_and_the_bands() {
+        let graph =
+            "g (float low, float high) => (y) <int64 bands = {8}, int64 length = {17}, int64 rate = {8192}> {
+          y = MelWeightMatrix (bands, length, rate, low, high)
+        }";
+        assert_eq!(infer_y(17, graph), "float[9, 8]");
+    }
+
+    #[test]
+    fn a_negative_size_is_a_fault() {
+        let graph = "g () => (y) <int64 size = {-1}> { y = HannWindow (size) }";
+        assert_eq!(fault(17, graph), "window.size: In(0) has the negative extent -1");
+    }
+}

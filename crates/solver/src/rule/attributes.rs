@@ -2,12 +2,20 @@
 //!
 //! Every verb answers with the node's own value, or else with the default that the operator declares.
 //! Inside a function, an attribute that refers to one of the function's own is the caller's. An
-//! attribute of the wrong kind has been reported before any rule runs.
+//! attribute of the wrong kind has been reported before any rule runs. One whose value a writer left out
+//! because it is that of the wire format (0, or empty) has that value.
 
-use typeloom_onnx::view::{Attribute, SparseTensorView, TensorView, TypeView};
+use smallvec::SmallVec;
+use typeloom_onnx::messages::attribute_proto::AttributeType;
+use typeloom_onnx::view::{Attribute, AttributeView, SparseTensorView, TensorView, TypeView};
 
 use super::{Failure, RuleCx};
-use crate::signature::{AttributeDefault, AttributeKind};
+use crate::signature::AttributeDefault;
+
+/// The value of an attribute that says its kind and nothing else.
+fn absent<T>(attribute: &Attribute<'_>, kind: AttributeType, value: T) -> Option<T> {
+    (attribute.attribute_type() == Some(kind)).then_some(value)
+}
 
 impl<'a> RuleCx<'_, 'a> {
     /// The attribute as the node (or, for a reference, the caller of the function) gives it.
@@ -31,6 +39,15 @@ impl<'a> RuleCx<'_, 'a> {
         Ok(None)
     }
 
+    /// The names of the attributes that the node lists, in its order.
+    ///
+    /// # Errors
+    /// [`Failure::Malformed`].
+    pub fn attr_names(&self) -> Result<SmallVec<[&'a str; 4]>, Failure> {
+        let name = |attribute: Result<AttributeView<'a>, _>| Ok(attribute?.parse()?.name);
+        self.step().node.attributes().map(name).collect()
+    }
+
     fn default(&self, name: &str) -> Option<&'a AttributeDefault> {
         self.schema?.attribute(name)?.default.as_ref()
     }
@@ -49,10 +66,7 @@ impl<'a> RuleCx<'_, 'a> {
     /// [`Failure::Malformed`].
     pub fn attr_int(&self, name: &str) -> Result<Option<i64>, Failure> {
         Ok(match self.attr(name)? {
-            // A writer may leave out a field that holds its default.
-            Some(attribute) => {
-                attribute.i().or_else(|| (attribute.kind == AttributeKind::Int as i32).then_some(0))
-            }
+            Some(attribute) => attribute.i().or_else(|| absent(&attribute, AttributeType::Int, 0)),
             None => match self.default(name) {
                 Some(AttributeDefault::Int(value)) => Some(*value),
                 Some(_) | None => None,
@@ -74,9 +88,7 @@ impl<'a> RuleCx<'_, 'a> {
     /// [`Failure::Malformed`].
     pub fn attr_float(&self, name: &str) -> Result<Option<f32>, Failure> {
         Ok(match self.attr(name)? {
-            Some(attribute) => {
-                attribute.f().or_else(|| (attribute.kind == AttributeKind::Float as i32).then_some(0.0))
-            }
+            Some(attribute) => attribute.f().or_else(|| absent(&attribute, AttributeType::Float, 0.0)),
             None => match self.default(name) {
                 Some(AttributeDefault::Float(value)) => Some(*value),
                 Some(_) | None => None,
@@ -91,8 +103,8 @@ impl<'a> RuleCx<'_, 'a> {
     pub fn attr_str(&self, name: &str) -> Result<Option<&'a str>, Failure> {
         Ok(match self.attr(name)? {
             Some(attribute) => {
-                let empty = (attribute.kind == AttributeKind::String as i32).then_some(&b""[..]);
-                attribute.s().or(empty).and_then(|bytes| std::str::from_utf8(bytes).ok())
+                let bytes = attribute.s().or_else(|| absent(&attribute, AttributeType::String, &[][..]));
+                bytes.and_then(|bytes| std::str::from_utf8(bytes).ok())
             }
             None => match self.default(name) {
                 Some(AttributeDefault::String(value)) => Some(value),

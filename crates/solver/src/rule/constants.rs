@@ -6,10 +6,13 @@
 
 use std::sync::Arc;
 
+use typeloom_onnx::DecodeError;
+
 use super::{DimVec, Failure, Port, RuleCx};
 use crate::core::Data;
 use crate::dim::DimId;
 use crate::elem::Elem;
+use crate::fault::{Fault, FaultKind, Place};
 use crate::program::{Initializer, InitializerId, Origin, ValueId};
 
 /// The most elements of a constant that the solver follows.
@@ -129,36 +132,45 @@ impl RuleCx<'_, '_> {
             Origin::Initializer(initializer) | Origin::InputWithDefault(initializer) => initializer,
             Origin::Input | Origin::Step(_) | Origin::Undefined => return None,
         };
-        let data = self.read_initializer(initializer).unwrap_or(Data::Opaque);
+        let data = match self.read_initializer(initializer) {
+            Ok(read) => read.unwrap_or(Data::Opaque),
+            Err(error) => {
+                let fault = Fault { place: Place::Value(value), kind: FaultKind::Malformed(error) };
+                self.frame.value_faults.entry(value).or_insert(fault);
+                Data::Opaque
+            }
+        };
         self.frame.set_data(value, data.clone());
         Some(data)
     }
 
-    fn read_initializer(&mut self, initializer: InitializerId) -> Option<Data> {
+    fn read_initializer(&mut self, initializer: InitializerId) -> Result<Option<Data>, DecodeError> {
         match self.frame.body.initializers[initializer.index()] {
             Initializer::Dense(tensor) => self.read_tensor(tensor),
-            Initializer::Sparse(_) => None,
+            Initializer::Sparse(_) => Ok(None),
         }
     }
 
     /// The constant in a tensor message, if it is small enough to follow.
-    pub(super) fn read_tensor(&mut self, tensor: typeloom_onnx::view::TensorView<'_>) -> Option<Data> {
-        let header = tensor.header().ok()?;
-        let shape: Box<[usize]> =
-            header.dims.iter().map(|dim| usize::try_from(*dim).ok()).collect::<Option<_>>()?;
-        let count = shape.iter().try_fold(1_usize, |count, dim| count.checked_mul(*dim))?;
-        if count > MAX_ELEMENTS {
-            return None;
+    pub(super) fn read_tensor(
+        &mut self,
+        tensor: typeloom_onnx::view::TensorView<'_>,
+    ) -> Result<Option<Data>, DecodeError> {
+        let header = tensor.header()?;
+        let extents = header.dims.iter().map(|dim| usize::try_from(*dim).ok());
+        let Some(shape) = extents.collect::<Option<Box<[usize]>>>() else { return Ok(None) };
+        let count = shape.iter().try_fold(1_usize, |count, dim| count.checked_mul(*dim));
+        if count.is_none_or(|count| count > MAX_ELEMENTS) {
+            return Ok(None);
         }
-        let elem = Elem::from_onnx(header.data_type)?;
-        if [Elem::FLOAT, Elem::DOUBLE, Elem::FLOAT16, Elem::BFLOAT16].contains(&elem) {
-            let items = tensor.float_values(MAX_ELEMENTS).ok()??;
-            (items.len() == count).then(|| Data::Floats(Arc::new(Floats { shape, items: items.into() })))
-        } else {
-            let items = tensor.int_values(MAX_ELEMENTS).ok()??;
-            let items: Box<[DimId]> = items.into_iter().map(|item| self.core.dims.constant(item)).collect();
-            (items.len() == count).then(|| Data::Ints(Arc::new(Ints { shape, items })))
+        let floats = [Elem::FLOAT, Elem::DOUBLE, Elem::FLOAT16, Elem::BFLOAT16];
+        if Elem::from_onnx(header.data_type).is_some_and(|elem| floats.contains(&elem)) {
+            let items = tensor.float_values(MAX_ELEMENTS)?;
+            return Ok(items.map(|items| Data::Floats(Arc::new(Floats { shape, items: items.into() }))));
         }
+        let Some(items) = tensor.int_values(MAX_ELEMENTS)? else { return Ok(None) };
+        let items = items.into_iter().map(|item| self.core.dims.constant(item)).collect();
+        Ok(Some(Data::Ints(Arc::new(Ints { shape, items }))))
     }
 
     /// The shape that an integer vector at a port spells, if its length is known: each element as a dim.
@@ -197,7 +209,7 @@ impl RuleCx<'_, '_> {
         }
         let dims: DimVec = header.dims.iter().map(|dim| self.core.dims.constant(*dim)).collect();
         self.set_shape(port, &dims)?;
-        if let Some(data) = self.read_tensor(tensor) {
+        if let Some(data) = self.read_tensor(tensor)? {
             self.set_data(port, data);
         }
         Ok(())
