@@ -34,7 +34,7 @@ fn models_pass_through_every_target() {
 #[test]
 fn truncated_models_are_refused_or_checked() {
     for (name, bytes) in models::small().into_iter().chain(seeds::models()) {
-        let step = (bytes.len() / 12).max(1);
+        let step = (bytes.len() / 8).max(1);
         let cut: Vec<_> = (0..bytes.len()).step_by(step).map(|end| bytes[..end].to_vec()).collect();
         survive(&format!("truncated {name}"), &cut, all_binary);
     }
@@ -44,12 +44,12 @@ fn truncated_models_are_refused_or_checked() {
 fn mutilated_models_are_refused_or_checked() {
     for (seed, (name, bytes)) in seeds::models().into_iter().enumerate() {
         let mut rng = Rng(seed as u64);
-        let mutants: Vec<_> = (0..40).map(|_| rng.mutilate(&bytes)).collect();
+        let mutants: Vec<_> = (0..24).map(|_| rng.mutilate(&bytes)).collect();
         survive(&format!("mutilated {name}"), &mutants, all_binary);
     }
     for (seed, (name, bytes)) in models::small().into_iter().enumerate() {
         let mut rng = Rng(1000 + seed as u64);
-        let mutants: Vec<_> = (0..4).map(|_| rng.mutilate(&bytes)).collect();
+        let mutants: Vec<_> = (0..3).map(|_| rng.mutilate(&bytes)).collect();
         survive(&format!("mutilated {name}"), &mutants, all_binary);
     }
 }

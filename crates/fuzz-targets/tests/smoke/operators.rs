@@ -45,7 +45,7 @@ pub(crate) fn models() -> Vec<(String, Vec<Vec<u8>>)> {
                 continue;
             };
             let mut rng = Rng(models.len() as u64);
-            models.push((name.to_owned(), vec![model(&world, schema, &mut rng, 12)]));
+            models.push((name.to_owned(), vec![model(&world, schema, &mut rng, 8)]));
         }
     }
     assert!(models.len() > 200, "the table is whole");
@@ -76,11 +76,14 @@ fn model(world: &ModelProto, schema: &Schema, rng: &mut Rng, nodes: usize) -> Ve
         });
         let input = inputs.collect();
         let outputs = schema.outputs.len().max(1) + rng.below(2);
-        let attribute = schema.attributes.iter().filter_map(|decl| {
-            (decl.required || rng.below(3) > 0).then(|| attribute(&decl.name, decl.kind, rng))
-        });
+        let mut attributes = Vec::new();
+        for decl in &schema.attributes {
+            if decl.required || rng.below(3) > 0 {
+                attributes.push(attribute(&decl.name, decl.kind, rng));
+            }
+        }
         graph.node.push(NodeProto {
-            attribute: attribute.collect(),
+            attribute: attributes,
             op_type: Some(schema.name.to_string()),
             domain: Some(schema.domain.to_string()),
             input,
@@ -111,7 +114,7 @@ fn attribute(name: &str, kind: AttributeKind, rng: &mut Rng) -> AttributeProto {
             attribute.s = Some(text.as_bytes().to_vec().into());
         }
         AttributeKind::Floats => {
-            attribute.floats = (0..rng.below(9)).map(|_| rng.pick(&[0.0, 1e30, -1.0])).collect()
+            attribute.floats = (0..rng.below(9)).map(|_| rng.pick(&[0.0, 1e30, -1.0])).collect();
         }
         AttributeKind::Ints => attribute.ints = (0..rng.below(9)).map(|_| rng.pick(NUMBERS)).collect(),
         AttributeKind::Strings => attribute.strings = vec!["x".into(); rng.below(4)],
