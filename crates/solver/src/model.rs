@@ -184,7 +184,8 @@ pub(crate) fn solve<'a>(
         Ok((core, frame, calls, faults))
     };
     let (mut core, mut frame, mut calls, mut faults) = run(options.trace)?;
-    if !options.trace && !(faults.is_empty() && calls.faulty.is_empty()) {
+    let found_nothing = faults.is_empty() && calls.faulty.is_empty();
+    if !found_nothing && !options.trace {
         (core, frame, calls, faults) = run(true)?;
     }
     let instances = calls.faulty;

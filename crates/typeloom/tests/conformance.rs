@@ -4,6 +4,8 @@
 //! tests say so and pass, except under `CI=true`. Each prints a table by operator and names every
 //! failing case. `TYPELOOM_OPS=Relu,Conv` restricts a run to cases that use these operators.
 
+#![expect(clippy::print_stdout, reason = "the tables are for people")]
+
 #[path = "conformance/cases.rs"]
 mod cases;
 #[path = "conformance/judge.rs"]
@@ -22,7 +24,8 @@ fn options(mode: Mode) -> Options {
 fn inference_agrees_with_the_reference() {
     let Some(cases) = list("inference") else { return };
     let mut table = Table::new("inference");
-    let judged = |case: &&Case| !case.skip() && case.is_ok() && case.is_well_typed() && !is_reference_wrong(case);
+    let judged =
+        |case: &&Case| !case.skip() && case.is_ok() && case.is_well_typed() && !is_reference_wrong(case);
     for case in cases.iter().filter(judged) {
         let bytes = bytes_of("inference", case.model());
         let expected = case.expected();
@@ -41,7 +44,10 @@ const REFERENCE_TOO_LENIENT: &[(&str, &str)] = &[
     ("deprecated-operator", "the operator was withdrawn in the version that the model imports"),
     ("negativeloglikelihoodloss.classes", "labels have the shape of the scores without the classes"),
     ("resize.sizes", "either `scales` or `sizes` is given, not both"),
-    ("rnn.states", "weights have a leading axis of as many directions as the node, and R is hidden_size wide"),
+    (
+        "rnn.states",
+        "weights have a leading axis of as many directions as the node, and R is hidden_size wide",
+    ),
     ("gru.states", "R is hidden_size wide"),
     ("lstm.states", "R is hidden_size wide"),
     ("conv.channels", "the groups divide the output channels"),
@@ -72,7 +78,9 @@ fn is_too_lenient(checked: &mut typeloom::Checked<'_>) -> bool {
     let known = |name: &str| REFERENCE_TOO_LENIENT.iter().any(|(listed, _)| *listed == name);
     let diagnostics = typeloom::solver::diagnostic::diagnose(checked);
     diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).all(|diagnostic| {
-        let rule = |note: &String| note.strip_prefix("rule ").and_then(|note| note.split(' ').next()).is_some_and(known);
+        let rule = |note: &String| {
+            note.strip_prefix("rule ").and_then(|note| note.split(' ').next()).is_some_and(known)
+        };
         known(diagnostic.code.name()) || diagnostic.notes.iter().any(rule)
     })
 }
@@ -103,7 +111,8 @@ fn ill_typed_models_are_rejected() {
     let mut table = Table::new("inference, ill-typed");
     for case in cases.iter().filter(|case| !case.skip() && !case.is_well_typed()) {
         let bytes = bytes_of("inference", case.model());
-        let rejected = typeloom::check(&bytes, &options(Mode::Strict)).map_or(true, |checked| !checked.is_ok());
+        let rejected =
+            typeloom::check(&bytes, &options(Mode::Strict)).map_or(true, |checked| !checked.is_ok());
         table.add(case, if rejected { Verdict::exact() } else { Verdict::wrong("accepted") });
     }
     table.finish();
@@ -165,7 +174,8 @@ fn each_fault_of_the_ill_typed_models_is_found() {
     let mut table = Table::new("illtyped");
     for file in files {
         let bytes = std::fs::read(&file).expect("the folder was just listed");
-        let rejected = typeloom::check(&bytes, &options(Mode::Strict)).map_or(true, |checked| !checked.is_ok());
+        let rejected =
+            typeloom::check(&bytes, &options(Mode::Strict)).map_or(true, |checked| !checked.is_ok());
         let name = file.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         table.add(&Case::named(&name), if rejected { Verdict::exact() } else { Verdict::wrong("accepted") });
     }

@@ -196,9 +196,10 @@ fn rounded(item: f64, to: Elem, bits: u32) -> Option<f64> {
 
 /// A float cut towards zero, where the result is in the range.
 fn truncated(item: f64, (least, most): (i64, i64)) -> Option<i64> {
+    // From 2^63 on no double is an i64; below it the comparison is exact.
+    const LIMIT: f64 = (1_u64 << 63) as f64;
     let whole = item.trunc();
-    // Beyond 2^63 no double is an i64; at and below it the comparison is exact.
-    if !(-9.223_372_036_854_775_8e18..9.223_372_036_854_775_8e18).contains(&whole) {
+    if !(-LIMIT..LIMIT).contains(&whole) {
         return None;
     }
     #[expect(clippy::cast_possible_truncation, reason = "within the range of i64, see above")]

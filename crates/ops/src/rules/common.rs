@@ -6,9 +6,12 @@ use typeloom_solver::rule::Port::In;
 use typeloom_solver::rule::{DimVec, Extent, Failure, Port, RuleCx};
 use typeloom_solver::signature::FormalType;
 
+/// The extents of a broadcast result, and for each of its elements a position in every operand.
+pub(super) type Positions = (Box<[usize]>, Vec<[usize; 3]>);
+
 /// Where each element of a broadcast result comes from: the result's extents, and for every element
 /// the position in each operand. `None` where the shapes do not broadcast or the result is too large to follow.
-pub(super) fn broadcast_positions(shapes: &[&[usize]]) -> Option<(Box<[usize]>, Vec<[usize; 3]>)> {
+pub(super) fn broadcast_positions(shapes: &[&[usize]]) -> Option<Positions> {
     const MOST: usize = 4096;
     let rank = shapes.iter().map(|shape| shape.len()).max()?;
     let mut extents = vec![1_usize; rank];

@@ -140,9 +140,8 @@ fn join(cx: &mut RuleCx<'_, '_>, parts: &[Items], axis: usize) {
             start += part.len();
         }
     }
-    match end_to_end(parts) {
-        Some(all) => all.put(cx, Out(0), &shape, &order),
-        None => {}
+    if let Some(all) = end_to_end(parts) {
+        all.put(cx, Out(0), &shape, &order);
     }
 }
 

@@ -129,9 +129,7 @@ impl List {
     ) {
         let Instance { function, frame, calls } = instance;
         let body = &frame.body;
-        let structure = body.faults().iter();
-        let mut faults: Vec<&Fault<'a>> =
-            structure.chain(frame.faults.values()).chain(frame.value_faults.values()).collect();
+        let mut faults: Vec<&Fault<'a>> = frame.all_faults().collect();
         faults.sort_by_key(|fault| order(body, fault.place));
         let mut used = BTreeSet::new();
         for fault in faults {

@@ -50,7 +50,9 @@ impl<'a> RuleCx<'_, 'a> {
     pub fn attr_int(&self, name: &str) -> Result<Option<i64>, Failure> {
         Ok(match self.attr(name)? {
             // A writer may leave out a field that holds its default.
-            Some(attribute) => attribute.i().or_else(|| (attribute.kind == AttributeKind::Int as i32).then_some(0)),
+            Some(attribute) => {
+                attribute.i().or_else(|| (attribute.kind == AttributeKind::Int as i32).then_some(0))
+            }
             None => match self.default(name) {
                 Some(AttributeDefault::Int(value)) => Some(*value),
                 Some(_) | None => None,
@@ -72,7 +74,9 @@ impl<'a> RuleCx<'_, 'a> {
     /// [`Failure::Malformed`].
     pub fn attr_float(&self, name: &str) -> Result<Option<f32>, Failure> {
         Ok(match self.attr(name)? {
-            Some(attribute) => attribute.f().or_else(|| (attribute.kind == AttributeKind::Float as i32).then_some(0.0)),
+            Some(attribute) => {
+                attribute.f().or_else(|| (attribute.kind == AttributeKind::Float as i32).then_some(0.0))
+            }
             None => match self.default(name) {
                 Some(AttributeDefault::Float(value)) => Some(*value),
                 Some(_) | None => None,

@@ -174,7 +174,10 @@ impl RuleCx<'_, '_> {
             return Some(ints.items.len());
         }
         match self.shape(port)?[..] {
-            [only] => self.const_dim(only).and_then(|len| usize::try_from(len).ok()).filter(|len| *len <= MAX_ELEMENTS),
+            [only] => self
+                .const_dim(only)
+                .and_then(|len| usize::try_from(len).ok())
+                .filter(|len| *len <= MAX_ELEMENTS),
             [] | [_, _, ..] => None,
         }
     }
