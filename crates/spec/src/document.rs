@@ -116,7 +116,7 @@ impl Document {
                     }
                 }
                 Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(info))) => {
-                    fence = Some((info.to_string(), range))
+                    fence = Some((info.to_string(), range));
                 }
                 Event::End(TagEnd::CodeBlock) => {
                     let Some((info, whole)) = fence.take() else { continue };

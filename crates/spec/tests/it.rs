@@ -25,7 +25,8 @@ fn blessed(text: &str) -> String {
     let document = document(text);
     let mut text = text.to_owned();
     for index in (0..document.fences.len()).rev() {
-        if let Judged::Blessed(edit) = suite(true).judge(&document, index).unwrap() {
+        if let Judged::Blessed(edit) = suite(true).judge(&document, index).expect("the fence is well-formed")
+        {
             text.replace_range(edit.range, &edit.text);
         }
     }

@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn quotes_hold_blanks_together() {
-        let expected = vec!["typeloom", "check", "--seed", "x=float[N, 3]", ""];
+        let expected = ["typeloom", "check", "--seed", "x=float[N, 3]", ""];
         assert_eq!(
             words("typeloom check  --seed 'x=float[N, 3]' \"\""),
             Ok(expected.iter().map(|w| (*w).to_owned()).collect())

@@ -46,7 +46,7 @@ pub(crate) fn truth(cx: &Context<'_>) -> Result<String, Malformed> {
             };
             match &mut wrong {
                 Some(wrong) => {
-                    wrong.message.push_str(&format!("\nline {}: {message}", cx.fence().line + 1 + number))
+                    wrong.message.push_str(&format!("\nline {}: {message}", cx.fence().line + 1 + number));
                 }
                 None => wrong = Some(cx.malformed(number, message)),
             }

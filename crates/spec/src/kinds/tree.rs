@@ -1,5 +1,6 @@
 //! `tree`: the type tree, or the part below a node.
 
+use typeloom::solver::elem::{Elem, ElemSet};
 use typeloom::solver::universe::Universe;
 use typeloom::types::lattice::{Lattice, NodeRef};
 
@@ -29,8 +30,8 @@ pub(crate) fn truth(cx: &Context<'_>, top: Option<&str>) -> Result<String, Malfo
     for node in lattice.nodes().filter(|node| node.is_subtype_of(top.no)) {
         let id = format!("{}{}", "  ".repeat(above(node) - depth), node.id);
         let kind = if node.is_abstract() { "bound" } else { "" };
-        let elem = universe.tensor_elems(node.no).and_then(|elems| elems.single());
-        let elem = elem.and_then(|elem| elem.onnx_name()).filter(|_| node.is_concrete()).unwrap_or_default();
+        let elem = universe.tensor_elems(node.no).and_then(ElemSet::single);
+        let elem = elem.and_then(Elem::onnx_name).filter(|_| node.is_concrete()).unwrap_or_default();
         let line = format!("{id:<26} {kind:<6} {elem:<15} {}", node.denotation);
         text.push_str(line.trim_end());
         text.push('\n');
