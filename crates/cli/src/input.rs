@@ -65,7 +65,8 @@ pub(crate) fn sources(arguments: &[String]) -> anyhow::Result<Vec<Source>> {
 
 fn search(folder: &Path, depth: usize, sources: &mut Vec<Source>) -> anyhow::Result<()> {
     let entries = std::fs::read_dir(folder).with_context(|| format!("cannot list `{}`", folder.display()))?;
-    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<_, _>>()?;
+    let mut paths: Vec<PathBuf> =
+        entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<_, _>>()?;
     paths.sort();
     for path in paths {
         let is_link = path.symlink_metadata().is_ok_and(|meta| meta.is_symlink());

@@ -29,7 +29,11 @@ impl From<Outcome> for ExitCode {
 impl Color {
     /// What renderers are told.
     pub(crate) fn paint(self) -> typeloom::report::human::Color {
-        if self.wanted() { typeloom::report::human::Color::Always } else { typeloom::report::human::Color::Never }
+        if self.wanted() {
+            typeloom::report::human::Color::Always
+        } else {
+            typeloom::report::human::Color::Never
+        }
     }
 
     /// Whether standard output gets colours.

@@ -23,11 +23,13 @@ use std::sync::OnceLock;
 
 use typeloom_solver::rule::{Control, Rule};
 
+mod attention;
 mod cast;
 mod common;
 mod concat;
 mod constant;
 mod control_flow;
+mod convolution;
 mod elementwise;
 mod expand;
 mod extents;
@@ -38,27 +40,36 @@ mod matrix;
 mod ml;
 mod normalization;
 mod pad;
+mod pooling;
 mod quantization;
 mod random;
 mod rearrange;
+mod recurrent;
 mod reduction;
 mod reshape;
+mod resize;
 mod scatter;
 mod select;
 mod sequence;
+mod signal;
 mod slice;
-#[cfg(test)]
-mod testing;
+mod sliding;
 mod text;
 mod training;
+mod vision;
 mod window;
+
+#[cfg(test)]
+mod testing;
 
 /// Every family.
 const FAMILIES: &[&[Entry]] = &[
+    attention::OPERATORS,
     cast::OPERATORS,
     concat::OPERATORS,
     constant::OPERATORS,
     control_flow::OPERATORS,
+    convolution::OPERATORS,
     elementwise::OPERATORS,
     expand::OPERATORS,
     extents::OPERATORS,
@@ -68,17 +79,22 @@ const FAMILIES: &[&[Entry]] = &[
     ml::OPERATORS,
     normalization::OPERATORS,
     pad::OPERATORS,
+    pooling::OPERATORS,
     quantization::OPERATORS,
     random::OPERATORS,
     rearrange::OPERATORS,
+    recurrent::OPERATORS,
     reduction::OPERATORS,
     reshape::OPERATORS,
+    resize::OPERATORS,
     scatter::OPERATORS,
     select::OPERATORS,
     sequence::OPERATORS,
+    signal::OPERATORS,
     slice::OPERATORS,
     text::OPERATORS,
     training::OPERATORS,
+    vision::OPERATORS,
     window::OPERATORS,
 ];
 
@@ -137,6 +153,7 @@ pub(crate) fn entry_for(domain: &str, name: &str, since: u32) -> Option<&'static
 }
 
 /// All entries, for tests and for listing what an operator's rules are.
+#[cfg(test)]
 pub(crate) fn entries() -> impl Iterator<Item = &'static Entry> {
     FAMILIES.iter().copied().flatten()
 }

@@ -435,10 +435,13 @@ fn apply<'a>(
     Ok(None)
 }
 
+/// The bodies of a model's functions, by position; `None` where one is malformed.
+pub(crate) type Bodies<'a> = Vec<Option<Arc<Body<'a>>>>;
+
 /// Builds the bodies of all functions; those whose structure is malformed are left out, with the error.
 pub(crate) fn build_bodies<'a>(
     operators: &mut Operators<'a>,
-) -> (Vec<Option<Arc<Body<'a>>>>, Vec<(FunctionId, build::BuildError)>) {
+) -> (Bodies<'a>, Vec<(FunctionId, build::BuildError)>) {
     let mut errors = Vec::new();
     let functions = operators.functions.clone();
     let bodies = functions.iter().enumerate().map(|(at, function)| {

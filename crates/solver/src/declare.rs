@@ -120,7 +120,7 @@ impl<'a> Core<'a> {
     }
 
     /// Meets the declared types of a value with what is known of it; the inferred type stays where they
-    /// contradict, and the contradiction is reported once.
+    /// contradict (but that of a seed does not), and the contradiction is reported once.
     pub(crate) fn meet_declarations(&mut self, frame: &mut Frame<'a>, value: ValueId) {
         let body = Arc::clone(&frame.body);
         let place = match body.value(value).origin {
@@ -145,6 +145,12 @@ impl<'a> Core<'a> {
             }
             if let Some(kind) = self.meet_declared(frame, value, &declared, declaration.kind) {
                 fault(frame, kind);
+                // Where the caller contradicts the model, the rest is checked as the model stands.
+                if frame.seeded.contains(&value) {
+                    let slot = &mut frame.slots[value.index()];
+                    slot.ty = declared.ty.or(slot.ty);
+                    slot.shape = declared.shape;
+                }
             }
         }
     }

@@ -43,6 +43,8 @@ pub(crate) struct Frame<'a> {
     waiting: Vec<bool>,
     /// The call that waits for its function to be solved.
     pub(crate) calling: Option<StepId>,
+    /// The steps of nested graphs that a constant condition keeps from ever running.
+    pub(crate) dead: Vec<(usize, usize)>,
     /// The attributes that a function was called with.
     pub(crate) arguments: Vec<(&'a str, Attribute<'a>)>,
     /// Whether the whole body may never run (a function called from a branch).
@@ -77,6 +79,7 @@ impl<'a> Frame<'a> {
             again: BinaryHeap::new(),
             waiting: Vec::new(),
             calling: None,
+            dead: Vec::new(),
             arguments: Vec::new(),
             conditional: false,
             faults: BTreeMap::new(),
@@ -194,9 +197,11 @@ impl<'a> Frame<'a> {
         self.conditional || self.body.step(step).graph != self.body.root()
     }
 
-    /// Everything wrong with the body and with this instance of it.
+    /// Everything wrong with the body and with this instance of it, outside graphs that never run.
     pub(crate) fn all_faults(&self) -> impl Iterator<Item = &Fault<'a>> {
-        self.body.faults().iter().chain(self.faults.values()).chain(self.value_faults.values())
+        let runs = |step: &StepId| !self.dead.iter().any(|(from, to)| (*from..*to).contains(&step.index()));
+        let solved = self.faults.iter().filter(move |(step, _)| runs(step)).map(|(_, fault)| fault);
+        self.body.faults().iter().chain(solved).chain(self.value_faults.values())
     }
 
     pub(crate) fn argument(&self, name: &str) -> Option<Attribute<'a>> {

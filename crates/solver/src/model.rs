@@ -184,7 +184,8 @@ pub(crate) fn solve<'a>(
         Ok((core, frame, calls, faults))
     };
     let (mut core, mut frame, mut calls, mut faults) = run(options.trace)?;
-    if !options.trace && !(faults.is_empty() && calls.faulty.is_empty()) {
+    let found_nothing = faults.is_empty() && calls.faulty.is_empty();
+    if !found_nothing && !options.trace {
         (core, frame, calls, faults) = run(true)?;
     }
     let instances = calls.faulty;
@@ -265,9 +266,7 @@ fn meet_seed(
 
 /// Everything that is wrong with a finished frame, in graph order.
 fn collect<'a>(core: &mut Core<'a>, frame: &Frame<'a>, mode: Mode) -> Vec<Fault<'a>> {
-    let structure = frame.body.faults().iter().cloned();
-    let found = frame.faults.values().chain(frame.value_faults.values()).cloned();
-    let mut faults: Vec<Fault<'a>> = structure.chain(found).collect();
+    let mut faults: Vec<Fault<'a>> = frame.all_faults().cloned().collect();
     if mode == Mode::Strict {
         unresolved(core, frame, &mut faults);
     }

@@ -23,7 +23,7 @@ mod order;
 
 pub use build::{BuildError, MAX_NESTING};
 
-use std::cell::OnceCell;
+use std::sync::OnceLock;
 
 use typeloom_onnx::view::{FunctionView, GraphView, NodeView, SparseTensorView, TensorView, TypeView};
 
@@ -94,7 +94,7 @@ pub struct Body<'a> {
     pub(crate) declarations: Vec<Declaration<'a>>,
     pub(crate) initializers: Vec<Initializer<'a>>,
     pub(crate) faults: Vec<Fault<'a>>,
-    consumers: OnceCell<Consumers>,
+    consumers: OnceLock<Consumers>,
 }
 
 /// What a body was built from.

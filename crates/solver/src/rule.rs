@@ -85,7 +85,7 @@ pub struct ExitRule {
 pub enum Exit {
     /// The outputs are typed.
     Done,
-    /// The inputs of the nested graphs were widened (see [`RuleCx::widen`]): solve the graphs again.
+    /// The inputs of the nested graphs were widened (see [`RuleCx::assume_shape`]): solve the graphs again.
     Again,
 }
 

@@ -95,6 +95,12 @@ struct DisplayType<'t> {
 }
 
 impl DisplayType<'_> {
+    /// Whether a scalar can still have every element type that scalars have.
+    fn is_any_scalar(&self, set: ElemSet) -> bool {
+        let any = self.universe.scalar_node().and_then(|node| self.universe.scalar_elems(node));
+        set.len() > 1 && any == Some(set)
+    }
+
     fn elems(&self, f: &mut std::fmt::Formatter<'_>, set: ElemSet) -> std::fmt::Result {
         match set.single() {
             Some(elem) => f.write_str(self.universe.elem_name(elem)),
@@ -147,6 +153,7 @@ impl std::fmt::Display for DisplayType<'_> {
                     self.tensor(f, tensor)?;
                     break f.write_str(")")?;
                 }
+                Type::Scalar(set) if self.is_any_scalar(*set) => break f.write_str("scalar")?,
                 Type::Scalar(set) => {
                     f.write_str("scalar.")?;
                     break self.elems(f, *set)?;

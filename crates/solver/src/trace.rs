@@ -9,6 +9,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use crate::map::Set;
 use crate::program::{DeclarationKind, StepId, ValueId};
 
 /// A value has one type with this one, says the rule of that name at that step.
@@ -19,6 +20,8 @@ pub(crate) type Tie = (ValueId, StepId, &'static str);
 pub struct Trace {
     equal: BTreeMap<(u32, ValueId), Vec<Tie>>,
     fixed: BTreeMap<(u32, ValueId), Cause>,
+    /// What is in `equal`: steps run again, and a value can have very many facts.
+    known: Set<(u32, ValueId, ValueId, StepId)>,
 }
 
 /// What gave a value its type.
@@ -61,10 +64,7 @@ pub struct Chain {
 
 impl Trace {
     pub(crate) fn equal(&mut self, frame: u32, a: ValueId, b: ValueId, step: StepId, rule: &'static str) {
-        let facts = |value| self.equal.get(&(frame, value)).map_or(&[][..], Vec::as_slice);
-        // A fact stands with both values; the shorter list tells as much, also where everything reads one value.
-        let (few, other) = if facts(a).len() <= facts(b).len() { (facts(a), b) } else { (facts(b), a) };
-        if few.iter().any(|(known, by, _)| *known == other && *by == step) {
+        if !self.known.insert((frame, a, b, step)) {
             return;
         }
         for (from, to) in [(a, b), (b, a)] {

@@ -19,10 +19,22 @@
 //! |---|---|
 //! | check a model | [`check`], [`Options`], [`Checked`] |
 //! | show what was found | [`report`] |
-//! | type a graph of declared operators | [`TypeSolver`] |
-//! | add types to the tree | [`TypeNode`], [`Lattice`], [`Storage`] |
-//! | read and write ONNX | [`onnx`] |
+//! | type a graph of declared operators | [`TypeSolver`], [`TypeSolution`], [`TypeError`] |
+//! | write types into a graph | [`apply_solution_to_value_info`] |
+//! | find types in the tree | [`Lattice`], [`lookup_by_id`], [`lookup_denotation`], [`TYPE_ANY`] and the other statics |
+//! | add types to the tree | [`TypeNode`], [`TypeNodeReg`], [`register_type_node!`], [`inventory`] |
+//! | say what Rust types store | [`Storage`], [`ElementStorage`] |
+//! | hold tensors of any element type | [`AnyTensor`], [`Dtype`] |
+//! | declare operators | [`AtomicOpDecl`], [`AtomicOpsetDecl`], [`TENSOR_PRIMITIVES_OPS`] |
+//! | relate their ports | [`TypeRelation`], [`PortRef`], [`CustomRelationCtx`], [`BROADCAST_BINARY`] and the other slices |
+//! | build and edit ONNX graphs | [`GraphProto`], [`NodeProto`], [`ModelProto`] |
+//! | read and write ONNX files | [`onnx`] |
 //! | look operators up | [`ops`] |
+//!
+//! `cargo run --example polymorphic_types` walks through all of them but the first two.
+//!
+//! **Invariant:** a name that documents or examples use stands at the top of this crate; [`types`], [`onnx`],
+//! [`solver`], [`ops`] and [`report`] hold the rest.
 
 use std::sync::{Arc, OnceLock};
 
@@ -35,7 +47,52 @@ pub use typeloom_report as report;
 pub use typeloom_solver as solver;
 pub use typeloom_types as types;
 
+// Whole models.
 pub use typeloom_solver::model::{CheckError, Checked, Mode, Options, Seed};
+
+// The tree of types. `inventory` is what `TypeNodeReg` is submitted through.
+pub use inventory;
+pub use typeloom_types::lattice::{Lattice, lookup_by_id, lookup_denotation};
+pub use typeloom_types::register_type_node;
+pub use typeloom_types::tree::builtin::{
+    TYPE_ADDRESS_VEC, TYPE_ANY, TYPE_BYTES, TYPE_COMPOSITE, TYPE_MULTIADDRESS, TYPE_PEER_ID,
+    TYPE_PEER_ID_VEC, TYPE_SCALAR, TYPE_SCALAR_F16, TYPE_SCALAR_F32, TYPE_SCALAR_F64, TYPE_SCALAR_I32,
+    TYPE_SCALAR_U8, TYPE_TENSOR, TYPE_TENSOR_BF16, TYPE_TENSOR_BOOL, TYPE_TENSOR_F16, TYPE_TENSOR_F32,
+    TYPE_TENSOR_F64, TYPE_TENSOR_I8, TYPE_TENSOR_I16, TYPE_TENSOR_I32, TYPE_TENSOR_I64, TYPE_TENSOR_U8,
+    TYPE_TENSOR_U16, TYPE_TENSOR_U32, TYPE_TENSOR_U64, TYPE_TRIGGER, TYPE_WIRE_REQ_ID,
+};
+pub use typeloom_types::tree::onnx::{
+    TYPE_TENSOR_COMPLEX64, TYPE_TENSOR_COMPLEX128, TYPE_TENSOR_FLOAT4E2M1, TYPE_TENSOR_FLOAT6E2M3,
+    TYPE_TENSOR_FLOAT6E3M2, TYPE_TENSOR_FLOAT8E4M3FN, TYPE_TENSOR_FLOAT8E4M3FNUZ, TYPE_TENSOR_FLOAT8E5M2,
+    TYPE_TENSOR_FLOAT8E5M2FNUZ, TYPE_TENSOR_FLOAT8E8M0, TYPE_TENSOR_INT2, TYPE_TENSOR_INT4,
+    TYPE_TENSOR_STRING, TYPE_TENSOR_UINT2, TYPE_TENSOR_UINT4,
+};
+pub use typeloom_types::tree::{TypeKind, TypeNode, TypeNodeReg};
+
+// Storage and tensors that are tagged at run time.
+pub use typeloom_types::any_tensor::AnyTensor;
+pub use typeloom_types::dtype::Dtype;
+pub use typeloom_types::storage::{ElementStorage, Storage};
+
+// Operators and the relations between their ports.
+pub use typeloom_types::op::primitives::{TENSOR_PRIMITIVES, TENSOR_PRIMITIVES_OPS};
+pub use typeloom_types::op::{AtomicOpDecl, AtomicOpKind, AtomicOpsetDecl, PortArity, PortDecl};
+pub use typeloom_types::relation::custom::CustomRelationCtx;
+pub use typeloom_types::relation::{
+    BROADCAST_BINARY, ELEMENTWISE, MATMUL_BINARY, NO_RELATIONS, PortRef, REDUCE_AXIS, RelationFailure,
+    RelationResult, TypeRelation, UNARY_SAME_ELEMENT,
+};
+
+// Graphs as messages.
+pub use typeloom_onnx::messages::{
+    AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, ValueInfoProto,
+};
+
+// Graphs of declared operators.
+pub use typeloom_solver::type_solver::{
+    ConstraintFailure, ConstraintSide, NodeLabel, TypeCause, TypeError, TypeSolution, TypeSolver,
+    apply_solution_to_value_info,
+};
 
 /// Checks a serialized ONNX model against the standard operators and the default type tree.
 ///
@@ -58,6 +115,7 @@ pub fn model_from_text(text: &str) -> Result<Vec<u8>, onnx::text::ParseError> {
 fn universe() -> &'static Arc<Universe> {
     static UNIVERSE: OnceLock<Arc<Universe>> = OnceLock::new();
     UNIVERSE.get_or_init(|| {
-        Universe::of_default_lattice().expect("a program registers fewer element types than there are numbers")
+        Universe::of_default_lattice()
+            .expect("a program registers fewer element types than there are numbers")
     })
 }

@@ -109,14 +109,19 @@ fn with_line_end(mut line: String) -> String {
 
 /// One line a file: `model.onnx: ok, 120 values typed`.
 fn summary(args: &CheckArgs, file: &str, found: &Found) -> String {
-    let count = |severity| found.diagnostics.iter().filter(|diagnostic| diagnostic.severity == severity).count();
+    let count =
+        |severity| found.diagnostics.iter().filter(|diagnostic| diagnostic.severity == severity).count();
     let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
     let number = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
     match (errors, warnings) {
         (0, 0) if args.quiet => String::new(),
         (0, 0) => format!("{file}: ok, {} typed\n", number(found.values, "value")),
-        (0, warnings) => format!("{file}: ok, {} typed, {}\n", number(found.values, "value"), number(warnings, "warning")),
+        (0, warnings) => {
+            format!("{file}: ok, {} typed, {}\n", number(found.values, "value"), number(warnings, "warning"))
+        }
         (errors, 0) => format!("{file}: {}\n", number(errors, "error")),
-        (errors, warnings) => format!("{file}: {}, {}\n", number(errors, "error"), number(warnings, "warning")),
+        (errors, warnings) => {
+            format!("{file}: {}, {}\n", number(errors, "error"), number(warnings, "warning"))
+        }
     }
 }

@@ -51,10 +51,15 @@ fn unreadable(args: &InferArgs, source: &Source, error: &CheckError) -> anyhow::
             let mut object = Map::new();
             object.insert("file".to_owned(), Value::String(source.name.clone()));
             object.insert("ok".to_owned(), Value::Bool(false));
-            object.insert("diagnostics".to_owned(), Value::Array(vec![report::json::value(&source.name, &diagnostic)]));
+            object.insert(
+                "diagnostics".to_owned(),
+                Value::Array(vec![report::json::value(&source.name, &diagnostic)]),
+            );
             write(&format!("{}\n", Value::Object(object)))?;
         }
-        InferFormat::Table => write(&report::human::diagnostics(&source.name, &[diagnostic], args.color.paint()))?,
+        InferFormat::Table => {
+            write(&report::human::diagnostics(&source.name, &[diagnostic], args.color.paint()))?;
+        }
     }
     Ok(Outcome::Problems)
 }

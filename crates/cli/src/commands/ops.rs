@@ -6,8 +6,8 @@ use anyhow::bail;
 use typeloom::ops::catalogue::{Standard, names_like};
 use typeloom::ops::table::Table;
 use typeloom::solver::catalogue::{Catalogue as _, Lookup, Operator};
-use typeloom::solver::signature::{AllowedTypes, Arity, AttributeDefault, Formal, FormalType, Schema};
 use typeloom::solver::elem::{Elem, ElemSet};
+use typeloom::solver::signature::{AllowedTypes, Arity, AttributeDefault, Formal, FormalType, Schema};
 
 use crate::args::OpsArgs;
 use crate::output::{Outcome, write};
@@ -28,8 +28,10 @@ fn list() -> String {
     let mut text = String::new();
     for domain in Table::get().domains() {
         for name in Table::get().names(&domain.name) {
-            let versions: Vec<String> =
-                Table::get().versions(&domain.name, name).map(|schema| schema.since_version.to_string()).collect();
+            let versions: Vec<String> = Table::get()
+                .versions(&domain.name, name)
+                .map(|schema| schema.since_version.to_string())
+                .collect();
             let domain = if domain.name.is_empty() { String::new() } else { format!("{}::", domain.name) };
             let _ = writeln!(text, "{domain}{name:<28} {}", versions.join(" "));
         }
@@ -55,7 +57,11 @@ fn signature(operator: &Operator<'_>) -> String {
     let mut text = String::new();
     let domain = if schema.domain.is_empty() { "ai.onnx" } else { &schema.domain };
     let withdrawn = if schema.deprecated { ", deprecated" } else { "" };
-    let _ = writeln!(text, "{} (domain {domain}, since version {}{withdrawn})", schema.name, schema.since_version);
+    let _ = writeln!(
+        text,
+        "{} (domain {domain}, since version {}{withdrawn})",
+        schema.name, schema.since_version
+    );
     for (title, formals) in [("inputs", &schema.inputs), ("outputs", &schema.outputs)] {
         let _ = writeln!(text, "\n{title}");
         for formal in formals {
@@ -117,16 +123,19 @@ fn value(default: &AttributeDefault) -> String {
 fn allowed(allowed: &AllowedTypes) -> String {
     let AllowedTypes { tensor, seq_tensor, opt_tensor, opt_seq_tensor, map, seq_map } = allowed;
     let elems = |set: &ElemSet| {
-        let names: Vec<&str> = set.iter().filter_map(|elem| elem.onnx_name()).collect();
+        let names: Vec<&str> = set.iter().filter_map(Elem::onnx_name).collect();
         names.join(" | ")
     };
     let pairs = |pairs: &[(Elem, Elem)]| {
         let name = |elem: Elem| elem.onnx_name().unwrap_or("?");
-        let names: Vec<String> = pairs.iter().map(|(key, value)| format!("map({}, {})", name(*key), name(*value))).collect();
+        let names: Vec<String> =
+            pairs.iter().map(|(key, value)| format!("map({}, {})", name(*key), name(*value))).collect();
         names.join(" | ")
     };
     let mut parts = Vec::new();
-    for (wrap, set) in [("", tensor), ("seq", seq_tensor), ("optional", opt_tensor), ("optional(seq", opt_seq_tensor)] {
+    for (wrap, set) in
+        [("", tensor), ("seq", seq_tensor), ("optional", opt_tensor), ("optional(seq", opt_seq_tensor)]
+    {
         if !set.is_empty() {
             let close = if wrap.contains('(') { "))" } else { ")" };
             parts.push(if wrap.is_empty() { elems(set) } else { format!("{wrap}({}{close}", elems(set)) });

@@ -3,12 +3,15 @@
 use typeloom_solver::dim::DimId;
 use typeloom_solver::elem::Elem;
 use typeloom_solver::rule::Port::In;
-use typeloom_solver::rule::{DimVec, Failure, Port, RuleCx};
+use typeloom_solver::rule::{DimVec, Extent, Failure, Port, RuleCx};
 use typeloom_solver::signature::FormalType;
+
+/// The extents of a broadcast result, and for each of its elements a position in every operand.
+pub(super) type Positions = (Box<[usize]>, Vec<[usize; 3]>);
 
 /// Where each element of a broadcast result comes from: the result's extents, and for every element
 /// the position in each operand. `None` where the shapes do not broadcast or the result is too large to follow.
-pub(super) fn broadcast_positions(shapes: &[&[usize]]) -> Option<(Box<[usize]>, Vec<[usize; 3]>)> {
+pub(super) fn broadcast_positions(shapes: &[&[usize]]) -> Option<Positions> {
     const MOST: usize = 4096;
     let rank = shapes.iter().map(|shape| shape.len()).max()?;
     let mut extents = vec![1_usize; rank];
@@ -57,6 +60,64 @@ pub(super) fn dtype_attr(cx: &RuleCx<'_, '_>, name: &'static str) -> Result<Opti
             Some(elem) => Ok(Some(elem)),
             None => Err(Failure::attribute(name, format!("is {number}, which is no element type"))),
         },
+    }
+}
+
+/// The most axes that rules follow one by one. No implementation has more, and a file that claims a
+/// million of them must not cost a walk over all for each.
+pub(super) const MOST_AXES: usize = 64;
+
+/// An extent that several axes share: the first one to be known brings it, the others must agree.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Shared(Option<Extent>);
+
+impl Shared {
+    /// Another axis, or a computed extent, that is the same. `relation` is as for [`RuleCx::require_equal`].
+    pub(super) fn meet(
+        &mut self,
+        cx: &mut RuleCx<'_, '_>,
+        extent: impl Into<Extent>,
+        relation: &'static str,
+    ) -> Result<(), Failure> {
+        let extent = extent.into();
+        self.0 = Some(match self.0 {
+            None => extent,
+            Some(first) => Extent { dim: cx.require_equal(first, extent, relation)?, ..first },
+        });
+        Ok(())
+    }
+
+    /// The extent, if an axis brought it.
+    pub(super) fn get(self) -> Option<DimId> {
+        self.0.map(|extent| extent.dim)
+    }
+
+    /// The extent, for an axis of an output: what is known there, or an unknown, where no axis brought it.
+    pub(super) fn at(self, cx: &mut RuleCx<'_, '_>, output: Port, axis: usize) -> DimId {
+        self.get().unwrap_or_else(|| unknown_extent(cx, output, axis))
+    }
+}
+
+/// The first of several failures, kept until the outputs are shaped: a node whose inputs contradict each
+/// other in one place says as much about its outputs as any other.
+#[derive(Debug, Default)]
+pub(super) struct Deferred(Option<Failure>);
+
+impl Deferred {
+    /// Keeps a failure, and gives what there is without it.
+    pub(super) fn note<T>(&mut self, result: Result<T, Failure>) -> Option<T> {
+        match result {
+            Ok(value) => Some(value),
+            Err(failure) => {
+                self.0.get_or_insert(failure);
+                None
+            }
+        }
+    }
+
+    /// The failure, if there was one.
+    pub(super) fn finish(self) -> Result<(), Failure> {
+        self.0.map_or(Ok(()), Err)
     }
 }
 

@@ -44,7 +44,12 @@ fn graph(cx: &RuleCx<'_, '_>, name: &'static str) -> Result<GraphId, Failure> {
 }
 
 /// Needs a graph to have a certain number of inputs or outputs.
-fn require_count(graph: GraphId, what: &str, found: usize, expected: usize) -> Result<(), Failure> {
+pub(super) fn require_count(
+    graph: GraphId,
+    what: &str,
+    found: usize,
+    expected: usize,
+) -> Result<(), Failure> {
     if found == expected {
         return Ok(());
     }
@@ -66,11 +71,27 @@ fn if_enter(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
 /// Source: If, `outputs`.
 fn if_exit(cx: &mut RuleCx<'_, '_>) -> Result<Exit, Failure> {
     let (then, other) = (graph(cx, "then_branch")?, graph(cx, "else_branch")?);
+    // A condition that is a constant leaves one branch, whose shapes are the node's.
+    let live = match cx.const_int(In(0)) {
+        Some(0) => {
+            cx.never_runs(then);
+            Some(other)
+        }
+        Some(_) => {
+            cx.never_runs(other);
+            Some(then)
+        }
+        None => None,
+    };
     for at in 0..cx.output_count() {
         let (a, b) = (BodyOut(then, at), BodyOut(other, at));
         cx.same_type(a, b)?;
         cx.same_type(a, Out(at))?;
-        if let Some(shape) = cx.join_shapes(&[a, b]) {
+        let shape = match live {
+            Some(live) => cx.shape(BodyOut(live, at)),
+            None => cx.join_shapes(&[a, b]),
+        };
+        if let Some(shape) = shape {
             cx.set_shape(Out(at), &shape)?;
         }
     }

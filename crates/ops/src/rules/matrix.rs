@@ -4,6 +4,7 @@ use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{DimVec, Failure, Port, Rule, RuleCx};
 
 use super::Entry;
+use super::common::unknown_extent;
 
 mod einsum;
 
@@ -86,11 +87,11 @@ fn gemm(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     }
     let rows = match &a {
         Some(a) => a[usize::from(flip_a)],
-        None => known_or_fresh(cx, 0),
+        None => unknown_extent(cx, Out(0), 0),
     };
     let columns = match &b {
         Some(b) => b[usize::from(!flip_b)],
-        None => known_or_fresh(cx, 1),
+        None => unknown_extent(cx, Out(0), 1),
     };
     if a.is_some() || b.is_some() {
         cx.set_shape(Out(0), &[rows, columns])?;
@@ -119,14 +120,6 @@ fn gemm(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
         }
     }
     Ok(())
-}
-
-/// What is known of an axis of the output, so that running again does not invent another extent.
-fn known_or_fresh(cx: &mut RuleCx<'_, '_>, axis: usize) -> typeloom_solver::dim::DimId {
-    match cx.shape(Out(0)).and_then(|shape| shape.get(axis).copied()) {
-        Some(known) => known,
-        None => cx.fresh(),
-    }
 }
 
 fn det(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {

@@ -51,10 +51,11 @@ pub(super) const OPERATORS: &[Entry] = &[
 
 /// Needs the vectors at some inputs to have as many elements as the data has channels.
 fn channel_vectors(cx: &mut RuleCx<'_, '_>, vectors: std::ops::Range<usize>) -> Result<(), Failure> {
-    let Some(data) = cx.shape(In(0)) else { return Ok(()) };
+    let data = cx.shape(In(0));
     for at in vectors {
         cx.require_rank(In(at), 1..=1)?;
-        if let (Some(vector), Some(channels)) = (cx.shape(In(at)), data.get(1)) {
+        if let (Some(vector), Some(channels)) = (cx.shape(In(at)), data.as_ref().and_then(|data| data.get(1)))
+        {
             cx.require_equal((In(at), 0, vector[0]), (In(0), 1, *channels), "hold one number a channel")?;
         }
     }

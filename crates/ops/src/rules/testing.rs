@@ -34,9 +34,8 @@ pub(super) fn infer(opset: u32, graph: &str) -> BTreeMap<String, String> {
     let values: Vec<ValueId> = checked.body().values().collect();
     let mut types = BTreeMap::new();
     for value in values {
-        let ty = checked.type_of(value);
         let name = checked.body().value_name(value).to_owned();
-        types.insert(name, ty.display(checked.universe(), checked.dims()).to_string());
+        types.insert(name, checked.display_type(value));
     }
     types
 }

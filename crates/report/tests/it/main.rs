@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests panic and print as tests do")]
 
+mod hostile;
 mod pages;
 mod rendered;
 mod support;

@@ -192,6 +192,16 @@ error[element-type-mismatch]: `Add` needs one element type, but `a` is float and
 }
 
 #[test]
+fn a_value_after_a_call_has_the_type_that_the_function_gives() {
+    let text = r#"<ir_version: 10, opset_import: ["": 21, "local": 1]>
+    main (float[2] x) => (z) { [call] y = local.Twice(x) z = Relu(y) }
+    <domain: "local", opset_import: ["": 21]>
+    Twice (a) => (b) { b = Add(a, a) }"#;
+    let found = check_text(text, &Seeds::new());
+    assert!(found.is_empty(), "{}", human::diagnostics("m", &found, Color::Never));
+}
+
+#[test]
 fn a_fault_inside_a_branch_says_which() {
     let text = r#"<ir_version: 10, opset_import: ["": 21]>
     either (bool ready, float[2] x, int64[2] n) => (y) {

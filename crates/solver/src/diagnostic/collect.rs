@@ -129,9 +129,7 @@ impl List {
     ) {
         let Instance { function, frame, calls } = instance;
         let body = &frame.body;
-        let structure = body.faults().iter();
-        let mut faults: Vec<&Fault<'a>> =
-            structure.chain(frame.faults.values()).chain(frame.value_faults.values()).collect();
+        let mut faults: Vec<&Fault<'a>> = frame.all_faults().collect();
         faults.sort_by_key(|fault| order(body, fault.place));
         let mut used = BTreeSet::new();
         for fault in faults {
@@ -159,6 +157,7 @@ impl List {
 /// What is said already: the types of what a node at fault, or a function at fault, would have made.
 struct Consequences {
     nodes: BTreeSet<StepId>,
+    values: BTreeSet<ValueId>,
 }
 
 impl Consequences {
@@ -192,12 +191,17 @@ impl Consequences {
         });
         let calls: Vec<StepId> = if functions.is_empty() { Vec::new() } else { calls.collect() };
         let nodes = frame.faults.keys().copied().chain(structural).chain(calls);
-        Self { nodes: nodes.map(|step| body.first_step(step)).collect() }
+        let twice = body.faults().iter().filter_map(|fault| match &fault.kind {
+            FaultKind::DuplicateValue { first, .. } => Some(*first),
+            _ => None,
+        });
+        Self { nodes: nodes.map(|step| body.first_step(step)).collect(), values: twice.collect() }
     }
 
     fn is(&self, fault: &Fault<'_>) -> bool {
         match (fault.place, &fault.kind) {
             (FaultPlace::Step(step), FaultKind::Unresolved { .. }) => self.nodes.contains(&step),
+            (_, FaultKind::Unresolved { value, .. }) => self.values.contains(value),
             (_, _) => false,
         }
     }

@@ -29,6 +29,14 @@ impl Scope<'_, '_> {
         if self.frame.seeded.contains(&value) {
             return self.seed_contradicts(place, Some(value), (inferred, declared));
         }
+        if let Origin::InputWithDefault(_) = self.body().value(value).origin
+            && kind == DeclarationKind::Input
+        {
+            return self.default_contradicts(place, Some(value), (declared, inferred));
+        }
+        if let Some(other) = self.other_declaration(value, kind) {
+            return self.declared_twice(at, value, (other, inferred), (kind, declared));
+        }
         let list = self.list_word(kind, self.body().value(value).graph);
         let name = self.name(value);
         let nested = self.body().graph(self.body().value(value).graph).owner;
@@ -75,6 +83,49 @@ impl Scope<'_, '_> {
             .with_notes(self.two_shapes(("declared", declared), ("inferred", inferred)))
     }
 
+    /// The other list that declares a value which only declarations give a type.
+    fn other_declaration(&self, value: ValueId, kind: DeclarationKind) -> Option<DeclarationKind> {
+        match self.body().value(value).origin {
+            Origin::Input => self
+                .body()
+                .declarations(value)
+                .map(|declaration| declaration.kind)
+                .find(|other| *other != kind),
+            Origin::InputWithDefault(_) | Origin::Initializer(_) | Origin::Step(_) | Origin::Undefined => {
+                None
+            }
+        }
+    }
+
+    /// Two declarations of a value contradict each other.
+    fn declared_twice(
+        &mut self,
+        at: super::Place,
+        value: ValueId,
+        (first_kind, first): (DeclarationKind, &Type),
+        (second_kind, second): (DeclarationKind, &Type),
+    ) -> Diagnostic {
+        let graph = self.body().value(value).graph;
+        let lists = [self.list_word(first_kind, graph), self.list_word(second_kind, graph)];
+        let types = [self.show(first), self.show(second)];
+        let text = self.body().value_name(value);
+        let message = format!(
+            "{} is declared twice: {} as {}, but {} as {}",
+            self.name(value),
+            lists[0],
+            types[0],
+            lists[1],
+            types[1]
+        );
+        let snippets = [
+            declaration(&types[1], text, format!("declared {}", lists[1]), true),
+            declaration(&types[0], text, format!("declared {}", lists[0]), false),
+        ];
+        Diagnostic::new(Code::DeclaredTypeContradiction, message, at)
+            .with_snippets(snippets)
+            .with_notes(self.two_shapes(("first", first), ("second", second)))
+    }
+
     /// An initializer contradicts the declared type of its input.
     pub(super) fn default_contradicts(
         &mut self,
@@ -83,7 +134,9 @@ impl Scope<'_, '_> {
         (declared, found): (&Type, &Type),
     ) -> Diagnostic {
         let name = value.map_or_else(|| "a value".to_owned(), |value| self.name(value));
-        let (expected, shown) = (self.show(declared), self.show(found));
+        // An input has the declared shape; what the initializer's is stands with the initializer.
+        let own = value.and_then(|value| self.initializer_text(value));
+        let (expected, shown) = (self.show(declared), own.unwrap_or_else(|| self.show(found)));
         let message =
             format!("initializer {name} is {shown}, but graph input {name} is declared as {expected}");
         let snippets = value.map(|value| {

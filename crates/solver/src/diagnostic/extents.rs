@@ -6,6 +6,7 @@ use super::scope::Scope;
 use super::words::{list, tick};
 use super::{Code, Diagnostic};
 use crate::dim::{Decision, DimId};
+use crate::elem::Elem;
 use crate::fault;
 use crate::program::{Initializer, Origin, StepId, ValueId};
 use crate::rule::{Extent, Port};
@@ -154,15 +155,16 @@ impl<'a> Scope<'_, 'a> {
         if let Some(declaration) = body.declarations(value).last() {
             return super::node::type_text(declaration.ty);
         }
-        match body.value(value).origin {
-            Origin::Initializer(at) | Origin::InputWithDefault(at) => {
-                self.initializer_text(&body.initializers[at.index()])
-            }
-            Origin::Input | Origin::Step(_) | Origin::Undefined => None,
-        }
+        self.initializer_text(value)
     }
 
-    fn initializer_text(&self, initializer: &Initializer<'_>) -> Option<String> {
+    /// The type of the initializer of a value, as it is written in the file.
+    pub(super) fn initializer_text(&self, value: ValueId) -> Option<String> {
+        let body = self.body();
+        let initializer = match body.value(value).origin {
+            Origin::Initializer(at) | Origin::InputWithDefault(at) => body.initializers[at.index()],
+            Origin::Input | Origin::Step(_) | Origin::Undefined => return None,
+        };
         let (number, dims): (i32, Vec<i64>) = match initializer {
             Initializer::Dense(tensor) => {
                 let header = tensor.header().ok()?;
@@ -174,11 +176,9 @@ impl<'a> Scope<'_, 'a> {
                 (header.map_or(0, |header| header.data_type), sparse.dims.iter().copied().collect())
             }
         };
-        let elem = crate::elem::Elem::from_onnx(number)
-            .and_then(crate::elem::Elem::onnx_name)
-            .unwrap_or("undefined");
+        let elem = Elem::from_onnx(number).and_then(Elem::onnx_name).unwrap_or("undefined");
         let dims: Vec<String> = dims.iter().take(MOST_AXES).map(i64::to_string).collect();
-        Some(format!("{elem}[{}]", dims.join(", ")))
+        Some(if dims.is_empty() { elem.to_owned() } else { format!("{elem}[{}]", dims.join(", ")) })
     }
 
     /// A dim as a word.

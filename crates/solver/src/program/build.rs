@@ -3,7 +3,7 @@
 //! Linear in the size of the graph's structure. Nested graphs are built by recursion; the reader
 //! bounds how deep messages nest, and [`MAX_NESTING`] bounds it again here.
 
-use std::cell::OnceCell;
+use std::sync::OnceLock;
 
 use typeloom_onnx::DecodeError;
 use typeloom_onnx::view::{
@@ -111,7 +111,7 @@ impl<'a, 'r> Builder<'a, 'r> {
                 declarations: Vec::new(),
                 initializers: Vec::new(),
                 faults: Vec::new(),
-                consumers: OnceCell::new(),
+                consumers: OnceLock::new(),
             },
             names: Names::default(),
             resolve_op,

@@ -84,11 +84,11 @@ impl<'a> Node<'_, '_, 'a> {
         &self,
         name: &str,
         kind: AttributeKind,
-        read: impl FnOnce(&RuleCx<'_, 'a>, &str) -> Result<Option<T>, Failure>,
+        read: impl FnOnce(&RuleCx<'_, 'a>) -> Result<Option<T>, Failure>,
     ) -> Option<T> {
         self.attribute(|cx| {
             let found = cx.attr(name)?.and_then(|attribute| AttributeKind::from_onnx(attribute.kind));
-            if found == Some(kind) { read(cx, name) } else { Ok(None) }
+            if found == Some(kind) { read(cx) } else { Ok(None) }
         })
     }
 }
@@ -190,7 +190,7 @@ impl PortAccess for Node<'_, '_, '_> {
     }
 
     fn attr_ints(&self, name: &str) -> Option<Vec<i64>> {
-        self.list(name, AttributeKind::Ints, |cx, name| cx.attr_ints(name))
+        self.list(name, AttributeKind::Ints, |cx| cx.attr_ints(name))
     }
 
     fn attr_float(&self, name: &str) -> Option<f32> {
@@ -206,11 +206,11 @@ impl PortAccess for Node<'_, '_, '_> {
     }
 
     fn attr_floats(&self, name: &str) -> Option<Vec<f32>> {
-        self.list(name, AttributeKind::Floats, |cx, name| cx.attr_floats(name))
+        self.list(name, AttributeKind::Floats, |cx| cx.attr_floats(name))
     }
 
     fn attr_strs(&self, name: &str) -> Option<Vec<&str>> {
-        let strings = self.list(name, AttributeKind::Strings, |cx, name| cx.attr_strings(name))?;
+        let strings = self.list(name, AttributeKind::Strings, |cx| cx.attr_strings(name))?;
         strings.into_iter().map(|bytes| std::str::from_utf8(bytes).ok()).collect()
     }
 

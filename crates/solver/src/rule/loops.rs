@@ -65,6 +65,14 @@ impl RuleCx<'_, '_> {
         self.frame.forget_between(first, last);
     }
 
+    /// Says that a nested graph never runs: what its rules find wrong is wrong in no run.
+    pub fn never_runs(&mut self, graph: GraphId) {
+        let steps = self.frame.body.graph(graph).steps;
+        if !self.frame.dead.contains(&steps) {
+            self.frame.dead.push(steps);
+        }
+    }
+
     /// Whether the model declares a shape for the value at `port`.
     pub fn declares_shape(&mut self, port: Port) -> bool {
         let Some(value) = self.value(port) else { return false };

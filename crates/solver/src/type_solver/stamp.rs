@@ -4,6 +4,7 @@ use typeloom_onnx::messages::tensor_shape_proto::{Dimension, dimension};
 use typeloom_onnx::messages::{
     GraphProto, TensorProto, TensorShapeProto, TypeProto, ValueInfoProto, type_proto,
 };
+use typeloom_types::lattice::NodeRef;
 
 use super::solution::{SolvedValue, TypeSolution};
 use crate::elem::ElemSet;
@@ -49,7 +50,7 @@ fn stamp(ty: &mut Option<TypeProto>, value: &SolvedValue, solution: &TypeSolutio
     }
     let ty = ty.get_or_insert_default();
     let denotation =
-        solution.lattice().node(value.bound).filter(|node| node.is_concrete()).map(|node| node.denotation);
+        solution.lattice().node(value.bound).filter(NodeRef::is_concrete).map(|node| node.denotation);
     if let Some(denotation) = denotation.filter(|denotation| !denotation.is_empty()) {
         ty.denotation = Some(denotation.to_owned());
     }

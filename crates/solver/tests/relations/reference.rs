@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use typeloom_onnx::messages::NodeProto;
-use typeloom_types::lattice::Lattice;
+use typeloom_types::lattice::{Lattice, NodeRef};
 use typeloom_types::op::AtomicOpDecl;
 use typeloom_types::op::primitives::TENSOR_PRIMITIVES;
 use typeloom_types::relation::{PortRef, TypeRelation};
@@ -167,7 +167,7 @@ fn assume(values: &mut Values, program: &Program, kinds: &[&str]) -> bool {
 
 pub(crate) fn solve(program: &Program) -> Answer {
     let lattice = Lattice::get();
-    let leaves: Leaves = lattice.nodes().filter(|node| node.is_concrete()).map(|node| node.id).collect();
+    let leaves: Leaves = lattice.nodes().filter(NodeRef::is_concrete).map(|node| node.id).collect();
     let mut values = Values(BTreeMap::new());
     for node in &program.graph.node {
         for value in node.input.iter().chain(&node.output) {

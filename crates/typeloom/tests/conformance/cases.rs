@@ -28,7 +28,10 @@ impl Case {
     }
 
     pub(crate) fn ops(&self) -> Vec<&str> {
-        self.record["ops"].as_array().map(|ops| ops.iter().filter_map(Value::as_str).collect()).unwrap_or_default()
+        self.record["ops"]
+            .as_array()
+            .map(|ops| ops.iter().filter_map(Value::as_str).collect())
+            .unwrap_or_default()
     }
 
     pub(crate) fn skip(&self) -> bool {
@@ -81,7 +84,8 @@ pub(crate) fn list(folder: &str) -> Option<Vec<Case>> {
         let expected = expected.map(|path| folder.join(path));
         Case { record, expected }
     });
-    let asked = |case: &Case| wanted.as_ref().is_none_or(|wanted| case.ops().iter().any(|op| wanted.contains(op)));
+    let asked =
+        |case: &Case| wanted.as_ref().is_none_or(|wanted| case.ops().iter().any(|op| wanted.contains(op)));
     Some(cases.filter(asked).collect())
 }
 
@@ -118,7 +122,12 @@ impl Table {
         *self.rows.entry(op).or_default().entry(grade).or_default() += 1;
         *self.total.entry(grade).or_default() += 1;
         if grade.fails() {
-            self.failures.push(format!("{} ({}) {}: {reason}", case.id(), case.ops().join(" "), case.record["model"]));
+            self.failures.push(format!(
+                "{} ({}) {}: {reason}",
+                case.id(),
+                case.ops().join(" "),
+                case.record["model"]
+            ));
         }
     }
 

@@ -70,10 +70,16 @@ pub(crate) fn judge_inference(ours: &Map<String, Value>, expected: &Value) -> Ve
     verdict
 }
 
-fn graph(verdict: &mut Verdict, symbols: &mut BTreeMap<String, Value>, ours: &Map<String, Value>, expected: &Value) {
+fn graph(
+    verdict: &mut Verdict,
+    symbols: &mut BTreeMap<String, Value>,
+    ours: &Map<String, Value>,
+    expected: &Value,
+) {
     for list in ["inputs", "value_info", "outputs"] {
         for (name, expected) in expected[list].as_object().into_iter().flatten() {
-            let found = ["inputs", "value_info", "outputs"].iter().find_map(|list| ours.get(*list)?.get(name));
+            let found =
+                ["inputs", "value_info", "outputs"].iter().find_map(|list| ours.get(*list)?.get(name));
             ty(verdict, symbols, name, found.unwrap_or(&Value::Null), expected);
         }
     }
@@ -90,7 +96,13 @@ pub(crate) fn judge_outputs(ours: &Map<String, Value>, actual: &Map<String, Valu
     verdict
 }
 
-fn ty(verdict: &mut Verdict, symbols: &mut BTreeMap<String, Value>, name: &str, ours: &Value, expected: &Value) {
+fn ty(
+    verdict: &mut Verdict,
+    symbols: &mut BTreeMap<String, Value>,
+    name: &str,
+    ours: &Value,
+    expected: &Value,
+) {
     let says = |what: &str| format!("`{name}`: {what}: ours {ours}, recorded {expected}");
     if expected["k"] == "none" {
         return;
@@ -113,7 +125,9 @@ fn ty(verdict: &mut Verdict, symbols: &mut BTreeMap<String, Value>, name: &str, 
             }
             None => return ty(verdict, symbols, name, &ours["of"], &expected["of"]),
         },
-        Some("map") if ours["key"] != expected["key"] => return verdict.note(Grade::Wrong, || says("another key")),
+        Some("map") if ours["key"] != expected["key"] => {
+            return verdict.note(Grade::Wrong, || says("another key"));
+        }
         Some("map") => return ty(verdict, symbols, name, &ours["val"], &expected["val"]),
         _ => {}
     }

@@ -100,14 +100,14 @@ fn enter(cx: &mut RuleCx<'_, '_>, form: Form) -> Result<(), Failure> {
         Form::Batched => vec![1; scanned],
     };
     let mut length: Option<(usize, usize, DimId)> = None;
-    for at in 0..scanned {
+    for (at, axis) in axes.into_iter().enumerate() {
         let (outer, inner) = (In(at + skip + state), BodyIn(body, at + state));
         cx.same_type(outer, inner)?;
         let Some(mut shape) = cx.shape(outer) else {
             cx.assume_shape(inner, None);
             continue;
         };
-        let axis = cx.axis("scan_input_axes", axes[at], shape.len())?;
+        let axis = cx.axis("scan_input_axes", axis, shape.len())?;
         let turns = (at + skip + state, axis, shape.remove(axis));
         if let Some((port, axis, dim)) = length {
             cx.require_equal((In(port), axis, dim), (In(turns.0), turns.1, turns.2), "are scanned together")?;

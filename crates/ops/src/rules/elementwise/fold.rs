@@ -48,10 +48,10 @@ folds! {
         Decision::Different => Some(false),
         Decision::Undecided => None,
     });
-    LESS = "less.value", |cx| compare(cx, |_, sign| sign.map(|sign| sign.is_lt()));
-    LESS_OR_EQUAL = "lessorequal.value", |cx| compare(cx, |_, sign| sign.map(|sign| sign.is_le()));
-    GREATER = "greater.value", |cx| compare(cx, |_, sign| sign.map(|sign| sign.is_gt()));
-    GREATER_OR_EQUAL = "greaterorequal.value", |cx| compare(cx, |_, sign| sign.map(|sign| sign.is_ge()));
+    LESS = "less.value", |cx| compare(cx, |_, sign| sign.map(std::cmp::Ordering::is_lt));
+    LESS_OR_EQUAL = "lessorequal.value", |cx| compare(cx, |_, sign| sign.map(std::cmp::Ordering::is_le));
+    GREATER = "greater.value", |cx| compare(cx, |_, sign| sign.map(std::cmp::Ordering::is_gt));
+    GREATER_OR_EQUAL = "greaterorequal.value", |cx| compare(cx, |_, sign| sign.map(std::cmp::Ordering::is_ge));
     WHERE = "where.value", choose;
     CLIP = "clip.value", clip;
 }

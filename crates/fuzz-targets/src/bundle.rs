@@ -1,0 +1,29 @@
+//! Bundles of types, as bytes and as JSON.
+
+use typeloom_pool::{Bundle, Limits, Pool};
+
+/// Imports the bytes as a bundle, takes it to JSON and back, and reads the bytes as JSON.
+///
+/// # Panics
+/// Where a bundle that can be imported is another after JSON, or one from JSON cannot be exported again as it was.
+pub fn bundle(bytes: &[u8]) {
+    let limits = Limits { bytes: 1 << 20, types: 1 << 16, work: 1 << 22, ..Limits::default() };
+    let mut pool = Pool::new();
+    if let Ok(roots) = pool.import_within(bytes, &limits) {
+        for root in &roots {
+            let _ = pool.signature(root.ty);
+            let _ = pool.tree(root.ty);
+        }
+        let named: Vec<_> = roots.iter().map(|root| (root.label.as_str(), root.ty)).collect();
+        let _ = pool.export(&named);
+    }
+    if let Ok(json) = Bundle::from_bytes(bytes.to_vec()).to_json() {
+        let again = Bundle::from_json(&json, &Limits::default()).expect("a bundle's JSON is a bundle");
+        assert_eq!(again.to_json().as_deref(), Ok(json.as_str()), "JSON is stable");
+    }
+    if let Ok(text) = std::str::from_utf8(bytes)
+        && let Ok(bundle) = Bundle::from_json(text, &limits)
+    {
+        let _ = Pool::new().import_within(bundle.as_bytes(), &limits);
+    }
+}

@@ -1,0 +1,18 @@
+//! The owned messages.
+
+use typeloom::onnx::messages::ModelProto;
+use typeloom::onnx::prost::Message as _;
+use typeloom::onnx::text::{PrintOptions, print_model};
+
+/// Decodes, encodes and decodes again.
+///
+/// # Panics
+/// Where a message that was decoded is not the same after being written and read.
+pub fn messages(bytes: &[u8]) {
+    let Ok(model) = ModelProto::decode(bytes) else { return };
+    let written = model.encode_to_vec();
+    let read = ModelProto::decode(written.as_slice()).expect("what was encoded can be decoded");
+    // By bytes: a NaN differs from itself.
+    assert_eq!(read.encode_to_vec(), written, "writing is stable");
+    let _ = print_model(&read, &PrintOptions::display());
+}

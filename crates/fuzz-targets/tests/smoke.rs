@@ -1,0 +1,98 @@
+//! A seeded smoke run of what the fuzzers run: every target returns, on a small stack, soon, in little memory.
+
+#[path = "smoke/harness.rs"]
+mod harness;
+#[path = "smoke/hostile.rs"]
+mod hostile;
+#[path = "smoke/models.rs"]
+mod models;
+#[path = "smoke/operators.rs"]
+mod operators;
+#[path = "smoke/rng.rs"]
+mod rng;
+#[path = "smoke/seeds.rs"]
+mod seeds;
+
+use harness::{memory_is_bounded, survive};
+use rng::Rng;
+use typeloom_fuzz_targets as target;
+
+/// Every target that takes the bytes of a model.
+const BINARY: [fn(&[u8]); 3] = [target::view, target::messages, target::check];
+
+fn all_binary(bytes: &[u8]) {
+    BINARY.iter().for_each(|target| target(bytes));
+}
+
+#[test]
+fn models_pass_through_every_target() {
+    for (name, bytes) in models::small().into_iter().chain(seeds::models()) {
+        survive(&name, &[bytes], all_binary);
+    }
+}
+
+#[test]
+fn truncated_models_are_refused_or_checked() {
+    for (name, bytes) in models::small().into_iter().chain(seeds::models()) {
+        let step = (bytes.len() / 12).max(1);
+        let cut: Vec<_> = (0..bytes.len()).step_by(step).map(|end| bytes[..end].to_vec()).collect();
+        survive(&format!("truncated {name}"), &cut, all_binary);
+    }
+}
+
+#[test]
+fn mutilated_models_are_refused_or_checked() {
+    for (seed, (name, bytes)) in seeds::models().into_iter().enumerate() {
+        let mut rng = Rng(seed as u64);
+        let mutants: Vec<_> = (0..40).map(|_| rng.mutilate(&bytes)).collect();
+        survive(&format!("mutilated {name}"), &mutants, all_binary);
+    }
+    for (seed, (name, bytes)) in models::small().into_iter().enumerate() {
+        let mut rng = Rng(1000 + seed as u64);
+        let mutants: Vec<_> = (0..4).map(|_| rng.mutilate(&bytes)).collect();
+        survive(&format!("mutilated {name}"), &mutants, all_binary);
+    }
+}
+
+#[test]
+fn mutilated_texts_are_refused_or_checked() {
+    for (seed, text) in seeds::TEXTS.iter().enumerate() {
+        let mut rng = Rng(2000 + seed as u64);
+        let mutants: Vec<_> = (0..60).map(|_| rng.mutilate(text.as_bytes())).collect();
+        survive("mutilated text", &mutants, target::text);
+    }
+}
+
+#[test]
+fn hostile_models_are_refused_or_checked() {
+    for (name, bytes) in hostile::models() {
+        survive(name, &[bytes], all_binary);
+    }
+    memory_is_bounded();
+}
+
+#[test]
+fn hostile_texts_are_refused_or_checked() {
+    for (name, text) in hostile::texts() {
+        survive(name, &[text.into_bytes()], target::text);
+    }
+    memory_is_bounded();
+}
+
+#[test]
+fn operators_survive_hostile_arguments() {
+    for (name, models) in operators::models() {
+        survive(&name, &models, target::check);
+    }
+    memory_is_bounded();
+}
+
+#[test]
+fn bundles_are_refused_or_imported() {
+    for (name, bytes) in hostile::bundles() {
+        survive(&name, std::slice::from_ref(&bytes), target::bundle);
+        let mut rng = Rng(3000 + bytes.len() as u64);
+        let mutants: Vec<_> = (0..60).map(|_| rng.mutilate(&bytes)).collect();
+        survive(&format!("mutilated {name}"), &mutants, target::bundle);
+    }
+}

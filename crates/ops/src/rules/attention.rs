@@ -1,0 +1,361 @@
+//! Attention, and what stands around it in transformers.
+//!
+//! Attention takes its operands with the heads as an axis of their own, `[batch, heads, sequence, size]`,
+//! or packed behind each other, `[batch, sequence, heads * size]`; then attributes count the heads.
+
+use typeloom_solver::dim::DimId;
+use typeloom_solver::rule::Port::{In, Out};
+use typeloom_solver::rule::{DimVec, Extent, Failure, Port, Rule, RuleCx};
+
+use super::Entry;
+use super::common::{Deferred, Shared};
+
+mod flex;
+mod linear;
+mod rotary;
+#[cfg(test)]
+mod tests;
+
+/// Queries meet keys of their size, every key has a value, and a group of query heads shares a key head.
+/// Source: Attention, "Inputs" and "Outputs", `q_num_heads`, `kv_num_heads`.
+const ATTENTION: Rule = Rule { name: "attention.heads", run: attention };
+
+/// Attributes with a range. Source: Attention, `qk_matmul_output_mode`, `softmax_precision`, `left_window_size`.
+const ATTENTION_RANGES: Rule = Rule { name: "attention.ranges", run: ranges };
+
+/// Gate and value have one shape, without broadcasting. Source: SwiGLU.
+const SWIGLU: Rule = Rule {
+    name: "swiglu.shape",
+    run: |cx| {
+        cx.same_shape(In(0), In(1))?;
+        cx.same_shape(In(0), Out(0))?;
+        cx.same_shape(In(1), Out(0))
+    },
+};
+
+pub(super) const OPERATORS: &[Entry] = &[
+    Entry::of("Attention", &[ATTENTION_RANGES, ATTENTION]),
+    Entry::of("CausalConvWithState", &[linear::CAUSAL_CONV]),
+    Entry::of("FlexAttention", &[flex::RULE]).in_domain("ai.onnx.preview").with_control(&flex::CONTROL),
+    Entry::of("LinearAttention", &[linear::RULE]),
+    Entry::of("RotaryEmbedding", &[rotary::RULE]),
+    Entry::of("SwiGLU", &[SWIGLU]),
+];
+
+const QUERY: Port = In(0);
+const KEY: Port = In(1);
+const VALUE: Port = In(2);
+const MASK: Port = In(3);
+const PAST_KEY: Port = In(4);
+const PAST_VALUE: Port = In(5);
+const VALID_KEYS: Port = In(6);
+const PRESENT_KEY: Port = Out(1);
+const PRESENT_VALUE: Port = Out(2);
+const SCORES: Port = Out(3);
+
+/// The extents that the operands share.
+#[derive(Default)]
+struct Extents {
+    batch: Shared,
+    query_heads: Shared,
+    heads: Shared,
+    queries: Shared,
+    keys: Shared,
+    past: Shared,
+    size: Shared,
+    value_size: Shared,
+}
+
+const BATCH: &str = "are the batch";
+const HEADS: &str = "are the heads of keys and values";
+const KEYS: &str = "are the keys, which have a value each";
+const PAST: &str = "are the past keys, which have a value each";
+const SIZE: &str = "are the size of a head";
+
+fn attention(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    let rank = rank(cx)?;
+    let counts = match rank {
+        Some(3) => Some(head_counts(cx)?),
+        Some(_) | None => None,
+    };
+    let mut extents = Extents::default();
+    let mut faults = Deferred::default();
+    match (rank, counts) {
+        (Some(3), Some(counts)) => packed(cx, counts, &mut extents, &mut faults)?,
+        (Some(_), _) => unpacked(cx, &mut extents, &mut faults),
+        (None, _) => {}
+    }
+    past(cx, &mut extents, &mut faults)?;
+    let total = total(cx, &extents);
+    outputs(cx, rank, counts, &extents, total)?;
+    faults.note(grouped(cx, QUERY, extents.query_heads, extents.heads));
+    faults.note(mask(cx, &extents, total));
+    faults.note(used_together(cx));
+    faults.finish()
+}
+
+/// Past keys come with past values, and a cache of its own excludes the operator's.
+fn used_together(cx: &RuleCx<'_, '_>) -> Result<(), Failure> {
+    let past = [PAST_KEY, PAST_VALUE].map(|port| cx.has(port));
+    let present = [PRESENT_KEY, PRESENT_VALUE].map(|port| cx.has(port));
+    if past[0] != past[1] {
+        let given = if past[0] { PAST_KEY } else { PAST_VALUE };
+        return Err(Failure::shapes(&[given], "past keys and past values must be given together"));
+    }
+    if cx.since_version() >= 25 && present[0] != present[1] {
+        let given = if present[0] { PRESENT_KEY } else { PRESENT_VALUE };
+        return Err(Failure::shapes(&[given], "present keys and present values must be asked for together"));
+    }
+    if cx.has(VALID_KEYS) && (past[0] || cx.since_version() >= 25 && present[0]) {
+        let message = "a cache outside of the operator excludes past and present keys";
+        return Err(Failure::shapes(&[VALID_KEYS], message));
+    }
+    Ok(())
+}
+
+/// The number of axes of query, key and value, 3 or 4.
+fn rank(cx: &mut RuleCx<'_, '_>) -> Result<Option<usize>, Failure> {
+    let mut rank = None;
+    for port in [QUERY, KEY, VALUE] {
+        let found = cx.require_rank(port, 3..=4)?;
+        if let (Some((first, known)), Some(found)) = (rank, found)
+            && known != found
+        {
+            let message = format!("one has its heads packed and the other has not: {known} axes and {found}");
+            return Err(Failure::shapes(&[first, port], message));
+        }
+        rank = rank.or(found.map(|found| (port, found)));
+    }
+    let rank = rank.map(|(_, rank)| rank);
+    if rank == Some(4) && cx.since_version() >= 25 {
+        for name in ["q_num_heads", "kv_num_heads"] {
+            if cx.has_attr(name)? {
+                return Err(Failure::attribute(name, "is for operands with 3 axes, but these have 4"));
+            }
+        }
+    }
+    Ok(rank)
+}
+
+/// The heads of the queries and those of keys and values, for packed operands.
+fn head_counts(cx: &RuleCx<'_, '_>) -> Result<[i64; 2], Failure> {
+    Ok([positive(cx, "q_num_heads")?, positive(cx, "kv_num_heads")?])
+}
+
+/// An attribute that must be there and positive.
+fn positive(cx: &RuleCx<'_, '_>, name: &'static str) -> Result<i64, Failure> {
+    match cx.attr_int(name)? {
+        None => Err(Failure::attribute(name, "must be given for operands with 3 axes")),
+        Some(count) if count < 1 => {
+            Err(Failure::attribute(name, format!("is {count}, but must be at least 1")))
+        }
+        Some(count) => Ok(count),
+    }
+}
+
+/// `[batch, heads, sequence, size]`.
+fn unpacked(cx: &mut RuleCx<'_, '_>, extents: &mut Extents, faults: &mut Deferred) {
+    let Extents { batch, query_heads, heads, queries, keys, size, value_size, past: _ } = extents;
+    if let Some(query) = cx.shape(QUERY) {
+        faults.note(query_heads.meet(cx, (QUERY, 1, query[1]), "are the heads of queries"));
+        faults.note(queries.meet(cx, (QUERY, 2, query[2]), "are the queries"));
+        faults.note(batch.meet(cx, (QUERY, 0, query[0]), BATCH));
+        faults.note(size.meet(cx, (QUERY, 3, query[3]), SIZE));
+    }
+    for (port, size) in [(KEY, size), (VALUE, value_size)] {
+        let Some(shape) = cx.shape(port) else { continue };
+        faults.note(batch.meet(cx, (port, 0, shape[0]), BATCH));
+        faults.note(heads.meet(cx, (port, 1, shape[1]), HEADS));
+        faults.note(keys.meet(cx, (port, 2, shape[2]), KEYS));
+        faults.note(size.meet(cx, (port, 3, shape[3]), SIZE));
+    }
+}
+
+/// `[batch, sequence, heads * size]`.
+fn packed(
+    cx: &mut RuleCx<'_, '_>,
+    counts: [i64; 2],
+    extents: &mut Extents,
+    faults: &mut Deferred,
+) -> Result<(), Failure> {
+    let Extents { batch, query_heads, heads, queries, keys, size, value_size, past: _ } = extents;
+    let [query_count, count] = counts;
+    for (shared, count) in [(query_heads, query_count), (heads, count)] {
+        let count = cx.dims().constant(count);
+        faults.note(shared.meet(cx, (QUERY, count), HEADS));
+    }
+    if let Some(query) = cx.shape(QUERY) {
+        faults.note(batch.meet(cx, (QUERY, 0, query[0]), BATCH));
+        faults.note(queries.meet(cx, (QUERY, 1, query[1]), "are the queries"));
+        if let Some(one) = share(cx, QUERY, query[2], query_count)? {
+            faults.note(size.meet(cx, one, SIZE));
+        }
+    }
+    for (port, size) in [(KEY, size), (VALUE, value_size)] {
+        let Some(shape) = cx.shape(port) else { continue };
+        faults.note(batch.meet(cx, (port, 0, shape[0]), BATCH));
+        faults.note(keys.meet(cx, (port, 1, shape[1]), KEYS));
+        if let Some(one) = share(cx, port, shape[2], count)? {
+            faults.note(size.meet(cx, one, SIZE));
+        }
+    }
+    Ok(())
+}
+
+/// What one of `count` heads has of the last axis of a port; `None` where nobody can tell.
+fn share(cx: &mut RuleCx<'_, '_>, port: Port, packed: DimId, count: i64) -> Result<Option<Extent>, Failure> {
+    if let Some(packed) = cx.const_dim(packed)
+        && packed.checked_rem(count) != Some(0)
+    {
+        let message = format!("the last axis has {packed} elements, which {count} heads cannot share");
+        return Err(Failure::shapes(&[port], message));
+    }
+    let count = cx.dims().constant(count);
+    let share = match cx.dims().div_exact(packed, count) {
+        Some(exact) => exact,
+        None if cx.dims().is_variable(packed) => return Ok(None),
+        // It is exact in every run that does not fail, for a reason that the symbols do not show.
+        None => cx.dims().floor_div(packed, count),
+    };
+    Ok(Some((port, share).into()))
+}
+
+/// Past keys and values are never packed.
+fn past(cx: &mut RuleCx<'_, '_>, extents: &mut Extents, faults: &mut Deferred) -> Result<(), Failure> {
+    let Extents { batch, heads, past, size, value_size, .. } = extents;
+    for (port, size) in [(PAST_KEY, size), (PAST_VALUE, value_size)] {
+        cx.require_rank(port, 4..=4)?;
+        let Some(shape) = cx.shape(port) else { continue };
+        faults.note(batch.meet(cx, (port, 0, shape[0]), BATCH));
+        faults.note(heads.meet(cx, (port, 1, shape[1]), HEADS));
+        faults.note(past.meet(cx, (port, 2, shape[2]), PAST));
+        faults.note(size.meet(cx, (port, 3, shape[3]), SIZE));
+    }
+    cx.require_rank(VALID_KEYS, 1..=1)?;
+    if let Some(valid) = cx.shape(VALID_KEYS) {
+        faults.note(batch.meet(cx, (VALID_KEYS, 0, valid[0]), BATCH));
+    }
+    Ok(())
+}
+
+/// Needs the query heads to be a multiple of the heads of keys and values.
+fn grouped(cx: &mut RuleCx<'_, '_>, port: Port, queries: Shared, keys: Shared) -> Result<(), Failure> {
+    let (Some(queries), Some(keys)) = (queries.get(), keys.get()) else { return Ok(()) };
+    match (cx.const_dim(queries), cx.const_dim(keys)) {
+        (Some(queries), Some(keys)) if queries != keys && queries.checked_rem(keys) != Some(0) => {
+            let message = format!("{queries} heads of queries cannot share {keys} heads of keys evenly");
+            Err(Failure::shapes(&[port], message))
+        }
+        (Some(_) | None, _) => Ok(()),
+    }
+}
+
+/// How many keys there are with the past ones.
+fn total(cx: &mut RuleCx<'_, '_>, extents: &Extents) -> Option<DimId> {
+    let keys = extents.keys.get()?;
+    if !cx.has(PAST_KEY) {
+        return Some(keys);
+    }
+    let past = extents.past.get()?;
+    Some(cx.dims().add(past, keys))
+}
+
+/// The mask broadcasts to `[batch, query heads, queries, keys]`; since version 24 it may have fewer keys.
+fn mask(cx: &mut RuleCx<'_, '_>, extents: &Extents, total: Option<DimId>) -> Result<(), Failure> {
+    cx.require_rank(MASK, ..=4)?;
+    let Some(mask) = cx.shape(MASK) else { return Ok(()) };
+    let full = [extents.batch.get(), extents.query_heads.get(), extents.queries.get(), total];
+    let missing = full.len() - mask.len();
+    for (axis, dim) in mask.iter().enumerate() {
+        let Some(wide) = full[missing + axis] else { continue };
+        let is_keys = missing + axis == 3;
+        let shorter = is_keys && cx.since_version() >= 24;
+        match (cx.const_dim(*dim), cx.const_dim(wide)) {
+            (Some(1), _) => {}
+            (Some(found), Some(wide)) if shorter && found < wide => {}
+            (Some(_), Some(_)) => {
+                cx.require_equal((MASK, axis, *dim), (SCORES, wide), "are of the mask and of what it masks")?;
+            }
+            (Some(_) | None, _) => {}
+        }
+    }
+    Ok(())
+}
+
+fn outputs(
+    cx: &mut RuleCx<'_, '_>,
+    rank: Option<usize>,
+    counts: Option<[i64; 2]>,
+    extents: &Extents,
+    total: Option<DimId>,
+) -> Result<(), Failure> {
+    match (rank, counts) {
+        (Some(3), Some([query_heads, _])) => {
+            let hidden = match extents.value_size.get() {
+                Some(size) => {
+                    let count = cx.dims().constant(query_heads);
+                    cx.dims().mul(size, count)
+                }
+                None => Shared::default().at(cx, Out(0), 2),
+            };
+            let shape = [extents.batch.at(cx, Out(0), 0), extents.queries.at(cx, Out(0), 1), hidden];
+            cx.set_shape(Out(0), &shape)?;
+        }
+        (Some(_), _) => {
+            set(cx, Out(0), &[extents.batch, extents.query_heads, extents.queries, extents.value_size])?;
+        }
+        (None, _) => {}
+    }
+    let total = match total {
+        Some(total) => {
+            let mut shared = Shared::default();
+            shared.meet(cx, (SCORES, total), KEYS)?;
+            shared
+        }
+        None => Shared::default(),
+    };
+    set(cx, PRESENT_KEY, &[extents.batch, extents.heads, total, extents.size])?;
+    set(cx, PRESENT_VALUE, &[extents.batch, extents.heads, total, extents.value_size])?;
+    set(cx, SCORES, &[extents.batch, extents.query_heads, extents.queries, total])
+}
+
+/// Shapes an output, if it is there, by extents that may be unknown.
+fn set(cx: &mut RuleCx<'_, '_>, port: Port, extents: &[Shared]) -> Result<(), Failure> {
+    if !cx.has(port) {
+        return Ok(());
+    }
+    let shape: DimVec = extents.iter().enumerate().map(|(axis, extent)| extent.at(cx, port, axis)).collect();
+    cx.set_shape(port, &shape)
+}
+
+fn ranges(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    let mode = cx.attr_int("qk_matmul_output_mode")?.unwrap_or(0);
+    if !(0..=3).contains(&mode) {
+        return Err(Failure::attribute(
+            "qk_matmul_output_mode",
+            format!("is {mode}, but must be 0, 1, 2 or 3"),
+        ));
+    }
+    softmax_precision(cx)?;
+    for name in ["left_window_size", "right_window_size"] {
+        if let Some(size) = cx.attr_int(name)?
+            && size < -1
+        {
+            return Err(Failure::attribute(name, format!("is {size}, but must be -1 or at least 0")));
+        }
+    }
+    Ok(())
+}
+
+/// The element type of the softmax, where the attribute names one.
+fn softmax_precision(cx: &RuleCx<'_, '_>) -> Result<Option<typeloom_solver::elem::Elem>, Failure> {
+    const FLOATS: [i64; 4] = [1, 10, 11, 16];
+    match cx.attr_int("softmax_precision")? {
+        Some(number) if !FLOATS.contains(&number) => {
+            let message =
+                format!("is {number}, but must be 1 (float), 10 (float16), 11 (double) or 16 (bfloat16)");
+            Err(Failure::attribute("softmax_precision", message))
+        }
+        Some(_) | None => super::common::dtype_attr(cx, "softmax_precision"),
+    }
+}

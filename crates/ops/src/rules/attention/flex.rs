@@ -1,0 +1,88 @@
+//! FlexAttention: attention with graphs that change the scores and the probabilities.
+
+use typeloom_solver::elem::Elem;
+use typeloom_solver::program::GraphId;
+use typeloom_solver::rule::Port::{BodyIn, BodyOut, In, Out};
+use typeloom_solver::rule::{Control, DimVec, Exit, ExitRule, Failure, Rule, RuleCx};
+
+use super::{Extents, grouped, set, softmax_precision, unpacked};
+use crate::rules::common::{Deferred, Shared};
+use crate::rules::control_flow::require_count;
+
+/// As Attention with four axes. Source: FlexAttention, "Input Shapes", "Output Shape".
+pub(super) const RULE: Rule = Rule { name: "flexattention.heads", run: heads };
+
+pub(super) const CONTROL: Control = Control {
+    // Source: FlexAttention, "Modifier Subgraphs", `softmax_precision`.
+    enter: Rule { name: "flexattention.modifiers", run: enter },
+    exit: ExitRule { name: "flexattention.modified", run: exit },
+};
+
+fn heads(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    let extents = extents(cx)?;
+    softmax_precision(cx)?;
+    set(cx, Out(0), &[extents.batch, extents.query_heads, extents.queries, extents.value_size])
+}
+
+fn extents(cx: &mut RuleCx<'_, '_>) -> Result<Extents, Failure> {
+    for port in [In(0), In(1), In(2)] {
+        cx.require_rank(port, 4..=4)?;
+    }
+    let mut extents = Extents::default();
+    let mut faults = Deferred::default();
+    unpacked(cx, &mut extents, &mut faults);
+    faults.note(grouped(cx, In(0), extents.query_heads, extents.heads));
+    faults.finish()?;
+    Ok(extents)
+}
+
+fn modifiers(cx: &RuleCx<'_, '_>) -> impl Iterator<Item = GraphId> + use<> {
+    [cx.body("score_mod"), cx.body("prob_mod")].into_iter().flatten()
+}
+
+/// The scores: for each query head a number for each query and key, as precise as the softmax.
+fn enter(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    let extents = extents(cx)?;
+    let precision = match softmax_precision(cx)? {
+        Some(precision) => Some(precision),
+        None => cx.elem(In(0)).map(|elem| if elem == Elem::DOUBLE { Elem::DOUBLE } else { Elem::FLOAT }),
+    };
+    let known = [extents.batch, extents.query_heads, extents.queries, extents.keys].map(Shared::get);
+    let scores: Option<DimVec> = known.into_iter().collect();
+    for graph in modifiers(cx) {
+        require_count(graph, "inputs", cx.body_inputs(graph), 1)?;
+        require_count(graph, "outputs", cx.body_outputs(graph), 1)?;
+        if let Some(precision) = precision {
+            cx.set_elem(BodyIn(graph, 0), precision)?;
+            cx.set_elem(BodyOut(graph, 0), precision)?;
+        }
+        cx.assume_shape(BodyIn(graph, 0), scores.clone());
+    }
+    Ok(())
+}
+
+/// A modifier keeps the shape of what it modifies.
+fn exit(cx: &mut RuleCx<'_, '_>) -> Result<Exit, Failure> {
+    for graph in modifiers(cx) {
+        cx.same_type(BodyIn(graph, 0), BodyOut(graph, 0))?;
+        cx.require_rank(BodyOut(graph, 0), 4..=4)?;
+        let (Some(before), Some(after)) = (cx.shape(BodyIn(graph, 0)), cx.shape(BodyOut(graph, 0))) else {
+            continue;
+        };
+        if before.len() != after.len() {
+            return Err(Failure::shapes(
+                &[BodyIn(graph, 0), BodyOut(graph, 0)],
+                "a modifier must keep the number of axes",
+            ));
+        }
+        for (axis, (x, y)) in before.iter().zip(&after).enumerate() {
+            cx.require_equal(
+                (BodyIn(graph, 0), axis, *x),
+                (BodyOut(graph, 0), axis, *y),
+                "are kept by a modifier",
+            )?;
+        }
+    }
+    heads(cx)?;
+    Ok(Exit::Done)
+}

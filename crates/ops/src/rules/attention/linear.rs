@@ -1,0 +1,154 @@
+//! Layers with a state instead of a cache: LinearAttention, CausalConvWithState.
+
+use typeloom_solver::rule::Port::{In, Out};
+use typeloom_solver::rule::{Failure, Port, Rule, RuleCx};
+
+use super::{BATCH, HEADS, SIZE, grouped, positive, set, share};
+use crate::rules::common::Shared;
+
+/// The state is a matrix for each head, keys by values; which gates are there depends on `update_rule`.
+/// Source: LinearAttention, "Inputs" and "Outputs", `update_rule`, `q_num_heads`, `kv_num_heads`.
+pub(super) const RULE: Rule = Rule { name: "linearattention.state", run: linear_attention };
+
+/// Each channel has a kernel of its own, and the state is the end of the input that the next kernel
+/// still sees. Source: CausalConvWithState, "Inputs" and "Outputs", `activation`.
+pub(super) const CAUSAL_CONV: Rule = Rule { name: "causalconvwithstate.state", run: causal_conv };
+
+const PAST_STATE: Port = In(3);
+const DECAY: Port = In(4);
+const BETA: Port = In(5);
+const PRESENT_STATE: Port = Out(1);
+
+fn linear_attention(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    gates(cx)?;
+    // The type of the state follows from the past one, and in the first step from the query.
+    if !cx.has(PAST_STATE) {
+        cx.same_elem(In(0), PRESENT_STATE)?;
+    }
+    let (query_count, count) = (positive(cx, "q_num_heads")?, positive(cx, "kv_num_heads")?);
+    let [mut batch, mut steps, mut query_heads, mut heads, mut size, mut value_size] = [Shared::default(); 6];
+    for (shared, count) in [(&mut query_heads, query_count), (&mut heads, count)] {
+        let count = cx.dims().constant(count);
+        shared.meet(cx, (PRESENT_STATE, count), HEADS)?;
+    }
+    grouped(cx, In(0), query_heads, heads)?;
+    for (port, count) in [(In(0), query_count), (In(1), count), (In(2), count)] {
+        cx.require_rank(port, 3..=3)?;
+        let Some(shape) = cx.shape(port) else { continue };
+        batch.meet(cx, (port, 0, shape[0]), BATCH)?;
+        steps.meet(cx, (port, 1, shape[1]), "are the steps")?;
+        if let Some(one) = share(cx, port, shape[2], count)? {
+            if port == In(2) { &mut value_size } else { &mut size }.meet(cx, one, SIZE)?;
+        }
+    }
+    cx.require_rank(PAST_STATE, 4..=4)?;
+    if let Some(state) = cx.shape(PAST_STATE) {
+        batch.meet(cx, (PAST_STATE, 0, state[0]), BATCH)?;
+        heads.meet(cx, (PAST_STATE, 1, state[1]), HEADS)?;
+        size.meet(cx, (PAST_STATE, 2, state[2]), SIZE)?;
+        value_size.meet(cx, (PAST_STATE, 3, state[3]), SIZE)?;
+    }
+    for port in [DECAY, BETA] {
+        cx.require_rank(port, 3..=3)?;
+        let Some(shape) = cx.shape(port) else { continue };
+        batch.meet(cx, (port, 0, shape[0]), BATCH)?;
+        steps.meet(cx, (port, 1, shape[1]), "are the steps")?;
+    }
+    gate_extents(cx, count, size)?;
+    set(cx, PRESENT_STATE, &[batch, heads, size, value_size])?;
+    let mut hidden = Shared::default();
+    if let Some(size) = value_size.get() {
+        let count = cx.dims().constant(query_count);
+        let packed = cx.dims().mul(size, count);
+        hidden.meet(cx, (Out(0), packed), SIZE)?;
+    }
+    set(cx, Out(0), &[batch, steps, hidden])
+}
+
+/// Which of decay and update rate a rule takes.
+fn gates(cx: &RuleCx<'_, '_>) -> Result<(), Failure> {
+    let rule = cx.attr_str("update_rule")?.unwrap_or("gated_delta");
+    let (decay, beta) = match rule {
+        "linear" => (false, false),
+        "gated" => (true, false),
+        "delta" => (false, true),
+        "gated_delta" => (true, true),
+        other => {
+            let message = format!("is `{other}`, but must be linear, gated, delta or gated_delta");
+            return Err(Failure::attribute("update_rule", message));
+        }
+    };
+    for (port, takes, name) in [(DECAY, decay, "a decay"), (BETA, beta, "an update rate")] {
+        if cx.has(port) != takes {
+            let verb = if takes { "needs" } else { "takes no" };
+            let name = if takes { name } else { name.trim_start_matches("a ").trim_start_matches("an ") };
+            return Err(Failure::attribute("update_rule", format!("is `{rule}`, which {verb} {name}")));
+        }
+    }
+    Ok(())
+}
+
+/// The decay is for each head, or for each number of its keys; the update rate is one, or for each head.
+fn gate_extents(cx: &mut RuleCx<'_, '_>, heads: i64, size: Shared) -> Result<(), Failure> {
+    let last = |cx: &mut RuleCx<'_, '_>, port| cx.shape(port).and_then(|shape| cx.const_dim(shape[2]));
+    if let Some(decay) = last(cx, DECAY) {
+        let size = size.get().and_then(|size| cx.const_dim(size));
+        let fits = match size {
+            Some(size) => heads.checked_mul(size) == Some(decay),
+            None => decay % heads == 0,
+        };
+        if decay != heads && !fits {
+            let message = format!("the last axis must be the {heads} heads, or all numbers of their keys");
+            return Err(Failure::shapes(&[DECAY], message));
+        }
+    }
+    match last(cx, BETA) {
+        Some(beta) if beta != 1 && beta != heads => {
+            Err(Failure::shapes(&[BETA], format!("the last axis must be 1 or the {heads} heads")))
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
+fn causal_conv(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    if let Some(other) = cx.attr_str("activation")?
+        && !["none", "silu", "swish"].contains(&other)
+    {
+        return Err(Failure::attribute(
+            "activation",
+            format!("is `{other}`, but must be none, silu or swish"),
+        ));
+    }
+    cx.same_shape(In(0), Out(0))?;
+    let [mut batch, mut channels, mut state] = [Shared::default(); 3];
+    cx.require_rank(In(0), 3..=3)?;
+    if let Some(input) = cx.shape(In(0)) {
+        batch.meet(cx, (In(0), 0, input[0]), BATCH)?;
+        channels.meet(cx, (In(0), 1, input[1]), CHANNELS)?;
+    }
+    cx.require_rank(In(1), 3..=3)?;
+    if let Some(kernel) = cx.shape(In(1)) {
+        channels.meet(cx, (In(1), 0, kernel[0]), CHANNELS)?;
+        let one = cx.dims().constant(1);
+        cx.require_equal((In(1), 1, kernel[1]), one, "are the channels of a depthwise kernel")?;
+        if cx.const_dim(kernel[2]) == Some(0) {
+            return Err(Failure::shapes(&[In(1)], "the kernel is empty"));
+        }
+        let seen = cx.dims().sub(kernel[2], one);
+        state.meet(cx, (In(1), seen), STATE)?;
+    }
+    cx.require_rank(In(2), 1..=1)?;
+    if let Some(bias) = cx.shape(In(2)) {
+        channels.meet(cx, (In(2), 0, bias[0]), CHANNELS)?;
+    }
+    cx.require_rank(In(3), 3..=3)?;
+    if let Some(past) = cx.shape(In(3)) {
+        batch.meet(cx, (In(3), 0, past[0]), BATCH)?;
+        channels.meet(cx, (In(3), 1, past[1]), CHANNELS)?;
+        state.meet(cx, (In(3), 2, past[2]), STATE)?;
+    }
+    set(cx, Out(1), &[batch, channels, state])
+}
+
+const CHANNELS: &str = "are the channels";
+const STATE: &str = "are the elements that the next kernel still sees";

@@ -1,0 +1,94 @@
+//! RotaryEmbedding: turns pairs of elements of each head by an angle that depends on the position.
+
+use typeloom_solver::dim::DimId;
+use typeloom_solver::rule::Port::{In, Out};
+use typeloom_solver::rule::{Failure, Port, Rule, RuleCx};
+
+use super::share;
+use crate::rules::common::Shared;
+
+/// The caches hold an angle for each pair that is turned: for each position, or with `position_ids` for
+/// each position there can be. Source: RotaryEmbedding, `X`, `cos_cache`, `position_ids`, `num_heads`.
+pub(super) const RULE: Rule = Rule { name: "rotaryembedding.pairs", run: rotate };
+
+const INPUT: Port = In(0);
+const CACHES: [Port; 2] = [In(1), In(2)];
+const POSITIONS: Port = In(3);
+
+fn rotate(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    cx.same_shape(INPUT, Out(0))?;
+    cx.require_rank(INPUT, 3..=4)?;
+    let (mut batch, mut sequence, mut pairs) = (Shared::default(), Shared::default(), Shared::default());
+    if let Some(input) = cx.shape(INPUT) {
+        let along = input.len() - 2;
+        batch.meet(cx, (INPUT, 0, input[0]), "are the batch")?;
+        sequence.meet(cx, (INPUT, along, input[along]), "are the positions")?;
+        if let Some(turned) = turned(cx, &input)? {
+            let half = half(cx, turned)?;
+            pairs.meet(cx, (INPUT, half), "are the pairs that are turned")?;
+        }
+    }
+    let by_position = cx.has(POSITIONS);
+    if by_position {
+        cx.require_rank(POSITIONS, 2..=2)?;
+        if let Some(positions) = cx.shape(POSITIONS) {
+            batch.meet(cx, (POSITIONS, 0, positions[0]), "are the batch")?;
+            sequence.meet(cx, (POSITIONS, 1, positions[1]), "are the positions")?;
+        }
+    }
+    let rank = if by_position { 2 } else { 3 };
+    let mut rows = Shared::default();
+    for cache in CACHES {
+        cx.require_rank(cache, rank..=rank)?;
+        let Some(shape) = cx.shape(cache) else { continue };
+        pairs.meet(cx, (cache, rank - 1, shape[rank - 1]), "are the pairs that are turned")?;
+        if by_position {
+            rows.meet(cx, (cache, 0, shape[0]), "are the positions there can be")?;
+        } else {
+            batch.meet(cx, (cache, 0, shape[0]), "are the batch")?;
+            sequence.meet(cx, (cache, 1, shape[1]), "are the positions")?;
+        }
+    }
+    Ok(())
+}
+
+/// How many elements of a head are turned.
+fn turned(cx: &mut RuleCx<'_, '_>, input: &[DimId]) -> Result<Option<DimId>, Failure> {
+    let size = match input {
+        [_, _, packed] => match cx.attr_int("num_heads")? {
+            Some(count) if count > 0 => share(cx, INPUT, *packed, count)?.map(|share| share.dim),
+            Some(count) => {
+                return Err(Failure::attribute("num_heads", format!("is {count}, but must be at least 1")));
+            }
+            None => return Err(Failure::attribute("num_heads", "must be given for an input with 3 axes")),
+        },
+        [.., size] => Some(*size),
+        [] => None,
+    };
+    match cx.attr_int("rotary_embedding_dim")?.unwrap_or(0) {
+        0 => Ok(size),
+        dim if dim < 0 => {
+            Err(Failure::attribute("rotary_embedding_dim", format!("is {dim}, but must be at least 0")))
+        }
+        dim => match size.and_then(|size| cx.const_dim(size)) {
+            Some(size) if dim > size => Err(Failure::attribute(
+                "rotary_embedding_dim",
+                format!("is {dim}, but a head has only {size} elements"),
+            )),
+            Some(_) | None => Ok(Some(cx.dims().constant(dim))),
+        },
+    }
+}
+
+fn half(cx: &mut RuleCx<'_, '_>, turned: DimId) -> Result<DimId, Failure> {
+    if let Some(turned) = cx.const_dim(turned)
+        && turned % 2 != 0
+    {
+        return Err(Failure::shapes(&[INPUT], format!("{turned} elements of a head are no pairs")));
+    }
+    let two = cx.dims().constant(2);
+    Ok(match cx.dims().div_exact(turned, two) {
+        Some(half) => half,
+        None => cx.dims().floor_div(turned, two),
+    })
+}

@@ -1,0 +1,231 @@
+//! Convolutions: Conv and its quantised forms, ConvTranspose, DeformConv.
+//!
+//! The input is `[N, C, D1, ..., Dn]`, the weights are `[M, C / group, k1, ..., kn]` (for ConvTranspose
+//! `[C, M / group, k1, ..., kn]`), the output is `[N, M, O1, ..., On]`. How the spatial extents follow
+//! is in [`super::sliding`].
+
+use smallvec::SmallVec;
+use typeloom_solver::dim::DimId;
+use typeloom_solver::rule::Port::{In, Out};
+use typeloom_solver::rule::{DimVec, Extent, Failure, Port, Rule, RuleCx};
+
+use super::Entry;
+use super::common::{MOST_AXES, require_single, unknown_extent};
+use super::sliding::{self, Rounding, Windows};
+
+mod deform;
+#[cfg(test)]
+mod tests;
+mod transpose;
+
+/// Which inputs of a convolution are which.
+#[derive(Clone, Copy)]
+struct Ports {
+    input: Port,
+    weights: Port,
+    bias: Option<Port>,
+}
+
+const PLAIN: Ports = Ports { input: In(0), weights: In(1), bias: Some(In(2)) };
+/// The inputs behind the weights of ConvInteger are zero points.
+const INTEGER: Ports = Ports { bias: None, ..PLAIN };
+const QLINEAR: Ports = Ports { input: In(0), weights: In(3), bias: Some(In(8)) };
+
+/// The places of the windows are the output's extents. Source: Conv, `auto_pad`, `kernel_shape`, `pads`.
+const CONV: Rule = Rule { name: "conv.windows", run: |cx| convolve(cx, PLAIN) };
+/// The channels of the input are those of the weights for all groups. Source: Conv, `W`, `group`.
+const CONV_CHANNELS: Rule = Rule { name: "conv.channels", run: |cx| channels(cx, PLAIN) };
+/// One number for each output channel. Source: Conv, `B`.
+const CONV_BIAS: Rule = Rule { name: "conv.bias", run: |cx| bias(cx, PLAIN) };
+/// The attribute repeats what the weights say. Source: Conv, `kernel_shape`.
+const CONV_KERNEL: Rule = Rule { name: "conv.kernel", run: |cx| kernel(cx, PLAIN) };
+
+/// As Conv. Source: ConvInteger, `auto_pad`, `kernel_shape`, `pads`.
+const CONV_INTEGER: Rule = Rule { name: "convinteger.windows", run: |cx| convolve(cx, INTEGER) };
+/// As Conv. Source: ConvInteger, `w`, `group`.
+const CONV_INTEGER_CHANNELS: Rule = Rule { name: "convinteger.channels", run: |cx| channels(cx, INTEGER) };
+/// As Conv. Source: ConvInteger, `kernel_shape`.
+const CONV_INTEGER_KERNEL: Rule = Rule { name: "convinteger.kernel", run: |cx| kernel(cx, INTEGER) };
+
+/// As Conv, on the quantised tensors among the inputs. Source: QLinearConv, `auto_pad`, `kernel_shape`, `pads`.
+const QLINEAR_CONV: Rule = Rule { name: "qlinearconv.windows", run: |cx| convolve(cx, QLINEAR) };
+/// As Conv. Source: QLinearConv, `w`, `group`.
+const QLINEAR_CONV_CHANNELS: Rule = Rule { name: "qlinearconv.channels", run: |cx| channels(cx, QLINEAR) };
+/// As Conv. Source: QLinearConv, `B`.
+const QLINEAR_CONV_BIAS: Rule = Rule { name: "qlinearconv.bias", run: |cx| bias(cx, QLINEAR) };
+/// As Conv. Source: QLinearConv, `kernel_shape`.
+const QLINEAR_CONV_KERNEL: Rule = Rule { name: "qlinearconv.kernel", run: |cx| kernel(cx, QLINEAR) };
+
+/// The weights have one zero point, or one for each output channel.
+/// Source: ConvInteger, `x_zero_point`, `w_zero_point`.
+const CONV_INTEGER_ZERO_POINTS: Rule = Rule {
+    name: "convinteger.zero_points",
+    run: |cx| {
+        require_single(cx, In(2))?;
+        single_or_per_channel(cx, In(3), In(1))
+    },
+};
+
+/// The tensors have one scale and zero point each, the weights one, or one for each output channel.
+/// Source: QLinearConv, `x_scale` to `y_zero_point`.
+const QLINEAR_CONV_SCALES: Rule = Rule {
+    name: "qlinearconv.scales",
+    run: |cx| {
+        [In(1), In(2), In(6), In(7)].into_iter().try_for_each(|port| require_single(cx, port))?;
+        [In(4), In(5)].into_iter().try_for_each(|port| single_or_per_channel(cx, port, In(3)))
+    },
+};
+
+pub(super) const OPERATORS: &[Entry] = &[
+    Entry::of("Conv", &[CONV, CONV_CHANNELS, CONV_BIAS, CONV_KERNEL]),
+    Entry::of(
+        "ConvInteger",
+        &[CONV_INTEGER, CONV_INTEGER_CHANNELS, CONV_INTEGER_KERNEL, CONV_INTEGER_ZERO_POINTS],
+    ),
+    Entry::of("ConvTranspose", transpose::RULES),
+    Entry::of("DeformConv", deform::RULES),
+    Entry::of(
+        "QLinearConv",
+        &[QLINEAR_CONV, QLINEAR_CONV_CHANNELS, QLINEAR_CONV_BIAS, QLINEAR_CONV_KERNEL, QLINEAR_CONV_SCALES],
+    ),
+];
+
+fn convolve(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<(), Failure> {
+    let Some(spatial) = spatial_axes(cx, ports)? else { return Ok(()) };
+    let windows = Windows::read(cx, spatial)?;
+    let kernel = sliding::kernel(cx, ports.weights, spatial)?;
+    let channels = match (cx.shape(ports.weights), ports.bias.and_then(|bias| cx.shape(bias))) {
+        (Some(weights), _) => Some(weights[0]),
+        (None, Some(bias)) => bias.first().copied(),
+        (None, None) => None,
+    };
+    let mut shape = leading(cx, ports, channels);
+    let places = spatial_extents(cx, ports.input, &windows, kernel.as_deref(), spatial)?;
+    shape.extend(places);
+    cx.set_shape(Out(0), &shape)
+}
+
+/// The number of spatial axes, from the input, the weights or `kernel_shape`, which must agree.
+fn spatial_axes(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<Option<usize>, Failure> {
+    let input = cx.require_rank(ports.input, 3..)?;
+    let weights = cx.require_rank(ports.weights, 3..)?;
+    let given = cx.attr_ints("kernel_shape")?.map(|kernel| kernel.len() + 2);
+    if let (Some(input), Some(weights)) = (input, weights)
+        && input != weights
+    {
+        let message =
+            format!("the input has {} spatial axes and the weights have {}", input - 2, weights - 2);
+        return Err(Failure::shapes(&[ports.input, ports.weights], message));
+    }
+    Ok(input.or(weights).or(given).filter(|rank| (3..=MOST_AXES).contains(rank)).map(|rank| rank - 2))
+}
+
+fn channels(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<(), Failure> {
+    let group = group(cx)?;
+    let Some(weights) = cx.shape(ports.weights) else { return Ok(()) };
+    if let Some(input) = cx.shape(ports.input) {
+        let of_group: Extent = (ports.weights, 1, weights[1]).into();
+        let of_all = if group == 1 {
+            of_group
+        } else {
+            let group = cx.dims().constant(group);
+            (ports.weights, cx.dims().mul(of_group.dim, group)).into()
+        };
+        let relation = "are the channels of the input, those of the weights for all groups";
+        cx.require_equal((ports.input, 1, input[1]), of_all, relation)?;
+    }
+    divides(cx, group, weights[0], "output")
+}
+
+/// The attribute `group`.
+fn group(cx: &RuleCx<'_, '_>) -> Result<i64, Failure> {
+    match cx.attr_int("group")?.unwrap_or(1) {
+        group if group < 1 => Err(Failure::attribute("group", format!("is {group}, but must be at least 1"))),
+        group => Ok(group),
+    }
+}
+
+/// Needs `group` to divide a number of channels.
+fn divides(cx: &mut RuleCx<'_, '_>, group: i64, channels: DimId, which: &str) -> Result<(), Failure> {
+    match cx.const_dim(channels) {
+        Some(channels) if channels.checked_rem(group) != Some(0) => {
+            let message = format!("is {group}, which does not divide the {channels} {which} channels");
+            Err(Failure::attribute("group", message))
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
+fn bias(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<(), Failure> {
+    let channels = cx.shape(ports.weights).map(|weights| (ports.weights, 0, weights[0]).into());
+    bias_fits(cx, ports, channels)
+}
+
+/// Needs the bias to be a vector with one element for each output channel.
+fn bias_fits(cx: &mut RuleCx<'_, '_>, ports: Ports, channels: Option<Extent>) -> Result<(), Failure> {
+    let Some(bias) = ports.bias else { return Ok(()) };
+    cx.require_rank(bias, 1..=1)?;
+    if let (Some(shape), Some(channels)) = (cx.shape(bias), channels) {
+        cx.require_equal((bias, 0, shape[0]), channels, "are the output channels")?;
+    }
+    Ok(())
+}
+
+/// Needs the spatial axes of the weights to have the extents in `kernel_shape`.
+fn kernel(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<(), Failure> {
+    let Some(weights) = cx.shape(ports.weights) else { return Ok(()) };
+    let Some(given) = sliding::kernel_shape(cx, weights.len().saturating_sub(2))? else { return Ok(()) };
+    for ((axis, dim), given) in weights.iter().enumerate().skip(2).zip(given) {
+        let given = cx.dims().constant(given);
+        cx.require_equal((ports.weights, axis, *dim), given, "are the kernel's, as `kernel_shape` gives it")?;
+    }
+    Ok(())
+}
+
+/// Needs a tensor to hold one number, or one for each output channel.
+fn single_or_per_channel(cx: &mut RuleCx<'_, '_>, port: Port, weights: Port) -> Result<(), Failure> {
+    cx.require_rank(port, ..=1)?;
+    let (Some(shape), Some(weights_shape)) = (cx.shape(port), cx.shape(weights)) else { return Ok(()) };
+    let ([len], [channels, ..]) = (&shape[..], &weights_shape[..]) else { return Ok(()) };
+    if cx.const_dim(*len).is_some_and(|len| len != 1) {
+        cx.require_equal((port, 0, *len), (weights, 0, *channels), "are the output channels")?;
+    }
+    Ok(())
+}
+
+/// Batch and channels of the output.
+fn leading(cx: &mut RuleCx<'_, '_>, ports: Ports, channels: Option<DimId>) -> DimVec {
+    let batch = cx.shape(ports.input).and_then(|input| input.first().copied());
+    let batch = batch.unwrap_or_else(|| unknown_extent(cx, Out(0), 0));
+    let channels = channels.unwrap_or_else(|| unknown_extent(cx, Out(0), 1));
+    [batch, channels].into_iter().collect()
+}
+
+/// The spatial extents of the output.
+fn spatial_extents(
+    cx: &mut RuleCx<'_, '_>,
+    input: Port,
+    windows: &Windows,
+    kernel: Option<&[DimId]>,
+    spatial: usize,
+) -> Result<SmallVec<[DimId; 6]>, Failure> {
+    let shape = cx.shape(input);
+    let mut extents = SmallVec::new();
+    for axis in 0..spatial {
+        let places = match (&shape, kernel) {
+            (Some(shape), Some(kernel)) => windows.places(
+                cx,
+                axis,
+                (input, axis + 2, shape[axis + 2]).into(),
+                kernel[axis],
+                Rounding::Down,
+            )?,
+            (Some(_) | None, _) => None,
+        };
+        extents.push(match places {
+            Some(places) => places,
+            None => unknown_extent(cx, Out(0), axis + 2),
+        });
+    }
+    Ok(extents)
+}

@@ -1,0 +1,77 @@
+//! DeformConv: a convolution whose sampling positions are moved by offsets.
+
+use typeloom_solver::dim::DimId;
+use typeloom_solver::rule::Port::{In, Out};
+use typeloom_solver::rule::{Failure, Port, Rule, RuleCx};
+
+use super::{PLAIN, Ports, bias, channels, convolve, kernel, spatial_axes};
+use crate::rules::sliding;
+
+pub(super) const RULES: &[Rule] = &[
+    // As Conv. Source: DeformConv, `kernel_shape`, `pads`.
+    Rule { name: "deformconv.windows", run: |cx| convolve(cx, PORTS) },
+    // As Conv. Source: DeformConv, `W`, `group`.
+    Rule { name: "deformconv.channels", run: |cx| channels(cx, PORTS) },
+    // As Conv. Source: DeformConv, `B`.
+    Rule { name: "deformconv.bias", run: |cx| bias(cx, PORTS) },
+    // As Conv. Source: DeformConv, `kernel_shape`.
+    Rule { name: "deformconv.kernel", run: |cx| kernel(cx, PORTS) },
+    // Each place has an offset along every spatial axis for each element of the kernel in each offset
+    // group, and a mask one number. Source: DeformConv, `offset`, `mask`, `offset_group`.
+    Rule { name: "deformconv.offsets", run: offsets },
+];
+
+const PORTS: Ports = Ports { bias: Some(In(3)), ..PLAIN };
+const OFFSET: Port = In(2);
+const MASK: Port = In(4);
+
+fn offsets(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    let Some(spatial) = spatial_axes(cx, PORTS)? else { return Ok(()) };
+    let groups = offset_groups(cx)?;
+    let kernel = sliding::kernel(cx, PORTS.weights, spatial)?;
+    let Some(known) = cx.shape(Out(0)) else { return Ok(()) };
+    for (port, axes) in [(OFFSET, spatial), (MASK, 1)] {
+        cx.require_rank(port, spatial + 2..=spatial + 2)?;
+        let Some(found) = cx.shape(port) else { continue };
+        cx.require_equal((port, 0, found[0]), (Out(0), 0, known[0]), "are the batch")?;
+        if let Some(kernel) = &kernel {
+            let numbers = numbers_for_each_place(cx, kernel, groups, axes);
+            cx.require_equal(
+                (port, 1, found[1]),
+                numbers,
+                "are the numbers for each place, for all offset groups",
+            )?;
+        }
+        for axis in 2..spatial + 2 {
+            cx.require_equal(
+                (port, axis, found[axis]),
+                (Out(0), axis, known[axis]),
+                "are the places of the kernel",
+            )?;
+        }
+    }
+    Ok(())
+}
+
+fn offset_groups(cx: &mut RuleCx<'_, '_>) -> Result<i64, Failure> {
+    let groups = cx.attr_int("offset_group")?.unwrap_or(1);
+    if groups < 1 {
+        return Err(Failure::attribute("offset_group", format!("is {groups}, but must be at least 1")));
+    }
+    if let Some(input) = cx.shape(PORTS.input)
+        && let Some(channels) = cx.const_dim(input[1])
+        && channels % groups != 0
+    {
+        let message = format!("is {groups}, which does not divide the {channels} input channels");
+        return Err(Failure::attribute("offset_group", message));
+    }
+    Ok(groups)
+}
+
+fn numbers_for_each_place(cx: &mut RuleCx<'_, '_>, kernel: &[DimId], groups: i64, axes: usize) -> DimId {
+    let elements = cx.dims().product(kernel);
+    let groups = cx.dims().constant(groups);
+    let axes = cx.dims().constant(i64::try_from(axes).unwrap_or(i64::MAX));
+    let offsets = cx.dims().mul(elements, axes);
+    cx.dims().mul(offsets, groups)
+}

@@ -1,0 +1,105 @@
+use crate::rules::testing::{fault, infer_y};
+
+#[test]
+fn a_convolution_counts_the_places_of_its_windows() {
+    let graph = "g (float[1, 3, 224, 224] x, float[64, 3, 7, 7] w) => (y) { y = Conv <strides = [2, 2], pads = [3, 3, 3, 3]> (x, w) }";
+    assert_eq!(infer_y(22, graph), "float[1, 64, 112, 112]");
+    let graph = "g (float[1, 1, 10] x, float[2, 1, 3] w) => (y) { y = Conv <dilations = [2]> (x, w) }";
+    assert_eq!(infer_y(1, graph), "float[1, 2, 6]");
+}
+
+#[test]
+fn symbolic_extents_come_out_as_formulas() {
+    let graph = "g (float[N, 3, h, w] x, float[8, 3, 3, 3] k) => (y) { y = Conv <strides = [2, 1], pads = [1, 1, 1, 1]> (x, k) }";
+    assert_eq!(infer_y(11, graph), "float[N, 8, (h - 1)//2 + 1, w]");
+    let graph = "g (float[N, 3, h] x, float[m, 3, k] w) => (y) { y = Conv (x, w) }";
+    assert_eq!(infer_y(11, graph), "float[N, m, h - k + 1]");
+}
+
+#[test]
+fn automatic_padding_divides_the_extent_by_the_stride() {
+    let graph = "g (float[1, 1, 5, h] x, float[1, 1, 3, 3] w) => (y) { y = Conv <auto_pad = \"SAME_UPPER\", strides = [2, 2]> (x, w) }";
+    assert_eq!(infer_y(11, graph), "float[1, 1, 3, (h - 1)//2 + 1]");
+    let graph = "g (float[1, 1, 5] x, float[1, 1, 3] w) => (y) { y = Conv <auto_pad = \"VALID\"> (x, w) }";
+    assert_eq!(infer_y(11, graph), "float[1, 1, 3]");
+}
+
+#[test]
+fn what_one_operand_tells_is_known_without_the_other() {
+    let graph =
+        "g (float x_any, float[4, 3, 3, 3] w, float[4] b) => (y) { x = Opaque (x_any) y = Conv (x, w, b) }";
+    assert_eq!(infer_y(11, graph), "float[?, 4, ?, ?]");
+}
+
+#[test]
+fn quantised_convolutions_find_their_weights() {
+    let graph = "g (uint8[1, 3, 5, 5] x, int8[4, 3, 2, 2] w) => (y) { y = ConvInteger (x, w) }";
+    assert_eq!(infer_y(10, graph), "int32[1, 4, 4, 4]");
+    let graph = "g (uint8[1, 3, 5, 5] x, float s, uint8 z, int8[4, 3, 2, 2] w, float[4] ws, int8[4] wz, float t, int8 v, int32[4] b)
+        => (y) { y = QLinearConv (x, s, z, w, ws, wz, t, v, b) }";
+    assert_eq!(infer_y(10, graph), "int8[1, 4, 4, 4]");
+    let wrong = graph.replace("float[4] ws", "float[3] ws");
+    assert_eq!(
+        fault(10, &wrong),
+        "qlinearconv.scales: In(4) axis Some(0) and In(3) axis Some(0) are the output channels"
+    );
+}
+
+#[test]
+fn channels_groups_and_biases_must_fit() {
+    let graph = "g (float[1, 4, 5] x, float[6, 2, 3] w) => (y) { y = Conv <group = 2> (x, w) }";
+    assert_eq!(infer_y(11, graph), "float[1, 6, 3]");
+    let channels = "g (float[1, 4, 5] x, float[6, 3, 3] w) => (y) { y = Conv (x, w) }";
+    assert!(fault(11, channels).starts_with("conv.channels: In(0) axis Some(1)"));
+    let group = "g (float[1, 4, 5] x, float[5, 2, 3] w) => (y) { y = Conv <group = 2> (x, w) }";
+    assert_eq!(fault(11, group), "conv.channels: group is 2, which does not divide the 5 output channels");
+    let bias = "g (float[1, 3, 5] x, float[6, 3, 3] w, float[5] b) => (y) { y = Conv (x, w, b) }";
+    assert!(fault(11, bias).starts_with("conv.bias: In(2) axis Some(0)"));
+    let kernel = "g (float[1, 3, 5] x, float[6, 3, 3] w) => (y) { y = Conv <kernel_shape = [2]> (x, w) }";
+    assert!(fault(11, kernel).starts_with("conv.kernel: In(1) axis Some(2)"));
+}
+
+#[test]
+fn windows_must_fit() {
+    let large = "g (float[1, 1, 2] x, float[1, 1, 3] w) => (y) { y = Conv (x, w) }";
+    assert_eq!(
+        fault(11, large),
+        "conv.windows: a window over 3 elements does not fit into axis 2, which has 2 with its padding"
+    );
+    let far = "g (float[1, 1, 5] x, float[1, 1, 2] w) => (y) { y = Conv <dilations = [9223372036854775807]> (x, w) }";
+    assert!(fault(22, far).starts_with("conv.windows: dilations"));
+    let both = "g (float[1, 1, 5] x, float[1, 1, 3] w) => (y) { y = Conv <auto_pad = \"SAME_UPPER\", pads = [2, 2]> (x, w) }";
+    assert_eq!(fault(11, both), "conv.windows: auto_pad asks for another padding than `pads`");
+    let word = "g (float[1, 1, 5] x, float[1, 1, 3] w) => (y) { y = Conv <auto_pad = \"SAME\"> (x, w) }";
+    assert!(fault(11, word).starts_with("conv.windows: auto_pad is `SAME`"));
+}
+
+#[test]
+fn a_transposed_convolution_widens() {
+    let graph = "g (float[1, 2, 3, h] x, float[2, 5, 3, 3] w) => (y) { y = ConvTranspose <strides = [3, 2], output_padding = [1, 1]> (x, w) }";
+    assert_eq!(infer_y(11, graph), "float[1, 5, 10, 2*h + 2]");
+    let graph = "g (float[1, 4, 3, 3] x, float[4, 5, 3, 3] w) => (y) { y = ConvTranspose <group = 2, output_shape = [10, 8], strides = [3, 2]> (x, w) }";
+    assert_eq!(infer_y(11, graph), "float[1, 10, 10, 8]");
+    let graph = "g (float[1, 1, h] x, float[1, 2, 3] w) => (y) { y = ConvTranspose <auto_pad = \"SAME_LOWER\", strides = [2]> (x, w) }";
+    assert_eq!(infer_y(11, graph), "float[1, 2, 2*h]");
+}
+
+#[test]
+fn a_transposed_convolution_is_checked_like_a_convolution() {
+    let channels = "g (float[1, 3, 4] x, float[2, 5, 3] w) => (y) { y = ConvTranspose (x, w) }";
+    assert!(fault(11, channels).starts_with("convtranspose.channels: In(0) axis Some(1)"));
+    let bias = "g (float[1, 4, 4] x, float[4, 5, 3] w, float[5] b) => (y) { y = ConvTranspose <group = 2> (x, w, b) }";
+    assert!(fault(11, bias).starts_with("convtranspose.bias: In(2) axis Some(0)"));
+    let padding = "g (float[1, 4, 4] x, float[4, 5, 3] w) => (y) { y = ConvTranspose <strides = [2], output_padding = [2]> (x, w) }";
+    assert!(fault(11, padding).starts_with("convtranspose.padding: output_padding is 2"));
+}
+
+#[test]
+fn a_deformed_convolution_has_offsets_for_each_place() {
+    let graph = "g (float[1, 1, 3, 3] x, float[1, 1, 2, 2] w, float[1, 8, 2, 2] o, float[1] b, float[1, 4, 2, 2] m) => (y) { y = DeformConv (x, w, o, b, m) }";
+    assert_eq!(infer_y(19, graph), "float[1, 1, 2, 2]");
+    let offsets = graph.replace("[1, 8, 2, 2]", "[1, 4, 2, 2]");
+    assert!(fault(19, &offsets).starts_with("deformconv.offsets: In(2) axis Some(1)"));
+    let mask = graph.replace("[1, 4, 2, 2]", "[1, 4, 3, 2]");
+    assert!(fault(19, &mask).starts_with("deformconv.offsets: In(4) axis Some(2)"));
+}

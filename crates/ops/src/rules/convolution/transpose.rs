@@ -1,0 +1,167 @@
+//! ConvTranspose: the gradient of a convolution, which widens its input.
+//!
+//! ```text
+//! output = stride * (input - 1) + output_padding + reach - padding
+//! ```
+//!
+//! or what `output_shape` says, which then decides the padding.
+
+use typeloom_solver::dim::DimId;
+use typeloom_solver::rule::Port::Out;
+use typeloom_solver::rule::{Extent, Failure, Rule, RuleCx};
+
+use super::{PLAIN, Ports, bias_fits, divides, group, kernel, leading, spatial_axes};
+use crate::rules::common::unknown_extent;
+use crate::rules::sliding::{self, AutoPad, PerAxis, Windows};
+
+pub(super) const RULES: &[Rule] = &[
+    // Source: ConvTranspose, the equations of its description, `output_shape`, `output_padding`, `auto_pad`.
+    Rule { name: "convtranspose.windows", run: |cx| transpose(cx, PLAIN) },
+    // Source: ConvTranspose, `W`, `group`.
+    Rule { name: "convtranspose.channels", run: |cx| channels(cx, PLAIN) },
+    // Source: ConvTranspose, `B`.
+    Rule { name: "convtranspose.bias", run: |cx| bias(cx, PLAIN) },
+    // Source: ConvTranspose, `kernel_shape`.
+    Rule { name: "convtranspose.kernel", run: |cx| kernel(cx, PLAIN) },
+    // Source: ConvTranspose, `output_padding`, `pads`.
+    Rule { name: "convtranspose.padding", run: |cx| padding(cx, PLAIN) },
+];
+
+/// What the node says about its output besides the windows.
+struct Widening {
+    windows: Windows,
+    output_padding: PerAxis,
+    output_shape: Option<PerAxis>,
+}
+
+fn transpose(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<(), Failure> {
+    let Some(spatial) = spatial_axes(cx, ports)? else { return Ok(()) };
+    let channels = out_channels(cx, ports)?.map(|channels| channels.dim);
+    let widening = read(cx, spatial)?;
+    let kernel = sliding::kernel(cx, ports.weights, spatial)?;
+    let input = cx.shape(ports.input);
+    let mut shape = leading(cx, ports, channels);
+    for axis in 0..spatial {
+        let extent = match (&widening.output_shape, &input, &kernel) {
+            (Some(given), _, _) => Some(cx.dims().constant(given[axis])),
+            (None, Some(input), Some(kernel)) => {
+                let input = (ports.input, axis + 2, input[axis + 2]).into();
+                widened(cx, &widening, axis, input, kernel[axis])?
+            }
+            (None, Some(_) | None, _) => None,
+        };
+        shape.push(match extent {
+            Some(extent) => extent,
+            None => unknown_extent(cx, Out(0), axis + 2),
+        });
+    }
+    cx.set_shape(Out(0), &shape)
+}
+
+fn read(cx: &RuleCx<'_, '_>, spatial: usize) -> Result<Widening, Failure> {
+    let output_padding = sliding::numbers(cx, "output_padding", spatial, 0)?;
+    Ok(Widening {
+        windows: Windows::read(cx, spatial)?,
+        output_padding: output_padding.unwrap_or_else(|| PerAxis::from_elem(0, spatial)),
+        output_shape: sliding::numbers(cx, "output_shape", spatial, 0)?,
+    })
+}
+
+/// Padding that is given excludes automatic padding, and the output's is less than a step.
+fn padding(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<(), Failure> {
+    let Some(spatial) = spatial_axes(cx, ports)? else { return Ok(()) };
+    let Widening { windows, output_padding, .. } = read(cx, spatial)?;
+    if windows.auto_pad != AutoPad::NotSet && windows.pads.iter().flatten().any(|pads| *pads != (0, 0)) {
+        return Err(Failure::attribute("auto_pad", "excludes `pads`"));
+    }
+    for (axis, padding) in output_padding.into_iter().enumerate() {
+        let (stride, dilation) = (windows.strides[axis], windows.dilations[axis]);
+        if padding >= stride.max(dilation) {
+            let message = format!(
+                "is {padding} on spatial axis {axis}, but must be less than the stride {stride} or the dilation {dilation}"
+            );
+            return Err(Failure::attribute("output_padding", message));
+        }
+    }
+    Ok(())
+}
+
+/// The output channels: those of the weights for all groups.
+fn out_channels(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<Option<Extent>, Failure> {
+    let group = group(cx)?;
+    let Some(weights) = cx.shape(ports.weights) else {
+        let bias = ports.bias.and_then(|bias| {
+            cx.shape(bias).filter(|shape| shape.len() == 1).map(|shape| (bias, 0, shape[0]))
+        });
+        return Ok(bias.map(Extent::from));
+    };
+    if let Some(of_group) = cx.const_dim(weights[1])
+        && of_group.checked_mul(group).is_none()
+    {
+        return Err(Failure::attribute(
+            "group",
+            format!("is {group}, which makes more channels than any tensor has"),
+        ));
+    }
+    let group = cx.dims().constant(group);
+    let channels = cx.dims().mul(weights[1], group);
+    Ok(Some((ports.weights, channels).into()))
+}
+
+fn channels(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<(), Failure> {
+    let group = group(cx)?;
+    let (input, weights) = (cx.shape(ports.input), cx.shape(ports.weights));
+    for channels in [input.as_ref().map(|input| input[1]), weights.as_ref().map(|weights| weights[0])]
+        .into_iter()
+        .flatten()
+    {
+        divides(cx, group, channels, "input")?;
+    }
+    if let (Some(input), Some(weights)) = (&input, &weights) {
+        cx.require_equal(
+            (ports.input, 1, input[1]),
+            (ports.weights, 0, weights[0]),
+            "are the input channels",
+        )?;
+    }
+    Ok(())
+}
+
+fn bias(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<(), Failure> {
+    let channels = out_channels(cx, ports)?;
+    bias_fits(cx, ports, channels)
+}
+
+/// The extent of the output along a spatial axis.
+fn widened(
+    cx: &mut RuleCx<'_, '_>,
+    widening: &Widening,
+    axis: usize,
+    input: Extent,
+    kernel: DimId,
+) -> Result<Option<DimId>, Failure> {
+    let Widening { windows, output_padding, .. } = widening;
+    let reach = windows.reach(cx, axis, kernel)?;
+    let (stride, extra) = (windows.strides[axis], output_padding[axis]);
+    let (before, after) = windows.pads.as_ref().map_or((0, 0), |pads| pads[axis]);
+    let dims = cx.dims();
+    let (one, step, extra_dim) = (dims.constant(1), dims.constant(stride), dims.constant(extra));
+    if windows.auto_pad == AutoPad::Same {
+        // The text promises `input * stride`, which a kernel narrower than its stride cannot reach, and
+        // is silent about the padding of the output.
+        return Ok((extra == 0 && dims.as_constant(reach).is_some_and(|reach| reach >= stride))
+            .then(|| dims.mul(input.dim, step)));
+    }
+    let moves = dims.sub(input.dim, one);
+    let moved = dims.mul(moves, step);
+    let (front, back) = (dims.constant(before), dims.constant(after));
+    let padding = dims.add(front, back);
+    let full = dims.add(moved, reach);
+    let full = dims.add(full, extra_dim);
+    let extent = dims.sub(full, padding);
+    if dims.bounds(extent).1.is_some_and(|most| most < 0) {
+        let axis = axis + 2;
+        return Err(Failure::attribute("pads", format!("takes more from axis {axis} than there is")));
+    }
+    Ok(Some(extent))
+}

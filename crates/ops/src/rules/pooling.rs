@@ -1,0 +1,150 @@
+//! Pooling: over sliding windows, over whole channels, over regions; and what undoes it.
+
+use typeloom_solver::rule::Port::{In, Out};
+use typeloom_solver::rule::{DimVec, Failure, Rule, RuleCx};
+
+use super::Entry;
+use super::common::{MOST_AXES, Shared, unknown_extent};
+use super::sliding::{self, Rounding, Windows};
+
+mod columns;
+mod regions;
+#[cfg(test)]
+mod tests;
+
+/// The windows fit, and their places are the output's extents; indices have the shape of what they
+/// index. Source: MaxPool, AveragePool, LpPool, the formulas of their descriptions and `ceil_mode`.
+const POOL: Rule = Rule { name: "pool.windows", run: pool };
+
+/// Every channel becomes one number. Source: GlobalAveragePool.
+const GLOBAL: Rule = Rule { name: "globalpool.shape", run: global };
+
+/// As many elements as the windows that were pooled, or what `output_shape` says.
+/// Source: MaxUnpool, `I`, `output_shape`, and MaxPool's formula turned round.
+const UNPOOL: Rule = Rule { name: "maxunpool.windows", run: unpool };
+
+pub(super) const OPERATORS: &[Entry] = &[
+    Entry::of("AveragePool", &[POOL]),
+    Entry::of("Col2Im", &[columns::COL2IM]),
+    Entry::of("GlobalAveragePool", &[GLOBAL]),
+    Entry::of("GlobalLpPool", &[GLOBAL]),
+    Entry::of("GlobalMaxPool", &[GLOBAL]),
+    Entry::of("LpPool", &[POOL]),
+    Entry::of("MaxPool", &[POOL]),
+    Entry::of("MaxRoiPool", &[regions::MAX_ROI_POOL]),
+    Entry::of("MaxUnpool", &[UNPOOL]),
+    Entry::of("RoiAlign", &[regions::ROI_ALIGN]),
+];
+
+/// The number of spatial axes, from the input or else from `kernel_shape`.
+fn spatial_axes(cx: &mut RuleCx<'_, '_>) -> Result<Option<usize>, Failure> {
+    if let Some(rank) = cx.require_rank(In(0), 3..)? {
+        return Ok((rank <= MOST_AXES).then(|| rank - 2));
+    }
+    Ok(cx
+        .attr_ints("kernel_shape")?
+        .map(|kernel| kernel.len())
+        .filter(|spatial| (1..MOST_AXES).contains(spatial)))
+}
+
+fn pool(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    let Some(spatial) = spatial_axes(cx)? else { return Ok(()) };
+    let kernel = sliding::kernel_shape(cx, spatial)?;
+    let windows = Windows::read(cx, spatial)?;
+    let rounding = match (cx.attr_flag("ceil_mode")?, cx.since_version()) {
+        (false, _) => Rounding::Down,
+        (true, ..22) => Rounding::Up,
+        (true, 22..) => Rounding::UpInside,
+    };
+    let input = cx.shape(In(0));
+    let mut shape = DimVec::new();
+    for axis in 0..spatial + 2 {
+        let extent = match (&input, &kernel) {
+            (Some(input), _) if axis < 2 => Some(input[axis]),
+            (Some(input), Some(kernel)) => {
+                let elements = cx.dims().constant(kernel[axis - 2]);
+                windows.places(cx, axis - 2, (In(0), axis, input[axis]).into(), elements, rounding)?
+            }
+            // Only version 1 of LpPool lets the kernel be left out, and does not say what that means.
+            (Some(_) | None, _) => None,
+        };
+        shape.push(match extent {
+            Some(extent) => extent,
+            None => unknown_extent(cx, Out(0), axis),
+        });
+    }
+    cx.set_shape(Out(0), &shape)?;
+    cx.same_shape(Out(0), Out(1))
+}
+
+fn global(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    cx.require_rank(In(0), 2..)?;
+    let Some(mut shape) = cx.shape(In(0)) else { return Ok(()) };
+    let one = cx.dims().constant(1);
+    shape[2..].fill(one);
+    cx.set_shape(Out(0), &shape)
+}
+
+fn unpool(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    unpooled(cx)?;
+    cx.same_shape(In(0), In(1))
+}
+
+fn unpooled(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    let Some(spatial) = spatial_axes(cx)? else { return Ok(()) };
+    let rank = spatial + 2;
+    let windows = Windows::read(cx, spatial)?;
+    let kernel = sliding::kernel_shape(cx, spatial)?;
+    if cx.has(In(2)) {
+        cx.require_rank(In(2), 1..=1)?;
+        if let Some(length) = cx.vector_len(In(2))
+            && length != rank
+        {
+            return Err(Failure::value(
+                In(2),
+                format!("has {length} extents for the {rank} axes of the input"),
+            ));
+        }
+        return match cx.shape_value(In(2)) {
+            Some(shape) => {
+                sliding::require_extents(cx, In(2), &shape)?;
+                cx.set_shape(Out(0), &shape)
+            }
+            None => cx.set_rank(Out(0), rank),
+        };
+    }
+    let Some(input) = cx.shape(In(0)) else { return cx.set_rank(Out(0), rank) };
+    let mut shape: DimVec = input[..2].into();
+    for axis in 0..spatial {
+        let (before, after) = windows.pads.as_ref().map_or((0, 0), |pads| pads[axis]);
+        let elements = kernel.as_ref().map_or(1, |kernel| kernel[axis]);
+        let dims = cx.dims();
+        let (one, stride, elements) =
+            (dims.constant(1), dims.constant(windows.strides[axis]), dims.constant(elements));
+        let (before, after) = (dims.constant(before), dims.constant(after));
+        let moves = dims.sub(input[axis + 2], one);
+        let moved = dims.mul(moves, stride);
+        let reach = dims.add(moved, elements);
+        let padding = dims.add(before, after);
+        let extent = dims.sub(reach, padding);
+        if dims.bounds(extent).1.is_some_and(|most| most < 0) {
+            return Err(Failure::attribute(
+                "pads",
+                format!("takes more from axis {} than there is", axis + 2),
+            ));
+        }
+        shape.push(extent);
+    }
+    cx.set_shape(Out(0), &shape)
+}
+
+/// Shapes `[regions, channels, height, width]`.
+fn regions_shape(cx: &mut RuleCx<'_, '_>, regions: Shared, height: i64, width: i64) -> Result<(), Failure> {
+    let channels = match cx.shape(In(0)) {
+        Some(input) => input[1],
+        None => unknown_extent(cx, Out(0), 1),
+    };
+    let regions = regions.at(cx, Out(0), 0);
+    let (height, width) = (cx.dims().constant(height), cx.dims().constant(width));
+    cx.set_shape(Out(0), &[regions, channels, height, width])
+}

@@ -1,0 +1,103 @@
+//! Col2Im: puts blocks, one a column, back where they were cut from an image.
+
+use typeloom_solver::dim::DimId;
+use typeloom_solver::rule::Port::{In, Out};
+use typeloom_solver::rule::{DimVec, Failure, Port, Rule, RuleCx};
+
+use crate::rules::common::{MOST_AXES, unknown_extent};
+use crate::rules::sliding::{self, Rounding, Windows};
+
+/// The input is `[N, C * elements of a block, blocks]`, the output `[N, C, image...]`; there are as many
+/// blocks as a window of their shape has places. Source: Col2Im, `input`, `image_shape`, `block_shape`.
+pub(super) const COL2IM: Rule = Rule { name: "col2im.blocks", run: col2im };
+
+const INPUT: Port = In(0);
+const IMAGE: Port = In(1);
+const BLOCK: Port = In(2);
+
+fn col2im(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    cx.require_rank(INPUT, 3..=3)?;
+    let Some(spatial) = spatial_axes(cx)? else { return Ok(()) };
+    let windows = Windows::read(cx, spatial)?;
+    let (image, block) = (extents(cx, IMAGE)?, extents(cx, BLOCK)?);
+    if let Some(block) = &block
+        && block.iter().any(|extent| cx.const_dim(*extent) == Some(0))
+    {
+        return Err(Failure::value(BLOCK, "must not be empty"));
+    }
+    let input = cx.shape(INPUT);
+    let batch = input.as_ref().map(|input| input[0]);
+    let channels = match (&input, &block) {
+        (Some(input), Some(block)) => Some(channels(cx, input[1], block)?),
+        (Some(_) | None, _) => None,
+    };
+    let mut shape = DimVec::new();
+    for (axis, known) in [batch, channels].into_iter().enumerate() {
+        shape.push(match known {
+            Some(known) => known,
+            None => unknown_extent(cx, Out(0), axis),
+        });
+    }
+    for axis in 0..spatial {
+        shape.push(match &image {
+            Some(image) => image[axis],
+            None => unknown_extent(cx, Out(0), axis + 2),
+        });
+    }
+    cx.set_shape(Out(0), &shape)?;
+    let (Some(input), Some(image), Some(block)) = (input, image, block) else { return Ok(()) };
+    let mut blocks = cx.dims().constant(1);
+    for axis in 0..spatial {
+        let extent = (Out(0), axis + 2, image[axis]).into();
+        let Some(places) = windows.places(cx, axis, extent, block[axis], Rounding::Down)? else {
+            return Ok(());
+        };
+        blocks = cx.dims().mul(blocks, places);
+    }
+    cx.require_equal((INPUT, 2, input[2]), blocks, "are the places of a block in the image").map(drop)
+}
+
+/// The number of spatial axes, of which inputs and attributes must have the same opinion.
+fn spatial_axes(cx: &mut RuleCx<'_, '_>) -> Result<Option<usize>, Failure> {
+    let mut known: Option<usize> = None;
+    for port in [IMAGE, BLOCK] {
+        cx.require_rank(port, 1..=1)?;
+        let Some(length) = cx.vector_len(port) else { continue };
+        if let Some(known) = known
+            && known != length
+        {
+            let message = format!("the image has {known} spatial axes, but a block has {length}");
+            return Err(Failure::shapes(&[IMAGE, BLOCK], message));
+        }
+        known = Some(length);
+    }
+    if known.is_none() {
+        known = cx.attr_ints("strides")?.or(cx.attr_ints("dilations")?).map(|list| list.len());
+    }
+    Ok(known.filter(|spatial| *spatial < MOST_AXES))
+}
+
+/// The extents that an input spells.
+fn extents(cx: &mut RuleCx<'_, '_>, port: Port) -> Result<Option<DimVec>, Failure> {
+    let value = cx.shape_value(port);
+    if let Some(value) = &value {
+        sliding::require_extents(cx, port, value)?;
+    }
+    Ok(value)
+}
+
+/// The channels: a column holds the elements of a block for each of them.
+fn channels(cx: &mut RuleCx<'_, '_>, column: DimId, block: &[DimId]) -> Result<DimId, Failure> {
+    let elements = cx.dims().product(block);
+    if let (Some(column), Some(elements)) = (cx.const_dim(column), cx.const_dim(elements))
+        && column.checked_rem(elements) != Some(0)
+    {
+        let message =
+            format!("a column has {column} elements, which is no multiple of the {elements} of a block");
+        return Err(Failure::shapes(&[INPUT], message));
+    }
+    Ok(match cx.dims().div_exact(column, elements) {
+        Some(channels) => channels,
+        None => cx.dims().floor_div(column, elements),
+    })
+}

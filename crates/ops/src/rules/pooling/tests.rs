@@ -1,0 +1,124 @@
+use crate::rules::testing::{fault, infer, infer_y};
+
+fn max_pool(opset: u32, extent: &str, attributes: &str) -> String {
+    infer_y(opset, &format!("g (float[1, 1, {extent}] x) => (y) {{ y = MaxPool <{attributes}> (x) }}"))
+}
+
+#[test]
+fn pooling_counts_the_places_of_its_windows() {
+    assert_eq!(max_pool(1, "32", "kernel_shape = [2]"), "float[1, 1, 31]");
+    assert_eq!(
+        max_pool(12, "h", "kernel_shape = [3], strides = [2], pads = [1, 1]"),
+        "float[1, 1, (h - 1)//2 + 1]"
+    );
+    assert_eq!(
+        max_pool(12, "5", "kernel_shape = [2], auto_pad = \"SAME_LOWER\", strides = [2]"),
+        "float[1, 1, 3]"
+    );
+    let graph =
+        "g (float[1, 3, 32, 32] x) => (y) { y = LpPool <kernel_shape = [2, 2], dilations = [2, 2]> (x) }";
+    assert_eq!(infer_y(18, graph), "float[1, 3, 30, 30]");
+}
+
+#[test]
+fn indices_have_the_shape_of_what_they_index() {
+    let types = infer(12, "g (float[1, 1, 6] x) => (y, i) { y, i = MaxPool <kernel_shape = [2]> (x) }");
+    assert_eq!(types["i"], "int64[1, 1, 5]");
+}
+
+#[test]
+fn a_window_that_starts_behind_the_input_is_left_out() {
+    let attributes = "kernel_shape = [1], strides = [2], ceil_mode = 1";
+    assert_eq!(max_pool(22, "2", attributes), "float[1, 1, 1]");
+    let attributes = "kernel_shape = [3], strides = [3], pads = [1, 1], ceil_mode = 1";
+    assert_eq!(max_pool(22, "4", attributes), "float[1, 1, 2]");
+    assert_eq!(max_pool(22, "5", "kernel_shape = [2], strides = [2], ceil_mode = 1"), "float[1, 1, 3]");
+}
+
+/// Every constant extent gives what the formula of a symbolic one gives.
+#[test]
+fn rounding_up_of_a_symbol_agrees_with_rounding_up_of_numbers() {
+    for (kernel, stride, padding) in [(2, 2, 1), (3, 2, 1), (2, 3, 1), (1, 3, 0)] {
+        let attributes = format!(
+            "kernel_shape = [{kernel}], strides = [{stride}], pads = [{padding}, {padding}], ceil_mode = 1"
+        );
+        let formula = max_pool(22, "h", &attributes);
+        let mut dims = typeloom_solver::dim::Dims::new();
+        let last = formula.trim_start_matches("float[1, 1, ").trim_end_matches(']');
+        let parsed = dims.parse(last).unwrap();
+        let symbol = dims.symbol("h");
+        for extent in kernel..12 {
+            let value = dims.constant(extent);
+            let value = dims.substitute(parsed, &[(symbol, value)]);
+            let expected = max_pool(22, &extent.to_string(), &attributes);
+            assert_eq!(format!("float[1, 1, {}]", dims.display(value)), expected, "{formula} at {extent}");
+        }
+    }
+}
+
+#[test]
+fn a_count_on_which_implementations_disagree_is_open() {
+    assert_eq!(
+        max_pool(12, "2", "kernel_shape = [1], strides = [4], pads = [0, 1], ceil_mode = 1"),
+        "float[1, 1, ?]"
+    );
+    assert_eq!(
+        max_pool(22, "5", "kernel_shape = [2], strides = [2], auto_pad = \"VALID\", ceil_mode = 1"),
+        "float[1, 1, ?]"
+    );
+}
+
+#[test]
+fn bad_windows_are_found() {
+    let strides = "g (float[1, 1, 6] x) => (y) { y = AveragePool <kernel_shape = [2], strides = [0]> (x) }";
+    assert_eq!(fault(19, strides), "pool.windows: strides must not go below 1, but holds 0");
+    let count = "g (float[1, 1, 6, 6] x) => (y) { y = AveragePool <kernel_shape = [2]> (x) }";
+    assert_eq!(fault(19, count), "pool.windows: kernel_shape must have 2 entries for these axes, but has 1");
+    let rank = "g (float[1, 6] x) => (y) { y = MaxPool <kernel_shape = [2]> (x) }";
+    assert_eq!(fault(19, rank), "pool.windows: In(0) has rank 2, not 3..=None");
+}
+
+#[test]
+fn global_pooling_leaves_one_number_a_channel() {
+    assert_eq!(infer_y(1, "g (float[N, c, h, 5] x) => (y) { y = GlobalMaxPool (x) }"), "float[N, c, 1, 1]");
+}
+
+#[test]
+fn unpooling_turns_pooling_round() {
+    let graph = "g (float[1, 1, 2, h] x, int64[1, 1, 2, h] i) => (y) { y = MaxUnpool <kernel_shape = [2, 2], strides = [2, 2]> (x, i) }";
+    assert_eq!(infer_y(11, graph), "float[1, 1, 4, 2*h]");
+    let graph = "g (float[1, 1, 2, 2] x, int64[1, 1, 2, 2] i) => (y) <int64[4] s = {1, 1, 5, 5}> { y = MaxUnpool <kernel_shape = [2, 2], strides = [2, 2]> (x, i, s) }";
+    assert_eq!(infer_y(11, graph), "float[1, 1, 5, 5]");
+    let other = graph.replace("int64[1, 1, 2, 2] i", "int64[1, 1, 2, 3] i");
+    assert!(fault(11, &other).starts_with("maxunpool.windows"));
+}
+
+#[test]
+fn regions_are_pooled_to_one_size() {
+    let graph =
+        "g (float[N, 3, 9, 9] x, float[r, 5] b) => (y) { y = MaxRoiPool <pooled_shape = [2, 3]> (x, b) }";
+    assert_eq!(infer_y(1, graph), "float[r, 3, 2, 3]");
+    let graph = "g (float[N, 3, 9, 9] x, float[r, 4] b, int64[r] i) => (y) { y = RoiAlign <output_height = 7> (x, b, i) }";
+    assert_eq!(infer_y(16, graph), "float[r, 3, 7, 1]");
+    assert!(
+        fault(16, &graph.replace("[r, 4]", "[r, 5]")).starts_with("roialign.regions: In(1) axis Some(1)")
+    );
+}
+
+#[test]
+fn columns_become_an_image() {
+    let graph = "g (float[N, 10, 12] x) => (y) <int64[2] i = {4, 5}, int64[2] b = {1, 5}> { y = Col2Im <pads = [0, 1, 0, 1]> (x, i, b) }";
+    assert_eq!(infer_y(18, graph), "float[N, 2, 4, 5]");
+    assert!(fault(18, &graph.replace("12]", "11]")).starts_with("col2im.blocks: In(0) axis Some(2)"));
+    assert!(fault(18, &graph.replace("10,", "11,")).starts_with("col2im.blocks: a column has 11 elements"));
+}
+
+#[test]
+fn a_rank_that_nothing_has_is_left_open() {
+    let kernel = vec!["1"; 100_000].join(", ");
+    let graph = format!(
+        "g (float x_any) => (y) {{ x = Opaque (x_any) y = MaxPool <kernel_shape = [{kernel}]> (x) }}"
+    );
+    // ONNX writes an unknown rank as empty brackets.
+    assert_eq!(infer_y(12, &graph), "float|uint8|int8|float16|double[]");
+}

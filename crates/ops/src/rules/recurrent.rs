@@ -1,0 +1,223 @@
+//! Recurrent layers: RNN, GRU, LSTM.
+//!
+//! With `D` directions, `G` gates and `H` hidden values, and `layout` 0:
+//!
+//! | | shape | | shape |
+//! |---|---|---|---|
+//! | X | `[steps, batch, inputs]` | sequence_lens | `[batch]` |
+//! | W | `[D, G*H, inputs]` | initial_h, initial_c | `[D, batch, H]` |
+//! | R | `[D, G*H, H]` | P | `[D, 3*H]` |
+//! | B | `[D, 2*G*H]` | Y | `[steps, D, batch, H]` |
+//! | | | Y_h, Y_c | `[D, batch, H]` |
+//!
+//! `layout` 1 puts the batch first, in X, Y and the states.
+
+use typeloom_solver::dim::DimId;
+use typeloom_solver::rule::Port::{In, Out};
+use typeloom_solver::rule::{Failure, Port, Rule, RuleCx};
+
+use super::Entry;
+use super::common::{Deferred, Shared};
+
+#[cfg(test)]
+mod tests;
+
+/// Source: RNN, "Inputs" and "Outputs", `direction`, `hidden_size`, `layout`.
+const RNN: Rule = Rule { name: "rnn.states", run: |cx| recurrent(cx, 1) };
+/// Source: GRU, "Inputs" and "Outputs", `direction`, `hidden_size`, `layout`.
+const GRU: Rule = Rule { name: "gru.states", run: |cx| recurrent(cx, 3) };
+/// Source: LSTM, "Inputs" and "Outputs", `direction`, `hidden_size`, `layout`.
+const LSTM: Rule = Rule { name: "lstm.states", run: |cx| recurrent(cx, 4) };
+
+pub(super) const OPERATORS: &[Entry] =
+    &[Entry::of("GRU", &[GRU]), Entry::of("LSTM", &[LSTM]), Entry::of("RNN", &[RNN])];
+
+/// The extents that the ports share.
+#[derive(Default)]
+struct Extents {
+    steps: Shared,
+    batch: Shared,
+    inputs: Shared,
+    hidden: Shared,
+}
+
+/// Where the axes of the inputs and outputs stand.
+#[derive(Clone, Copy)]
+struct Layout {
+    steps: usize,
+    batch: usize,
+    /// In the states: the directions and the batch.
+    state: [usize; 2],
+    /// In Y: the steps, the directions and the batch.
+    all: [usize; 3],
+}
+
+const STEPS_FIRST: Layout = Layout { steps: 0, batch: 1, state: [0, 1], all: [0, 1, 2] };
+const BATCH_FIRST: Layout = Layout { steps: 1, batch: 0, state: [1, 0], all: [1, 2, 0] };
+
+fn recurrent(cx: &mut RuleCx<'_, '_>, gates: i64) -> Result<(), Failure> {
+    let layout = layout(cx)?;
+    let directions = directions(cx)?;
+    let mut extents = Extents::default();
+    let mut faults = Deferred::default();
+    faults.note(hidden_size(cx, gates, &mut extents));
+    faults.note(inputs(cx, layout, &mut extents));
+    faults.note(weights(cx, gates, directions, &mut extents));
+    faults.note(states(cx, layout, gates, directions, &mut extents));
+    outputs(cx, layout, directions, &extents)?;
+    faults.finish()
+}
+
+fn layout(cx: &RuleCx<'_, '_>) -> Result<Layout, Failure> {
+    match cx.attr_int("layout")? {
+        None | Some(0) => Ok(STEPS_FIRST),
+        Some(1) => Ok(BATCH_FIRST),
+        Some(other) => Err(Failure::attribute("layout", format!("is {other}, but must be 0 or 1"))),
+    }
+}
+
+/// The number of directions. The default is not asked for: version 1 of GRU misspells it.
+fn directions(cx: &mut RuleCx<'_, '_>) -> Result<DimId, Failure> {
+    let count = if cx.has_attr("direction")? {
+        match cx.attr_str("direction")?.unwrap_or_default() {
+            "forward" | "reverse" => 1,
+            "bidirectional" => 2,
+            other => {
+                let message = format!("is `{other}`, but must be forward, reverse or bidirectional");
+                return Err(Failure::attribute("direction", message));
+            }
+        }
+    } else {
+        1
+    };
+    Ok(cx.dims().constant(count))
+}
+
+/// The hidden size: the attribute's, or that of the recurrence weights.
+fn hidden_size(cx: &mut RuleCx<'_, '_>, gates: i64, extents: &mut Extents) -> Result<(), Failure> {
+    if let Some(size) = cx.attr_int("hidden_size")? {
+        if size < 1 {
+            return Err(Failure::attribute("hidden_size", format!("is {size}, but must be at least 1")));
+        }
+        let size = cx.dims().constant(size);
+        extents.hidden.meet(cx, (Out(0), size), HIDDEN)?;
+    }
+    cx.require_rank(In(2), 3..=3)?;
+    if let Some(recurrence) = cx.shape(In(2)) {
+        return extents.hidden.meet(cx, (In(2), 2, recurrence[2]), HIDDEN);
+    }
+    if extents.hidden.get().is_none()
+        && let Some(weights) = cx.shape(In(1))
+        && weights.len() == 3
+    {
+        let gates = cx.dims().constant(gates);
+        if let Some(hidden) = cx.dims().div_exact(weights[1], gates) {
+            extents.hidden.meet(cx, (In(1), hidden), HIDDEN)?;
+        }
+    }
+    Ok(())
+}
+
+const HIDDEN: &str = "are the hidden size";
+const GATES: &str = "are the gates, as many numbers each as the hidden size";
+const DIRECTIONS: &str = "are the directions";
+const BATCH: &str = "are the batch";
+
+fn inputs(cx: &mut RuleCx<'_, '_>, layout: Layout, extents: &mut Extents) -> Result<(), Failure> {
+    cx.require_rank(In(0), 3..=3)?;
+    if let Some(input) = cx.shape(In(0)) {
+        extents.steps.meet(cx, (In(0), layout.steps, input[layout.steps]), "are the steps")?;
+        extents.batch.meet(cx, (In(0), layout.batch, input[layout.batch]), BATCH)?;
+        extents.inputs.meet(cx, (In(0), 2, input[2]), "are the inputs of a step")?;
+    }
+    cx.require_rank(In(4), 1..=1)?;
+    if let Some(lengths) = cx.shape(In(4)) {
+        extents.batch.meet(cx, (In(4), 0, lengths[0]), BATCH)?;
+    }
+    Ok(())
+}
+
+fn weights(
+    cx: &mut RuleCx<'_, '_>,
+    gates: i64,
+    directions: DimId,
+    extents: &mut Extents,
+) -> Result<(), Failure> {
+    for (port, rank, times) in [(In(1), 3, gates), (In(2), 3, gates), (In(3), 2, 2 * gates)] {
+        cx.require_rank(port, rank..=rank)?;
+        let Some(shape) = cx.shape(port) else { continue };
+        cx.require_equal((port, 0, shape[0]), directions, DIRECTIONS)?;
+        gate_values(cx, port, shape[1], times, extents)?;
+        if port == In(1) {
+            extents.inputs.meet(cx, (port, 2, shape[2]), "are the inputs of a step")?;
+        }
+    }
+    Ok(())
+}
+
+/// Axis 1 of a port has this many numbers for each hidden value.
+fn gate_values(
+    cx: &mut RuleCx<'_, '_>,
+    port: Port,
+    dim: DimId,
+    times: i64,
+    extents: &Extents,
+) -> Result<(), Failure> {
+    let Some(hidden) = extents.hidden.get() else { return Ok(()) };
+    let times = cx.dims().constant(times);
+    let expected = cx.dims().mul(hidden, times);
+    cx.require_equal((port, 1, dim), expected, GATES).map(drop)
+}
+
+fn states(
+    cx: &mut RuleCx<'_, '_>,
+    layout: Layout,
+    gates: i64,
+    directions: DimId,
+    extents: &mut Extents,
+) -> Result<(), Failure> {
+    // Only LSTM has a cell and peepholes.
+    let cell = (gates == 4).then_some(In(6));
+    let [at_directions, at_batch] = layout.state;
+    for port in std::iter::once(In(5)).chain(cell) {
+        cx.require_rank(port, 3..=3)?;
+        let Some(state) = cx.shape(port) else { continue };
+        cx.require_equal((port, at_directions, state[at_directions]), directions, DIRECTIONS)?;
+        extents.batch.meet(cx, (port, at_batch, state[at_batch]), BATCH)?;
+        extents.hidden.meet(cx, (port, 2, state[2]), HIDDEN)?;
+    }
+    if cell.is_some() {
+        cx.require_rank(In(7), 2..=2)?;
+        if let Some(peepholes) = cx.shape(In(7)) {
+            cx.require_equal((In(7), 0, peepholes[0]), directions, DIRECTIONS)?;
+            gate_values(cx, In(7), peepholes[1], 3, extents)?;
+        }
+    }
+    Ok(())
+}
+
+fn outputs(
+    cx: &mut RuleCx<'_, '_>,
+    layout: Layout,
+    directions: DimId,
+    extents: &Extents,
+) -> Result<(), Failure> {
+    let [steps, at_directions, batch] = layout.all;
+    if cx.has(Out(0)) {
+        let mut shape = [directions; 4];
+        shape[steps] = extents.steps.at(cx, Out(0), steps);
+        shape[at_directions] = directions;
+        shape[batch] = extents.batch.at(cx, Out(0), batch);
+        shape[3] = extents.hidden.at(cx, Out(0), 3);
+        cx.set_shape(Out(0), &shape)?;
+    }
+    for port in [Out(1), Out(2)] {
+        if cx.has(port) {
+            let mut shape = [directions; 3];
+            shape[layout.state[1]] = extents.batch.at(cx, port, layout.state[1]);
+            shape[2] = extents.hidden.at(cx, port, 2);
+            cx.set_shape(port, &shape)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,95 @@
+//! `keep_aspect_ratio_policy`: sizes as bounds for one scale that all axes share.
+//!
+//! The scale is the least (or the greatest) `size / input` over the resized axes, and each axis gets
+//! `round(input * scale)` elements, halves up. The axis that decides gets exactly its size.
+
+use smallvec::SmallVec;
+use typeloom_solver::dim::DimId;
+use typeloom_solver::rule::Port::In;
+use typeloom_solver::rule::{Failure, RuleCx};
+
+use super::Extents;
+
+/// What becomes of the shape of an image.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Policy {
+    /// Each axis gets its size.
+    Stretch,
+    /// The largest image that fits into the sizes.
+    NotLarger,
+    /// The smallest image that covers the sizes.
+    NotSmaller,
+}
+
+/// The policy of the node; versions before 18 only stretch.
+pub(super) fn read(cx: &RuleCx<'_, '_>) -> Result<Policy, Failure> {
+    match cx.attr_str("keep_aspect_ratio_policy")? {
+        None | Some("stretch") => Ok(Policy::Stretch),
+        Some("not_larger") => Ok(Policy::NotLarger),
+        Some("not_smaller") => Ok(Policy::NotSmaller),
+        Some(other) => {
+            let message = format!("is `{other}`, but must be stretch, not_larger or not_smaller");
+            Err(Failure::attribute("keep_aspect_ratio_policy", message))
+        }
+    }
+}
+
+impl Policy {
+    /// The extents of the resized axes for these sizes.
+    pub(super) fn apply(self, cx: &mut RuleCx<'_, '_>, axes: &[usize], sizes: &[DimId]) -> Extents {
+        if self == Self::Stretch || axes.len() == 1 {
+            return sizes.iter().copied().map(Some).collect();
+        }
+        let unknown = || SmallVec::from_elem(None, axes.len());
+        let Some(input) = cx.shape(In(0)) else { return unknown() };
+        let mut pairs: SmallVec<[(i64, i64); 6]> = SmallVec::new();
+        for (axis, size) in axes.iter().zip(sizes) {
+            match (cx.const_dim(input[*axis]), cx.const_dim(*size)) {
+                (Some(from), Some(to)) if from > 0 && from < 1 << 24 && to < 1 << 24 => {
+                    pairs.push((from, to));
+                }
+                (Some(_) | None, _) => return unknown(),
+            }
+        }
+        // Cross multiplication compares the quotients exactly.
+        let decides = pairs.iter().copied().reduce(|best, next| {
+            let closer = match self {
+                Self::NotSmaller => next.1 * best.0 > best.1 * next.0,
+                Self::NotLarger | Self::Stretch => next.1 * best.0 < best.1 * next.0,
+            };
+            if closer { next } else { best }
+        });
+        let Some(scale) = decides else { return unknown() };
+        pairs.iter().map(|(from, _)| rounded(*from, scale).map(|extent| cx.dims().constant(extent))).collect()
+    }
+}
+
+/// `round(extent * to / from)`; `None` where it is so close to a half that the precision of an
+/// implementation decides.
+fn rounded(extent: i64, (from, to): (i64, i64)) -> Option<i64> {
+    let product = extent * to;
+    let (whole, rest) = (product / from, product % from);
+    let off_half = (2 * rest - from).abs();
+    // Single precision is off by less than 2^-21 of the quotient, and not at all for short binary fractions.
+    let close = i128::from(off_half) << 21 <= i128::from(2 * product);
+    let exact = (to << 24) % from == 0 && product < 1 << 24;
+    (rest == 0 || exact || !close).then(|| whole + i64::from(2 * rest >= from))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_deciding_axis_gets_its_size_and_the_others_are_rounded() {
+        assert_eq!(rounded(7, (7, 3)), Some(3));
+        assert_eq!(rounded(10, (7, 3)), Some(4));
+        assert_eq!(rounded(5, (3, 2)), Some(3));
+    }
+
+    #[test]
+    fn a_half_is_rounded_up_where_every_precision_sees_it() {
+        assert_eq!(rounded(3, (2, 1)), Some(2));
+        assert_eq!(rounded(9, (6, 1)), None);
+    }
+}

@@ -1,0 +1,202 @@
+//! Fourier transforms: DFT, STFT.
+//!
+//! The last axis holds real numbers (extent 1) or complex ones (extent 2).
+
+use typeloom_solver::dim::DimId;
+use typeloom_solver::rule::Port::{In, Out};
+use typeloom_solver::rule::{Failure, Port, Rule, RuleCx};
+
+use super::Entry;
+use super::common::{MOST_AXES, require_single, unknown_extent};
+
+#[cfg(test)]
+mod tests;
+
+/// The transformed axis gets the length of the transform, or half of it and one where the other half is
+/// its mirror image. Source: DFT, `dft_length`, `axis`, `onesided`, `inverse`, `output`.
+const DFT: Rule = Rule { name: "dft.length", run: dft };
+
+/// A transform for each frame. Source: STFT, `frame_step`, `window`, `frame_length`, `onesided`, `output`.
+const STFT: Rule = Rule { name: "stft.frames", run: stft };
+
+pub(super) const OPERATORS: &[Entry] = &[Entry::of("DFT", &[DFT]), Entry::of("STFT", &[STFT])];
+
+/// Which axis is transformed.
+enum Axis {
+    At(usize),
+    /// An input that nobody knows.
+    Unknown,
+}
+
+fn dft(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    let (onesided, inverse) = (cx.attr_flag("onesided")?, cx.attr_flag("inverse")?);
+    cx.require_rank(In(0), 2..)?;
+    let length = scalar(cx, In(1), 1)?;
+    let Some(input) = cx.shape(In(0)) else { return Ok(()) };
+    let rank = input.len();
+    if rank > MOST_AXES {
+        return Ok(());
+    }
+    let last = rank - 1;
+    let axis = axis(cx, rank)?;
+    let mut shape = input.clone();
+    shape[last] = cx.dims().constant(if onesided && inverse { 1 } else { 2 });
+    match axis {
+        Axis::At(axis) => {
+            shape[axis] = match (length, cx.has(In(1)), onesided && inverse) {
+                (Some(length), _, true) => length,
+                (None, false, true) => doubled(cx, input[axis]),
+                (Some(length), _, false) => bins(cx, length, onesided),
+                (None, false, false) => bins(cx, input[axis], onesided),
+                (None, true, _) => unknown_extent(cx, Out(0), axis),
+            };
+        }
+        Axis::Unknown if onesided || cx.has(In(1)) => {
+            for (axis, dim) in shape[..last].iter_mut().enumerate() {
+                *dim = unknown_extent(cx, Out(0), axis);
+            }
+        }
+        Axis::Unknown => {}
+    }
+    cx.set_shape(Out(0), &shape)?;
+    let message = match (onesided, inverse, cx.const_dim(input[last])) {
+        (true, false, Some(2..)) => "a one-sided transform takes real input, with a last axis of 1",
+        (true, true, Some(1)) => {
+            "the inverse of a one-sided transform takes complex input, with a last axis of 2"
+        }
+        (_, _, Some(1 | 2) | None) => return Ok(()),
+        (_, _, Some(_)) => "the last axis must be 1 for real or 2 for complex numbers",
+    };
+    Err(Failure::shapes(&[In(0)], message))
+}
+
+/// The axis, an attribute before version 20 and an input since; never the last one.
+fn axis(cx: &mut RuleCx<'_, '_>, rank: usize) -> Result<Axis, Failure> {
+    let axis = if cx.since_version() < 20 {
+        cx.attr_int("axis")?.unwrap_or(1)
+    } else if cx.has(In(2)) {
+        cx.require_rank(In(2), 0..=0)?;
+        match cx.const_int(In(2)) {
+            Some(axis) => axis,
+            None => return Ok(Axis::Unknown),
+        }
+    } else {
+        -2
+    };
+    let at = cx.axis("axis", axis, rank)?;
+    if at == rank - 1 {
+        return Err(Failure::attribute("axis", format!("is {axis}, the axis of real and imaginary parts")));
+    }
+    Ok(Axis::At(at))
+}
+
+/// The number in an input without axes, at least `least`.
+fn scalar(cx: &mut RuleCx<'_, '_>, port: Port, least: i64) -> Result<Option<DimId>, Failure> {
+    cx.require_rank(port, 0..=0)?;
+    number(cx, port, least)
+}
+
+/// The number in an input that holds a single one, however it is wrapped.
+fn number(cx: &mut RuleCx<'_, '_>, port: Port, least: i64) -> Result<Option<DimId>, Failure> {
+    let Some(ints) = cx.ints(port) else { return Ok(None) };
+    let [only] = ints.items[..] else { return Ok(None) };
+    match cx.const_dim(only) {
+        Some(number) if number < least => {
+            Err(Failure::value(port, format!("is {number}, but must be at least {least}")))
+        }
+        Some(_) | None => Ok(Some(only)),
+    }
+}
+
+/// How many numbers a transform of this length gives.
+fn bins(cx: &mut RuleCx<'_, '_>, length: DimId, onesided: bool) -> DimId {
+    if !onesided {
+        return length;
+    }
+    let (one, two) = (cx.dims().constant(1), cx.dims().constant(2));
+    let half = cx.dims().floor_div(length, two);
+    cx.dims().add(half, one)
+}
+
+/// The length of the signal that has so many numbers in a one-sided transform: the even one.
+fn doubled(cx: &mut RuleCx<'_, '_>, bins: DimId) -> DimId {
+    let (one, two) = (cx.dims().constant(1), cx.dims().constant(2));
+    let half = cx.dims().sub(bins, one);
+    cx.dims().mul(half, two)
+}
+
+fn stft(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    // A real signal may come without its last axis: every implementation takes it.
+    cx.require_rank(In(0), 2..=3)?;
+    cx.require_rank(In(2), 1..=1)?;
+    require_single(cx, In(1))?;
+    let step = number(cx, In(1), 1)?;
+    let signal = cx.shape(In(0));
+    let length = frame_length(cx, signal.as_ref().map(|signal| signal[1]))?;
+    let batch = match &signal {
+        Some(signal) => signal[0],
+        None => unknown_extent(cx, Out(0), 0),
+    };
+    let frames = match (&signal, length, step) {
+        (Some(signal), Some(length), Some(step)) => Some(frames(cx, signal[1], length, step)?),
+        (Some(_) | None, _, _) => None,
+    };
+    let bins = match (length, onesided(cx)?) {
+        (Some(length), Some(onesided)) => Some(bins(cx, length, onesided)),
+        (Some(_) | None, _) => None,
+    };
+    let frames = frames.unwrap_or_else(|| unknown_extent(cx, Out(0), 1));
+    let bins = bins.unwrap_or_else(|| unknown_extent(cx, Out(0), 2));
+    let two = cx.dims().constant(2);
+    cx.set_shape(Out(0), &[batch, frames, bins, two])?;
+    match signal_parts(cx) {
+        Some(2) if cx.has_attr("onesided")? && cx.attr_flag("onesided")? => {
+            Err(Failure::attribute("onesided", "is 1, which a complex signal does not allow"))
+        }
+        None | Some(1 | 2) => Ok(()),
+        Some(_) => {
+            Err(Failure::shapes(&[In(0)], "the last axis must be 1 for real or 2 for complex numbers"))
+        }
+    }
+}
+
+/// The length of a frame: the one given, else that of the window, else the whole signal.
+fn frame_length(cx: &mut RuleCx<'_, '_>, signal: Option<DimId>) -> Result<Option<DimId>, Failure> {
+    let given = scalar(cx, In(3), 1)?;
+    let window = cx.shape(In(2)).map(|window| window[0]);
+    Ok(match (given, window) {
+        (Some(given), Some(window)) => {
+            Some(cx.require_equal((In(2), 0, window), (In(3), given), "are the length of a frame")?)
+        }
+        (Some(given), None) => Some(given),
+        (None, Some(window)) => Some(window),
+        (None, None) if cx.has(In(2)) || cx.has(In(3)) => None,
+        (None, None) => signal,
+    })
+}
+
+/// `(signal - frame) // step + 1`.
+fn frames(cx: &mut RuleCx<'_, '_>, signal: DimId, length: DimId, step: DimId) -> Result<DimId, Failure> {
+    let room = cx.dims().sub(signal, length);
+    if cx.dims().bounds(room).1.is_some_and(|most| most < 0) {
+        return Err(Failure::shapes(&[In(0)], "a frame is longer than the signal"));
+    }
+    let one = cx.dims().constant(1);
+    let moves = cx.dims().floor_div(room, step);
+    Ok(cx.dims().add(moves, one))
+}
+
+/// Whether only half of each transform is kept; where the node does not say it, only a real signal tells.
+fn onesided(cx: &mut RuleCx<'_, '_>) -> Result<Option<bool>, Failure> {
+    let asked = cx.attr_flag("onesided")?;
+    Ok((cx.has_attr("onesided")? || signal_parts(cx) == Some(1)).then_some(asked))
+}
+
+/// The numbers in an element of the signal: 1 where it is real, 2 where it is complex.
+fn signal_parts(cx: &mut RuleCx<'_, '_>) -> Option<i64> {
+    match cx.shape(In(0))?[..] {
+        [_, _] => Some(1),
+        [.., parts] => cx.const_dim(parts),
+        [] => None,
+    }
+}

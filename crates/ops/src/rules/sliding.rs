@@ -1,0 +1,273 @@
+//! Windows that slide along spatial axes: what convolution and pooling have in common.
+//!
+//! A window of `kernel` elements, `dilation` apart, reaches over `dilation * (kernel - 1) + 1` elements. It
+//! starts at the front padding and moves on by `stride` as long as it lies inside the padded axis, so it
+//! stands in `(input + padding - reach) / stride + 1` places, rounded down. With `ceil_mode` the number is
+//! rounded up, and from version 22 on a window that would start in the padding behind the input is left out.
+//!
+//! **Invariant:** where versions of the specification and the runtimes disagree about a number, it is
+//! unknown: before version 22 the text of `ceil_mode` counts windows that no runtime visits, and for
+//! `VALID` it rounds down where runtimes round up.
+//!
+//! Source: Conv, `auto_pad`, `pads`, `strides`, `dilations`; MaxPool, the formulas of its description.
+
+use smallvec::SmallVec;
+use typeloom_solver::dim::{Decision, DimId};
+use typeloom_solver::rule::{Extent, Failure, Port, RuleCx};
+
+/// A number for each spatial axis.
+pub(super) type PerAxis = SmallVec<[i64; 6]>;
+
+/// How the places of a window are counted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Rounding {
+    /// Only windows that lie inside the padded input.
+    Down,
+    /// Also one that sticks out at the end.
+    Up,
+    /// As `Up`, but not if it starts behind the input.
+    UpInside,
+}
+
+/// What `auto_pad` asks for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum AutoPad {
+    /// The padding in `pads`.
+    NotSet,
+    /// As much as gives `ceil(input / stride)` places.
+    Same,
+    /// None.
+    Valid,
+}
+
+/// How a window slides along each spatial axis.
+pub(super) struct Windows {
+    pub(super) strides: PerAxis,
+    pub(super) dilations: PerAxis,
+    /// The padding in front of and behind each axis, if it is given.
+    pub(super) pads: Option<SmallVec<[(i64, i64); 6]>>,
+    pub(super) auto_pad: AutoPad,
+}
+
+impl Windows {
+    /// Reads and checks the attributes of a node with `spatial` spatial axes.
+    pub(super) fn read(cx: &RuleCx<'_, '_>, spatial: usize) -> Result<Self, Failure> {
+        let ones = || PerAxis::from_elem(1, spatial);
+        let pads = numbers(cx, "pads", 2 * spatial, 0)?;
+        Ok(Self {
+            strides: numbers(cx, "strides", spatial, 1)?.unwrap_or_else(ones),
+            dilations: numbers(cx, "dilations", spatial, 1)?.unwrap_or_else(ones),
+            pads: pads.map(|pads| (0..spatial).map(|axis| (pads[axis], pads[axis + spatial])).collect()),
+            auto_pad: auto_pad(cx)?,
+        })
+    }
+
+    /// How many elements a window with `kernel` elements reaches over along a spatial axis.
+    pub(super) fn reach(
+        &self,
+        cx: &mut RuleCx<'_, '_>,
+        axis: usize,
+        kernel: DimId,
+    ) -> Result<DimId, Failure> {
+        let dilation = self.dilations[axis];
+        if let Some(kernel) = cx.const_dim(kernel) {
+            let reach = kernel
+                .checked_sub(1)
+                .and_then(|steps| steps.checked_mul(dilation))
+                .and_then(|reach| reach.checked_add(1));
+            return match reach {
+                Some(reach) => Ok(cx.dims().constant(reach)),
+                None => Err(Failure::attribute(
+                    "dilations",
+                    format!("is {dilation} on spatial axis {axis}, too far apart for any tensor"),
+                )),
+            };
+        }
+        let one = cx.dims().constant(1);
+        let dilation = cx.dims().constant(dilation);
+        let steps = cx.dims().sub(kernel, one);
+        let reach = cx.dims().mul(steps, dilation);
+        Ok(cx.dims().add(reach, one))
+    }
+
+    /// In how many places a window with `kernel` elements stands along a spatial axis; `None` where the
+    /// specification and its implementations disagree.
+    pub(super) fn places(
+        &self,
+        cx: &mut RuleCx<'_, '_>,
+        axis: usize,
+        input: Extent,
+        kernel: DimId,
+        rounding: Rounding,
+    ) -> Result<Option<DimId>, Failure> {
+        let reach = self.reach(cx, axis, kernel)?;
+        let stride = self.strides[axis];
+        let explicit = match &self.pads {
+            Some(pads) => Some(slide(cx, input, pads[axis], reach, stride, rounding)?),
+            None => None,
+        };
+        let automatic = match self.auto_pad {
+            AutoPad::NotSet => {
+                return match explicit {
+                    Some(explicit) => Ok(explicit),
+                    None => slide(cx, input, (0, 0), reach, stride, rounding),
+                };
+            }
+            AutoPad::Same => {
+                let stride = cx.dims().constant(stride);
+                Some(cx.dims().ceil_div(input.dim, stride))
+            }
+            AutoPad::Valid => {
+                let down = slide(cx, input, (0, 0), reach, stride, Rounding::Down)?;
+                let rounded = slide(cx, input, (0, 0), reach, stride, rounding)?;
+                agreed(cx, down, rounded).unwrap_or(None)
+            }
+        };
+        match explicit {
+            None => Ok(automatic),
+            // The two exclude each other, and implementations differ in which one they heed.
+            Some(explicit) => agreed(cx, automatic, explicit)
+                .ok_or_else(|| Failure::attribute("auto_pad", "asks for another padding than `pads`")),
+        }
+    }
+}
+
+/// One of two readings of the specification: `Some(Some(..))` if they are the same number, `None` if they differ.
+fn agreed(cx: &mut RuleCx<'_, '_>, a: Option<DimId>, b: Option<DimId>) -> Option<Option<DimId>> {
+    let (Some(a), Some(b)) = (a, b) else { return Some(None) };
+    match cx.dims().compare(a, b) {
+        Decision::Equal => Some(Some(a)),
+        Decision::Undecided => Some(None),
+        Decision::Different => None,
+    }
+}
+
+/// The places of a window along an axis with this padding.
+fn slide(
+    cx: &mut RuleCx<'_, '_>,
+    input: Extent,
+    (before, after): (i64, i64),
+    reach: DimId,
+    stride: i64,
+    rounding: Rounding,
+) -> Result<Option<DimId>, Failure> {
+    let Some(padding) = before.checked_add(after) else {
+        return Err(Failure::attribute(
+            "pads",
+            format!("are {before} and {after}, more than any tensor has"),
+        ));
+    };
+    let dims = cx.dims();
+    let (one, step, front, padding) =
+        (dims.constant(1), dims.constant(stride), dims.constant(before), dims.constant(padding));
+    let padded = dims.add(input.dim, padding);
+    let room = dims.sub(padded, reach);
+    if dims.bounds(room).1.is_some_and(|most| most < 0) {
+        return Err(too_small(cx, input, padded, reach));
+    }
+    let dims = cx.dims();
+    let moves_down = dims.floor_div(room, step);
+    let down = dims.add(moves_down, one);
+    if rounding == Rounding::Down || stride == 1 && dims.as_constant(reach).is_some_and(|reach| after < reach)
+    {
+        return Ok(Some(down));
+    }
+    let moves_up = dims.ceil_div(room, step);
+    let up = dims.add(moves_up, one);
+    let Some(reach) = dims.as_constant(reach) else { return Ok(None) };
+    // The last window starts at most `stride - 1` elements too late to lie inside.
+    if after.checked_add(stride - 1).is_some_and(|late| late < reach) {
+        return Ok(Some(up));
+    }
+    let end = dims.add(input.dim, front);
+    let inside = match (dims.as_constant(moves_up), dims.as_constant(end)) {
+        (Some(moves), Some(end)) => match moves.checked_mul(stride) {
+            Some(start) if start >= end => Some(moves_up),
+            Some(_) => Some(up),
+            None => None,
+        },
+        (Some(_) | None, _) if after <= reach => {
+            let last = dims.sub(end, one);
+            let last = dims.floor_div(last, step);
+            let moves = dims.min(moves_up, last);
+            Some(dims.add(moves, one))
+        }
+        (Some(_) | None, _) => None,
+    };
+    Ok(match rounding {
+        Rounding::UpInside => inside,
+        Rounding::Up | Rounding::Down => agreed(cx, Some(up), inside).unwrap_or(None),
+    })
+}
+
+/// The failure that says that a window is larger than the padded axis.
+fn too_small(cx: &mut RuleCx<'_, '_>, input: Extent, padded: DimId, reach: DimId) -> Failure {
+    let axis = input.axis.unwrap_or(0);
+    let (padded, reach) = (cx.dims().display(padded).to_string(), cx.dims().display(reach).to_string());
+    let message = format!(
+        "a window over {reach} elements does not fit into axis {axis}, which has {padded} with its padding"
+    );
+    Failure::shapes(&[input.port], message)
+}
+
+/// The kernel's extents in the attribute `kernel_shape`, if it is there.
+pub(super) fn kernel_shape(cx: &RuleCx<'_, '_>, spatial: usize) -> Result<Option<PerAxis>, Failure> {
+    numbers(cx, "kernel_shape", spatial, 1)
+}
+
+/// A list attribute that must have `count` numbers, none below `least`.
+pub(super) fn numbers(
+    cx: &RuleCx<'_, '_>,
+    name: &'static str,
+    count: usize,
+    least: i64,
+) -> Result<Option<PerAxis>, Failure> {
+    let Some(numbers) = cx.attr_ints(name)? else { return Ok(None) };
+    if numbers.len() != count {
+        let message = format!("must have {count} entries for these axes, but has {}", numbers.len());
+        return Err(Failure::attribute(name, message));
+    }
+    match numbers.iter().find(|number| **number < least) {
+        Some(bad) => Err(Failure::attribute(name, format!("must not go below {least}, but holds {bad}"))),
+        None => Ok(Some(numbers.into())),
+    }
+}
+
+/// The attribute `auto_pad`.
+pub(super) fn auto_pad(cx: &RuleCx<'_, '_>) -> Result<AutoPad, Failure> {
+    match cx.attr_str("auto_pad")? {
+        None | Some("NOTSET") => Ok(AutoPad::NotSet),
+        Some("SAME_UPPER" | "SAME_LOWER") => Ok(AutoPad::Same),
+        Some("VALID") => Ok(AutoPad::Valid),
+        Some(other) => {
+            let message = format!("is `{other}`, but must be NOTSET, SAME_UPPER, SAME_LOWER or VALID");
+            Err(Failure::attribute("auto_pad", message))
+        }
+    }
+}
+
+/// The kernel's extents: those in `kernel_shape`, else those of the weights.
+pub(super) fn kernel(
+    cx: &mut RuleCx<'_, '_>,
+    weights: Port,
+    spatial: usize,
+) -> Result<Option<SmallVec<[DimId; 6]>>, Failure> {
+    if let Some(given) = kernel_shape(cx, spatial)? {
+        return Ok(Some(given.into_iter().map(|extent| cx.dims().constant(extent)).collect()));
+    }
+    let Some(shape) = cx.shape(weights) else { return Ok(None) };
+    match shape.iter().skip(2).position(|extent| cx.const_dim(*extent) == Some(0)) {
+        Some(empty) => {
+            Err(Failure::shapes(&[weights], format!("the kernel is empty along axis {}", empty + 2)))
+        }
+        None => Ok(Some(shape.iter().skip(2).copied().collect())),
+    }
+}
+
+/// Needs the numbers in the value of an input to be extents.
+pub(super) fn require_extents(cx: &mut RuleCx<'_, '_>, port: Port, extents: &[DimId]) -> Result<(), Failure> {
+    match extents.iter().find_map(|extent| cx.const_dim(*extent).filter(|extent| *extent < 0)) {
+        Some(bad) => Err(Failure::value(port, format!("holds {bad}, which is no extent"))),
+        None => Ok(()),
+    }
+}

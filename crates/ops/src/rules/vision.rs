@@ -1,0 +1,165 @@
+//! Operators on images and boxes: GridSample, AffineGrid, NonMaxSuppression, ImageDecoder.
+
+use typeloom_solver::dim::DimId;
+use typeloom_solver::rule::Port::{In, Out};
+use typeloom_solver::rule::{DimVec, Failure, Rule, RuleCx};
+
+use super::Entry;
+use super::common::{Deferred, MOST_AXES, Shared, require_single, unknown_extent};
+use super::sliding::require_extents;
+
+#[cfg(test)]
+mod tests;
+
+/// The grid has a position in the image for each element of the output.
+/// Source: GridSample, `X`, `grid` and the output `Y`.
+const GRID_SAMPLE: Rule = Rule { name: "gridsample.grid", run: grid_sample };
+
+/// A position for each element of an image of this size. Source: AffineGrid, `theta`, `size`.
+const AFFINE_GRID: Rule = Rule { name: "affinegrid.size", run: affine_grid };
+
+/// Three indices for each selected box. Source: NonMaxSuppression, `boxes`, `scores`.
+const SUPPRESS: Rule = Rule { name: "nonmaxsuppression.boxes", run: suppress };
+
+/// Height, width, and the channels of the pixel format. Source: ImageDecoder, `pixel_format`.
+const DECODE: Rule = Rule { name: "imagedecoder.pixels", run: decode };
+
+pub(super) const OPERATORS: &[Entry] = &[
+    Entry::of("AffineGrid", &[AFFINE_GRID]),
+    Entry::of("GridSample", &[GRID_SAMPLE]),
+    Entry::of("ImageDecoder", &[DECODE]),
+    Entry::of("NonMaxSuppression", &[SUPPRESS]),
+];
+
+fn grid_sample(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    // Version 16 knew only images.
+    let most = if cx.since_version() < 20 { 4 } else { usize::MAX };
+    let least = if cx.since_version() < 20 { 4 } else { 3 };
+    cx.require_rank(In(0), least..=most)?;
+    cx.require_rank(In(1), least..=most)?;
+    let (image, grid) = (cx.shape(In(0)), cx.shape(In(1)));
+    if let (Some(image), Some(grid)) = (&image, &grid)
+        && image.len() != grid.len()
+    {
+        let message =
+            format!("the grid must have as many axes as the image, {}, but has {}", image.len(), grid.len());
+        return Err(Failure::shapes(&[In(0), In(1)], message));
+    }
+    let Some(rank) = image.as_ref().or(grid.as_ref()).map(DimVec::len).filter(|rank| *rank <= MOST_AXES)
+    else {
+        return Ok(());
+    };
+    let (mut batch, mut channels) = (Shared::default(), Shared::default());
+    if let Some(image) = &image {
+        batch.meet(cx, (In(0), 0, image[0]), "are the batch")?;
+        channels.meet(cx, (In(0), 1, image[1]), "are the channels")?;
+    }
+    if let Some(grid) = &grid {
+        batch.meet(cx, (In(1), 0, grid[0]), "are the batch")?;
+        let spatial = cx.dims().constant(i64::try_from(rank - 2).unwrap_or(i64::MAX));
+        cx.require_equal((In(1), rank - 1, grid[rank - 1]), spatial, "are the coordinates of a position")?;
+    }
+    let mut shape: DimVec = [batch.at(cx, Out(0), 0), channels.at(cx, Out(0), 1)].into_iter().collect();
+    for axis in 1..rank - 1 {
+        shape.push(match &grid {
+            Some(grid) => grid[axis],
+            None => unknown_extent(cx, Out(0), axis + 1),
+        });
+    }
+    cx.set_shape(Out(0), &shape)
+}
+
+fn affine_grid(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    cx.require_rank(In(0), 3..=3)?;
+    cx.require_rank(In(1), 1..=1)?;
+    let by_size = match cx.vector_len(In(1)) {
+        Some(length @ (4 | 5)) => Some(length - 2),
+        Some(length) => {
+            return Err(Failure::value(In(1), format!("has {length} extents, but must have 4 or 5")));
+        }
+        None => None,
+    };
+    let theta = cx.shape(In(0));
+    let mut faults = Deferred::default();
+    let by_theta = match &theta {
+        Some(theta) => faults.note(transformed_axes(cx, theta)).flatten(),
+        None => None,
+    };
+    let Some(spatial) = by_size.or(by_theta) else { return faults.finish() };
+    let size = cx.shape_value(In(1));
+    let mut batch = Shared::default();
+    if let Some(size) = &size {
+        require_extents(cx, In(1), size)?;
+        batch.meet(cx, (In(1), size[0]), "are the batch")?;
+    }
+    if let Some(theta) = &theta {
+        faults.note(batch.meet(cx, (In(0), 0, theta[0]), "are the batch"));
+    }
+    let mut shape: DimVec = [batch.at(cx, Out(0), 0)].into_iter().collect();
+    for axis in 0..spatial {
+        shape.push(match &size {
+            Some(size) => size[axis + 2],
+            None => unknown_extent(cx, Out(0), axis + 1),
+        });
+    }
+    shape.push(cx.dims().constant(if spatial == 2 { 2 } else { 3 }));
+    cx.set_shape(Out(0), &shape)?;
+    faults.finish()?;
+    match by_theta {
+        Some(found) if found != spatial => {
+            let message = format!("transformations of {found} axes do not fit a size of {spatial}");
+            Err(Failure::shapes(&[In(0), In(1)], message))
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// The number of spatial axes that `[N, 2, 3]` or `[N, 3, 4]` transforms.
+fn transformed_axes(cx: &mut RuleCx<'_, '_>, theta: &[DimId]) -> Result<Option<usize>, Failure> {
+    match (cx.const_dim(theta[1]), cx.const_dim(theta[2])) {
+        (Some(2), Some(3) | None) | (None, Some(3)) => Ok(Some(2)),
+        (Some(3), Some(4) | None) | (None, Some(4)) => Ok(Some(3)),
+        (None, None) => Ok(None),
+        (Some(_), _) | (_, Some(_)) => {
+            Err(Failure::shapes(&[In(0)], "a transformation must be 2 by 3 or 3 by 4"))
+        }
+    }
+}
+
+fn suppress(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    let three = cx.dims().constant(3);
+    let selected = unknown_extent(cx, Out(0), 0);
+    cx.set_shape(Out(0), &[selected, three])?;
+    cx.require_rank(In(0), 3..=3)?;
+    cx.require_rank(In(1), 3..=3)?;
+    if let Some(boxes) = cx.shape(In(0)) {
+        let four = cx.dims().constant(4);
+        cx.require_equal((In(0), 2, boxes[2]), four, "are the numbers of a box")?;
+        if let Some(scores) = cx.shape(In(1)) {
+            cx.require_equal((In(0), 0, boxes[0]), (In(1), 0, scores[0]), "are the batch")?;
+            cx.require_equal((In(0), 1, boxes[1]), (In(1), 2, scores[2]), "are the boxes")?;
+        }
+    }
+    [In(2), In(3), In(4)].into_iter().try_for_each(|port| require_single(cx, port))?;
+    // Left out, the number of boxes to select is 0.
+    if !cx.has(In(2)) || cx.const_int(In(2)).is_some_and(|most| most <= 0) {
+        let none = cx.dims().constant(0);
+        cx.set_shape(Out(0), &[none, three])?;
+    }
+    Ok(())
+}
+
+fn decode(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    cx.require_rank(In(0), 1..=1)?;
+    let channels = match cx.attr_str("pixel_format")? {
+        None | Some("RGB" | "BGR") => 3,
+        Some("Grayscale") => 1,
+        Some(other) => {
+            let message = format!("is `{other}`, but must be RGB, BGR or Grayscale");
+            return Err(Failure::attribute("pixel_format", message));
+        }
+    };
+    let (height, width) = (unknown_extent(cx, Out(0), 0), unknown_extent(cx, Out(0), 1));
+    let channels = cx.dims().constant(channels);
+    cx.set_shape(Out(0), &[height, width, channels])
+}

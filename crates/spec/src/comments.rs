@@ -1,0 +1,236 @@
+//! Comments of graphs that state something.
+//!
+//! ```text
+//! y, i = TopK(x, k)       # y: float[N, 3]; i: int64[N, 3]
+//! z = Add(y, i)           # error[element-type-mismatch]: `Add` needs one element type, ...
+//! ```
+//!
+//! **Invariant:** every comment states something. Prose stands outside of the fence, so a statement with a
+//! slip in it is never taken for prose.
+
+use typeloom::solver::diagnostic::{Code, Severity};
+
+use crate::pattern::line_matches;
+
+/// What a comment states.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Statement {
+    /// Types of values: name and type.
+    Types(Vec<(String, String)>),
+    /// A problem: everything in front of the message, and the message.
+    Problem {
+        /// `error[dim-mismatch]`, or `error` where problems have no codes.
+        head: String,
+        /// The message, with elisions.
+        message: String,
+    },
+}
+
+/// A line of a fence: code, and what the comment behind it states.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Line<'t> {
+    /// The code with the blanks behind it.
+    pub(crate) code: &'t str,
+    /// What the comment states.
+    pub(crate) statement: Option<Statement>,
+}
+
+/// Whether problems have codes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Codes {
+    /// `error[code]: message`
+    With,
+    /// `error: message`
+    Without,
+}
+
+/// Reads the lines of a fence.
+///
+/// # Errors
+/// The number of the line, from 0, and what is wrong with its comment.
+pub(crate) fn read(text: &str, codes: Codes) -> Result<Vec<Line<'_>>, (usize, String)> {
+    let line = |(number, line)| {
+        let (code, comment) = split(line);
+        let statement = comment.map(|comment| statement(comment.trim(), codes)).transpose();
+        statement.map(|statement| Line { code, statement }).map_err(|message| (number, message))
+    };
+    text.lines().enumerate().map(line).collect()
+}
+
+/// A line up to the `#` that starts its comment, which is outside of quotes, and what is behind it.
+fn split(line: &str) -> (&str, Option<&str>) {
+    let mut in_quotes = false;
+    let mut escaped = false;
+    for (at, c) in line.char_indices() {
+        match c {
+            '#' if !in_quotes => return (&line[..at], Some(&line[at + 1..])),
+            '"' if !escaped => in_quotes = !in_quotes,
+            _ => {}
+        }
+        escaped = c == '\\' && !escaped;
+    }
+    (line, None)
+}
+
+fn statement(comment: &str, codes: Codes) -> Result<Statement, String> {
+    if let Some((head, message)) = problem(comment, codes)? {
+        return Ok(Statement::Problem { head: head.to_owned(), message: message.to_owned() });
+    }
+    let types = comment.split(';').map(|part| {
+        let (name, ty) = part.split_once(": ").or_else(|| part.split_once(':'))?;
+        let (name, ty) = (name.trim(), ty.trim());
+        (!name.is_empty() && !ty.is_empty()).then(|| (name.to_owned(), ty.to_owned()))
+    });
+    let types: Option<Vec<(String, String)>> = types.collect();
+    let wanted = match codes {
+        Codes::With => "`# NAME: TYPE; NAME: TYPE` or `# error[CODE]: MESSAGE`",
+        Codes::Without => "`# NAME: TYPE; NAME: TYPE` or `# error: MESSAGE`",
+    };
+    types
+        .map(Statement::Types)
+        .ok_or_else(|| format!("the comment `{comment}` states nothing; write {wanted}"))
+}
+
+/// The head of a problem and its message, if the comment starts as one.
+fn problem(comment: &str, codes: Codes) -> Result<Option<(&str, &str)>, String> {
+    let severities = [Severity::Error, Severity::Warning];
+    let Some(severity) = severities.into_iter().find(|severity| {
+        let behind = comment.strip_prefix(severity.name());
+        behind.is_some_and(|behind| behind.starts_with(['[', ':']))
+    }) else {
+        return Ok(None);
+    };
+    let behind = &comment[severity.name().len()..];
+    match codes {
+        Codes::Without => Ok(behind.strip_prefix(':').map(|message| (severity.name(), message.trim()))),
+        Codes::With => {
+            let parts = behind.strip_prefix('[').and_then(|behind| behind.split_once("]:"));
+            let (code, message) = parts.ok_or_else(|| format!("write `# {severity}[CODE]: MESSAGE`"))?;
+            Code::from_name(code).ok_or_else(|| format!("there is no code `{code}`"))?;
+            Ok(Some((&comment[..severity.name().len() + code.len() + 2], message.trim())))
+        }
+    }
+}
+
+/// The problems that the comments of a fence state, beside those that were found.
+pub(crate) struct Problems {
+    found: Vec<String>,
+    /// The line, the words there, and which of those found is meant.
+    pairs: Vec<(usize, String, usize)>,
+}
+
+impl Problems {
+    /// Finds for each stated problem the one that is meant: by position where there are as many, else the
+    /// next that reads the same.
+    pub(crate) fn pair(lines: &[Line<'_>], found: Vec<String>) -> Self {
+        let problem = |(number, line): (usize, &Line<'_>)| match &line.statement {
+            Some(Statement::Problem { head, message }) => Some((number, format!("{head}: {message}"))),
+            Some(Statement::Types(_)) | None => None,
+        };
+        let stated: Vec<(usize, String)> = lines.iter().enumerate().filter_map(problem).collect();
+        let as_many = stated.len() == found.len();
+        let mut from = 0;
+        let mut pairs = Vec::new();
+        for (line, words) in stated {
+            let same = (from..found.len()).find(|at| as_many || line_matches(&words, &found[*at]));
+            if let Some(at) = same {
+                pairs.push((line, words, at));
+                from = at + 1;
+            }
+        }
+        Self { found, pairs }
+    }
+
+    /// Which of those found a line states.
+    pub(crate) fn found_for(&self, line: usize) -> Option<usize> {
+        self.pairs.iter().find(|(stated, ..)| *stated == line).map(|(.., at)| *at)
+    }
+
+    /// What a line has to state: its own words if they are true, else what was found; nothing if nothing was.
+    pub(crate) fn written(&self, line: usize) -> Option<String> {
+        let (_, words, at) = self.pairs.iter().find(|(stated, ..)| *stated == line)?;
+        let found = &self.found[*at];
+        Some(if line_matches(words, found) { words } else { found }.clone())
+    }
+
+    /// Those found that no line states.
+    pub(crate) fn unstated(&self) -> Vec<String> {
+        let stated = |at: &usize| self.pairs.iter().any(|(.., found)| found == at);
+        (0..self.found.len()).filter(|at| !stated(at)).map(|at| self.found[at].clone()).collect()
+    }
+}
+
+/// The lines of a fence with other statements: what replaces the comment of each line, or takes the line
+/// away where it held nothing else; then further lines.
+pub(crate) fn write(lines: &[Line<'_>], comments: Vec<Option<String>>, more: &[String]) -> String {
+    let mut text = String::new();
+    for (Line { code, statement }, comment) in lines.iter().zip(comments) {
+        match comment {
+            Some(comment) => text.push_str(&format!("{code}# {comment}\n")),
+            None if statement.is_some() && code.trim().is_empty() => {}
+            None => {
+                text.push_str(if statement.is_some() { code.trim_end() } else { code });
+                text.push('\n');
+            }
+        }
+    }
+    for comment in more {
+        text.push_str(&format!("# {comment}\n"));
+    }
+    text
+}
+
+/// The written form of types.
+pub(crate) fn types(types: &[(String, String)]) -> String {
+    let types: Vec<String> = types.iter().map(|(name, ty)| format!("{name}: {ty}")).collect();
+    types.join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one(line: &str) -> Result<Option<Statement>, String> {
+        read(line, Codes::With).map(|mut lines| lines.remove(0).statement).map_err(|(_, message)| message)
+    }
+
+    #[test]
+    fn a_comment_states_types_of_several_values() {
+        let pair = |name: &str, ty: &str| (name.to_owned(), ty.to_owned());
+        let types = vec![pair("y", "float[N, 3]"), pair("i", "int64[N, 3]")];
+        assert_eq!(
+            one("y, i = TopK(x, k)  # y: float[N, 3]; i: int64[N, 3]"),
+            Ok(Some(Statement::Types(types)))
+        );
+    }
+
+    #[test]
+    fn a_comment_states_a_problem_with_a_code_that_exists() {
+        let problem =
+            Statement::Problem { head: "error[wrong-rank]".into(), message: "`x` is ... wrong".into() };
+        assert_eq!(one("# error[wrong-rank]: `x` is ... wrong"), Ok(Some(problem)));
+        assert_eq!(one("# error[wrong-rnk]: no"), Err("there is no code `wrong-rnk`".to_owned()));
+        assert_eq!(one("# error: no"), Err("write `# error[CODE]: MESSAGE`".to_owned()));
+    }
+
+    #[test]
+    fn a_comment_that_states_nothing_is_an_error() {
+        assert!(one("y = Relu(x)  # the activation").is_err());
+        assert!(one("#").is_err());
+        assert!(one("# y: float; z").is_err());
+    }
+
+    #[test]
+    fn a_hash_in_quotes_starts_no_comment() {
+        assert_eq!(one(r##"y = Op <a = "#1 \" # 2"> (x)"##), Ok(None));
+    }
+
+    #[test]
+    fn what_is_written_with_the_same_statements_is_the_same() {
+        let text = "a = B(c)   # a: float\n\n  # error[cycle]: x\nd\n";
+        let lines = read(text, Codes::With).unwrap();
+        let comments = vec![Some("a: float".to_owned()), None, Some("error[cycle]: x".to_owned()), None];
+        assert_eq!(write(&lines, comments, &[]), text);
+        assert_eq!(write(&lines, vec![None; 4], &["e".to_owned()]), "a = B(c)\n\nd\n# e\n");
+    }
+}

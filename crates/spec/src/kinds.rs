@@ -1,0 +1,154 @@
+//! The kinds of fences: what each states, and how its truth is found.
+//!
+//! A kind's `truth` reads a fence and writes it anew with what is really so. What is true already is
+//! copied byte for byte, elisions included, so that an unchanged text means a true statement.
+
+use std::str::FromStr;
+
+use typeloom::{Mode, Options, Seed};
+
+use crate::Suite;
+use crate::document::{Document, Fence, Malformed};
+
+mod console;
+mod facts;
+mod graph;
+mod primitives;
+mod snapshot;
+mod tree;
+
+use snapshot::View;
+
+/// What a fence states, as the words behind its backticks say.
+#[derive(Clone, Debug)]
+pub enum Kind {
+    /// Facts about types and dims.
+    Types,
+    /// The type tree below a node; the whole tree without one.
+    Tree(Option<String>),
+    /// A model.
+    Graph(Settings),
+    /// Nodes of the tensor primitives.
+    Primitives(Mode),
+    /// How something of the graph before is shown.
+    Snapshot(View),
+    /// Commands.
+    Console,
+}
+
+/// How the model of a `graph` fence is completed and checked.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// The version of ONNX's operator set, where the text does not give one.
+    pub opset: Option<i64>,
+    /// How to check.
+    pub options: Options,
+}
+
+/// A fence where it stands.
+#[derive(Clone, Copy, Debug)]
+pub struct Context<'a> {
+    /// The suite that runs.
+    pub suite: &'a Suite,
+    /// The document.
+    pub document: &'a Document,
+    /// The fence's position in it.
+    pub index: usize,
+}
+
+impl<'a> Context<'a> {
+    /// The fence.
+    #[must_use]
+    pub fn fence(&self) -> &'a Fence {
+        &self.document.fences[self.index]
+    }
+
+    /// Something that cannot be judged, at a line of the fence (the first one below the backticks is 0).
+    #[must_use]
+    pub fn malformed(&self, line: usize, message: impl Into<String>) -> Malformed {
+        let line = self.fence().line + 1 + line;
+        Malformed { file: self.document.file.clone(), line, message: message.into() }
+    }
+}
+
+impl Kind {
+    /// The names of all kinds.
+    pub const NAMES: [&'static str; 6] = ["types", "tree", "graph", "primitives", "snapshot", "console"];
+
+    /// The kind's name.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        let [types, tree, graph, primitives, snapshot, console] = Self::NAMES;
+        match self {
+            Self::Types => types,
+            Self::Tree(_) => tree,
+            Self::Graph(_) => graph,
+            Self::Primitives(_) => primitives,
+            Self::Snapshot(_) => snapshot,
+            Self::Console => console,
+        }
+    }
+
+    /// Reads what stands behind the backticks; `None` if its first word names no kind.
+    ///
+    /// # Errors
+    /// What is wrong with the words behind a kind's name.
+    pub fn parse(info: &str) -> Result<Option<Self>, String> {
+        let mut words = info.split_whitespace();
+        let kind = words.next().unwrap_or_default();
+        let words: Vec<&str> = words.collect();
+        match (kind, &words[..]) {
+            ("types", []) => Ok(Some(Self::Types)),
+            ("console", []) => Ok(Some(Self::Console)),
+            ("tree", []) => Ok(Some(Self::Tree(None))),
+            ("tree", [node]) => Ok(Some(Self::Tree(Some((*node).to_owned())))),
+            ("primitives", []) => Ok(Some(Self::Primitives(Mode::Strict))),
+            ("primitives", ["permissive"]) => Ok(Some(Self::Primitives(Mode::Permissive))),
+            ("snapshot", [view]) => View::from_str(view).map(Self::Snapshot).map(Some),
+            ("graph", words) => settings(words).map(Self::Graph).map(Some),
+            (kind, _) if Self::NAMES.contains(&kind) => {
+                Err(format!("`{info}` is not how a `{kind}` fence starts"))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// The fence's text as it is true.
+    ///
+    /// # Errors
+    /// Where the text cannot be judged.
+    pub fn truth(&self, cx: &Context<'_>) -> Result<String, Malformed> {
+        match self {
+            Self::Types => facts::truth(cx),
+            Self::Tree(node) => tree::truth(cx, node.as_deref()),
+            Self::Graph(settings) => graph::truth(cx, settings),
+            Self::Primitives(mode) => primitives::truth(cx, *mode),
+            Self::Snapshot(view) => snapshot::truth(cx, view),
+            Self::Console => console::truth(cx),
+        }
+    }
+}
+
+fn settings(words: &[&str]) -> Result<Settings, String> {
+    let mut settings = Settings::default();
+    for word in words {
+        match word.split_once('=') {
+            None if *word == "permissive" => settings.options.mode = Mode::Permissive,
+            Some(("opset", version)) => {
+                settings.opset = Some(version.parse().map_err(|_| format!("`{version}` is no version"))?);
+            }
+            Some(("seed", seed)) => {
+                let (name, ty) =
+                    seed.split_once(':').ok_or("a seed is written `seed=NAME:TYPE`, without blanks")?;
+                let ty = Seed::parse(ty).map_err(|error| error.to_string())?;
+                settings.options.seeds.push((name.to_owned(), ty));
+            }
+            _ => {
+                return Err(format!(
+                    "a graph has no setting `{word}`; it has `permissive`, `opset=`, `seed=`"
+                ));
+            }
+        }
+    }
+    Ok(settings)
+}

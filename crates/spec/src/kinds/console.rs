@@ -1,0 +1,139 @@
+//! `console`: whole commands, with what they print and their exit code.
+//!
+//! ```text
+//! $ typeloom check models/baked_length.onnx
+//! error[forced-symbol]: ...
+//! ...
+//! ? 1
+//! ```
+//!
+//! A command runs in the repository, without a terminal and without colours. It is `typeloom` with words,
+//! in quotes where they have blanks, and `< FILE` for standard input. What it prints to standard error
+//! stands behind what it prints to standard output. Without `?`, the exit code is 0. In the output, `...`
+//! stands for any text of a line, and alone on a line for any lines.
+
+use std::fs::File;
+use std::process::{Command, Stdio};
+
+use crate::document::Malformed;
+use crate::kinds::Context;
+use crate::pattern::lines_match;
+
+/// A command as written.
+struct Session<'t> {
+    /// Its line in the fence, from 0.
+    line: usize,
+    /// What is behind the `$`.
+    command: &'t str,
+    output: Vec<&'t str>,
+    exit: Option<i32>,
+}
+
+pub(crate) fn truth(cx: &Context<'_>) -> Result<String, Malformed> {
+    let mut text = String::new();
+    for session in sessions(cx)? {
+        let Session { line, command, output, exit } = &session;
+        let (printed, code) = run(cx, *line, command)?;
+        let found: Vec<&str> = printed.lines().collect();
+        let shown = if lines_match(output, &found) { output } else { &found };
+        text.push_str(&format!("$ {command}\n"));
+        for line in shown {
+            text.push_str(line);
+            text.push('\n');
+        }
+        if code != 0 || exit.is_some() {
+            text.push_str(&format!("? {code}\n"));
+        }
+    }
+    Ok(text)
+}
+
+fn sessions<'t>(cx: &Context<'t>) -> Result<Vec<Session<'t>>, Malformed> {
+    let mut sessions: Vec<Session<'t>> = Vec::new();
+    for (line, text) in cx.fence().text.lines().enumerate() {
+        if let Some(command) = text.strip_prefix("$ ") {
+            sessions.push(Session { line, command, output: Vec::new(), exit: None });
+            continue;
+        }
+        let Some(session) = sessions.last_mut() else {
+            return Err(cx.malformed(line, "a command starts with `$ typeloom`"));
+        };
+        match text.strip_prefix("? ") {
+            Some(code) => {
+                let code =
+                    code.parse().map_err(|_| cx.malformed(line, format!("`{code}` is no exit code")))?;
+                session.exit = Some(code);
+            }
+            None => session.output.push(text),
+        }
+    }
+    match sessions.is_empty() {
+        true => Err(cx.malformed(0, "there is no command")),
+        false => Ok(sessions),
+    }
+}
+
+/// What a command prints, and its exit code.
+fn run(cx: &Context<'_>, line: usize, command: &str) -> Result<(String, i32), Malformed> {
+    let mut words = words(command).map_err(|message| cx.malformed(line, message))?;
+    let mut input = Stdio::null();
+    if let Some(at) = words.iter().position(|word| word == "<") {
+        let [_, file] = &words[at..] else {
+            return Err(cx.malformed(line, "behind `<` stands one file, at the end"));
+        };
+        let file = File::open(cx.suite.repository.join(file));
+        input = file.map_err(|error| cx.malformed(line, format!("cannot open the input: {error}")))?.into();
+        words.truncate(at);
+    }
+    let ["typeloom", arguments @ ..] = &words.iter().map(String::as_str).collect::<Vec<&str>>()[..] else {
+        return Err(cx.malformed(line, "only `typeloom` can be run"));
+    };
+    let output = Command::new(&cx.suite.command)
+        .args(arguments)
+        .current_dir(&cx.suite.repository)
+        .stdin(input)
+        .env("NO_COLOR", "1")
+        .env_remove("CLICOLOR_FORCE")
+        .env_remove("COLUMNS")
+        .output()
+        .map_err(|error| cx.malformed(line, format!("cannot run the command: {error}")))?;
+    let code = output.status.code().ok_or_else(|| cx.malformed(line, "the command was ended by a signal"))?;
+    let texts = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    Ok((texts.concat(), code))
+}
+
+/// The words of a command; quotes, single or double, hold blanks together.
+fn words(command: &str) -> Result<Vec<String>, String> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote: Option<char> = None;
+    for c in command.chars() {
+        match quote {
+            Some(open) if c == open => quote = None,
+            Some(_) => word.get_or_insert_default().push(c),
+            None if c == '"' || c == '\'' => {
+                quote = Some(c);
+                word.get_or_insert_default();
+            }
+            None if c.is_whitespace() => words.extend(word.take()),
+            None => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    if quote.is_some() { Err("a quote is not closed".to_owned()) } else { Ok(words) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::words;
+
+    #[test]
+    fn quotes_hold_blanks_together() {
+        let expected = vec!["typeloom", "check", "--seed", "x=float[N, 3]", ""];
+        assert_eq!(
+            words("typeloom check  --seed 'x=float[N, 3]' \"\""),
+            Ok(expected.iter().map(|w| (*w).to_owned()).collect())
+        );
+        assert!(words("typeloom 'x").is_err());
+    }
+}

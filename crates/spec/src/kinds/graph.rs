@@ -1,0 +1,126 @@
+//! `graph`: a model in ONNX's textual syntax, with types and problems beside the lines.
+//!
+//! ```text
+//! g (float[N, 4] x, float[4, 5] w) => (y) {
+//!    y = MatMul(x, w)      # y: float[N, 5]
+//! }
+//! ```
+//!
+//! The model is checked strictly, and its problems are exactly those that are stated, in this order. A
+//! problem that stands beside a whole node is a problem of that node.
+
+use typeloom::onnx::messages::{ModelProto, NodeProto};
+use typeloom::onnx::prost::Message as _;
+use typeloom::onnx::text::{parse_model, parse_node};
+use typeloom::solver::diagnostic::{Diagnostic, diagnose};
+use typeloom::{CheckError, Checked};
+
+use crate::comments::{self, Codes, Line, Problems, Statement};
+use crate::document::Malformed;
+use crate::kinds::{Context, Settings};
+
+/// The version of ONNX's operator set of models that do not give one.
+const OPSET: i64 = 23;
+
+/// Reads the model of a graph fence.
+pub(crate) fn model(cx: &Context<'_>, text: &str, settings: &Settings) -> Result<ModelProto, Malformed> {
+    let header = if text.trim_start().starts_with('<') {
+        String::new()
+    } else {
+        format!("<ir_version: 11, opset_import: [\"\": {}]> ", settings.opset.unwrap_or(OPSET))
+    };
+    parse_model(&format!("{header}{text}"))
+        .map_err(|error| cx.malformed(error.line - 1, format!("this is no model: {}", error.kind)))
+}
+
+/// Checks the model of a graph fence.
+pub(crate) fn check<'b>(
+    cx: &Context<'_>,
+    bytes: &'b [u8],
+    settings: &Settings,
+) -> Result<Checked<'b>, Malformed> {
+    typeloom::check(bytes, &settings.options)
+        .map_err(|error: CheckError| cx.malformed(0, format!("the model cannot be checked: {error}")))
+}
+
+pub(crate) fn truth(cx: &Context<'_>, settings: &Settings) -> Result<String, Malformed> {
+    let text = &cx.fence().text;
+    let lines = comments::read(text, Codes::With).map_err(|(line, message)| cx.malformed(line, message))?;
+    let model = model(cx, text, settings)?;
+    let bytes = model.encode_to_vec();
+    let mut checked = check(cx, &bytes, settings)?;
+    let found = diagnose(&mut checked);
+    let words: Vec<String> = found.iter().map(words_of).collect();
+    let problems = Problems::pair(&lines, words);
+
+    let mut written = Vec::with_capacity(lines.len());
+    for (number, Line { code, statement }) in lines.iter().enumerate() {
+        written.push(match statement {
+            None => None,
+            Some(Statement::Types(types)) => {
+                Some(comments::types(&types_of(cx, number, &mut checked, types)?))
+            }
+            Some(Statement::Problem { .. }) => {
+                if let Some(at) = problems.found_for(number) {
+                    stands_at_its_node(cx, number, code, &found[at], &model)?;
+                }
+                problems.written(number)
+            }
+        });
+    }
+    Ok(comments::write(&lines, written, &problems.unstated()))
+}
+
+/// The types that the values named by a comment really have.
+fn types_of(
+    cx: &Context<'_>,
+    line: usize,
+    checked: &mut Checked<'_>,
+    stated: &[(String, String)],
+) -> Result<Vec<(String, String)>, Malformed> {
+    let mut types = Vec::with_capacity(stated.len());
+    for (name, _) in stated {
+        let value = checked
+            .find(name)
+            .ok_or_else(|| cx.malformed(line, format!("the model has no value `{name}`")))?;
+        types.push((name.clone(), checked.display_type(value)));
+    }
+    Ok(types)
+}
+
+/// A problem as a comment states it.
+fn words_of(diagnostic: &Diagnostic) -> String {
+    let Diagnostic { severity, code, message, .. } = diagnostic;
+    format!("{severity}[{code}]: {message}")
+}
+
+/// A problem that is stated beside a whole node must be that node's.
+fn stands_at_its_node(
+    cx: &Context<'_>,
+    line: usize,
+    code: &str,
+    found: &Diagnostic,
+    model: &ModelProto,
+) -> Result<(), Malformed> {
+    let Ok(beside) = parse_node(code.trim()) else { return Ok(()) };
+    let Some(node) = &found.place.node else {
+        let message = format!("`{}` is no problem of the node beside it", words_of(found));
+        return Err(cx.malformed(line, message));
+    };
+    let in_main = found.place.graph.is_empty() && found.place.function.is_none();
+    let really: Option<&NodeProto> = match &model.graph {
+        Some(graph) if in_main => graph.node.get(node.index),
+        _ => None,
+    };
+    let same = match really {
+        Some(really) => really.output == beside.output && really.op_type == beside.op_type,
+        None => node.operator == beside.op_type(),
+    };
+    match same {
+        true => Ok(()),
+        false => {
+            let message = format!("`{}` is a problem of {node}, not of the node beside it", words_of(found));
+            Err(cx.malformed(line, message))
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! `primitives`: nodes of the tensor primitives, typed by their declared relations alone.
+//!
+//! ```text
+//! seed x: tensor.f32
+//! z = Add(x, y)         # z: tensor.f32; y: tensor.f32
+//! ```
+//!
+//! The types are nodes of the tree. Problems have no codes: `# error: MESSAGE`.
+
+use typeloom::Mode;
+use typeloom::onnx::messages::GraphProto;
+use typeloom::onnx::text::parse_node;
+use typeloom::solver::type_solver::{TypeError, TypeSolver};
+use typeloom::types::op::primitives::TENSOR_PRIMITIVES;
+
+use crate::comments::{self, Codes, Line, Problems, Statement};
+use crate::document::Malformed;
+use crate::kinds::Context;
+
+pub(crate) fn truth(cx: &Context<'_>, mode: Mode) -> Result<String, Malformed> {
+    let text = &cx.fence().text;
+    let lines =
+        comments::read(text, Codes::Without).map_err(|(line, message)| cx.malformed(line, message))?;
+    let mut graph = GraphProto::default();
+    let mut seeds = Vec::new();
+    for (number, Line { code, .. }) in lines.iter().enumerate() {
+        let code = code.trim();
+        if let Some(seed) = code.strip_prefix("seed ") {
+            let seed =
+                seed.split_once(':').ok_or_else(|| cx.malformed(number, "write `seed VALUE: NODE`"))?;
+            seeds.push((seed.0.trim(), seed.1.trim()));
+        } else if !code.is_empty() {
+            let node = parse_node(code)
+                .map_err(|error| cx.malformed(number, format!("this is no node: {error}")))?;
+            graph.node.push(node);
+        }
+    }
+    let mut solver = TypeSolver::from_graph(&graph, |_, name| TENSOR_PRIMITIVES.op(name));
+    for (value, node) in seeds {
+        solver.seed(value, node);
+    }
+    let solved = match mode {
+        Mode::Strict => solver.solve_strict(),
+        Mode::Permissive => solver.solve(),
+    };
+    let found: Vec<String> = solved.as_ref().err().map(words_of).unwrap_or_default();
+    let problems = Problems::pair(&lines, found);
+    let mut written = Vec::with_capacity(lines.len());
+    for (number, Line { statement, .. }) in lines.iter().enumerate() {
+        written.push(match statement {
+            None => None,
+            Some(Statement::Problem { .. }) => problems.written(number),
+            Some(Statement::Types(types)) => {
+                let Ok(solution) = &solved else {
+                    return Err(cx.malformed(number, "values have no types where nothing is solved"));
+                };
+                let name = |(value, _): &(String, String)| {
+                    let bound = solution.bound_of(value);
+                    let bound =
+                        bound.ok_or_else(|| cx.malformed(number, format!("there is no value `{value}`")))?;
+                    Ok((value.clone(), bound.id.to_owned()))
+                };
+                let types: Result<Vec<(String, String)>, Malformed> = types.iter().map(name).collect();
+                Some(comments::types(&types?))
+            }
+        });
+    }
+    Ok(comments::write(&lines, written, &problems.unstated()))
+}
+
+fn words_of(error: &TypeError) -> Vec<String> {
+    error.errors().iter().map(|error| format!("error: {error}")).collect()
+}

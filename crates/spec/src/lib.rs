@@ -1,0 +1,169 @@
+//! Executes the reference manual: the fenced blocks of `spec/**/*.md` are tests.
+//!
+//! A document is prose with fences. A fence states something, in a notation that a reader understands
+//! without the runner, and the runner finds out whether it is true:
+//!
+//! | fence | what it states |
+//! |---|---|
+//! | `types` | facts about the type tree and about dims, one a line |
+//! | `tree` | the type tree, or the part below a node |
+//! | `graph` | a model with the types of its values and its diagnostics beside the lines |
+//! | `primitives` | nodes of plainly declared operators, seeds, and the resulting nodes of the tree |
+//! | `snapshot` | how something of the `graph` before it is shown |
+//! | `console` | whole commands with output and exit code |
+//!
+//! How each is written is said for authors in `spec/README.md`.
+//!
+//! Every executed fence is one test. Its name is the document, the headings above it and its kind, so that
+//! `cargo test --test spec matmul` runs what the manual says about it.
+//!
+//! **Invariant:** nothing is skipped silently. A fence of an unknown kind, a comment in a graph that states
+//! nothing, a document that cannot be read: each is a failing test that says file and line.
+//!
+//! **Invariant:** a fence is judged by writing it anew. Each kind yields the text that would be true
+//! ([`kinds::Kind::truth`]); a test passes when that is the text that stands there, a failure is the
+//! difference of the two, and blessing replaces one by the other.
+//!
+//! Not published, and not for documents outside the repository: the pages of diagnostic codes are
+//! executed beside the renderers.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::{Arc, Mutex};
+
+use libtest_mimic::{Arguments, Failed, Trial};
+
+pub mod bless;
+pub mod document;
+pub mod kinds;
+
+mod comments;
+mod diff;
+mod pattern;
+
+use bless::Edit;
+use document::{Document, Fence, Malformed};
+use kinds::Context;
+
+/// What to run.
+#[derive(Clone, Debug)]
+pub struct Suite {
+    /// The folder that file names start from, and in which commands run.
+    pub repository: PathBuf,
+    /// The folder with the documents, below it.
+    pub documents: PathBuf,
+    /// The `typeloom` command.
+    pub command: PathBuf,
+    /// Whether to write what is true into the documents instead of failing.
+    pub bless: bool,
+}
+
+impl Suite {
+    /// The manual of a repository. It is blessed if the environment has `TYPELOOM_BLESS`.
+    #[must_use]
+    pub fn new(repository: impl Into<PathBuf>, command: impl Into<PathBuf>) -> Self {
+        Self {
+            repository: repository.into(),
+            documents: PathBuf::from("spec"),
+            command: command.into(),
+            bless: std::env::var_os("TYPELOOM_BLESS").is_some(),
+        }
+    }
+
+    /// Runs the tests that the command line asks for.
+    #[must_use]
+    pub fn main(self) -> ExitCode {
+        let arguments = Arguments::from_args();
+        let edits = Arc::new(Mutex::new(Vec::new()));
+        let mut trials = self.trials(&edits);
+        if trials.is_empty() {
+            let message = format!("there are no documents in `{}`", self.documents.display());
+            trials.push(Trial::test("the manual", move || Err(message.into())));
+        }
+        let conclusion = libtest_mimic::run(&arguments, trials);
+        let edits = std::mem::take(&mut *edits.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
+        match bless::apply(&self.repository, edits) {
+            Ok(()) => conclusion.exit_code(),
+            Err(_) => ExitCode::FAILURE,
+        }
+    }
+
+    /// One test for each fence that states something, and one for each that is malformed.
+    #[must_use]
+    pub fn trials(&self, edits: &Arc<Mutex<Vec<Edit>>>) -> Vec<Trial> {
+        let mut trials = Vec::new();
+        for document in Document::all(&self.repository, &self.documents) {
+            match document {
+                Ok(document) => self.trials_of(document, edits, &mut trials),
+                Err(malformed) => trials.push(failing(&malformed)),
+            }
+        }
+        trials
+    }
+
+    fn trials_of(&self, document: Document, edits: &Arc<Mutex<Vec<Edit>>>, trials: &mut Vec<Trial>) {
+        trials.extend(document.malformed.iter().map(failing));
+        let document = Arc::new(document);
+        for (index, fence) in document.fences.iter().enumerate() {
+            let (suite, document, edits) = (self.clone(), Arc::clone(&document), Arc::clone(edits));
+            trials.push(Trial::test(fence.name.clone(), move || {
+                let judged =
+                    suite.judge(&document, index).map_err(|problem| Failed::from(problem.to_string()))?;
+                match judged {
+                    Judged::True => Ok(()),
+                    Judged::Blessed(edit) => {
+                        edits.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(edit);
+                        Ok(())
+                    }
+                    Judged::False(message) => Err(message.into()),
+                }
+            }));
+        }
+    }
+
+    /// Judges one fence of a document.
+    ///
+    /// # Errors
+    /// Where the fence cannot be judged at all: it is malformed, or states what cannot be blessed.
+    pub fn judge(&self, document: &Document, index: usize) -> Result<Judged, Malformed> {
+        let fence: &Fence = &document.fences[index];
+        let cx = Context { suite: self, document, index };
+        let truth = fence.kind.truth(&cx)?;
+        if truth == fence.text {
+            return Ok(Judged::True);
+        }
+        let ends = |line: &str| line.bytes().take_while(|byte| *byte == b'`').count() >= fence.marks;
+        if truth.lines().any(ends) {
+            return Err(cx.malformed(
+                0,
+                "what is true holds backticks that end the fence: use more of them around it",
+            ));
+        }
+        if self.bless {
+            let Document { file, .. } = document;
+            return Ok(Judged::Blessed(Edit { file: file.clone(), range: fence.range.clone(), text: truth }));
+        }
+        let place = format!("{}:{}", document.file.display(), fence.line);
+        let difference = diff::lines(&fence.text, &truth);
+        Ok(Judged::False(format!(
+            "{place}: this `{}` is not true (- written, + true)\n{difference}",
+            fence.info
+        )))
+    }
+}
+
+/// What became of a fence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Judged {
+    /// What it states is true.
+    True,
+    /// It is not, and is to be replaced.
+    Blessed(Edit),
+    /// It is not, and how.
+    False(String),
+}
+
+fn failing(malformed: &Malformed) -> Trial {
+    let message = malformed.to_string();
+    Trial::test(format!("{}:{}", malformed.file.display(), malformed.line), move || Err(message.into()))
+}

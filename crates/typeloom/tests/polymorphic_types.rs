@@ -1,0 +1,14 @@
+//! The example `polymorphic_types`, run as a test: it asserts what it shows, and shows what is recorded.
+
+#[path = "../examples/polymorphic_types.rs"]
+mod example;
+
+/// Recorded with `cargo run -q --example polymorphic_types > crates/typeloom/tests/polymorphic_types.txt`.
+const RECORDED: &str = include_str!("polymorphic_types.txt");
+
+#[test]
+fn the_example_shows_what_is_recorded() -> Result<(), Box<dyn std::error::Error>> {
+    example::main()?;
+    assert_eq!(example::walk()?, RECORDED);
+    Ok(())
+}

@@ -1,0 +1,114 @@
+//! What a reader of the repository can rely on: sizes, reasons, no marks of unfinished work, live links.
+
+#[expect(dead_code, reason = "shared with the other tests of the repository's shape")]
+#[path = "repository/files.rs"]
+mod repository;
+
+use std::path::{Path, PathBuf};
+
+use repository::source::{attributes, code_of};
+use repository::{files, none, read, root, rust_files, shown};
+
+/// The most lines of one source.
+const MAX_LINES: usize = 800;
+
+/// What marks unfinished work.
+const MARKS: &[&str] = &["todo!", "unimplemented!", "dbg!"];
+
+#[test]
+fn sources_are_of_a_size_to_read() {
+    let long = rust_files().into_iter().filter(|path| read(path).lines().count() > MAX_LINES);
+    none("sources of more than 800 lines", &long.map(|path| shown(&path)).collect::<Vec<_>>());
+}
+
+#[test]
+fn whoever_silences_a_lint_says_why() {
+    let mut found = Vec::new();
+    for path in rust_files() {
+        for (line, attribute) in attributes(&code_of(&read(&path))) {
+            let silences = attribute
+                .split(|letter: char| !(letter.is_alphanumeric() || "_(".contains(letter)))
+                .any(|word| word.starts_with("allow(") || word.starts_with("expect("));
+            if silences && !attribute.contains("reason") {
+                found.push(format!("{}:{line}", shown(&path)));
+            }
+        }
+    }
+    none("lints silenced without a reason", &found);
+}
+
+#[test]
+fn nothing_is_left_unfinished() {
+    let mut found = Vec::new();
+    for path in rust_files() {
+        let code = code_of(&read(&path));
+        found.extend(
+            MARKS.iter().filter(|mark| code.contains(**mark)).map(|mark| format!("{}: {mark}", shown(&path))),
+        );
+    }
+    none("marks of unfinished work", &found);
+}
+
+#[test]
+fn every_crate_says_what_it_is() {
+    let roots =
+        rust_files().into_iter().filter(|path| path.ends_with("src/lib.rs") || path.ends_with("src/main.rs"));
+    let silent = roots.filter(|path| !read(path).starts_with("//! "));
+    none("crates without a module doc", &silent.map(|path| shown(&path)).collect::<Vec<_>>());
+}
+
+/// The documents whose links are followed: those beside the workspace's manifest, and `docs/`.
+fn documents() -> Vec<PathBuf> {
+    let beside = std::fs::read_dir(root()).expect("the repository can be read");
+    let mut documents: Vec<_> = beside.map(|entry| entry.expect("a file of the repository").path()).collect();
+    documents.retain(|path| path.extension().is_some_and(|extension| extension == "md"));
+    documents.extend(files("docs", "md"));
+    documents.sort();
+    documents
+}
+
+/// The targets of the links in a document; code is no link.
+fn links(text: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let mut fenced = false;
+    for line in text.lines() {
+        fenced ^= line.trim_start().starts_with("```");
+        if fenced {
+            continue;
+        }
+        // Every other part of a line lies between backticks, but for links whose text is code.
+        let targets =
+            line.match_indices("](").filter(|(at, _)| line[..*at].matches('`').count().is_multiple_of(2));
+        found.extend(targets.filter_map(|(at, _)| line[at + 2..].split([')', ' ']).next()));
+        let definition = line.strip_prefix('[').and_then(|line| line.split_once("]: "));
+        found.extend(definition.and_then(|(_, target)| target.split_whitespace().next()));
+    }
+    found
+}
+
+#[test]
+fn links_are_found_and_code_is_none() {
+    let text = "[a](b.md) [`c`](d/e.md#f \"title\") `[g](h)`\n```\n[i](j)\n```\n[k]: l.md\n![m](n.png)";
+    assert_eq!(links(text), ["b.md", "d/e.md#f", "l.md", "n.png"]);
+}
+
+#[test]
+fn links_of_documents_lead_somewhere() {
+    let documents = documents();
+    for needed in ["ARCHITECTURE.md", "CONTRIBUTING.md"] {
+        assert!(documents.contains(&root().join(needed)), "{needed} is missing");
+    }
+    let mut dead = Vec::new();
+    for path in documents {
+        let text = read(&path);
+        for link in links(&text) {
+            let outside = link.contains("://") || link.starts_with("mailto:");
+            let target = link.split('#').next().unwrap_or_default();
+            let folder = path.parent().unwrap_or(Path::new(""));
+            if !outside && !target.is_empty() && !folder.join(target).exists() {
+                dead.push(format!("{}: {link}", shown(&path)));
+            }
+        }
+    }
+    none("links to nothing", &dead);
+}
