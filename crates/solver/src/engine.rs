@@ -8,6 +8,8 @@
 
 use std::sync::Arc;
 
+use typeloom_onnx::{DecodeError, ErrorKind};
+
 use crate::call::{Call, Calls};
 use crate::catalogue::{FunctionId, OpKind, Operator, Operators};
 use crate::check;
@@ -291,7 +293,17 @@ fn initializer<'a>(
             (header.map_or(0, |header| header.data_type), sparse.dims)
         }
     };
-    let set = crate::elem::Elem::from_onnx(number).map_or(ElemSet::ALL, ElemSet::of);
+    let Some(elem) = crate::elem::Elem::from_onnx(number) else {
+        let offset = match initializer {
+            Initializer::Dense(tensor) => tensor.offset(),
+            Initializer::Sparse(sparse) => sparse.offset(),
+        };
+        let kind = ErrorKind::Other(
+            format!("a tensor has element type number {number}, which does not exist").into(),
+        );
+        return Err(FaultKind::Malformed(DecodeError { offset, kind }));
+    };
+    let set = ElemSet::of(elem);
     let ty = match initializer {
         Initializer::Dense(_) => core.types.tensor_of(set),
         Initializer::Sparse(_) => core.types.sparse_of(set),

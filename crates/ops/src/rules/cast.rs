@@ -196,9 +196,9 @@ fn rounded(item: f64, to: Elem, bits: u32) -> Option<f64> {
 
 /// A float cut towards zero, where the result is in the range.
 fn truncated(item: f64, (least, most): (i64, i64)) -> Option<i64> {
+    let whole = item.trunc();
     // From 2^63 on no double is an i64, and that limit is a double itself.
     const LIMIT: f64 = (1_u64 << 63) as f64;
-    let whole = item.trunc();
     if !(-LIMIT..LIMIT).contains(&whole) {
         return None;
     }

@@ -181,6 +181,10 @@ fn split(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
         Parts::Unknown => (0..outputs).map(|at| unknown_extent(cx, Out(at), axis)).collect(),
     };
     for (at, extent) in extents.iter().enumerate() {
+        if cx.const_dim(*extent).is_some_and(|extent| extent < 0) {
+            let message = format!("nothing of axis {axis} is left for part {at}");
+            return Err(Failure::shapes(&[In(0)], message));
+        }
         let mut part = shape.clone();
         part[axis] = *extent;
         cx.set_shape(Out(at), &part)?;
@@ -256,7 +260,7 @@ fn equal_parts(
     uneven: bool,
 ) -> Result<DimVec, Failure> {
     if uneven {
-        return Ok(chunks(cx, whole, outputs, axis));
+        return Ok(chunks(cx, whole, outputs));
     }
     let divisor = cx.dims().constant(i64::try_from(outputs).unwrap_or(i64::MAX));
     let remainder = cx.dims().modulo(whole, divisor);
@@ -272,23 +276,16 @@ fn equal_parts(
 }
 
 /// Parts of `ceil(whole / count)` elements, of which the last one gets what is left.
-fn chunks(cx: &mut RuleCx<'_, '_>, whole: DimId, count: usize, axis: usize) -> DimVec {
-    let size = i64::try_from(count).unwrap_or(i64::MAX);
-    let (divisor, others) = (cx.dims().constant(size), cx.dims().constant(size.saturating_sub(1)));
+fn chunks(cx: &mut RuleCx<'_, '_>, whole: DimId, count: usize) -> DimVec {
+    let parts = i64::try_from(count).unwrap_or(i64::MAX);
+    let (divisor, others) = (cx.dims().constant(parts), cx.dims().constant(parts.saturating_sub(1)));
     let size = cx.dims().ceil_div(whole, divisor);
     let before = cx.dims().mul(size, others);
-    let last = match (count, cx.dims().sub(whole, before)) {
-        (2, _) => cx.dims().floor_div(whole, divisor),
-        // Nothing is left for the last part, or for more than one. The text does not say what happens, and
-        // exporters leave such nodes in branches that never run.
-        (_, last) if cx.const_dim(last).is_some_and(|last| last < 0) => {
-            unknown_extent(cx, Out(count - 1), axis)
-        }
-        (_, last) => last,
-    };
-    let mut parts: DimVec = (1..count).map(|_| size).collect();
-    parts.push(last);
-    parts
+    // The second half is spelt with the quotient alone.
+    let last = if count == 2 { cx.dims().floor_div(whole, divisor) } else { cx.dims().sub(whole, before) };
+    let mut extents: DimVec = (1..count).map(|_| size).collect();
+    extents.push(last);
+    extents
 }
 
 fn split_value(cx: &mut RuleCx<'_, '_>, axis: usize, extents: &[DimId]) {
@@ -397,16 +394,12 @@ mod tests {
             fault(13, "g (float[7] x) => () { a, b = Split (x) }"),
             "split.axis: axis 0 of extent 7 cannot be split into 2 parts of one size"
         );
-        let types = infer(
-            18,
-            "g (float[N] x, float[5] z) => () {
-            a, b = Split <num_outputs = 2> (x)
-            c, d, e, f = Split <num_outputs = 4> (z)
-        }",
-        );
+        let types = infer(18, "g (float[N] x) => () { a, b = Split <num_outputs = 2> (x) }");
         assert_eq!(["a", "b"].map(|name| types[name].as_str()), ["float[(N - 1)//2 + 1]", "float[N//2]"]);
-        let names = ["c", "d", "e", "f"];
-        assert_eq!(names.map(|name| types[name].as_str()), ["float[2]", "float[2]", "float[2]", "float[?]"]);
+        assert_eq!(
+            fault(18, "g (float[5] x) => () { a, b, c, d = Split <num_outputs = 4> (x) }"),
+            "split.axis: nothing of axis 0 is left for part 3"
+        );
     }
 
     #[test]

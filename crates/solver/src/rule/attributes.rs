@@ -6,16 +6,10 @@
 //! because it is that of the wire format (0, or empty) has that value.
 
 use smallvec::SmallVec;
-use typeloom_onnx::messages::attribute_proto::AttributeType;
 use typeloom_onnx::view::{Attribute, AttributeView, SparseTensorView, TensorView, TypeView};
 
 use super::{Failure, RuleCx};
-use crate::signature::AttributeDefault;
-
-/// The value of an attribute that says its kind and nothing else.
-fn absent<T>(attribute: &Attribute<'_>, kind: AttributeType, value: T) -> Option<T> {
-    (attribute.attribute_type() == Some(kind)).then_some(value)
-}
+use crate::signature::{AttributeDefault, AttributeKind};
 
 impl<'a> RuleCx<'_, 'a> {
     /// The attribute as the node (or, for a reference, the caller of the function) gives it.
@@ -66,7 +60,10 @@ impl<'a> RuleCx<'_, 'a> {
     /// [`Failure::Malformed`].
     pub fn attr_int(&self, name: &str) -> Result<Option<i64>, Failure> {
         Ok(match self.attr(name)? {
-            Some(attribute) => attribute.i().or_else(|| absent(&attribute, AttributeType::Int, 0)),
+            // A writer may leave out a field that holds its default.
+            Some(attribute) => {
+                attribute.i().or_else(|| (attribute.kind == AttributeKind::Int as i32).then_some(0))
+            }
             None => match self.default(name) {
                 Some(AttributeDefault::Int(value)) => Some(*value),
                 Some(_) | None => None,
@@ -88,7 +85,9 @@ impl<'a> RuleCx<'_, 'a> {
     /// [`Failure::Malformed`].
     pub fn attr_float(&self, name: &str) -> Result<Option<f32>, Failure> {
         Ok(match self.attr(name)? {
-            Some(attribute) => attribute.f().or_else(|| absent(&attribute, AttributeType::Float, 0.0)),
+            Some(attribute) => {
+                attribute.f().or_else(|| (attribute.kind == AttributeKind::Float as i32).then_some(0.0))
+            }
             None => match self.default(name) {
                 Some(AttributeDefault::Float(value)) => Some(*value),
                 Some(_) | None => None,
@@ -103,8 +102,8 @@ impl<'a> RuleCx<'_, 'a> {
     pub fn attr_str(&self, name: &str) -> Result<Option<&'a str>, Failure> {
         Ok(match self.attr(name)? {
             Some(attribute) => {
-                let bytes = attribute.s().or_else(|| absent(&attribute, AttributeType::String, &[][..]));
-                bytes.and_then(|bytes| std::str::from_utf8(bytes).ok())
+                let empty = (attribute.kind == AttributeKind::String as i32).then_some(&b""[..]);
+                attribute.s().or(empty).and_then(|bytes| std::str::from_utf8(bytes).ok())
             }
             None => match self.default(name) {
                 Some(AttributeDefault::String(value)) => Some(value),

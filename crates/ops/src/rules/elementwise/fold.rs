@@ -4,7 +4,7 @@
 //! cannot be computed is an unknown integer, element by element: one unknown extent does not hide the
 //! others. Floating-point tensors are followed only where exporters compute sizes with them.
 
-use typeloom_solver::dim::{Decision, DimId};
+use typeloom_solver::dim::{Decision, DimId, Dims};
 use typeloom_solver::elem::Elem;
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{Failure, Floats, Ints, Rule, RuleCx};
@@ -25,10 +25,10 @@ folds! {
     CEIL = "ceil.value", |cx| unary(cx, |_, x| x, f64::ceil);
     FLOOR = "floor.value", |cx| unary(cx, |_, x| x, f64::floor);
     NOT = "not.value", |cx| unary(cx, |cx, x| { let one = cx.dims().constant(1); cx.dims().sub(one, x) }, |x| x);
-    ADD = "add.value", |cx| binary(cx, |cx, a, b| cx.dims().add(a, b), |a, b| a + b);
+    ADD = "add.value", |cx| binary(cx, |cx, a, b| wrapped(cx, a, b, i64::wrapping_add, Dims::add), |a, b| a + b);
     SUM = "sum.value", |cx| variadic(cx, |cx, a, b| cx.dims().add(a, b));
-    SUB = "sub.value", |cx| binary(cx, |cx, a, b| cx.dims().sub(a, b), |a, b| a - b);
-    MUL = "mul.value", |cx| binary(cx, |cx, a, b| cx.dims().mul(a, b), |a, b| a * b);
+    SUB = "sub.value", |cx| binary(cx, |cx, a, b| wrapped(cx, a, b, i64::wrapping_sub, Dims::sub), |a, b| a - b);
+    MUL = "mul.value", |cx| binary(cx, |cx, a, b| wrapped(cx, a, b, i64::wrapping_mul, Dims::mul), |a, b| a * b);
     /// Integer division truncates towards zero. Source: Div version 14.
     DIV = "div.value", |cx| binary(cx, divide, |a, b| a / b);
     /// Source: Mod, `fmod`.
@@ -36,7 +36,7 @@ folds! {
     POW = "pow.value", |cx| binary(cx, power, f64::powf);
     MIN = "min.value", |cx| variadic(cx, |cx, a, b| cx.dims().min(a, b));
     MAX = "max.value", |cx| variadic(cx, |cx, a, b| cx.dims().max(a, b));
-    AND = "and.value", |cx| binary(cx, |cx, a, b| cx.dims().mul(a, b), f64::min);
+    AND = "and.value", |cx| binary(cx, |cx, a, b| wrapped(cx, a, b, i64::wrapping_mul, Dims::mul), f64::min);
     OR = "or.value", |cx| binary(cx, |cx, a, b| cx.dims().max(a, b), f64::max);
     XOR = "xor.value", |cx| compare(cx, |decision, _| match decision {
         Decision::Equal => Some(false),
@@ -54,6 +54,20 @@ folds! {
     GREATER_OR_EQUAL = "greaterorequal.value", |cx| compare(cx, |_, sign| sign.map(std::cmp::Ordering::is_ge));
     WHERE = "where.value", choose;
     CLIP = "clip.value", clip;
+}
+
+/// Constants wrap as a run's 64-bit integers do; extents that are symbols never get that large.
+fn wrapped(
+    cx: &mut RuleCx<'_, '_>,
+    a: DimId,
+    b: DimId,
+    constant: fn(i64, i64) -> i64,
+    symbolic: fn(&mut Dims, DimId, DimId) -> DimId,
+) -> DimId {
+    match (cx.const_dim(a), cx.const_dim(b)) {
+        (Some(a), Some(b)) => cx.dims().constant(constant(a, b)),
+        (Some(_) | None, _) => symbolic(cx.dims(), a, b),
+    }
 }
 
 type Unary = fn(&mut RuleCx<'_, '_>, DimId) -> DimId;

@@ -60,6 +60,7 @@ fn einsum(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     }
     let mut extents: BTreeMap<char, Extent> = BTreeMap::new();
     let mut ellipsis: Option<DimVec> = Some(DimVec::new());
+    let mut covered_axes: Option<usize> = None;
     let mut complete = true;
     for (at, term) in terms.iter().enumerate() {
         let port = In(at);
@@ -76,6 +77,13 @@ fn einsum(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
         }
         let covered = shape.len() - term.len();
         if term.after.is_some() {
+            // An ellipsis stands for one number of axes in all operands, though their extents may broadcast.
+            if let Some(before) = covered_axes.replace(covered)
+                && before != covered
+            {
+                let message = format!("its ellipsis covers {covered} axes, but another covers {before}");
+                return Err(Failure::shapes(&[port], message));
+            }
             ellipsis = broadcast_ellipsis(
                 cx,
                 ellipsis,
