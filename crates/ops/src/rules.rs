@@ -2,7 +2,7 @@
 //!
 //! A family lists its operators in a table of [`Entry`]s beside its rules:
 //!
-//! ```ignore
+//! ```text
 //! pub(super) const OPERATORS: &[Entry] = &[
 //!     Entry::of("Relu", &[ELEMENTWISE]),                // every version
 //!     Entry::of("Clip", &[CLIP_BOUNDS]).since(11),      // from version 11 on
