@@ -18,7 +18,7 @@
 //! | [`model`] | the entry: check a whole model |
 //! | [`type_solver`] | the entry for graphs of plainly declared operators |
 //! | [`trace`] | why a value has its type |
-//! | [`fault`], [`solution`] | what comes out, as data |
+//! | [`fault`], [`solution`], [`message`] | what comes out, as data; solved types as ONNX messages |
 //! | [`diagnostic`] | what is wrong, in words |
 //!
 //! **Invariant:** this crate knows no operator by name. Operators come from a [`catalogue::Catalogue`].
@@ -49,6 +49,8 @@ pub mod type_solver;
 pub mod trace;
 
 pub mod solution;
+
+pub mod message;
 
 pub mod fault;
 

@@ -13,6 +13,7 @@ const LAYERS: &[&[&str]] = &[
     &["cli", "spec", "fuzz-targets"],
     &["typeloom"],
     &["report"],
+    &["compiler"],
     &["ops"],
     &["solver"],
     &["onnx"],

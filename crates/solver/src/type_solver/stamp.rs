@@ -1,20 +1,15 @@
 //! Writes a solution into a graph: every value gets its denotation and element type.
 
-use typeloom_onnx::messages::tensor_shape_proto::{Dimension, dimension};
-use typeloom_onnx::messages::{
-    GraphProto, TensorProto, TensorShapeProto, TypeProto, ValueInfoProto, type_proto,
-};
+use typeloom_onnx::messages::{GraphProto, TensorProto, TypeProto, ValueInfoProto};
 use typeloom_types::lattice::NodeRef;
 
 use super::solution::{SolvedValue, TypeSolution};
-use crate::elem::ElemSet;
 use crate::map::Set;
-use crate::solution::{TensorType, Type};
 
 /// Stamps the inputs, values and outputs of a graph with the types that were found.
 ///
-/// A stamp is the denotation of the concrete node, and for tensors the element type; a shape is written
-/// where the entry has none. Values of the graph that have no entry get one in `value_info`, in the order
+/// A stamp is the denotation of the concrete node, and for tensors the element type; extents are written
+/// where the entry leaves them open. Values of the graph that have no entry get one in `value_info`, in the order
 /// of the nodes; constants carry their types themselves. Values that are not settled stay as they are,
 /// and nothing is removed. Stamping twice changes nothing.
 pub fn apply_solution_to_value_info(graph: &mut GraphProto, solution: &TypeSolution) {
@@ -54,79 +49,5 @@ fn stamp(ty: &mut Option<TypeProto>, value: &SolvedValue, solution: &TypeSolutio
     if let Some(denotation) = denotation.filter(|denotation| !denotation.is_empty()) {
         ty.denotation = Some(denotation.to_owned());
     }
-    structure(&mut ty.value, &value.ty, solution);
-}
-
-/// Fills in the structure of a type, from the outside in.
-fn structure(value: &mut Option<type_proto::Value>, ty: &Type, solution: &TypeSolution) {
-    let (mut value, mut ty) = (value, ty);
-    loop {
-        let inner = match ty {
-            Type::Tensor(tensor) => {
-                let Some(number) = onnx_number(tensor.elem) else { return };
-                let empty = || type_proto::Value::TensorType(type_proto::Tensor::default());
-                if let type_proto::Value::TensorType(message) = value.get_or_insert_with(empty) {
-                    message.elem_type = Some(number);
-                    fill_shape(&mut message.shape, tensor, solution);
-                }
-                return;
-            }
-            Type::Sparse(tensor) => {
-                let Some(number) = onnx_number(tensor.elem) else { return };
-                let empty = || type_proto::Value::SparseTensorType(type_proto::SparseTensor::default());
-                if let type_proto::Value::SparseTensorType(message) = value.get_or_insert_with(empty) {
-                    message.elem_type = Some(number);
-                    fill_shape(&mut message.shape, tensor, solution);
-                }
-                return;
-            }
-            // ONNX has no structure for these: the denotation is the whole stamp.
-            Type::Scalar(_) | Type::Leaf(_) | Type::Unknown(_) | Type::Error => return,
-            Type::Sequence(inner) => {
-                let empty = || type_proto::Value::SequenceType(type_proto::Sequence::default());
-                match value.get_or_insert_with(empty) {
-                    type_proto::Value::SequenceType(message) => (&mut message.elem_type, inner),
-                    _ => return,
-                }
-            }
-            Type::Optional(inner) => {
-                let empty = || type_proto::Value::OptionalType(type_proto::Optional::default());
-                match value.get_or_insert_with(empty) {
-                    type_proto::Value::OptionalType(message) => (&mut message.elem_type, inner),
-                    _ => return,
-                }
-            }
-            Type::Map(key, inner) => {
-                let empty = || type_proto::Value::MapType(type_proto::Map::default());
-                match value.get_or_insert_with(empty) {
-                    type_proto::Value::MapType(message) => {
-                        message.key_type = Some(i32::from(key.number()));
-                        (&mut message.value_type, inner)
-                    }
-                    _ => return,
-                }
-            }
-        };
-        value = &mut inner.0.get_or_insert_default().value;
-        ty = inner.1;
-    }
-}
-
-/// ONNX's number of the one element type; element types that the tree adds have none.
-fn onnx_number(elem: ElemSet) -> Option<i32> {
-    elem.single().filter(|elem| elem.onnx_name().is_some()).map(|elem| i32::from(elem.number()))
-}
-
-fn fill_shape(shape: &mut Option<TensorShapeProto>, tensor: &TensorType, solution: &TypeSolution) {
-    let (None, Some(dims)) = (&shape, &tensor.shape) else { return };
-    let dims = dims.iter().map(|dim| {
-        let known = solution.dims();
-        let value = match known.as_constant(*dim) {
-            Some(extent) => Some(dimension::Value::DimValue(extent)),
-            None if known.is_anonymous(*dim) => None,
-            None => Some(dimension::Value::DimParam(known.display(*dim).to_string())),
-        };
-        Dimension { value, ..Dimension::default() }
-    });
-    *shape = Some(TensorShapeProto { dim: dims.collect(), ..TensorShapeProto::default() });
+    crate::message::fill(&mut ty.value, &value.ty, solution.dims());
 }

@@ -1,0 +1,241 @@
+//! Solved types in a model file: written in, and taken out again.
+//!
+//! Annotating adds an entry to `value_info` for every value whose type is proved and not declared, in each graph and
+//! in the order of its nodes, and fills in what declarations of inputs, outputs and values leave open. Everything else
+//! is copied byte for byte by the [splice writer](typeloom_onnx::splice), so weights are neither read nor moved, and a
+//! file of two gigabytes costs what its graph costs.
+//!
+//! Every entry that is added or changed carries a mark in its `metadata_props`, under [`MARK`]: [`ADDED`], or
+//! [`FILLED`] and the record as it was, in hexadecimal. The marks are what [`strip`] goes by, so stripping works on a
+//! file alone, however many other entries it has, and after other tools have changed other parts of it.
+//!
+//! **Invariant:** nothing that is not proved is written. Only a settled element type is; an extent that nobody named
+//! stays open; in a function, only what holds for every call in the model.
+//!
+//! **Invariant:** `strip(annotate(model)) = model`, byte for byte, where the lengths of messages are written in their
+//! shortest form, as every known writer does; and `annotate(annotate(model)) = annotate(model)`.
+
+mod strip;
+
+use std::collections::{HashMap, HashSet};
+
+use typeloom_onnx::DecodeError;
+use typeloom_onnx::messages::{ModelProto, StringStringEntryProto, ValueInfoProto, read};
+use typeloom_onnx::splice::{Records, Splice, SpliceError, Spliced};
+use typeloom_onnx::view::{GraphView, ValueInfoView};
+use typeloom_onnx::wire::{Field, Value};
+use typeloom_solver::message;
+use typeloom_solver::model::Checked;
+use typeloom_solver::program::{GraphId, Origin, StepId, ValueId};
+
+use crate::graphs::graphs_of_body;
+
+pub use strip::{Stripped, strip};
+
+/// The key of the mark.
+pub const MARK: &str = "typeloom.annotation";
+/// The mark of an entry that was added.
+pub const ADDED: &str = "added";
+/// The mark of an entry of which parts were filled in; the old record follows.
+pub const FILLED: &str = "filled:";
+
+/// The field of a graph that holds inputs.
+const INPUT: u32 = 11;
+/// The field of a graph that holds outputs.
+const OUTPUT: u32 = 12;
+/// The field of a graph that holds types of other values.
+const VALUE_INFO: u32 = 13;
+
+/// Whether annotations can be told from what was there before.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Marks {
+    /// They can: [`strip`] takes them out again.
+    #[default]
+    Written,
+    /// They cannot: the file has no more in it than the types.
+    LeftOut,
+}
+
+/// An annotated model.
+#[derive(Clone, Debug)]
+pub struct Annotated<'a> {
+    /// The new file.
+    pub file: Spliced<'a>,
+    /// How many values got an entry.
+    pub added: usize,
+    /// Of how many entries parts were filled in.
+    pub filled: usize,
+}
+
+/// Why a model could not be annotated.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AnnotateError {
+    /// The bytes are malformed where no check reads them.
+    #[error(transparent)]
+    Malformed(#[from] DecodeError),
+    /// The file could not be put together.
+    #[error(transparent)]
+    Splice(#[from] SpliceError),
+    /// What was checked is not a model.
+    #[error("a graph without a model around it has no file to write types into")]
+    NoModel,
+    /// The mark of an entry was changed by something else.
+    #[error("the mark of the entry at byte {offset} does not say what the entry was before")]
+    BadMark {
+        /// Where the entry's body starts.
+        offset: usize,
+    },
+}
+
+/// Writes the types of all values into the model that was checked.
+///
+/// # Errors
+/// [`AnnotateError`].
+pub fn annotate<'a>(checked: &mut Checked<'a>, marks: Marks) -> Result<Annotated<'a>, AnnotateError> {
+    let bytes = checked.model().ok_or(AnnotateError::NoModel)?.bytes();
+    let mut writer = Writer { splice: Splice::new::<ModelProto>(bytes), marks, added: 0, filled: 0 };
+    let body = checked.body();
+    let graphs = graphs_of_body(body)?;
+    let values: HashMap<(GraphId, &'a str), ValueId> =
+        body.values().map(|value| ((body.value(value).graph, body.value_name(value)), value)).collect();
+    for (graph, view) in graphs {
+        writer.graph(checked, &values, graph, view)?;
+    }
+    let Writer { splice, added, filled, .. } = writer;
+    Ok(Annotated { file: splice.finish()?, added, filled })
+}
+
+struct Writer<'a> {
+    splice: Splice<'a>,
+    marks: Marks,
+    added: usize,
+    filled: usize,
+}
+
+impl<'a> Writer<'a> {
+    fn graph(
+        &mut self,
+        checked: &mut Checked<'a>,
+        values: &HashMap<(GraphId, &'a str), ValueId>,
+        graph: GraphId,
+        view: GraphView<'a>,
+    ) -> Result<(), AnnotateError> {
+        let listed = checked.body().graph(graph);
+        let (mut inputs, mut outputs) =
+            (listed.inputs.clone().into_iter(), listed.outputs.clone().into_iter());
+        let mut declared: HashSet<ValueId> = HashSet::new();
+        for field in view.wire_fields() {
+            let field = field?;
+            let Some(info) = value_info(&field) else { continue };
+            let value = match field.number {
+                INPUT => inputs.next(),
+                OUTPUT => outputs.next(),
+                VALUE_INFO => values.get(&(graph, info.parse()?.name)).copied(),
+                _ => continue,
+            };
+            if let Some(value) = value {
+                declared.insert(value);
+                self.fill(checked, view.offset(), &field, info, value)?;
+            }
+        }
+        for value in made_in(checked, graph) {
+            // A name that is made twice means the last one here, and nothing that could be written for both.
+            let name = checked.body().value_name(value);
+            if declared.insert(value) && values.get(&(graph, name)) == Some(&value) {
+                self.add(checked, view.offset(), value);
+            }
+        }
+        Ok(())
+    }
+
+    /// Fills in what a declaration leaves open.
+    fn fill(
+        &mut self,
+        checked: &mut Checked<'a>,
+        graph: usize,
+        field: &Field<'a>,
+        info: ValueInfoView<'a>,
+        value: ValueId,
+    ) -> Result<(), AnnotateError> {
+        let ty = checked.type_of(value);
+        if message::of(&ty, checked.dims()).is_none() {
+            return Ok(());
+        }
+        let old: ValueInfoProto = read(bytes::Bytes::copy_from_slice(info.bytes()))?;
+        let mut new = old.clone();
+        message::fill(&mut new.r#type.get_or_insert_default().value, &ty, checked.dims());
+        if new == old {
+            return Ok(());
+        }
+        // What was filled in before is kept as it was before that.
+        let marked = new.metadata_props.iter().any(|entry| entry.key() == MARK);
+        if self.marks == Marks::Written && !marked {
+            new.metadata_props.push(mark(format!("{FILLED}{}", to_hex(info.bytes()))));
+        }
+        self.splice.replace(graph, field, &Records::new().message(field.number, &new));
+        self.filled += 1;
+        Ok(())
+    }
+
+    /// Adds an entry for a value that is not declared.
+    fn add(&mut self, checked: &mut Checked<'a>, graph: usize, value: ValueId) {
+        let ty = checked.type_of(value);
+        let Some(ty) = message::of(&ty, checked.dims()) else { return };
+        let mut info = ValueInfoProto {
+            name: Some(checked.body().value_name(value).to_owned()),
+            r#type: Some(ty),
+            ..ValueInfoProto::default()
+        };
+        if self.marks == Marks::Written {
+            info.metadata_props.push(mark(ADDED.to_owned()));
+        }
+        self.splice.append(graph, &Records::new().message(VALUE_INFO, &info));
+        self.added += 1;
+    }
+}
+
+/// The values that the nodes of a graph make, in order.
+fn made_in(checked: &Checked<'_>, graph: GraphId) -> Vec<ValueId> {
+    let body = checked.body();
+    let (from, to) = body.graph(graph).steps;
+    (from..to)
+        .map(StepId::new)
+        .filter(|step| body.step(*step).graph == graph)
+        .flat_map(|step| body.outputs(step).iter().flatten().copied())
+        .filter(|value| matches!(body.value(*value).origin, Origin::Step(_)))
+        .collect()
+}
+
+/// The view of a record that holds a value's name and type.
+fn value_info<'a>(field: &Field<'a>) -> Option<ValueInfoView<'a>> {
+    match field.value {
+        Value::Len(bytes, offset) => Some(ValueInfoView::from_body(bytes, offset)),
+        Value::Varint(_) | Value::Fixed64(_) | Value::Fixed32(_) | Value::Group(..) => None,
+    }
+}
+
+fn mark(value: String) -> StringStringEntryProto {
+    StringStringEntryProto {
+        key: Some(MARK.to_owned()),
+        value: Some(value),
+        ..StringStringEntryProto::default()
+    }
+}
+
+fn to_hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+fn from_hex(text: &str) -> Option<Vec<u8>> {
+    let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+    let pairs = text.as_bytes().chunks_exact(2);
+    if !pairs.remainder().is_empty() {
+        return None;
+    }
+    pairs.map(|pair| Some(digit(pair[0])? << 4 | digit(pair[1])?)).collect()
+}

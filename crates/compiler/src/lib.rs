@@ -1,0 +1,11 @@
+//! What is done with a program once its types are known.
+//!
+//! | module | what it does |
+//! |---|---|
+//! | [`annotate`] | writes solved types into a model file, and takes them out again |
+//!
+//! **Invariant:** nothing that is not proved is written into a model.
+
+pub mod annotate;
+
+mod graphs;

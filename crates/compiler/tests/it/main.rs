@@ -1,0 +1,4 @@
+//! What the transformations promise, on small models, on those in `models/` and on the recorded cases.
+
+mod annotate;
+mod support;
