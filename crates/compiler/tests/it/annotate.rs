@@ -18,7 +18,7 @@ fn graph_of(bytes: &[u8]) -> GraphProto {
 
 /// `name: type`, as ONNX's textual syntax writes types.
 fn shown(infos: &[ValueInfoProto]) -> Vec<String> {
-    let ty = |info: &ValueInfoProto| info.r#type.as_ref().map(|ty| typeloom_onnx::text::print_type(ty));
+    let ty = |info: &ValueInfoProto| info.r#type.as_ref().map(typeloom_onnx::text::print_type);
     infos.iter().map(|info| format!("{}: {}", info.name(), ty(info).unwrap_or_default())).collect()
 }
 
