@@ -16,6 +16,7 @@ const LAYERS: &[&[&str]] = &[
     &["compiler"],
     &["ops"],
     &["solver"],
+    &["contracts"],
     &["onnx"],
     &["types"],
     &["pool"],

@@ -1,0 +1,73 @@
+//! Protocols: operators of somebody else's, declared by whoever brings them.
+
+use typeloom_types::op::AtomicOpsetDecl;
+
+/// Runs the operators of a domain of its own.
+///
+/// The operators are known to the compiler once the protocol is registered, with
+/// [`register_protocol!`](crate::register_protocol); a component is bound to a slot of it as to any other.
+///
+/// ```
+/// use typeloom_contracts::protocol::{Protocol, Protocols};
+/// use typeloom_types::op::{AtomicOpDecl, AtomicOpKind, AtomicOpsetDecl, PortDecl};
+/// use typeloom_types::relation::NO_RELATIONS;
+/// use typeloom_types::tree::builtin::{TYPE_PEER_ID_VEC, TYPE_TRIGGER};
+///
+/// static GOSSIP_OPS: AtomicOpsetDecl = AtomicOpsetDecl {
+///     domain: "org.example.gossip",
+///     version: 1,
+///     ops: &[AtomicOpDecl {
+///         name: "Round",
+///         inputs: &[PortDecl::required("start", &TYPE_TRIGGER)],
+///         outputs: &[PortDecl::required("heard_from", &TYPE_PEER_ID_VEC)],
+///         kind: AtomicOpKind::Stateful,
+///         type_relations: NO_RELATIONS,
+///     }],
+/// };
+///
+/// struct Gossip;
+/// impl Protocol for Gossip {
+///     const OPSET: &'static AtomicOpsetDecl = &GOSSIP_OPS;
+/// }
+/// typeloom_contracts::register_protocol!(Gossip);
+///
+/// let found = Protocols::registered().find(|opset| opset.domain == "org.example.gossip");
+/// assert!(found.is_some());
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a protocol",
+    label = "`{Self}` does not implement the `Protocol` contract"
+)]
+pub trait Protocol: Send + Sync + 'static {
+    /// Its operators.
+    const OPSET: &'static AtomicOpsetDecl;
+}
+
+/// A registered protocol; [`register_protocol!`](crate::register_protocol) submits it.
+#[derive(Clone, Copy, Debug)]
+pub struct ProtocolReg(pub &'static AtomicOpsetDecl);
+
+inventory::collect!(ProtocolReg);
+
+/// The protocols of the program.
+#[derive(Clone, Copy, Debug)]
+pub struct Protocols;
+
+impl Protocols {
+    /// The operator sets of all registered protocols, by domain.
+    pub fn registered() -> impl Iterator<Item = &'static AtomicOpsetDecl> {
+        let mut found: Vec<_> = inventory::iter::<ProtocolReg>.into_iter().map(|reg| reg.0).collect();
+        found.sort_by_key(|opset| opset.domain);
+        found.into_iter()
+    }
+}
+
+/// Makes the operators of a protocol known to the compiler.
+#[macro_export]
+macro_rules! register_protocol {
+    ($protocol:ty) => {
+        $crate::private::inventory::submit! {
+            $crate::protocol::ProtocolReg(<$protocol as $crate::protocol::Protocol>::OPSET)
+        }
+    };
+}
