@@ -62,7 +62,7 @@ def recipes() -> list[Recipe]:
     other = (torch.rand(3, 9, WIDTH),)
     return [
         recipe(
-            "baked_length.onnx",
+            "../spec/models/baked_length.onnx",
             "self-attention with `seq` declared free and the example's length 7 in its `Reshape`s: "
             "wrong on purpose, though the reference's full check passes",
             Baked,

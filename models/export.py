@@ -1,4 +1,4 @@
-"""Writes the models of this folder from PyTorch networks.
+"""Writes the models of this folder, and the one in ../spec/models that is wrong on purpose, from PyTorch networks.
 
     python -m venv .venv && .venv/bin/pip install -r requirements.txt
     .venv/bin/python export.py            # write every model and the table in README.md

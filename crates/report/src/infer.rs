@@ -13,7 +13,7 @@
 use serde_json::{Map, Value, json};
 use typeloom_solver::model::Checked;
 use typeloom_solver::program::{Body, GraphId, StepId, ValueId};
-use typeloom_solver::solution::{TensorType, Type};
+use typeloom_solver::solution::{Equation, EquationSource, Need, TensorType, Type};
 
 /// The types of the main graph and of every graph nested in it, depth first.
 pub fn types(checked: &mut Checked<'_>) -> Map<String, Value> {
@@ -32,6 +32,41 @@ pub fn types(checked: &mut Checked<'_>) -> Map<String, Value> {
         main.insert("sub".to_owned(), Value::Array(sub));
     }
     main
+}
+
+/// What nodes need of dims and nothing decides:
+/// `{"left":"a*b","right":"c","need":"equal","node":2,"operator":"Concat","rule":"concat.axis"}`. `need` is `equal`, or
+/// `one-or-equal` where the left side is broadcast; `value` stands for `rule` where a declaration says so;
+/// `inside` is there where a node in the function that the node calls needs it.
+#[must_use]
+pub fn equations(checked: &Checked<'_>) -> Vec<Value> {
+    let (body, dims) = (checked.body(), checked.dims());
+    let one = |equation: &Equation| {
+        let Equation { left, right, need, step, rule, source } = equation;
+        let mut object = Map::new();
+        object.insert("left".to_owned(), json!(dims.display(*left).to_string()));
+        object.insert("right".to_owned(), json!(dims.display(*right).to_string()));
+        let need = match need {
+            Need::Equal => "equal",
+            Need::OneOrEqual => "one-or-equal",
+        };
+        object.insert("need".to_owned(), json!(need));
+        object.insert("node".to_owned(), json!(body.step(*step).position));
+        object.insert("operator".to_owned(), json!(body.op_name(*step)));
+        match source {
+            EquationSource::Ports { .. } => {}
+            EquationSource::Call => {
+                object.insert("inside".to_owned(), json!(true));
+            }
+            EquationSource::Declared(value) => {
+                object.insert("value".to_owned(), json!(body.value_name(*value)));
+                return Value::Object(object);
+            }
+        }
+        object.insert("rule".to_owned(), json!(rule));
+        Value::Object(object)
+    };
+    checked.equations().iter().map(one).collect()
 }
 
 /// Every graph with its path, depth first: nodes in order, and the graphs of a node in attribute order.

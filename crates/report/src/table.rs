@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 use typeloom_solver::diagnostic::graph_path;
 use typeloom_solver::model::Checked;
 use typeloom_solver::program::{GraphId, Origin, StepId, StepKind, ValueId};
-use typeloom_solver::solution::Equation;
+use typeloom_solver::solution::{Equation, EquationSource, Need};
 
 /// The widest name that others are aligned with, in characters.
 const WIDEST: usize = 48;
@@ -116,17 +116,25 @@ fn equations(checked: &Checked<'_>) -> Vec<String> {
     checked
         .equations()
         .iter()
-        .map(|Equation { left, right, step, rule }| {
+        .map(|equation| {
+            let Equation { left, right, need, step, rule, source } = equation;
             let record = body.step(*step);
             let node = match record.node.name().unwrap_or_default() {
                 "" => format!("{} (#{})", body.op_name(*step), record.position),
                 name => name.to_owned(),
             };
-            one_line(&format!(
-                "{} = {}, needed by {node} ({rule})",
-                dims.display(*left),
-                dims.display(*right)
-            ))
+            let (left, right) = (dims.display(*left), dims.display(*right));
+            let text = match need {
+                Need::Equal => format!("{left} = {right}"),
+                Need::OneOrEqual => format!("{left} = 1 or {left} = {right}"),
+            };
+            one_line(&match source {
+                EquationSource::Ports { .. } => format!("{text}, needed by {node} ({rule})"),
+                EquationSource::Call => format!("{text}, needed inside {node} ({rule})"),
+                EquationSource::Declared(value) => {
+                    format!("{text}, if {} is what it is declared as", body.value_name(*value))
+                }
+            })
         })
         .collect()
 }

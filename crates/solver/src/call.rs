@@ -26,6 +26,7 @@ use crate::frame::{Frame, Slot};
 use crate::program::{Body, Step, StepId, build};
 use crate::rule::{DimVec, Ints};
 use crate::shape::ShapeId;
+use crate::solution::{Equation, EquationSource};
 use crate::trace::Cause;
 use crate::ty::{Copier, Ty};
 
@@ -34,6 +35,9 @@ const MOST_INSTANCES: usize = 256;
 
 /// The most elements of a constant that is passed into a function.
 const MOST_CONSTANTS: usize = 64;
+
+/// The most equations that a call takes over from its function.
+const MOST_EQUATIONS: usize = 64;
 
 /// A call that needs a frame.
 pub(crate) struct Call {
@@ -57,6 +61,8 @@ struct Key {
 struct Summary {
     parameters: Vec<Option<Portable>>,
     results: Vec<Portable>,
+    /// What its nodes need of dims of the model and nothing decides.
+    equations: Vec<Equation>,
 }
 
 /// What is known of one value, outside its frame.
@@ -213,7 +219,7 @@ impl<'a> Calls<'a> {
     }
 
     /// Takes a finished frame in.
-    pub(crate) fn leave(&mut self, core: &mut Core<'a>, frame: Frame<'a>) {
+    pub(crate) fn leave(&mut self, frame: Frame<'a>) {
         let Some(Running { function, key, caller }) = self.running.pop() else { return };
         let root = frame.body.graph(frame.body.root());
         let portable = |frame: &Frame<'a>, value: crate::program::ValueId| {
@@ -231,8 +237,9 @@ impl<'a> Calls<'a> {
         };
         let parameters = root.inputs.iter().map(|value| Some(portable(&frame, *value))).collect();
         let results = root.outputs.iter().map(|value| portable(&frame, *value)).collect();
-        self.summaries.insert(key, Some(Summary { parameters, results }));
-        let _ = core;
+        let runs = |equation: &&Equation| !frame.is_nested(equation.step);
+        let equations = frame.equations.iter().filter(runs).take(MOST_EQUATIONS).copied().collect();
+        self.summaries.insert(key, Some(Summary { parameters, results, equations }));
         if !(frame.faults.is_empty() && frame.value_faults.is_empty() && frame.body.faults().is_empty()) {
             let calls = self.running.iter().map(|running| running.caller).chain([caller]).collect();
             self.faulty.push(Instance { function, frame, calls });
@@ -431,6 +438,9 @@ fn apply<'a>(
         {
             frame.set_data(output, data);
         }
+    }
+    for equation in &summary.equations {
+        frame.add_equation(Equation { step, source: EquationSource::Call, ..*equation });
     }
     Ok(None)
 }

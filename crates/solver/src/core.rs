@@ -42,6 +42,7 @@ pub(crate) struct Core<'a> {
     pub(crate) trace: Option<Trace>,
     pub(crate) assumed: Assumed,
     broadcasts: Map<(DimId, DimId), DimId>,
+    broadcast_of: Map<DimId, (DimId, DimId)>,
     pub(crate) bytes: std::marker::PhantomData<&'a ()>,
 }
 
@@ -54,6 +55,7 @@ impl Core<'_> {
             trace: None,
             assumed: Assumed::Nothing,
             broadcasts: Map::default(),
+            broadcast_of: Map::default(),
             bytes: std::marker::PhantomData,
         }
     }
@@ -67,7 +69,17 @@ impl Core<'_> {
     pub(crate) fn broadcast_unknown(&mut self, a: DimId, b: DimId) -> DimId {
         let pair = if a < b { (a, b) } else { (b, a) };
         let dims = &mut self.dims;
-        *self.broadcasts.entry(pair).or_insert_with(|| dims.fresh())
+        let broadcast_of = &mut self.broadcast_of;
+        *self.broadcasts.entry(pair).or_insert_with(|| {
+            let dim = dims.fresh();
+            broadcast_of.insert(dim, pair);
+            dim
+        })
+    }
+
+    /// The two extents that an unknown one is the broadcast of.
+    pub(crate) fn broadcast_of(&self, dim: DimId) -> Option<(DimId, DimId)> {
+        self.broadcast_of.get(&dim).copied()
     }
 
     /// One extent said twice: the better known of the two, or `None` when they contradict.

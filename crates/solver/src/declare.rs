@@ -6,14 +6,14 @@ use typeloom_onnx::DecodeError;
 use typeloom_onnx::view::{DimValue, ShapeView, TypeKindView, TypeView};
 
 use crate::core::Core;
-use crate::dim::Decision;
+use crate::dim::{Decision, DimId};
 use crate::elem::{Elem, ElemSet};
 use crate::fault::{Fault, FaultKind, Place};
-use crate::frame::Frame;
+use crate::frame::{DeclaredApart, Frame};
 use crate::program::{DeclarationKind, Origin, ValueId};
 use crate::rule::DimVec;
 use crate::shape::ShapeId;
-use crate::solution::{TensorType, Type};
+use crate::solution::{Equation, EquationSource, Need, TensorType, Type};
 use crate::ty::{Clash, Head, Ty, Types};
 
 /// The deepest nesting of type constructors that is read.
@@ -191,9 +191,15 @@ impl<'a> Core<'a> {
         let conditional = frame.is_conditional_value(value);
         let mut met = DimVec::with_capacity(old.len());
         for (axis, (old, new)) in old.iter().zip(&new).enumerate() {
+            let apart = if old == new { None } else { self.declared_apart(frame, value, axis, *old, *new) };
             match self.meet_dim(*old, *new, conditional) {
                 Some(dim) => met.push(dim),
                 None => return contradiction(self, frame, Some(axis)),
+            }
+            if let (Some(apart), DeclarationKind::Output) = (apart, declared_in)
+                && !frame.declared_apart.contains(&apart)
+            {
+                frame.declared_apart.push(apart);
             }
         }
         if met != old {
@@ -202,6 +208,50 @@ impl<'a> Core<'a> {
             frame.refined(value);
         }
         None
+    }
+
+    /// Keeps what a declaration says of an axis of the model's graph where nothing decides whether it is so;
+    /// gives the axis if it is declared with one symbol and inferred as another, or as broadcast with another.
+    fn declared_apart(
+        &mut self,
+        frame: &mut Frame<'a>,
+        value: ValueId,
+        axis: usize,
+        inferred: DimId,
+        declared: DimId,
+    ) -> Option<DeclaredApart> {
+        let Origin::Step(step) = frame.body.value(value).origin else { return None };
+        if frame.number != 0 || frame.is_nested(step) {
+            return None;
+        }
+        let (left, right) = (self.dims.resolve(inferred), self.dims.resolve(declared));
+        if let Some((a, b)) = self.broadcast_of(left) {
+            let other = if a == right { b } else { a };
+            let declared = right;
+            return (a == declared || b == declared).then_some(DeclaredApart {
+                value,
+                axis,
+                declared,
+                other,
+                broadcast: true,
+            });
+        }
+        if left == right || self.dims.is_anonymous(left) || self.dims.is_anonymous(right) {
+            return None;
+        }
+        if self.dims.compare(left, right) != Decision::Undecided {
+            return None;
+        }
+        frame.add_equation(Equation {
+            left,
+            right,
+            need: Need::Equal,
+            step: frame.body.first_step(step),
+            rule: "",
+            source: EquationSource::Declared(value),
+        });
+        let symbols = [left, right].iter().all(|dim| self.dims.as_symbol(*dim).is_some());
+        symbols.then_some(DeclaredApart { value, axis, declared: right, other: left, broadcast: false })
     }
 
     /// What is known of a value now, as plain data.

@@ -69,7 +69,7 @@ impl<'a, 'p> Engine<'a, 'p> {
                     Some(caller) => {
                         let callee = std::mem::replace(&mut frame, caller);
                         body = Arc::clone(&frame.body);
-                        self.calls.leave(&mut self.core, callee);
+                        self.calls.leave(callee);
                         // The call itself runs now that there is an answer to take over.
                         if let Some(call) = frame.calling.take() {
                             frame.wake(call);

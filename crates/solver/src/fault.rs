@@ -11,7 +11,7 @@ use crate::elem::ElemSet;
 use crate::program::{DeclarationKind, GraphId, StepId, ValueId};
 use crate::rule::{Failure, Port};
 use crate::signature::{AllowedTypes, AttributeKind};
-use crate::solution::Type;
+use crate::solution::{Equation, Type};
 
 /// One thing that is wrong, in one body.
 #[derive(Clone, Debug)]
@@ -27,9 +27,38 @@ impl Fault<'_> {
     #[must_use]
     pub fn is_error(&self, mode: crate::model::Mode) -> bool {
         match &self.kind {
-            FaultKind::MissingExternalData { .. } | FaultKind::ForcedEquality { .. } => false,
+            FaultKind::MissingExternalData { .. }
+            | FaultKind::ForcedEquality { .. }
+            | FaultKind::ForcedSymbol { baked: false, .. } => false,
             FaultKind::UnknownOperator { .. } => mode == crate::model::Mode::Strict,
-            _ => true,
+            FaultKind::Malformed(_)
+            | FaultKind::NestingTooDeep
+            | FaultKind::UndefinedValue { .. }
+            | FaultKind::UsedBeforeMade { .. }
+            | FaultKind::Cycle { .. }
+            | FaultKind::DuplicateValue { .. }
+            | FaultKind::UndefinedOutput { .. }
+            | FaultKind::NewerOperator { .. }
+            | FaultKind::MissingOpset
+            | FaultKind::DeprecatedOperator { .. }
+            | FaultKind::SurplusPorts { .. }
+            | FaultKind::MissingPort { .. }
+            | FaultKind::MissingAttribute { .. }
+            | FaultKind::UnknownAttribute { .. }
+            | FaultKind::AttributeKind { .. }
+            | FaultKind::Disagree { .. }
+            | FaultKind::NotAllowed { .. }
+            | FaultKind::Rule { .. }
+            | FaultKind::Relation { .. }
+            | FaultKind::Contradiction { .. }
+            | FaultKind::DefaultContradicts { .. }
+            | FaultKind::NegativeDim { .. }
+            | FaultKind::SeedContradicts { .. }
+            | FaultKind::CallArity { .. }
+            | FaultKind::RecursiveFunction { .. }
+            | FaultKind::ForcedSymbol { baked: true, .. }
+            | FaultKind::DeclaredSymbol { .. }
+            | FaultKind::Unresolved { .. } => true,
         }
     }
 }
@@ -231,8 +260,10 @@ pub enum FaultKind<'a> {
         symbol: DimId,
         /// The number.
         value: i64,
-        /// The rule that forces it.
-        rule: &'a str,
+        /// What forces it.
+        equation: Equation,
+        /// Whether a number in the graph does, rather than the declared extent of another input; that is a warning.
+        baked: bool,
     },
     /// Two symbols that the model declares apart can only be equal.
     ForcedEquality {
@@ -240,8 +271,21 @@ pub enum FaultKind<'a> {
         left: DimId,
         /// The other.
         right: DimId,
-        /// The rule that forces it.
-        rule: &'a str,
+        /// What forces it.
+        equation: Equation,
+    },
+    /// A graph output is declared with one symbol of the inputs, and is another or can be.
+    DeclaredSymbol {
+        /// The output.
+        value: ValueId,
+        /// The axis.
+        axis: usize,
+        /// The declared symbol.
+        declared: DimId,
+        /// The symbol that it is, or that it is broadcast with.
+        other: DimId,
+        /// Whether it is broadcast with the other symbol.
+        broadcast: bool,
     },
     /// Strict mode: a value whose type is not settled.
     Unresolved {

@@ -13,10 +13,15 @@ use typeloom_onnx::view::Attribute;
 
 use crate::core::Data;
 use crate::fault::Fault;
-use crate::program::{Body, Origin, StepId, ValueId};
+use crate::dim::DimId;
+use crate::map::Set;
+use crate::program::{Body, GraphId, Origin, StepId, ValueId};
 use crate::shape::ShapeId;
-use crate::solution::Equation;
+use crate::solution::{Equation, EquationSource, Need};
 use crate::ty::{Ty, Waiter};
+
+/// What makes two equations alike; the last says whether a declaration is one side.
+type EquationKey = (DimId, DimId, Need, GraphId, bool);
 
 /// What is known of one value.
 #[derive(Clone, Copy, Debug, Default)]
@@ -27,6 +32,16 @@ pub(crate) struct Slot {
     pub(crate) shape: Option<ShapeId>,
     /// The constant it holds: a position in [`Frame::data`] plus one.
     data: u32,
+}
+
+/// An axis of a graph output that is declared with one symbol and is another, or broadcast with another.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct DeclaredApart {
+    pub(crate) value: ValueId,
+    pub(crate) axis: usize,
+    pub(crate) declared: DimId,
+    pub(crate) other: DimId,
+    pub(crate) broadcast: bool,
 }
 
 /// A body being solved.
@@ -54,6 +69,10 @@ pub(crate) struct Frame<'a> {
     /// At most one fault a value, about its declared types.
     pub(crate) value_faults: BTreeMap<ValueId, Fault<'a>>,
     pub(crate) equations: Vec<Equation>,
+    /// What is in `equations`: once for each graph whose nodes need it.
+    known_equations: Set<EquationKey>,
+    /// Axes of graph outputs whose declared symbols nothing confirms.
+    pub(crate) declared_apart: Vec<DeclaredApart>,
     /// The values whose types the caller gave.
     pub(crate) seeded: Vec<ValueId>,
     /// Steps with a relation on elements that met a port of unknown kind.
@@ -66,7 +85,7 @@ pub(crate) struct Frame<'a> {
     /// For the inputs of nested graphs that stand for every turn of a loop: how often their shape was widened.
     pub(crate) widened: BTreeMap<ValueId, u32>,
     /// The extents that widening made: each covers every extent.
-    pub(crate) widened_dims: Vec<crate::dim::DimId>,
+    pub(crate) widened_dims: Vec<DimId>,
 }
 
 impl<'a> Frame<'a> {
@@ -85,6 +104,8 @@ impl<'a> Frame<'a> {
             faults: BTreeMap::new(),
             value_faults: BTreeMap::new(),
             equations: Vec::new(),
+            known_equations: Set::default(),
+            declared_apart: Vec::new(),
             seeded: Vec::new(),
             undecided: Vec::new(),
             assumed: Vec::new(),
@@ -194,13 +215,22 @@ impl<'a> Frame<'a> {
 
     /// Whether a step may never run, so that what it needs must not narrow what others know.
     pub(crate) fn is_conditional(&self, step: StepId) -> bool {
-        self.conditional || self.body.step(step).graph != self.body.root()
+        self.conditional || self.is_nested(step)
+    }
+
+    /// Whether a step is of a graph nested in a node.
+    pub(crate) fn is_nested(&self, step: StepId) -> bool {
+        self.body.step(step).graph != self.body.root()
+    }
+
+    /// Whether a step is of no graph that a constant condition keeps from ever running.
+    pub(crate) fn runs(&self, step: StepId) -> bool {
+        !self.dead.iter().any(|(from, to)| (*from..*to).contains(&step.index()))
     }
 
     /// Everything wrong with the body and with this instance of it, outside graphs that never run.
     pub(crate) fn all_faults(&self) -> impl Iterator<Item = &Fault<'a>> {
-        let runs = |step: &StepId| !self.dead.iter().any(|(from, to)| (*from..*to).contains(&step.index()));
-        let solved = self.faults.iter().filter(move |(step, _)| runs(step)).map(|(_, fault)| fault);
+        let solved = self.faults.iter().filter(|(step, _)| self.runs(**step)).map(|(_, fault)| fault);
         self.body.faults().iter().chain(solved).chain(self.value_faults.values())
     }
 
@@ -209,9 +239,19 @@ impl<'a> Frame<'a> {
     }
 
     pub(crate) fn add_equation(&mut self, equation: Equation) {
-        if !self.equations.contains(&equation) {
+        if self.known_equations.insert(self.equation_key(&equation)) {
             self.equations.push(equation);
         }
+    }
+
+    fn equation_key(&self, equation: &Equation) -> EquationKey {
+        let Equation { left, right, need, step, .. } = *equation;
+        let (left, right) = match need {
+            Need::Equal => (left.min(right), left.max(right)),
+            Need::OneOrEqual => (left, right),
+        };
+        let declared = matches!(equation.source, EquationSource::Declared(_));
+        (left, right, need, self.body.step(step).graph, declared)
     }
 
     /// Forgets the shapes and constants of everything inside the nested graphs between two steps, so
@@ -227,6 +267,10 @@ impl<'a> Frame<'a> {
             self.faults.remove(&body.first_step(step));
             self.wake(step);
         }
+        let before = self.equations.len();
         self.equations.retain(|equation| !(from..to).contains(&equation.step.index()));
+        if self.equations.len() < before {
+            self.known_equations = self.equations.iter().map(|equation| self.equation_key(equation)).collect();
+        }
     }
 }

@@ -61,6 +61,7 @@ mod check;
 mod core;
 mod declare;
 mod engine;
+mod forced;
 mod frame;
 mod map;
 mod relation;

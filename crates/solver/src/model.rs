@@ -267,6 +267,7 @@ fn meet_seed(
 /// Everything that is wrong with a finished frame, in graph order.
 fn collect<'a>(core: &mut Core<'a>, frame: &Frame<'a>, mode: Mode) -> Vec<Fault<'a>> {
     let mut faults: Vec<Fault<'a>> = frame.all_faults().cloned().collect();
+    faults.extend(crate::forced::faults(core, frame));
     if mode == Mode::Strict {
         unresolved(core, frame, &mut faults);
     }

@@ -4,7 +4,8 @@ use typeloom_types::lattice::NodeNo;
 
 use crate::dim::{DimId, Dims};
 use crate::elem::{Elem, ElemSet};
-use crate::program::StepId;
+use crate::program::{StepId, ValueId};
+use crate::rule::Extent;
 use crate::universe::Universe;
 
 /// What is known of a value's type.
@@ -39,17 +40,48 @@ pub struct TensorType {
     pub shape: Option<Box<[DimId]>>,
 }
 
-/// Two dims that an operator needs to be equal and that nothing decides.
+/// What an operator needs of two dims and nothing decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Equation {
     /// One side.
     pub left: DimId,
     /// The other.
     pub right: DimId,
+    /// What is needed of them.
+    pub need: Need,
     /// The node that needs it.
     pub step: StepId,
-    /// The rule that says so.
+    /// The rule that says so; empty for a declaration.
     pub rule: &'static str,
+    /// Where the two sides stand.
+    pub source: EquationSource,
+}
+
+/// What is needed of two dims.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Need {
+    /// They are equal.
+    Equal,
+    /// The left one is 1 or equal to the right one: it is broadcast.
+    OneOrEqual,
+}
+
+/// Where the two sides of an [`Equation`] stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EquationSource {
+    /// At ports of the node.
+    Ports {
+        /// The left side.
+        left: Extent,
+        /// The right side.
+        right: Extent,
+        /// What relates them, in words that complete "these dims ...".
+        relation: &'static str,
+    },
+    /// At a node inside the function that the node calls.
+    Call,
+    /// On an axis of a value that the node makes: inferred on the left, declared on the right.
+    Declared(ValueId),
 }
 
 impl Type {

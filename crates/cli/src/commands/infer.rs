@@ -30,8 +30,11 @@ fn one(args: &InferArgs, options: &Options, source: &Source) -> anyhow::Result<O
             match args.format {
                 InferFormat::Json => write(&json(&source.name, &mut checked)?)?,
                 InferFormat::Table => {
-                    write(&format!("{}\n{}\n", source.name, report::table::render(&mut checked)))?;
+                    write(&format!("{}\n{}", source.name, report::table::render(&mut checked)))?;
                     let diagnostics = diagnose(&mut checked);
+                    if !diagnostics.is_empty() {
+                        write("\n")?;
+                    }
                     write(&report::human::diagnostics(&source.name, &diagnostics, args.color.paint()))?;
                 }
             }
@@ -70,6 +73,10 @@ fn json(name: &str, checked: &mut Checked<'_>) -> anyhow::Result<String> {
     object.insert("file".to_owned(), Value::String(name.to_owned()));
     object.insert("ok".to_owned(), Value::Bool(ok));
     object.extend(report::infer::types(checked));
+    let equations = report::infer::equations(checked);
+    if !equations.is_empty() {
+        object.insert("equations".to_owned(), Value::Array(equations));
+    }
     let diagnostics = diagnose(checked);
     let diagnostics = diagnostics.iter().map(|diagnostic| report::json::value(name, diagnostic)).collect();
     object.insert("diagnostics".to_owned(), Value::Array(diagnostics));

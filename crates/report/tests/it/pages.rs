@@ -10,10 +10,8 @@ use typeloom_report::pages::page;
 use typeloom_solver::diagnostic::Code;
 
 /// Codes whose situation a model in textual syntax cannot show, and why.
-const WITHOUT_EXAMPLE: [(Code, &str); 6] = [
+const WITHOUT_EXAMPLE: [(Code, &str); 4] = [
     (Code::RelationFailed, "needs an operator that is described to the checker"),
-    (Code::ForcedSymbol, "is not found yet"),
-    (Code::ForcedEquality, "is not found yet"),
     (Code::MalformedFile, "is about bytes"),
     (Code::NestingTooDeep, "would be 65 graphs long"),
     (Code::MissingExternalData, "is found by who opens files"),

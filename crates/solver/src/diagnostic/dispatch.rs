@@ -88,6 +88,7 @@ impl<'a> Scope<'_, 'a> {
             | FaultKind::SeedContradicts { .. }
             | FaultKind::ForcedSymbol { .. }
             | FaultKind::ForcedEquality { .. }
+            | FaultKind::DeclaredSymbol { .. }
             | FaultKind::Unresolved { .. }
             | FaultKind::MissingExternalData { .. } => return None,
         })
@@ -148,11 +149,14 @@ impl<'a> Scope<'_, 'a> {
             }
             FaultKind::NegativeDim { axis, extent } => self.negative_dim(place, value, *axis, *extent),
             FaultKind::SeedContradicts { seed, found } => self.seed_contradicts(place, value, (seed, found)),
-            FaultKind::ForcedSymbol { symbol, value, rule } => {
-                self.forced_symbol(place, *symbol, *value, rule)
+            FaultKind::ForcedSymbol { symbol, value, equation, baked } => {
+                self.forced_symbol(place, (*symbol, *value), equation, *baked)
             }
-            FaultKind::ForcedEquality { left, right, rule } => {
-                self.forced_equality(place, *left, *right, rule)
+            FaultKind::ForcedEquality { left, right, equation } => {
+                self.forced_equality(place, *left, *right, equation)
+            }
+            FaultKind::DeclaredSymbol { value, axis, declared, other, broadcast } => {
+                self.declared_symbol(place, (*value, *axis), *declared, *other, *broadcast)
             }
             FaultKind::Unresolved { value, known, possible } => {
                 self.unresolved(place, *value, known, *possible)
@@ -218,7 +222,7 @@ pub(super) fn code_of(kind: &FaultKind<'_>) -> Code {
             Failure::Malformed(_) => Code::MalformedFile,
         },
         FaultKind::Relation { .. } => Code::RelationFailed,
-        FaultKind::Contradiction { .. } => Code::DeclaredTypeContradiction,
+        FaultKind::Contradiction { .. } | FaultKind::DeclaredSymbol { .. } => Code::DeclaredTypeContradiction,
         FaultKind::DefaultContradicts { .. } => Code::DefaultContradiction,
         FaultKind::NegativeDim { .. } => Code::NegativeDim,
         FaultKind::SeedContradicts { .. } => Code::SeedContradiction,

@@ -197,7 +197,7 @@ impl<'a> Scope<'_, 'a> {
 
     /// Marks on ports with their types in full. Where a shape comes from is not recorded, so each says
     /// where its value does.
-    fn shape_marks(&mut self, step: StepId, ports: &[Port]) -> Vec<Mark<'a>> {
+    pub(super) fn shape_marks(&mut self, step: StepId, ports: &[Port]) -> Vec<Mark<'a>> {
         let mut marks = Vec::with_capacity(ports.len());
         for (at, port) in ports.iter().enumerate() {
             let ty = self.port_type(step, *port);
@@ -212,7 +212,7 @@ impl<'a> Scope<'_, 'a> {
         marks
     }
 
-    fn shapes_note(&mut self, step: StepId, extents: &[&Extent], align: Align) -> Option<String> {
+    pub(super) fn shapes_note(&mut self, step: StepId, extents: &[&Extent], align: Align) -> Option<String> {
         let mut rows = Vec::new();
         for extent in extents {
             let (Some(axis), Type::Tensor(tensor)) = (extent.axis, self.port_type(step, extent.port)) else {

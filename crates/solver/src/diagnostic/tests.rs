@@ -8,7 +8,6 @@ use typeloom_types::op::AtomicOpDecl;
 use super::scope::Scope;
 use super::*;
 use crate::catalogue::{Catalogue, Lookup};
-use crate::fault;
 use crate::model::{CheckError, Checked, Mode, Options, check};
 use crate::program::{StepId, ValueId};
 use crate::universe::Universe;
@@ -49,28 +48,6 @@ fn with_scope<T>(text: &str, run: impl FnOnce(&mut Scope<'_, '_>) -> T) -> T {
 
 const SMALL: &str = r#"<ir_version: 10, opset_import: ["": 21]>
     g (float[seq, past] x) => (y) { [first] y = Pass(x) }"#;
-
-#[test]
-fn a_symbol_that_can_only_be_one_number_is_named_with_its_rule() {
-    let diagnostic = with_scope(SMALL, |scope| {
-        let symbol = scope.core.dims.symbol("seq");
-        scope.forced_symbol(fault::Place::Step(StepId::new(0)), symbol, 7, "reshape.count")
-    });
-    assert_eq!(diagnostic.message, "`seq` is declared free, but it can only be 7");
-    assert_eq!(diagnostic.snippets[0].text, "y = Pass(x)");
-    assert_eq!(diagnostic.snippets[0].labels[0].text, "makes `seq` 7");
-    assert_eq!(diagnostic.notes, ["rule reshape.count"]);
-}
-
-#[test]
-fn symbols_that_can_only_be_equal_are_a_warning() {
-    let diagnostic = with_scope(SMALL, |scope| {
-        let (left, right) = (scope.core.dims.symbol("seq"), scope.core.dims.symbol("past"));
-        scope.forced_equality(fault::Place::Step(StepId::new(0)), left, right, "matmul.contract")
-    });
-    assert_eq!(diagnostic.message, "`seq` and `past` are declared apart, but they can only be equal");
-    assert!(!diagnostic.is_error());
-}
 
 #[test]
 fn a_missing_payload_is_a_warning_that_says_when_it_matters() {

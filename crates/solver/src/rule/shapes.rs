@@ -4,8 +4,9 @@
 //! inside it, as far as they agree.
 
 use super::{DimVec, Extent, Failure, Port, RuleCx};
-use crate::dim::{Bind, Decision, DimId};
+use crate::dim::{Bind, Decision, DimId, Solved};
 use crate::program::StepId;
+use crate::solution::{Equation, EquationSource, Need};
 use std::ops::RangeBounds;
 
 impl RuleCx<'_, '_> {
@@ -58,13 +59,25 @@ impl RuleCx<'_, '_> {
         }
         let conditional = self.frame.is_conditional(self.step);
         let mut met = DimVec::with_capacity(dims.len());
-        for (old, new) in known.iter().zip(dims) {
+        for (axis, (old, new)) in known.iter().zip(dims).enumerate() {
             match self.core.meet_dim(*old, *new, conditional) {
                 Some(dim) => met.push(dim),
                 None => return Err(contradiction(self)),
             }
+            if old != new {
+                self.said_twice((port, axis, *old).into(), (port, *new).into());
+            }
         }
         Ok(met)
+    }
+
+    /// Keeps what two sources say of one axis where nothing decides whether they agree.
+    fn said_twice(&mut self, left: Extent, right: Extent) {
+        let (a, b) = (self.core.dims.resolve(left.dim), self.core.dims.resolve(right.dim));
+        if a != b && self.core.dims.compare(a, b) == Decision::Undecided {
+            let (left, right) = (Extent { dim: a, ..left }, Extent { dim: b, ..right });
+            self.equation(Need::Equal, left, right, "are one axis");
+        }
     }
 
     /// Says that the value at a port has `rank` axes, of extents nobody knows yet.
@@ -145,29 +158,44 @@ impl RuleCx<'_, '_> {
                 Err(Failure::Dims { left, right, relation })
             }
             Decision::Undecided => {
-                if !self.frame.is_conditional(self.step) {
-                    for (variable, value) in [(a, b), (b, a)] {
-                        if self.core.dims.is_variable(variable)
-                            && matches!(self.core.dims.bind(variable, value), Bind::Bound)
-                        {
-                            self.touch_ports();
-                            return Ok(value);
-                        }
-                    }
+                if !self.frame.is_conditional(self.step) && self.bind_unnamed(a, b) {
+                    self.touch_ports();
+                    let (a, b) = (self.core.dims.resolve(a), self.core.dims.resolve(b));
+                    return Ok(self.better_known(a, b));
                 }
-                self.equation(a, b);
+                let (left, right) = (Extent { dim: a, ..left }, Extent { dim: b, ..right });
+                self.equation(Need::Equal, left, right, relation);
                 Ok(self.better_known(a, b))
             }
         }
     }
 
-    /// Keeps an equation that cannot be decided, if both sides are made of the model's own symbols.
-    fn equation(&mut self, left: DimId, right: DimId) {
-        if self.core.dims.is_anonymous(left) || self.core.dims.is_anonymous(right) {
+    /// Sets an extent that nobody named to what an equation leaves for it.
+    fn bind_unnamed(&mut self, a: DimId, b: DimId) -> bool {
+        let dims = &mut self.core.dims;
+        for (variable, value) in [(a, b), (b, a)] {
+            if dims.is_variable(variable) && dims.bind(variable, value) == Bind::Bound {
+                return true;
+            }
+        }
+        if !dims.is_anonymous(a) && !dims.is_anonymous(b) {
+            return false;
+        }
+        match dims.solve_for(a, b) {
+            Solved::Variable { variable, value } => dims.bind(variable, value) == Bind::Bound,
+            Solved::Always | Solved::Contradiction | Solved::Symbol { .. } | Solved::Undecided => false,
+        }
+    }
+
+    /// Keeps what cannot be decided, if both sides are made of the model's own symbols.
+    fn equation(&mut self, need: Need, left: Extent, right: Extent, relation: &'static str) {
+        if self.core.dims.is_anonymous(left.dim) || self.core.dims.is_anonymous(right.dim) {
             return;
         }
         let step: StepId = self.frame.body.first_step(self.step);
-        self.frame.add_equation(crate::solution::Equation { left, right, step, rule: self.rule });
+        let source = EquationSource::Ports { left, right, relation };
+        let (left, right) = (left.dim, right.dim);
+        self.frame.add_equation(Equation { left, right, need, step, rule: self.rule, source });
     }
 
     /// The one of two equal extents that says more: a constant, then a dim made of symbols, then anything.
@@ -208,8 +236,8 @@ impl RuleCx<'_, '_> {
                 return Err(Failure::Dims { left, right, relation: "are broadcast" });
             }
             // A constant that is not 1 wins: the other is 1 or the same constant.
-            (Some(_), None) => return Ok(a),
-            (None, Some(_)) => return Ok(b),
+            (Some(_), None) => return self.broadcast_to_constant(right, left),
+            (None, Some(_)) => return self.broadcast_to_constant(left, right),
             (None, None) => {}
         }
         match dims.compare(a, b) {
@@ -228,6 +256,16 @@ impl RuleCx<'_, '_> {
                 }
             }
         }
+    }
+
+    /// Broadcasts an extent against a constant that is not 1.
+    fn broadcast_to_constant(&mut self, narrow: Extent, wide: Extent) -> Result<DimId, Failure> {
+        let dim = self.core.dims.resolve(narrow.dim);
+        if !self.core.dims.is_one_possible(dim) {
+            return self.require_equal(narrow, wide, "are broadcast and neither is 1");
+        }
+        self.equation(Need::OneOrEqual, Extent { dim, ..narrow }, wide, "are broadcast");
+        Ok(wide.dim)
     }
 
     /// The shape that several ports broadcast to, if every rank is known.

@@ -12,7 +12,7 @@ fn a_grid_has_the_extents_of_the_output() {
 
 #[test]
 fn an_affine_grid_has_a_position_for_each_element() {
-    let graph = "g (float[N, 2, 3] t) => (y) <int64[4] s = {2, 3, 5, 6}> { y = AffineGrid (t, s) }";
+    let graph = "g (float[2, 2, 3] t) => (y) <int64[4] s = {2, 3, 5, 6}> { y = AffineGrid (t, s) }";
     assert_eq!(infer_y(20, graph), "float[2, 5, 6, 2]");
     let unknown = "g (float[N, 3, 4] t, int64[5] s) => (y) { y = AffineGrid (t, s) }";
     assert_eq!(infer_y(20, unknown), "float[N, ?, ?, ?, 3]");

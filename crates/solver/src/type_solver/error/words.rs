@@ -242,8 +242,15 @@ impl Words<'_, '_> {
             FaultKind::RecursiveFunction { path } => {
                 format!("functions call each other: {}", path.join(", "))
             }
-            FaultKind::ForcedSymbol { value, rule, .. } => format!("a symbol can only be {value}, by {rule}"),
-            FaultKind::ForcedEquality { rule, .. } => format!("two symbols can only be equal, by {rule}"),
+            FaultKind::ForcedSymbol { value, equation, .. } => {
+                format!("a symbol can only be {value}, by {}", equation.rule)
+            }
+            FaultKind::ForcedEquality { equation, .. } => {
+                format!("two symbols can only be equal, by {}", equation.rule)
+            }
+            FaultKind::DeclaredSymbol { axis, .. } => {
+                format!("axis {axis} is declared with a symbol that it need not be")
+            }
             FaultKind::MissingExternalData { location } => format!("`{location}` is missing"),
             FaultKind::Rule { rule, .. } => format!("{rule} does not hold"),
             FaultKind::Relation { failure, .. } => failure.to_string(),

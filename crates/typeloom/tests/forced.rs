@@ -1,0 +1,121 @@
+//! What the equations of a graph force on the symbols of its inputs, and what they do not.
+
+use typeloom::Options;
+use typeloom::solver::diagnostic::diagnose;
+
+/// The codes and messages that a graph gives, an error marked.
+fn found(graph: &str) -> Vec<String> {
+    let text = format!("<ir_version: 10, opset_import: [\"\" : 21, \"local\" : 1]>\n{graph}");
+    let bytes = typeloom::model_from_text(&text).expect("the text is a model");
+    let mut checked = typeloom::check(&bytes, &Options::default()).expect("the model can be read");
+    let ok = checked.is_ok();
+    let diagnostics = diagnose(&mut checked);
+    assert_eq!(ok, diagnostics.iter().all(|diagnostic| !diagnostic.is_error()));
+    diagnostics
+        .iter()
+        .map(|diagnostic| format!("{} {}: {}", diagnostic.severity, diagnostic.code, diagnostic.message))
+        .collect()
+}
+
+const SEVEN: &str = "error forced-symbol: `N` is declared free, but it can only be 7";
+const EQUAL: &str = "warning forced-equality: `N` and `M` are declared apart, but they can only be equal";
+
+#[test]
+fn a_baked_extent_is_found_through_factors_that_both_sides_share() {
+    let graph = "g (float[B, N, 8] x) => (y) <int64[3] rest = {7, 2, 4}, int64[1] zero = {0}, int64[1] one = {1}> {
+        s = Shape(x)  b = Slice(s, zero, one)  t = Concat <axis = 0> (b, rest)  y = Reshape(x, t)
+    }";
+    assert_eq!(found(graph), [SEVEN]);
+}
+
+#[test]
+fn weights_force_the_width_that_they_are_multiplied_with() {
+    let graph = "g (float[B, N] x) => (y) <float[7, 1] w = {0, 0, 0, 0, 0, 0, 0}> { y = MatMul(x, w) }";
+    assert_eq!(found(graph), [SEVEN]);
+}
+
+#[test]
+fn the_declared_extent_of_another_input_is_a_warning() {
+    let graph = "g (float[B, N] x, float[7, 4] w) => (y) { y = MatMul(x, w) }";
+    assert_eq!(found(graph), [SEVEN.replace("error", "warning")]);
+}
+
+#[test]
+fn a_reshape_that_keeps_the_symbol_forces_nothing() {
+    let graph = "g (float[B, N, 8] x) => (y) <int64[3] t = {0, -1, 4}> { y = Reshape(x, t) }";
+    assert_eq!(found(graph), [""; 0]);
+}
+
+#[test]
+fn a_symbol_that_is_computed_from_others_forces_nothing() {
+    let graph = "g (float[past] a, float[seq] b, float[total, 1] m) => (y) {
+        c = Concat <axis = 0> (a, b)  y = MatMul(c, m)
+    }";
+    assert_eq!(found(graph), [""; 0]);
+}
+
+#[test]
+fn what_follows_from_two_nodes_together_is_found() {
+    let graph = "g (float[N, 4] x, float[M, 4] y) => (z, w) <int64[2] t = {7, 4}> {
+        z = Concat <axis = 1> (x, y)  w = Reshape(y, t)
+    }";
+    assert_eq!(found(graph), [EQUAL, SEVEN]);
+}
+
+#[test]
+fn a_graph_that_works_on_empty_tensors_only_is_found() {
+    let graph = "g (float[N, 6] x) => (y) <int64[1] seven = {7}, int64[1] zero = {0}, int64[1] one = {1}> {
+        s = Shape(x)  n = Slice(s, zero, one)  t = Concat <axis = 0> (n, seven)  y = Reshape(x, t)
+    }";
+    assert_eq!(found(graph), ["error forced-symbol: `N` is declared free, but it can only be 0"]);
+}
+
+#[test]
+fn equations_that_contradict_each_other_are_an_error() {
+    let graph = "g (float[N, 2] x, float[M, 2] y, float[N + 1, 2] v, float[M, 2] w) => (a, b) {
+        a = Concat <axis = 1> (x, y)  b = Concat <axis = 1> (v, w)
+    }";
+    let found = found(graph);
+    assert_eq!(found[0], EQUAL);
+    assert!(found[1].starts_with("error dim-mismatch"), "{found:?}");
+}
+
+#[test]
+fn a_broadcast_that_a_forced_symbol_rules_out_is_an_error() {
+    let graph = "g (float[N] x, float[5, 1] y) => (z, w) <int64[2] t = {7, 1}, float[5] five = {0, 0, 0, 0, 0}> {
+        z = Reshape(x, t)  w = Add(x, five)
+    }";
+    let found = found(graph);
+    assert_eq!(found[0], SEVEN);
+}
+
+#[test]
+fn nodes_that_may_never_run_force_nothing() {
+    let branch = "g (float[N, 4] x, bool c) => (y) <int64[2] t = {7, 4}> {
+        y = If (c) <then_branch = then () => (a) { a = Reshape(x, t) }, else_branch = other () => (b) { b = Relu(x) }>
+    }";
+    let body = "g (float[N, 4] x, int64 trips) => (y) <int64[2] t = {7, 4}, bool go = {1}> {
+        y = Loop (trips, go) <body = turn (int64 i, bool c) => (c2, r) { c2 = Identity(c)  r = Reshape(x, t) }>
+    }";
+    for graph in [branch, body] {
+        assert_eq!(found(graph), [""; 0], "{graph}");
+    }
+}
+
+#[test]
+fn what_a_called_function_needs_is_said_at_the_call() {
+    let text = "g (float[N, 4] x, float[M, 4] y) => (z) { z = local.join (x, y) }
+        <domain: \"local\", opset_import: [\"\" : 21]> join (a, b) => (c) { c = Concat <axis = 1> (a, b) }";
+    assert_eq!(found(text), [EQUAL]);
+}
+
+#[test]
+fn an_output_may_not_promise_the_symbol_of_another_input() {
+    let relu = "g (float[M] x, float[N] y) => (float[M] z) { z = Relu(y) }";
+    let message = "error declared-type-contradiction: graph output `z` is declared with `M` on axis 0, but it is `N`";
+    assert_eq!(found(relu), [message]);
+    let equal = "g (float[N, 1] x, float[M, 1] y) => (float[N, 1] z, c) { z = Relu(y)  c = Concat <axis = 1> (x, y) }";
+    assert_eq!(found(equal), [EQUAL], "where another node makes them equal, the promise holds");
+    let own_name = "g (float[M] x, float[N] y) => (float[rows] z) { z = Relu(y) }";
+    assert_eq!(found(own_name), [""; 0]);
+}
