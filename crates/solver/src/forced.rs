@@ -103,14 +103,7 @@ impl<'a> Forced<'a> {
         }
     }
 
-    fn symbol(
-        &mut self,
-        core: &mut Core<'a>,
-        equation: &Equation,
-        symbol: DimId,
-        value: DimId,
-        baked: bool,
-    ) {
+    fn symbol(&mut self, core: &mut Core<'a>, equation: &Equation, symbol: DimId, value: DimId, baked: bool) {
         self.known.push((symbol, value));
         let kind = match core.dims.as_constant(value) {
             Some(value) if self.free.contains(&symbol) => {

@@ -12,8 +12,8 @@ use std::sync::Arc;
 use typeloom_onnx::view::Attribute;
 
 use crate::core::Data;
-use crate::fault::Fault;
 use crate::dim::DimId;
+use crate::fault::Fault;
 use crate::map::Set;
 use crate::program::{Body, GraphId, Origin, StepId, ValueId};
 use crate::shape::ShapeId;
@@ -270,7 +270,8 @@ impl<'a> Frame<'a> {
         let before = self.equations.len();
         self.equations.retain(|equation| !(from..to).contains(&equation.step.index()));
         if self.equations.len() < before {
-            self.known_equations = self.equations.iter().map(|equation| self.equation_key(equation)).collect();
+            self.known_equations =
+                self.equations.iter().map(|equation| self.equation_key(equation)).collect();
         }
     }
 }

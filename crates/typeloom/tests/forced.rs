@@ -22,7 +22,8 @@ const EQUAL: &str = "warning forced-equality: `N` and `M` are declared apart, bu
 
 #[test]
 fn a_baked_extent_is_found_through_factors_that_both_sides_share() {
-    let graph = "g (float[B, N, 8] x) => (y) <int64[3] rest = {7, 2, 4}, int64[1] zero = {0}, int64[1] one = {1}> {
+    let graph =
+        "g (float[B, N, 8] x) => (y) <int64[3] rest = {7, 2, 4}, int64[1] zero = {0}, int64[1] one = {1}> {
         s = Shape(x)  b = Slice(s, zero, one)  t = Concat <axis = 0> (b, rest)  y = Reshape(x, t)
     }";
     assert_eq!(found(graph), [SEVEN]);
@@ -82,7 +83,8 @@ fn equations_that_contradict_each_other_are_an_error() {
 
 #[test]
 fn a_broadcast_that_a_forced_symbol_rules_out_is_an_error() {
-    let graph = "g (float[N] x, float[5, 1] y) => (z, w) <int64[2] t = {7, 1}, float[5] five = {0, 0, 0, 0, 0}> {
+    let graph =
+        "g (float[N] x, float[5, 1] y) => (z, w) <int64[2] t = {7, 1}, float[5] five = {0, 0, 0, 0, 0}> {
         z = Reshape(x, t)  w = Add(x, five)
     }";
     let found = found(graph);
@@ -112,7 +114,8 @@ fn what_a_called_function_needs_is_said_at_the_call() {
 #[test]
 fn an_output_may_not_promise_the_symbol_of_another_input() {
     let relu = "g (float[M] x, float[N] y) => (float[M] z) { z = Relu(y) }";
-    let message = "error declared-type-contradiction: graph output `z` is declared with `M` on axis 0, but it is `N`";
+    let message =
+        "error declared-type-contradiction: graph output `z` is declared with `M` on axis 0, but it is `N`";
     assert_eq!(found(relu), [message]);
     let equal = "g (float[N, 1] x, float[M, 1] y) => (float[N, 1] z, c) { z = Relu(y)  c = Concat <axis = 1> (x, y) }";
     assert_eq!(found(equal), [EQUAL], "where another node makes them equal, the promise holds");

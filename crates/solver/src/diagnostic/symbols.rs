@@ -100,7 +100,9 @@ impl<'a> Scope<'_, 'a> {
             .with_notes([condition])
             .with_notes(self.declared_note(declared))
             .with_notes(self.declared_note(other))
-            .with_help("give dims that are always equal one name at the inputs, or the output a name of its own")
+            .with_help(
+                "give dims that are always equal one name at the inputs, or the output a name of its own",
+            )
     }
 
     /// The node with the two sides of an equation, and the equation itself.
@@ -164,7 +166,8 @@ impl<'a> Scope<'_, 'a> {
                     continue;
                 };
                 let dims = self.core.shapes.get(shape);
-                let Some(axis) = dims.iter().position(|dim| self.core.dims.symbols_of(*dim).contains(&symbol))
+                let Some(axis) =
+                    dims.iter().position(|dim| self.core.dims.symbols_of(*dim).contains(&symbol))
                 else {
                     continue;
                 };
