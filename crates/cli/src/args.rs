@@ -29,6 +29,12 @@ pub(crate) struct SolveArgs {
     /// Give a value of the main graph a type: `x=float[batch, 3]`, or a node of the type tree: `x=tensor.f32`
     #[arg(long = "seed", value_name = "NAME=TYPE")]
     pub(crate) seeds: Vec<String>,
+    /// Say what a symbol of the model stands for: a number, another symbol, an expression (`seq=128`, `a=b`, `total=past + seq`)
+    #[arg(long = "assume", value_name = "SYMBOL=DIM")]
+    pub(crate) assume: Vec<String>,
+    /// Take symbols that the graph forces to be equal for one
+    #[arg(long)]
+    pub(crate) merge_symbols: bool,
     /// Accept values without a proven type, and operators that nobody knows
     #[arg(long)]
     pub(crate) permissive: bool,

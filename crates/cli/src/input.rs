@@ -126,7 +126,18 @@ pub(crate) fn is_inside(folder: &Path, location: &str) -> bool {
 pub(crate) fn options(args: &SolveArgs) -> anyhow::Result<Options> {
     let mode = if args.permissive { Mode::Permissive } else { Mode::Strict };
     let seeds = args.seeds.iter().map(|seed| read_seed(seed)).collect::<anyhow::Result<_>>()?;
-    Ok(Options { mode, seeds, ..Options::default() })
+    let assume = args.assume.iter().map(|text| read_assumption(text)).collect::<anyhow::Result<_>>()?;
+    Ok(Options { mode, seeds, assume, merge_symbols: args.merge_symbols, ..Options::default() })
+}
+
+/// `SYMBOL=DIM`; neither a symbol nor a dim contains `=`.
+fn read_assumption(text: &str) -> anyhow::Result<(String, String)> {
+    match text.split_once('=') {
+        Some((symbol, dim)) if !symbol.trim().is_empty() && !dim.trim().is_empty() => {
+            Ok((symbol.trim().to_owned(), dim.trim().to_owned()))
+        }
+        Some(_) | None => bail!("an assumption is written SYMBOL=DIM, not `{text}`"),
+    }
 }
 
 /// `NAME=TYPE`; the name may itself contain `=`, a type cannot.

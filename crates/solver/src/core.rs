@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::assume::Assumptions;
 use crate::map::Map;
 
 use crate::dim::{Bind, Decision, DimId, Dims};
@@ -41,6 +42,8 @@ pub(crate) struct Core<'a> {
     pub(crate) shapes: Shapes,
     pub(crate) trace: Option<Trace>,
     pub(crate) assumed: Assumed,
+    /// What the caller says of symbols.
+    pub(crate) assumptions: Assumptions,
     broadcasts: Map<(DimId, DimId), DimId>,
     broadcast_of: Map<DimId, (DimId, DimId)>,
     pub(crate) bytes: std::marker::PhantomData<&'a ()>,
@@ -54,6 +57,7 @@ impl Core<'_> {
             shapes: Shapes::default(),
             trace: None,
             assumed: Assumed::Nothing,
+            assumptions: Assumptions::default(),
             broadcasts: Map::default(),
             broadcast_of: Map::default(),
             bytes: std::marker::PhantomData,

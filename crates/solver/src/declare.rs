@@ -110,7 +110,8 @@ impl<'a> Core<'a> {
                     self.dims.fresh()
                 }
                 DimValue::Param(name) if !name.trim().is_empty() => {
-                    self.dims.declare(name).unwrap_or_else(|_| self.dims.symbol(name))
+                    let dim = self.dims.declare(name).unwrap_or_else(|_| self.dims.symbol(name));
+                    self.assumptions.put_into(&mut self.dims, dim)
                 }
                 DimValue::Param(_) | DimValue::Unknown => self.dims.fresh(),
             });

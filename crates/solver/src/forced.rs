@@ -37,6 +37,19 @@ pub(crate) fn faults<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> Vec<Fault<'a
     if frame.equations.is_empty() && frame.declared_apart.is_empty() {
         return Vec::new();
     }
+    let Forced { free, known, mut faults, .. } = solve(core, frame);
+    faults.extend(declared_outputs(core, frame, &free, &known));
+    faults
+}
+
+/// The symbols that can only be another symbol or an expression of others, with that.
+pub(crate) fn merged<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> Vec<(DimId, DimId)> {
+    let mut known = solve(core, frame).known;
+    known.retain(|(_, value)| core.dims.as_constant(*value).is_none());
+    known
+}
+
+fn solve<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> Forced<'a> {
     let free = input_symbols(core, frame);
     let mut equations: Vec<(Equation, bool)> = frame
         .equations
@@ -56,9 +69,7 @@ pub(crate) fn faults<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> Vec<Fault<'a
             break;
         }
     }
-    let Forced { free, known, mut faults, .. } = forced;
-    faults.extend(declared_outputs(core, frame, &free, &known));
-    faults
+    forced
 }
 
 /// What was found out so far.

@@ -56,6 +56,7 @@ pub mod fault;
 
 pub mod diagnostic;
 
+mod assume;
 mod call;
 mod check;
 mod core;

@@ -6,10 +6,12 @@ use crate::map::Map;
 use typeloom_onnx::DecodeError;
 use typeloom_onnx::view::ModelView;
 
+use crate::assume::{self, Assumptions};
 use crate::call::{self, Calls, Instance};
-use crate::catalogue::{Catalogue, Function, FunctionId, Operators};
+use crate::catalogue::{Catalogue, Function, FunctionId, Operators, nearest};
 use crate::core::Core;
 use crate::dim::Dims;
+use crate::elem::Elem;
 use crate::engine::Engine;
 use crate::fault::{Fault, FaultKind, Place};
 use crate::frame::Frame;
@@ -39,6 +41,11 @@ pub struct Options {
     pub mode: Mode,
     /// Types that the caller knows, by the name of a value of the main graph.
     pub seeds: Vec<(String, Seed)>,
+    /// What the caller says of symbols of the model: a symbol and the dim that it stands for, a number (`128`), another
+    /// symbol, or an expression. Every extent that is computed from the symbol follows.
+    pub assume: Vec<(String, String)>,
+    /// Whether symbols that the graph forces to be equal become one, the one that was named first.
+    pub merge_symbols: bool,
     /// Whether to record why every value has its type, also where nothing is wrong.
     pub trace: bool,
 }
@@ -100,10 +107,30 @@ pub enum CheckError {
     #[error("the model has no graph")]
     NoGraph,
     /// A seed that is no type.
-    #[error("the type given for `{name}` is not a type of this tree")]
+    #[error("the type given for `{name}` is not a type of this tree{}", did_you_mean(near))]
     BadSeed {
         /// The value's name.
         name: String,
+        /// Types that are written nearly like it.
+        near: Vec<String>,
+    },
+    /// An assumption about a symbol that the model does not declare.
+    #[error("the model declares no symbol `{name}` to assume anything of{}", did_you_mean(near))]
+    UnknownSymbol {
+        /// The symbol.
+        name: String,
+        /// Symbols that are written nearly like it.
+        near: Vec<String>,
+    },
+    /// An assumption that makes no sense.
+    #[error("`{name}` cannot be assumed to be `{dim}`: {reason}")]
+    BadAssumption {
+        /// The symbol.
+        name: String,
+        /// What it is assumed to be.
+        dim: String,
+        /// What is wrong with it.
+        reason: String,
     },
     /// A seed for a value that the model does not have.
     #[error("there is no value `{name}` to give a type to")]
@@ -111,6 +138,10 @@ pub enum CheckError {
         /// The value's name.
         name: String,
     },
+}
+
+fn did_you_mean(near: &[String]) -> String {
+    if near.is_empty() { String::new() } else { format!("; did you mean `{}`?", near.join("`, `")) }
 }
 
 impl From<BuildError> for CheckError {
@@ -171,9 +202,16 @@ pub(crate) fn solve<'a>(
     options: &Options,
 ) -> Result<Checked<'a>, CheckError> {
     let (bodies, function_errors) = call::build_bodies(&mut operators);
-    let run = |trace: bool| -> Result<_, CheckError> {
+    let run = |trace: bool, merged: Option<(Dims, Assumptions)>| -> Result<_, CheckError> {
         let mut core = Core::new(Arc::clone(universe));
         core.trace = trace.then(Trace::default);
+        match merged {
+            Some((dims, assumptions)) => {
+                core.dims = dims;
+                core.assumptions = assumptions;
+            }
+            None => core.assumptions = assume::read(&mut core, &body, &options.assume)?,
+        }
         let mut frame = Frame::new(0, Arc::clone(&body));
         seed(&mut core, &mut frame, &options.seeds)?;
         Engine::start(&mut core, &mut frame);
@@ -183,10 +221,25 @@ pub(crate) fn solve<'a>(
         let faults = collect(&mut core, &frame, options.mode);
         Ok((core, frame, calls, faults))
     };
-    let (mut core, mut frame, mut calls, mut faults) = run(options.trace)?;
+    let (mut core, mut frame, mut calls, mut faults) = run(options.trace, None)?;
+    if options.merge_symbols {
+        for _ in 0..assume::MOST_ROUNDS {
+            let mut assumptions = core.assumptions.clone();
+            let mut news = false;
+            for (symbol, value) in crate::forced::merged(&mut core, &frame) {
+                news |= assumptions.add(&mut core.dims, symbol, value).unwrap_or(false);
+            }
+            if !news {
+                break;
+            }
+            // The symbols keep their numbers, so that what is assumed of them still is about them.
+            (core, frame, calls, faults) = run(options.trace, Some((core.dims, assumptions)))?;
+        }
+    }
     let found_nothing = faults.is_empty() && calls.faulty.is_empty();
     if !found_nothing && !options.trace {
-        (core, frame, calls, faults) = run(true)?;
+        let assumed = (!core.assumptions.is_empty()).then_some((core.dims, core.assumptions));
+        (core, frame, calls, faults) = run(true, assumed)?;
     }
     let instances = calls.faulty;
     Ok(Checked { model, operators, core, frame, instances, function_errors, mode: options.mode, faults })
@@ -207,7 +260,11 @@ fn seed<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>, seeds: &[(String, Seed)]
     for (name, seed) in seeds {
         let value =
             *by_name.get(name.as_str()).ok_or_else(|| CheckError::UnknownSeed { name: name.clone() })?;
-        let bad = || CheckError::BadSeed { name: name.clone() };
+        let near = match seed {
+            Seed::Node(id) => type_names_like(core, id),
+            Seed::Onnx(_) => Vec::new(),
+        };
+        let bad = || CheckError::BadSeed { name: name.clone(), near: near.clone() };
         let (ty, shape) = match seed {
             Seed::Node(id) => {
                 let node = core.types.universe().lattice().lookup(id).map(|node| node.no).ok_or_else(bad)?;
@@ -235,6 +292,15 @@ fn seed<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>, seeds: &[(String, Seed)]
         }
     }
     Ok(())
+}
+
+/// Names of types that are written nearly like `text`: nodes of the type tree and ONNX's element types.
+fn type_names_like(core: &Core<'_>, text: &str) -> Vec<String> {
+    let universe = core.types.universe();
+    let mut names: Vec<String> = universe.lattice().nodes().map(|node| node.id.to_owned()).collect();
+    let elems = (1..Elem::LIMIT).filter_map(Elem::new).filter_map(Elem::onnx_name);
+    names.extend(elems.map(str::to_owned));
+    nearest(text, names.iter().map(String::as_str))
 }
 
 /// Narrows a value by a seed; several seeds of one value must agree.
@@ -378,7 +444,7 @@ impl<'a> Checked<'a> {
     /// Names of values that are close to `name`, the nearest first.
     #[must_use]
     pub fn names_like(&self, name: &str) -> Vec<String> {
-        crate::catalogue::nearest(name, self.body().names.iter().copied())
+        nearest(name, self.body().names.iter().copied())
     }
 
     /// The value with this name: of the main graph, or else of the first nested graph that has one.

@@ -214,7 +214,7 @@ impl TypeSolver {
         let universe = self.universe()?;
         let seeds = self.checked_seeds(universe.lattice())?;
         let bytes = self.fragment.bytes()?;
-        let options = Options { mode, seeds, trace: false };
+        let options = Options { mode, seeds, ..Options::default() };
         let catalogue = Declared(self.fragment.declarations());
         let checked = model::check(bytes, &catalogue, &universe, &options)?;
         if checked.faults().is_empty() {
@@ -299,8 +299,12 @@ impl From<CheckError> for TypeError {
     fn from(error: CheckError) -> Self {
         match error {
             CheckError::UnknownSeed { name } => Self::UnknownValue { value: name },
-            CheckError::BadSeed { name } => Self::BadSeed { value: name },
-            CheckError::Malformed(_) | CheckError::NestingTooDeep | CheckError::NoGraph => {
+            CheckError::BadSeed { name, near: _ } => Self::BadSeed { value: name },
+            CheckError::Malformed(_)
+            | CheckError::NestingTooDeep
+            | CheckError::NoGraph
+            | CheckError::UnknownSymbol { .. }
+            | CheckError::BadAssumption { .. } => {
                 Self::InvalidGraph { node: None, message: error.to_string() }
             }
         }

@@ -122,3 +122,56 @@ fn an_output_may_not_promise_the_symbol_of_another_input() {
     let own_name = "g (float[M] x, float[N] y) => (float[rows] z) { z = Relu(y) }";
     assert_eq!(found(own_name), [""; 0]);
 }
+
+/// The type of `y` under options.
+fn y(graph: &str, options: &Options) -> String {
+    let text = format!("<ir_version: 10, opset_import: [\"\" : 21]>\n{graph}");
+    let bytes = typeloom::model_from_text(&text).expect("the text is a model");
+    let mut checked = typeloom::check(&bytes, options).expect("the model can be read");
+    assert!(diagnose(&mut checked).is_empty(), "{:?}", diagnose(&mut checked));
+    let y = checked.find("y").expect("the graph has a value `y`");
+    checked.display_type(y)
+}
+
+fn assuming(pairs: &[(&str, &str)]) -> Options {
+    let assume = pairs.iter().map(|(symbol, dim)| ((*symbol).to_owned(), (*dim).to_owned())).collect();
+    Options { assume, ..Options::default() }
+}
+
+const JOINED: &str = "g (float[N, past] x, float[M, seq] z) => (y) { y = Concat <axis = 1> (x, z) }";
+
+#[test]
+fn an_assumption_is_put_in_wherever_the_symbol_stands() {
+    let both = |pairs: &[(&str, &str)]| y(JOINED, &assuming(pairs));
+    assert_eq!(both(&[("N", "M")]), "float[M, past + seq]");
+    assert_eq!(both(&[("N", "4"), ("M", "4")]), "float[4, past + seq]");
+    assert_eq!(both(&[("M", "N"), ("past", "seq"), ("N", "2")]), "float[2, 2*seq]");
+    assert_eq!(both(&[("M", "N"), ("past", "2*k + 1"), ("seq", "k")]), "float[N, 3*k + 1]");
+}
+
+#[test]
+fn assumptions_that_make_no_sense_are_refused() {
+    let text = format!("<ir_version: 10, opset_import: [\"\" : 21]>\n{JOINED}");
+    let bytes = typeloom::model_from_text(&text).expect("the text is a model");
+    let refused = |pairs: &[(&str, &str)]| match typeloom::check(&bytes, &assuming(pairs)) {
+        Ok(_) => String::new(),
+        Err(error) => error.to_string(),
+    };
+    assert_eq!(
+        refused(&[("pst", "3")]),
+        "the model declares no symbol `pst` to assume anything of; did you mean `past`?"
+    );
+    assert_eq!(refused(&[("past", "-3")]), "`past` cannot be assumed to be `-3`: an extent is not negative");
+    let message = "`N` cannot be assumed to be `4`: it contradicts what was assumed before";
+    assert_eq!(refused(&[("N", "M"), ("M", "3"), ("N", "4")]), message);
+}
+
+#[test]
+fn symbols_are_merged_on_request_under_the_name_that_came_first() {
+    let merge = Options { merge_symbols: true, ..Options::default() };
+    assert_eq!(y(JOINED, &merge), "float[N, past + seq]");
+    let chain = "g (float[A, 1] a, float[B, 1] b, float[C, 1] c) => (y) {
+        p = Concat <axis = 1> (a, b)  q = Concat <axis = 1> (b, c)  y = Add(q, c)
+    }";
+    assert_eq!(y(chain, &merge), "float[A, 2]");
+}

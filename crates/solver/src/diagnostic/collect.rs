@@ -87,7 +87,10 @@ pub fn diagnose_error(error: &CheckError) -> Option<Diagnostic> {
         CheckError::Malformed(error) => Some(files::malformed(error, Place::default())),
         CheckError::NestingTooDeep => Some(files::too_deep(Place::default())),
         CheckError::NoGraph => Some(files::no_graph()),
-        CheckError::BadSeed { .. } | CheckError::UnknownSeed { .. } => None,
+        CheckError::BadSeed { .. }
+        | CheckError::UnknownSeed { .. }
+        | CheckError::UnknownSymbol { .. }
+        | CheckError::BadAssumption { .. } => None,
     }
 }
 

@@ -1,0 +1,111 @@
+//! What the caller says of the model's symbols: `batch = 4`, `a = b`; and merging those that a graph forces equal.
+//!
+//! An assumption is put in wherever a declared type is read, before anything is solved, so that every extent that is
+//! computed from the symbol follows. Symbols are merged by solving once, taking over what the equations left open say
+//! (see [`crate::forced`]), and solving again.
+
+use std::collections::BTreeSet;
+
+use crate::catalogue::nearest;
+use crate::core::Core;
+use crate::dim::{Decision, DimId, Dims};
+use crate::model::CheckError;
+use crate::program::{Body, ValueId};
+
+/// How often symbols are merged and the model is solved again.
+pub(crate) const MOST_ROUNDS: usize = 8;
+
+/// What symbols stand for, each free of the symbols before it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Assumptions {
+    known: Vec<(DimId, DimId)>,
+}
+
+impl Assumptions {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.known.is_empty()
+    }
+
+    /// A dim with everything put in that is assumed.
+    pub(crate) fn put_into(&self, dims: &mut Dims, dim: DimId) -> DimId {
+        let mut dim = dim;
+        for (symbol, value) in &self.known {
+            if dims.symbols_of(dim).contains(symbol) {
+                dim = dims.substitute(dim, &[(*symbol, *value)]);
+            }
+        }
+        dim
+    }
+
+    /// Assumes that a symbol is a dim; whether that was news. `None` where it contradicts what is assumed already.
+    pub(crate) fn add(&mut self, dims: &mut Dims, symbol: DimId, value: DimId) -> Option<bool> {
+        let (left, right) = (self.put_into(dims, symbol), self.put_into(dims, value));
+        match dims.compare(left, right) {
+            Decision::Equal => return Some(false),
+            Decision::Different => return None,
+            Decision::Undecided => {}
+        }
+        for (symbol, value) in [(left, right), (right, left)] {
+            if dims.as_symbol(symbol).is_some() && !dims.symbols_of(value).contains(&symbol) {
+                self.known.push((symbol, value));
+                return Some(true);
+            }
+        }
+        None
+    }
+}
+
+/// Reads what the caller assumes.
+pub(crate) fn read(
+    core: &mut Core<'_>,
+    body: &Body<'_>,
+    pairs: &[(String, String)],
+) -> Result<Assumptions, CheckError> {
+    let mut assumed = Assumptions::default();
+    if pairs.is_empty() {
+        return Ok(assumed);
+    }
+    let symbols = symbols(core, body);
+    for (name, text) in pairs {
+        let (name, text) = (name.trim(), text.trim());
+        let bad = |reason: &str| CheckError::BadAssumption {
+            name: name.to_owned(),
+            dim: text.to_owned(),
+            reason: reason.to_owned(),
+        };
+        let symbol = core.dims.symbol(name);
+        if !symbols.contains(&symbol) {
+            let names: Vec<String> =
+                symbols.iter().filter_map(|symbol| core.dims.as_symbol(*symbol).map(str::to_owned)).collect();
+            let near = nearest(name, names.iter().map(String::as_str));
+            return Err(CheckError::UnknownSymbol { name: name.to_owned(), near });
+        }
+        let value = core.dims.parse(text).map_err(|error| bad(&error.to_string()))?;
+        if core.dims.bounds(value).1.is_some_and(|most| most < 0) {
+            return Err(bad("an extent is not negative"));
+        }
+        if core.dims.is_anonymous(value) {
+            return Err(bad("it has to be known"));
+        }
+        if assumed.add(&mut core.dims, symbol, value).is_none() {
+            return Err(bad("it contradicts what was assumed before"));
+        }
+    }
+    Ok(assumed)
+}
+
+/// The symbols that the declared types of a body mention.
+fn symbols(core: &mut Core<'_>, body: &Body<'_>) -> BTreeSet<DimId> {
+    let mut symbols = BTreeSet::new();
+    for value in (0..body.values.len()).map(ValueId::new) {
+        for declaration in body.declarations(value) {
+            let Some(shape) = core.read_type(declaration.ty).ok().and_then(|read| read.shape) else {
+                continue;
+            };
+            for dim in core.shapes.get(shape) {
+                symbols.extend(core.dims.symbols_of(*dim));
+            }
+        }
+    }
+    symbols
+}
