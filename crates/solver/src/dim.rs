@@ -82,6 +82,7 @@ mod poly;
 mod solve;
 #[cfg(test)]
 mod tests;
+mod view;
 
 pub use arena::Dims;
 pub use bind::Bind;
@@ -90,3 +91,4 @@ pub use display::DisplayDim;
 pub use id::DimId;
 pub use parse::DimParseError;
 pub use solve::Solved;
+pub use view::DimView;

@@ -1,4 +1,5 @@
 //! What the transformations promise, on small models, on those in `models/` and on the recorded cases.
 
 mod annotate;
+mod interface;
 mod support;

@@ -1,0 +1,226 @@
+//! Types of a pool as interfaces.
+
+use std::sync::Arc;
+
+use typeloom_pool::{ConstDescriptor, Descriptor, Idx, Pool, Tag, Variable};
+use typeloom_solver::dim::{DimId, Dims};
+use typeloom_solver::elem::{Elem, ElemSet};
+use typeloom_solver::solution::{TensorType, Type};
+use typeloom_solver::universe::Universe;
+
+use super::encode::{DEFAULT, ELEMENTS, INPUTS, OUTPUTS, SPARSE};
+use super::{Interface, Parameter};
+
+/// The deepest nesting of constructors and expressions that is read.
+const MAX_DEPTH: usize = 64;
+
+/// The most parts of extents that are read: a shared expression can unfold to more than there is memory.
+const MAX_PARTS: usize = 1 << 20;
+
+/// Why a type is not the interface of a program.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotAnInterface {
+    /// It is not a function from one struct to another.
+    #[error("the type is not a function from inputs to outputs")]
+    NotAFunction,
+    /// A parameter has a type that programs do not have.
+    #[error("`{parameter}` has a type that no value of a program has")]
+    Parameter {
+        /// Its name.
+        parameter: String,
+    },
+    /// A parameter's type is larger than any program's.
+    #[error("`{parameter}` has a type that is too large")]
+    TooLarge {
+        /// Its name.
+        parameter: String,
+    },
+}
+
+enum Failed {
+    Kind,
+    Size,
+}
+
+struct Decoder<'p> {
+    pool: &'p Pool,
+    dims: Dims,
+    universe: Arc<Universe>,
+    parts: usize,
+}
+
+impl Interface {
+    /// Reads an interface back from a pool. Its symbols have lost their names and are called `A`, `B`, ...
+    ///
+    /// # Errors
+    /// [`NotAnInterface`].
+    pub fn from_pool(pool: &Pool, ty: Idx, universe: &Arc<Universe>) -> Result<Self, NotAnInterface> {
+        let mut decoder =
+            Decoder { pool, dims: Dims::new(), universe: Arc::clone(universe), parts: MAX_PARTS };
+        let function = match pool.get(ty) {
+            Descriptor::Scheme { body, .. } => body,
+            _ => ty,
+        };
+        let Descriptor::Function { params, returns } = pool.get(function) else {
+            return Err(NotAnInterface::NotAFunction);
+        };
+        let [params] = params[..] else { return Err(NotAnInterface::NotAFunction) };
+        let inputs = decoder.list(INPUTS, params)?;
+        let outputs = decoder.list(OUTPUTS, returns)?;
+        if outputs.iter().any(|output| output.optional) {
+            return Err(NotAnInterface::NotAFunction);
+        }
+        Ok(Self { inputs, outputs, dims: decoder.dims, universe: decoder.universe })
+    }
+}
+
+impl Decoder<'_> {
+    fn list(&mut self, wanted: &str, list: Idx) -> Result<Vec<Parameter>, NotAnInterface> {
+        let Descriptor::Struct { name, field_names, field_types } = self.pool.get(list) else {
+            return Err(NotAnInterface::NotAFunction);
+        };
+        if name != wanted || field_names.len() != field_types.len() {
+            return Err(NotAnInterface::NotAFunction);
+        }
+        let mut parameters = Vec::with_capacity(field_names.len());
+        for (name, ty) in field_names.into_iter().zip(field_types) {
+            let (ty, optional) = match self.pool.get(ty) {
+                Descriptor::Applied { name, args } if name == DEFAULT && args.len() == 1 => (args[0], true),
+                _ => (ty, false),
+            };
+            match self.ty(ty) {
+                Ok(ty) => parameters.push(Parameter { name, ty, optional }),
+                Err(Failed::Kind) => return Err(NotAnInterface::Parameter { parameter: name }),
+                Err(Failed::Size) => return Err(NotAnInterface::TooLarge { parameter: name }),
+            }
+        }
+        Ok(parameters)
+    }
+
+    fn ty(&mut self, ty: Idx) -> Result<Type, Failed> {
+        let mut wraps: Vec<Option<Elem>> = Vec::new();
+        let mut lists = Vec::new();
+        let mut at = ty;
+        let mut made = loop {
+            if wraps.len() > MAX_DEPTH {
+                return Err(Failed::Size);
+            }
+            match self.pool.get(at) {
+                Descriptor::Container { tag: Tag::List, child } => {
+                    wraps.push(None);
+                    lists.push(true);
+                    at = child;
+                }
+                Descriptor::Container { tag: Tag::Option, child } => {
+                    wraps.push(None);
+                    lists.push(false);
+                    at = child;
+                }
+                Descriptor::TwoChild { tag: Tag::Map, child1, child2 } => {
+                    let key = self.element(child1).and_then(ElemSet::single).ok_or(Failed::Kind)?;
+                    wraps.push(Some(key));
+                    lists.push(false);
+                    at = child2;
+                }
+                Descriptor::Tensor { element, dims } => break Type::Tensor(self.tensor(element, dims)?),
+                Descriptor::Applied { name, args } if name == SPARSE && args.len() == 1 => {
+                    let Descriptor::Tensor { element, dims } = self.pool.get(args[0]) else {
+                        return Err(Failed::Kind);
+                    };
+                    break Type::Sparse(self.tensor(element, dims)?);
+                }
+                Descriptor::Primitive(Tag::Any) => break Type::Unknown(None),
+                Descriptor::Primitive(_) => break Type::Scalar(self.element(at).ok_or(Failed::Kind)?),
+                Descriptor::Opaque { name } => {
+                    let node = self.universe.lattice().lookup(&name).map(|node| node.no);
+                    break Type::Leaf(node.ok_or(Failed::Kind)?);
+                }
+                _ => return Err(Failed::Kind),
+            }
+        };
+        for (key, is_list) in wraps.into_iter().zip(lists).rev() {
+            made = match key {
+                Some(key) => Type::Map(key, Box::new(made)),
+                None if is_list => Type::Sequence(Box::new(made)),
+                None => Type::Optional(Box::new(made)),
+            };
+        }
+        Ok(made)
+    }
+
+    fn element(&self, element: Idx) -> Option<ElemSet> {
+        match self.pool.get(element) {
+            Descriptor::Primitive(Tag::Any) => Some(ElemSet::ALL),
+            Descriptor::Primitive(tag) => {
+                ELEMENTS.iter().find(|(_, known)| *known == tag).map(|(elem, _)| ElemSet::of(*elem))
+            }
+            Descriptor::Opaque { name } => self.universe.elem_named(&name).map(ElemSet::of),
+            _ => None,
+        }
+    }
+
+    fn tensor(&mut self, element: Idx, dims: Option<Vec<Idx>>) -> Result<TensorType, Failed> {
+        let elem = self.element(element).ok_or(Failed::Kind)?;
+        let shape = match dims {
+            None => None,
+            Some(dims) => Some(dims.into_iter().map(|dim| self.dim(dim, 0)).collect::<Result<_, _>>()?),
+        };
+        Ok(TensorType { elem, shape })
+    }
+
+    fn dim(&mut self, dim: Idx, depth: usize) -> Result<DimId, Failed> {
+        self.parts = self.parts.checked_sub(1).ok_or(Failed::Size)?;
+        if depth > MAX_DEPTH {
+            return Err(Failed::Size);
+        }
+        let inner = depth + 1;
+        Ok(match self.pool.get(dim) {
+            Descriptor::Variable(Variable::Bound { depth: 0, index, .. }) => self.dims.symbol(&letter(index)),
+            Descriptor::Const(constant) => match constant {
+                ConstDescriptor::Int(value) => self.dims.constant(value),
+                ConstDescriptor::Symbol(name) => self.dims.symbol(&name),
+                ConstDescriptor::Sum { constant, terms } => {
+                    let mut summands = vec![self.dims.constant(constant)];
+                    for (coefficient, part) in terms {
+                        let part = self.dim(part, inner)?;
+                        let coefficient = self.dims.constant(coefficient);
+                        summands.push(self.dims.mul(coefficient, part));
+                    }
+                    self.dims.sum(&summands)
+                }
+                ConstDescriptor::Product(parts) => {
+                    let parts = self.dims_of(parts, inner)?;
+                    self.dims.product(&parts)
+                }
+                ConstDescriptor::FloorDiv(dividend, divisor) => {
+                    let (dividend, divisor) = (self.dim(dividend, inner)?, self.dim(divisor, inner)?);
+                    self.dims.floor_div(dividend, divisor)
+                }
+                ConstDescriptor::Mod(dividend, divisor) => {
+                    let (dividend, divisor) = (self.dim(dividend, inner)?, self.dim(divisor, inner)?);
+                    self.dims.modulo(dividend, divisor)
+                }
+                ConstDescriptor::Min(parts) => {
+                    let parts = self.dims_of(parts, inner)?;
+                    parts.into_iter().reduce(|a, b| self.dims.min(a, b)).ok_or(Failed::Kind)?
+                }
+                ConstDescriptor::Max(parts) => {
+                    let parts = self.dims_of(parts, inner)?;
+                    parts.into_iter().reduce(|a, b| self.dims.max(a, b)).ok_or(Failed::Kind)?
+                }
+                ConstDescriptor::Unknown => self.dims.fresh(),
+            },
+            _ => return Err(Failed::Kind),
+        })
+    }
+
+    fn dims_of(&mut self, parts: Vec<Idx>, depth: usize) -> Result<Vec<DimId>, Failed> {
+        parts.into_iter().map(|part| self.dim(part, depth)).collect()
+    }
+}
+
+/// `A`, `B`, ..., `Z`, `A1`, ...
+fn letter(index: u32) -> String {
+    let letter = char::from(b'A' + u8::try_from(index % 26).unwrap_or(0));
+    if index < 26 { letter.to_string() } else { format!("{letter}{}", index / 26) }
+}

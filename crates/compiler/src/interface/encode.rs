@@ -1,0 +1,218 @@
+//! Interfaces as types of a pool.
+
+use std::collections::HashMap;
+
+use typeloom_pool::{Idx, Pool, Sort, Tag, TypeError};
+use typeloom_solver::dim::{DimId, DimView};
+use typeloom_solver::elem::{Elem, ElemSet};
+use typeloom_solver::solution::{TensorType, Type};
+
+use super::leaves::Leaves;
+use super::{Interface, Parameter};
+
+/// The name of the struct of inputs.
+pub(crate) const INPUTS: &str = "inputs";
+/// The name of the struct of outputs.
+pub(crate) const OUTPUTS: &str = "outputs";
+/// The constructor around the type of an input that may be left out.
+pub(crate) const DEFAULT: &str = "default";
+/// The constructor around a sparse tensor.
+pub(crate) const SPARSE: &str = "sparse";
+
+/// The element types that every pool knows.
+pub(crate) const ELEMENTS: [(Elem, Tag); 28] = [
+    (Elem::FLOAT, Tag::F32),
+    (Elem::UINT8, Tag::U8),
+    (Elem::INT8, Tag::I8),
+    (Elem::UINT16, Tag::U16),
+    (Elem::INT16, Tag::I16),
+    (Elem::INT32, Tag::I32),
+    (Elem::INT64, Tag::I64),
+    (Elem::STRING, Tag::Str),
+    (Elem::BOOL, Tag::Bool),
+    (Elem::FLOAT16, Tag::F16),
+    (Elem::DOUBLE, Tag::F64),
+    (Elem::UINT32, Tag::U32),
+    (Elem::UINT64, Tag::U64),
+    (Elem::COMPLEX64, Tag::Complex64),
+    (Elem::COMPLEX128, Tag::Complex128),
+    (Elem::BFLOAT16, Tag::Bf16),
+    (Elem::FLOAT8E4M3FN, Tag::F8E4M3Fn),
+    (Elem::FLOAT8E4M3FNUZ, Tag::F8E4M3FnUz),
+    (Elem::FLOAT8E5M2, Tag::F8E5M2),
+    (Elem::FLOAT8E5M2FNUZ, Tag::F8E5M2FnUz),
+    (Elem::UINT4, Tag::U4),
+    (Elem::INT4, Tag::I4),
+    (Elem::FLOAT4E2M1, Tag::F4E2M1),
+    (Elem::FLOAT8E8M0, Tag::F8E8M0),
+    (Elem::UINT2, Tag::U2),
+    (Elem::INT2, Tag::I2),
+    (Elem::FLOAT6E2M3, Tag::F6E2M3),
+    (Elem::FLOAT6E3M2, Tag::F6E3M2),
+];
+
+/// Why an interface is not a type.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EncodeError {
+    /// The pool refuses a part of it.
+    #[error("`{parameter}` has no portable type: {error}")]
+    Parameter {
+        /// The name of the input or output.
+        parameter: String,
+        /// Why.
+        error: TypeError,
+    },
+    /// The pool refuses the whole.
+    #[error("the interface has no portable type: {0}")]
+    Whole(#[from] TypeError),
+}
+
+struct Encoder<'i, 'p> {
+    interface: &'i Interface,
+    pool: &'p mut Pool,
+    leaves: Leaves,
+    /// The place in the scheme of each symbol and variable.
+    places: HashMap<DimId, u32>,
+}
+
+impl Interface {
+    /// The interface as a closed type of a pool.
+    ///
+    /// # Errors
+    /// [`EncodeError`]: a name that no pool takes, two parameters of one name, extents beyond a pool's limits.
+    pub fn to_pool(&self, pool: &mut Pool) -> Result<Idx, EncodeError> {
+        let leaves = Leaves::of(self);
+        let mut encoder = Encoder { interface: self, pool, leaves, places: HashMap::new() };
+        let inputs = encoder.list(INPUTS, &self.inputs)?;
+        let outputs = encoder.list(OUTPUTS, &self.outputs)?;
+        let variables = vec![Sort::Const; encoder.places.len()];
+        let function = pool.function(&[inputs], outputs)?;
+        if variables.is_empty() {
+            return Ok(function);
+        }
+        Ok(pool.scheme(&variables, function)?)
+    }
+}
+
+impl Encoder<'_, '_> {
+    fn list(&mut self, name: &str, parameters: &[Parameter]) -> Result<Idx, EncodeError> {
+        let mut fields = Vec::with_capacity(parameters.len());
+        for parameter in parameters {
+            let field = self.parameter(parameter);
+            let named = |error| EncodeError::Parameter { parameter: parameter.name.clone(), error };
+            fields.push(field.map_err(named)?);
+        }
+        let name = self.pool.name(name)?;
+        Ok(self.pool.structure(name, &fields)?)
+    }
+
+    fn parameter(&mut self, parameter: &Parameter) -> Result<(typeloom_pool::Name, Idx), TypeError> {
+        let mut ty = self.ty(&parameter.ty)?;
+        if parameter.optional {
+            let default = self.pool.name(DEFAULT)?;
+            ty = self.pool.applied(default, &[ty])?;
+        }
+        Ok((self.pool.name(&parameter.name)?, ty))
+    }
+
+    fn ty(&mut self, ty: &Type) -> Result<Idx, TypeError> {
+        let mut wraps = Vec::new();
+        let mut at = ty;
+        let mut made = loop {
+            match at {
+                Type::Sequence(inner) | Type::Optional(inner) | Type::Map(_, inner) => {
+                    wraps.push(at);
+                    at = inner;
+                }
+                Type::Tensor(tensor) => break self.tensor(tensor)?,
+                Type::Sparse(tensor) => {
+                    let tensor = self.tensor(tensor)?;
+                    let sparse = self.pool.name(SPARSE)?;
+                    break self.pool.applied(sparse, &[tensor])?;
+                }
+                Type::Scalar(elem) => break self.element(*elem)?,
+                Type::Leaf(node) => {
+                    let id = self.interface.universe.lattice().node(*node).map_or("?", |node| node.id);
+                    let name = self.pool.name(id)?;
+                    break self.pool.opaque(name)?;
+                }
+                Type::Unknown(_) | Type::Error => break self.pool.primitive(Tag::Any)?,
+            }
+        };
+        for wrap in wraps.into_iter().rev() {
+            made = match wrap {
+                Type::Sequence(_) => self.pool.list(made)?,
+                Type::Map(key, _) => {
+                    let key = self.element(ElemSet::of(*key))?;
+                    self.pool.map(key, made)?
+                }
+                Type::Optional(_)
+                | Type::Tensor(_)
+                | Type::Sparse(_)
+                | Type::Scalar(_)
+                | Type::Leaf(_)
+                | Type::Unknown(_)
+                | Type::Error => self.pool.option(made)?,
+            };
+        }
+        Ok(made)
+    }
+
+    fn element(&mut self, set: ElemSet) -> Result<Idx, TypeError> {
+        let Some(elem) = set.single() else { return self.pool.primitive(Tag::Any) };
+        match ELEMENTS.iter().find(|(known, _)| *known == elem) {
+            Some((_, tag)) => self.pool.primitive(*tag),
+            None => {
+                let name = self.pool.name(self.interface.universe.elem_name(elem))?;
+                self.pool.opaque(name)
+            }
+        }
+    }
+
+    fn tensor(&mut self, tensor: &TensorType) -> Result<Idx, TypeError> {
+        let element = self.element(tensor.elem)?;
+        match &tensor.shape {
+            None => self.pool.tensor_unranked(element),
+            Some(shape) => {
+                let dims: Vec<Idx> = shape.iter().map(|dim| self.dim(*dim)).collect::<Result<_, _>>()?;
+                self.pool.tensor(element, &dims)
+            }
+        }
+    }
+
+    /// Dims nest by a bounded number of levels, see [`typeloom_solver::dim`].
+    fn dim(&mut self, dim: DimId) -> Result<Idx, TypeError> {
+        match self.interface.dims.view(dim) {
+            DimView::Constant(value) => self.pool.dim_const(value),
+            DimView::Symbol | DimView::Variable if self.leaves.is_idle(dim) => self.pool.dim_unknown(),
+            DimView::Symbol | DimView::Variable => {
+                let next = u32::try_from(self.places.len()).unwrap_or(u32::MAX);
+                let place = *self.places.entry(dim).or_insert(next);
+                self.pool.bound(0, place, Sort::Const)
+            }
+            DimView::Sum(constant, terms) => {
+                let mut summands = vec![self.pool.dim_const(constant)?];
+                for (coefficient, part) in terms {
+                    let part = self.dim(part)?;
+                    let coefficient = self.pool.dim_const(coefficient)?;
+                    summands.push(self.pool.dim_mul(&[coefficient, part])?);
+                }
+                self.pool.dim_add(&summands)
+            }
+            DimView::Product(parts) => {
+                let parts: Vec<Idx> =
+                    parts.into_iter().map(|part| self.dim(part)).collect::<Result<_, _>>()?;
+                self.pool.dim_mul(&parts)
+            }
+            DimView::FloorDiv(dividend, divisor) => {
+                let (dividend, divisor) = (self.dim(dividend)?, self.dim(divisor)?);
+                self.pool.dim_floor_div(dividend, divisor)
+            }
+            DimView::Min(parts) => {
+                let parts: Vec<Idx> =
+                    parts.into_iter().map(|part| self.dim(part)).collect::<Result<_, _>>()?;
+                self.pool.dim_min(&parts)
+            }
+        }
+    }
+}

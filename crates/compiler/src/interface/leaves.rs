@@ -1,0 +1,58 @@
+//! The symbols and variables of an interface: who chooses them, and which say anything.
+
+use std::collections::{HashMap, HashSet};
+
+use typeloom_solver::dim::DimId;
+
+use super::{Interface, Parameter, extents};
+
+/// Who chooses which symbols and variables.
+#[derive(Debug, Default)]
+pub(crate) struct Leaves {
+    /// Those of inputs, which the caller chooses.
+    pub(crate) of_caller: HashSet<DimId>,
+    /// How often each of the others occurs in outputs, and whether always by itself.
+    of_program: HashMap<DimId, Occurrence>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Occurrence {
+    count: usize,
+    in_expression: bool,
+}
+
+impl Leaves {
+    pub(crate) fn of(interface: &Interface) -> Self {
+        let mut leaves = Self::default();
+        for (_, dim) in dims_of(&interface.inputs) {
+            leaves.of_caller.extend(leaves_of(interface, dim));
+        }
+        for (_, dim) in dims_of(&interface.outputs) {
+            let inside = leaves_of(interface, dim);
+            let alone = inside == [dim];
+            for leaf in inside.into_iter().filter(|leaf| !leaves.of_caller.contains(leaf)) {
+                let seen = leaves.of_program.entry(leaf).or_default();
+                seen.count += 1;
+                seen.in_expression |= !alone;
+            }
+        }
+        leaves
+    }
+
+    /// Whether a symbol or variable that the program chooses says nothing about anything else.
+    pub(crate) fn is_idle(&self, leaf: DimId) -> bool {
+        self.of_program.get(&leaf).is_some_and(|seen| seen.count == 1 && !seen.in_expression)
+    }
+}
+
+/// The symbols and variables in a dim.
+pub(crate) fn leaves_of(interface: &Interface, dim: DimId) -> Vec<DimId> {
+    let mut leaves = interface.dims.symbols_of(dim).to_vec();
+    leaves.extend(interface.dims.variables_of(dim));
+    leaves
+}
+
+/// Every extent with its parameter.
+pub(crate) fn dims_of(parameters: &[Parameter]) -> impl Iterator<Item = (&Parameter, DimId)> {
+    parameters.iter().flat_map(|parameter| extents(&parameter.ty).iter().map(move |dim| (parameter, *dim)))
+}

@@ -1,0 +1,136 @@
+//! Extents of one interface against those of another.
+//!
+//! A *given* interface is to stand where an *expected* one stood. Callers know the expected one: they choose its
+//! input symbols, whatever numbers those are, so these are rigid. The given one's input symbols take whatever numbers
+//! the callers give: they are matched. In outputs it is the other way round: a symbol that the given program chooses
+//! is rigid, one that the expected program chose is matched.
+//!
+//! First every extent that is a lone symbol is matched, then the expressions are solved for what is left, in rounds. What
+//! is left then is compared with all that was matched put in.
+//!
+//! **Invariant:** two extents fit only if they are equal for all values of the rigid symbols. What cannot be decided does
+//! not fit.
+
+use std::collections::HashMap;
+
+use typeloom_solver::dim::{Decision, DimId, Dims, Solved};
+
+use super::Interface;
+use super::leaves::{Leaves, dims_of};
+
+/// Two interfaces in one arena.
+pub(crate) struct Matching {
+    dims: Dims,
+    given: Side,
+    expected: Side,
+    /// What matched symbols stand for.
+    values: Vec<(DimId, DimId)>,
+    /// The symbols that may be matched and are not yet.
+    open: Vec<DimId>,
+}
+
+/// The extents of one interface, copied.
+#[derive(Default)]
+struct Side {
+    copies: HashMap<DimId, DimId>,
+}
+
+/// Which interface an extent is of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Of {
+    Given,
+    Expected,
+}
+
+impl Matching {
+    pub(crate) fn new(given: &Interface, expected: &Interface) -> Self {
+        let mut matching = Self {
+            dims: Dims::new(),
+            given: Side::default(),
+            expected: Side::default(),
+            values: Vec::new(),
+            open: Vec::new(),
+        };
+        matching.copy(expected, Of::Expected);
+        matching.copy(given, Of::Given);
+        matching
+    }
+
+    fn copy(&mut self, interface: &Interface, of: Of) {
+        let leaves = Leaves::of(interface);
+        let mut known: HashMap<DimId, DimId> = HashMap::new();
+        let mut copies = HashMap::new();
+        for (_, dim) in dims_of(&interface.inputs).chain(dims_of(&interface.outputs)) {
+            let open = &mut self.open;
+            let mut leaf = |dims: &mut Dims, leaf: DimId| {
+                *known.entry(leaf).or_insert_with(|| {
+                    // Names are made up, so that symbols of the two sides never meet by accident.
+                    let side = if of == Of::Given { "given" } else { "expected" };
+                    let symbol = dims.symbol(&format!("{side} {leaf:?}"));
+                    if leaves.of_caller.contains(&leaf) == (of == Of::Given) {
+                        open.push(symbol);
+                    }
+                    symbol
+                })
+            };
+            let copy = self.dims.copy_from(&interface.dims, dim, &mut leaf);
+            copies.insert(dim, copy);
+        }
+        match of {
+            Of::Given => self.given = Side { copies },
+            Of::Expected => self.expected = Side { copies },
+        }
+    }
+
+    /// Matches pairs of a given and an expected extent, as far as they decide what open symbols stand for.
+    pub(crate) fn match_all(&mut self, pairs: &[(DimId, DimId)]) {
+        let pairs: Vec<(DimId, DimId)> =
+            pairs.iter().filter_map(|(given, expected)| self.pair(*given, *expected)).collect();
+        for &(given, expected) in &pairs {
+            if !self.bind(given, expected) {
+                self.bind(expected, given);
+            }
+        }
+        // Each round matches a symbol or is the last.
+        loop {
+            let before = self.open.len();
+            for &(given, expected) in &pairs {
+                let (given, expected) =
+                    (self.dims.substitute(given, &self.values), self.dims.substitute(expected, &self.values));
+                // An extent is never negative, and a symbol stands for one.
+                if let Solved::Symbol { symbol, value } = self.dims.solve_for(given, expected)
+                    && self.dims.is_non_negative(value)
+                {
+                    self.bind(symbol, value);
+                }
+            }
+            if self.open.len() == before {
+                return;
+            }
+        }
+    }
+
+    fn pair(&self, given: DimId, expected: DimId) -> Option<(DimId, DimId)> {
+        Some((*self.given.copies.get(&given)?, *self.expected.copies.get(&expected)?))
+    }
+
+    /// Lets an open symbol stand for an extent without open symbols.
+    fn bind(&mut self, symbol: DimId, value: DimId) -> bool {
+        let Some(at) = self.open.iter().position(|open| *open == symbol) else { return false };
+        let value = self.dims.substitute(value, &self.values);
+        if self.dims.symbols_of(value).iter().any(|inside| self.open.contains(inside)) {
+            return false;
+        }
+        self.open.remove(at);
+        self.values.push((symbol, value));
+        true
+    }
+
+    /// Whether two extents are equal whatever the rigid symbols are.
+    pub(crate) fn fits(&mut self, given: DimId, expected: DimId) -> bool {
+        let Some((given, expected)) = self.pair(given, expected) else { return false };
+        let given = self.dims.substitute(given, &self.values);
+        let expected = self.dims.substitute(expected, &self.values);
+        self.dims.compare(given, expected) == Decision::Equal
+    }
+}
