@@ -182,6 +182,34 @@ impl<'a> Fields<'a> {
         self.cursor.offset()
     }
 
+    /// The next record, if it is one of bytes whose number is below 16 and whose length is below 16,384, as almost all
+    /// records of a graph are: its number and bytes. Otherwise nothing is read, and [`next`](Iterator::next) says what stands there.
+    ///
+    /// ```
+    /// use typeloom_onnx::wire::Fields;
+    ///
+    /// let mut fields = Fields::new(&[0x12, 0x02, b'h', b'i', 0x08, 0x01], 0);
+    /// assert_eq!(fields.next_bytes(), Some((2, &b"hi"[..])));
+    /// assert_eq!((fields.next_bytes(), fields.offset()), (None, 4));
+    /// ```
+    #[inline(always)]
+    pub fn next_bytes(&mut self) -> Option<(u32, &'a [u8])> {
+        const BYTES: u8 = 2;
+        let (key, length, rest) = match *self.cursor.rest {
+            [key, length, ref rest @ ..] if length < 0x80 => (key, usize::from(length), rest),
+            [key, low, high, ref rest @ ..] if high < 0x80 => {
+                (key, usize::from(low & 0x7f) | usize::from(high) << 7, rest)
+            }
+            _ => return None,
+        };
+        if key >= 0x80 || key & 7 != BYTES || key < 8 {
+            return None;
+        }
+        let (bytes, rest) = rest.split_at_checked(length)?;
+        self.cursor.rest = rest;
+        Some((u32::from(key >> 3), bytes))
+    }
+
     /// Ends the walk here, after an error that the reader of a field found.
     #[inline]
     pub(crate) const fn stop(&mut self) {

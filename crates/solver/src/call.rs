@@ -18,7 +18,8 @@ use typeloom_onnx::DecodeError;
 use typeloom_onnx::view::{Attribute, NodeView};
 
 use crate::catalogue::{FunctionId, Operators};
-use crate::core::{Core, Data};
+use crate::constants::Data;
+use crate::core::Core;
 use crate::dim::DimId;
 use crate::engine::Engine;
 use crate::fault::{FaultKind, Side};
@@ -204,9 +205,10 @@ impl<'a> Calls<'a> {
             if precise {
                 frame.slots[parameter.index()].shape =
                     slot.shape.map(|shape| copy_shape(core, shape, &mut dims));
-                if let Some(data) = caller.data_of(argument).and_then(|data| copy_data(core, data, &mut dims))
+                if let Some(data) =
+                    core.data_of(caller, argument).cloned().and_then(|data| copy_data(core, &data, &mut dims))
                 {
-                    frame.set_data(*parameter, data);
+                    core.set_data(&mut frame, *parameter, data);
                 }
             }
         }
@@ -219,12 +221,12 @@ impl<'a> Calls<'a> {
     }
 
     /// Takes a finished frame in.
-    pub(crate) fn leave(&mut self, frame: Frame<'a>) {
+    pub(crate) fn leave(&mut self, core: &Core<'a>, frame: Frame<'a>) {
         let Some(Running { function, key, caller }) = self.running.pop() else { return };
         let root = frame.body.graph(frame.body.root());
         let portable = |frame: &Frame<'a>, value: crate::program::ValueId| {
             let Slot { ty, shape, .. } = frame.slots[value.index()];
-            let data = match frame.data_of(value) {
+            let data = match core.data_of(frame, value) {
                 Some(Data::Ints(ints)) if ints.items.len() <= MOST_CONSTANTS => {
                     Some(Data::Ints(Arc::clone(ints)))
                 }
@@ -250,7 +252,7 @@ impl<'a> Calls<'a> {
 /// The attributes of a call, as the function's own: references inside a function are followed.
 fn arguments<'a>(frame: &Frame<'a>, step: StepId) -> Result<Vec<(&'a str, Attribute<'a>)>, DecodeError> {
     let mut arguments = Vec::new();
-    for attribute in frame.body.step(step).node.attributes() {
+    for attribute in frame.body.step(step).attribute_part().attributes() {
         let attribute = attribute?.parse()?;
         match attribute.ref_attr_name {
             None => arguments.push((attribute.name, attribute)),
@@ -297,7 +299,7 @@ fn key<'a>(
                 words.dim(core, dim);
             }
         }
-        match frame.data_of(value) {
+        match core.data_of(frame, value).cloned() {
             Some(Data::Ints(ints)) if ints.items.len() <= MOST_CONSTANTS => {
                 words.words.extend([VALUED, i64::try_from(ints.items.len()).unwrap_or(i64::MAX)]);
                 for item in &ints.items {
@@ -433,10 +435,10 @@ fn apply<'a>(
             let shape = copy_shape(core, shape, &mut dims);
             frame.set_shape(output, shape, step);
         }
-        if frame.data_of(output).is_none()
+        if frame.slots[output.index()].data.is_none()
             && let Some(data) = result.data.as_ref().and_then(|data| copy_data(core, data, &mut dims))
         {
-            frame.set_data(output, data);
+            core.set_data(frame, output, data);
         }
     }
     for equation in &summary.equations {

@@ -62,10 +62,10 @@ pub(crate) fn attributes<'a>(
     schema: &'a Schema,
 ) -> Result<Option<FaultKind<'a>>, DecodeError> {
     let mut given: SmallVec<[&str; 8]> = SmallVec::new();
-    if !frame.body.step(step).attributes && schema.attributes.is_empty() {
+    if !frame.body.step(step).has_attributes() && schema.attributes.is_empty() {
         return Ok(None);
     }
-    for attribute in frame.body.step(step).node.attributes() {
+    for attribute in frame.body.step(step).attribute_part().attributes() {
         let attribute = attribute?.parse()?;
         let name = attribute.name;
         given.push(name);

@@ -5,23 +5,15 @@ use std::sync::Arc;
 use crate::assume::Assumptions;
 use crate::map::Map;
 
+use crate::constants::{Constants, Data};
 use crate::dim::{Bind, Decision, DimId, Dims};
-use crate::frame::Slot;
+use crate::frame::{Frame, Slot};
+use crate::memo::Memo;
 use crate::program::{StepId, ValueId};
-use crate::rule::{Floats, Ints};
-use crate::shape::Shapes;
+use crate::shape::{ShapeId, Shapes};
 use crate::trace::Trace;
 use crate::ty::{Ty, Types};
 use crate::universe::Universe;
-
-/// A constant that the solver follows, because shapes can depend on it.
-#[derive(Clone, Debug)]
-pub(crate) enum Data {
-    Ints(Arc<Ints>),
-    Floats(Arc<Floats>),
-    /// Looked at, and of no use: too large, of another element type, or not in the file.
-    Opaque,
-}
 
 /// How far a solve has gone beyond what it can prove, see [`crate::relation`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -40,33 +32,48 @@ pub(crate) struct Core<'a> {
     pub(crate) types: Types,
     pub(crate) dims: Dims,
     pub(crate) shapes: Shapes,
+    pub(crate) constants: Constants,
+    pub(crate) memo: Memo<'a>,
     pub(crate) trace: Option<Trace>,
     pub(crate) assumed: Assumed,
     /// What the caller says of symbols.
     pub(crate) assumptions: Assumptions,
+    /// The declared types that were read before, by their bytes.
+    pub(crate) declared: Map<&'a [u8], (Ty, Option<ShapeId>)>,
     broadcasts: Map<(DimId, DimId), DimId>,
     broadcast_of: Map<DimId, (DimId, DimId)>,
-    pub(crate) bytes: std::marker::PhantomData<&'a ()>,
 }
 
-impl Core<'_> {
+impl<'a> Core<'a> {
     pub(crate) fn new(universe: Arc<Universe>) -> Self {
         Self {
             types: Types::new(universe),
             dims: Dims::default(),
             shapes: Shapes::default(),
+            constants: Constants::default(),
+            memo: Memo::default(),
             trace: None,
             assumed: Assumed::Nothing,
             assumptions: Assumptions::default(),
+            declared: Map::default(),
             broadcasts: Map::default(),
             broadcast_of: Map::default(),
-            bytes: std::marker::PhantomData,
         }
     }
 
     /// The type in a slot; an empty slot gets a variable.
     pub(crate) fn ty_of(&mut self, slot: &mut Slot) -> Ty {
         *slot.ty.get_or_insert_with(|| self.types.fresh())
+    }
+
+    /// The constant that a value holds, as far as somebody has looked.
+    pub(crate) fn data_of(&self, frame: &Frame<'a>, value: ValueId) -> Option<&Data> {
+        frame.slots[value.index()].data.map(|id| self.constants.get(id))
+    }
+
+    /// Records the constant that a value holds.
+    pub(crate) fn set_data(&mut self, frame: &mut Frame<'a>, value: ValueId, data: Data) {
+        frame.slots[value.index()].data = Some(self.constants.intern(data));
     }
 
     /// What two extents broadcast to when either may be 1: unknown, but the same each time it is asked.

@@ -36,7 +36,24 @@ enum Wrap {
 }
 
 impl<'a> Core<'a> {
-    /// Reads a declared type.
+    /// Reads a declared type of the model. Many values have the same, byte for byte, so what was read is
+    /// kept, unless it has parts that are each value's own: unknown extents and open element types.
+    fn read_declared(&mut self, view: TypeView<'a>) -> Result<Declared, DecodeError> {
+        if let Some((ty, shape)) = self.declared.get(view.bytes()).copied() {
+            return Ok(Declared { ty: Some(ty), shape, negative: None });
+        }
+        let before = self.dims.variable_count();
+        let read = self.read_type(view)?;
+        if let Declared { ty: Some(ty), shape, negative: None } = read
+            && ty.constant_elem().is_some()
+            && self.dims.variable_count() == before
+        {
+            self.declared.insert(view.bytes(), (ty, shape));
+        }
+        Ok(read)
+    }
+
+    /// Reads a type.
     pub(crate) fn read_type(&mut self, view: TypeView<'_>) -> Result<Declared, DecodeError> {
         let mut wraps = Vec::new();
         let mut declared = Declared { ty: None, shape: None, negative: None };
@@ -134,7 +151,7 @@ impl<'a> Core<'a> {
             frame.value_faults.entry(value).or_insert(Fault { place, kind });
         };
         for declaration in body.declarations(value) {
-            let declared = match self.read_type(declaration.ty) {
+            let declared = match self.read_declared(declaration.ty) {
                 Ok(declared) => declared,
                 Err(error) => {
                     fault(frame, FaultKind::Malformed(error));

@@ -13,14 +13,16 @@ use typeloom_onnx::{DecodeError, ErrorKind};
 use crate::call::{Call, Calls};
 use crate::catalogue::{FunctionId, OpKind, Operator, Operators};
 use crate::check;
+use crate::constants::{Data, DataId};
 use crate::core::Core;
-use crate::elem::ElemSet;
+use crate::elem::{Elem, ElemSet};
 use crate::fault::{Fault, FaultKind, Place};
 use crate::frame::Frame;
+use crate::memo::{self, Recall};
 use crate::model::Mode;
 use crate::program::{Body, Initializer, Origin, StepId, StepKind, ValueId};
 use crate::relation;
-use crate::rule::{Exit, Failure, Rule, RuleCx};
+use crate::rule::{Exit, Failure, MAX_ELEMENTS, Rule, RuleCx};
 use crate::trace::Cause;
 use crate::ty::{Clash, Types, Waiter};
 
@@ -69,7 +71,7 @@ impl<'a, 'p> Engine<'a, 'p> {
                     Some(caller) => {
                         let callee = std::mem::replace(&mut frame, caller);
                         body = Arc::clone(&frame.body);
-                        self.calls.leave(callee);
+                        self.calls.leave(&self.core, callee);
                         // The call itself runs now that there is an answer to take over.
                         if let Some(call) = frame.calling.take() {
                             frame.wake(call);
@@ -179,6 +181,13 @@ impl<'a, 'p> Engine<'a, 'p> {
     ) -> Result<(), FaultKind<'a>> {
         let schema = operator.schema;
         let kind = body.step(step).kind;
+        let recall = match kind {
+            StepKind::Node if !schema.deprecated => memo::recall(&mut self.core, frame, body, step),
+            StepKind::Node | StepKind::Enter(_) | StepKind::Exit(_) => Recall::Unfit,
+        };
+        if recall == Recall::Answered {
+            return Ok(());
+        }
         if !matches!(kind, StepKind::Exit(_)) {
             if let Some(fault) = check::arity(frame, step, schema) {
                 return Err(fault);
@@ -193,6 +202,9 @@ impl<'a, 'p> Engine<'a, 'p> {
             }
         }
         self.rules(frame, step, kind, operator)?;
+        if recall == Recall::New {
+            memo::remember(&mut self.core, frame, body, step);
+        }
         // A withdrawn operator is typed all the same, so that what follows from it is checked.
         if schema.deprecated && !matches!(kind, StepKind::Enter(_)) {
             return Err(FaultKind::DeprecatedOperator { since: schema.since_version });
@@ -274,6 +286,11 @@ pub(crate) fn fault_of<'a>(rule: &'a str, failure: Failure) -> FaultKind<'a> {
     }
 }
 
+/// The most elements of a constant that rules can follow.
+const MAX_FOLLOWED: i64 = MAX_ELEMENTS as i64;
+/// Integer constants of at most so many elements are read before anybody asks.
+const MAX_READ_AHEAD: i64 = 16;
+
 /// Types a value from the tensor that stands in the graph for it.
 fn initializer<'a>(
     core: &mut Core<'a>,
@@ -293,7 +310,7 @@ fn initializer<'a>(
             (header.map_or(0, |header| header.data_type), sparse.dims)
         }
     };
-    let Some(elem) = crate::elem::Elem::from_onnx(number) else {
+    let Some(elem) = Elem::from_onnx(number) else {
         let offset = match initializer {
             Initializer::Dense(tensor) => tensor.offset(),
             Initializer::Sparse(sparse) => sparse.offset(),
@@ -326,6 +343,19 @@ fn initializer<'a>(
         body.declarations(value)
             .any(|declaration| core.read_type(declaration.ty).is_ok_and(|read| read.shape.is_some()))
     };
+    if let Initializer::Dense(tensor) = initializer {
+        let count = dims.iter().try_fold(1_i64, |count, dim| count.checked_mul(*dim));
+        let shapes_use = matches!(elem, Elem::INT64 | Elem::INT32);
+        if count.is_none_or(|count| count > MAX_FOLLOWED) {
+            frame.slots[value.index()].data = Some(DataId::OPAQUE);
+        } else if shapes_use && count.is_some_and(|count| count <= MAX_READ_AHEAD) {
+            // Rules ask for these anyway, and the memo compares what was read.
+            // A payload that cannot be read is reported where a rule asks for it.
+            if let Ok(data) = core.read_tensor(tensor) {
+                core.set_data(frame, value, data.unwrap_or(Data::Opaque));
+            }
+        }
+    }
     let shape: crate::rule::DimVec = dims.iter().map(|dim| core.dims.constant(*dim)).collect();
     let shape = core.shapes.intern(&shape);
     if replaceable && declares(core) {

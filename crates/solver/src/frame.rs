@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use typeloom_onnx::view::Attribute;
 
-use crate::core::Data;
+use crate::constants::DataId;
 use crate::dim::DimId;
 use crate::fault::Fault;
 use crate::map::Set;
@@ -30,8 +30,8 @@ pub(crate) struct Slot {
     pub(crate) ty: Option<Ty>,
     /// The shape of the tensors in it, once their rank is known.
     pub(crate) shape: Option<ShapeId>,
-    /// The constant it holds: a position in [`Frame::data`] plus one.
-    data: u32,
+    /// The constant it holds, once somebody has looked.
+    pub(crate) data: Option<DataId>,
 }
 
 /// An axis of a graph output that is declared with one symbol and is another, or broadcast with another.
@@ -51,7 +51,6 @@ pub(crate) struct Frame<'a> {
     pub(crate) number: u32,
     pub(crate) body: Arc<Body<'a>>,
     pub(crate) slots: Vec<Slot>,
-    data: Vec<Data>,
     /// Steps before this one have run at least once.
     front: usize,
     again: BinaryHeap<Reverse<StepId>>,
@@ -69,6 +68,8 @@ pub(crate) struct Frame<'a> {
     /// At most one fault a value, about its declared types.
     pub(crate) value_faults: BTreeMap<ValueId, Fault<'a>>,
     pub(crate) equations: Vec<Equation>,
+    /// How often an equation was stated, those that are known already included.
+    pub(crate) said: usize,
     /// What is in `equations`: once for each graph whose nodes need it.
     known_equations: Set<EquationKey>,
     /// Axes of graph outputs whose declared symbols nothing confirms.
@@ -93,7 +94,6 @@ impl<'a> Frame<'a> {
         Self {
             number,
             slots: vec![Slot::default(); body.values.len()],
-            data: Vec::new(),
             front: 0,
             again: BinaryHeap::new(),
             waiting: Vec::new(),
@@ -104,6 +104,7 @@ impl<'a> Frame<'a> {
             faults: BTreeMap::new(),
             value_faults: BTreeMap::new(),
             equations: Vec::new(),
+            said: 0,
             known_equations: Set::default(),
             declared_apart: Vec::new(),
             seeded: Vec::new(),
@@ -162,14 +163,10 @@ impl<'a> Frame<'a> {
         self.touch(value, by);
     }
 
-    pub(crate) fn data_of(&self, value: ValueId) -> Option<&Data> {
-        let at = self.slots[value.index()].data.checked_sub(1)?;
-        Some(&self.data[at as usize])
-    }
-
-    pub(crate) fn set_data(&mut self, value: ValueId, data: Data) {
-        self.data.push(data);
-        self.slots[value.index()].data = u32::try_from(self.data.len()).expect("one constant a value");
+    /// Whether a step is the one that the first pass has come to: what it says reaches only steps to come.
+    #[inline]
+    pub(crate) fn is_front(&self, step: StepId) -> bool {
+        step.index() + 1 >= self.front
     }
 
     /// More is known about `value`, said by the step `by`: whoever else can use it runs again.
@@ -210,7 +207,12 @@ impl<'a> Frame<'a> {
 
     /// Whether the step that makes a value may never run.
     pub(crate) fn is_conditional_value(&self, value: ValueId) -> bool {
-        self.conditional || self.body.value(value).graph != self.body.root()
+        self.is_conditional_in(self.body.value(value).graph)
+    }
+
+    /// Whether the steps of a graph may never run.
+    pub(crate) fn is_conditional_in(&self, graph: GraphId) -> bool {
+        self.conditional || graph != self.body.root()
     }
 
     /// Whether a step may never run, so that what it needs must not narrow what others know.
@@ -239,6 +241,7 @@ impl<'a> Frame<'a> {
     }
 
     pub(crate) fn add_equation(&mut self, equation: Equation) {
+        self.said += 1;
         if self.known_equations.insert(self.equation_key(&equation)) {
             self.equations.push(equation);
         }
@@ -262,7 +265,7 @@ impl<'a> Frame<'a> {
         for step in (from..to).map(StepId::new) {
             for value in body.outputs(step).iter().flatten() {
                 self.slots[value.index()].shape = None;
-                self.slots[value.index()].data = 0;
+                self.slots[value.index()].data = None;
             }
             self.faults.remove(&body.first_step(step));
             self.wake(step);

@@ -444,7 +444,7 @@ impl<'a> Checked<'a> {
     /// Names of values that are close to `name`, the nearest first.
     #[must_use]
     pub fn names_like(&self, name: &str) -> Vec<String> {
-        nearest(name, self.body().names.iter().copied())
+        nearest(name, self.body().names())
     }
 
     /// The value with this name: of the main graph, or else of the first nested graph that has one.

@@ -86,7 +86,8 @@ id!(
 #[derive(Debug)]
 pub struct Body<'a> {
     pub(crate) source: BodySource<'a>,
-    pub(crate) names: Vec<&'a str>,
+    /// Each is UTF-8.
+    pub(crate) names: Vec<&'a [u8]>,
     pub(crate) values: Vec<Value>,
     pub(crate) steps: Vec<Step<'a>>,
     pub(crate) ports: Vec<Option<ValueId>>,
@@ -150,8 +151,8 @@ pub struct Step<'a> {
     inputs: (u32, u32),
     outputs: (u32, u32),
     first_graph: Option<GraphId>,
-    /// Whether the node has attributes at all.
-    pub(crate) attributes: bool,
+    /// Where in the node's bytes its attributes are: the first byte of the first and how many to the end of the last.
+    pub(crate) attributes: (u32, u32),
 }
 
 /// The kinds of steps.
@@ -240,6 +241,33 @@ impl Consumers {
     }
 }
 
+impl<'a> Step<'a> {
+    /// The part of the node that holds its attributes, as a view of its own: empty where there are none.
+    #[inline]
+    pub(crate) fn attribute_part(&self) -> NodeView<'a> {
+        let (start, len) = (self.attributes.0 as usize, self.attributes.1 as usize);
+        let part = self.node.bytes().get(start..start + len);
+        NodeView::from_body(part.unwrap_or(self.node.bytes()), self.node.offset() + start)
+    }
+
+    /// The bytes of its attributes, and of whatever a writer put between them.
+    #[inline]
+    pub(crate) fn attribute_bytes(&self) -> &'a [u8] {
+        self.attribute_part().bytes()
+    }
+
+    /// Whether the node has attributes at all.
+    #[inline]
+    pub(crate) fn has_attributes(&self) -> bool {
+        self.attributes.1 > 0
+    }
+}
+
+/// A name as text; names were checked when they were interned.
+fn text(name: &[u8]) -> &str {
+    std::str::from_utf8(name).unwrap_or_default()
+}
+
 impl<'a> Body<'a> {
     /// The outermost graph.
     #[must_use]
@@ -262,7 +290,12 @@ impl<'a> Body<'a> {
     /// A value's name.
     #[must_use]
     pub fn value_name(&self, value: ValueId) -> &'a str {
-        self.names[self.values[value.index()].name.index()]
+        text(self.names[self.values[value.index()].name.index()])
+    }
+
+    /// Every name, in the order in which names were met.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &'a str> {
+        self.names.iter().map(|name| text(name))
     }
 
     /// A value.

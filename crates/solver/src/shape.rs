@@ -15,6 +15,11 @@ use std::num::NonZeroU32;
 pub struct ShapeId(NonZeroU32);
 
 impl ShapeId {
+    /// The number itself, never zero.
+    pub(crate) fn number(self) -> u32 {
+        self.0.get()
+    }
+
     fn index(self) -> usize {
         self.0.get() as usize - 1
     }

@@ -293,6 +293,27 @@ impl Types {
         ty
     }
 
+    /// The handle that says by itself what this is, for a dense tensor of a known element type.
+    #[inline]
+    pub(crate) fn settled_tensor(&mut self, ty: Ty) -> Option<Ty> {
+        if ty.constant_elem().is_some() {
+            return Some(ty);
+        }
+        let ty = self.resolve(ty);
+        match self.cells[ty.index()] {
+            Cell::Tensor(elem) => self.elem_set(elem).single().map(Self::tensor),
+            Cell::Error
+            | Cell::Sparse(_)
+            | Cell::Scalar(_)
+            | Cell::Sequence(_)
+            | Cell::Optional(_)
+            | Cell::Map(..)
+            | Cell::Leaf(_)
+            | Cell::Var { .. }
+            | Cell::Link(_) => None,
+        }
+    }
+
     /// Whether the type is known to the last constructor and element.
     pub fn is_concrete(&mut self, ty: Ty) -> bool {
         let inner = self.innermost(ty);
@@ -370,6 +391,12 @@ impl Types {
 impl Ty {
     fn index(self) -> usize {
         self.0.get() as usize
+    }
+
+    /// The number of the handle: equal numbers are one type.
+    #[inline]
+    pub(crate) const fn number(self) -> u32 {
+        self.0.get()
     }
 
     /// The element type, where the handle itself says that this is a tensor of a known one.

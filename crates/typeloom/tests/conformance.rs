@@ -10,6 +10,8 @@
 mod cases;
 #[path = "conformance/judge.rs"]
 mod judge;
+#[path = "conformance/layers.rs"]
+mod layers;
 
 use cases::{Case, Table, bytes_of, case_files, list};
 use judge::{Verdict, judge_inference, judge_outputs};
@@ -188,4 +190,29 @@ fn each_fault_of_the_ill_typed_models_is_found() {
         table.add(&Case::named(&name), if rejected { Verdict::exact() } else { Verdict::wrong("accepted") });
     }
     table.finish();
+}
+
+/// What a node like this one came to before is copied (the memo), except in a solve that records causes.
+/// Both give one answer: for every case as it is, and with its nodes repeated so that the memo has work.
+#[test]
+fn recording_causes_changes_no_answer() {
+    let mut differing = Vec::new();
+    for folder in ["inference", "backend"] {
+        let Some(cases) = list(folder) else { return };
+        for case in &cases {
+            let once = bytes_of(folder, case.model());
+            let again = layers::repeat(&once);
+            for bytes in [Some(once), again].into_iter().flatten() {
+                let answer = |trace| {
+                    let options = Options { mode: Mode::Permissive, trace, ..Options::default() };
+                    let mut checked = typeloom::check(&bytes, &options).ok()?;
+                    Some((typeloom::report::infer::types(&mut checked), checked.equations().len()))
+                };
+                if answer(false) != answer(true) {
+                    differing.push(format!("{folder}/{}", case.id()));
+                }
+            }
+        }
+    }
+    assert!(differing.is_empty(), "answers differ: {differing:#?}");
 }

@@ -43,6 +43,24 @@ pub struct GraphFields<'a> {
     fields: Fields<'a>,
 }
 
+impl GraphFields<'_> {
+    /// Passes over the nodes that follow, and says how many there were.
+    #[inline]
+    pub fn skip_nodes(&mut self) -> usize {
+        let mut count = 0;
+        loop {
+            let before = self.fields;
+            match self.fields.next_bytes() {
+                Some((GraphView::NODE, _)) => count += 1,
+                Some(_) | None => {
+                    self.fields = before;
+                    return count;
+                }
+            }
+        }
+    }
+}
+
 impl<'a> Iterator for GraphFields<'a> {
     type Item = Result<GraphField<'a>, DecodeError>;
 
@@ -89,6 +107,9 @@ fn read_field<'a>(field: &Field<'a>) -> Result<GraphField<'a>, DecodeError> {
 }
 
 impl<'a> GraphView<'a> {
+    /// The number of the field that holds the nodes.
+    pub const NODE: u32 = 1;
+
     /// The fields in file order, in one pass.
     #[inline]
     pub const fn fields(&self) -> GraphFields<'a> {

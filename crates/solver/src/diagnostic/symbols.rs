@@ -6,7 +6,7 @@ use super::place::Role;
 use super::scope::Scope;
 use super::words::tick;
 use super::{Code, Diagnostic, Severity};
-use crate::core::Data;
+use crate::constants::Data;
 use crate::dim::DimId;
 use crate::fault;
 use crate::program::{Origin, StepId, ValueId};
@@ -217,7 +217,7 @@ impl<'a> Scope<'_, 'a> {
 
     /// Whether a value is known to have the number among its elements.
     fn holds(&self, value: ValueId, number: i64) -> bool {
-        match self.frame.data_of(value) {
+        match self.core.data_of(self.frame, value) {
             Some(Data::Ints(ints)) => {
                 ints.items.iter().any(|item| self.core.dims.as_constant(*item) == Some(number))
             }

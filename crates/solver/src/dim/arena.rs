@@ -177,6 +177,16 @@ impl Dims {
         self.fresh_in(Range::Extent)
     }
 
+    /// How many variables were ever made.
+    pub(crate) fn variable_count(&self) -> usize {
+        self.variables.len()
+    }
+
+    /// How often a variable was bound.
+    pub(crate) fn binding_count(&self) -> usize {
+        self.epoch as usize
+    }
+
     /// A new anonymous variable for a number of which nothing is known: one definite integer of any sign.
     pub fn fresh_integer(&mut self) -> DimId {
         self.fresh_in(Range::Integer)

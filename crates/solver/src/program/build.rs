@@ -5,10 +5,14 @@
 
 use std::sync::OnceLock;
 
-use typeloom_onnx::DecodeError;
+use std::str::Utf8Error;
+
+use typeloom_onnx::error::FieldName;
 use typeloom_onnx::view::{
-    AttributeView, FunctionView, GraphField, GraphView, NodeField, NodeView, TypeView, ValueInfoView,
+    AttributeView, FunctionView, GraphField, GraphView, NodeView, TypeView, ValueInfoView,
 };
+use typeloom_onnx::wire::{Field, Value as WireValue};
+use typeloom_onnx::{DecodeError, ErrorKind};
 
 use super::names::Names;
 use super::order;
@@ -53,6 +57,25 @@ struct Builder<'a, 'r> {
     /// Names read before they were made, in the graphs that are open.
     unmade: Vec<Unmade>,
     late: Vec<order::Late>,
+    /// The outputs of the node being read; kept for its capacity.
+    outputs: Vec<Text<'a>>,
+    /// Operators that were met last, by a hash of their spelling: name, domain and overload.
+    recent: [Option<Recent<'a>>; RECENT_OPERATORS],
+}
+
+type Recent<'a> = ([&'a [u8]; 3], OpId);
+
+const RECENT_OPERATORS: usize = 64;
+
+/// A string that may not be UTF-8, and where it is in the file.
+#[derive(Clone, Copy)]
+struct Text<'a> {
+    bytes: &'a [u8],
+    offset: usize,
+}
+
+impl Text<'_> {
+    const EMPTY: Self = Self { bytes: &[], offset: 0 };
 }
 
 #[derive(Clone, Copy)]
@@ -82,7 +105,8 @@ pub(crate) fn function<'a>(
     let mut builder = Builder::new(BodySource::Function(function), Defaults::Replaceable, resolve_op);
     let graph = builder.open_graph(None);
     for name in function.inputs() {
-        let input = builder.define(name?, graph, Origin::Input, None);
+        let name = builder.names.intern(name?);
+        let input = builder.define(name, graph, Origin::Input, None);
         builder.body.graphs[graph.index()].inputs.push(input);
     }
     for (position, node) in function.nodes().enumerate() {
@@ -118,6 +142,8 @@ impl<'a, 'r> Builder<'a, 'r> {
             defaults,
             unmade: Vec::new(),
             late: Vec::new(),
+            outputs: Vec::new(),
+            recent: [None; RECENT_OPERATORS],
         }
     }
 
@@ -174,12 +200,16 @@ impl<'a, 'r> Builder<'a, 'r> {
         let graph = self.open_graph(owner);
         // Inputs and initializers may stand behind the nodes that read them, so the nodes come second.
         let (mut nodes, mut initializers, mut declared) = (0, Vec::new(), Vec::new());
-        for field in view.fields() {
+        let mut fields = view.fields();
+        loop {
+            nodes += fields.skip_nodes();
+            let Some(field) = fields.next() else { break };
             match field? {
                 GraphField::Node(_) => nodes += 1,
                 GraphField::Input(info) => {
                     let info = info.parse()?;
-                    let input = self.define(info.name, graph, Origin::Input, None);
+                    let name = self.names.intern(info.name);
+                    let input = self.define(name, graph, Origin::Input, None);
                     self.body.graphs[graph.index()].inputs.push(input);
                     self.declare_value(input, info.ty, DeclarationKind::Input);
                 }
@@ -205,8 +235,20 @@ impl<'a, 'r> Builder<'a, 'r> {
             self.initializer(name, graph, initializer);
         }
         let mut position = 0;
-        for field in view.fields() {
-            if let GraphField::Node(node) = field? {
+        let mut fields = view.wire_fields();
+        loop {
+            let (number, bytes) = match fields.next_bytes() {
+                Some(record) => record,
+                None => match fields.next() {
+                    None => break,
+                    Some(field) => match field? {
+                        Field { number, value: WireValue::Len(bytes, _), .. } => (number, bytes),
+                        Field { .. } => continue,
+                    },
+                },
+            };
+            if number == GraphView::NODE {
+                let node = NodeView::from_body(bytes, fields.offset() - bytes.len());
                 self.node(node, graph, position, depth)?;
                 position += 1;
             }
@@ -228,26 +270,61 @@ impl<'a, 'r> Builder<'a, 'r> {
         position: usize,
         depth: usize,
     ) -> Result<(), BuildError> {
+        const INPUT: u32 = 1;
+        const OUTPUT: u32 = 2;
+        const OP_TYPE: u32 = 4;
+        const ATTRIBUTE: u32 = 5;
+        const DOMAIN: u32 = 7;
+        const OVERLOAD: u32 = 8;
         let step = StepId::new(self.body.steps.len());
         let first_port = self.body.ports.len();
-        let (mut op_type, mut domain, mut overload) = ("", "", "");
-        let mut outputs = smallvec::SmallVec::<[&'a str; 4]>::new();
-        let mut bodies = smallvec::SmallVec::<[(GraphOwner<'a>, GraphView<'a>); 2]>::new();
-        let (mut input, mut attributes) = (0, false);
-        for field in node.fields() {
-            match field? {
-                NodeField::Input(name) => {
-                    let value =
-                        if name.is_empty() { None } else { Some(self.read(name, graph, step, input, depth)) };
+        let (mut op_type, mut domain, mut overload) = (Text::EMPTY, Text::EMPTY, Text::EMPTY);
+        let mut outputs = std::mem::take(&mut self.outputs);
+        let mut bodies = smallvec::SmallVec::<[(GraphOwner<'a>, GraphView<'a>); 1]>::new();
+        let mut input = 0;
+        let mut attributes: Option<(usize, usize)> = None;
+        let mut fields = node.wire_fields();
+        loop {
+            let start = fields.offset();
+            let (number, bytes, offset) = match fields.next_bytes() {
+                Some((number, bytes)) => (number, bytes, fields.offset() - bytes.len()),
+                None => {
+                    let Some(field) = fields.next() else { break };
+                    let field = field?;
+                    let name = match field.number {
+                        INPUT => name("input"),
+                        OUTPUT => name("output"),
+                        OP_TYPE => name("op_type"),
+                        ATTRIBUTE => name("attribute"),
+                        DOMAIN => name("domain"),
+                        OVERLOAD => name("overload"),
+                        _ => continue,
+                    };
+                    let (bytes, offset) = field.bytes(name)?;
+                    (field.number, bytes, offset)
+                }
+            };
+            match number {
+                INPUT => {
+                    let value = match bytes.is_empty() {
+                        true => None,
+                        false => {
+                            let name = self.names.intern_bytes(bytes);
+                            let name = name.map_err(|error| not_utf8(offset, "input", error))?;
+                            Some(self.read(name, graph, step, input, depth))
+                        }
+                    };
                     self.body.ports.push(value);
                     input += 1;
                 }
-                NodeField::Output(name) => outputs.push(name),
-                NodeField::OpType(name) => op_type = name,
-                NodeField::Domain(name) => domain = name,
-                NodeField::Overload(name) => overload = name,
-                NodeField::Attribute(attribute) => {
-                    attributes = true;
+                OUTPUT => outputs.push(Text { bytes, offset }),
+                OP_TYPE => op_type = Text { bytes, offset },
+                DOMAIN => domain = Text { bytes, offset },
+                OVERLOAD => overload = Text { bytes, offset },
+                ATTRIBUTE => {
+                    let from = attributes.map_or(start - node.offset(), |(from, _)| from);
+                    attributes = Some((from, fields.offset() - node.offset()));
+                    let attribute = AttributeView::from_body(bytes, offset);
                     if holds_graphs(attribute)? {
                         let attribute = attribute.parse()?;
                         let owner = |position| GraphOwner { step, attribute: attribute.name, position };
@@ -262,7 +339,12 @@ impl<'a, 'r> Builder<'a, 'r> {
                 _ => {}
             }
         }
-        let op = (self.resolve_op)(domain, op_type, overload);
+        let op = self.operator(domain, op_type, overload)?;
+        let attributes =
+            attributes.map_or((0, 0), |(from, to)| match (u32::try_from(from), u32::try_from(to - from)) {
+                (Ok(from), Ok(len)) => (from, len),
+                (Ok(_) | Err(_), Ok(_) | Err(_)) => (0, u32::MAX),
+            });
         let position = u32::try_from(position).unwrap_or(u32::MAX);
         let inputs = (index32(first_port), index32(self.body.ports.len() - first_port));
         let step_record = Step {
@@ -276,41 +358,69 @@ impl<'a, 'r> Builder<'a, 'r> {
             first_graph: None,
             attributes,
         };
-        if bodies.is_empty() {
-            self.body.steps.push(step_record);
-            self.node_outputs(&outputs, step, graph);
-            return Ok(());
-        }
         self.body.steps.push(step_record);
-        let mut last: Option<GraphId> = None;
-        for (owner, view) in bodies {
-            let mark = self.names.enter();
-            let child = self.graph(view, Some(owner), depth + 1)?;
-            self.names.leave(mark);
-            match last.replace(child) {
-                Some(before) => self.body.graphs[before.index()].next_sibling = Some(child),
-                None => self.body.steps[step.index()].first_graph = Some(child),
+        let mut maker = step;
+        if !bodies.is_empty() {
+            let mut last: Option<GraphId> = None;
+            for (owner, view) in bodies {
+                let mark = self.names.enter();
+                let child = self.graph(view, Some(owner), depth + 1)?;
+                self.names.leave(mark);
+                match last.replace(child) {
+                    Some(before) => self.body.graphs[before.index()].next_sibling = Some(child),
+                    None => self.body.steps[step.index()].first_graph = Some(child),
+                }
             }
+            maker = StepId::new(self.body.steps.len());
+            self.body.steps[step.index()].kind = StepKind::Enter(maker);
+            let enter = *self.body.step(step);
+            self.body.steps.push(Step { kind: StepKind::Exit(step), ..enter });
         }
-        let exit = StepId::new(self.body.steps.len());
-        self.body.steps[step.index()].kind = StepKind::Enter(exit);
-        let enter = *self.body.step(step);
-        self.body.steps.push(Step { kind: StepKind::Exit(step), ..enter });
-        self.node_outputs(&outputs, exit, graph);
-        Ok(())
-    }
-
-    fn node_outputs(&mut self, names: &[&'a str], step: StepId, graph: GraphId) {
         let first_port = self.body.ports.len();
-        for (at, name) in names.iter().enumerate() {
-            let value = if name.is_empty() {
-                None
-            } else {
-                Some(self.define(name, graph, Origin::Step(step), Some(at)))
+        for (at, Text { bytes, offset }) in outputs.drain(..).enumerate() {
+            let value = match bytes.is_empty() {
+                true => None,
+                false => {
+                    let name = self.names.intern_bytes(bytes);
+                    let name = name.map_err(|error| not_utf8(offset, "output", error))?;
+                    Some(self.define(name, graph, Origin::Step(maker), Some(at)))
+                }
             };
             self.body.ports.push(value);
         }
-        self.body.steps[step.index()].outputs = (index32(first_port), index32(names.len()));
+        let count = self.body.ports.len() - first_port;
+        self.body.steps[maker.index()].outputs = (index32(first_port), index32(count));
+        self.outputs = outputs;
+        Ok(())
+    }
+
+    /// The operator that a node means. Nodes of one operator tend to be many, so the last answers are kept
+    /// in a small table by the operator's spelling.
+    fn operator(
+        &mut self,
+        domain: Text<'a>,
+        op_type: Text<'a>,
+        overload: Text<'a>,
+    ) -> Result<OpId, DecodeError> {
+        let spelling = [op_type.bytes, domain.bytes, overload.bytes];
+        // Almost every domain and overload is empty, and the system's comparison of no bytes at no address is slow.
+        let same =
+            |known: &[u8], given: &[u8]| known.len() == given.len() && (given.is_empty() || *known == *given);
+        let first = op_type.bytes.first().map_or(0, |byte| usize::from(*byte));
+        let last = op_type.bytes.last().map_or(0, |byte| usize::from(*byte));
+        let at = (first ^ last << 1 ^ op_type.bytes.len() << 3) % RECENT_OPERATORS;
+        if let Some((known, op)) = &self.recent[at]
+            && known.iter().zip(spelling).all(|(known, given)| same(known, given))
+        {
+            return Ok(*op);
+        }
+        let read = |text: Text<'a>, field| {
+            std::str::from_utf8(text.bytes).map_err(|error| not_utf8(text.offset, field, error))
+        };
+        let (name, of) = (read(op_type, "op_type")?, read(domain, "domain")?);
+        let op = (self.resolve_op)(of, name, read(overload, "overload")?);
+        self.recent[at] = Some((spelling, op));
+        Ok(op)
     }
 
     fn new_value(&mut self, name: NameId, graph: GraphId, origin: Origin) -> ValueId {
@@ -320,8 +430,7 @@ impl<'a, 'r> Builder<'a, 'r> {
     }
 
     /// Makes a value in a graph, and reports a name that the graph makes twice.
-    fn define(&mut self, name: &'a str, graph: GraphId, origin: Origin, output: Option<usize>) -> ValueId {
-        let name = self.names.intern(name);
+    fn define(&mut self, name: NameId, graph: GraphId, origin: Origin, output: Option<usize>) -> ValueId {
         if let Some(known) = self.names.meaning(name) {
             let before = self.body.values[known.index()];
             if before.origin == Origin::Undefined {
@@ -347,8 +456,7 @@ impl<'a, 'r> Builder<'a, 'r> {
     }
 
     /// The value that a name means to a node; a name nothing has made yet gets a stand-in.
-    fn read(&mut self, name: &'a str, graph: GraphId, reader: StepId, input: usize, depth: usize) -> ValueId {
-        let name = self.names.intern(name);
+    fn read(&mut self, name: NameId, graph: GraphId, reader: StepId, input: usize, depth: usize) -> ValueId {
         let value = match self.names.meaning(name) {
             Some(value) if self.body.values[value.index()].origin != Origin::Undefined => return value,
             Some(value) => value,
@@ -377,7 +485,7 @@ impl<'a, 'r> Builder<'a, 'r> {
             };
             return;
         }
-        self.define(name, graph, Origin::Initializer(id), None);
+        self.define(known, graph, Origin::Initializer(id), None);
     }
 
     fn graph_output(&mut self, name: &'a str, graph: GraphId) {
@@ -426,13 +534,36 @@ impl<'a, 'r> Builder<'a, 'r> {
 fn holds_graphs(attribute: AttributeView<'_>) -> Result<bool, DecodeError> {
     const GRAPH: u32 = 6;
     const GRAPHS: u32 = 11;
-    for field in attribute.wire_fields() {
-        let number = field?.number;
+    let mut fields = attribute.wire_fields();
+    loop {
+        let number = match fields.next_bytes() {
+            Some((number, _)) => number,
+            None => match fields.next() {
+                Some(field) => field?.number,
+                None => return Ok(false),
+            },
+        };
         if number == GRAPH || number == GRAPHS {
             return Ok(true);
         }
     }
-    Ok(false)
+}
+
+/// The name of a field of nodes, for errors.
+#[cold]
+fn name(field: &str) -> &'static FieldName {
+    const fn of(field: &'static str) -> FieldName {
+        FieldName { message: "NodeProto", field }
+    }
+    const NAMES: [FieldName; 6] =
+        [of("input"), of("output"), of("op_type"), of("attribute"), of("domain"), of("overload")];
+    NAMES.iter().find(|name| name.field == field).unwrap_or(&NAMES[0])
+}
+
+#[cold]
+fn not_utf8(offset: usize, field: &str, error: Utf8Error) -> DecodeError {
+    let kind = ErrorKind::InvalidUtf8 { field: name(field) };
+    DecodeError { offset: offset.saturating_add(error.valid_up_to()), kind }
 }
 
 fn index32(index: usize) -> u32 {

@@ -17,10 +17,10 @@ impl<'a> RuleCx<'_, 'a> {
     /// # Errors
     /// [`Failure::Malformed`].
     pub fn attr(&self, name: &str) -> Result<Option<Attribute<'a>>, Failure> {
-        if !self.step().attributes {
+        if !self.step().has_attributes() {
             return Ok(None);
         }
-        for attribute in self.step().node.attributes() {
+        for attribute in self.step().attribute_part().attributes() {
             let attribute = attribute?.parse()?;
             if attribute.name != name {
                 continue;
@@ -39,7 +39,7 @@ impl<'a> RuleCx<'_, 'a> {
     /// [`Failure::Malformed`].
     pub fn attr_names(&self) -> Result<SmallVec<[&'a str; 4]>, Failure> {
         let name = |attribute: Result<AttributeView<'a>, _>| Ok(attribute?.parse()?.name);
-        self.step().node.attributes().map(name).collect()
+        self.step().attribute_part().attributes().map(name).collect()
     }
 
     fn default(&self, name: &str) -> Option<&'a AttributeDefault> {

@@ -9,10 +9,12 @@ use std::sync::Arc;
 use typeloom_onnx::DecodeError;
 
 use super::{DimVec, Failure, Port, RuleCx};
-use crate::core::Data;
+use crate::constants::Data;
+use crate::core::Core;
 use crate::dim::DimId;
 use crate::elem::Elem;
 use crate::fault::{Fault, FaultKind, Place};
+use crate::memo;
 use crate::program::{Initializer, InitializerId, Origin, ValueId};
 
 /// The most elements of a constant that the solver follows.
@@ -116,15 +118,16 @@ impl RuleCx<'_, '_> {
 
     fn set_data(&mut self, port: Port, data: Data) {
         let Some(value) = self.value(port) else { return };
-        if self.frame.data_of(value).is_none() {
-            self.frame.set_data(value, data);
+        if self.frame.slots[value.index()].data.is_none() {
+            self.core.set_data(self.frame, value, data);
             self.frame.touch(value, self.step);
         }
     }
 
     /// What a value holds; an initializer is read the first time somebody asks.
     fn data(&mut self, value: ValueId) -> Option<Data> {
-        if let Some(known) = self.frame.data_of(value) {
+        memo::asked(self.core, value);
+        if let Some(known) = self.core.data_of(self.frame, value) {
             return Some(known.clone());
         }
         let initializer = match self.frame.body.value(value).origin {
@@ -140,37 +143,15 @@ impl RuleCx<'_, '_> {
                 Data::Opaque
             }
         };
-        self.frame.set_data(value, data.clone());
+        self.core.set_data(self.frame, value, data.clone());
         Some(data)
     }
 
     fn read_initializer(&mut self, initializer: InitializerId) -> Result<Option<Data>, DecodeError> {
         match self.frame.body.initializers[initializer.index()] {
-            Initializer::Dense(tensor) => self.read_tensor(tensor),
+            Initializer::Dense(tensor) => self.core.read_tensor(tensor),
             Initializer::Sparse(_) => Ok(None),
         }
-    }
-
-    /// The constant in a tensor message, if it is small enough to follow.
-    pub(super) fn read_tensor(
-        &mut self,
-        tensor: typeloom_onnx::view::TensorView<'_>,
-    ) -> Result<Option<Data>, DecodeError> {
-        let header = tensor.header()?;
-        let extents = header.dims.iter().map(|dim| usize::try_from(*dim).ok());
-        let Some(shape) = extents.collect::<Option<Box<[usize]>>>() else { return Ok(None) };
-        let count = shape.iter().try_fold(1_usize, |count, dim| count.checked_mul(*dim));
-        if count.is_none_or(|count| count > MAX_ELEMENTS) {
-            return Ok(None);
-        }
-        let floats = [Elem::FLOAT, Elem::DOUBLE, Elem::FLOAT16, Elem::BFLOAT16];
-        if Elem::from_onnx(header.data_type).is_some_and(|elem| floats.contains(&elem)) {
-            let items = tensor.float_values(MAX_ELEMENTS)?;
-            return Ok(items.map(|items| Data::Floats(Arc::new(Floats { shape, items: items.into() }))));
-        }
-        let Some(items) = tensor.int_values(MAX_ELEMENTS)? else { return Ok(None) };
-        let items = items.into_iter().map(|item| self.core.dims.constant(item)).collect();
-        Ok(Some(Data::Ints(Arc::new(Ints { shape, items }))))
     }
 
     /// The shape that an integer vector at a port spells, if its length is known: each element as a dim.
@@ -209,9 +190,33 @@ impl RuleCx<'_, '_> {
         }
         let dims: DimVec = header.dims.iter().map(|dim| self.core.dims.constant(*dim)).collect();
         self.set_shape(port, &dims)?;
-        if let Some(data) = self.read_tensor(tensor)? {
+        if let Some(data) = self.core.read_tensor(tensor)? {
             self.set_data(port, data);
         }
         Ok(())
+    }
+}
+
+impl Core<'_> {
+    /// The constant in a tensor message, if it is small enough to follow.
+    pub(crate) fn read_tensor(
+        &mut self,
+        tensor: typeloom_onnx::view::TensorView<'_>,
+    ) -> Result<Option<Data>, DecodeError> {
+        let header = tensor.header()?;
+        let extents = header.dims.iter().map(|dim| usize::try_from(*dim).ok());
+        let Some(shape) = extents.collect::<Option<Box<[usize]>>>() else { return Ok(None) };
+        let count = shape.iter().try_fold(1_usize, |count, dim| count.checked_mul(*dim));
+        if count.is_none_or(|count| count > MAX_ELEMENTS) {
+            return Ok(None);
+        }
+        let floats = [Elem::FLOAT, Elem::DOUBLE, Elem::FLOAT16, Elem::BFLOAT16];
+        if Elem::from_onnx(header.data_type).is_some_and(|elem| floats.contains(&elem)) {
+            let items = tensor.float_values(MAX_ELEMENTS)?;
+            return Ok(items.map(|items| Data::Floats(Arc::new(Floats { shape, items: items.into() }))));
+        }
+        let Some(items) = tensor.int_values(MAX_ELEMENTS)? else { return Ok(None) };
+        let items = items.into_iter().map(|item| self.dims.constant(item)).collect();
+        Ok(Some(Data::Ints(Arc::new(Ints { shape, items }))))
     }
 }

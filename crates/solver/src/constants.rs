@@ -1,0 +1,119 @@
+//! Constants that the solver follows, interned.
+//!
+//! **Invariant:** equal constants have equal ids, so that "the same constant" is a comparison of numbers.
+
+use std::hash::BuildHasher;
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
+use foldhash::fast::RandomState;
+use hashbrown::HashTable;
+
+use crate::rule::{Floats, Ints};
+
+/// A constant that the solver follows, because shapes can depend on it.
+#[derive(Clone, Debug)]
+pub(crate) enum Data {
+    Ints(Arc<Ints>),
+    Floats(Arc<Floats>),
+    /// Looked at, and of no use: too large, of another element type, or not in the file.
+    Opaque,
+}
+
+/// A constant, by number.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct DataId(NonZeroU32);
+
+impl DataId {
+    /// The number of [`Data::Opaque`].
+    pub(crate) const OPAQUE: Self = Self(NonZeroU32::MIN);
+
+    /// The number itself, never zero.
+    pub(crate) const fn number(self) -> u32 {
+        self.0.get()
+    }
+}
+
+/// The constants of a solve.
+pub(crate) struct Constants {
+    items: Vec<Data>,
+    index: HashTable<DataId>,
+    hasher: RandomState,
+}
+
+impl Default for Constants {
+    fn default() -> Self {
+        Self { items: vec![Data::Opaque], index: HashTable::new(), hasher: RandomState::default() }
+    }
+}
+
+impl Constants {
+    /// The constant with this number.
+    pub(crate) fn get(&self, id: DataId) -> &Data {
+        &self.items[id.0.get() as usize - 1]
+    }
+
+    /// The number of a constant.
+    pub(crate) fn intern(&mut self, data: Data) -> DataId {
+        if let Data::Opaque = data {
+            return DataId::OPAQUE;
+        }
+        let Self { items, index, hasher } = self;
+        let hash = hash(hasher, &data);
+        if let Some(found) = index.find(hash, |id| same(&items[id.0.get() as usize - 1], &data)) {
+            return *found;
+        }
+        items.push(data);
+        let number = u32::try_from(items.len()).ok().and_then(NonZeroU32::new);
+        let id = DataId(number.expect("2^32 constants do not fit into memory"));
+        index.insert_unique(hash, id, |id| self::hash(hasher, &items[id.0.get() as usize - 1]));
+        id
+    }
+}
+
+fn hash(hasher: &RandomState, data: &Data) -> u64 {
+    match data {
+        Data::Ints(ints) => hasher.hash_one((&ints.shape, &ints.items)),
+        Data::Floats(floats) => {
+            let bits = floats.items.iter().fold(0_u64, |sum, item| sum.rotate_left(7) ^ item.to_bits());
+            hasher.hash_one((&floats.shape, bits))
+        }
+        Data::Opaque => 0,
+    }
+}
+
+/// Equality of bits, so that a NaN is itself and the two zeros differ.
+fn same(a: &Data, b: &Data) -> bool {
+    match (a, b) {
+        (Data::Ints(a), Data::Ints(b)) => a == b,
+        (Data::Floats(a), Data::Floats(b)) => {
+            a.shape == b.shape
+                && a.items.len() == b.items.len()
+                && a.items.iter().zip(&b.items).all(|(a, b)| a.to_bits() == b.to_bits())
+        }
+        (Data::Opaque, Data::Opaque) => true,
+        (Data::Ints(_) | Data::Floats(_) | Data::Opaque, _) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::{Constants, Data, DataId};
+    use crate::rule::Floats;
+
+    fn floats(items: &[f64]) -> Data {
+        Data::Floats(Arc::new(Floats { shape: Box::new([items.len()]), items: items.into() }))
+    }
+
+    #[test]
+    fn equal_constants_have_one_number_by_bits() {
+        let mut constants = Constants::default();
+        let nan = constants.intern(floats(&[f64::NAN, 1.0]));
+        assert_eq!(constants.intern(floats(&[f64::NAN, 1.0])), nan);
+        assert_ne!(constants.intern(floats(&[0.0])), constants.intern(floats(&[-0.0])));
+        assert_ne!(constants.intern(floats(&[1.0, 2.0])), constants.intern(floats(&[2.0, 1.0])));
+        assert_eq!(constants.intern(Data::Opaque), DataId::OPAQUE);
+    }
+}
