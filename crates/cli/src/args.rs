@@ -21,6 +21,108 @@ pub(crate) enum Command {
     Explain(ExplainArgs),
     /// List the operators, or show the signature and rules of one
     Ops(OpsArgs),
+    /// Write the types of all values into a model, or take them out again
+    Annotate(AnnotateArgs),
+    /// Show what callers of a model have to know, and write it into a bundle
+    Describe(DescribeArgs),
+    /// Compare two interfaces: exit 0 if they are compatible, 1 if not, 2 if a file is not usable
+    Diff(DiffArgs),
+}
+
+/// Where a changed model goes.
+#[derive(Debug, ClapArgs)]
+#[group(required = true, multiple = false)]
+pub(crate) struct TargetArgs {
+    /// The file to write
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<String>,
+    /// Replace the model itself, in one step
+    #[arg(long)]
+    pub(crate) in_place: bool,
+}
+
+/// `typeloom annotate`
+#[derive(Debug, ClapArgs)]
+pub(crate) struct AnnotateArgs {
+    /// The model
+    #[arg(value_name = "FILE")]
+    pub(crate) file: String,
+    #[command(flatten)]
+    pub(crate) target: TargetArgs,
+    /// Take out what was written before
+    #[arg(long, conflicts_with = "no_marks")]
+    pub(crate) strip: bool,
+    /// Leave out the marks by which `--strip` finds what was written
+    #[arg(long)]
+    pub(crate) no_marks: bool,
+    #[command(flatten)]
+    pub(crate) solve: SolveArgs,
+    /// When to use colours
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) color: Color,
+}
+
+/// How to show interfaces and what differs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+pub(crate) enum TextFormat {
+    /// For people
+    #[default]
+    Human,
+    /// For programs
+    Json,
+}
+
+/// `typeloom describe`
+#[derive(Debug, ClapArgs)]
+pub(crate) struct DescribeArgs {
+    /// A model, or a bundle
+    #[arg(value_name = "FILE")]
+    pub(crate) file: String,
+    /// Write the interface into a bundle
+    #[arg(long, short, value_name = "BUNDLE")]
+    pub(crate) output: Option<String>,
+    /// How to show it
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: TextFormat,
+    #[command(flatten)]
+    pub(crate) solve: SolveArgs,
+    /// When to use colours
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) color: Color,
+}
+
+/// Which way programs must fit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+pub(crate) enum DiffMode {
+    /// The new program can replace the old one for the old one's callers
+    #[default]
+    Backward,
+    /// The old program can stand where the new one is expected
+    Forward,
+    /// Both
+    Full,
+}
+
+/// `typeloom diff`
+#[derive(Debug, ClapArgs)]
+pub(crate) struct DiffArgs {
+    /// A model, or a bundle
+    #[arg(value_name = "OLD")]
+    pub(crate) old: String,
+    /// A model, or a bundle
+    #[arg(value_name = "NEW")]
+    pub(crate) new: String,
+    /// Which way they must fit
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) mode: DiffMode,
+    /// Callers bind inputs and outputs by name alone, so that their order does not matter
+    #[arg(long)]
+    pub(crate) by_name: bool,
+    /// How to show what differs
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: TextFormat,
+    #[command(flatten)]
+    pub(crate) solve: SolveArgs,
 }
 
 /// How models are read and solved.

@@ -1,6 +1,9 @@
 //! One file a command.
 
+pub(crate) mod annotate;
 pub(crate) mod check;
+pub(crate) mod describe;
+pub(crate) mod diff;
 pub(crate) mod explain;
 pub(crate) mod infer;
 pub(crate) mod ops;

@@ -79,7 +79,19 @@ fn search(folder: &Path, depth: usize, sources: &mut Vec<Source>) -> anyhow::Res
     Ok(())
 }
 
+/// The one file that an argument names, or standard input.
+pub(crate) fn source(argument: &str) -> Source {
+    let path = (argument != "-").then(|| PathBuf::from(argument));
+    let name = if path.is_some() { argument.to_owned() } else { "<stdin>".to_owned() };
+    Source { name, path }
+}
+
 impl Source {
+    /// Where the file is, unless it is standard input.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
     /// The model's bytes.
     pub(crate) fn open(&self) -> anyhow::Result<Bytes> {
         let Some(path) = &self.path else {

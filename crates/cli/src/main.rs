@@ -8,7 +8,9 @@
 mod args;
 mod commands;
 mod input;
+mod interfaces;
 mod output;
+mod target;
 
 use std::process::ExitCode;
 
@@ -21,6 +23,9 @@ fn main() -> ExitCode {
         args::Command::Infer(infer) => commands::infer::run(infer),
         args::Command::Explain(explain) => commands::explain::run(explain),
         args::Command::Ops(ops) => commands::ops::run(ops),
+        args::Command::Annotate(annotate) => commands::annotate::run(annotate),
+        args::Command::Describe(describe) => commands::describe::run(describe),
+        args::Command::Diff(diff) => commands::diff::run(diff),
     };
     match outcome {
         Ok(outcome) => outcome.into(),

@@ -37,6 +37,12 @@ impl Bundle {
         Bundle { bytes }
     }
 
+    /// Whether bytes begin like a bundle, to tell one from other files.
+    #[must_use]
+    pub fn is_like(bytes: &[u8]) -> bool {
+        bytes.starts_with(&MAGIC)
+    }
+
     /// The bytes.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {

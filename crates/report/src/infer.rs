@@ -11,9 +11,11 @@
 //! type tree that ONNX does not know, or `{"k":"none"}` where nothing is known.
 
 use serde_json::{Map, Value, json};
+use typeloom_solver::dim::Dims;
 use typeloom_solver::model::Checked;
 use typeloom_solver::program::{Body, GraphId, StepId, ValueId};
 use typeloom_solver::solution::{Equation, EquationSource, Need, TensorType, Type};
+use typeloom_solver::universe::Universe;
 
 /// The types of the main graph and of every graph nested in it, depth first.
 pub fn types(checked: &mut Checked<'_>) -> Map<String, Value> {
@@ -119,34 +121,39 @@ fn graph_types(checked: &mut Checked<'_>, graph: GraphId) -> Map<String, Value> 
 /// One type as JSON.
 #[must_use]
 pub fn type_json(checked: &Checked<'_>, ty: &Type) -> Value {
+    type_value(checked.universe(), checked.dims(), ty)
+}
+
+/// One type of any solve as JSON.
+#[must_use]
+pub fn type_value(universe: &Universe, dims: &Dims, ty: &Type) -> Value {
     match ty {
         Type::Unknown(None) | Type::Error => json!({"k": "none"}),
         Type::Unknown(Some(node)) | Type::Leaf(node) => {
-            let id = checked.universe().lattice().node(*node).map_or("", |node| node.id);
+            let id = universe.lattice().node(*node).map_or("", |node| node.id);
             json!({"k": "node", "id": id})
         }
-        Type::Tensor(tensor) => tensor_json(checked, "tensor", tensor),
-        Type::Sparse(tensor) => tensor_json(checked, "sparse", tensor),
+        Type::Tensor(tensor) => tensor_json(universe, dims, "tensor", tensor),
+        Type::Sparse(tensor) => tensor_json(universe, dims, "sparse", tensor),
         Type::Scalar(elem) => match elem.single() {
-            Some(elem) => json!({"k": "scalar", "e": checked.universe().elem_name(elem)}),
+            Some(elem) => json!({"k": "scalar", "e": universe.elem_name(elem)}),
             None => json!({"k": "scalar"}),
         },
-        Type::Sequence(inner) => json!({"k": "seq", "of": type_json(checked, inner)}),
-        Type::Optional(inner) => json!({"k": "opt", "of": type_json(checked, inner)}),
+        Type::Sequence(inner) => json!({"k": "seq", "of": type_value(universe, dims, inner)}),
+        Type::Optional(inner) => json!({"k": "opt", "of": type_value(universe, dims, inner)}),
         Type::Map(key, value) => {
-            json!({"k": "map", "key": checked.universe().elem_name(*key), "val": type_json(checked, value)})
+            json!({"k": "map", "key": universe.elem_name(*key), "val": type_value(universe, dims, value)})
         }
     }
 }
 
-fn tensor_json(checked: &Checked<'_>, kind: &str, tensor: &TensorType) -> Value {
+fn tensor_json(universe: &Universe, dims: &Dims, kind: &str, tensor: &TensorType) -> Value {
     let mut object = Map::new();
     object.insert("k".to_owned(), json!(kind));
     if let Some(elem) = tensor.elem.single() {
-        object.insert("e".to_owned(), json!(checked.universe().elem_name(elem)));
+        object.insert("e".to_owned(), json!(universe.elem_name(elem)));
     }
     if let Some(shape) = &tensor.shape {
-        let dims = checked.dims();
         let extents = shape.iter().map(|dim| match dims.as_constant(*dim) {
             Some(extent) => json!(extent),
             None if dims.is_anonymous(*dim) => Value::Null,

@@ -9,6 +9,7 @@
 //! | [`github`] | GitHub's log: one workflow command a problem |
 //! | [`table`] | people: every value with its type |
 //! | [`infer`] | programs: the types of all values as JSON |
+//! | [`interface`] | people and programs: interfaces, and what differs between two |
 //! | [`pages`] | people: what a code means, with an example and its fix |
 //!
 //! **Invariant:** everything is a `String` or a JSON value, and nothing here prints, reads a terminal or
@@ -21,6 +22,7 @@ pub mod concise;
 pub mod github;
 pub mod human;
 pub mod infer;
+pub mod interface;
 pub mod json;
 pub mod pages;
 pub mod sarif;

@@ -139,6 +139,7 @@ fn equations(checked: &Checked<'_>) -> Vec<String> {
         .collect()
 }
 
-fn one_line(text: &str) -> String {
+/// Text of a model without line breaks and escape sequences.
+pub(crate) fn one_line(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }

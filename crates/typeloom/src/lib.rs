@@ -30,19 +30,25 @@
 //! | build and edit ONNX graphs | [`GraphProto`], [`NodeProto`], [`ModelProto`] |
 //! | read and write ONNX files | [`onnx`] |
 //! | look operators up | [`ops`] |
+//! | write types into files, take a model's interface, compare two | [`compiler`] |
+//! | carry types to other processes | [`pool`] |
 //!
 //! `cargo run --example polymorphic_types` walks through all of them but the first two.
 //!
 //! **Invariant:** a name that documents or examples use stands at the top of this crate; [`types`], [`onnx`],
 //! [`solver`], [`ops`] and [`report`] hold the rest.
 
+mod bundle;
+
 use std::sync::{Arc, OnceLock};
 
 use typeloom_ops::catalogue::Standard;
 use typeloom_solver::universe::Universe;
 
+pub use typeloom_compiler as compiler;
 pub use typeloom_onnx as onnx;
 pub use typeloom_ops as ops;
+pub use typeloom_pool as pool;
 pub use typeloom_report as report;
 pub use typeloom_solver as solver;
 pub use typeloom_types as types;
@@ -93,6 +99,10 @@ pub use typeloom_solver::type_solver::{
     ConstraintFailure, ConstraintSide, NodeLabel, TypeCause, TypeError, TypeSolution, TypeSolver,
     apply_solution_to_value_info,
 };
+
+// Interfaces.
+pub use bundle::{BundleError, Exported, export_interfaces, import_interfaces};
+pub use typeloom_compiler::interface::Interface;
 
 /// Checks a serialized ONNX model against the standard operators and the default type tree.
 ///

@@ -1,0 +1,54 @@
+//! `typeloom annotate FILE -o FILE`: the types of all values, in the model itself.
+
+use anyhow::{Context as _, bail};
+use typeloom::compiler::annotate::{Marks, annotate, strip};
+use typeloom::report;
+use typeloom::solver::diagnostic::{Diagnostic, diagnose, diagnose_error};
+
+use crate::args::AnnotateArgs;
+use crate::input::{self, Source};
+use crate::output::{Outcome, write};
+use crate::target::Target;
+
+pub(crate) fn run(args: &AnnotateArgs) -> anyhow::Result<Outcome> {
+    let source = input::source(&args.file);
+    let target = Target::of(&args.target, &source)?;
+    let bytes = source.open()?;
+    if args.strip {
+        let stripped = strip(&bytes).with_context(|| format!("cannot strip `{}`", source.name))?;
+        target.write(stripped.file.pieces())?;
+        let counts = format!("{} removed, {} restored", stripped.removed, stripped.restored);
+        return done(&source, &target, &counts);
+    }
+    let options = input::options(&args.solve)?;
+    let mut checked = match typeloom::check(&bytes, &options) {
+        Ok(checked) => checked,
+        Err(error) => match diagnose_error(&error) {
+            Some(diagnostic) => return refuse(args, &source, &[diagnostic]),
+            None => bail!("cannot check `{}`: {error}", source.name),
+        },
+    };
+    if !checked.is_ok() {
+        let diagnostics = diagnose(&mut checked);
+        return refuse(args, &source, &diagnostics);
+    }
+    let marks = if args.no_marks { Marks::LeftOut } else { Marks::Written };
+    let annotated =
+        annotate(&mut checked, marks).with_context(|| format!("cannot annotate `{}`", source.name))?;
+    target.write(annotated.file.pieces())?;
+    done(&source, &target, &format!("{} added, {} filled in", annotated.added, annotated.filled))
+}
+
+/// Types of a model that is wrong somewhere are not written anywhere.
+fn refuse(args: &AnnotateArgs, source: &Source, diagnostics: &[Diagnostic]) -> anyhow::Result<Outcome> {
+    write(&report::human::diagnostics(&source.name, diagnostics, args.color.paint()))?;
+    write(&format!("{}: not annotated\n", source.name))?;
+    Ok(Outcome::Problems)
+}
+
+fn done(source: &Source, target: &Target, counts: &str) -> anyhow::Result<Outcome> {
+    if !target.is_stdout() {
+        write(&format!("{} -> {}: {counts}\n", source.name, target.name()))?;
+    }
+    Ok(Outcome::Typed)
+}

@@ -1,0 +1,44 @@
+//! `typeloom describe FILE`: what callers have to know, on the screen and in a bundle.
+
+use serde_json::{Map, Value};
+use typeloom::report;
+
+use crate::args::{DescribeArgs, TextFormat};
+use crate::input;
+use crate::interfaces::{self, Found};
+use crate::output::{Outcome, write};
+use crate::target::Target;
+
+pub(crate) fn run(args: &DescribeArgs) -> anyhow::Result<Outcome> {
+    let source = input::source(&args.file);
+    let interfaces = match interfaces::read(&source, &input::options(&args.solve)?)? {
+        Found::Interfaces(interfaces) => interfaces,
+        Found::Problems(diagnostics) => {
+            write(&report::human::diagnostics(&source.name, &diagnostics, args.color.paint()))?;
+            write(&format!("{}: no interface\n", source.name))?;
+            return Ok(Outcome::Problems);
+        }
+    };
+    let target = args.output.as_deref().map(Target::named);
+    if let Some(target) = &target {
+        target.write(&[typeloom::export_interfaces(&interfaces)?.as_bytes()])?;
+    }
+    // What goes to standard output is the bundle then, and nothing else.
+    if target.as_ref().is_some_and(Target::is_stdout) {
+        return Ok(Outcome::Typed);
+    }
+    for exported in &interfaces {
+        let (label, digest) = (&exported.label, exported.digest.to_string());
+        write(&match args.format {
+            TextFormat::Human => report::interface::human(label, &exported.interface, &digest),
+            TextFormat::Json => {
+                let mut object = Map::new();
+                object.insert("file".to_owned(), Value::String(source.name.clone()));
+                let rest = report::interface::value(label, &exported.interface, &digest, &exported.signature);
+                object.extend(rest);
+                format!("{}\n", Value::Object(object))
+            }
+        })?;
+    }
+    Ok(Outcome::Typed)
+}

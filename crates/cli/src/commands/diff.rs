@@ -1,0 +1,125 @@
+//! `typeloom diff OLD NEW`: whether one program can replace another.
+
+use anyhow::bail;
+use serde_json::{Value, json};
+use typeloom::compiler::interface::{Binding, Comparison, Direction, compare};
+use typeloom::report;
+use typeloom::{Exported, Options};
+
+use crate::args::{DiffArgs, DiffMode, TextFormat};
+use crate::input;
+use crate::interfaces::{self, Found};
+use crate::output::{Outcome, write};
+
+/// What was found about one pair of files.
+struct Answer {
+    /// By label, where there are several.
+    comparisons: Vec<(String, Comparison)>,
+    removed: Vec<String>,
+    added: Vec<String>,
+    equal: bool,
+    compatible: bool,
+}
+
+pub(crate) fn run(args: &DiffArgs) -> anyhow::Result<Outcome> {
+    let options = input::options(&args.solve)?;
+    let (old, new) = (read(&args.old, &options)?, read(&args.new, &options)?);
+    let direction = match args.mode {
+        DiffMode::Backward => Direction::Backward,
+        DiffMode::Forward => Direction::Forward,
+        DiffMode::Full => Direction::Full,
+    };
+    let binding = if args.by_name { Binding::Name } else { Binding::NameAndPosition };
+    let answer = answer(&old, &new, direction, binding);
+    write(&match args.format {
+        TextFormat::Human => human(args, &answer, direction),
+        TextFormat::Json => format!("{}\n", to_json(args, &answer, direction, binding)),
+    })?;
+    Ok(if answer.compatible { Outcome::Typed } else { Outcome::Problems })
+}
+
+/// The interfaces in a file; anything wrong with it makes the question meaningless.
+fn read(file: &str, options: &Options) -> anyhow::Result<Vec<Exported>> {
+    match interfaces::read(&input::source(file), options)? {
+        Found::Interfaces(interfaces) => Ok(interfaces),
+        Found::Problems(diagnostics) => {
+            let first = diagnostics.first().map(|diagnostic| report::concise::diagnostic(file, diagnostic));
+            bail!(
+                "`{file}` is not well typed, see `typeloom check`: {}",
+                first.unwrap_or_default().trim_end()
+            )
+        }
+    }
+}
+
+fn answer(old: &[Exported], new: &[Exported], direction: Direction, binding: Binding) -> Answer {
+    let find = |list: &[Exported], label: &str| list.iter().position(|exported| exported.label == label);
+    let missing = |list: &[Exported], other: &[Exported]| -> Vec<String> {
+        list.iter().map(|it| it.label.clone()).filter(|label| find(other, label).is_none()).collect()
+    };
+    let (removed, added) = (missing(old, new), missing(new, old));
+    let mut equal = removed.is_empty() && added.is_empty();
+    let mut comparisons = Vec::new();
+    for before in old {
+        let Some(at) = find(new, &before.label) else { continue };
+        equal &= before.digest == new[at].digest;
+        let comparison = compare(&before.interface, &new[at].interface, direction, binding);
+        comparisons.push((before.label.clone(), comparison));
+    }
+    let kept = match direction {
+        Direction::Backward => removed.is_empty(),
+        Direction::Forward => added.is_empty(),
+        Direction::Full => removed.is_empty() && added.is_empty(),
+    };
+    let compatible = kept && comparisons.iter().all(|(_, comparison)| comparison.is_compatible());
+    Answer { comparisons, removed, added, equal, compatible }
+}
+
+/// The label in front of a path, where there is more than one.
+fn shown<'l>(answer: &Answer, label: &'l str) -> &'l str {
+    let several = answer.comparisons.len() + answer.removed.len() + answer.added.len() > 1;
+    if several { label } else { "" }
+}
+
+fn human(args: &DiffArgs, answer: &Answer, direction: Direction) -> String {
+    let mut text = String::new();
+    for label in &answer.removed {
+        text.push_str(&format!("{label}: removed (breaks backward)\n"));
+    }
+    for label in &answer.added {
+        text.push_str(&format!("{label}: added (breaks forward)\n"));
+    }
+    for (label, comparison) in &answer.comparisons {
+        for difference in &comparison.differences {
+            text.push_str(&report::interface::difference(shown(answer, label), difference));
+            text.push('\n');
+        }
+    }
+    let word = report::interface::direction(direction);
+    let verdict = match (answer.equal, answer.compatible) {
+        (true, _) => "the same interface".to_owned(),
+        (false, true) => format!("{word} compatible"),
+        (false, false) => format!("not {word} compatible"),
+    };
+    text.push_str(&format!("{} -> {}: {verdict}\n", args.old, args.new));
+    text
+}
+
+fn to_json(args: &DiffArgs, answer: &Answer, direction: Direction, binding: Binding) -> Value {
+    let differences: Vec<Value> = answer
+        .comparisons
+        .iter()
+        .flat_map(|(label, comparison)| report::interface::comparison(label, comparison))
+        .collect();
+    json!({
+        "old": args.old,
+        "new": args.new,
+        "mode": report::interface::direction(direction),
+        "by_name": binding == Binding::Name,
+        "compatible": answer.compatible,
+        "equal": answer.equal,
+        "removed": answer.removed,
+        "added": answer.added,
+        "differences": differences,
+    })
+}

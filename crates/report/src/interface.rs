@@ -1,0 +1,121 @@
+//! Interfaces and what differs between two of them: for people and as JSON.
+//!
+//! ```text
+//! main (N, M)
+//!   inputs
+//!     x     float[N, M]
+//!     bias  float[M]     optional
+//!   outputs
+//!     y     float[N, M]
+//!   digest 5d1c...
+//! ```
+
+use serde_json::{Map, Value, json};
+use typeloom_compiler::interface::{Change, Comparison, Difference, Direction, Interface, Parameter};
+
+use crate::infer::type_value;
+use crate::table::one_line;
+
+/// The widest name or type that others are aligned with, in characters.
+const WIDEST: usize = 48;
+
+/// An interface for people, ending in a line break.
+#[must_use]
+pub fn human(label: &str, interface: &Interface, digest: &str) -> String {
+    let symbols = interface.symbols();
+    let symbols = if symbols.is_empty() { String::new() } else { format!(" ({})", symbols.join(", ")) };
+    let mut text = format!("{}{}\n", one_line(label), one_line(&symbols));
+    let rows = |parameters: &[Parameter]| -> Vec<(String, String, bool)> {
+        let row = |it: &Parameter| (one_line(&it.name), one_line(&interface.show(&it.ty)), it.optional);
+        parameters.iter().map(row).collect()
+    };
+    let sections = [("inputs", rows(&interface.inputs)), ("outputs", rows(&interface.outputs))];
+    let width = |part: fn(&(String, String, bool)) -> &str| {
+        let all = sections.iter().flat_map(|(_, rows)| rows);
+        all.map(|row| part(row).chars().count()).filter(|width| *width <= WIDEST).max().unwrap_or(0)
+    };
+    let (names, types) = (width(|row| &row.0), width(|row| &row.1));
+    for (title, rows) in &sections {
+        text.push_str(&format!("  {title}\n"));
+        for (name, ty, optional) in rows {
+            let note = if *optional { "optional" } else { "" };
+            let line = format!("    {name:names$}  {ty:types$}  {note}");
+            text.push_str(line.trim_end());
+            text.push('\n');
+        }
+    }
+    text.push_str(&format!("  digest {digest}\n"));
+    text
+}
+
+/// An interface as JSON.
+#[must_use]
+pub fn value(label: &str, interface: &Interface, digest: &str, signature: &str) -> Map<String, Value> {
+    let list = |parameters: &[Parameter]| -> Value {
+        let one = |it: &Parameter| {
+            let ty = type_value(&interface.universe, &interface.dims, &it.ty);
+            json!({"name": it.name, "type": ty, "text": interface.show(&it.ty), "optional": it.optional})
+        };
+        parameters.iter().map(one).collect()
+    };
+    let mut object = Map::new();
+    object.insert("name".to_owned(), json!(label));
+    object.insert("digest".to_owned(), json!(digest));
+    object.insert("symbols".to_owned(), json!(interface.symbols()));
+    object.insert("inputs".to_owned(), list(&interface.inputs));
+    object.insert("outputs".to_owned(), list(&interface.outputs));
+    object.insert("signature".to_owned(), json!(signature));
+    object
+}
+
+/// One difference in words: where, what, and which way it breaks.
+#[must_use]
+pub fn difference(export: &str, difference: &Difference) -> String {
+    let Difference { place, change, old, new, breaks_backward, breaks_forward } = difference;
+    let breaks = match (breaks_backward, breaks_forward) {
+        (true, true) => "breaks both ways",
+        (true, false) => "breaks backward",
+        (false, true) => "breaks forward",
+        (false, false) => "breaks nothing",
+    };
+    let what = match change {
+        Change::InputAdded if *breaks_backward => format!("added without a default, {new}"),
+        Change::InputAdded => format!("added with a default, {new}"),
+        Change::OutputAdded => format!("added, {new}"),
+        Change::InputRemoved | Change::OutputRemoved => format!("removed, was {old}"),
+        Change::DefaultAdded => "may be left out now".to_owned(),
+        Change::DefaultRemoved => "may not be left out any more".to_owned(),
+        Change::InputOrder | Change::OutputOrder => format!("order changed from ({old}) to ({new})"),
+        Change::Kind | Change::Element | Change::Rank | Change::Extent => format!("{old} -> {new}"),
+    };
+    let place = if export.is_empty() { place.to_string() } else { format!("{export}: {place}") };
+    one_line(&format!("{place}: {what} ({breaks})"))
+}
+
+/// A comparison as JSON, without the names of the files.
+#[must_use]
+pub fn comparison(export: &str, comparison: &Comparison) -> Vec<Value> {
+    let one = |it: &Difference| {
+        json!({
+            "export": export,
+            "path": it.place.to_string(),
+            "code": it.change.code(),
+            "old": it.old,
+            "new": it.new,
+            "breaks": {"backward": it.breaks_backward, "forward": it.breaks_forward},
+            "breaking": comparison.is_breaking(it),
+            "message": difference("", it),
+        })
+    };
+    comparison.differences.iter().map(one).collect()
+}
+
+/// The word for a direction.
+#[must_use]
+pub fn direction(direction: Direction) -> &'static str {
+    match direction {
+        Direction::Backward => "backward",
+        Direction::Forward => "forward",
+        Direction::Full => "full",
+    }
+}
