@@ -154,11 +154,11 @@ impl<'a, 'r> Builder<'a, 'r> {
         self.body
     }
 
-    fn reserve(&mut self, nodes: usize) {
-        self.body.values.reserve(nodes);
+    fn reserve(&mut self, nodes: usize, others: usize) {
+        self.body.values.reserve(nodes + others);
         self.body.steps.reserve(nodes);
         self.body.ports.reserve(nodes * 2);
-        self.names.reserve(nodes);
+        self.names.reserve(nodes + others);
     }
 
     fn open_graph(&mut self, owner: Option<GraphOwner<'a>>) -> GraphId {
@@ -199,20 +199,15 @@ impl<'a, 'r> Builder<'a, 'r> {
         }
         let graph = self.open_graph(owner);
         // Inputs and initializers may stand behind the nodes that read them, so the nodes come second.
-        let (mut nodes, mut initializers, mut declared) = (0, Vec::new(), Vec::new());
+        let (mut nodes, mut inputs) = (0, Vec::new());
+        let (mut initializers, mut declared) = (Vec::new(), Vec::new());
         let mut fields = view.fields();
         loop {
             nodes += fields.skip_nodes();
             let Some(field) = fields.next() else { break };
             match field? {
                 GraphField::Node(_) => nodes += 1,
-                GraphField::Input(info) => {
-                    let info = info.parse()?;
-                    let name = self.names.intern(info.name);
-                    let input = self.define(name, graph, Origin::Input, None);
-                    self.body.graphs[graph.index()].inputs.push(input);
-                    self.declare_value(input, info.ty, DeclarationKind::Input);
-                }
+                GraphField::Input(info) => inputs.push(info),
                 GraphField::Initializer(tensor) => initializers.push(Initializer::Dense(tensor)),
                 GraphField::SparseInitializer(sparse) => initializers.push(Initializer::Sparse(sparse)),
                 GraphField::Output(info) => declared.push((info, DeclarationKind::Output)),
@@ -223,7 +218,14 @@ impl<'a, 'r> Builder<'a, 'r> {
                 | GraphField::Other(_) => {}
             }
         }
-        self.reserve(nodes);
+        self.reserve(nodes, inputs.len() + initializers.len());
+        for info in inputs {
+            let info = info.parse()?;
+            let name = self.names.intern(info.name);
+            let input = self.define(name, graph, Origin::Input, None);
+            self.body.graphs[graph.index()].inputs.push(input);
+            self.declare_value(input, info.ty, DeclarationKind::Input);
+        }
         for initializer in initializers {
             let name = match initializer {
                 Initializer::Dense(tensor) => tensor.header()?.name,
