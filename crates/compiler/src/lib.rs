@@ -1,11 +1,25 @@
-//! What is done with a program once its types are known.
+//! From programs to typed programs: authored modules and ONNX models go through one pipeline of passes and come
+//! out as artifacts in which every value is stamped with its type.
 //!
 //! | module | what it does |
 //! |---|---|
+//! | [`module`], [`graph`] | modules as their authors write them, and the graphs that they record |
+//! | [`authoring`], [`place`] | mistakes in a recording, with their lines in the author's program |
+//! | [`names`] | names in the IR: domains of operators, keys of stamps |
 //! | [`annotate`] | writes solved types into a model file, and takes them out again |
 //! | [`interface`] | what callers of a program have to know, as a portable type; compatibility |
 //!
 //! **Invariant:** nothing that is not proved is written into a model.
+
+pub mod module;
+
+pub mod graph;
+
+pub mod authoring;
+
+pub mod place;
+
+pub mod names;
 
 pub mod annotate;
 

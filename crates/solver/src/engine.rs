@@ -282,7 +282,8 @@ pub(crate) fn fault_of<'a>(rule: &'a str, failure: Failure) -> FaultKind<'a> {
         | Failure::Attribute { .. }
         | Failure::Value { .. }
         | Failure::Shapes { .. }
-        | Failure::Body { .. }) => FaultKind::Rule { rule, failure },
+        | Failure::Body { .. }
+        | Failure::Relation(_)) => FaultKind::Rule { rule, failure },
     }
 }
 

@@ -16,6 +16,7 @@
 
 mod custom;
 pub(crate) mod element;
+mod instantiate;
 mod shapes;
 
 #[cfg(test)]

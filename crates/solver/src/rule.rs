@@ -35,6 +35,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 use typeloom_onnx::DecodeError;
+use typeloom_types::relation::RelationFailure;
 
 use crate::core::Core;
 use crate::dim::{DimId, Dims};
@@ -174,6 +175,8 @@ pub enum Failure {
         /// What is wrong: a sentence without full stop.
         message: String,
     },
+    /// A port does not lie under the node of the type tree that the rule needs.
+    Relation(Box<RelationFailure>),
     /// The node's bytes are malformed.
     Malformed(DecodeError),
 }
@@ -259,6 +262,13 @@ impl<'a> RuleCx<'_, 'a> {
     #[must_use]
     pub fn has(&self, port: Port) -> bool {
         self.value(port).is_some()
+    }
+
+    /// What the node's metadata says under a key; nothing where it cannot be read.
+    #[must_use]
+    pub fn metadata(&self, key: &str) -> Option<&'a str> {
+        let mut entries = self.step().node.metadata_props().filter_map(Result::ok);
+        entries.find(|entry| entry.key() == Ok(key)).and_then(|entry| entry.value().ok())
     }
 
     /// Whether two ports are one value of the graph.

@@ -2,4 +2,5 @@
 
 mod annotate;
 mod interface;
+mod operators;
 mod support;

@@ -78,7 +78,11 @@ fn failure_words(failure: &Failure) -> String {
         Failure::Rank { port, found, least, most } => {
             format!("{port:?} has rank {found}, not {least}..={most:?}")
         }
-        Failure::Types { .. } | Failure::Element { .. } | Failure::Kind { .. } | Failure::Malformed(_) => {
+        Failure::Types { .. }
+        | Failure::Element { .. }
+        | Failure::Kind { .. }
+        | Failure::Relation(_)
+        | Failure::Malformed(_) => {
             format!("{failure:?}")
         }
     }

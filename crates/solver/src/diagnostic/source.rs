@@ -36,6 +36,17 @@ pub struct SourceLine {
     pub text: String,
 }
 
+impl SourceLine {
+    /// Reads `file:line:column`.
+    #[must_use]
+    pub fn at(place: &str) -> Option<Self> {
+        let (rest, _column) = place.rsplit_once(':')?;
+        let (file, line) = rest.rsplit_once(':')?;
+        let line = line.parse().ok()?;
+        Some(Self { file: file.to_owned(), line, function: String::new(), text: String::new() })
+    }
+}
+
 impl fmt::Display for SourceLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { file, line, function, text } = self;
@@ -47,8 +58,15 @@ impl fmt::Display for SourceLine {
     }
 }
 
+/// The key under which a recorded module keeps the line of a node: `file:line:column`.
+const PLACE: &str = "typeloom.place";
+
 /// The author's line for a node, where its metadata has one.
 pub(super) fn of_node(node: NodeView<'_>) -> Option<SourceLine> {
+    let own = |entry: &typeloom_onnx::view::EntryView<'_>| entry.key() == Ok(PLACE);
+    if let Some(entry) = node.metadata_props().filter_map(Result::ok).find(own) {
+        return SourceLine::at(entry.value().ok()?);
+    }
     let entry = node.metadata_props().filter_map(Result::ok).find(|entry| entry.key() == Ok(STACK_TRACE))?;
     let trace = entry.value().ok()?;
     if trace.len() > MOST_BYTES { None } else { innermost(trace) }

@@ -214,6 +214,16 @@ impl PortAccess for Node<'_, '_, '_> {
         strings.into_iter().map(|bytes| std::str::from_utf8(bytes).ok()).collect()
     }
 
+    fn metadata(&self, key: &str) -> Option<&str> {
+        self.cx.borrow().metadata(key)
+    }
+
+    fn instantiate(&mut self, params: &str, results: &str) -> Result<bool, RelationFailure> {
+        let narrowed = super::instantiate::instantiate(self.cx.get_mut(), &self.universe, params, results)?;
+        self.narrowed.set(self.narrowed.get() || narrowed);
+        Ok(narrowed)
+    }
+
     fn attr_tensor(&self, name: &str) -> Option<(NodeNo, Dims)> {
         let (elem, dims) = self.attribute(|cx| {
             if let Some(tensor) = cx.attr_tensor(name)? {

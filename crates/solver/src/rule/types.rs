@@ -1,5 +1,7 @@
 //! Verbs on types and element types.
 
+use typeloom_types::relation::RelationFailure;
+
 use super::{Failure, Port, RuleCx};
 use crate::elem::{Elem, ElemSet};
 use crate::ty::{Clash, Head, Narrowed, Ty, Types};
@@ -205,6 +207,32 @@ impl RuleCx<'_, '_> {
                 self.set_shape(port, &dims)
             }
             None => Ok(()),
+        }
+    }
+
+    /// Makes the type at a port lie under a node of the type tree, given by id; a tree without the node says
+    /// nothing. `demand` says what needs it, in words.
+    ///
+    /// # Errors
+    /// [`Failure::Relation`] when it cannot.
+    pub fn refine_to_node(&mut self, port: Port, id: &str, demand: &str) -> Result<(), Failure> {
+        let (Some(value), Some(ty)) = (self.value(port), self.ty(port)) else { return Ok(()) };
+        let universe = std::sync::Arc::clone(self.core.types.universe());
+        let Some(node) = universe.lattice().lookup(id) else { return Ok(()) };
+        if node.is_concrete() {
+            self.core.trace_fixed(self.frame.number, value, self.step, self.rule);
+        }
+        match self.core.types.narrow_to_node(ty, node.no) {
+            Ok(_) => Ok(()),
+            Err(Clash) => {
+                let found = self.core.snapshot(self.frame, value);
+                Err(Failure::Relation(Box::new(RelationFailure {
+                    message: demand.to_owned(),
+                    ports: crate::relation::port_ref(port).into_iter().collect(),
+                    expected: id.to_owned(),
+                    found: crate::relation::tree_name(&found, &universe),
+                })))
+            }
         }
     }
 

@@ -74,6 +74,22 @@ pub trait PortAccess {
         None
     }
 
+    /// What the node's metadata says under a key.
+    fn metadata(&self, key: &str) -> Option<&str> {
+        let _ = key;
+        None
+    }
+
+    /// Narrows all ports to a signature: the lists of types in the attributes `params` and `results`, whose
+    /// symbols stand for what they are at this node. True if that is news.
+    ///
+    /// # Errors
+    /// Where a port cannot have its type.
+    fn instantiate(&mut self, params: &str, results: &str) -> Result<bool, RelationFailure> {
+        let _ = (params, results);
+        Ok(false)
+    }
+
     /// The type and shape of an attribute that is a tensor, sparse or not.
     fn attr_tensor(&self, name: &str) -> Option<(NodeNo, Dims)> {
         let _ = name;
@@ -286,6 +302,21 @@ impl<'a> CustomRelationCtx<'a> {
     #[must_use]
     pub fn attr_tensor(&self, name: &str) -> Option<(NodeNo, Dims)> {
         self.access.attr_tensor(name)
+    }
+
+    /// What the node's metadata says under a key.
+    #[must_use]
+    pub fn metadata(&self, key: &str) -> Option<&str> {
+        self.access.metadata(key)
+    }
+
+    /// Narrows all ports to a signature: the lists of types in the attributes `params` and `results`, whose
+    /// symbols stand for what they are at this node. True if that is news.
+    ///
+    /// # Errors
+    /// Where a port cannot have its type.
+    pub fn instantiate(&mut self, params: &str, results: &str) -> Result<bool, RelationFailure> {
+        self.access.instantiate(params, results)
     }
 
     /// The integers that the port is known to hold at run time, in row-major order.

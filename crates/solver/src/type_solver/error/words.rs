@@ -128,6 +128,13 @@ impl Words<'_, '_> {
                 message
             }
             Failure::Body { graph: _, message } => message,
+            Failure::Relation(failure) => {
+                ports.extend(failure.ports.iter().map(|port| match port {
+                    PortRef::Input(at) | PortRef::InputsFrom(at) => Port::In(*at),
+                    PortRef::Output(at) | PortRef::OutputsFrom(at) => Port::Out(*at),
+                }));
+                failure.message
+            }
             Failure::Malformed(error) => error.to_string(),
         };
         let sides = ports.into_iter().filter_map(|port| self.side(step, port)).collect();

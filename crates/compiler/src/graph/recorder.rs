@@ -1,0 +1,297 @@
+//! The recording behind a [`Graph`](super::Graph) and its values.
+//!
+//! A recorder holds a stack of open graphs: the module's own and, while a branch or body is recorded, those
+//! nested in it. Every node goes to the innermost open one, so a value of an outer graph can be used in a
+//! branch, and one of a branch that is closed cannot be used any more.
+//!
+//! **Invariant:** recording a node costs its own size: names are looked up in a hash map, nothing is searched.
+
+use std::collections::HashMap;
+
+use indexmap::IndexMap;
+use typeloom_contracts::role::Role;
+use typeloom_onnx::messages::{
+    AttributeProto, FunctionProto, GraphProto, NodeProto, StringStringEntryProto, TensorProto, TypeProto,
+    ValueInfoProto,
+};
+
+use crate::authoring::{AuthoringError, AuthoringErrorKind};
+use crate::names;
+use crate::place::Place;
+
+/// A graph of a recorder, open or closed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct ScopeId(pub(crate) u32);
+
+/// A node to be recorded.
+pub(crate) struct NewNode<'n> {
+    pub(crate) domain: &'n str,
+    pub(crate) op: &'n str,
+    pub(crate) inputs: Vec<String>,
+    pub(crate) attributes: Vec<AttributeProto>,
+    pub(crate) outputs: usize,
+    /// The slot that the node runs on.
+    pub(crate) slot: Option<(&'n str, Role)>,
+}
+
+/// A slot of a module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SlotUse {
+    /// The contract that it asks for.
+    pub role: Role,
+    /// Where the module uses it first.
+    pub place: Place,
+}
+
+/// The place of a declaration in its graph.
+#[derive(Clone, Copy)]
+enum Listed {
+    Input(usize),
+    Output(usize),
+    Value(usize),
+}
+
+#[derive(Default)]
+pub(crate) struct Recorder {
+    pub(crate) module: String,
+    graphs: Vec<GraphProto>,
+    open: Vec<ScopeId>,
+    /// How many values are named after a stem, and every name that is taken.
+    stems: HashMap<String, u32>,
+    taken: HashMap<String, Place>,
+    outputs: HashMap<String, Place>,
+    /// Where the type of a value of a graph is declared.
+    listed: HashMap<(u32, String), Listed>,
+    /// Inputs of the module, and whether anything reads them.
+    pub(crate) inputs: IndexMap<String, (Place, bool)>,
+    pub(crate) slots: IndexMap<String, SlotUse>,
+    pub(crate) functions: IndexMap<String, (FunctionProto, Place)>,
+    pub(crate) places: IndexMap<String, Place>,
+    pub(crate) errors: Vec<AuthoringError>,
+    /// The modules that are being recorded around this one, outermost first.
+    pub(crate) callers: Vec<String>,
+}
+
+impl Recorder {
+    pub(crate) fn new(module: String, callers: Vec<String>) -> Self {
+        let graph = GraphProto { name: Some(module.clone()), ..GraphProto::default() };
+        Self { module, graphs: vec![graph], open: vec![ScopeId(0)], callers, ..Self::default() }
+    }
+
+    pub(crate) fn error(&mut self, kind: AuthoringErrorKind, place: Place) {
+        self.errors.push(AuthoringError { kind, place });
+    }
+
+    pub(crate) fn current(&self) -> ScopeId {
+        self.open.last().copied().unwrap_or(ScopeId(0))
+    }
+
+    pub(crate) fn is_open(&self, scope: ScopeId) -> bool {
+        self.open.contains(&scope)
+    }
+
+    pub(crate) fn graph(&mut self) -> &mut GraphProto {
+        let at = self.current().0 as usize;
+        &mut self.graphs[at]
+    }
+
+    /// Opens a graph nested in the current one.
+    pub(crate) fn open_graph(&mut self, stem: &str) {
+        let name = self.fresh(stem);
+        let scope = ScopeId(u32::try_from(self.graphs.len()).unwrap_or(u32::MAX));
+        self.graphs.push(GraphProto { name: Some(name), ..GraphProto::default() });
+        self.open.push(scope);
+    }
+
+    /// Closes the innermost graph and takes it.
+    pub(crate) fn close_graph(&mut self) -> GraphProto {
+        match self.open.pop() {
+            Some(scope) => std::mem::take(&mut self.graphs[scope.0 as usize]),
+            None => GraphProto::default(),
+        }
+    }
+
+    /// Lists an input of the innermost open graph.
+    pub(crate) fn add_input(&mut self, name: &str) {
+        let scope = self.current();
+        let graph = self.graph();
+        graph.input.push(value_info(name));
+        let at = graph.input.len() - 1;
+        self.listed.insert((scope.0, name.to_owned()), Listed::Input(at));
+    }
+
+    /// Lists an output of the innermost open graph.
+    pub(crate) fn add_output(&mut self, name: &str) -> &mut ValueInfoProto {
+        let scope = self.current();
+        let at = self.graph().output.len();
+        self.listed.entry((scope.0, name.to_owned())).or_insert(Listed::Output(at));
+        let graph = self.graph();
+        graph.output.push(value_info(name));
+        &mut graph.output[at]
+    }
+
+    /// A name that no value has.
+    pub(crate) fn fresh(&mut self, stem: &str) -> String {
+        loop {
+            let number = self.stems.entry(stem.to_owned()).or_default();
+            let name = format!("{stem}_{number}");
+            *number += 1;
+            if !self.taken.contains_key(&name) {
+                return name;
+            }
+        }
+    }
+
+    /// Takes a name for a port; where it is taken already, by whom.
+    pub(crate) fn take_name(&mut self, name: &str, place: Place) -> Option<Place> {
+        match self.taken.get(name) {
+            Some(first) => Some(*first),
+            None => {
+                self.taken.insert(name.to_owned(), place);
+                None
+            }
+        }
+    }
+
+    /// Takes the name of an output; where it is taken already, by whom.
+    pub(crate) fn take_output(&mut self, name: &str, place: Place) -> Option<Place> {
+        match self.outputs.get(name) {
+            Some(first) => Some(*first),
+            None => {
+                self.outputs.insert(name.to_owned(), place);
+                None
+            }
+        }
+    }
+
+    pub(crate) fn has_outputs(&self) -> bool {
+        !self.outputs.is_empty()
+    }
+
+    /// Records a node and names its outputs.
+    pub(crate) fn node(&mut self, node: NewNode<'_>, place: Place) -> Vec<String> {
+        let stem = snake(node.op);
+        let outputs = (0..node.outputs).map(|_| self.fresh(&stem)).collect();
+        self.node_to(node, outputs, place)
+    }
+
+    /// Records a node with outputs of these names.
+    pub(crate) fn node_to(&mut self, node: NewNode<'_>, outputs: Vec<String>, place: Place) -> Vec<String> {
+        let NewNode { domain, op, inputs, attributes, outputs: _, slot } = node;
+        for input in &inputs {
+            if let Some((_, read)) = self.inputs.get_mut(input) {
+                *read = true;
+            }
+        }
+        let mut metadata_props = vec![entry(names::PLACE, place.to_string())];
+        if let Some((slot, role)) = slot {
+            metadata_props.push(entry(names::REQUIRED_TRAIT, role.trait_name()));
+            metadata_props.push(entry(names::SLOT_ID, slot));
+        }
+        self.graph().node.push(NodeProto {
+            input: inputs,
+            output: outputs.clone(),
+            op_type: Some(op.to_owned()),
+            domain: (!domain.is_empty()).then(|| domain.to_owned()),
+            attribute: attributes,
+            metadata_props,
+            ..NodeProto::default()
+        });
+        outputs
+    }
+
+    pub(crate) fn initializer(&mut self, mut tensor: TensorProto) -> String {
+        let name = self.fresh("const");
+        tensor.name = Some(name.clone());
+        self.graph().initializer.push(tensor);
+        name
+    }
+
+    pub(crate) fn use_slot(&mut self, slot: &str, role: Role, place: Place) {
+        match self.slots.get(slot) {
+            Some(known) if known.role != role => {
+                let (earlier, first) = (known.role, known.place);
+                let kind =
+                    AuthoringErrorKind::SlotRole { slot: slot.to_owned(), found: role, earlier, first };
+                self.error(kind, place);
+            }
+            Some(_) => {}
+            None => {
+                self.slots.insert(slot.to_owned(), SlotUse { role, place });
+            }
+        }
+    }
+
+    /// Declares the type of a value of the innermost open graph that lists it.
+    pub(crate) fn declare(&mut self, value: &str, ty: TypeProto, place: Place) {
+        let scope = self.current();
+        let graph = &mut self.graphs[scope.0 as usize];
+        let at = *self.listed.entry((scope.0, value.to_owned())).or_insert_with(|| {
+            graph.value_info.push(value_info(value));
+            Listed::Value(graph.value_info.len() - 1)
+        });
+        let slot = match at {
+            Listed::Input(at) => &mut graph.input[at].r#type,
+            Listed::Output(at) => &mut graph.output[at].r#type,
+            Listed::Value(at) => &mut graph.value_info[at].r#type,
+        };
+        match slot {
+            Some(first) if *first != ty => {
+                let show = |ty: &TypeProto| show_type(ty);
+                let kind = AuthoringErrorKind::DeclaredTwice {
+                    value: value.to_owned(),
+                    first: show(first),
+                    second: show(&ty),
+                };
+                self.error(kind, place);
+            }
+            Some(_) => {}
+            None => *slot = Some(ty),
+        }
+        self.places.entry(value.to_owned()).or_insert(place);
+    }
+}
+
+/// A type as messages show it: ONNX's syntax, or the denotation where ONNX has no structure for it.
+pub(crate) fn show_type(ty: &TypeProto) -> String {
+    match (&ty.value, &ty.denotation) {
+        (None, Some(denotation)) => typeloom_types::lattice::Lattice::try_get()
+            .ok()
+            .and_then(|lattice| lattice.lookup_denotation(denotation))
+            .map_or_else(|| denotation.clone(), |node| node.id.to_owned()),
+        (Some(_), _) | (None, None) => typeloom_onnx::text::print_type(ty),
+    }
+}
+
+pub(crate) fn value_info(name: &str) -> ValueInfoProto {
+    ValueInfoProto { name: Some(name.to_owned()), ..ValueInfoProto::default() }
+}
+
+pub(crate) fn entry(key: &str, value: impl Into<String>) -> StringStringEntryProto {
+    StringStringEntryProto {
+        key: Some(key.to_owned()),
+        value: Some(value.into()),
+        ..StringStringEntryProto::default()
+    }
+}
+
+/// `ReduceSum` as `reduce_sum`, `GRU` as `gru`, `MatMul` as `mat_mul`.
+pub(crate) fn snake(name: &str) -> String {
+    let chars: Vec<char> = name.chars().collect();
+    let mut snake = String::with_capacity(name.len() + 4);
+    for (at, c) in chars.iter().enumerate() {
+        let before = at.checked_sub(1).map(|before| chars[before]);
+        let starts_word = c.is_ascii_uppercase()
+            && before.is_some_and(|before| {
+                before.is_ascii_lowercase()
+                    || (before.is_ascii_digit() && chars.get(at + 1).is_some_and(char::is_ascii_lowercase))
+                    || (before.is_ascii_uppercase()
+                        && chars.get(at + 1).is_some_and(char::is_ascii_lowercase))
+            });
+        if starts_word {
+            snake.push('_');
+        }
+        snake.push(c.to_ascii_lowercase());
+    }
+    snake
+}

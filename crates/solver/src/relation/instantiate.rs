@@ -1,0 +1,136 @@
+//! A signature that comes as data, at one node.
+//!
+//! The types of a list stand for the ports of one side, in order. A symbol stands for one extent of the call: the
+//! first input that has it alone on an axis says which, and every other place, expressions included, is held to
+//! that. What no input says is an extent that nobody named.
+
+use std::sync::Arc;
+
+use typeloom_onnx::view::{DimValue, ShapeView, TypeKindView, TypeView};
+use typeloom_types::relation::RelationFailure;
+
+use super::{port_ref, tree_name};
+use crate::dim::DimId;
+use crate::elem::{Elem, ElemSet};
+use crate::rule::{DimVec, Failure, Port, RuleCx};
+use crate::ty::Clash;
+use crate::universe::Universe;
+
+/// Narrows the ports of a node to a signature; true if that is news.
+pub(super) fn instantiate(
+    cx: &mut RuleCx<'_, '_>,
+    universe: &Arc<Universe>,
+    params: &str,
+    results: &str,
+) -> Result<bool, RelationFailure> {
+    let mut symbols: Vec<(DimId, DimId)> = Vec::new();
+    let mut narrowed = false;
+    for (name, is_input) in [(params, true), (results, false)] {
+        let given = if is_input { cx.input_count() } else { cx.output_count() };
+        let port = if is_input { Port::In } else { Port::Out };
+        let types: Vec<TypeView<'_>> = match cx.attr(name) {
+            Ok(Some(attribute)) => attribute.type_protos().filter_map(Result::ok).collect(),
+            Ok(None) | Err(_) => continue,
+        };
+        if types.len() != given {
+            return Err(RelationFailure {
+                message: format!("the function has {} {name}", types.len()),
+                ports: Vec::new(),
+                expected: types.len().to_string(),
+                found: given.to_string(),
+            });
+        }
+        for (at, ty) in types.into_iter().enumerate() {
+            narrowed |= one(cx, universe, port(at), ty, &mut symbols)?;
+        }
+    }
+    Ok(narrowed)
+}
+
+/// Narrows one port.
+fn one(
+    cx: &mut RuleCx<'_, '_>,
+    universe: &Arc<Universe>,
+    port: Port,
+    ty: TypeView<'_>,
+    symbols: &mut Vec<(DimId, DimId)>,
+) -> Result<bool, RelationFailure> {
+    let Ok(ty) = ty.parse() else { return Ok(false) };
+    let (wanted, shape) = match ty.kind {
+        TypeKindView::Tensor { elem, shape } => {
+            let set = Elem::from_onnx(elem).map_or(ElemSet::ALL, ElemSet::of);
+            (Some(cx.types().tensor_of(set)), shape)
+        }
+        // Containers are compared by who imports the signature, as pool types.
+        TypeKindView::None
+        | TypeKindView::Opaque { .. }
+        | TypeKindView::Sparse { .. }
+        | TypeKindView::Sequence(_)
+        | TypeKindView::Optional(_)
+        | TypeKindView::Map { .. } => (None, None),
+    };
+    let by_denotation =
+        universe.lattice().lookup_denotation(ty.denotation).map(|node| cx.types().at_node(node.no));
+    let Some(wanted) = by_denotation.or(wanted) else { return Ok(false) };
+    let (Some(value), Some(known)) = (cx.value(port), cx.ty(port)) else { return Ok(false) };
+    let news = !cx.core.types.is_concrete(known);
+    cx.core.trace_fixed(cx.frame.number, value, cx.step, cx.rule);
+    if let Err(Clash) = cx.core.types.unify(known, wanted) {
+        let expected = cx.core.type_of(Some(wanted), None);
+        let found = cx.core.snapshot(cx.frame, value);
+        return Err(RelationFailure {
+            message: "the imported signature says so".to_owned(),
+            ports: port_ref(port).into_iter().collect(),
+            expected: tree_name(&expected, universe),
+            found: tree_name(&found, universe),
+        });
+    }
+    let shaped = shape.map_or(Ok(false), |shape| extents(cx, port, shape, symbols))?;
+    Ok(news || shaped)
+}
+
+/// Narrows the shape of one port.
+fn extents(
+    cx: &mut RuleCx<'_, '_>,
+    port: Port,
+    shape: ShapeView<'_>,
+    symbols: &mut Vec<(DimId, DimId)>,
+) -> Result<bool, RelationFailure> {
+    let known = cx.shape(port);
+    let mut dims = DimVec::new();
+    for (axis, dim) in shape.dims().filter_map(Result::ok).enumerate() {
+        let at = known.as_ref().and_then(|known| known.get(axis)).copied();
+        dims.push(match dim.value {
+            DimValue::Value(extent) => cx.dims().constant(extent),
+            DimValue::Unknown => at.unwrap_or_else(|| cx.fresh()),
+            DimValue::Param(text) => match cx.dims().parse(text) {
+                Err(_) => at.unwrap_or_else(|| cx.fresh()),
+                Ok(formal) => {
+                    let alone = cx.dims().as_symbol(formal).is_some();
+                    for symbol in cx.dims().symbols_of(formal) {
+                        if symbols.iter().all(|(named, _)| *named != symbol) {
+                            let actual = at.filter(|_| alone).unwrap_or_else(|| cx.fresh());
+                            symbols.push((symbol, actual));
+                        }
+                    }
+                    cx.dims().substitute(formal, symbols)
+                }
+            },
+        });
+    }
+    let before = known.clone();
+    cx.set_shape(port, &dims).map_err(|failure| {
+        let show = |dims: &[DimId]| crate::shape::display(&cx.core.dims, dims).to_string();
+        let message = match failure {
+            Failure::Shapes { message, .. } => message,
+            _ => "the imported signature says so".to_owned(),
+        };
+        RelationFailure {
+            message,
+            ports: port_ref(port).into_iter().collect(),
+            expected: show(&dims),
+            found: before.as_deref().map_or_else(String::new, show),
+        }
+    })?;
+    Ok(cx.shape(port) != known)
+}
