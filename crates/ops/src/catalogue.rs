@@ -15,7 +15,7 @@ impl Catalogue for Standard {
             Found::Schema(_, schema) => {
                 let entry = rules::entry_for(&schema.domain, &schema.name, schema.since_version);
                 let (rules, control) = entry.map_or((&[][..], None), |entry| (entry.rules, entry.control));
-                Lookup::Found(Operator { schema, rules, control })
+                Lookup::Found(Operator { schema, rules, control, described: None })
             }
             Found::NewerThanOpset { since } => Lookup::NewerThanOpset { since },
             Found::UnknownOperator => Lookup::UnknownOperator,

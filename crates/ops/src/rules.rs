@@ -25,7 +25,7 @@ use typeloom_solver::rule::{Control, Rule};
 
 mod attention;
 mod cast;
-mod common;
+pub(crate) mod common;
 mod concat;
 mod constant;
 mod control_flow;

@@ -48,13 +48,13 @@
 //!   `\\`), or several of one of these; other kinds have no default.
 //! - `domain` lines are ordered by name, `op` lines by name and version, `attr` lines by name.
 
-mod decode;
+pub(crate) mod decode;
 mod error;
 mod index;
 mod render;
 #[cfg(test)]
 mod tests;
-mod words;
+pub(crate) mod words;
 
 use std::borrow::Cow;
 use std::num::NonZeroU32;
@@ -113,7 +113,7 @@ pub enum Found<'t> {
 
 /// A set of element types that the text names once.
 #[derive(Debug)]
-struct Group {
+pub(crate) struct Group {
     name: Box<str>,
     members: ElemSet,
 }
@@ -298,7 +298,7 @@ impl Table {
 const DEFAULT_DOMAIN: &str = "ai.onnx";
 
 /// A domain's name as a [`Domain`] and a [`Schema`] hold it.
-fn in_memory(domain: &str) -> &str {
+pub(crate) fn in_memory(domain: &str) -> &str {
     if domain == DEFAULT_DOMAIN { "" } else { domain }
 }
 

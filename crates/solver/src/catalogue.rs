@@ -13,7 +13,7 @@ use typeloom_types::op::AtomicOpDecl;
 
 use crate::fault::FaultKind;
 use crate::program::OpId;
-use crate::rule::{Control, Rule};
+use crate::rule::{Control, Rule, ShapeRule};
 use crate::signature::Schema;
 
 /// An operator: what it declares and the rules for what declarations cannot say.
@@ -25,6 +25,8 @@ pub struct Operator<'c> {
     pub rules: &'c [Rule],
     /// Its rules around nested graphs, if it has such graphs.
     pub control: Option<&'c Control>,
+    /// What a description says about its shapes; it runs behind the rules.
+    pub described: Option<&'c dyn ShapeRule>,
 }
 
 /// The answer of a catalogue.

@@ -221,7 +221,11 @@ impl<'a, 'p> Engine<'a, 'p> {
     ) -> Result<(), FaultKind<'a>> {
         match (kind, operator.control) {
             (StepKind::Node, _) => {
-                operator.rules.iter().try_for_each(|rule| self.rule(frame, step, operator, rule))
+                operator.rules.iter().try_for_each(|rule| self.rule(frame, step, operator, rule))?;
+                let Some(described) = operator.described else { return Ok(()) };
+                let name = described.name();
+                let mut cx = self.rule_cx(frame, step, operator, name);
+                described.run(&mut cx).map_err(|failure| fault_of(name, failure))
             }
             (StepKind::Enter(_), Some(control)) => self.rule(frame, step, operator, &control.enter),
             (StepKind::Exit(_), Some(control)) => {

@@ -37,6 +37,7 @@ use smallvec::SmallVec;
 use typeloom_onnx::DecodeError;
 use typeloom_types::relation::RelationFailure;
 
+use crate::catalogue::Operator;
 use crate::core::Core;
 use crate::dim::{DimId, Dims};
 use crate::elem::ElemSet;
@@ -62,6 +63,18 @@ pub struct Rule {
 
 /// What a rule does.
 pub type RuleFn = fn(&mut RuleCx<'_, '_>) -> Result<(), Failure>;
+
+/// A rule that is data, such as what a file says about the shapes of an operator.
+pub trait ShapeRule: Send + Sync + std::fmt::Debug {
+    /// Its name, as that of a [`Rule`].
+    fn name(&self) -> &'static str;
+
+    /// What it does; it keeps the laws of a [`Rule`].
+    ///
+    /// # Errors
+    /// What is wrong with the node.
+    fn run(&self, cx: &mut RuleCx<'_, '_>) -> Result<(), Failure>;
+}
 
 /// The rules of an operator that has nested graphs.
 #[derive(Clone, Copy, Debug)]
@@ -226,6 +239,24 @@ impl<'a> RuleCx<'_, 'a> {
     /// The dims of the solve: constants, symbols and arithmetic on them.
     pub fn dims(&mut self) -> &mut Dims {
         &mut self.core.dims
+    }
+
+    /// Runs the rules of another operator on this node, as if it were one of that operator.
+    ///
+    /// # Errors
+    /// What those rules say is wrong.
+    pub fn run_as(&mut self, operator: &Operator<'static>) -> Result<(), Failure> {
+        for rule in operator.rules {
+            let mut cx = RuleCx {
+                core: &mut *self.core,
+                frame: &mut *self.frame,
+                step: self.step,
+                schema: Some(operator.schema),
+                rule: rule.name,
+            };
+            (rule.run)(&mut cx)?;
+        }
+        Ok(())
     }
 
     /// An extent that nobody named: unknown, but one definite number.

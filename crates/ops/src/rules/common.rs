@@ -140,7 +140,7 @@ pub(super) fn set_named_elem(
 }
 
 /// The extent of an axis that only a run knows: as an earlier turn of the rule left it, else a fresh one.
-pub(super) fn unknown_extent(cx: &mut RuleCx<'_, '_>, port: Port, axis: usize) -> DimId {
+pub(crate) fn unknown_extent(cx: &mut RuleCx<'_, '_>, port: Port, axis: usize) -> DimId {
     match cx.shape(port).and_then(|known| known.get(axis).copied()) {
         Some(known) => known,
         None => cx.fresh(),

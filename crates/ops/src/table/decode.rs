@@ -22,17 +22,20 @@ pub(super) fn schema(text: &str, domain: &str, groups: &[Group]) -> Result<Schem
     for (start, line) in lines {
         draft.line(line, groups).map_err(|fault| (start, fault))?;
     }
-    Ok(Schema {
-        domain: domain.into(),
-        name: draft.name,
-        since_version: draft.since_version,
-        deprecated: draft.deprecated,
-        function: draft.function,
-        inputs: draft.inputs.into(),
-        outputs: draft.outputs.into(),
-        type_vars: draft.type_vars.into(),
-        attributes: draft.attributes.into(),
-    })
+    Ok(draft.finish(domain))
+}
+
+/// What a `group` line says behind its keyword.
+pub(crate) fn group(words: &mut Words<'_>, known: &[Group]) -> Result<Group, Fault> {
+    let name = words.word("a group's name")?;
+    if Elem::from_onnx_name(name).is_some() || known.iter().any(|group| &*group.name == name) {
+        return Err(Fault::Repeated(name.into()));
+    }
+    let first = elem(words.word("an element type")?)?;
+    let members = words
+        .rest()
+        .try_fold(ElemSet::of(first), |set, word| Ok::<_, Fault>(set.union(ElemSet::of(elem(word)?))))?;
+    Ok(Group { name: name.into(), members })
 }
 
 /// What an `op` line has after its keyword.
@@ -46,7 +49,7 @@ pub(super) fn elem(name: &str) -> Result<Elem, Fault> {
 }
 
 /// A schema that is being collected.
-struct Draft {
+pub(crate) struct Draft {
     name: Box<str>,
     since_version: u32,
     deprecated: bool,
@@ -58,7 +61,8 @@ struct Draft {
 }
 
 impl Draft {
-    fn head(words: &mut Words<'_>) -> Result<Self, Fault> {
+    /// Begins with what an `op` line says.
+    pub(crate) fn head(words: &mut Words<'_>) -> Result<Self, Fault> {
         words.literal("op", "`op`")?;
         let (name, since_version) = name_and_version(words)?;
         let mut flag = words.next_word();
@@ -85,7 +89,23 @@ impl Draft {
         })
     }
 
-    fn line(&mut self, line: &str, groups: &[Group]) -> Result<(), Fault> {
+    /// The schema of everything that was read.
+    pub(crate) fn finish(self, domain: &str) -> Schema {
+        Schema {
+            domain: domain.into(),
+            name: self.name,
+            since_version: self.since_version,
+            deprecated: self.deprecated,
+            function: self.function,
+            inputs: self.inputs.into(),
+            outputs: self.outputs.into(),
+            type_vars: self.type_vars.into(),
+            attributes: self.attributes.into(),
+        }
+    }
+
+    /// Takes in a line under the `op` line.
+    pub(crate) fn line(&mut self, line: &str, groups: &[Group]) -> Result<(), Fault> {
         let mut words = Words(line);
         match words.word("a keyword")? {
             "type" => {

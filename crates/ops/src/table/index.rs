@@ -9,8 +9,6 @@ use std::cmp::Ordering;
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use typeloom_solver::elem::{Elem, ElemSet};
-
 use super::words::{Words, lines, unexpected};
 use super::{Domain, Entry, Group, Operator, Table, TableErrorKind as Fault, decode, in_memory};
 
@@ -106,15 +104,7 @@ impl Index {
     }
 
     fn group(&mut self, words: &mut Words<'_>) -> Result<(), Fault> {
-        let name = words.word("a group's name")?;
-        if Elem::from_onnx_name(name).is_some() || self.groups.iter().any(|group| &*group.name == name) {
-            return Err(Fault::Repeated(name.into()));
-        }
-        let first = decode::elem(words.word("an element type")?)?;
-        let members = words
-            .rest()
-            .try_fold(ElemSet::of(first), |set, word| Ok(set.union(ElemSet::of(decode::elem(word)?))))?;
-        self.groups.push(Group { name: name.into(), members });
+        self.groups.push(decode::group(words, &self.groups)?);
         Ok(())
     }
 

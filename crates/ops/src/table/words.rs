@@ -3,7 +3,7 @@
 use super::TableErrorKind as Fault;
 
 /// The lines of a text, without their ends, with the offsets at which they start.
-pub(super) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+pub(crate) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut next = 0;
     text.split_inclusive('\n').map(move |line| {
         let start = next;
@@ -14,15 +14,15 @@ pub(super) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
 }
 
 /// `expected` belongs here, but there is something else.
-pub(super) fn unexpected(expected: &'static str, found: &str) -> Fault {
+pub(crate) fn unexpected(expected: &'static str, found: &str) -> Fault {
     Fault::Unexpected { expected, found: found.into() }
 }
 
 /// What is left of a line.
-pub(super) struct Words<'a>(pub(super) &'a str);
+pub(crate) struct Words<'a>(pub(crate) &'a str);
 
 impl<'a> Words<'a> {
-    pub(super) fn next_word(&mut self) -> Option<&'a str> {
+    pub(crate) fn next_word(&mut self) -> Option<&'a str> {
         let rest = self.0.trim_ascii_start();
         let (word, rest) = rest.split_at(rest.find(' ').unwrap_or(rest.len()));
         self.0 = rest;
@@ -30,31 +30,31 @@ impl<'a> Words<'a> {
     }
 
     /// All words that are left.
-    pub(super) fn rest(&mut self) -> impl Iterator<Item = &'a str> {
+    pub(crate) fn rest(&mut self) -> impl Iterator<Item = &'a str> {
         std::iter::from_fn(|| self.next_word())
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.0.trim_ascii_start().is_empty()
     }
 
-    pub(super) fn word(&mut self, expected: &'static str) -> Result<&'a str, Fault> {
+    pub(crate) fn word(&mut self, expected: &'static str) -> Result<&'a str, Fault> {
         self.next_word().ok_or(Fault::Missing { expected })
     }
 
-    pub(super) fn number(&mut self, expected: &'static str) -> Result<u32, Fault> {
+    pub(crate) fn number(&mut self, expected: &'static str) -> Result<u32, Fault> {
         let word = self.word(expected)?;
         word.parse().map_err(|_| unexpected(expected, word))
     }
 
     /// The word `literal`, which a fault calls `expected`.
-    pub(super) fn literal(&mut self, literal: &str, expected: &'static str) -> Result<(), Fault> {
+    pub(crate) fn literal(&mut self, literal: &str, expected: &'static str) -> Result<(), Fault> {
         let word = self.word(expected)?;
         if word == literal { Ok(()) } else { Err(unexpected(expected, word)) }
     }
 
     /// A string in double quotes, in which a backslash makes a quote or a backslash ordinary.
-    pub(super) fn quoted(&mut self) -> Result<Box<str>, Fault> {
+    pub(crate) fn quoted(&mut self) -> Result<Box<str>, Fault> {
         let rest = self.0.trim_ascii_start();
         let fault = || unexpected("a string in double quotes", rest);
         let inner = rest.strip_prefix('"').ok_or_else(fault)?;
@@ -76,7 +76,7 @@ impl<'a> Words<'a> {
         Err(fault())
     }
 
-    pub(super) fn end(&mut self) -> Result<(), Fault> {
+    pub(crate) fn end(&mut self) -> Result<(), Fault> {
         self.next_word().map_or(Ok(()), |found| Err(unexpected("the end of the line", found)))
     }
 }

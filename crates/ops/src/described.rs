@@ -1,0 +1,221 @@
+//! Operators that a small text describes: signatures with type variables, and what they do to shapes.
+//!
+//! The operators that ONNX Runtime adds (domain `com.microsoft`) ship as such a text and are known by default
+//! ([`Described::microsoft`]); a user describes those of another domain in a file of the same form.
+//! [`Operators`] puts several sources together. `docs/operator-files.md` is the format's specification.
+//!
+//! ```
+//! use typeloom_ops::described::Described;
+//! use typeloom_solver::catalogue::{Catalogue, Lookup};
+//!
+//! let text = r#"typeloom-operators 1
+//! domain com.example 1
+//! op Fold 1
+//!   type T tensor(float+float16)
+//!   in data T
+//!   out folded T
+//!   attr width int required
+//!   shape data [batch, length, rest...]
+//!   shape folded [batch, length // width, width, rest...]
+//! "#;
+//! let described = Described::parse(text)?;
+//! assert!(matches!(described.lookup("com.example", "Fold", 1), Lookup::Found(_)));
+//!
+//! let wrong = Described::parse("typeloom-operators 1\ndomain d 1\nop A 1\n  in x T\n").unwrap_err();
+//! assert_eq!(
+//!     wrong.to_string(),
+//!     "line 4: `T` is neither a type variable of the operator nor a tensor of one element type"
+//! );
+//! # Ok::<(), typeloom_ops::described::DescribeError>(())
+//! ```
+//!
+//! **Invariant:** a description is checked when it is read: every name in an expression is bound by the shape of
+//! an input, a `let` or an attribute. Running one cannot fail for a reason that lies in the description.
+
+mod error;
+mod expr;
+mod read;
+mod run;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use typeloom_solver::catalogue::{Catalogue, Lookup, Operator, nearest};
+use typeloom_solver::rule::ShapeRule;
+use typeloom_solver::signature::Schema;
+use typeloom_types::op::AtomicOpsetDecl;
+
+use crate::catalogue::Standard;
+
+pub use error::{DescribeError, DescribeErrorKind};
+
+/// The operators of one text.
+#[derive(Debug, Default)]
+pub struct Described {
+    domains: BTreeMap<Box<str>, Domain>,
+}
+
+/// The operators of one domain, each with its versions, oldest first.
+#[derive(Debug, Default)]
+struct Domain {
+    newest: u32,
+    operators: BTreeMap<Box<str>, Vec<Entry>>,
+}
+
+/// One version of an operator.
+#[derive(Debug)]
+struct Entry {
+    schema: Schema,
+    shapes: Option<run::Shapes>,
+}
+
+impl Described {
+    /// The text about the operators of ONNX Runtime's optimiser that is embedded in this crate.
+    pub const MICROSOFT: &str = include_str!("../data/com.microsoft.txt");
+
+    /// Reads a text.
+    ///
+    /// # Errors
+    /// The first line that is not in the format, and why.
+    pub fn parse(text: &str) -> Result<Self, DescribeError> {
+        read::read(text)
+    }
+
+    /// The operators of the domain `com.microsoft`, read the first time somebody asks.
+    #[must_use]
+    pub fn microsoft() -> &'static Self {
+        static MICROSOFT: OnceLock<Described> = OnceLock::new();
+        MICROSOFT.get_or_init(|| Self::parse(Self::MICROSOFT).expect("a test of this crate parses the text"))
+    }
+
+    /// The domains, with the newest version of each.
+    pub fn domains(&self) -> impl Iterator<Item = (&str, u32)> {
+        self.domains.iter().map(|(name, domain)| (&**name, domain.newest))
+    }
+
+    /// The forms of an operator, oldest first.
+    pub fn versions(&self, domain: &str, name: &str) -> impl Iterator<Item = &Schema> {
+        let entries = self.domains.get(domain).and_then(|domain| domain.operators.get(name));
+        entries.into_iter().flatten().map(|entry| &entry.schema)
+    }
+}
+
+impl Catalogue for Described {
+    fn lookup(&self, domain: &str, name: &str, version: i64) -> Lookup<'_> {
+        let Some(domain) = self.domains.get(domain) else { return Lookup::UnknownDomain };
+        let Some(entries) = domain.operators.get(name) else { return Lookup::UnknownOperator };
+        match entries.iter().rev().find(|entry| i64::from(entry.schema.since_version) <= version) {
+            Some(Entry { schema, shapes }) => {
+                let described = shapes.as_ref().map(|shapes| shapes as &dyn ShapeRule);
+                Lookup::Found(Operator { schema, rules: &[], control: None, described })
+            }
+            None => {
+                Lookup::NewerThanOpset { since: entries.first().map_or(1, |entry| entry.schema.since_version) }
+            }
+        }
+    }
+
+    fn names(&self, domain: &str) -> Vec<&str> {
+        self.domains.get(domain).into_iter().flat_map(|domain| domain.operators.keys()).map(|name| &**name).collect()
+    }
+}
+
+/// Several sources of operators: ONNX's own first, then what was added, the last addition first, then
+/// `com.microsoft`.
+#[derive(Debug, Default)]
+pub struct Operators {
+    described: Vec<Described>,
+    declared: Vec<&'static AtomicOpsetDecl>,
+}
+
+impl Operators {
+    /// ONNX's operators, and those of ONNX Runtime.
+    #[must_use]
+    pub const fn standard() -> Self {
+        Self { described: Vec::new(), declared: Vec::new() }
+    }
+
+    /// With the operators of a text.
+    #[must_use]
+    pub fn with(mut self, described: Described) -> Self {
+        self.described.push(described);
+        self
+    }
+
+    /// With operators that are declared in Rust by their ports and the relations between them.
+    #[must_use]
+    pub fn with_opset(mut self, opset: &'static AtomicOpsetDecl) -> Self {
+        self.declared.push(opset);
+        self
+    }
+
+    /// The descriptions, in the order in which they are asked.
+    pub fn descriptions(&self) -> impl Iterator<Item = &Described> {
+        self.described.iter().rev().chain([Described::microsoft()])
+    }
+
+    /// Operators of a domain whose names are close to `name`, the nearest first.
+    #[must_use]
+    pub fn names_like(&self, domain: &str, name: &str) -> Vec<String> {
+        nearest(name, self.names(domain).into_iter())
+    }
+
+    fn declared(&self, domain: &str, name: &str) -> Lookup<'_> {
+        let mut answer = Lookup::UnknownDomain;
+        for opset in self.declared.iter().rev().filter(|opset| opset.domain == domain) {
+            answer = Lookup::UnknownOperator;
+            if let Some(declared) = opset.ops.iter().find(|op| op.name == name) {
+                return Lookup::Declared(declared);
+            }
+        }
+        answer
+    }
+}
+
+impl Catalogue for Operators {
+    fn lookup(&self, domain: &str, name: &str, version: i64) -> Lookup<'_> {
+        let mut answer = Standard.lookup(domain, name, version);
+        let others = std::iter::once_with(|| self.declared(domain, name))
+            .chain(self.descriptions().map(|described| described.lookup(domain, name, version)));
+        // The sources are asked one by one; of the ways not to know an operator, the one that says most stays.
+        let known = |found: &Lookup<'_>| match found {
+            Lookup::Found(_) | Lookup::Declared(_) => 3,
+            Lookup::NewerThanOpset { .. } => 2,
+            Lookup::UnknownOperator => 1,
+            Lookup::UnknownDomain => 0,
+        };
+        for found in others {
+            if known(&answer) >= 2 {
+                break;
+            }
+            if known(&found) > known(&answer) {
+                answer = found;
+            }
+        }
+        answer
+    }
+
+    fn names(&self, domain: &str) -> Vec<&str> {
+        let declared = self.declared.iter().filter(|opset| opset.domain == domain);
+        let declared = declared.flat_map(|opset| opset.ops.iter().map(|op| op.name));
+        let mut names = crate::table::Table::get().names(domain).collect::<Vec<_>>();
+        names.extend(declared);
+        names.extend(self.descriptions().flat_map(|described| described.names(domain)));
+        names
+    }
+}
+
+/// The one copy of a rule's name that lives as long as the process: rules cite their names everywhere, and
+/// there are as many as operators that were ever described.
+fn lasting(name: String) -> &'static str {
+    static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+    let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = names.get(name.as_str()) {
+        return known;
+    }
+    let name: &'static str = Box::leak(name.into_boxed_str());
+    names.insert(name);
+    name
+}

@@ -1,0 +1,262 @@
+//! A text to [`Described`], line by line.
+
+use typeloom_solver::catalogue::{Catalogue as _, Lookup};
+use typeloom_solver::rule::Port;
+use typeloom_solver::signature::Schema;
+
+use super::error::{DescribeError, DescribeErrorKind as Fault};
+use super::expr::{self, Clause, Condition, Expr, Item, Names};
+use super::run::Shapes;
+use super::{Described, Entry, lasting};
+use crate::catalogue::Standard;
+use crate::table::decode::{Draft, group};
+use crate::table::words::Words;
+use crate::table::{Group, in_memory};
+
+const HEADER: &str = "typeloom-operators 1";
+
+pub(super) fn read(text: &str) -> Result<Described, DescribeError> {
+    let mut reader = Reader::default();
+    let mut last = 0;
+    for (at, line) in text.lines().enumerate() {
+        last = at + 1;
+        let line = without_comment(line).replace('\t', " ");
+        let blank = line.trim().is_empty();
+        if at == 0 {
+            if line.trim() != HEADER {
+                return Err(DescribeError { line: 1, kind: Fault::Header(line.trim().into()) });
+            }
+        } else if !blank {
+            reader.line(last, &line)?;
+        }
+    }
+    if last == 0 {
+        return Err(DescribeError { line: 1, kind: Fault::Header("".into()) });
+    }
+    reader.finish_operator()?;
+    Ok(reader.described)
+}
+
+/// A line up to the `#` that begins a comment; one in quotes does not.
+fn without_comment(line: &str) -> &str {
+    let mut quoted = false;
+    for (at, c) in line.char_indices() {
+        match c {
+            '"' => quoted = !quoted,
+            '#' if !quoted => return line[..at].trim_end(),
+            _ => {}
+        }
+    }
+    line.trim_end()
+}
+
+#[derive(Default)]
+struct Reader {
+    described: Described,
+    groups: Vec<Group>,
+    domain: Option<Box<str>>,
+    open: Option<Open>,
+}
+
+/// An operator that is being read: its lines with their numbers, by what they say.
+struct Open {
+    line: usize,
+    head: String,
+    types: Vec<(usize, String)>,
+    ports: Vec<(usize, String)>,
+    attributes: Vec<(usize, String)>,
+    clauses: Vec<(usize, String)>,
+}
+
+impl Reader {
+    fn line(&mut self, number: usize, line: &str) -> Result<(), DescribeError> {
+        let here = |kind| DescribeError { line: number, kind };
+        let mut words = Words(line);
+        match words.next_word().unwrap_or_default() {
+            "group" => {
+                self.finish_operator()?;
+                let group = group(&mut words, &self.groups).map_err(|kind| here(kind.into()))?;
+                self.groups.push(group);
+                Ok(())
+            }
+            "domain" => {
+                self.finish_operator()?;
+                self.begin_domain(&mut words).map_err(here)
+            }
+            "op" => {
+                self.finish_operator()?;
+                self.begin_operator(number, line).map_err(here)
+            }
+            word => {
+                let line = line.trim_start().to_owned();
+                let Some(open) = &mut self.open else {
+                    return Err(here(Fault::Orphan { line: word.into(), owner: "operator" }));
+                };
+                match word {
+                    "type" => open.types.push((number, line)),
+                    "in" | "out" => open.ports.push((number, line)),
+                    "attr" => open.attributes.push((number, line)),
+                    _ => open.clauses.push((number, line)),
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn begin_domain(&mut self, words: &mut Words<'_>) -> Result<(), Fault> {
+        let name: Box<str> = in_memory(words.word("a domain")?).into();
+        let newest = words.number("the domain's newest version")?;
+        words.end()?;
+        let domain = self.described.domains.entry(name.clone()).or_default();
+        domain.newest = domain.newest.max(newest);
+        self.domain = Some(name);
+        Ok(())
+    }
+
+    fn begin_operator(&mut self, line: usize, head: &str) -> Result<(), Fault> {
+        if self.domain.is_none() {
+            return Err(Fault::Orphan { line: "op".into(), owner: "domain" });
+        }
+        let head = head.trim_start().to_owned();
+        let (types, ports, attributes, clauses) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        self.open = Some(Open { line, head, types, ports, attributes, clauses });
+        Ok(())
+    }
+
+    fn finish_operator(&mut self) -> Result<(), DescribeError> {
+        let (Some(open), Some(domain)) = (self.open.take(), &self.domain) else { return Ok(()) };
+        let start = open.line;
+        let (schema, names) = signature(&open, domain, &self.groups)?;
+        let shapes = shapes(&open, &schema, names)?;
+        let operators = &mut self.described.domains.entry(domain.clone()).or_default().operators;
+        let versions = operators.entry(schema.name.clone()).or_default();
+        let at = versions.partition_point(|other| other.schema.since_version < schema.since_version);
+        if versions.get(at).is_some_and(|other| other.schema.since_version == schema.since_version) {
+            return Err(DescribeError { line: start, kind: Fault::Repeated(schema.name) });
+        }
+        versions.insert(at, Entry { schema, shapes });
+        Ok(())
+    }
+}
+
+fn signature(open: &Open, domain: &str, groups: &[Group]) -> Result<(Schema, Names), DescribeError> {
+    let at = |line: usize| move |kind: crate::table::TableErrorKind| DescribeError { line, kind: kind.into() };
+    let mut draft = Draft::head(&mut Words(&open.head)).map_err(at(open.line))?;
+    for (line, text) in open.types.iter().chain(&open.ports) {
+        draft.line(text, groups).map_err(at(*line))?;
+    }
+    // The table lists attributes by name; a person may list them as they come.
+    let name = |text: &str| text.split_whitespace().nth(1).unwrap_or_default().to_owned();
+    let mut attributes: Vec<(String, usize, &str)> =
+        open.attributes.iter().map(|(line, text)| (name(text), *line, text.as_str())).collect();
+    attributes.sort();
+    if let Some(pair) = attributes.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+        let kind = Fault::Repeated(pair[1].0.as_str().into());
+        return Err(DescribeError { line: pair[1].1, kind });
+    }
+    for (_, line, text) in &attributes {
+        draft.line(text, groups).map_err(at(*line))?;
+    }
+    let schema = draft.finish(domain);
+    let names = Names {
+        inputs: schema.inputs.iter().map(|formal| formal.name.clone()).collect(),
+        outputs: schema.outputs.iter().map(|formal| formal.name.clone()).collect(),
+        attributes: schema.attributes.iter().map(|attribute| attribute.name.clone()).collect(),
+        ..Names::default()
+    };
+    Ok((schema, names))
+}
+
+fn shapes(open: &Open, schema: &Schema, mut names: Names) -> Result<Option<Shapes>, DescribeError> {
+    if open.clauses.is_empty() {
+        return Ok(None);
+    }
+    let mut clauses = Vec::with_capacity(open.clauses.len());
+    for (line, text) in &open.clauses {
+        let clause = expr::clause(text, &mut names).map_err(|kind| DescribeError { line: *line, kind })?;
+        clauses.push((*line, clause));
+    }
+    for (line, clause) in &clauses {
+        check_clause(clause, &names).map_err(|kind| DescribeError { line: *line, kind })?;
+    }
+    let name = lasting(format!("{}.shape", schema.name.to_lowercase()));
+    let clauses = clauses.into_iter().map(|(_, clause)| clause).collect();
+    Ok(Some(Shapes { name, clauses, extents: names.extents.len(), runs: names.runs.len() }))
+}
+
+fn check_clause(clause: &Clause, names: &Names) -> Result<(), Fault> {
+    let mut clause = clause;
+    while let Clause::When(condition, inner) = clause {
+        check_condition(condition, names)?;
+        clause = inner;
+    }
+    match clause {
+        Clause::Shape(port, items) => items.iter().try_for_each(|item| match item {
+            Item::Any => Ok(()),
+            Item::Extent(value) => check_expr(value, names),
+            Item::Run(run) => match port {
+                Port::In(_) => Ok(()),
+                Port::Out(_) | Port::BodyIn(..) | Port::BodyOut(..) => check_run(run.0, names),
+            },
+            Item::AnyOf(run) | Item::OnesOf(run) => check_run(run.0, names),
+            Item::Broadcast(runs) => runs.iter().try_for_each(|run| check_run(run.0, names)),
+        }),
+        Clause::Let(_, value) => check_expr(value, names),
+        Clause::Require(left, right) => {
+            check_expr(left, names)?;
+            check_expr(right, names)
+        }
+        Clause::Like(operator, version) => match Standard.lookup("", operator, *version) {
+            Lookup::Found(_) => Ok(()),
+            Lookup::Declared(_)
+            | Lookup::NewerThanOpset { .. }
+            | Lookup::UnknownOperator
+            | Lookup::UnknownDomain => Err(Fault::UnknownOperator(operator.clone())),
+        },
+        Clause::When(..) => Ok(()),
+    }
+}
+
+fn check_run(run: usize, names: &Names) -> Result<(), Fault> {
+    if names.bound_runs.iter().any(|bound| bound.0 == run) {
+        Ok(())
+    } else {
+        Err(Fault::UnboundAxes(names.runs[run].clone()))
+    }
+}
+
+/// Recursion here is bounded by how deep the reader lets expressions nest.
+fn check_expr(expr: &Expr, names: &Names) -> Result<(), Fault> {
+    match expr {
+        Expr::Name(name) if names.bound.contains(name) => Ok(()),
+        Expr::Name(name) => Err(Fault::Unbound(names.extents[name.0].clone())),
+        Expr::Size(run) => check_run(run.0, names),
+        Expr::Binary(_, left, right) => {
+            check_expr(left, names)?;
+            check_expr(right, names)
+        }
+        Expr::If(condition, then, other) => {
+            check_condition(condition, names)?;
+            check_expr(then, names)?;
+            check_expr(other, names)
+        }
+        Expr::Integer(_)
+        | Expr::Attribute(_)
+        | Expr::AttributeItem(..)
+        | Expr::Value(..)
+        | Expr::Axis(..)
+        | Expr::Rank(_) => Ok(()),
+    }
+}
+
+fn check_condition(condition: &Condition, names: &Names) -> Result<(), Fault> {
+    match condition {
+        Condition::Not(inner) => check_condition(inner, names),
+        Condition::All(all) => all.iter().try_for_each(|one| check_condition(one, names)),
+        Condition::Compare(_, left, right) => {
+            check_expr(left, names)?;
+            check_expr(right, names)
+        }
+        Condition::Has(_) | Condition::HasAttribute(_) | Condition::Text { .. } => Ok(()),
+    }
+}

@@ -1,0 +1,447 @@
+//! What a description does at a node: the shapes of inputs give names their extents, and the names give the
+//! outputs their shapes.
+//!
+//! Clauses are gone through until nothing more follows: an input whose rank is unknown yet, or a condition that
+//! cannot be decided yet, holds up only what depends on it. What stays unknown is a fresh extent.
+
+use typeloom_solver::catalogue::{Catalogue as _, Lookup};
+use typeloom_solver::dim::{Decision, DimId};
+use typeloom_solver::rule::Port::Out;
+use typeloom_solver::rule::{DimVec, Extent, Failure, Port, RuleCx, ShapeRule};
+
+use super::expr::{Clause, Comparison, Condition, Expr, Item, NameNo, Operation, RunNo};
+use crate::catalogue::Standard;
+use crate::rules::common::unknown_extent;
+
+/// What relates two extents that a description gives one name.
+const SAME_NAME: &str = "have one name in the operator's description";
+
+/// What relates an extent and what it is described as.
+const COMPUTED: &str = "are equal in the operator's description";
+
+/// The clauses of one operator.
+#[derive(Debug)]
+pub(super) struct Shapes {
+    pub(super) name: &'static str,
+    pub(super) clauses: Vec<Clause>,
+    /// How many names of extents there are.
+    pub(super) extents: usize,
+    /// How many names of lists of axes there are.
+    pub(super) runs: usize,
+}
+
+impl ShapeRule for Shapes {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn run(&self, cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+        let mut env = Env { extents: vec![None; self.extents], runs: vec![None; self.runs] };
+        let mut done = vec![false; self.clauses.len()];
+        let mut first = None;
+        let mut known = 0;
+        loop {
+            for (clause, done) in self.clauses.iter().zip(&mut done) {
+                if *done {
+                    continue;
+                }
+                match env.clause(cx, clause) {
+                    Ok(Step::Done) => *done = true,
+                    Ok(Step::Waits) => {}
+                    // What is wrong with the inputs says nothing about the outputs that follow from others.
+                    Err(failure) => {
+                        first.get_or_insert(failure);
+                        *done = true;
+                    }
+                }
+            }
+            let now = done.iter().filter(|done| **done).count() + env.known();
+            if now == known {
+                break;
+            }
+            known = now;
+        }
+        for clause in &self.clauses {
+            if let Err(failure) = env.output(cx, clause) {
+                first.get_or_insert(failure);
+            }
+        }
+        first.map_or(Ok(()), Err)
+    }
+}
+
+/// What came of looking at a clause.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Step {
+    /// Nothing more will.
+    Done,
+    /// Something can still come of it.
+    Waits,
+}
+
+/// The extents and lists of axes that names stand for, with where they were found.
+struct Env {
+    extents: Vec<Option<Extent>>,
+    runs: Vec<Option<(Port, usize, DimVec)>>,
+}
+
+impl Env {
+    /// How many names have a value.
+    fn known(&self) -> usize {
+        self.extents.iter().flatten().count() + self.runs.iter().flatten().count()
+    }
+
+    fn clause(&mut self, cx: &mut RuleCx<'_, '_>, clause: &Clause) -> Result<Step, Failure> {
+        let mut clause = clause;
+        while let Clause::When(condition, inner) = clause {
+            match self.holds(cx, condition)? {
+                Some(true) => clause = inner,
+                Some(false) => return Ok(Step::Done),
+                None => return Ok(Step::Waits),
+            }
+        }
+        match clause {
+            Clause::Shape(port @ Port::In(_), items) => self.input(cx, *port, items),
+            Clause::Shape(..) | Clause::When(..) => Ok(Step::Done),
+            Clause::Let(name, value) => match self.value(cx, value)? {
+                Some(dim) => {
+                    let place = Extent { port: Out(0), axis: None, dim };
+                    self.extents[name.0].get_or_insert(place);
+                    Ok(Step::Done)
+                }
+                None => Ok(Step::Waits),
+            },
+            Clause::Require(left, right) => {
+                let (Some(left), Some(right)) = (self.placed(cx, left)?, self.placed(cx, right)?) else {
+                    return Ok(Step::Waits);
+                };
+                cx.require_equal(left, right, COMPUTED)?;
+                Ok(Step::Done)
+            }
+            Clause::Like(operator, version) => {
+                if let Lookup::Found(operator) = Standard.lookup("", operator, *version) {
+                    cx.run_as(&operator)?;
+                }
+                Ok(Step::Done)
+            }
+        }
+    }
+
+    /// Matches the shape of an input.
+    fn input(&mut self, cx: &mut RuleCx<'_, '_>, port: Port, items: &[Item]) -> Result<Step, Failure> {
+        if !cx.has(port) {
+            return Ok(Step::Done);
+        }
+        let Some(shape) = cx.shape(port) else { return Ok(Step::Waits) };
+        let fixed = items.iter().filter(|item| matches!(item, Item::Any | Item::Extent(_))).count();
+        if fixed == items.len() {
+            cx.require_rank(port, fixed..=fixed)?;
+        } else {
+            cx.require_rank(port, fixed..)?;
+        }
+        let mut step = Step::Done;
+        let mut axis = 0;
+        for item in items {
+            match item {
+                Item::Any => axis += 1,
+                Item::Extent(expr) => {
+                    let at = Extent { port, axis: Some(axis), dim: shape[axis] };
+                    if self.extent(cx, expr, at)? == Step::Waits {
+                        step = Step::Waits;
+                    }
+                    axis += 1;
+                }
+                Item::Run(run) => {
+                    let length = shape.len() - fixed;
+                    self.axes(cx, *run, (port, axis), &shape[axis..axis + length])?;
+                    axis += length;
+                }
+                // The reader lets no shape of an input have one of these.
+                Item::Broadcast(_) | Item::AnyOf(_) | Item::OnesOf(_) => {}
+            }
+        }
+        Ok(step)
+    }
+
+    /// An extent of an input against what describes it: the one unknown name in it gets a value.
+    fn extent(&mut self, cx: &mut RuleCx<'_, '_>, expr: &Expr, at: Extent) -> Result<Step, Failure> {
+        if let Expr::Name(name) = expr {
+            let extent = match self.extents[name.0] {
+                None => at,
+                Some(known) => Extent { dim: cx.require_equal(known, at, SAME_NAME)?, ..known },
+            };
+            self.extents[name.0] = Some(extent);
+            return Ok(Step::Done);
+        }
+        if let Some(value) = self.value(cx, expr)? {
+            cx.require_equal(at, (at.port, value), COMPUTED)?;
+            return Ok(Step::Done);
+        }
+        let Some((name, dim)) = self.solve(cx, expr, at.dim)? else { return Ok(Step::Waits) };
+        self.extents[name.0] = Some(Extent { dim, ..at });
+        Ok(Step::Done)
+    }
+
+    /// The name for which `expr = target` can be solved, and its value.
+    fn solve(
+        &mut self,
+        cx: &mut RuleCx<'_, '_>,
+        expr: &Expr,
+        target: DimId,
+    ) -> Result<Option<(NameNo, DimId)>, Failure> {
+        match expr {
+            Expr::Name(name) => Ok(self.extents[name.0].is_none().then_some((*name, target))),
+            Expr::Binary(operation, left, right) => {
+                let (known, unknown, is_left) = match (self.value(cx, left)?, self.value(cx, right)?) {
+                    (Some(known), None) => (known, right, true),
+                    (None, Some(known)) => (known, left, false),
+                    (Some(_), Some(_)) | (None, None) => return Ok(None),
+                };
+                let dims = cx.dims();
+                let rest = match (operation, is_left) {
+                    (Operation::Add, _) => dims.sub(target, known),
+                    (Operation::Sub, true) => dims.sub(known, target),
+                    (Operation::Sub, false) => dims.add(target, known),
+                    (Operation::Mul, _) => match dims.div_exact(target, known) {
+                        Some(rest) => rest,
+                        None => return Ok(None),
+                    },
+                    (Operation::FloorDiv | Operation::Modulo | Operation::Min | Operation::Max, _) => {
+                        return Ok(None);
+                    }
+                };
+                self.solve(cx, unknown, rest)
+            }
+            Expr::If(condition, then, other) => match self.holds(cx, condition)? {
+                Some(true) => self.solve(cx, then, target),
+                Some(false) => self.solve(cx, other, target),
+                None => Ok(None),
+            },
+            Expr::Integer(_)
+            | Expr::Attribute(_)
+            | Expr::AttributeItem(..)
+            | Expr::Value(..)
+            | Expr::Axis(..)
+            | Expr::Rank(_)
+            | Expr::Size(_) => Ok(None),
+        }
+    }
+
+    fn axes(
+        &mut self,
+        cx: &mut RuleCx<'_, '_>,
+        run: RunNo,
+        (port, from): (Port, usize),
+        dims: &[DimId],
+    ) -> Result<(), Failure> {
+        let Some((other, other_from, known)) = self.runs[run.0].clone() else {
+            self.runs[run.0] = Some((port, from, dims.into()));
+            return Ok(());
+        };
+        if known.len() != dims.len() {
+            let message = format!("{} axes are needed where there are {}", known.len(), dims.len());
+            return Err(Failure::shapes(&[other, port], message));
+        }
+        let mut better = known.clone();
+        for (axis, (a, b)) in known.iter().zip(dims).enumerate() {
+            better[axis] =
+                cx.require_equal((other, other_from + axis, *a), (port, from + axis, *b), SAME_NAME)?;
+        }
+        self.runs[run.0] = Some((other, other_from, better));
+        Ok(())
+    }
+
+    /// Gives an output its shape.
+    fn output(&mut self, cx: &mut RuleCx<'_, '_>, clause: &Clause) -> Result<(), Failure> {
+        let mut clause = clause;
+        while let Clause::When(condition, inner) = clause {
+            if self.holds(cx, condition)? != Some(true) {
+                return Ok(());
+            }
+            clause = inner;
+        }
+        let Clause::Shape(port @ Out(_), items) = clause else { return Ok(()) };
+        let mut shape = DimVec::new();
+        for item in items {
+            match item {
+                Item::Any => {
+                    let axis = shape.len();
+                    shape.push(unknown_extent(cx, *port, axis));
+                }
+                Item::Extent(expr) => {
+                    let axis = shape.len();
+                    let dim = self.value(cx, expr)?;
+                    shape.push(match dim {
+                        Some(dim) => dim,
+                        None => unknown_extent(cx, *port, axis),
+                    });
+                }
+                Item::Run(run) => match &self.runs[run.0] {
+                    Some((_, _, dims)) => shape.extend_from_slice(dims),
+                    None => return Ok(()),
+                },
+                Item::AnyOf(run) | Item::OnesOf(run) => {
+                    let Some((_, _, dims)) = &self.runs[run.0] else { return Ok(()) };
+                    for _ in 0..dims.len() {
+                        let axis = shape.len();
+                        shape.push(match item {
+                            Item::OnesOf(_) => DimId::ONE,
+                            Item::Any | Item::Extent(_) | Item::Run(_) | Item::Broadcast(_) | Item::AnyOf(_) => {
+                                unknown_extent(cx, *port, axis)
+                            }
+                        });
+                    }
+                }
+                Item::Broadcast(runs) => match self.broadcast(cx, runs)? {
+                    Some(dims) => shape.extend_from_slice(&dims),
+                    None => return Ok(()),
+                },
+            }
+        }
+        cx.set_shape(*port, &shape)
+    }
+
+    fn broadcast(&self, cx: &mut RuleCx<'_, '_>, runs: &[RunNo]) -> Result<Option<DimVec>, Failure> {
+        let mut wide: Vec<Extent> = Vec::new();
+        for run in runs {
+            let Some((port, from, dims)) = &self.runs[run.0] else { return Ok(None) };
+            let own: Vec<Extent> =
+                dims.iter().enumerate().map(|(axis, dim)| (*port, from + axis, *dim).into()).collect();
+            let (long, short) = if own.len() > wide.len() { (own, wide) } else { (wide, own) };
+            let offset = long.len() - short.len();
+            wide = long;
+            for (axis, other) in short.into_iter().enumerate() {
+                let here = wide[offset + axis];
+                let dim = cx.broadcast_dim(here, other)?;
+                let place = if dim == here.dim { here } else { other };
+                wide[offset + axis] = Extent { dim, ..place };
+            }
+        }
+        Ok(Some(wide.into_iter().map(|extent| extent.dim).collect()))
+    }
+
+    /// An expression with a place to blame, where it is a name.
+    fn placed(&mut self, cx: &mut RuleCx<'_, '_>, expr: &Expr) -> Result<Option<Extent>, Failure> {
+        if let Expr::Name(name) = expr {
+            return Ok(self.extents[name.0]);
+        }
+        if let Expr::Axis(port, axis) = expr {
+            let at = cx.rank(*port).and_then(|rank| position(*axis, rank));
+            let dim = self.value(cx, expr)?;
+            return Ok(dim.map(|dim| Extent { port: *port, axis: at, dim }));
+        }
+        let port = ports_of(expr).unwrap_or(Port::In(0));
+        Ok(self.value(cx, expr)?.map(|dim| Extent { port, axis: None, dim }))
+    }
+
+    /// What an expression is, where everything in it is known.
+    fn value(&mut self, cx: &mut RuleCx<'_, '_>, expr: &Expr) -> Result<Option<DimId>, Failure> {
+        Ok(match expr {
+            Expr::Integer(number) => Some(cx.dims().constant(*number)),
+            Expr::Name(name) => self.extents[name.0].map(|extent| extent.dim),
+            Expr::Attribute(name) => {
+                let value = cx.attr_int(name)?;
+                value.map(|value| cx.dims().constant(value))
+            }
+            Expr::AttributeItem(name, at) => {
+                let item = cx.attr_ints(name)?.and_then(|items| items.get(*at).copied());
+                item.map(|item| cx.dims().constant(item))
+            }
+            Expr::Value(port, at) => cx.ints(*port).and_then(|ints| ints.items.get(*at).copied()),
+            Expr::Axis(port, axis) => {
+                cx.shape(*port).and_then(|shape| Some(shape[position(*axis, shape.len())?]))
+            }
+            Expr::Rank(port) => {
+                let rank = cx.rank(*port).and_then(|rank| i64::try_from(rank).ok());
+                rank.map(|rank| cx.dims().constant(rank))
+            }
+            Expr::Size(run) => {
+                self.runs[run.0].as_ref().map(|(_, _, dims)| dims.clone()).map(|dims| cx.dims().product(&dims))
+            }
+            Expr::Binary(operation, left, right) => {
+                let (Some(a), Some(b)) = (self.value(cx, left)?, self.value(cx, right)?) else {
+                    return Ok(None);
+                };
+                let dims = cx.dims();
+                match operation {
+                    Operation::Add => Some(dims.add(a, b)),
+                    Operation::Sub => Some(dims.sub(a, b)),
+                    Operation::Mul => Some(dims.mul(a, b)),
+                    Operation::Min => Some(dims.min(a, b)),
+                    Operation::Max => Some(dims.max(a, b)),
+                    // A division by zero has no value, whatever the description says.
+                    Operation::FloorDiv | Operation::Modulo if dims.as_constant(b) == Some(0) => None,
+                    Operation::FloorDiv => Some(dims.floor_div(a, b)),
+                    Operation::Modulo => Some(dims.modulo(a, b)),
+                }
+            }
+            Expr::If(condition, then, other) => match self.holds(cx, condition)? {
+                Some(true) => self.value(cx, then)?,
+                Some(false) => self.value(cx, other)?,
+                None => None,
+            },
+        })
+    }
+
+    /// Whether a condition holds, where that is decided.
+    fn holds(&mut self, cx: &mut RuleCx<'_, '_>, condition: &Condition) -> Result<Option<bool>, Failure> {
+        Ok(match condition {
+            Condition::Has(port) => Some(cx.has(*port)),
+            Condition::HasAttribute(name) => Some(cx.has_attr(name)?),
+            Condition::Text { attribute, text } => cx.attr_str(attribute)?.map(|found| found == &**text),
+            Condition::Not(inner) => self.holds(cx, inner)?.map(|holds| !holds),
+            Condition::All(all) => {
+                let mut answer = Some(true);
+                for one in all {
+                    match self.holds(cx, one)? {
+                        Some(true) => {}
+                        Some(false) => return Ok(Some(false)),
+                        None => answer = None,
+                    }
+                }
+                answer
+            }
+            Condition::Compare(comparison, left, right) => {
+                let (Some(a), Some(b)) = (self.value(cx, left)?, self.value(cx, right)?) else {
+                    return Ok(None);
+                };
+                let dims = cx.dims();
+                let equal = match dims.compare(a, b) {
+                    Decision::Equal => Some(true),
+                    Decision::Different => Some(false),
+                    Decision::Undecided => None,
+                };
+                let difference = dims.sub(b, a);
+                let (least, most) = dims.bounds(difference);
+                match comparison {
+                    Comparison::Equal => equal,
+                    Comparison::Different => equal.map(|equal| !equal),
+                    Comparison::Less if least.is_some_and(|least| least > 0) => Some(true),
+                    Comparison::Less if most.is_some_and(|most| most <= 0) => Some(false),
+                    Comparison::AtMost if least.is_some_and(|least| least >= 0) => Some(true),
+                    Comparison::AtMost if most.is_some_and(|most| most < 0) => Some(false),
+                    Comparison::Less | Comparison::AtMost => None,
+                }
+            }
+        })
+    }
+}
+
+/// The first port that an expression mentions.
+fn ports_of(expr: &Expr) -> Option<Port> {
+    match expr {
+        Expr::Value(port, _) | Expr::Axis(port, _) | Expr::Rank(port) => Some(*port),
+        Expr::Binary(_, left, right) | Expr::If(_, left, right) => ports_of(left).or_else(|| ports_of(right)),
+        Expr::Integer(_)
+        | Expr::Name(_)
+        | Expr::Attribute(_)
+        | Expr::AttributeItem(..)
+        | Expr::Size(_) => None,
+    }
+}
+
+fn position(axis: i64, rank: usize) -> Option<usize> {
+    let rank = i64::try_from(rank).ok()?;
+    let at = if axis < 0 { axis + rank } else { axis };
+    usize::try_from(at).ok().filter(|_| at < rank)
+}
