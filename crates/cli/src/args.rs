@@ -1,5 +1,7 @@
 //! The command line.
 
+use std::path::PathBuf;
+
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 
 /// Proves the type of every value in a tensor program.
@@ -137,6 +139,9 @@ pub(crate) struct SolveArgs {
     /// Take symbols that the graph forces to be equal for one
     #[arg(long)]
     pub(crate) merge_symbols: bool,
+    /// Know the operators that FILE describes, beside ONNX's and ONNX Runtime's (see docs/operator-files.md)
+    #[arg(long = "ops", value_name = "FILE")]
+    pub(crate) ops: Vec<PathBuf>,
     /// Accept values without a proven type, and operators that nobody knows
     #[arg(long)]
     pub(crate) permissive: bool,
@@ -235,4 +240,7 @@ pub(crate) struct OpsArgs {
     /// Show the form that this version of the domain has
     #[arg(long)]
     pub(crate) opset: Option<i64>,
+    /// Know the operators that FILE describes, too
+    #[arg(long = "ops", value_name = "FILE")]
+    pub(crate) ops: Vec<PathBuf>,
 }

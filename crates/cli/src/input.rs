@@ -9,7 +9,7 @@ use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use typeloom::{Mode, Options, Seed};
+use typeloom::{CheckError, Checked, Described, Mode, Operators, Options, Seed};
 
 use crate::args::SolveArgs;
 
@@ -134,8 +134,37 @@ pub(crate) fn is_inside(folder: &Path, location: &str) -> bool {
     !location.is_empty() && plain && folder.join(relative).is_file()
 }
 
-/// The options of a solve.
-pub(crate) fn options(args: &SolveArgs) -> anyhow::Result<Options> {
+/// How models are checked: the options, and the operators that are known.
+pub(crate) struct Solve {
+    pub(crate) options: Options,
+    operators: Operators,
+}
+
+impl Solve {
+    /// Checks a model.
+    pub(crate) fn check<'a>(&'a self, bytes: &'a [u8]) -> Result<Checked<'a>, CheckError> {
+        typeloom::check_with(bytes, &self.options, &self.operators)
+    }
+}
+
+/// What the arguments say about checking.
+pub(crate) fn solve(args: &SolveArgs) -> anyhow::Result<Solve> {
+    Ok(Solve { options: options(args)?, operators: operators(&args.ops)? })
+}
+
+/// ONNX's operators, and those that the files describe.
+pub(crate) fn operators(files: &[PathBuf]) -> anyhow::Result<Operators> {
+    let mut operators = Operators::standard();
+    for file in files {
+        let name = file.display();
+        let text = std::fs::read_to_string(file).with_context(|| format!("cannot read `{name}`"))?;
+        let described = Described::parse(&text).map_err(|error| anyhow::anyhow!("`{name}`, {error}"))?;
+        operators = operators.with(described);
+    }
+    Ok(operators)
+}
+
+fn options(args: &SolveArgs) -> anyhow::Result<Options> {
     let mode = if args.permissive { Mode::Permissive } else { Mode::Strict };
     let seeds = args.seeds.iter().map(|seed| read_seed(seed)).collect::<anyhow::Result<_>>()?;
     let assume = args.assume.iter().map(|text| read_assumption(text)).collect::<anyhow::Result<_>>()?;

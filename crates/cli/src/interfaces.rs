@@ -4,9 +4,9 @@ use anyhow::Context as _;
 use typeloom::compiler::interface::MAIN;
 use typeloom::pool::Bundle;
 use typeloom::solver::diagnostic::{Diagnostic, diagnose, diagnose_error};
-use typeloom::{Exported, Interface, Options};
+use typeloom::{Exported, Interface};
 
-use crate::input::Source;
+use crate::input::{Solve, Source};
 
 /// What is in a file.
 pub(crate) enum Found {
@@ -16,14 +16,14 @@ pub(crate) enum Found {
 }
 
 /// Reads a model or a bundle.
-pub(crate) fn read(source: &Source, options: &Options) -> anyhow::Result<Found> {
+pub(crate) fn read(source: &Source, solve: &Solve) -> anyhow::Result<Found> {
     let bytes = source.open()?;
     if Bundle::is_like(&bytes) {
         let interfaces =
             typeloom::import_interfaces(&bytes).with_context(|| format!("cannot read `{}`", source.name))?;
         return Ok(Found::Interfaces(interfaces));
     }
-    let mut checked = match typeloom::check(&bytes, options) {
+    let mut checked = match solve.check(&bytes) {
         Ok(checked) => checked,
         Err(error) => match diagnose_error(&error) {
             Some(diagnostic) => return Ok(Found::Problems(vec![diagnostic])),

@@ -111,14 +111,19 @@ impl Catalogue for Described {
                 let described = shapes.as_ref().map(|shapes| shapes as &dyn ShapeRule);
                 Lookup::Found(Operator { schema, rules: &[], control: None, described })
             }
-            None => {
-                Lookup::NewerThanOpset { since: entries.first().map_or(1, |entry| entry.schema.since_version) }
-            }
+            None => Lookup::NewerThanOpset {
+                since: entries.first().map_or(1, |entry| entry.schema.since_version),
+            },
         }
     }
 
     fn names(&self, domain: &str) -> Vec<&str> {
-        self.domains.get(domain).into_iter().flat_map(|domain| domain.operators.keys()).map(|name| &**name).collect()
+        self.domains
+            .get(domain)
+            .into_iter()
+            .flat_map(|domain| domain.operators.keys())
+            .map(|name| &**name)
+            .collect()
     }
 }
 

@@ -18,6 +18,7 @@
 //! | to | use |
 //! |---|---|
 //! | check a model | [`check`], [`Options`], [`Checked`] |
+//! | describe operators of other domains | [`check_with`], [`Operators`], [`Described`] |
 //! | show what was found | [`report`] |
 //! | type a graph of declared operators | [`TypeSolver`], [`TypeSolution`], [`TypeError`] |
 //! | write types into a graph | [`apply_solution_to_value_info`] |
@@ -42,7 +43,6 @@ mod bundle;
 
 use std::sync::{Arc, OnceLock};
 
-use typeloom_ops::catalogue::Standard;
 use typeloom_solver::universe::Universe;
 
 pub use typeloom_compiler as compiler;
@@ -89,6 +89,9 @@ pub use typeloom_types::relation::{
     RelationResult, TypeRelation, UNARY_SAME_ELEMENT,
 };
 
+// Operators beside the standard ones.
+pub use typeloom_ops::described::{DescribeError, Described, Operators};
+
 // Graphs as messages.
 pub use typeloom_onnx::messages::{
     AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, TypeProto, ValueInfoProto,
@@ -109,7 +112,47 @@ pub use typeloom_compiler::interface::Interface;
 /// # Errors
 /// [`CheckError`] where the bytes are not a model; what is wrong with a model is in [`Checked`].
 pub fn check<'a>(bytes: &'a [u8], options: &Options) -> Result<Checked<'a>, CheckError> {
-    typeloom_solver::model::check(bytes, &Standard, universe(), options)
+    check_with(bytes, options, &STANDARD)
+}
+
+/// ONNX's operators and those of ONNX Runtime.
+static STANDARD: Operators = Operators::standard();
+
+/// As [`check`], with operators beside the standard ones: described by a text, or declared in Rust.
+///
+/// ```
+/// use typeloom::{Described, Operators, Options};
+///
+/// let operators = Operators::standard().with(Described::parse(
+///     r#"typeloom-operators 1
+/// domain com.example 1
+/// op Fold 1
+///   type T tensor(float+float16)
+///   in data T
+///   out folded T
+///   attr width int required
+///   shape data [batch, length]
+///   shape folded [batch, length // width, width]
+/// "#,
+/// )?);
+/// let bytes = typeloom::model_from_text(
+///     r#"<ir_version: 10, opset_import: ["" : 21, "com.example" : 1]>
+///     g (float[N, 12] x) => (y) { y = com.example.Fold <width = 4> (x) }"#,
+/// )?;
+/// let mut checked = typeloom::check_with(&bytes, &Options::default(), &operators)?;
+/// let y = checked.find("y").expect("the graph has a value `y`");
+/// assert_eq!(checked.display_type(y), "float[N, 3, 4]");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// As [`check`].
+pub fn check_with<'a>(
+    bytes: &'a [u8],
+    options: &Options,
+    operators: &'a Operators,
+) -> Result<Checked<'a>, CheckError> {
+    typeloom_solver::model::check(bytes, operators, universe(), options)
 }
 
 /// A model in ONNX's textual syntax, serialized.

@@ -20,8 +20,8 @@ pub(crate) fn run(args: &AnnotateArgs) -> anyhow::Result<Outcome> {
         let counts = format!("{} removed, {} restored", stripped.removed, stripped.restored);
         return done(&source, &target, &counts);
     }
-    let options = input::options(&args.solve)?;
-    let mut checked = match typeloom::check(&bytes, &options) {
+    let solve = input::solve(&args.solve)?;
+    let mut checked = match solve.check(&bytes) {
         Ok(checked) => checked,
         Err(error) => match diagnose_error(&error) {
             Some(diagnostic) => return refuse(args, &source, &[diagnostic]),

@@ -7,7 +7,7 @@ use typeloom::report;
 use typeloom::solver::diagnostic::{Diagnostic, Severity, diagnose, diagnose_error};
 
 use crate::args::{CheckArgs, CheckFormat};
-use crate::input::{self, Source};
+use crate::input::{self, Solve, Source};
 use crate::output::{Outcome, complain, write};
 
 /// What was found in one file.
@@ -18,14 +18,14 @@ struct Found {
 }
 
 pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Outcome> {
-    let options = input::options(&args.solve)?;
+    let solve = input::solve(&args.solve)?;
     let sources = input::sources(&args.files)?;
     let progress = progress(sources.len());
     let mut outcome = Outcome::Typed;
     let mut log: Vec<(String, Vec<Diagnostic>)> = Vec::new();
     for source in &sources {
         progress.set_message(source.name.clone());
-        let found = match check(source, &options) {
+        let found = match check(source, &solve) {
             Ok(found) => found,
             Err(error) => {
                 progress.suspend(|| complain(&error));
@@ -61,9 +61,9 @@ fn progress(files: usize) -> ProgressBar {
     bar
 }
 
-fn check(source: &Source, options: &typeloom::Options) -> anyhow::Result<Found> {
+fn check(source: &Source, solve: &Solve) -> anyhow::Result<Found> {
     let bytes = source.open()?;
-    let mut checked = match typeloom::check(&bytes, options) {
+    let mut checked = match solve.check(&bytes) {
         Ok(checked) => checked,
         Err(error) => match diagnose_error(&error) {
             Some(diagnostic) => return Ok(Found { diagnostics: vec![diagnostic], values: 0 }),

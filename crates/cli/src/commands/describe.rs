@@ -11,7 +11,7 @@ use crate::target::Target;
 
 pub(crate) fn run(args: &DescribeArgs) -> anyhow::Result<Outcome> {
     let source = input::source(&args.file);
-    let interfaces = match interfaces::read(&source, &input::options(&args.solve)?)? {
+    let interfaces = match interfaces::read(&source, &input::solve(&args.solve)?)? {
         Found::Interfaces(interfaces) => interfaces,
         Found::Problems(diagnostics) => {
             write(&report::human::diagnostics(&source.name, &diagnostics, args.color.paint()))?;

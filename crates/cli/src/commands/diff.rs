@@ -2,12 +2,12 @@
 
 use anyhow::bail;
 use serde_json::{Value, json};
+use typeloom::Exported;
 use typeloom::compiler::interface::{Binding, Comparison, Direction, compare};
 use typeloom::report;
-use typeloom::{Exported, Options};
 
 use crate::args::{DiffArgs, DiffMode, TextFormat};
-use crate::input;
+use crate::input::{self, Solve};
 use crate::interfaces::{self, Found};
 use crate::output::{Outcome, write};
 
@@ -22,8 +22,8 @@ struct Answer {
 }
 
 pub(crate) fn run(args: &DiffArgs) -> anyhow::Result<Outcome> {
-    let options = input::options(&args.solve)?;
-    let (old, new) = (read(&args.old, &options)?, read(&args.new, &options)?);
+    let solve = input::solve(&args.solve)?;
+    let (old, new) = (read(&args.old, &solve)?, read(&args.new, &solve)?);
     let direction = match args.mode {
         DiffMode::Backward => Direction::Backward,
         DiffMode::Forward => Direction::Forward,
@@ -39,8 +39,8 @@ pub(crate) fn run(args: &DiffArgs) -> anyhow::Result<Outcome> {
 }
 
 /// The interfaces in a file; anything wrong with it makes the question meaningless.
-fn read(file: &str, options: &Options) -> anyhow::Result<Vec<Exported>> {
-    match interfaces::read(&input::source(file), options)? {
+fn read(file: &str, solve: &Solve) -> anyhow::Result<Vec<Exported>> {
+    match interfaces::read(&input::source(file), solve)? {
         Found::Interfaces(interfaces) => Ok(interfaces),
         Found::Problems(diagnostics) => {
             let first = diagnostics.first().map(|diagnostic| report::concise::diagnostic(file, diagnostic));

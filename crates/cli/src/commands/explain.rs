@@ -31,13 +31,12 @@ fn explain_code(name: &str) -> anyhow::Result<Outcome> {
 }
 
 fn explain_type(args: &ExplainArgs, value: &str) -> anyhow::Result<Outcome> {
-    let mut options = input::options(&args.solve)?;
-    options.trace = true;
+    let mut solve = input::solve(&args.solve)?;
+    solve.options.trace = true;
     let sources = input::sources(std::slice::from_ref(&args.subject))?;
     let [source] = &sources[..] else { bail!("`{}` is not one model", args.subject) };
     let bytes = source.open()?;
-    let mut checked =
-        typeloom::check(&bytes, &options).with_context(|| format!("cannot check `{}`", source.name))?;
+    let mut checked = solve.check(&bytes).with_context(|| format!("cannot check `{}`", source.name))?;
     let Some(explanation) = explain_value(&mut checked, value) else {
         let near = checked.names_like(value);
         match &near[..] {

@@ -4,17 +4,17 @@ use anyhow::Context as _;
 use serde_json::{Map, Value};
 use typeloom::report;
 use typeloom::solver::diagnostic::{diagnose, diagnose_error};
-use typeloom::{CheckError, Checked, Options};
+use typeloom::{CheckError, Checked};
 
 use crate::args::{InferArgs, InferFormat};
-use crate::input::{self, Source};
+use crate::input::{self, Solve, Source};
 use crate::output::{Outcome, complain, write};
 
 pub(crate) fn run(args: &InferArgs) -> anyhow::Result<Outcome> {
-    let options = input::options(&args.solve)?;
+    let solve = input::solve(&args.solve)?;
     let mut outcome = Outcome::Typed;
     for source in input::sources(&args.files)? {
-        outcome = outcome.max(one(args, &options, &source).unwrap_or_else(|error| {
+        outcome = outcome.max(one(args, &solve, &source).unwrap_or_else(|error| {
             complain(&error);
             Outcome::Unusable
         }));
@@ -22,9 +22,9 @@ pub(crate) fn run(args: &InferArgs) -> anyhow::Result<Outcome> {
     Ok(outcome)
 }
 
-fn one(args: &InferArgs, options: &Options, source: &Source) -> anyhow::Result<Outcome> {
+fn one(args: &InferArgs, solve: &Solve, source: &Source) -> anyhow::Result<Outcome> {
     let bytes = source.open()?;
-    match typeloom::check(&bytes, options) {
+    match solve.check(&bytes) {
         Ok(mut checked) => {
             let ok = checked.is_ok();
             match args.format {

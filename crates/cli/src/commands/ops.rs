@@ -3,28 +3,30 @@
 use std::fmt::Write as _;
 
 use anyhow::bail;
-use typeloom::ops::catalogue::{Standard, names_like};
+use typeloom::Operators;
 use typeloom::ops::table::Table;
 use typeloom::solver::catalogue::{Catalogue as _, Lookup, Operator};
 use typeloom::solver::elem::{Elem, ElemSet};
 use typeloom::solver::signature::{AllowedTypes, Arity, AttributeDefault, Formal, FormalType, Schema};
 
 use crate::args::OpsArgs;
+use crate::input;
 use crate::output::{Outcome, write};
 
 pub(crate) fn run(args: &OpsArgs) -> anyhow::Result<Outcome> {
+    let operators = input::operators(&args.ops)?;
     let text = match &args.name {
-        None => list(),
+        None => list(&operators),
         Some(name) => {
             let (domain, name) = name.rsplit_once("::").unwrap_or(("", name));
-            describe(domain, name, args.opset)?
+            describe(&operators, domain, name, args.opset)?
         }
     };
     write(&text)?;
     Ok(Outcome::Typed)
 }
 
-fn list() -> String {
+fn list(operators: &Operators) -> String {
     let mut text = String::new();
     for domain in Table::get().domains() {
         for name in Table::get().names(&domain.name) {
@@ -36,15 +38,25 @@ fn list() -> String {
             let _ = writeln!(text, "{domain}{name:<28} {}", versions.join(" "));
         }
     }
+    for described in operators.descriptions() {
+        for (domain, _) in described.domains() {
+            for name in described.names(domain) {
+                let versions: Vec<String> =
+                    described.versions(domain, name).map(|schema| schema.since_version.to_string()).collect();
+                let domain = if domain.is_empty() { String::new() } else { format!("{domain}::") };
+                let _ = writeln!(text, "{domain}{name:<28} {}", versions.join(" "));
+            }
+        }
+    }
     text
 }
 
-fn describe(domain: &str, name: &str, opset: Option<i64>) -> anyhow::Result<String> {
-    match Standard.lookup(domain, name, opset.unwrap_or(i64::MAX)) {
+fn describe(operators: &Operators, domain: &str, name: &str, opset: Option<i64>) -> anyhow::Result<String> {
+    match operators.lookup(domain, name, opset.unwrap_or(i64::MAX)) {
         Lookup::Found(operator) => Ok(signature(&operator)),
         Lookup::NewerThanOpset { since } => bail!("`{name}` exists from version {since} of its domain on"),
         Lookup::Declared(_) | Lookup::UnknownDomain | Lookup::UnknownOperator => {
-            match &names_like(domain, name)[..] {
+            match &operators.names_like(domain, name)[..] {
                 [] => bail!("there is no operator `{name}`"),
                 near => bail!("there is no operator `{name}`; did you mean `{}`?", near.join("`, `")),
             }
@@ -53,7 +65,7 @@ fn describe(domain: &str, name: &str, opset: Option<i64>) -> anyhow::Result<Stri
 }
 
 fn signature(operator: &Operator<'_>) -> String {
-    let Operator { schema, rules, control } = operator;
+    let Operator { schema, rules, control, described } = operator;
     let mut text = String::new();
     let domain = if schema.domain.is_empty() { "ai.onnx" } else { &schema.domain };
     let withdrawn = if schema.deprecated { ", deprecated" } else { "" };
@@ -86,7 +98,12 @@ fn signature(operator: &Operator<'_>) -> String {
         let _ = writeln!(text, "  {}: {}", variable.name, allowed(&variable.allowed));
     }
     let around = control.iter().flat_map(|control| [control.enter.name, control.exit.name]);
-    let names: Vec<&str> = rules.iter().map(|rule| rule.name).chain(around).collect();
+    let names: Vec<&str> = rules
+        .iter()
+        .map(|rule| rule.name)
+        .chain(around)
+        .chain(described.map(|described| described.name()))
+        .collect();
     let element = format!("{}.element", schema.name.to_lowercase());
     let _ = writeln!(text, "\nrules\n  {element} (from the signature)");
     for name in names {

@@ -8,7 +8,7 @@
 //!            | ('any' | 'ones') '(' NAME ')' '...' | expr
 //! expr      := term (('+' | '-') term)*
 //! term      := factor (('*' | '//' | '%') factor)*
-//! factor    := INTEGER | NAME | ATTRIBUTE '[' INTEGER ']' | '(' expr ')' | ('min' | 'max') '(' expr ',' expr ')'
+//! factor    := '-' factor | INTEGER | NAME | ATTRIBUTE '[' INTEGER ']' | '(' expr ')' | ('min' | 'max') '(' expr ',' expr ')'
 //!            | 'if' '(' condition ',' expr ',' expr ')' | 'value' '(' PORT [',' INTEGER] ')'
 //!            | 'axis' '(' PORT ',' INTEGER ')' | 'rank' '(' PORT ')' | 'size' '(' NAME ')'
 //! condition := test ('and' test)*
@@ -423,6 +423,13 @@ impl<'t> Reader<'t, '_> {
             self.need(")", "`)`")?;
             return Ok(inner);
         }
+        if self.take("-") {
+            let inner = self.deeper(Self::factor)?;
+            return Ok(match inner {
+                Expr::Integer(number) => Expr::Integer(-number),
+                other => Expr::Binary(Operation::Sub, Box::new(Expr::Integer(0)), Box::new(other)),
+            });
+        }
         if let Some(Token::Integer(number)) = self.peek() {
             let number = *number;
             self.at += 1;
@@ -508,7 +515,8 @@ impl<'t> Reader<'t, '_> {
         if self.take_word("not") {
             return Ok(Condition::Not(Box::new(self.test()?)));
         }
-        if self.peek() == Some(&Token::Word("has")) && self.tokens.get(self.at + 1) == Some(&Token::Mark("(")) {
+        if self.peek() == Some(&Token::Word("has")) && self.tokens.get(self.at + 1) == Some(&Token::Mark("("))
+        {
             self.at += 2;
             let name = self.word("a port or an attribute")?;
             self.need(")", "`)`")?;

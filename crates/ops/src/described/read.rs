@@ -140,7 +140,8 @@ impl Reader {
 }
 
 fn signature(open: &Open, domain: &str, groups: &[Group]) -> Result<(Schema, Names), DescribeError> {
-    let at = |line: usize| move |kind: crate::table::TableErrorKind| DescribeError { line, kind: kind.into() };
+    let at =
+        |line: usize| move |kind: crate::table::TableErrorKind| DescribeError { line, kind: kind.into() };
     let mut draft = Draft::head(&mut Words(&open.head)).map_err(at(open.line))?;
     for (line, text) in open.types.iter().chain(&open.ports) {
         draft.line(text, groups).map_err(at(*line))?;

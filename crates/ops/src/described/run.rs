@@ -286,9 +286,11 @@ impl Env {
                         let axis = shape.len();
                         shape.push(match item {
                             Item::OnesOf(_) => DimId::ONE,
-                            Item::Any | Item::Extent(_) | Item::Run(_) | Item::Broadcast(_) | Item::AnyOf(_) => {
-                                unknown_extent(cx, *port, axis)
-                            }
+                            Item::Any
+                            | Item::Extent(_)
+                            | Item::Run(_)
+                            | Item::Broadcast(_)
+                            | Item::AnyOf(_) => unknown_extent(cx, *port, axis),
                         });
                     }
                 }
@@ -355,9 +357,10 @@ impl Env {
                 let rank = cx.rank(*port).and_then(|rank| i64::try_from(rank).ok());
                 rank.map(|rank| cx.dims().constant(rank))
             }
-            Expr::Size(run) => {
-                self.runs[run.0].as_ref().map(|(_, _, dims)| dims.clone()).map(|dims| cx.dims().product(&dims))
-            }
+            Expr::Size(run) => self.runs[run.0]
+                .as_ref()
+                .map(|(_, _, dims)| dims.clone())
+                .map(|dims| cx.dims().product(&dims)),
             Expr::Binary(operation, left, right) => {
                 let (Some(a), Some(b)) = (self.value(cx, left)?, self.value(cx, right)?) else {
                     return Ok(None);
@@ -432,11 +435,9 @@ fn ports_of(expr: &Expr) -> Option<Port> {
     match expr {
         Expr::Value(port, _) | Expr::Axis(port, _) | Expr::Rank(port) => Some(*port),
         Expr::Binary(_, left, right) | Expr::If(_, left, right) => ports_of(left).or_else(|| ports_of(right)),
-        Expr::Integer(_)
-        | Expr::Name(_)
-        | Expr::Attribute(_)
-        | Expr::AttributeItem(..)
-        | Expr::Size(_) => None,
+        Expr::Integer(_) | Expr::Name(_) | Expr::Attribute(_) | Expr::AttributeItem(..) | Expr::Size(_) => {
+            None
+        }
     }
 }
 
