@@ -102,7 +102,7 @@ fn signature(operator: &Operator<'_>) -> String {
         .iter()
         .map(|rule| rule.name)
         .chain(around)
-        .chain(described.map(|described| described.name()))
+        .chain(described.map(typeloom::solver::rule::ShapeRule::name))
         .collect();
     let element = format!("{}.element", schema.name.to_lowercase());
     let _ = writeln!(text, "\nrules\n  {element} (from the signature)");
