@@ -13,8 +13,10 @@ mod judge;
 #[path = "conformance/layers.rs"]
 mod layers;
 
-use cases::{Case, Table, bytes_of, case_files, list};
-use judge::{Verdict, judge_inference, judge_outputs};
+use cases::{Case, Table, bytes_if_there, bytes_of, case_files, list};
+use judge::{Verdict, judge_inference, judge_outputs, judge_value};
+use typeloom::onnx::messages::{OptionalProto, SequenceProto, TensorProto, read};
+use typeloom::solver::elem::Elem;
 use typeloom::{Mode, Options};
 
 fn options(mode: Mode) -> Options {
@@ -134,6 +136,54 @@ fn erased_outputs_are_inferred_as_they_came_out() {
             Ok(mut checked) => judge_outputs(&typeloom::report::infer::types(&mut checked), case.actual()),
             Err(error) => Verdict::rejected(error.to_string()),
         };
+        table.add(case, verdict);
+    }
+    table.finish();
+}
+
+/// The tensors in a recorded output of an inferred type.
+fn recorded(bytes: Vec<u8>, ty: &serde_json::Value) -> Vec<TensorProto> {
+    let bytes = bytes.into();
+    match ty["k"].as_str() {
+        Some("seq") => {
+            let sequence: SequenceProto = read(bytes).expect("a recorded output is a message");
+            sequence.tensor_values
+        }
+        Some("opt") => {
+            let optional: OptionalProto = read(bytes).expect("a recorded output is a message");
+            let inside = optional.sequence_value.map(|sequence| sequence.tensor_values);
+            optional.tensor_value.into_iter().chain(inside.into_iter().flatten()).collect()
+        }
+        _ => vec![read(bytes).expect("a recorded output is a message")],
+    }
+}
+
+/// The tensors that came out of every single-operator model, as they were recorded, fit the inferred types.
+#[test]
+fn execution_never_contradicts_inference() {
+    let Some(cases) = list("backend") else { return };
+    let mut table = Table::new("backend, executed");
+    for case in cases.iter().filter(|case| !case.skip() && case.data().is_some()) {
+        let bytes = bytes_of("backend/erased", case.model());
+        let mut checked = typeloom::check(&bytes, &options(Mode::Permissive)).expect("the model can be read");
+        let types = typeloom::report::infer::types(&mut checked);
+        let outputs = types["outputs"].as_object().into_iter().flatten();
+        let mut verdict = Verdict::exact();
+        for (at, (name, ty)) in outputs.enumerate() {
+            let folder = case.data().expect("cases without data were left out");
+            let Some(bytes) = bytes_if_there("backend", &format!("{folder}/output_{at}.pb")) else {
+                continue;
+            };
+            let mut inner = ty;
+            while inner.get("of").is_some() {
+                inner = &inner["of"];
+            }
+            for tensor in recorded(bytes, ty) {
+                let elem = Elem::from_onnx(tensor.data_type()).and_then(Elem::onnx_name);
+                let actual = serde_json::json!({"k": "tensor", "e": elem, "s": tensor.dims});
+                judge_value(&mut verdict, name, inner, &actual);
+            }
+        }
         table.add(case, verdict);
     }
     table.finish();

@@ -56,6 +56,11 @@ impl Case {
         self.record["actual"].as_object().expect("every backend case says what came out")
     }
 
+    /// The folder with recorded inputs and outputs, for the cases that have one.
+    pub(crate) fn data(&self) -> Option<&str> {
+        self.record["data"].as_str()
+    }
+
     pub(crate) fn declared(&self) -> &Map<String, Value> {
         self.record["declared"].as_object().expect("every case of constant shapes says the truth")
     }
@@ -101,6 +106,10 @@ pub(crate) fn case_files(folder: &str) -> Option<Vec<PathBuf>> {
 pub(crate) fn bytes_of(folder: &str, model: &str) -> Vec<u8> {
     let path = root().expect("the cases were listed").join(folder).join(model);
     std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+pub(crate) fn bytes_if_there(folder: &str, file: &str) -> Option<Vec<u8>> {
+    std::fs::read(root()?.join(folder).join(file)).ok()
 }
 
 /// Counts by operator, and the cases that failed.

@@ -96,6 +96,11 @@ pub(crate) fn judge_outputs(ours: &Map<String, Value>, actual: &Map<String, Valu
     verdict
 }
 
+/// One inferred type against that of a value.
+pub(crate) fn judge_value(verdict: &mut Verdict, name: &str, ours: &Value, actual: &Value) {
+    ty(verdict, &mut BTreeMap::new(), name, ours, actual);
+}
+
 fn ty(
     verdict: &mut Verdict,
     symbols: &mut BTreeMap<String, Value>,
