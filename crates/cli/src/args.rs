@@ -23,6 +23,8 @@ pub(crate) enum Command {
     Explain(ExplainArgs),
     /// List the operators, or show the signature and rules of one
     Ops(OpsArgs),
+    /// Insert the fewest casts that make a model type-check: exit 0 if it does then, 1 if casts cannot do it
+    Fix(FixArgs),
     /// Write the types of all values into a model, or take them out again
     Annotate(AnnotateArgs),
     /// Show what callers of a model have to know, and write it into a bundle
@@ -41,6 +43,33 @@ pub(crate) struct TargetArgs {
     /// Replace the model itself, in one step
     #[arg(long)]
     pub(crate) in_place: bool,
+}
+
+/// `typeloom fix`
+#[derive(Debug, ClapArgs)]
+pub(crate) struct FixArgs {
+    /// The model
+    #[arg(value_name = "FILE")]
+    pub(crate) file: String,
+    #[command(flatten)]
+    pub(crate) target: TargetArgs,
+    /// Show what would be done, and write nothing
+    #[arg(long, group = "TargetArgs")]
+    pub(crate) dry_run: bool,
+    /// Which casts may be made: `widest` (those that keep every value, and only where none does, one to the widest type),
+    /// `lossless` (only those that keep every value), `fewest` (as few as possible, whatever they lose), `to=TYPE` (into one
+    /// type whatever that loses, elsewhere lossless)
+    #[arg(long, default_value = "widest", value_name = "POLICY")]
+    pub(crate) policy: String,
+    /// Accept values without a proven type, and operators that nobody knows
+    #[arg(long)]
+    pub(crate) permissive: bool,
+    /// How to show it
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: TextFormat,
+    /// When to use colours
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) color: Color,
 }
 
 /// `typeloom annotate`

@@ -5,5 +5,6 @@ pub(crate) mod check;
 pub(crate) mod describe;
 pub(crate) mod diff;
 pub(crate) mod explain;
+pub(crate) mod fix;
 pub(crate) mod infer;
 pub(crate) mod ops;

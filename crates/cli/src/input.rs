@@ -18,7 +18,8 @@ const MAX_DEPTH: usize = 64;
 
 /// The bytes of a model.
 pub(crate) enum Bytes {
-    Mapped(memmap2::Mmap),
+    /// With the file itself, to copy parts of it without going through memory.
+    Mapped(memmap2::Mmap, File),
     Read(Vec<u8>),
 }
 
@@ -27,7 +28,7 @@ impl Deref for Bytes {
 
     fn deref(&self) -> &[u8] {
         match self {
-            Self::Mapped(map) => map,
+            Self::Mapped(map, _) => map,
             Self::Read(bytes) => bytes,
         }
     }
@@ -108,7 +109,7 @@ impl Source {
         if meta.len() == 0 {
             return Ok(Bytes::Read(Vec::new()));
         }
-        map(&file).map(Bytes::Mapped).with_context(cannot)
+        map(&file).map(|map| Bytes::Mapped(map, file)).with_context(cannot)
     }
 
     /// The folder that the model lies in, for what it refers to.

@@ -23,6 +23,7 @@ fn main() -> ExitCode {
         args::Command::Infer(infer) => commands::infer::run(infer),
         args::Command::Explain(explain) => commands::explain::run(explain),
         args::Command::Ops(ops) => commands::ops::run(ops),
+        args::Command::Fix(fix) => commands::fix::run(fix),
         args::Command::Annotate(annotate) => commands::annotate::run(annotate),
         args::Command::Describe(describe) => commands::describe::run(describe),
         args::Command::Diff(diff) => commands::diff::run(diff),

@@ -1,13 +1,14 @@
 //! Files out: never over a model that is being read, and never half written.
 
+use std::borrow::Cow;
 use std::fs::{File, OpenOptions};
-use std::io::Write as _;
+use std::io::{Read as _, Seek as _, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 
 use crate::args::TargetArgs;
-use crate::input::Source;
+use crate::input::{Bytes, Source};
 
 /// Where bytes go.
 #[derive(Debug)]
@@ -57,13 +58,26 @@ impl Target {
         }
     }
 
-    /// Writes the pieces one after the other. A file is written beside its place and then moved there, so that
-    /// nobody ever sees a part of it, and a model that is mapped into memory can be replaced while it is read.
-    pub(crate) fn write<P: AsRef<[u8]>>(&self, pieces: &[P]) -> anyhow::Result<()> {
+    /// Writes a changed model: long runs of the old one are copied from file to file, so that weights take no memory.
+    pub(crate) fn write_changed(&self, old: &Bytes, pieces: &[Cow<'_, [u8]>]) -> anyhow::Result<()> {
+        self.write_with(&mut |out| pieces.iter().try_for_each(|piece| copy(out, old, piece)))
+    }
+
+    /// Writes bytes.
+    pub(crate) fn write(&self, bytes: &[u8]) -> anyhow::Result<()> {
+        self.write_with(&mut |out| match out {
+            Out::Stdout(out) => out.write_all(bytes),
+            Out::File(out) => out.write_all(bytes),
+        })
+    }
+
+    /// A file is written beside its place and then moved there, so that nobody ever sees a part of it, and a model that
+    /// is mapped into memory can be replaced while it is read.
+    fn write_with(&self, write: &mut dyn FnMut(&mut Out) -> std::io::Result<()>) -> anyhow::Result<()> {
         let Self::File { path, name } = self else {
-            let mut out = std::io::stdout().lock();
-            pieces.iter().try_for_each(|piece| out.write_all(piece.as_ref()))?;
-            return Ok(out.flush()?);
+            let mut out = Out::Stdout(std::io::stdout().lock());
+            write(&mut out)?;
+            return Ok(std::io::stdout().flush()?);
         };
         let cannot = || format!("cannot write `{name}`");
         if path.is_dir() {
@@ -71,24 +85,62 @@ impl Target {
         }
         if path.metadata().is_ok_and(|meta| !meta.is_file()) {
             // A pipe or device has no place beside it.
-            let mut file = OpenOptions::new().write(true).open(path).with_context(cannot)?;
-            return pieces.iter().try_for_each(|piece| file.write_all(piece.as_ref())).with_context(cannot);
+            let file = OpenOptions::new().write(true).open(path).with_context(cannot)?;
+            return write(&mut Out::File(file)).with_context(cannot);
         }
-        let (beside, mut file) = temporary(path).with_context(cannot)?;
-        let written = pieces
-            .iter()
-            .try_for_each(|piece| file.write_all(piece.as_ref()))
-            .and_then(|()| match path.metadata() {
-                Ok(meta) => file.set_permissions(meta.permissions()),
-                Err(_) => Ok(()),
-            })
-            .and_then(|()| file.sync_all())
-            .and_then(|()| std::fs::rename(&beside, path));
+        let (beside, file) = temporary(path).with_context(cannot)?;
+        let written = finish(file, path, write).and_then(|()| std::fs::rename(&beside, path));
         if written.is_err() {
             // The first error is the one to tell.
             let _ = std::fs::remove_file(&beside);
         }
         written.with_context(cannot)
+    }
+}
+
+/// Where bytes are written right now.
+enum Out {
+    Stdout(std::io::StdoutLock<'static>),
+    File(File),
+}
+
+/// Writes all of a file that will stand at `path`.
+fn finish(
+    file: File,
+    path: &Path,
+    write: &mut dyn FnMut(&mut Out) -> std::io::Result<()>,
+) -> std::io::Result<()> {
+    if let Ok(meta) = path.metadata() {
+        file.set_permissions(meta.permissions())?;
+    }
+    let mut out = Out::File(file);
+    write(&mut out)?;
+    match out {
+        Out::File(file) => file.sync_all(),
+        Out::Stdout(_) => Ok(()),
+    }
+}
+
+/// From this length on, a run of the old file is copied from file to file.
+const LONG: usize = 1 << 20;
+
+/// Writes one piece of a changed model.
+fn copy(out: &mut Out, old: &Bytes, piece: &[u8]) -> std::io::Result<()> {
+    match (out, old) {
+        (Out::File(out), Bytes::Mapped(map, file)) if piece.len() >= LONG => {
+            let start = piece.as_ptr().addr().checked_sub(map.as_ptr().addr()).filter(|at| *at < map.len());
+            let Some(start) = start else { return out.write_all(piece) };
+            let mut file = file;
+            file.seek(SeekFrom::Start(start as u64))?;
+            let copied = std::io::copy(&mut file.take(piece.len() as u64), out)?;
+            if copied == piece.len() as u64 {
+                Ok(())
+            } else {
+                Err(std::io::Error::from(std::io::ErrorKind::UnexpectedEof))
+            }
+        }
+        (Out::File(out), Bytes::Mapped(..) | Bytes::Read(_)) => out.write_all(piece),
+        (Out::Stdout(out), _) => out.write_all(piece),
     }
 }
 

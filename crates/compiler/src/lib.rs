@@ -7,6 +7,7 @@
 //! | [`authoring`], [`place`] | mistakes in a recording, with their lines in the author's program |
 //! | [`names`] | names in the IR: domains of operators, keys of stamps |
 //! | [`annotate`] | writes solved types into a model file, and takes them out again |
+//! | [`coerce`] | repairs: the fewest conversions that make a model type-check |
 //! | [`interface`] | what callers of a program have to know, as a portable type; compatibility |
 //!
 //! **Invariant:** nothing that is not proved is written into a model.
@@ -22,6 +23,8 @@ pub mod place;
 pub mod names;
 
 pub mod annotate;
+
+pub mod coerce;
 
 pub mod interface;
 

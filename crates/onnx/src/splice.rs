@@ -1,7 +1,7 @@
 //! The splice writer: changes a few records of a serialised message and copies every other byte verbatim.
 //!
 //! An edit names the message it happens in by the offset of that message's body, which is what a view's `offset` is, and
-//! replaces or removes one of its records or appends new ones. [`Splice::finish`] descends from the outermost message to
+//! replaces or removes one of its records, puts new ones in front of one, or appends some. [`Splice::finish`] descends from the outermost message to
 //! the edited ones, adjusts the lengths of the messages around them and gives the new file as a list of pieces: long runs
 //! of the old file, borrowed, between short new ones. Weights and unknown fields are passed over, neither read nor
 //! decoded, so annotating a model of two gigabytes costs what its graph costs.
@@ -119,6 +119,8 @@ pub struct Splice<'a> {
 /// Edits to one message.
 #[derive(Clone, Debug, Default)]
 struct Edits {
+    /// What stands in front of the record at an offset.
+    inserted: BTreeMap<usize, Vec<u8>>,
     /// What stands in place of the record at an offset.
     replaced: BTreeMap<usize, Vec<u8>>,
     appended: Vec<u8>,
@@ -140,6 +142,13 @@ impl<'a> Splice<'a> {
     /// Removes one record of the message whose body starts at `message`.
     pub fn remove(&mut self, message: usize, record: &Field<'_>) {
         self.replace(message, record, &Records::new());
+    }
+
+    /// Puts `records` in front of one record of the message whose body starts at `message`, behind those that were put
+    /// there before. The record itself may be edited as well.
+    pub fn insert_before(&mut self, message: usize, record: &Field<'_>, records: &Records) {
+        let edits = self.edits.entry(message).or_default();
+        edits.inserted.entry(record.offset).or_default().extend_from_slice(&records.0);
     }
 
     /// Puts `records` at the end of the message whose body starts at `message`, after those appended before.
@@ -230,6 +239,10 @@ impl<'a> Open<'a> {
     ) -> Result<Option<Self>, DecodeError> {
         for field in self.fields.by_ref() {
             let field = field?;
+            if let Some(records) = self.edits.inserted.remove(&field.offset) {
+                self.length += writer.keep(self.written, field.offset) + writer.write(records);
+                self.written = field.offset;
+            }
             if let Some(records) = self.edits.replaced.remove(&field.offset) {
                 self.length += writer.keep(self.written, field.offset) + writer.write(records);
                 self.written = field.end;
@@ -250,7 +263,7 @@ impl<'a> Open<'a> {
 
     /// Writes what is left; gives the length of the message with its key.
     fn close(&mut self, writer: &mut Writer<'a>) -> Result<usize, SpliceError> {
-        if let Some(&record) = self.edits.replaced.keys().next() {
+        if let Some(&record) = self.edits.replaced.keys().chain(self.edits.inserted.keys()).next() {
             return Err(SpliceError::NoSuchRecord { message: self.start, record });
         }
         self.length += writer.keep(self.written, self.fields.offset());

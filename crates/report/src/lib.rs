@@ -10,6 +10,7 @@
 //! | [`table`] | people: every value with its type |
 //! | [`infer`] | programs: the types of all values as JSON |
 //! | [`interface`] | people and programs: interfaces, and what differs between two |
+//! | [`repair`] | people and programs: what a repair changed |
 //! | [`pages`] | people: what a code means, with an example and its fix |
 //!
 //! **Invariant:** everything is a `String` or a JSON value, and nothing here prints, reads a terminal or
@@ -25,5 +26,6 @@ pub mod infer;
 pub mod interface;
 pub mod json;
 pub mod pages;
+pub mod repair;
 pub mod sarif;
 pub mod table;

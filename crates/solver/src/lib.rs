@@ -16,6 +16,7 @@
 //! | [`rule`] | the interface of rules: what a declaration cannot say |
 //! | [`program`] | a model in dense numbers, nested graphs flattened |
 //! | [`model`] | the entry: check a whole model |
+//! | [`ports`] | a model taken apart: what each node asks of its ports by itself |
 //! | [`type_solver`] | the entry for graphs of plainly declared operators |
 //! | [`trace`] | why a value has its type |
 //! | [`fault`], [`solution`], [`message`] | what comes out, as data; solved types as ONNX messages |
@@ -43,6 +44,8 @@ pub mod rule;
 pub mod program;
 
 pub mod model;
+
+pub mod ports;
 
 pub mod type_solver;
 

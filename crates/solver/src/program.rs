@@ -229,6 +229,13 @@ pub struct Consumers {
     steps: Vec<StepId>,
 }
 
+impl Step<'_> {
+    /// Where its inputs start in [`Body::ports`].
+    pub(crate) fn first_input(&self) -> usize {
+        self.inputs.0 as usize
+    }
+}
+
 impl Consumers {
     /// The steps that read `value`, in order.
     #[must_use]
@@ -269,6 +276,27 @@ fn text(name: &[u8]) -> &str {
 }
 
 impl<'a> Body<'a> {
+    /// The same steps over other values.
+    pub(crate) fn with_parts(
+        &self,
+        values: Vec<Value>,
+        ports: Vec<Option<ValueId>>,
+        graphs: Vec<Graph<'a>>,
+    ) -> Self {
+        Self {
+            source: self.source,
+            names: self.names.clone(),
+            values,
+            steps: self.steps.clone(),
+            ports,
+            graphs,
+            declarations: self.declarations.clone(),
+            initializers: self.initializers.clone(),
+            faults: Vec::new(),
+            consumers: OnceLock::new(),
+        }
+    }
+
     /// The outermost graph.
     #[must_use]
     pub fn root(&self) -> GraphId {
@@ -307,6 +335,18 @@ impl<'a> Body<'a> {
     /// Every value, in the order in which names were met.
     pub fn values(&self) -> impl Iterator<Item = ValueId> {
         (0..self.values.len()).map(ValueId::new)
+    }
+
+    /// An initializer.
+    #[must_use]
+    pub fn initializer(&self, initializer: InitializerId) -> Initializer<'a> {
+        self.initializers[initializer.index()]
+    }
+
+    /// The names of the nodes that have one, in the order of steps; malformed ones are left out.
+    pub fn node_names(&self) -> impl Iterator<Item = &'a str> {
+        let names = self.steps.iter().filter_map(|step| step.node.name().ok());
+        names.filter(|name| !name.is_empty())
     }
 
     /// A graph.

@@ -155,6 +155,24 @@ pub fn check_with<'a>(
     typeloom_solver::model::check(bytes, operators, universe(), options)
 }
 
+/// Repairs the element types of a serialized ONNX model with the fewest conversions that a policy allows.
+///
+/// # Errors
+/// [`compiler::coerce::RepairError`]; what cannot be repaired is in [`compiler::coerce::Repair`].
+pub fn repair(
+    bytes: &[u8],
+    mode: Mode,
+    policy: compiler::coerce::Policy,
+) -> Result<compiler::coerce::Repair, compiler::coerce::RepairError> {
+    compiler::coerce::repair(bytes, &Standard, universe(), mode, policy)
+}
+
+/// The element type with this name: ONNX's (`float`) or the tree's (`f32`).
+#[must_use]
+pub fn element_type(name: &str) -> Option<solver::elem::Elem> {
+    universe().elem_named(name)
+}
+
 /// A model in ONNX's textual syntax, serialized.
 ///
 /// # Errors

@@ -16,7 +16,7 @@ pub(crate) fn run(args: &AnnotateArgs) -> anyhow::Result<Outcome> {
     let bytes = source.open()?;
     if args.strip {
         let stripped = strip(&bytes).with_context(|| format!("cannot strip `{}`", source.name))?;
-        target.write(stripped.file.pieces())?;
+        target.write_changed(&bytes, stripped.file.pieces())?;
         let counts = format!("{} removed, {} restored", stripped.removed, stripped.restored);
         return done(&source, &target, &counts);
     }
@@ -35,7 +35,7 @@ pub(crate) fn run(args: &AnnotateArgs) -> anyhow::Result<Outcome> {
     let marks = if args.no_marks { Marks::LeftOut } else { Marks::Written };
     let annotated =
         annotate(&mut checked, marks).with_context(|| format!("cannot annotate `{}`", source.name))?;
-    target.write(annotated.file.pieces())?;
+    target.write_changed(&bytes, annotated.file.pieces())?;
     done(&source, &target, &format!("{} added, {} filled in", annotated.added, annotated.filled))
 }
 

@@ -1,0 +1,106 @@
+//! `typeloom fix FILE -o FILE`: the fewest conversions that make a model type-check.
+
+use anyhow::bail;
+use serde_json::{Value, json};
+use typeloom::compiler::coerce::{Policy, Repair, RepairError};
+use typeloom::report;
+use typeloom::solver::diagnostic::{Diagnostic, diagnose, diagnose_error};
+use typeloom::{Mode, Options};
+
+use crate::args::{FixArgs, TextFormat};
+use crate::input::{self, Source};
+use crate::output::{Outcome, write};
+use crate::target::Target;
+
+pub(crate) fn run(args: &FixArgs) -> anyhow::Result<Outcome> {
+    let source = input::source(&args.file);
+    let target = if args.dry_run { None } else { Some(Target::of(&args.target, &source)?) };
+    let bytes = source.open()?;
+    let mode = if args.permissive { Mode::Permissive } else { Mode::Strict };
+    let policy = policy(&args.policy)?;
+    let repair = match typeloom::repair(&bytes, mode, policy) {
+        Ok(repair) => repair,
+        Err(RepairError::Check(error)) => match diagnose_error(&error) {
+            Some(diagnostic) => return refuse(args, &source, &Repair::default(), &[diagnostic]),
+            None => bail!("cannot check `{}`: {error}", source.name),
+        },
+        Err(error) => bail!("cannot change `{}`: {error}", source.name),
+    };
+    if !repair.is_ok {
+        let left = remaining(repair.file.as_deref().unwrap_or(&bytes), mode);
+        return refuse(args, &source, &repair, &left);
+    }
+    if let Some(target) = &target {
+        match &repair.file {
+            Some(file) => target.write(file)?,
+            None => target.write_changed(&bytes, &[std::borrow::Cow::Borrowed(&bytes[..])])?,
+        }
+        // What goes to standard output is the model then, and nothing else.
+        if target.is_stdout() {
+            return Ok(Outcome::Typed);
+        }
+    }
+    let name = target.as_ref().map_or("<dry run>", Target::name);
+    write(&match args.format {
+        TextFormat::Json => json(&source.name, &repair, &[]),
+        TextFormat::Human if repair.file.is_none() => format!("{}: nothing to fix\n", source.name),
+        TextFormat::Human => format!(
+            "{}{}{} -> {name}: {}\n",
+            report::repair::diff(&source.name, name, &repair),
+            report::repair::summary(&repair),
+            source.name,
+            report::repair::count(&repair)
+        ),
+    })?;
+    Ok(Outcome::Typed)
+}
+
+/// `lossless`, `widest`, `fewest`, or `to=TYPE`.
+fn policy(text: &str) -> anyhow::Result<Policy> {
+    match text {
+        "lossless" => return Ok(Policy::Lossless),
+        "widest" => return Ok(Policy::Widest),
+        "fewest" => return Ok(Policy::Fewest),
+        _ => {}
+    }
+    let Some(name) = text.strip_prefix("to=") else {
+        bail!("there is no policy `{text}`; there are lossless, widest, fewest and to=TYPE");
+    };
+    match typeloom::element_type(name) {
+        Some(elem) => Ok(Policy::To(elem)),
+        None => bail!("`{name}` is no element type"),
+    }
+}
+
+/// What is wrong with a model after all that could be done.
+fn remaining(bytes: &[u8], mode: Mode) -> Vec<Diagnostic> {
+    match typeloom::check(bytes, &Options { mode, ..Options::default() }) {
+        Ok(mut checked) => diagnose(&mut checked),
+        Err(error) => diagnose_error(&error).into_iter().collect(),
+    }
+}
+
+/// Half a repair is none: nothing is written.
+fn refuse(args: &FixArgs, source: &Source, repair: &Repair, left: &[Diagnostic]) -> anyhow::Result<Outcome> {
+    write(&match args.format {
+        TextFormat::Json => json(&source.name, repair, left),
+        TextFormat::Human => {
+            let mut text = report::human::diagnostics(&source.name, left, args.color.paint());
+            text.push_str(&report::repair::summary(repair));
+            let why =
+                if repair.refused.is_empty() { "casts cannot repair it" } else { "the policy forbids it" };
+            text + &format!("{}: not fixed, {why}\n", source.name)
+        }
+    })?;
+    Ok(Outcome::Problems)
+}
+
+fn json(file: &str, repair: &Repair, left: &[Diagnostic]) -> String {
+    let Value::Object(rest) = report::repair::value(repair) else { return String::new() };
+    let mut object = serde_json::Map::new();
+    object.insert("file".to_owned(), json!(file));
+    object.extend(rest);
+    let left: Vec<Value> = left.iter().map(|diagnostic| report::json::value(file, diagnostic)).collect();
+    object.insert("diagnostics".to_owned(), Value::Array(left));
+    format!("{}\n", Value::Object(object))
+}

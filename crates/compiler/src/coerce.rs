@@ -1,0 +1,245 @@
+//! Repairs: the fewest conversions that make a model type-check.
+//!
+//! The faults that a conversion can repair are those of element types. The model is [taken apart](typeloom_solver::ports)
+//! into classes of ports that one node ties together; every class gets an element type so that the conversions between
+//! the classes cost least under a [`Policy`]; and the conversions are written into the file as standard `Cast` nodes, in
+//! front of the first node that reads them. One Cast of a value into a type serves all who read it, nested graphs
+//! included.
+//!
+//! | module | what it does |
+//! |---|---|
+//! | `policy` | which conversions keep every value, which may be made, which is better |
+//! | `assign` | classes and values as variables and costs |
+//! | `eliminate` | the assignment of least cost, exactly |
+//! | `plan` | conversions with names and places |
+//! | `write` | the edits of the file |
+//!
+//! The interface of a model does not change: inputs and outputs keep names and types. What is declared of other values
+//! is derived from them, and follows. Bodies of functions are not changed, calls of them are.
+//!
+//! **Invariant:** a model without errors is left as it is, byte for byte. What comes out of a repair that says so checks.
+
+mod assign;
+mod eliminate;
+mod plan;
+mod policy;
+mod write;
+
+use std::sync::Arc;
+
+use typeloom_onnx::view::ModelView;
+use typeloom_solver::catalogue::{Catalogue, Lookup};
+use typeloom_solver::elem::{Elem, ElemSet};
+use typeloom_solver::model::{CheckError, Checked, Mode, Options, check};
+use typeloom_solver::signature::FormalType;
+use typeloom_solver::universe::Universe;
+
+use policy::Support;
+
+pub use policy::{Policy, keeps_values};
+pub use write::WriteError;
+
+/// How often a repaired model is repaired again: where a rule looks at an element type, a conversion can bring out a
+/// fault that nobody saw before.
+const MOST_ROUNDS: usize = 4;
+
+/// The first version of the operator set whose Cast takes its type as a number.
+const NUMBERED: i64 = 6;
+
+/// A conversion that was inserted.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Cast {
+    /// The path of the graph that it stands in; empty for the main graph.
+    pub graph: String,
+    /// In front of which node of that graph it stands, by position in the model as it was.
+    pub before: usize,
+    /// The node's name.
+    pub name: String,
+    /// The value that it converts.
+    pub input: String,
+    /// The value that it gives.
+    pub output: String,
+    /// The element type that comes in.
+    pub from: Elem,
+    /// The element type that goes out.
+    pub to: Elem,
+    /// Who reads it.
+    pub readings: Vec<Reading>,
+}
+
+impl Cast {
+    /// Whether values can be lost.
+    #[must_use]
+    pub fn is_lossy(&self) -> bool {
+        !keeps_values(self.from, self.to)
+    }
+}
+
+/// A place that reads a conversion.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Reading {
+    /// The path of the graph.
+    pub graph: String,
+    /// The node's position in the graph as it was; `None` for an output of the graph.
+    pub node: Option<usize>,
+    /// The node's operator.
+    pub operator: String,
+    /// The position of the input or output.
+    pub at: usize,
+}
+
+/// A declared element type that was corrected.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Declaration {
+    /// The path of the graph.
+    pub graph: String,
+    /// The value.
+    pub name: String,
+    /// What was declared.
+    pub from: Elem,
+    /// What is now.
+    pub to: Elem,
+}
+
+/// A changed place of a graph, for a diff.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Hunk {
+    /// The path of the graph.
+    pub graph: String,
+    /// The node's position in the graph as it was; the number of nodes for the end.
+    pub position: usize,
+    /// The node as it was, where it changed.
+    pub before: Option<String>,
+    /// What stands there now.
+    pub after: Vec<String>,
+}
+
+/// A conversion that would be needed and may not be made.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Refused {
+    /// The value.
+    pub value: String,
+    /// The element type that it has.
+    pub from: Elem,
+    /// The element type that is needed.
+    pub to: Elem,
+}
+
+/// What a repair came to.
+#[derive(Clone, Debug, Default)]
+pub struct Repair {
+    /// The new model; `None` where nothing had to change, or nothing could.
+    pub file: Option<Vec<u8>>,
+    /// Whether the model, changed or not, has no errors.
+    pub is_ok: bool,
+    /// The conversions.
+    pub casts: Vec<Cast>,
+    /// The corrected declarations.
+    pub declarations: Vec<Declaration>,
+    /// The changed places.
+    pub hunks: Vec<Hunk>,
+    /// What the policy does not allow.
+    pub refused: Vec<Refused>,
+    /// Whether fewer conversions are impossible.
+    pub is_minimal: bool,
+}
+
+/// Why a model cannot be repaired at all.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RepairError {
+    /// It cannot be checked.
+    #[error(transparent)]
+    Check(#[from] CheckError),
+    /// The change cannot be written.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+}
+
+/// Repairs the element types of a serialized model.
+///
+/// # Errors
+/// [`RepairError`]; what conversions cannot repair is no error: see [`Repair::is_ok`].
+pub fn repair(
+    bytes: &[u8],
+    catalogue: &dyn Catalogue,
+    universe: &Arc<Universe>,
+    mode: Mode,
+    policy: Policy,
+) -> Result<Repair, RepairError> {
+    let options = Options { mode, ..Options::default() };
+    let mut repair = Repair { is_minimal: true, ..Repair::default() };
+    for round in 0..MOST_ROUNDS {
+        let current = repair.file.take();
+        let model = current.as_deref().unwrap_or(bytes);
+        let mut checked = check(model, catalogue, universe, &options)?;
+        repair.is_ok = checked.is_ok();
+        let changed =
+            if repair.is_ok { None } else { step(&mut checked, model, catalogue, policy, &mut repair)? };
+        let Some(changed) = changed else {
+            drop(checked);
+            repair.file = current;
+            return Ok(repair);
+        };
+        // Each round is minimal for what it knows; together they need not be.
+        repair.is_minimal &= round == 0;
+        drop(checked);
+        repair.file = Some(changed);
+    }
+    let last = repair.file.as_deref().unwrap_or(bytes);
+    repair.is_ok = check(last, catalogue, universe, &options)?.is_ok();
+    Ok(repair)
+}
+
+/// One round; `None` where it changes nothing.
+fn step<'a>(
+    checked: &mut Checked<'a>,
+    bytes: &'a [u8],
+    catalogue: &dyn Catalogue,
+    policy: Policy,
+    repair: &mut Repair,
+) -> Result<Option<Vec<u8>>, RepairError> {
+    let Some((support, target)) = support(bytes, catalogue)? else { return Ok(None) };
+    let plan = plan::plan(checked, policy, support);
+    repair.is_minimal &= plan.is_proved;
+    repair.refused.clear();
+    for (value, from, to) in &plan.refused {
+        let refused = Refused { value: checked.body().value_name(*value).to_owned(), from: *from, to: *to };
+        if !repair.refused.contains(&refused) {
+            repair.refused.push(refused);
+        }
+    }
+    let written = write::write(checked, bytes, &plan, target)?;
+    if written.casts.is_empty() && written.declarations.is_empty() {
+        return Ok(None);
+    }
+    repair.casts.extend(written.casts);
+    repair.declarations.extend(written.declarations);
+    repair.hunks.extend(written.hunks);
+    Ok(Some(written.file.to_vec()))
+}
+
+/// What the model's own Cast operator can do; `None` where it does not import one.
+fn support(bytes: &[u8], catalogue: &dyn Catalogue) -> Result<Option<(Support, write::Target)>, CheckError> {
+    let model = ModelView::new(bytes)?;
+    let mut version = None;
+    for import in model.opset_imports() {
+        let import = import?;
+        if matches!(import.domain, "" | "ai.onnx") {
+            version = Some(import.version);
+        }
+    }
+    let Some(version) = version else { return Ok(None) };
+    let Lookup::Found(operator) = catalogue.lookup("", "Cast", version) else { return Ok(None) };
+    let schema = operator.schema;
+    let set = |ty: Option<FormalType>| match ty {
+        Some(FormalType::Var(variable)) => schema.type_vars[usize::from(variable)].allowed.tensor,
+        Some(FormalType::Tensor(elem)) => ElemSet::of(elem),
+        None => ElemSet::EMPTY,
+    };
+    let support = Support {
+        from: set(schema.input(0).map(|formal| formal.ty)),
+        to: set(schema.output(0).map(|formal| formal.ty)),
+    };
+    let target = if version < NUMBERED { write::Target::Word } else { write::Target::Number };
+    Ok(Some((support, target)))
+}

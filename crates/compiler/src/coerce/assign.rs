@@ -1,0 +1,290 @@
+//! An element type for every class of ports, so that the conversions between them cost least.
+//!
+//! A value is made by one class and read by some. Where a reader's class has another element type than the maker's, a
+//! conversion stands between them; readers of one type share it. So a value costs one conversion for each distinct
+//! element type among its readers that is not its own. Values tie classes into components, and each component is solved
+//! by [elimination](super::eliminate). A value that many classes read gets a variable of its own, the set of
+//! types that it is converted to, so that its readers need to know it and not each other.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use typeloom_solver::elem::{Elem, ElemSet};
+use typeloom_solver::ports::ClassId;
+
+use super::eliminate::{Factor, minimise};
+use super::policy::{CONVERSION, Cost, DECLARATION, IMPOSSIBLE, Policy, Support, plus};
+
+/// A value with those who read it, or one of two such groups where conversions for some of them stand elsewhere.
+#[derive(Clone, Debug)]
+pub(crate) struct Group {
+    pub(crate) maker: ClassId,
+    pub(crate) readers: BTreeSet<ClassId>,
+    /// Whether there can be conversions at all: there are none of sequences, or of inputs that are outputs.
+    pub(crate) converts: bool,
+    /// The element type that the value is declared to have, which is to be kept if it costs nothing.
+    pub(crate) declared: Option<Elem>,
+}
+
+/// The answer.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Chosen {
+    /// An element type for each class; `None` where the policy has no answer.
+    pub(crate) elems: Vec<Option<Elem>>,
+    /// The groups, by position, for which the policy has no answer.
+    pub(crate) refused: BTreeSet<usize>,
+    /// Whether nothing else costs less.
+    pub(crate) is_proved: bool,
+}
+
+/// The most element types of which every subset is tried as the conversions of one value.
+const MOST_IN_SETS: usize = 8;
+
+/// The largest subsets that are tried of more types than that. An answer with fewer conversions is still the best.
+const LARGEST_SMALL: Cost = 3;
+
+/// How many candidates of one kind are kept, beside those that the component has already.
+const MOST_OF_KIND: usize = 3;
+
+/// Chooses an element type for every class.
+pub(crate) fn choose(sets: &[ElemSet], groups: &[Group], policy: Policy, support: Support) -> Chosen {
+    let mut chosen = Chosen { elems: vec![None; sets.len()], refused: BTreeSet::new(), is_proved: true };
+    for (class, set) in sets.iter().enumerate() {
+        chosen.elems[class] = set.single();
+    }
+    for component in components(sets, groups) {
+        Component::new(sets, groups, component, policy, support).solve(&mut chosen);
+    }
+    chosen
+}
+
+/// The groups of each component: those that share a class whose element type is open.
+fn components(sets: &[ElemSet], groups: &[Group]) -> Vec<Vec<usize>> {
+    let mut root: Vec<usize> = (0..groups.len()).collect();
+    fn find(root: &mut [usize], mut at: usize) -> usize {
+        while root[at] != at {
+            root[at] = root[root[at]];
+            at = root[at];
+        }
+        at
+    }
+    let mut first: BTreeMap<ClassId, usize> = BTreeMap::new();
+    for (at, group) in groups.iter().enumerate() {
+        let classes = group.readers.iter().copied().chain([group.maker]);
+        for class in classes.filter(|class| sets[class.index()].single().is_none()) {
+            let other = *first.entry(class).or_insert(at);
+            let (a, b) = (find(&mut root, at), find(&mut root, other));
+            root[a.max(b)] = a.min(b);
+        }
+    }
+    let mut by_root: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for at in 0..groups.len() {
+        by_root.entry(find(&mut root, at)).or_default().push(at);
+    }
+    by_root.into_values().collect()
+}
+
+struct Component<'p> {
+    positions: Vec<usize>,
+    groups: Vec<&'p Group>,
+    policy: Policy,
+    support: Support,
+    /// The classes whose element type is open, as variables.
+    variables: BTreeMap<ClassId, usize>,
+    /// The values of each variable: for classes, one element type each; for sets of conversions, those.
+    domains: Vec<Vec<ElemSet>>,
+    fixed: BTreeMap<ClassId, Elem>,
+    factors: Vec<Factor>,
+    /// An answer that was not tried costs at least this.
+    untried: Cost,
+}
+
+impl<'p> Component<'p> {
+    fn new(
+        sets: &[ElemSet],
+        groups: &'p [Group],
+        component: Vec<usize>,
+        policy: Policy,
+        support: Support,
+    ) -> Self {
+        let positions = component;
+        let groups: Vec<&Group> = positions.iter().map(|at| &groups[*at]).collect();
+        let classes: BTreeSet<ClassId> =
+            groups.iter().flat_map(|group| group.readers.iter().copied().chain([group.maker])).collect();
+        let fixed: BTreeMap<ClassId, Elem> =
+            classes.iter().filter_map(|class| Some((*class, sets[class.index()].single()?))).collect();
+        let open: Vec<ClassId> = classes.iter().copied().filter(|class| !fixed.contains_key(class)).collect();
+        let labels = labels(&open, sets, &fixed, policy);
+        let mut variables = BTreeMap::new();
+        let mut domains = Vec::new();
+        for class in open {
+            let set = sets[class.index()];
+            let of = |elem: &&Elem| set.contains(**elem);
+            let mut domain: Vec<ElemSet> = labels.iter().filter(of).map(|elem| ElemSet::of(*elem)).collect();
+            if domain.is_empty() {
+                domain.extend(set.iter().take(1).map(ElemSet::of));
+            }
+            variables.insert(class, domains.len());
+            domains.push(domain);
+        }
+        Self {
+            positions,
+            groups,
+            policy,
+            support,
+            variables,
+            domains,
+            fixed,
+            factors: Vec::new(),
+            untried: IMPOSSIBLE,
+        }
+    }
+
+    fn solve(mut self, chosen: &mut Chosen) {
+        for at in 0..self.groups.len() {
+            self.group(self.groups[at]);
+        }
+        let sizes: Vec<usize> = self.domains.iter().map(Vec::len).collect();
+        let answer = minimise(&sizes, std::mem::take(&mut self.factors));
+        if answer.cost >= IMPOSSIBLE {
+            chosen.refused.extend(self.positions);
+            return;
+        }
+        chosen.is_proved &= answer.is_proved && answer.cost <= self.untried;
+        for (class, variable) in &self.variables {
+            chosen.elems[class.index()] = self.domains[*variable][answer.values[*variable]].single();
+        }
+    }
+
+    fn cost(&self, from: Elem, to: Elem) -> Cost {
+        if from == to { 0 } else { self.policy.cost(from, to, self.support).unwrap_or(IMPOSSIBLE) }
+    }
+
+    /// What the conversions of a value into some element types cost together.
+    fn conversions(&self, group: &Group, from: Elem, to: ElemSet) -> Cost {
+        let each = |elem: Elem| match group.converts || elem == from {
+            true => self.cost(from, elem),
+            false => IMPOSSIBLE,
+        };
+        let declared = group.declared.is_some_and(|declared| declared != from);
+        let start = if declared { DECLARATION } else { 0 };
+        to.iter().map(each).fold(start, plus)
+    }
+
+    fn group(&mut self, group: &'p Group) {
+        let mut known = ElemSet::EMPTY;
+        let mut readers: Vec<usize> = Vec::new();
+        for class in &group.readers {
+            match self.fixed.get(class) {
+                Some(elem) => known = known.union(ElemSet::of(*elem)),
+                None => readers.push(self.variables[class]),
+            }
+        }
+        let maker = match self.fixed.get(&group.maker) {
+            Some(elem) => Err(*elem),
+            None => Ok(self.variables[&group.maker]),
+        };
+        // A node that reads what it makes, around a loop, is one class on both sides.
+        readers.retain(|reader| Ok(*reader) != maker);
+        if readers.len() <= 2 {
+            self.direct(group, maker, known, &readers);
+        } else {
+            self.shared(group, maker, known, &readers);
+        }
+    }
+
+    /// The costs of a value with few readers, in one factor.
+    fn direct(&mut self, group: &Group, maker: Result<usize, Elem>, known: ElemSet, readers: &[usize]) {
+        let scope: Vec<usize> = maker.ok().into_iter().chain(readers.iter().copied()).collect();
+        let costs = self.combinations(&scope).map(|values| {
+            let elem = |at: usize| self.domains[scope[at]][values[at]];
+            let own = match maker {
+                Err(elem) => Some(elem),
+                Ok(_) => elem(0).single(),
+            };
+            let to = (usize::from(maker.is_ok())..scope.len()).fold(known, |set, at| set.union(elem(at)));
+            own.map_or(IMPOSSIBLE, |own| self.conversions(group, own, to))
+        });
+        let costs = costs.collect();
+        self.factors.push(Factor { scope, costs });
+    }
+
+    /// The costs of a value with many readers, through a variable that says what it is converted to.
+    fn shared(&mut self, group: &Group, maker: Result<usize, Elem>, known: ElemSet, readers: &[usize]) {
+        let wanted = readers.iter().flat_map(|reader| self.domains[*reader].iter().copied());
+        let wanted: Vec<Elem> = wanted.fold(ElemSet::EMPTY, ElemSet::union).iter().collect();
+        let small_only = wanted.len() > MOST_IN_SETS;
+        if small_only {
+            self.untried = (LARGEST_SMALL + 1) * CONVERSION;
+        }
+        let sets = subsets(&wanted, if small_only { LARGEST_SMALL } else { Cost::MAX });
+        let into = self.domains.len();
+        self.domains.push(sets);
+        let start: Vec<usize> = maker.ok().into_iter().chain([into]).collect();
+        let own = |this: &Self, values: &[usize]| match maker {
+            Err(elem) => Some(elem),
+            Ok(variable) => this.domains[variable][values[0]].single(),
+        };
+        let costs = self.combinations(&start).map(|values| {
+            let to = self.domains[into][values[start.len() - 1]].union(known);
+            own(self, &values).map_or(IMPOSSIBLE, |own| self.conversions(group, own, to))
+        });
+        let costs = costs.collect();
+        let mut factors = vec![Factor { scope: start.clone(), costs }];
+        for reader in readers {
+            let scope: Vec<usize> = start.iter().copied().chain([*reader]).collect();
+            let costs = self.combinations(&scope).map(|values| {
+                let there = self.domains[into][values[start.len() - 1]].union(known);
+                let there = own(self, &values).map_or(there, |own| there.union(ElemSet::of(own)));
+                let wanted = self.domains[*reader][values[start.len()]];
+                if there.intersect(wanted) == wanted { 0 } else { IMPOSSIBLE }
+            });
+            let costs = costs.collect();
+            factors.push(Factor { scope, costs });
+        }
+        self.factors.extend(factors);
+    }
+
+    /// Every combination of values of some variables, the last running fastest.
+    fn combinations(&self, scope: &[usize]) -> impl Iterator<Item = Vec<usize>> + use<> {
+        let sizes: Vec<usize> = scope.iter().map(|variable| self.domains[*variable].len()).collect();
+        let count: usize = sizes.iter().product();
+        (0..count).map(move |mut at| {
+            let mut values = vec![0; sizes.len()];
+            for (value, size) in values.iter_mut().zip(&sizes).rev() {
+                *value = at % size;
+                at /= size;
+            }
+            values
+        })
+    }
+}
+
+/// The subsets of some element types with at most `largest` members.
+fn subsets(elems: &[Elem], largest: Cost) -> Vec<ElemSet> {
+    let mut sets = vec![ElemSet::EMPTY];
+    for elem in elems {
+        for at in 0..sets.len() {
+            if Cost::from(sets[at].len()) < largest {
+                sets.push(sets[at].union(ElemSet::of(*elem)));
+            }
+        }
+    }
+    sets
+}
+
+/// The element types that are worth considering: those that the component has, and of every kind (of those that the
+/// same classes can have) the best few others.
+fn labels(open: &[ClassId], sets: &[ElemSet], fixed: &BTreeMap<ClassId, Elem>, policy: Policy) -> Vec<Elem> {
+    let mut labels: BTreeSet<Elem> = fixed.values().copied().collect();
+    let distinct: BTreeSet<u128> = open.iter().map(|class| sets[class.index()].bits()).collect();
+    let mut kinds: BTreeMap<Vec<bool>, usize> = BTreeMap::new();
+    for elem in policy.candidates() {
+        let kind: Vec<bool> = distinct.iter().map(|bits| ElemSet::from_bits(*bits).contains(elem)).collect();
+        let count = kinds.entry(kind).or_default();
+        if *count < MOST_OF_KIND && labels.insert(elem) {
+            *count += 1;
+        }
+    }
+    // The best first, so that of two answers of one cost the one with the better types is found.
+    policy.candidates().filter(|elem| labels.contains(elem)).collect()
+}

@@ -1,0 +1,243 @@
+//! Repairs: what is inserted where, and that nothing less would do.
+
+use prost::Message as _;
+use typeloom_compiler::coerce::{Policy, Repair, repair};
+use typeloom_onnx::messages::{GraphProto, ModelProto, NodeProto};
+use typeloom_onnx::text::{PrintOptions, print_node};
+use typeloom_ops::catalogue::Standard;
+use typeloom_solver::elem::Elem;
+use typeloom_solver::model::Mode;
+
+use crate::support::{graph, model, model_files, recorded, solved, universe};
+
+/// The recorded models whose fault is one of element types, with how many conversions each needs.
+const FAULTS: [(&str, usize); 9] = [
+    ("add_f32_f16", 1),
+    ("gather_float_idx", 1),
+    ("if_branch_dtype_mismatch", 1),
+    ("loop_state_dtype_change", 1),
+    ("max_variadic_mixed", 1),
+    ("relu_int64_opset13", 2),
+    ("relu_string", 2),
+    ("reshape_shape_is_int32", 1),
+    ("where_cond_float", 1),
+];
+
+pub(crate) fn repaired(bytes: &[u8], policy: Policy) -> Repair {
+    repair(bytes, &Standard, universe(), Mode::Strict, policy).expect("the model can be read")
+}
+
+/// The nodes of the repaired graph as text; what comes out must check.
+fn nodes(text: &str, policy: Policy) -> Vec<String> {
+    nodes_of(&graph(text), policy)
+}
+
+fn nodes_of(bytes: &[u8], policy: Policy) -> Vec<String> {
+    let repair = repaired(bytes, policy);
+    assert!(repair.is_ok, "{:?}", repair.refused);
+    let file = repair.file.as_deref().unwrap_or(bytes);
+    assert!(solved(file, Mode::Strict).expect("it can be read").is_ok());
+    printed(&graph_of(file))
+}
+
+fn graph_of(bytes: &[u8]) -> GraphProto {
+    ModelProto::decode(bytes).expect("a model comes out").graph.expect("with its graph")
+}
+
+fn printed(graph: &GraphProto) -> Vec<String> {
+    let line = |node: &NodeProto| print_node(node, &PrintOptions::display()).text;
+    graph.node.iter().map(line).collect()
+}
+
+#[test]
+fn every_recorded_fault_of_element_types_is_repaired_with_few_casts() {
+    let Some(root) = recorded() else { return };
+    for (name, casts) in FAULTS {
+        let bytes = std::fs::read(root.join(format!("illtyped/{name}.onnx"))).expect("the case is there");
+        let repair = repaired(&bytes, Policy::Widest);
+        assert!(repair.is_ok, "{name}: {:?}", repair.refused);
+        assert_eq!(repair.casts.len(), casts, "{name}");
+        assert!(repair.is_minimal, "{name}");
+    }
+}
+
+#[test]
+fn a_model_without_errors_is_left_as_it_is() {
+    let mut seen = 0;
+    for path in model_files() {
+        let bytes = std::fs::read(&path).expect("a listed file can be read");
+        let Ok(checked) = solved(&bytes, Mode::Strict) else { continue };
+        if checked.is_ok() {
+            let repair = repaired(&bytes, Policy::Fewest);
+            assert!(repair.is_ok && repair.file.is_none() && repair.casts.is_empty(), "{}", path.display());
+            seen += 1;
+        }
+    }
+    assert!(seen > 0, "some model is well typed");
+}
+
+#[test]
+fn what_is_repaired_checks_and_what_is_not_is_not_written() {
+    let Some(root) = recorded() else { return };
+    let mut files = Vec::new();
+    crate::support::search(&root.join("illtyped"), &mut files);
+    for path in files {
+        let bytes = std::fs::read(&path).expect("a listed file can be read");
+        let Ok(repair) = repair(&bytes, &Standard, universe(), Mode::Strict, Policy::Fewest) else {
+            continue;
+        };
+        let file = repair.file.as_deref().unwrap_or(&bytes);
+        let ok = solved(file, Mode::Strict).is_ok_and(|checked| checked.is_ok());
+        assert_eq!(ok, repair.is_ok, "{}", path.display());
+    }
+}
+
+#[test]
+fn one_cast_serves_all_who_read_it() {
+    let text = "g (float16[N] m, float[N] x, float[N] y) => (float[N] a, float[N] b, float[N] c) {
+        a = Add(x, m)
+        b = Mul(y, m)
+        c = Sub(m, x)
+    }";
+    let expected = [
+        "m_as_float = Cast <to = 1> (m)",
+        "a = Add(x, m_as_float)",
+        "b = Mul(y, m_as_float)",
+        "c = Sub(m_as_float, x)",
+    ];
+    assert_eq!(nodes(text, Policy::Lossless), expected);
+}
+
+#[test]
+fn a_cast_stands_in_front_of_the_first_node_that_reads_it() {
+    let text = "g (float[N] x, float16[N] m) => (float[N] z) { h = Relu(x) k = Neg(h) z = Add(k, m) }";
+    let lines = nodes(text, Policy::Lossless);
+    assert_eq!(lines[2], "m_as_float = Cast <to = 1> (m)");
+}
+
+#[test]
+fn converting_where_paths_meet_is_better_than_on_each_path() {
+    // Three values of one type and one of another: one cast behind the three, not three in front.
+    let text = "g (float16[N] a, float16[N] b, float16[N] c, float[N] x) => (float[N] z) {
+        ab = Add(a, b)
+        abc = Mul(ab, c)
+        z = Add(abc, x)
+    }";
+    let lines = nodes(text, Policy::Lossless);
+    assert_eq!(lines[2], "abc_as_float = Cast <to = 1> (abc)");
+    assert_eq!(lines.len(), 4);
+}
+
+#[test]
+fn an_output_of_the_model_keeps_its_name_and_type() {
+    let text = "g (float[N] x) => (float16[N] y, float[N] w) { y = Relu(x) w = Neg(y) }";
+    let expected = ["y_as_float = Relu(x)", "w = Neg(y_as_float)", "y = Cast <to = 10> (y_as_float)"];
+    assert_eq!(nodes(text, Policy::Widest), expected);
+}
+
+#[test]
+fn an_initializer_that_is_an_output_gives_its_name_to_the_cast() {
+    let text = "g (float[1] x) => (double[1] w, float[1] z) <float[1] w = {1}> { z = Add(x, w) }";
+    let bytes = graph(text);
+    let lines = nodes_of(&bytes, Policy::Lossless);
+    assert_eq!(lines, ["z = Add(x, w_as_float)", "w = Cast <to = 11> (w_as_float)"]);
+}
+
+#[test]
+fn branches_are_repaired_inside() {
+    let text = "g (bool c, float[N] x) => (float[N] z) {
+        z = If (c) <
+            then_branch = t () => (float[N] a) { a = Relu(x) },
+            else_branch = e () => (float16[N] b) { b = Cast <to = 10> (x) }
+        >
+    }";
+    let bytes = graph(text);
+    let repair = repaired(&bytes, Policy::Lossless);
+    assert!(repair.is_ok);
+    let graph = graph_of(repair.file.as_deref().expect("the model changed"));
+    let branch = graph.node[0].attribute[1].g.as_ref().expect("the branch is there");
+    assert_eq!(printed(branch), ["b = Cast <to = 10> (x)", "b_as_float = Cast <to = 1> (b)"]);
+    assert_eq!(branch.output[0].name(), "b_as_float");
+}
+
+#[test]
+fn a_value_that_a_branch_captures_and_gives_is_converted_inside() {
+    let text = "g (bool c, float[N] x, float16[N] h) => (float[N] z) {
+        z = If (c) <
+            then_branch = t () => (float[N] a) { a = Relu(x) },
+            else_branch = e () => (float16[N] b) { b = Identity(h) }
+        >
+    }";
+    let repair = repaired(&graph(text), Policy::Lossless);
+    assert!(repair.is_ok);
+    assert_eq!(repair.casts.len(), 1);
+}
+
+#[test]
+fn a_call_is_repaired_and_its_function_is_not() {
+    let bytes = model(
+        "<ir_version: 10, opset_import: [\"\" : 21, \"local\" : 1]>
+         g (float[N] x, float16[N] y) => (float[N] z) { z = local.f(x, y) }
+         <opset_import: [\"\" : 21], domain: \"local\"> f (a, b) => (c) { c = Add(a, b) }",
+    );
+    assert_eq!(
+        nodes_of(&bytes, Policy::Lossless),
+        ["y_as_float = Cast <to = 1> (y)", "z = local.f(x, y_as_float)"]
+    );
+}
+
+#[test]
+fn stale_declarations_of_values_inside_are_corrected_without_a_cast() {
+    let text = "g (float[N] x) => (float[N] y) <double[N] h> { h = Relu(x) y = Neg(h) }";
+    let repair = repaired(&graph(text), Policy::Lossless);
+    assert!(repair.is_ok && repair.casts.is_empty());
+    assert_eq!(repair.declarations.len(), 1);
+    assert_eq!(repair.declarations[0].to, Elem::FLOAT);
+}
+
+#[test]
+fn new_names_collide_with_none() {
+    let text = "g (float16[N] m, float[N] m_as_float) => (float[N] z) { z = Add(m_as_float, m) }";
+    let lines = nodes(text, Policy::Lossless);
+    assert_eq!(lines, ["m_as_float_2 = Cast <to = 1> (m)", "z = Add(m_as_float, m_as_float_2)"]);
+}
+
+#[test]
+fn the_oldest_cast_takes_a_word() {
+    let bytes = model(
+        "<ir_version: 3, opset_import: [\"\" : 5]>
+         g (float16[N] m, float[N] x) => (float[N] z) { z = Sum(x, m) }",
+    );
+    assert_eq!(nodes_of(&bytes, Policy::Lossless)[0], "m_as_float = Cast <to = \"FLOAT\"> (m)");
+}
+
+#[test]
+fn a_policy_decides_what_may_be_lost() {
+    let text = "g (float[N] x, float[N] i) => (z) { z = Gather(x, i) }";
+    let refused = repaired(&graph(text), Policy::Lossless);
+    assert!(!refused.is_ok && refused.file.is_none());
+    assert_eq!((refused.refused[0].from, refused.refused[0].to), (Elem::FLOAT, Elem::INT64));
+    assert!(nodes(text, Policy::Widest)[0].contains("to = 7"));
+    assert!(nodes(text, Policy::To(Elem::INT32))[0].contains("to = 6"));
+    // Two lossless casts, or one that loses.
+    let text = "g (double[N] a, float[N] b, float[N] c) => (z) { z = Max(a, b, c) }";
+    assert_eq!(nodes(text, Policy::Widest).len(), 3);
+    assert_eq!(nodes(text, Policy::Fewest).len(), 2);
+    let halves = nodes("g (float[N] x, float16[N] y) => (z) { z = Add(x, y) }", Policy::To(Elem::FLOAT16));
+    assert_eq!(halves[0], "x_as_float16 = Cast <to = 10> (x)");
+}
+
+#[test]
+fn what_casts_cannot_repair_is_left_alone() {
+    for text in [
+        "g (float[2] x, float[3] y) => (z) { z = Add(x, y) }",
+        "g (float[2] x) => (z) { z = Add(x, nothing) }",
+        "g (seq(float[2]) x, float[3] y) => (z) { z = Add(x, y) }",
+        "g (float[2] x) => (double[2] x) { z = Neg(x) }",
+    ] {
+        let repair = repaired(&graph(text), Policy::Fewest);
+        assert!(!repair.is_ok && repair.file.is_none(), "{text}");
+    }
+}
+
+mod brute_force;

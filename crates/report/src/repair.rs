@@ -1,0 +1,121 @@
+//! Repairs: what changed in a model, as a diff for people and as JSON.
+//!
+//! ```text
+//! --- model.onnx
+//! +++ fixed.onnx
+//! @@ node #0 @@
+//! -z = Add(x, y)
+//! +y_as_float = Cast <to = 1> (y)
+//! +z = Add(x, y_as_float)
+//! ```
+
+use serde_json::{Value, json};
+use typeloom_compiler::coerce::{Cast, Declaration, Hunk, Reading, Refused, Repair};
+use typeloom_solver::elem::Elem;
+
+use crate::table::one_line;
+
+/// The changed places as a unified diff over printed nodes, ending in a line break; empty where nothing changed.
+#[must_use]
+pub fn diff(old: &str, new: &str, repair: &Repair) -> String {
+    if repair.hunks.is_empty() && repair.declarations.is_empty() {
+        return String::new();
+    }
+    let mut text = format!("--- {}\n+++ {}\n", one_line(old), one_line(new));
+    for Hunk { graph, position, before, after } in &repair.hunks {
+        text.push_str(&format!("@@ {}node #{position} @@\n", within(graph)));
+        for (sign, lines) in [('-', before.as_slice()), ('+', after.as_slice())] {
+            for line in lines {
+                text.push_str(&format!("{sign}{}\n", one_line(line)));
+            }
+        }
+    }
+    for Declaration { graph, name, from, to } in &repair.declarations {
+        text.push_str(&format!("@@ {}declaration of {} @@\n", within(graph), one_line(name)));
+        text.push_str(&format!("-{}\n+{}\n", elem(*from), elem(*to)));
+    }
+    text
+}
+
+/// What was done, in words: one line for each conversion, and what may not be done.
+#[must_use]
+pub fn summary(repair: &Repair) -> String {
+    let mut text = String::new();
+    for cast in &repair.casts {
+        let Cast { graph, input, from, to, .. } = cast;
+        let loses = if cast.is_lossy() { "can lose values" } else { "keeps every value" };
+        let line = format!("{}{input}: {} -> {}, {loses}", within(graph), elem(*from), elem(*to));
+        text.push_str(&format!("{}\n", one_line(&line)));
+    }
+    for Refused { value, from, to } in &repair.refused {
+        let line = format!(
+            "refused: {value}: {} -> {} can lose values; --policy widest or --policy to={} allows it",
+            elem(*from),
+            elem(*to),
+            elem(*to)
+        );
+        text.push_str(&format!("{}\n", one_line(&line)));
+    }
+    text
+}
+
+/// How many of what.
+#[must_use]
+pub fn count(repair: &Repair) -> String {
+    let number = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+    let mut parts = Vec::new();
+    if !repair.casts.is_empty() || repair.declarations.is_empty() {
+        let proved =
+            if repair.is_minimal { ", the fewest possible" } else { ", not proved to be the fewest" };
+        let proved = if repair.casts.is_empty() { "" } else { proved };
+        parts.push(format!("{} inserted{proved}", number(repair.casts.len(), "cast")));
+    }
+    if !repair.declarations.is_empty() {
+        parts.push(format!("{} corrected", number(repair.declarations.len(), "declaration")));
+    }
+    parts.join("; ")
+}
+
+/// A repair as JSON, without the names of files.
+#[must_use]
+pub fn value(repair: &Repair) -> Value {
+    let reading = |Reading { graph, node, operator, at }: &Reading| match node {
+        Some(node) => json!({"graph": graph, "node": node, "operator": operator, "input": at}),
+        None => json!({"graph": graph, "output": at}),
+    };
+    let cast = |cast: &Cast| {
+        let Cast { graph, before, name, input, output, from, to, readings } = cast;
+        json!({
+            "graph": graph,
+            "before": before,
+            "name": name,
+            "input": input,
+            "output": output,
+            "from": elem(*from),
+            "to": elem(*to),
+            "lossy": cast.is_lossy(),
+            "readers": readings.iter().map(reading).collect::<Vec<Value>>(),
+        })
+    };
+    let declaration = |Declaration { graph, name, from, to }: &Declaration| json!({"graph": graph, "name": name, "from": elem(*from), "to": elem(*to)});
+    let hunk = |Hunk { graph, position, before, after }: &Hunk| json!({"graph": graph, "node": position, "before": before, "after": after});
+    let refused =
+        |Refused { value, from, to }: &Refused| json!({"value": value, "from": elem(*from), "to": elem(*to)});
+    json!({
+        "ok": repair.is_ok,
+        "changed": repair.file.is_some(),
+        "minimal": repair.is_minimal,
+        "casts": repair.casts.iter().map(cast).collect::<Vec<Value>>(),
+        "declarations": repair.declarations.iter().map(declaration).collect::<Vec<Value>>(),
+        "diff": repair.hunks.iter().map(hunk).collect::<Vec<Value>>(),
+        "refused": repair.refused.iter().map(refused).collect::<Vec<Value>>(),
+    })
+}
+
+fn within(graph: &str) -> String {
+    if graph.is_empty() { String::new() } else { format!("{} ", one_line(graph)) }
+}
+
+fn elem(elem: Elem) -> &'static str {
+    elem.onnx_name().unwrap_or("?")
+}
