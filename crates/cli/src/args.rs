@@ -61,9 +61,8 @@ pub(crate) struct FixArgs {
     /// type whatever that loses, elsewhere lossless)
     #[arg(long, default_value = "widest", value_name = "POLICY")]
     pub(crate) policy: String,
-    /// Accept values without a proven type, and operators that nobody knows
-    #[arg(long)]
-    pub(crate) permissive: bool,
+    #[command(flatten)]
+    pub(crate) solve: SolveArgs,
     /// How to show it
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: TextFormat,

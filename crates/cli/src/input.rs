@@ -9,6 +9,7 @@ use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
+use typeloom::compiler::coerce::{Policy, Repair, RepairError};
 use typeloom::{CheckError, Checked, Described, Mode, Operators, Options, Seed};
 
 use crate::args::SolveArgs;
@@ -145,6 +146,11 @@ impl Solve {
     /// Checks a model.
     pub(crate) fn check<'a>(&'a self, bytes: &'a [u8]) -> Result<Checked<'a>, CheckError> {
         typeloom::check_with(bytes, &self.options, &self.operators)
+    }
+
+    /// Repairs a model.
+    pub(crate) fn repair(&self, bytes: &[u8], policy: Policy) -> Result<Repair, RepairError> {
+        typeloom::repair(bytes, &self.options, &self.operators, policy)
     }
 }
 

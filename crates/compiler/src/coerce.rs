@@ -30,7 +30,7 @@ use std::sync::Arc;
 use typeloom_onnx::view::ModelView;
 use typeloom_solver::catalogue::{Catalogue, Lookup};
 use typeloom_solver::elem::{Elem, ElemSet};
-use typeloom_solver::model::{CheckError, Checked, Mode, Options, check};
+use typeloom_solver::model::{CheckError, Checked, Options, check};
 use typeloom_solver::signature::FormalType;
 use typeloom_solver::universe::Universe;
 
@@ -163,15 +163,14 @@ pub fn repair(
     bytes: &[u8],
     catalogue: &dyn Catalogue,
     universe: &Arc<Universe>,
-    mode: Mode,
+    options: &Options,
     policy: Policy,
 ) -> Result<Repair, RepairError> {
-    let options = Options { mode, ..Options::default() };
     let mut repair = Repair { is_minimal: true, ..Repair::default() };
     for round in 0..MOST_ROUNDS {
         let current = repair.file.take();
         let model = current.as_deref().unwrap_or(bytes);
-        let mut checked = check(model, catalogue, universe, &options)?;
+        let mut checked = check(model, catalogue, universe, options)?;
         repair.is_ok = checked.is_ok();
         let changed =
             if repair.is_ok { None } else { step(&mut checked, model, catalogue, policy, &mut repair)? };
@@ -186,7 +185,7 @@ pub fn repair(
         repair.file = Some(changed);
     }
     let last = repair.file.as_deref().unwrap_or(bytes);
-    repair.is_ok = check(last, catalogue, universe, &options)?.is_ok();
+    repair.is_ok = check(last, catalogue, universe, options)?.is_ok();
     Ok(repair)
 }
 

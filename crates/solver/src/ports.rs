@@ -134,6 +134,7 @@ pub fn ports(checked: &mut Checked<'_>) -> Ports {
     let sets = classes.sets;
     let mut ports = Ports { classes: sets, makers, reads };
     pin_what_is_not_tied(&mut ports, &frame.body, &kinds);
+    pin_what_is_seeded(&mut ports, &checked.frame.seeded, &kinds);
     ports
 }
 
@@ -151,6 +152,19 @@ fn pin_what_is_not_tied(ports: &mut Ports, body: &Body<'_>, kinds: &[Type]) {
             && made_by_node
             && !read[class.index()]
         {
+            let set = &mut ports.classes[class.index()];
+            if set.contains(elem) {
+                *set = ElemSet::of(elem);
+            }
+        }
+    }
+}
+
+/// What the caller says of a value holds.
+fn pin_what_is_seeded(ports: &mut Ports, seeded: &[ValueId], kinds: &[Type]) {
+    for value in seeded {
+        let elem = kinds[value.index()].tensor().and_then(|tensor| tensor.elem.single());
+        if let (Some(class), Some(elem)) = (ports.makers[value.index()], elem) {
             let set = &mut ports.classes[class.index()];
             if set.contains(elem) {
                 *set = ElemSet::of(elem);

@@ -161,10 +161,11 @@ pub fn check_with<'a>(
 /// [`compiler::coerce::RepairError`]; what cannot be repaired is in [`compiler::coerce::Repair`].
 pub fn repair(
     bytes: &[u8],
-    mode: Mode,
+    options: &Options,
+    operators: &Operators,
     policy: compiler::coerce::Policy,
 ) -> Result<compiler::coerce::Repair, compiler::coerce::RepairError> {
-    compiler::coerce::repair(bytes, &Standard, universe(), mode, policy)
+    compiler::coerce::repair(bytes, operators, universe(), options, policy)
 }
 
 /// The element type with this name: ONNX's (`float`) or the tree's (`f32`).

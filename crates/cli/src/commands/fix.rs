@@ -5,10 +5,9 @@ use serde_json::{Value, json};
 use typeloom::compiler::coerce::{Policy, Repair, RepairError};
 use typeloom::report;
 use typeloom::solver::diagnostic::{Diagnostic, diagnose, diagnose_error};
-use typeloom::{Mode, Options};
 
 use crate::args::{FixArgs, TextFormat};
-use crate::input::{self, Source};
+use crate::input::{self, Solve, Source};
 use crate::output::{Outcome, write};
 use crate::target::Target;
 
@@ -16,9 +15,9 @@ pub(crate) fn run(args: &FixArgs) -> anyhow::Result<Outcome> {
     let source = input::source(&args.file);
     let target = if args.dry_run { None } else { Some(Target::of(&args.target, &source)?) };
     let bytes = source.open()?;
-    let mode = if args.permissive { Mode::Permissive } else { Mode::Strict };
+    let solve = input::solve(&args.solve)?;
     let policy = policy(&args.policy)?;
-    let repair = match typeloom::repair(&bytes, mode, policy) {
+    let repair = match solve.repair(&bytes, policy) {
         Ok(repair) => repair,
         Err(RepairError::Check(error)) => match diagnose_error(&error) {
             Some(diagnostic) => return refuse(args, &source, &Repair::default(), &[diagnostic]),
@@ -27,7 +26,7 @@ pub(crate) fn run(args: &FixArgs) -> anyhow::Result<Outcome> {
         Err(error) => bail!("cannot change `{}`: {error}", source.name),
     };
     if !repair.is_ok {
-        let left = remaining(repair.file.as_deref().unwrap_or(&bytes), mode);
+        let left = remaining(repair.file.as_deref().unwrap_or(&bytes), &solve);
         return refuse(args, &source, &repair, &left);
     }
     if let Some(target) = &target {
@@ -73,8 +72,8 @@ fn policy(text: &str) -> anyhow::Result<Policy> {
 }
 
 /// What is wrong with a model after all that could be done.
-fn remaining(bytes: &[u8], mode: Mode) -> Vec<Diagnostic> {
-    match typeloom::check(bytes, &Options { mode, ..Options::default() }) {
+fn remaining(bytes: &[u8], solve: &Solve) -> Vec<Diagnostic> {
+    match solve.check(bytes) {
         Ok(mut checked) => diagnose(&mut checked),
         Err(error) => diagnose_error(&error).into_iter().collect(),
     }

@@ -6,7 +6,7 @@ use typeloom_onnx::messages::{GraphProto, ModelProto, NodeProto};
 use typeloom_onnx::text::{PrintOptions, print_node};
 use typeloom_ops::catalogue::Standard;
 use typeloom_solver::elem::Elem;
-use typeloom_solver::model::Mode;
+use typeloom_solver::model::{Mode, Options};
 
 use crate::support::{graph, model, model_files, recorded, solved, universe};
 
@@ -24,7 +24,7 @@ const FAULTS: [(&str, usize); 9] = [
 ];
 
 pub(crate) fn repaired(bytes: &[u8], policy: Policy) -> Repair {
-    repair(bytes, &Standard, universe(), Mode::Strict, policy).expect("the model can be read")
+    repair(bytes, &Standard, universe(), &Options::default(), policy).expect("the model can be read")
 }
 
 /// The nodes of the repaired graph as text; what comes out must check.
@@ -83,7 +83,7 @@ fn what_is_repaired_checks_and_what_is_not_is_not_written() {
     crate::support::search(&root.join("illtyped"), &mut files);
     for path in files {
         let bytes = std::fs::read(&path).expect("a listed file can be read");
-        let Ok(repair) = repair(&bytes, &Standard, universe(), Mode::Strict, Policy::Fewest) else {
+        let Ok(repair) = repair(&bytes, &Standard, universe(), &Options::default(), Policy::Fewest) else {
             continue;
         };
         let file = repair.file.as_deref().unwrap_or(&bytes);
