@@ -108,7 +108,7 @@ pub static FAMILIES: &[Family] = &[
         about: "decoder layers with a key-value cache and the shape arithmetic that exporters write; \
                 weights are graph inputs",
         size: Some("layers"),
-        cases: |scale| made(scale.of(&[96, 1536], 1), transformer::decoder),
+        cases: |scale| made(scale.of(&[96, 960, 1536], 1), transformer::decoder),
     },
     Family {
         name: "heavy",
