@@ -174,23 +174,30 @@ impl Scope<'_, '_> {
         let op = self.op(step);
         let Type::Tensor(tensor) = found else { return None };
         let imported = self.operators.imported(op)?;
-        (1..=VERSIONS_AHEAD).filter_map(|ahead| imported.checked_add(ahead)).find(|version| {
-            let Lookup::Found(operator) = self.operators.in_version(op, *version) else { return false };
+        let allows = |version: i64| {
+            let Lookup::Found(operator) = self.operators.in_version(op, version) else { return None };
             let schema = operator.schema;
             let formal = match port {
                 Port::In(at) => schema.input(at),
                 Port::Out(at) => schema.output(at),
                 Port::BodyIn(..) | Port::BodyOut(..) => None,
             };
-            i64::from(schema.since_version) == *version
-                && formal.is_some_and(|formal| match formal.ty {
-                    FormalType::Tensor(elem) => tensor.elem.contains(elem),
-                    FormalType::Var(variable) => {
-                        let allowed = &schema.type_vars[usize::from(variable)].allowed;
-                        !allowed.tensor.intersect(tensor.elem).is_empty()
-                    }
-                })
-        })
+            let allowed = formal.is_some_and(|formal| match formal.ty {
+                FormalType::Tensor(elem) => tensor.elem.contains(elem),
+                FormalType::Var(variable) => {
+                    let allowed = &schema.type_vars[usize::from(variable)].allowed;
+                    !allowed.tensor.intersect(tensor.elem).is_empty()
+                }
+            });
+            Some((allowed, i64::from(schema.since_version) == version))
+        };
+        // Where the signature allows it already, a rule is against it, and rules do not relax.
+        if allows(imported).is_some_and(|(allowed, _)| allowed) {
+            return None;
+        }
+        (1..=VERSIONS_AHEAD)
+            .filter_map(|ahead| imported.checked_add(ahead))
+            .find(|version| allows(*version) == Some((true, true)))
     }
 }
 
