@@ -48,7 +48,7 @@ impl Graph {
 
     /// An input of the module. Its type is whatever it is connected to; [`Value::of`] declares one.
     #[track_caller]
-    pub fn input(&mut self, name: &str) -> Value {
+    pub fn input(&self, name: &str) -> Value {
         let place = Place::here();
         let mut recorder = self.recorder.borrow_mut();
         if name.trim().is_empty() {
@@ -69,45 +69,25 @@ impl Graph {
 
     /// An output of the module.
     #[track_caller]
-    pub fn output(&mut self, name: &str, value: &Value) {
+    pub fn output(&self, name: &str, value: &Value) {
         self.add_output(name, value, Place::here(), false);
     }
 
-    pub(crate) fn add_output(&mut self, name: &str, value: &Value, place: Place, to_network: bool) {
+    pub(crate) fn add_output(&self, name: &str, value: &Value, place: Place, to_network: bool) {
         let Some(given) = self.name_of(value, place) else { return };
         let mut recorder = self.recorder.borrow_mut();
         if name.trim().is_empty() {
             return recorder.error(AuthoringErrorKind::NamelessPort, place);
         }
-        if let Some(first) = recorder.take_output(name, place) {
-            return recorder
-                .error(AuthoringErrorKind::DuplicateOutput { name: name.to_owned(), first }, place);
+        recorder.read(&given);
+        if let Some(first) = recorder.take_output(name, given, to_network, place) {
+            recorder.error(AuthoringErrorKind::DuplicateOutput { name: name.to_owned(), first }, place);
         }
-        // The output carries the author's name, so the value reaches it through an Identity.
-        let output = match recorder.take_name(name, place) {
-            None => name.to_owned(),
-            // An input of the same name: the output is a value beside it.
-            Some(_) => recorder.fresh(name),
-        };
-        let node = NewNode {
-            domain: "",
-            op: "Identity",
-            inputs: vec![given],
-            attributes: Vec::new(),
-            outputs: 1,
-            slot: None,
-        };
-        recorder.node_to(node, vec![output.clone()], place);
-        let info = recorder.add_output(&output);
-        if to_network {
-            info.metadata_props.push(recorder::entry(crate::names::NET_OUT, "1"));
-        }
-        recorder.places.insert(output, place);
     }
 
     /// A constant out of a tensor.
     #[track_caller]
-    pub fn constant(&mut self, tensor: &AnyTensor) -> Value {
+    pub fn constant(&self, tensor: &AnyTensor) -> Value {
         let message = TensorProto {
             dims: tensor.shape().iter().map(|extent| i64::try_from(*extent).unwrap_or(i64::MAX)).collect(),
             data_type: Some(tensor.dtype().onnx_number()),
@@ -119,15 +99,15 @@ impl Graph {
 
     /// A constant out of ONNX's own message.
     #[track_caller]
-    pub fn constant_proto(&mut self, tensor: TensorProto) -> Value {
+    pub fn constant_proto(&self, tensor: TensorProto) -> Value {
         let place = Place::here();
-        let name = self.recorder.borrow_mut().initializer(tensor);
+        let name = self.recorder.borrow_mut().initializer(tensor, place);
         self.value(name, place)
     }
 
     /// A constant list of 64-bit integers: axes, a shape.
     #[track_caller]
-    pub fn ints(&mut self, values: &[i64]) -> Value {
+    pub fn ints(&self, values: &[i64]) -> Value {
         let message = TensorProto {
             dims: vec![i64::try_from(values.len()).unwrap_or(i64::MAX)],
             data_type: Some(typeloom_types::dtype::Dtype::I64.onnx_number()),
@@ -140,7 +120,7 @@ impl Graph {
     /// Records a node of any operator: one that has no method here, or one of a domain of somebody's own.
     #[track_caller]
     pub fn node(
-        &mut self,
+        &self,
         domain: &str,
         op: &str,
         inputs: &[&Value],
@@ -191,10 +171,13 @@ impl Graph {
         if !recorder.errors.is_empty() {
             return Err(recorder.errors);
         }
+        recorder.name_outputs();
         let graph = recorder.close_graph();
         let Recorder { slots, functions, places, .. } = recorder;
         let mut model = model_of(graph);
         model.functions = functions.into_values().map(|(function, _)| function).collect();
+        let used = crate::ir::domains(&model);
+        model.opset_import.retain(|import| used.contains(import.domain()));
         Ok(Recorded { model, slots, places })
     }
 }

@@ -5,6 +5,13 @@
 //! |---|---|
 //! | [`module`], [`graph`] | modules as their authors write them, and the graphs that they record |
 //! | [`authoring`], [`place`] | mistakes in a recording, with their lines in the author's program |
+//! | [`bindings`] | which Rust component stands behind which slot |
+//! | [`compiler`] | bindings, policies and the pipeline |
+//! | [`pass`], [`passes`], [`unit`] | one named transformation; all of them; what they transform |
+//! | [`operators`] | the operators of contracts, of the wire, of types |
+//! | [`artifact`] | compiled programs, in memory and in files |
+//! | [`error`], [`report`] | why a program does not compile; what a compilation did |
+//! | [`lossless`] | which casts keep every value |
 //! | [`names`] | names in the IR: domains of operators, keys of stamps |
 //! | [`annotate`] | writes solved types into a model file, and takes them out again |
 //! | [`coerce`] | repairs: the fewest conversions that make a model type-check |
@@ -20,6 +27,26 @@ pub mod authoring;
 
 pub mod place;
 
+pub mod bindings;
+
+pub mod compiler;
+
+pub mod pass;
+
+pub mod passes;
+
+pub mod unit;
+
+pub mod operators;
+
+pub mod artifact;
+
+pub mod error;
+
+pub mod report;
+
+pub mod lossless;
+
 pub mod names;
 
 pub mod annotate;
@@ -28,4 +55,8 @@ pub mod coerce;
 
 pub mod interface;
 
+mod catalogue;
 mod graphs;
+mod ir;
+mod settle;
+mod solve;

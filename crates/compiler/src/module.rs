@@ -37,7 +37,7 @@ const IR_VERSION: i64 = 10;
 /// }
 ///
 /// let recorded = record(&Scorer)?;
-/// assert_eq!(recorded.model.graph.unwrap().node.len(), 3);
+/// assert_eq!(recorded.model.graph.unwrap().node.len(), 2);
 /// # Ok::<(), Vec<typeloom_compiler::authoring::AuthoringError>>(())
 /// ```
 pub trait Module {

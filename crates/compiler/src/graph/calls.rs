@@ -16,7 +16,7 @@ impl Graph {
     /// What the module declares of types holds for each call; the types themselves are found out for each
     /// call anew, so that one module can be used with several types.
     #[track_caller]
-    pub fn call(&mut self, module: &dyn Module, inputs: &[&Value]) -> Vec<Value> {
+    pub fn call(&self, module: &dyn Module, inputs: &[&Value]) -> Vec<Value> {
         let place = Place::here();
         let name = module.name().to_owned();
         let mut callers = self.recorder.borrow().callers.clone();

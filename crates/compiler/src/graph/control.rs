@@ -11,16 +11,17 @@ use super::operators::{Input, record};
 use super::recorder::NewNode;
 use super::value::Value;
 use crate::authoring::AuthoringErrorKind;
+use crate::names::TYPES_DOMAIN;
 use crate::place::Place;
 
 impl Graph {
     /// ONNX's `If`: what the first closure gives where the condition holds, else what the second gives.
     #[track_caller]
     pub fn if_(
-        &mut self,
+        &self,
         condition: &Value,
-        then: impl FnOnce(&mut Self) -> Vec<Value>,
-        otherwise: impl FnOnce(&mut Self) -> Vec<Value>,
+        then: impl FnOnce(&Self) -> Vec<Value>,
+        otherwise: impl FnOnce(&Self) -> Vec<Value>,
     ) -> Vec<Value> {
         let place = Place::here();
         let (then, expected) = self.nested("then", 0, place, |g, _| then(g));
@@ -38,11 +39,11 @@ impl Graph {
     /// adds to a scanned output. The results are the carried values at the end, then the scanned outputs.
     #[track_caller]
     pub fn loop_(
-        &mut self,
+        &self,
         turns: Option<&Value>,
         condition: Option<&Value>,
         carried: &[&Value],
-        body: impl FnOnce(&mut Self, &Value, &Value, &[Value]) -> Vec<Value>,
+        body: impl FnOnce(&Self, &Value, &Value, &[Value]) -> Vec<Value>,
     ) -> Vec<Value> {
         let place = Place::here();
         let (body, found) = self.nested("body", carried.len() + 2, place, |g, inputs| {
@@ -64,10 +65,10 @@ impl Graph {
     /// outputs.
     #[track_caller]
     pub fn scan(
-        &mut self,
+        &self,
         state: &[&Value],
         scanned: &[&Value],
-        body: impl FnOnce(&mut Self, &[Value], &[Value]) -> Vec<Value>,
+        body: impl FnOnce(&Self, &[Value], &[Value]) -> Vec<Value>,
     ) -> Vec<Value> {
         let place = Place::here();
         let (body, found) = self.nested("body", state.len() + scanned.len(), place, |g, inputs| {
@@ -88,16 +89,16 @@ impl Graph {
 
     /// Records a nested graph; how many values it gives.
     fn nested(
-        &mut self,
+        &self,
         stem: &str,
         inputs: usize,
         place: Place,
-        body: impl FnOnce(&mut Self, &[Value]) -> Vec<Value>,
+        body: impl FnOnce(&Self, &[Value]) -> Vec<Value>,
     ) -> (GraphProto, usize) {
         let names: Vec<String> = {
             let mut recorder = self.recorder.borrow_mut();
-            recorder.open_graph(stem);
-            (0..inputs).map(|_| recorder.fresh(stem)).collect()
+            recorder.open_graph(stem, place);
+            (0..inputs).map(|_| recorder.fresh(stem, place)).collect()
         };
         for name in &names {
             self.recorder.borrow_mut().add_input(name);
@@ -107,11 +108,18 @@ impl Graph {
         let given: Vec<Option<String>> = outputs.iter().map(|value| self.name_of(value, place)).collect();
         let count = given.len();
         let mut recorder = self.recorder.borrow_mut();
-        for name in given.into_iter().flatten() {
-            // A graph may give a value of a graph around it, or one value twice, only under a name of its own.
-            let own = recorder.fresh(stem);
+        let mut listed = std::collections::HashSet::new();
+        let inner = recorder.current();
+        for (name, value) in given.into_iter().zip(&outputs) {
+            let Some(name) = name else { continue };
+            if value.scope == inner && !recorder.is_given(&name) && listed.insert(name.clone()) {
+                recorder.add_output(&name);
+                continue;
+            }
+            // A graph gives a value of a graph around it, an input, or one value twice, under a name of its own.
+            let own = recorder.fresh(stem, place);
             let node = NewNode {
-                domain: "",
+                domain: TYPES_DOMAIN,
                 op: "Identity",
                 inputs: vec![name],
                 attributes: Vec::<AttributeProto>::new(),

@@ -59,7 +59,8 @@ pub(crate) struct Recorder {
     /// How many values are named after a stem, and every name that is taken.
     stems: HashMap<String, u32>,
     taken: HashMap<String, Place>,
-    outputs: HashMap<String, Place>,
+    /// Outputs of the module by name: the value, whether it goes to the network, and where that is said.
+    outputs: IndexMap<String, (String, bool, Place)>,
     /// Where the type of a value of a graph is declared.
     listed: HashMap<(u32, String), Listed>,
     /// Inputs of the module, and whether anything reads them.
@@ -96,8 +97,8 @@ impl Recorder {
     }
 
     /// Opens a graph nested in the current one.
-    pub(crate) fn open_graph(&mut self, stem: &str) {
-        let name = self.fresh(stem);
+    pub(crate) fn open_graph(&mut self, stem: &str, place: Place) {
+        let name = self.fresh(stem, place);
         let scope = ScopeId(u32::try_from(self.graphs.len()).unwrap_or(u32::MAX));
         self.graphs.push(GraphProto { name: Some(name), ..GraphProto::default() });
         self.open.push(scope);
@@ -131,12 +132,13 @@ impl Recorder {
     }
 
     /// A name that no value has.
-    pub(crate) fn fresh(&mut self, stem: &str) -> String {
+    pub(crate) fn fresh(&mut self, stem: &str, place: Place) -> String {
         loop {
             let number = self.stems.entry(stem.to_owned()).or_default();
             let name = format!("{stem}_{number}");
             *number += 1;
             if !self.taken.contains_key(&name) {
+                self.taken.insert(name.clone(), place);
                 return name;
             }
         }
@@ -153,14 +155,94 @@ impl Recorder {
         }
     }
 
-    /// Takes the name of an output; where it is taken already, by whom.
-    pub(crate) fn take_output(&mut self, name: &str, place: Place) -> Option<Place> {
-        match self.outputs.get(name) {
-            Some(first) => Some(*first),
-            None => {
-                self.outputs.insert(name.to_owned(), place);
-                None
+    /// Takes the name of an output for a value; where it is taken already, by whom.
+    pub(crate) fn take_output(
+        &mut self,
+        name: &str,
+        value: String,
+        to_network: bool,
+        place: Place,
+    ) -> Option<Place> {
+        if let Some((_, _, first)) = self.outputs.get(name) {
+            return Some(*first);
+        }
+        if let Some(first) = self.taken.get(name).filter(|_| value != name) {
+            return Some(*first);
+        }
+        self.taken.insert(name.to_owned(), place);
+        self.outputs.insert(name.to_owned(), (value, to_network, place));
+        None
+    }
+
+    /// Whether a value is an input of the innermost open graph or one of its constants.
+    pub(crate) fn is_given(&self, value: &str) -> bool {
+        let graph = &self.graphs[self.current().0 as usize];
+        graph.input.iter().any(|info| info.name() == value)
+            || graph.initializer.iter().any(|tensor| tensor.name() == value)
+    }
+
+    /// Gives values that are outputs the names of the outputs. A value that is an input, a constant or another
+    /// output already gets a second name.
+    pub(crate) fn name_outputs(&mut self) {
+        let mut names: HashMap<String, String> = HashMap::new();
+        let given: std::collections::HashSet<String> = {
+            let graph = self.graph();
+            let inputs = graph.input.iter().map(|info| info.name().to_owned());
+            inputs.chain(graph.initializer.iter().map(|tensor| tensor.name().to_owned())).collect()
+        };
+        let mut typed: HashMap<String, TypeProto> = HashMap::new();
+        let outputs = std::mem::take(&mut self.outputs);
+        let mut copies = Vec::new();
+        for (name, (value, to_network, place)) in &outputs {
+            if value != name {
+                if given.contains(value) || names.contains_key(value) {
+                    copies.push((value.clone(), name.clone(), *place));
+                } else {
+                    names.insert(value.clone(), name.clone());
+                }
             }
+            self.places.insert(name.clone(), *place);
+            let mut info = value_info(name);
+            if *to_network {
+                info.metadata_props.push(entry(names::NET_OUT, "1"));
+            }
+            self.graph().output.push(info);
+        }
+        for (value, name, place) in copies {
+            let node = NewNode {
+                domain: names::TYPES_DOMAIN,
+                op: "Identity",
+                inputs: vec![value],
+                attributes: Vec::new(),
+                outputs: 1,
+                slot: None,
+            };
+            self.node_to(node, vec![name], place);
+        }
+        crate::ir::rename(self.graph(), &names);
+        for (old, new) in &names {
+            if let Some(place) = self.places.shift_remove(old) {
+                self.places.entry(new.clone()).or_insert(place);
+            }
+        }
+        let graph = self.graph();
+        // A type that is declared of an output stands with the output.
+        graph.value_info.retain_mut(|info| {
+            let is_output = outputs.contains_key(info.name());
+            if is_output && let Some(ty) = info.r#type.take() {
+                typed.insert(info.name().to_owned(), ty);
+            }
+            !is_output
+        });
+        for info in &mut graph.output {
+            info.r#type = typed.remove(info.name());
+        }
+    }
+
+    /// Notes that something reads a value.
+    pub(crate) fn read(&mut self, value: &str) {
+        if let Some((_, read)) = self.inputs.get_mut(value) {
+            *read = true;
         }
     }
 
@@ -171,7 +253,7 @@ impl Recorder {
     /// Records a node and names its outputs.
     pub(crate) fn node(&mut self, node: NewNode<'_>, place: Place) -> Vec<String> {
         let stem = snake(node.op);
-        let outputs = (0..node.outputs).map(|_| self.fresh(&stem)).collect();
+        let outputs = (0..node.outputs).map(|_| self.fresh(&stem, place)).collect();
         self.node_to(node, outputs, place)
     }
 
@@ -179,9 +261,7 @@ impl Recorder {
     pub(crate) fn node_to(&mut self, node: NewNode<'_>, outputs: Vec<String>, place: Place) -> Vec<String> {
         let NewNode { domain, op, inputs, attributes, outputs: _, slot } = node;
         for input in &inputs {
-            if let Some((_, read)) = self.inputs.get_mut(input) {
-                *read = true;
-            }
+            self.read(input);
         }
         let mut metadata_props = vec![entry(names::PLACE, place.to_string())];
         if let Some((slot, role)) = slot {
@@ -200,8 +280,8 @@ impl Recorder {
         outputs
     }
 
-    pub(crate) fn initializer(&mut self, mut tensor: TensorProto) -> String {
-        let name = self.fresh("const");
+    pub(crate) fn initializer(&mut self, mut tensor: TensorProto, place: Place) -> String {
+        let name = self.fresh("const", place);
         tensor.name = Some(name.clone());
         self.graph().initializer.push(tensor);
         name

@@ -70,7 +70,7 @@ macro_rules! slots {
             $(
                 $(#[$doc])*
                 #[track_caller]
-                pub fn $method(&mut self, slot: &str) -> $slot {
+                pub fn $method(&self, slot: &str) -> $slot {
                     $slot(self.slot(slot, Role::$role, Role::$role.domain(), Place::here()))
                 }
             )*
@@ -105,11 +105,11 @@ pub struct ProtocolSlot(Slot);
 impl Graph {
     /// The placeholder of a protocol with operators of this domain.
     #[track_caller]
-    pub fn protocol(&mut self, slot: &str, domain: &str) -> ProtocolSlot {
+    pub fn protocol(&self, slot: &str, domain: &str) -> ProtocolSlot {
         ProtocolSlot(self.slot(slot, Role::Protocol, domain, Place::here()))
     }
 
-    fn slot(&mut self, name: &str, role: Role, domain: &str, place: Place) -> Slot {
+    fn slot(&self, name: &str, role: Role, domain: &str, place: Place) -> Slot {
         self.recorder.borrow_mut().use_slot(name, role, place);
         Slot { recorder: Rc::clone(&self.recorder), name: name.into(), role, domain: domain.into() }
     }

@@ -15,7 +15,7 @@ impl Graph {
     /// The receive at the other end is made by the compiler.
     #[track_caller]
     #[must_use]
-    pub fn send(&mut self, value: &Value, peers: &Value) -> (Value, Value) {
+    pub fn send(&self, value: &Value, peers: &Value) -> (Value, Value) {
         let inputs = [value.into(), peers.into()];
         let sent = record(self, None, (WIRE_DOMAIN, "Send"), &inputs, Vec::new(), 2, Place::here());
         let [data, handle] = sent.try_into().expect("a send has two results");
@@ -25,7 +25,7 @@ impl Graph {
     /// What arrived, and which peer it came from: for a module that answers its sender.
     #[track_caller]
     #[must_use]
-    pub fn receive(&mut self, data: &Value) -> (Value, Value) {
+    pub fn receive(&self, data: &Value) -> (Value, Value) {
         let received =
             record(self, None, (WIRE_DOMAIN, "Recv"), &[data.into()], Vec::new(), 2, Place::here());
         let [payload, sender] = received.try_into().expect("a receive has two results");
@@ -34,14 +34,14 @@ impl Graph {
 
     /// An output of the module that goes to the network instead of a caller.
     #[track_caller]
-    pub fn net_out(&mut self, name: &str, value: &Value) {
+    pub fn net_out(&self, name: &str, value: &Value) {
         self.add_output(name, value, Place::here(), true);
     }
 
     /// Several values as one, each under a name.
     #[track_caller]
     #[must_use]
-    pub fn bundle(&mut self, children: &[(&str, &Value)]) -> Value {
+    pub fn bundle(&self, children: &[(&str, &Value)]) -> Value {
         let place = Place::here();
         let keys: Vec<String> = children.iter().map(|(name, _)| (*name).to_owned()).collect();
         if let Some(message) = bad_names(&keys) {
@@ -59,7 +59,7 @@ impl Graph {
     /// where it comes from outside, [`Value::of`] declares them.
     #[track_caller]
     #[must_use]
-    pub fn unbundle(&mut self, bundle: &Value, names: &[&str]) -> Vec<Value> {
+    pub fn unbundle(&self, bundle: &Value, names: &[&str]) -> Vec<Value> {
         let place = Place::here();
         let keys: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
         if let Some(message) = bad_names(&keys) {

@@ -3,5 +3,6 @@
 mod annotate;
 mod coerce;
 mod interface;
+mod modules;
 mod operators;
 mod support;

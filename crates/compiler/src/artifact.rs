@@ -1,0 +1,246 @@
+//! Artifacts: compiled programs, in memory and in files.
+//!
+//! A file is an ONNX model like any other: the typed IR, with the types of the program's exports as a bundle in the model's
+//! metadata. Loading it trusts nothing: the IR is type-checked again, what it exports has to be what the bundle says, and
+//! the components that it is loaded against have to provide what its slots need.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use typeloom_onnx::messages::{FunctionProto, GraphProto, ModelProto};
+use typeloom_onnx::prost::Message as _;
+use typeloom_pool::{Direction, Idx, Item, Pool, TypedModule, Visibility};
+use typeloom_solver::model::Mode;
+
+use crate::bindings::Bindings;
+use crate::error::BuildError;
+use crate::interface::{self, Interface};
+use crate::ir;
+use crate::names;
+use crate::passes::export_interface::{SLOTS, provided};
+use crate::passes::partition::PARTITION_DOMAIN;
+use crate::report::CompileReport;
+use crate::solve;
+use crate::unit::{Dispatch, Unit};
+
+/// A compiled program.
+#[derive(Clone)]
+pub struct Artifact {
+    /// The typed IR.
+    pub model: ModelProto,
+    /// Which component runs which node.
+    pub dispatch: Vec<Dispatch>,
+    /// The types of its exports.
+    pub interface: TypedModule,
+    /// What the compilation did; empty for one that was loaded.
+    pub report: CompileReport,
+}
+
+/// Why a file is not loaded.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum LoadError {
+    /// The bytes are no compiled program.
+    #[error("{message}")]
+    NotAnArtifact {
+        /// Why.
+        message: String,
+    },
+    /// Its IR does not type-check.
+    #[error(transparent)]
+    IllTyped(#[from] BuildError),
+    /// Its IR has another interface than it says.
+    #[error("the program is not what its interface says: {differences}")]
+    InterfaceDiffers {
+        /// The path to each difference.
+        differences: String,
+    },
+    /// A slot needs something else than its component provides.
+    #[error("slot `{slot}` needs {needs}, and what is bound to it is {found}{}", path(.differences))]
+    Component {
+        /// The slot.
+        slot: String,
+        /// What the program was compiled for.
+        needs: String,
+        /// What is there.
+        found: String,
+        /// The path to each difference.
+        differences: Vec<String>,
+    },
+}
+
+fn path(differences: &[String]) -> String {
+    if differences.is_empty() { String::new() } else { format!(": {}", differences.join("; ")) }
+}
+
+impl Artifact {
+    pub(crate) fn of(unit: Unit) -> Result<Self, BuildError> {
+        let Unit { model, dispatch, interface, report, .. } = unit;
+        let interface =
+            interface.unwrap_or(TypedModule { exports: BTreeMap::new(), type_descriptors: Vec::new() });
+        Ok(Self { model, dispatch, interface, report })
+    }
+
+    /// The node of the type tree that a value of the main graph is stamped with, by id.
+    #[must_use]
+    pub fn type_of(&self, value: &str) -> Option<&'static str> {
+        let graph = self.model.graph.as_ref()?;
+        let infos = graph.value_info.iter().chain(&graph.output).chain(&graph.input);
+        let ty = infos.filter(|info| info.name() == value).find_map(|info| info.r#type.as_ref())?;
+        typeloom_types::lattice::lookup_denotation(ty.denotation.as_deref()?).map(|node| node.id)
+    }
+
+    /// The parts of a program with sends: a typed function for each class of peers, the module's own side first.
+    pub fn parts(&self) -> impl Iterator<Item = &FunctionProto> {
+        self.model.functions.iter().filter(|function| function.domain() == PARTITION_DOMAIN)
+    }
+
+    /// The IR in ONNX's textual syntax.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let options = typeloom_onnx::text::PrintOptions::display();
+        typeloom_onnx::text::print_model(&self.model, &options).text
+    }
+
+    /// The file.
+    ///
+    /// # Errors
+    /// Where the types of the exports cannot be written.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, BuildError> {
+        let failed = |message: String| BuildError::Interface { message };
+        let mut pool = Pool::new();
+        let exports = self.interface.import(&mut pool).map_err(|error| failed(error.to_string()))?;
+        let roots: Vec<(&str, Idx)> = exports.iter().map(|(name, ty)| (name.as_str(), *ty)).collect();
+        let bundle = pool.export(&roots).map_err(|error| failed(error.to_string()))?;
+        let mut model = self.model.clone();
+        let hex: String = bundle.as_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+        ir::set(&mut model.metadata_props, names::INTERFACE, hex);
+        Ok(model.encode_to_vec())
+    }
+
+    /// Reads a file, to be run with these components.
+    ///
+    /// # Errors
+    /// [`LoadError`]. Components that do not provide what the program's slots need are refused with the path to each difference.
+    pub fn load(bytes: &[u8], components: &Bindings) -> Result<Self, LoadError> {
+        let not = |message: String| LoadError::NotAnArtifact { message };
+        let mut model: ModelProto = typeloom_onnx::messages::read(Bytes::copy_from_slice(bytes))
+            .map_err(|error| not(error.to_string()))?;
+        let hex = ir::lookup(&model.metadata_props, names::INTERFACE)
+            .ok_or_else(|| not("the model carries no interface: it was not compiled".to_owned()))?;
+        let bundle = from_hex(hex).ok_or_else(|| not("the interface is not in hexadecimal".to_owned()))?;
+        model.metadata_props.retain(|entry| entry.key() != names::INTERFACE);
+        let mut pool = Pool::new();
+        let roots = pool.import(&bundle).map_err(|error| not(error.to_string()))?;
+        let recorded: BTreeMap<String, Idx> = roots.into_iter().map(|root| (root.label, root.ty)).collect();
+        check_components(&mut pool, &recorded, components)?;
+        check_interface(&mut pool, &recorded, &model, components)?;
+        let items: Vec<Item<'_>> = recorded
+            .iter()
+            .map(|(name, ty)| Item { name, ty: *ty, visibility: Visibility::Public })
+            .collect();
+        let interface = TypedModule::new(&mut pool, &items).map_err(|error| not(error.to_string()))?;
+        let dispatch = dispatch_of(&model);
+        Ok(Self { model, dispatch, interface, report: CompileReport::default() })
+    }
+}
+
+/// That every slot's component provides what the program was compiled for.
+fn check_components(
+    pool: &mut Pool,
+    recorded: &BTreeMap<String, Idx>,
+    components: &Bindings,
+) -> Result<(), LoadError> {
+    let provided: BTreeMap<String, Idx> = provided(pool, components)?.into_iter().collect();
+    for (name, needed) in recorded {
+        let Some(slot) = name.strip_prefix(SLOTS) else { continue };
+        let needs = pool.signature(*needed);
+        let Some(found) = provided.get(slot) else {
+            let (slot, found) = (slot.to_owned(), "nothing".to_owned());
+            return Err(LoadError::Component { slot, needs, found, differences: Vec::new() });
+        };
+        let compat = pool.compat(*needed, *found, Direction::Full);
+        if !compat.is_compatible() {
+            let differences = compat.breaking.iter().map(difference).collect();
+            let found = pool.signature(*found);
+            return Err(LoadError::Component { slot: slot.to_owned(), needs, found, differences });
+        }
+    }
+    Ok(())
+}
+
+fn difference(difference: &typeloom_pool::Difference) -> String {
+    let typeloom_pool::Difference { path, old, new, .. } = difference;
+    format!("{path}: {old} to {new}")
+}
+
+/// That the IR type-checks, and exports what the bundle says.
+fn check_interface(
+    pool: &mut Pool,
+    recorded: &BTreeMap<String, Idx>,
+    model: &ModelProto,
+    components: &Bindings,
+) -> Result<(), LoadError> {
+    let not = |message: String| LoadError::NotAnArtifact { message };
+    let name = model.graph.as_ref().map(GraphProto::name).unwrap_or_default();
+    let name = if name.is_empty() { interface::MAIN } else { name };
+    let Some(claimed) = recorded.get(name) else {
+        return Err(not(format!("the interface has no export `{name}`")));
+    };
+    let outcome = solve::solve(model, components, Mode::Permissive)?;
+    if !outcome.is_ok() {
+        return Err(LoadError::IllTyped(BuildError::TypeConstraintFailed(outcome.diagnostics)));
+    }
+    let found = outcome.interface.to_pool(pool).map_err(|error| not(error.to_string()))?;
+    if found == *claimed {
+        return Ok(());
+    }
+    let claimed = Interface::from_pool(pool, *claimed, &outcome.interface.universe)
+        .map_err(|error| not(error.to_string()))?;
+    let comparison = interface::compare(
+        &claimed,
+        &outcome.interface,
+        interface::Direction::Full,
+        interface::Binding::NameAndPosition,
+    );
+    let line = |difference: &interface::Difference| {
+        format!(
+            "{}: {} ({} to {})",
+            difference.place,
+            difference.change.code(),
+            difference.old,
+            difference.new
+        )
+    };
+    let differences = comparison.differences.iter().map(line).collect::<Vec<_>>().join("; ");
+    Err(LoadError::InterfaceDiffers { differences })
+}
+
+/// The dispatch table, out of the stamps.
+fn dispatch_of(model: &ModelProto) -> Vec<Dispatch> {
+    let mut dispatch = Vec::new();
+    let Some(graph) = &model.graph else { return dispatch };
+    ir::each_node(graph, |node| {
+        let stamp = |key| ir::metadata(node, key);
+        let role = stamp(names::REQUIRED_TRAIT).and_then(typeloom_contracts::role::Role::from_trait_name);
+        let (Some(slot), Some(role), Some(resolved)) = (stamp(names::SLOT_ID), role, stamp(names::DISPATCH))
+        else {
+            return;
+        };
+        let method = resolved.rsplit_once('.').map_or(resolved, |(_, method)| method);
+        dispatch.push(Dispatch {
+            node: node.output.iter().find(|output| !output.is_empty()).cloned().unwrap_or_default(),
+            slot: slot.to_owned(),
+            role,
+            method: method.to_owned(),
+            operator: node.op_type().to_owned(),
+        });
+    });
+    dispatch
+}
+
+fn from_hex(text: &str) -> Option<Vec<u8>> {
+    if !text.is_ascii() || !text.len().is_multiple_of(2) {
+        return None;
+    }
+    (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).ok()).collect()
+}

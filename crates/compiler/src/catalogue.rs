@@ -1,0 +1,141 @@
+//! The operators of one program: ONNX's, those of contracts and the wire, those of protocols, with what the program's
+//! bindings add.
+//!
+//! Two things are added to ONNX's operators where nodes of a backend's slot use them. The rule `slot.storage` holds
+//! their data to what the backend stores. And where a backend stores a leaf that ONNX does not know, operators on
+//! floats take that leaf as well: whether the backend computes them on it is the backend's business.
+//!
+//! *Data* is what stands at the first type variable that can be a float: an index, a condition or a shape is not data.
+
+use std::collections::BTreeMap;
+
+use typeloom_onnx::messages::ModelProto;
+use typeloom_ops::catalogue::Standard;
+use typeloom_solver::catalogue::{Catalogue, Lookup, Operator};
+use typeloom_solver::elem::{Elem, ElemSet};
+use typeloom_solver::rule::{Control, Failure, Port, Rule, RuleCx};
+use typeloom_solver::signature::{FormalType, Schema};
+use typeloom_solver::universe::Universe;
+
+use crate::bindings::Bindings;
+use crate::ir;
+use crate::names;
+use crate::operators::{self, SLOT_STORAGE};
+
+/// What backends store, in the stamp of their nodes.
+const TENSOR_KEY: &str = "ai.bytesandbrains.binding.Tensor";
+
+/// An operator of ONNX's as nodes on slots use it.
+struct Prepared {
+    schema: Schema,
+    rules: Vec<Rule>,
+    control: Option<Control>,
+}
+
+/// The operators of one program.
+pub(crate) struct Operators {
+    prepared: BTreeMap<String, Prepared>,
+}
+
+impl Operators {
+    /// The operators of a program with these bindings.
+    pub(crate) fn of(model: &ModelProto, bindings: &Bindings, universe: &Universe) -> Self {
+        let custom = custom_leaves(bindings, universe);
+        let version = ir::imported(model, "").unwrap_or(i64::MAX);
+        let mut prepared = BTreeMap::new();
+        let Some(graph) = &model.graph else { return Self { prepared } };
+        ir::each_node(graph, |node| {
+            let standard = matches!(node.domain(), "" | "ai.onnx");
+            if !standard || ir::metadata(node, TENSOR_KEY).is_none() || prepared.contains_key(node.op_type())
+            {
+                return;
+            }
+            if let Lookup::Found(operator) = Standard.lookup("", node.op_type(), version) {
+                prepared.insert(node.op_type().to_owned(), prepare(operator, custom));
+            }
+        });
+        Self { prepared }
+    }
+}
+
+/// The leaves that bound backends store and ONNX does not know.
+fn custom_leaves(bindings: &Bindings, universe: &Universe) -> ElemSet {
+    let mut custom = ElemSet::EMPTY;
+    for (_, binding) in bindings.iter() {
+        let Some(node) = binding.stores("Tensor").and_then(|node| universe.lattice().number_of(node)) else {
+            continue;
+        };
+        let stored = universe.tensor_elems(node).unwrap_or(ElemSet::EMPTY);
+        custom = stored
+            .iter()
+            .filter(|elem| elem.onnx_name().is_none())
+            .fold(custom, |custom, elem| custom.union(ElemSet::of(elem)));
+    }
+    custom
+}
+
+fn prepare(operator: Operator<'_>, custom: ElemSet) -> Prepared {
+    let mut schema = operator.schema.clone();
+    for variable in &mut schema.type_vars {
+        if variable.allowed.tensor.contains(Elem::FLOAT) {
+            variable.allowed.tensor = variable.allowed.tensor.union(custom);
+        }
+    }
+    let mut rules = operator.rules.to_vec();
+    rules.push(Rule { name: SLOT_STORAGE, run: slot_storage });
+    Prepared { schema, rules, control: operator.control.copied() }
+}
+
+/// The type variable of an operator's data.
+pub(crate) fn data_variable(schema: &Schema) -> Option<u8> {
+    let float = schema.type_vars.iter().position(|variable| variable.allowed.tensor.contains(Elem::FLOAT))?;
+    u8::try_from(float).ok()
+}
+
+/// Data is what the slot's backend stores.
+fn slot_storage(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    let Some(id) = cx.metadata(TENSOR_KEY) else { return Ok(()) };
+    let Some(schema) = cx.schema() else { return Ok(()) };
+    let Some(variable) = data_variable(schema) else { return Ok(()) };
+    let demand = operators::demand(
+        cx.metadata(names::SLOT_ID).unwrap_or_default(),
+        cx.metadata(names::REQUIRED_TRAIT).unwrap_or_default(),
+        "Tensor",
+        id,
+    );
+    for at in 0..cx.input_count() {
+        if schema.input(at).is_some_and(|formal| formal.ty == FormalType::Var(variable)) {
+            cx.refine_to_node(Port::In(at), id, &demand)?;
+        }
+    }
+    for at in 0..cx.output_count() {
+        if schema.output(at).is_some_and(|formal| formal.ty == FormalType::Var(variable)) {
+            cx.refine_to_node(Port::Out(at), id, &demand)?;
+        }
+    }
+    Ok(())
+}
+
+impl Catalogue for Operators {
+    fn lookup(&self, domain: &str, name: &str, version: i64) -> Lookup<'_> {
+        if matches!(domain, "" | "ai.onnx") {
+            return match self.prepared.get(name) {
+                Some(Prepared { schema, rules, control }) => {
+                    Lookup::Found(Operator { schema, rules, control: control.as_ref(), described: None })
+                }
+                None => Standard.lookup(domain, name, version),
+            };
+        }
+        match operators::opset(domain) {
+            Some(opset) => opset.op(name).map_or(Lookup::UnknownOperator, Lookup::Declared),
+            None => Standard.lookup(domain, name, version),
+        }
+    }
+
+    fn names(&self, domain: &str) -> Vec<&str> {
+        match operators::opset(domain) {
+            Some(opset) => opset.ops.iter().map(|op| op.name).collect(),
+            None => Standard.names(domain),
+        }
+    }
+}

@@ -1,0 +1,290 @@
+//! The compiler: bindings, policies, and the pipeline of passes.
+
+use std::rc::Rc;
+
+use indexmap::IndexMap;
+use typeloom_contracts::aggregator::Aggregator;
+use typeloom_contracts::backend::Backend;
+use typeloom_contracts::codec::Codec;
+use typeloom_contracts::data_source::DataSource;
+use typeloom_contracts::index::Index;
+use typeloom_contracts::model::Model;
+use typeloom_contracts::peer_selector::PeerSelector;
+use typeloom_contracts::protocol::Protocol;
+use typeloom_onnx::messages::ModelProto;
+use typeloom_onnx::text::{PrintOptions, print_model};
+use typeloom_solver::model::Mode;
+
+use crate::artifact::Artifact;
+use crate::bindings::Bindings;
+use crate::error::BuildError;
+use crate::module::{Module, record};
+use crate::pass::Pass;
+use crate::passes;
+use crate::passes::insert_cast_ops::InsertCastOps;
+use crate::place::Place;
+use crate::report::CompileReport;
+use crate::unit::{Coercion, SlotInfo, Unit};
+
+/// Compiles modules and ONNX models.
+///
+/// ```
+/// use typeloom_compiler::compiler::Compiler;
+/// use typeloom_compiler::graph::Graph;
+/// use typeloom_compiler::module::Module;
+///
+/// struct Scale;
+///
+/// impl Module for Scale {
+///     fn name(&self) -> &str {
+///         "scale"
+///     }
+///
+///     fn body(&self, g: &mut Graph) {
+///         let x = g.input("x").of("float[N, 3]");
+///         let factor = g.input("factor");
+///         g.output("y", &(&x * &factor));
+///     }
+/// }
+///
+/// let artifact = Compiler::new().compile(&Scale)?;
+/// assert_eq!(artifact.type_of("factor"), Some("tensor.f32"));
+/// assert_eq!(artifact.type_of("y"), Some("tensor.f32"));
+/// # Ok::<(), typeloom_compiler::error::BuildError>(())
+/// ```
+#[derive(Clone, Default)]
+pub struct Compiler {
+    bindings: Bindings,
+    mode: Mode,
+    coercion: Coercion,
+    without: Vec<String>,
+    inserted: Vec<(Side, String, Rc<dyn Pass>)>,
+    printed: Vec<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Before,
+    After,
+}
+
+/// What can be compiled.
+pub trait Program {
+    /// The program as IR, with its slots and the author's places.
+    ///
+    /// # Errors
+    /// Mistakes of its recording.
+    fn into_ir(self) -> Result<ProgramIr, BuildError>;
+}
+
+/// A program as IR.
+#[derive(Clone, Debug, Default)]
+pub struct ProgramIr {
+    /// The model.
+    pub model: ModelProto,
+    /// Its slots.
+    pub slots: IndexMap<String, SlotInfo>,
+    /// Where the author's program makes ports and declares types.
+    pub places: IndexMap<String, Place>,
+}
+
+impl<M: Module> Program for M {
+    #[track_caller]
+    fn into_ir(self) -> Result<ProgramIr, BuildError> {
+        let recorded = record(&self).map_err(BuildError::Authoring)?;
+        let info = |(slot, used): (String, crate::graph::recorder::SlotUse)| {
+            (slot, SlotInfo { role: used.role, place: Some(used.place) })
+        };
+        Ok(ProgramIr {
+            model: recorded.model,
+            slots: recorded.slots.into_iter().map(info).collect(),
+            places: recorded.places,
+        })
+    }
+}
+
+impl Program for ModelProto {
+    fn into_ir(self) -> Result<ProgramIr, BuildError> {
+        Ok(ProgramIr { model: self, ..ProgramIr::default() })
+    }
+}
+
+/// The bytes of an ONNX model.
+impl Program for &[u8] {
+    fn into_ir(self) -> Result<ProgramIr, BuildError> {
+        let bytes = bytes::Bytes::copy_from_slice(self);
+        let model = typeloom_onnx::messages::read(bytes)
+            .map_err(|error| BuildError::InvalidProgram { message: error.to_string() })?;
+        Ok(ProgramIr { model, ..ProgramIr::default() })
+    }
+}
+
+macro_rules! binds {
+    ($($method:ident $contract:ident $doc:literal;)*) => {
+        impl Compiler {
+            $(
+                #[doc = concat!("Puts ", $doc, " behind a slot.")]
+                #[must_use]
+                pub fn $method<T: $contract>(mut self, slot: &str) -> Self {
+                    self.bindings = self.bindings.$method::<T>(slot);
+                    self
+                }
+            )*
+        }
+    };
+}
+
+binds! {
+    bind_backend Backend "a backend";
+    bind_index Index "an index";
+    bind_model Model "a model";
+    bind_aggregator Aggregator "an aggregator";
+    bind_codec Codec "a codec";
+    bind_data_source DataSource "a data source";
+    bind_peer_selector PeerSelector "a peer selector";
+    bind_protocol Protocol "a protocol";
+}
+
+impl Compiler {
+    /// A compiler that is strict: every value needs a type, every slot a component, and nothing is cast.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// With values whose type nothing settles, and slots without a component.
+    #[must_use]
+    pub fn with_permissive_types(mut self) -> Self {
+        self.mode = Mode::Permissive;
+        self
+    }
+
+    /// With casts on edges whose two ends are declared and differ.
+    #[must_use]
+    pub fn with_coercion(mut self, coercion: Coercion) -> Self {
+        self.coercion = coercion;
+        self
+    }
+
+    /// With these components behind slots, and no others.
+    #[must_use]
+    pub fn with_bindings(mut self, bindings: Bindings) -> Self {
+        self.bindings = bindings;
+        self
+    }
+
+    /// Without a pass. That there is one of this name is checked when something is compiled.
+    #[must_use]
+    pub fn without_pass(mut self, name: &str) -> Self {
+        self.without.push(name.to_owned());
+        self
+    }
+
+    /// With a pass of one's own before another.
+    #[must_use]
+    pub fn with_pass_before(mut self, name: &str, pass: impl Pass + 'static) -> Self {
+        self.inserted.push((Side::Before, name.to_owned(), Rc::new(pass)));
+        self
+    }
+
+    /// With a pass of one's own after another.
+    #[must_use]
+    pub fn with_pass_after(mut self, name: &str, pass: impl Pass + 'static) -> Self {
+        self.inserted.push((Side::After, name.to_owned(), Rc::new(pass)));
+        self
+    }
+
+    /// With the IR after a pass in the report, in ONNX's textual syntax.
+    #[must_use]
+    pub fn print_after(mut self, name: &str) -> Self {
+        self.printed.push(name.to_owned());
+        self
+    }
+
+    /// The names of the passes, in order, those of one's own included.
+    #[must_use]
+    pub fn pass_names() -> Vec<String> {
+        passes::standard().iter().map(|pass| pass.name().to_owned()).collect()
+    }
+
+    /// Compiles a module, a model or the bytes of a model.
+    ///
+    /// # Errors
+    /// Why it does not compile: everything that the first pass to say no has to say.
+    #[track_caller]
+    pub fn compile(&self, program: impl Program) -> Result<Artifact, BuildError> {
+        let (unit, error) = self.run(program.into_ir()?);
+        match error {
+            Some(error) => Err(error),
+            None => Artifact::of(unit),
+        }
+    }
+
+    /// As [`compile`](Self::compile), up to and with a pass; gives the IR as it is then.
+    ///
+    /// # Errors
+    /// As [`compile`](Self::compile).
+    #[track_caller]
+    pub fn compile_until(&self, program: impl Program, name: &str) -> Result<Unit, BuildError> {
+        let known = Self::pass_names();
+        let Some(at) = known.iter().position(|pass| pass == name) else {
+            return Err(BuildError::UnknownPass { name: name.to_owned(), known });
+        };
+        let mut compiler = self.clone();
+        compiler.without.extend(known[at + 1..].iter().cloned());
+        let (unit, error) = compiler.run(program.into_ir()?);
+        error.map_or(Ok(unit), Err)
+    }
+
+    fn run(&self, ir: ProgramIr) -> (Unit, Option<BuildError>) {
+        let ProgramIr { model, slots, places } = ir;
+        let mut unit = Unit {
+            model,
+            slots,
+            places,
+            bindings: self.bindings.clone(),
+            mode: self.mode,
+            coercion: self.coercion,
+            casts_run: !self.without.iter().any(|name| name == InsertCastOps.name()),
+            solved: None,
+            exported: None,
+            planned: Vec::new(),
+            dispatch: Vec::new(),
+            interface: None,
+            report: CompileReport::default(),
+        };
+        let error = self.pipeline().and_then(|pipeline| {
+            for pass in pipeline {
+                pass.run(&mut unit)?;
+                unit.report.passes.push(pass.name().to_owned());
+                if self.printed.iter().any(|name| name == pass.name()) {
+                    let text = print_model(&unit.model, &PrintOptions::display()).text;
+                    unit.report.printed.push((pass.name().to_owned(), text));
+                }
+            }
+            Ok(())
+        });
+        (unit, error.err())
+    }
+
+    /// The passes that run, in order.
+    fn pipeline(&self) -> Result<Vec<Rc<dyn Pass>>, BuildError> {
+        let mut pipeline: Vec<Rc<dyn Pass>> = passes::standard().into_iter().map(Rc::from).collect();
+        let position = |pipeline: &[Rc<dyn Pass>], name: &str| {
+            pipeline.iter().position(|pass| pass.name() == name).ok_or_else(|| BuildError::UnknownPass {
+                name: name.to_owned(),
+                known: pipeline.iter().map(|pass| pass.name().to_owned()).collect(),
+            })
+        };
+        for (side, name, pass) in &self.inserted {
+            let at = position(&pipeline, name)?;
+            let at = if *side == Side::Before { at } else { at + 1 };
+            pipeline.insert(at, Rc::clone(pass));
+        }
+        for name in self.without.iter().chain(&self.printed) {
+            position(&pipeline, name)?;
+        }
+        pipeline.retain(|pass| !self.without.iter().any(|name| name == pass.name()));
+        Ok(pipeline)
+    }
+}

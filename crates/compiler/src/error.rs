@@ -1,0 +1,235 @@
+//! Why a program does not compile.
+
+use std::fmt;
+
+use typeloom_contracts::role::Role;
+use typeloom_solver::diagnostic::Diagnostic;
+
+use crate::authoring::AuthoringError;
+use crate::place::Place;
+use crate::report::CastReport;
+
+/// Why a program does not compile.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum BuildError {
+    /// The recording of the module has mistakes.
+    #[error("{}", list(.0))]
+    Authoring(Vec<AuthoringError>),
+    /// Nothing settles the type of a value, and nothing else is wrong.
+    #[error("{}", Listed(.0))]
+    UnresolvedType(Vec<Diagnostic>),
+    /// Types contradict each other.
+    #[error("{}", Listed(.0))]
+    TypeConstraintFailed(Vec<Diagnostic>),
+    /// The bytes or messages are not a program.
+    #[error("{message}")]
+    InvalidProgram {
+        /// What is wrong.
+        message: String,
+    },
+    /// Nothing is bound to a slot.
+    #[error("nothing is bound to slot `{slot}`, which asks for {role}{}; bind one with `{}::<..>(\"{slot}\")`", at(place), role.bind_method())]
+    UnboundSlot {
+        /// The slot.
+        slot: String,
+        /// The contract that it asks for.
+        role: Role,
+        /// Where the module uses it first.
+        place: Option<Place>,
+    },
+    /// A component of another role is bound to a slot.
+    #[error("slot `{slot}` asks for {asks}{}, and what is bound to it is {bound} (`{component}`)", at(place))]
+    SlotRole {
+        /// The slot.
+        slot: String,
+        /// The contract that it asks for.
+        asks: Role,
+        /// The contract of what is bound to it.
+        bound: Role,
+        /// What is bound to it.
+        component: String,
+        /// Where the module uses it first.
+        place: Option<Place>,
+    },
+    /// Two components are bound to one slot.
+    #[error("slot `{slot}` is bound twice")]
+    BoundTwice {
+        /// The slot.
+        slot: String,
+    },
+    /// A component is bound to a slot that the program does not have.
+    #[error("the program has no slot `{slot}`{}", near(known))]
+    NoSuchSlot {
+        /// The slot.
+        slot: String,
+        /// The slots that it has.
+        known: Vec<String>,
+    },
+    /// There is no pass of this name.
+    #[error("there is no pass `{name}`; the passes are {}", known.join(", "))]
+    UnknownPass {
+        /// The name.
+        name: String,
+        /// The passes that there are.
+        known: Vec<String>,
+    },
+    /// Casts would lose something, and the policy does not allow that.
+    #[error("{}", lossy(.0))]
+    LossyCast(Vec<CastReport>),
+    /// A value crosses from one class of peers to another without a send.
+    #[error(
+        "{node} takes `{left}`, which is on {}, and `{right}`, which is on {}; a value crosses only by a send{}",
+        class(left_class),
+        class(right_class),
+        at_text(source_line)
+    )]
+    CrossesWithoutSend {
+        /// The node.
+        node: String,
+        /// One value.
+        left: String,
+        /// Where it is.
+        left_class: String,
+        /// The other value.
+        right: String,
+        /// Where that is.
+        right_class: String,
+        /// The line of the author's program.
+        source_line: String,
+    },
+    /// A component cannot run a node.
+    #[error("{message}{}", at_text(source_line))]
+    NotDispatchable {
+        /// Why.
+        message: String,
+        /// The line of the author's program.
+        source_line: String,
+    },
+    /// Functions grow beyond all bounds when they are expanded.
+    #[error("the program has more than {limit} nodes when its functions are expanded")]
+    TooLarge {
+        /// The bound.
+        limit: usize,
+    },
+    /// Functions that call each other in a circle, or to no end.
+    #[error("function `{name}` calls itself")]
+    RecursiveFunction {
+        /// The function.
+        name: String,
+    },
+    /// The interface cannot be described.
+    #[error("the interface of the program cannot be described: {message}")]
+    Interface {
+        /// Why.
+        message: String,
+    },
+    /// A pass of somebody else's says no.
+    #[error("pass `{pass}`: {message}")]
+    Pass {
+        /// The pass.
+        pass: String,
+        /// What it says.
+        message: String,
+    },
+    /// Several of these.
+    #[error("{}", list(.0))]
+    Several(Vec<BuildError>),
+}
+
+impl BuildError {
+    /// One error out of several; nothing where there are none.
+    pub(crate) fn of(mut errors: Vec<Self>) -> Result<(), Self> {
+        match errors.len() {
+            0 => Ok(()),
+            1 => Err(errors.remove(0)),
+            _ => Err(Self::Several(errors)),
+        }
+    }
+
+    /// The diagnostics of the solver in it, for a renderer.
+    #[must_use]
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        match self {
+            Self::UnresolvedType(found) | Self::TypeConstraintFailed(found) => found,
+            Self::Authoring(_)
+            | Self::InvalidProgram { .. }
+            | Self::UnboundSlot { .. }
+            | Self::SlotRole { .. }
+            | Self::BoundTwice { .. }
+            | Self::NoSuchSlot { .. }
+            | Self::UnknownPass { .. }
+            | Self::LossyCast(_)
+            | Self::CrossesWithoutSend { .. }
+            | Self::NotDispatchable { .. }
+            | Self::TooLarge { .. }
+            | Self::RecursiveFunction { .. }
+            | Self::Interface { .. }
+            | Self::Pass { .. }
+            | Self::Several(_) => &[],
+        }
+    }
+}
+
+fn list<E: fmt::Display>(errors: &[E]) -> String {
+    errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+}
+
+fn at(place: &Option<Place>) -> String {
+    place.map_or_else(String::new, |place| format!(" (at {place})"))
+}
+
+fn at_text(line: &str) -> String {
+    if line.is_empty() { String::new() } else { format!(" (at {line})") }
+}
+
+fn near(known: &[String]) -> String {
+    if known.is_empty() { "; it has none".to_owned() } else { format!("; it has {}", known.join(", ")) }
+}
+
+fn class(name: &str) -> String {
+    if name.is_empty() { "the module's own side".to_owned() } else { format!("the peers of `{name}`") }
+}
+
+fn lossy(casts: &[CastReport]) -> String {
+    let lines: Vec<String> = casts
+        .iter()
+        .map(|cast| {
+            format!(
+                "casting `{}` from {} to {} loses something: {}; convert it in the module, or ask for it with `Coercion::AsDeclared`",
+                cast.value, cast.from, cast.to, cast.reason
+            )
+        })
+        .collect();
+    lines.join("\n")
+}
+
+/// Diagnostics, each in full but without the printed graph.
+struct Listed<'d>(&'d [Diagnostic]);
+
+impl fmt::Display for Listed<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, diagnostic) in self.0.iter().enumerate() {
+            if at > 0 {
+                f.write_str("\n")?;
+            }
+            let Diagnostic { code, severity, message, place, snippets, notes, help, fix: _, source } =
+                diagnostic;
+            write!(f, "{severity}[{code}]: {message}\n  at {place}")?;
+            if let Some(source) = source {
+                write!(f, " ({source})")?;
+            }
+            for label in
+                snippets.iter().flat_map(|snippet| &snippet.labels).filter(|label| !label.text.is_empty())
+            {
+                write!(f, "\n  label: {}", label.text)?;
+            }
+            for note in notes {
+                write!(f, "\n  note: {note}")?;
+            }
+            if let Some(help) = help {
+                write!(f, "\n  help: {help}")?;
+            }
+        }
+        Ok(())
+    }
+}

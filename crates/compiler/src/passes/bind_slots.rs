@@ -1,0 +1,65 @@
+//! `bind_slots`: every slot has a component of its role, and every node on a slot carries what that component stores.
+//!
+//! This is where aliases are normalised: the solver finds `<compute as Backend>::Tensor` as a stamp on the nodes of
+//! the slot. Only ports that stand for stored tensors take it; an index's ids and triggers have types of their own.
+
+use std::collections::HashMap;
+
+use typeloom_solver::model::Mode;
+
+use crate::bindings::Alias;
+use crate::error::BuildError;
+use crate::ir;
+use crate::names;
+use crate::operators::binding_key;
+use crate::pass::Pass;
+use crate::unit::Unit;
+
+/// The pass.
+pub struct BindSlots;
+
+impl Pass for BindSlots {
+    fn name(&self) -> &str {
+        "bind_slots"
+    }
+
+    fn run(&self, unit: &mut Unit) -> Result<(), BuildError> {
+        let mut errors = Vec::new();
+        let mut stamps: HashMap<String, Vec<(String, &'static str)>> = HashMap::new();
+        for (slot, info) in &unit.slots {
+            let Some(bound) = unit.bindings.get(slot) else {
+                if unit.mode == Mode::Strict {
+                    let (slot, role, place) = (slot.clone(), info.role, info.place);
+                    errors.push(BuildError::UnboundSlot { slot, role, place });
+                }
+                continue;
+            };
+            if bound.role != info.role {
+                errors.push(BuildError::SlotRole {
+                    slot: slot.clone(),
+                    asks: info.role,
+                    bound: bound.role,
+                    component: bound.component.to_owned(),
+                    place: info.place,
+                });
+                continue;
+            }
+            let aliases = info.role.storages().iter().map(|assoc| {
+                let alias = Alias { slot: slot.clone(), role: info.role, assoc };
+                (binding_key(assoc), alias.normalise(&unit.bindings))
+            });
+            let stored = aliases.filter_map(|(key, node)| Some((key, node?.id))).collect();
+            stamps.insert(slot.clone(), stored);
+        }
+        BuildError::of(errors)?;
+        ir::each_node_mut(unit.graph_mut(), |node| {
+            let Some(stored) = ir::metadata(node, names::SLOT_ID).and_then(|slot| stamps.get(slot)) else {
+                return;
+            };
+            for (key, id) in stored {
+                ir::set(&mut node.metadata_props, key, *id);
+            }
+        });
+        Ok(())
+    }
+}

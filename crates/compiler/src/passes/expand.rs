@@ -1,0 +1,329 @@
+//! `expand`: functions become the nodes that they stand for, and bundles that are taken apart again their children.
+//!
+//! After this pass the program is one graph, with those that branches and loops hold, so that every value has one
+//! type to be stamped with. A function is kept where its operators are of other versions than the program's: putting its
+//! nodes into the program would change what they mean.
+//!
+//! Algorithm: a stack of open calls, each with its own names; a node of a call is copied with its names put in. The
+//! cost is that of the result, which is bounded by [`MOST_NODES`].
+
+use std::collections::{HashMap, HashSet};
+
+use typeloom_onnx::messages::{
+    AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, ValueInfoProto,
+};
+
+use crate::error::BuildError;
+use crate::ir;
+use crate::names::{COMPOSITE_DOMAIN, TYPES_DOMAIN};
+use crate::pass::Pass;
+use crate::unit::Unit;
+
+/// The most nodes of an expanded program.
+pub const MOST_NODES: usize = 1 << 20;
+
+/// The pass.
+pub struct Expand;
+
+impl Pass for Expand {
+    fn name(&self) -> &str {
+        "expand"
+    }
+
+    fn run(&self, unit: &mut Unit) -> Result<(), BuildError> {
+        let functions = std::mem::take(&mut unit.model.functions);
+        let (inlined, kept) = inlinable(functions, &unit.model);
+        if !inlined.is_empty() {
+            let graph = unit.model.graph.get_or_insert_default();
+            let mut expansion = Expansion { functions: &inlined, heads: heads(graph), nodes: 0, calls: 0 };
+            let mut result = Ok(());
+            ir::each_graph_mut(graph, |graph, _| {
+                if result.is_ok() {
+                    result = expansion.graph(graph);
+                }
+            });
+            result?;
+        }
+        unit.model.functions = kept;
+        let graph = unit.model.graph.get_or_insert_default();
+        let mut result = Ok(());
+        ir::each_graph_mut(graph, |graph, _| {
+            if result.is_ok() {
+                result = unbundle(graph);
+            }
+        });
+        result
+    }
+}
+
+type Key = (String, String, String);
+
+fn key(domain: &str, name: &str, overload: &str) -> Key {
+    let domain = if domain == "ai.onnx" { "" } else { domain };
+    (domain.to_owned(), name.to_owned(), overload.to_owned())
+}
+
+/// The functions whose operators mean the same in the program, and the others.
+fn inlinable(
+    functions: Vec<FunctionProto>,
+    model: &ModelProto,
+) -> (HashMap<Key, FunctionProto>, Vec<FunctionProto>) {
+    let mut inlined = HashMap::new();
+    let mut kept = Vec::new();
+    for function in functions {
+        let agrees = function.opset_import.iter().all(|import| {
+            ir::imported(model, import.domain()).is_none_or(|version| version == import.version())
+        });
+        if agrees {
+            inlined.entry(key(function.domain(), function.name(), function.overload())).or_insert(function);
+        } else {
+            kept.push(function);
+        }
+    }
+    (inlined, kept)
+}
+
+/// What stands before the first slash of the names of values.
+fn heads(graph: &GraphProto) -> HashSet<String> {
+    let names = ir::value_names(graph);
+    names.iter().filter_map(|name| name.split_once('/')).map(|(head, _)| head.to_owned()).collect()
+}
+
+struct Expansion<'f> {
+    functions: &'f HashMap<Key, FunctionProto>,
+    /// What stands before the first slash of a name: no call may be called so.
+    heads: HashSet<String>,
+    nodes: usize,
+    calls: usize,
+}
+
+/// A call that is being expanded.
+struct Open<'f> {
+    function: &'f FunctionProto,
+    at: usize,
+    names: HashMap<String, String>,
+    prefix: String,
+    attributes: HashMap<String, AttributeProto>,
+}
+
+impl<'f> Expansion<'f> {
+    fn graph(&mut self, graph: &mut GraphProto) -> Result<(), BuildError> {
+        let calls = graph.node.iter().any(|node| self.function(node).is_some());
+        if !calls {
+            self.nodes += graph.node.len();
+            return self.bounded();
+        }
+        let mut expanded = Vec::with_capacity(graph.node.len());
+        for node in std::mem::take(&mut graph.node) {
+            match self.function(&node) {
+                None => {
+                    self.nodes += 1;
+                    expanded.push(node);
+                }
+                Some(function) => self.call(node, function, &mut expanded, &mut graph.value_info)?,
+            }
+            self.bounded()?;
+        }
+        graph.node = expanded;
+        Ok(())
+    }
+
+    fn bounded(&self) -> Result<(), BuildError> {
+        if self.nodes > MOST_NODES { Err(BuildError::TooLarge { limit: MOST_NODES }) } else { Ok(()) }
+    }
+
+    fn function(&self, node: &NodeProto) -> Option<&'f FunctionProto> {
+        let of_standard = matches!(node.domain(), "" | "ai.onnx");
+        if of_standard && self.functions.is_empty() {
+            return None;
+        }
+        self.functions.get(&key(node.domain(), node.op_type(), node.overload()))
+    }
+
+    /// Puts the nodes of a call, and of the calls in it, in the place of the node.
+    fn call(
+        &mut self,
+        node: NodeProto,
+        function: &'f FunctionProto,
+        expanded: &mut Vec<NodeProto>,
+        infos: &mut Vec<ValueInfoProto>,
+    ) -> Result<(), BuildError> {
+        let mut open = vec![self.open(node, function, expanded, infos)];
+        while let Some(call) = open.last_mut() {
+            let Some(inner) = call.function.node.get(call.at) else {
+                open.pop();
+                continue;
+            };
+            call.at += 1;
+            let inner = call.instance(inner);
+            match self.function(&inner) {
+                None => {
+                    self.nodes += 1;
+                    expanded.push(inner);
+                }
+                Some(function) => {
+                    if open.iter().any(|call| std::ptr::eq(call.function, function)) {
+                        return Err(BuildError::RecursiveFunction { name: function.name().to_owned() });
+                    }
+                    self.nodes += 1;
+                    let call = self.open(inner, function, expanded, infos);
+                    open.push(call);
+                }
+            }
+            self.bounded()?;
+        }
+        Ok(())
+    }
+
+    /// Begins a call: its formal names stand for actual ones, all other names get a prefix of their own.
+    fn open(
+        &mut self,
+        node: NodeProto,
+        function: &'f FunctionProto,
+        expanded: &mut Vec<NodeProto>,
+        infos: &mut Vec<ValueInfoProto>,
+    ) -> Open<'f> {
+        let prefix = loop {
+            self.calls += 1;
+            let head = format!("{}.{}", function.name(), self.calls);
+            if !self.heads.contains(&head) {
+                break format!("{head}/");
+            }
+        };
+        let mut names: HashMap<String, String> = HashMap::new();
+        for (at, formal) in function.input.iter().enumerate() {
+            names.insert(formal.clone(), node.input.get(at).cloned().unwrap_or_default());
+        }
+        for (at, formal) in function.output.iter().enumerate() {
+            let Some(actual) = node.output.get(at).filter(|actual| !actual.is_empty()) else { continue };
+            match names.get(formal) {
+                None => {
+                    names.insert(formal.clone(), actual.clone());
+                }
+                // What goes through unchanged, or comes out twice.
+                Some(from) => expanded.push(NodeProto {
+                    op_type: Some("Identity".to_owned()),
+                    domain: Some(TYPES_DOMAIN.to_owned()),
+                    input: vec![from.clone()],
+                    output: vec![actual.clone()],
+                    metadata_props: node.metadata_props.clone(),
+                    ..NodeProto::default()
+                }),
+            }
+        }
+        let mut attributes: HashMap<String, AttributeProto> = HashMap::new();
+        for attribute in function.attribute_proto.iter().chain(&node.attribute) {
+            attributes.insert(attribute.name().to_owned(), attribute.clone());
+        }
+        let call = Open { function, at: 0, names, prefix, attributes };
+        for info in &function.value_info {
+            let name = call.name(info.name());
+            if !name.is_empty() {
+                infos.push(ValueInfoProto { name: Some(name), ..info.clone() });
+            }
+        }
+        call
+    }
+}
+
+impl Open<'_> {
+    fn name(&self, name: &str) -> String {
+        match self.names.get(name) {
+            Some(actual) => actual.clone(),
+            None if name.is_empty() => String::new(),
+            None => format!("{}{name}", self.prefix),
+        }
+    }
+
+    /// A node of the function as it stands in the call.
+    fn instance(&self, node: &NodeProto) -> NodeProto {
+        let mut node = node.clone();
+        self.settle(&mut node);
+        let mut graphs: Vec<&mut GraphProto> = ir::graphs_mut(&mut node).collect();
+        while let Some(graph) = graphs.pop() {
+            for info in graph.input.iter_mut().chain(&mut graph.output).chain(&mut graph.value_info) {
+                info.name = Some(self.name(info.name()));
+            }
+            for tensor in &mut graph.initializer {
+                tensor.name = Some(self.name(tensor.name()));
+            }
+            for tensor in graph.sparse_initializer.iter_mut().filter_map(|sparse| sparse.values.as_mut()) {
+                tensor.name = Some(self.name(tensor.name()));
+            }
+            for inner in &mut graph.node {
+                self.settle(inner);
+                graphs.extend(ir::graphs_mut(inner));
+            }
+        }
+        node
+    }
+
+    /// Puts names and the caller's attributes into one node.
+    fn settle(&self, node: &mut NodeProto) {
+        for name in node.input.iter_mut().chain(&mut node.output) {
+            *name = self.name(name);
+        }
+        if node.name.is_some() {
+            node.name = Some(format!("{}{}", self.prefix, node.name()));
+        }
+        node.attribute.retain_mut(|attribute| {
+            let Some(outer) = attribute.ref_attr_name.as_deref().filter(|outer| !outer.is_empty()) else {
+                return true;
+            };
+            let Some(given) = self.attributes.get(outer) else { return false };
+            let name = attribute.name.take();
+            *attribute = AttributeProto { name, ..given.clone() };
+            true
+        });
+    }
+}
+
+/// Takes bundles apart that are made in the same graph.
+fn unbundle(graph: &mut GraphProto) -> Result<(), BuildError> {
+    let is = |node: &NodeProto, op: &str| node.domain() == COMPOSITE_DOMAIN && node.op_type() == op;
+    if !graph.node.iter().any(|node| is(node, "Unbundle")) {
+        return Ok(());
+    }
+    let mut bundles: HashMap<String, (Vec<String>, Vec<String>)> = HashMap::new();
+    let mut expanded = Vec::with_capacity(graph.node.len());
+    for node in std::mem::take(&mut graph.node) {
+        let first = node.input.first().and_then(|input| bundles.get(input)).cloned();
+        if is(&node, "Bundle") {
+            if let Some(output) = node.output.first() {
+                bundles.insert(output.clone(), (keys(&node), node.input.clone()));
+            }
+        } else if node.op_type() == "Identity" {
+            if let (Some(output), Some(bundle)) = (node.output.first(), &first) {
+                bundles.insert(output.clone(), bundle.clone());
+            }
+        } else if is(&node, "Unbundle")
+            && let Some((names, children)) = &first
+        {
+            for (key, output) in keys(&node).iter().zip(&node.output) {
+                let child = names.iter().position(|name| name == key).and_then(|at| children.get(at));
+                let Some(child) = child else {
+                    let message = format!("the bundle has no child `{key}`; it has {}", names.join(", "));
+                    return Err(BuildError::InvalidProgram { message });
+                };
+                expanded.push(NodeProto {
+                    op_type: Some("Identity".to_owned()),
+                    domain: Some(TYPES_DOMAIN.to_owned()),
+                    input: vec![child.clone()],
+                    output: vec![output.clone()],
+                    metadata_props: node.metadata_props.clone(),
+                    ..NodeProto::default()
+                });
+            }
+            continue;
+        }
+        expanded.push(node);
+    }
+    graph.node = expanded;
+    Ok(())
+}
+
+fn keys(node: &NodeProto) -> Vec<String> {
+    let attribute = node.attribute.iter().find(|attribute| attribute.name() == "keys");
+    let strings = attribute.map(|attribute| attribute.strings.as_slice()).unwrap_or_default();
+    strings.iter().map(|key| String::from_utf8_lossy(key).into_owned()).collect()
+}

@@ -1,0 +1,95 @@
+//! `export_interface`: the types of what the program exports, and of what it needs of its slots.
+//!
+//! The main function is exported under the module's name, each part of a partitioned program under its class. What a
+//! slot needs is exported as well, under [`SLOTS`] and the slot's name: a structure of the contract's name with a field for
+//! each associated type. So one digest covers both what callers and what components have to know.
+
+use std::sync::Arc;
+
+use typeloom_onnx::messages::FunctionProto;
+use typeloom_pool::{Idx, Item, Pool, TypedModule, Visibility};
+
+use crate::bindings::{Binding, Bindings};
+use crate::error::BuildError;
+use crate::interface::Interface;
+use crate::pass::Pass;
+use crate::passes::partition::PARTITION_DOMAIN;
+use crate::solve;
+use crate::unit::Unit;
+
+/// What stands before the name of a slot in the exports.
+pub const SLOTS: &str = "slot:";
+/// What stands before the class of a part in the exports.
+pub const PARTS: &str = "part:";
+
+/// The pass.
+pub struct ExportInterface;
+
+impl Pass for ExportInterface {
+    fn name(&self) -> &str {
+        "export_interface"
+    }
+
+    fn run(&self, unit: &mut Unit) -> Result<(), BuildError> {
+        let mut pool = Pool::new();
+        let mut exports: Vec<(String, Idx)> = Vec::new();
+        let interface = match unit.exported.take() {
+            Some(interface) => interface,
+            None => solve::solve(&unit.model, &unit.bindings, unit.mode)?.interface,
+        };
+        let name = if unit.name().is_empty() { crate::interface::MAIN } else { unit.name() };
+        exports.push((name.to_owned(), encode(&interface, &mut pool)?));
+        for part in unit.model.functions.iter().filter(|it| it.domain() == PARTITION_DOMAIN) {
+            let ty = encode(&interface_of_part(&interface, part), &mut pool)?;
+            exports.push((format!("{PARTS}{}", part.name()), ty));
+        }
+        for slot in unit.slots.keys() {
+            if let Some(bound) = unit.bindings.get(slot) {
+                exports.push((format!("{SLOTS}{slot}"), slot_type(&mut pool, bound)?));
+            }
+        }
+        unit.exported = Some(interface);
+        let items: Vec<Item<'_>> =
+            exports.iter().map(|(name, ty)| Item { name, ty: *ty, visibility: Visibility::Public }).collect();
+        let failed = |error: &dyn std::fmt::Display| BuildError::Interface { message: error.to_string() };
+        unit.interface = Some(TypedModule::new(&mut pool, &items).map_err(|error| failed(&error))?);
+        Ok(())
+    }
+}
+
+fn encode(interface: &Interface, pool: &mut Pool) -> Result<Idx, BuildError> {
+    interface.to_pool(pool).map_err(|error| BuildError::Interface { message: error.to_string() })
+}
+
+/// The part of the program's inputs and outputs that one class has.
+fn interface_of_part(whole: &Interface, part: &FunctionProto) -> Interface {
+    let mut own = whole.clone();
+    own.inputs.retain(|parameter| part.input.contains(&parameter.name));
+    own.outputs.retain(|parameter| part.output.contains(&parameter.name));
+    own.universe = Arc::clone(&whole.universe);
+    own
+}
+
+/// What a slot's component has to be, as a type.
+fn slot_type(pool: &mut Pool, bound: &Binding) -> Result<Idx, BuildError> {
+    let failed = |error: typeloom_pool::TypeError| BuildError::Interface { message: error.to_string() };
+    let mut fields = Vec::new();
+    for (assoc, node) in &bound.storages {
+        let name = pool.name(node.id).map_err(failed)?;
+        let stored = pool.opaque(name).map_err(failed)?;
+        fields.push((pool.name(assoc).map_err(failed)?, stored));
+    }
+    if let Some(opset) = bound.protocol {
+        let name = pool.name(&format!("{} {}", opset.domain, opset.version)).map_err(failed)?;
+        let stored = pool.opaque(name).map_err(failed)?;
+        fields.push((pool.name("opset").map_err(failed)?, stored));
+    }
+    let role = pool.name(bound.role.trait_name()).map_err(failed)?;
+    pool.structure(role, &fields).map_err(failed)
+}
+
+/// The types of what components provide, by slot, in the form in which a program exports what it needs.
+pub(crate) fn provided(pool: &mut Pool, bindings: &Bindings) -> Result<Vec<(String, Idx)>, BuildError> {
+    let slots = bindings.iter().map(|(slot, bound)| Ok((slot.to_owned(), slot_type(pool, bound)?)));
+    slots.collect()
+}

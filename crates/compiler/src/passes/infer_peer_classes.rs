@@ -1,0 +1,249 @@
+//! `infer_peer_classes`: on which peers everything runs, and the receives at the other ends of sends.
+//!
+//! The *class* of a send is the name of the graph input that feeds its peer port, directly or through `Identity`,
+//! `Slice`, `Gather`, `Concat`, `Squeeze` or `Unsqueeze`; where peers come from a selector, it is the name of its slot, and
+//! from a receive's sender the class that was received from. What is computed from what arrives is on that class; what
+//! is computed from the module's own inputs is on the module's own side, which has no name. Constants are wherever
+//! they are read.
+//!
+//! A value is on one class. A node that reads values of two classes would have to be on both: that is an error, as
+//! values cross by sends alone.
+
+use std::collections::HashMap;
+
+use typeloom_onnx::messages::{GraphProto, NodeProto, TensorProto, TypeProto, ValueInfoProto};
+
+use super::refine_polymorphic_value_info::is_structural;
+use crate::error::BuildError;
+use crate::graph::recorder::value_info;
+use crate::ir;
+use crate::names::{self, PEER_CLASS, WIRE_DOMAIN};
+use crate::pass::Pass;
+use crate::report::ReceiveReport;
+use crate::unit::Unit;
+
+/// The pass.
+pub struct InferPeerClasses;
+
+impl Pass for InferPeerClasses {
+    fn name(&self) -> &str {
+        "infer_peer_classes"
+    }
+
+    fn run(&self, unit: &mut Unit) -> Result<(), BuildError> {
+        if !unit.graph().node.iter().any(|node| is_wire(node, "Send")) {
+            return Ok(());
+        }
+        let made = make_receives(unit);
+        let classes = Classes::of(unit.graph())?;
+        let graph = unit.graph_mut();
+        for (node, class) in graph.node.iter_mut().zip(&classes.nodes) {
+            if is_wire(node, "Send") {
+                let target = classes.targets.get(node.output.first().map_or("", String::as_str));
+                ir::set(&mut node.metadata_props, PEER_CLASS, target.cloned().unwrap_or_default());
+            } else if let Some(class) = class.as_ref().filter(|class| !class.is_empty()) {
+                ir::set(&mut node.metadata_props, PEER_CLASS, class.clone());
+            }
+        }
+        for info in graph.input.iter_mut().chain(&mut graph.output).chain(&mut graph.value_info) {
+            let own = classes.values.get(info.name()).filter(|class| !class.is_empty()).cloned();
+            let fed = classes.peers.contains(info.name()).then(|| info.name().to_owned());
+            if let Some(class) = fed.or(own) {
+                ir::set(&mut info.metadata_props, PEER_CLASS, class);
+            }
+        }
+        for (value, payload) in made {
+            let peer_class = classes.values.get(&payload).cloned().unwrap_or_default();
+            unit.report.receives.push(ReceiveReport { peer_class, value });
+        }
+        Ok(())
+    }
+}
+
+pub(crate) fn is_wire(node: &NodeProto, op: &str) -> bool {
+    node.domain() == WIRE_DOMAIN && node.op_type() == op
+}
+
+/// Puts a receive behind every send that has none of the author's; what was sent, and what arrives.
+fn make_receives(unit: &mut Unit) -> Vec<(String, String)> {
+    let graph = unit.model.graph.get_or_insert_default();
+    let by_hand: std::collections::HashSet<String> = graph
+        .node
+        .iter()
+        .filter(|node| is_wire(node, "Recv"))
+        .filter_map(|node| node.input.first().cloned())
+        .collect();
+    let mut taken = ir::value_names(graph);
+    let mut made = Vec::new();
+    let mut payloads: HashMap<String, String> = HashMap::new();
+    let mut nodes = Vec::with_capacity(graph.node.len());
+    let mut senders = Vec::new();
+    for mut node in std::mem::take(&mut graph.node) {
+        if !is_wire(&node, "Send") {
+            nodes.push(node);
+            continue;
+        }
+        let Some(data) = node.output.first().filter(|data| !data.is_empty()).cloned() else {
+            nodes.push(node);
+            continue;
+        };
+        if by_hand.contains(&data) {
+            nodes.push(node);
+            continue;
+        }
+        // What arrives keeps the name, so that outputs keep theirs; what is on the wire gets another.
+        let sent = ir::fresh(&mut taken, &format!("{data}.sent"));
+        let sender = ir::fresh(&mut taken, &format!("{data}.sender"));
+        node.output[0].clone_from(&sent);
+        let receive = NodeProto {
+            op_type: Some("Recv".to_owned()),
+            domain: Some(WIRE_DOMAIN.to_owned()),
+            input: vec![sent.clone()],
+            output: vec![data.clone(), sender.clone()],
+            metadata_props: ir::metadata(&node, names::PLACE)
+                .map(|place| crate::graph::recorder::entry(names::PLACE, place))
+                .into_iter()
+                .collect(),
+            ..NodeProto::default()
+        };
+        made.push((node.input.first().cloned().unwrap_or_default(), data.clone()));
+        payloads.insert(data, sent);
+        senders.push(sender);
+        nodes.push(node);
+        nodes.push(receive);
+    }
+    graph.node = nodes;
+    let types: HashMap<String, TypeProto> = graph
+        .value_info
+        .iter()
+        .chain(&graph.output)
+        .filter(|info| payloads.contains_key(info.name()))
+        .filter_map(|info| Some((info.name().to_owned(), info.r#type.clone()?)))
+        .collect();
+    for ((_, data), sender) in made.iter().zip(senders) {
+        let mut info = value_info(&payloads[data]);
+        info.r#type = types.get(data).cloned();
+        graph.value_info.push(info);
+        let mut info = value_info(&sender);
+        let denotation = Some(typeloom_types::tree::builtin::TYPE_PEER_ID.denotation.to_owned());
+        info.r#type = Some(TypeProto { denotation, ..TypeProto::default() });
+        graph.value_info.push(info);
+    }
+    made
+}
+
+/// On which class everything is; an empty name is the module's own side.
+#[derive(Default)]
+pub(crate) struct Classes {
+    /// By value; a constant has none.
+    pub(crate) values: HashMap<String, String>,
+    /// By position; a node that reads nothing but constants has none.
+    pub(crate) nodes: Vec<Option<String>>,
+    /// The class that a send goes to, by the value on the wire.
+    pub(crate) targets: HashMap<String, String>,
+    /// Graph inputs that feed peer ports.
+    pub(crate) peers: std::collections::HashSet<String>,
+}
+
+impl Classes {
+    pub(crate) fn of(graph: &GraphProto) -> Result<Self, BuildError> {
+        let mut classes = Self { nodes: Vec::with_capacity(graph.node.len()), ..Self::default() };
+        let constants: std::collections::HashSet<&str> =
+            graph.initializer.iter().map(TensorProto::name).collect();
+        for input in graph.input.iter().filter(|info| !constants.contains(info.name())) {
+            classes.values.insert(input.name().to_owned(), String::new());
+        }
+        let mut producers: HashMap<&str, &NodeProto> = HashMap::new();
+        for node in &graph.node {
+            producers.extend(node.output.iter().map(|output| (output.as_str(), node)));
+        }
+        let inputs: std::collections::HashSet<&str> = graph.input.iter().map(ValueInfoProto::name).collect();
+        for node in &graph.node {
+            let class = classes.class_of(node)?;
+            let stateful = ir::metadata(node, names::SLOT_ID).is_some();
+            let class = class.or_else(|| stateful.then(String::new));
+            if is_wire(node, "Send") {
+                let target = classes.target(node, &producers, &inputs);
+                if let Some(sent) = node.output.first() {
+                    classes.targets.insert(sent.clone(), target.clone());
+                    classes.values.insert(sent.clone(), target);
+                }
+                if let Some(handle) = node.output.get(1) {
+                    classes.values.insert(handle.clone(), class.clone().unwrap_or_default());
+                }
+            } else if let Some(class) = &class {
+                for output in node.output.iter().filter(|output| !output.is_empty()) {
+                    classes.values.insert(output.clone(), class.clone());
+                }
+            }
+            classes.nodes.push(class);
+        }
+        Ok(classes)
+    }
+
+    /// The class that a node is on: that of all that it reads.
+    fn class_of(&self, node: &NodeProto) -> Result<Option<String>, BuildError> {
+        let mut found: Option<(&str, &String)> = None;
+        for value in reads(node) {
+            let Some(class) = self.values.get(value) else { continue };
+            match found {
+                Some((other, known)) if known != class => {
+                    return Err(BuildError::CrossesWithoutSend {
+                        node: format!("`{}`", node.op_type()),
+                        left: other.to_owned(),
+                        left_class: known.clone(),
+                        right: value.to_owned(),
+                        right_class: class.clone(),
+                        source_line: ir::metadata(node, names::PLACE).unwrap_or_default().to_owned(),
+                    });
+                }
+                Some(_) => {}
+                None => found = Some((value, class)),
+            }
+        }
+        Ok(found.map(|(_, class)| class.clone()))
+    }
+
+    /// The class that a send goes to.
+    fn target(
+        &mut self,
+        send: &NodeProto,
+        producers: &HashMap<&str, &NodeProto>,
+        inputs: &std::collections::HashSet<&str>,
+    ) -> String {
+        let Some(mut value) = send.input.get(1).map(String::as_str) else { return String::new() };
+        let mut steps = producers.len();
+        loop {
+            if inputs.contains(value) {
+                self.peers.insert(value.to_owned());
+                return value.to_owned();
+            }
+            let Some(node) = producers.get(value) else { return value.to_owned() };
+            if steps > 0 && is_structural(node) && !node.input.is_empty() {
+                steps -= 1;
+                value = &node.input[0];
+                continue;
+            }
+            if is_wire(node, "Recv") {
+                // An answer goes to whoever sent: the class of the send's own side.
+                let sent = node.input.first().map(String::as_str).and_then(|sent| producers.get(sent));
+                let own = sent.and_then(|send| send.input.first()).and_then(|value| self.values.get(value));
+                return own.cloned().unwrap_or_default();
+            }
+            return match ir::metadata(node, names::SLOT_ID) {
+                Some(slot) => slot.to_owned(),
+                None => value.to_owned(),
+            };
+        }
+    }
+}
+
+/// What a node reads: its inputs, and values of this graph that graphs in it read.
+pub(crate) fn reads(node: &NodeProto) -> impl Iterator<Item = &str> {
+    let mut all: Vec<&str> = node.input.iter().filter(|name| !name.is_empty()).map(String::as_str).collect();
+    for graph in ir::graphs(node) {
+        ir::each_node(graph, |inner| all.extend(inner.input.iter().map(String::as_str)));
+        ir::each_graph(graph, |inner, _| all.extend(inner.output.iter().map(ValueInfoProto::name)));
+    }
+    all.into_iter()
+}

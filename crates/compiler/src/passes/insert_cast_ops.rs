@@ -1,0 +1,171 @@
+//! `insert_cast_ops`: the casts that the solver planned become nodes.
+//!
+//! A cast is `ai.bytesandbrains.types.Cast` with the attributes `from` and `to`, nodes of the type tree by id. One cast
+//! of a value to a type serves every port of its graph that needs it.
+
+use std::collections::HashMap;
+
+use typeloom_onnx::messages::{ModelProto, NodeProto, OperatorSetIdProto};
+
+use crate::error::BuildError;
+use crate::graph::attributes::IntoAttribute;
+use crate::graph::recorder::value_info;
+use crate::ir;
+use crate::lossless;
+use crate::names;
+use crate::pass::Pass;
+use crate::report::CastReport;
+use crate::unit::Unit;
+
+/// Where a cast goes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Site {
+    /// Before an input of a node.
+    Input {
+        /// The position of the node.
+        node: usize,
+        /// The input.
+        port: usize,
+        /// The value that stands there.
+        value: String,
+    },
+    /// Behind an output of a node: the value keeps its name, what the node makes gets another.
+    Output {
+        /// The position of the node.
+        node: usize,
+        /// The output.
+        port: usize,
+        /// The value that stands there.
+        value: String,
+    },
+}
+
+/// A cast to be inserted.
+#[derive(Clone, Debug)]
+pub(crate) struct PlannedCast {
+    /// The graph, counted as the IR is walked.
+    pub(crate) graph: usize,
+    pub(crate) site: Site,
+    pub(crate) from: String,
+    pub(crate) to: String,
+    pub(crate) reason: String,
+}
+
+impl PlannedCast {
+    pub(crate) fn report(&self) -> CastReport {
+        let (Site::Input { value, .. } | Site::Output { value, .. }) = &self.site;
+        CastReport {
+            value: value.clone(),
+            from: self.from.clone(),
+            to: self.to.clone(),
+            lossless: lossless::is_lossless(&self.from, &self.to),
+            reason: format!("{}, and what comes is {}", self.reason, self.from),
+        }
+    }
+}
+
+/// The pass.
+pub struct InsertCastOps;
+
+impl Pass for InsertCastOps {
+    fn name(&self) -> &str {
+        "insert_cast_ops"
+    }
+
+    fn run(&self, unit: &mut Unit) -> Result<(), BuildError> {
+        let planned = std::mem::take(&mut unit.planned);
+        if planned.is_empty() {
+            return Ok(());
+        }
+        unit.report.casts.extend(planned.iter().map(PlannedCast::report));
+        let made = insert(&mut unit.model, &planned);
+        let Some(solved) = unit.solved.take() else { return Ok(()) };
+        let mut number = 0;
+        ir::each_graph_mut(unit.graph_mut(), |graph, _| {
+            for (_, name) in made.iter().filter(|(of, _)| *of == number) {
+                if let Some(stamp) = solved.graphs.get(number).and_then(|stamps| stamps.get(name)) {
+                    let mut info = value_info(name);
+                    super::stamp::stamp_value(&mut info, stamp);
+                    graph.value_info.push(info);
+                }
+            }
+            number += 1;
+        });
+        unit.solved = Some(solved);
+        Ok(())
+    }
+}
+
+/// Puts casts into a program; the values that are new, with their graphs.
+pub(crate) fn insert(model: &mut ModelProto, planned: &[PlannedCast]) -> Vec<(usize, String)> {
+    if ir::imported(model, names::TYPES_DOMAIN).is_none() {
+        model.opset_import.push(OperatorSetIdProto {
+            domain: Some(names::TYPES_DOMAIN.to_owned()),
+            version: Some(1),
+            ..OperatorSetIdProto::default()
+        });
+    }
+    let graph = model.graph.get_or_insert_default();
+    let mut taken = ir::value_names(graph);
+    let mut made = Vec::new();
+    let mut number = 0;
+    ir::each_graph_mut(graph, |graph, _| {
+        let mut here: HashMap<usize, Vec<&PlannedCast>> = HashMap::new();
+        for cast in planned.iter().filter(|cast| cast.graph == number) {
+            let (Site::Input { node, .. } | Site::Output { node, .. }) = cast.site;
+            here.entry(node).or_default().push(cast);
+        }
+        if !here.is_empty() {
+            let mut shared: HashMap<(String, String), String> = HashMap::new();
+            let mut nodes = Vec::with_capacity(graph.node.len() + here.len());
+            for (at, mut node) in std::mem::take(&mut graph.node).into_iter().enumerate() {
+                let mut after = Vec::new();
+                for cast in here.get(&at).into_iter().flatten() {
+                    let PlannedCast { site, from, to, .. } = cast;
+                    match site {
+                        Site::Input { port, value, .. } => {
+                            let name = shared.entry((value.clone(), to.clone())).or_insert_with(|| {
+                                let name = ir::fresh(&mut taken, &format!("{value}.{}", short(to)));
+                                nodes.push(cast_node(value, &name, from, to, &node));
+                                made.push((number, name.clone()));
+                                name
+                            });
+                            node.input[*port].clone_from(name);
+                        }
+                        Site::Output { port, value, .. } => {
+                            let name = ir::fresh(&mut taken, &format!("{value}.{}", short(from)));
+                            node.output[*port].clone_from(&name);
+                            after.push(cast_node(&name, value, from, to, &node));
+                            made.push((number, name));
+                        }
+                    }
+                }
+                nodes.push(node);
+                nodes.extend(after);
+            }
+            graph.node = nodes;
+        }
+        number += 1;
+    });
+    made
+}
+
+fn short(node: &str) -> &str {
+    node.rsplit_once('.').map_or(node, |(_, name)| name)
+}
+
+fn cast_node(from_value: &str, to_value: &str, from: &str, to: &str, beside: &NodeProto) -> NodeProto {
+    let place = ir::metadata(beside, names::PLACE);
+    NodeProto {
+        op_type: Some("Cast".to_owned()),
+        domain: Some(names::TYPES_DOMAIN.to_owned()),
+        input: vec![from_value.to_owned()],
+        output: vec![to_value.to_owned()],
+        attribute: vec![from.into_attribute("from"), to.into_attribute("to")],
+        metadata_props: place
+            .map(|place| crate::graph::recorder::entry(names::PLACE, place))
+            .into_iter()
+            .collect(),
+        ..NodeProto::default()
+    }
+}

@@ -1,0 +1,143 @@
+//! `partition`: the program in parts, one typed function for each class of peers.
+//!
+//! A part holds the nodes that run on its class, in order. Its inputs are the program's inputs that it reads; what it
+//! receives comes out of its `Recv` nodes, what it sends goes into its `Send` nodes, and the two are matched by the name of
+//! the value on the wire, which both keep as an attribute (`wire`). Constants are copied to wherever they are read.
+//!
+//! **Invariant:** the parts together have every node of the program that is on a class, each once.
+
+use std::collections::{HashMap, HashSet};
+
+use typeloom_onnx::messages::{FunctionProto, GraphProto, NodeProto, ValueInfoProto};
+
+use super::infer_peer_classes::{Classes, is_wire, reads};
+use crate::error::BuildError;
+use crate::graph::attributes::IntoAttribute;
+use crate::ir;
+use crate::names::PEER_CLASS;
+use crate::pass::Pass;
+use crate::unit::Unit;
+
+/// The domain of the functions.
+pub const PARTITION_DOMAIN: &str = "ai.bytesandbrains.partition";
+
+/// What the part on the module's own side is called.
+pub const OWN: &str = "self";
+
+/// The pass.
+pub struct Partition;
+
+impl Pass for Partition {
+    fn name(&self) -> &str {
+        "partition"
+    }
+
+    fn run(&self, unit: &mut Unit) -> Result<(), BuildError> {
+        if !unit.graph().node.iter().any(|node| is_wire(node, "Send")) {
+            return Ok(());
+        }
+        let classes = Classes::of(unit.graph())?;
+        let imports = unit.model.opset_import.clone();
+        let mut parts = parts(unit.graph(), &classes);
+        for part in &mut parts {
+            part.opset_import.clone_from(&imports);
+        }
+        unit.model.functions.extend(parts);
+        Ok(())
+    }
+}
+
+fn parts(graph: &GraphProto, classes: &Classes) -> Vec<FunctionProto> {
+    let mut names: Vec<String> = vec![String::new()];
+    for class in classes.nodes.iter().flatten().chain(classes.targets.values()) {
+        if !names.contains(class) {
+            names.push(class.clone());
+        }
+    }
+    names[1..].sort();
+    let infos: HashMap<&str, &ValueInfoProto> = graph
+        .value_info
+        .iter()
+        .chain(&graph.output)
+        .chain(&graph.input)
+        .map(|info| (info.name(), info))
+        .collect();
+    names.iter().map(|class| part(graph, classes, class, &infos)).collect()
+}
+
+fn part(
+    graph: &GraphProto,
+    classes: &Classes,
+    class: &str,
+    infos: &HashMap<&str, &ValueInfoProto>,
+) -> FunctionProto {
+    let mut taken: Vec<bool> = classes.nodes.iter().map(|of| of.as_deref() == Some(class)).collect();
+    // Constants that are read here, and what they are made of.
+    let mut needed: HashSet<&str> = HashSet::new();
+    for (at, node) in graph.node.iter().enumerate().rev() {
+        let constant =
+            classes.nodes[at].is_none() && node.output.iter().any(|output| needed.contains(output.as_str()));
+        taken[at] |= constant;
+        if taken[at] {
+            needed.extend(reads(node));
+        }
+    }
+    let mut nodes: Vec<NodeProto> = Vec::new();
+    for tensor in graph.initializer.iter().filter(|tensor| needed.contains(tensor.name())) {
+        let output = vec![tensor.name().to_owned()];
+        let mut value = tensor.clone();
+        value.name = None;
+        let attribute = vec![value.into_attribute("value")];
+        let op_type = Some("Constant".to_owned());
+        nodes.push(NodeProto { op_type, output, attribute, ..NodeProto::default() });
+    }
+    for (node, _) in graph.node.iter().zip(&taken).filter(|(_, taken)| **taken) {
+        let mut node = node.clone();
+        if is_wire(&node, "Send") {
+            let wire = node.output.first().cloned().unwrap_or_default();
+            node.attribute.push(wire.as_str().into_attribute("wire"));
+        } else if is_wire(&node, "Recv") {
+            let wire = node.input.first().cloned().unwrap_or_default();
+            node.attribute.push(wire.as_str().into_attribute("wire"));
+            node.input.clear();
+        }
+        nodes.push(node);
+    }
+    let made: HashSet<&str> = nodes.iter().flat_map(|node| &node.output).map(String::as_str).collect();
+    let read: HashSet<&str> = nodes.iter().flat_map(reads).collect();
+    let input: Vec<String> = graph
+        .input
+        .iter()
+        .map(ValueInfoProto::name)
+        .filter(|name| read.contains(name) && !made.contains(name))
+        .map(str::to_owned)
+        .collect();
+    let output: Vec<String> = graph
+        .output
+        .iter()
+        .map(ValueInfoProto::name)
+        .filter(|name| made.contains(name) && classes.values.get(*name).is_none_or(|of| of == class))
+        .map(str::to_owned)
+        .collect();
+    let mut value_info: Vec<ValueInfoProto> = Vec::new();
+    let mut listed: HashSet<&str> = HashSet::new();
+    let ports = nodes.iter().flat_map(|node| node.input.iter().chain(&node.output));
+    for name in input.iter().chain(ports) {
+        if let Some(info) = infos.get(name.as_str())
+            && listed.insert(name)
+        {
+            value_info.push((*info).clone());
+        }
+    }
+    let mut function = FunctionProto {
+        name: Some(if class.is_empty() { OWN.to_owned() } else { class.to_owned() }),
+        domain: Some(PARTITION_DOMAIN.to_owned()),
+        input,
+        output,
+        value_info,
+        ..FunctionProto::default()
+    };
+    function.node = nodes;
+    ir::set(&mut function.metadata_props, PEER_CLASS, class);
+    function
+}

@@ -1,0 +1,81 @@
+//! `refine_polymorphic_value_info`: operators that lists of peers go through on their way to a send are those of lists.
+//!
+//! `Slice`, `Gather`, `Concat`, `Squeeze`, `Unsqueeze` and `Identity` are ONNX's names for structural operators, which ONNX
+//! has for tensors alone. On the way from a graph input to the peer port of a `wire.Send` they are the same
+//! operators on lists of peers, and a declared type (a tensor of ids, say) settles it otherwise.
+
+use std::collections::{HashMap, HashSet};
+
+use typeloom_onnx::messages::{GraphProto, NodeProto, ValueInfoProto, type_proto};
+
+use crate::error::BuildError;
+use crate::names::{PEERS_DOMAIN, WIRE_DOMAIN};
+use crate::pass::Pass;
+use crate::unit::Unit;
+
+/// Operators that a list of peers can go through.
+pub(crate) const STRUCTURAL: [&str; 6] = ["Identity", "Slice", "Gather", "Concat", "Squeeze", "Unsqueeze"];
+
+/// The pass.
+pub struct RefinePolymorphicValueInfo;
+
+impl Pass for RefinePolymorphicValueInfo {
+    fn name(&self) -> &str {
+        "refine_polymorphic_value_info"
+    }
+
+    fn run(&self, unit: &mut Unit) -> Result<(), BuildError> {
+        let graph = unit.graph_mut();
+        let on_the_way = to_peer_ports(graph);
+        for at in on_the_way {
+            let node = &mut graph.node[at];
+            if matches!(node.domain(), "" | "ai.onnx") {
+                node.domain = Some(PEERS_DOMAIN.to_owned());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a node is a structural operator, on tensors or on lists of peers.
+pub(crate) fn is_structural(node: &NodeProto) -> bool {
+    matches!(node.domain(), "" | "ai.onnx" | PEERS_DOMAIN | crate::names::TYPES_DOMAIN)
+        && STRUCTURAL.contains(&node.op_type())
+}
+
+/// The structural nodes between values without a tensor type and peer ports.
+fn to_peer_ports(graph: &GraphProto) -> Vec<usize> {
+    let sends = graph.node.iter().filter(|node| node.domain() == WIRE_DOMAIN && node.op_type() == "Send");
+    let mut open: Vec<&str> = sends.filter_map(|send| send.input.get(1)).map(String::as_str).collect();
+    if open.is_empty() {
+        return Vec::new();
+    }
+    let mut producers: HashMap<&str, usize> = HashMap::new();
+    for (at, node) in graph.node.iter().enumerate() {
+        producers.extend(node.output.iter().map(|output| (output.as_str(), at)));
+    }
+    let declared = graph.input.iter().chain(&graph.output).chain(&graph.value_info);
+    let tensors: HashSet<&str> = declared
+        .filter(|info| {
+            matches!(
+                info.r#type.as_ref().and_then(|ty| ty.value.as_ref()),
+                Some(type_proto::Value::TensorType(_))
+            )
+        })
+        .map(ValueInfoProto::name)
+        .collect();
+    let mut found = Vec::new();
+    let mut seen = HashSet::new();
+    while let Some(value) = open.pop() {
+        let Some(at) = producers.get(value).copied() else { continue };
+        let node = &graph.node[at];
+        if !is_structural(node) || tensors.contains(value) || !seen.insert(at) {
+            continue;
+        }
+        found.push(at);
+        let lists = if node.op_type() == "Concat" { node.input.len() } else { 1 };
+        open.extend(node.input.iter().take(lists).map(String::as_str));
+    }
+    found.sort_unstable();
+    found
+}

@@ -1,0 +1,90 @@
+//! `resolve_dispatch`: which component runs which node, and by which method of its contract.
+
+use typeloom_contracts::role::Role;
+use typeloom_onnx::messages::NodeProto;
+use typeloom_types::op::primitives::TENSOR_PRIMITIVES;
+
+use super::lower::computes;
+use crate::error::BuildError;
+use crate::graph::operators::method_name;
+use crate::graph::recorder::snake;
+use crate::ir;
+use crate::names;
+use crate::pass::Pass;
+use crate::unit::{Dispatch, Unit};
+
+/// The pass.
+pub struct ResolveDispatch;
+
+impl Pass for ResolveDispatch {
+    fn name(&self) -> &str {
+        "resolve_dispatch"
+    }
+
+    fn run(&self, unit: &mut Unit) -> Result<(), BuildError> {
+        let bindings = unit.bindings.clone();
+        let mut dispatch = Vec::new();
+        let mut errors = Vec::new();
+        ir::each_node_mut(unit.graph_mut(), |node| {
+            let Some(slot) = ir::metadata(node, names::SLOT_ID).map(str::to_owned) else { return };
+            let role = ir::metadata(node, names::REQUIRED_TRAIT).and_then(Role::from_trait_name);
+            // A slot that nothing is bound to is there in permissive mode alone.
+            let (Some(role), Some(bound)) = (role, bindings.get(&slot)) else { return };
+            let fits = match role {
+                Role::Backend => computes(bound, node),
+                Role::Protocol => bound
+                    .protocol
+                    .is_some_and(|opset| opset.domain == node.domain() && opset.op(node.op_type()).is_some()),
+                Role::Index
+                | Role::Model
+                | Role::Aggregator
+                | Role::Codec
+                | Role::DataSource
+                | Role::PeerSelector => true,
+            };
+            if !fits {
+                errors.push(BuildError::NotDispatchable {
+                    message: format!(
+                        "`{}`, which is bound to slot `{slot}`, does not compute `{}`{}",
+                        bound.component,
+                        node.op_type(),
+                        if role == Role::Backend {
+                            ", which is no primitive and has no form in primitives for these types"
+                        } else {
+                            ", which is no operator of its protocol"
+                        }
+                    ),
+                    source_line: ir::metadata(node, names::PLACE).unwrap_or_default().to_owned(),
+                });
+                return;
+            }
+            let method = method(role, node);
+            ir::set(&mut node.metadata_props, names::DISPATCH, format!("{slot}.{method}"));
+            dispatch.push(Dispatch {
+                node: node.output.iter().find(|output| !output.is_empty()).cloned().unwrap_or_default(),
+                slot,
+                role,
+                method,
+                operator: node.op_type().to_owned(),
+            });
+        });
+        unit.dispatch = dispatch;
+        BuildError::of(errors)
+    }
+}
+
+/// The method of a contract that runs a node.
+fn method(role: Role, node: &NodeProto) -> String {
+    let op = node.op_type();
+    match role {
+        Role::Backend if TENSOR_PRIMITIVES.op(op).is_some() => method_name(op),
+        Role::Backend => "execute".to_owned(),
+        Role::Index
+        | Role::Model
+        | Role::Aggregator
+        | Role::Codec
+        | Role::DataSource
+        | Role::PeerSelector
+        | Role::Protocol => snake(op),
+    }
+}

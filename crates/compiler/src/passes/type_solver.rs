@@ -1,0 +1,216 @@
+//! `type_solver`: the type of every value, or every reason why there is none.
+//!
+//! The program is solved as it stands. Where it contradicts itself and casts are allowed, every *declared edge* is cut
+//! open: an edge into a port that says its own type (of a slot whose component stores something concrete, of an imported
+//! function), and the edge from a node to a value whose type the author declares. The two ends of a cut edge are solved
+//! apart; where both come out concrete and differ, a cast is planned. Everything else is an edge again, and the program
+//! with the planned casts is solved as it would have been.
+//!
+//! **Invariant:** a program that type-checks as it stands gets no casts, and a cast stands only where both ends are
+//! declared, directly or through what follows from declarations.
+
+use std::collections::{HashMap, HashSet};
+
+use typeloom_onnx::messages::{GraphProto, NodeProto, type_proto};
+use typeloom_ops::catalogue::Standard;
+use typeloom_solver::catalogue::{Catalogue, Lookup};
+use typeloom_solver::model::Mode;
+use typeloom_solver::signature::FormalType;
+
+use super::insert_cast_ops::{self, PlannedCast, Site};
+use crate::catalogue::data_variable;
+use crate::error::BuildError;
+use crate::ir;
+use crate::lossless;
+use crate::names;
+use crate::operators::{self, SLOT_STORAGE, binding_key};
+use crate::pass::Pass;
+use crate::report::CastReport;
+use crate::solve::{self, Outcome};
+use crate::unit::{Coercion, Unit};
+
+/// The pass.
+pub struct TypeSolver;
+
+impl Pass for TypeSolver {
+    fn name(&self) -> &str {
+        "type_solver"
+    }
+
+    fn run(&self, unit: &mut Unit) -> Result<(), BuildError> {
+        let outcome = solve::solve(&unit.model, &unit.bindings, unit.mode)?;
+        if outcome.is_ok() {
+            unit.solved = Some(outcome.solved);
+            unit.exported = Some(outcome.interface);
+            return Ok(());
+        }
+        let Outcome { diagnostics, .. } = outcome;
+        if unit.coercion == Coercion::Never || !unit.casts_run {
+            return Err(solve::failed(unit, diagnostics));
+        }
+        let planned = plan(unit)?;
+        if planned.is_empty() {
+            return Err(solve::failed(unit, diagnostics));
+        }
+        let lossy: Vec<CastReport> =
+            planned.iter().map(PlannedCast::report).filter(|cast| !cast.lossless).collect();
+        if unit.coercion == Coercion::Lossless && !lossy.is_empty() {
+            return Err(BuildError::LossyCast(lossy));
+        }
+        let mut cast = unit.model.clone();
+        insert_cast_ops::insert(&mut cast, &planned);
+        let outcome = solve::solve(&cast, &unit.bindings, unit.mode)?;
+        if !outcome.is_ok() {
+            return Err(solve::failed(unit, outcome.diagnostics));
+        }
+        unit.solved = Some(outcome.solved);
+        unit.exported = Some(outcome.interface);
+        unit.planned = planned;
+        Ok(())
+    }
+}
+
+/// An edge that is cut open.
+struct Cut {
+    site: Site,
+    /// The value at the producer's end and that at the consumer's.
+    ends: (String, String),
+    reason: String,
+}
+
+/// The casts that settle the program's declared edges.
+fn plan(unit: &Unit) -> Result<Vec<PlannedCast>, BuildError> {
+    let mut model = unit.model.clone();
+    let version = ir::imported(&model, "").unwrap_or(i64::MAX);
+    let graph = model.graph.get_or_insert_default();
+    let mut taken = ir::value_names(graph);
+    let mut cuts: Vec<(usize, Cut)> = Vec::new();
+    let mut number = 0;
+    ir::each_graph_mut(graph, |graph, _| {
+        let found = cut(graph, version, &mut taken);
+        cuts.extend(found.into_iter().map(|cut| (number, cut)));
+        number += 1;
+    });
+    if cuts.is_empty() {
+        return Ok(Vec::new());
+    }
+    let outcome = solve::solve(&model, &unit.bindings, Mode::Permissive)?;
+    let mut planned = Vec::new();
+    for (graph, Cut { site, ends: (from, to), reason }) in cuts {
+        let node = |value: &str| {
+            // A value of a graph around this one is found there.
+            let graphs = outcome.solved.graphs.get(graph).into_iter().chain(&outcome.solved.graphs);
+            graphs.filter_map(|stamps| stamps.get(value)).next()?.node
+        };
+        let (Some(from), Some(to)) = (node(&from), node(&to)) else { continue };
+        if from != to && lossless::is_convertible(from, to) {
+            let (from, to) = (from.to_owned(), to.to_owned());
+            planned.push(PlannedCast { graph, site, from, to, reason });
+        }
+    }
+    Ok(planned)
+}
+
+/// Cuts the declared edges of one graph open.
+fn cut(graph: &mut GraphProto, version: i64, taken: &mut HashSet<String>) -> Vec<Cut> {
+    let declared: HashMap<String, String> = graph
+        .value_info
+        .iter()
+        .chain(&graph.output)
+        .filter(|info| info.r#type.as_ref().is_some_and(says_element))
+        .filter_map(|info| {
+            let ty = info.r#type.as_ref()?;
+            Some((info.name().to_owned(), crate::graph::recorder::show_type(ty)))
+        })
+        .collect();
+    let mut cuts = Vec::new();
+    let mut nodes = Vec::with_capacity(graph.node.len());
+    for (at, mut node) in std::mem::take(&mut graph.node).into_iter().enumerate() {
+        let ports = declared_ports(&node, version);
+        for (port, reason) in ports {
+            let Some(value) = node.input.get(port).filter(|value| !value.is_empty()).cloned() else {
+                continue;
+            };
+            let cut = ir::fresh(taken, &format!("{value}.edge"));
+            nodes.push(edge(&value, &cut, &node));
+            node.input[port].clone_from(&cut);
+            cuts.push(Cut {
+                site: Site::Input { node: at, port, value: value.clone() },
+                ends: (value, cut),
+                reason,
+            });
+        }
+        let mut after = Vec::new();
+        for (port, output) in node.output.iter_mut().enumerate() {
+            let Some(ty) = declared.get(output) else { continue };
+            let value = output.clone();
+            let cut = ir::fresh(taken, &format!("{value}.edge"));
+            output.clone_from(&cut);
+            let site = Site::Output { node: at, port, value: value.clone() };
+            let reason = format!("`{value}` is declared as {ty}");
+            after.push((cut, value, site, reason));
+        }
+        let edges: Vec<NodeProto> = after.iter().map(|(cut, value, ..)| edge(cut, value, &node)).collect();
+        cuts.extend(after.into_iter().map(|(cut, value, site, reason)| Cut {
+            site,
+            ends: (cut, value),
+            reason,
+        }));
+        nodes.push(node);
+        nodes.extend(edges);
+    }
+    graph.node = nodes;
+    cuts
+}
+
+/// Whether a declared type says more than a shape.
+fn says_element(ty: &typeloom_onnx::messages::TypeProto) -> bool {
+    ty.denotation.as_deref().is_some_and(|denotation| !denotation.is_empty())
+        || matches!(&ty.value, Some(type_proto::Value::TensorType(tensor)) if tensor.elem_type() != 0)
+}
+
+fn edge(from: &str, to: &str, beside: &NodeProto) -> NodeProto {
+    NodeProto {
+        op_type: Some("Edge".to_owned()),
+        domain: Some(names::TYPES_DOMAIN.to_owned()),
+        input: vec![from.to_owned()],
+        output: vec![to.to_owned()],
+        metadata_props: beside.metadata_props.clone(),
+        ..NodeProto::default()
+    }
+}
+
+/// The inputs of a node that say their own type, with who says it.
+fn declared_ports(node: &NodeProto, version: i64) -> Vec<(usize, String)> {
+    if node.domain() == names::IMPORT_DOMAIN {
+        return (0..node.input.len())
+            .map(|at| (at, "the imported function declares it".to_owned()))
+            .collect();
+    }
+    let Some(slot) = ir::metadata(node, names::SLOT_ID) else { return Vec::new() };
+    let role = ir::metadata(node, names::REQUIRED_TRAIT).unwrap_or_default();
+    let stores = |assoc: &str| ir::metadata(node, &binding_key(assoc));
+    let reason = |assoc: &str, id: &str| format!("<{slot} as {role}>::{assoc} is {id}");
+    if let Some(opset) = operators::opset(node.domain()) {
+        let Some(op) = opset.op(node.op_type()) else { return Vec::new() };
+        let assocs =
+            typeloom_contracts::role::Role::from_trait_name(role).map_or(&[][..], |role| role.storages());
+        let of_storage = op.type_relations.iter().any(|relation| relation.name() == SLOT_STORAGE);
+        if !of_storage {
+            return Vec::new();
+        }
+        // Only ports that stand for what the component stores are open in their declaration.
+        let open = op.inputs.iter().enumerate().filter(|(_, port)| port.bound.id == "any");
+        let said = assocs.iter().filter_map(|assoc| Some(reason(assoc, stores(assoc)?)));
+        let said = said.collect::<Vec<_>>().join(", ");
+        return open.map(|(at, _)| (at, said.clone())).collect();
+    }
+    let Some(id) = stores("Tensor") else { return Vec::new() };
+    let Lookup::Found(operator) = Standard.lookup(node.domain(), node.op_type(), version) else {
+        return Vec::new();
+    };
+    let Some(variable) = data_variable(operator.schema) else { return Vec::new() };
+    let is_data =
+        |at: &usize| operator.schema.input(*at).is_some_and(|formal| formal.ty == FormalType::Var(variable));
+    (0..node.input.len()).filter(is_data).map(|at| (at, reason("Tensor", id))).collect()
+}

@@ -1,0 +1,112 @@
+//! `validate`: the program has a graph, its nesting is bounded, its slots are used as one contract each.
+//!
+//! What is wrong with names and types is the solver's to say; this pass makes sure that the others can rely on
+//! what they read.
+
+use std::collections::HashSet;
+
+use typeloom_contracts::role::Role;
+use typeloom_onnx::messages::NodeProto;
+use typeloom_solver::program::MAX_NESTING;
+
+use crate::error::BuildError;
+use crate::ir;
+use crate::names;
+use crate::operators;
+use crate::pass::Pass;
+use crate::unit::{SlotInfo, Unit};
+
+/// The pass.
+pub struct Validate;
+
+impl Pass for Validate {
+    fn name(&self) -> &str {
+        "validate"
+    }
+
+    fn run(&self, unit: &mut Unit) -> Result<(), BuildError> {
+        let invalid = |message: String| BuildError::InvalidProgram { message };
+        let Some(graph) = &unit.model.graph else {
+            return Err(invalid("the program has no graph".to_owned()));
+        };
+        let mut deepest = 0;
+        ir::each_graph(graph, |_, depth| deepest = deepest.max(depth));
+        for function in &unit.model.functions {
+            for graph in function.node.iter().flat_map(ir::graphs) {
+                ir::each_graph(graph, |_, depth| deepest = deepest.max(depth + 1));
+            }
+        }
+        if deepest > MAX_NESTING {
+            return Err(invalid(format!("graphs are nested more than {MAX_NESTING} deep")));
+        }
+        let mut errors = Vec::new();
+        let mut found: Vec<(String, Role)> = Vec::new();
+        let mut look = |node: &NodeProto| match slot_of(node) {
+            Ok(Some(slot)) => found.push(slot),
+            Ok(None) => {}
+            Err(message) => errors.push(invalid(message)),
+        };
+        ir::each_node(graph, &mut look);
+        for node in unit.model.functions.iter().flat_map(|function| &function.node) {
+            look(node);
+            ir::graphs(node).for_each(|graph| ir::each_node(graph, &mut look));
+        }
+        let mut told = HashSet::new();
+        for (slot, role) in found {
+            match unit.slots.get(&slot) {
+                Some(known) if known.role != role && told.insert(slot.clone()) => {
+                    let message = format!("slot `{slot}` is used as {} and as {role}", known.role);
+                    errors.push(invalid(message));
+                }
+                Some(_) => {}
+                None => {
+                    unit.slots.insert(slot, SlotInfo { role, place: None });
+                }
+            }
+        }
+        for slot in unit.bindings.bound_twice() {
+            errors.push(BuildError::BoundTwice { slot: slot.clone() });
+        }
+        for (slot, _) in unit.bindings.iter().filter(|(slot, _)| !unit.slots.contains_key(*slot)) {
+            let known = unit.slots.keys().cloned().collect();
+            errors.push(BuildError::NoSuchSlot { slot: slot.to_owned(), known });
+        }
+        BuildError::of(errors)
+    }
+}
+
+/// The slot of a node and the contract that the node asks for; nothing for a node without a slot.
+fn slot_of(node: &NodeProto) -> Result<Option<(String, Role)>, String> {
+    let op = node.op_type();
+    let domain = node.domain();
+    let of_contract = Role::ALL.iter().find(|role| !domain.is_empty() && role.domain() == domain);
+    let Some(slot) = ir::metadata(node, names::SLOT_ID) else {
+        return match of_contract {
+            Some(role) => Err(format!("node `{op}` needs a slot: it is an operator of {role}")),
+            None => Ok(None),
+        };
+    };
+    let role = ir::metadata(node, names::REQUIRED_TRAIT).and_then(Role::from_trait_name);
+    let Some(role) = role else {
+        return Err(format!("node `{op}` runs on slot `{slot}`, and does not say of which contract"));
+    };
+    if slot.is_empty() {
+        return Err(format!("node `{op}` runs on a slot without a name"));
+    }
+    let fits = match role {
+        Role::Backend => operators::opset(domain).is_none(),
+        Role::Protocol => of_contract.is_none(),
+        Role::Index
+        | Role::Model
+        | Role::Aggregator
+        | Role::Codec
+        | Role::DataSource
+        | Role::PeerSelector => role.domain() == domain,
+    };
+    if !fits {
+        return Err(format!(
+            "`{op}` of domain `{domain}` is no operator of {role}, which slot `{slot}` is for"
+        ));
+    }
+    Ok(Some((slot.to_owned(), role)))
+}

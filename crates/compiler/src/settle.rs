@@ -1,0 +1,92 @@
+//! What would settle the type of a value that nothing determines: a declaration, or a binding.
+//!
+//! The values around it are searched, nearest first, for a port of a slot whose component stores an abstract type, or
+//! that has no component: a binding to something concrete would say what the value is.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use typeloom_onnx::messages::NodeProto;
+use typeloom_solver::diagnostic::Diagnostic;
+use typeloom_types::lattice::lookup_by_id;
+
+use crate::ir;
+use crate::names;
+use crate::unit::Unit;
+
+/// How many nodes are looked at.
+const SEARCHED: usize = 256;
+
+/// The help of a diagnostic about an unresolved value.
+pub(crate) fn help(unit: &Unit, diagnostic: &Diagnostic) -> Option<String> {
+    let graph = unit.graph();
+    let value = match (&diagnostic.place.value, &diagnostic.place.node) {
+        (Some(value), _) => value.name.clone(),
+        (None, Some(_)) => quoted(&diagnostic.message)?,
+        (None, None) => return None,
+    };
+    let declare = if graph.input.iter().any(|info| info.name() == value) {
+        format!("declare the type of the input: g.input(\"{value}\").of(\"float[..]\") or another type")
+    } else {
+        format!("declare the type of `{value}` where the module makes it, with `.of(..)`")
+    };
+    Some(match open_slot(unit, &value) {
+        Some((slot, method)) => {
+            format!(
+                "{declare}; or bind slot `{slot}` to a component that stores a concrete type, with `{method}`"
+            )
+        }
+        None => declare,
+    })
+}
+
+/// The first name in backticks.
+fn quoted(message: &str) -> Option<String> {
+    message.split('`').nth(1).map(str::to_owned)
+}
+
+/// The nearest slot whose binding leaves the type open.
+fn open_slot(unit: &Unit, value: &str) -> Option<(String, &'static str)> {
+    let graph = unit.graph();
+    let mut around: HashMap<&str, Vec<&NodeProto>> = HashMap::new();
+    for node in &graph.node {
+        for name in node.input.iter().chain(&node.output) {
+            around.entry(name).or_default().push(node);
+        }
+    }
+    let mut seen: HashSet<&str> = HashSet::new();
+    let mut queue: VecDeque<&str> = graph
+        .node
+        .iter()
+        .flat_map(|node| node.input.iter().chain(&node.output))
+        .find(|name| *name == value)
+        .map(String::as_str)
+        .into_iter()
+        .collect();
+    let mut budget = SEARCHED;
+    while let Some(name) = queue.pop_front() {
+        for node in around.get(name).into_iter().flatten() {
+            budget = budget.checked_sub(1)?;
+            if let Some(slot) = ir::metadata(node, names::SLOT_ID)
+                && let Some(info) = unit.slots.get(slot)
+            {
+                let bound = unit.bindings.get(slot);
+                let open = match bound {
+                    None => !info.role.storages().is_empty(),
+                    Some(bound) => bound
+                        .storages
+                        .iter()
+                        .any(|(_, node)| node.is_abstract() || lookup_by_id(node.id).is_none()),
+                };
+                if open {
+                    return Some((slot.to_owned(), info.role.bind_method()));
+                }
+            }
+            for next in node.input.iter().chain(&node.output) {
+                if seen.insert(next) {
+                    queue.push_back(next);
+                }
+            }
+        }
+    }
+    None
+}

@@ -1,0 +1,148 @@
+//! The solver on the IR.
+//!
+//! The IR is encoded and checked as every ONNX model is, with the operators of modules beside ONNX's; what comes back
+//! is a stamp for every value, or diagnostics.
+
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
+
+use typeloom_onnx::messages::{ModelProto, TypeProto, type_proto};
+use typeloom_onnx::prost::Message as _;
+use typeloom_solver::diagnostic::{Code, Diagnostic, SourceLine, diagnose};
+use typeloom_solver::dim::Dims;
+use typeloom_solver::message;
+use typeloom_solver::model::{self, Checked, Mode, Options};
+use typeloom_solver::program::{Body, GraphId};
+use typeloom_solver::solution::Type;
+use typeloom_solver::universe::Universe;
+use typeloom_types::lattice::Lattice;
+
+use crate::bindings::Bindings;
+use crate::catalogue::Operators;
+use crate::error::BuildError;
+use crate::interface::Interface;
+use crate::unit::{Solved, Stamp, Unit};
+
+/// The element types of the default type tree.
+pub(crate) fn universe() -> Result<&'static Arc<Universe>, BuildError> {
+    static UNIVERSE: OnceLock<Result<Arc<Universe>, String>> = OnceLock::new();
+    let built = UNIVERSE.get_or_init(|| {
+        Lattice::try_get().map_err(ToString::to_string)?;
+        Universe::of_default_lattice().map_err(|error| error.to_string())
+    });
+    built.as_ref().map_err(|message| BuildError::InvalidProgram { message: message.clone() })
+}
+
+/// What the solver makes of a program.
+pub(crate) struct Outcome {
+    pub(crate) solved: Solved,
+    /// Warnings, or what is wrong.
+    pub(crate) diagnostics: Vec<Diagnostic>,
+    pub(crate) interface: Interface,
+}
+
+impl Outcome {
+    pub(crate) fn is_ok(&self) -> bool {
+        !self.diagnostics.iter().any(Diagnostic::is_error)
+    }
+}
+
+/// Solves a program.
+pub(crate) fn solve(model: &ModelProto, bindings: &Bindings, mode: Mode) -> Result<Outcome, BuildError> {
+    let universe = universe()?;
+    let bytes = model.encode_to_vec();
+    let operators = Operators::of(model, bindings, universe);
+    let options = Options { mode, ..Options::default() };
+    let mut checked = model::check(&bytes, &operators, universe, &options)
+        .map_err(|error| BuildError::InvalidProgram { message: error.to_string() })?;
+    let diagnostics = if checked.is_ok() { Vec::new() } else { diagnose(&mut checked) };
+    let interface = Interface::of_checked(&mut checked);
+    Ok(Outcome { solved: stamps(&mut checked), diagnostics, interface })
+}
+
+/// The graphs of a body in the order in which the IR is walked.
+fn graphs_in_order(body: &Body<'_>) -> Vec<GraphId> {
+    let mut order = Vec::new();
+    let mut open = vec![body.root()];
+    while let Some(graph) = open.pop() {
+        order.push(graph);
+        let mut children: Vec<GraphId> = body.children(graph).collect();
+        children.sort_by_key(|child| body.graph(*child).owner.map(|owner| body.step(owner.step).position));
+        open.extend(children.into_iter().rev());
+    }
+    order
+}
+
+fn stamps(checked: &mut Checked<'_>) -> Solved {
+    let order = graphs_in_order(checked.body());
+    let place: HashMap<GraphId, usize> = order.iter().enumerate().map(|(at, graph)| (*graph, at)).collect();
+    let mut graphs = vec![HashMap::new(); order.len()];
+    let values: Vec<_> = checked.body().values().collect();
+    for value in values {
+        let ty = checked.type_of(value);
+        let body = checked.body();
+        let Some(at) = place.get(&body.value(value).graph) else { continue };
+        let name = body.value_name(value).to_owned();
+        graphs[*at].insert(name, stamp_of(&ty, checked.universe(), checked.dims()));
+    }
+    Solved { graphs }
+}
+
+/// The stamp of a type.
+pub(crate) fn stamp_of(ty: &Type, universe: &Universe, dims: &Dims) -> Stamp {
+    let lattice = universe.lattice();
+    let leaf = match ty {
+        Type::Tensor(tensor) => tensor.elem.single().and_then(|elem| universe.tensor_leaf(elem)),
+        Type::Scalar(set) => set.single().and_then(|elem| universe.scalar_leaf(elem)),
+        Type::Leaf(node) => Some(*node),
+        Type::Unknown(_)
+        | Type::Sparse(_)
+        | Type::Sequence(_)
+        | Type::Optional(_)
+        | Type::Map(..)
+        | Type::Error => None,
+    };
+    let node = leaf.and_then(|leaf| lattice.node(leaf));
+    let denotation = node.map(|node| node.denotation).filter(|denotation| !denotation.is_empty());
+    let mut message = TypeProto { denotation: denotation.map(str::to_owned), ..TypeProto::default() };
+    message::fill(&mut message.value, ty, dims);
+    // A leaf that ONNX has no number for still has a shape.
+    if let (None, Type::Tensor(tensor)) = (&message.value, ty)
+        && tensor.shape.is_some()
+    {
+        let plain = Type::Tensor(typeloom_solver::solution::TensorType {
+            elem: typeloom_solver::elem::ElemSet::of(typeloom_solver::elem::Elem::FLOAT),
+            shape: tensor.shape.clone(),
+        });
+        message::fill(&mut message.value, &plain, dims);
+        if let Some(type_proto::Value::TensorType(tensor)) = &mut message.value {
+            tensor.elem_type = None;
+        }
+    }
+    Stamp {
+        ty: message,
+        node: node.and_then(|node| node.as_static()).map(|node| node.id),
+        concrete: ty.is_concrete(),
+    }
+}
+
+/// What is wrong, as the error of a compilation, with the author's lines put in.
+pub(crate) fn failed(unit: &Unit, mut diagnostics: Vec<Diagnostic>) -> BuildError {
+    diagnostics.retain(Diagnostic::is_error);
+    for diagnostic in &mut diagnostics {
+        let value = diagnostic.place.value.as_ref().map(|value| value.name.clone());
+        if let (None, Some(name)) = (&diagnostic.source, &value) {
+            let place = unit.places.get(name);
+            diagnostic.source = place.and_then(|place| SourceLine::at(&place.to_string()));
+        }
+        if diagnostic.code == Code::UnresolvedType
+            && let Some(help) = crate::settle::help(unit, diagnostic)
+        {
+            diagnostic.help = Some(help);
+        }
+    }
+    match diagnostics.iter().all(|diagnostic| diagnostic.code == Code::UnresolvedType) {
+        true => BuildError::UnresolvedType(diagnostics),
+        false => BuildError::TypeConstraintFailed(diagnostics),
+    }
+}

@@ -1,0 +1,9 @@
+//! Modules from their recording to the artifact.
+
+mod components;
+mod interfaces;
+mod peers;
+mod pipeline;
+mod recording;
+mod refused;
+mod slots;

@@ -1,0 +1,168 @@
+//! Programs that run on several classes of peers.
+
+use typeloom_compiler::compiler::Compiler;
+use typeloom_compiler::error::BuildError;
+use typeloom_compiler::graph::Graph;
+use typeloom_compiler::graph::operators::GatherAttrs;
+use typeloom_compiler::unit::Coercion;
+use typeloom_onnx::messages::NodeProto;
+
+use super::components::Of;
+
+fn class(node: &NodeProto) -> Option<&str> {
+    let entry = node.metadata_props.iter().find(|entry| entry.key() == "ai.bytesandbrains.peer_class");
+    entry.map(typeloom_onnx::messages::StringStringEntryProto::value)
+}
+
+fn sends() -> Of<impl Fn(&mut Graph)> {
+    Of("gossip", |g: &mut Graph| {
+        let x = g.input("x").of("float[N]");
+        let workers = g.input("workers");
+        let local = x.relu();
+        let (data, handle) = g.send(&local, &workers);
+        g.output("there", &data.neg());
+        g.output("sent", &handle);
+        g.output("here", &local);
+    })
+}
+
+#[test]
+fn a_send_has_the_class_of_the_input_that_feeds_its_peers() {
+    let module = Of("m", |g: &mut Graph| {
+        let x = g.input("x").of("float[N]");
+        let workers = g.input("workers").of("peer_id_vec");
+        let which = g.input("which").of("int64[2]");
+        let chosen = workers.gather(&which, GatherAttrs::default()).identity();
+        let (data, _) = g.send(&x, &chosen);
+        g.output("there", &data.neg());
+    });
+    let artifact = Compiler::new().compile(module).expect("it compiles");
+    let graph = artifact.model.graph.as_ref().expect("it has a graph");
+    let send = graph.node.iter().find(|node| node.op_type() == "Send").expect("it sends");
+    assert_eq!(class(send), Some("workers"));
+    assert_eq!(artifact.type_of("workers"), Some("peer_id_vec"));
+}
+
+#[test]
+fn receives_are_made_by_the_compiler_and_stamped() {
+    let module = Of("m", |g: &mut Graph| {
+        let x = g.input("x").of("float[N]");
+        let workers = g.input("workers").of("peer_id_vec");
+        let (data, handle) = g.send(&x, &workers);
+        g.output("there", &data.neg());
+        g.output("sent", &handle);
+    });
+    let artifact = Compiler::new().compile(module).expect("it compiles");
+    let graph = artifact.model.graph.as_ref().expect("it has a graph");
+    let receive = graph.node.iter().find(|node| node.op_type() == "Recv").expect("it receives");
+    let [payload, sender] = &receive.output[..] else { panic!("a receive has two results") };
+    assert_eq!(artifact.type_of(payload), Some("tensor.f32"));
+    assert_eq!(artifact.type_of(sender), Some("peer_id"));
+    assert_eq!(class(receive), Some("workers"));
+    assert_eq!(artifact.type_of("sent"), Some("wire_req_id"));
+    assert_eq!(artifact.report.receives.len(), 1);
+    assert_eq!(artifact.report.receives[0].peer_class, "workers");
+}
+
+#[test]
+fn peers_that_nothing_constrains_are_an_error() {
+    let error = Compiler::new().compile(sends()).err().expect("one peer, or several?");
+    assert!(matches!(error, BuildError::UnresolvedType(_)), "{error}");
+    assert!(error.to_string().contains("workers"), "{error}");
+}
+
+fn declared() -> Of<impl Fn(&mut Graph)> {
+    Of("gossip", |g: &mut Graph| {
+        let x = g.input("x").of("float[N]");
+        let workers = g.input("workers").of("peer_id_vec");
+        let two = g.ints(&[2]).cast(typeloom_types::dtype::Dtype::F32, Default::default());
+        let local = &x * &two;
+        let (data, handle) = g.send(&local, &workers);
+        g.output("there", &(&data.neg() * &two));
+        g.output("sent", &handle);
+        g.output("here", &local);
+    })
+}
+
+#[test]
+fn a_program_is_parted_at_its_wire_edges_into_typed_functions() {
+    let artifact = Compiler::new().compile(declared()).expect("it compiles");
+    let parts: Vec<_> = artifact.parts().collect();
+    let names: Vec<_> = parts.iter().map(|part| part.name()).collect();
+    assert_eq!(names, ["self", "workers"]);
+    let ops = |at: usize| parts[at].node.iter().map(NodeProto::op_type).collect::<Vec<_>>();
+    assert_eq!(ops(0), ["Constant", "Cast", "Mul", "Send"]);
+    assert_eq!(ops(1), ["Constant", "Cast", "Recv", "Neg", "Mul"], "a constant is wherever it is read");
+    assert_eq!(parts[0].output, ["sent", "here"]);
+    assert_eq!(parts[1].output, ["there"]);
+    assert!(parts[1].input.is_empty(), "what a part receives comes out of its receives");
+    for part in parts {
+        for node in &part.node {
+            for output in &node.output {
+                let info = part.value_info.iter().find(|info| info.name() == output);
+                assert!(
+                    info.is_some_and(|info| info.r#type.is_some()),
+                    "{output} of {} has no type",
+                    part.name()
+                );
+            }
+        }
+    }
+    assert!(artifact.interface.exports.contains_key("part:workers"));
+}
+
+#[test]
+fn a_value_that_crosses_without_a_send_is_an_error_that_names_both_classes() {
+    let module = Of("m", |g: &mut Graph| {
+        let x = g.input("x").of("float[N]");
+        let workers = g.input("workers").of("peer_id_vec");
+        let (data, _) = g.send(&x, &workers);
+        g.output("y", &(&data + &x));
+    });
+    let error = Compiler::new().compile(module).err().expect("it crosses");
+    assert!(matches!(error, BuildError::CrossesWithoutSend { .. }), "{error}");
+    let text = error.to_string();
+    assert!(text.contains("the peers of `workers`") && text.contains("the module's own side"), "{text}");
+    assert!(text.contains("peers.rs:"), "{text}");
+}
+
+#[test]
+fn an_answer_goes_to_the_side_that_it_was_sent_from() {
+    let module = Of("m", |g: &mut Graph| {
+        let x = g.input("x").of("float[N]");
+        let workers = g.input("workers").of("peer_id_vec");
+        let (data, _) = g.send(&x, &workers);
+        let (payload, sender) = g.receive(&data);
+        let (back, _) = g.send(&payload.neg(), &sender);
+        g.output("y", &(&back + &x));
+    });
+    let artifact = Compiler::new().compile(module).expect("the answer is back on the module's own side");
+    let graph = artifact.model.graph.as_ref().expect("it has a graph");
+    let receives = graph.node.iter().filter(|node| node.op_type() == "Recv").count();
+    assert_eq!(receives, 2, "one by hand, one made");
+    assert_eq!(artifact.type_of("y"), Some("tensor.f32"));
+}
+
+fn received() -> Of<impl Fn(&mut Graph)> {
+    Of("m", |g: &mut Graph| {
+        let x = g.input("x").of("float[N]");
+        let workers = g.input("workers").of("peer_id_vec");
+        let (data, _) = g.send(&x, &workers);
+        let data = data.of("double[N]");
+        g.output("there", &data.neg());
+    })
+}
+
+#[test]
+fn a_received_value_is_cast_where_it_is_declared_otherwise() {
+    let error = Compiler::new().compile(received()).err().expect("nothing is cast unless asked for");
+    assert!(error.to_string().contains("double"), "{error}");
+    let artifact =
+        Compiler::new().with_coercion(Coercion::Lossless).compile(received()).expect("it is lossless");
+    let graph = artifact.model.graph.as_ref().expect("it has a graph");
+    let ops: Vec<_> = graph.node.iter().map(NodeProto::op_type).collect();
+    assert_eq!(ops, ["Send", "Recv", "Cast", "Neg"], "what arrives is cast, not what is sent");
+    assert_eq!(class(&graph.node[2]), Some("workers"));
+    assert_eq!(artifact.type_of("there"), Some("tensor.f64"));
+    assert_eq!(artifact.report.casts[0].from, "tensor.f32");
+}

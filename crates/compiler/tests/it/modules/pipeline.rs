@@ -1,0 +1,244 @@
+//! The passes: their names, leaving them out, adding to them, seeing between them.
+
+use typeloom_compiler::compiler::Compiler;
+use typeloom_compiler::error::BuildError;
+use typeloom_compiler::graph::Graph;
+use typeloom_compiler::graph::operators::{GeluAttrs, Operators};
+use typeloom_compiler::pass::Pass;
+use typeloom_compiler::unit::Unit;
+use typeloom_contracts::backend::by_execution::ByExecution;
+use typeloom_onnx::messages::GraphProto;
+use typeloom_onnx::prost::Message as _;
+use typeloom_types::tree::builtin::TYPE_TENSOR_F32;
+
+use super::components::{F32, F64, Of, WithGelu};
+
+fn relu() -> Of<impl Fn(&mut Graph)> {
+    Of("m", |g: &mut Graph| {
+        let x = g.input("x").of("float[N, 3]");
+        g.output("y", &x.relu());
+    })
+}
+
+#[test]
+fn the_passes_have_their_documented_names() {
+    assert_eq!(
+        Compiler::pass_names(),
+        [
+            "validate",
+            "expand",
+            "bind_slots",
+            "refine_polymorphic_value_info",
+            "type_solver",
+            "stamp",
+            "insert_cast_ops",
+            "infer_peer_classes",
+            "lower",
+            "resolve_dispatch",
+            "partition",
+            "export_interface"
+        ]
+    );
+}
+
+#[test]
+fn a_pass_is_left_out_by_name_and_a_wrong_name_is_an_error() {
+    let artifact = Compiler::new().without_pass("stamp").compile(relu()).expect("it compiles");
+    assert_eq!(artifact.type_of("y"), None);
+    assert!(!artifact.report.passes.iter().any(|name| name == "stamp"));
+    for compiler in [Compiler::new().without_pass("stemp"), Compiler::new().print_after("stemp")] {
+        let error = compiler.compile(relu()).err().expect("there is no such pass");
+        let BuildError::UnknownPass { name, known } = error else { panic!("{error}") };
+        assert_eq!(name, "stemp");
+        assert!(known.contains(&"stamp".to_owned()));
+    }
+}
+
+#[test]
+fn a_pass_of_ones_own_runs_where_it_was_put() {
+    struct Refuses;
+    impl Pass for Refuses {
+        fn name(&self) -> &str {
+            "no_relu"
+        }
+
+        fn run(&self, unit: &mut Unit) -> Result<(), BuildError> {
+            let found = unit.graph().node.iter().any(|node| node.op_type() == "Relu");
+            let message = "there is a Relu".to_owned();
+            if found { Err(BuildError::Pass { pass: "no_relu".into(), message }) } else { Ok(()) }
+        }
+    }
+    let before = Compiler::new().with_pass_before("type_solver", Refuses).compile(relu());
+    assert!(matches!(before.err(), Some(BuildError::Pass { .. })));
+    let lowered = Of("m", |g: &mut Graph| {
+        let x = g.input("x");
+        let compute = g.backend("compute");
+        g.output("y", &compute.relu(&x));
+    });
+    let compiler = Compiler::new().bind_backend::<F32>("compute").with_pass_after("lower", Refuses);
+    let artifact = compiler.compile(lowered).expect("it was lowered before");
+    let names: Vec<_> = artifact.report.passes.iter().map(String::as_str).collect();
+    let at = names.iter().position(|name| *name == "no_relu").expect("it ran");
+    assert_eq!(names[at - 1], "lower");
+}
+
+#[test]
+fn the_ir_is_printed_after_a_pass() {
+    let artifact =
+        Compiler::new().print_after("expand").print_after("stamp").compile(relu()).expect("it compiles");
+    let [(expand, untyped), (stamp, typed)] = &artifact.report.printed[..] else {
+        panic!("two were asked for")
+    };
+    assert_eq!((expand.as_str(), stamp.as_str()), ("expand", "stamp"));
+    assert!(
+        untyped.contains("Relu")
+            && !untyped.contains("f32")
+            && typed.contains("float[N, 3]@\"ai.bytesandbrains.tensor.f32\" y"),
+        "{untyped}{typed}"
+    );
+}
+
+#[test]
+fn the_ir_can_be_had_at_any_point() {
+    let unit = Compiler::new().compile_until(relu(), "type_solver").expect("it compiles so far");
+    let stamp = unit.solved.as_ref().and_then(|solved| solved.get("y").cloned()).expect("it is solved");
+    assert_eq!(stamp.node, Some("tensor.f32"));
+    assert!(unit.dispatch.is_empty());
+}
+
+#[test]
+fn every_value_of_the_ir_is_stamped_also_in_branches_and_those_that_passes_make() {
+    let module = Of("m", |g: &mut Graph| {
+        let (x, c) = (g.input("x"), g.input("c"));
+        let compute = g.backend("compute");
+        let y = g.if_(&c, |_| vec![compute.sigmoid(&x)], |_| vec![compute.neg(&x)]);
+        let total = g.loop_(None, Some(&c), &[&y[0]], |g, _, again, carried| {
+            let next = compute.tanh(&carried[0]);
+            let _ = g;
+            vec![again.clone(), next.clone(), next]
+        });
+        g.output("total", &total[0]);
+        g.output("all", &total[1]);
+    });
+    let artifact = Compiler::new().bind_backend::<F64>("compute").compile(module).expect("it compiles");
+    let graph = artifact.model.graph.as_ref().expect("it has a graph");
+    let mut open: Vec<&GraphProto> = vec![graph];
+    let mut seen = 0;
+    while let Some(graph) = open.pop() {
+        let infos: Vec<_> = graph.input.iter().chain(&graph.output).chain(&graph.value_info).collect();
+        for node in &graph.node {
+            for output in &node.output {
+                let info = infos.iter().find(|info| info.name() == output);
+                let ty = info
+                    .and_then(|info| info.r#type.as_ref())
+                    .unwrap_or_else(|| panic!("{output} has no type"));
+                assert!(ty.denotation.is_some() && ty.value.is_some(), "{output} has no stamp");
+                seen += 1;
+            }
+            open.extend(node.attribute.iter().filter_map(|attribute| attribute.g.as_deref()));
+        }
+    }
+    assert!(seen > 10, "sigmoid and tanh are several primitives each");
+}
+
+#[test]
+fn operators_on_a_slot_carry_their_contract_slot_and_dispatch() {
+    let module = || {
+        Of("m", |g: &mut Graph| {
+            let x = g.input("x");
+            let compute = g.backend("compute");
+            g.output("y", &compute.gelu(&compute.neg(&x), GeluAttrs::default()));
+        })
+    };
+    let compiler = Compiler::new().bind_backend::<ByExecution<WithGelu>>("compute");
+    let artifact = compiler.compile(module()).expect("the backend has Gelu");
+    let methods: Vec<_> =
+        artifact.dispatch.iter().map(|it| (it.operator.as_str(), it.method.as_str())).collect();
+    assert_eq!(methods, [("Neg", "neg"), ("Gelu", "execute")]);
+    let graph = artifact.model.graph.as_ref().expect("it has a graph");
+    let stamp = |key: &str| {
+        let entry = graph.node[0].metadata_props.iter().find(|entry| entry.key() == key);
+        entry.map(|entry| entry.value().to_owned())
+    };
+    assert_eq!(stamp("ai.bytesandbrains.required_trait").as_deref(), Some("Backend"));
+    assert_eq!(stamp("ai.bytesandbrains.slot_id").as_deref(), Some("compute"));
+    assert_eq!(stamp("ai.bytesandbrains.dispatch").as_deref(), Some("compute.neg"));
+
+    let error = Compiler::new().bind_backend::<F32>("compute").compile(module()).err();
+    assert!(matches!(error, Some(BuildError::NotDispatchable { .. })), "{error:?}");
+}
+
+#[test]
+fn permissive_mode_leaves_what_nothing_settles() {
+    let module = || {
+        Of("m", |g: &mut Graph| {
+            let x = g.input("x");
+            let compute = g.backend("compute");
+            g.output("y", &compute.neg(&x));
+            g.output("z", &g.input("w").of(&TYPE_TENSOR_F32).relu());
+        })
+    };
+    let artifact = Compiler::new().with_permissive_types().compile(module()).expect("it compiles");
+    assert_eq!(artifact.type_of("y"), None);
+    assert_eq!(artifact.type_of("z"), Some("tensor.f32"), "what is settled is stamped");
+}
+
+#[test]
+fn modules_that_are_called_are_typed_for_each_call() {
+    let module = Of("outer", |g: &mut Graph| {
+        let double = Of("twice", |h: &mut Graph| {
+            let x = h.input("x");
+            h.output("y", &(&x + &x));
+        });
+        let a = g.input("a").of(&TYPE_TENSOR_F32);
+        let b = g.input("b").of("int64[4]");
+        let (p, q) = (g.call(&double, &[&a]), g.call(&double, &[&b]));
+        g.output("p", &p[0]);
+        g.output("q", &q[0]);
+    });
+    let artifact = Compiler::new().compile(module).expect("it compiles");
+    assert_eq!(artifact.type_of("p"), Some("tensor.f32"));
+    assert_eq!(artifact.type_of("q"), Some("tensor.i64"));
+}
+
+#[test]
+fn bundles_keep_the_types_of_their_children() {
+    let module = Of("m", |g: &mut Graph| {
+        let a = g.input("a").of(&TYPE_TENSOR_F32);
+        let who = g.input("who").of("peer_id");
+        let both = g.bundle(&[("value", &a), ("who", &who)]);
+        let parts = g.unbundle(&both, &["who", "value"]);
+        g.output("from", &parts[0]);
+        g.output("y", &parts[1].relu());
+        g.output("both", &both);
+    });
+    let artifact = Compiler::new().compile(module).expect("it compiles");
+    let types = ["from", "y", "both"].map(|value| artifact.type_of(value));
+    assert_eq!(types, [Some("peer_id"), Some("tensor.f32"), Some("composite")]);
+}
+
+#[test]
+fn an_onnx_model_goes_through_the_same_passes() {
+    let text = r#"<ir_version: 10, opset_import: ["" : 21, "own" : 1]>
+        main (float[N, 3] x, float[3, 4] w) => (y) { h = own.twice(x) y = MatMul(h, w) }
+        <domain: "own", opset_import: ["" : 21]> twice (a) => (b) { b = Add(a, a) }"#;
+    let model = typeloom_onnx::text::parse_model(text).expect("the text is a model");
+    let artifact = Compiler::new().compile(model.clone()).expect("it compiles");
+    assert_eq!(artifact.type_of("y"), Some("tensor.f32"));
+    assert!(
+        artifact.to_text().contains("float[N, 4]@\"ai.bytesandbrains.tensor.f32\" y"),
+        "{}",
+        artifact.to_text()
+    );
+    let same = Compiler::new().compile(&model.encode_to_vec()[..]).expect("its bytes compile as well");
+    assert_eq!(same.model, artifact.model);
+}
+
+#[test]
+fn compiling_twice_gives_the_same_bytes() {
+    let bytes = || {
+        let artifact = Compiler::new().compile(relu()).expect("it compiles");
+        artifact.to_bytes().expect("it can be written")
+    };
+    assert_eq!(bytes(), bytes());
+}

@@ -1,0 +1,186 @@
+//! What can go wrong in the recording of a module.
+
+use typeloom_compiler::authoring::AuthoringErrorKind;
+use typeloom_compiler::graph::Graph;
+use typeloom_compiler::graph::operators::{Operators, SoftmaxAttrs};
+use typeloom_compiler::module::record;
+use typeloom_onnx::messages::GraphProto;
+use typeloom_onnx::text::{PrintOptions, print_graph};
+
+use super::components::Of;
+
+fn mistakes(module: Of<impl Fn(&mut Graph)>) -> Vec<AuthoringErrorKind> {
+    let errors = record(&module).expect_err("the recording has mistakes");
+    assert!(errors.iter().all(|error| error.place.file.ends_with("recording.rs")));
+    errors.into_iter().map(|error| error.kind).collect()
+}
+
+fn graph(module: Of<impl Fn(&mut Graph)>) -> GraphProto {
+    record(&module).expect("the recording has no mistakes").model.graph.expect("a recording has a graph")
+}
+
+#[test]
+fn operators_are_recorded_with_inputs_attributes_and_gaps() {
+    let graph = graph(Of("m", |g: &mut Graph| {
+        let x = g.input("x");
+        let (low, high) = (g.input("low"), g.input("high"));
+        let clipped = x.clip(None, Some(&high));
+        let y = (&clipped + &low).softmax(SoftmaxAttrs { axis: Some(1) });
+        let both = g.concat(&[&x, &y], 0);
+        g.output("both", &both);
+    }));
+    let text = print_graph(&graph, &PrintOptions::display()).text;
+    for line in
+        ["Clip(x, \"\", high)", "Add (clip_0, low)", "Softmax <axis = 1> (add_0)", "both = Concat <axis = 0>"]
+    {
+        let squeezed = text.replace(' ', "");
+        assert!(squeezed.contains(&line.replace(' ', "")), "{line} is not in {text}");
+    }
+}
+
+#[test]
+fn two_outputs_of_one_name_are_a_mistake_at_the_second() {
+    let found = mistakes(Of("m", |g: &mut Graph| {
+        let x = g.input("x");
+        g.output("y", &x.relu());
+        g.output("y", &x.abs());
+    }));
+    assert!(
+        matches!(&found[..], [AuthoringErrorKind::DuplicateOutput { name, .. }] if name == "y"),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn two_inputs_of_one_name_are_a_mistake() {
+    let found = mistakes(Of("m", |g: &mut Graph| {
+        let (a, b) = (g.input("x"), g.input("x"));
+        g.output("y", &(&a + &b));
+    }));
+    assert!(matches!(&found[..], [AuthoringErrorKind::DuplicateInput { .. }]), "{found:?}");
+}
+
+#[test]
+fn a_value_of_another_graph_is_a_mistake_and_what_follows_from_it_is_not() {
+    let found = mistakes(Of("outer", |g: &mut Graph| {
+        let x = g.input("x");
+        let stolen = std::cell::RefCell::new(None);
+        let inner = Of("inner", |h: &mut Graph| {
+            let z = h.input("z");
+            h.output("w", &z);
+            *stolen.borrow_mut() = Some(z);
+        });
+        let called = g.call(&inner, &[&x]);
+        let z = stolen.borrow().clone().expect("the inner module was recorded");
+        let bad = &called[0] + &z;
+        g.output("y", &bad.relu());
+        g.output("w", &called[0]);
+    }));
+    assert!(
+        matches!(&found[..], [AuthoringErrorKind::ForeignValue { value, .. }] if value == "z"),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn a_value_of_a_branch_cannot_be_used_behind_it() {
+    let found = mistakes(Of("m", |g: &mut Graph| {
+        let (x, c) = (g.input("x"), g.input("c"));
+        let mut escaped = None;
+        let y = g.if_(
+            &c,
+            |_| {
+                let inner = x.relu();
+                escaped = Some(inner.clone());
+                vec![inner]
+            },
+            |_| vec![x.abs()],
+        );
+        g.output("y", &y[0]);
+        g.output("z", &escaped.expect("the branch was recorded").neg());
+    }));
+    assert!(matches!(&found[0], AuthoringErrorKind::ForeignValue { .. }), "{found:?}");
+}
+
+#[test]
+fn a_module_without_outputs_is_empty() {
+    let found = mistakes(Of("m", |g: &mut Graph| {
+        let _ = g.input("x").relu();
+    }));
+    assert!(matches!(&found[..], [AuthoringErrorKind::EmptyModule { module }] if module == "m"), "{found:?}");
+}
+
+#[test]
+fn an_input_that_nothing_reads_is_a_mistake() {
+    let found = mistakes(Of("m", |g: &mut Graph| {
+        let x = g.input("x");
+        let _ = g.input("unused");
+        g.output("y", &x.relu());
+    }));
+    assert!(
+        matches!(&found[..], [AuthoringErrorKind::UnwiredInput { name, .. }] if name == "unused"),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn a_slot_has_one_role() {
+    let found = mistakes(Of("m", |g: &mut Graph| {
+        let x = g.input("x");
+        let compute = g.backend("s");
+        let y = compute.neg(&x);
+        let (ids, _) = g.index("s").search(&y, 3);
+        g.output("ids", &ids);
+    }));
+    let [AuthoringErrorKind::SlotRole { slot, .. }] = &found[..] else { panic!("{found:?}") };
+    assert_eq!(slot, "s");
+}
+
+#[test]
+fn a_module_that_calls_itself_is_a_mistake() {
+    struct Endless;
+    impl typeloom_compiler::module::Module for Endless {
+        fn name(&self) -> &str {
+            "endless"
+        }
+
+        fn body(&self, g: &mut Graph) {
+            let x = g.input("x");
+            let y = g.call(&Endless, &[&x]);
+            g.output("y", y.first().unwrap_or(&x));
+        }
+    }
+    let errors = record(&Endless).expect_err("it has no end");
+    assert!(
+        errors.iter().any(|error| matches!(&error.kind, AuthoringErrorKind::RecursiveModule { .. })),
+        "{errors:?}"
+    );
+}
+
+#[test]
+fn an_output_can_be_an_input_and_a_value_two_outputs() {
+    let graph = graph(Of("m", |g: &mut Graph| {
+        let x = g.input("x");
+        let y = x.relu();
+        g.output("x", &x);
+        g.output("same", &x);
+        g.output("y", &y);
+        g.output("again", &y);
+    }));
+    let names: Vec<_> = graph.output.iter().map(|info| info.name().to_owned()).collect();
+    assert_eq!(names, ["x", "same", "y", "again"]);
+    let made: Vec<_> = graph.node.iter().map(|node| node.output.join(",")).collect();
+    assert_eq!(made, ["y", "same", "again"]);
+}
+
+#[test]
+fn a_wrong_type_is_a_mistake_where_it_is_written() {
+    let found = mistakes(Of("m", |g: &mut Graph| {
+        let x = g.input("x").of("flaot[3]");
+        g.output("y", &x.relu());
+    }));
+    assert!(
+        matches!(&found[..], [AuthoringErrorKind::BadType { text, .. }] if text == "flaot[3]"),
+        "{found:?}"
+    );
+}

@@ -1,0 +1,159 @@
+//! What strict mode refuses, each with both sides and where they come from.
+
+use typeloom_compiler::compiler::Compiler;
+use typeloom_compiler::error::BuildError;
+use typeloom_compiler::graph::Graph;
+use typeloom_compiler::graph::operators::Operators;
+use typeloom_types::tree::builtin::{TYPE_PEER_ID, TYPE_TENSOR_F32, TYPE_TENSOR_I64, TYPE_TRIGGER};
+
+use super::components::{F32, Flat, Of, Quantizer};
+
+fn refused(compiler: Compiler, module: Of<impl Fn(&mut Graph)>) -> BuildError {
+    compiler.compile(&module).err().expect("the module is ill-typed")
+}
+
+fn says(error: &BuildError, words: &[&str]) {
+    let text = error.to_string();
+    for word in words {
+        assert!(text.contains(word), "`{word}` is not in\n{text}");
+    }
+    assert!(text.contains("refused.rs:"), "the author's line is not in\n{text}");
+}
+
+#[test]
+fn a_peer_id_into_add() {
+    let error = refused(
+        Compiler::new(),
+        Of("m", |g: &mut Graph| {
+            let x = g.input("x").of(&TYPE_TENSOR_F32);
+            let who = g.input("who").of(&TYPE_PEER_ID);
+            g.output("y", &(&x + &who));
+        }),
+    );
+    assert!(matches!(error, BuildError::TypeConstraintFailed(_)), "{error}");
+    says(&error, &["`Add`", "`who` is peer_id", "graph input"]);
+}
+
+#[test]
+fn a_trigger_into_relu() {
+    let error = refused(
+        Compiler::new(),
+        Of("m", |g: &mut Graph| {
+            let go = g.input("go").of(&TYPE_TRIGGER);
+            g.output("y", &go.relu());
+        }),
+    );
+    says(&error, &["`Relu`", "`go` is trigger"]);
+}
+
+#[test]
+fn a_float_plus_an_integer() {
+    let error = refused(
+        Compiler::new(),
+        Of("m", |g: &mut Graph| {
+            let x = g.input("x").of(&TYPE_TENSOR_F32);
+            let n = g.input("n").of(&TYPE_TENSOR_I64);
+            g.output("y", &(&x + &n));
+        }),
+    );
+    says(&error, &["`x` is float", "`n` is int64", "graph input"]);
+}
+
+#[test]
+fn a_comparison_used_as_a_number() {
+    let error = refused(
+        Compiler::new(),
+        Of("m", |g: &mut Graph| {
+            let x = g.input("x").of(&TYPE_TENSOR_F32);
+            let larger = x.greater(&x);
+            g.output("y", &(&larger + &x));
+        }),
+    );
+    says(&error, &["`Add`", "bool", "float"]);
+}
+
+#[test]
+fn floats_delivered_to_a_decoder() {
+    let error = refused(
+        Compiler::new().bind_codec::<Quantizer>("codec"),
+        Of("m", |g: &mut Graph| {
+            let x = g.input("x").of(&TYPE_TENSOR_F32);
+            let codec = g.codec("codec");
+            g.output("y", &codec.decode(&x));
+        }),
+    );
+    says(&error, &["`Decode`", "tensor.u8", "<codec as Codec>::Out", "tensor.f32"]);
+}
+
+#[test]
+fn an_unbound_slot() {
+    let error = refused(
+        Compiler::new(),
+        Of("m", |g: &mut Graph| {
+            let x = g.input("x").of(&TYPE_TENSOR_F32);
+            let compute = g.backend("compute");
+            g.output("y", &compute.neg(&x));
+        }),
+    );
+    assert!(matches!(&error, BuildError::UnboundSlot { slot, .. } if slot == "compute"), "{error}");
+    says(&error, &["`compute`", "bind_backend"]);
+}
+
+#[test]
+fn a_slot_bound_to_another_role() {
+    let error = refused(
+        Compiler::new().bind_backend::<F32>("near"),
+        Of("m", |g: &mut Graph| {
+            let x = g.input("x");
+            let (ids, _) = g.index("near").search(&x, 3);
+            g.output("ids", &ids);
+        }),
+    );
+    assert!(matches!(&error, BuildError::SlotRole { slot, .. } if slot == "near"), "{error}");
+    says(&error, &["asks for Index", "Backend"]);
+}
+
+#[test]
+fn two_types_for_one_port_across_a_wire() {
+    let error = refused(
+        Compiler::new(),
+        Of("m", |g: &mut Graph| {
+            let x = g.input("x").of(&TYPE_TENSOR_F32);
+            let peers = g.input("peers").of("peer_id_vec");
+            let (data, handle) = g.send(&x, &peers);
+            let data = data.of("double[]");
+            g.output("there", &data.relu());
+            g.output("sent", &handle);
+        }),
+    );
+    says(&error, &["double", "float"]);
+}
+
+#[test]
+fn an_input_that_nothing_constrains_says_what_would_settle_it() {
+    let error = refused(
+        Compiler::new().bind_index::<Flat<typeloom_types::any_tensor::AnyTensor>>("near"),
+        Of("m", |g: &mut Graph| {
+            let x = g.input("x");
+            let (ids, _) = g.index("near").search(&x, 3);
+            g.output("ids", &ids);
+        }),
+    );
+    assert!(matches!(error, BuildError::UnresolvedType(_)), "{error}");
+    says(&error, &["`x`", "g.input(\"x\").of(", "bind slot `near`", "bind_index"]);
+}
+
+#[test]
+fn all_independent_mistakes_are_reported_at_once() {
+    let error = refused(
+        Compiler::new(),
+        Of("m", |g: &mut Graph| {
+            let x = g.input("x").of(&TYPE_TENSOR_F32);
+            let n = g.input("n").of(&TYPE_TENSOR_I64);
+            let go = g.input("go").of(&TYPE_TRIGGER);
+            g.output("y", &(&x + &n));
+            g.output("z", &go.relu());
+        }),
+    );
+    assert_eq!(error.diagnostics().len(), 2, "{error}");
+}

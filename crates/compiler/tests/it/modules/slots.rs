@@ -1,0 +1,188 @@
+//! Slots: aliases that bindings normalise, for every storage type.
+
+use typeloom_compiler::compiler::Compiler;
+use typeloom_compiler::graph::Graph;
+use typeloom_compiler::graph::operators::Operators;
+use typeloom_compiler::unit::Coercion;
+use typeloom_types::any_tensor::AnyTensor;
+use typeloom_types::tree::builtin::{TYPE_TENSOR_F32, TYPE_TENSOR_F64};
+
+use super::components::{Any, F32, F64, Flat, Of, Posits, Quantizer};
+
+/// No type anywhere: everything comes from what is bound to `compute`.
+fn scores() -> Of<impl Fn(&mut Graph)> {
+    Of("scores", |g: &mut Graph| {
+        let (query, weights) = (g.input("query"), g.input("weights"));
+        let compute = g.backend("compute");
+        let product = compute.matmul(&query, &weights);
+        let larger = compute.greater(&product, &query);
+        g.output("scores", &compute.relu(&product));
+        g.output("larger", &larger);
+    })
+}
+
+#[test]
+fn a_backend_slot_takes_the_type_of_whatever_is_bound_to_it() {
+    let f32s = Compiler::new().bind_backend::<F32>("compute").compile(scores()).expect("it compiles");
+    let f64s = Compiler::new().bind_backend::<F64>("compute").compile(scores()).expect("it compiles");
+    for (artifact, leaf) in [(&f32s, "tensor.f32"), (&f64s, "tensor.f64")] {
+        assert_eq!(artifact.type_of("query"), Some(leaf));
+        assert_eq!(artifact.type_of("weights"), Some(leaf));
+        assert_eq!(artifact.type_of("scores"), Some(leaf));
+        assert_eq!(
+            artifact.type_of("larger"),
+            Some("tensor.bool"),
+            "a condition is not what a backend stores"
+        );
+    }
+}
+
+#[test]
+fn a_backend_of_a_custom_leaf_compiles_and_every_value_is_stamped_with_it() {
+    let module = Of("m", |g: &mut Graph| {
+        let (a, b) = (g.input("a"), g.input("b"));
+        let compute = g.backend("compute");
+        g.output("y", &compute.add(&a, &b));
+    });
+    let artifact = Compiler::new().bind_backend::<Posits>("compute").compile(module).expect("it compiles");
+    for value in ["a", "b", "y"] {
+        assert_eq!(artifact.type_of(value), Some("tensor.test_posit16"));
+    }
+}
+
+#[test]
+fn a_custom_leaf_means_nothing_to_nodes_that_run_on_no_slot() {
+    let module = Of("m", |g: &mut Graph| {
+        let (a, b) = (g.input("a"), g.input("b"));
+        let compute = g.backend("compute");
+        let sum = compute.add(&a, &b);
+        g.output("y", &(&sum * &b));
+    });
+    let error = Compiler::new().bind_backend::<Posits>("compute").compile(module).err().expect("it does not");
+    assert!(error.to_string().contains("`Mul`"), "{error}");
+}
+
+#[test]
+fn two_slots_of_one_role_store_different_types() {
+    let module = || {
+        Of("m", |g: &mut Graph| {
+            let (x, y) = (g.input("x"), g.input("y"));
+            let (fast, exact) = (g.backend("fast"), g.backend("exact"));
+            g.output("a", &fast.neg(&x));
+            g.output("b", &exact.neg(&y));
+        })
+    };
+    let compiler = Compiler::new().bind_backend::<F32>("fast").bind_backend::<F64>("exact");
+    let artifact = compiler.compile(module()).expect("it compiles");
+    assert_eq!(artifact.type_of("a"), Some("tensor.f32"));
+    assert_eq!(artifact.type_of("b"), Some("tensor.f64"));
+}
+
+#[test]
+fn an_index_takes_its_storage_for_vectors_and_not_for_ids() {
+    let module = || {
+        Of("m", |g: &mut Graph| {
+            let (query, ids, vectors) = (g.input("query"), g.input("ids"), g.input("vectors"));
+            let near = g.index("near");
+            let done = near.add(&ids, &vectors);
+            let (found, distances) = near.search(&query, 5);
+            g.output("found", &found);
+            g.output("distances", &distances);
+            g.output("done", &done);
+        })
+    };
+    let artifact = Compiler::new().bind_index::<Flat<[f64]>>("near").compile(module()).expect("it compiles");
+    let types =
+        ["query", "vectors", "ids", "found", "distances", "done"].map(|value| artifact.type_of(value));
+    let expected = ["tensor.f64", "tensor.f64", "tensor.u64", "tensor.u64", "tensor.f32", "trigger"];
+    assert_eq!(types, expected.map(Some));
+}
+
+#[test]
+fn what_stores_any_tensor_takes_the_type_that_is_connected() {
+    let module = || {
+        Of("m", |g: &mut Graph| {
+            let query = g.input("query").of(&TYPE_TENSOR_F64);
+            let compute = g.backend("compute");
+            let scaled = compute.mul(&query, &query);
+            let (found, _) = g.index("near").search(&scaled, 5);
+            g.output("found", &found);
+            g.output("scaled", &scaled);
+        })
+    };
+    let compiler = Compiler::new().bind_backend::<Any>("compute").bind_index::<Flat<AnyTensor>>("near");
+    let artifact = compiler.compile(module()).expect("it compiles");
+    assert_eq!(artifact.type_of("scaled"), Some("tensor.f64"));
+}
+
+#[test]
+fn a_codec_gives_and_takes_two_types() {
+    let module = Of("m", |g: &mut Graph| {
+        let x = g.input("x");
+        let codec = g.codec("codec");
+        let packed = codec.encode(&x);
+        g.output("packed", &packed);
+        g.output("back", &codec.decode(&packed));
+    });
+    let artifact = Compiler::new().bind_codec::<Quantizer>("codec").compile(module).expect("it compiles");
+    let types = ["x", "packed", "back"].map(|value| artifact.type_of(value));
+    assert_eq!(types, [Some("tensor.f32"), Some("tensor.u8"), Some("tensor.f32")]);
+}
+
+fn mixed() -> Of<impl Fn(&mut Graph)> {
+    Of("mixed", |g: &mut Graph| {
+        let x = g.input("x").of(&TYPE_TENSOR_F32);
+        let (fast, exact) = (g.backend("fast"), g.backend("exact"));
+        let y = fast.neg(&x);
+        g.output("a", &exact.add(&y, &y));
+        g.output("b", &exact.abs(&y));
+    })
+}
+
+#[test]
+fn an_edge_between_slots_that_store_different_types_is_cast_once_and_reported() {
+    let compiler = Compiler::new().bind_backend::<F32>("fast").bind_backend::<F64>("exact");
+    let error = compiler.compile(mixed()).err().expect("nothing is cast unless asked for");
+    assert!(error.to_string().contains("<exact as Backend>::Tensor"), "{error}");
+
+    let artifact = compiler.with_coercion(Coercion::Lossless).compile(mixed()).expect("it compiles");
+    assert_eq!(artifact.type_of("a"), Some("tensor.f64"));
+    let graph = artifact.model.graph.as_ref().expect("it has a graph");
+    let casts: Vec<_> = graph.node.iter().filter(|node| node.op_type() == "Cast").collect();
+    assert_eq!(casts.len(), 1, "one cast serves every port that needs it");
+    let attribute = |name: &str| {
+        let found = casts[0].attribute.iter().find(|attribute| attribute.name() == name);
+        found.and_then(|attribute| attribute.s.clone()).map(|bytes| bytes.to_vec())
+    };
+    assert_eq!(casts[0].domain(), "ai.bytesandbrains.types");
+    assert_eq!(attribute("from").as_deref(), Some(&b"tensor.f32"[..]));
+    assert_eq!(attribute("to").as_deref(), Some(&b"tensor.f64"[..]));
+    assert_eq!(artifact.type_of(&casts[0].output[0]), Some("tensor.f64"), "the cast's result is stamped");
+    assert!(artifact.report.casts.iter().all(|cast| cast.lossless && cast.reason.contains("exact")));
+}
+
+#[test]
+fn a_lossy_cast_is_refused_unless_asked_for() {
+    let module = || {
+        Of("m", |g: &mut Graph| {
+            let x = g.input("x").of(&TYPE_TENSOR_F64);
+            let fast = g.backend("fast");
+            g.output("y", &fast.neg(&x));
+        })
+    };
+    let compiler = Compiler::new().bind_backend::<F32>("fast");
+    let error =
+        compiler.clone().with_coercion(Coercion::Lossless).compile(module()).err().expect("it is lossy");
+    let text = error.to_string();
+    assert!(text.contains("tensor.f64 to tensor.f32") && text.contains("AsDeclared"), "{text}");
+    let artifact = compiler.with_coercion(Coercion::AsDeclared).compile(module()).expect("it was asked for");
+    assert!(!artifact.report.casts[0].lossless);
+    assert_eq!(artifact.type_of("y"), Some("tensor.f32"));
+}
+
+#[test]
+fn a_program_that_type_checks_gets_no_cast() {
+    let compiler = Compiler::new().bind_backend::<F32>("compute").with_coercion(Coercion::AsDeclared);
+    let artifact = compiler.compile(scores()).expect("it compiles");
+    assert!(artifact.report.casts.is_empty());
+}
