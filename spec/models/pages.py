@@ -1,0 +1,60 @@
+"""Writes the small models that pages of this folder show commands on.
+
+Each is what the page needs and nothing more, in ONNX's textual syntax. Some are wrong on purpose.
+
+    python spec/models/pages.py
+"""
+
+from pathlib import Path
+
+import onnx.parser
+
+HEADER = '<ir_version: 10, opset_import: ["" : 21]>'
+
+MODELS = {
+    # A mask of another element type than the scores it is added to.
+    "mixed": """
+        attention (float[batch, seq, 8] query, float[batch, seq, 8] key, float16[seq, seq] mask)
+            => (float[batch, seq, seq] weights)
+        {
+            transposed = Transpose <perm = [0, 2, 1]> (key)
+            scores = MatMul(query, transposed)
+            masked = Add(scores, mask)
+            weights = Softmax(masked)
+        }""",
+    # Indices that are floats.
+    "picked": """
+        picked (float[rows, 4] table, float[n] index) => (float[n, 4] row)
+        {
+            row = Gather(table, index)
+        }""",
+    # Three versions of one service.
+    "scorer": """
+        scorer (float[1, 4] features) => (float[1] score, int64[1] label)
+        {
+            axes = Constant <value_ints = [1]> ()
+            score = ReduceSum <keepdims = 0> (features, axes)
+            label = Cast <to = 7> (score)
+        }""",
+    "scorer2": """
+        scorer (float[batch, 4] features, float[1] scale = {1.0}) => (float[batch] score, int64[batch] label)
+        {
+            axes = Constant <value_ints = [1]> ()
+            sum = ReduceSum <keepdims = 0> (features, axes)
+            score = Mul(sum, scale)
+            label = Cast <to = 7> (score)
+        }""",
+    "scorer3": """
+        scorer (float16[batch, 4] features, float[1] scale) => (int64[batch] label, float[batch] score)
+        {
+            axes = Constant <value_ints = [1]> ()
+            wide = Cast <to = 1> (features)
+            sum = ReduceSum <keepdims = 0> (wide, axes)
+            score = Mul(sum, scale)
+            label = Cast <to = 7> (score)
+        }""",
+}
+
+for name, text in MODELS.items():
+    model = onnx.parser.parse_model(HEADER + text)
+    (Path(__file__).parent / f"{name}.onnx").write_bytes(model.SerializeToString(deterministic=True))
