@@ -105,7 +105,7 @@ fn int_range(elem: Elem) -> Option<(i64, i64)> {
 }
 
 /// How many bits the significand of a float type has, the hidden one included.
-fn significand(elem: Elem) -> Option<u32> {
+pub(super) fn significand(elem: Elem) -> Option<u32> {
     match elem {
         Elem::DOUBLE => Some(53),
         Elem::FLOAT => Some(24),
@@ -185,7 +185,7 @@ fn exact(item: i64, bits: u32) -> Option<f64> {
 }
 
 /// A float in another float type; half precision only where nothing is lost.
-fn rounded(item: f64, to: Elem, bits: u32) -> Option<f64> {
+pub(super) fn rounded(item: f64, to: Elem, bits: u32) -> Option<f64> {
     match to {
         Elem::DOUBLE => Some(item),
         // Rounding to the nearest is what the cast does.

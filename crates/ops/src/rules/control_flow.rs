@@ -9,7 +9,7 @@ use typeloom_solver::dim::DimId;
 use typeloom_solver::elem::{Elem, ElemSet};
 use typeloom_solver::program::GraphId;
 use typeloom_solver::rule::Port::{BodyIn, BodyOut, In, Out};
-use typeloom_solver::rule::{Control, DimVec, Exit, ExitRule, Failure, Kind, Port, Rule, RuleCx};
+use typeloom_solver::rule::{Control, DimVec, Exit, ExitRule, Failure, Ints, Kind, Port, Rule, RuleCx};
 
 use super::Entry;
 
@@ -94,6 +94,17 @@ fn if_exit(cx: &mut RuleCx<'_, '_>) -> Result<Exit, Failure> {
         if let Some(shape) = shape {
             cx.set_shape(Out(at), &shape)?;
         }
+        match live {
+            Some(live) => cx.copy_data(BodyOut(live, at), Out(at)),
+            // Elements on which both branches agree are known whichever runs.
+            None => {
+                if let (Some(x), Some(y)) = (cx.ints(a), cx.ints(b))
+                    && x == y
+                {
+                    cx.copy_data(a, Out(at));
+                }
+            }
+        }
     }
     Ok(Exit::Done)
 }
@@ -147,9 +158,15 @@ fn loop_enter(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
             cx.assume_shape(port, Some(shape));
         }
     }
+    // A turn begins only where the condition is true.
+    let one = cx.dims().constant(1);
+    match cx.rank(BodyIn(body, 1)).or_else(|| cx.declared_rank(BodyIn(body, 1))) {
+        Some(0) => cx.set_ints(BodyIn(body, 1), Ints::scalar(one)),
+        Some(1) => cx.set_ints(BodyIn(body, 1), Ints::vector([one])),
+        Some(_) | None => {}
+    }
     for at in 0..state {
         cx.same_type(In(at + 2), BodyIn(body, at + 2))?;
-        cx.same_type(BodyIn(body, at + 2), BodyOut(body, at + 1))?;
         cx.assume_shape_of(BodyIn(body, at + 2), In(at + 2));
     }
     Ok(())
@@ -159,6 +176,10 @@ fn loop_enter(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
 /// turn. Source: Loop, "Outputs".
 fn loop_exit(cx: &mut RuleCx<'_, '_>) -> Result<Exit, Failure> {
     let LoopPorts { body, state, scans } = loop_ports(cx)?;
+    // Only now, so that a body which changes the type of a carried value is not blamed on a node in it.
+    for at in 0..state {
+        cx.same_type(BodyIn(body, at + 2), BodyOut(body, at + 1))?;
+    }
     let mut widened = false;
     for at in 0..state {
         widened |= cx.assume_shape_of(BodyIn(body, at + 2), BodyOut(body, at + 1));

@@ -49,9 +49,16 @@ fn transpose(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
         None => None,
     };
     let Some(shape) = cx.shape(In(0)) else {
-        return match positions {
-            Some(positions) => cx.set_rank(Out(0), positions.len()),
-            None => Ok(()),
+        return match (positions, cx.shape(Out(0))) {
+            (Some(positions), Some(moved)) if positions.len() == moved.len() => {
+                move_back(cx, &positions, &moved)
+            }
+            (Some(positions), _) => cx.set_rank(Out(0), positions.len()),
+            (None, Some(mut moved)) => {
+                moved.reverse();
+                cx.set_shape(In(0), &moved)
+            }
+            (None, None) => Ok(()),
         };
     };
     let positions = positions.unwrap_or_else(|| (0..shape.len()).rev().collect());
@@ -61,6 +68,9 @@ fn transpose(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     }
     let moved: DimVec = positions.iter().map(|axis| shape[*axis]).collect();
     cx.set_shape(Out(0), &moved)?;
+    if let Some(known) = cx.shape(Out(0)).filter(|known| *known != moved) {
+        move_back(cx, &positions, &known)?;
+    }
     if let Some(items) = Items::at(cx, In(0))
         && items.shape().len() == positions.len()
     {
@@ -71,6 +81,15 @@ fn transpose(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// What is known of the output's axes is known of the input's.
+fn move_back(cx: &mut RuleCx<'_, '_>, positions: &[usize], moved: &[DimId]) -> Result<(), Failure> {
+    let mut shape: DimVec = moved.into();
+    for (axis, dim) in positions.iter().zip(moved) {
+        shape[*axis] = *dim;
+    }
+    cx.set_shape(In(0), &shape)
 }
 
 fn block_size(cx: &RuleCx<'_, '_>) -> Result<i64, Failure> {

@@ -2,7 +2,10 @@
 //!
 //! The shape of a sequence is what all of its elements have in common. An extent that nobody named is
 //! another one in each element, so whatever leaves a sequence gets extents of its own.
+//!
+//! The constant that is followed at a sequence is the number of its elements, where that is known.
 
+use typeloom_solver::dim::DimId;
 use typeloom_solver::elem::Elem;
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{DimVec, Failure, Ints, Kind, Port, Rule, RuleCx};
@@ -26,9 +29,15 @@ rules! {
     /// Source: SequenceInsert, `output_sequence`.
     INSERT = "sequenceinsert.element", sequence_insert;
     /// Source: SequenceErase, `output_sequence`.
-    ERASE = "sequenceerase.elements", |cx| cx.same_shape(In(0), Out(0));
+    ERASE = "sequenceerase.elements", |cx| {
+        let one_less = length(cx, In(0)).map(|length| { let one = cx.dims().constant(1); cx.dims().sub(length, one) });
+        set_length(cx, one_less);
+        cx.same_shape(In(0), Out(0))
+    };
     /// A single number. Source: SequenceLength, `length`; OptionalHasElement, `output`.
     NUMBER = "sequencelength.number", |cx| cx.set_shape(Out(0), &[]);
+    /// The number of elements, where it is known.
+    LENGTH = "sequencelength.value", |cx| { cx.copy_data(In(0), Out(0)); Ok(()) };
     /// Source: SplitToSequence, `split`, `axis` and `keepdims`.
     SPLIT = "splittosequence.parts", split_to_sequence;
     /// Source: ConcatFromSequence, `axis` and `new_axis`.
@@ -51,7 +60,7 @@ pub(super) const OPERATORS: &[Entry] = &[
     Entry::of("SequenceEmpty", &[EMPTY]),
     Entry::of("SequenceErase", &[ERASE, POSITION]),
     Entry::of("SequenceInsert", &[INSERT, POSITION]),
-    Entry::of("SequenceLength", &[NUMBER]),
+    Entry::of("SequenceLength", &[NUMBER, LENGTH]),
     Entry::of("SplitToSequence", &[SPLIT]),
 ];
 
@@ -68,10 +77,26 @@ fn element_shape(cx: &mut RuleCx<'_, '_>, port: Port, known: Port) -> Option<Dim
     Some(dims.collect())
 }
 
+/// The number of elements of a sequence.
+fn length(cx: &mut RuleCx<'_, '_>, port: Port) -> Option<DimId> {
+    match cx.ints(port)?.items[..] {
+        [length] => Some(length),
+        [] | [_, _, ..] => None,
+    }
+}
+
+fn set_length(cx: &mut RuleCx<'_, '_>, length: Option<DimId>) {
+    if let Some(length) = length {
+        cx.set_ints(Out(0), Ints::scalar(length));
+    }
+}
+
 fn sequence_empty(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     let elem = dtype_attr(cx, "dtype")?.unwrap_or(Elem::FLOAT);
     let element = cx.types().tensor_of(typeloom_solver::elem::ElemSet::of(elem));
     let sequence = cx.types().sequence(element);
+    let none = cx.dims().constant(0);
+    set_length(cx, Some(none));
     cx.set_ty(Out(0), sequence, "a sequence")
 }
 
@@ -80,6 +105,8 @@ fn sequence_construct(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     for input in &inputs {
         cx.sequence_of(Out(0), *input)?;
     }
+    let count = i64::try_from(inputs.len()).ok().map(|count| cx.dims().constant(count));
+    set_length(cx, count);
     match cx.join_shapes(&inputs) {
         Some(shape) if cx.rank(Out(0)).is_none() => cx.set_element_shape(Out(0), &shape),
         Some(_) | None => Ok(()),
@@ -97,7 +124,16 @@ fn sequence_at(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
 fn sequence_insert(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     cx.sequence_of(In(0), In(1))?;
     cx.same_type(In(0), Out(0))?;
-    match cx.join_shapes(&[In(0), In(1)]) {
+    let before = length(cx, In(0));
+    let one = cx.dims().constant(1);
+    let after = before.map(|length| cx.dims().add(length, one));
+    set_length(cx, after);
+    // What is put into an empty sequence is all there is in it.
+    let shape = match before.and_then(|length| cx.const_dim(length)) {
+        Some(0) => cx.shape(In(1)),
+        Some(_) | None => cx.join_shapes(&[In(0), In(1)]),
+    };
+    match shape {
         Some(shape) if cx.rank(Out(0)).is_none() => cx.set_element_shape(Out(0), &shape),
         Some(_) | None => Ok(()),
     }
@@ -121,6 +157,19 @@ fn split_to_sequence(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     if cx.rank(Out(0)).is_some() {
         return Ok(());
     }
+    let parts = cx.ints(In(1));
+    let length = match &parts {
+        None if !cx.has(In(1)) => Some(shape[axis]),
+        None => None,
+        Some(parts) => match (&parts.shape[..], &parts.items[..]) {
+            ([], [part]) if cx.const_dim(*part).is_some_and(|part| part > 0) => {
+                Some(cx.dims().ceil_div(shape[axis], *part))
+            }
+            ([count], _) => i64::try_from(*count).ok().map(|count| cx.dims().constant(count)),
+            (_, _) => None,
+        },
+    };
+    set_length(cx, length);
     if !cx.has(In(1)) {
         if keep {
             shape[axis] = cx.dims().constant(1);
@@ -130,7 +179,7 @@ fn split_to_sequence(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
         return cx.set_element_shape(Out(0), &shape);
     }
     let extent = cx.const_dim(shape[axis]);
-    shape[axis] = match (cx.ints(In(1)), extent) {
+    shape[axis] = match (parts, extent) {
         (Some(parts), extent) => part_extent(cx, &parts, extent)?,
         (None, Some(_) | None) => cx.fresh(),
     };
@@ -138,11 +187,7 @@ fn split_to_sequence(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
 }
 
 /// The extent that all parts have, if they have one.
-fn part_extent(
-    cx: &mut RuleCx<'_, '_>,
-    parts: &Ints,
-    extent: Option<i64>,
-) -> Result<typeloom_solver::dim::DimId, Failure> {
+fn part_extent(cx: &mut RuleCx<'_, '_>, parts: &Ints, extent: Option<i64>) -> Result<DimId, Failure> {
     let constants: Option<Vec<i64>> = parts.items.iter().map(|part| cx.const_dim(*part)).collect();
     let Some(constants) = constants else { return Ok(cx.fresh()) };
     if constants.iter().any(|part| *part < 0 || (parts.shape.is_empty() && *part == 0)) {
@@ -178,12 +223,17 @@ fn concat_from_sequence(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     let Some(mut shape) = element_shape(cx, In(0), Out(0)) else { return Ok(()) };
     let rank = shape.len() + usize::from(new_axis);
     let axis = cx.axis("axis", axis, rank)?;
-    let fresh = cx.fresh();
+    let length = length(cx, In(0));
     if new_axis {
-        shape.insert(axis, fresh);
-    } else {
-        shape[axis] = fresh;
+        let count = length.unwrap_or_else(|| cx.fresh());
+        shape.insert(axis, count);
+        return cx.set_shape(Out(0), &shape);
     }
+    // An extent that somebody named is that of every element.
+    shape[axis] = match length {
+        Some(length) if !cx.dims().is_anonymous(shape[axis]) => cx.dims().mul(length, shape[axis]),
+        Some(_) | None => cx.fresh(),
+    };
     cx.set_shape(Out(0), &shape)
 }
 

@@ -130,6 +130,9 @@ impl Table {
         let op = case.ops().last().copied().unwrap_or("?").to_owned();
         *self.rows.entry(op).or_default().entry(grade).or_default() += 1;
         *self.total.entry(grade).or_default() += 1;
+        if grade == Grade::LessPrecise && std::env::var_os("TYPELOOM_LESS_PRECISE").is_some() {
+            println!("less precise: {} ({}): {reason}", case.id(), case.ops().join(" "));
+        }
         if grade.fails() {
             self.failures.push(format!(
                 "{} ({}) {}: {reason}",
@@ -138,6 +141,23 @@ impl Table {
                 case.record["model"]
             ));
         }
+    }
+
+    /// As [`Table::finish`], and fails where less is known than recorded for an operator that is not listed.
+    pub(crate) fn finish_exact(self, listed: &[(&str, &str)]) {
+        let unlisted: Vec<String> = self
+            .rows
+            .iter()
+            .filter(|(_, grades)| grades.contains_key(&Grade::LessPrecise))
+            .filter(|(op, _)| !listed.iter().any(|(known, _)| known == op))
+            .map(|(op, grades)| format!("{op} {grades:?}"))
+            .collect();
+        let title = self.title;
+        self.finish();
+        for (op, reason) in listed {
+            println!("  {op}: {reason}");
+        }
+        assert!(unlisted.is_empty(), "{title}: less precise than recorded: {}", unlisted.join(", "));
     }
 
     /// Prints the table and fails the test if a case failed.

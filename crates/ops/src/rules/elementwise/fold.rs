@@ -9,6 +9,7 @@ use typeloom_solver::elem::Elem;
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{Failure, Floats, Ints, Rule, RuleCx};
 
+use crate::rules::cast::{rounded, significand};
 use crate::rules::common::{broadcast_positions, is_unsigned};
 
 macro_rules! folds {
@@ -23,6 +24,8 @@ folds! {
     ABS = "abs.value", |cx| unary(cx, |cx, x| { let minus = cx.dims().neg(x); cx.dims().max(x, minus) }, f64::abs);
     NEG = "neg.value", |cx| unary(cx, |cx, x| cx.dims().neg(x), |x| -x);
     CEIL = "ceil.value", |cx| unary(cx, |_, x| x, f64::ceil);
+    RELU = "relu.value", |cx| unary(cx, |cx, x| { let zero = cx.dims().constant(0); cx.dims().max(x, zero) }, |x| x.max(0.0));
+    ROUND = "round.value", |cx| unary(cx, |_, x| x, f64::round_ties_even);
     FLOOR = "floor.value", |cx| unary(cx, |_, x| x, f64::floor);
     NOT = "not.value", |cx| unary(cx, |cx, x| { let one = cx.dims().constant(1); cx.dims().sub(one, x) }, |x| x);
     ADD = "add.value", |cx| binary(cx, |cx, a, b| wrapped(cx, a, b, i64::wrapping_add, Dims::add), |a, b| a + b);
@@ -79,7 +82,7 @@ fn unary(cx: &mut RuleCx<'_, '_>, int: Unary, float: fn(f64) -> f64) -> Result<(
         cx.set_ints(Out(0), Ints { shape: x.shape.clone(), items });
     } else if let Some(x) = cx.floats(In(0)) {
         let items = x.items.iter().map(|item| float(*item)).collect();
-        cx.set_floats(Out(0), Floats { shape: x.shape.clone(), items });
+        set_rounded(cx, x.shape.clone(), items);
     }
     Ok(())
 }
@@ -93,9 +96,23 @@ fn binary(cx: &mut RuleCx<'_, '_>, int: Binary, float: fn(f64, f64) -> f64) -> R
         && let Some((shape, positions)) = broadcast_positions(&[&a.shape, &b.shape])
     {
         let items = positions.iter().map(|at| float(a.items[at[0]], b.items[at[1]])).collect();
-        cx.set_floats(Out(0), Floats { shape, items });
+        set_rounded(cx, shape, items);
     }
     Ok(())
+}
+
+/// Records floats as a run computes them, rounded to the element type; those of half precision only where
+/// nothing is lost.
+fn set_rounded(cx: &mut RuleCx<'_, '_>, shape: Box<[usize]>, items: Vec<f64>) {
+    let Some(elem) = cx.elem(Out(0)) else { return };
+    let Some(bits) = significand(elem) else { return };
+    let items: Option<Vec<f64>> = items
+        .into_iter()
+        .map(|item| if item.is_finite() { rounded(item, elem, bits) } else { Some(item) })
+        .collect();
+    if let Some(items) = items {
+        cx.set_floats(Out(0), Floats { shape, items: items.into() });
+    }
 }
 
 fn map_ints(cx: &mut RuleCx<'_, '_>, a: &Ints, b: &Ints, int: Binary) -> Option<Ints> {
