@@ -4,7 +4,7 @@
 
 Methods: `memory` and `memory-values` call the C++ inference on bytes read beforehand, without and with
 propagation of values; `file` calls it on paths and so reads and writes files. All are strict and check
-types. PEAK is the most memory this process ever held, IDLE what it held before its first request, in bytes.
+types. PEAK is the most memory this process ever held, IDLE what it had held at most before this request, in bytes.
 The protocol is spoken by `src/server.rs` on the other side.
 """
 
@@ -25,9 +25,9 @@ def main() -> None:
     if found != WANTED:
         raise SystemExit(f"onnx is {found}; the bench compares with {WANTED}")
     reply("ready", f"onnx {found}")
-    idle = peak()
     for line in sys.stdin:
         method, path = line.rstrip("\n").split("\t")
+        idle = peak()
         try:
             elapsed = METHODS[method](path)
         except Exception as problem:

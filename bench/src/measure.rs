@@ -119,7 +119,7 @@ impl Bench {
         for (drop, timing) in dropped.iter_mut().zip(&times) {
             *drop |= case.size.is_some() && matches!(timing, Timing::TooSlow | Timing::Crashed);
         }
-        let memory = Contender::ALL.iter().map(|contender| self.memory(*contender, &model, &times)).collect();
+        let memory = Contender::ALL.iter().map(|contender| self.memory(*contender, &placed, &times)).collect();
         Ok(Row { name: case.name, size: case.size, file, nodes: placed.nodes, times, memory })
     }
 
@@ -154,11 +154,16 @@ impl Bench {
         Some(outcome)
     }
 
-    /// The peak of a new process that does the contender's first method once, where that came to an answer.
-    fn memory(&mut self, contender: Contender, model: &Path, times: &[Timing]) -> Memory {
+    /// What a new process that has answered a small model takes for this one, by the contender's first method,
+    /// where that came to an answer.
+    fn memory(&mut self, contender: Contender, placed: &Placed, times: &[Timing]) -> Memory {
         let (method, timing) = METHODS.iter().zip(times).find(|(method, _)| method.contender == contender)?;
         let Timing::Median(..) = timing else { return None };
-        match Server::start(contender).ok()?.ask(method.word, model, self.plan.limit) {
+        let mut server = Server::start(contender).ok()?;
+        if placed.small().exists() {
+            server.ask(method.word, &placed.small(), self.plan.limit);
+        }
+        match server.ask(method.word, &placed.model(), self.plan.limit) {
             Outcome::Answer(answer) if answer.peak > 0 => Some(answer.peak.saturating_sub(answer.idle)),
             Outcome::Answer(_) | Outcome::Refused(_) | Outcome::TooSlow | Outcome::Crashed => None,
         }
@@ -168,6 +173,9 @@ impl Bench {
 fn position(contender: Contender) -> usize {
     Contender::ALL.iter().position(|it| *it == contender).expect("ALL holds every contender")
 }
+
+/// The size of the model that a process answers before its memory is measured.
+const SMALL: u64 = 4;
 
 /// A case as a file in a folder of its own, which goes with it: contenders may write beside the model.
 struct Placed {
@@ -187,10 +195,15 @@ impl Placed {
                 fs::write(placed.model(), model)?;
             }
             Model::Made(write) => {
-                let file = File::create(placed.model()).context("cannot write the model")?;
-                let mut file = BufWriter::with_capacity(1 << 20, file);
-                placed.nodes = write(case.size.unwrap_or_default(), &mut file)?;
-                file.flush()?;
+                let written = |path: PathBuf, size| -> Result<u64> {
+                    let file = File::create(path).context("cannot write the model")?;
+                    let mut file = BufWriter::with_capacity(1 << 20, file);
+                    let nodes = write(size, &mut file)?;
+                    file.flush()?;
+                    Ok(nodes)
+                };
+                placed.nodes = written(placed.model(), case.size.unwrap_or_default())?;
+                written(placed.small(), SMALL)?;
             }
         }
         Ok(placed)
@@ -198,6 +211,11 @@ impl Placed {
 
     fn model(&self) -> PathBuf {
         self.folder.join("model.onnx")
+    }
+
+    /// A model of the same family that is hardly there; only generated families have one.
+    fn small(&self) -> PathBuf {
+        self.folder.join("small.onnx")
     }
 }
 

@@ -43,7 +43,8 @@ writes the answer to a file); *memory* starts from bytes that were read before a
 and with type checks; *values* adds its propagation of shape-deciding values, which typeloom always does. The
 peer's time includes building its graph and its loader's reading of the whole file. In brackets: how many times
 typeloom's time that is. *growth* is the time of a row over that of the row above, at how many times the size.
-*peak* is what a new process held at most for one request over what it held idle, the model's bytes included;
+*peak* is what a new process held at most for one request over what it held before, the model's bytes included; where
+models are generated it had answered one of a few nodes, so that it is the model's memory and not the program's;
 *bytes a node* is typeloom's peak over the size of the file.
 ";
 

@@ -29,10 +29,10 @@ pub fn serve(contender: &str) -> Result<()> {
     let mut replies = io::stdout().lock();
     writeln!(replies, "ready\t{version}")?;
     replies.flush()?;
-    let idle = peak();
     for line in io::stdin().lock().lines() {
         let line = line?;
         let Some((_, path)) = line.split_once('\t') else { anyhow::bail!("not a request: {line}") };
+        let idle = peak();
         let start = Instant::now();
         let result = hint::black_box(run(Path::new(path)));
         let nanoseconds = start.elapsed().as_nanos();
