@@ -166,6 +166,9 @@ pub enum Name {
     FnPtr(Safety, Variadic, Abi),
     /// `unsafe<'a> T`: a binder around one type.
     UnsafeBinder,
+    /// `for<'a, T> P, Q => R`: conditions, and what holds under them. As a function term, so that fewer conditions make
+    /// a subtype; the signature of a generic item, and a higher-ranked predicate.
+    Forall,
     /// The type of one closure.
     Closure(Symbol),
     /// The type of one async closure.
@@ -218,7 +221,8 @@ impl Name {
             | Self::RawPtr(Mutability::Shared)
             | Self::Ref(Mutability::Shared)
             | Self::FnPtr(..)
-            | Self::UnsafeBinder => Some(Variance::Covariant),
+            | Self::UnsafeBinder
+            | Self::Forall => Some(Variance::Covariant),
             Self::Ref(Mutability::Mutable) if index == 0 => Some(Variance::Covariant),
             Self::Ref(Mutability::Mutable) | Self::RawPtr(Mutability::Mutable) => Some(Variance::Invariant),
             Self::Bool
@@ -312,6 +316,7 @@ impl Name {
             | Self::FnDef(_)
             | Self::FnPtr(..)
             | Self::UnsafeBinder
+            | Self::Forall
             | Self::Closure(_)
             | Self::CoroutineClosure(_)
             | Self::Coroutine(_)

@@ -9,6 +9,7 @@
 //! | `!1.0`, `'!1.0`, `!#1.0` | a placeholder: universe and index |
 //! | `^0.1`, `'^0.1`, `^#0.1` | a variable of a binder that is not part of the printed term: depth and index |
 //! | `{closure path<T>}` | kinds of types without a name in the language: `fn`, `closure`, `coroutine`, ... |
+//! | `{forall for<'x0> fn(P) -> R}` | what holds under conditions: a generic item, a predicate under a binder |
 //!
 //! The names of bound variables are not part of a term; the printer invents some that the program does not use.
 //!
@@ -270,8 +271,8 @@ impl<'s> Printer<'s> {
             Name::Opaque(path) => self.unwritable("opaque", path, args),
             Name::Free(path) => self.unwritable("type", path, args),
             Name::Projection(path) => self.unwritable("projection", path, args),
-            Name::Trait(_)
-            | Name::Param(_)
+            Name::Trait(path) => self.unwritable("trait", path, args),
+            Name::Param(_)
             | Name::ConstItem(_)
             | Name::Tensor(_)
             | Name::TensorAnyRank(_)
@@ -288,7 +289,8 @@ impl<'s> Printer<'s> {
             | Name::Ref(_)
             | Name::RawPtr(_)
             | Name::FnPtr(..)
-            | Name::UnsafeBinder => {
+            | Name::UnsafeBinder
+            | Name::Forall => {
                 self.print_name(name);
                 self.args(args);
             }
@@ -335,6 +337,7 @@ impl<'s> Printer<'s> {
                 self.push("fn");
             }
             Name::UnsafeBinder => self.push("unsafe"),
+            Name::Forall => self.push("forall"),
             Name::Bool
             | Name::Char
             | Name::Str
@@ -376,6 +379,17 @@ impl<'s> Printer<'s> {
             self.push(" ");
             self.print_arg(output);
             self.leave();
+            return;
+        }
+        if name == Name::Forall {
+            self.push("{forall ");
+            self.under(arity, |this| {
+                this.push("fn(");
+                this.list(inputs, Self::print_arg);
+                this.push(") -> ");
+                this.print_arg(output);
+            });
+            self.push("}");
             return;
         }
         self.under(arity, |this| {

@@ -51,6 +51,7 @@ const KINDS: &[(&str, &str, &str)] = &[
     ("fn pointer", "for<'x0> fn(&'x0 T) -> &'x0 u8", "Fn"),
     ("fn pointer", "unsafe extern \"C\" fn(*const i8, ...) -> i32", "Fn"),
     ("unsafe binder", "unsafe<'x0> &'x0 T", "Fn"),
+    ("conditions", "{forall for<'x0, X1> fn({trait Clone<X1>}) -> &'x0 X1}", "Fn"),
     ("dynamic", "dyn for<'x0> Handler<&'x0 u8, Output = T> + Send + 'a", "Dyn"),
     ("closure", "{closure main::closure_0<T>}", "Apply"),
     ("coroutine closure", "{coroutine-closure main::closure_1<T>}", "Apply"),

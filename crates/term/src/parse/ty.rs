@@ -7,7 +7,7 @@ use crate::binder::Arity;
 use crate::family::TypeFamily;
 use crate::name::{Abi, Mutability, Name, Safety, Variadic};
 use crate::region::Region;
-use crate::ty::{DynBound, DynBoundKind, DynTy, Ty, TyData, WitnessTy};
+use crate::ty::{DynBound, DynBoundKind, DynTy, FnTy, Ty, TyData, WitnessTy};
 
 impl<'t, F: TypeFamily<Name = Name>> Parser<'_, 't, F> {
     pub(super) fn ty(&mut self) -> Result<Ty<F>, ParseError> {
@@ -175,7 +175,9 @@ impl<'t, F: TypeFamily<Name = Name>> Parser<'_, 't, F> {
             "opaque" => Braced::Alias(Name::Opaque),
             "type" => Braced::Alias(Name::Free),
             "projection" => Braced::Alias(Name::Projection),
+            "trait" => Braced::Apply(Name::Trait),
             "witness" => Braced::Witness,
+            "forall" => Braced::Forall,
             _ => return None,
         })
     }
@@ -209,9 +211,18 @@ impl<'t, F: TypeFamily<Name = Name>> Parser<'_, 't, F> {
         for _ in 0..=taken {
             self.advance();
         }
+        if matches!(kind, Braced::Forall) {
+            let function = self.function(at)?;
+            let TyData::Fn(FnTy { name: _, arity, signature }) = function.data() else {
+                return Err(self.error(Problem::Expected("conditions, as a function")));
+            };
+            self.expect("}")?;
+            return Ty::function(self.cx, Name::Forall, arity, signature).map_err(|e| self.term_error(at, e));
+        }
         let path = self.path()?;
         let symbol = self.symbols.intern(&path);
         let ty = match kind {
+            Braced::Forall => return Err(self.error(Problem::Expected("conditions, as a function"))),
             Braced::Apply(name) => {
                 let args = self.optional_args()?;
                 self.apply(at, name(symbol), &args)
@@ -446,4 +457,5 @@ enum Braced {
     Apply(fn(crate::name::Symbol) -> Name),
     Alias(fn(crate::name::Symbol) -> Name),
     Witness,
+    Forall,
 }

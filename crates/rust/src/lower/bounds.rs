@@ -1,0 +1,333 @@
+//! Bounds, trait objects and `impl Trait`.
+//!
+//! Every bound becomes a predicate of its own: `T: Iterator<Item = u8, IntoIter: Clone>` becomes three. Binders that are
+//! written at a where clause and at a bound in it become one.
+
+use rustdoc_types::{
+    AssocItemConstraint, AssocItemConstraintKind, DynTrait, GenericArgs, GenericBound, Id, ItemEnum, ItemKind, Path,
+    PolyTrait, TraitBoundModifier,
+};
+use typeloom_term::{
+    AliasTy, Boxed, DynBound, DynTy, GenericArg, Name, Region, Symbol, Ty, TyData, TypeFamily,
+};
+
+use super::ty::generics_of;
+use super::{Lower, LowerError, Sig};
+use crate::facts;
+use crate::item::{ParamKind, Role, Type};
+use crate::predicate;
+
+/// A trait, applied: the trait, its arguments with the self type in front, and the result behind `Fn(..) ->`.
+pub(super) struct TraitRef {
+    pub(super) of: Symbol,
+    pub(super) args: Vec<GenericArg<Boxed>>,
+    output: Option<Type>,
+}
+
+fn constraints(args: Option<&GenericArgs>) -> &[AssocItemConstraint] {
+    match args {
+        Some(GenericArgs::AngleBracketed { args: _, constraints }) => constraints,
+        Some(GenericArgs::Parenthesized { .. } | GenericArgs::ReturnTypeNotation) | None => &[],
+    }
+}
+
+impl Lower<'_> {
+    /// The name of a trait.
+    pub(super) fn trait_symbol(&mut self, path: &Path) -> Symbol {
+        let name = self.name(path.id, &path.path);
+        self.symbols.intern(&name)
+    }
+
+    pub(super) fn trait_applied(&mut self, path: &Path, this: &Type, sig: &mut Sig) -> Result<TraitRef, LowerError> {
+        let of = self.trait_symbol(path);
+        let (mut args, output) = self.generic_args(path.args.as_deref(), sig)?;
+        // `Self::Item` is written without the arguments of the trait it is in.
+        if args.is_empty()
+            && let Some((trait_id, own)) = &sig.within
+            && *trait_id == path.id
+            && own.first().and_then(GenericArg::as_ty) == Some(this)
+        {
+            args.extend(own.iter().skip(1).cloned());
+        }
+        if let Some(generics) = self.get(path.id).and_then(|item| generics_of(&item.inner)) {
+            self.fill(generics, &mut args, Some(this))?;
+        } else if facts::SELF_BY_DEFAULT.contains(&self.symbols.resolve(of))
+            && let [GenericArg::Ty(only)] = &args[..]
+            && only == this
+        {
+            args.clear();
+        }
+        args.insert(0, this.clone().into());
+        Ok(TraitRef { of, args, output })
+    }
+
+    pub(super) fn trait_ref(
+        &mut self,
+        path: &Path,
+        this: &Type,
+        sig: &mut Sig,
+    ) -> Result<(Symbol, Vec<GenericArg<Boxed>>), LowerError> {
+        let TraitRef { of, args, output: _ } = self.trait_applied(path, this, sig)?;
+        Ok((of, args))
+    }
+
+    /// The symbol of an associated item.
+    pub(super) fn item_symbol(&mut self, of: Symbol, item: &str) -> Symbol {
+        let text = format!("{}::{item}", self.symbols.resolve(of));
+        self.symbols.intern(&text)
+    }
+
+    /// Where an associated type that is named in a bound is declared: in the trait itself, or in a supertrait.
+    fn home(&mut self, path: &Path, of: &TraitRef, item: &str) -> (Symbol, Vec<GenericArg<Boxed>>) {
+        let name = self.symbols.resolve(of.of).to_owned();
+        let mut home = None;
+        if self.get(path.id).is_some() {
+            home = self.home_above(path.id, item, 0);
+        }
+        let home = home.or_else(|| {
+            let of_std = facts::ASSOC_HOME.iter().find(|(path, _)| *path == name);
+            of_std.map(|(_, home)| (*home).to_owned())
+        });
+        match home {
+            Some(home) if home != name => {
+                // The traits of functions and of indexing hand their arguments on; other supertraits take none here.
+                let same = home.contains("::ops::");
+                let args = if same { of.args.clone() } else { of.args.iter().take(1).cloned().collect() };
+                (self.symbols.intern(&format!("{home}::{item}")), args)
+            }
+            Some(_) | None => (self.item_symbol(of.of, item), of.args.clone()),
+        }
+    }
+
+    fn home_above(&mut self, id: Id, item: &str, depth: usize) -> Option<String> {
+        let ItemEnum::Trait(of) = &self.get(id)?.inner else { return None };
+        let own = of.items.iter().any(|id| self.get(*id).and_then(|found| found.name.as_deref()) == Some(item));
+        if own || depth > super::MAX_ALIASES {
+            return Some(self.name(id, ""));
+        }
+        let mut outside = None;
+        for bound in &of.bounds {
+            let GenericBound::TraitBound { trait_, .. } = bound else { continue };
+            if self.get(trait_.id).is_some() {
+                if let Some(found) = self.home_above(trait_.id, item, depth + 1) {
+                    return Some(found);
+                }
+            } else {
+                // Of traits of other crates the items are not known: the first one that is not a marker.
+                let name = self.name(trait_.id, &trait_.path);
+                let std = facts::ASSOC_HOME.iter().find(|(path, _)| *path == name).map(|(_, home)| *home);
+                if !name.starts_with("core::marker") && !name.starts_with("core::fmt") {
+                    outside.get_or_insert_with(|| std.unwrap_or(&name).to_owned());
+                }
+            }
+        }
+        outside
+    }
+
+    /// The predicates that bounds state about `this`, which may mention lifetimes of a binder around it.
+    pub(super) fn bounds(
+        &mut self,
+        this: &Type,
+        bounds: &[GenericBound],
+        outer: &[Symbol],
+        sig: &mut Sig,
+    ) -> Result<Vec<Type>, LowerError> {
+        let mut found = Vec::new();
+        for bound in bounds {
+            match bound {
+                GenericBound::TraitBound { trait_, generic_params: _, modifier: TraitBoundModifier::Maybe } => {
+                    self.note("?Sized bound");
+                    let _ = trait_;
+                    sig.unsized_types.push(this.clone());
+                }
+                GenericBound::TraitBound {
+                    trait_,
+                    generic_params,
+                    modifier: TraitBoundModifier::None | TraitBoundModifier::MaybeConst,
+                } => {
+                    self.note("trait bound");
+                    let (names, hidden) = self.enter(generic_params, sig);
+                    let mut names: Vec<Symbol> = outer.iter().copied().chain(names).collect();
+                    let before = std::mem::take(&mut sig.bound);
+                    self.trait_bound(this, trait_, &mut names, sig, &mut found)?;
+                    sig.bound = before;
+                    self.leave(hidden, sig);
+                }
+                GenericBound::Outlives(lifetime) => {
+                    self.note("lifetime bound");
+                    let shorter = self.region(Some(lifetime), sig)?;
+                    if outer.is_empty() {
+                        let predicate = predicate::outlives(&self.cx, self.symbols, this.clone().into(), shorter)?;
+                        found.push(predicate);
+                    }
+                }
+                GenericBound::Use(_) => self.note("captures"),
+            }
+        }
+        Ok(found)
+    }
+
+    fn trait_bound(
+        &mut self,
+        this: &Type,
+        path: &Path,
+        names: &mut Vec<Symbol>,
+        sig: &mut Sig,
+        found: &mut Vec<Type>,
+    ) -> Result<(), LowerError> {
+        let of = self.trait_applied(path, this, sig)?;
+        names.append(&mut sig.bound);
+        let (arity, args) = self.bind(names, &of.args)?;
+        found.push(predicate::implements(&self.cx, arity, of.of, &args)?);
+        if let Some(output) = &of.output {
+            let (item, mut args) = self.home(path, &of, "Output");
+            args.push(output.clone().into());
+            let (arity, args) = self.bind(names, &args)?;
+            found.push(predicate::projects(&self.cx, arity, item, &args)?);
+        }
+        for AssocItemConstraint { name, args, binding } in constraints(path.args.as_deref()) {
+            let own = self.generic_args(args.as_deref(), sig)?.0;
+            let (item, mut all) = self.home(path, &of, name);
+            all.extend(own);
+            match binding {
+                AssocItemConstraintKind::Equality(term) => {
+                    all.push(self.term(term, sig)?);
+                    names.append(&mut sig.bound);
+                    let (arity, all) = self.bind(names, &all)?;
+                    found.push(predicate::projects(&self.cx, arity, item, &all)?);
+                }
+                AssocItemConstraintKind::Constraint(bounds) => {
+                    let alias = TyData::Alias(AliasTy { name: Name::Projection(item), args: &all });
+                    let alias = Ty::new(&self.cx, alias)?;
+                    let more = self.bounds(&alias, bounds, names, sig)?;
+                    found.extend(more);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// `dyn Trait + Auto + 'a`
+    pub(super) fn dynamic(
+        &mut self,
+        dynamic: &DynTrait,
+        object: Region<Boxed>,
+        sig: &mut Sig,
+    ) -> Result<Type, LowerError> {
+        let DynTrait { traits, lifetime } = dynamic;
+        // The hidden type; it is not part of the bounds.
+        let this = Ty::param(&self.cx, Name::Param(self.symbols.intern("dyn Self")))?;
+        let mut bounds = Vec::new();
+        for PolyTrait { trait_, generic_params } in traits {
+            let (mut names, hidden) = self.enter(generic_params, sig);
+            let before = std::mem::take(&mut sig.bound);
+            let of = self.trait_applied(trait_, &this, sig)?;
+            names.append(&mut sig.bound);
+            let mut projections = Vec::new();
+            if let Some(output) = &of.output {
+                let (item, mut args) = self.home(trait_, &of, "Output");
+                args.push(output.clone().into());
+                projections.push((item, args));
+            }
+            for AssocItemConstraint { name, args, binding } in constraints(trait_.args.as_deref()) {
+                let own = self.generic_args(args.as_deref(), sig)?.0;
+                let (item, mut all) = self.home(trait_, &of, name);
+                all.extend(own);
+                if let AssocItemConstraintKind::Equality(term) = binding {
+                    all.push(self.term(term, sig)?);
+                    projections.push((item, all));
+                }
+            }
+            names.append(&mut sig.bound);
+            sig.bound = before;
+            self.leave(hidden, sig);
+            let auto = self.is_auto(trait_.id, of.of);
+            let kind = if auto { typeloom_term::ty::DynBoundKind::AutoTrait } else { typeloom_term::ty::DynBoundKind::Trait };
+            bounds.push(self.dyn_bound(&names, kind, Name::Trait(of.of), &of.args)?);
+            for (item, args) in projections {
+                let kind = typeloom_term::ty::DynBoundKind::Projection;
+                bounds.push(self.dyn_bound(&names, kind, Name::Projection(item), &args)?);
+            }
+        }
+        let region = match lifetime {
+            Some(lifetime) => self.region(Some(lifetime), sig)?,
+            None => object,
+        };
+        Ok(Ty::new(&self.cx, TyData::Dyn(DynTy { bounds: &bounds, region }))?)
+    }
+
+    fn dyn_bound(
+        &mut self,
+        names: &[Symbol],
+        kind: typeloom_term::ty::DynBoundKind,
+        name: Name,
+        args: &[GenericArg<Boxed>],
+    ) -> Result<DynBound<Boxed>, LowerError> {
+        let args: Vec<_> = args.iter().skip(1).cloned().collect();
+        let (arity, args) = self.bind(names, &args)?;
+        Ok(DynBound { arity, kind, name, args: self.cx.intern_args(&args) })
+    }
+
+    fn is_auto(&self, id: Id, of: Symbol) -> bool {
+        match self.get(id).map(|item| &item.inner) {
+            Some(ItemEnum::Trait(of)) => of.is_auto,
+            _ => {
+                let is_trait = self.krate.paths.get(&id).is_none_or(|summary| summary.kind == ItemKind::Trait);
+                is_trait && facts::AUTO_TRAITS.contains(&self.symbols.resolve(of))
+            }
+        }
+    }
+
+    /// `impl Bounds`: a parameter of its own, known by its bounds.
+    pub(super) fn impl_trait(
+        &mut self,
+        bounds: &[GenericBound],
+        role: Role,
+        sig: &mut Sig,
+    ) -> Result<Type, LowerError> {
+        let text = impl_text(bounds);
+        let symbol = self.unique(sig, &text);
+        sig.param(symbol, ParamKind::Type, role);
+        let ty = Ty::param(&self.cx, Name::Param(symbol))?;
+        let before = sig.unsized_types.len();
+        let mut found = self.bounds(&ty, bounds, &[], sig)?;
+        if !sig.unsized_types[before..].contains(&ty) {
+            found.push(self.sized(&ty)?);
+        }
+        match role {
+            Role::Existential => sig.promises.extend(found),
+            Role::Explicit | Role::Inferred => sig.predicates.extend(found),
+        }
+        Ok(ty)
+    }
+
+    /// What an `async fn` gives: `impl Future<Output = output>`.
+    pub(super) fn future(&mut self, output: &Type, sig: &mut Sig) -> Result<Type, LowerError> {
+        let symbol = self.unique(sig, "impl Future");
+        sig.param(symbol, ParamKind::Type, Role::Existential);
+        let ty = Ty::param(&self.cx, Name::Param(symbol))?;
+        let future = self.symbols.intern("core::future::future::Future");
+        let item = self.item_symbol(future, "Output");
+        let none = typeloom_term::Arity::NONE;
+        let this = GenericArg::Ty(ty.clone());
+        sig.promises.push(predicate::implements(&self.cx, none, future, std::slice::from_ref(&this))?);
+        sig.promises.push(predicate::projects(&self.cx, none, item, &[this, output.clone().into()])?);
+        sig.promises.push(self.sized(&ty)?);
+        Ok(ty)
+    }
+}
+
+/// A short text for `impl Bounds`, to show it by.
+fn impl_text(bounds: &[GenericBound]) -> String {
+    let names: Vec<&str> = bounds
+        .iter()
+        .filter_map(|bound| match bound {
+            GenericBound::TraitBound { trait_, modifier: TraitBoundModifier::None, .. } => {
+                trait_.path.rsplit("::").next()
+            }
+            GenericBound::TraitBound { .. } | GenericBound::Use(_) => None,
+            GenericBound::Outlives(lifetime) => Some(lifetime),
+        })
+        .collect();
+    format!("impl {}", names.join(" + "))
+}

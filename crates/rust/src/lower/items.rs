@@ -1,0 +1,415 @@
+//! Items with their parts.
+
+use std::collections::BTreeSet;
+
+use rustdoc_types::{
+    Attribute, Function, Generics, Id, Impl, Item as JsonItem, ItemEnum, StructKind, Type as JsonType, VariantKind,
+};
+use typeloom_term::name::Variadic;
+use typeloom_term::{Boxed, GenericArg, Name, Ty};
+
+use super::generics::{Elided, ImplTrait};
+use super::ty::{abi_text, elided_result};
+use super::{AdtDef, Lower, LowerError, Sig, regions};
+use crate::item::{Item, Kind, Label, Mark, Order, Part, Role, Type};
+use crate::paths::Namespace;
+
+/// `yes` at level 1, `no` at level 0.
+pub(super) fn level(label: &'static str, holds: bool) -> Mark {
+    let text = if holds { label.to_owned() } else { format!("not {label}") };
+    Mark { label, text, order: Order::Level(u8::from(holds)) }
+}
+
+pub(super) fn fixed(label: &'static str, text: &str) -> Mark {
+    Mark { label, text: text.to_owned(), order: Order::Fixed }
+}
+
+impl<'a> Lower<'a> {
+    /// Lowers everything that can be reached.
+    pub(super) fn all(&mut self) -> Result<(), LowerError> {
+        self.definitions()?;
+        self.counts = super::Counts::default();
+        self.distinct.clear();
+        let mut impls: BTreeSet<Id> = BTreeSet::new();
+        let mut done: BTreeSet<(Namespace, Id)> = BTreeSet::new();
+        for ((namespace, path), id) in &self.paths.public {
+            let name = self.paths.public_name(*id).unwrap_or(path);
+            if name != path || self.get(*id).is_none() {
+                let mut item = Item::new(path.clone(), Kind::ReExport);
+                let target = if name == path { self.name(*id, path) } else { name.to_owned() };
+                let target = match self.krate.paths.get(id) {
+                    Some(summary) if summary.crate_id != 0 => summary.path.join("::"),
+                    _ => target,
+                };
+                item.marks.push(fixed("of", &target));
+                self.items.push(item);
+            }
+            if let Some(item) = self.get(*id)
+                && done.insert((*namespace, *id))
+            {
+                // Its name may be one that only an older version can be asked for.
+                let reachable = self.paths.public.get(&(*namespace, name.to_owned())) == Some(id);
+                let first = self.items.len();
+                self.item(item, name, &mut impls).map_err(|error| at(error, name))?;
+                if let Some(item) = self.items.get_mut(first) {
+                    item.marks.push(Mark {
+                        label: "public path",
+                        text: if reachable { String::new() } else { "not public under this path".to_owned() },
+                        order: Order::Level(u8::from(reachable)),
+                    });
+                }
+            }
+        }
+        for id in impls {
+            if let Some(ItemEnum::Impl(of)) = self.get(id).map(|item| &item.inner) {
+                self.impl_item(of).map_err(|error| at(error, "impl"))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn item(&mut self, item: &'a JsonItem, path: &str, impls: &mut BTreeSet<Id>) -> Result<(), LowerError> {
+        match &item.inner {
+            ItemEnum::Struct(of) => {
+                impls.extend(&of.impls);
+                let (kind, fields, hidden) = struct_fields(&of.kind);
+                let (mut main, sig) = self.adt(path, Kind::Struct, &of.generics)?;
+                let exhaustive = !is_non_exhaustive(item);
+                main.closed = exhaustive && !hidden && !matches!(of.kind, StructKind::Unit);
+                main.marks.push(level("exhaustive", exhaustive));
+                main.marks.push(level("all fields public", !hidden));
+                if !hidden && exhaustive {
+                    main.marks.push(fixed("form", kind));
+                }
+                self.items.push(main);
+                self.fields(path, path, &fields, &sig)
+            }
+            ItemEnum::Union(of) => {
+                impls.extend(&of.impls);
+                let (mut main, sig) = self.adt(path, Kind::Union, &of.generics)?;
+                main.marks.push(level("all fields public", !of.has_stripped_fields));
+                self.items.push(main);
+                self.fields(path, path, &of.fields, &sig)
+            }
+            ItemEnum::Enum(of) => {
+                impls.extend(&of.impls);
+                let (mut main, sig) = self.adt(path, Kind::Enum, &of.generics)?;
+                main.closed = !is_non_exhaustive(item);
+                main.marks.push(level("exhaustive", main.closed));
+                self.items.push(main);
+                for id in &of.variants {
+                    self.variant(path, *id, &sig)?;
+                }
+                Ok(())
+            }
+            ItemEnum::Variant(_) => Ok(()),
+            ItemEnum::Function(of) => {
+                let function = self.function(path, Kind::Function, of, &Sig::new())?;
+                self.items.push(function);
+                Ok(())
+            }
+            ItemEnum::Trait(of) => {
+                impls.extend(&of.implementations);
+                self.trait_item(item.id, path, of)
+            }
+            ItemEnum::TraitAlias(of) => {
+                let (mut main, mut sig) = self.adt(path, Kind::TraitAlias, &of.generics)?;
+                let this = Ty::param(&self.cx, Name::Param(self.symbols.intern("Self")))?;
+                main.promises = self.bounds(&this, &of.params, &[], &mut sig)?;
+                main.implemented_by_others = true;
+                self.items.push(main);
+                Ok(())
+            }
+            ItemEnum::TypeAlias(of) => {
+                let (mut main, mut sig) = self.adt(path, Kind::TypeAlias, &of.generics)?;
+                let ty = self.ty(&of.type_, &mut sig)?;
+                main.parts.push(Part { label: Label::Type, ty });
+                self.items.push(main);
+                Ok(())
+            }
+            ItemEnum::Constant { type_, const_: _ } => {
+                let ty = self.ty(type_, &mut Sig::new())?;
+                let mut item = Item::new(path.to_owned(), Kind::Const);
+                item.parts.push(Part { label: Label::Type, ty });
+                self.items.push(item);
+                Ok(())
+            }
+            ItemEnum::Static(of) => {
+                let ty = self.ty(&of.type_, &mut Sig::new())?;
+                let mut item = Item::new(path.to_owned(), Kind::Static);
+                item.parts.push(Part { label: Label::Type, ty });
+                item.marks.push(fixed("mutability", if of.is_mutable { "mut" } else { "" }));
+                item.marks.push(level("safe", !of.is_unsafe));
+                self.items.push(item);
+                Ok(())
+            }
+            ItemEnum::ExternType => {
+                self.items.push(Item::new(path.to_owned(), Kind::ExternType));
+                Ok(())
+            }
+            ItemEnum::Macro(_) | ItemEnum::ProcMacro(_) => {
+                self.items.push(Item::new(path.to_owned(), Kind::Macro));
+                Ok(())
+            }
+            // These are not found by a path of their own.
+            ItemEnum::Module(_)
+            | ItemEnum::ExternCrate { .. }
+            | ItemEnum::Use(_)
+            | ItemEnum::StructField(_)
+            | ItemEnum::Impl(_)
+            | ItemEnum::Primitive(_)
+            | ItemEnum::AssocConst { .. }
+            | ItemEnum::AssocType { .. } => Ok(()),
+        }
+    }
+
+    /// The item of a definition with parameters, and the scope inside of it.
+    pub(super) fn adt(&mut self, path: &str, kind: Kind, generics: &Generics) -> Result<(Item, Sig), LowerError> {
+        let mut sig = Sig::new();
+        // `Self` may be used in bounds, so the parameters come into scope first.
+        let mut names = Sig::new();
+        self.names_only(generics, &mut names)?;
+        let name = Name::Adt(self.symbols.intern(path));
+        sig.this = Some(Ty::apply(&self.cx, name, &names.args(&self.cx)?)?);
+        self.generics(generics, Role::Explicit, Role::Explicit, &mut sig)?;
+        let mut item = Item::new(path.to_owned(), kind);
+        item.params.clone_from(&sig.params);
+        item.predicates.clone_from(&sig.predicates);
+        Ok((item, sig))
+    }
+
+    /// Brings parameters into scope without their bounds.
+    fn names_only(&mut self, generics: &Generics, sig: &mut Sig) -> Result<(), LowerError> {
+        let counts = self.counts.clone();
+        let mut bare = Generics { params: generics.params.clone(), where_predicates: Vec::new() };
+        for param in &mut bare.params {
+            use rustdoc_types::GenericParamDefKind::{Const, Lifetime, Type};
+            match &mut param.kind {
+                Lifetime { outlives } => outlives.clear(),
+                Type { bounds, default, is_synthetic: _ } => {
+                    bounds.clear();
+                    *default = None;
+                }
+                Const { type_: _, default } => *default = None,
+            }
+        }
+        self.generics(&bare, Role::Explicit, Role::Explicit, sig)?;
+        self.counts = counts;
+        Ok(())
+    }
+
+    fn fields(&mut self, path: &str, parent: &str, fields: &[Id], sig: &Sig) -> Result<(), LowerError> {
+        for id in fields {
+            let Some(field) = self.get(*id) else { continue };
+            let public = matches!(field.visibility, rustdoc_types::Visibility::Public | rustdoc_types::Visibility::Default);
+            let (ItemEnum::StructField(ty), Some(name), true) = (&field.inner, &field.name, public) else { continue };
+            let mut sig = sig.clone();
+            let ty = self.ty(ty, &mut sig)?;
+            let mut item = Item::new(format!("{path}::{name}"), Kind::Field);
+            item.parent = Some(parent.to_owned());
+            item.params = sig.params;
+            item.context = sig.predicates;
+            item.parts.push(Part { label: Label::Type, ty });
+            self.items.push(item);
+        }
+        Ok(())
+    }
+
+    fn variant(&mut self, path: &str, id: Id, sig: &Sig) -> Result<(), LowerError> {
+        let Some(variant) = self.get(id) else { return Ok(()) };
+        let (ItemEnum::Variant(of), Some(name)) = (&variant.inner, &variant.name) else { return Ok(()) };
+        let own = format!("{path}::{name}");
+        let (form, fields, hidden) = match &of.kind {
+            VariantKind::Plain => ("unit", Vec::new(), false),
+            VariantKind::Tuple(fields) => {
+                ("tuple", fields.iter().flatten().copied().collect(), fields.contains(&None))
+            }
+            VariantKind::Struct { fields, has_stripped_fields } => ("named", fields.clone(), *has_stripped_fields),
+        };
+        let mut item = Item::new(own.clone(), Kind::Variant);
+        item.parent = Some(path.to_owned());
+        item.params.clone_from(&sig.params);
+        item.context.clone_from(&sig.predicates);
+        let exhaustive = !is_non_exhaustive(variant) && !hidden;
+        item.closed = exhaustive;
+        item.marks.push(fixed("form", form));
+        item.marks.push(level("exhaustive", exhaustive));
+        self.items.push(item);
+        self.fields(&own, &own, &fields, sig)
+    }
+
+    /// A function, method or trait method; `outer` is the scope of the impl or trait around it.
+    pub(super) fn function(&mut self, path: &str, kind: Kind, of: &Function, outer: &Sig) -> Result<Item, LowerError> {
+        let mut sig = outer.clone();
+        self.generics(&of.generics, Role::Inferred, Role::Explicit, &mut sig)?;
+        let mut item = Item::new(path.to_owned(), kind);
+        sig.elided = Elided::Fresh;
+        sig.impl_trait = ImplTrait::Parameter;
+        let mut inputs: Vec<Type> = Vec::new();
+        let has_receiver = of.sig.inputs.first().is_some_and(|(name, _)| name == "self");
+        for (index, (name, ty)) in of.sig.inputs.iter().enumerate() {
+            let ty = self.ty(ty, &mut sig)?;
+            inputs.push(ty.clone());
+            item.parts.push(Part { label: Label::Input(index, name.clone()), ty });
+        }
+        let of_receiver = inputs.first().filter(|_| has_receiver).and_then(regions::of_reference);
+        sig.elided = Elided::Is(of_receiver.unwrap_or_else(|| elided_result(&inputs)));
+        sig.impl_trait = ImplTrait::Result;
+        let unit = JsonType::Tuple(Vec::new());
+        let mut output = self.ty(of.sig.output.as_ref().unwrap_or(&unit), &mut sig)?;
+        if of.header.is_async {
+            output = self.future(&output, &mut sig)?;
+        }
+        item.parts.push(Part { label: Label::Output, ty: output });
+        item.marks.push(level("const", of.header.is_const));
+        item.marks.push(level("safe", !of.header.is_unsafe));
+        item.marks.push(fixed("extern", &abi_text(&of.header.abi).unwrap_or_default()));
+        let variadic = if of.sig.is_c_variadic { Variadic::CVariadic } else { Variadic::Fixed };
+        item.marks.push(fixed("variadic", if variadic == Variadic::CVariadic { "..." } else { "" }));
+        if matches!(kind, Kind::Method | Kind::TraitMethod) {
+            item.marks.push(level("callable as a method", has_receiver));
+        }
+        let Sig { params, predicates, promises, .. } = sig;
+        // What the trait or impl around it asks for is known where the function is used.
+        item.params = params;
+        item.predicates = predicates;
+        item.promises = promises;
+        Ok(item)
+    }
+
+    /// The items of an inherent impl.
+    pub(super) fn inherent(&mut self, of: &Impl) -> Result<(), LowerError> {
+        let (sig, this) = self.impl_scope(of)?;
+        let Some(path) = adt_path(&this).map(|symbol| self.symbols.resolve(symbol).to_owned()) else { return Ok(()) };
+        for id in &of.items {
+            let Some(item) = self.get(*id) else { continue };
+            if !matches!(item.visibility, rustdoc_types::Visibility::Public) {
+                continue;
+            }
+            let Some(name) = &item.name else { continue };
+            let own = format!("{path}::{name}");
+            let mut lowered = match &item.inner {
+                ItemEnum::Function(function) => self.function(&own, Kind::Method, function, &sig)?,
+                ItemEnum::AssocConst { type_, value: _ } => {
+                    let mut sig = sig.clone();
+                    let ty = self.ty(type_, &mut sig)?;
+                    let mut item = Item::new(own, Kind::AssocConst);
+                    item.params = sig.params;
+                    item.predicates = sig.predicates;
+                    item.parts.push(Part { label: Label::Type, ty });
+                    item
+                }
+                _ => continue,
+            };
+            lowered.parent = Some(path.clone());
+            lowered.parts.insert(0, Part { label: Label::SelfType, ty: this.clone() });
+            self.items.push(lowered);
+        }
+        Ok(())
+    }
+
+    /// The scope inside of an impl, and the type that it is for.
+    pub(super) fn impl_scope(&mut self, of: &Impl) -> Result<(Sig, Type), LowerError> {
+        let mut sig = Sig::new();
+        // The header may use the parameters, the bounds may use `Self`: names first, then the type, then bounds.
+        let mut names = Sig::new();
+        names.elided = Elided::Fresh;
+        self.names_only(&of.generics, &mut names)?;
+        let counts = self.counts.clone();
+        let fresh = names.params.len();
+        let this = self.ty(&of.for_, &mut names)?;
+        self.counts = counts;
+        sig.this = Some(this);
+        sig.elided = Elided::Fresh;
+        self.generics(&of.generics, Role::Inferred, Role::Inferred, &mut sig)?;
+        // Again, so that lifetimes that are not written become parameters of this scope.
+        sig.params.extend(names.params.drain(fresh..));
+        let this = sig.this.clone().map_or_else(|| self.ty(&of.for_, &mut sig), Ok)?;
+        self.counts.occurrences += 1;
+        Ok((sig, this))
+    }
+
+    /// What the types of the crate consist of.
+    pub(super) fn adt_definition(&mut self, item: &JsonItem) -> Result<(), LowerError> {
+        let (generics, fields, hidden) = match &item.inner {
+            ItemEnum::Struct(of) => {
+                let (_, fields, hidden) = struct_fields(&of.kind);
+                (&of.generics, fields, hidden)
+            }
+            ItemEnum::Union(of) => (&of.generics, of.fields.clone(), of.has_stripped_fields),
+            ItemEnum::Enum(of) => {
+                let mut fields = Vec::new();
+                let mut hidden = of.has_stripped_variants;
+                for id in &of.variants {
+                    match self.get(*id).map(|item| &item.inner) {
+                        Some(ItemEnum::Variant(variant)) => match &variant.kind {
+                            VariantKind::Plain => {}
+                            VariantKind::Tuple(list) => {
+                                hidden |= list.contains(&None);
+                                fields.extend(list.iter().flatten());
+                            }
+                            VariantKind::Struct { fields: list, has_stripped_fields } => {
+                                hidden |= has_stripped_fields;
+                                fields.extend(list);
+                            }
+                        },
+                        _ => hidden = true,
+                    }
+                }
+                (&of.generics, fields, hidden)
+            }
+            _ => return Ok(()),
+        };
+        let path = self.name(item.id, item.name.as_deref().unwrap_or_default());
+        let (main, sig) = self.adt(&path, Kind::Struct, generics)?;
+        let mut types = Vec::new();
+        let mut hidden = hidden;
+        for id in fields {
+            match self.get(id).map(|item| &item.inner) {
+                Some(ItemEnum::StructField(ty)) => types.push(self.ty(ty, &mut sig.clone())?),
+                _ => hidden = true,
+            }
+        }
+        let params = main.params.iter().map(|param| (param.symbol, param.kind.clone())).collect();
+        let definition = AdtDef { params, fields: types, hidden, predicates: main.predicates };
+        self.adts.insert(self.symbols.intern(&path), definition);
+        Ok(())
+    }
+}
+
+fn is_non_exhaustive(item: &JsonItem) -> bool {
+    item.attrs.contains(&Attribute::NonExhaustive)
+}
+
+/// Its form, the fields that can be seen, and whether there are others.
+fn struct_fields(kind: &StructKind) -> (&'static str, Vec<Id>, bool) {
+    match kind {
+        StructKind::Unit => ("unit", Vec::new(), false),
+        StructKind::Tuple(fields) => ("tuple", fields.iter().flatten().copied().collect(), fields.contains(&None)),
+        StructKind::Plain { fields, has_stripped_fields } => ("named", fields.clone(), *has_stripped_fields),
+    }
+}
+
+/// The definition that a type applies.
+pub(crate) fn adt_path(ty: &Type) -> Option<typeloom_term::Symbol> {
+    match ty.data() {
+        typeloom_term::TyData::Apply(app) => match app.name {
+            Name::Adt(symbol) => Some(symbol),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The error, with the item that it is in.
+fn at(error: LowerError, path: &str) -> LowerError {
+    match error {
+        LowerError::Term { item, source } if item.is_empty() => LowerError::Term { item: path.to_owned(), source },
+        LowerError::Term { .. } | LowerError::Aliases { .. } | LowerError::TooManyPaths { .. } => error,
+    }
+}
+
+/// The arguments without the self type.
+pub(super) fn without_self(args: &[GenericArg<Boxed>]) -> &[GenericArg<Boxed>] {
+    args.get(1..).unwrap_or_default()
+}

@@ -1,0 +1,224 @@
+//! Which items can be named from outside, by which paths, and what every definition is called.
+//!
+//! The public path of an item is the one by which it can be reached, through re-exports and globs; where there are
+//! several, the shortest, then the first. Definitions of other crates are called by the path of their definition.
+//!
+//! **Invariant:** a path of the crate itself starts with one and the same crate name, whatever the crate is called, so
+//! that two versions can be compared that are packaged under two names.
+
+use std::collections::{BTreeMap, HashMap};
+
+use indexmap::IndexMap;
+use rustdoc_types::{Crate, Id, ItemEnum, ItemKind, Visibility};
+
+use crate::lower::LowerError;
+
+/// The most paths that a crate may have.
+const MAX_PATHS: usize = 1 << 20;
+
+/// How deep modules may lie.
+const MAX_MODULES: usize = 128;
+
+/// Types, or values and macros: one path can name one of each.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) enum Namespace {
+    Types,
+    Values,
+    Macros,
+}
+
+/// Everything that a crate can be asked for by a path.
+#[derive(Debug)]
+pub(crate) struct Paths {
+    /// Every public path, and what it leads to.
+    pub(crate) public: IndexMap<(Namespace, String), Id>,
+    /// What definitions are called.
+    names: HashMap<Id, String>,
+    /// The first part of every path of the crate itself.
+    pub(crate) root: String,
+}
+
+struct Found {
+    id: Id,
+    by_glob: bool,
+}
+
+struct Walk<'c> {
+    krate: &'c Crate,
+    found: BTreeMap<(Namespace, String), Found>,
+}
+
+/// The name of a crate in its JSON.
+pub(crate) fn crate_name(krate: &Crate) -> String {
+    krate.index.get(&krate.root).and_then(|root| root.name.clone()).unwrap_or_else(|| "crate".to_owned())
+}
+
+impl Paths {
+    /// The paths of a crate. Where a definition can be reached by a path that `like` has too, it gets the name that it
+    /// has there: so one type has one name in two versions of a crate.
+    pub(crate) fn of(krate: &Crate, like: Option<&Self>) -> Result<Self, LowerError> {
+        let root = like.map_or_else(|| crate_name(krate), |like| like.root.clone());
+        let mut walk = Walk { krate, found: BTreeMap::new() };
+        walk.module(krate.root, &root, false, &mut Vec::new())?;
+        let public: IndexMap<_, _> = walk.found.into_iter().map(|(key, found)| (key, found.id)).collect();
+        let mut names: HashMap<Id, String> = HashMap::new();
+        let better = |new: &str, old: &str| {
+            let parts = |path: &str| path.matches("::").count();
+            (parts(new), new) < (parts(old), old)
+        };
+        for ((_, path), id) in &public {
+            match names.get_mut(id) {
+                Some(name) if better(path, name) => name.clone_from(path),
+                Some(_) => {}
+                None => {
+                    names.insert(*id, path.clone());
+                }
+            }
+        }
+        if let Some(like) = like {
+            for (key, id) in &public {
+                let Some(name) = like.public.get(key).and_then(|old| like.names.get(old)) else { continue };
+                // The name may by now belong to another definition.
+                let holder = public.get(&(key.0, name.clone()));
+                if holder.is_none_or(|holder| holder == id) {
+                    names.insert(*id, name.clone());
+                }
+            }
+        }
+        Ok(Self { public, names, root })
+    }
+
+    /// What a definition is called, if it can be reached.
+    pub(crate) fn public_name(&self, id: Id) -> Option<&str> {
+        self.names.get(&id).map(String::as_str)
+    }
+
+    /// What a definition is called: by its public path, or by where it is defined, or as it is written.
+    pub(crate) fn name(&self, krate: &Crate, id: Id, written: &str) -> String {
+        if let Some(name) = self.names.get(&id) {
+            return name.clone();
+        }
+        match krate.paths.get(&id) {
+            Some(summary) if summary.crate_id == 0 => {
+                let inner = summary.path.get(1..).unwrap_or_default();
+                std::iter::once(&self.root).chain(inner).cloned().collect::<Vec<_>>().join("::")
+            }
+            Some(summary) => summary.path.join("::"),
+            None => written.trim_start_matches("$crate::").to_owned(),
+        }
+    }
+}
+
+fn namespaces(kind: ItemKind) -> &'static [Namespace] {
+    use Namespace::{Macros, Types, Values};
+    match kind {
+        ItemKind::Struct
+        | ItemKind::Union
+        | ItemKind::Enum
+        | ItemKind::Trait
+        | ItemKind::TraitAlias
+        | ItemKind::TypeAlias
+        | ItemKind::ExternType
+        | ItemKind::Primitive => &[Types],
+        ItemKind::Variant => &[Types],
+        ItemKind::Function | ItemKind::Constant | ItemKind::Static => &[Values],
+        ItemKind::Macro | ItemKind::ProcAttribute | ItemKind::ProcDerive => &[Macros],
+        ItemKind::Module => &[Types],
+        ItemKind::ExternCrate
+        | ItemKind::Use
+        | ItemKind::StructField
+        | ItemKind::Impl
+        | ItemKind::AssocConst
+        | ItemKind::AssocType
+        | ItemKind::Keyword
+        | ItemKind::Attribute => &[],
+    }
+}
+
+impl Walk<'_> {
+    fn add(&mut self, kind: ItemKind, path: String, id: Id, by_glob: bool) -> Result<(), LowerError> {
+        for namespace in namespaces(kind) {
+            // A name that is written beats one that a glob brings in.
+            let key = (*namespace, path.clone());
+            match self.found.get(&key) {
+                Some(found) if !found.by_glob || by_glob => {}
+                _ => {
+                    self.found.insert(key, Found { id, by_glob });
+                }
+            }
+        }
+        if self.found.len() > MAX_PATHS {
+            return Err(LowerError::TooManyPaths { limit: MAX_PATHS });
+        }
+        Ok(())
+    }
+
+    /// Everything in a module, under `path`. `chain` holds the modules that are being walked: globs can form circles.
+    fn module(
+        &mut self,
+        module: Id,
+        path: &str,
+        by_glob: bool,
+        chain: &mut Vec<Id>,
+    ) -> Result<(), LowerError> {
+        if chain.contains(&module) || chain.len() >= MAX_MODULES {
+            return Ok(());
+        }
+        let Some(item) = self.krate.index.get(&module) else { return Ok(()) };
+        let items = match &item.inner {
+            ItemEnum::Module(module) => &module.items,
+            ItemEnum::Enum(of) => &of.variants,
+            _ => return Ok(()),
+        };
+        chain.push(module);
+        for id in items {
+            self.item(*id, None, path, by_glob, chain)?;
+        }
+        chain.pop();
+        Ok(())
+    }
+
+    fn item(
+        &mut self,
+        id: Id,
+        renamed: Option<&str>,
+        path: &str,
+        by_glob: bool,
+        chain: &mut Vec<Id>,
+    ) -> Result<(), LowerError> {
+        let Some(item) = self.krate.index.get(&id) else {
+            // Something of another crate: only its name is known.
+            if let (Some(name), Some(summary)) = (renamed, self.krate.paths.get(&id)) {
+                self.add(summary.kind, format!("{path}::{name}"), id, by_glob)?;
+            }
+            return Ok(());
+        };
+        if renamed.is_none() && !matches!(item.visibility, Visibility::Public | Visibility::Default) {
+            return Ok(());
+        }
+        let name = renamed.or(item.name.as_deref());
+        match &item.inner {
+            ItemEnum::Use(import) => {
+                let Some(target) = import.id else { return Ok(()) };
+                if import.is_glob {
+                    self.module(target, path, true, chain)
+                } else if chain.len() >= MAX_MODULES || chain.contains(&id) {
+                    Ok(())
+                } else {
+                    chain.push(id);
+                    let done = self.item(target, Some(&import.name), path, by_glob, chain);
+                    chain.pop();
+                    done
+                }
+            }
+            ItemEnum::Module(_) => match name {
+                Some(name) => self.module(id, &format!("{path}::{name}"), by_glob, chain),
+                None => Ok(()),
+            },
+            other => match name {
+                Some(name) => self.add(other.item_kind(), format!("{path}::{name}"), id, by_glob),
+                None => Ok(()),
+            },
+        }
+    }
+}

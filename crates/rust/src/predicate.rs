@@ -1,0 +1,79 @@
+//! Predicates as terms.
+//!
+//! | predicate | term |
+//! |---|---|
+//! | `for<'x> T: Trait<A>` | `{forall for<'x> fn() -> {trait Trait<T, A>}}` |
+//! | `for<'x> <T as Trait<A>>::Item == V` | `{forall for<'x> fn() -> {projection Trait::Item<T, A, V>}}` |
+//! | `T: 'a`, `'b: 'a` | `{trait outlives<T, 'a>}`, `{trait outlives<'b, 'a>}` |
+//!
+//! So entailment between higher-ranked predicates is subtyping of terms: the traits' arguments are invariant, and a
+//! binder may be instantiated.
+
+use typeloom_term::{
+    Arity, Boxed, FnTy, GenericArg, Name, Region, Symbol, Symbols, TermError, Ty, TyData,
+};
+
+use crate::item::Type;
+
+/// The trait of types whose size is known.
+pub const SIZED: &str = "core::marker::Sized";
+
+/// The name under which outlives-predicates are kept. It is not a path, so no trait has it.
+const OUTLIVES: &str = "'outlives";
+
+/// A predicate, taken apart.
+#[derive(Clone, Debug)]
+pub enum Predicate<'t> {
+    /// A type implements a trait: the trait, and its arguments with the type in front.
+    Trait(Symbol, &'t [GenericArg<Boxed>]),
+    /// An associated type has a value: the item, its arguments, the value.
+    Projection(Symbol, &'t [GenericArg<Boxed>], &'t GenericArg<Boxed>),
+    /// A type or lifetime outlives a lifetime.
+    Outlives(&'t GenericArg<Boxed>, Region<Boxed>),
+}
+
+/// `args[0]: of<args[1..]>` under a binder.
+pub fn implements(cx: &Boxed, arity: Arity, of: Symbol, args: &[GenericArg<Boxed>]) -> Result<Type, TermError> {
+    let inner = Ty::apply(cx, Name::Trait(of), args)?;
+    Ty::function(cx, Name::Forall, arity, &[inner.into()])
+}
+
+/// `<args[0] as of<..>>::item == value` under a binder; the value is the last argument.
+pub fn projects(cx: &Boxed, arity: Arity, item: Symbol, args: &[GenericArg<Boxed>]) -> Result<Type, TermError> {
+    let inner = Ty::apply(cx, Name::Projection(item), args)?;
+    Ty::function(cx, Name::Forall, arity, &[inner.into()])
+}
+
+/// `longer: shorter`.
+pub fn outlives(
+    cx: &Boxed,
+    symbols: &mut Symbols,
+    longer: GenericArg<Boxed>,
+    shorter: Region<Boxed>,
+) -> Result<Type, TermError> {
+    Ty::apply(cx, Name::Trait(symbols.intern(OUTLIVES)), &[longer, shorter.into()])
+}
+
+/// Takes a predicate apart. The parts are under its binder.
+#[must_use]
+pub fn view<'t>(symbols: &Symbols, predicate: &'t Type) -> Option<(Arity, Predicate<'t>)> {
+    match predicate.data() {
+        TyData::Fn(FnTy { name: Name::Forall, arity, signature: [GenericArg::Ty(inner)] }) => {
+            let TyData::Apply(app) = inner.data() else { return None };
+            match (app.name, app.args) {
+                (Name::Trait(of), args) => Some((arity, Predicate::Trait(of, args))),
+                (Name::Projection(item), [args @ .., value]) => {
+                    Some((arity, Predicate::Projection(item, args, value)))
+                }
+                _ => None,
+            }
+        }
+        TyData::Apply(app) => match (app.name, app.args) {
+            (Name::Trait(of), [longer, GenericArg::Region(shorter)]) if symbols.resolve(of) == OUTLIVES => {
+                Some((Arity::NONE, Predicate::Outlives(longer, *shorter)))
+            }
+            _ => None,
+        },
+        _ => None,
+    }
+}

@@ -1,0 +1,268 @@
+//! Proving predicates, under assumptions, in a world.
+//!
+//! The order is: an assumption, what the compiler knows by itself, an impl. Nothing is guessed: what cannot be proven
+//! counts as not holding, so a comparison reports it.
+
+use typeloom_term::name::Mutability;
+use typeloom_term::subst::{Instantiation, instantiate_args};
+use typeloom_term::ty::{InferVar, Placeholder, PlaceholderId};
+use typeloom_term::{
+    ApplicationTy, Arity, Boxed, GenericArg, InferenceTable, Name, Region, Symbol, Ty, TyData,
+};
+
+use crate::assume::Outlives;
+use crate::facts;
+use crate::item::Type;
+use crate::predicate::{self, Predicate};
+use crate::world::Knowledge;
+
+/// How many impls may be needed one inside the other.
+const MAX_DEPTH: usize = 24;
+
+/// What proofs rest on.
+pub(crate) struct Prover<'k, 'w> {
+    pub(crate) knowledge: &'k Knowledge<'w>,
+    pub(crate) facts: &'k [Type],
+    pub(crate) outlives: &'k Outlives,
+}
+
+type Table = InferenceTable<Boxed>;
+
+impl Prover<'_, '_> {
+    /// Whether a predicate holds; constraints on lifetimes go into the table.
+    pub(crate) fn holds(&self, table: &mut Table, goal: &Type) -> bool {
+        self.prove(table, goal, 0)
+    }
+
+    fn prove(&self, table: &mut Table, goal: &Type, depth: usize) -> bool {
+        let Ok(goal) = table.resolve(goal) else { return false };
+        let symbols = self.knowledge.symbols;
+        let Some((arity, predicate)) = predicate::view(symbols, &goal) else { return false };
+        match predicate {
+            Predicate::Outlives(longer, shorter) => return self.longer(table, longer, shorter),
+            Predicate::Trait(..) | Predicate::Projection(..) => {}
+        }
+        if self.facts.iter().any(|fact| self.follows(table, fact, &goal)) {
+            return true;
+        }
+        if depth >= MAX_DEPTH {
+            return false;
+        }
+        match predicate {
+            Predicate::Trait(of, args) => {
+                let Some(args) = self.open(table, arity, args) else { return false };
+                self.implemented(table, of, &args, depth)
+            }
+            Predicate::Projection(item, args, value) => {
+                let mut all = args.to_vec();
+                all.push(value.clone());
+                let Some(all) = self.open(table, arity, &all) else { return false };
+                let Some((value, args)) = all.split_last() else { return false };
+                self.projects(table, item, args, value)
+            }
+            Predicate::Outlives(..) => false,
+        }
+    }
+
+    /// Puts new placeholders for the variables of a binder: what holds for them holds for all.
+    fn open(&self, table: &mut Table, arity: Arity, args: &[GenericArg<Boxed>]) -> Option<Vec<GenericArg<Boxed>>> {
+        if arity.is_empty() {
+            return Some(args.to_vec());
+        }
+        let universe = table.new_universe().ok()?;
+        let fresh = |index: u16| {
+            Region::Placeholder(Placeholder { universe, id: PlaceholderId::Fresh(u32::from(index)) })
+        };
+        let with = Instantiation { regions: (0..arity.regions).map(fresh).collect(), ..Instantiation::default() };
+        instantiate_args(table.cx(), args, &with).ok()
+    }
+
+    /// Whether an assumption is at least as general as the goal.
+    fn follows(&self, table: &mut Table, fact: &Type, goal: &Type) -> bool {
+        let names = |ty: &Type| match predicate::view(self.knowledge.symbols, ty) {
+            Some((_, Predicate::Trait(of, args))) => Some((of, args.len())),
+            Some((_, Predicate::Projection(item, args, _))) => Some((item, args.len())),
+            Some((_, Predicate::Outlives(..))) | None => None,
+        };
+        if names(fact) != names(goal) {
+            return false;
+        }
+        if fact == goal {
+            return true;
+        }
+        let snapshot = table.snapshot();
+        let related = table.sub(self.knowledge, fact, goal);
+        let sure = related.is_ok_and(|obligations| obligations.is_empty())
+            && table.regions().check(&self.outlives.regions).is_ok();
+        if sure { table.commit(snapshot) } else { table.rollback_to(snapshot) }
+        sure
+    }
+
+    /// `<args[0] as _>::item == value`
+    fn projects(&self, table: &mut Table, item: Symbol, args: &[GenericArg<Boxed>], value: &GenericArg<Boxed>) -> bool {
+        let (Ok(alias), Some(value)) = (Ty::alias(table.cx(), Name::Projection(item), args), value.as_ty()) else {
+            return false;
+        };
+        let snapshot = table.snapshot();
+        let related = table.eq(self.knowledge, &alias, value);
+        // An alias that does not evaluate is bound to a variable as it is; it equals nothing else.
+        let sure = related.is_ok_and(|obligations| obligations.is_empty());
+        if sure { table.commit(snapshot) } else { table.rollback_to(snapshot) }
+        sure
+    }
+
+    fn implemented(&self, table: &mut Table, of: Symbol, args: &[GenericArg<Boxed>], depth: usize) -> bool {
+        let Some(GenericArg::Ty(this)) = args.first() else { return false };
+        let name = self.knowledge.symbols.resolve(of);
+        if let Some(answer) = self.by_compiler(table, name, of, this, depth) {
+            if answer {
+                return true;
+            }
+            if name == predicate::SIZED {
+                return false;
+            }
+        }
+        if matches!(this.data(), TyData::InferenceVar(InferVar::Var(_))) {
+            return false;
+        }
+        let world = self.knowledge.world;
+        for rule in &world.rules {
+            let Some(conditions) = world.apply(rule, of, args) else { continue };
+            let snapshot = table.snapshot();
+            if conditions.iter().all(|condition| self.prove(table, condition, depth + 1)) {
+                table.commit(snapshot);
+                return true;
+            }
+            table.rollback_to(snapshot);
+        }
+        self.blanket(table, name, args, depth)
+    }
+
+    /// Impls for every type that the tables cannot express.
+    fn blanket(&self, table: &mut Table, name: &str, args: &[GenericArg<Boxed>], depth: usize) -> bool {
+        let (Some(GenericArg::Ty(this)), other) = (args.first(), args.get(1)) else { return false };
+        match (name, other) {
+            ("core::convert::Into" | "core::convert::From", Some(GenericArg::Ty(other))) if this == other => true,
+            ("core::ops::function::FnOnce" | "core::ops::function::FnMut" | "core::ops::function::Fn", Some(inputs)) => {
+                self.is_function(table, this, inputs, depth)
+            }
+            _ => false,
+        }
+    }
+
+    /// A function pointer can be called with what it takes.
+    fn is_function(&self, table: &mut Table, this: &Type, inputs: &GenericArg<Boxed>, _depth: usize) -> bool {
+        let TyData::Fn(function) = this.data() else { return false };
+        let (Name::FnPtr(..), true) = (function.name, function.arity.is_empty()) else { return false };
+        let Ok(tuple) = Ty::apply(table.cx(), Name::Tuple, function.inputs()) else { return false };
+        let Some(inputs) = inputs.as_ty() else { return false };
+        table.sub(self.knowledge, inputs, &tuple).is_ok_and(|obligations| obligations.is_empty())
+    }
+
+    /// What the compiler knows by itself; `None` where it does not.
+    fn by_compiler(&self, table: &mut Table, name: &str, of: Symbol, this: &Type, depth: usize) -> Option<bool> {
+        let copy = matches!(name, "core::clone::Clone" | "core::marker::Copy");
+        let auto = facts::AUTO_TRAITS.contains(&name);
+        if name == predicate::SIZED {
+            return self.sized(this);
+        }
+        match this.data() {
+            TyData::Apply(ApplicationTy { name: head, args }) => match head {
+                Name::Tuple | Name::Array | Name::Slice if auto || (copy && head != Name::Slice) => {
+                    Some(self.all(table, of, args, depth))
+                }
+                Name::Tuple if args.is_empty() => Some(facts::OF_PRIMITIVES.iter().any(|(known, _)| {
+                    *known == name && !known.ends_with("Display")
+                })),
+                Name::Ref(Mutability::Shared) if copy => Some(true),
+                Name::Ref(mutability) if auto => match (name, mutability) {
+                    ("core::marker::Unpin", _) => Some(true),
+                    // `&T` may be sent where `T` may be shared.
+                    ("core::marker::Send", Mutability::Shared) => {
+                        let sync = self.find("core::marker::Sync")?;
+                        Some(self.all(table, sync, args, depth))
+                    }
+                    ("core::marker::Send" | "core::marker::Sync", _) => Some(self.all(table, of, args, depth)),
+                    _ => None,
+                },
+                Name::RawPtr(_) if copy => Some(true),
+                Name::Never => Some(copy || auto),
+                _ => {
+                    head.primitive_text()?;
+                    if auto || (copy && head != Name::Str) {
+                        return Some(true);
+                    }
+                    let float = matches!(head, Name::Float(_));
+                    let listed = facts::OF_PRIMITIVES.iter().find(|(known, _)| *known == name);
+                    listed.filter(|_| head != Name::Str).map(|(_, floats)| *floats || !float)
+                }
+            },
+            TyData::Fn(_) if copy || auto => Some(true),
+            TyData::Dyn(dynamic) => {
+                let listed = dynamic.bounds.iter().any(|bound| bound.name == Name::Trait(of));
+                listed.then_some(true)
+            }
+            _ => None,
+        }
+    }
+
+    fn find(&self, path: &str) -> Option<Symbol> {
+        self.knowledge.symbols.get(path)
+    }
+
+    fn all(&self, table: &mut Table, of: Symbol, args: &[GenericArg<Boxed>], depth: usize) -> bool {
+        args.iter().filter_map(GenericArg::as_ty).all(|ty| {
+            let goal = predicate::implements(table.cx(), Arity::NONE, of, &[ty.clone().into()]);
+            goal.is_ok_and(|goal| self.prove(table, &goal, depth + 1))
+        })
+    }
+
+    fn sized(&self, this: &Type) -> Option<bool> {
+        match this.data() {
+            TyData::Apply(app) => Some(!matches!(app.name, Name::Str | Name::Slice)),
+            TyData::Dyn(_) => Some(false),
+            TyData::Fn(_) | TyData::Alias(_) | TyData::InferenceVar(_) | TyData::GeneratorWitness(_) => Some(true),
+            TyData::Placeholder(_) | TyData::BoundVariable(_) | TyData::Error(_) => None,
+        }
+    }
+
+    /// `longer: shorter`, a question about lifetimes once types are taken apart.
+    fn longer(&self, table: &mut Table, longer: &GenericArg<Boxed>, shorter: Region<Boxed>) -> bool {
+        let mut stack = vec![longer.clone()];
+        while let Some(arg) = stack.pop() {
+            match arg {
+                GenericArg::Region(region) => table.outlives(region, shorter),
+                GenericArg::Const(_) => {}
+                GenericArg::Ty(ty) => match ty.data() {
+                    TyData::Apply(app) => stack.extend(app.args.iter().cloned()),
+                    TyData::Dyn(dynamic) => stack.push(dynamic.region.into()),
+                    TyData::Placeholder(_) | TyData::Alias(_) => {
+                        if !self.type_outlives(&ty, shorter) {
+                            // Of an alias it is enough that its arguments do.
+                            match ty.data() {
+                                TyData::Alias(alias) => stack.extend(alias.args.iter().cloned()),
+                                _ => return false,
+                            }
+                        }
+                    }
+                    TyData::Fn(_)
+                    | TyData::InferenceVar(_)
+                    | TyData::GeneratorWitness(_)
+                    | TyData::BoundVariable(_)
+                    | TyData::Error(_) => {}
+                },
+            }
+        }
+        true
+    }
+
+    fn type_outlives(&self, ty: &Type, shorter: Region<Boxed>) -> bool {
+        // A lifetime that is still to be chosen can be chosen short enough.
+        matches!(shorter, Region::Infer(_))
+            || self
+                .outlives
+                .types
+                .iter()
+                .any(|(known, region)| known == ty && self.outlives.regions.outlives(*region, shorter))
+    }
+}

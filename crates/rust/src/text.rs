@@ -1,0 +1,176 @@
+//! Items and predicates in Rust's syntax, as far as it has one.
+
+use typeloom_term::print::Printer;
+use typeloom_term::subst::{Instantiation, instantiate_args};
+use typeloom_term::{Arity, Boxed, GenericArg, Name, Region, Symbols};
+
+use crate::item::{Item, Kind, Label, Order, Param, ParamKind, Role, Type};
+use crate::predicate::{self, Predicate};
+
+/// A type.
+#[must_use]
+pub fn ty(ty: &Type, symbols: &Symbols) -> String {
+    tidy(&Printer::new(symbols).ty(ty))
+}
+
+/// An argument.
+#[must_use]
+pub fn arg(arg: &GenericArg<Boxed>, symbols: &Symbols) -> String {
+    tidy(&Printer::new(symbols).arg(arg))
+}
+
+/// Lifetimes that were not written are not shown by a name.
+fn tidy(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("'_0") {
+        let (before, after) = rest.split_at(at);
+        out.push_str(before);
+        let tail = after[3..].trim_start_matches(|c: char| c == '#' || c.is_ascii_digit());
+        if before.ends_with('&') {
+            rest = tail.strip_prefix(' ').unwrap_or(tail);
+        } else {
+            out.push_str("'_");
+            rest = tail;
+        }
+    }
+    out.push_str(rest);
+    out
+}
+
+/// A predicate: `T: Clone`, `<T as Iterator>::Item == u8`, `'a: 'b`.
+#[must_use]
+pub fn predicate(predicate: &Type, symbols: &mut Symbols) -> String {
+    let Some((arity, _)) = predicate::view(symbols, predicate) else { return ty(predicate, symbols) };
+    let names: Vec<String> = (0..arity.regions).map(|index| format!("'x{index}")).collect();
+    let regions = names.iter().map(|name| Region::param(Name::Param(symbols.intern(name)))).collect();
+    let with = Instantiation { regions, ..Instantiation::default() };
+    let symbols = &*symbols;
+    let binder = if arity == Arity::NONE { String::new() } else { format!("for<{}> ", names.join(", ")) };
+    let open = |args: &[GenericArg<Boxed>]| {
+        if arity.is_empty() {
+            return args.to_vec();
+        }
+        instantiate_args(&Boxed::new(), args, &with).unwrap_or_else(|_| args.to_vec())
+    };
+    let list = |args: &[GenericArg<Boxed>]| -> String {
+        let args: Vec<String> = args.iter().map(|one| arg(one, symbols)).collect();
+        if args.is_empty() { String::new() } else { format!("<{}>", args.join(", ")) }
+    };
+    let first = |args: &[GenericArg<Boxed>]| args.first().map_or_else(String::new, |one| arg(one, symbols));
+    match predicate::view(symbols, predicate) {
+        Some((_, Predicate::Trait(of, args))) => {
+            let args = open(args);
+            let rest = list(args.get(1..).unwrap_or_default());
+            format!("{binder}{}: {}{rest}", first(&args), symbols.resolve(of))
+        }
+        Some((_, Predicate::Projection(item, args, value))) => {
+            let (args, value) = (open(args), open(std::slice::from_ref(value)));
+            let path = symbols.resolve(item);
+            let (of, item) = path.rsplit_once("::").unwrap_or((path, ""));
+            let rest = list(args.get(1..).unwrap_or_default());
+            format!("{binder}<{} as {of}{rest}>::{item} == {}", first(&args), first(&value))
+        }
+        Some((_, Predicate::Outlives(longer, shorter))) => {
+            format!("{}: {}", arg(longer, symbols), arg(&shorter.into(), symbols))
+        }
+        None => ty(predicate, symbols),
+    }
+}
+
+/// Whether a predicate only says that a size is known, which nobody writes.
+pub(crate) fn is_sized(predicate: &Type, symbols: &Symbols) -> bool {
+    match predicate::view(symbols, predicate) {
+        Some((_, Predicate::Trait(of, _))) => symbols.resolve(of) == predicate::SIZED,
+        Some((_, Predicate::Projection(..) | Predicate::Outlives(..))) | None => false,
+    }
+}
+
+fn param(param: &Param, symbols: &Symbols) -> Option<String> {
+    let name = symbols.resolve(param.symbol);
+    if param.role == Role::Existential || name.starts_with("'_") || name.starts_with("impl ") || name == "Self" {
+        return None;
+    }
+    let default = param.default.as_ref().map_or_else(String::new, |default| format!(" = {}", arg(default, symbols)));
+    Some(match &param.kind {
+        ParamKind::Region | ParamKind::Type => format!("{name}{default}"),
+        ParamKind::Const(of) => format!("const {name}: {}{default}", ty(of, symbols)),
+    })
+}
+
+/// An item as one line.
+#[must_use]
+pub fn item(item: &Item, symbols: &mut Symbols) -> String {
+    let mut conditions: Vec<String> = Vec::new();
+    for one in item.predicates.iter().chain(&item.promises) {
+        if !is_sized(one, symbols) {
+            conditions.push(predicate(one, symbols));
+        }
+    }
+    let symbols = &*symbols;
+    let params: Vec<String> = item.params.iter().filter_map(|one| param(one, symbols)).collect();
+    let generics = if params.is_empty() { String::new() } else { format!("<{}>", params.join(", ")) };
+    let clause = if conditions.is_empty() { String::new() } else { format!(" where {}", conditions.join(", ")) };
+    let of_type = || item.part(&Label::Type).map_or_else(String::new, |part| ty(&part.ty, symbols));
+    let mark = |label: &str| item.marks.iter().find(|mark| mark.label == label);
+    let is_off = |label: &str| mark(label).is_some_and(|mark| mark.order == Order::Level(0));
+    let is_on = |label: &str| mark(label).is_some_and(|mark| mark.order == Order::Level(1));
+    let path = &item.path;
+    match item.kind {
+        Kind::Function | Kind::Method | Kind::TraitMethod => {
+            let mut text = String::new();
+            if is_on("const") {
+                text.push_str("const ");
+            }
+            if is_off("safe") {
+                text.push_str("unsafe ");
+            }
+            if let Some(abi) = mark("extern").filter(|mark| !mark.text.is_empty()) {
+                text.push_str(&format!("extern \"{}\" ", abi.text));
+            }
+            let inputs: Vec<String> = item
+                .parts
+                .iter()
+                .filter_map(|part| match &part.label {
+                    Label::Input(_, name) if name == "self" => Some(format!("self: {}", ty(&part.ty, symbols))),
+                    Label::Input(_, name) => Some(format!("{name}: {}", ty(&part.ty, symbols))),
+                    Label::SelfType | Label::TraitRef | Label::Output | Label::Type | Label::Assoc(_) => None,
+                })
+                .collect();
+            let output = item.part(&Label::Output).map(|part| ty(&part.ty, symbols)).filter(|text| text != "()");
+            let output = output.map_or_else(String::new, |output| format!(" -> {output}"));
+            format!("{text}fn {path}{generics}({}){output}{clause}", inputs.join(", "))
+        }
+        Kind::Const | Kind::AssocConst | Kind::TraitConst => format!("const {path}: {}", of_type()),
+        Kind::Static => {
+            let mutability = mark("mutability").map_or("", |mark| mark.text.as_str());
+            let space = if mutability.is_empty() { "" } else { " " };
+            format!("static {mutability}{space}{path}: {}", of_type())
+        }
+        Kind::Field => format!("{path}: {}", of_type()),
+        Kind::TypeAlias => format!("type {path}{generics} = {}{clause}", of_type()),
+        Kind::TraitType => format!("type {path}{clause}"),
+        Kind::Impl => {
+            let types: Vec<String> = item
+                .parts
+                .iter()
+                .filter_map(|part| match &part.label {
+                    Label::Assoc(name) => Some(format!("type {name} = {}", ty(&part.ty, symbols))),
+                    Label::SelfType | Label::TraitRef | Label::Input(..) | Label::Output | Label::Type => None,
+                })
+                .collect();
+            let body = if types.is_empty() { String::new() } else { format!(" {{ {} }}", types.join("; ")) };
+            let path = tidy(path.strip_prefix("impl ").unwrap_or(path));
+            format!("impl{generics} {path}{clause}{body}")
+        }
+        Kind::ReExport => {
+            let of = mark("of").map_or("", |mark| mark.text.as_str());
+            format!("use {of} as {path}")
+        }
+        Kind::Struct | Kind::Enum | Kind::Union | Kind::Trait | Kind::TraitAlias | Kind::Variant => {
+            let generics = if item.kind == Kind::Variant { String::new() } else { generics };
+            format!("{} {path}{generics}{clause}", item.kind.word())
+        }
+        Kind::ExternType | Kind::Macro => format!("{} {path}", item.kind.word()),
+    }
+}

@@ -1,0 +1,681 @@
+//! The old version. Each module is one case; `new.rs` has the same modules.
+
+/// Changes that break somebody.
+pub mod breaks {
+    pub mod field_type {
+        pub struct S {
+            pub a: u32,
+        }
+    }
+    pub mod field_gone {
+        pub struct S {
+            pub a: u32,
+            pub b: u32,
+        }
+    }
+    pub mod field_private {
+        pub struct S {
+            pub a: u32,
+            pub b: u32,
+        }
+    }
+    pub mod field_added {
+        pub struct S {
+            pub a: u32,
+        }
+    }
+    pub mod private_field_added {
+        pub struct S {
+            pub a: u32,
+        }
+    }
+    pub mod parameter_type {
+        pub fn f(_x: u32) {}
+    }
+    pub mod parameter_lifetime {
+        pub fn f(_x: &str) {}
+    }
+    pub mod parameter_added {
+        pub fn f(_x: u32) {}
+    }
+    pub mod lifetimes_tied {
+        pub fn f<'a, 'b>(x: &'a str, _y: &'b str) -> &'a str {
+            x
+        }
+    }
+    pub mod lifetimes_tied_by_elision {
+        pub struct S;
+        impl S {
+            pub fn f<'a>(&self, x: &'a str) -> &'a str {
+                x
+            }
+        }
+    }
+    pub mod return_type {
+        pub fn f() -> u32 {
+            0
+        }
+    }
+    pub mod return_lifetime {
+        pub fn f<'a>(_x: &'a str) -> &'static str {
+            ""
+        }
+    }
+    pub mod return_gone {
+        pub fn f() -> u32 {
+            0
+        }
+    }
+    pub mod bound_added {
+        pub fn f<T>(_x: T) {}
+    }
+    pub mod bound_added_to_type {
+        pub struct S<T>(pub T);
+    }
+    pub mod bound_removed_from_result {
+        pub fn f() -> impl Iterator<Item = u8> + Clone {
+            std::iter::empty()
+        }
+    }
+    pub mod higher_ranked_bound_added {
+        pub fn f<'a, F: Fn(&'a str) -> &'a str>(_f: F, _x: &'a str) {}
+    }
+    pub mod where_added_to_method {
+        pub struct S<T>(pub T);
+        impl<T> S<T> {
+            pub fn f(&self) {}
+        }
+    }
+    pub mod assoc_type {
+        pub struct S;
+        impl Iterator for S {
+            type Item = u8;
+            fn next(&mut self) -> Option<u8> {
+                None
+            }
+        }
+    }
+    pub mod assoc_type_bound {
+        pub trait T {
+            type A;
+        }
+    }
+    pub mod assoc_type_bound_gone {
+        pub trait T {
+            type A: Clone;
+        }
+    }
+    pub mod const_type {
+        pub const C: u32 = 1;
+    }
+    pub mod static_type {
+        pub static S: u32 = 1;
+    }
+    pub mod static_mutability {
+        pub static mut S: u32 = 1;
+    }
+    pub mod assoc_const_type {
+        pub struct S;
+        impl S {
+            pub const C: u32 = 1;
+        }
+    }
+    pub mod trait_method_parameter {
+        pub trait T {
+            fn f(&self, x: u32);
+        }
+    }
+    pub mod trait_method_widened {
+        pub trait T {
+            fn f(&self, x: &'static str);
+        }
+    }
+    pub mod trait_method_added {
+        pub trait T {
+            fn f(&self);
+        }
+    }
+    pub mod trait_method_default_gone {
+        pub trait T {
+            fn f(&self) {}
+        }
+    }
+    pub mod trait_type_added {
+        pub trait T {}
+    }
+    pub mod supertrait_added {
+        pub trait T {}
+    }
+    pub mod supertrait_removed {
+        pub trait T: Clone {}
+    }
+    pub mod trait_unsafe {
+        pub trait T {}
+    }
+    pub mod trait_not_dyn {
+        pub trait T {
+            fn f(&self);
+        }
+    }
+    pub mod trait_parameter_added {
+        pub trait T {}
+    }
+    pub mod generic_added {
+        pub fn f<A>(_a: A) {}
+    }
+    pub mod generic_added_to_type {
+        pub struct S<A>(pub A);
+    }
+    pub mod generics_swapped {
+        pub fn f<A: Clone, B: Copy>(_a: A, _b: B) {}
+    }
+    pub mod const_generic_type {
+        pub struct S<const N: usize>;
+    }
+    pub mod default_argument {
+        pub struct S<T = u8>(pub T);
+    }
+    pub mod default_argument_gone {
+        pub struct S<T = u8>(pub T);
+    }
+    pub mod shared_to_mut {
+        pub fn f(_x: &u32) {}
+    }
+    pub mod receiver {
+        pub struct S;
+        impl S {
+            pub fn f(&self) {}
+        }
+    }
+    pub mod receiver_by_value {
+        pub struct S;
+        impl S {
+            pub fn f(&self) {}
+        }
+    }
+    pub mod method_to_function {
+        pub struct S;
+        impl S {
+            pub fn f(&self) {}
+        }
+    }
+    pub mod dyn_send_lost {
+        pub fn f() -> Box<dyn std::fmt::Debug + Send> {
+            Box::new(1)
+        }
+    }
+    pub mod dyn_send_asked {
+        pub fn f(_x: Box<dyn std::fmt::Debug>) {}
+    }
+    pub mod dyn_lifetime {
+        pub fn f<'a>(_x: &'a u8) -> Box<dyn std::fmt::Debug + 'static> {
+            Box::new(1)
+        }
+    }
+    pub mod fn_pointer_abi {
+        pub fn f(_x: fn(u32)) {}
+    }
+    pub mod fn_pointer_unsafe {
+        pub static F: fn(u32) = g;
+        fn g(_: u32) {}
+    }
+    pub mod fn_pointer_less_general {
+        pub fn f() -> for<'a> fn(&'a u8) -> &'a u8 {
+            |x| x
+        }
+    }
+    pub mod const_lost {
+        pub const fn f() {}
+    }
+    pub mod made_unsafe {
+        pub fn f() {}
+    }
+    pub mod abi {
+        pub extern "C" fn f() {}
+    }
+    pub mod made_async {
+        pub fn f() -> u8 {
+            0
+        }
+    }
+    pub mod variant_payload {
+        pub enum E {
+            A(u32),
+        }
+    }
+    pub mod variant_added {
+        pub enum E {
+            A,
+        }
+    }
+    pub mod variant_gone {
+        pub enum E {
+            A,
+            B,
+        }
+    }
+    pub mod variant_form {
+        pub enum E {
+            A(u32),
+        }
+    }
+    pub mod array_length {
+        pub fn f() -> [u8; 3] {
+            [0; 3]
+        }
+    }
+    pub mod array_length_by_constant {
+        pub const N: usize = 3;
+        pub fn f() -> [u8; N] {
+            [0; N]
+        }
+    }
+    pub mod tuple_arity {
+        pub fn f() -> (u8, u8) {
+            (0, 0)
+        }
+    }
+    pub mod sized_asked {
+        pub fn f<T: ?Sized>(_x: &T) {}
+    }
+    pub mod variance {
+        pub struct S<'a>(pub std::marker::PhantomData<&'a u8>);
+    }
+    pub mod auto_trait_lost {
+        pub struct S {
+            _private: u8,
+        }
+    }
+    pub mod impl_gone {
+        #[derive(Clone)]
+        pub struct S;
+    }
+    pub mod impl_condition {
+        pub struct S<T>(pub T);
+        impl<T> Clone for S<T> {
+            fn clone(&self) -> Self {
+                panic!()
+            }
+        }
+    }
+    pub mod alias_target {
+        pub type A = Vec<u8>;
+    }
+    pub mod alias_in_signature {
+        type A = Vec<u8>;
+        pub fn f() -> A {
+            Vec::new()
+        }
+    }
+    pub mod item_gone {
+        pub fn f() {}
+    }
+    pub mod reexport_gone {
+        mod inner {
+            pub struct S;
+        }
+        pub use inner::S;
+        pub use inner::S as Second;
+    }
+    pub mod non_exhaustive {
+        pub struct S {
+            pub a: u8,
+        }
+    }
+    pub mod outlives_added {
+        pub fn f<T>(_x: &T) {}
+    }
+    pub mod static_bound_added {
+        pub fn f<T: Clone>(_x: T) {}
+    }
+    pub mod projection_value {
+        pub fn f<I: Iterator<Item = u8>>(_x: I) {}
+    }
+    pub mod turbofish_lost {
+        pub fn f<T: Clone>(_x: T) {}
+    }
+    pub mod impl_trait_to_concrete_parameter {
+        pub fn f(_x: impl Into<String>) {}
+    }
+    pub mod concrete_to_impl_trait_result {
+        pub fn f() -> Vec<u8> {
+            Vec::new()
+        }
+    }
+    pub mod result_projection {
+        pub struct S;
+        impl Iterator for S {
+            type Item = u8;
+            fn next(&mut self) -> Option<u8> {
+                None
+            }
+        }
+        pub fn f() -> <S as Iterator>::Item {
+            0
+        }
+    }
+    pub mod union_field {
+        pub union U {
+            pub a: u32,
+        }
+    }
+    pub mod gat {
+        pub trait Lend {
+            type Item<'a>
+            where
+                Self: 'a;
+            fn lend<'a>(&'a mut self) -> Self::Item<'a>;
+        }
+        pub struct S;
+        impl Lend for S {
+            type Item<'a> = &'a u8;
+            fn lend<'a>(&'a mut self) -> &'a u8 {
+                &0
+            }
+        }
+    }
+    pub mod raw_pointer {
+        pub fn f(_x: *const u8) {}
+    }
+    pub mod slice_to_vec {
+        pub fn f(_x: &[u8]) {}
+    }
+    pub mod option_added {
+        pub fn f() -> u8 {
+            0
+        }
+    }
+    pub mod impl_for_less {
+        pub trait T {}
+        impl<X> T for Vec<X> {}
+    }
+}
+
+/// Changes that break nobody.
+pub mod harmless {
+    pub mod parameter_widened {
+        pub fn f(_x: &'static str) {}
+    }
+    pub mod result_narrowed {
+        pub fn f<'a>(x: &'a str) -> &'a str {
+            x
+        }
+    }
+    pub mod bound_dropped {
+        pub fn f<T: Clone>(_x: T) {}
+    }
+    pub mod sized_dropped {
+        pub fn f<T>(_x: &T) {}
+    }
+    pub mod const_gained {
+        pub fn f() {}
+    }
+    pub mod made_safe {
+        pub unsafe fn f() {}
+    }
+    pub mod result_bound_added {
+        pub fn f() -> impl Iterator<Item = u8> {
+            std::iter::empty()
+        }
+    }
+    pub mod result_made_concrete {
+        pub fn f() -> impl IntoIterator<Item = u8> {
+            Vec::new()
+        }
+    }
+    pub mod impl_gained {
+        pub struct S;
+    }
+    pub mod impl_condition_dropped {
+        pub struct S<T>(pub T);
+        impl<T: Copy> Clone for S<T> {
+            fn clone(&self) -> Self {
+                panic!()
+            }
+        }
+    }
+    pub mod item_gained {}
+    pub mod provided_method_added {
+        pub trait T {
+            fn f(&self);
+        }
+    }
+    pub mod field_of_opaque_struct_added {
+        pub struct S {
+            pub a: u8,
+            _b: u8,
+        }
+    }
+    pub mod variant_of_non_exhaustive_added {
+        #[non_exhaustive]
+        pub enum E {
+            A,
+        }
+    }
+    pub mod sealed_trait_method_added {
+        mod private {
+            pub trait Sealed {}
+        }
+        pub trait T: private::Sealed {
+            fn f(&self);
+        }
+    }
+    pub mod defaulted_parameter_added {
+        pub struct S<A>(pub A, std::marker::PhantomData<A>);
+    }
+    pub mod dyn_asked_less {
+        pub fn f<'a>(_x: &'a u8, _y: Box<dyn std::fmt::Debug + 'static>) {}
+    }
+    pub mod lifetimes_freed {
+        pub fn f<'a>(x: &'a str, _y: &'a str) -> &'a str {
+            x
+        }
+    }
+    pub mod fn_pointer_more_general {
+        pub fn f() -> fn(&'static u8) {
+            |_| {}
+        }
+    }
+    pub mod parameter_made_generic {
+        pub fn f(_x: String) {}
+    }
+    pub mod covariant_result {
+        pub struct S<'a, T>(pub &'a T);
+        pub fn f<'a>(_x: &'a u8) -> Vec<S<'a, u8>> {
+            Vec::new()
+        }
+    }
+    pub mod contravariant_parameter {
+        pub struct S<'a>(pub fn(&'a u8));
+        pub fn f<'a>(_x: &'a u8) -> S<'static> {
+            panic!()
+        }
+    }
+    pub mod method_for_more {
+        pub struct S<T>(pub T);
+        impl S<u8> {
+            pub fn f(&self) {}
+        }
+    }
+    pub mod default_provided {
+        pub trait T {
+            fn f(&self);
+        }
+    }
+    pub mod impl_for_more {
+        pub trait T {}
+        impl<X: Clone> T for Vec<X> {}
+    }
+}
+
+/// Two ways to write one thing.
+pub mod same {
+    pub mod lifetime_names {
+        pub fn f<'a, 'b>(x: &'a str, _y: &'b str) -> &'a str {
+            x
+        }
+    }
+    pub mod elision {
+        pub struct S<'a>(pub &'a u8);
+        impl<'a> S<'a> {
+            pub fn f<'s, 'x>(&'s self, _x: &'x u8) -> &'s u8 {
+                self.0
+            }
+        }
+        pub fn g<'a>(x: S<'a>) -> &'a u8 {
+            x.0
+        }
+    }
+    pub mod alias_expanded {
+        pub type A<T> = Result<T, String>;
+        pub fn f() -> A<u8> {
+            Ok(0)
+        }
+        pub fn g() -> std::io::Result<u8> {
+            Ok(0)
+        }
+    }
+    pub mod this {
+        pub struct S;
+        impl S {
+            pub fn new() -> Self {
+                Self
+            }
+            pub fn with(self, _other: Self) -> Self {
+                self
+            }
+        }
+        impl PartialEq for S {
+            fn eq(&self, _: &Self) -> bool {
+                true
+            }
+        }
+    }
+    pub mod where_form {
+        pub fn f<T: Clone + Send, U: Iterator<Item = T>>(_x: T, _y: U) {}
+        pub struct S<T: Clone>(pub T);
+    }
+    pub mod projection {
+        pub struct S;
+        impl Iterator for S {
+            type Item = u8;
+            fn next(&mut self) -> Option<u8> {
+                None
+            }
+        }
+        pub fn f() -> <S as Iterator>::Item {
+            0
+        }
+        pub fn g(_x: <Vec<u16> as IntoIterator>::Item) {}
+        pub fn h<I: Iterator<Item = u8>>(_x: I) -> I::Item {
+            0
+        }
+    }
+    pub mod default_argument {
+        pub struct S<T = u8>(pub T);
+        pub fn f(_x: S) {}
+        pub fn g(_x: std::collections::HashMap<u8, u8>) {}
+        pub trait T<R = Self> {}
+        impl T for u8 {}
+        pub fn h<X: T>(_x: X) {}
+        pub fn i<X: std::ops::Add>(_x: X) {}
+    }
+    pub mod higher_ranked {
+        pub fn f<F: for<'a> Fn(&'a u8) -> &'a u8>(_f: F) {}
+        pub fn g(_f: for<'a> fn(&'a u8) -> &'a u8) {}
+        pub fn h<F>(_f: F)
+        where
+            for<'a> F: Fn(&'a u8),
+        {
+        }
+        pub fn i(_f: &dyn for<'a, 'b> Fn(&'a u8, &'b u8)) {}
+    }
+    pub mod dyn_order {
+        pub fn f(_x: Box<dyn std::fmt::Debug + Send + Sync>) {}
+    }
+    pub mod object_lifetime {
+        pub fn f<'a>(_x: &'a dyn std::fmt::Debug, _y: Box<dyn std::fmt::Debug>) {}
+    }
+    pub mod generic_names {
+        pub struct S<T, const N: usize>(pub [T; N]);
+        impl<T: Clone, const N: usize> S<T, N> {
+            pub fn f<U: Into<T>>(&self, _x: U) {}
+        }
+        pub trait Tr<A> {
+            type Out;
+            fn f(&self, x: A) -> Self::Out;
+        }
+    }
+    pub mod impl_trait {
+        pub fn f(_x: impl Clone + Send) {}
+    }
+    pub mod parameter_names {
+        pub fn f(_a: u8, _b: u8) {}
+    }
+    pub mod paths {
+        pub fn f(_x: std::string::String, _y: core::option::Option<u8>) {}
+    }
+    pub mod moved {
+        mod inner {
+            pub struct S {
+                pub a: u8,
+            }
+            impl S {
+                pub fn f(&self) {}
+            }
+        }
+        pub use inner::*;
+        pub fn g(_x: S) {}
+    }
+    pub mod constant {
+        pub const N: usize = 4;
+        pub fn f(_x: [u8; 4]) {}
+    }
+    pub mod bound_implied {
+        pub fn f<T: Copy>(_x: T) {}
+    }
+    pub mod async_fn {
+        pub async fn f(_x: &u8) -> u8 {
+            0
+        }
+    }
+    pub mod impl_params {
+        pub struct S<A, B>(pub A, pub B);
+        impl<A: Clone, B> S<A, B> {
+            pub fn f(&self) {}
+        }
+        impl<A, B> Clone for S<A, B>
+        where
+            A: Clone,
+            B: Clone,
+        {
+            fn clone(&self) -> Self {
+                panic!()
+            }
+        }
+    }
+    pub mod nested_bounds {
+        pub fn f<I: IntoIterator<Item: Clone>>(_x: I) {}
+    }
+    pub mod associated_shorthand {
+        pub trait Tr {
+            type A;
+            fn f(&self, x: Self::A) -> Option<Self::A>;
+        }
+        pub fn g<T: Tr>(_x: T::A) {}
+    }
+    pub mod glob {
+        mod inner {
+            pub fn f() {}
+            pub struct S;
+        }
+        pub use inner::*;
+    }
+    pub mod variance_kept {
+        pub struct S<'a, T>(pub &'a T);
+    }
+    pub mod bound_order {
+        pub fn f<T: Clone + std::fmt::Debug>(_x: T) {}
+        pub trait Tr: Clone + Send {}
+    }
+}
