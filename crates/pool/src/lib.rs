@@ -15,6 +15,7 @@
 //! | `descriptor`, `describe`, `module` | types one level at a time, and back; what a module exports |
 //! | `export`, `import`, `json`, `wire`, `limits`, `fault` | bundles, and everything that can be wrong with one |
 //! | `compat`, `render` | subtyping with paths; signatures and trees |
+//! | `term` | terms into pool types, and back |
 //! | `frozen`, `shared` | pools that many threads read, or fill |
 //!
 //! **Invariant:** two ids of a pool are equal exactly if their types are equal, recursive ones coinductively; the digests of
@@ -50,6 +51,7 @@ mod shape;
 mod shared;
 mod table;
 mod tag;
+mod term;
 mod wire;
 
 pub use compat::{
@@ -77,3 +79,4 @@ pub use render::RenderLimits;
 pub use shape::ShapeError;
 pub use shared::{Lock, Shared, SharedPool};
 pub use tag::{Class, Sort, Tag};
+pub use term::ConvertError;

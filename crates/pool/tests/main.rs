@@ -9,4 +9,7 @@ mod golden;
 mod hostile;
 mod laws;
 mod recursion;
+#[path = "../../term/tests/support/shape.rs"]
+mod shape;
 mod support;
+mod term;
