@@ -31,6 +31,49 @@ pub(crate) enum Command {
     Describe(DescribeArgs),
     /// Compare two interfaces: exit 0 if they are compatible, 1 if not, 2 if a file is not usable
     Diff(DiffArgs),
+    /// Describe the public types of a Rust crate, or compare two versions of one
+    Rust(RustArgs),
+}
+
+/// `typeloom rust`
+#[derive(Debug, ClapArgs)]
+pub(crate) struct RustArgs {
+    #[command(subcommand)]
+    pub(crate) command: RustCommand,
+}
+
+/// What to do with the JSON of a crate.
+#[derive(Debug, Subcommand)]
+pub(crate) enum RustCommand {
+    /// Show the signature of every public item, and write all of them into a bundle
+    Describe(RustDescribeArgs),
+    /// Compare two versions as types: exit 0 if no change breaks anybody, 1 if one does, 2 if a file is not usable
+    Diff(RustDiffArgs),
+}
+
+/// `typeloom rust describe`
+#[derive(Debug, ClapArgs)]
+pub(crate) struct RustDescribeArgs {
+    /// The crate, as `cargo rustdoc -- -Z unstable-options --output-format json` writes it
+    #[arg(value_name = "CRATE.json")]
+    pub(crate) file: String,
+    /// Write the signatures into a bundle
+    #[arg(long, short, value_name = "BUNDLE")]
+    pub(crate) output: Option<String>,
+}
+
+/// `typeloom rust diff`
+#[derive(Debug, ClapArgs)]
+pub(crate) struct RustDiffArgs {
+    /// The version before
+    #[arg(value_name = "OLD.json")]
+    pub(crate) old: String,
+    /// The version after
+    #[arg(value_name = "NEW.json")]
+    pub(crate) new: String,
+    /// How to show it
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: TextFormat,
 }
 
 /// Where a changed model goes.

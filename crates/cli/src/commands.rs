@@ -8,3 +8,4 @@ pub(crate) mod explain;
 pub(crate) mod fix;
 pub(crate) mod infer;
 pub(crate) mod ops;
+pub(crate) mod rust;

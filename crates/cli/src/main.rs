@@ -27,6 +27,7 @@ fn main() -> ExitCode {
         args::Command::Annotate(annotate) => commands::annotate::run(annotate),
         args::Command::Describe(describe) => commands::describe::run(describe),
         args::Command::Diff(diff) => commands::diff::run(diff),
+        args::Command::Rust(rust) => commands::rust::run(rust),
     };
     match outcome {
         Ok(outcome) => outcome.into(),

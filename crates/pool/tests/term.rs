@@ -6,14 +6,19 @@ use typeloom_term::normal::normal_form;
 use typeloom_term::parse::{Scope, parse_ty};
 use typeloom_term::ty::{InferVar, PlaceholderId, Reporter};
 use typeloom_term::{
-    Arena, Boxed, Const, ConstData, ConstValue, Interned, Name, Placeholder, Region, Symbols, Ty, TyData, TypeFamily,
-    Universe, print,
+    Arena, Boxed, Const, ConstData, ConstValue, Interned, Name, Placeholder, Region, Symbols, Ty, TyData,
+    TypeFamily, Universe, print,
 };
 
 use crate::shape::{Build, Style, check, shapes};
 use crate::support::{Rng, random_types};
 
-fn round_trip<F: TypeFamily<Name = Name>>(cx: &F, symbols: &mut Symbols, pool: &mut Pool, ty: &Ty<F>) -> (Idx, Ty<F>) {
+fn round_trip<F: TypeFamily<Name = Name>>(
+    cx: &F,
+    symbols: &mut Symbols,
+    pool: &mut Pool,
+    ty: &Ty<F>,
+) -> (Idx, Ty<F>) {
     let id = pool.intern_term(cx, symbols, ty).unwrap();
     (id, pool.term(cx, symbols, id).unwrap())
 }
@@ -134,7 +139,12 @@ fn a_bundle_carries_terms_to_a_pool_that_never_saw_them() {
     for root in other.import(bundle.as_bytes()).unwrap() {
         let mut names = Symbols::new();
         let ty = parse_ty(&cx, &mut names, &scope, &root.label).unwrap();
-        assert_eq!(other.term(&cx, &mut names, root.ty).unwrap(), normal_form(&cx, &ty).unwrap(), "{}", root.label);
+        assert_eq!(
+            other.term(&cx, &mut names, root.ty).unwrap(),
+            normal_form(&cx, &ty).unwrap(),
+            "{}",
+            root.label
+        );
     }
 }
 
@@ -192,7 +202,8 @@ fn what_is_under_inference_does_not_leave() {
 #[test]
 fn a_type_that_contains_itself_has_no_term() {
     let mut pool = Pool::new();
-    let list = pool.intern_graph(&[Descriptor::Container { tag: Tag::List, child: GraphRef::Member(0) }]).unwrap();
+    let list =
+        pool.intern_graph(&[Descriptor::Container { tag: Tag::List, child: GraphRef::Member(0) }]).unwrap();
     let both = Descriptor::Tuple { elements: vec![GraphRef::Member(0), GraphRef::Member(0)] };
     let pair = pool.intern_graph(&[both]).unwrap();
     for ty in [list[0], pair[0]] {

@@ -1,7 +1,7 @@
 //! Assumptions: predicates that are known, with everything that follows from them by supertraits.
 
-use typeloom_term::subst::{Instantiation, instantiate_args, replace_params};
 use typeloom_term::infer::RegionFacts;
+use typeloom_term::subst::{Instantiation, instantiate_args, replace_params};
 use typeloom_term::{
     Arity, BoundVar, Boxed, GenericArg, Name, Region, Symbol, Symbols, TermError, Ty, TyData,
 };
@@ -16,7 +16,11 @@ use crate::world::World;
 const MAX_FACTS: usize = 4096;
 
 /// Everything that follows from predicates by supertraits, themselves included.
-pub(crate) fn elaborate(world: &World, symbols: &mut Symbols, given: &[Type]) -> Result<Vec<Type>, TermError> {
+pub(crate) fn elaborate(
+    world: &World,
+    symbols: &mut Symbols,
+    given: &[Type],
+) -> Result<Vec<Type>, TermError> {
     let mut facts: Vec<Type> = Vec::new();
     let mut next = 0;
     let add = |facts: &mut Vec<Type>, fact: Type| {
@@ -108,7 +112,8 @@ impl Outlives {
         let mut stack: Vec<Type> = implied_by.to_vec();
         while let Some(ty) = stack.pop() {
             let TyData::Apply(app) = ty.data() else { continue };
-            if let (Name::Ref(_), [GenericArg::Region(region), GenericArg::Ty(inner)]) = (app.name, app.args) {
+            if let (Name::Ref(_), [GenericArg::Region(region), GenericArg::Ty(inner)]) = (app.name, app.args)
+            {
                 this.everything_in(inner, *region);
             }
             if let Name::Adt(symbol) = app.name
@@ -166,7 +171,8 @@ impl Outlives {
         for field in &adt.fields {
             let Ok(field) = replace_params(&world.cx, field, lookup) else { continue };
             if let TyData::Apply(app) = field.data()
-                && let (Name::Ref(_), [GenericArg::Region(region), GenericArg::Ty(inner)]) = (app.name, app.args)
+                && let (Name::Ref(_), [GenericArg::Region(region), GenericArg::Ty(inner)]) =
+                    (app.name, app.args)
             {
                 self.everything_in(inner, *region);
             }

@@ -9,7 +9,8 @@
 use typeloom_term::subst::replace_params;
 use typeloom_term::ty::InferVar;
 use typeloom_term::{
-    Const, Fold, Boxed, GenericArg, InferenceTable, Name, Obligation, Symbol, Symbols, TermError, Ty, TyData, Variance,
+    Boxed, Const, Fold, GenericArg, InferenceTable, Name, Obligation, Symbol, Symbols, TermError, Ty, TyData,
+    Variance,
 };
 
 use crate::assume::{Outlives, elaborate};
@@ -82,9 +83,7 @@ fn marks(sub: &Item, sup: &Item) -> Result<(), Place> {
 /// Variance marks are about one parameter each, which their texts name behind the last blank.
 fn same_subject(a: &Mark, b: &Mark) -> bool {
     match (a.order, b.order) {
-        (Order::Variance(_), Order::Variance(_)) => {
-            a.text.rsplit(' ').next() == b.text.rsplit(' ').next()
-        }
+        (Order::Variance(_), Order::Variance(_)) => a.text.rsplit(' ').next() == b.text.rsplit(' ').next(),
         _ => true,
     }
 }
@@ -163,7 +162,8 @@ impl Question<'_> {
         }
         self.params(&mut table, sub, sup, &own)?;
 
-        let put_all = |list: &[Type], map: &Map| list.iter().map(|ty| put(&cx, ty, map)).collect::<Result<Vec<_>, _>>();
+        let put_all =
+            |list: &[Type], map: &Map| list.iter().map(|ty| put(&cx, ty, map)).collect::<Result<Vec<_>, _>>();
         let mut known = sup.context.clone();
         known.extend(sup.predicates.iter().cloned());
         known.extend(put_all(&sub.context, &own)?);
@@ -185,15 +185,18 @@ impl Question<'_> {
                 let related = table.relate(&knowledge, variance, &a, &b);
                 let Ok(more) = related else { return Err(place.into()) };
                 open.extend(more);
-                let Ok(left) = table.retry(&knowledge, std::mem::take(&mut open)) else { return Err(place.into()) };
+                let Ok(left) = table.retry(&knowledge, std::mem::take(&mut open)) else {
+                    return Err(place.into());
+                };
                 open = left;
                 if table.regions().check(&outlives.regions).is_err() {
                     return Err(place.into());
                 }
             }
-            let extra = sub.parts.iter().find(|part| {
-                !matches!(part.label, Label::Assoc(_)) && sup.part(&part.label).is_none()
-            });
+            let extra = sub
+                .parts
+                .iter()
+                .find(|part| !matches!(part.label, Label::Assoc(_)) && sup.part(&part.label).is_none());
             if let Some(part) = extra {
                 return Err(Place::Part(part.label.clone()).into());
             }
@@ -220,7 +223,10 @@ impl Question<'_> {
         }
         // Equations first: they can say what the variables in the other goals are.
         goals.sort_by_key(|(goal, _)| {
-            !matches!(crate::predicate::view(self.symbols, goal), Some((_, crate::predicate::Predicate::Projection(..))))
+            !matches!(
+                crate::predicate::view(self.symbols, goal),
+                Some((_, crate::predicate::Predicate::Projection(..)))
+            )
         });
         for (goal, place) in goals {
             if !prover.holds(&mut table, &goal) || table.regions().check(&outlives.regions).is_err() {
@@ -238,7 +244,8 @@ impl Question<'_> {
         let member = sub.parent.is_some();
         let mut map: Map = Vec::new();
         let kinds = |list: &[&Param]| -> [usize; 3] {
-            let count = |wanted: &dyn Fn(&ParamKind) -> bool| list.iter().filter(|param| wanted(&param.kind)).count();
+            let count =
+                |wanted: &dyn Fn(&ParamKind) -> bool| list.iter().filter(|param| wanted(&param.kind)).count();
             [
                 count(&|kind| *kind == ParamKind::Region),
                 count(&|kind| *kind == ParamKind::Type),
@@ -250,13 +257,16 @@ impl Question<'_> {
         if !inferred && kinds(&of_sub) != kinds(&of_sup) {
             let defaults = of_sub.len() > of_sup.len()
                 && of_sub.iter().skip(of_sup.len()).all(|param| param.default.is_some());
-            if !defaults && !(member && matches!(sub.kind, Kind::Field | Kind::Variant)) {
+            // A member's own difference is what counts; its parent is reported on its own.
+            let excused = defaults || (member && matches!(sub.kind, Kind::Field | Kind::Variant));
+            if !excused {
                 return Err(Place::Generics.into());
             }
         }
         for wanted in [&of_sub] {
             for (index, param) in wanted.iter().enumerate() {
-                let before = wanted[..index].iter().filter(|other| same_kind(&other.kind, &param.kind)).count();
+                let before =
+                    wanted[..index].iter().filter(|other| same_kind(&other.kind, &param.kind)).count();
                 let matching = of_sup.iter().filter(|other| same_kind(&other.kind, &param.kind)).nth(before);
                 let arg = match (matching, &param.default) {
                     (Some(other), _) => param_arg(&cx, other.symbol, &other.kind)?,

@@ -83,9 +83,26 @@ pub fn diff(old: &Api, new: &Api, symbols: &mut Symbols) -> Result<Vec<Change>, 
     comparison.named(&old_items, &new_items);
     comparison.impls(&old_items, &new_items);
     let mut changes = comparison.changes;
-    changes.sort_by(|a, b| (&a.item, a.kind, b.breaking, a.change).cmp(&(&b.item, b.kind, a.breaking, b.change)));
+    changes.sort_by(|a, b| {
+        (&a.item, a.kind, b.breaking, a.change).cmp(&(&b.item, b.kind, a.breaking, b.change))
+    });
     changes.dedup_by(|a, b| a.item == b.item && a.kind == b.kind);
     Ok(changes)
+}
+
+/// The items that cannot be proven usable in place of themselves: none, if the proofs are complete enough for the crate.
+/// [`diff`] does not ask about items that are identical, so this is what tests its proofs on real crates.
+///
+/// # Errors
+/// As [`diff`].
+pub fn self_check(api: &Api, symbols: &mut Symbols) -> Result<Vec<Change>, TermError> {
+    let worlds = (World::new(api, symbols)?, World::new(api, symbols)?);
+    let items = prepared(&api.items, &worlds.0, symbols)?;
+    let mut comparison = Comparison { worlds: &worlds, symbols, changes: Vec::new() };
+    for item in &items {
+        comparison.pair(item, item);
+    }
+    Ok(comparison.changes)
 }
 
 /// The items with their associated types evaluated, and with the variances of their parameters.
@@ -94,7 +111,8 @@ fn prepared(items: &[Item], world: &World, symbols: &Symbols) -> Result<Vec<Item
         .iter()
         .map(|item| {
             let mut item = item.clone();
-            let known: Vec<_> = item.context.iter().chain(&item.predicates).chain(&item.promises).cloned().collect();
+            let known: Vec<_> =
+                item.context.iter().chain(&item.predicates).chain(&item.promises).cloned().collect();
             let knowledge = Knowledge::new(world, symbols, &known);
             for part in &mut item.parts {
                 part.ty = normalize(&knowledge, &part.ty)?;
@@ -168,7 +186,9 @@ fn class(kind: Kind) -> Class {
         Kind::Macro => Class::Macro,
         Kind::Field => Class::Field,
         Kind::Variant => Class::Variant,
-        Kind::Method | Kind::AssocConst | Kind::TraitMethod | Kind::TraitType | Kind::TraitConst => Class::Member,
+        Kind::Method | Kind::AssocConst | Kind::TraitMethod | Kind::TraitType | Kind::TraitConst => {
+            Class::Member
+        }
         Kind::Impl => Class::Impl,
     }
 }
@@ -287,11 +307,14 @@ impl Comparison<'_> {
         }
         let several = old.len() > 1 || new.len() > 1;
         for item in left {
-            if several && let Some(found) = free.iter().position(|other| self.both(item, other) == (Ok(()), Ok(()))) {
+            if several
+                && let Some(found) = free.iter().position(|other| self.both(item, other) == (Ok(()), Ok(())))
+            {
                 free.remove(found);
                 continue;
             }
-            let fitting = new.iter().position(|other| several && self.forward(item, other, Reading::Exact).is_ok());
+            let fitting =
+                new.iter().position(|other| several && self.forward(item, other, Reading::Exact).is_ok());
             let other = match fitting.and_then(|index| new.get(index)) {
                 Some(other) => {
                     free.retain(|one| !std::ptr::eq(*one, *other));
@@ -326,7 +349,15 @@ impl Comparison<'_> {
                 (place.clone(), change)
             }
         };
-        let change = Change { item: old.path.clone(), kind: old.kind, change, breaking, path: String::new(), old: None, new: None };
+        let change = Change {
+            item: old.path.clone(),
+            kind: old.kind,
+            change,
+            breaking,
+            path: String::new(),
+            old: None,
+            new: None,
+        };
         let change = self.described(change, &place, old, new);
         self.changes.push(change);
     }
@@ -408,8 +439,12 @@ impl Comparison<'_> {
             Place::Mark(label) => {
                 change.path = (*label).to_owned();
                 let texts = |item: &Item| {
-                    let texts: Vec<&str> =
-                        item.marks.iter().filter(|mark| mark.label == *label).map(|mark| mark.text.as_str()).collect();
+                    let texts: Vec<&str> = item
+                        .marks
+                        .iter()
+                        .filter(|mark| mark.label == *label)
+                        .map(|mark| mark.text.as_str())
+                        .collect();
                     (!texts.is_empty()).then(|| texts.join(", "))
                 };
                 change.old = texts(old);
@@ -446,9 +481,8 @@ impl Comparison<'_> {
             Place::Condition(predicate) | Place::Promise(predicate) => {
                 let shown = text::predicate(predicate, self.symbols);
                 change.path = format!("where {shown}");
-                let has = |item: &Item| {
-                    item.predicates.contains(predicate) || item.promises.contains(predicate)
-                };
+                let has =
+                    |item: &Item| item.predicates.contains(predicate) || item.promises.contains(predicate);
                 change.old = has(old).then(|| shown.clone());
                 change.new = has(new).then(|| shown.clone());
             }
@@ -457,10 +491,16 @@ impl Comparison<'_> {
     }
 
     fn impls(&mut self, old: &[Item], new: &[Item]) {
-        let of_kind = |items: &'_ [Item]| -> Vec<Item> { items.iter().filter(|item| item.kind == Kind::Impl).cloned().collect() };
+        let of_kind = |items: &'_ [Item]| -> Vec<Item> {
+            items.iter().filter(|item| item.kind == Kind::Impl).cloned().collect()
+        };
         let (old_impls, new_impls) = (of_kind(old), of_kind(new));
         let types = |items: &[Item]| -> HashSet<String> {
-            items.iter().filter(|item| class(item.kind) == Class::Type).map(|item| item.path.clone()).collect()
+            items
+                .iter()
+                .filter(|item| class(item.kind) == Class::Type)
+                .map(|item| item.path.clone())
+                .collect()
         };
         let (old_types, new_types) = (types(old), types(new));
         let mut by_key: HashMap<String, Vec<usize>> = HashMap::new();
@@ -474,9 +514,10 @@ impl Comparison<'_> {
                 used[*index] = true;
                 continue;
             }
-            let gone = item.parent.as_ref().is_some_and(|parent| {
-                old_types.contains(parent) && !new_types.contains(parent)
-            });
+            let gone = item
+                .parent
+                .as_ref()
+                .is_some_and(|parent| old_types.contains(parent) && !new_types.contains(parent));
             if gone {
                 continue;
             }
@@ -489,9 +530,10 @@ impl Comparison<'_> {
             }
         }
         for (item, used) in new_impls.iter().zip(used) {
-            let of_new_type = item.parent.as_ref().is_some_and(|parent| {
-                new_types.contains(parent) && !old_types.contains(parent)
-            });
+            let of_new_type = item
+                .parent
+                .as_ref()
+                .is_some_and(|parent| new_types.contains(parent) && !old_types.contains(parent));
             if !used && !of_new_type && !old_impls.iter().any(|old| old.path == item.path) {
                 self.added(&Item { parent: None, ..item.clone() }, &HashMap::new());
             }

@@ -160,7 +160,11 @@ pub(crate) fn std_variance(path: &str, index: usize) -> Variance {
         _ => {}
     }
     if INVARIANT.contains(&path) {
-        return if path == "core::cell::RefMut" && index == 0 { Variance::Covariant } else { Variance::Invariant };
+        return if path == "core::cell::RefMut" && index == 0 {
+            Variance::Covariant
+        } else {
+            Variance::Invariant
+        };
     }
     // Handles through which a collection is changed, by the naming of the standard library; a lifetime comes first.
     let is_handle = ["Mut", "Guard", "Entry", "Drain"].iter().any(|suffix| last.ends_with(suffix));
@@ -168,7 +172,11 @@ pub(crate) fn std_variance(path: &str, index: usize) -> Variance {
         return if index == 0 { Variance::Covariant } else { Variance::Invariant };
     }
     let modules = ["std::sync::mpsc::", "std::sync::mpmc::", "std::thread::", "core::task::", "core::ffi::"];
-    if modules.iter().any(|module| path.starts_with(module)) { Variance::Invariant } else { Variance::Covariant }
+    if modules.iter().any(|module| path.starts_with(module)) {
+        Variance::Invariant
+    } else {
+        Variance::Covariant
+    }
 }
 
 /// Whether a path is of the standard library.
@@ -176,11 +184,14 @@ pub(crate) fn is_std(path: &str) -> bool {
     ["core::", "alloc::", "std::"].iter().any(|root| path.starts_with(root))
 }
 
+/// Types and the traits that they have to implement.
+type Conditions = &'static [(&'static str, &'static str)];
+
 /// Impls of the standard library, `T` and `U` being any types: conditions, then the trait and the type.
 ///
 /// These decide whether a parameter that has become generic still takes what it took, so the list holds what such
 /// parameters ask for.
-pub(crate) const IMPLS: &[(&[(&str, &str)], &str, &str)] = &[
+pub(crate) const IMPLS: &[(Conditions, &str, &str)] = &[
     (&[], "core::convert::AsRef<str>", "str"),
     (&[], "core::convert::AsRef<str>", "alloc::string::String"),
     (&[], "core::convert::AsRef<[u8]>", "str"),

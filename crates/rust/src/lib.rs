@@ -15,9 +15,11 @@
 //! | `variance`, `world`, `assume`, `prove` | variances; impls and assumptions; proofs from them |
 //! | `compare`, `locate`, `diff` | one item in place of another; where two types differ; two versions |
 //! | `upgrade` | old items in terms of definitions that gained parameters |
-//! | `text` | items in Rust's syntax |
+//! | `bundle` | signatures in a pool |
+//! | `text`, `report` | items in Rust's syntax; descriptions and changes as text and JSON |
 
 mod assume;
+mod bundle;
 mod compare;
 mod diff;
 mod facts;
@@ -28,11 +30,60 @@ mod paths;
 pub mod predicate;
 mod prove;
 mod read;
+pub mod report;
 pub mod text;
 mod upgrade;
 mod variance;
 mod world;
 
-pub use diff::{Change, ChangeKind, diff};
+pub use bundle::{BundleError, bundle, signature};
+pub use diff::{Change, ChangeKind, diff, self_check};
 pub use lower::{Api, Counts, LowerError, lower};
 pub use read::{ReadError, read};
+
+use typeloom_term::{Symbols, TermError};
+
+/// Why a crate could not be described or compared.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The bytes are not the JSON of a crate.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// The crate could not be turned into terms.
+    #[error(transparent)]
+    Lower(#[from] LowerError),
+    /// A type grew too large when it was evaluated.
+    #[error("a type is too large once its aliases are evaluated: {0}")]
+    Term(#[from] TermError),
+}
+
+/// Reads a crate and lowers it.
+///
+/// # Errors
+/// [`Error`], where the bytes are not usable.
+pub fn describe(json: &[u8], symbols: &mut Symbols) -> Result<Api, Error> {
+    Ok(lower(&read(json)?, symbols, None)?)
+}
+
+/// Compares two versions of a crate.
+///
+/// # Errors
+/// [`Error`], where the bytes of one are not usable, and which.
+pub fn compare(old: &[u8], new: &[u8]) -> Result<Vec<Change>, (Version, Error)> {
+    let mut symbols = Symbols::new();
+    let of_old = |error: Error| (Version::Old, error);
+    let of_new = |error: Error| (Version::New, error);
+    let old = describe(old, &mut symbols).map_err(of_old)?;
+    let new = read(new).map_err(|error| of_new(error.into()))?;
+    let new = lower(&new, &mut symbols, Some(&old)).map_err(|error| of_new(error.into()))?;
+    diff(&old, &new, &mut symbols).map_err(|error| of_new(error.into()))
+}
+
+/// Which of two versions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Version {
+    /// The one before.
+    Old,
+    /// The one after.
+    New,
+}

@@ -13,7 +13,8 @@ use crate::item::Item;
 /// The numbers of parameters by first use.
 pub(crate) fn numbers(item: &Item) -> HashMap<Symbol, usize> {
     let mut numbers = HashMap::new();
-    let mut stack: Vec<GenericArg<Boxed>> = item.parts.iter().rev().map(|part| part.ty.clone().into()).collect();
+    let mut stack: Vec<GenericArg<Boxed>> =
+        item.parts.iter().rev().map(|part| part.ty.clone().into()).collect();
     while let Some(arg) = stack.pop() {
         if let Some(symbol) = param(&arg) {
             let next = numbers.len();
@@ -77,7 +78,9 @@ fn children(arg: &GenericArg<Boxed>) -> Vec<(String, GenericArg<Boxed>)> {
             list
         }
         TyData::GeneratorWitness(witness) => numbered(witness.types, "type"),
-        TyData::Placeholder(_) | TyData::InferenceVar(_) | TyData::BoundVariable(_) | TyData::Error(_) => Vec::new(),
+        TyData::Placeholder(_) | TyData::InferenceVar(_) | TyData::BoundVariable(_) | TyData::Error(_) => {
+            Vec::new()
+        }
     }
 }
 

@@ -221,7 +221,11 @@ impl<'a> Lower<'a> {
 }
 
 /// The parameter as an argument.
-pub(crate) fn param_arg(cx: &Boxed, symbol: Symbol, kind: &ParamKind) -> Result<GenericArg<Boxed>, TermError> {
+pub(crate) fn param_arg(
+    cx: &Boxed,
+    symbol: Symbol,
+    kind: &ParamKind,
+) -> Result<GenericArg<Boxed>, TermError> {
     let name = Name::Param(symbol);
     Ok(match kind {
         ParamKind::Region => Region::param(name).into(),

@@ -9,9 +9,7 @@
 //! So entailment between higher-ranked predicates is subtyping of terms: the traits' arguments are invariant, and a
 //! binder may be instantiated.
 
-use typeloom_term::{
-    Arity, Boxed, FnTy, GenericArg, Name, Region, Symbol, Symbols, TermError, Ty, TyData,
-};
+use typeloom_term::{Arity, Boxed, FnTy, GenericArg, Name, Region, Symbol, Symbols, TermError, Ty, TyData};
 
 use crate::item::Type;
 
@@ -33,13 +31,23 @@ pub enum Predicate<'t> {
 }
 
 /// `args[0]: of<args[1..]>` under a binder.
-pub fn implements(cx: &Boxed, arity: Arity, of: Symbol, args: &[GenericArg<Boxed>]) -> Result<Type, TermError> {
+pub fn implements(
+    cx: &Boxed,
+    arity: Arity,
+    of: Symbol,
+    args: &[GenericArg<Boxed>],
+) -> Result<Type, TermError> {
     let inner = Ty::apply(cx, Name::Trait(of), args)?;
     Ty::function(cx, Name::Forall, arity, &[inner.into()])
 }
 
 /// `<args[0] as of<..>>::item == value` under a binder; the value is the last argument.
-pub fn projects(cx: &Boxed, arity: Arity, item: Symbol, args: &[GenericArg<Boxed>]) -> Result<Type, TermError> {
+pub fn projects(
+    cx: &Boxed,
+    arity: Arity,
+    item: Symbol,
+    args: &[GenericArg<Boxed>],
+) -> Result<Type, TermError> {
     let inner = Ty::apply(cx, Name::Projection(item), args)?;
     Ty::function(cx, Name::Forall, arity, &[inner.into()])
 }

@@ -3,6 +3,7 @@
 //! The order is: an assumption, what the compiler knows by itself, an impl. Nothing is guessed: what cannot be proven
 //! counts as not holding, so a comparison reports it.
 
+use typeloom_term::infer::Snapshot;
 use typeloom_term::name::Mutability;
 use typeloom_term::subst::{Instantiation, instantiate_args};
 use typeloom_term::ty::{InferVar, Placeholder, PlaceholderId};
@@ -27,6 +28,15 @@ pub(crate) struct Prover<'k, 'w> {
 }
 
 type Table = InferenceTable<Boxed>;
+
+/// Keeps what a step did, or undoes it.
+fn end(table: &mut Table, snapshot: Snapshot, keep: bool) {
+    if keep {
+        table.commit(snapshot);
+    } else {
+        table.rollback_to(snapshot);
+    }
+}
 
 impl Prover<'_, '_> {
     /// Whether a predicate holds; constraints on lifetimes go into the table.
@@ -65,7 +75,12 @@ impl Prover<'_, '_> {
     }
 
     /// Puts new placeholders for the variables of a binder: what holds for them holds for all.
-    fn open(&self, table: &mut Table, arity: Arity, args: &[GenericArg<Boxed>]) -> Option<Vec<GenericArg<Boxed>>> {
+    fn open(
+        &self,
+        table: &mut Table,
+        arity: Arity,
+        args: &[GenericArg<Boxed>],
+    ) -> Option<Vec<GenericArg<Boxed>>> {
         if arity.is_empty() {
             return Some(args.to_vec());
         }
@@ -73,7 +88,8 @@ impl Prover<'_, '_> {
         let fresh = |index: u16| {
             Region::Placeholder(Placeholder { universe, id: PlaceholderId::Fresh(u32::from(index)) })
         };
-        let with = Instantiation { regions: (0..arity.regions).map(fresh).collect(), ..Instantiation::default() };
+        let with =
+            Instantiation { regions: (0..arity.regions).map(fresh).collect(), ..Instantiation::default() };
         instantiate_args(table.cx(), args, &with).ok()
     }
 
@@ -94,20 +110,27 @@ impl Prover<'_, '_> {
         let related = table.sub(self.knowledge, fact, goal);
         let sure = related.is_ok_and(|obligations| obligations.is_empty())
             && table.regions().check(&self.outlives.regions).is_ok();
-        if sure { table.commit(snapshot) } else { table.rollback_to(snapshot) }
+        end(table, snapshot, sure);
         sure
     }
 
     /// `<args[0] as _>::item == value`
-    fn projects(&self, table: &mut Table, item: Symbol, args: &[GenericArg<Boxed>], value: &GenericArg<Boxed>) -> bool {
-        let (Ok(alias), Some(value)) = (Ty::alias(table.cx(), Name::Projection(item), args), value.as_ty()) else {
+    fn projects(
+        &self,
+        table: &mut Table,
+        item: Symbol,
+        args: &[GenericArg<Boxed>],
+        value: &GenericArg<Boxed>,
+    ) -> bool {
+        let (Ok(alias), Some(value)) = (Ty::alias(table.cx(), Name::Projection(item), args), value.as_ty())
+        else {
             return false;
         };
         let snapshot = table.snapshot();
         let related = table.eq(self.knowledge, &alias, value);
         // An alias that does not evaluate is bound to a variable as it is; it equals nothing else.
         let sure = related.is_ok_and(|obligations| obligations.is_empty());
-        if sure { table.commit(snapshot) } else { table.rollback_to(snapshot) }
+        end(table, snapshot, sure);
         sure
     }
 
@@ -142,10 +165,13 @@ impl Prover<'_, '_> {
     fn blanket(&self, table: &mut Table, name: &str, args: &[GenericArg<Boxed>], depth: usize) -> bool {
         let (Some(GenericArg::Ty(this)), other) = (args.first(), args.get(1)) else { return false };
         match (name, other) {
-            ("core::convert::Into" | "core::convert::From", Some(GenericArg::Ty(other))) if this == other => true,
-            ("core::ops::function::FnOnce" | "core::ops::function::FnMut" | "core::ops::function::Fn", Some(inputs)) => {
-                self.is_function(table, this, inputs, depth)
+            ("core::convert::Into" | "core::convert::From", Some(GenericArg::Ty(other))) if this == other => {
+                true
             }
+            (
+                "core::ops::function::FnOnce" | "core::ops::function::FnMut" | "core::ops::function::Fn",
+                Some(inputs),
+            ) => self.is_function(table, this, inputs, depth),
             _ => false,
         }
     }
@@ -160,7 +186,14 @@ impl Prover<'_, '_> {
     }
 
     /// What the compiler knows by itself; `None` where it does not.
-    fn by_compiler(&self, table: &mut Table, name: &str, of: Symbol, this: &Type, depth: usize) -> Option<bool> {
+    fn by_compiler(
+        &self,
+        table: &mut Table,
+        name: &str,
+        of: Symbol,
+        this: &Type,
+        depth: usize,
+    ) -> Option<bool> {
         let copy = matches!(name, "core::clone::Clone" | "core::marker::Copy");
         let auto = facts::AUTO_TRAITS.contains(&name);
         if name == predicate::SIZED {
@@ -171,9 +204,11 @@ impl Prover<'_, '_> {
                 Name::Tuple | Name::Array | Name::Slice if auto || (copy && head != Name::Slice) => {
                     Some(self.all(table, of, args, depth))
                 }
-                Name::Tuple if args.is_empty() => Some(facts::OF_PRIMITIVES.iter().any(|(known, _)| {
-                    *known == name && !known.ends_with("Display")
-                })),
+                Name::Tuple if args.is_empty() => Some(
+                    facts::OF_PRIMITIVES
+                        .iter()
+                        .any(|(known, _)| *known == name && !known.ends_with("Display")),
+                ),
                 Name::Ref(Mutability::Shared) if copy => Some(true),
                 Name::Ref(mutability) if auto => match (name, mutability) {
                     ("core::marker::Unpin", _) => Some(true),
@@ -182,7 +217,9 @@ impl Prover<'_, '_> {
                         let sync = self.find("core::marker::Sync")?;
                         Some(self.all(table, sync, args, depth))
                     }
-                    ("core::marker::Send" | "core::marker::Sync", _) => Some(self.all(table, of, args, depth)),
+                    ("core::marker::Send" | "core::marker::Sync", _) => {
+                        Some(self.all(table, of, args, depth))
+                    }
                     _ => None,
                 },
                 Name::RawPtr(_) if copy => Some(true),
@@ -221,7 +258,9 @@ impl Prover<'_, '_> {
         match this.data() {
             TyData::Apply(app) => Some(!matches!(app.name, Name::Str | Name::Slice)),
             TyData::Dyn(_) => Some(false),
-            TyData::Fn(_) | TyData::Alias(_) | TyData::InferenceVar(_) | TyData::GeneratorWitness(_) => Some(true),
+            TyData::Fn(_) | TyData::Alias(_) | TyData::InferenceVar(_) | TyData::GeneratorWitness(_) => {
+                Some(true)
+            }
             TyData::Placeholder(_) | TyData::BoundVariable(_) | TyData::Error(_) => None,
         }
     }

@@ -20,7 +20,7 @@ pub fn arg(arg: &GenericArg<Boxed>, symbols: &Symbols) -> String {
 }
 
 /// Lifetimes that were not written are not shown by a name.
-fn tidy(text: &str) -> String {
+pub(crate) fn tidy(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find("'_0") {
@@ -88,10 +88,15 @@ pub(crate) fn is_sized(predicate: &Type, symbols: &Symbols) -> bool {
 
 fn param(param: &Param, symbols: &Symbols) -> Option<String> {
     let name = symbols.resolve(param.symbol);
-    if param.role == Role::Existential || name.starts_with("'_") || name.starts_with("impl ") || name == "Self" {
+    if param.role == Role::Existential
+        || name.starts_with("'_")
+        || name.starts_with("impl ")
+        || name == "Self"
+    {
         return None;
     }
-    let default = param.default.as_ref().map_or_else(String::new, |default| format!(" = {}", arg(default, symbols)));
+    let default =
+        param.default.as_ref().map_or_else(String::new, |default| format!(" = {}", arg(default, symbols)));
     Some(match &param.kind {
         ParamKind::Region | ParamKind::Type => format!("{name}{default}"),
         ParamKind::Const(of) => format!("const {name}: {}{default}", ty(of, symbols)),
@@ -110,7 +115,8 @@ pub fn item(item: &Item, symbols: &mut Symbols) -> String {
     let symbols = &*symbols;
     let params: Vec<String> = item.params.iter().filter_map(|one| param(one, symbols)).collect();
     let generics = if params.is_empty() { String::new() } else { format!("<{}>", params.join(", ")) };
-    let clause = if conditions.is_empty() { String::new() } else { format!(" where {}", conditions.join(", ")) };
+    let clause =
+        if conditions.is_empty() { String::new() } else { format!(" where {}", conditions.join(", ")) };
     let of_type = || item.part(&Label::Type).map_or_else(String::new, |part| ty(&part.ty, symbols));
     let mark = |label: &str| item.marks.iter().find(|mark| mark.label == label);
     let is_off = |label: &str| mark(label).is_some_and(|mark| mark.order == Order::Level(0));
@@ -132,12 +138,15 @@ pub fn item(item: &Item, symbols: &mut Symbols) -> String {
                 .parts
                 .iter()
                 .filter_map(|part| match &part.label {
-                    Label::Input(_, name) if name == "self" => Some(format!("self: {}", ty(&part.ty, symbols))),
+                    Label::Input(_, name) if name == "self" => {
+                        Some(format!("self: {}", ty(&part.ty, symbols)))
+                    }
                     Label::Input(_, name) => Some(format!("{name}: {}", ty(&part.ty, symbols))),
                     Label::SelfType | Label::TraitRef | Label::Output | Label::Type | Label::Assoc(_) => None,
                 })
                 .collect();
-            let output = item.part(&Label::Output).map(|part| ty(&part.ty, symbols)).filter(|text| text != "()");
+            let output =
+                item.part(&Label::Output).map(|part| ty(&part.ty, symbols)).filter(|text| text != "()");
             let output = output.map_or_else(String::new, |output| format!(" -> {output}"));
             format!("{text}fn {path}{generics}({}){output}{clause}", inputs.join(", "))
         }
@@ -156,7 +165,9 @@ pub fn item(item: &Item, symbols: &mut Symbols) -> String {
                 .iter()
                 .filter_map(|part| match &part.label {
                     Label::Assoc(name) => Some(format!("type {name} = {}", ty(&part.ty, symbols))),
-                    Label::SelfType | Label::TraitRef | Label::Input(..) | Label::Output | Label::Type => None,
+                    Label::SelfType | Label::TraitRef | Label::Input(..) | Label::Output | Label::Type => {
+                        None
+                    }
                 })
                 .collect();
             let body = if types.is_empty() { String::new() } else { format!(" {{ {} }}", types.join("; ")) };

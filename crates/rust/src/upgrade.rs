@@ -8,7 +8,8 @@ use std::collections::HashMap;
 use typeloom_term::fold::{FoldState, super_fold_ty};
 use typeloom_term::subst::replace_params;
 use typeloom_term::{
-    AliasTy, ApplicationTy, Boxed, Fold, Folder, GenericArg, Meta, Name, Symbol, Symbols, TermError, Ty, TyData,
+    AliasTy, ApplicationTy, Boxed, Fold, Folder, GenericArg, Meta, Name, Symbol, Symbols, TermError, Ty,
+    TyData,
 };
 
 use crate::item::{Item, Kind, Param};
@@ -49,7 +50,8 @@ impl Upgrade {
         for (symbol, gained) in &self.gained {
             projections.insert(symbols.resolve(*symbol).to_owned(), gained);
         }
-        let mut fold = Fill { gained: &self.gained, projections, symbols, cx: &self.cx, state: FoldState::default() };
+        let mut fold =
+            Fill { gained: &self.gained, projections, symbols, cx: &self.cx, state: FoldState::default() };
         for part in &mut item.parts {
             part.ty = part.ty.try_fold_with(&mut fold)?;
         }

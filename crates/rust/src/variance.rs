@@ -9,7 +9,8 @@
 use std::collections::{BTreeMap, HashMap};
 
 use typeloom_term::{
-    AliasTy, ApplicationTy, Boxed, ConstData, DynTy, FnTy, GenericArg, Name, Region, Symbol, Symbols, TyData, Variance,
+    AliasTy, ApplicationTy, Boxed, ConstData, DynTy, FnTy, GenericArg, Name, Region, Symbol, Symbols, TyData,
+    Variance,
 };
 
 use crate::facts;
@@ -99,7 +100,10 @@ impl Variances {
                         ConstData::Expr(_, args) | ConstData::Alias(_, args) => {
                             stack.extend(args.iter().map(|arg| (arg.clone(), Variance::Invariant)));
                         }
-                        ConstData::Value(_) | ConstData::Infer(_) | ConstData::Bound(_) | ConstData::Error(_) => {}
+                        ConstData::Value(_)
+                        | ConstData::Infer(_)
+                        | ConstData::Bound(_)
+                        | ConstData::Error(_) => {}
                     }
                     continue;
                 }

@@ -6,15 +6,15 @@
 
 use std::collections::HashMap;
 
-use typeloom_term::parse::{Scope, parse_ty};
-use typeloom_term::subst::replace_params;
-use typeloom_term::{
-    AliasTy, ApplicationTy, Boxed, Const, ConstData, Flags, Fold, Folder, GenericArg, Meta, Name, Program, Region, Symbol,
-    Symbols, TermError, Ty, TyData, Variance,
-};
 use typeloom_term::fold::{FoldState, super_fold_ty};
+use typeloom_term::parse::{Scope, parse_ty};
 use typeloom_term::program::{ConstEquation, Normalized};
+use typeloom_term::subst::replace_params;
 use typeloom_term::ty::PlaceholderId;
+use typeloom_term::{
+    AliasTy, ApplicationTy, Boxed, Const, ConstData, Flags, Fold, Folder, GenericArg, Meta, Name, Program,
+    Region, Symbol, Symbols, TermError, Ty, TyData, Variance,
+};
 
 use crate::facts;
 use crate::item::Type;
@@ -188,14 +188,20 @@ fn matches_arg(
                     stack.extend(p.args.iter().cloned().zip(t.args.iter().cloned()));
                 }
                 (TyData::Dyn(p), TyData::Dyn(t)) if p.bounds.len() == t.bounds.len() => {
-                    if p.bounds.iter().zip(t.bounds).any(|(p, t)| p.name != t.name || p.args.len() != t.args.len()) {
+                    if p.bounds
+                        .iter()
+                        .zip(t.bounds)
+                        .any(|(p, t)| p.name != t.name || p.args.len() != t.args.len())
+                    {
                         return false;
                     }
                     for (p, t) in p.bounds.iter().zip(t.bounds) {
                         stack.extend(p.args.iter().cloned().zip(t.args.iter().cloned()));
                     }
                 }
-                (TyData::Fn(p), TyData::Fn(t)) if p.name == t.name && p.signature.len() == t.signature.len() => {
+                (TyData::Fn(p), TyData::Fn(t))
+                    if p.name == t.name && p.signature.len() == t.signature.len() =>
+                {
                     stack.extend(p.signature.iter().cloned().zip(t.signature.iter().cloned()));
                 }
                 _ if p == t => {}
@@ -230,11 +236,17 @@ impl<'w> Knowledge<'w> {
     pub(crate) fn new(world: &'w World, symbols: &'w Symbols, facts: &[Type]) -> Self {
         let mut equations = Vec::new();
         for fact in facts {
-            if let Some((arity, Predicate::Projection(item, args, GenericArg::Ty(value)))) = predicate::view(symbols, fact)
+            if let Some((arity, Predicate::Projection(item, args, GenericArg::Ty(value)))) =
+                predicate::view(symbols, fact)
                 && arity.is_empty()
                 && !is_itself(item, args, value)
             {
-                equations.push(Equation { vars: Vec::new(), item, args: args.to_vec(), value: value.clone() });
+                equations.push(Equation {
+                    vars: Vec::new(),
+                    item,
+                    args: args.to_vec(),
+                    value: value.clone(),
+                });
             }
         }
         Self { world, symbols, equations }
@@ -270,9 +282,10 @@ impl<'w> Knowledge<'w> {
         if let Some(value) = self.of_primitive(item, alias.args) {
             return Normalized::To(value);
         }
-        let open = alias.args.iter().any(|arg| {
-            arg.as_ty().is_some_and(|ty| ty.meta().flags.intersects(Flags::TY_INFER))
-        });
+        let open = alias
+            .args
+            .iter()
+            .any(|arg| arg.as_ty().is_some_and(|ty| ty.meta().flags.intersects(Flags::TY_INFER)));
         if open { Normalized::Ambiguous } else { Normalized::Rigid }
     }
 
@@ -283,8 +296,12 @@ impl<'w> Knowledge<'w> {
         let item = self.symbols.resolve(item);
         let arithmetic = item.starts_with("core::ops::arith::") || item.starts_with("core::ops::bit::");
         let same = args.get(1).is_none_or(|arg| arg.as_ty() == Some(this));
-        (arithmetic && item.ends_with("::Output") && same && app.name.primitive_text().is_some() && app.args.is_empty())
-            .then(|| this.clone())
+        (arithmetic
+            && item.ends_with("::Output")
+            && same
+            && app.name.primitive_text().is_some()
+            && app.args.is_empty())
+        .then(|| this.clone())
     }
 }
 

@@ -5,7 +5,7 @@ mod json;
 
 use std::collections::BTreeSet;
 
-use typeloom_rust::{Api, Change, diff, lower, read};
+use typeloom_rust::{Api, Change, diff, lower, read, self_check};
 use typeloom_term::Symbols;
 
 const OLD: &str = include_str!("pair/old.rs");
@@ -60,5 +60,17 @@ fn every_break_is_found_and_nothing_else_is_called_one() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert!(cases(OLD, "breaks").len() > 70 && cases(OLD, "harmless").len() > 20 && cases(OLD, "same").len() > 20);
+    assert!(
+        cases(OLD, "breaks").len() > 70 && cases(OLD, "harmless").len() > 20 && cases(OLD, "same").len() > 20
+    );
+}
+
+#[test]
+fn every_item_is_proven_to_be_usable_in_place_of_itself() {
+    for source in [OLD, NEW] {
+        let mut symbols = Symbols::new();
+        let json = read(&json::of("sample", source)).expect("rustdoc wrote it");
+        let api = lower(&json, &mut symbols, None).expect("the crate is small");
+        assert_eq!(self_check(&api, &mut symbols).expect("the crate is small"), []);
+    }
 }

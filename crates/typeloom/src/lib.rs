@@ -31,6 +31,8 @@
 //! | build and edit ONNX graphs | [`GraphProto`], [`NodeProto`], [`ModelProto`] |
 //! | read and write ONNX files | [`onnx`] |
 //! | look operators up | [`ops`] |
+//! | work with types as terms: equality, subtyping, inference | [`term`] |
+//! | describe the public types of a Rust crate, compare two versions | [`rust`] |
 //! | write types into files, take a model's interface, compare two | [`compiler`] |
 //! | carry types to other processes | [`pool`] |
 //!
@@ -50,7 +52,9 @@ pub use typeloom_onnx as onnx;
 pub use typeloom_ops as ops;
 pub use typeloom_pool as pool;
 pub use typeloom_report as report;
+pub use typeloom_rust as rust;
 pub use typeloom_solver as solver;
+pub use typeloom_term as term;
 pub use typeloom_types as types;
 
 // Whole models.

@@ -18,7 +18,7 @@ const LAYERS: &[&[&str]] = &[
     &["solver"],
     &["contracts"],
     &["onnx"],
-    &["types"],
+    &["types", "rust"],
     &["pool"],
     &["term"],
 ];

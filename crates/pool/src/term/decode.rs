@@ -5,8 +5,8 @@ use std::collections::{HashMap, HashSet};
 use typeloom_term::meta::MAX_DEPTH;
 use typeloom_term::ty::{DynBoundKind, WitnessTy};
 use typeloom_term::{
-    Arity, BoundVar, Const, ConstData, ConstOp, ConstValue, DynBound, DynTy, GenericArg, Name, Region, Symbols, TermError,
-    Ty, TyData, TypeFamily,
+    Arity, BoundVar, Const, ConstData, ConstOp, ConstValue, DynBound, DynTy, GenericArg, Name, Region,
+    Symbols, TermError, Ty, TyData, TypeFamily,
 };
 
 use super::encode::op_word;
@@ -37,7 +37,9 @@ pub(super) fn binds(pool: &Pool, ty: Idx) -> bool {
     match pool.tag(ty) {
         Tag::Function => true,
         Tag::Applied => match pool.get(ty) {
-            Descriptor::Applied { name, args: _ } => ["{fn:", "{~", "{+"].iter().any(|start| name.starts_with(start)),
+            Descriptor::Applied { name, args: _ } => {
+                ["{fn:", "{~", "{+"].iter().any(|start| name.starts_with(start))
+            }
             _ => false,
         },
         _ => false,
@@ -224,7 +226,8 @@ impl<'p, F: TypeFamily<Name = Name>> Decoder<'p, F> {
                         consts: narrow(count(Sort::Const))?,
                     };
                     let place = |(at, sort): (usize, &Sort)| {
-                        u32::try_from(vars[..at].iter().filter(|own| *own == sort).count()).unwrap_or(u32::MAX)
+                        u32::try_from(vars[..at].iter().filter(|own| *own == sort).count())
+                            .unwrap_or(u32::MAX)
                     };
                     (Some(vars.iter().enumerate().map(place).collect()), arity, body)
                 }
@@ -232,7 +235,8 @@ impl<'p, F: TypeFamily<Name = Name>> Decoder<'p, F> {
             };
             let Descriptor::Applied { name, args } = self.pool.get(body) else { return Err(unknown()) };
             let inner = inner(&name)?;
-            let (kind, name) = inner.strip_prefix('+').and_then(|rest| rest.split_once(' ')).ok_or_else(unknown)?;
+            let (kind, name) =
+                inner.strip_prefix('+').and_then(|rest| rest.split_once(' ')).ok_or_else(unknown)?;
             let kind = match kind {
                 "trait" => DynBoundKind::Trait,
                 "item" => DynBoundKind::Projection,
@@ -351,7 +355,9 @@ impl<'p, F: TypeFamily<Name = Name>> Decoder<'p, F> {
         };
         match constant {
             ConstDescriptor::Int(value) => Ok(Const::int(self.cx, value.into())),
-            ConstDescriptor::Symbol(name) => Ok(Const::param(self.cx, Name::Param(self.symbols.intern(&name)))?),
+            ConstDescriptor::Symbol(name) => {
+                Ok(Const::param(self.cx, Name::Param(self.symbols.intern(&name)))?)
+            }
             ConstDescriptor::Sum { constant, terms } => {
                 let mut sum = None;
                 for (coefficient, monomial) in terms {

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use typeloom_term::ty::{DynBoundKind, PlaceholderId, WitnessTy};
 use typeloom_term::{
-    AliasTy, ApplicationTy, Arity, BoundVar, Const, ConstData, ConstOp, ConstValue, DynBound, DynTy, FnTy, GenericArg,
-    Name, Placeholder, Region, Symbols, Ty, TyData, TypeFamily, Universe,
+    AliasTy, ApplicationTy, Arity, BoundVar, Const, ConstData, ConstOp, ConstValue, DynBound, DynTy, FnTy,
+    GenericArg, Name, Placeholder, Region, Symbols, Ty, TyData, TypeFamily, Universe,
 };
 
 use super::{ConvertError, names};
@@ -99,9 +99,10 @@ impl<'p, F: TypeFamily<Name = Name>> Encoder<'p, F> {
         let args = self.args(list)?;
         match (name, list) {
             (Name::Tuple, _) if types_only => Ok(self.pool.tuple(&args)?),
-            (Name::Ref(typeloom_term::name::Mutability::Shared), [GenericArg::Region(_), GenericArg::Ty(_)]) => {
-                Ok(self.pool.borrowed(args[1], args[0])?)
-            }
+            (
+                Name::Ref(typeloom_term::name::Mutability::Shared),
+                [GenericArg::Region(_), GenericArg::Ty(_)],
+            ) => Ok(self.pool.borrowed(args[1], args[0])?),
             (Name::Adt(path), _) => {
                 let path = self.symbols.resolve(path);
                 // A kind of type that pools have and terms do not.
@@ -136,7 +137,12 @@ impl<'p, F: TypeFamily<Name = Name>> Encoder<'p, F> {
     }
 
     /// A tensor, if its dims are constants that a pool can calculate with.
-    fn tensor(&mut self, name: Name, element: &str, dims: &[GenericArg<F>]) -> Result<Option<Idx>, ConvertError> {
+    fn tensor(
+        &mut self,
+        name: Name,
+        element: &str,
+        dims: &[GenericArg<F>],
+    ) -> Result<Option<Idx>, ConvertError> {
         let mut list = Vec::with_capacity(dims.len());
         for dim in dims {
             let Some(dim) = dim.as_const() else { return Ok(None) };
@@ -217,7 +223,9 @@ impl<'p, F: TypeFamily<Name = Name>> Encoder<'p, F> {
         let FnTy { name, arity, signature } = function;
         self.under(arity, |this| {
             let mut args = this.args(signature)?;
-            let Some(returns) = args.pop() else { return Err(typeloom_term::TermError::NotASignature.into()) };
+            let Some(returns) = args.pop() else {
+                return Err(typeloom_term::TermError::NotASignature.into());
+            };
             if name == Name::FN {
                 return Ok(this.pool.function(&args, returns)?);
             }
@@ -267,7 +275,8 @@ impl<'p, F: TypeFamily<Name = Name>> Encoder<'p, F> {
         }
         let Arity { regions, types, consts } = arity;
         let sorts = [(Sort::Region, regions), (Sort::Type, types), (Sort::Const, consts)];
-        let vars: Vec<Sort> = sorts.iter().flat_map(|(sort, count)| vec![*sort; usize::from(*count)]).collect();
+        let vars: Vec<Sort> =
+            sorts.iter().flat_map(|(sort, count)| vec![*sort; usize::from(*count)]).collect();
         Ok(self.pool.scheme(&vars, body)?)
     }
 
@@ -310,7 +319,9 @@ impl<'p, F: TypeFamily<Name = Name>> Encoder<'p, F> {
                 Ok(value) => Ok(self.pool.dim_const(value)?),
                 Err(_) => self.applied(format!("{{#int {value}}}"), Vec::new()),
             },
-            ConstData::Value(ConstValue::Bool(value)) => self.applied(format!("{{#bool {value}}}"), Vec::new()),
+            ConstData::Value(ConstValue::Bool(value)) => {
+                self.applied(format!("{{#bool {value}}}"), Vec::new())
+            }
             ConstData::Value(ConstValue::Char(value)) => {
                 self.applied(format!("{{#char {}}}", u32::from(value)), Vec::new())
             }

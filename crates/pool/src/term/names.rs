@@ -52,13 +52,9 @@ pub(super) fn element(text: &str) -> Option<Tag> {
 pub(super) fn text(name: Name, symbols: &Symbols) -> String {
     let with = |kind: &str, symbol| format!("{kind} {}", symbols.resolve(symbol));
     match name {
-        Name::Bool
-        | Name::Char
-        | Name::Str
-        | Name::Never
-        | Name::Int(_)
-        | Name::Uint(_)
-        | Name::Float(_) => format!("primitive {}", name.primitive_text().unwrap_or_default()),
+        Name::Bool | Name::Char | Name::Str | Name::Never | Name::Int(_) | Name::Uint(_) | Name::Float(_) => {
+            format!("primitive {}", name.primitive_text().unwrap_or_default())
+        }
         Name::Adt(symbol) => with("adt", symbol),
         Name::Foreign(symbol) => with("extern", symbol),
         Name::Tuple => "tuple".to_owned(),

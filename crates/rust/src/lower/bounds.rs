@@ -4,8 +4,8 @@
 //! written at a where clause and at a bound in it become one.
 
 use rustdoc_types::{
-    AssocItemConstraint, AssocItemConstraintKind, DynTrait, GenericArgs, GenericBound, Id, ItemEnum, ItemKind, Path,
-    PolyTrait, TraitBoundModifier,
+    AssocItemConstraint, AssocItemConstraintKind, DynTrait, GenericArgs, GenericBound, Id, ItemEnum,
+    ItemKind, Path, PolyTrait, TraitBoundModifier,
 };
 use typeloom_term::{
     AliasTy, Boxed, DynBound, DynTy, GenericArg, Name, Region, Symbol, Ty, TyData, TypeFamily,
@@ -38,7 +38,12 @@ impl Lower<'_> {
         self.symbols.intern(&name)
     }
 
-    pub(super) fn trait_applied(&mut self, path: &Path, this: &Type, sig: &mut Sig) -> Result<TraitRef, LowerError> {
+    pub(super) fn trait_applied(
+        &mut self,
+        path: &Path,
+        this: &Type,
+        sig: &mut Sig,
+    ) -> Result<TraitRef, LowerError> {
         let of = self.trait_symbol(path);
         let (mut args, output) = self.generic_args(path.args.as_deref(), sig)?;
         // `Self::Item` is written without the arguments of the trait it is in.
@@ -101,7 +106,8 @@ impl Lower<'_> {
 
     fn home_above(&mut self, id: Id, item: &str, depth: usize) -> Option<String> {
         let ItemEnum::Trait(of) = &self.get(id)?.inner else { return None };
-        let own = of.items.iter().any(|id| self.get(*id).and_then(|found| found.name.as_deref()) == Some(item));
+        let own =
+            of.items.iter().any(|id| self.get(*id).and_then(|found| found.name.as_deref()) == Some(item));
         if own || depth > super::MAX_ALIASES {
             return Some(self.name(id, ""));
         }
@@ -135,7 +141,11 @@ impl Lower<'_> {
         let mut found = Vec::new();
         for bound in bounds {
             match bound {
-                GenericBound::TraitBound { trait_, generic_params: _, modifier: TraitBoundModifier::Maybe } => {
+                GenericBound::TraitBound {
+                    trait_,
+                    generic_params: _,
+                    modifier: TraitBoundModifier::Maybe,
+                } => {
                     self.note("?Sized bound");
                     let _ = trait_;
                     sig.unsized_types.push(this.clone());
@@ -157,7 +167,8 @@ impl Lower<'_> {
                     self.note("lifetime bound");
                     let shorter = self.region(Some(lifetime), sig)?;
                     if outer.is_empty() {
-                        let predicate = predicate::outlives(&self.cx, self.symbols, this.clone().into(), shorter)?;
+                        let predicate =
+                            predicate::outlives(&self.cx, self.symbols, this.clone().into(), shorter)?;
                         found.push(predicate);
                     }
                 }
@@ -242,7 +253,11 @@ impl Lower<'_> {
             sig.bound = before;
             self.leave(hidden, sig);
             let auto = self.is_auto(trait_.id, of.of);
-            let kind = if auto { typeloom_term::ty::DynBoundKind::AutoTrait } else { typeloom_term::ty::DynBoundKind::Trait };
+            let kind = if auto {
+                typeloom_term::ty::DynBoundKind::AutoTrait
+            } else {
+                typeloom_term::ty::DynBoundKind::Trait
+            };
             bounds.push(self.dyn_bound(&names, kind, Name::Trait(of.of), &of.args)?);
             for (item, args) in projections {
                 let kind = typeloom_term::ty::DynBoundKind::Projection;
@@ -272,7 +287,8 @@ impl Lower<'_> {
         match self.get(id).map(|item| &item.inner) {
             Some(ItemEnum::Trait(of)) => of.is_auto,
             _ => {
-                let is_trait = self.krate.paths.get(&id).is_none_or(|summary| summary.kind == ItemKind::Trait);
+                let is_trait =
+                    self.krate.paths.get(&id).is_none_or(|summary| summary.kind == ItemKind::Trait);
                 is_trait && facts::AUTO_TRAITS.contains(&self.symbols.resolve(of))
             }
         }

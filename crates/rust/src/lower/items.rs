@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 
 use rustdoc_types::{
-    Attribute, Function, Generics, Id, Impl, Item as JsonItem, ItemEnum, StructKind, Type as JsonType, VariantKind,
+    Attribute, Function, Generics, Id, Impl, Item as JsonItem, ItemEnum, StructKind, Type as JsonType,
+    VariantKind,
 };
 use typeloom_term::name::Variadic;
 use typeloom_term::{Boxed, GenericArg, Name, Ty};
@@ -164,7 +165,12 @@ impl<'a> Lower<'a> {
     }
 
     /// The item of a definition with parameters, and the scope inside of it.
-    pub(super) fn adt(&mut self, path: &str, kind: Kind, generics: &Generics) -> Result<(Item, Sig), LowerError> {
+    pub(super) fn adt(
+        &mut self,
+        path: &str,
+        kind: Kind,
+        generics: &Generics,
+    ) -> Result<(Item, Sig), LowerError> {
         let mut sig = Sig::new();
         // `Self` may be used in bounds, so the parameters come into scope first.
         let mut names = Sig::new();
@@ -201,8 +207,13 @@ impl<'a> Lower<'a> {
     fn fields(&mut self, path: &str, parent: &str, fields: &[Id], sig: &Sig) -> Result<(), LowerError> {
         for id in fields {
             let Some(field) = self.get(*id) else { continue };
-            let public = matches!(field.visibility, rustdoc_types::Visibility::Public | rustdoc_types::Visibility::Default);
-            let (ItemEnum::StructField(ty), Some(name), true) = (&field.inner, &field.name, public) else { continue };
+            let public = matches!(
+                field.visibility,
+                rustdoc_types::Visibility::Public | rustdoc_types::Visibility::Default
+            );
+            let (ItemEnum::StructField(ty), Some(name), true) = (&field.inner, &field.name, public) else {
+                continue;
+            };
             let mut sig = sig.clone();
             let ty = self.ty(ty, &mut sig)?;
             let mut item = Item::new(format!("{path}::{name}"), Kind::Field);
@@ -224,7 +235,9 @@ impl<'a> Lower<'a> {
             VariantKind::Tuple(fields) => {
                 ("tuple", fields.iter().flatten().copied().collect(), fields.contains(&None))
             }
-            VariantKind::Struct { fields, has_stripped_fields } => ("named", fields.clone(), *has_stripped_fields),
+            VariantKind::Struct { fields, has_stripped_fields } => {
+                ("named", fields.clone(), *has_stripped_fields)
+            }
         };
         let mut item = Item::new(own.clone(), Kind::Variant);
         item.parent = Some(path.to_owned());
@@ -239,7 +252,13 @@ impl<'a> Lower<'a> {
     }
 
     /// A function, method or trait method; `outer` is the scope of the impl or trait around it.
-    pub(super) fn function(&mut self, path: &str, kind: Kind, of: &Function, outer: &Sig) -> Result<Item, LowerError> {
+    pub(super) fn function(
+        &mut self,
+        path: &str,
+        kind: Kind,
+        of: &Function,
+        outer: &Sig,
+    ) -> Result<Item, LowerError> {
         let mut sig = outer.clone();
         self.generics(&of.generics, Role::Inferred, Role::Explicit, &mut sig)?;
         let mut item = Item::new(path.to_owned(), kind);
@@ -280,7 +299,9 @@ impl<'a> Lower<'a> {
     /// The items of an inherent impl.
     pub(super) fn inherent(&mut self, of: &Impl) -> Result<(), LowerError> {
         let (sig, this) = self.impl_scope(of)?;
-        let Some(path) = adt_path(&this).map(|symbol| self.symbols.resolve(symbol).to_owned()) else { return Ok(()) };
+        let Some(path) = adt_path(&this).map(|symbol| self.symbols.resolve(symbol).to_owned()) else {
+            return Ok(());
+        };
         for id in &of.items {
             let Some(item) = self.get(*id) else { continue };
             if !matches!(item.visibility, rustdoc_types::Visibility::Public) {
@@ -385,7 +406,9 @@ fn is_non_exhaustive(item: &JsonItem) -> bool {
 fn struct_fields(kind: &StructKind) -> (&'static str, Vec<Id>, bool) {
     match kind {
         StructKind::Unit => ("unit", Vec::new(), false),
-        StructKind::Tuple(fields) => ("tuple", fields.iter().flatten().copied().collect(), fields.contains(&None)),
+        StructKind::Tuple(fields) => {
+            ("tuple", fields.iter().flatten().copied().collect(), fields.contains(&None))
+        }
         StructKind::Plain { fields, has_stripped_fields } => ("named", fields.clone(), *has_stripped_fields),
     }
 }
@@ -404,7 +427,9 @@ pub(crate) fn adt_path(ty: &Type) -> Option<typeloom_term::Symbol> {
 /// The error, with the item that it is in.
 fn at(error: LowerError, path: &str) -> LowerError {
     match error {
-        LowerError::Term { item, source } if item.is_empty() => LowerError::Term { item: path.to_owned(), source },
+        LowerError::Term { item, source } if item.is_empty() => {
+            LowerError::Term { item: path.to_owned(), source }
+        }
         LowerError::Term { .. } | LowerError::Aliases { .. } | LowerError::TooManyPaths { .. } => error,
     }
 }

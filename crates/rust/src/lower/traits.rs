@@ -1,19 +1,18 @@
 //! Traits and impls.
 
-use rustdoc_types::{
-    Generics, GenericBound, Id, Impl, ItemEnum, Trait, TraitBoundModifier, WherePredicate,
-};
+use rustdoc_types::{GenericBound, Generics, Id, Impl, ItemEnum, Trait, TraitBoundModifier, WherePredicate};
 use typeloom_term::print::Printer;
 use typeloom_term::subst::replace_params;
-use typeloom_term::{
-    Arity, BoundVar, Boxed, Const, ConstData, GenericArg, Name, Region, Symbol, Ty, TyData,
-};
+use typeloom_term::{Arity, BoundVar, Boxed, Const, ConstData, GenericArg, Name, Region, Symbol, Ty, TyData};
 
 use super::items::{level, without_self};
 use super::{ImplDef, Lower, LowerError, Sig, TraitDef};
 use crate::facts;
-use crate::item::{Item, Kind, Label, Order, Param, Part, ParamKind, Role, Type, Mark};
+use crate::item::{Item, Kind, Label, Mark, Order, Param, ParamKind, Part, Role, Type};
 use crate::predicate;
+
+/// The scope inside of a trait, its parameters as arguments (`Self` first), and its supertraits as predicates.
+type TraitScope = (Sig, Vec<GenericArg<Boxed>>, Vec<Type>);
 
 impl<'a> Lower<'a> {
     /// Everything that proofs and variances need to know about the crate, public or not.
@@ -32,7 +31,9 @@ impl<'a> Lower<'a> {
                     let promises = self.trait_promises(symbol, of, &sig, &args)?;
                     self.traits.insert(symbol, TraitDef { params, supertraits, promises });
                 }
-                ItemEnum::Impl(of) if of.blanket_impl.is_none() && !of.is_negative => self.impl_definition(of)?,
+                ItemEnum::Impl(of) if of.blanket_impl.is_none() && !of.is_negative => {
+                    self.impl_definition(of)?;
+                }
                 _ => {}
             }
         }
@@ -50,7 +51,8 @@ impl<'a> Lower<'a> {
         let mut promises = Vec::new();
         for id in &of.items {
             let Some(item) = self.get(*id) else { continue };
-            if let (ItemEnum::AssocType { generics, bounds, type_: _ }, Some(name)) = (&item.inner, &item.name)
+            if let (ItemEnum::AssocType { generics, bounds, type_: _ }, Some(name)) =
+                (&item.inner, &item.name)
                 && generics.params.is_empty()
             {
                 let item = self.item_symbol(symbol, name);
@@ -80,7 +82,8 @@ impl<'a> Lower<'a> {
         let mut types = Vec::new();
         for id in &of.items {
             let Some(item) = self.get(*id) else { continue };
-            let (ItemEnum::AssocType { generics, bounds: _, type_: Some(ty) }, Some(name)) = (&item.inner, &item.name)
+            let (ItemEnum::AssocType { generics, bounds: _, type_: Some(ty) }, Some(name)) =
+                (&item.inner, &item.name)
             else {
                 continue;
             };
@@ -123,11 +126,7 @@ impl<'a> Lower<'a> {
     }
 
     /// The scope inside of a trait, its parameters as arguments (`Self` first), and its supertraits as predicates.
-    fn trait_scope(
-        &mut self,
-        id: Id,
-        of: &Trait,
-    ) -> Result<(Sig, Vec<GenericArg<Boxed>>, Vec<Type>), LowerError> {
+    fn trait_scope(&mut self, id: Id, of: &Trait) -> Result<TraitScope, LowerError> {
         let mut sig = Sig::new();
         let this_symbol = self.symbols.intern("Self");
         let this = Ty::param(&self.cx, Name::Param(this_symbol))?;
@@ -137,7 +136,9 @@ impl<'a> Lower<'a> {
         // Conditions on `Self` are supertraits, wherever they are written.
         let (on_self, rest): (Vec<_>, Vec<_>) =
             of.generics.where_predicates.iter().cloned().partition(|predicate| match predicate {
-                WherePredicate::BoundPredicate { type_: rustdoc_types::Type::Generic(name), .. } => name == "Self",
+                WherePredicate::BoundPredicate { type_: rustdoc_types::Type::Generic(name), .. } => {
+                    name == "Self"
+                }
                 WherePredicate::BoundPredicate { .. }
                 | WherePredicate::LifetimePredicate { .. }
                 | WherePredicate::EqPredicate { .. } => false,
@@ -262,6 +263,12 @@ impl<'a> Lower<'a> {
         item.parts.push(Part { label: Label::SelfType, ty: this.clone() });
         for (name, ty) in self.impl_types(of, &sig)? {
             item.parts.push(Part { label: Label::Assoc(name), ty });
+        }
+        // The functions are the trait's; they are lowered so that what they mention is counted, and found to be known.
+        for id in &of.items {
+            if let Some(ItemEnum::Function(function)) = self.get(*id).map(|item| &item.inner) {
+                self.function("", Kind::Method, function, &sig)?;
+            }
         }
         item.parent = super::items::adt_path(&this).map(|symbol| self.symbols.resolve(symbol).to_owned());
         item.params = sig.params;

@@ -18,7 +18,8 @@ use crate::item::{ParamKind, Role, Type};
 
 /// A calling convention as it is written behind `extern`.
 pub(super) fn abi_text(abi: &JsonAbi) -> Option<String> {
-    let named = |name: &str, unwind: bool| Some(if unwind { format!("{name}-unwind") } else { name.to_owned() });
+    let named =
+        |name: &str, unwind: bool| Some(if unwind { format!("{name}-unwind") } else { name.to_owned() });
     match abi {
         JsonAbi::Rust => None,
         JsonAbi::C { unwind } => named("C", *unwind),
@@ -58,7 +59,10 @@ impl Lower<'_> {
             }
             JsonType::Tuple(types) => {
                 self.note("tuple");
-                let types = types.iter().map(|ty| Ok(self.ty(ty, sig)?.into())).collect::<Result<Vec<_>, LowerError>>()?;
+                let types = types
+                    .iter()
+                    .map(|ty| Ok(self.ty(ty, sig)?.into()))
+                    .collect::<Result<Vec<_>, LowerError>>()?;
                 Ok(Ty::apply(&self.cx, Name::Tuple, &types)?)
             }
             JsonType::Slice(element) => {
@@ -183,7 +187,9 @@ impl Lower<'_> {
         };
         let body = self.parse(text)?;
         let parameter = Name::Param(self.symbols.intern("T"));
-        Ok(replace_params(&self.cx, &body, |name| (name == parameter).then(|| args.first().cloned()).flatten())?)
+        Ok(replace_params(&self.cx, &body, |name| {
+            (name == parameter).then(|| args.first().cloned()).flatten()
+        })?)
     }
 
     /// A type of the tables of facts, with the parameters `T` and `U`.
@@ -203,7 +209,8 @@ impl Lower<'_> {
         let regions = args.iter().filter(|arg| arg.as_region().is_some()).count();
         for (_, index, text) in facts::DEFAULTS.iter().filter(|(path, _, _)| *path == name) {
             let default = self.parse(text)?;
-            if args.len() == regions + index + 1 && args.last().and_then(GenericArg::as_ty) == Some(&default) {
+            if args.len() == regions + index + 1 && args.last().and_then(GenericArg::as_ty) == Some(&default)
+            {
                 args.pop();
             }
         }
@@ -217,8 +224,10 @@ impl Lower<'_> {
         args: &mut Vec<GenericArg<Boxed>>,
         this: Option<&Type>,
     ) -> Result<(), LowerError> {
-        let regions = |args: &[GenericArg<Boxed>]| args.iter().filter(|arg| arg.as_region().is_some()).count();
-        let declared = generics.params.iter().filter(|p| matches!(p.kind, GenericParamDefKind::Lifetime { .. }));
+        let regions =
+            |args: &[GenericArg<Boxed>]| args.iter().filter(|arg| arg.as_region().is_some()).count();
+        let declared =
+            generics.params.iter().filter(|p| matches!(p.kind, GenericParamDefKind::Lifetime { .. }));
         for _ in regions(args)..declared.count() {
             args.insert(0, Region::Erased.into());
         }
@@ -235,7 +244,9 @@ impl Lower<'_> {
             }
             let arg: GenericArg<Boxed> = match &param.kind {
                 GenericParamDefKind::Lifetime { .. } => Region::Erased.into(),
-                GenericParamDefKind::Type { default: Some(default), .. } => self.ty(default, &mut scope)?.into(),
+                GenericParamDefKind::Type { default: Some(default), .. } => {
+                    self.ty(default, &mut scope)?.into()
+                }
                 GenericParamDefKind::Const { default: Some(default), .. } => {
                     self.constant(default, &mut scope)?.into()
                 }
@@ -344,8 +355,10 @@ impl Lower<'_> {
             Some(GenericArgs::Parenthesized { inputs, output }) => {
                 // What is elided here belongs to the binder of the bound.
                 let elided = std::mem::replace(&mut sig.elided, Elided::Bound);
-                let inputs =
-                    inputs.iter().map(|ty| Ok(self.ty(ty, sig)?.into())).collect::<Result<Vec<_>, LowerError>>()?;
+                let inputs = inputs
+                    .iter()
+                    .map(|ty| Ok(self.ty(ty, sig)?.into()))
+                    .collect::<Result<Vec<_>, LowerError>>()?;
                 let inputs = Ty::apply(&self.cx, Name::Tuple, &inputs)?;
                 sig.elided = Elided::Is(elided_result(std::slice::from_ref(&inputs)));
                 let output = match output {
@@ -361,8 +374,11 @@ impl Lower<'_> {
     }
 
     fn function_pointer(&mut self, pointer: &FunctionPointer, sig: &mut Sig) -> Result<Type, LowerError> {
-        let FunctionPointer { sig: FunctionSignature { inputs, output, is_c_variadic }, generic_params, header } =
-            pointer;
+        let FunctionPointer {
+            sig: FunctionSignature { inputs, output, is_c_variadic },
+            generic_params,
+            header,
+        } = pointer;
         let (mut names, hidden) = self.enter(generic_params, sig);
         let elided = std::mem::replace(&mut sig.elided, Elided::Bound);
         let outer = std::mem::take(&mut sig.bound);

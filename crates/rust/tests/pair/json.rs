@@ -15,8 +15,9 @@ pub(crate) fn of(name: &str, source: &str) -> Vec<u8> {
 }
 
 fn write(folder: &Path, name: &str, source: &str) -> Vec<u8> {
-    let manifest =
-        format!("[package]\nname = \"{name}\"\nversion = \"1.0.0\"\nedition = \"2024\"\n[lib]\npath = \"lib.rs\"\n[workspace]\n");
+    let manifest = format!(
+        "[package]\nname = \"{name}\"\nversion = \"1.0.0\"\nedition = \"2024\"\n[lib]\npath = \"lib.rs\"\n[workspace]\n"
+    );
     std::fs::create_dir_all(folder).expect("the folder for temporary files can be written to");
     std::fs::write(folder.join("Cargo.toml"), manifest).expect("the folder was just made");
     std::fs::write(folder.join("lib.rs"), source).expect("the folder was just made");

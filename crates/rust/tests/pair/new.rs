@@ -15,7 +15,6 @@ pub mod breaks {
     pub mod field_private {
         pub struct S {
             pub a: u32,
-            #[allow(dead_code)]
             b: u32,
         }
     }
