@@ -148,9 +148,9 @@ fn constant_of_shape(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
         if count != 1 {
             return Err(Failure::attribute("value", format!("has {count} elements, and must have one")));
         }
-        if let Some(known) = Elem::from_onnx(header.data_type) {
-            elem = known;
-        }
+        // What is left out is float; a tensor that is there and has no type is none.
+        elem = Elem::from_onnx(header.data_type)
+            .ok_or_else(|| Failure::attribute("value", "has no element type"))?;
     }
     set_named_elem(cx, Out(0), "value", elem)?;
     cx.require_rank(In(0), 1..=1)?;
