@@ -46,6 +46,7 @@ mod extents;
 mod files;
 mod fix;
 mod functions;
+mod lineage;
 mod names;
 mod node;
 mod operators;

@@ -286,6 +286,7 @@ pub(crate) fn fault_of<'a>(rule: &'a str, failure: Failure) -> FaultKind<'a> {
         | Failure::Attribute { .. }
         | Failure::Value { .. }
         | Failure::Shapes { .. }
+        | Failure::Contradiction { .. }
         | Failure::Body { .. }
         | Failure::Relation(_)) => FaultKind::Rule { rule, failure },
     }

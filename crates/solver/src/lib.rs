@@ -71,3 +71,4 @@ mod frame;
 mod map;
 mod memo;
 mod relation;
+mod seeds;

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use crate::map::Map;
 use typeloom_onnx::DecodeError;
 use typeloom_onnx::view::ModelView;
 
@@ -11,17 +10,15 @@ use crate::call::{self, Calls, Instance};
 use crate::catalogue::{Catalogue, Function, FunctionId, Operators, nearest};
 use crate::core::Core;
 use crate::dim::Dims;
-use crate::elem::Elem;
 use crate::engine::Engine;
 use crate::fault::{Fault, FaultKind, Place};
 use crate::frame::Frame;
 use crate::program::build::{self, BuildError, Defaults};
 use crate::program::{Body, Initializer, Origin, ValueId};
-use crate::rule::DimVec;
-use crate::shape::ShapeId;
+use crate::seeds;
 use crate::solution::{Equation, Type};
 use crate::trace::Trace;
-use crate::ty::{Ty, Types};
+use crate::ty::Types;
 use crate::universe::Universe;
 
 /// Whether a value whose type is not settled is an error.
@@ -202,26 +199,28 @@ pub(crate) fn solve<'a>(
     options: &Options,
 ) -> Result<Checked<'a>, CheckError> {
     let (bodies, function_errors) = call::build_bodies(&mut operators);
-    let run = |trace: bool, merged: Option<(Dims, Assumptions)>| -> Result<_, CheckError> {
-        let mut core = Core::new(Arc::clone(universe));
-        core.trace = trace.then(Trace::default);
-        match merged {
-            Some((dims, assumptions)) => {
-                core.dims = dims;
-                core.assumptions = assumptions;
+    let mut against: Vec<usize> = Vec::new();
+    let run =
+        |trace: bool, merged: Option<(Dims, Assumptions)>, left_out: &[usize]| -> Result<_, CheckError> {
+            let mut core = Core::new(Arc::clone(universe));
+            core.trace = trace.then(Trace::default);
+            match merged {
+                Some((dims, assumptions)) => {
+                    core.dims = dims;
+                    core.assumptions = assumptions;
+                }
+                None => core.assumptions = assume::read(&mut core, &body, &options.assume)?,
             }
-            None => core.assumptions = assume::read(&mut core, &body, &options.assume)?,
-        }
-        let mut frame = Frame::new(0, Arc::clone(&body));
-        seed(&mut core, &mut frame, &options.seeds)?;
-        Engine::start(&mut core, &mut frame);
-        let mut engine = Engine::new(core, &operators, Calls::new(bodies.clone()), options.mode);
-        let frame = engine.run(frame);
-        let Engine { mut core, calls, .. } = engine;
-        let faults = collect(&mut core, &frame, options.mode);
-        Ok((core, frame, calls, faults))
-    };
-    let (mut core, mut frame, mut calls, mut faults) = run(options.trace, None)?;
+            let mut frame = Frame::new(0, Arc::clone(&body));
+            seeds::give(&mut core, &mut frame, &options.seeds, left_out)?;
+            Engine::start(&mut core, &mut frame);
+            let mut engine = Engine::new(core, &operators, Calls::new(bodies.clone()), options.mode);
+            let frame = engine.run(frame);
+            let Engine { mut core, calls, .. } = engine;
+            let faults = collect(&mut core, &frame, options.mode);
+            Ok((core, frame, calls, faults))
+        };
+    let (mut core, mut frame, mut calls, mut faults) = run(options.trace, None, &[])?;
     if options.merge_symbols {
         for _ in 0..assume::MOST_ROUNDS {
             let mut assumptions = core.assumptions.clone();
@@ -233,101 +232,40 @@ pub(crate) fn solve<'a>(
                 break;
             }
             // The symbols keep their numbers, so that what is assumed of them still is about them.
-            (core, frame, calls, faults) = run(options.trace, Some((core.dims, assumptions)))?;
+            (core, frame, calls, faults) = run(options.trace, Some((core.dims, assumptions)), &[])?;
         }
     }
-    let found_nothing = faults.is_empty() && calls.faulty.is_empty();
-    if !found_nothing && !options.trace {
-        let assumed = (!core.assumptions.is_empty()).then_some((core.dims, core.assumptions));
-        (core, frame, calls, faults) = run(true, assumed)?;
+    let mut found_nothing = faults.is_empty() && calls.faulty.is_empty();
+    let made = if model.is_some() { seeds::of_made_values(&body, &options.seeds) } else { Vec::new() };
+    let mut seed_faults = Vec::new();
+    if !found_nothing && !made.is_empty() {
+        // What the caller says of a value that a node makes is held against the model as it is without that.
+        let assumed = (core.dims.clone(), core.assumptions.clone());
+        let (mut bare, bare_frame, ..) = run(false, Some(assumed), &made)?;
+        for at in made {
+            if let Some(fault) = seeds::against(&mut bare, &bare_frame, &options.seeds[at]) {
+                seed_faults.push(fault);
+                against.push(at);
+            }
+        }
+        if !against.is_empty() {
+            let assumed = (bare.dims, bare.assumptions);
+            (core, frame, calls, faults) = run(options.trace, Some(assumed), &against)?;
+            found_nothing = faults.is_empty() && calls.faulty.is_empty();
+        }
     }
+    if !found_nothing && !options.trace {
+        let keep = !core.assumptions.is_empty() || !against.is_empty();
+        let assumed = keep.then_some((core.dims, core.assumptions));
+        (core, frame, calls, faults) = run(true, assumed, &against)?;
+    }
+    for (value, fault) in seed_faults {
+        frame.value_faults.entry(value).or_insert_with(|| fault.clone());
+        faults.push(fault);
+    }
+    faults.sort_by_key(|fault| fault.place);
     let instances = calls.faulty;
     Ok(Checked { model, operators, core, frame, instances, function_errors, mode: options.mode, faults })
-}
-
-/// Gives the values that the caller knows their types.
-fn seed<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>, seeds: &[(String, Seed)]) -> Result<(), CheckError> {
-    if seeds.is_empty() {
-        return Ok(());
-    }
-    let body = Arc::clone(&frame.body);
-    let root = body.root();
-    let by_name: Map<&str, ValueId> = (0..body.values.len())
-        .map(ValueId::new)
-        .filter(|value| body.value(*value).graph == root)
-        .map(|value| (body.value_name(value), value))
-        .collect();
-    for (name, seed) in seeds {
-        let value =
-            *by_name.get(name.as_str()).ok_or_else(|| CheckError::UnknownSeed { name: name.clone() })?;
-        let near = match seed {
-            Seed::Node(id) => type_names_like(core, id),
-            Seed::Onnx(_) => Vec::new(),
-        };
-        let bad = || CheckError::BadSeed { name: name.clone(), near: near.clone() };
-        let (ty, shape) = match seed {
-            Seed::Node(id) => {
-                let node = core.types.universe().lattice().lookup(id).map(|node| node.no).ok_or_else(bad)?;
-                (Some(core.types.at_node(node)), None)
-            }
-            Seed::Onnx(bytes) => {
-                let view = typeloom_onnx::view::TypeView::from_body(bytes, 0);
-                let read = core.read_type(view).map_err(|_| bad())?;
-                if read.negative.is_some() {
-                    return Err(bad());
-                }
-                (read.ty, read.shape)
-            }
-        };
-        if !meet_seed(core, frame, value, ty, shape) {
-            let (seed, found) = (core.type_of(ty, shape), core.snapshot(frame, value));
-            let fault =
-                Fault { place: place_of(frame, value), kind: FaultKind::SeedContradicts { seed, found } };
-            frame.value_faults.entry(value).or_insert(fault);
-        }
-        frame.seeded.push(value);
-        // A bound limits a type and is not what gives it.
-        if ty.is_some_and(|ty| core.types.is_concrete(ty)) {
-            core.trace_given(frame.number, value, crate::trace::Cause::Seed);
-        }
-    }
-    Ok(())
-}
-
-/// Names of types that are written nearly like `text`: nodes of the type tree and ONNX's element types.
-fn type_names_like(core: &Core<'_>, text: &str) -> Vec<String> {
-    let universe = core.types.universe();
-    let mut names: Vec<String> = universe.lattice().nodes().map(|node| node.id.to_owned()).collect();
-    let elems = (1..Elem::LIMIT).filter_map(Elem::new).filter_map(Elem::onnx_name);
-    names.extend(elems.map(str::to_owned));
-    nearest(text, names.iter().map(String::as_str))
-}
-
-/// Narrows a value by a seed; several seeds of one value must agree.
-fn meet_seed(
-    core: &mut Core<'_>,
-    frame: &mut Frame<'_>,
-    value: ValueId,
-    ty: Option<Ty>,
-    shape: Option<ShapeId>,
-) -> bool {
-    let slot = &mut frame.slots[value.index()];
-    if let Some(ty) = ty
-        && core.types.unify(*slot.ty.get_or_insert(ty), ty).is_err()
-    {
-        return false;
-    }
-    let Some(shape) = shape else { return true };
-    let Some(known) = slot.shape.replace(shape) else { return true };
-    let (known, new): (DimVec, DimVec) = (core.shapes.get(known).into(), core.shapes.get(shape).into());
-    if known.len() != new.len() {
-        return false;
-    }
-    let met: Option<DimVec> = known.iter().zip(&new).map(|(a, b)| core.meet_dim(*a, *b, false)).collect();
-    if let Some(met) = &met {
-        slot.shape = Some(core.shapes.intern(met));
-    }
-    met.is_some()
 }
 
 /// Everything that is wrong with a finished frame, in graph order.
@@ -369,7 +307,7 @@ fn unresolved<'a>(core: &mut Core<'a>, frame: &Frame<'a>, faults: &mut Vec<Fault
     }
 }
 
-fn place_of(frame: &Frame<'_>, value: ValueId) -> Place {
+pub(crate) fn place_of(frame: &Frame<'_>, value: ValueId) -> Place {
     match frame.body.value(value).origin {
         Origin::Step(step) => Place::Step(frame.body.first_step(step)),
         Origin::Input | Origin::InputWithDefault(_) | Origin::Initializer(_) | Origin::Undefined => {

@@ -181,6 +181,17 @@ pub enum Failure {
         /// What is wrong: a sentence without full stop.
         message: String,
     },
+    /// The shape at a port is known to be another than the rule computes.
+    Contradiction {
+        /// The port.
+        port: Port,
+        /// What is known.
+        known: DimVec,
+        /// What the rule computes.
+        computed: DimVec,
+        /// Both in words: a sentence without full stop.
+        message: String,
+    },
     /// The graphs of a node do not fit it.
     Body {
         /// The graph.

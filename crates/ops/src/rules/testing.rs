@@ -68,7 +68,9 @@ fn failure_words(failure: &Failure) -> String {
     match failure {
         Failure::Attribute { name, message } => format!("{name} {message}"),
         Failure::Value { port, message } => format!("{port:?} {message}"),
-        Failure::Shapes { message, .. } | Failure::Body { message, .. } => message.clone(),
+        Failure::Shapes { message, .. }
+        | Failure::Contradiction { message, .. }
+        | Failure::Body { message, .. } => message.clone(),
         Failure::Dims { left, right, relation } => {
             format!(
                 "{:?} axis {:?} and {:?} axis {:?} {relation}",

@@ -55,8 +55,13 @@ impl Scope<'_, '_> {
             }
             DeclarationKind::Value => format!("{name} is declared as {expected}, but it is {found}"),
         };
-        // What a shape comes from is not recorded; the chain of causes is about element types.
-        let words = if axis.is_none() && self.show_elem(declared) != self.show_elem(inferred) {
+        let differing = axis.and_then(|axis| inferred.tensor()?.shape.as_ref()?.get(axis).copied());
+        let words = if let Some(dim) = differing {
+            match self.lineage(value, dim).through.is_empty() {
+                true => format!("inferred as {found}"),
+                false => format!("inferred as {found}, {}", self.lineage_words(value, dim)),
+            }
+        } else if axis.is_none() && self.show_elem(declared) != self.show_elem(inferred) {
             self.inferred_words(value, &found)
         } else {
             format!("inferred as {found}")

@@ -118,6 +118,9 @@ impl<'a> Scope<'_, 'a> {
             },
             Failure::Value { port, message } => self.input_value(step, *port, message, notes),
             Failure::Shapes { ports, message } => self.shapes_differ(step, ports, message, notes),
+            Failure::Contradiction { port, known, computed, message } => {
+                self.shape_contradicts(step, *port, (known, computed), message, notes)
+            }
             Failure::Body { graph, message } => self.body_differs(step, *graph, message, notes),
             Failure::Relation(failure) => self.relation_failed(step, rule, failure),
             Failure::Malformed(error) => files::malformed(error, self.place_of_step(step)),
@@ -218,7 +221,7 @@ pub(super) fn code_of(kind: &FaultKind<'_>) -> Code {
             Failure::Dims { .. } => Code::DimMismatch,
             Failure::Attribute { .. } => Code::AttributeValue,
             Failure::Value { .. } => Code::InputValue,
-            Failure::Shapes { .. } => Code::ShapeMismatch,
+            Failure::Shapes { .. } | Failure::Contradiction { .. } => Code::ShapeMismatch,
             Failure::Body { .. } => Code::BodyMismatch,
             Failure::Relation(_) => Code::RelationFailed,
             Failure::Malformed(_) => Code::MalformedFile,

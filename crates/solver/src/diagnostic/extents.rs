@@ -84,7 +84,12 @@ impl<'a> Scope<'_, 'a> {
             )
         };
         let ports = if left.port == right.port { vec![right.port] } else { vec![left.port, right.port] };
-        let marks: Vec<Mark<'_>> = self.shape_marks(step, &ports);
+        let mut marks: Vec<Mark<'_>> = self.shape_marks(step, &ports);
+        for extent in [left, right] {
+            if extent.axis.is_some() {
+                self.mark_lineage(step, extent.port, extent.dim, &mut marks);
+            }
+        }
         let snippet = self.snippet(step, &marks);
         let subject = if same_place { "this dim" } else { "these dims" };
         let align = if relation.contains("broadcast") { Align::Last } else { Align::None };
@@ -123,6 +128,31 @@ impl<'a> Scope<'_, 'a> {
             self.mark_differences(first, second);
         }
         let shapes = if rows.len() > 1 { self.rows(&rows, Align::First) } else { None };
+        Diagnostic::new(Code::ShapeMismatch, message, self.place_of_step(step))
+            .with_snippets(snippet)
+            .with_notes(shapes)
+            .with_notes(notes)
+    }
+
+    /// The shape at a port is known to be another than the rule computes.
+    pub(super) fn shape_contradicts(
+        &mut self,
+        step: StepId,
+        port: Port,
+        (known, computed): (&[DimId], &[DimId]),
+        message: &str,
+        notes: Vec<String>,
+    ) -> Diagnostic {
+        let (name, op) = (self.port_word(step, port), self.op_word(step));
+        let message = format!("the shape of {name} does not fit {op}: {message}");
+        let marks = self.shape_marks(step, &[port]);
+        let snippet = self.snippet(step, &marks);
+        let row =
+            |name: &str, dims: &[DimId]| Row { name: name.to_owned(), dims: dims.into(), marked: Vec::new() };
+        let mut rows = [row("known", known), row("needed", computed)];
+        let [first, second] = &mut rows;
+        self.mark_differences(first, second);
+        let shapes = self.rows(&rows, Align::First);
         Diagnostic::new(Code::ShapeMismatch, message, self.place_of_step(step))
             .with_snippets(snippet)
             .with_notes(shapes)
@@ -195,8 +225,7 @@ impl<'a> Scope<'_, 'a> {
         }
     }
 
-    /// Marks on ports with their types in full. Where a shape comes from is not recorded, so each says
-    /// where its value does.
+    /// Marks on ports with their types in full, and where their values come from.
     pub(super) fn shape_marks(&mut self, step: StepId, ports: &[Port]) -> Vec<Mark<'a>> {
         let mut marks = Vec::with_capacity(ports.len());
         for (at, port) in ports.iter().enumerate() {
@@ -210,6 +239,18 @@ impl<'a> Scope<'_, 'a> {
             marks.push(Mark { part: self.part(*port), text, primary: at + 1 == ports.len() });
         }
         marks
+    }
+
+    /// Says in the mark on a port where one of its extents comes from.
+    fn mark_lineage(&mut self, step: StepId, port: Port, dim: DimId, marks: &mut [Mark<'a>]) {
+        let made_here = matches!(port, Port::Out(_) | Port::BodyIn(..));
+        let Some(value) = self.value(step, port).filter(|_| !made_here) else { return };
+        let (part, ty) = (self.part(port), self.port_type(step, port));
+        let words = self.lineage_words(value, dim);
+        let shown = self.show(&ty);
+        for mark in marks.iter_mut().filter(|mark| mark.part == part) {
+            mark.text = format!("{shown}, {words}");
+        }
     }
 
     pub(super) fn shapes_note(&mut self, step: StepId, extents: &[&Extent], align: Align) -> Option<String> {

@@ -38,6 +38,7 @@ impl<'a> Scope<'_, 'a> {
             .with_notes(self.declared_note(symbol))
             .with_notes(self.rule_of(place, equation))
             .with_help(match baked {
+                _ if value == 0 => "no other extent satisfies this: one of the two sides is wrong".to_owned(),
                 true => format!("declare the dim as {value}, or export the model without the constant"),
                 false => format!("declare the dim as {value}, or both with the symbol"),
             })

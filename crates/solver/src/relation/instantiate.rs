@@ -122,7 +122,7 @@ fn extents(
     cx.set_shape(port, &dims).map_err(|failure| {
         let show = |dims: &[DimId]| crate::shape::display(&cx.core.dims, dims).to_string();
         let message = match failure {
-            Failure::Shapes { message, .. } => message,
+            Failure::Shapes { message, .. } | Failure::Contradiction { message, .. } => message,
             _ => "the imported signature says so".to_owned(),
         };
         RelationFailure {

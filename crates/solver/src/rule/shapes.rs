@@ -28,7 +28,7 @@ impl RuleCx<'_, '_> {
     /// Narrows the shape at a port by `dims`. Nothing happens at a port that is left out.
     ///
     /// # Errors
-    /// [`Failure::Shapes`] when the shape known so far contradicts it.
+    /// [`Failure::Contradiction`] when the shape known so far contradicts it.
     pub fn set_shape(&mut self, port: Port, dims: &[DimId]) -> Result<(), Failure> {
         let Some(value) = self.value(port) else { return Ok(()) };
         let Some(known) = self.frame.slots[value.index()].shape else {
@@ -50,9 +50,13 @@ impl RuleCx<'_, '_> {
 
     fn meet_dims(&mut self, port: Port, known: &[DimId], dims: &[DimId]) -> Result<DimVec, Failure> {
         let contradiction = |cx: &mut Self| {
-            let known = crate::shape::display(&cx.core.dims, known).to_string();
-            let found = crate::shape::display(&cx.core.dims, dims).to_string();
-            Failure::shapes(&[port], format!("the shape is {known} on one side and {found} on the other"))
+            let resolve = |dim: &DimId| cx.core.dims.resolve(*dim);
+            let known: DimVec = known.iter().map(resolve).collect();
+            let resolve = |dim: &DimId| cx.core.dims.resolve(*dim);
+            let computed: DimVec = dims.iter().map(resolve).collect();
+            let shown = |shape: &[DimId]| crate::shape::display(&cx.core.dims, shape).to_string();
+            let message = format!("the shape is {}, but {} is needed", shown(&known), shown(&computed));
+            Failure::Contradiction { port, known, computed, message }
         };
         if known.len() != dims.len() {
             return Err(contradiction(self));
@@ -83,7 +87,7 @@ impl RuleCx<'_, '_> {
     /// Says that the value at a port has `rank` axes, of extents nobody knows yet.
     ///
     /// # Errors
-    /// [`Failure::Shapes`] when the rank is known to be another.
+    /// [`Failure::Contradiction`] when the rank is known to be another.
     pub fn set_rank(&mut self, port: Port, rank: usize) -> Result<(), Failure> {
         if self.rank(port) == Some(rank) || !self.has(port) {
             return Ok(());
@@ -95,7 +99,7 @@ impl RuleCx<'_, '_> {
     /// Makes two ports have one shape; knowledge flows both ways.
     ///
     /// # Errors
-    /// [`Failure::Shapes`] when they cannot.
+    /// [`Failure::Contradiction`] when they cannot.
     pub fn same_shape(&mut self, a: Port, b: Port) -> Result<(), Failure> {
         let (Some(x), Some(y)) = (self.value(a), self.value(b)) else { return Ok(()) };
         match (self.frame.slots[x.index()].shape, self.frame.slots[y.index()].shape) {

@@ -127,6 +127,10 @@ impl Words<'_, '_> {
                 ports.extend(all);
                 message
             }
+            Failure::Contradiction { port, message, .. } => {
+                ports.push(port);
+                message
+            }
             Failure::Body { graph: _, message } => message,
             Failure::Relation(failure) => {
                 ports.extend(failure.ports.iter().map(|port| match port {

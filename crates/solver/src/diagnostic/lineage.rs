@@ -1,0 +1,106 @@
+//! Where an extent comes from: back through the nodes that pass it on, to an input or constant that brings it in.
+//!
+//! Nothing is recorded for this while a model is solved. A dim is one id wherever it stands, so the way back is a
+//! walk from a value to the input of its node that has the same dim, as an extent or, where shapes are computed, as
+//! an element. A number can be the same by chance: the walk goes on only where one input alone has it.
+
+use super::scope::Scope;
+use super::words::list;
+use crate::constants::Data;
+use crate::dim::DimId;
+use crate::program::{Origin, StepId, ValueId};
+
+/// The longest way back that is looked at.
+const MOST_STEPS: usize = 64;
+
+/// The most nodes on the way that are named.
+const MOST_NAMED: usize = 3;
+
+/// How an extent came to a value.
+pub(super) struct Lineage {
+    /// Where it came in, or how far back it could be followed.
+    pub(super) source: ValueId,
+    /// The nodes on the way, the first one first.
+    pub(super) through: Vec<StepId>,
+}
+
+impl Scope<'_, '_> {
+    /// The way back from an extent of a value.
+    pub(super) fn lineage(&mut self, value: ValueId, dim: DimId) -> Lineage {
+        let body = self.body();
+        let mut lineage = Lineage { source: value, through: Vec::new() };
+        if !self.explains {
+            return lineage;
+        }
+        let dim = self.core.dims.resolve(dim);
+        let by_chance = self.core.dims.as_constant(dim).is_some() || self.core.dims.is_anonymous(dim);
+        for _ in 0..MOST_STEPS {
+            let Origin::Step(maker) = body.value(lineage.source).origin else { break };
+            if body.last_step(maker) != body.first_step(maker) {
+                break;
+            }
+            let Some(budget) = self.budget.checked_sub(1) else { break };
+            *self.budget = budget;
+            let mut having: Vec<ValueId> = Vec::new();
+            for input in body.inputs(maker).iter().flatten() {
+                if !having.contains(input) && self.has_dim(*input, dim) {
+                    having.push(*input);
+                }
+            }
+            match having[..] {
+                [next] => lineage.source = next,
+                [next, ..] if !by_chance => lineage.source = next,
+                [] | [_, ..] => break,
+            }
+            lineage.through.push(maker);
+        }
+        lineage.through.reverse();
+        lineage
+    }
+
+    /// Whether a value has a dim as an extent, or as an element that decides shapes.
+    pub(super) fn has_dim(&mut self, value: ValueId, dim: DimId) -> bool {
+        let core = &mut *self.core;
+        let of_shape = self.frame.slots[value.index()].shape.is_some_and(|shape| {
+            let dims: crate::rule::DimVec = core.shapes.get(shape).into();
+            dims.iter().any(|other| core.dims.resolve(*other) == dim)
+        });
+        if of_shape {
+            return true;
+        }
+        let items = match core.data_of(self.frame, value) {
+            Some(Data::Ints(ints)) => std::sync::Arc::clone(ints),
+            Some(Data::Floats(_) | Data::Opaque) | None => return false,
+        };
+        items.items.iter().any(|item| core.dims.resolve(*item) == dim)
+    }
+
+    /// Where an extent of a value comes from, in words that follow the value's type.
+    pub(super) fn lineage_words(&mut self, value: ValueId, dim: DimId) -> String {
+        let Lineage { source, through } = self.lineage(value, dim);
+        let origin = self.origin_words(source);
+        if through.is_empty() {
+            return origin;
+        }
+        let shown = self.dim(dim);
+        let mut names: Vec<String> = Vec::new();
+        for step in through {
+            names.push(self.node_word(step));
+        }
+        let hidden = names.len().saturating_sub(MOST_NAMED);
+        let way = if hidden > 1 {
+            let last = names.pop().unwrap_or_default();
+            names.truncate(MOST_NAMED - 1);
+            format!("{}, {hidden} more and {last}", names.join(", "))
+        } else {
+            list(&names, "and")
+        };
+        let by = match self.body().value(source).origin {
+            Origin::Step(_) => format!("{}, {origin}", self.name(source)),
+            Origin::Input | Origin::InputWithDefault(_) | Origin::Initializer(_) | Origin::Undefined => {
+                origin.strip_prefix("from ").unwrap_or(&origin).to_owned()
+            }
+        };
+        format!("its {} from {by} through {way}", shown.trim_matches('`'))
+    }
+}

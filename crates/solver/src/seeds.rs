@@ -1,0 +1,148 @@
+//! Types that the caller gives to values of the main graph.
+
+use std::sync::Arc;
+
+use crate::catalogue::nearest;
+use crate::core::Core;
+use crate::elem::Elem;
+use crate::fault::{Fault, FaultKind};
+use crate::frame::Frame;
+use crate::map::Map;
+use crate::model::{CheckError, Seed, place_of};
+use crate::program::{Body, Origin, ValueId};
+use crate::rule::DimVec;
+use crate::shape::ShapeId;
+use crate::ty::Ty;
+
+/// Gives the values that the caller knows their types, but for the seeds that are left out.
+pub(crate) fn give<'a>(
+    core: &mut Core<'a>,
+    frame: &mut Frame<'a>,
+    seeds: &[(String, Seed)],
+    left_out: &[usize],
+) -> Result<(), CheckError> {
+    if seeds.is_empty() {
+        return Ok(());
+    }
+    let body = Arc::clone(&frame.body);
+    let by_name = by_name(&body);
+    for (at, (name, seed)) in seeds.iter().enumerate() {
+        let value =
+            *by_name.get(name.as_str()).ok_or_else(|| CheckError::UnknownSeed { name: name.clone() })?;
+        let (ty, shape) = read(core, name, seed)?;
+        if left_out.contains(&at) {
+            continue;
+        }
+        if !meet_seed(core, frame, value, ty, shape) {
+            let (seed, found) = (core.type_of(ty, shape), core.snapshot(frame, value));
+            let fault =
+                Fault { place: place_of(frame, value), kind: FaultKind::SeedContradicts { seed, found } };
+            frame.value_faults.entry(value).or_insert(fault);
+        }
+        frame.seeded.push(value);
+        // A bound limits a type and is not what gives it.
+        if ty.is_some_and(|ty| core.types.is_concrete(ty)) {
+            core.trace_given(frame.number, value, crate::trace::Cause::Seed);
+        }
+    }
+    Ok(())
+}
+
+/// Names of types that are written nearly like `text`: nodes of the type tree and ONNX's element types.
+fn type_names_like(core: &Core<'_>, text: &str) -> Vec<String> {
+    let universe = core.types.universe();
+    let mut names: Vec<String> = universe.lattice().nodes().map(|node| node.id.to_owned()).collect();
+    let elems = (1..Elem::LIMIT).filter_map(Elem::new).filter_map(Elem::onnx_name);
+    names.extend(elems.map(str::to_owned));
+    nearest(text, names.iter().map(String::as_str))
+}
+
+/// Narrows a value by a seed; several seeds of one value must agree.
+fn meet_seed(
+    core: &mut Core<'_>,
+    frame: &mut Frame<'_>,
+    value: ValueId,
+    ty: Option<Ty>,
+    shape: Option<ShapeId>,
+) -> bool {
+    let slot = &mut frame.slots[value.index()];
+    if let Some(ty) = ty
+        && core.types.unify(*slot.ty.get_or_insert(ty), ty).is_err()
+    {
+        return false;
+    }
+    let Some(shape) = shape else { return true };
+    let Some(known) = slot.shape.replace(shape) else { return true };
+    let (known, new): (DimVec, DimVec) = (core.shapes.get(known).into(), core.shapes.get(shape).into());
+    if known.len() != new.len() {
+        return false;
+    }
+    let met: Option<DimVec> = known.iter().zip(&new).map(|(a, b)| core.meet_dim(*a, *b, false)).collect();
+    if let Some(met) = &met {
+        slot.shape = Some(core.shapes.intern(met));
+    }
+    met.is_some()
+}
+
+/// The values of the main graph by name.
+fn by_name<'b>(body: &'b Body<'_>) -> Map<&'b str, ValueId> {
+    (0..body.values.len())
+        .map(ValueId::new)
+        .filter(|value| body.value(*value).graph == body.root())
+        .map(|value| (body.value_name(value), value))
+        .collect()
+}
+
+/// A seed, read into the tables.
+fn read(core: &mut Core<'_>, name: &str, seed: &Seed) -> Result<(Option<Ty>, Option<ShapeId>), CheckError> {
+    let bad = |near| CheckError::BadSeed { name: name.to_owned(), near };
+    match seed {
+        Seed::Node(id) => {
+            let node = core.types.universe().lattice().lookup(id).map(|node| node.no);
+            let node = node.ok_or_else(|| bad(type_names_like(core, id)))?;
+            Ok((Some(core.types.at_node(node)), None))
+        }
+        Seed::Onnx(bytes) => {
+            let view = typeloom_onnx::view::TypeView::from_body(bytes, 0);
+            let read = core.read_type(view).map_err(|_| bad(Vec::new()))?;
+            if read.negative.is_some() {
+                return Err(bad(Vec::new()));
+            }
+            Ok((read.ty, read.shape))
+        }
+    }
+}
+
+/// The seeds of values that nodes make, by position.
+pub(crate) fn of_made_values(body: &Body<'_>, seeds: &[(String, Seed)]) -> Vec<usize> {
+    if seeds.is_empty() {
+        return Vec::new();
+    }
+    let by_name = by_name(body);
+    let is_made = |name: &str| {
+        by_name.get(name).is_some_and(|value| matches!(body.value(*value).origin, Origin::Step(_)))
+    };
+    (0..seeds.len()).filter(|at| is_made(&seeds[*at].0)).collect()
+}
+
+/// The fault of a seed that contradicts what was solved without it.
+pub(crate) fn against<'a>(
+    core: &mut Core<'a>,
+    frame: &Frame<'a>,
+    (name, seed): &(String, Seed),
+) -> Option<(ValueId, Fault<'a>)> {
+    let value = *by_name(&frame.body).get(name.as_str())?;
+    let (ty, shape) = read(core, name, seed).ok()?;
+    let (given, found) = (core.type_of(ty, shape), core.snapshot(frame, value));
+    let slot = frame.slots[value.index()];
+    let clashes = match (slot.ty, ty) {
+        (Some(known), Some(ty)) => core.types.unify(known, ty).is_err(),
+        (None, _) | (_, None) => false,
+    };
+    let differs = match (slot.shape, shape) {
+        (Some(known), Some(shape)) => core.shapes_differ(known, shape).is_some(),
+        (None, _) | (_, None) => false,
+    };
+    let kind = FaultKind::SeedContradicts { seed: given, found };
+    (clashes || differs).then_some((value, Fault { place: place_of(frame, value), kind }))
+}
