@@ -10,10 +10,12 @@ mod bundle;
 mod check;
 mod messages;
 mod text;
+mod transform;
 mod view;
 
 pub use bundle::bundle;
 pub use check::check;
 pub use messages::messages;
 pub use text::text;
+pub use transform::transform;
 pub use view::view;

@@ -18,7 +18,7 @@ use rng::Rng;
 use typeloom_fuzz_targets as target;
 
 /// Every target that takes the bytes of a model.
-const BINARY: [fn(&[u8]); 3] = [target::view, target::messages, target::check];
+const BINARY: [fn(&[u8]); 4] = [target::view, target::messages, target::check, target::transform];
 
 fn all_binary(bytes: &[u8]) {
     BINARY.iter().for_each(|target| target(bytes));
@@ -83,6 +83,7 @@ fn hostile_texts_are_refused_or_checked() {
 fn operators_survive_hostile_arguments() {
     for (name, models) in operators::models() {
         survive(&name, &models, target::check);
+        survive(&name, &models, target::transform);
     }
     memory_is_bounded();
 }

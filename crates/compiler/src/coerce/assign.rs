@@ -139,7 +139,22 @@ impl<'p> Component<'p> {
         }
     }
 
+    /// An element type that all classes can have, and that nothing contradicts: there is nothing to convert.
+    fn common(&self) -> Option<ElemSet> {
+        let declared = self.groups.iter().filter_map(|group| group.declared);
+        let said: BTreeSet<Elem> = self.fixed.values().copied().chain(declared).collect();
+        let wanted = |set: &ElemSet| said.iter().all(|elem| ElemSet::of(*elem) == *set);
+        let everywhere = |set: &ElemSet| self.domains.iter().all(|domain| domain.contains(set));
+        self.domains.first()?.iter().copied().find(|set| wanted(set) && everywhere(set))
+    }
+
     fn solve(mut self, chosen: &mut Chosen) {
+        if let Some(elem) = self.common() {
+            for class in self.variables.keys() {
+                chosen.elems[class.index()] = elem.single();
+            }
+            return;
+        }
         for at in 0..self.groups.len() {
             self.group(self.groups[at]);
         }

@@ -16,6 +16,12 @@ use super::policy::{Cost, IMPOSSIBLE, plus};
 /// The most combinations of values in one group.
 const MOST_COMBINATIONS: usize = 1 << 16;
 
+/// How many combinations are looked at before groups are kept to [`FEW_COMBINATIONS`].
+const BUDGET: usize = 1 << 22;
+
+/// The most combinations of values in one group, once much has been looked at.
+const FEW_COMBINATIONS: usize = 1 << 6;
+
 /// What the values of some variables cost together. The last variable's value runs fastest.
 #[derive(Clone, Debug)]
 pub(crate) struct Factor {
@@ -68,14 +74,17 @@ pub(crate) fn minimise(domains: &[usize], factors: Vec<Factor>) -> Assignment {
     }
     let mut taken = Vec::with_capacity(domains.len());
     let mut is_proved = true;
+    let mut budget = BUDGET;
     while let Some(&(size, variable)) = run.left.first() {
-        if size <= MOST_COMBINATIONS {
+        let most = if budget > 0 { MOST_COMBINATIONS } else { FEW_COMBINATIONS };
+        if size <= most {
+            budget = budget.saturating_sub(size);
             taken.push(run.take(variable));
             continue;
         }
         is_proved = false;
-        let most = run.left.iter().map(|(_, variable)| *variable).max_by_key(|it| run.of[*it].len());
-        let variable = most.unwrap_or(variable);
+        let busiest = run.left.iter().map(|(_, variable)| *variable).max_by_key(|it| run.of[*it].len());
+        let variable = busiest.unwrap_or(variable);
         taken.push(run.set(variable));
     }
     let mut values = vec![0; domains.len()];

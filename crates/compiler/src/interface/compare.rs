@@ -9,6 +9,7 @@
 //! **Invariant:** two interfaces of one digest have no differences, and two without differences in either direction are
 //! interchangeable for every caller.
 
+use typeloom_pool::Pool;
 use typeloom_solver::elem::ElemSet;
 use typeloom_solver::solution::{TensorType, Type};
 
@@ -180,6 +181,9 @@ impl Comparison {
 #[must_use]
 pub fn compare(old: &Interface, new: &Interface, direction: Direction, binding: Binding) -> Comparison {
     let mut differences: Vec<Difference> = Vec::new();
+    if are_equal(old, new) {
+        return Comparison { direction, differences };
+    }
     for found in reasons(new, old, binding) {
         let Reason { place, change, given, expected } = found;
         differences.push(Difference {
@@ -210,6 +214,13 @@ pub fn compare(old: &Interface, new: &Interface, direction: Direction, binding: 
     differences
         .sort_by_cached_key(|difference| (rank(old, new, &difference.place), difference.place.clone()));
     Comparison { direction, differences }
+}
+
+/// Whether both are one portable type: the fast yes, and for expressions that no arithmetic here decides the only one.
+fn are_equal(old: &Interface, new: &Interface) -> bool {
+    let mut pool = Pool::new();
+    let old = old.to_pool(&mut pool);
+    old.is_ok() && old == new.to_pool(&mut pool)
 }
 
 /// Where a place stands in the lists, for an order that people expect.

@@ -5,8 +5,9 @@
 //! the callers give: they are matched. In outputs it is the other way round: a symbol that the given program chooses
 //! is rigid, one that the expected program chose is matched.
 //!
-//! First every extent that is a lone symbol is matched, then the expressions are solved for what is left, in rounds. What
-//! is left then is compared with all that was matched put in.
+//! First every extent that is a lone symbol is matched, then the expressions are solved for what is left, in rounds, and
+//! where that is stuck, symbols are paired so that an expression becomes equal. At last everything is compared with all
+//! that was matched put in.
 //!
 //! **Invariant:** two extents fit only if they are equal for all values of the rigid symbols. What cannot be decided does
 //! not fit.
@@ -17,6 +18,9 @@ use typeloom_solver::dim::{Decision, DimId, Dims, Solved};
 
 use super::Interface;
 use super::leaves::{Leaves, dims_of};
+
+/// The most symbols of one extent, open or fixed, among which a match is looked for.
+const MOST_GUESSED: usize = 4;
 
 /// Two interfaces in one arena.
 pub(crate) struct Matching {
@@ -100,14 +104,40 @@ impl Matching {
                 // An extent is never negative, and a symbol stands for one.
                 if let Solved::Symbol { symbol, value } = self.dims.solve_for(given, expected)
                     && self.dims.is_non_negative(value)
+                    && !self.bind(symbol, value)
                 {
-                    self.bind(symbol, value);
+                    // An equation of two symbols names the younger one, whichever that is.
+                    self.bind(value, symbol);
                 }
             }
-            if self.open.len() == before {
+            if self.open.len() == before && !pairs.iter().any(|pair| self.guess(*pair)) {
                 return;
             }
         }
+    }
+
+    /// Lets the open symbols of a pair stand for symbols of the other side, if that makes the two equal: `a*b` is `b*c`
+    /// for one choice, though neither is solved for anything. What is guessed is checked like all else.
+    fn guess(&mut self, (given, expected): (DimId, DimId)) -> bool {
+        let given = self.dims.substitute(given, &self.values);
+        let expected = self.dims.substitute(expected, &self.values);
+        let all = [self.dims.symbols_of(given), self.dims.symbols_of(expected)].concat();
+        let (open, fixed): (Vec<DimId>, Vec<DimId>) =
+            all.into_iter().partition(|symbol| self.open.contains(symbol));
+        if open.is_empty() || fixed.is_empty() || open.len() > MOST_GUESSED || fixed.len() > MOST_GUESSED {
+            return false;
+        }
+        let choices = fixed.len().pow(u32::try_from(open.len()).unwrap_or(u32::MAX));
+        for choice in 0..choices {
+            let digit = |at: usize| choice / fixed.len().pow(u32::try_from(at).unwrap_or(0)) % fixed.len();
+            let values: Vec<(DimId, DimId)> =
+                open.iter().enumerate().map(|(at, symbol)| (*symbol, fixed[digit(at)])).collect();
+            let (a, b) = (self.dims.substitute(given, &values), self.dims.substitute(expected, &values));
+            if self.dims.compare(a, b) == Decision::Equal {
+                return values.into_iter().all(|(symbol, value)| self.bind(symbol, value));
+            }
+        }
+        false
     }
 
     fn pair(&self, given: DimId, expected: DimId) -> Option<(DimId, DimId)> {

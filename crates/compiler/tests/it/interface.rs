@@ -171,6 +171,8 @@ fn expressions_are_solved_for_symbols() {
     assert!(verdict(even, any).0, "any extent is taken where even ones were");
     assert!(!verdict(any, even).0, "odd extents are not taken any more");
     assert!(verdict(eight, even).0, "8 is even");
+    let area = "g (float[a*b, b + 1] x) => (y) { y = Relu(x) }";
+    assert_eq!(verdict(area, area), (true, true, vec![]));
     let joined = "g (float[n, 2] x, float[m, 2] y) => (z) { z = Concat <axis = 0> (x, y) }";
     assert_eq!(verdict(joined, joined), (true, true, vec![]));
 }

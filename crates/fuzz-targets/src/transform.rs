@@ -1,0 +1,45 @@
+//! What is done with a checked model: annotations, interfaces, repairs.
+
+use typeloom::compiler::annotate::{Marks, annotate, strip};
+use typeloom::compiler::coerce::Policy;
+use typeloom::compiler::interface::{Binding, Direction, compare};
+use typeloom::{Exported, Interface, Mode, Operators, Options, export_interfaces, import_interfaces};
+
+/// The longest input whose annotations are compared byte for byte: longer ones cost too much memory here.
+const LONGEST: usize = 1 << 20;
+
+/// Annotates and strips the bytes, takes the interface to a bundle and back, and repairs the element types.
+///
+/// # Panics
+/// Where an interface is another after a bundle, a repair that says so does not check, or a model without errors is
+/// changed.
+pub fn transform(bytes: &[u8]) {
+    let _ = strip(bytes);
+    let options = Options { mode: Mode::Permissive, ..Options::default() };
+    let Ok(mut checked) = typeloom::check(bytes, &options) else { return };
+    if let Ok(annotated) = annotate(&mut checked, Marks::Written)
+        && annotated.file.byte_len() <= LONGEST
+    {
+        let _ = strip(&annotated.file.to_vec());
+    }
+    let interface = Interface::of_checked(&mut checked);
+    let fits = compare(&interface, &interface, Direction::Full, Binding::Name).is_compatible();
+    if let Ok(exported) = Exported::new("main", interface) {
+        assert!(fits, "an interface that has an identity fits itself");
+        let digest = exported.digest;
+        let bundle = export_interfaces(&[exported]).expect("what has a digest can be exported");
+        let back = import_interfaces(bundle.as_bytes()).expect("what was exported can be imported");
+        assert_eq!(back[0].digest, digest);
+    }
+    let operators = Operators::standard();
+    for policy in [Policy::Widest, Policy::Lossless] {
+        let Ok(repair) = typeloom::repair(bytes, &options, &operators, policy) else { continue };
+        if checked.is_ok() {
+            assert!(repair.file.is_none(), "a model without errors is left as it is");
+        }
+        if let Some(file) = repair.file.filter(|_| repair.is_ok) {
+            let ok = typeloom::check(&file, &options).is_ok_and(|checked| checked.is_ok());
+            assert!(ok, "a repaired model checks");
+        }
+    }
+}
