@@ -213,7 +213,15 @@ impl Compiler {
     /// Why it does not compile: everything that the first pass to say no has to say.
     #[track_caller]
     pub fn compile(&self, program: impl Program) -> Result<Artifact, BuildError> {
-        let (unit, error) = self.run(program.into_ir()?);
+        self.compile_ir(program.into_ir()?)
+    }
+
+    /// As [`compile`](Self::compile), of a program that is recorded already.
+    ///
+    /// # Errors
+    /// As [`compile`](Self::compile).
+    pub fn compile_ir(&self, ir: ProgramIr) -> Result<Artifact, BuildError> {
+        let (unit, error) = self.run(ir);
         match error {
             Some(error) => Err(error),
             None => Artifact::of(unit),

@@ -8,7 +8,7 @@
 //! | `slots` | placeholders of the eight roles |
 //! | `wire` | sends, receives, what goes to the network, bundles |
 //! | `control` | branches and loops |
-//! | `calls` | modules called as functions, functions of other modules |
+//! | `calls`, `imports` | modules called as functions, functions that other modules export |
 //! | `recorder` | the recording behind all of it |
 //!
 //! A mistake does not stop the recording: it is kept with its place in the author's program, what it should
@@ -17,6 +17,7 @@
 pub mod attributes;
 pub mod calls;
 pub mod control;
+pub mod imports;
 pub mod operators;
 pub mod recorder;
 pub mod slots;

@@ -11,7 +11,6 @@
 //! | [`operators`] | the operators of contracts, of the wire, of types |
 //! | [`artifact`] | compiled programs, in memory and in files |
 //! | [`error`], [`report`] | why a program does not compile; what a compilation did |
-//! | [`lossless`] | which casts keep every value |
 //! | [`names`] | names in the IR: domains of operators, keys of stamps |
 //! | [`annotate`] | writes solved types into a model file, and takes them out again |
 //! | [`coerce`] | repairs: the fewest conversions that make a model type-check |
@@ -45,8 +44,6 @@ pub mod error;
 
 pub mod report;
 
-pub mod lossless;
-
 pub mod names;
 
 pub mod annotate;
@@ -55,6 +52,7 @@ pub mod coerce;
 
 pub mod interface;
 
+mod casts;
 mod catalogue;
 mod graphs;
 mod ir;

@@ -33,13 +33,18 @@
 //! | look operators up | [`ops`] |
 //! | work with types as terms: equality, subtyping, inference | [`term`] |
 //! | describe the public types of a Rust crate, compare two versions | [`rust`] |
+//! | write a module | [`Module`], [`Graph`], [`Value`], [`OperatorMethods`] |
+//! | compile it, or an ONNX model, into a typed artifact | [`Compiler`], [`Coercion`], [`Artifact`], [`BuildError`] |
+//! | implement what it is bound to | [`Backend`], [`GraphExecutor`], [`Index`], [`Codec`] and the other contracts |
+//! | call what another program exports | [`Imported`], [`TypedModule`] |
 //! | write types into files, take a model's interface, compare two | [`compiler`] |
 //! | carry types to other processes | [`pool`] |
 //!
-//! `cargo run --example polymorphic_types` walks through all of them but the first two.
+//! `cargo run --example polymorphic_types` walks through the types, `backend_slots`, `index_over_backend`, `receive_cast` and
+//! `permissive_types` through modules.
 //!
 //! **Invariant:** a name that documents or examples use stands at the top of this crate; [`types`], [`onnx`],
-//! [`solver`], [`ops`] and [`report`] hold the rest.
+//! [`solver`], [`ops`], [`compiler`], [`contracts`], [`pool`] and [`report`] hold the rest.
 
 mod bundle;
 
@@ -48,6 +53,7 @@ use std::sync::{Arc, OnceLock};
 use typeloom_solver::universe::Universe;
 
 pub use typeloom_compiler as compiler;
+pub use typeloom_contracts as contracts;
 pub use typeloom_onnx as onnx;
 pub use typeloom_ops as ops;
 pub use typeloom_pool as pool;
@@ -106,6 +112,34 @@ pub use typeloom_solver::type_solver::{
     ConstraintFailure, ConstraintSide, NodeLabel, TypeCause, TypeError, TypeSolution, TypeSolver,
     apply_solution_to_value_info,
 };
+
+// Modules.
+pub use typeloom_compiler::artifact::{Artifact, LoadError};
+pub use typeloom_compiler::authoring::{AuthoringError, AuthoringErrorKind};
+pub use typeloom_compiler::bindings::{Alias, Bindings};
+pub use typeloom_compiler::compiler::{Compiler, Program};
+pub use typeloom_compiler::error::BuildError;
+pub use typeloom_compiler::graph::Graph;
+pub use typeloom_compiler::graph::imports::Imported;
+pub use typeloom_compiler::graph::operators::OperatorMethods;
+pub use typeloom_compiler::graph::value::Value;
+pub use typeloom_compiler::module::Module;
+pub use typeloom_compiler::pass::Pass;
+pub use typeloom_compiler::unit::{Coercion, Unit};
+pub use typeloom_pool::TypedModule;
+
+// Contracts of components.
+pub use typeloom_contracts::aggregator::Aggregator;
+pub use typeloom_contracts::backend::by_execution::ByExecution;
+pub use typeloom_contracts::backend::{Backend, GraphExecutor, Primitives};
+pub use typeloom_contracts::codec::Codec;
+pub use typeloom_contracts::data_source::DataSource;
+pub use typeloom_contracts::index::Index;
+pub use typeloom_contracts::model::Model;
+pub use typeloom_contracts::peer_selector::{PeerId, PeerSelector};
+pub use typeloom_contracts::protocol::Protocol;
+pub use typeloom_contracts::register_protocol;
+pub use typeloom_contracts::role::Role;
 
 // Interfaces.
 pub use bundle::{BundleError, Exported, export_interfaces, import_interfaces};

@@ -1,6 +1,6 @@
 //! Every operator of ONNX's default domain as a method.
 //!
-//! [`Operators`] has them with all inputs as arguments; a [`Graph`] implements it, and so does the placeholder of
+//! [`OperatorMethods`] has them with all inputs as arguments; a [`Graph`] implements it, and so does the placeholder of
 //! a backend, whose nodes run on its slot. Operators whose first input is one value are methods of that
 //! [`Value`] as well: `x.conv(&w, None, ConvAttrs { group: Some(2), ..Default::default() })`.
 //!
@@ -167,7 +167,7 @@ macro_rules! operator_methods {
     ) => {
         /// ONNX's operators, recorded with all inputs as arguments.
         #[expect(clippy::too_many_arguments, reason = "operators have as many inputs as ONNX gives them")]
-        pub trait Operators {
+        pub trait OperatorMethods {
             /// Records a node of the default domain.
             fn record_operator(
                 &self,
@@ -214,7 +214,7 @@ macro_rules! operator_methods {
                 pub fn $name(
                     &self $(, $input: $ity)* $(, $req: $rty)* $(, $attrs: $aty)? $(, $count: usize)?
                 ) -> $out {
-                    Operators::$name(&self.graph(), self $(, $input)* $(, $req)* $(, $attrs)? $(, $count)?)
+                    OperatorMethods::$name(&self.graph(), self $(, $input)* $(, $req)* $(, $attrs)? $(, $count)?)
                 }
             )*
         }
@@ -223,9 +223,9 @@ macro_rules! operator_methods {
 use operator_methods;
 
 pub use attributes::*;
-pub use methods::Operators;
+pub use methods::OperatorMethods;
 
-impl Operators for Graph {
+impl OperatorMethods for Graph {
     fn record_operator(
         &self,
         op: &str,

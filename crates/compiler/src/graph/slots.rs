@@ -11,7 +11,7 @@ use typeloom_onnx::messages::AttributeProto;
 
 use super::Graph;
 use super::attributes::IntoAttribute;
-use super::operators::{Input, Operators, record};
+use super::operators::{Input, OperatorMethods, record};
 use super::recorder::Recorder;
 use super::value::Value;
 use crate::place::Place;
@@ -115,7 +115,7 @@ impl Graph {
     }
 }
 
-impl Operators for BackendSlot {
+impl OperatorMethods for BackendSlot {
     fn record_operator(
         &self,
         op: &str,

@@ -11,7 +11,6 @@ use crate::error::BuildError;
 use crate::graph::attributes::IntoAttribute;
 use crate::graph::recorder::value_info;
 use crate::ir;
-use crate::lossless;
 use crate::names;
 use crate::pass::Pass;
 use crate::report::CastReport;
@@ -48,6 +47,7 @@ pub(crate) struct PlannedCast {
     pub(crate) site: Site,
     pub(crate) from: String,
     pub(crate) to: String,
+    pub(crate) lossless: bool,
     pub(crate) reason: String,
 }
 
@@ -58,7 +58,7 @@ impl PlannedCast {
             value: value.clone(),
             from: self.from.clone(),
             to: self.to.clone(),
-            lossless: lossless::is_lossless(&self.from, &self.to),
+            lossless: self.lossless,
             reason: format!("{}, and what comes is {}", self.reason, self.from),
         }
     }
@@ -108,13 +108,14 @@ pub(crate) fn insert(model: &mut ModelProto, planned: &[PlannedCast]) -> Vec<(us
     let graph = model.graph.get_or_insert_default();
     let mut taken = ir::value_names(graph);
     let mut made = Vec::new();
+    let mut by_node: HashMap<usize, HashMap<usize, Vec<&PlannedCast>>> = HashMap::new();
+    for cast in planned {
+        let (Site::Input { node, .. } | Site::Output { node, .. }) = cast.site;
+        by_node.entry(cast.graph).or_default().entry(node).or_default().push(cast);
+    }
     let mut number = 0;
     ir::each_graph_mut(graph, |graph, _| {
-        let mut here: HashMap<usize, Vec<&PlannedCast>> = HashMap::new();
-        for cast in planned.iter().filter(|cast| cast.graph == number) {
-            let (Site::Input { node, .. } | Site::Output { node, .. }) = cast.site;
-            here.entry(node).or_default().push(cast);
-        }
+        let here = by_node.remove(&number).unwrap_or_default();
         if !here.is_empty() {
             let mut shared: HashMap<(String, String), String> = HashMap::new();
             let mut nodes = Vec::with_capacity(graph.node.len() + here.len());

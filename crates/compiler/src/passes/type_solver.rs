@@ -18,10 +18,10 @@ use typeloom_solver::model::Mode;
 use typeloom_solver::signature::FormalType;
 
 use super::insert_cast_ops::{self, PlannedCast, Site};
+use crate::casts;
 use crate::catalogue::data_variable;
 use crate::error::BuildError;
 use crate::ir;
-use crate::lossless;
 use crate::names;
 use crate::operators::{self, SLOT_STORAGE, binding_key};
 use crate::pass::Pass;
@@ -95,6 +95,7 @@ fn plan(unit: &Unit) -> Result<Vec<PlannedCast>, BuildError> {
         return Ok(Vec::new());
     }
     let outcome = solve::solve(&model, &unit.bindings, Mode::Permissive)?;
+    let universe = solve::universe()?;
     let mut planned = Vec::new();
     for (graph, Cut { site, ends: (from, to), reason }) in cuts {
         let node = |value: &str| {
@@ -103,9 +104,10 @@ fn plan(unit: &Unit) -> Result<Vec<PlannedCast>, BuildError> {
             graphs.filter_map(|stamps| stamps.get(value)).next()?.node
         };
         let (Some(from), Some(to)) = (node(&from), node(&to)) else { continue };
-        if from != to && lossless::is_convertible(from, to) {
+        if from != to && casts::is_convertible(universe, from, to) {
             let (from, to) = (from.to_owned(), to.to_owned());
-            planned.push(PlannedCast { graph, site, from, to, reason });
+            let lossless = casts::is_lossless(universe, &from, &to);
+            planned.push(PlannedCast { graph, site, from, to, lossless, reason });
         }
     }
     Ok(planned)

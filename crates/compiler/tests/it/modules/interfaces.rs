@@ -4,7 +4,7 @@ use typeloom_compiler::artifact::{Artifact, LoadError};
 use typeloom_compiler::bindings::Bindings;
 use typeloom_compiler::compiler::Compiler;
 use typeloom_compiler::graph::Graph;
-use typeloom_compiler::graph::operators::Operators;
+use typeloom_compiler::graph::operators::OperatorMethods;
 use typeloom_onnx::messages::ModelProto;
 use typeloom_onnx::prost::Message as _;
 

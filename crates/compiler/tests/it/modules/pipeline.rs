@@ -3,7 +3,7 @@
 use typeloom_compiler::compiler::Compiler;
 use typeloom_compiler::error::BuildError;
 use typeloom_compiler::graph::Graph;
-use typeloom_compiler::graph::operators::{GeluAttrs, Operators};
+use typeloom_compiler::graph::operators::{GeluAttrs, OperatorMethods};
 use typeloom_compiler::pass::Pass;
 use typeloom_compiler::unit::Unit;
 use typeloom_contracts::backend::by_execution::ByExecution;

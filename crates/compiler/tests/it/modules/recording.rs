@@ -2,7 +2,7 @@
 
 use typeloom_compiler::authoring::AuthoringErrorKind;
 use typeloom_compiler::graph::Graph;
-use typeloom_compiler::graph::operators::{Operators, SoftmaxAttrs};
+use typeloom_compiler::graph::operators::{OperatorMethods, SoftmaxAttrs};
 use typeloom_compiler::module::record;
 use typeloom_onnx::messages::GraphProto;
 use typeloom_onnx::text::{PrintOptions, print_graph};

@@ -2,7 +2,7 @@
 
 use typeloom_compiler::compiler::Compiler;
 use typeloom_compiler::graph::Graph;
-use typeloom_compiler::graph::operators::Operators;
+use typeloom_compiler::graph::operators::OperatorMethods;
 use typeloom_compiler::unit::Coercion;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::tree::builtin::{TYPE_TENSOR_F32, TYPE_TENSOR_F64};

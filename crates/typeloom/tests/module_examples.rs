@@ -1,0 +1,61 @@
+//! The examples about modules, run as tests: each asserts by its own result what it shows.
+
+#[path = "../examples/backend_slots.rs"]
+mod backend_slots;
+#[path = "../examples/index_over_backend.rs"]
+mod index_over_backend;
+#[path = "../examples/permissive_types.rs"]
+mod permissive_types;
+#[path = "../examples/receive_cast.rs"]
+mod receive_cast;
+
+type Outcome = Result<(), Box<dyn std::error::Error>>;
+
+#[test]
+fn one_module_takes_the_type_of_three_backends() -> Outcome {
+    backend_slots::main()?;
+    let expected = [
+        "compute stores [f32]: query tensor.f32, weights tensor.f32, scores tensor.f32",
+        "compute stores [f64]: query tensor.f64, weights tensor.f64, scores tensor.f64",
+        "compute stores [Posit16]: query tensor.posit16, weights tensor.posit16, scores tensor.posit16",
+        "nothing is bound to slot `compute`, which asks for Backend",
+    ];
+    assert_eq!(backend_slots::walk()?, expected);
+    Ok(())
+}
+
+#[test]
+fn an_index_over_any_tensor_takes_what_it_is_given_and_computes_on_its_backend() -> Outcome {
+    index_over_backend::main()?;
+    let expected = [
+        "query float[8]: scale tensor.f32, ids tensor.u64, distances tensor.f32",
+        "query double[8]: scale tensor.f64, ids tensor.u64, distances tensor.f32",
+        "nearest to the origin: [(1, 0.0), (3, 1.0)]",
+    ];
+    assert_eq!(index_over_backend::walk()?, expected);
+    Ok(())
+}
+
+#[test]
+fn a_received_value_is_cast_on_the_side_that_receives() -> Outcome {
+    receive_cast::main()?;
+    let lines = receive_cast::walk()?;
+    assert!(lines[0].starts_with("strict: error[declared-type-contradiction]"), "{lines:#?}");
+    assert!(lines[1].contains("from tensor.f32 to tensor.f64 (lossless)"), "{lines:#?}");
+    assert_eq!(lines[2..], ["on self: Send", "on workers: Recv, Cast, Add"]);
+    Ok(())
+}
+
+#[test]
+fn permissive_mode_leaves_open_what_strict_mode_refuses() -> Outcome {
+    permissive_types::main()?;
+    let expected = [
+        "strict: nothing is bound to slot `compute`, which asks for Backend",
+        "permissive: x is open",
+        "permissive: a is open",
+        "permissive: y is tensor.f32",
+        "permissive: b is tensor.f32",
+    ];
+    assert_eq!(permissive_types::walk()?, expected);
+    Ok(())
+}
