@@ -229,10 +229,10 @@ fn dispatch_of(model: &ModelProto) -> Vec<Dispatch> {
         let method = resolved.rsplit_once('.').map_or(resolved, |(_, method)| method);
         dispatch.push(Dispatch {
             node: node.output.iter().find(|output| !output.is_empty()).cloned().unwrap_or_default(),
-            slot: slot.to_owned(),
+            slot: slot.into(),
             role,
-            method: method.to_owned(),
-            operator: node.op_type().to_owned(),
+            method: method.into(),
+            operator: node.op_type().into(),
         });
     });
     dispatch

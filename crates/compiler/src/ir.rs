@@ -4,6 +4,12 @@
 
 use typeloom_onnx::messages::{GraphProto, ModelProto, NodeProto, StringStringEntryProto};
 
+/// A map for lookups; its order reaches nothing.
+pub(crate) type Map<K, V> = std::collections::HashMap<K, V, foldhash::fast::RandomState>;
+
+/// A set for lookups; its order reaches nothing.
+pub(crate) type Set<K> = std::collections::HashSet<K, foldhash::fast::RandomState>;
+
 /// The version of a domain that a model imports.
 pub(crate) fn imported(model: &ModelProto, domain: &str) -> Option<i64> {
     let canonical = |domain: &str| if domain == "ai.onnx" { String::new() } else { domain.to_owned() };
@@ -97,7 +103,7 @@ pub(crate) fn value_names(graph: &GraphProto) -> std::collections::HashSet<Strin
 }
 
 /// Gives values of a graph and of the graphs in it other names, where they are made and where they are read.
-pub(crate) fn rename(graph: &mut GraphProto, names: &std::collections::HashMap<String, String>) {
+pub(crate) fn rename(graph: &mut GraphProto, names: &Map<String, String>) {
     if names.is_empty() {
         return;
     }

@@ -3,17 +3,17 @@
 //! The IR is encoded and checked as every ONNX model is, with the operators of modules beside ONNX's; what comes back
 //! is a stamp for every value, or diagnostics.
 
-use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 use typeloom_onnx::messages::{ModelProto, TypeProto, type_proto};
 use typeloom_onnx::prost::Message as _;
 use typeloom_solver::diagnostic::{Code, Diagnostic, SourceLine, diagnose};
-use typeloom_solver::dim::Dims;
+use typeloom_solver::dim::{DimId, Dims};
+use typeloom_solver::elem::ElemSet;
 use typeloom_solver::message;
 use typeloom_solver::model::{self, Checked, Mode, Options};
 use typeloom_solver::program::{Body, GraphId};
-use typeloom_solver::solution::Type;
+use typeloom_solver::solution::{TensorType, Type};
 use typeloom_solver::universe::Universe;
 use typeloom_types::lattice::Lattice;
 
@@ -21,6 +21,7 @@ use crate::bindings::Bindings;
 use crate::catalogue::Operators;
 use crate::error::BuildError;
 use crate::interface::Interface;
+use crate::ir::Map;
 use crate::unit::{Solved, Stamp, Unit};
 
 /// The element types of the default type tree.
@@ -73,17 +74,39 @@ fn graphs_in_order(body: &Body<'_>) -> Vec<GraphId> {
     order
 }
 
+/// The element types and the shape of a tensor.
+type Tensor = (ElemSet, Option<Box<[DimId]>>);
+
 fn stamps(checked: &mut Checked<'_>) -> Solved {
     let order = graphs_in_order(checked.body());
-    let place: HashMap<GraphId, usize> = order.iter().enumerate().map(|(at, graph)| (*graph, at)).collect();
-    let mut graphs = vec![HashMap::new(); order.len()];
+    let place: Map<GraphId, usize> = order.iter().enumerate().map(|(at, graph)| (*graph, at)).collect();
+    let mut graphs: Vec<Map<String, Arc<Stamp>>> = vec![Map::default(); order.len()];
+    let mut known: Map<Tensor, Arc<Stamp>> = Map::default();
     let values: Vec<_> = checked.body().values().collect();
+    if let Some(main) = graphs.first_mut() {
+        main.reserve(values.len());
+    }
     for value in values {
         let ty = checked.type_of(value);
         let body = checked.body();
         let Some(at) = place.get(&body.value(value).graph) else { continue };
         let name = body.value_name(value).to_owned();
-        graphs[*at].insert(name, stamp_of(&ty, checked.universe(), checked.dims()));
+        let fresh = |ty: &Type| Arc::new(stamp_of(ty, checked.universe(), checked.dims()));
+        // Most values are tensors of few types.
+        let stamp = match ty {
+            Type::Tensor(TensorType { elem, shape }) => {
+                let key = (elem, shape);
+                match known.get(&key) {
+                    Some(stamp) => Arc::clone(stamp),
+                    None => {
+                        let ty = Type::Tensor(TensorType { elem: key.0, shape: key.1.clone() });
+                        Arc::clone(known.entry(key).or_insert(fresh(&ty)))
+                    }
+                }
+            }
+            other => fresh(&other),
+        };
+        graphs[*at].insert(name, stamp);
     }
     Solved { graphs }
 }
@@ -110,8 +133,8 @@ pub(crate) fn stamp_of(ty: &Type, universe: &Universe, dims: &Dims) -> Stamp {
     if let (None, Type::Tensor(tensor)) = (&message.value, ty)
         && tensor.shape.is_some()
     {
-        let plain = Type::Tensor(typeloom_solver::solution::TensorType {
-            elem: typeloom_solver::elem::ElemSet::of(typeloom_solver::elem::Elem::FLOAT),
+        let plain = Type::Tensor(TensorType {
+            elem: ElemSet::of(typeloom_solver::elem::Elem::FLOAT),
             shape: tensor.shape.clone(),
         });
         message::fill(&mut message.value, &plain, dims);

@@ -1,6 +1,6 @@
 //! A program on its way through the passes.
 
-use std::collections::HashMap;
+use std::sync::Arc;
 
 use indexmap::IndexMap;
 use typeloom_contracts::role::Role;
@@ -10,6 +10,7 @@ use typeloom_solver::model::Mode;
 
 use crate::bindings::Bindings;
 use crate::interface::Interface;
+use crate::ir::Map;
 use crate::passes::insert_cast_ops::PlannedCast;
 use crate::place::Place;
 use crate::report::CompileReport;
@@ -90,15 +91,15 @@ impl Unit {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Solved {
     /// The values of each graph by name: of the main one first, then of those nested in it, outer ones first, in the
-    /// order of nodes and attributes.
-    pub graphs: Vec<HashMap<String, Stamp>>,
+    /// order of nodes and attributes. Values of one type share a stamp.
+    pub(crate) graphs: Vec<Map<String, Arc<Stamp>>>,
 }
 
 impl Solved {
     /// The type of a value of the main graph.
     #[must_use]
     pub fn get(&self, value: &str) -> Option<&Stamp> {
-        self.graphs.first()?.get(value)
+        self.graphs.first()?.get(value).map(|stamp| &**stamp)
     }
 }
 
@@ -119,11 +120,11 @@ pub struct Dispatch {
     /// The first output of the node, which names it.
     pub node: String,
     /// The slot.
-    pub slot: String,
+    pub slot: Arc<str>,
     /// The contract.
     pub role: Role,
     /// The method of the contract that runs it; `execute` for a backend's extension operator.
-    pub method: String,
+    pub method: Arc<str>,
     /// The operator.
-    pub operator: String,
+    pub operator: Arc<str>,
 }

@@ -6,8 +6,6 @@
 //!
 //! **Invariant:** recording a node costs its own size: names are looked up in a hash map, nothing is searched.
 
-use std::collections::HashMap;
-
 use indexmap::IndexMap;
 use typeloom_contracts::role::Role;
 use typeloom_onnx::messages::{
@@ -16,6 +14,7 @@ use typeloom_onnx::messages::{
 };
 
 use crate::authoring::{AuthoringError, AuthoringErrorKind};
+use crate::ir::Map;
 use crate::names;
 use crate::place::Place;
 
@@ -57,12 +56,12 @@ pub(crate) struct Recorder {
     graphs: Vec<GraphProto>,
     open: Vec<ScopeId>,
     /// How many values are named after a stem, and every name that is taken.
-    stems: HashMap<String, u32>,
-    taken: HashMap<String, Place>,
+    stems: Map<String, u32>,
+    taken: Map<String, Place>,
     /// Outputs of the module by name: the value, whether it goes to the network, and where that is said.
     outputs: IndexMap<String, (String, bool, Place)>,
     /// Where the type of a value of a graph is declared.
-    listed: HashMap<(u32, String), Listed>,
+    listed: Map<(u32, String), Listed>,
     /// Inputs of the module, and whether anything reads them.
     pub(crate) inputs: IndexMap<String, (Place, bool)>,
     pub(crate) slots: IndexMap<String, SlotUse>,
@@ -184,13 +183,13 @@ impl Recorder {
     /// Gives values that are outputs the names of the outputs. A value that is an input, a constant or another
     /// output already gets a second name.
     pub(crate) fn name_outputs(&mut self) {
-        let mut names: HashMap<String, String> = HashMap::new();
-        let given: std::collections::HashSet<String> = {
+        let mut names: Map<String, String> = Map::default();
+        let given: crate::ir::Set<String> = {
             let graph = self.graph();
             let inputs = graph.input.iter().map(|info| info.name().to_owned());
             inputs.chain(graph.initializer.iter().map(|tensor| tensor.name().to_owned())).collect()
         };
-        let mut typed: HashMap<String, TypeProto> = HashMap::new();
+        let mut typed: Map<String, TypeProto> = Map::default();
         let outputs = std::mem::take(&mut self.outputs);
         let mut copies = Vec::new();
         for (name, (value, to_network, place)) in &outputs {

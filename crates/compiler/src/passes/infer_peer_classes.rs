@@ -9,7 +9,7 @@
 //! A value is on one class. A node that reads values of two classes would have to be on both: that is an error, as
 //! values cross by sends alone.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use typeloom_onnx::messages::{GraphProto, NodeProto, TensorProto, TypeProto, ValueInfoProto};
 
@@ -31,6 +31,7 @@ impl Pass for InferPeerClasses {
     }
 
     fn run(&self, unit: &mut Unit) -> Result<(), BuildError> {
+        check_places(unit.graph())?;
         if !unit.graph().node.iter().any(|node| is_wire(node, "Send")) {
             return Ok(());
         }
@@ -64,33 +65,78 @@ pub(crate) fn is_wire(node: &NodeProto, op: &str) -> bool {
     node.domain() == WIRE_DOMAIN && node.op_type() == op
 }
 
-/// Puts a receive behind every send that has none of the author's; what was sent, and what arrives.
-fn make_receives(unit: &mut Unit) -> Vec<(String, String)> {
-    let graph = unit.model.graph.get_or_insert_default();
-    let by_hand: std::collections::HashSet<String> = graph
+/// That sends and receives stand where they mean something: in the main graph, a receive behind a send.
+fn check_places(graph: &GraphProto) -> Result<(), BuildError> {
+    let invalid = |message: &str, node: &NodeProto| {
+        let place =
+            ir::metadata(node, names::PLACE).map_or_else(String::new, |place| format!(" (at {place})"));
+        Err(BuildError::InvalidProgram { message: format!("{message}{place}") })
+    };
+    let sent: HashSet<&str> = graph
         .node
         .iter()
-        .filter(|node| is_wire(node, "Recv"))
-        .filter_map(|node| node.input.first().cloned())
+        .filter(|node| is_wire(node, "Send"))
+        .filter_map(|send| send.output.first())
+        .map(String::as_str)
         .collect();
+    for node in &graph.node {
+        if is_wire(node, "Recv") && !node.input.first().is_some_and(|data| sent.contains(data.as_str())) {
+            return invalid("what is received here was not sent", node);
+        }
+        let mut inside = None;
+        for nested in ir::graphs(node) {
+            ir::each_node(nested, |inner| {
+                if inside.is_none() && inner.domain() == WIRE_DOMAIN {
+                    inside = Some(inner);
+                }
+            });
+        }
+        if let Some(inner) = inside {
+            return invalid(
+                "a branch or loop runs on one class of peers, and something is sent inside",
+                inner,
+            );
+        }
+    }
+    Ok(())
+}
+
+fn wire_identity(from: &str, to: &str, beside: &NodeProto) -> NodeProto {
+    NodeProto {
+        op_type: Some("Identity".to_owned()),
+        domain: Some(names::TYPES_DOMAIN.to_owned()),
+        input: vec![from.to_owned()],
+        output: vec![to.to_owned()],
+        metadata_props: beside.metadata_props.clone(),
+        ..NodeProto::default()
+    }
+}
+
+/// Puts a receive behind every send; what was sent, and what arrives. A receive of the author's is another name for
+/// what the one behind its send gives.
+fn make_receives(unit: &mut Unit) -> Vec<(String, String)> {
+    let graph = unit.model.graph.get_or_insert_default();
     let mut taken = ir::value_names(graph);
     let mut made = Vec::new();
     let mut payloads: HashMap<String, String> = HashMap::new();
+    let mut sender_of: HashMap<String, String> = HashMap::new();
     let mut nodes = Vec::with_capacity(graph.node.len());
     let mut senders = Vec::new();
     for mut node in std::mem::take(&mut graph.node) {
-        if !is_wire(&node, "Send") {
-            nodes.push(node);
+        let data = node.output.first().filter(|data| is_wire(&node, "Send") && !data.is_empty()).cloned();
+        let arrived = node.input.first().filter(|_| is_wire(&node, "Recv"));
+        let sender = arrived.and_then(|data| sender_of.get(data));
+        if let (Some(arrived), Some(sender)) = (arrived, sender) {
+            for (from, to) in [arrived, sender].into_iter().zip(&node.output).filter(|(_, to)| !to.is_empty())
+            {
+                nodes.push(wire_identity(from, to, &node));
+            }
             continue;
         }
-        let Some(data) = node.output.first().filter(|data| !data.is_empty()).cloned() else {
+        let Some(data) = data else {
             nodes.push(node);
             continue;
         };
-        if by_hand.contains(&data) {
-            nodes.push(node);
-            continue;
-        }
         // What arrives keeps the name, so that outputs keep theirs; what is on the wire gets another.
         let sent = ir::fresh(&mut taken, &format!("{data}.sent"));
         let sender = ir::fresh(&mut taken, &format!("{data}.sender"));
@@ -107,6 +153,7 @@ fn make_receives(unit: &mut Unit) -> Vec<(String, String)> {
             ..NodeProto::default()
         };
         made.push((node.input.first().cloned().unwrap_or_default(), data.clone()));
+        sender_of.insert(data.clone(), sender.clone());
         payloads.insert(data, sent);
         senders.push(sender);
         nodes.push(node);
@@ -142,14 +189,13 @@ pub(crate) struct Classes {
     /// The class that a send goes to, by the value on the wire.
     pub(crate) targets: HashMap<String, String>,
     /// Graph inputs that feed peer ports.
-    pub(crate) peers: std::collections::HashSet<String>,
+    pub(crate) peers: HashSet<String>,
 }
 
 impl Classes {
     pub(crate) fn of(graph: &GraphProto) -> Result<Self, BuildError> {
         let mut classes = Self { nodes: Vec::with_capacity(graph.node.len()), ..Self::default() };
-        let constants: std::collections::HashSet<&str> =
-            graph.initializer.iter().map(TensorProto::name).collect();
+        let constants: HashSet<&str> = graph.initializer.iter().map(TensorProto::name).collect();
         for input in graph.input.iter().filter(|info| !constants.contains(info.name())) {
             classes.values.insert(input.name().to_owned(), String::new());
         }
@@ -157,7 +203,7 @@ impl Classes {
         for node in &graph.node {
             producers.extend(node.output.iter().map(|output| (output.as_str(), node)));
         }
-        let inputs: std::collections::HashSet<&str> = graph.input.iter().map(ValueInfoProto::name).collect();
+        let inputs: HashSet<&str> = graph.input.iter().map(ValueInfoProto::name).collect();
         for node in &graph.node {
             let class = classes.class_of(node)?;
             let stateful = ir::metadata(node, names::SLOT_ID).is_some();
@@ -209,7 +255,7 @@ impl Classes {
         &mut self,
         send: &NodeProto,
         producers: &HashMap<&str, &NodeProto>,
-        inputs: &std::collections::HashSet<&str>,
+        inputs: &HashSet<&str>,
     ) -> String {
         let Some(mut value) = send.input.get(1).map(String::as_str) else { return String::new() };
         let mut steps = producers.len();

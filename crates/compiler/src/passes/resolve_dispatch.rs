@@ -1,5 +1,7 @@
 //! `resolve_dispatch`: which component runs which node, and by which method of its contract.
 
+use std::sync::Arc;
+
 use typeloom_contracts::role::Role;
 use typeloom_onnx::messages::NodeProto;
 use typeloom_types::op::primitives::TENSOR_PRIMITIVES;
@@ -8,7 +10,7 @@ use super::lower::computes;
 use crate::error::BuildError;
 use crate::graph::operators::method_name;
 use crate::graph::recorder::snake;
-use crate::ir;
+use crate::ir::{self, Map};
 use crate::names;
 use crate::pass::Pass;
 use crate::unit::{Dispatch, Unit};
@@ -25,8 +27,22 @@ impl Pass for ResolveDispatch {
         let bindings = unit.bindings.clone();
         let mut dispatch = Vec::new();
         let mut errors = Vec::new();
+        // Nodes of one operator on one slot share their words.
+        let mut known: Map<[Arc<str>; 3], (Role, Arc<str>, String)> = Map::default();
+        let mut words: Map<String, Arc<str>> = Map::default();
         ir::each_node_mut(unit.graph_mut(), |node| {
-            let Some(slot) = ir::metadata(node, names::SLOT_ID).map(str::to_owned) else { return };
+            let Some(slot) = ir::metadata(node, names::SLOT_ID) else { return };
+            let slot = shared(&mut words, slot);
+            let operator = shared(&mut words, node.op_type());
+            let first = || node.output.iter().find(|output| !output.is_empty()).cloned().unwrap_or_default();
+            let domain = shared(&mut words, node.domain());
+            let key = [Arc::clone(&slot), domain, Arc::clone(&operator)];
+            if let Some((role, method, stamp)) = known.get(&key) {
+                let (role, method) = (*role, Arc::clone(method));
+                dispatch.push(Dispatch { node: first(), slot, role, method, operator });
+                ir::set(&mut node.metadata_props, names::DISPATCH, stamp.clone());
+                return;
+            }
             let role = ir::metadata(node, names::REQUIRED_TRAIT).and_then(Role::from_trait_name);
             // A slot that nothing is bound to is there in permissive mode alone.
             let (Some(role), Some(bound)) = (role, bindings.get(&slot)) else { return };
@@ -58,18 +74,21 @@ impl Pass for ResolveDispatch {
                 });
                 return;
             }
-            let method = method(role, node);
-            ir::set(&mut node.metadata_props, names::DISPATCH, format!("{slot}.{method}"));
-            dispatch.push(Dispatch {
-                node: node.output.iter().find(|output| !output.is_empty()).cloned().unwrap_or_default(),
-                slot,
-                role,
-                method,
-                operator: node.op_type().to_owned(),
-            });
+            let method: Arc<str> = method(role, node).into();
+            let stamp = format!("{slot}.{method}");
+            dispatch.push(Dispatch { node: first(), slot, role, method: Arc::clone(&method), operator });
+            ir::set(&mut node.metadata_props, names::DISPATCH, stamp.clone());
+            known.insert(key, (role, method, stamp));
         });
         unit.dispatch = dispatch;
         BuildError::of(errors)
+    }
+}
+
+fn shared(words: &mut Map<String, Arc<str>>, word: &str) -> Arc<str> {
+    match words.get(word) {
+        Some(shared) => Arc::clone(shared),
+        None => Arc::clone(words.entry(word.to_owned()).or_insert_with(|| word.into())),
     }
 }
 

@@ -1,12 +1,12 @@
 //! `stamp`: every value carries its denotation and ONNX type.
 
-use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use typeloom_onnx::messages::{GraphProto, TensorProto, TypeProto, ValueInfoProto, type_proto};
 
 use crate::error::BuildError;
 use crate::graph::recorder::value_info;
-use crate::ir;
+use crate::ir::{self, Map, Set};
 use crate::pass::Pass;
 use crate::unit::{Stamp, Unit};
 
@@ -33,27 +33,25 @@ impl Pass for StampTypes {
 }
 
 /// Stamps the values of one graph.
-fn stamp_graph(graph: &mut GraphProto, stamps: &HashMap<String, Stamp>) {
-    let mut known: HashSet<String> = HashSet::with_capacity(stamps.len());
+fn stamp_graph(graph: &mut GraphProto, stamps: &Map<String, Arc<Stamp>>) {
     let GraphProto { input, output, value_info: infos, node, initializer, .. } = graph;
-    for info in input.iter_mut().chain(output).chain(infos.iter_mut()) {
+    for info in input.iter_mut().chain(&mut *output).chain(&mut *infos) {
         if let Some(stamp) = stamps.get(info.name()) {
             stamp_value(info, stamp);
         }
-        known.insert(info.name().to_owned());
     }
+    let listed = input.iter().chain(&*output).chain(&*infos);
+    let known: Set<&str> = listed.map(ValueInfoProto::name).collect();
     let initializers = initializer.iter().map(TensorProto::name);
     let made = node.iter().flat_map(|node| &node.output).map(String::as_str);
-    for name in initializers.chain(made).filter(|name| !name.is_empty()) {
-        if !known.contains(name)
-            && let Some(stamp) = stamps.get(name).filter(|stamp| stamp.concrete)
-        {
-            known.insert(name.to_owned());
-            let mut info = value_info(name);
-            stamp_value(&mut info, stamp);
-            infos.push(info);
-        }
-    }
+    let missing = initializers.chain(made).filter(|name| !name.is_empty() && !known.contains(name));
+    let new: Vec<ValueInfoProto> = missing
+        .filter_map(|name| {
+            let stamp = stamps.get(name).filter(|stamp| stamp.concrete)?;
+            Some(ValueInfoProto { r#type: Some(stamp.ty.clone()), ..value_info(name) })
+        })
+        .collect();
+    infos.extend(new);
 }
 
 /// Stamps one value: the denotation is set, what a declaration leaves open is filled in.

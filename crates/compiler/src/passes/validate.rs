@@ -10,7 +10,7 @@ use typeloom_onnx::messages::NodeProto;
 use typeloom_solver::program::MAX_NESTING;
 
 use crate::error::BuildError;
-use crate::ir;
+use crate::ir::{self, Map};
 use crate::names;
 use crate::operators;
 use crate::pass::Pass;
@@ -41,8 +41,18 @@ impl Pass for Validate {
         }
         let mut errors = Vec::new();
         let mut found: Vec<(String, Role)> = Vec::new();
+        let mut seen: Map<String, Vec<Role>> = Map::default();
         let mut look = |node: &NodeProto| match slot_of(node) {
-            Ok(Some(slot)) => found.push(slot),
+            Ok(Some((slot, role))) => {
+                let roles = match seen.get_mut(slot) {
+                    Some(roles) => roles,
+                    None => seen.entry(slot.to_owned()).or_default(),
+                };
+                if !roles.contains(&role) {
+                    roles.push(role);
+                    found.push((slot.to_owned(), role));
+                }
+            }
             Ok(None) => {}
             Err(message) => errors.push(invalid(message)),
         };
@@ -76,7 +86,7 @@ impl Pass for Validate {
 }
 
 /// The slot of a node and the contract that the node asks for; nothing for a node without a slot.
-fn slot_of(node: &NodeProto) -> Result<Option<(String, Role)>, String> {
+fn slot_of(node: &NodeProto) -> Result<Option<(&str, Role)>, String> {
     let op = node.op_type();
     let domain = node.domain();
     let of_contract = Role::ALL.iter().find(|role| !domain.is_empty() && role.domain() == domain);
@@ -108,5 +118,5 @@ fn slot_of(node: &NodeProto) -> Result<Option<(String, Role)>, String> {
             "`{op}` of domain `{domain}` is no operator of {role}, which slot `{slot}` is for"
         ));
     }
-    Ok(Some((slot.to_owned(), role)))
+    Ok(Some((slot, role)))
 }

@@ -1,6 +1,7 @@
 //! Modules from their recording to the artifact.
 
 mod components;
+mod hostile;
 mod interfaces;
 mod peers;
 mod pipeline;

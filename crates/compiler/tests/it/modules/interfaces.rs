@@ -4,6 +4,7 @@ use typeloom_compiler::artifact::{Artifact, LoadError};
 use typeloom_compiler::bindings::Bindings;
 use typeloom_compiler::compiler::Compiler;
 use typeloom_compiler::graph::Graph;
+use typeloom_compiler::graph::imports::Imported;
 use typeloom_compiler::graph::operators::OperatorMethods;
 use typeloom_onnx::messages::ModelProto;
 use typeloom_onnx::prost::Message as _;
@@ -101,4 +102,74 @@ fn the_interface_does_not_depend_on_names_inside() {
     };
     let of = |extra| Compiler::new().compile(module(extra)).expect("it compiles").interface;
     assert_eq!(of(false), of(true));
+}
+
+fn imported() -> Imported {
+    let module = Of("scorer", |g: &mut Graph| {
+        let query = g.input("query").of("float[N, 8]");
+        let weights = g.input("weights").of("float[8, M]");
+        let bias = g.input("bias").of("float[M]");
+        g.output("scores", &(&query.matmul(&weights) + &bias));
+    });
+    let interface = Compiler::new().compile(module).expect("it compiles").interface;
+    Imported::new(&interface).expect("its interface can be imported")
+}
+
+fn caller(imported: Imported, x: &'static str, bias: &'static str) -> Of<impl Fn(&mut Graph)> {
+    Of("caller", move |g: &mut Graph| {
+        let (x, w) = (g.input("x").of(x), g.input("w").of("float[8, 5]"));
+        let bias = g.input("bias").of(bias);
+        let scores = g.call_import(&imported, "scorer", &[&x, &w, &bias]);
+        g.output("y", &scores[0].relu());
+    })
+}
+
+#[test]
+fn an_imported_function_types_its_call_with_symbols_as_they_are_there() {
+    let artifact =
+        Compiler::new().compile(caller(imported(), "float[batch, 8]", "float[]")).expect("it compiles");
+    assert!(
+        artifact.to_text().contains("float[batch, 5]@\"ai.bytesandbrains.tensor.f32\" y"),
+        "{}",
+        artifact.to_text()
+    );
+}
+
+#[test]
+fn an_argument_of_another_type_is_refused_with_both_sides() {
+    let error = Compiler::new().compile(caller(imported(), "double[batch, 8]", "float[5]")).err();
+    let text = error.expect("a double is no float").to_string();
+    assert!(
+        text.contains("tensor.f32") && text.contains("tensor.f64") && text.contains("interfaces.rs:"),
+        "{text}"
+    );
+}
+
+#[test]
+fn extents_that_the_signature_ties_together_are_tied_at_the_call() {
+    let axis = Compiler::new().compile(caller(imported(), "float[batch, 9]", "float[5]")).err();
+    assert!(axis.expect("9 is not 8").to_string().contains("import.signature"));
+    let tied = Compiler::new().compile(caller(imported(), "float[batch, 8]", "float[6]")).err();
+    assert!(tied.expect("both are M").to_string().contains("import.signature"));
+}
+
+#[test]
+fn an_argument_is_cast_to_what_the_signature_declares_where_that_is_allowed() {
+    let module = caller(imported(), "float16[batch, 8]", "float[5]");
+    let compiler = Compiler::new().with_coercion(typeloom_compiler::unit::Coercion::Lossless);
+    let artifact = compiler.compile(module).expect("it is lossless");
+    assert_eq!(artifact.report.casts.len(), 1);
+    assert!(artifact.report.casts[0].reason.contains("imported"), "{}", artifact.report.casts[0]);
+}
+
+#[test]
+fn a_call_of_what_is_not_exported_is_a_mistake_of_the_author() {
+    let module = Of("caller", |g: &mut Graph| {
+        let x = g.input("x").of("float[2, 8]");
+        let scores = g.call_import(&imported(), "score", &[&x]);
+        g.output("y", scores.first().unwrap_or(&x));
+    });
+    let error = Compiler::new().compile(module).err().expect("there is no `score`");
+    let text = error.to_string();
+    assert!(text.contains("no `score`") && text.contains("scorer"), "{text}");
 }

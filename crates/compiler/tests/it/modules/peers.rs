@@ -166,3 +166,44 @@ fn a_received_value_is_cast_where_it_is_declared_otherwise() {
     assert_eq!(artifact.type_of("there"), Some("tensor.f64"));
     assert_eq!(artifact.report.casts[0].from, "tensor.f32");
 }
+
+#[test]
+fn what_is_received_was_sent() {
+    let module = Of("m", |g: &mut Graph| {
+        let x = g.input("x").of("float[N]");
+        let (payload, _) = g.receive(&x);
+        g.output("y", &payload.neg());
+    });
+    let error = Compiler::new().compile(module).err().expect("nobody sent it");
+    assert!(error.to_string().contains("was not sent") && error.to_string().contains("peers.rs:"), "{error}");
+}
+
+#[test]
+fn nothing_is_sent_inside_a_branch() {
+    let module = Of("m", |g: &mut Graph| {
+        let x = g.input("x").of("float[N]");
+        let c = g.input("c").of("bool");
+        let workers = g.input("workers").of("peer_id_vec");
+        let y = g.if_(&c, |g| vec![g.send(&x, &workers).0], |_| vec![x.clone()]);
+        g.output("y", &y[0]);
+    });
+    let error = Compiler::new().compile(module).err().expect("it is sent inside");
+    assert!(error.to_string().contains("branch or loop"), "{error}");
+}
+
+#[test]
+fn a_received_value_can_be_read_beside_its_receive() {
+    let module = Of("m", |g: &mut Graph| {
+        let x = g.input("x").of("float[N]");
+        let workers = g.input("workers").of("peer_id_vec");
+        let (data, _) = g.send(&x, &workers);
+        let (payload, sender) = g.receive(&data);
+        g.output("sum", &(&payload + &data));
+        g.output("from", &sender);
+    });
+    let artifact = Compiler::new().compile(module).expect("it compiles");
+    let part = artifact.parts().nth(1).expect("there are two sides");
+    let receives = part.node.iter().filter(|node| node.op_type() == "Recv").count();
+    assert_eq!((part.name(), receives), ("workers", 1));
+    assert_eq!(artifact.type_of("from"), Some("peer_id"));
+}

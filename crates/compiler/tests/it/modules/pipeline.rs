@@ -152,8 +152,7 @@ fn operators_on_a_slot_carry_their_contract_slot_and_dispatch() {
     };
     let compiler = Compiler::new().bind_backend::<ByExecution<WithGelu>>("compute");
     let artifact = compiler.compile(module()).expect("the backend has Gelu");
-    let methods: Vec<_> =
-        artifact.dispatch.iter().map(|it| (it.operator.as_str(), it.method.as_str())).collect();
+    let methods: Vec<_> = artifact.dispatch.iter().map(|it| (&*it.operator, &*it.method)).collect();
     assert_eq!(methods, [("Neg", "neg"), ("Gelu", "execute")]);
     let graph = artifact.model.graph.as_ref().expect("it has a graph");
     let stamp = |key: &str| {

@@ -4,8 +4,11 @@ use typeloom_compiler::compiler::Compiler;
 use typeloom_compiler::graph::Graph;
 use typeloom_compiler::graph::operators::OperatorMethods;
 use typeloom_compiler::unit::Coercion;
+use typeloom_contracts::protocol::Protocol;
 use typeloom_types::any_tensor::AnyTensor;
-use typeloom_types::tree::builtin::{TYPE_TENSOR_F32, TYPE_TENSOR_F64};
+use typeloom_types::op::{AtomicOpDecl, AtomicOpKind, AtomicOpsetDecl, PortDecl};
+use typeloom_types::relation::NO_RELATIONS;
+use typeloom_types::tree::builtin::{TYPE_PEER_ID_VEC, TYPE_TENSOR_F32, TYPE_TENSOR_F64, TYPE_TRIGGER};
 
 use super::components::{Any, F32, F64, Flat, Of, Posits, Quantizer};
 
@@ -185,4 +188,42 @@ fn a_program_that_type_checks_gets_no_cast() {
     let compiler = Compiler::new().bind_backend::<F32>("compute").with_coercion(Coercion::AsDeclared);
     let artifact = compiler.compile(scores()).expect("it compiles");
     assert!(artifact.report.casts.is_empty());
+}
+
+static ROUNDS: AtomicOpsetDecl = AtomicOpsetDecl {
+    domain: "org.example.test.rounds",
+    version: 3,
+    ops: &[AtomicOpDecl {
+        name: "Round",
+        inputs: &[PortDecl::required("start", &TYPE_TRIGGER)],
+        outputs: &[PortDecl::required("heard_from", &TYPE_PEER_ID_VEC)],
+        kind: AtomicOpKind::Stateful,
+        type_relations: NO_RELATIONS,
+    }],
+};
+
+struct Rounds;
+
+impl Protocol for Rounds {
+    const OPSET: &'static AtomicOpsetDecl = &ROUNDS;
+}
+
+typeloom_contracts::register_protocol!(Rounds);
+
+#[test]
+fn a_registered_protocol_has_operators_types_and_a_binding() {
+    let module = |op: &'static str| {
+        Of("m", move |g: &mut Graph| {
+            let start = g.input("start");
+            let rounds = g.protocol("rounds", "org.example.test.rounds");
+            g.output("heard", &rounds.call(op, &[&start], 1)[0]);
+        })
+    };
+    let compiler = Compiler::new().bind_protocol::<Rounds>("rounds");
+    let artifact = compiler.compile(module("Round")).expect("it compiles");
+    assert_eq!(artifact.type_of("start"), Some("trigger"));
+    assert_eq!(artifact.type_of("heard"), Some("peer_id_vec"));
+    assert_eq!(&*artifact.dispatch[0].method, "round");
+    let error = compiler.compile(module("Rond")).err().expect("it has no such operator");
+    assert!(error.to_string().contains("`Rond`") && error.to_string().contains("`Round`"), "{error}");
 }
