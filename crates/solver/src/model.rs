@@ -161,6 +161,26 @@ pub fn check<'a>(
     universe: &Arc<Universe>,
     options: &Options,
 ) -> Result<Checked<'a>, CheckError> {
+    check_believing(bytes, catalogue, universe, options, Believed::Model)
+}
+
+/// Who is right where a seed and the node that makes its value contradict each other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Believed {
+    /// The model: the seed is the fault, and the rest is checked without it.
+    Model,
+    /// Neither: the node is the place where the two meet.
+    Neither,
+}
+
+/// As [`check`], with seeds that are believed or not.
+pub(crate) fn check_believing<'a>(
+    bytes: &'a [u8],
+    catalogue: &'a dyn Catalogue,
+    universe: &Arc<Universe>,
+    options: &Options,
+    believed: Believed,
+) -> Result<Checked<'a>, CheckError> {
     let model = ModelView::new(bytes)?;
     let graph = model.graph().ok_or(CheckError::NoGraph)?;
     let mut operators = Operators::new(catalogue);
@@ -181,7 +201,7 @@ pub fn check<'a>(
     let body = build::main(graph, defaults, &mut |domain, name, overload| {
         operators.resolve(own, domain, name, overload)
     })?;
-    solve(Some(model), Arc::new(body), operators, universe, options)
+    solve(Some(model), Arc::new(body), operators, universe, options, believed)
 }
 
 fn imports<'a>(
@@ -197,6 +217,7 @@ pub(crate) fn solve<'a>(
     mut operators: Operators<'a>,
     universe: &Arc<Universe>,
     options: &Options,
+    believed: Believed,
 ) -> Result<Checked<'a>, CheckError> {
     let (bodies, function_errors) = call::build_bodies(&mut operators);
     let mut against: Vec<usize> = Vec::new();
@@ -236,7 +257,10 @@ pub(crate) fn solve<'a>(
         }
     }
     let mut found_nothing = faults.is_empty() && calls.faulty.is_empty();
-    let made = if model.is_some() { seeds::of_made_values(&body, &options.seeds) } else { Vec::new() };
+    let made = match believed {
+        Believed::Model => seeds::of_made_values(&body, &options.seeds),
+        Believed::Neither => Vec::new(),
+    };
     let mut seed_faults = Vec::new();
     if !found_nothing && !made.is_empty() {
         // What the caller says of a value that a node makes is held against the model as it is without that.

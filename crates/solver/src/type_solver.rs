@@ -216,7 +216,8 @@ impl TypeSolver {
         let bytes = self.fragment.bytes()?;
         let options = Options { mode, seeds, ..Options::default() };
         let catalogue = Declared(self.fragment.declarations());
-        let checked = model::check(bytes, &catalogue, &universe, &options)?;
+        let checked =
+            model::check_believing(bytes, &catalogue, &universe, &options, model::Believed::Neither)?;
         if checked.faults().is_empty() {
             return Ok(finish(checked));
         }
