@@ -42,7 +42,9 @@ struct Plan {
 /// most twelve levels deep.
 fn plan(count: usize) -> Plan {
     let mut rng = Rng(count as u64);
-    let words = ["id", "name", "value", "items", "next", "key", "count", "parent", "kind", "payload", "index", "left"];
+    let words = [
+        "id", "name", "value", "items", "next", "key", "count", "parent", "kind", "payload", "index", "left",
+    ];
     let mut names: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
     names.extend((0..48).map(|at| format!("{}_{}", words[at % 12], words[(at * 5 + 3) % 12])));
     let primitives = [Tag::Int, Tag::Str, Tag::Bool, Tag::F32, Tag::F64, Tag::U8, Tag::I64, Tag::Unit];
@@ -76,7 +78,8 @@ fn plan(count: usize) -> Plan {
             _ => {
                 names.push(format!("Type{}", names.len()));
                 let start = rng.below(60);
-                let fields = (0..1 + rng.below(5)).map(|at| (((start + at) % 60) as u32, child(&mut rng))).collect();
+                let fields =
+                    (0..1 + rng.below(5)).map(|at| (((start + at) % 60) as u32, child(&mut rng))).collect();
                 Step::Struct(names.len() as u32 - 1, fields)
             }
         };
@@ -175,8 +178,14 @@ fn names_in(plan: &Plan, pool: &mut Pool) -> Vec<Name> {
 }
 
 fn main() {
-    println!("{:>9}  {:>32}  {:>32}  {:>21}", "types", "intern new, ns (baseline, ratio)", "intern known, ns", "bytes a type");
-    for count in [1_000, 10_000, 100_000, 1_000_000] {
+    // `-- 100000` measures this size only.
+    let only: Vec<usize> = std::env::args().skip(1).filter_map(|size| size.parse().ok()).collect();
+    let wanted = |count: &usize| only.is_empty() || only.contains(count);
+    println!(
+        "{:>9}  {:>32}  {:>32}  {:>21}",
+        "types", "intern new, ns (baseline, ratio)", "intern known, ns", "bytes a type"
+    );
+    for count in [1_000, 10_000, 100_000, 1_000_000].into_iter().filter(wanted) {
         let plan = plan(count);
         let rounds = (3_000_000 / count).clamp(5, 301);
         let mut times = [const { Vec::new() }; 4];
@@ -212,7 +221,7 @@ fn main() {
         "{:>9}  {:>10}  {:>12}  {:>13}  {:>13}  {:>11}",
         "types", "wire bytes", "digests, ns", "export, ns", "import, ns", "known, ns"
     );
-    for count in [1_000, 10_000, 100_000] {
+    for count in [1_000, 10_000, 100_000].into_iter().filter(wanted) {
         let plan = plan(count);
         let rounds = (1_000_000 / count).clamp(7, 101);
         let mut times = [const { Vec::new() }; 4];

@@ -143,7 +143,7 @@ impl Pool {
         if tag.class() != Class::Container {
             return Err(TypeError::WrongTag { tag, wanted: "container" });
         }
-        Ok(Idx::from_raw(self.intern_inline(tag, &[child.number()])?))
+        Ok(Idx::from_raw(self.intern_short(tag, [child.number()])?))
     }
 
     /// A list.
@@ -170,7 +170,7 @@ impl Pool {
     /// If a child is not a type.
     #[inline]
     pub fn map(&mut self, key: Idx, value: Idx) -> Result<Idx, TypeError> {
-        Ok(Idx::from_raw(self.intern_inline(Tag::Map, &[key.number(), value.number()])?))
+        Ok(Idx::from_raw(self.intern_short(Tag::Map, [key.number(), value.number()])?))
     }
 
     /// A value or an error.
@@ -179,7 +179,7 @@ impl Pool {
     /// If a child is not a type.
     #[inline]
     pub fn result(&mut self, ok: Idx, error: Idx) -> Result<Idx, TypeError> {
-        Ok(Idx::from_raw(self.intern_inline(Tag::Result, &[ok.number(), error.number()])?))
+        Ok(Idx::from_raw(self.intern_short(Tag::Result, [ok.number(), error.number()])?))
     }
 
     /// A borrowed value.
@@ -199,21 +199,26 @@ impl Pool {
         Ok(Idx::from_raw(self.intern_words(Tag::Lifetime, &[name.0])?))
     }
 
+    #[inline]
     fn with_children(&mut self, tag: Tag, first: Option<u32>, rest: &[Idx]) -> Result<Idx, TypeError> {
         let n = Idx::number;
         let id = match (first, rest) {
-            (None, [a, b]) => self.intern_inline(tag, &[n(*a), n(*b)]),
-            (None, [a, b, c]) => self.intern_inline(tag, &[n(*a), n(*b), n(*c)]),
-            (Some(first), []) => self.intern_inline(tag, &[first]),
-            (Some(first), [a]) => self.intern_inline(tag, &[first, n(*a)]),
-            (Some(first), [a, b]) => self.intern_inline(tag, &[first, n(*a), n(*b)]),
-            (Some(first), [a, b, c]) => self.intern_inline(tag, &[first, n(*a), n(*b), n(*c)]),
-            (_, rest) => {
-                let words: Vec<u32> = first.into_iter().chain(rest.iter().map(|&child| n(child))).collect();
-                self.intern_words(tag, &words)
-            }
+            (None, [a, b]) => self.intern_short(tag, [n(*a), n(*b)]),
+            (None, [a, b, c]) => self.intern_short(tag, [n(*a), n(*b), n(*c)]),
+            (Some(first), []) => self.intern_short(tag, [first]),
+            (Some(first), [a]) => self.intern_short(tag, [first, n(*a)]),
+            (Some(first), [a, b]) => self.intern_short(tag, [first, n(*a), n(*b)]),
+            (Some(first), [a, b, c]) => self.intern_long(tag, &[first, n(*a), n(*b), n(*c)]),
+            (Some(first), [a, b, c, d]) => self.intern_long(tag, &[first, n(*a), n(*b), n(*c), n(*d)]),
+            (_, rest) => self.intern_children(tag, first, rest),
         };
         Ok(Idx::from_raw(id?))
+    }
+
+    #[inline(never)]
+    fn intern_children(&mut self, tag: Tag, first: Option<u32>, rest: &[Idx]) -> Result<u32, TypeError> {
+        let words: Vec<u32> = first.into_iter().chain(rest.iter().map(|child| child.number())).collect();
+        self.intern_words(tag, &words)
     }
 
     /// A function.

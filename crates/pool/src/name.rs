@@ -92,7 +92,6 @@ impl Names {
     pub(crate) fn intern(&mut self, seed: u64, mask: u32, name: &str) -> Result<u32, NameError> {
         let hash = hash_bytes(seed, name.as_bytes()) & mask;
         let Names { text, ends, table } = self;
-        table.reserve_one(|id| hash_bytes(seed, text_of(text, ends, id).as_bytes()) & mask);
         match table.find(hash, |id| text_of(text, ends, id) == name) {
             Ok(id) => Ok(id),
             Err(place) => {
@@ -100,7 +99,9 @@ impl Names {
                 let id = ends.len() as u32;
                 text.push_str(name);
                 ends.push(end);
-                table.insert(place, hash, id);
+                table.insert(place, hash, id, |id| {
+                    hash_bytes(seed, text_of(text, ends, id).as_bytes()) & mask
+                });
                 Ok(id)
             }
         }

@@ -21,7 +21,7 @@ use crate::error::TypeError;
 use crate::hashing::Digests;
 use crate::layout::{self, Accepts, Cursor, Parts, Pattern, Quick, Role};
 use crate::name::{Name, NameError, Names, check_name};
-use crate::table::{Table, Vacant, hash_words};
+use crate::table::{Table, Vacant, hash_inline, hash_words};
 use crate::tag::{Class, Sort, Tag};
 
 /// A type's id in one pool.
@@ -71,12 +71,22 @@ pub(crate) struct Node {
     words: [u32; 3],
 }
 
+impl Node {
+    /// Whether it is the type of these words, which are followed by zeros.
+    #[inline(always)]
+    fn is(&self, tag: Tag, len: u8, words: [u32; 3]) -> bool {
+        self.tag == tag && self.len == len && self.words == words
+    }
+}
+
 /// What checking a parent needs to know of a child, in one byte, so that it stays in the cache.
 pub(crate) mod meta {
     pub(crate) const SORT: u8 = 0b11;
     pub(crate) const INFER: u8 = 0b100;
     pub(crate) const OPEN: u8 = 0b1000;
     pub(crate) const RECURSIVE: u8 = 0b1_0000;
+    /// The entry at 0, which belongs to no type: nothing that a check looks for is absent.
+    pub(crate) const NO_TYPE: u8 = u8::MAX;
     /// What a parent inherits from its children.
     pub(crate) const INHERITED: u8 = INFER | OPEN;
 }
@@ -147,7 +157,7 @@ impl Pool {
         let mut nodes = Vec::with_capacity(types + 1);
         nodes.push(Node { tag: Tag::Never, len: 0, free: 0, words: [0; 3] });
         let mut meta = Vec::with_capacity(types + 1);
-        meta.push(0);
+        meta.push(meta::NO_TYPE);
         Pool {
             nodes,
             meta,
@@ -314,72 +324,99 @@ impl Pool {
         hash_words(self.seed, tag.number(), words) & self.hash_mask
     }
 
-    #[inline(always)]
-    fn matches(&self, id: u32, tag: Tag, words: &[u32]) -> bool {
-        let node = &self.nodes[id as usize];
-        if node.tag != tag {
-            return false;
-        }
-        if words.len() <= 3 {
-            // Unused inline words are zero, and a spilled node has another length.
-            usize::from(node.len) == words.len() && node.words[..words.len()] == *words
-        } else {
-            node.len == SPILLED && self.words(id) == words
-        }
-    }
-
     /// The id of a type that is in the pool already.
     pub(crate) fn lookup(&self, tag: Tag, words: &[u32]) -> Option<u32> {
-        self.table.find(self.hash(tag, words), |id| self.matches(id, tag, words)).ok()
+        let same = |id| self.nodes[id as usize].tag == tag && same_words(self.words(id), words);
+        self.table.find(self.hash(tag, words), same).ok()
     }
 
     /// Interns words that may come from anywhere: on a miss they are checked completely. Words of constants and schemes
     /// must be in normal form already.
+    #[inline]
     pub(crate) fn intern_words(&mut self, tag: Tag, words: &[u32]) -> Result<u32, TypeError> {
-        self.intern_inline(tag, words)
+        match *words {
+            [] => self.intern_short(tag, []),
+            [a] => self.intern_short(tag, [a]),
+            [a, b] => self.intern_short(tag, [a, b]),
+            [a, b, c] => self.intern_short(tag, [a, b, c]),
+            _ => self.intern_long(tag, words),
+        }
     }
 
-    /// [`Pool::intern_words`] for callers that know the number of words when they are compiled.
+    /// [`Pool::intern_words`] for up to three words, which lie in the node: most types, so hashing and comparing them is
+    /// compiled for each length on its own.
     #[inline(always)]
-    pub(crate) fn intern_inline(&mut self, tag: Tag, words: &[u32]) -> Result<u32, TypeError> {
-        let Pool { nodes, extra, table, seed, hash_mask, .. } = self;
-        table.reserve_one(|id| hash_of(nodes, extra, *seed, *hash_mask, id));
-        let hash = self.hash(tag, words);
-        match self.table.find(hash, |id| self.matches(id, tag, words)) {
+    pub(crate) fn intern_short<const N: usize>(
+        &mut self,
+        tag: Tag,
+        words: [u32; N],
+    ) -> Result<u32, TypeError> {
+        const { assert!(N <= 3, "more words do not fit in a node") };
+        let mut inline = [0; 3];
+        inline[..N].copy_from_slice(&words);
+        let hash = hash_inline(self.seed, tag.number(), N, inline) & self.hash_mask;
+        match self.table.find(hash, |id| self.nodes[id as usize].is(tag, N as u8, inline)) {
             Ok(id) => Ok(id),
-            Err(place) => self.add(place, hash, tag, words),
+            Err(place) => self.add(place, hash, tag, N, inline),
+        }
+    }
+
+    /// [`Pool::intern_words`] for more than three words.
+    #[inline(never)]
+    pub(crate) fn intern_long(&mut self, tag: Tag, words: &[u32]) -> Result<u32, TypeError> {
+        let hash = self.hash(tag, words);
+        let Pool { nodes, extra, table, .. } = &*self;
+        let same = |id| {
+            let node = &nodes[id as usize];
+            node.tag == tag && node.len == SPILLED && same_words(spilled(extra, node.words), words)
+        };
+        match table.find(hash, same) {
+            Ok(id) => Ok(id),
+            Err(place) => self.add_long(place, hash, tag, words),
         }
     }
 
     #[inline(never)]
-    fn add(&mut self, place: Vacant, hash: u32, tag: Tag, words: &[u32]) -> Result<u32, TypeError> {
+    fn add_long(&mut self, place: Vacant, hash: u32, tag: Tag, words: &[u32]) -> Result<u32, TypeError> {
         let (free, meta) = self.check_node(tag, words)?;
-        let id = self.push(tag, words, free, meta)?;
-        self.table.insert(place, hash, id);
-        Ok(id)
+        let inline = self.spill(words)?;
+        self.insert(place, hash, Node { tag, len: SPILLED, free, words: inline }, meta)
     }
 
-    #[inline]
-    fn push(&mut self, tag: Tag, words: &[u32], free: u8, meta: u8) -> Result<u32, TypeError> {
+    #[inline(never)]
+    fn add(
+        &mut self,
+        place: Vacant,
+        hash: u32,
+        tag: Tag,
+        len: usize,
+        words: [u32; 3],
+    ) -> Result<u32, TypeError> {
+        let (free, meta) = self.check_node(tag, &words[..len])?;
+        self.insert(place, hash, Node { tag, len: len as u8, free, words }, meta)
+    }
+
+    #[inline(always)]
+    fn insert(&mut self, place: Vacant, hash: u32, node: Node, meta: u8) -> Result<u32, TypeError> {
         let id = self.nodes.len() as u32;
         if id >= ID_LIMIT {
             return Err(TypeError::Full);
         }
-        let node = match *words {
-            [] => Node { tag, len: 0, free, words: [0; 3] },
-            [a] => Node { tag, len: 1, free, words: [a, 0, 0] },
-            [a, b] => Node { tag, len: 2, free, words: [a, b, 0] },
-            [a, b, c] => Node { tag, len: 3, free, words: [a, b, c] },
-            _ => {
-                let start = u32::try_from(self.extra.len()).map_err(|_| TypeError::Full)?;
-                let count = u32::try_from(words.len()).map_err(|_| TypeError::Full)?;
-                self.extra.extend_from_slice(words);
-                Node { tag, len: SPILLED, free, words: [start, count, 0] }
-            }
-        };
         self.nodes.push(node);
         self.meta.push(meta);
+        let Pool { nodes, extra, table, seed, hash_mask, .. } = self;
+        table.insert(place, hash, id, |id| hash_of(nodes, extra, *seed, *hash_mask, id));
         Ok(id)
+    }
+
+    /// Puts words into the shared array. Gives what stands for them in the node.
+    #[inline]
+    fn spill(&mut self, words: &[u32]) -> Result<[u32; 3], TypeError> {
+        let start = u32::try_from(self.extra.len()).map_err(|_| TypeError::Full)?;
+        let count = u32::try_from(words.len()).map_err(|_| TypeError::Full)?;
+        // Not `extend_from_slice`, whose call of `memcpy` costs more than copying a few words.
+        self.extra.extend(words.iter().copied());
+        Ok([start, count, 0])
     }
 
     /// Adds the members of a group that is known to be minimal and new. Children that are members are given as ids from
@@ -387,10 +424,21 @@ impl Pool {
     pub(crate) fn push_group(&mut self, hash: u32, members: &[GroupMember]) -> Result<u32, TypeError> {
         let base = self.nodes.len() as u32;
         for member in members {
-            let id = self.push(member.tag, &member.words, member.free, member.meta | meta::RECURSIVE)?;
-            let hash = self.hash(member.tag, &member.words);
-            let Pool { nodes, extra, table, seed, hash_mask, .. } = self;
-            table.insert_new(hash, id, |id| hash_of(nodes, extra, *seed, *hash_mask, id));
+            let GroupMember { tag, words, free, meta } = member;
+            let mut inline = [0; 3];
+            let len = match inline.get_mut(..words.len()) {
+                Some(inline) => {
+                    inline.copy_from_slice(words);
+                    words.len() as u8
+                }
+                None => {
+                    inline = self.spill(words)?;
+                    SPILLED
+                }
+            };
+            let hash = self.hash(*tag, words);
+            let node = Node { tag: *tag, len, free: *free, words: inline };
+            self.insert(self.table.vacant(hash), hash, node, meta | meta::RECURSIVE)?;
         }
         self.groups.push(GroupSpan { base, len: members.len() as u32, hash });
         // Table ids start at 1.
@@ -446,7 +494,27 @@ impl Pool {
     }
 
     /// The number of free binders and the meta byte of a node whose children are in the pool, after checking it.
+    #[inline(always)]
     fn check_node(&self, tag: Tag, words: &[u32]) -> Result<(u8, u8), TypeError> {
+        // The common case first: children that are closed types, and names that are distinct.
+        let plain = match layout::quick(tag) {
+            Quick::Leaf => words.is_empty(),
+            Quick::Types(least) => {
+                let least = usize::from(least);
+                (words.len() == least || words.len() > least && layout::fixed_len(tag).is_none())
+                    && self.are_closed_types(words.iter())
+            }
+            Quick::Struct => {
+                self.is_plain_struct(words)
+                    && self.are_closed_types(words[2..].as_chunks().0.iter().map(|[_, ty]| ty))
+            }
+            Quick::General => false,
+        };
+        if plain { Ok((0, 0)) } else { self.check_completely(tag, words) }
+    }
+
+    #[inline(never)]
+    fn check_completely(&self, tag: Tag, words: &[u32]) -> Result<(u8, u8), TypeError> {
         let view = |child: u32| -> Result<(Tag, u8, u8), TypeError> {
             match self.nodes.get(child as usize) {
                 Some(node) if child != 0 => Ok((node.tag, node.free, self.meta[child as usize])),
@@ -455,31 +523,6 @@ impl Pool {
         };
         let mut inherited = 0;
         let len = self.nodes.len() as u32;
-        // The common case first: children that are closed types, and names that are distinct.
-        let (types, step) = match layout::quick(tag) {
-            Quick::Leaf if words.is_empty() => return Ok((0, 0)),
-            Quick::Types(least)
-                if words.len() == usize::from(least)
-                    || words.len() > usize::from(least) && layout::fixed_len(tag).is_none() =>
-            {
-                (words, 1)
-            }
-            Quick::Struct if self.is_plain_struct(words) => (&words[3..], 2),
-            Quick::Leaf | Quick::Types(_) | Quick::Struct | Quick::General => (&[0][..], 1),
-        };
-        let mut all = 0;
-        let mut known = true;
-        for &child in types.iter().step_by(step) {
-            // The entry at 0 belongs to no type.
-            known &= child != 0;
-            match self.meta.get(child as usize) {
-                Some(meta) => all |= meta,
-                None => known = false,
-            }
-        }
-        if known && all & (meta::SORT | meta::INFER | meta::OPEN) == 0 {
-            return Ok((0, 0));
-        }
         let mut wrong = None;
         check_layout(tag, words, |accepts, child| {
             if child == 0 || child >= len {
@@ -531,6 +574,13 @@ impl Pool {
             _ => {}
         }
         Ok((free, meta_byte(sort, inherited, free)))
+    }
+
+    /// Whether these are ids of closed types without inference variables.
+    #[inline]
+    fn are_closed_types<'w>(&self, ids: impl Iterator<Item = &'w u32>) -> bool {
+        let of = |id: &u32| self.meta.get(*id as usize).copied().unwrap_or(meta::NO_TYPE);
+        ids.fold(0, |all, id| all | of(id)) & (meta::SORT | meta::INFER | meta::OPEN) == 0
     }
 
     /// Whether these are the words of a struct with named fields, not too many to compare them pairwise.
@@ -585,17 +635,33 @@ impl Pool {
 #[inline]
 fn words_of<'p>(nodes: &'p [Node], extra: &'p [u32], ty: u32) -> &'p [u32] {
     let node = &nodes[ty as usize];
-    if node.len == SPILLED {
-        let start = node.words[0] as usize;
-        &extra[start..start + node.words[1] as usize]
-    } else {
-        &node.words[..usize::from(node.len)]
-    }
+    if node.len == SPILLED { spilled(extra, node.words) } else { &node.words[..usize::from(node.len)] }
 }
 
 #[inline]
+fn spilled(extra: &[u32], [start, count, _]: [u32; 3]) -> &[u32] {
+    &extra[start as usize..start as usize + count as usize]
+}
+
+#[inline(always)]
 fn hash_of(nodes: &[Node], extra: &[u32], seed: u64, mask: u32, ty: u32) -> u32 {
-    hash_words(seed, nodes[ty as usize].tag.number(), words_of(nodes, extra, ty)) & mask
+    let Node { tag, len, free: _, words } = nodes[ty as usize];
+    let hash = if len == SPILLED {
+        hash_words(seed, tag.number(), spilled(extra, words))
+    } else {
+        hash_inline(seed, tag.number(), len.into(), words)
+    };
+    hash & mask
+}
+
+/// Slice equality, four words at a time: a call of `memcmp` costs more than comparing the few words of a type.
+#[inline]
+fn same_words(left: &[u32], right: &[u32]) -> bool {
+    let ((left, left_rest), (right, right_rest)) = (left.as_chunks::<4>(), right.as_chunks::<4>());
+    left.len() == right.len()
+        && left_rest.len() == right_rest.len()
+        && left.iter().zip(right).all(|(left, right)| left == right)
+        && left_rest.iter().zip(right_rest).all(|(left, right)| left == right)
 }
 
 fn first_duplicate(names: &mut [u32]) -> Option<u32> {
