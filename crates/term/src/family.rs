@@ -16,7 +16,7 @@ pub mod interned;
 use crate::arg::GenericArg;
 use crate::constant::ConstData;
 use crate::meta::{Meta, TermError};
-use crate::ty::{ApplicationTy, TyData};
+use crate::ty::{ApplicationTy, Ty, TyData};
 use std::fmt::Debug;
 use std::hash::Hash;
 use std::ops::Deref;
@@ -105,6 +105,11 @@ pub trait TypeFamily: Clone + Eq + Hash + Debug + Sized {
         args: ArgList<Self>,
     ) -> Result<Self::InternedTy, TermError> {
         self.intern_ty(TyData::Apply(ApplicationTy { name, args: &args }))
+    }
+    /// Stores the application of a name to two types, by far the most frequent one. What is passed in registers need
+    /// not be copied through memory on its way into the node, each copy waiting for the one before.
+    fn intern_pair(&self, name: Self::Name, a: Ty<Self>, b: Ty<Self>) -> Result<Self::InternedTy, TermError> {
+        self.intern_application(name, ArgList::Two([a.into(), b.into()]))
     }
     /// Stores a list of arguments.
     fn intern_args(&self, args: &[GenericArg<Self>]) -> Self::InternedArgs;

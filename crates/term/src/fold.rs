@@ -228,8 +228,7 @@ pub fn super_fold_ty<F: TypeFamily, D: Folder<F>>(ty: &Ty<F>, folder: &mut D) ->
             if x.same(a) && y.same(b) {
                 return Ok(ty.clone());
             }
-            let args = ArgList::Two([GenericArg::Ty(x), GenericArg::Ty(y)]);
-            Ok(Ty::apply_owned(folder.cx(), name, args)?)
+            Ok(Ty::pair(folder.cx(), name, x, y)?)
         }
         TyData::Apply(ApplicationTy { name, args }) => match fold_args(args, folder)? {
             None => Ok(ty.clone()),

@@ -87,6 +87,12 @@ impl<F: TypeFamily> Ty<F> {
         cx.intern_application(name, args).map(Self)
     }
 
+    /// `name<a, b>`
+    #[inline]
+    pub fn pair(cx: &F, name: F::Name, a: Self, b: Self) -> Result<Self, TermError> {
+        cx.intern_pair(name, a, b).map(Self)
+    }
+
     /// The placeholder `name` of the root universe: a generic parameter.
     pub fn param(cx: &F, name: F::Name) -> Result<Self, TermError> {
         Self::new(cx, TyData::Placeholder(Placeholder::named(name)))

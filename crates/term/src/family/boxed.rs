@@ -10,11 +10,11 @@ use super::{ArgList, Node, TypeFamily};
 use crate::arg::GenericArg;
 use crate::binder::Arity;
 use crate::constant::{ConstData, ConstOp, ConstValue};
-use crate::meta::{Flags, LARGE, Meta, TermError};
+use crate::meta::{Flags, LARGE, Meta, MetaBuilder, TermError};
 use crate::name::Name;
 use crate::region::Region;
 use crate::ty::{
-    AliasTy, ApplicationTy, DynBound, DynTy, ErrorProof, FnTy, InferVar, Placeholder, TyData, WitnessTy,
+    AliasTy, ApplicationTy, DynBound, DynTy, ErrorProof, FnTy, InferVar, Placeholder, Ty, TyData, WitnessTy,
     args_meta,
 };
 use hashbrown::HashSet;
@@ -116,6 +116,16 @@ impl<N: BoxedName> TypeFamily for Boxed<N> {
     fn intern_application(&self, name: N, args: ArgList<Self>) -> Result<BoxedTy<N>, TermError> {
         let meta = args_meta(&args, 0, Flags::NONE)?;
         let data = Stored::Apply(name, args);
+        Ok(BoxedTy(Arc::new(TyNode { meta, data })))
+    }
+
+    #[inline]
+    fn intern_pair(&self, name: N, a: Ty<Self>, b: Ty<Self>) -> Result<BoxedTy<N>, TermError> {
+        let mut meta = MetaBuilder::new(Flags::NONE);
+        meta.child(a.meta(), 0);
+        meta.child(b.meta(), 0);
+        let meta = meta.finish()?;
+        let data = Stored::Apply(name, ArgList::Two([GenericArg::Ty(a), GenericArg::Ty(b)]));
         Ok(BoxedTy(Arc::new(TyNode { meta, data })))
     }
 

@@ -6,15 +6,18 @@
 //! **Invariant:** two handles of one [`Interned`] are equal exactly when they are the same reference. Handles of
 //! different pools never are.
 
-use super::{Node, TypeFamily};
+use super::{ArgList, Node, TypeFamily};
 use crate::arg::GenericArg;
 use crate::binder::BoundVar;
 use crate::constant::ConstData;
-use crate::meta::{Meta, TermError};
+use crate::meta::{Flags, Meta, TermError};
 use crate::name::Name;
-use crate::ty::{AliasTy, ApplicationTy, DynTy, ErrorProof, FnTy, InferVar, Placeholder, TyData, WitnessTy};
+use crate::ty::{
+    AliasTy, ApplicationTy, DynTy, ErrorProof, FnTy, InferVar, Placeholder, Ty, TyData, WitnessTy, args_meta,
+};
 use bumpalo::Bump;
 use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
 use std::cell::RefCell;
 use std::fmt::Debug;
 use std::hash::{Hash, Hasher};
@@ -69,6 +72,23 @@ struct Pool<'p, N: InternedName> {
 struct TyNode<'p, N: InternedName> {
     meta: Meta,
     data: Stored<'p, N>,
+}
+
+impl<N: InternedName> TyNode<'_, N> {
+    /// The hash under which the node is in the table.
+    fn hash(&self) -> u64 {
+        match self.data.view() {
+            TyData::Apply(ApplicationTy { name, args }) => hash_application(name, args),
+            data @ (TyData::Placeholder(_)
+            | TyData::InferenceVar(_)
+            | TyData::Dyn(_)
+            | TyData::Fn(_)
+            | TyData::GeneratorWitness(_)
+            | TyData::Alias(_)
+            | TyData::BoundVariable(_)
+            | TyData::Error(_)) => hash(&data),
+        }
+    }
 }
 
 /// The content of a node. Applications, by far the most frequent, lie in the node; what is larger lies behind a
@@ -133,8 +153,41 @@ impl<'p, N: InternedName> Interned<'p, N> {
         self.len() == 0
     }
 
+    #[inline]
     fn list(&self, args: &[GenericArg<Self>]) -> &'p [GenericArg<Self>] {
-        if args.is_empty() { &[] } else { self.0.arena.alloc_slice_copy(args) }
+        match *args {
+            [] => &[],
+            [a, b] => self.0.arena.alloc([a, b]),
+            _ => self.0.arena.alloc_slice_copy(args),
+        }
+    }
+
+    /// The node of an application, found or added in one walk of the table.
+    #[inline]
+    fn application(&self, name: N, args: &[GenericArg<Self>]) -> Result<InternedTy<'p, N>, TermError> {
+        let key = hash_application(name, args);
+        let mut tys = self.0.tys.borrow_mut();
+        let same = |node: &&TyNode<'p, N>| match node.data {
+            Stored::Apply(other) => other.name == name && same_args(other.args, args),
+            Stored::Placeholder(_)
+            | Stored::InferenceVar(_)
+            | Stored::Dyn(_)
+            | Stored::Fn(_)
+            | Stored::GeneratorWitness(_)
+            | Stored::Alias(_)
+            | Stored::BoundVariable(_)
+            | Stored::Error(_) => false,
+        };
+        match tys.entry(key, same, |node| node.hash()) {
+            Entry::Occupied(entry) => Ok(InternedTy(entry.get())),
+            Entry::Vacant(entry) => {
+                let meta = args_meta(args, 0, Flags::NONE)?;
+                let data = Stored::Apply(ApplicationTy { name, args: self.list(args) });
+                let node: &'p TyNode<'p, N> = self.0.arena.alloc(TyNode { meta, data });
+                entry.insert(node);
+                Ok(InternedTy(node))
+            }
+        }
     }
 }
 
@@ -202,51 +255,14 @@ struct NodeHasher(u64);
 impl NodeHasher {
     #[inline]
     fn word(&mut self, word: u64) {
-        let product =
-            u128::from(self.0 ^ word ^ 0x9e37_79b9_7f4a_7c15) * u128::from(0xd6e8_feb8_6659_fd93_u64);
+        self.two_words(word, 0);
+    }
+
+    #[inline]
+    fn two_words(&mut self, first: u64, second: u64) {
+        let product = u128::from(self.0 ^ first ^ 0x9e37_79b9_7f4a_7c15)
+            * u128::from(second ^ 0xd6e8_feb8_6659_fd93_u64);
         self.0 = (product as u64) ^ ((product >> 64) as u64);
-    }
-}
-
-impl Hasher for NodeHasher {
-    #[inline]
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for chunk in bytes.chunks(8) {
-            let mut word = [0; 8];
-            for (slot, byte) in word.iter_mut().zip(chunk) {
-                *slot = *byte;
-            }
-            self.word(u64::from_le_bytes(word));
-        }
-    }
-
-    #[inline]
-    fn write_u8(&mut self, value: u8) {
-        self.word(value.into());
-    }
-
-    #[inline]
-    fn write_u16(&mut self, value: u16) {
-        self.word(value.into());
-    }
-
-    #[inline]
-    fn write_u32(&mut self, value: u32) {
-        self.word(value.into());
-    }
-
-    #[inline]
-    fn write_u64(&mut self, value: u64) {
-        self.word(value);
-    }
-
-    #[inline]
-    fn write_usize(&mut self, value: usize) {
-        self.word(value as u64);
     }
 }
 
@@ -254,6 +270,99 @@ fn hash(value: &impl Hash) -> u64 {
     let mut hasher = NodeHasher::default();
     value.hash(&mut hasher);
     hasher.finish()
+}
+
+/// Puts the few words of a name into one. The multiplication that mixes them follows with the arguments.
+#[derive(Default)]
+struct NameHasher(u64);
+
+impl NameHasher {
+    #[inline]
+    fn word(&mut self, word: u64) {
+        self.0 = self.0.rotate_left(29) ^ word;
+    }
+}
+
+macro_rules! hasher_of_words {
+    ($($name:ident),*) => {$(
+        impl Hasher for $name {
+            #[inline]
+            fn finish(&self) -> u64 {
+                self.0
+            }
+
+            fn write(&mut self, bytes: &[u8]) {
+                for chunk in bytes.chunks(8) {
+                    let mut word = [0; 8];
+                    for (slot, byte) in word.iter_mut().zip(chunk) {
+                        *slot = *byte;
+                    }
+                    self.word(u64::from_le_bytes(word));
+                }
+            }
+
+            #[inline]
+            fn write_u8(&mut self, value: u8) {
+                self.word(value.into());
+            }
+
+            #[inline]
+            fn write_u16(&mut self, value: u16) {
+                self.word(value.into());
+            }
+
+            #[inline]
+            fn write_u32(&mut self, value: u32) {
+                self.word(value.into());
+            }
+
+            #[inline]
+            fn write_u64(&mut self, value: u64) {
+                self.word(value);
+            }
+
+            #[inline]
+            fn write_usize(&mut self, value: usize) {
+                self.word(value as u64);
+            }
+        }
+    )*};
+}
+hasher_of_words!(NodeHasher, NameHasher);
+
+/// The hash of an application, by far the most frequent node: one multiplication for up to two arguments.
+#[inline]
+fn hash_application<N: InternedName>(name: N, args: &[GenericArg<Interned<'_, N>>]) -> u64 {
+    let mut words = NameHasher(args.len() as u64);
+    name.hash(&mut words);
+    let mut hasher = NodeHasher(words.0);
+    let word = |arg: &GenericArg<Interned<'_, N>>| match arg {
+        GenericArg::Ty(ty) => ty.address() as u64,
+        GenericArg::Const(constant) => constant.address() as u64,
+        GenericArg::Region(region) => hash(region),
+    };
+    match args {
+        [] => hasher.word(0),
+        [a] => hasher.word(word(a)),
+        [a, b] => hasher.two_words(word(a), word(b)),
+        many => many.iter().for_each(|arg| hasher.word(word(arg))),
+    }
+    hasher.finish()
+}
+
+/// Whether two lists are equal; equal terms are one node.
+#[inline]
+fn same_args<'p, N: InternedName>(
+    a: &[GenericArg<Interned<'p, N>>],
+    b: &[GenericArg<Interned<'p, N>>],
+) -> bool {
+    match (a, b) {
+        // Comparing empty slices calls `memcmp` with dangling pointers, which processors with masked loads do slowly.
+        ([], []) => true,
+        ([a], [b]) => a.same(b),
+        ([a, c], [b, d]) => a.same(b) && c.same(d),
+        (a, b) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.same(b)),
+    }
 }
 
 impl<'p, N: InternedName> TypeFamily for Interned<'p, N> {
@@ -265,6 +374,9 @@ impl<'p, N: InternedName> TypeFamily for Interned<'p, N> {
     const IDENTITY: bool = true;
 
     fn intern_ty(&self, data: TyData<'_, Self>) -> Result<InternedTy<'p, N>, TermError> {
+        if let TyData::Apply(ApplicationTy { name, args }) = data {
+            return self.application(name, args);
+        }
         let key = hash(&data);
         let mut tys = self.0.tys.borrow_mut();
         if let Some(node) = tys.find(key, |node| node.data.view() == data) {
@@ -294,8 +406,18 @@ impl<'p, N: InternedName> TypeFamily for Interned<'p, N> {
             TyData::Error(proof) => Stored::Error(proof),
         };
         let node: &'p TyNode<'p, N> = arena.alloc(TyNode { meta, data });
-        tys.insert_unique(key, node, |node| hash(&node.data.view()));
+        tys.insert_unique(key, node, |node| node.hash());
         Ok(InternedTy(node))
+    }
+
+    #[inline]
+    fn intern_pair(&self, name: N, a: Ty<Self>, b: Ty<Self>) -> Result<InternedTy<'p, N>, TermError> {
+        self.application(name, &[a.into(), b.into()])
+    }
+
+    #[inline]
+    fn intern_application(&self, name: N, args: ArgList<Self>) -> Result<InternedTy<'p, N>, TermError> {
+        self.application(name, &args)
     }
 
     fn intern_const(&self, data: ConstData<'_, Self>) -> Result<InternedConst<'p, N>, TermError> {

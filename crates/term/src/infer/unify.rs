@@ -4,7 +4,7 @@
 //! the parts on the list, in order; variables are bound; aliases are evaluated; binders are instantiated. Universes
 //! are absolute, so nothing has to be done when a binder's pairs are used up, and the leak check runs once at the end.
 //!
-//! Pairs of nodes are remembered once a relation has taken many steps, so that graphs that are exponentially large as
+//! Pairs of heavy nodes are remembered once a relation has taken many steps, so that graphs that are exponentially large as
 //! trees are related in the size of the graphs.
 
 use super::vars::Probe;
@@ -30,6 +30,16 @@ pub const MAX_NORMALIZATIONS: usize = 10_000;
 
 /// Steps after which a relation remembers the pairs it has seen.
 const MANY_STEPS: usize = 64;
+
+/// Pairs of which one side is lighter than this and has no variables are related again rather than remembered: that
+/// takes no more steps than its weight, so the bound by the size of the graphs holds. Most nodes of a tree are light.
+const WORTH_REMEMBERING: u16 = 32;
+
+/// Whether relating a type to anything is cheap, however often it is done.
+fn is_light<F: TypeFamily>(ty: &Ty<F>) -> bool {
+    let meta = ty.meta();
+    meta.weight < WORTH_REMEMBERING && !meta.flags.intersects(Flags::INFER.union(Flags::ALIAS))
+}
 
 struct Task<F: TypeFamily> {
     variance: Variance,
@@ -119,7 +129,8 @@ impl<F: TypeFamily, P: Program<F>> Relating<'_, F, P> {
             return Ok(());
         }
         self.steps += 1;
-        if self.steps > MANY_STEPS && self.already_related(variance, &a, &b) {
+        if self.steps > MANY_STEPS && !is_light(&a) && !is_light(&b) && self.already_related(variance, &a, &b)
+        {
             return Ok(());
         }
         match (a.data(), b.data()) {
