@@ -114,6 +114,36 @@ impl AnyTensor {
         Ok(Self { dtype, shape: shape.into(), buffer })
     }
 
+    /// A tensor whose packed bytes are written in place: `fill` is given zeros. Bits that belong to no
+    /// element are ignored. Strings have no fixed width and are made by
+    /// [`AnyTensor::from_strings`].
+    ///
+    /// # Errors
+    /// As [`AnyTensor::from_le_bytes`].
+    pub fn from_bytes_with(
+        dtype: Dtype,
+        shape: &[usize],
+        fill: impl FnOnce(&mut [u8]),
+    ) -> Result<Self, TensorError> {
+        let mut tensor = Self::zeros(dtype, shape)?;
+        fill(tensor.buffer.bytes_mut());
+        match dtype {
+            Dtype::String => strings::check(tensor.buffer.bytes(), tensor.len())?,
+            Dtype::Bool => {
+                if let Some(index) = tensor.bytes().iter().position(|byte| *byte > 1) {
+                    return Err(TensorError::NotBool { index, byte: tensor.bytes()[index] });
+                }
+            }
+            other => {
+                if let Some(bits) = other.size_bits().filter(|bits| bits % 8 != 0) {
+                    let count = tensor.len();
+                    packed::clear_padding(tensor.buffer.bytes_mut(), count, bits);
+                }
+            }
+        }
+        Ok(tensor)
+    }
+
     /// A tensor of zeros (false, or empty strings).
     ///
     /// It takes the memory that the shape asks for at once; a shape from an untrusted source is

@@ -1,0 +1,181 @@
+//! The attributes of a node, decoded once when it is prepared.
+
+use std::collections::BTreeMap;
+
+use typeloom_onnx::messages::attribute_proto::AttributeType;
+use typeloom_onnx::messages::{AttributeProto, SparseTensorProto, TypeProto};
+use typeloom_types::any_tensor::AnyTensor;
+
+use crate::decode::{self, DecodeTensorError};
+use crate::error::Fault;
+
+/// The value of an attribute. Graphs are left to the runtime.
+#[derive(Clone, Debug)]
+pub enum Attribute {
+    /// A float.
+    Float(f32),
+    /// An integer.
+    Int(i64),
+    /// Bytes, most often text.
+    Bytes(Vec<u8>),
+    /// A tensor.
+    Tensor(AnyTensor),
+    /// Floats.
+    Floats(Vec<f32>),
+    /// Integers.
+    Ints(Vec<i64>),
+    /// Strings.
+    Strings(Vec<Vec<u8>>),
+    /// A type.
+    Type(Box<TypeProto>),
+}
+
+/// The attributes of a node, by name.
+#[derive(Clone, Debug, Default)]
+pub struct Attributes(BTreeMap<String, Attribute>);
+
+impl Attributes {
+    /// Decodes the attributes of a node. Graphs are left out, and so are attributes of no known kind.
+    ///
+    /// # Errors
+    /// [`DecodeTensorError`] where a tensor is malformed.
+    pub fn decode(attributes: &[AttributeProto]) -> Result<Self, DecodeTensorError> {
+        let mut decoded = BTreeMap::new();
+        for attribute in attributes {
+            if let Some(value) = value(attribute)? {
+                decoded.insert(attribute.name().to_owned(), value);
+            }
+        }
+        Ok(Self(decoded))
+    }
+
+    /// Sets an attribute.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: Attribute) -> Self {
+        self.0.insert(name.to_owned(), value);
+        self
+    }
+
+    /// The attribute of this name.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Attribute> {
+        self.0.get(name)
+    }
+
+    pub(crate) fn int(&self, name: &str) -> Result<Option<i64>, Fault> {
+        match self.get(name) {
+            None => Ok(None),
+            Some(Attribute::Int(value)) => Ok(Some(*value)),
+            Some(_) => Err(kind(name, "an integer")),
+        }
+    }
+
+    pub(crate) fn float(&self, name: &str) -> Result<Option<f32>, Fault> {
+        match self.get(name) {
+            None => Ok(None),
+            Some(Attribute::Float(value)) => Ok(Some(*value)),
+            Some(_) => Err(kind(name, "a float")),
+        }
+    }
+
+    pub(crate) fn text(&self, name: &str) -> Result<Option<&str>, Fault> {
+        match self.get(name) {
+            None => Ok(None),
+            Some(Attribute::Bytes(bytes)) => {
+                std::str::from_utf8(bytes).map(Some).map_err(|_| kind(name, "valid UTF-8"))
+            }
+            Some(_) => Err(kind(name, "a string")),
+        }
+    }
+
+    pub(crate) fn ints(&self, name: &str) -> Result<Option<&[i64]>, Fault> {
+        match self.get(name) {
+            None => Ok(None),
+            Some(Attribute::Ints(values)) => Ok(Some(values)),
+            Some(_) => Err(kind(name, "a list of integers")),
+        }
+    }
+
+    pub(crate) fn floats(&self, name: &str) -> Result<Option<&[f32]>, Fault> {
+        match self.get(name) {
+            None => Ok(None),
+            Some(Attribute::Floats(values)) => Ok(Some(values)),
+            Some(_) => Err(kind(name, "a list of floats")),
+        }
+    }
+
+    pub(crate) fn texts(&self, name: &str) -> Result<Option<Vec<&str>>, Fault> {
+        match self.get(name) {
+            None => Ok(None),
+            Some(Attribute::Strings(values)) => {
+                let texts = values.iter().map(|bytes| std::str::from_utf8(bytes));
+                texts.collect::<Result<_, _>>().map(Some).map_err(|_| kind(name, "valid UTF-8"))
+            }
+            Some(_) => Err(kind(name, "a list of strings")),
+        }
+    }
+
+    pub(crate) fn tensor(&self, name: &str) -> Result<Option<&AnyTensor>, Fault> {
+        match self.get(name) {
+            None => Ok(None),
+            Some(Attribute::Tensor(tensor)) => Ok(Some(tensor)),
+            Some(_) => Err(kind(name, "a tensor")),
+        }
+    }
+}
+
+fn kind(name: &str, wanted: &'static str) -> Fault {
+    Fault::AttributeKind { name: name.to_owned(), wanted }
+}
+
+/// The kind of an attribute; the oldest files leave it to be read off the fields that are set.
+#[must_use]
+pub fn kind_of(attribute: &AttributeProto) -> AttributeType {
+    let said = attribute.r#type();
+    if said != AttributeType::Undefined {
+        return said;
+    }
+    let fields = [
+        (attribute.f.is_some(), AttributeType::Float),
+        (attribute.i.is_some(), AttributeType::Int),
+        (attribute.s.is_some(), AttributeType::String),
+        (attribute.t.is_some(), AttributeType::Tensor),
+        (attribute.g.is_some(), AttributeType::Graph),
+        (!attribute.floats.is_empty(), AttributeType::Floats),
+        (!attribute.ints.is_empty(), AttributeType::Ints),
+        (!attribute.strings.is_empty(), AttributeType::Strings),
+    ];
+    fields.into_iter().find(|(set, _)| *set).map_or(AttributeType::Undefined, |(_, kind)| kind)
+}
+
+fn value(attribute: &AttributeProto) -> Result<Option<Attribute>, DecodeTensorError> {
+    Ok(match kind_of(attribute) {
+        AttributeType::Float => Some(Attribute::Float(attribute.f())),
+        AttributeType::Int => Some(Attribute::Int(attribute.i())),
+        AttributeType::String => Some(Attribute::Bytes(attribute.s().to_vec())),
+        AttributeType::Tensor => match &attribute.t {
+            Some(tensor) => Some(Attribute::Tensor(decode::tensor(tensor)?)),
+            None => None,
+        },
+        AttributeType::SparseTensor => match attribute.sparse_tensor.as_deref() {
+            Some(sparse) => Some(Attribute::Tensor(sparse_tensor(sparse)?)),
+            None => None,
+        },
+        AttributeType::Floats => Some(Attribute::Floats(attribute.floats.clone())),
+        AttributeType::Ints => Some(Attribute::Ints(attribute.ints.clone())),
+        AttributeType::Strings => {
+            Some(Attribute::Strings(attribute.strings.iter().map(|bytes| bytes.to_vec()).collect()))
+        }
+        AttributeType::TypeProto => attribute.tp.clone().map(Attribute::Type),
+        AttributeType::Undefined
+        | AttributeType::Graph
+        | AttributeType::Graphs
+        | AttributeType::Tensors
+        | AttributeType::SparseTensors
+        | AttributeType::TypeProtos => None,
+    })
+}
+
+fn sparse_tensor(sparse: &SparseTensorProto) -> Result<AnyTensor, DecodeTensorError> {
+    decode::sparse(sparse)
+}

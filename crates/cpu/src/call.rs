@@ -1,0 +1,130 @@
+//! One application of an operator: what it is given, and how kernels ask for it.
+
+use typeloom_types::any_tensor::AnyTensor;
+use typeloom_types::dtype::Dtype;
+
+use crate::attributes::Attributes;
+use crate::error::{Fault, invalid};
+use crate::value::Value;
+
+/// One application of an operator.
+///
+/// Inputs are owned, so that an operator whose input dies with it writes its result in the same memory.
+#[derive(Debug)]
+pub struct Call<'a> {
+    /// The version of the operator set that the model imports.
+    pub version: i64,
+    /// The attributes.
+    pub attributes: &'a Attributes,
+    /// The inputs; `None` for one that is left out.
+    pub inputs: Vec<Option<Value>>,
+    /// How many outputs are listed.
+    pub outputs: usize,
+}
+
+impl Call<'_> {
+    /// Whether this input is there.
+    pub(crate) fn has(&self, index: usize) -> bool {
+        self.inputs.get(index).is_some_and(Option::is_some)
+    }
+
+    pub(crate) fn value(&self, index: usize) -> Result<&Value, Fault> {
+        self.inputs.get(index).and_then(Option::as_ref).ok_or(Fault::MissingInput(index))
+    }
+
+    pub(crate) fn take_value(&mut self, index: usize) -> Result<Value, Fault> {
+        self.inputs.get_mut(index).and_then(Option::take).ok_or(Fault::MissingInput(index))
+    }
+
+    pub(crate) fn tensor(&self, index: usize) -> Result<&AnyTensor, Fault> {
+        self.value(index)?.as_tensor().ok_or(Fault::InputKind { index, wanted: "a tensor" })
+    }
+
+    pub(crate) fn optional(&self, index: usize) -> Result<Option<&AnyTensor>, Fault> {
+        if self.has(index) { self.tensor(index).map(Some) } else { Ok(None) }
+    }
+
+    pub(crate) fn take(&mut self, index: usize) -> Result<AnyTensor, Fault> {
+        match self.take_value(index)? {
+            Value::Tensor(tensor) => Ok(tensor),
+            Value::Sequence(_) | Value::Optional(_) => Err(Fault::InputKind { index, wanted: "a tensor" }),
+        }
+    }
+
+    pub(crate) fn sequence(&self, index: usize) -> Result<&[Value], Fault> {
+        self.value(index)?.as_sequence().ok_or(Fault::InputKind { index, wanted: "a sequence" })
+    }
+
+    /// All inputs, which must be tensors.
+    pub(crate) fn tensors(&self) -> Result<Vec<&AnyTensor>, Fault> {
+        (0..self.inputs.len()).map(|index| self.tensor(index)).collect()
+    }
+
+    /// The whole numbers of an input, or nothing where it is left out.
+    pub(crate) fn integers(&self, index: usize) -> Result<Option<Vec<i64>>, Fault> {
+        self.optional(index)?.map(integers).transpose()
+    }
+
+    /// The one whole number of an input, or nothing where it is left out.
+    pub(crate) fn integer(&self, index: usize) -> Result<Option<i64>, Fault> {
+        match self.integers(index)? {
+            None => Ok(None),
+            Some(values) => match values.first() {
+                Some(value) => Ok(Some(*value)),
+                None => invalid(format!("input {index} is empty")),
+            },
+        }
+    }
+
+    pub(crate) fn int(&self, name: &str, default: i64) -> Result<i64, Fault> {
+        Ok(self.attributes.int(name)?.unwrap_or(default))
+    }
+
+    pub(crate) fn flag(&self, name: &str, default: bool) -> Result<bool, Fault> {
+        Ok(self.attributes.int(name)?.map_or(default, |value| value != 0))
+    }
+
+    pub(crate) fn float(&self, name: &str, default: f32) -> Result<f32, Fault> {
+        Ok(self.attributes.float(name)?.unwrap_or(default))
+    }
+
+    pub(crate) fn text<'s>(&'s self, name: &str, default: &'s str) -> Result<&'s str, Fault> {
+        Ok(self.attributes.text(name)?.unwrap_or(default))
+    }
+
+    /// The element type that an attribute names by number.
+    pub(crate) fn dtype(&self, name: &str) -> Result<Option<Dtype>, Fault> {
+        match self.attributes.int(name)? {
+            None | Some(0) => Ok(None),
+            Some(number) => match i32::try_from(number).ok().and_then(Dtype::from_onnx_number) {
+                Some(dtype) => Ok(Some(dtype)),
+                None => invalid(format!("`{name}` = {number} is no element type")),
+            },
+        }
+    }
+
+    /// Whole numbers that newer versions take as an input and older ones as an attribute.
+    pub(crate) fn integers_or(&self, index: usize, name: &str) -> Result<Option<Vec<i64>>, Fault> {
+        match self.integers(index)? {
+            Some(values) => Ok(Some(values)),
+            None => Ok(self.attributes.ints(name)?.map(<[i64]>::to_vec)),
+        }
+    }
+}
+
+/// The elements of a tensor of 32-bit or 64-bit integers.
+pub(crate) fn integers(tensor: &AnyTensor) -> Result<Vec<i64>, Fault> {
+    match tensor.dtype() {
+        Dtype::I64 => Ok(tensor.to_vec()?),
+        Dtype::I32 => Ok(tensor.as_slice::<i32>()?.iter().map(|value| i64::from(*value)).collect()),
+        other => Err(Fault::Dtype(other)),
+    }
+}
+
+/// What a kernel gives back.
+pub(crate) type Outcome = Result<Vec<Value>, Fault>;
+
+/// One tensor as the outcome.
+pub(crate) fn one(tensor: AnyTensor) -> Outcome {
+    Ok(vec![Value::Tensor(tensor)])
+}

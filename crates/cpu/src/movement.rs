@@ -1,0 +1,123 @@
+//! Moving elements without looking at them: one routine for every element type.
+//!
+//! An operator that only moves elements (a transpose, a slice, a gather) says which runs of which inputs follow
+//! each other in the result. Runs are copied as bytes; elements that share a byte, and strings, are
+//! unpacked first.
+
+use typeloom_types::any_tensor::AnyTensor;
+use typeloom_types::dtype::Dtype;
+
+use crate::element::check_size;
+use crate::error::{Fault, invalid};
+
+/// Some consecutive elements of one of the inputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Run {
+    /// Which input.
+    pub(crate) input: usize,
+    /// The first element.
+    pub(crate) start: usize,
+    /// How many.
+    pub(crate) len: usize,
+}
+
+impl Run {
+    /// One element of the first input.
+    pub(crate) fn one(start: usize) -> Self {
+        Self { input: 0, start, len: 1 }
+    }
+
+    /// Some elements of the first input.
+    pub(crate) fn of(start: usize, len: usize) -> Self {
+        Self { input: 0, start, len }
+    }
+}
+
+/// A tensor of these runs one after the other. The inputs are of one element type, of which there is at least one.
+pub(crate) fn assemble(
+    inputs: &[&AnyTensor],
+    shape: &[usize],
+    runs: impl Iterator<Item = Run>,
+) -> Result<AnyTensor, Fault> {
+    let Some(first) = inputs.first() else { return invalid("there is no input") };
+    let dtype = first.dtype();
+    if let Some(other) = inputs.iter().find(|input| input.dtype() != dtype) {
+        return Err(Fault::DtypeMismatch(dtype, other.dtype()));
+    }
+    check_size(shape, dtype.size_bytes().unwrap_or(8))?;
+    match dtype.size_bytes() {
+        Some(1) => bytes::<1>(inputs, dtype, shape, runs),
+        Some(2) => bytes::<2>(inputs, dtype, shape, runs),
+        Some(4) => bytes::<4>(inputs, dtype, shape, runs),
+        Some(8) => bytes::<8>(inputs, dtype, shape, runs),
+        Some(16) => bytes::<16>(inputs, dtype, shape, runs),
+        Some(_) => Err(Fault::Dtype(dtype)),
+        None if dtype == Dtype::String => {
+            let texts = inputs.iter().map(|input| input.strings().map(Iterator::collect));
+            let texts: Vec<Vec<&str>> = texts.collect::<Result<_, _>>()?;
+            let mut out = Vec::new();
+            for run in runs {
+                out.extend_from_slice(part(&texts[run.input], run)?);
+            }
+            Ok(AnyTensor::from_strings(shape, &out)?)
+        }
+        None => {
+            let codes = inputs.iter().map(|input| input.codes().map(Iterator::collect));
+            let codes: Vec<Vec<u8>> = codes.collect::<Result<_, _>>()?;
+            let mut out = Vec::new();
+            for run in runs {
+                out.extend_from_slice(part(&codes[run.input], run)?);
+            }
+            Ok(AnyTensor::from_codes(dtype, shape, &out)?)
+        }
+    }
+}
+
+fn part<T>(elements: &[T], run: Run) -> Result<&[T], Fault> {
+    match elements.get(run.start..).and_then(|rest| rest.get(..run.len)) {
+        Some(part) => Ok(part),
+        None => invalid("an element outside its tensor is asked for"),
+    }
+}
+
+fn bytes<const N: usize>(
+    inputs: &[&AnyTensor],
+    dtype: Dtype,
+    shape: &[usize],
+    runs: impl Iterator<Item = Run>,
+) -> Result<AnyTensor, Fault> {
+    let sources: Vec<&[[u8; N]]> = inputs.iter().map(|input| input.bytes().as_chunks::<N>().0).collect();
+    let mut complete = Ok(());
+    let tensor = AnyTensor::from_bytes_with(dtype, shape, |out| {
+        let mut out = out.as_chunks_mut::<N>().0;
+        for run in runs {
+            let source = match part(sources[run.input], run) {
+                Ok(source) if source.len() <= out.len() => source,
+                Ok(_) => {
+                    complete = invalid("there are more elements than the shape has room for");
+                    return;
+                }
+                Err(fault) => {
+                    complete = Err(fault);
+                    return;
+                }
+            };
+            let (head, tail) = std::mem::take(&mut out).split_at_mut(source.len());
+            if let ([to], [from]) = (&mut *head, source) {
+                *to = *from;
+            } else {
+                head.copy_from_slice(source);
+            }
+            out = tail;
+        }
+        if !out.is_empty() {
+            complete = invalid("there are fewer elements than the shape has room for");
+        }
+    })?;
+    complete.map(|()| tensor)
+}
+
+/// The same elements in another shape.
+pub(crate) fn reshape(tensor: AnyTensor, shape: &[usize]) -> Result<AnyTensor, Fault> {
+    Ok(tensor.reshape(shape)?)
+}

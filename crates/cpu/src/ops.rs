@@ -1,0 +1,161 @@
+//! The operators, one file per family, one function per operator.
+//!
+//! A family lists its operators in a table; [`find`] looks in all of them. The table says how an operator
+//! treats 16-bit floats: most are run on `f32` and rounded at the end.
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+use crate::call::Call;
+use crate::element::{narrow, widen};
+use crate::error::{Fault, KernelError};
+use crate::value::Value;
+use typeloom_types::dtype::Dtype;
+
+mod binary;
+
+mod unary;
+
+mod activation;
+
+mod compare;
+
+mod bitwise;
+
+mod cast;
+
+mod reduce;
+
+mod shaping;
+
+mod layout;
+
+mod slice;
+
+mod pad;
+
+mod gather;
+
+mod scatter;
+
+mod select;
+
+pub mod generate;
+
+mod matmul;
+
+mod einsum;
+
+/// What an operator does with 16-bit floats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Half {
+    /// The kernel takes them as they are, or refuses them.
+    Native,
+    /// They are widened to `f32`, and these outputs (by bit) are rounded back.
+    Widened(u32),
+}
+
+/// An operator that can be run.
+#[derive(Clone, Copy, Debug)]
+pub struct Operator {
+    name: &'static str,
+    half: Half,
+    kernel: fn(&mut Call<'_>) -> Result<Vec<Value>, Fault>,
+}
+
+/// An operator whose kernel sees the inputs as they are.
+const fn native(name: &'static str, kernel: fn(&mut Call<'_>) -> Result<Vec<Value>, Fault>) -> Operator {
+    Operator { name, half: Half::Native, kernel }
+}
+
+/// An operator that computes 16-bit floats as `f32`.
+const fn widened(name: &'static str, kernel: fn(&mut Call<'_>) -> Result<Vec<Value>, Fault>) -> Operator {
+    Operator { name, half: Half::Widened(u32::MAX), kernel }
+}
+
+/// An operator that computes 16-bit floats as `f32` and rounds only these outputs back.
+const fn widened_to(
+    name: &'static str,
+    outputs: u32,
+    kernel: fn(&mut Call<'_>) -> Result<Vec<Value>, Fault>,
+) -> Operator {
+    Operator { name, half: Half::Widened(outputs), kernel }
+}
+
+/// All families, in the order of the files.
+const FAMILIES: &[&[Operator]] = &[
+    binary::OPERATORS,
+    unary::OPERATORS,
+    activation::OPERATORS,
+    compare::OPERATORS,
+    bitwise::OPERATORS,
+    cast::OPERATORS,
+    reduce::OPERATORS,
+    shaping::OPERATORS,
+    layout::OPERATORS,
+    slice::OPERATORS,
+    pad::OPERATORS,
+    gather::OPERATORS,
+    scatter::OPERATORS,
+    select::OPERATORS,
+    generate::OPERATORS,
+    matmul::OPERATORS,
+    einsum::OPERATORS,
+];
+
+/// The operator of this name in ONNX's own domain, where there is one.
+#[must_use]
+pub fn find(domain: &str, name: &str) -> Option<&'static Operator> {
+    static TABLE: OnceLock<HashMap<&'static str, &'static Operator>> = OnceLock::new();
+    let table = TABLE.get_or_init(|| {
+        FAMILIES.iter().flat_map(|family| family.iter()).map(|op| (op.name, op)).collect()
+    });
+    if matches!(domain, "" | "ai.onnx") { table.get(name).copied() } else { None }
+}
+
+/// The names of all operators, by family.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    FAMILIES.iter().flat_map(|family| family.iter()).map(|op| op.name)
+}
+
+impl Operator {
+    /// The operator's name.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// Runs the operator. There can be more outputs than were asked for, and fewer where the rest is optional.
+    ///
+    /// # Errors
+    /// [`KernelError`] where it cannot be computed.
+    pub fn run(&self, mut call: Call<'_>) -> Result<Vec<Value>, KernelError> {
+        let outcome = match self.half {
+            Half::Native => (self.kernel)(&mut call),
+            Half::Widened(outputs) => self.run_widened(&mut call, outputs),
+        };
+        outcome.map_err(|fault| KernelError { op: self.name.to_owned(), fault })
+    }
+
+    fn run_widened(&self, call: &mut Call<'_>, outputs: u32) -> Result<Vec<Value>, Fault> {
+        let is_half = |dtype: Dtype| matches!(dtype, Dtype::F16 | Dtype::BF16);
+        let tensors = call.inputs.iter().flatten().filter_map(Value::as_tensor);
+        let Some(half) = tensors.map(typeloom_types::any_tensor::AnyTensor::dtype).find(|it| is_half(*it)) else {
+            return (self.kernel)(call);
+        };
+        for input in call.inputs.iter_mut().flatten() {
+            if let Value::Tensor(tensor) = input {
+                *tensor = widen(tensor.clone())?;
+            }
+        }
+        let mut results = (self.kernel)(call)?;
+        for (index, result) in results.iter_mut().enumerate().filter(|(index, _)| *index < 32) {
+            if let Value::Tensor(tensor) = result
+                && outputs >> index & 1 == 1
+            {
+                *tensor = narrow(tensor.clone(), half)?;
+            }
+        }
+        Ok(results)
+    }
+}

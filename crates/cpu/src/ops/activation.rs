@@ -1,0 +1,261 @@
+//! Activations, and the functions that normalise along one axis.
+
+use typeloom_types::any_tensor::AnyTensor;
+
+use super::unary::{erf, floats, map_into, reals};
+use super::{Operator, native, widened};
+use crate::call::{Call, Outcome, one};
+use crate::element::{Number, Real, from_slice, on_floats, on_numbers};
+use crate::error::{Fault, invalid};
+use crate::shape::{around, axis, count};
+
+pub(super) const OPERATORS: &[Operator] = &[
+    widened("Relu", |call| {
+        let x = call.take(0)?;
+        one(on_numbers!(x.dtype(), T => map_into(x, |x: T| if x < T::ZERO { T::ZERO } else { x }))?)
+    }),
+    widened("Sigmoid", |call| floats(call, sigmoid, sigmoid)),
+    widened("LeakyRelu", |call| {
+        let alpha = call.float("alpha", 0.01)?;
+        floats(
+            call,
+            |x| if x < 0.0 { alpha * x } else { x },
+            |x| if x < 0.0 { f64::from(alpha) * x } else { x },
+        )
+    }),
+    widened("Elu", |call| {
+        let alpha = f64::from(call.float("alpha", 1.0)?);
+        reals(call, |x| if x < 0.0 { alpha * x.exp_m1() } else { x })
+    }),
+    widened("Celu", |call| {
+        let alpha = f64::from(call.float("alpha", 1.0)?);
+        reals(call, |x| x.max(0.0) + (alpha * (x / alpha).exp_m1()).min(0.0))
+    }),
+    widened("Selu", |call| {
+        let alpha = f64::from(call.float("alpha", 1.673_263_2)?);
+        let gamma = f64::from(call.float("gamma", 1.050_701)?);
+        reals(call, |x| if x > 0.0 { gamma * x } else { gamma * alpha * x.exp_m1() })
+    }),
+    widened("Softplus", |call| reals(call, |x| x.max(0.0) + (-x.abs()).exp().ln_1p())),
+    widened("Softsign", |call| reals(call, |x| x / (1.0 + x.abs()))),
+    widened("HardSigmoid", |call| {
+        let (alpha, beta) = (f64::from(call.float("alpha", 0.2)?), f64::from(call.float("beta", 0.5)?));
+        reals(call, |x| (alpha * x + beta).clamp(0.0, 1.0))
+    }),
+    widened("HardSwish", |call| reals(call, |x| x * (x / 6.0 + 0.5).clamp(0.0, 1.0))),
+    widened("Mish", |call| reals(call, |x| x * (x.max(0.0) + (-x.abs()).exp().ln_1p()).tanh())),
+    widened("Swish", |call| {
+        let alpha = f64::from(call.float("alpha", 1.0)?);
+        reals(call, |x| x / (1.0 + (-alpha * x).exp()))
+    }),
+    widened("Gelu", |call| {
+        match call.text("approximate", "none")? {
+            "none" => reals(call, |x| 0.5 * x * (1.0 + erf(x * std::f64::consts::FRAC_1_SQRT_2))),
+            "tanh" => {
+                let factor = (2.0 / std::f64::consts::PI).sqrt();
+                reals(call, |x| 0.5 * x * (1.0 + (factor * (x + 0.044_715 * x * x * x)).tanh()))
+            }
+            other => invalid(format!("`approximate` = `{other}` is not known")),
+        }
+    }),
+    widened("ThresholdedRelu", |call| {
+        let alpha = f64::from(call.float("alpha", 1.0)?);
+        reals(call, |x| if x > alpha { x } else { 0.0 })
+    }),
+    widened("Shrink", |call| {
+        let (bias, lambda) = (f64::from(call.float("bias", 0.0)?), f64::from(call.float("lambd", 0.5)?));
+        let x = call.take(0)?;
+        one(on_numbers!(x.dtype(), T => map_into(x, |x: T| {
+            let value = Number::to_f64(x);
+            T::from_f64(if value < -lambda { value + bias } else if value > lambda { value - bias } else { 0.0 })
+        }))?)
+    }),
+    widened("Clip", clip),
+    native("Dropout", dropout),
+    widened("Softmax", |call| along(call, softmax_row, softmax_row)),
+    widened("LogSoftmax", |call| along(call, log_softmax_row, log_softmax_row)),
+    widened("Hardmax", |call| along(call, hardmax_row, hardmax_row)),
+    widened("LpNormalization", lp_normalization),
+];
+
+pub(crate) fn sigmoid<T: Real>(x: T) -> T {
+    T::ONE / (T::ONE + (-x).exp())
+}
+
+/// Bounds are inputs since version 11, attributes before.
+fn clip(call: &mut Call<'_>) -> Outcome {
+    let bound = |call: &Call<'_>, index: usize, name| -> Result<Option<AnyTensor>, Fault> {
+        match (call.optional(index)?, call.attributes.float(name)?) {
+            (Some(tensor), _) => Ok(Some(tensor.clone())),
+            (None, Some(value)) => {
+                Ok(Some(crate::element::of_f64s(call.tensor(0)?.dtype(), &[], &[f64::from(value)])?))
+            }
+            (None, None) => Ok(None),
+        }
+    };
+    let (low, high) = (bound(call, 1, "min")?, bound(call, 2, "max")?);
+    let x = call.take(0)?;
+    one(on_numbers!(x.dtype(), T => {
+        let scalar = |tensor: Option<&AnyTensor>, default: T| -> Result<T, Fault> {
+            match tensor {
+                None => Ok(default),
+                Some(tensor) => match tensor.as_slice::<T>()? {
+                    [value] => Ok(*value),
+                    _ => invalid("a bound is not one number"),
+                },
+            }
+        };
+        let (low, high) = (scalar(low.as_ref(), T::LOWEST)?, scalar(high.as_ref(), T::HIGHEST)?);
+        map_into(x, |x: T| {
+            let raised = if x < low { low } else { x };
+            if raised > high { high } else { raised }
+        })
+    })?)
+}
+
+/// Outside training, the input itself; in training, with `ratio` of the elements dropped at random.
+fn dropout(call: &mut Call<'_>) -> Outcome {
+    let training = match call.optional(2)? {
+        Some(flag) => flag.as_slice::<bool>()?.first().copied().unwrap_or(false),
+        None => call.version < 7 && !call.flag("is_test", false)? && call.attributes.get("is_test").is_some(),
+    };
+    let ratio = match call.optional(1)? {
+        Some(ratio) => crate::element::to_f64s(ratio)?.first().copied().unwrap_or(0.5),
+        None => f64::from(call.float("ratio", 0.5)?),
+    };
+    let seed = call.attributes.int("seed")?;
+    let x = call.take(0)?;
+    let mut mask = vec![true; x.len()];
+    let kept = if training && ratio > 0.0 {
+        let mut random = super::generate::Random::new(seed.map(|seed| seed as f64));
+        mask.iter_mut().for_each(|keep| *keep = random.uniform() >= ratio);
+        let scale = 1.0 / (1.0 - ratio);
+        let values = crate::element::to_f64s(&x)?;
+        let scaled = values.iter().zip(&mask).map(|(x, keep)| if *keep { x * scale } else { 0.0 });
+        crate::element::of_f64s(x.dtype(), x.shape(), &scaled.collect::<Vec<_>>())?
+    } else {
+        x
+    };
+    let mask = from_slice(kept.shape(), &mask)?;
+    Ok(vec![kept.into(), mask.into()])
+}
+
+/// Applies a function to every row along an axis. Before version 13 a row is everything from the axis on.
+fn along(call: &mut Call<'_>, single: impl Fn(&mut [f32]), double: impl Fn(&mut [f64])) -> Outcome {
+    let given = call.attributes.int("axis")?;
+    let version = call.version;
+    let mut x = call.take(0)?;
+    if x.is_empty() {
+        return one(x);
+    }
+    let shape = x.shape().to_vec();
+    if shape.is_empty() {
+        return one(match x.dtype() {
+            typeloom_types::dtype::Dtype::F32 => {
+                single(x.as_mut_slice()?);
+                x
+            }
+            _ => {
+                double(x.as_mut_slice()?);
+                x
+            }
+        });
+    }
+    let (outer, extent, inner) = if version >= 13 {
+        around(&shape, axis(given.unwrap_or(-1), shape.len())?)
+    } else {
+        let axis = axis(given.unwrap_or(1).min(shape.len() as i64 - 1), shape.len())?;
+        (count(&shape[..axis]), count(&shape[axis..]), 1)
+    };
+    match x.dtype() {
+        typeloom_types::dtype::Dtype::F32 => rows(x.as_mut_slice()?, outer, extent, inner, single),
+        typeloom_types::dtype::Dtype::F64 => rows(x.as_mut_slice()?, outer, extent, inner, double),
+        other => return Err(Fault::Dtype(other)),
+    }
+    one(x)
+}
+
+/// Applies a function to every row along the middle of three axes.
+pub(crate) fn rows<T: Real>(
+    data: &mut [T],
+    outer: usize,
+    extent: usize,
+    inner: usize,
+    each: impl Fn(&mut [T]),
+) {
+    if inner == 1 {
+        data.chunks_exact_mut(extent.max(1)).for_each(each);
+        return;
+    }
+    let mut row = vec![T::ZERO; extent];
+    for block in 0..outer {
+        for lane in 0..inner {
+            let start = block * extent * inner + lane;
+            for (at, slot) in row.iter_mut().enumerate() {
+                *slot = data[start + at * inner];
+            }
+            each(&mut row);
+            for (at, value) in row.iter().enumerate() {
+                data[start + at * inner] = *value;
+            }
+        }
+    }
+}
+
+fn greatest<T: Real>(row: &[T]) -> T {
+    row.iter().copied().fold(T::LOWEST, Number::max_of)
+}
+
+pub(crate) fn softmax_row<T: Real>(row: &mut [T]) {
+    let most = greatest(row);
+    let mut sum = T::ZERO;
+    for value in row.iter_mut() {
+        *value = (*value - most).exp();
+        sum += *value;
+    }
+    for value in row {
+        *value = *value / sum;
+    }
+}
+
+pub(crate) fn log_softmax_row<T: Real>(row: &mut [T]) {
+    let most = greatest(row);
+    let sum: T = row.iter().map(|value| (*value - most).exp()).sum();
+    let log = sum.ln();
+    for value in row {
+        *value = *value - most - log;
+    }
+}
+
+fn hardmax_row<T: Real>(row: &mut [T]) {
+    let most = greatest(row);
+    let first = row.iter().position(|value| *value == most);
+    for (at, value) in row.iter_mut().enumerate() {
+        *value = if Some(at) == first { T::ONE } else { T::ZERO };
+    }
+}
+
+fn lp_normalization(call: &mut Call<'_>) -> Outcome {
+    let p = call.int("p", 2)?;
+    let axis_given = call.int("axis", -1)?;
+    let mut x = call.take(0)?;
+    let shape = x.shape().to_vec();
+    let (outer, extent, inner) = around(&shape, axis(axis_given, shape.len())?);
+    if !matches!(p, 1 | 2) {
+        return invalid(format!("`p` = {p} is neither 1 nor 2"));
+    }
+    on_floats!(x.dtype(), T => {
+        rows(x.as_mut_slice::<T>()?, outer, extent, inner, |row| {
+            let norm: T = if p == 1 {
+                row.iter().map(|value| value.abs()).sum()
+            } else {
+                row.iter().map(|value| *value * *value).sum::<T>().sqrt()
+            };
+            if norm != T::ZERO {
+                row.iter_mut().for_each(|value| *value = *value / norm);
+            }
+        });
+        Ok(())
+    })?;
+    one(x)
+}

@@ -1,0 +1,223 @@
+//! Arithmetic on two and more tensors: broadcast elementwise.
+
+use typeloom_types::any_tensor::AnyTensor;
+use typeloom_types::dtype::Dtype;
+use typeloom_types::element::Element;
+
+use super::{Operator, native, widened};
+use crate::call::{Call, Outcome, one};
+use crate::element::{Number, Real, build, of_f64s, on_floats, on_numbers, to_f64s};
+use crate::error::{Fault, invalid};
+use crate::shape::{Rows, broadcast, broadcast_strides};
+
+pub(super) const OPERATORS: &[Operator] = &[
+    widened("Add", |call| arithmetic(call, Arithmetic::Add)),
+    widened("Sub", |call| arithmetic(call, Arithmetic::Sub)),
+    widened("Mul", |call| arithmetic(call, Arithmetic::Mul)),
+    widened("Div", |call| arithmetic(call, Arithmetic::Div)),
+    widened("Mod", modulo),
+    native("Pow", power),
+    widened("Max", |call| variadic(call, Fold::Max)),
+    widened("Min", |call| variadic(call, Fold::Min)),
+    widened("Sum", |call| variadic(call, Fold::Sum)),
+    widened("Mean", |call| variadic(call, Fold::Mean)),
+    widened("PRelu", prelu),
+    widened("SwiGLU", swiglu),
+];
+
+/// Combines two tensors, broadcast, element by element.
+pub(crate) fn map2<A: Element, B: Element, C: Element>(
+    a: &AnyTensor,
+    b: &AnyTensor,
+    each: impl Fn(A, B) -> C,
+) -> Result<AnyTensor, Fault> {
+    let (left, right) = (a.as_slice::<A>()?, b.as_slice::<B>()?);
+    if a.shape() == b.shape() {
+        return build::<C>(a.shape(), |out| {
+            for ((out, left), right) in out.iter_mut().zip(left).zip(right) {
+                *out = each(*left, *right);
+            }
+        });
+    }
+    let shape = broadcast(&[a.shape(), b.shape()])?;
+    let (sa, sb) = (broadcast_strides(a.shape(), &shape), broadcast_strides(b.shape(), &shape));
+    build::<C>(&shape, |out| {
+        let width = shape.last().copied().unwrap_or(1);
+        if out.is_empty() {
+            return;
+        }
+        let steps = (sa.last().copied().unwrap_or(0), sb.last().copied().unwrap_or(0));
+        let rows = Rows::new(&shape, [&sa, &sb]);
+        for (out, [at_a, at_b]) in out.chunks_exact_mut(width).zip(rows) {
+            match steps {
+                (0, 0) => out.fill(each(left[at_a], right[at_b])),
+                (0, _) => {
+                    let left = left[at_a];
+                    out.iter_mut().zip(&right[at_b..]).for_each(|(out, right)| *out = each(left, *right));
+                }
+                (_, 0) => {
+                    let right = right[at_b];
+                    out.iter_mut().zip(&left[at_a..]).for_each(|(out, left)| *out = each(*left, right));
+                }
+                (_, _) => {
+                    let pairs = left[at_a..].iter().zip(&right[at_b..]);
+                    out.iter_mut().zip(pairs).for_each(|(out, (left, right))| *out = each(*left, *right));
+                }
+            }
+        }
+    })
+}
+
+/// Combines two tensors of one type; the first is overwritten where it has the shape of the result and nobody
+/// else has it.
+fn map2_into<T: Element>(a: AnyTensor, b: &AnyTensor, each: impl Fn(T, T) -> T) -> Result<AnyTensor, Fault> {
+    if a.shape() != b.shape() {
+        return map2::<T, T, T>(&a, b, each);
+    }
+    let mut a = a;
+    let right = b.as_slice::<T>()?;
+    for (left, right) in a.as_mut_slice::<T>()?.iter_mut().zip(right) {
+        *left = each(*left, *right);
+    }
+    Ok(a)
+}
+
+#[derive(Clone, Copy)]
+enum Arithmetic {
+    Add,
+    Sub,
+    Mul,
+    Div,
+}
+
+/// The second operand in the shape that the forms before version 7 give it with `broadcast` and `axis`.
+pub(super) fn aligned(call: &mut Call<'_>) -> Result<AnyTensor, Fault> {
+    let b = call.take(1)?;
+    if call.version >= 7 || !call.flag("broadcast", false)? {
+        return Ok(b);
+    }
+    let Some(axis) = call.attributes.int("axis")? else { return Ok(b) };
+    let rank = call.tensor(0)?.rank();
+    let axis = if axis < 0 { axis + i64::try_from(rank).unwrap_or(0) } else { axis };
+    let Ok(axis) = usize::try_from(axis) else { return invalid(format!("axis {axis} is outside rank {rank}")) };
+    let mut shape = b.shape().to_vec();
+    while axis + shape.len() < rank {
+        shape.push(1);
+    }
+    Ok(b.reshape(&shape)?)
+}
+
+fn arithmetic(call: &mut Call<'_>, kind: Arithmetic) -> Outcome {
+    let b = aligned(call)?;
+    let a = call.take(0)?;
+    one(on_numbers!(a.dtype(), T => match kind {
+        Arithmetic::Add => map2_into::<T>(a, &b, Number::plus),
+        Arithmetic::Sub => map2_into::<T>(a, &b, Number::minus),
+        Arithmetic::Mul => map2_into::<T>(a, &b, Number::times),
+        Arithmetic::Div => {
+            if !T::IS_FLOAT && !a.is_empty() && b.as_slice::<T>()?.contains(&T::ZERO) {
+                return Err(Fault::DivisionByZero);
+            }
+            map2_into::<T>(a, &b, |a: T, b: T| a.over(b).unwrap_or(T::ZERO))
+        }
+    })?)
+}
+
+fn modulo(call: &mut Call<'_>) -> Outcome {
+    let like_c = call.flag("fmod", false)?;
+    let (a, b) = (call.take(0)?, call.take(1)?);
+    one(on_numbers!(a.dtype(), T => {
+        if !T::IS_FLOAT && !a.is_empty() && b.as_slice::<T>()?.contains(&T::ZERO) {
+            return Err(Fault::DivisionByZero);
+        }
+        map2_into::<T>(a, &b, |a: T, b: T| a.remainder(b, like_c).unwrap_or(T::ZERO))
+    })?)
+}
+
+/// `a` to the power of `b`: the result has the element type of `a`, and whole numbers stay exact where `b` is whole.
+fn power(call: &mut Call<'_>) -> Outcome {
+    let b = aligned(call)?;
+    let a = call.take(0)?;
+    let whole = |dtype: Dtype| matches!(dtype, Dtype::I32 | Dtype::I64);
+    if whole(a.dtype()) && whole(b.dtype()) {
+        let wide = |tensor: &AnyTensor| -> Result<AnyTensor, Fault> {
+            Ok(AnyTensor::from_slice(tensor.shape(), &crate::call::integers(tensor)?)?)
+        };
+        let raised = map2::<i64, i64, i64>(&wide(&a)?, &wide(&b)?, |base, exponent| {
+            match u32::try_from(exponent) {
+                Ok(exponent) => base.wrapping_pow(exponent),
+                // A negative power of a whole number is a fraction, but for 1 and -1.
+                Err(_) => match base {
+                    1 => 1,
+                    -1 => if exponent % 2 == 0 { 1 } else { -1 },
+                    _ => 0,
+                },
+            }
+        })?;
+        return one(super::cast::convert(&raised, a.dtype())?);
+    }
+    if a.dtype() == Dtype::F32 && b.dtype() == Dtype::F32 {
+        return one(map2_into::<f32>(a, &b, |base: f32, exponent: f32| {
+            if exponent == 2.0 { base * base } else { base.powf(exponent) }
+        })?);
+    }
+    let dtype = a.dtype();
+    let wide = |tensor: &AnyTensor| of_f64s(Dtype::F64, tensor.shape(), &to_f64s(tensor)?);
+    let raised = map2::<f64, f64, f64>(&wide(&a)?, &wide(&b)?, f64::powf)?;
+    one(of_f64s(dtype, raised.shape(), raised.as_slice()?)?)
+}
+
+#[derive(Clone, Copy)]
+enum Fold {
+    Max,
+    Min,
+    Sum,
+    Mean,
+}
+
+fn variadic(call: &mut Call<'_>, fold: Fold) -> Outcome {
+    let mut result = call.take(0)?;
+    let count = call.inputs.len();
+    on_numbers!(result.dtype(), T => {
+        for index in 1..count {
+            let next = call.take(index)?;
+            result = match fold {
+                Fold::Max => map2_into::<T>(result, &next, Number::max_of)?,
+                Fold::Min => map2_into::<T>(result, &next, Number::min_of)?,
+                Fold::Sum | Fold::Mean => map2_into::<T>(result, &next, Number::plus)?,
+            };
+        }
+        if matches!(fold, Fold::Mean) {
+            let count = T::from_f64(count as f64);
+            for element in result.as_mut_slice::<T>()? {
+                *element = element.over(count).unwrap_or(T::ZERO);
+            }
+        }
+        Ok(())
+    })?;
+    one(result)
+}
+
+/// The slope broadcasts to the input; before version 7 a slope of rank 1 counts channels.
+fn prelu(call: &mut Call<'_>) -> Outcome {
+    let (x, mut slope) = (call.take(0)?, call.take(1)?);
+    if call.version < 9 && slope.rank() == 1 && slope.len() > 1 && x.rank() > 2 {
+        let mut shape = vec![slope.len()];
+        shape.resize(x.rank() - 1, 1);
+        slope = slope.reshape(&shape)?;
+    }
+    one(on_numbers!(x.dtype(), T => {
+        map2_into::<T>(x, &slope, |x: T, slope: T| if x < T::ZERO { x.times(slope) } else { x })
+    })?)
+}
+
+fn swiglu(call: &mut Call<'_>) -> Outcome {
+    let alpha = f64::from(call.float("alpha", 1.0)?);
+    let (gate, linear) = (call.take(0)?, call.take(1)?);
+    if gate.shape() != linear.shape() {
+        return invalid(format!("the shapes {:?} and {:?} differ", gate.shape(), linear.shape()));
+    }
+    one(on_floats!(gate.dtype(), T => map2_into::<T>(gate, &linear, |gate: T, linear: T| {
+        gate / (T::ONE + (-T::of(alpha) * gate).exp()) * linear
+    }))?)
+}

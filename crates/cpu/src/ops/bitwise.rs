@@ -1,0 +1,64 @@
+//! Operations on the bits of whole numbers.
+
+use typeloom_types::any_tensor::AnyTensor;
+use typeloom_types::dtype::Dtype;
+
+use super::binary::map2;
+use super::unary::map_into;
+use super::{Operator, native};
+use crate::call::{Call, Outcome, one};
+use crate::element::{dispatch, on_integers};
+use crate::error::{Fault, invalid};
+
+pub(super) const OPERATORS: &[Operator] = &[
+    native("BitwiseAnd", |call| binary(call, Bits::And)),
+    native("BitwiseOr", |call| binary(call, Bits::Or)),
+    native("BitwiseXor", |call| binary(call, Bits::Xor)),
+    native("BitwiseNot", |call| {
+        let x = call.take(0)?;
+        one(on_integers!(x.dtype(), T => map_into(x, |x: T| !x))?)
+    }),
+    native("BitShift", shift),
+    native("BitCast", bit_cast),
+];
+
+#[derive(Clone, Copy)]
+enum Bits {
+    And,
+    Or,
+    Xor,
+}
+
+fn binary(call: &mut Call<'_>, bits: Bits) -> Outcome {
+    let (a, b) = (call.tensor(0)?, call.tensor(1)?);
+    one(on_integers!(a.dtype(), T => match bits {
+        Bits::And => map2::<T, T, T>(a, b, |a, b| a & b),
+        Bits::Or => map2::<T, T, T>(a, b, |a, b| a | b),
+        Bits::Xor => map2::<T, T, T>(a, b, |a, b| a ^ b),
+    })?)
+}
+
+/// Shifting by the width or more leaves nothing.
+fn shift(call: &mut Call<'_>) -> Outcome {
+    let left = match call.text("direction", "")? {
+        "LEFT" => true,
+        "RIGHT" => false,
+        other => return invalid(format!("`direction` = `{other}` is neither LEFT nor RIGHT")),
+    };
+    let (a, b) = (call.tensor(0)?, call.tensor(1)?);
+    one(dispatch!(a.dtype(), T in [U8 u8, U16 u16, U32 u32, U64 u64] => {
+        map2::<T, T, T>(a, b, |a, b| {
+            let by = u32::try_from(b).unwrap_or(u32::MAX);
+            (if left { a.checked_shl(by) } else { a.checked_shr(by) }).unwrap_or(0)
+        })
+    })?)
+}
+
+fn bit_cast(call: &mut Call<'_>) -> Outcome {
+    let Some(to) = call.dtype("to")? else { return Err(Fault::MissingAttribute("to")) };
+    let x = call.tensor(0)?;
+    if x.dtype() == Dtype::String || x.dtype().size_bits() != to.size_bits() {
+        return invalid(format!("{} and {to} differ in width", x.dtype()));
+    }
+    one(AnyTensor::from_le_bytes(to, x.shape(), x.bytes())?)
+}

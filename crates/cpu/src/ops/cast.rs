@@ -1,0 +1,254 @@
+//! Conversions between element types.
+//!
+//! Floats become whole numbers by truncation, saturated at the ends; whole numbers become narrower by
+//! dropping bits; anything that is not zero is true. Floats of at most 8 bits are rounded to nearest even
+//! and saturate where `saturate` says so.
+
+use half::{bf16, f16};
+use typeloom_types::any_tensor::AnyTensor;
+use typeloom_types::dtype::Dtype;
+use typeloom_types::element::Element;
+
+use super::{Operator, native};
+use crate::call::{Call, Outcome, one};
+use crate::element::{build, dispatch};
+use crate::error::{Fault, invalid};
+use crate::minifloat::{self, Overflow, PowerRounding};
+
+pub(super) const OPERATORS: &[Operator] = &[native("Cast", cast), native("CastLike", cast_like)];
+
+/// How a conversion treats what does not fit.
+#[derive(Clone, Copy)]
+pub(crate) struct Policy {
+    pub(crate) overflow: Overflow,
+    pub(crate) power: PowerRounding,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self { overflow: Overflow::Saturate, power: PowerRounding::Up }
+    }
+}
+
+fn policy(call: &Call<'_>) -> Result<Policy, Fault> {
+    let overflow = if call.flag("saturate", true)? { Overflow::Saturate } else { Overflow::Special };
+    let power = match call.text("round_mode", "up")? {
+        "up" => PowerRounding::Up,
+        "down" => PowerRounding::Down,
+        "nearest" => PowerRounding::Nearest,
+        other => return invalid(format!("`round_mode` = `{other}` is not known")),
+    };
+    Ok(Policy { overflow, power })
+}
+
+fn cast(call: &mut Call<'_>) -> Outcome {
+    let to = match call.attributes.get("to") {
+        // Up to version 5 the type is a name.
+        Some(crate::attributes::Attribute::Bytes(name)) => {
+            let name = String::from_utf8_lossy(name).to_lowercase();
+            Dtype::from_onnx_name(&name)
+        }
+        Some(_) | None => call.dtype("to")?,
+    };
+    let Some(to) = to else { return Err(Fault::MissingAttribute("to")) };
+    let policy = policy(call)?;
+    let x = call.take(0)?;
+    one(convert_with(&x, to, policy)?)
+}
+
+fn cast_like(call: &mut Call<'_>) -> Outcome {
+    let to = call.tensor(1)?.dtype();
+    let policy = policy(call)?;
+    one(convert_with(call.tensor(0)?, to, policy)?)
+}
+
+/// The elements as another type.
+pub(crate) fn convert(x: &AnyTensor, to: Dtype) -> Result<AnyTensor, Fault> {
+    convert_with(x, to, Policy::default())
+}
+
+/// A number of any type.
+#[derive(Clone, Copy)]
+enum Wide {
+    Float(f64),
+    Int(i128),
+}
+
+trait Convert: Element {
+    fn widen(self) -> Wide;
+    fn narrow(wide: Wide) -> Self;
+}
+
+macro_rules! convert_ints {
+    ($($ty:ty),*) => {$(
+        impl Convert for $ty {
+            #[inline]
+            fn widen(self) -> Wide { Wide::Int(i128::from(self)) }
+            #[inline]
+            fn narrow(wide: Wide) -> Self {
+                match wide {
+                    Wide::Float(value) => value as $ty,
+                    Wide::Int(value) => value as $ty,
+                }
+            }
+        }
+    )*};
+}
+convert_ints!(u8, u16, u32, u64, i8, i16, i32, i64);
+
+macro_rules! convert_floats {
+    ($($ty:ty, $widen:expr, $float:expr, $int:expr;)*) => {$(
+        impl Convert for $ty {
+            #[inline]
+            fn widen(self) -> Wide { Wide::Float($widen(self)) }
+            #[inline]
+            fn narrow(wide: Wide) -> Self {
+                match wide {
+                    Wide::Float(value) => $float(value),
+                    Wide::Int(value) => $int(value),
+                }
+            }
+        }
+    )*};
+}
+convert_floats! {
+    f32, f64::from, |value: f64| value as f32, |value: i128| value as f32;
+    f64, |value: f64| value, |value: f64| value, |value: i128| value as f64;
+    f16, f16::to_f64, f16::from_f64, |value: i128| f16::from_f64(value as f64);
+    bf16, bf16::to_f64, bf16::from_f64, |value: i128| bf16::from_f64(value as f64);
+}
+
+impl Convert for bool {
+    #[inline]
+    fn widen(self) -> Wide {
+        Wide::Int(i128::from(self))
+    }
+    #[inline]
+    fn narrow(wide: Wide) -> Self {
+        match wide {
+            Wide::Float(value) => value != 0.0,
+            Wide::Int(value) => value != 0,
+        }
+    }
+}
+
+macro_rules! on_elements {
+    ($dtype:expr, $T:ident => $body:expr) => {
+        dispatch!($dtype, $T in [
+            F32 f32, F64 f64, F16 f16, BF16 bf16, I64 i64, I32 i32, I16 i16, I8 i8,
+            U8 u8, U16 u16, U32 u32, U64 u64, Bool bool,
+        ] => $body)
+    };
+}
+
+/// The numbers of a tensor of small floats; nothing for other types.
+pub(crate) fn small_float_values(x: &AnyTensor) -> Result<Option<Vec<f64>>, Fault> {
+    if let Some(format) = minifloat::format(x.dtype()) {
+        return Ok(Some(x.codes()?.map(|code| f64::from(format.decode(code))).collect()));
+    }
+    if x.dtype() == Dtype::Float8E8M0 {
+        return Ok(Some(x.codes()?.map(|code| f64::from(minifloat::decode_power(code))).collect()));
+    }
+    Ok(None)
+}
+
+/// Whether the elements are whole numbers of fewer than 8 bits.
+pub(crate) fn is_small_int(dtype: Dtype) -> bool {
+    matches!(dtype, Dtype::Int4 | Dtype::Uint4 | Dtype::Int2 | Dtype::Uint2)
+}
+
+fn wide_values(x: &AnyTensor) -> Result<Vec<Wide>, Fault> {
+    if let Some(values) = small_float_values(x)? {
+        return Ok(values.into_iter().map(Wide::Float).collect());
+    }
+    let dtype = x.dtype();
+    if is_small_int(dtype) {
+        let codes = x.codes()?;
+        return Ok(codes.map(|code| Wide::Int(i128::from(minifloat::decode_int(dtype, code)))).collect());
+    }
+    if dtype == Dtype::String {
+        return x.strings()?.map(parse).collect();
+    }
+    on_elements!(dtype, T => Ok(x.as_slice::<T>()?.iter().map(|value| value.widen()).collect()))
+}
+
+fn parse(text: &str) -> Result<Wide, Fault> {
+    let text = text.trim();
+    if let Ok(value) = text.parse::<i128>() {
+        return Ok(Wide::Int(value));
+    }
+    match text.parse::<f64>() {
+        Ok(value) => Ok(Wide::Float(value)),
+        Err(_) => invalid(format!("`{text}` is no number")),
+    }
+}
+
+/// The elements as another type.
+pub(crate) fn convert_with(x: &AnyTensor, to: Dtype, policy: Policy) -> Result<AnyTensor, Fault> {
+    if x.dtype() == to {
+        return Ok(x.clone());
+    }
+    if is_plain(x.dtype()) && is_plain(to) {
+        return plain(x, to);
+    }
+    let values = wide_values(x)?;
+    let as_f64 = |value: &Wide| match value {
+        Wide::Float(value) => *value,
+        Wide::Int(value) => *value as f64,
+    };
+    if let Some(format) = minifloat::format(to) {
+        let codes: Vec<u8> =
+            values.iter().map(|value| format.encode(as_f64(value), policy.overflow)).collect();
+        return Ok(AnyTensor::from_codes(to, x.shape(), &codes)?);
+    }
+    if to == Dtype::Float8E8M0 {
+        let encode = |value| minifloat::encode_power(as_f64(value), policy.power, policy.overflow);
+        let codes: Vec<u8> = values.iter().map(encode).collect();
+        return Ok(AnyTensor::from_codes(to, x.shape(), &codes)?);
+    }
+    if is_small_int(to) {
+        let codes = values.iter().map(|value| {
+            minifloat::encode_int(to, match value {
+                Wide::Float(value) => *value as i64,
+                Wide::Int(value) => *value as i64,
+            })
+        });
+        return Ok(AnyTensor::from_codes(to, x.shape(), &codes.collect::<Vec<u8>>())?);
+    }
+    if to == Dtype::String {
+        let texts: Vec<String> = values.iter().map(|value| text(*value, x.dtype())).collect();
+        return Ok(AnyTensor::from_strings(x.shape(), &texts)?);
+    }
+    on_elements!(to, T => build::<T>(x.shape(), |out| {
+        out.iter_mut().zip(&values).for_each(|(out, value)| *out = T::narrow(*value));
+    }))
+}
+
+fn is_plain(dtype: Dtype) -> bool {
+    on_elements!(dtype, T => Ok(T::DTYPE)).is_ok()
+}
+
+/// A conversion between types that Rust has, without a list of wide numbers between them.
+fn plain(x: &AnyTensor, to: Dtype) -> Result<AnyTensor, Fault> {
+    on_elements!(x.dtype(), S => {
+        let from = x.as_slice::<S>()?;
+        on_elements!(to, T => build::<T>(x.shape(), |out| {
+            out.iter_mut().zip(from).for_each(|(out, from)| *out = T::narrow(from.widen()));
+        }))
+    })
+}
+
+/// A number as text: the shortest digits that read back as the same number of its type.
+fn text(value: Wide, from: Dtype) -> String {
+    match value {
+        Wide::Int(value) if from == Dtype::Bool => (if value == 0 { "False" } else { "True" }).to_owned(),
+        Wide::Int(value) => value.to_string(),
+        Wide::Float(value) if value.is_nan() => "NaN".to_owned(),
+        Wide::Float(value) if value.is_infinite() => (if value > 0.0 { "INF" } else { "-INF" }).to_owned(),
+        Wide::Float(value) => match from {
+            Dtype::F64 => format!("{value}"),
+            Dtype::F16 => format!("{}", f16::from_f64(value)),
+            _ => format!("{}", value as f32),
+        },
+    }
+}

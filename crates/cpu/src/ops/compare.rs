@@ -1,0 +1,99 @@
+//! Comparisons, and choosing by a condition.
+
+use typeloom_types::any_tensor::AnyTensor;
+use typeloom_types::dtype::Dtype;
+
+use super::binary::{aligned, map2};
+use super::{Operator, native, widened};
+use crate::call::{Call, Outcome, one};
+use crate::element::{check_size, dispatch};
+use crate::error::{Fault, invalid};
+use crate::movement::{Run, assemble};
+use crate::shape::{broadcast, broadcast_strides, each_index};
+
+pub(super) const OPERATORS: &[Operator] = &[
+    widened("Equal", equal),
+    widened("Greater", |call| compare(call, Order::Greater)),
+    widened("Less", |call| compare(call, Order::Less)),
+    widened("GreaterOrEqual", |call| compare(call, Order::GreaterOrEqual)),
+    widened("LessOrEqual", |call| compare(call, Order::LessOrEqual)),
+    native("And", |call| logic(call, |a, b| a & b)),
+    native("Or", |call| logic(call, |a, b| a | b)),
+    native("Xor", |call| logic(call, |a, b| a ^ b)),
+    native("Not", |call| {
+        let x = call.take(0)?;
+        one(super::unary::map_into(x, |x: bool| !x)?)
+    }),
+    native("Where", choose),
+];
+
+#[derive(Clone, Copy)]
+enum Order {
+    Greater,
+    Less,
+    GreaterOrEqual,
+    LessOrEqual,
+}
+
+fn compare(call: &mut Call<'_>, order: Order) -> Outcome {
+    let b = aligned(call)?;
+    let a = call.take(0)?;
+    one(crate::element::on_numbers!(a.dtype(), T => match order {
+        Order::Greater => map2::<T, T, bool>(&a, &b, |a, b| a > b),
+        Order::Less => map2::<T, T, bool>(&a, &b, |a, b| a < b),
+        Order::GreaterOrEqual => map2::<T, T, bool>(&a, &b, |a, b| a >= b),
+        Order::LessOrEqual => map2::<T, T, bool>(&a, &b, |a, b| a <= b),
+    })?)
+}
+
+fn equal(call: &mut Call<'_>) -> Outcome {
+    let b = aligned(call)?;
+    let a = call.take(0)?;
+    if a.dtype() == Dtype::String {
+        let shape = broadcast(&[a.shape(), b.shape()])?;
+        check_size(&shape, 1)?;
+        let (left, right): (Vec<_>, Vec<_>) = (a.strings()?.collect(), b.strings()?.collect());
+        let (sa, sb) = (broadcast_strides(a.shape(), &shape), broadcast_strides(b.shape(), &shape));
+        let mut out = Vec::with_capacity(crate::shape::count(&shape));
+        let offset = |index: &[usize], strides: &[usize]| -> usize {
+            index.iter().zip(strides).map(|(index, stride)| index * stride).sum()
+        };
+        each_index(&shape, |_, index| out.push(left[offset(index, &sa)] == right[offset(index, &sb)]));
+        return one(AnyTensor::from_slice(&shape, &out)?);
+    }
+    one(dispatch!(a.dtype(), T in [
+        F32 f32, F64 f64, I64 i64, I32 i32, I16 i16, I8 i8, U8 u8, U16 u16, U32 u32, U64 u64, Bool bool,
+    ] => map2::<T, T, bool>(&a, &b, |a, b| a == b))?)
+}
+
+fn logic(call: &mut Call<'_>, each: impl Fn(bool, bool) -> bool) -> Outcome {
+    let b = aligned(call)?;
+    let a = call.take(0)?;
+    one(map2::<bool, bool, bool>(&a, &b, each)?)
+}
+
+fn choose(call: &mut Call<'_>) -> Outcome {
+    let (condition, a, b) = (call.tensor(0)?, call.tensor(1)?, call.tensor(2)?);
+    let shape = broadcast(&[condition.shape(), a.shape(), b.shape()])?;
+    let flags = condition.as_slice::<bool>()?;
+    let strides = [condition, a, b].map(|tensor| broadcast_strides(tensor.shape(), &shape));
+    check_size(&shape, size_of::<Run>())?;
+    if a.dtype() != b.dtype() {
+        return Err(Fault::DtypeMismatch(a.dtype(), b.dtype()));
+    }
+    let mut runs: Vec<Run> = Vec::with_capacity(crate::shape::count(&shape));
+    let mut inside = true;
+    each_index(&shape, |_, index| {
+        let [at_flag, at_a, at_b] =
+            [0, 1, 2].map(|which: usize| index.iter().zip(&strides[which]).map(|(i, s)| i * s).sum::<usize>());
+        match flags.get(at_flag) {
+            Some(true) => runs.push(Run { input: 0, start: at_a, len: 1 }),
+            Some(false) => runs.push(Run { input: 1, start: at_b, len: 1 }),
+            None => inside = false,
+        }
+    });
+    if !inside {
+        return invalid("the condition has fewer elements than its shape says");
+    }
+    one(assemble(&[a, b], &shape, runs.into_iter())?)
+}

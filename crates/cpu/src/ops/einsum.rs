@@ -1,0 +1,202 @@
+//! Einstein's summation.
+//!
+//! Every operand is transposed and reshaped to the labels of the equation and operands are folded from the left: two
+//! at a time are multiplied as stacks of matrices, labels that nobody needs any more being summed away.
+
+use typeloom_types::any_tensor::AnyTensor;
+
+use super::layout::{permute, strided};
+use super::matmul::multiply;
+use super::reduce::{Reduction, reduce_axes};
+use super::{Operator, widened};
+use crate::call::{Call, Outcome, one};
+use crate::error::{Fault, invalid};
+use crate::movement::reshape;
+use crate::shape::{count, strides};
+
+pub(super) const OPERATORS: &[Operator] = &[widened("Einsum", einsum)];
+
+/// A label: a letter, or an axis of the ellipsis counted from its end.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Label {
+    Dot(usize),
+    Letter(char),
+}
+
+/// A tensor whose axes have labels, each at most once.
+struct Term {
+    labels: Vec<Label>,
+    tensor: AnyTensor,
+}
+
+fn einsum(call: &mut Call<'_>) -> Outcome {
+    let equation: String =
+        call.text("equation", "")?.chars().filter(|letter| !letter.is_whitespace()).collect();
+    let tensors = call.tensors()?;
+    let (left, right) = match equation.split_once("->") {
+        Some((left, right)) => (left, Some(right)),
+        None => (&*equation, None),
+    };
+    let operands: Vec<&str> = left.split(',').collect();
+    if operands.len() != tensors.len() {
+        return invalid(format!("the equation has {} terms for {} inputs", operands.len(), tensors.len()));
+    }
+    let mut labels = Vec::new();
+    for (term, tensor) in operands.iter().zip(&tensors) {
+        labels.push(labels_of(term, Some(tensor.rank()))?);
+    }
+    let dots = labels.iter().flatten().filter_map(|label| match label {
+        Label::Dot(at) => Some(at + 1),
+        Label::Letter(_) => None,
+    });
+    let dots = dots.max().unwrap_or(0);
+    let wanted = match right {
+        Some(right) => labels_of(right, None)?
+            .into_iter()
+            .flat_map(|label| match label {
+                // An ellipsis in the result stands for all of its axes.
+                Label::Dot(_) => (0..dots).rev().map(Label::Dot).collect(),
+                Label::Letter(_) => vec![label],
+            })
+            .collect(),
+        None => implicit(&labels, dots),
+    };
+    let mut terms = Vec::with_capacity(tensors.len());
+    for (labels, tensor) in labels.into_iter().zip(tensors) {
+        terms.push(diagonal(labels, tensor)?);
+    }
+    let mut terms = terms.into_iter();
+    let Some(mut result) = terms.next() else { return Err(Fault::MissingInput(0)) };
+    let rest: Vec<Term> = terms.collect();
+    for at in 0..=rest.len() {
+        let later = |label: &Label| {
+            wanted.contains(label) || rest[at..].iter().any(|term| term.labels.contains(label))
+        };
+        result = drop_labels(result, later)?;
+        if let Some(next) = rest.get(at) {
+            let needed = |label: &Label| {
+                wanted.contains(label) || rest[at + 1..].iter().any(|term| term.labels.contains(label))
+            };
+            result = contract(result, next, needed)?;
+        }
+    }
+    let mut order = Vec::with_capacity(wanted.len());
+    for label in &wanted {
+        match result.labels.iter().position(|have| have == label) {
+            Some(at) => order.push(at),
+            None => return invalid(format!("the equation `{equation}` asks for a label that no input has")),
+        }
+    }
+    one(permute(&result.tensor, &order)?)
+}
+
+fn labels_of(term: &str, rank: Option<usize>) -> Result<Vec<Label>, Fault> {
+    let letters = term.chars().filter(|letter| letter.is_alphabetic()).count();
+    let mut labels = Vec::new();
+    let mut rest = term;
+    while let Some(letter) = rest.chars().next() {
+        if let Some(tail) = rest.strip_prefix("...") {
+            match rank {
+                Some(rank) => {
+                    let dots = rank.checked_sub(letters);
+                    let Some(dots) = dots else { return invalid(format!("`{term}` has more labels than axes")) };
+                    labels.extend((0..dots).rev().map(Label::Dot));
+                }
+                None => labels.push(Label::Dot(0)),
+            }
+            rest = tail;
+        } else if letter.is_alphabetic() {
+            labels.push(Label::Letter(letter));
+            rest = &rest[letter.len_utf8()..];
+        } else {
+            return invalid(format!("`{letter}` is no label"));
+        }
+    }
+    match rank {
+        Some(rank) if labels.len() != rank => invalid(format!("`{term}` does not label {rank} axes")),
+        Some(_) | None => Ok(labels),
+    }
+}
+
+/// Without an arrow: the ellipsis, then the letters that occur once, in alphabetical order.
+fn implicit(labels: &[Vec<Label>], dots: usize) -> Vec<Label> {
+    let mut letters: Vec<Label> =
+        labels.iter().flatten().filter(|label| matches!(label, Label::Letter(_))).copied().collect();
+    letters.sort_unstable();
+    let once = |label: &Label| letters.iter().filter(|other| *other == label).count() == 1;
+    (0..dots).rev().map(Label::Dot).chain(letters.iter().filter(|label| once(label)).copied()).collect()
+}
+
+/// A label that occurs twice in one term means a diagonal.
+fn diagonal(labels: Vec<Label>, tensor: &AnyTensor) -> Result<Term, Fault> {
+    let own = strides(tensor.shape());
+    let (mut kept, mut shape, mut view): (Vec<Label>, Vec<usize>, Vec<usize>) = Default::default();
+    for (axis, label) in labels.iter().enumerate() {
+        match kept.iter().position(|have| have == label) {
+            Some(at) if shape[at] != tensor.shape()[axis] => {
+                return invalid("a label stands for two extents");
+            }
+            Some(at) => view[at] += own[axis],
+            None => {
+                kept.push(*label);
+                shape.push(tensor.shape()[axis]);
+                view.push(own[axis]);
+            }
+        }
+    }
+    let tensor = if kept.len() == labels.len() { tensor.clone() } else { strided(tensor, &shape, &view)? };
+    Ok(Term { labels: kept, tensor })
+}
+
+/// Sums away labels that are not needed.
+fn drop_labels(term: Term, needed: impl Fn(&Label) -> bool) -> Result<Term, Fault> {
+    let axes: Vec<usize> = (0..term.labels.len()).filter(|axis| !needed(&term.labels[*axis])).collect();
+    if axes.is_empty() {
+        return Ok(term);
+    }
+    let tensor = reduce_axes(&term.tensor, &axes, false, Reduction::Sum)?;
+    Ok(Term { labels: term.labels.into_iter().filter(|label| needed(label)).collect(), tensor })
+}
+
+/// The product of two terms, summed over shared labels that are not needed.
+fn contract(a: Term, b: &Term, needed: impl Fn(&Label) -> bool) -> Result<Term, Fault> {
+    let extent = |term: &Term, label: &Label| {
+        term.labels.iter().position(|have| have == label).map(|axis| term.tensor.shape()[axis])
+    };
+    let shared = |label: &&Label| b.labels.contains(label);
+    let batch: Vec<Label> = a.labels.iter().filter(shared).filter(|label| needed(label)).copied().collect();
+    let summed: Vec<Label> = a.labels.iter().filter(shared).filter(|label| !needed(label)).copied().collect();
+    let only_a: Vec<Label> = a.labels.iter().filter(|label| !b.labels.contains(label)).copied().collect();
+    let only_b: Vec<Label> = b.labels.iter().filter(|label| !a.labels.contains(label)).copied().collect();
+    // The larger of the two extents, where one may be 1 and broadcasts.
+    let mut extents = std::collections::BTreeMap::new();
+    for label in batch.iter().chain(&summed).chain(&only_a).chain(&only_b) {
+        let (from_a, from_b) = (extent(&a, label), extent(b, label));
+        let most = from_a.unwrap_or(1).max(from_b.unwrap_or(1));
+        let most = if from_a == Some(0) || from_b == Some(0) { 0 } else { most };
+        if [from_a, from_b].into_iter().flatten().any(|extent| extent != most && extent != 1) {
+            return invalid("a label stands for two extents");
+        }
+        extents.insert(*label, most);
+    }
+    let sizes = |labels: &[Label]| labels.iter().map(|label| extents[label]).collect::<Vec<usize>>();
+    let arranged = |term: &Term, groups: [&[Label]; 3]| -> Result<AnyTensor, Fault> {
+        let own = strides(term.tensor.shape());
+        let order: Vec<Label> = groups.concat();
+        let view: Vec<usize> = order
+            .iter()
+            .map(|label| match term.labels.iter().position(|have| have == label) {
+                Some(axis) if term.tensor.shape()[axis] != 1 => own[axis],
+                Some(_) | None => 0,
+            })
+            .collect();
+        let tensor = strided(&term.tensor, &sizes(&order), &view)?;
+        reshape(tensor, &groups.map(|group| count(&sizes(group))))
+    };
+    let left = arranged(&a, [&batch, &only_a, &summed])?;
+    let right = arranged(b, [&batch, &summed, &only_b])?;
+    let product = multiply(&left, &right)?;
+    let labels = [batch, only_a, only_b].concat();
+    let tensor = reshape(product, &sizes(&labels))?;
+    Ok(Term { labels, tensor })
+}

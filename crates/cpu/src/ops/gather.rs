@@ -1,0 +1,82 @@
+//! Reading elements at computed places.
+
+use super::{Operator, native};
+use crate::call::{Call, Outcome, integers, one};
+use crate::error::{Fault, invalid};
+use crate::movement::{Run, assemble};
+use crate::shape::{around, axis, count, each_index, strides};
+
+pub(super) const OPERATORS: &[Operator] =
+    &[native("Gather", gather), native("GatherElements", gather_elements), native("GatherND", gather_nd)];
+
+/// An index that may count from the end.
+pub(super) fn place(index: i64, extent: usize) -> Result<usize, Fault> {
+    let absolute = if index < 0 { index.saturating_add(extent as i64) } else { index };
+    match usize::try_from(absolute) {
+        Ok(absolute) if absolute < extent => Ok(absolute),
+        Ok(_) | Err(_) => invalid(format!("index {index} is outside extent {extent}")),
+    }
+}
+
+fn gather(call: &mut Call<'_>) -> Outcome {
+    let (data, indices) = (call.tensor(0)?, call.tensor(1)?);
+    let axis = axis(call.int("axis", 0)?, data.rank())?;
+    let (outer, extent, inner) = around(data.shape(), axis);
+    let places: Vec<usize> =
+        integers(indices)?.iter().map(|index| place(*index, extent)).collect::<Result<_, _>>()?;
+    let shape = [&data.shape()[..axis], indices.shape(), &data.shape()[axis + 1..]].concat();
+    let places = &places;
+    let runs = (0..outer)
+        .flat_map(move |block| places.iter().map(move |at| Run::of((block * extent + at) * inner, inner)));
+    one(assemble(&[data], &shape, runs)?)
+}
+
+fn gather_elements(call: &mut Call<'_>) -> Outcome {
+    let (data, indices) = (call.tensor(0)?, call.tensor(1)?);
+    let axis = axis(call.int("axis", 0)?, data.rank())?;
+    let fits = data.rank() == indices.rank()
+        && (0..data.rank()).all(|at| at == axis || indices.shape()[at] <= data.shape()[at]);
+    if !fits {
+        return invalid(format!("indices {:?} do not lie in {:?}", indices.shape(), data.shape()));
+    }
+    let own = strides(data.shape());
+    let at: Vec<usize> = integers(indices)?
+        .iter()
+        .map(|index| place(*index, data.shape()[axis]))
+        .collect::<Result<_, _>>()?;
+    let mut runs = Vec::with_capacity(at.len());
+    each_index(indices.shape(), |flat, index| {
+        let rest = index.iter().enumerate().filter(|(a, _)| *a != axis).map(|(a, i)| i * own[a]).sum::<usize>();
+        runs.push(Run::one(rest + at[flat] * own[axis]));
+    });
+    one(assemble(&[data], indices.shape(), runs.into_iter())?)
+}
+
+fn gather_nd(call: &mut Call<'_>) -> Outcome {
+    let (data, indices) = (call.tensor(0)?, call.tensor(1)?);
+    let batch = usize::try_from(call.int("batch_dims", 0)?).unwrap_or(usize::MAX);
+    let Some(depth) = indices.shape().last().copied() else { return invalid("the indices are a single number") };
+    if batch >= indices.rank() || batch.saturating_add(depth) > data.rank() {
+        return invalid(format!("indices {:?} do not fit {:?}", indices.shape(), data.shape()));
+    }
+    if data.shape()[..batch] != indices.shape()[..batch] {
+        return invalid("the batch axes differ");
+    }
+    let outer = count(&data.shape()[..batch]);
+    let middle = &data.shape()[batch..batch + depth];
+    let inner = count(&data.shape()[batch + depth..]);
+    let block = count(middle) * inner;
+    let tuples = count(&indices.shape()[batch..indices.rank() - 1]);
+    let values = integers(indices)?;
+    let mut runs = Vec::with_capacity(outer * tuples);
+    for which in 0..outer * tuples {
+        let tuple = &values[which * depth..(which + 1) * depth];
+        let mut offset = 0;
+        for (index, extent) in tuple.iter().zip(middle) {
+            offset = offset * extent + place(*index, *extent)?;
+        }
+        runs.push(Run::of(which / tuples.max(1) * block + offset * inner, inner));
+    }
+    let shape = [&indices.shape()[..indices.rank() - 1], &data.shape()[batch + depth..]].concat();
+    one(assemble(&[data], &shape, runs.into_iter())?)
+}

@@ -1,0 +1,284 @@
+//! Operators that make tensors out of nothing: constants, ranges, random numbers, windows.
+
+use typeloom_types::any_tensor::AnyTensor;
+use typeloom_types::dtype::Dtype;
+
+use super::{Operator, native};
+use crate::attributes::Attribute;
+use crate::call::{Call, Outcome, one};
+use crate::element::{Number, build, check_size, ints, of_f64s, on_numbers, to_f64s};
+use crate::error::{Fault, invalid};
+use crate::movement::{Run, assemble};
+use crate::shape::{count, extents};
+
+pub(super) const OPERATORS: &[Operator] = &[
+    native("Constant", constant),
+    native("ConstantOfShape", constant_of_shape),
+    native("EyeLike", eye_like),
+    native("Range", range),
+    native("RandomUniform", |call| random(call, Shape::Attribute, uniform)),
+    native("RandomNormal", |call| random(call, Shape::Attribute, normal)),
+    native("RandomUniformLike", |call| random(call, Shape::Like, uniform)),
+    native("RandomNormalLike", |call| random(call, Shape::Like, normal)),
+    native("Bernoulli", bernoulli),
+    native("Multinomial", multinomial),
+    native("HannWindow", |call| window(call, [0.5, 0.5, 0.0])),
+    native("HammingWindow", |call| window(call, [25.0 / 46.0, 21.0 / 46.0, 0.0])),
+    native("BlackmanWindow", |call| window(call, [0.42, 0.5, 0.08])),
+    native("MelWeightMatrix", mel_weight_matrix),
+];
+
+fn constant(call: &mut Call<'_>) -> Outcome {
+    let names = [
+        "value", "sparse_value", "value_float", "value_floats", "value_int", "value_ints", "value_string",
+        "value_strings",
+    ];
+    let Some(value) = names.iter().find_map(|name| call.attributes.get(name)) else {
+        return Err(Fault::MissingAttribute("value"));
+    };
+    let text = |bytes: &Vec<u8>| String::from_utf8_lossy(bytes).into_owned();
+    one(match value {
+        Attribute::Tensor(tensor) => tensor.clone(),
+        Attribute::Float(value) => AnyTensor::from_scalar(*value),
+        Attribute::Int(value) => AnyTensor::from_scalar(*value),
+        Attribute::Floats(values) => AnyTensor::from(&values[..]),
+        Attribute::Ints(values) => ints(values),
+        Attribute::Bytes(bytes) => AnyTensor::from_strings(&[], &[text(bytes)])?,
+        Attribute::Strings(list) => {
+            AnyTensor::from_strings(&[list.len()], &list.iter().map(text).collect::<Vec<_>>())?
+        }
+        Attribute::Type(_) => return Err(Fault::MissingAttribute("value")),
+    })
+}
+
+fn constant_of_shape(call: &mut Call<'_>) -> Outcome {
+    let Some(shape) = call.integers(0)? else { return Err(Fault::MissingInput(0)) };
+    let shape = extents(&shape)?;
+    let fill = match call.attributes.tensor("value")? {
+        Some(fill) if fill.len() == 1 => fill.clone(),
+        Some(_) => return invalid("`value` is not one element"),
+        None => AnyTensor::from_scalar(0.0_f32),
+    };
+    let width = fill.dtype().size_bytes().unwrap_or(8);
+    check_size(&shape, width)?;
+    if fill.bytes().iter().all(|byte| *byte == 0) && fill.dtype() != Dtype::String {
+        return one(AnyTensor::zeros(fill.dtype(), &shape)?);
+    }
+    let total = if shape.contains(&0) { 0 } else { count(&shape) };
+    one(assemble(&[&fill], &shape, std::iter::repeat_n(Run::one(0), total))?)
+}
+
+fn eye_like(call: &mut Call<'_>) -> Outcome {
+    let x = call.tensor(0)?;
+    let dtype = call.dtype("dtype")?.unwrap_or(x.dtype());
+    let k = call.int("k", 0)?;
+    let &[rows, columns] = x.shape() else { return invalid("the input is no matrix") };
+    let mut values = vec![0.0; rows * columns];
+    for row in 0..rows {
+        if let Ok(column) = usize::try_from((row as i64).saturating_add(k))
+            && column < columns
+        {
+            values[row * columns + column] = 1.0;
+        }
+    }
+    one(of_f64s(dtype, x.shape(), &values)?)
+}
+
+fn range(call: &mut Call<'_>) -> Outcome {
+    let half = call.tensor(0)?.dtype();
+    let [start, limit, step] = [0, 1, 2].map(|index| call.tensor(index).cloned());
+    let [start, limit, step] =
+        [crate::element::widen(start?)?, crate::element::widen(limit?)?, crate::element::widen(step?)?];
+    let made = on_numbers!(start.dtype(), T => {
+        let first = |tensor: &AnyTensor| -> Result<T, Fault> {
+            tensor.as_slice::<T>()?.first().copied().map_or_else(|| invalid("a bound is empty"), Ok)
+        };
+        let (start, limit, step) = (first(&start)?, first(&limit)?, first(&step)?);
+        if step == T::ZERO {
+            return invalid("the step is zero");
+        }
+        let length = if T::IS_FLOAT {
+            ((limit.to_f64() - start.to_f64()) / step.to_f64()).ceil().max(0.0)
+        } else {
+            // Differences of 64-bit numbers are exact in 128 bits, and their quotients small enough or refused.
+            let wide = |value: T| value.to_f64();
+            ((wide(limit) - wide(start)) / wide(step)).ceil().max(0.0)
+        };
+        if !length.is_finite() || length > crate::element::MAX_BYTES as f64 {
+            return Err(Fault::TooLarge { limit: crate::element::MAX_BYTES });
+        }
+        build::<T>(&[length as usize], |out| {
+            let mut value = start;
+            for (at, slot) in out.iter_mut().enumerate() {
+                *slot = if T::IS_FLOAT { T::from_f64(start.to_f64() + at as f64 * step.to_f64()) } else { value };
+                value = value.plus(step);
+            }
+        })
+    })?;
+    one(crate::element::narrow(made, half)?)
+}
+
+/// A small generator of random numbers: SplitMix64 (Steele, Lea and Flood, 2014).
+#[derive(Clone, Debug)]
+pub struct Random(u64);
+
+impl Random {
+    /// A generator with this seed; without one, always the same numbers.
+    #[must_use]
+    pub fn new(seed: Option<f64>) -> Self {
+        Self(seed.map_or(0x7970_656c_6f6f_6d21, f64::to_bits))
+    }
+
+    /// The next 64 bits.
+    pub fn bits(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// A number in `0.0..1.0`.
+    pub fn uniform(&mut self) -> f64 {
+        (self.bits() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    /// A number of the standard normal distribution (Box and Muller).
+    pub fn normal(&mut self) -> f64 {
+        let radius = (-2.0 * (1.0 - self.uniform()).ln()).sqrt();
+        radius * (std::f64::consts::TAU * self.uniform()).cos()
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Shape {
+    Attribute,
+    Like,
+}
+
+fn seed(call: &Call<'_>) -> Result<Option<f64>, Fault> {
+    Ok(call.attributes.float("seed")?.map(f64::from))
+}
+
+fn uniform(call: &Call<'_>, random: &mut Random) -> Result<f64, Fault> {
+    let (low, high) = (f64::from(call.float("low", 0.0)?), f64::from(call.float("high", 1.0)?));
+    Ok(low + (high - low) * random.uniform())
+}
+
+fn normal(call: &Call<'_>, random: &mut Random) -> Result<f64, Fault> {
+    Ok(f64::from(call.float("mean", 0.0)?) + f64::from(call.float("scale", 1.0)?) * random.normal())
+}
+
+fn random(
+    call: &mut Call<'_>,
+    shape: Shape,
+    draw: fn(&Call<'_>, &mut Random) -> Result<f64, Fault>,
+) -> Outcome {
+    let (dtype, shape) = match shape {
+        Shape::Attribute => {
+            let shape = call.attributes.ints("shape")?.ok_or(Fault::MissingAttribute("shape"))?;
+            (call.dtype("dtype")?.unwrap_or(Dtype::F32), extents(shape)?)
+        }
+        Shape::Like => {
+            let x = call.tensor(0)?;
+            (call.dtype("dtype")?.unwrap_or(x.dtype()), x.shape().to_vec())
+        }
+    };
+    check_size(&shape, size_of::<f64>())?;
+    let mut random = Random::new(seed(call)?);
+    let values = (0..count(&shape)).map(|_| draw(call, &mut random)).collect::<Result<Vec<_>, _>>()?;
+    one(of_f64s(dtype, &shape, &values)?)
+}
+
+fn bernoulli(call: &mut Call<'_>) -> Outcome {
+    let x = call.tensor(0)?;
+    let dtype = call.dtype("dtype")?.unwrap_or(x.dtype());
+    let mut random = Random::new(seed(call)?);
+    let drawn = to_f64s(x)?.iter().map(|p| f64::from(u8::from(random.uniform() < *p))).collect::<Vec<_>>();
+    one(of_f64s(dtype, x.shape(), &drawn)?)
+}
+
+/// Draws classes by logarithms of their weights, which need not add up to 1.
+fn multinomial(call: &mut Call<'_>) -> Outcome {
+    let x = call.tensor(0)?;
+    let &[batches, classes] = x.shape() else { return invalid("the input is no matrix") };
+    let samples = extents(&[call.int("sample_size", 1)?])?[0];
+    let dtype = call.dtype("dtype")?.unwrap_or(Dtype::I32);
+    check_size(&[batches, samples], size_of::<f64>())?;
+    if classes == 0 {
+        return invalid("there are no classes");
+    }
+    let mut random = Random::new(seed(call)?);
+    let logits = to_f64s(x)?;
+    let mut drawn = Vec::with_capacity(batches * samples);
+    for row in logits.chunks_exact(classes) {
+        let most = row.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let weights: Vec<f64> = row.iter().map(|logit| (logit - most).exp()).collect();
+        let total: f64 = weights.iter().sum();
+        for _ in 0..samples {
+            let mut left = random.uniform() * total;
+            let class = weights.iter().position(|weight| {
+                left -= weight;
+                left < 0.0
+            });
+            drawn.push(class.unwrap_or(classes - 1) as f64);
+        }
+    }
+    one(of_f64s(dtype, &[batches, samples], &drawn)?)
+}
+
+/// A window that is a sum of cosines.
+fn window(call: &mut Call<'_>, [constant, once, twice]: [f64; 3]) -> Outcome {
+    let Some(size) = call.integer(0)? else { return Err(Fault::MissingInput(0)) };
+    let size = extents(&[size])?[0];
+    let dtype = call.dtype("output_datatype")?.unwrap_or(Dtype::F32);
+    check_size(&[size], size_of::<f64>())?;
+    let periods = if call.flag("periodic", true)? { size as f64 } else { size as f64 - 1.0 };
+    let value = |at: usize| {
+        let angle = std::f64::consts::TAU * at as f64 / periods;
+        constant - once * angle.cos() + twice * (2.0 * angle).cos()
+    };
+    one(of_f64s(dtype, &[size], &(0..size).map(value).collect::<Vec<_>>())?)
+}
+
+fn mel_weight_matrix(call: &mut Call<'_>) -> Outcome {
+    let number = |index: usize| -> Result<f64, Fault> {
+        to_f64s(call.tensor(index)?)?.first().copied().map_or_else(|| invalid("an input is empty"), Ok)
+    };
+    let (bins, length, rate) = (number(0)?, number(1)?, number(2)?);
+    let (low, high) = (number(3)?, number(4)?);
+    let dtype = call.dtype("output_datatype")?.unwrap_or(Dtype::F32);
+    if !(bins >= 1.0 && length >= 1.0 && rate >= 1.0) {
+        return invalid("the numbers of bins and samples are not positive");
+    }
+    let (columns, rows) = (bins as usize, (length / 2.0).floor() as usize + 1);
+    check_size(&[rows, columns], size_of::<f64>())?;
+    let to_mel = |hertz: f64| 2595.0 * (1.0 + hertz / 700.0).log10();
+    let (low_mel, high_mel) = (to_mel(low), to_mel(high));
+    let step = (high_mel - low_mel) / (bins + 1.0);
+    // The centres of the filters and both ends, as spectrogram bins.
+    let centre = |at: usize| {
+        let hertz = 700.0 * (10_f64.powf((low_mel + at as f64 * step) / 2595.0) - 1.0);
+        ((length + 1.0) * hertz / rate).floor() as i64
+    };
+    let mut weights = vec![0.0; rows * columns];
+    for column in 0..columns {
+        let (from, top, to) = (centre(column), centre(column + 1), centre(column + 2));
+        let mut set = |row: i64, weight: f64| {
+            if let Ok(row) = usize::try_from(row)
+                && row < rows
+            {
+                weights[row * columns + column] = weight;
+            }
+        };
+        if top == from {
+            set(top, 1.0);
+        } else {
+            (from..=top).for_each(|row| set(row, (row - from) as f64 / (top - from) as f64));
+        }
+        if to > top {
+            (top..to).for_each(|row| set(row, (to - row) as f64 / (to - top) as f64));
+        }
+    }
+    one(of_f64s(dtype, &[rows, columns], &weights)?)
+}

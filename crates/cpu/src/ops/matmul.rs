@@ -1,0 +1,231 @@
+//! Products of matrices. Floats go through `ndarray` to the kernels of `matrixmultiply`.
+
+use ndarray::linalg::general_mat_mul;
+use ndarray::{ArrayView2, ArrayViewMut2};
+use typeloom_types::any_tensor::AnyTensor;
+use typeloom_types::dtype::Dtype;
+
+use super::layout::broadcast_to;
+use super::{Operator, native, widened};
+use crate::call::{Call, Outcome, one};
+use crate::element::{Number, build, on_numbers};
+use crate::error::{Fault, invalid};
+use crate::shape::{broadcast, broadcast_strides, count, each_index};
+
+pub(super) const OPERATORS: &[Operator] =
+    &[widened("MatMul", matmul), widened("Gemm", gemm), native("MatMulInteger", matmul_integer)];
+
+/// A matrix in memory, which may be read with its axes exchanged.
+#[derive(Clone, Copy)]
+pub(crate) struct Matrix<'a, T> {
+    pub(crate) data: &'a [T],
+    pub(crate) rows: usize,
+    pub(crate) columns: usize,
+    pub(crate) transposed: bool,
+}
+
+impl<'a, T> Matrix<'a, T> {
+    /// A matrix of `rows` by `columns`, row by row.
+    pub(crate) fn new(data: &'a [T], rows: usize, columns: usize) -> Self {
+        Self { data, rows, columns, transposed: false }
+    }
+
+    /// A matrix of `rows` by `columns` that lies in memory column by column.
+    pub(crate) fn transposed(data: &'a [T], rows: usize, columns: usize) -> Self {
+        Self { data, rows, columns, transposed: true }
+    }
+
+    fn view(self) -> Result<ArrayView2<'a, T>, Fault> {
+        let view = if self.transposed {
+            ArrayView2::from_shape((self.columns, self.rows), self.data).map(ArrayView2::reversed_axes)
+        } else {
+            ArrayView2::from_shape((self.rows, self.columns), self.data)
+        };
+        view.or_else(|_| invalid("a matrix has not as many elements as its shape says"))
+    }
+}
+
+/// Numbers whose matrices can be multiplied.
+pub(crate) trait Product: Number {
+    /// `out = alpha * a * b + beta * out`.
+    fn product(
+        a: Matrix<'_, Self>,
+        b: Matrix<'_, Self>,
+        out: &mut [Self],
+        alpha: Self,
+        beta: Self,
+    ) -> Result<(), Fault>;
+}
+
+macro_rules! float_products {
+    ($($ty:ty),*) => {$(
+        impl Product for $ty {
+            fn product(
+                a: Matrix<'_, Self>,
+                b: Matrix<'_, Self>,
+                out: &mut [Self],
+                alpha: Self,
+                beta: Self,
+            ) -> Result<(), Fault> {
+                let (rows, columns) = (a.rows, b.columns);
+                let Ok(mut out) = ArrayViewMut2::from_shape((rows, columns), out) else {
+                    return invalid("a matrix has not as many elements as its shape says");
+                };
+                if a.columns != b.rows {
+                    return invalid("the inner extents differ");
+                }
+                general_mat_mul(alpha, &a.view()?, &b.view()?, beta, &mut out);
+                Ok(())
+            }
+        }
+    )*};
+}
+float_products!(f32, f64);
+
+macro_rules! whole_products {
+    ($($ty:ty),*) => {$(
+        impl Product for $ty {
+            fn product(
+                a: Matrix<'_, Self>,
+                b: Matrix<'_, Self>,
+                out: &mut [Self],
+                alpha: Self,
+                beta: Self,
+            ) -> Result<(), Fault> {
+                let (left, right) = (a.view()?, b.view()?);
+                if a.columns != b.rows || out.len() != a.rows * b.columns {
+                    return invalid("the inner extents differ");
+                }
+                for (at, slot) in out.iter_mut().enumerate() {
+                    let (row, column) = (at / b.columns, at % b.columns);
+                    let mut sum: Self = 0;
+                    for inner in 0..a.columns {
+                        sum = sum.wrapping_add(left[(row, inner)].wrapping_mul(right[(inner, column)]));
+                    }
+                    *slot = alpha.wrapping_mul(sum).wrapping_add(beta.wrapping_mul(*slot));
+                }
+                Ok(())
+            }
+        }
+    )*};
+}
+whole_products!(i8, i16, i32, i64, u8, u16, u32, u64);
+
+/// The product of stacks of matrices, whose outer axes broadcast; a vector is a row or a column.
+pub(crate) fn multiply(a: &AnyTensor, b: &AnyTensor) -> Result<AnyTensor, Fault> {
+    if a.rank() == 0 || b.rank() == 0 {
+        return invalid("a single number is no matrix");
+    }
+    let full_a = if a.rank() == 1 { vec![1, a.shape()[0]] } else { a.shape().to_vec() };
+    let full_b = if b.rank() == 1 { vec![b.shape()[0], 1] } else { b.shape().to_vec() };
+    let (outer_a, matrix_a) = full_a.split_at(full_a.len() - 2);
+    let (outer_b, matrix_b) = full_b.split_at(full_b.len() - 2);
+    let (m, k, n) = (matrix_a[0], matrix_a[1], matrix_b[1]);
+    if k != matrix_b[0] {
+        return invalid(format!("the inner extents of {:?} and {:?} differ", a.shape(), b.shape()));
+    }
+    let outer = broadcast(&[outer_a, outer_b])?;
+    let mut shape = outer.clone();
+    if a.rank() > 1 {
+        shape.push(m);
+    }
+    if b.rank() > 1 {
+        shape.push(n);
+    }
+    let (sa, sb) = (broadcast_strides(outer_a, &outer), broadcast_strides(outer_b, &outer));
+    let mut complete = Ok(());
+    let product = on_numbers!(a.dtype(), T => {
+        let (left, right) = (a.as_slice::<T>()?, b.as_slice::<T>()?);
+        build::<T>(&shape, |out| {
+            if out.is_empty() {
+                return;
+            }
+            // One large product instead of many small ones, where the right side is shared.
+            if outer_b.is_empty() {
+                let rows = count(&outer) * m;
+                complete = T::product(
+                    Matrix::new(left, rows, k), Matrix::new(right, k, n), out, T::ONE, T::ZERO,
+                );
+                return;
+            }
+            each_index(&outer, |flat, index| {
+                let at = |strides: &[usize]| index.iter().zip(strides).map(|(i, s)| i * s).sum::<usize>();
+                let a = Matrix::new(&left[at(&sa) * m * k..][..m * k], m, k);
+                let b = Matrix::new(&right[at(&sb) * k * n..][..k * n], k, n);
+                let done = T::product(a, b, &mut out[flat * m * n..][..m * n], T::ONE, T::ZERO);
+                if complete.is_ok() {
+                    complete = done;
+                }
+            });
+        })
+    })?;
+    complete.map(|()| product)
+}
+
+fn matmul(call: &mut Call<'_>) -> Outcome {
+    one(multiply(call.tensor(0)?, call.tensor(1)?)?)
+}
+
+fn gemm(call: &mut Call<'_>) -> Outcome {
+    let (alpha, beta) = (call.float("alpha", 1.0)?, call.float("beta", 1.0)?);
+    let (flip_a, flip_b) = (call.flag("transA", false)?, call.flag("transB", false)?);
+    let (a, b) = (call.tensor(0)?, call.tensor(1)?);
+    let (&[a0, a1], &[b0, b1]) = (a.shape(), b.shape()) else { return invalid("the inputs are no matrices") };
+    let (m, k) = if flip_a { (a1, a0) } else { (a0, a1) };
+    let (inner, n) = if flip_b { (b1, b0) } else { (b0, b1) };
+    if k != inner {
+        return invalid(format!("the inner extents of {:?} and {:?} differ", a.shape(), b.shape()));
+    }
+    let c = call.optional(2)?.map(|c| {
+        if broadcast(&[c.shape(), &[m, n]])? != [m, n] {
+            return invalid(format!("{:?} does not broadcast to [{m}, {n}]", c.shape()));
+        }
+        broadcast_to(c, &[m, n])
+    });
+    let c = c.transpose()?;
+    let beta = if c.is_some() { beta } else { 0.0 };
+    let mut result = match c {
+        Some(c) => c,
+        None => AnyTensor::zeros(a.dtype(), &[m, n])?,
+    };
+    on_numbers!(a.dtype(), T => {
+        let matrix = |data, rows, columns, flipped| {
+            if flipped { Matrix::transposed(data, rows, columns) } else { Matrix::new(data, rows, columns) }
+        };
+        let left = matrix(a.as_slice::<T>()?, m, k, flip_a);
+        let right = matrix(b.as_slice::<T>()?, k, n, flip_b);
+        let out = result.as_mut_slice::<T>()?;
+        if !T::IS_FLOAT && (alpha.fract() != 0.0 || beta.fract() != 0.0) {
+            return Err(Fault::Unsupported("a fractional factor of whole numbers".to_owned()));
+        }
+        let (alpha, beta) = (T::from_f64(f64::from(alpha)), T::from_f64(f64::from(beta)));
+        if out.is_empty() { Ok(()) } else { T::product(left, right, out, alpha, beta) }
+    })?;
+    one(result)
+}
+
+/// A tensor of 8-bit numbers minus its zero point, as 32-bit numbers. The zero point is one number, or one for each
+/// index of `axis`.
+pub(crate) fn centred(x: &AnyTensor, zero: Option<&AnyTensor>, axis: usize) -> Result<AnyTensor, Fault> {
+    if !matches!(x.dtype(), Dtype::U8 | Dtype::I8) {
+        return Err(Fault::Dtype(x.dtype()));
+    }
+    let wide = super::cast::convert(x, Dtype::I32)?;
+    let Some(zero) = zero else { return Ok(wide) };
+    let mut zero = super::cast::convert(zero, Dtype::I32)?;
+    if zero.len() == 1 {
+        zero = zero.reshape(&[])?;
+    } else if zero.rank() == 1 {
+        let mut shape = vec![1; x.rank()];
+        shape[axis] = zero.len();
+        zero = zero.reshape(&shape)?;
+    }
+    super::binary::map2::<i32, i32, i32>(&wide, &zero, i32::wrapping_sub)
+}
+
+fn matmul_integer(call: &mut Call<'_>) -> Outcome {
+    let (a, b) = (call.tensor(0)?, call.tensor(1)?);
+    let a = centred(a, call.optional(2)?, a.rank().saturating_sub(2))?;
+    let b = centred(b, call.optional(3)?, b.rank().saturating_sub(1))?;
+    one(multiply(&a, &b)?)
+}

@@ -1,0 +1,135 @@
+//! Padding.
+
+use typeloom_types::any_tensor::AnyTensor;
+
+use super::{Operator, native};
+use crate::call::{Call, Outcome, one};
+use crate::element::{check_size, of_f64s};
+use crate::error::{Fault, invalid};
+use crate::movement::{Run, assemble};
+use crate::shape::{axes, count, each_index, strides};
+
+pub(super) const OPERATORS: &[Operator] = &[native("Pad", pad)];
+
+/// What is found outside the input.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Constant,
+    Reflect,
+    Edge,
+    Wrap,
+}
+
+fn pad(call: &mut Call<'_>) -> Outcome {
+    let x = call.tensor(0)?;
+    let mode = match call.text("mode", "constant")? {
+        "constant" => Mode::Constant,
+        "reflect" => Mode::Reflect,
+        "edge" => Mode::Edge,
+        "wrap" => Mode::Wrap,
+        other => return invalid(format!("`mode` = `{other}` is not known")),
+    };
+    let name = if call.version < 2 { "paddings" } else { "pads" };
+    let Some(pads) = call.integers_or(1, name)? else { return Err(Fault::MissingInput(1)) };
+    let axes = match call.integers(3)? {
+        Some(given) => axes(&given, x.rank())?,
+        None => (0..x.rank()).collect(),
+    };
+    if pads.len() != 2 * axes.len() {
+        return invalid(format!("{} pads for {} axes", pads.len(), axes.len()));
+    }
+    let fill = match call.optional(2)? {
+        Some(fill) if fill.len() == 1 => Some(fill.clone().reshape(&[1])?),
+        Some(_) => None,
+        None => match call.attributes.float("value")? {
+            Some(value) => Some(of_f64s(x.dtype(), &[1], &[f64::from(value)])?),
+            None => None,
+        },
+    };
+    let mut shape = x.shape().to_vec();
+    let mut shift = vec![0_i64; x.rank()];
+    for (at, axis) in axes.iter().enumerate() {
+        let (before, after) = (pads[at], pads[at + axes.len()]);
+        let total = before.checked_add(after).and_then(|both| both.checked_add(x.shape()[*axis] as i64));
+        match total.and_then(|total| usize::try_from(total).ok()) {
+            Some(extent) => shape[*axis] = extent,
+            None => return invalid(format!("pads {before} and {after} leave nothing of axis {axis}")),
+        }
+        shift[*axis] = -before;
+    }
+    if mode == Mode::Constant {
+        return one(shifted(x, &shape, &shift, fill)?);
+    }
+    if x.is_empty() && count(&shape) > 0 {
+        return invalid("nothing cannot be continued");
+    }
+    check_size(&shape, size_of::<Run>())?;
+    let own = strides(x.shape());
+    let mut runs = Vec::with_capacity(count(&shape));
+    each_index(&shape, |_, index| {
+        let offset = index.iter().enumerate().map(|(axis, at)| {
+            inside(*at as i64 + shift[axis], x.shape()[axis] as i64, mode) * own[axis]
+        });
+        runs.push(Run::one(offset.sum()));
+    });
+    one(assemble(&[x], &shape, runs.into_iter())?)
+}
+
+/// The index inside an axis that stands for one outside.
+fn inside(at: i64, extent: i64, mode: Mode) -> usize {
+    let found = match mode {
+        Mode::Edge | Mode::Constant => at.clamp(0, extent - 1),
+        Mode::Wrap => at.rem_euclid(extent),
+        Mode::Reflect if extent == 1 => 0,
+        Mode::Reflect => {
+            let period = 2 * (extent - 1);
+            let at = at.rem_euclid(period);
+            if at < extent { at } else { period - at }
+        }
+    };
+    usize::try_from(found).unwrap_or(0)
+}
+
+/// A window of another shape on a tensor, shifted along each axis; what is outside is `fill`, or zero.
+pub(super) fn shifted(
+    x: &AnyTensor,
+    shape: &[usize],
+    shift: &[i64],
+    fill: Option<AnyTensor>,
+) -> Result<AnyTensor, Fault> {
+    let fill = match fill {
+        Some(fill) => fill,
+        None => AnyTensor::zeros(x.dtype(), &[1])?,
+    };
+    check_size(shape, size_of::<Run>())?;
+    let own = strides(x.shape());
+    let mut runs = Vec::new();
+    let outside = Run { input: 1, start: 0, len: 1 };
+    let Some(last) = shape.len().checked_sub(1) else {
+        return assemble(&[x, &fill], shape, std::iter::once(Run::one(0)));
+    };
+    each_index(&shape[..last], |_, index| {
+        let mut start = Some(0_usize);
+        for (axis, at) in index.iter().enumerate() {
+            let at = usize::try_from(*at as i64 + shift[axis]).ok().filter(|at| *at < x.shape()[axis]);
+            start = start.zip(at).map(|(start, at)| start + at * own[axis]);
+        }
+        let extent = x.shape()[last] as i64;
+        let width = shape[last] as i64;
+        // The part of the row that lies inside the input.
+        let from = (-shift[last]).clamp(0, width);
+        let to = (extent - shift[last]).clamp(from, width);
+        match start {
+            None => runs.extend((0..width).map(|_| outside)),
+            Some(start) => {
+                runs.extend((0..from).map(|_| outside));
+                if to > from {
+                    let begin = start + usize::try_from(from + shift[last]).unwrap_or(0);
+                    runs.push(Run::of(begin, usize::try_from(to - from).unwrap_or(0)));
+                }
+                runs.extend((to..width).map(|_| outside));
+            }
+        }
+    });
+    assemble(&[x, &fill], shape, runs.into_iter())
+}

@@ -1,0 +1,193 @@
+//! Reductions along axes, positions of extremes, and running sums and products.
+//!
+//! Reduced axes are moved to the end, so that each result is computed from one contiguous row. Rows of floats are
+//! summed in `f64`.
+
+use typeloom_types::any_tensor::AnyTensor;
+use typeloom_types::dtype::Dtype;
+
+use super::layout::permute;
+use super::{Operator, native, widened};
+use crate::call::{Call, Outcome, one};
+use crate::element::{Number, build, on_numbers};
+use crate::error::{Fault, invalid};
+use crate::shape::{around, axes, axis, count};
+
+pub(super) const OPERATORS: &[Operator] = &[
+    widened("ReduceSum", |call| reduce(call, Reduction::Sum)),
+    widened("ReduceMean", |call| reduce(call, Reduction::Mean)),
+    widened("ReduceMax", |call| reduce(call, Reduction::Max)),
+    widened("ReduceMin", |call| reduce(call, Reduction::Min)),
+    widened("ReduceProd", |call| reduce(call, Reduction::Prod)),
+    widened("ReduceL1", |call| reduce(call, Reduction::L1)),
+    widened("ReduceL2", |call| reduce(call, Reduction::L2)),
+    widened("ReduceLogSum", |call| reduce(call, Reduction::LogSum)),
+    widened("ReduceLogSumExp", |call| reduce(call, Reduction::LogSumExp)),
+    widened("ReduceSumSquare", |call| reduce(call, Reduction::SumSquare)),
+    native("ArgMax", |call| arg(call, true)),
+    native("ArgMin", |call| arg(call, false)),
+    widened("CumSum", |call| running(call, false)),
+    widened("CumProd", |call| running(call, true)),
+];
+
+/// What a row becomes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Reduction {
+    Sum,
+    Mean,
+    Max,
+    Min,
+    Prod,
+    L1,
+    L2,
+    LogSum,
+    LogSumExp,
+    SumSquare,
+}
+
+fn reduce(call: &mut Call<'_>, kind: Reduction) -> Outcome {
+    let given = call.integers_or(1, "axes")?.filter(|axes| !axes.is_empty());
+    let keep = call.flag("keepdims", true)?;
+    let noop = call.flag("noop_with_empty_axes", false)?;
+    let x = call.take(0)?;
+    let axes = match given {
+        Some(given) => axes(&given, x.rank())?,
+        None if noop => Vec::new(),
+        None => (0..x.rank()).collect(),
+    };
+    one(reduce_axes(&x, &axes, keep, kind)?)
+}
+
+/// Reduces the axes, which are kept with extent 1 or dropped.
+pub(crate) fn reduce_axes(
+    x: &AnyTensor,
+    axes: &[usize],
+    keep: bool,
+    kind: Reduction,
+) -> Result<AnyTensor, Fault> {
+    if x.dtype() == Dtype::Bool && matches!(kind, Reduction::Max | Reduction::Min) {
+        let bytes = super::cast::convert(x, Dtype::U8)?;
+        return super::cast::convert(&reduce_axes(&bytes, axes, keep, kind)?, Dtype::Bool);
+    }
+    let kept: Vec<usize> = (0..x.rank()).filter(|axis| !axes.contains(axis)).collect();
+    let mut reduced = axes.to_vec();
+    reduced.sort_unstable();
+    let shape: Vec<usize> = if keep {
+        let extent = |(axis, extent): (usize, &usize)| if axes.contains(&axis) { 1 } else { *extent };
+        x.shape().iter().enumerate().map(extent).collect()
+    } else {
+        kept.iter().map(|axis| x.shape()[*axis]).collect()
+    };
+    let width: usize = reduced.iter().map(|axis| x.shape()[*axis]).product();
+    let order: Vec<usize> = kept.iter().chain(&reduced).copied().collect();
+    let rows = permute(x, &order)?;
+    on_numbers!(x.dtype(), T => {
+        let data = rows.as_slice::<T>()?;
+        build::<T>(&shape, |out| {
+            if width == 0 {
+                out.fill(row::<T>(&[], kind));
+            } else {
+                out.iter_mut().zip(data.chunks_exact(width)).for_each(|(out, data)| *out = row(data, kind));
+            }
+        })
+    })
+}
+
+fn row<T: Number>(data: &[T], kind: Reduction) -> T {
+    let sum = |each: fn(f64) -> f64| data.iter().map(|value| each(value.to_f64())).sum::<f64>();
+    match kind {
+        Reduction::Max => data.iter().copied().fold(T::LOWEST, T::max_of),
+        Reduction::Min => data.iter().copied().fold(T::HIGHEST, T::min_of),
+        Reduction::Prod => data.iter().copied().fold(T::ONE, T::times),
+        Reduction::Sum if !T::IS_FLOAT => data.iter().copied().fold(T::ZERO, T::plus),
+        Reduction::SumSquare if !T::IS_FLOAT => {
+            data.iter().map(|value| value.times(*value)).fold(T::ZERO, T::plus)
+        }
+        Reduction::Sum => T::from_f64(sum(|value| value)),
+        Reduction::Mean => T::from_f64(sum(|value| value) / data.len() as f64),
+        Reduction::L1 => T::from_f64(sum(f64::abs)),
+        Reduction::L2 => T::from_f64(sum(|value| value * value).sqrt()),
+        Reduction::SumSquare => T::from_f64(sum(|value| value * value)),
+        Reduction::LogSum => T::from_f64(sum(|value| value).ln()),
+        Reduction::LogSumExp => {
+            let most = data.iter().map(|value| value.to_f64()).fold(f64::NEG_INFINITY, f64::max);
+            if most.is_infinite() {
+                return T::from_f64(if data.is_empty() { f64::NEG_INFINITY } else { most });
+            }
+            let sum: f64 = data.iter().map(|value| (value.to_f64() - most).exp()).sum();
+            T::from_f64(most + sum.ln())
+        }
+    }
+}
+
+fn arg(call: &mut Call<'_>, greatest: bool) -> Outcome {
+    let keep = call.flag("keepdims", true)?;
+    let last = call.flag("select_last_index", false)?;
+    let x = crate::element::widen(call.tensor(0)?.clone())?;
+    let axis = axis(call.int("axis", 0)?, x.rank())?;
+    let (outer, extent, inner) = around(x.shape(), axis);
+    if extent == 0 && outer * inner > 0 {
+        return invalid("there is no extreme of nothing");
+    }
+    let mut shape = x.shape().to_vec();
+    if keep {
+        shape[axis] = 1;
+    } else {
+        shape.remove(axis);
+    }
+    one(on_numbers!(x.dtype(), T => {
+        let data = x.as_slice::<T>()?;
+        build::<i64>(&shape, |out| {
+            for block in 0..outer {
+                for lane in 0..inner {
+                    let at = |index: usize| data[(block * extent + index) * inner + lane];
+                    let mut best = 0;
+                    for index in 1..extent {
+                        let (new, old) = (at(index), at(best));
+                        let better = if greatest { new > old } else { new < old };
+                        if better || (last && new == old) || (new.is_nan() && !old.is_nan()) {
+                            best = index;
+                        }
+                    }
+                    out[block * inner + lane] = best as i64;
+                }
+            }
+        })
+    })?)
+}
+
+fn running(call: &mut Call<'_>, product: bool) -> Outcome {
+    let (exclusive, reverse) = (call.flag("exclusive", false)?, call.flag("reverse", false)?);
+    let Some(given) = call.integer(1)? else { return Err(Fault::MissingInput(1)) };
+    let mut x = call.take(0)?;
+    let axis = axis(given, x.rank())?;
+    let (outer, extent, inner) = around(x.shape(), axis);
+    on_numbers!(x.dtype(), T => {
+        let data = x.as_mut_slice::<T>()?;
+        for block in 0..outer {
+            for lane in 0..inner {
+                let mut total = if product { T::ONE } else { T::ZERO };
+                for step in 0..extent {
+                    let index = if reverse { extent - 1 - step } else { step };
+                    let slot = &mut data[(block * extent + index) * inner + lane];
+                    let next = if product { total.times(*slot) } else { total.plus(*slot) };
+                    *slot = if exclusive { total } else { next };
+                    total = next;
+                }
+            }
+        }
+        Ok(())
+    })?;
+    one(x)
+}
+
+/// The mean and the variance of every row of a length.
+pub(crate) fn moments(data: &[f64], width: usize) -> Vec<(f64, f64)> {
+    let of = |row: &[f64]| {
+        let mean = row.iter().sum::<f64>() / row.len() as f64;
+        let variance = row.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / row.len() as f64;
+        (mean, variance)
+    };
+    debug_assert!(width > 0 || count(&[data.len()]) == 0);
+    data.chunks_exact(width.max(1)).map(of).collect()
+}

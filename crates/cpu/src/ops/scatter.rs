@@ -1,0 +1,182 @@
+//! Writing elements at computed places.
+
+use typeloom_types::any_tensor::AnyTensor;
+use typeloom_types::dtype::Dtype;
+
+use super::gather::place;
+use super::{Operator, native};
+use crate::call::{Call, Outcome, integers, one};
+use crate::element::{Number, narrow, on_numbers, widen};
+use crate::error::{Fault, invalid};
+use crate::movement::{Run, assemble};
+use crate::shape::{axis, count, each_index, strides};
+
+pub(super) const OPERATORS: &[Operator] = &[
+    native("Scatter", scatter_elements),
+    native("ScatterElements", scatter_elements),
+    native("ScatterND", scatter_nd),
+    native("TensorScatter", tensor_scatter),
+];
+
+/// How a new element meets the old one.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Meeting {
+    Replace,
+    Add,
+    Mul,
+    Max,
+    Min,
+}
+
+fn meeting(call: &Call<'_>) -> Result<Meeting, Fault> {
+    match call.text("reduction", "none")? {
+        "none" => Ok(Meeting::Replace),
+        "add" => Ok(Meeting::Add),
+        "mul" => Ok(Meeting::Mul),
+        "max" => Ok(Meeting::Max),
+        "min" => Ok(Meeting::Min),
+        other => invalid(format!("`reduction` = `{other}` is not known")),
+    }
+}
+
+/// Writes runs of `updates` (in order) at offsets of `data`.
+fn write(
+    data: &AnyTensor,
+    updates: &AnyTensor,
+    places: &[usize],
+    inner: usize,
+    meeting: Meeting,
+) -> Result<AnyTensor, Fault> {
+    if data.dtype() != updates.dtype() {
+        return Err(Fault::DtypeMismatch(data.dtype(), updates.dtype()));
+    }
+    if meeting == Meeting::Replace {
+        let mut sources: Vec<Run> = (0..data.len()).map(Run::one).collect();
+        for (which, place) in places.iter().enumerate() {
+            for at in 0..inner {
+                sources[place + at] = Run { input: 1, start: which * inner + at, len: 1 };
+            }
+        }
+        return assemble(&[data, updates], data.shape(), sources.into_iter());
+    }
+    let half = data.dtype();
+    if matches!(half, Dtype::F16 | Dtype::BF16) {
+        let wide = write(&widen(data.clone())?, &widen(updates.clone())?, places, inner, meeting)?;
+        return narrow(wide, half);
+    }
+    if half == Dtype::Bool {
+        let bytes = |tensor: &AnyTensor| super::cast::convert(tensor, Dtype::U8);
+        let written = write(&bytes(data)?, &bytes(updates)?, places, inner, meeting)?;
+        return super::cast::convert(&written, Dtype::Bool);
+    }
+    let mut result = data.clone();
+    on_numbers!(data.dtype(), T => {
+        let from = updates.as_slice::<T>()?;
+        let to = result.as_mut_slice::<T>()?;
+        for (which, place) in places.iter().enumerate() {
+            for at in 0..inner {
+                let slot = &mut to[place + at];
+                let new = from[which * inner + at];
+                *slot = match meeting {
+                    Meeting::Replace => new,
+                    Meeting::Add => slot.plus(new),
+                    Meeting::Mul => slot.times(new),
+                    Meeting::Max => slot.max_of(new),
+                    Meeting::Min => slot.min_of(new),
+                };
+            }
+        }
+        Ok(())
+    })?;
+    Ok(result)
+}
+
+fn scatter_elements(call: &mut Call<'_>) -> Outcome {
+    let (data, indices, updates) = (call.tensor(0)?, call.tensor(1)?, call.tensor(2)?);
+    let axis = axis(call.int("axis", 0)?, data.rank())?;
+    let fits = data.rank() == indices.rank()
+        && indices.shape() == updates.shape()
+        && (0..data.rank()).all(|at| at == axis || indices.shape()[at] <= data.shape()[at]);
+    if !fits {
+        return invalid(format!("indices {:?} do not lie in {:?}", indices.shape(), data.shape()));
+    }
+    let own = strides(data.shape());
+    let at: Vec<usize> = integers(indices)?
+        .iter()
+        .map(|index| place(*index, data.shape()[axis]))
+        .collect::<Result<_, _>>()?;
+    let mut places = Vec::with_capacity(at.len());
+    each_index(indices.shape(), |flat, index| {
+        let rest = index.iter().enumerate().filter(|(a, _)| *a != axis).map(|(a, i)| i * own[a]).sum::<usize>();
+        places.push(rest + at[flat] * own[axis]);
+    });
+    one(write(data, updates, &places, 1, meeting(call)?)?)
+}
+
+fn scatter_nd(call: &mut Call<'_>) -> Outcome {
+    let (data, indices, updates) = (call.tensor(0)?, call.tensor(1)?, call.tensor(2)?);
+    let Some(depth) = indices.shape().last().copied() else { return invalid("the indices are a single number") };
+    if depth > data.rank() {
+        return invalid(format!("indices {:?} do not fit {:?}", indices.shape(), data.shape()));
+    }
+    let inner = count(&data.shape()[depth..]);
+    let values = integers(indices)?;
+    let tuples = count(&indices.shape()[..indices.rank() - 1]);
+    if updates.len() != tuples * inner {
+        return invalid(format!("updates {:?} do not fit indices {:?}", updates.shape(), indices.shape()));
+    }
+    let mut places = Vec::with_capacity(tuples);
+    for which in 0..tuples {
+        let mut offset = 0;
+        for (index, extent) in values[which * depth..(which + 1) * depth].iter().zip(data.shape()) {
+            offset = offset * extent + place(*index, *extent)?;
+        }
+        places.push(offset * inner);
+    }
+    one(write(data, updates, &places, inner, meeting(call)?)?)
+}
+
+/// Writes an update into a cache along one axis, from an index of its own in every batch on.
+fn tensor_scatter(call: &mut Call<'_>) -> Outcome {
+    let (cache, update) = (call.tensor(0)?, call.tensor(1)?);
+    let axis = axis(call.int("axis", -2)?, cache.rank())?;
+    if axis == 0 || cache.rank() != update.rank() {
+        return invalid("the sequence axis is not one behind the batch axis");
+    }
+    let circular = match call.text("mode", "linear")? {
+        "linear" => false,
+        "circular" => true,
+        other => return invalid(format!("`mode` = `{other}` is not known")),
+    };
+    let fits = (0..cache.rank()).all(|at| {
+        let (have, new) = (cache.shape()[at], update.shape()[at]);
+        if at == axis { new <= have } else { new == have }
+    });
+    if !fits {
+        return invalid(format!("the update {:?} does not fit {:?}", update.shape(), cache.shape()));
+    }
+    let batches = cache.shape()[0];
+    let starts = match call.integers(2)? {
+        Some(starts) if starts.len() == batches => starts,
+        Some(starts) => return invalid(format!("{} indices for {batches} batches", starts.len())),
+        None => vec![0; batches],
+    };
+    let prefix = count(&cache.shape()[1..axis]);
+    let (most, length) = (cache.shape()[axis], update.shape()[axis]);
+    let inner = count(&cache.shape()[axis + 1..]);
+    let mut places = Vec::new();
+    for (batch, start) in starts.iter().enumerate() {
+        for lane in 0..prefix {
+            for step in 0..length {
+                let at = start.saturating_add(step as i64);
+                let at = if circular { at.rem_euclid(most.max(1) as i64) } else { at };
+                let at = match usize::try_from(at) {
+                    Ok(at) if at < most => at,
+                    Ok(_) | Err(_) => return invalid(format!("index {at} is outside extent {most}")),
+                };
+                places.push((((batch * prefix) + lane) * most + at) * inner);
+            }
+        }
+    }
+    one(write(cache, update, &places, inner, Meeting::Replace)?)
+}

@@ -1,0 +1,206 @@
+//! Operators whose result depends on which elements there are: the greatest, those that are not zero, the distinct.
+
+use std::cmp::Ordering;
+
+use typeloom_types::any_tensor::AnyTensor;
+use typeloom_types::dtype::Dtype;
+
+use super::{Operator, native};
+use crate::call::{Call, Outcome, one};
+use crate::element::{Number, dispatch, ints, on_numbers, to_f64s, widen};
+use crate::error::{Fault, invalid};
+use crate::movement::{Run, assemble};
+use crate::shape::{around, as_ints, axis, count, each_index};
+
+pub(super) const OPERATORS: &[Operator] = &[
+    native("TopK", top_k),
+    native("NonZero", non_zero),
+    native("Unique", unique),
+    native("OneHot", one_hot),
+];
+
+/// NaN is taken for the greatest number.
+fn total<T: Number>(a: T, b: T) -> Ordering {
+    a.partial_cmp(&b).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan()))
+}
+
+fn top_k(call: &mut Call<'_>) -> Outcome {
+    let k = match call.integer(1)? {
+        Some(k) => k,
+        None => call.attributes.int("k")?.ok_or(Fault::MissingInput(1))?,
+    };
+    let largest = call.flag("largest", true)?;
+    let original = call.tensor(0)?;
+    let axis = axis(call.int("axis", -1)?, original.rank())?;
+    let x = widen(original.clone())?;
+    let (outer, extent, inner) = around(x.shape(), axis);
+    let k = match usize::try_from(k) {
+        Ok(k) if k <= extent => k,
+        Ok(_) | Err(_) => return invalid(format!("`k` = {k} is not between 0 and {extent}")),
+    };
+    let mut shape = x.shape().to_vec();
+    shape[axis] = k;
+    let mut chosen = vec![0_usize; count(&shape)];
+    let mut positions = vec![0_i64; count(&shape)];
+    on_numbers!(x.dtype(), T => {
+        let data = x.as_slice::<T>()?;
+        let mut row: Vec<usize> = Vec::with_capacity(extent);
+        for block in 0..outer {
+            for lane in 0..inner {
+                let offset = |index: usize| (block * extent + index) * inner + lane;
+                row.clear();
+                row.extend(0..extent);
+                // Of equal elements the first comes first, which a stable sort keeps.
+                row.sort_by(|a, b| {
+                    let order = total(data[offset(*a)], data[offset(*b)]);
+                    if largest { order.reverse() } else { order }
+                });
+                for (at, index) in row.iter().take(k).enumerate() {
+                    let slot = (block * k + at) * inner + lane;
+                    chosen[slot] = offset(*index);
+                    positions[slot] = *index as i64;
+                }
+            }
+        }
+        Ok(())
+    })?;
+    let values = assemble(&[original], &shape, chosen.into_iter().map(Run::one))?;
+    Ok(vec![values.into(), AnyTensor::from_slice(&shape, &positions)?.into()])
+}
+
+/// Which elements are not zero, false or empty.
+fn is_set(x: &AnyTensor) -> Result<Vec<bool>, Fault> {
+    if x.dtype() == Dtype::String {
+        return Ok(x.strings()?.map(|text| !text.is_empty()).collect());
+    }
+    Ok(to_f64s(x)?.iter().map(|value| *value != 0.0).collect())
+}
+
+fn non_zero(call: &mut Call<'_>) -> Outcome {
+    let x = call.tensor(0)?;
+    let set = is_set(x)?;
+    let found = set.iter().filter(|set| **set).count();
+    let rank = x.rank();
+    let mut indices = vec![0_i64; rank * found];
+    let mut at = 0;
+    each_index(x.shape(), |flat, index| {
+        if set[flat] {
+            for (axis, index) in index.iter().enumerate() {
+                indices[axis * found + at] = *index as i64;
+            }
+            at += 1;
+        }
+    });
+    one(AnyTensor::from_slice(&[rank, found], &indices)?)
+}
+
+/// Elements as keys that sort as the elements do.
+fn sort_keys(x: &AnyTensor) -> Result<Vec<usize>, Fault> {
+    let mut order: Vec<usize> = (0..x.len()).collect();
+    let mut ranks = vec![0; x.len()];
+    let mut rank_by = |compare: &dyn Fn(usize, usize) -> Ordering| {
+        order.sort_by(|a, b| compare(*a, *b));
+        let mut rank = 0;
+        for (at, index) in order.iter().enumerate() {
+            if at > 0 && compare(order[at - 1], *index) != Ordering::Equal {
+                rank += 1;
+            }
+            ranks[*index] = rank;
+        }
+    };
+    if x.dtype() == Dtype::String {
+        let texts: Vec<&str> = x.strings()?.collect();
+        rank_by(&|a, b| texts[a].cmp(texts[b]));
+        return Ok(ranks);
+    }
+    if x.dtype() == Dtype::Bool {
+        let flags = x.as_slice::<bool>()?;
+        rank_by(&|a, b| flags[a].cmp(&flags[b]));
+        return Ok(ranks);
+    }
+    let wide = widen(x.clone())?;
+    on_numbers!(wide.dtype(), T => {
+        let data = wide.as_slice::<T>()?;
+        rank_by(&|a, b| total::<T>(data[a], data[b]));
+        Ok(())
+    })?;
+    Ok(ranks)
+}
+
+fn unique(call: &mut Call<'_>) -> Outcome {
+    let sorted = call.flag("sorted", true)?;
+    let x = call.tensor(0)?;
+    let given = call.attributes.int("axis")?;
+    let (outer, extent, inner, axis) = match given {
+        Some(given) => {
+            let axis = axis(given, x.rank())?;
+            let (outer, extent, inner) = around(x.shape(), axis);
+            (outer, extent, inner, axis)
+        }
+        None => (1, x.len(), 1, 0),
+    };
+    // Each slice along the axis is a word of keys, compared from the front.
+    let keys = sort_keys(x)?;
+    let word = |index: usize| {
+        let keys = &keys;
+        (0..outer).flat_map(move |block| (0..inner).map(move |lane| keys[(block * extent + index) * inner + lane]))
+    };
+    let mut order: Vec<usize> = (0..extent).collect();
+    order.sort_by(|a, b| word(*a).cmp(word(*b)));
+    // The first index of each group of equal slices; the sort is stable.
+    let mut groups: Vec<(usize, Vec<usize>)> = Vec::new();
+    for index in order {
+        match groups.last_mut() {
+            Some((first, members)) if word(*first).eq(word(index)) => members.push(index),
+            Some(_) | None => groups.push((index, vec![index])),
+        }
+    }
+    if !sorted {
+        groups.sort_by_key(|(first, _)| *first);
+    }
+    let mut inverse = vec![0_i64; extent];
+    for (at, (_, members)) in groups.iter().enumerate() {
+        members.iter().for_each(|member| inverse[*member] = at as i64);
+    }
+    let firsts: Vec<i64> = groups.iter().map(|(first, _)| *first as i64).collect();
+    let counts: Vec<i64> = groups.iter().map(|(_, members)| members.len() as i64).collect();
+    let mut shape = if given.is_some() { x.shape().to_vec() } else { vec![0] };
+    shape[axis] = groups.len();
+    let groups = &groups;
+    let runs = (0..outer).flat_map(move |block| {
+        groups.iter().map(move |(first, _)| Run::of((block * extent + first) * inner, inner))
+    });
+    let distinct = assemble(&[x], &shape, runs)?;
+    Ok(vec![distinct.into(), ints(&firsts).into(), ints(&inverse).into(), ints(&counts).into()])
+}
+
+fn one_hot(call: &mut Call<'_>) -> Outcome {
+    let (indices, depth, values) = (call.tensor(0)?, call.tensor(1)?, call.tensor(2)?);
+    let depth = to_f64s(depth)?.first().map_or(0, |depth| *depth as i64);
+    if depth <= 0 || depth > 1 << 31 {
+        return invalid(format!("`depth` = {depth} is not a size"));
+    }
+    if values.len() != 2 {
+        return invalid("`values` are not two");
+    }
+    let rank = indices.rank() + 1;
+    let axis = axis(call.int("axis", -1)?, rank)?;
+    let mut shape = as_ints(indices.shape());
+    shape.insert(axis, depth);
+    let shape = crate::shape::extents(&shape)?;
+    let places: Vec<i64> = dispatch!(indices.dtype(), T in [
+        I64 i64, I32 i32, I16 i16, I8 i8, U8 u8, U16 u16, U32 u32, U64 u64, F32 f32, F64 f64,
+    ] => Ok::<_, Fault>(indices.as_slice::<T>()?.iter().map(|value| *value as i64).collect()))?;
+    let (outer, extent, inner) = around(&shape, axis);
+    let places = &places;
+    let runs = (0..outer).flat_map(move |block| {
+        (0..extent).flat_map(move |level| {
+            (0..inner).map(move |lane| {
+                let index = places[block * inner + lane];
+                let index = if index < 0 { index + depth } else { index };
+                Run::one(usize::from(index == level as i64))
+            })
+        })
+    });
+    one(assemble(&[values], &shape, runs)?)
+}

@@ -1,0 +1,234 @@
+//! Operators that cut tensors and put parts together.
+
+use typeloom_types::any_tensor::AnyTensor;
+
+use super::{Operator, native};
+use crate::call::{Call, Outcome, one};
+use crate::error::{Fault, invalid};
+use crate::movement::{Run, assemble};
+use crate::shape::{around, axes, axis, count, each_index, extents, strides};
+use crate::value::Value;
+
+pub(super) const OPERATORS: &[Operator] = &[
+    native("Slice", slice),
+    native("Split", split),
+    native("Concat", concat),
+    native("CenterCropPad", center_crop_pad),
+    native("Trilu", trilu),
+    native("Compress", compress),
+];
+
+fn slice(call: &mut Call<'_>) -> Outcome {
+    let x = call.tensor(0)?;
+    let Some(starts) = call.integers_or(1, "starts")? else { return Err(Fault::MissingInput(1)) };
+    let Some(ends) = call.integers_or(2, "ends")? else { return Err(Fault::MissingInput(2)) };
+    let given = call.integers_or(3, "axes")?;
+    let steps = call.integers(4)?.unwrap_or_else(|| vec![1; starts.len()]);
+    let axes = match given {
+        Some(given) => axes(&given, x.rank())?,
+        None => (0..starts.len()).collect(),
+    };
+    if starts.len() != ends.len() || axes.len() != starts.len() || steps.len() != starts.len() {
+        return invalid("starts, ends, axes and steps differ in number");
+    }
+    if axes.len() > x.rank() {
+        return invalid(format!("{} axes are cut of rank {}", axes.len(), x.rank()));
+    }
+    let mut cuts: Vec<(i64, i64)> = vec![(0, 1); x.rank()];
+    let mut shape = x.shape().to_vec();
+    for (at, axis) in axes.iter().enumerate() {
+        let (start, step, length) = cut(shape[*axis], starts[at], ends[at], steps[at])?;
+        cuts[*axis] = (start, step);
+        shape[*axis] = length;
+    }
+    one(take_strided(x, &shape, &cuts)?)
+}
+
+/// Where a cut of one axis starts, its step and how many elements it takes.
+fn cut(extent: usize, start: i64, end: i64, step: i64) -> Result<(i64, i64, usize), Fault> {
+    let extent = extent as i64;
+    if step == 0 {
+        return invalid("a step is zero");
+    }
+    let absolute = |at: i64| if at < 0 { at.saturating_add(extent) } else { at };
+    let (start, end) = if step > 0 {
+        (absolute(start).clamp(0, extent), absolute(end).clamp(0, extent))
+    } else {
+        (absolute(start).clamp(-1, extent - 1), absolute(end).clamp(-1, extent - 1))
+    };
+    let distance = if step > 0 { end - start } else { start - end };
+    let length = if distance <= 0 { 0 } else { (distance - 1) / step.saturating_abs() + 1 };
+    Ok((start, step, usize::try_from(length).unwrap_or(0)))
+}
+
+/// The elements from `start` on with `step`, for each axis.
+fn take_strided(x: &AnyTensor, shape: &[usize], cuts: &[(i64, i64)]) -> Result<AnyTensor, Fault> {
+    let own = strides(x.shape());
+    // The last axes that are taken whole are copied in one piece.
+    let whole = (0..shape.len())
+        .rev()
+        .take_while(|axis| shape[*axis] == x.shape()[*axis] && cuts[*axis] == (0, 1))
+        .count();
+    let outer = shape.len() - whole;
+    let block = count(&shape[outer..]);
+    let mut runs = Vec::new();
+    crate::element::check_size(&shape[..outer], size_of::<Run>())?;
+    let unit = outer.checked_sub(1).filter(|axis| cuts[*axis].1 == 1);
+    let loops = unit.unwrap_or(outer);
+    let length = unit.map_or(block, |axis| shape[axis] * block);
+    let fixed = unit.map_or(0, |axis| cuts[axis].0 * own[axis] as i64);
+    each_index(&shape[..loops], |_, index| {
+        let offset: i64 = index
+            .iter()
+            .enumerate()
+            .map(|(axis, at)| (cuts[axis].0 + *at as i64 * cuts[axis].1) * own[axis] as i64)
+            .sum();
+        runs.push(Run::of(usize::try_from(offset + fixed).unwrap_or(usize::MAX), length));
+    });
+    if shape.contains(&0) {
+        runs.clear();
+    }
+    assemble(&[x], shape, runs.into_iter())
+}
+
+/// The part of `length` from `start` on along an axis.
+pub(crate) fn part(x: &AnyTensor, axis: usize, start: usize, length: usize) -> Result<AnyTensor, Fault> {
+    let (outer, extent, inner) = around(x.shape(), axis);
+    let mut shape = x.shape().to_vec();
+    shape[axis] = length;
+    assemble(&[x], &shape, (0..outer).map(|block| Run::of((block * extent + start) * inner, length * inner)))
+}
+
+fn split(call: &mut Call<'_>) -> Outcome {
+    let x = call.tensor(0)?;
+    let axis = axis(call.int("axis", 0)?, x.rank())?;
+    let sizes = match call.integers_or(1, "split")? {
+        Some(sizes) => extents(&sizes)?,
+        None => {
+            let parts = match call.attributes.int("num_outputs")? {
+                Some(parts) => usize::try_from(parts).unwrap_or(0),
+                None => call.outputs,
+            };
+            even_sizes(x.shape()[axis], parts)?
+        }
+    };
+    if sizes.iter().sum::<usize>() != x.shape()[axis] {
+        return invalid(format!("the parts {sizes:?} do not make up {}", x.shape()[axis]));
+    }
+    let mut start = 0;
+    let mut parts: Vec<Value> = Vec::with_capacity(sizes.len());
+    for size in sizes {
+        parts.push(part(x, axis, start, size)?.into());
+        start += size;
+    }
+    Ok(parts)
+}
+
+/// Equal parts, the last of which may be smaller.
+fn even_sizes(extent: usize, parts: usize) -> Result<Vec<usize>, Fault> {
+    if parts == 0 || parts > 1 << 20 {
+        return invalid(format!("{parts} parts cannot be made"));
+    }
+    let size = extent.div_ceil(parts);
+    Ok((0..parts).map(|at| size.min(extent.saturating_sub(at * size))).collect())
+}
+
+fn concat(call: &mut Call<'_>) -> Outcome {
+    let axis_given = match call.attributes.int("axis")? {
+        Some(axis) => axis,
+        None if call.version < 4 => 1,
+        None => return Err(Fault::MissingAttribute("axis")),
+    };
+    one(join(&call.tensors()?, axis_given)?)
+}
+
+/// Tensors one after the other along an axis.
+pub(crate) fn join(parts: &[&AnyTensor], axis_given: i64) -> Result<AnyTensor, Fault> {
+    let Some(first) = parts.first() else { return Err(Fault::MissingInput(0)) };
+    let axis = axis(axis_given, first.rank())?;
+    let mut shape = first.shape().to_vec();
+    shape[axis] = 0;
+    for part in parts {
+        let fits = part.rank() == first.rank()
+            && part.shape().iter().zip(first.shape()).enumerate().all(|(at, (a, b))| at == axis || a == b);
+        if !fits {
+            return invalid(format!("{:?} and {:?} do not join along axis {axis}", first.shape(), part.shape()));
+        }
+        shape[axis] += part.shape()[axis];
+    }
+    let outer = count(&first.shape()[..axis]);
+    let lengths: Vec<usize> = parts.iter().map(|part| count(&part.shape()[axis..])).collect();
+    let lengths = &lengths;
+    let runs = (0..outer).flat_map(|block| {
+        lengths.iter().enumerate().map(move |(input, len)| Run { input, start: block * len, len: *len })
+    });
+    assemble(parts, &shape, runs)
+}
+
+fn center_crop_pad(call: &mut Call<'_>) -> Outcome {
+    let x = call.tensor(0)?;
+    let Some(target) = call.integers(1)? else { return Err(Fault::MissingInput(1)) };
+    let target = extents(&target)?;
+    let axes = match call.attributes.ints("axes")? {
+        Some(given) => axes(given, x.rank())?,
+        None => (0..x.rank()).collect(),
+    };
+    if axes.len() != target.len() {
+        return invalid("the target has not one extent for each axis");
+    }
+    let mut shape = x.shape().to_vec();
+    // By how far an index of the result is before that of the input.
+    let mut shift = vec![0_i64; x.rank()];
+    for (axis, target) in axes.iter().zip(target) {
+        let (have, want) = (x.shape()[*axis] as i64, target as i64);
+        // Both a crop and a pad leave the smaller half in front.
+        shift[*axis] = if have >= want { (have - want) / 2 } else { -((want - have) / 2) };
+        shape[*axis] = target;
+    }
+    one(super::pad::shifted(x, &shape, &shift, None)?)
+}
+
+fn trilu(call: &mut Call<'_>) -> Outcome {
+    let upper = call.flag("upper", true)?;
+    let k = call.integer(1)?.unwrap_or(0);
+    let x = call.tensor(0)?;
+    let rank = x.rank();
+    if rank < 2 {
+        return invalid("the input is no matrix");
+    }
+    let zero = AnyTensor::zeros(x.dtype(), &[1])?;
+    let (rows, columns) = (x.shape()[rank - 2], x.shape()[rank - 1]);
+    let outer = count(&x.shape()[..rank - 2]);
+    let runs = (0..outer * rows).flat_map(|row| {
+        (0..columns).map(move |column| {
+            let distance = column as i64 - (row % rows) as i64;
+            let kept = if upper { distance >= k } else { distance <= k };
+            if kept { Run::one(row * columns + column) } else { Run { input: 1, start: 0, len: 1 } }
+        })
+    });
+    one(assemble(&[x, &zero], x.shape(), runs)?)
+}
+
+fn compress(call: &mut Call<'_>) -> Outcome {
+    let condition = call.tensor(1)?.as_slice::<bool>()?;
+    let x = call.tensor(0)?;
+    let (shape, outer, extent, inner, axis) = match call.attributes.int("axis")? {
+        Some(given) => {
+            let axis = axis(given, x.rank())?;
+            let (outer, extent, inner) = around(x.shape(), axis);
+            (x.shape().to_vec(), outer, extent, inner, axis)
+        }
+        None => (vec![x.len()], 1, x.len(), 1, 0),
+    };
+    let kept: Vec<usize> =
+        condition.iter().enumerate().filter(|(_, kept)| **kept).map(|(index, _)| index).collect();
+    if kept.last().is_some_and(|last| *last >= extent) {
+        return invalid("the condition is longer than the axis");
+    }
+    let mut shape = shape;
+    shape[axis] = kept.len();
+    let kept = &kept;
+    let runs = (0..outer)
+        .flat_map(move |block| kept.iter().map(move |index| Run::of((block * extent + index) * inner, inner)));
+    one(assemble(&[x], &shape, runs)?)
+}

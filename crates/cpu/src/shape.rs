@@ -1,0 +1,146 @@
+//! Shapes, strides, axes and broadcasting.
+
+use crate::error::{Fault, invalid};
+
+/// The number of elements of a shape that a tensor has already.
+pub(crate) fn count(shape: &[usize]) -> usize {
+    shape.iter().product()
+}
+
+/// Row-major strides, in elements.
+pub(crate) fn strides(shape: &[usize]) -> Vec<usize> {
+    let mut strides = vec![1; shape.len()];
+    for axis in (1..shape.len()).rev() {
+        strides[axis - 1] = strides[axis] * shape[axis];
+    }
+    strides
+}
+
+/// An axis that may count from the end.
+pub(crate) fn axis(axis: i64, rank: usize) -> Result<usize, Fault> {
+    let signed = i64::try_from(rank).unwrap_or(i64::MAX);
+    let absolute = if axis < 0 { axis + signed } else { axis };
+    match usize::try_from(absolute) {
+        Ok(absolute) if absolute < rank => Ok(absolute),
+        Ok(_) | Err(_) => invalid(format!("axis {axis} is outside rank {rank}")),
+    }
+}
+
+/// Axes that may count from the end, each at most once.
+pub(crate) fn axes(list: &[i64], rank: usize) -> Result<Vec<usize>, Fault> {
+    let mut axes = Vec::with_capacity(list.len());
+    for entry in list {
+        let entry = axis(*entry, rank)?;
+        if axes.contains(&entry) {
+            return invalid(format!("axis {entry} is named twice"));
+        }
+        axes.push(entry);
+    }
+    Ok(axes)
+}
+
+/// A shape out of whole numbers.
+pub(crate) fn extents(list: &[i64]) -> Result<Vec<usize>, Fault> {
+    let extent = |extent: &i64| match usize::try_from(*extent) {
+        Ok(extent) => Ok(extent),
+        Err(_) => invalid(format!("the extent {extent} is negative")),
+    };
+    list.iter().map(extent).collect()
+}
+
+/// A shape as whole numbers.
+pub(crate) fn as_ints(shape: &[usize]) -> Vec<i64> {
+    shape.iter().map(|extent| i64::try_from(*extent).unwrap_or(i64::MAX)).collect()
+}
+
+/// The shape that several shapes broadcast to.
+pub(crate) fn broadcast(shapes: &[&[usize]]) -> Result<Vec<usize>, Fault> {
+    let rank = shapes.iter().map(|shape| shape.len()).max().unwrap_or(0);
+    let mut out = vec![1; rank];
+    for shape in shapes {
+        let offset = rank - shape.len();
+        for (at, extent) in shape.iter().enumerate() {
+            let slot = &mut out[offset + at];
+            if *slot == 1 {
+                *slot = *extent;
+            } else if *extent != 1 && *extent != *slot {
+                return invalid(format!("shapes {shapes:?} do not broadcast"));
+            }
+        }
+    }
+    Ok(out)
+}
+
+/// The strides with which a tensor of `shape` is read as one of the broadcast shape `out`.
+pub(crate) fn broadcast_strides(shape: &[usize], out: &[usize]) -> Vec<usize> {
+    let own = strides(shape);
+    let offset = out.len() - shape.len();
+    let stride = |at: usize| match at.checked_sub(offset) {
+        Some(at) if shape[at] != 1 => own[at],
+        Some(_) | None => 0,
+    };
+    (0..out.len()).map(stride).collect()
+}
+
+/// Offsets of one strided operand of each of several, in row-major order of a shape.
+///
+/// The last axis is left to the caller, who gets the offsets at which its rows start.
+pub(crate) struct Rows<'a, const N: usize> {
+    shape: &'a [usize],
+    strides: [&'a [usize]; N],
+    index: Vec<usize>,
+    offsets: [usize; N],
+    left: usize,
+}
+
+impl<'a, const N: usize> Rows<'a, N> {
+    /// Rows of `shape`, which has at least one axis.
+    pub(crate) fn new(shape: &'a [usize], strides: [&'a [usize]; N]) -> Self {
+        let outer = &shape[..shape.len().saturating_sub(1)];
+        let left = if shape.contains(&0) { 0 } else { count(outer) };
+        Self { shape: outer, strides, index: vec![0; outer.len()], offsets: [0; N], left }
+    }
+}
+
+impl<const N: usize> Iterator for Rows<'_, N> {
+    type Item = [usize; N];
+
+    fn next(&mut self) -> Option<[usize; N]> {
+        self.left = self.left.checked_sub(1)?;
+        let current = self.offsets;
+        for axis in (0..self.shape.len()).rev() {
+            self.index[axis] += 1;
+            for (offset, strides) in self.offsets.iter_mut().zip(self.strides) {
+                *offset += strides[axis];
+            }
+            if self.index[axis] < self.shape[axis] {
+                break;
+            }
+            for (offset, strides) in self.offsets.iter_mut().zip(self.strides) {
+                *offset -= strides[axis] * self.shape[axis];
+            }
+            self.index[axis] = 0;
+        }
+        Some(current)
+    }
+}
+
+/// Goes through the indices of a shape in row-major order.
+pub(crate) fn each_index(shape: &[usize], mut visit: impl FnMut(usize, &[usize])) {
+    let mut index = vec![0; shape.len()];
+    for flat in 0..if shape.contains(&0) { 0 } else { count(shape) } {
+        visit(flat, &index);
+        for axis in (0..shape.len()).rev() {
+            index[axis] += 1;
+            if index[axis] < shape[axis] {
+                break;
+            }
+            index[axis] = 0;
+        }
+    }
+}
+
+/// `shape` as (what is before `axis`, the extent of `axis`, what is behind it).
+pub(crate) fn around(shape: &[usize], axis: usize) -> (usize, usize, usize) {
+    (count(&shape[..axis]), shape[axis], count(&shape[axis + 1..]))
+}

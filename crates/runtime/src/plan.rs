@@ -1,0 +1,88 @@
+//! A graph that is ready to run.
+
+use std::sync::Arc;
+
+use typeloom_cpu::attributes::Attributes;
+use typeloom_cpu::ops::Operator;
+use typeloom_cpu::value::Value;
+
+use crate::stamp::Stamp;
+
+/// A place for one value of a graph.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub(crate) struct SlotId(pub(crate) u32);
+
+impl SlotId {
+    pub(crate) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// What is known of a slot.
+#[derive(Clone, Debug)]
+pub(crate) struct Slot {
+    pub(crate) name: String,
+    pub(crate) stamp: Stamp,
+}
+
+/// A value that is read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Use {
+    pub(crate) slot: SlotId,
+    /// Nothing reads it later: the reader may have it, memory included.
+    pub(crate) last: bool,
+}
+
+/// A graph with its own slots, and where it gets the values of outer graphs from.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    pub(crate) slots: Vec<Slot>,
+    pub(crate) inputs: Vec<SlotId>,
+    /// Slots of the graph around it, and the slots here that stand for them.
+    pub(crate) captures: Vec<(SlotId, SlotId)>,
+    pub(crate) constants: Vec<(SlotId, Value)>,
+    pub(crate) steps: Vec<Step>,
+    pub(crate) outputs: Vec<SlotId>,
+}
+
+/// One node.
+#[derive(Clone, Debug)]
+pub(crate) struct Step {
+    /// The node in words: its name, or its position, and its operator.
+    pub(crate) node: String,
+    pub(crate) domain: String,
+    pub(crate) op: String,
+    pub(crate) version: i64,
+    pub(crate) action: Action,
+    pub(crate) attributes: Attributes,
+    pub(crate) inputs: Vec<Option<Use>>,
+    pub(crate) outputs: Vec<Option<SlotId>>,
+    /// Slots that nothing reads after this step.
+    pub(crate) dead: Vec<SlotId>,
+}
+
+/// How a node is run.
+#[derive(Clone, Debug)]
+pub(crate) enum Action {
+    Kernel(&'static Operator),
+    Function(Arc<Plan>),
+    If { then_branch: Plan, else_branch: Plan },
+    Loop(Plan),
+    Scan(Plan),
+    SequenceMap(Plan),
+    Flex { scores: Option<Plan>, probabilities: Option<Plan> },
+    /// Nothing here runs the operator; it is an error to get to it.
+    Unknown,
+}
+
+impl Action {
+    /// The plans of the graphs that the node holds.
+    pub(crate) fn bodies(&self) -> Vec<&Plan> {
+        match self {
+            Self::Kernel(_) | Self::Function(_) | Self::Unknown => Vec::new(),
+            Self::If { then_branch, else_branch } => vec![then_branch, else_branch],
+            Self::Loop(body) | Self::Scan(body) | Self::SequenceMap(body) => vec![body],
+            Self::Flex { scores, probabilities } => scores.iter().chain(probabilities).collect(),
+        }
+    }
+}

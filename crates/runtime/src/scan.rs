@@ -1,0 +1,154 @@
+//! `Scan`: a body that goes along an axis of its inputs, with state.
+//!
+//! In version 8 every input has a batch axis in front, and all batches are scanned one after the other; sequence
+//! lengths of their own are not supported.
+
+use typeloom_cpu::attributes::{Attribute, Attributes};
+use typeloom_cpu::value::Value;
+use typeloom_types::any_tensor::AnyTensor;
+
+use crate::control::{bad, operator, stack};
+use crate::error::NodeFault;
+use crate::execute::{Frame, Run};
+use crate::plan::{Plan, Step};
+
+/// How a scan goes along its inputs and outputs.
+struct Form<'a> {
+    states: usize,
+    scanned: usize,
+    input_axes: &'a [i64],
+    output_axes: &'a [i64],
+    input_directions: &'a [i64],
+    output_directions: &'a [i64],
+}
+
+fn list<'s>(step: &'s Step, name: &str) -> &'s [i64] {
+    match step.attributes.get(name) {
+        Some(Attribute::Ints(values)) => values,
+        Some(_) | None => &[],
+    }
+}
+
+pub(crate) fn scan(
+    run: &Run<'_>,
+    frame: &Frame,
+    step: &Step,
+    inputs: Vec<Option<Value>>,
+    body: &Plan,
+) -> Result<Vec<Value>, NodeFault> {
+    let scanned = match step.attributes.get("num_scan_inputs") {
+        Some(Attribute::Int(count)) => usize::try_from(*count).unwrap_or(0),
+        Some(_) | None => 0,
+    };
+    let batched = step.version < 9;
+    let mut inputs = inputs;
+    if batched && !inputs.is_empty() && inputs.remove(0).is_some() {
+        return Err(bad("sequence lengths of a scan are not supported"));
+    }
+    let inputs: Option<Vec<Value>> = inputs.into_iter().collect();
+    let Some(inputs) = inputs else { return Err(bad("an input of a scan is left out")) };
+    let Some(states) = inputs.len().checked_sub(scanned) else {
+        return Err(bad("there are fewer inputs than are scanned"));
+    };
+    let directions = if batched { "directions" } else { "scan_input_directions" };
+    let form = Form {
+        states,
+        scanned,
+        input_axes: list(step, "scan_input_axes"),
+        output_axes: list(step, "scan_output_axes"),
+        input_directions: list(step, directions),
+        output_directions: list(step, "scan_output_directions"),
+    };
+    if !batched {
+        return along(run, frame, body, &form, inputs);
+    }
+    let batches = inputs.first().and_then(Value::as_tensor).and_then(|tensor| tensor.shape().first().copied());
+    let Some(batches) = batches else { return Err(bad("a scan of version 8 has no batch axis")) };
+    let mut results: Vec<Vec<Value>> = vec![Vec::new(); body.outputs.len()];
+    for batch in 0..batches {
+        let mut given = Vec::with_capacity(inputs.len());
+        for input in &inputs {
+            given.push(slice(input, 0, batch)?);
+        }
+        for (results, result) in results.iter_mut().zip(along(run, frame, body, &form, given)?) {
+            results.push(result);
+        }
+    }
+    let stacked = results.into_iter().zip(&body.outputs);
+    stacked.map(|(slices, slot)| stack(slices, &body.slots[slot.index()].stamp)).collect()
+}
+
+/// The slice at an index of an axis, without the axis.
+fn slice(value: &Value, axis: i64, index: usize) -> Result<Value, NodeFault> {
+    let attributes = Attributes::default().with("axis", Attribute::Int(axis));
+    let index = AnyTensor::from_scalar(i64::try_from(index).unwrap_or(i64::MAX));
+    operator("Gather", &attributes, vec![value.clone(), Value::Tensor(index)])
+}
+
+fn along(
+    run: &Run<'_>,
+    frame: &Frame,
+    body: &Plan,
+    form: &Form<'_>,
+    mut inputs: Vec<Value>,
+) -> Result<Vec<Value>, NodeFault> {
+    let scanned = inputs.split_off(form.states);
+    let mut states = inputs;
+    let at = |list: &[i64], which: usize| list.get(which).copied().unwrap_or(0);
+    let mut length = None;
+    for (which, value) in scanned.iter().enumerate() {
+        let Some(tensor) = value.as_tensor() else { return Err(bad("a scanned input is no tensor")) };
+        let axis = at(form.input_axes, which);
+        let axis = if axis < 0 { axis + tensor.rank() as i64 } else { axis };
+        let extent = usize::try_from(axis).ok().and_then(|axis| tensor.shape().get(axis).copied());
+        let Some(extent) = extent else { return Err(bad(format!("axis {axis} is outside a scanned input"))) };
+        if length.is_some_and(|length| length != extent) {
+            return Err(bad("the scanned inputs differ in length"));
+        }
+        length = Some(extent);
+    }
+    let length = length.unwrap_or(0);
+    let Some(collected) = body.outputs.len().checked_sub(form.states) else {
+        return Err(bad("the body gives fewer values than there are states"));
+    };
+    debug_assert_eq!(form.scanned, scanned.len());
+    let mut slices: Vec<Vec<Value>> = vec![Vec::new(); collected];
+    for turn in 0..length {
+        let mut given = std::mem::take(&mut states);
+        for (which, value) in scanned.iter().enumerate() {
+            let index = if at(form.input_directions, which) == 0 { turn } else { length - 1 - turn };
+            given.push(slice(value, at(form.input_axes, which), index)?);
+        }
+        let mut results = run.body(frame, body, given)?.into_iter();
+        states = results.by_ref().take(form.states).collect();
+        for (slices, slice) in slices.iter_mut().zip(results) {
+            slices.push(slice);
+        }
+    }
+    for (which, mut slices) in slices.into_iter().enumerate() {
+        if at(form.output_directions, which) != 0 {
+            slices.reverse();
+        }
+        let slot = body.outputs[form.states + which];
+        let stacked = stack(slices, &body.slots[slot.index()].stamp)?;
+        states.push(moved(stacked, at(form.output_axes, which))?);
+    }
+    Ok(states)
+}
+
+/// The first axis moved to another place.
+fn moved(value: Value, axis: i64) -> Result<Value, NodeFault> {
+    let Some(rank) = value.as_tensor().map(AnyTensor::rank) else { return Ok(value) };
+    let rank = rank as i64;
+    let axis = if axis < 0 { axis + rank } else { axis };
+    if axis == 0 {
+        return Ok(value);
+    }
+    if !(0..rank).contains(&axis) {
+        return Err(bad(format!("axis {axis} is outside a scanned output")));
+    }
+    let mut perm: Vec<i64> = (1..rank).collect();
+    perm.insert(usize::try_from(axis).unwrap_or(0), 0);
+    let attributes = Attributes::default().with("perm", Attribute::Ints(perm));
+    operator("Transpose", &attributes, vec![value])
+}

@@ -1,0 +1,146 @@
+//! A model that is ready to run.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use typeloom_compiler::annotate::{Marks, annotate};
+use typeloom_cpu::value::Value;
+use typeloom_onnx::messages::{ModelProto, TensorProto, read};
+use typeloom_solver::model::Checked;
+
+use crate::error::{PrepareError, RunError};
+use crate::execute::Run;
+use crate::functions::{Functions, imports};
+use crate::plan::Plan;
+use crate::prepare::Preparation;
+use crate::stamp::{Stamp, Symbols};
+
+/// Reads the bytes of a tensor that is kept in another file; the reason where that cannot be done.
+pub type ExternalData<'a> = dyn Fn(&TensorProto) -> Result<Bytes, String> + 'a;
+
+/// What is held against the solved types.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Verify {
+    /// The inputs.
+    #[default]
+    Inputs,
+    /// The inputs and every value that a node makes.
+    EveryValue,
+}
+
+/// An input or an output of a model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Port {
+    /// Its name.
+    pub name: String,
+    /// Its solved type.
+    pub stamp: Stamp,
+    /// Whether an input may be left out, because an initializer has its name.
+    pub has_default: bool,
+}
+
+/// A model that is ready to run. Clones share everything; runs share nothing that changes, so that a session can
+/// be run from several threads at once.
+#[derive(Clone, Debug)]
+pub struct Session {
+    plan: Arc<Plan>,
+    inputs: Arc<[Port]>,
+    outputs: Arc<[Port]>,
+}
+
+/// What a run gives.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The outputs, in the order of the model.
+    pub outputs: Vec<(String, Value)>,
+    /// What the symbols of the model stood for.
+    pub symbols: Symbols,
+}
+
+impl Session {
+    /// Prepares a model with the types that were solved for it.
+    ///
+    /// # Errors
+    /// [`PrepareError`].
+    pub fn of_checked(checked: &mut Checked<'_>, external: &ExternalData<'_>) -> Result<Self, PrepareError> {
+        let annotated = annotate(checked, Marks::LeftOut)?;
+        let bytes = annotated.file.pieces().concat();
+        Self::new(&read::<ModelProto>(Bytes::from(bytes))?, external)
+    }
+
+    /// Prepares a model; what it declares of its values is taken for their solved types.
+    ///
+    /// # Errors
+    /// [`PrepareError`].
+    pub fn new(model: &ModelProto, external: &ExternalData<'_>) -> Result<Self, PrepareError> {
+        let Some(graph) = &model.graph else { return Err(PrepareError::NoGraph) };
+        let mut preparation = Preparation::new(Functions::of(model), external);
+        let plan = preparation.graph(graph, &imports(&model.opset_import), 0)?;
+        let port = |slot: &crate::plan::SlotId| {
+            let info = &plan.slots[slot.index()];
+            let has_default = plan.constants.iter().any(|(constant, _)| constant == slot);
+            Port { name: info.name.clone(), stamp: info.stamp.clone(), has_default }
+        };
+        let inputs = plan.inputs.iter().map(port).collect();
+        let mut outputs: Vec<Port> = plan.outputs.iter().map(port).collect();
+        for (port, declared) in outputs.iter_mut().zip(&graph.output) {
+            declared.name().clone_into(&mut port.name);
+        }
+        Ok(Self { plan: Arc::new(plan), inputs, outputs: outputs.into() })
+    }
+
+    /// The inputs, in the order of the model.
+    #[must_use]
+    pub fn inputs(&self) -> &[Port] {
+        &self.inputs
+    }
+
+    /// The outputs, in the order of the model.
+    #[must_use]
+    pub fn outputs(&self) -> &[Port] {
+        &self.outputs
+    }
+
+    /// Runs the model on inputs by name.
+    ///
+    /// # Errors
+    /// [`RunError`]; the session stays usable.
+    pub fn run(&self, inputs: HashMap<String, Value>, verify: Verify) -> Result<Outcome, RunError> {
+        self.run_observed(inputs, verify, None)
+    }
+
+    /// Runs the model and tells an observer of every value of the main graph as it is made.
+    ///
+    /// # Errors
+    /// As [`Session::run`].
+    pub fn run_observed(
+        &self,
+        mut inputs: HashMap<String, Value>,
+        verify: Verify,
+        observer: Option<&mut dyn FnMut(&str, &Value)>,
+    ) -> Result<Outcome, RunError> {
+        let mut symbols = Symbols::default();
+        let mut given = Vec::with_capacity(self.inputs.len());
+        for port in &*self.inputs {
+            let value = inputs.remove(&port.name);
+            match &value {
+                Some(value) => symbols
+                    .check(value, &port.stamp)
+                    .map_err(|mismatch| RunError::Input { name: port.name.clone(), mismatch })?,
+                None if port.has_default => {}
+                None => return Err(RunError::MissingInput { name: port.name.clone() }),
+            }
+            given.push(value);
+        }
+        let mut unknown: Vec<String> = inputs.into_keys().collect();
+        unknown.sort();
+        if let Some(name) = unknown.into_iter().next() {
+            return Err(RunError::UnknownInput { name });
+        }
+        let mut run = Run { verify, symbols, observer };
+        let values = run.plan(&self.plan, given, Vec::new())?;
+        let outputs = self.outputs.iter().map(|port| port.name.clone()).zip(values).collect();
+        Ok(Outcome { outputs, symbols: run.symbols })
+    }
+}

@@ -1,0 +1,230 @@
+//! Solved types as the runtime uses them, and values held against them.
+//!
+//! Symbols are bound by the first extent that they stand for, and hold from then on; expressions over bound
+//! symbols are computed. Inside nested graphs symbols can be bound anew each time the graph runs.
+
+use std::collections::{BTreeMap, HashMap};
+
+use typeloom_cpu::value::Value;
+use typeloom_onnx::messages::tensor_shape_proto::dimension;
+use typeloom_onnx::messages::{TypeProto, type_proto};
+use typeloom_solver::dim::Dims;
+use typeloom_types::dtype::Dtype;
+
+use crate::error::Mismatch;
+
+/// One extent of a solved type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// Nothing is known.
+    Open,
+    /// A number.
+    Known(usize),
+    /// A symbol, or an expression over symbols.
+    Expression(String),
+}
+
+/// A solved type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stamp {
+    /// Nothing that can be held against a value.
+    Open,
+    /// A tensor.
+    Tensor {
+        /// The element type.
+        dtype: Option<Dtype>,
+        /// The shape; absent where the rank is not known.
+        shape: Option<Vec<Extent>>,
+    },
+    /// A sequence.
+    Sequence(Box<Stamp>),
+    /// A value that may be missing.
+    Optional(Box<Stamp>),
+}
+
+impl Stamp {
+    /// The type that a message says.
+    #[must_use]
+    pub fn of(ty: &TypeProto) -> Self {
+        Self::nested(ty, 0)
+    }
+
+    fn nested(ty: &TypeProto, depth: usize) -> Self {
+        let inner = |inner: &Option<Box<TypeProto>>| {
+            inner.as_deref().filter(|_| depth < 32).map_or(Self::Open, |it| Self::nested(it, depth + 1))
+        };
+        match &ty.value {
+            Some(type_proto::Value::TensorType(tensor)) => {
+                let dtype = tensor.elem_type.and_then(Dtype::from_onnx_number);
+                let extents = tensor.shape.as_ref().map(|shape| {
+                    shape.dim.iter().map(|dim| match &dim.value {
+                        Some(dimension::Value::DimValue(value)) => {
+                            usize::try_from(*value).map_or(Extent::Open, Extent::Known)
+                        }
+                        Some(dimension::Value::DimParam(text)) if !text.trim().is_empty() => {
+                            Extent::Expression(text.clone())
+                        }
+                        Some(dimension::Value::DimParam(_)) | None => Extent::Open,
+                    })
+                });
+                Self::Tensor { dtype, shape: extents.map(Iterator::collect) }
+            }
+            Some(type_proto::Value::SequenceType(sequence)) => {
+                Self::Sequence(Box::new(inner(&sequence.elem_type)))
+            }
+            Some(type_proto::Value::OptionalType(optional)) => {
+                Self::Optional(Box::new(inner(&optional.elem_type)))
+            }
+            Some(type_proto::Value::MapType(_) | type_proto::Value::SparseTensorType(_)) => Self::Open,
+            Some(type_proto::Value::OpaqueType(_)) | None => Self::Open,
+        }
+    }
+}
+
+impl std::fmt::Display for Stamp {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Open => f.write_str("?"),
+            Self::Tensor { dtype, shape } => {
+                f.write_str(dtype.map_or("tensor", Dtype::onnx_name))?;
+                let Some(shape) = shape else { return f.write_str("[...]") };
+                let extent = |extent: &Extent| match extent {
+                    Extent::Open => "?".to_owned(),
+                    Extent::Known(value) => value.to_string(),
+                    Extent::Expression(text) => text.clone(),
+                };
+                write!(f, "[{}]", shape.iter().map(extent).collect::<Vec<_>>().join(", "))
+            }
+            Self::Sequence(inner) => write!(f, "seq({inner})"),
+            Self::Optional(inner) => write!(f, "optional({inner})"),
+        }
+    }
+}
+
+/// A value's own type in words.
+#[must_use]
+pub fn describe(value: &Value) -> String {
+    match value {
+        Value::Tensor(tensor) => {
+            let extents: Vec<String> = tensor.shape().iter().map(usize::to_string).collect();
+            format!("{}[{}]", tensor.dtype().onnx_name(), extents.join(", "))
+        }
+        Value::Sequence(values) => {
+            let first = values.first().map_or_else(String::new, |first| format!(" of {}, ...", describe(first)));
+            format!("a sequence of {}{first}", values.len())
+        }
+        Value::Optional(None) => "nothing".to_owned(),
+        Value::Optional(Some(inner)) => format!("optional({})", describe(inner)),
+    }
+}
+
+/// What symbols stand for in one run.
+#[derive(Clone, Debug, Default)]
+pub struct Symbols {
+    values: BTreeMap<String, usize>,
+}
+
+impl Symbols {
+    /// What a symbol stands for, where that is known.
+    #[must_use]
+    pub fn get(&self, symbol: &str) -> Option<usize> {
+        self.values.get(symbol).copied()
+    }
+
+    /// Lets a symbol stand for an extent, unless it stands for one already.
+    pub fn bind(&mut self, symbol: &str, extent: usize) {
+        self.values.entry(symbol.to_owned()).or_insert(extent);
+    }
+
+    /// The symbols that stand for something, by name.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, usize)> {
+        self.values.iter().map(|(name, value)| (name.as_str(), *value))
+    }
+
+    /// The value of an expression, where all of its symbols are bound.
+    #[must_use]
+    pub fn evaluate(&self, text: &str) -> Option<usize> {
+        if let Some(value) = self.get(text) {
+            return Some(value);
+        }
+        let mut dims = Dims::new();
+        let dim = dims.parse(text).ok()?;
+        let mut known = Vec::new();
+        for symbol in dims.symbols_of(dim) {
+            let value = self.get(dims.as_symbol(symbol)?)?;
+            known.push((symbol, dims.constant(i64::try_from(value).ok()?)));
+        }
+        let value = dims.substitute(dim, &known);
+        dims.as_constant(value).and_then(|value| usize::try_from(value).ok())
+    }
+
+    /// Whether a text is one symbol and nothing more.
+    #[must_use]
+    pub fn is_symbol(text: &str) -> bool {
+        let mut dims = Dims::new();
+        dims.parse(text).is_ok_and(|dim| dims.as_symbol(dim).is_some())
+    }
+
+    /// Holds a value against a solved type, and binds what symbols it can.
+    ///
+    /// # Errors
+    /// [`Mismatch`] where they contradict each other.
+    pub fn check(&mut self, value: &Value, stamp: &Stamp) -> Result<(), Mismatch> {
+        let fits = match (value, stamp) {
+            (_, Stamp::Open) | (Value::Optional(None), Stamp::Optional(_)) => true,
+            (Value::Tensor(tensor), Stamp::Tensor { dtype, shape }) => {
+                dtype.is_none_or(|dtype| dtype == tensor.dtype())
+                    && shape.as_ref().is_none_or(|shape| self.fits(tensor.shape(), shape))
+            }
+            (Value::Sequence(values), Stamp::Sequence(inner)) => {
+                for value in values {
+                    // Elements of a sequence may each have extents of their own.
+                    self.clone().check(value, inner)?;
+                }
+                true
+            }
+            (Value::Optional(Some(held)), Stamp::Optional(inner)) => return self.check(held, inner),
+            // An optional that holds something can be passed as what it holds.
+            (Value::Tensor(_) | Value::Sequence(_), Stamp::Optional(inner)) => return self.check(value, inner),
+            (Value::Tensor(_) | Value::Sequence(_) | Value::Optional(_), _) => false,
+        };
+        if fits { Ok(()) } else { Err(Mismatch { found: describe(value), proved: self.words(stamp) }) }
+    }
+
+    fn fits(&mut self, extents: &[usize], shape: &[Extent]) -> bool {
+        if extents.len() != shape.len() {
+            return false;
+        }
+        // Symbols first, so that expressions over them can be computed whatever the order of the axes.
+        for (extent, proved) in extents.iter().zip(shape) {
+            if let Extent::Expression(text) = proved
+                && self.get(text).is_none()
+                && Self::is_symbol(text)
+            {
+                self.bind(text, *extent);
+            }
+        }
+        extents.iter().zip(shape).all(|(extent, proved)| match proved {
+            Extent::Open => true,
+            Extent::Known(known) => known == extent,
+            Extent::Expression(text) => self.evaluate(text).is_none_or(|value| value == *extent),
+        })
+    }
+
+    /// A type, with what is known of its symbols.
+    fn words(&self, stamp: &Stamp) -> String {
+        let mut known = HashMap::new();
+        if let Stamp::Tensor { shape: Some(shape), .. } = stamp {
+            for extent in shape {
+                if let Extent::Expression(text) = extent
+                    && let Some(value) = self.evaluate(text)
+                {
+                    known.insert(text.clone(), value);
+                }
+            }
+        }
+        let mut notes: Vec<String> = known.iter().map(|(text, value)| format!("{text} = {value}")).collect();
+        notes.sort();
+        if notes.is_empty() { stamp.to_string() } else { format!("{stamp}, where {}", notes.join(", ")) }
+    }
+}

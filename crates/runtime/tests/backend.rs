@@ -1,0 +1,136 @@
+//! The recorded node cases: models with inputs and the outputs of the ONNX reference implementation.
+//!
+//! The cases lie beside the repository or where `TYPELOOM_CONFORMANCE` says. Where they are absent the test says
+//! so and passes, except under `CI=true`. It prints a table by operator and names every failing case;
+//! `TYPELOOM_OPS=Relu,Conv` restricts a run to cases that use these operators. Every run is verified: a value that
+//! contradicts its solved type is never forgiven.
+
+#![expect(clippy::print_stdout, reason = "the table is for people")]
+
+#[path = "backend/cases.rs"]
+mod cases;
+#[path = "backend/compare.rs"]
+mod compare;
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use cases::Case;
+use typeloom_ops::catalogue::Standard;
+use typeloom_runtime::error::{NodeFault, RunError};
+use typeloom_runtime::session::{Session, Verify};
+use typeloom_solver::model::{Mode, Options, check};
+use typeloom_solver::universe::Universe;
+
+/// The least share of cases that must be reproduced, in percent.
+const FLOOR: f64 = 95.0;
+
+/// Domains that are not part of the bargain.
+const OUT_OF_SCOPE: &[&str] = &["ai.onnx.ml", "ai.onnx.preview.training"];
+
+/// Operators whose result is random, so that only its type can be compared.
+const RANDOM: &[&str] =
+    &["Bernoulli", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial"];
+
+enum Verdict {
+    Reproduced,
+    Refused(String),
+    Wrong(String),
+    Contradicted(String),
+}
+
+fn contradicts(error: &RunError) -> bool {
+    match error {
+        RunError::Input { .. } => true,
+        RunError::Node { fault: NodeFault::Mismatch { .. }, .. } => true,
+        RunError::Node { fault: NodeFault::Inside(inside), .. } => contradicts(inside),
+        RunError::Node { .. } | RunError::MissingInput { .. } | RunError::UnknownInput { .. } => false,
+    }
+}
+
+fn judge(case: &Case, universe: &Arc<Universe>) -> Verdict {
+    let bytes = case.model();
+    let options = Options { mode: Mode::Permissive, ..Options::default() };
+    let mut checked = match check(&bytes, &Standard, universe, &options) {
+        Ok(checked) => checked,
+        Err(error) => return Verdict::Refused(error.to_string()),
+    };
+    let external = |_: &_| Err("no case has other files".to_owned());
+    let session = match Session::of_checked(&mut checked, &external) {
+        Ok(session) => session,
+        Err(error) => return Verdict::Refused(error.to_string()),
+    };
+    let inputs = match case.inputs(&session) {
+        Ok(inputs) => inputs,
+        Err(error) => return Verdict::Refused(error),
+    };
+    let outcome = match session.run(inputs, Verify::EveryValue) {
+        Ok(outcome) => outcome,
+        Err(error) if contradicts(&error) => return Verdict::Contradicted(error.to_string()),
+        Err(error) => return Verdict::Refused(error.to_string()),
+    };
+    let is_random = case.ops().iter().any(|op| RANDOM.contains(op)) || case.is_training_dropout();
+    for (at, (name, found)) in outcome.outputs.iter().enumerate() {
+        let Some(expected) = case.output(at) else { continue };
+        let expected = match expected {
+            Ok(expected) => expected,
+            Err(error) => return Verdict::Refused(error),
+        };
+        let difference = if is_random {
+            compare::types(found, &expected)
+        } else {
+            compare::values(found, &expected, case.tolerance())
+        };
+        if let Some(difference) = difference {
+            return Verdict::Wrong(format!("`{name}`: {difference}"));
+        }
+    }
+    Verdict::Reproduced
+}
+
+#[test]
+fn recorded_node_cases_are_reproduced() {
+    let Some(cases) = cases::list() else { return };
+    let universe = Universe::of_default_lattice().expect("the default lattice is sound");
+    let wanted = std::env::var("TYPELOOM_OPS").unwrap_or_default();
+    let wanted: Vec<&str> = wanted.split(',').filter(|op| !op.is_empty()).collect();
+    let mut table: BTreeMap<String, [usize; 2]> = BTreeMap::new();
+    let (mut total, mut good) = (0_usize, 0_usize);
+    let mut forbidden = Vec::new();
+    for case in &cases {
+        let ops = case.ops();
+        let is_outside = ops.iter().any(|op| OUT_OF_SCOPE.iter().any(|domain| op.starts_with(domain)));
+        if is_outside || (!wanted.is_empty() && !ops.iter().any(|op| wanted.contains(op))) {
+            continue;
+        }
+        let verdict = catch_unwind(AssertUnwindSafe(|| judge(case, &universe)))
+            .unwrap_or_else(|_| Verdict::Wrong("it panicked".to_owned()));
+        total += 1;
+        let row = table.entry(case.subject().to_owned()).or_default();
+        row[1] += 1;
+        match verdict {
+            Verdict::Reproduced => {
+                good += 1;
+                row[0] += 1;
+            }
+            Verdict::Refused(why) => println!("refused       {}: {why}", case.name()),
+            Verdict::Wrong(why) => {
+                println!("WRONG         {}: {why}", case.name());
+                forbidden.push(case.name().to_owned());
+            }
+            Verdict::Contradicted(why) => {
+                println!("CONTRADICTED  {}: {why}", case.name());
+                forbidden.push(case.name().to_owned());
+            }
+        }
+    }
+    println!("\n{:<28} reproduced", "operator");
+    for (op, [good, all]) in &table {
+        println!("{op:<28} {good:>4} of {all:>4}{}", if good == all { "" } else { "  <-" });
+    }
+    let share = 100.0 * good as f64 / total.max(1) as f64;
+    println!("\n{good} of {total} cases ({share:.1} %)");
+    assert!(forbidden.is_empty(), "silently wrong, or against the solved types: {forbidden:?}");
+    assert!(share >= FLOOR || total == 0, "{share:.1} % of the cases are reproduced, less than {FLOOR} %");
+}

@@ -1,0 +1,112 @@
+//! Where the cases are and what is in their files.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value as Json;
+use typeloom_cpu::decode;
+use typeloom_cpu::value::Value;
+use typeloom_onnx::messages::{OptionalProto, SequenceProto, TensorProto, read};
+use typeloom_runtime::session::Session;
+use typeloom_runtime::stamp::Stamp;
+
+/// One case.
+pub struct Case {
+    record: Json,
+    folder: PathBuf,
+}
+
+/// All node cases, or nothing where there are none.
+pub fn list() -> Option<Vec<Case>> {
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/conformance");
+    let root = std::env::var_os("TYPELOOM_CONFORMANCE").map_or(beside, PathBuf::from);
+    let folder = root.join("backend");
+    let Ok(text) = std::fs::read_to_string(folder.join("cases.jsonl")) else {
+        assert!(
+            std::env::var("CI").as_deref() != Ok("true"),
+            "the recorded cases are missing from {}",
+            root.display()
+        );
+        println!("skipped: there are no recorded cases in {}", root.display());
+        return None;
+    };
+    let records = text.lines().map(|line| serde_json::from_str(line).expect("a case is JSON"));
+    let cases = records.map(|record: Json| Case { record, folder: folder.clone() });
+    Some(cases.filter(|case| case.record["kind"] == "node" && case.record["data"].is_string()).collect())
+}
+
+impl Case {
+    pub fn name(&self) -> &str {
+        self.record["name"].as_str().unwrap_or_default()
+    }
+
+    pub fn ops(&self) -> Vec<&str> {
+        self.record["ops"].as_array().into_iter().flatten().filter_map(Json::as_str).collect()
+    }
+
+    /// The operator that the case is about: the only one, or what the name says.
+    pub fn subject(&self) -> &str {
+        let ops = self.ops();
+        match &ops[..] {
+            [op] => op,
+            _ => "(several)",
+        }
+    }
+
+    /// Whether a dropout of the case drops something.
+    pub fn is_training_dropout(&self) -> bool {
+        self.ops() == ["Dropout"] && self.name().contains("training") && !self.name().contains("zero_ratio")
+    }
+
+    pub fn model(&self) -> Vec<u8> {
+        let path = self.folder.join(self.record["model"].as_str().unwrap_or_default());
+        std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    }
+
+    /// Relative and absolute; the operators that say otherwise are image codecs, which do not decode to the last bit.
+    pub fn tolerance(&self) -> (f64, f64) {
+        if self.ops().contains(&"ImageDecoder") { (5e-2, 5e-2) } else { (1e-3, 1e-7) }
+    }
+
+    fn file(&self, name: &str) -> Option<bytes::Bytes> {
+        let path = self.folder.join(self.record["data"].as_str()?).join(name);
+        std::fs::read(path).ok().map(bytes::Bytes::from)
+    }
+
+    pub fn inputs(&self, session: &Session) -> Result<HashMap<String, Value>, String> {
+        let mut inputs = HashMap::new();
+        for (at, port) in session.inputs().iter().enumerate() {
+            let Some(bytes) = self.file(&format!("input_{at}.pb")) else { continue };
+            inputs.insert(port.name.clone(), value(bytes, &port.stamp)?);
+        }
+        Ok(inputs)
+    }
+
+    pub fn output(&self, at: usize) -> Option<Result<Value, String>> {
+        let bytes = self.file(&format!("output_{at}.pb"))?;
+        let kind = self.record["actual"].as_object()?.values().nth(at)?["k"].as_str()?.to_owned();
+        let stamp = match kind.as_str() {
+            "seq" => Stamp::Sequence(Box::new(Stamp::Open)),
+            "opt" => Stamp::Optional(Box::new(Stamp::Open)),
+            _ => Stamp::Tensor { dtype: None, shape: None },
+        };
+        Some(value(bytes, &stamp))
+    }
+}
+
+fn value(bytes: bytes::Bytes, stamp: &Stamp) -> Result<Value, String> {
+    match stamp {
+        Stamp::Sequence(_) => {
+            let proto = read::<SequenceProto>(bytes).map_err(|error| error.to_string())?;
+            decode::sequence(&proto).map_err(|error| error.to_string())
+        }
+        Stamp::Optional(_) => {
+            let proto = read::<OptionalProto>(bytes).map_err(|error| error.to_string())?;
+            decode::optional(&proto).map_err(|error| error.to_string())
+        }
+        Stamp::Tensor { .. } | Stamp::Open => {
+            let proto = read::<TensorProto>(bytes).map_err(|error| error.to_string())?;
+            decode::tensor(&proto).map(Value::Tensor).map_err(|error| error.to_string())
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! Values beside expected values.
+
+use typeloom_cpu::attributes::{Attribute, Attributes};
+use typeloom_cpu::call::Call;
+use typeloom_cpu::ops;
+use typeloom_cpu::value::Value;
+use typeloom_runtime::stamp::describe;
+use typeloom_types::any_tensor::AnyTensor;
+use typeloom_types::dtype::{Dtype, DtypeClass};
+
+/// In what the types of two values differ.
+pub fn types(found: &Value, expected: &Value) -> Option<String> {
+    let (found, expected) = (describe(found), describe(expected));
+    (found != expected).then(|| format!("{found} instead of {expected}"))
+}
+
+/// In what two values differ beyond a relative and an absolute tolerance.
+pub fn values(found: &Value, expected: &Value, tolerance: (f64, f64)) -> Option<String> {
+    match (found, expected) {
+        (Value::Tensor(found), Value::Tensor(expected)) => tensors(found, expected, tolerance),
+        (Value::Sequence(found), Value::Sequence(expected)) => {
+            if found.len() != expected.len() {
+                return Some(format!("{} elements instead of {}", found.len(), expected.len()));
+            }
+            found.iter().zip(expected).find_map(|(found, expected)| values(found, expected, tolerance))
+        }
+        (Value::Optional(None), Value::Optional(None)) => None,
+        (Value::Optional(Some(found)), Value::Optional(Some(expected))) => values(found, expected, tolerance),
+        (found, expected) => types(found, expected),
+    }
+}
+
+fn tensors(found: &AnyTensor, expected: &AnyTensor, (relative, absolute): (f64, f64)) -> Option<String> {
+    if found.dtype() != expected.dtype() || found.shape() != expected.shape() {
+        return types(&Value::Tensor(found.clone()), &Value::Tensor(expected.clone()));
+    }
+    if found == expected {
+        return None;
+    }
+    if found.dtype().class() == DtypeClass::String {
+        let pairs = found.strings().ok()?.zip(expected.strings().ok()?);
+        return pairs.enumerate().find_map(|(at, (found, expected))| {
+            (found != expected).then(|| format!("`{found}` instead of `{expected}` at {at}"))
+        });
+    }
+    let (found, expected) = (numbers(found), numbers(expected));
+    found.iter().zip(&expected).enumerate().find_map(|(at, (found, expected))| {
+        let same = found == expected
+            || (found.is_nan() && expected.is_nan())
+            || (found - expected).abs() <= absolute + relative * expected.abs();
+        (!same).then(|| format!("{found} instead of {expected} at {at}"))
+    })
+}
+
+/// The elements as 64-bit floats, by the backend's own `Cast`; what that gets wrong is wrong on one side only where
+/// the bits differ.
+fn numbers(tensor: &AnyTensor) -> Vec<f64> {
+    let attributes = Attributes::default().with("to", Attribute::Int(i64::from(Dtype::F64.onnx_number())));
+    let call =
+        Call { version: 21, attributes: &attributes, inputs: vec![Some(tensor.clone().into())], outputs: 1 };
+    let cast = ops::find("", "Cast").expect("there is a cast");
+    let results = cast.run(call).expect("numbers are cast");
+    results[0].as_tensor().expect("a cast gives a tensor").to_vec().expect("a cast gives what is asked for")
+}
