@@ -116,9 +116,7 @@ fn typed(proto: &TensorProto, dtype: Dtype, shape: &[usize]) -> Result<AnyTensor
         Dtype::F64 | Dtype::Complex128 => proto.double_data.iter().flat_map(|it| it.to_le_bytes()).collect(),
         Dtype::I64 => proto.int64_data.iter().flat_map(|it| it.to_le_bytes()).collect(),
         Dtype::U64 => proto.uint64_data.iter().flat_map(|it| it.to_le_bytes()).collect(),
-        Dtype::U32 => {
-            proto.uint64_data.iter().flat_map(|it| it.to_le_bytes().into_iter().take(4)).collect()
-        }
+        Dtype::U32 => proto.uint64_data.iter().flat_map(|it| it.to_le_bytes().into_iter().take(4)).collect(),
         Dtype::I32 => low(4),
         Dtype::I16 | Dtype::U16 | Dtype::F16 | Dtype::BF16 => low(2),
         Dtype::I8
@@ -169,9 +167,12 @@ pub fn sparse(proto: &SparseTensorProto) -> Result<AnyTensor, DecodeTensorError>
     for (at, value) in values.bytes().chunks_exact(width.max(1)).enumerate() {
         let place = if indices.rank() == 2 {
             let row = places.get(at * rank..(at + 1) * rank);
-            row.ok_or_else(|| bad("has too few indices"))?.iter().zip(&shape).try_fold(0_usize, |sum, (i, n)| {
-                usize::try_from(*i).ok().filter(|i| i < n).map(|i| sum * n + i)
-            })
+            row.ok_or_else(|| bad("has too few indices"))?
+                .iter()
+                .zip(&shape)
+                .try_fold(0_usize, |sum, (i, n)| {
+                    usize::try_from(*i).ok().filter(|i| i < n).map(|i| sum * n + i)
+                })
         } else {
             places.get(at).and_then(|place| usize::try_from(*place).ok())
         };

@@ -173,7 +173,9 @@ float_numbers!(f32, f64);
 whole_numbers!(i8, i16, i32, i64, u8, u16, u32, u64);
 
 /// Floats that kernels compute with.
-pub(crate) trait Real: Number + num_traits::Float + std::ops::AddAssign + std::iter::Sum + Default {
+pub(crate) trait Real:
+    Number + num_traits::Float + std::ops::AddAssign + std::iter::Sum + Default
+{
     /// A constant, rounded to this type.
     fn of(value: f64) -> Self {
         Self::from_f64(value)
@@ -215,11 +217,15 @@ pub(crate) fn widen(tensor: AnyTensor) -> Result<AnyTensor, Fault> {
     match tensor.dtype() {
         Dtype::F16 => {
             let from = tensor.as_slice::<f16>()?;
-            build::<f32>(tensor.shape(), |to| to.iter_mut().zip(from).for_each(|(to, from)| *to = from.to_f32()))
+            build::<f32>(tensor.shape(), |to| {
+                to.iter_mut().zip(from).for_each(|(to, from)| *to = from.to_f32())
+            })
         }
         Dtype::BF16 => {
             let from = tensor.as_slice::<bf16>()?;
-            build::<f32>(tensor.shape(), |to| to.iter_mut().zip(from).for_each(|(to, from)| *to = from.to_f32()))
+            build::<f32>(tensor.shape(), |to| {
+                to.iter_mut().zip(from).for_each(|(to, from)| *to = from.to_f32())
+            })
         }
         _ => Ok(tensor),
     }

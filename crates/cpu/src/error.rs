@@ -69,8 +69,3 @@ pub struct KernelError {
 pub(crate) fn invalid<T>(what: impl Into<String>) -> Result<T, Fault> {
     Err(Fault::Invalid(what.into()))
 }
-
-/// A form of an operator that is not supported, in words.
-pub(crate) fn unsupported<T>(what: impl Into<String>) -> Result<T, Fault> {
-    Err(Fault::Unsupported(what.into()))
-}

@@ -95,8 +95,8 @@ impl Format {
 
     fn nan(self, negative: bool) -> u8 {
         match self.specials {
-            Specials::Finite => self.last_finite(),
-            Specials::NanAtNegativeZero => self.sign_bit(),
+            // A format without NaN says negative zero instead.
+            Specials::Finite | Specials::NanAtNegativeZero => self.sign_bit(),
             Specials::NanAtEnd | Specials::Ieee => {
                 (self.sign_bit() - 1) | if negative { self.sign_bit() } else { 0 }
             }
@@ -191,7 +191,13 @@ pub(crate) fn encode_power(value: f64, rounding: PowerRounding, overflow: Overfl
     };
     let code = exponent + u32::from(up);
     match u8::try_from(code) {
-        Ok(u8::MAX) | Err(_) => if saturate { 254 } else { u8::MAX },
+        Ok(u8::MAX) | Err(_) => {
+            if saturate {
+                254
+            } else {
+                u8::MAX
+            }
+        }
         Ok(code) => code,
     }
 }

@@ -46,6 +46,32 @@ mod matmul;
 
 mod einsum;
 
+mod sliding;
+
+mod conv;
+
+mod pool;
+
+mod normalize;
+
+mod quantize;
+
+mod sequence;
+
+mod loss;
+
+mod text;
+
+mod spectral;
+
+mod attention;
+
+mod resize;
+
+mod recurrent;
+
+mod vision;
+
 /// What an operator does with 16-bit floats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Half {
@@ -101,15 +127,26 @@ const FAMILIES: &[&[Operator]] = &[
     generate::OPERATORS,
     matmul::OPERATORS,
     einsum::OPERATORS,
+    conv::OPERATORS,
+    pool::OPERATORS,
+    normalize::OPERATORS,
+    quantize::OPERATORS,
+    sequence::OPERATORS,
+    loss::OPERATORS,
+    text::OPERATORS,
+    spectral::OPERATORS,
+    attention::OPERATORS,
+    resize::OPERATORS,
+    recurrent::OPERATORS,
+    vision::OPERATORS,
 ];
 
 /// The operator of this name in ONNX's own domain, where there is one.
 #[must_use]
 pub fn find(domain: &str, name: &str) -> Option<&'static Operator> {
     static TABLE: OnceLock<HashMap<&'static str, &'static Operator>> = OnceLock::new();
-    let table = TABLE.get_or_init(|| {
-        FAMILIES.iter().flat_map(|family| family.iter()).map(|op| (op.name, op)).collect()
-    });
+    let table = TABLE
+        .get_or_init(|| FAMILIES.iter().flat_map(|family| family.iter()).map(|op| (op.name, op)).collect());
     if matches!(domain, "" | "ai.onnx") { table.get(name).copied() } else { None }
 }
 
@@ -140,7 +177,8 @@ impl Operator {
     fn run_widened(&self, call: &mut Call<'_>, outputs: u32) -> Result<Vec<Value>, Fault> {
         let is_half = |dtype: Dtype| matches!(dtype, Dtype::F16 | Dtype::BF16);
         let tensors = call.inputs.iter().flatten().filter_map(Value::as_tensor);
-        let Some(half) = tensors.map(typeloom_types::any_tensor::AnyTensor::dtype).find(|it| is_half(*it)) else {
+        let Some(half) = tensors.map(typeloom_types::any_tensor::AnyTensor::dtype).find(|it| is_half(*it))
+        else {
             return (self.kernel)(call);
         };
         for input in call.inputs.iter_mut().flatten() {

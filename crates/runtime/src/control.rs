@@ -64,7 +64,8 @@ pub(crate) fn stack(slices: Vec<Value>, stamp: &Stamp) -> Result<Value, NodeFaul
         let empty = AnyTensor::zeros(dtype.unwrap_or(Dtype::F32), &shape);
         return empty.map(Value::Tensor).map_err(|error| bad(error.to_string()));
     }
-    let attributes = Attributes::default().with("axis", Attribute::Int(0)).with("new_axis", Attribute::Int(1));
+    let attributes =
+        Attributes::default().with("axis", Attribute::Int(0)).with("new_axis", Attribute::Int(1));
     operator("ConcatFromSequence", &attributes, vec![Value::Sequence(slices)])
 }
 
@@ -97,10 +98,8 @@ pub(crate) fn repeat(
     let mut turn = 0;
     while go_on && turn < turns {
         let count = carried.len();
-        let mut given = vec![
-            Value::Tensor(AnyTensor::from_scalar(turn)),
-            Value::Tensor(AnyTensor::from_scalar(go_on)),
-        ];
+        let mut given =
+            vec![Value::Tensor(AnyTensor::from_scalar(turn)), Value::Tensor(AnyTensor::from_scalar(go_on))];
         given.append(&mut carried);
         let mut results = run.body(frame, body, given)?.into_iter();
         go_on = truth(results.next().as_ref())?.unwrap_or(true);

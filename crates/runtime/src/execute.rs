@@ -148,7 +148,12 @@ impl Run<'_> {
     }
 
     /// Runs a graph inside a node once.
-    pub(crate) fn body(&self, frame: &Frame, body: &Plan, inputs: Vec<Value>) -> Result<Vec<Value>, NodeFault> {
+    pub(crate) fn body(
+        &self,
+        frame: &Frame,
+        body: &Plan,
+        inputs: Vec<Value>,
+    ) -> Result<Vec<Value>, NodeFault> {
         let mut captured = Vec::with_capacity(body.captures.len());
         for (outer, inner) in &body.captures {
             match frame.get(*outer) {

@@ -38,7 +38,9 @@ pub(crate) fn attention(
     scores: Option<&Plan>,
     probabilities: Option<&Plan>,
 ) -> Result<Vec<Value>, NodeFault> {
-    let [Some(q), Some(k), Some(v)] = inputs else { return Err(bad("query, key and value are three inputs")) };
+    let [Some(q), Some(k), Some(v)] = inputs else {
+        return Err(bad("query, key and value are three inputs"));
+    };
     let Some(query) = q.as_tensor().filter(|query| query.rank() == 4) else {
         return Err(bad("the query is not of rank 4"));
     };

@@ -57,7 +57,8 @@ impl<'m> Functions<'m> {
         for attribute in function.attribute_proto.iter().chain(&node.attribute) {
             given.insert(attribute.name(), attribute);
         }
-        let mut attributes: Vec<Vec<u8>> = given.values().map(|attribute| attribute.encode_to_vec()).collect();
+        let mut attributes: Vec<Vec<u8>> =
+            given.values().map(|attribute| attribute.encode_to_vec()).collect();
         attributes.sort_unstable();
         let nodes = function.node.iter().map(|node| with_attributes(node, &given, 0)).collect();
         let mut all = self.imports.clone();
@@ -95,7 +96,8 @@ fn with_attributes(node: &NodeProto, given: &HashMap<&str, &AttributeProto>, dep
             if let Some(graph) = attribute.g.as_deref_mut()
                 && depth < MAX_GRAPHS
             {
-                graph.node = graph.node.iter().map(|inner| with_attributes(inner, given, depth + 1)).collect();
+                graph.node =
+                    graph.node.iter().map(|inner| with_attributes(inner, given, depth + 1)).collect();
             }
             Some(attribute)
         })

@@ -66,11 +66,17 @@ pub(crate) struct Step {
 pub(crate) enum Action {
     Kernel(&'static Operator),
     Function(Arc<Plan>),
-    If { then_branch: Plan, else_branch: Plan },
+    If {
+        then_branch: Plan,
+        else_branch: Plan,
+    },
     Loop(Plan),
     Scan(Plan),
     SequenceMap(Plan),
-    Flex { scores: Option<Plan>, probabilities: Option<Plan> },
+    Flex {
+        scores: Option<Plan>,
+        probabilities: Option<Plan>,
+    },
     /// Nothing here runs the operator; it is an error to get to it.
     Unknown,
 }

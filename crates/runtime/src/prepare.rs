@@ -116,7 +116,10 @@ impl<'m> Preparation<'m> {
         plan
     }
 
-    #[expect(clippy::too_many_arguments, reason = "the parts of a graph, which functions have under other names")]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the parts of a graph, which functions have under other names"
+    )]
     fn body(
         &mut self,
         scope: Scope,
@@ -138,7 +141,8 @@ impl<'m> Preparation<'m> {
         }
         let mut results = Vec::with_capacity(outputs.len());
         for name in outputs {
-            let unknown = || PrepareError::UnknownValue { node: "the graph".to_owned(), value: (*name).to_owned() };
+            let unknown =
+                || PrepareError::UnknownValue { node: "the graph".to_owned(), value: (*name).to_owned() };
             results.push(self.resolve(name).ok_or_else(unknown)?);
         }
         let scope = self.scopes.pop().unwrap_or_default();
@@ -182,7 +186,9 @@ impl<'m> Preparation<'m> {
         let attributes = self.attributes(node)?;
         let scope = self.scopes.last_mut();
         let outputs = match scope {
-            Some(scope) => node.output.iter().map(|name| (!name.is_empty()).then(|| scope.slot(name))).collect(),
+            Some(scope) => {
+                node.output.iter().map(|name| (!name.is_empty()).then(|| scope.slot(name))).collect()
+            }
             None => Vec::new(),
         };
         let (domain, op) = (domain.to_owned(), node.op_type().to_owned());
@@ -231,14 +237,22 @@ impl<'m> Preparation<'m> {
         let missing = |attribute| PrepareError::MissingGraph { node: words.to_owned(), attribute };
         Ok(match (domain, node.op_type()) {
             ("", "If") => Action::If {
-                then_branch: self.nested(node, "then_branch", imports, depth)?.ok_or_else(|| missing("then_branch"))?,
-                else_branch: self.nested(node, "else_branch", imports, depth)?.ok_or_else(|| missing("else_branch"))?,
+                then_branch: self
+                    .nested(node, "then_branch", imports, depth)?
+                    .ok_or_else(|| missing("then_branch"))?,
+                else_branch: self
+                    .nested(node, "else_branch", imports, depth)?
+                    .ok_or_else(|| missing("else_branch"))?,
             },
-            ("", "Loop") => Action::Loop(self.nested(node, "body", imports, depth)?.ok_or_else(|| missing("body"))?),
-            ("", "Scan") => Action::Scan(self.nested(node, "body", imports, depth)?.ok_or_else(|| missing("body"))?),
-            ("", "SequenceMap") => {
-                Action::SequenceMap(self.nested(node, "body", imports, depth)?.ok_or_else(|| missing("body"))?)
+            ("", "Loop") => {
+                Action::Loop(self.nested(node, "body", imports, depth)?.ok_or_else(|| missing("body"))?)
             }
+            ("", "Scan") => {
+                Action::Scan(self.nested(node, "body", imports, depth)?.ok_or_else(|| missing("body"))?)
+            }
+            ("", "SequenceMap") => Action::SequenceMap(
+                self.nested(node, "body", imports, depth)?.ok_or_else(|| missing("body"))?,
+            ),
             ("ai.onnx.preview", "FlexAttention") => Action::Flex {
                 scores: self.nested(node, "score_mod", imports, depth)?,
                 probabilities: self.nested(node, "prob_mod", imports, depth)?,
@@ -262,8 +276,13 @@ impl<'m> Preparation<'m> {
         if depth >= MAX_DEPTH {
             return Err(PrepareError::TooDeep { node: words.to_owned(), limit: MAX_DEPTH });
         }
-        let plan =
-            self.function(&call.function.input, &call.nodes, &call.function.output, &call.imports, depth + 1)?;
+        let plan = self.function(
+            &call.function.input,
+            &call.nodes,
+            &call.function.output,
+            &call.imports,
+            depth + 1,
+        )?;
         Ok(Some(self.functions.remember(call.key, plan)))
     }
 

@@ -62,7 +62,8 @@ pub(crate) fn scan(
     if !batched {
         return along(run, frame, body, &form, inputs);
     }
-    let batches = inputs.first().and_then(Value::as_tensor).and_then(|tensor| tensor.shape().first().copied());
+    let batches =
+        inputs.first().and_then(Value::as_tensor).and_then(|tensor| tensor.shape().first().copied());
     let Some(batches) = batches else { return Err(bad("a scan of version 8 has no batch axis")) };
     let mut results: Vec<Vec<Value>> = vec![Vec::new(); body.outputs.len()];
     for batch in 0..batches {

@@ -110,7 +110,8 @@ pub fn describe(value: &Value) -> String {
             format!("{}[{}]", tensor.dtype().onnx_name(), extents.join(", "))
         }
         Value::Sequence(values) => {
-            let first = values.first().map_or_else(String::new, |first| format!(" of {}, ...", describe(first)));
+            let first =
+                values.first().map_or_else(String::new, |first| format!(" of {}, ...", describe(first)));
             format!("a sequence of {}{first}", values.len())
         }
         Value::Optional(None) => "nothing".to_owned(),
@@ -178,14 +179,16 @@ impl Symbols {
             }
             (Value::Sequence(values), Stamp::Sequence(inner)) => {
                 for value in values {
-                    // Elements of a sequence may each have extents of their own.
-                    self.clone().check(value, inner)?;
+                    // A symbol in the type of an element is an extent of that element alone.
+                    Self::default().check(value, inner)?;
                 }
                 true
             }
             (Value::Optional(Some(held)), Stamp::Optional(inner)) => return self.check(held, inner),
             // An optional that holds something can be passed as what it holds.
-            (Value::Tensor(_) | Value::Sequence(_), Stamp::Optional(inner)) => return self.check(value, inner),
+            (Value::Tensor(_) | Value::Sequence(_), Stamp::Optional(inner)) => {
+                return self.check(value, inner);
+            }
             (Value::Tensor(_) | Value::Sequence(_) | Value::Optional(_), _) => false,
         };
         if fits { Ok(()) } else { Err(Mismatch { found: describe(value), proved: self.words(stamp) }) }

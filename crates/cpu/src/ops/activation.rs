@@ -48,15 +48,13 @@ pub(super) const OPERATORS: &[Operator] = &[
         let alpha = f64::from(call.float("alpha", 1.0)?);
         reals(call, |x| x / (1.0 + (-alpha * x).exp()))
     }),
-    widened("Gelu", |call| {
-        match call.text("approximate", "none")? {
-            "none" => reals(call, |x| 0.5 * x * (1.0 + erf(x * std::f64::consts::FRAC_1_SQRT_2))),
-            "tanh" => {
-                let factor = (2.0 / std::f64::consts::PI).sqrt();
-                reals(call, |x| 0.5 * x * (1.0 + (factor * (x + 0.044_715 * x * x * x)).tanh()))
-            }
-            other => invalid(format!("`approximate` = `{other}` is not known")),
+    widened("Gelu", |call| match call.text("approximate", "none")? {
+        "none" => reals(call, |x| 0.5 * x * (1.0 + erf(x * std::f64::consts::FRAC_1_SQRT_2))),
+        "tanh" => {
+            let factor = (2.0 / std::f64::consts::PI).sqrt();
+            reals(call, |x| 0.5 * x * (1.0 + (factor * (x + 0.044_715 * x * x * x)).tanh()))
         }
+        other => invalid(format!("`approximate` = `{other}` is not known")),
     }),
     widened("ThresholdedRelu", |call| {
         let alpha = f64::from(call.float("alpha", 1.0)?);

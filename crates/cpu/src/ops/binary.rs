@@ -99,7 +99,9 @@ pub(super) fn aligned(call: &mut Call<'_>) -> Result<AnyTensor, Fault> {
     let Some(axis) = call.attributes.int("axis")? else { return Ok(b) };
     let rank = call.tensor(0)?.rank();
     let axis = if axis < 0 { axis + i64::try_from(rank).unwrap_or(0) } else { axis };
-    let Ok(axis) = usize::try_from(axis) else { return invalid(format!("axis {axis} is outside rank {rank}")) };
+    let Ok(axis) = usize::try_from(axis) else {
+        return invalid(format!("axis {axis} is outside rank {rank}"));
+    };
     let mut shape = b.shape().to_vec();
     while axis + shape.len() < rank {
         shape.push(1);
@@ -149,7 +151,13 @@ fn power(call: &mut Call<'_>) -> Outcome {
                 // A negative power of a whole number is a fraction, but for 1 and -1.
                 Err(_) => match base {
                     1 => 1,
-                    -1 => if exponent % 2 == 0 { 1 } else { -1 },
+                    -1 => {
+                        if exponent % 2 == 0 {
+                            1
+                        } else {
+                            -1
+                        }
+                    }
                     _ => 0,
                 },
             }

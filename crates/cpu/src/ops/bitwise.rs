@@ -7,7 +7,7 @@ use super::binary::map2;
 use super::unary::map_into;
 use super::{Operator, native};
 use crate::call::{Call, Outcome, one};
-use crate::element::{dispatch, on_integers};
+use crate::element::on_integers;
 use crate::error::{Fault, invalid};
 
 pub(super) const OPERATORS: &[Operator] = &[
@@ -38,7 +38,7 @@ fn binary(call: &mut Call<'_>, bits: Bits) -> Outcome {
     })?)
 }
 
-/// Shifting by the width or more leaves nothing.
+/// Shifting by the width or more, or by less than nothing, leaves what the sign alone gives.
 fn shift(call: &mut Call<'_>) -> Outcome {
     let left = match call.text("direction", "")? {
         "LEFT" => true,
@@ -46,10 +46,11 @@ fn shift(call: &mut Call<'_>) -> Outcome {
         other => return invalid(format!("`direction` = `{other}` is neither LEFT nor RIGHT")),
     };
     let (a, b) = (call.tensor(0)?, call.tensor(1)?);
-    one(dispatch!(a.dtype(), T in [U8 u8, U16 u16, U32 u32, U64 u64] => {
+    one(on_integers!(a.dtype(), T => {
         map2::<T, T, T>(a, b, |a, b| {
             let by = u32::try_from(b).unwrap_or(u32::MAX);
-            (if left { a.checked_shl(by) } else { a.checked_shr(by) }).unwrap_or(0)
+            let fill = if a.lt(&0) { !0 } else { 0 };
+            if left { a.checked_shl(by).unwrap_or(0) } else { a.checked_shr(by).unwrap_or(fill) }
         })
     })?)
 }

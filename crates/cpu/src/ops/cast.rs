@@ -208,10 +208,13 @@ pub(crate) fn convert_with(x: &AnyTensor, to: Dtype, policy: Policy) -> Result<A
     }
     if is_small_int(to) {
         let codes = values.iter().map(|value| {
-            minifloat::encode_int(to, match value {
-                Wide::Float(value) => *value as i64,
-                Wide::Int(value) => *value as i64,
-            })
+            minifloat::encode_int(
+                to,
+                match value {
+                    Wide::Float(value) => *value as i64,
+                    Wide::Int(value) => *value as i64,
+                },
+            )
         });
         return Ok(AnyTensor::from_codes(to, x.shape(), &codes.collect::<Vec<u8>>())?);
     }

@@ -84,8 +84,8 @@ fn choose(call: &mut Call<'_>) -> Outcome {
     let mut runs: Vec<Run> = Vec::with_capacity(crate::shape::count(&shape));
     let mut inside = true;
     each_index(&shape, |_, index| {
-        let [at_flag, at_a, at_b] =
-            [0, 1, 2].map(|which: usize| index.iter().zip(&strides[which]).map(|(i, s)| i * s).sum::<usize>());
+        let [at_flag, at_a, at_b] = [0, 1, 2]
+            .map(|which: usize| index.iter().zip(&strides[which]).map(|(i, s)| i * s).sum::<usize>());
         match flags.get(at_flag) {
             Some(true) => runs.push(Run { input: 0, start: at_a, len: 1 }),
             Some(false) => runs.push(Run { input: 1, start: at_b, len: 1 }),

@@ -99,7 +99,9 @@ fn labels_of(term: &str, rank: Option<usize>) -> Result<Vec<Label>, Fault> {
             match rank {
                 Some(rank) => {
                     let dots = rank.checked_sub(letters);
-                    let Some(dots) = dots else { return invalid(format!("`{term}` has more labels than axes")) };
+                    let Some(dots) = dots else {
+                        return invalid(format!("`{term}` has more labels than axes"));
+                    };
                     labels.extend((0..dots).rev().map(Label::Dot));
                 }
                 None => labels.push(Label::Dot(0)),

@@ -40,13 +40,12 @@ fn gather_elements(call: &mut Call<'_>) -> Outcome {
         return invalid(format!("indices {:?} do not lie in {:?}", indices.shape(), data.shape()));
     }
     let own = strides(data.shape());
-    let at: Vec<usize> = integers(indices)?
-        .iter()
-        .map(|index| place(*index, data.shape()[axis]))
-        .collect::<Result<_, _>>()?;
+    let at: Vec<usize> =
+        integers(indices)?.iter().map(|index| place(*index, data.shape()[axis])).collect::<Result<_, _>>()?;
     let mut runs = Vec::with_capacity(at.len());
     each_index(indices.shape(), |flat, index| {
-        let rest = index.iter().enumerate().filter(|(a, _)| *a != axis).map(|(a, i)| i * own[a]).sum::<usize>();
+        let rest =
+            index.iter().enumerate().filter(|(a, _)| *a != axis).map(|(a, i)| i * own[a]).sum::<usize>();
         runs.push(Run::one(rest + at[flat] * own[axis]));
     });
     one(assemble(&[data], indices.shape(), runs.into_iter())?)
@@ -55,7 +54,9 @@ fn gather_elements(call: &mut Call<'_>) -> Outcome {
 fn gather_nd(call: &mut Call<'_>) -> Outcome {
     let (data, indices) = (call.tensor(0)?, call.tensor(1)?);
     let batch = usize::try_from(call.int("batch_dims", 0)?).unwrap_or(usize::MAX);
-    let Some(depth) = indices.shape().last().copied() else { return invalid("the indices are a single number") };
+    let Some(depth) = indices.shape().last().copied() else {
+        return invalid("the indices are a single number");
+    };
     if batch >= indices.rank() || batch.saturating_add(depth) > data.rank() {
         return invalid(format!("indices {:?} do not fit {:?}", indices.shape(), data.shape()));
     }

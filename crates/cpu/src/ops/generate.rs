@@ -30,7 +30,13 @@ pub(super) const OPERATORS: &[Operator] = &[
 
 fn constant(call: &mut Call<'_>) -> Outcome {
     let names = [
-        "value", "sparse_value", "value_float", "value_floats", "value_int", "value_ints", "value_string",
+        "value",
+        "sparse_value",
+        "value_float",
+        "value_floats",
+        "value_int",
+        "value_ints",
+        "value_string",
         "value_strings",
     ];
     let Some(value) = names.iter().find_map(|name| call.attributes.get(name)) else {
@@ -255,7 +261,8 @@ fn mel_weight_matrix(call: &mut Call<'_>) -> Outcome {
     check_size(&[rows, columns], size_of::<f64>())?;
     let to_mel = |hertz: f64| 2595.0 * (1.0 + hertz / 700.0).log10();
     let (low_mel, high_mel) = (to_mel(low), to_mel(high));
-    let step = (high_mel - low_mel) / (bins + 1.0);
+    // The reference divides by the number of points, not of the spaces between them.
+    let step = (high_mel - low_mel) / (bins + 2.0);
     // The centres of the filters and both ends, as spectrogram bins.
     let centre = |at: usize| {
         let hertz = 700.0 * (10_f64.powf((low_mel + at as f64 * step) / 2595.0) - 1.0);

@@ -67,9 +67,10 @@ fn pad(call: &mut Call<'_>) -> Outcome {
     let own = strides(x.shape());
     let mut runs = Vec::with_capacity(count(&shape));
     each_index(&shape, |_, index| {
-        let offset = index.iter().enumerate().map(|(axis, at)| {
-            inside(*at as i64 + shift[axis], x.shape()[axis] as i64, mode) * own[axis]
-        });
+        let offset = index
+            .iter()
+            .enumerate()
+            .map(|(axis, at)| inside(*at as i64 + shift[axis], x.shape()[axis] as i64, mode) * own[axis]);
         runs.push(Run::one(offset.sum()));
     });
     one(assemble(&[x], &shape, runs.into_iter())?)

@@ -101,13 +101,12 @@ fn scatter_elements(call: &mut Call<'_>) -> Outcome {
         return invalid(format!("indices {:?} do not lie in {:?}", indices.shape(), data.shape()));
     }
     let own = strides(data.shape());
-    let at: Vec<usize> = integers(indices)?
-        .iter()
-        .map(|index| place(*index, data.shape()[axis]))
-        .collect::<Result<_, _>>()?;
+    let at: Vec<usize> =
+        integers(indices)?.iter().map(|index| place(*index, data.shape()[axis])).collect::<Result<_, _>>()?;
     let mut places = Vec::with_capacity(at.len());
     each_index(indices.shape(), |flat, index| {
-        let rest = index.iter().enumerate().filter(|(a, _)| *a != axis).map(|(a, i)| i * own[a]).sum::<usize>();
+        let rest =
+            index.iter().enumerate().filter(|(a, _)| *a != axis).map(|(a, i)| i * own[a]).sum::<usize>();
         places.push(rest + at[flat] * own[axis]);
     });
     one(write(data, updates, &places, 1, meeting(call)?)?)
@@ -115,7 +114,9 @@ fn scatter_elements(call: &mut Call<'_>) -> Outcome {
 
 fn scatter_nd(call: &mut Call<'_>) -> Outcome {
     let (data, indices, updates) = (call.tensor(0)?, call.tensor(1)?, call.tensor(2)?);
-    let Some(depth) = indices.shape().last().copied() else { return invalid("the indices are a single number") };
+    let Some(depth) = indices.shape().last().copied() else {
+        return invalid("the indices are a single number");
+    };
     if depth > data.rank() {
         return invalid(format!("indices {:?} do not fit {:?}", indices.shape(), data.shape()));
     }

@@ -143,7 +143,8 @@ fn unique(call: &mut Call<'_>) -> Outcome {
     let keys = sort_keys(x)?;
     let word = |index: usize| {
         let keys = &keys;
-        (0..outer).flat_map(move |block| (0..inner).map(move |lane| keys[(block * extent + index) * inner + lane]))
+        (0..outer)
+            .flat_map(move |block| (0..inner).map(move |lane| keys[(block * extent + index) * inner + lane]))
     };
     let mut order: Vec<usize> = (0..extent).collect();
     order.sort_by(|a, b| word(*a).cmp(word(*b)));

@@ -12,7 +12,9 @@ use crate::shape::{as_ints, axes, axis, count};
 pub(super) const OPERATORS: &[Operator] = &[
     native("Identity", |call| Ok(vec![call.take_value(0)?])),
     native("Shape", shape),
-    native("Size", |call| one(AnyTensor::from_scalar(i64::try_from(call.tensor(0)?.len()).unwrap_or(i64::MAX)))),
+    native("Size", |call| {
+        one(AnyTensor::from_scalar(i64::try_from(call.tensor(0)?.len()).unwrap_or(i64::MAX)))
+    }),
     native("Reshape", reshape),
     native("Flatten", flatten),
     native("Squeeze", squeeze),
@@ -57,7 +59,8 @@ fn target_shape(from: &[usize], target: &[i64], allow_zero: bool) -> Result<Vec<
         }
     }
     if let Some(open) = open {
-        let Some(rest) = shape.iter().try_fold(1_usize, |product, extent| product.checked_mul(*extent)) else {
+        let Some(rest) = shape.iter().try_fold(1_usize, |product, extent| product.checked_mul(*extent))
+        else {
             return invalid(format!("the shape {target:?} is too large"));
         };
         let total = count(from);

@@ -152,7 +152,11 @@ pub(crate) fn join(parts: &[&AnyTensor], axis_given: i64) -> Result<AnyTensor, F
         let fits = part.rank() == first.rank()
             && part.shape().iter().zip(first.shape()).enumerate().all(|(at, (a, b))| at == axis || a == b);
         if !fits {
-            return invalid(format!("{:?} and {:?} do not join along axis {axis}", first.shape(), part.shape()));
+            return invalid(format!(
+                "{:?} and {:?} do not join along axis {axis}",
+                first.shape(),
+                part.shape()
+            ));
         }
         shape[axis] += part.shape()[axis];
     }
@@ -228,7 +232,8 @@ fn compress(call: &mut Call<'_>) -> Outcome {
     let mut shape = shape;
     shape[axis] = kept.len();
     let kept = &kept;
-    let runs = (0..outer)
-        .flat_map(move |block| kept.iter().map(move |index| Run::of((block * extent + index) * inner, inner)));
+    let runs = (0..outer).flat_map(move |block| {
+        kept.iter().map(move |index| Run::of((block * extent + index) * inner, inner))
+    });
     one(assemble(&[x], &shape, runs)?)
 }

@@ -63,9 +63,16 @@ impl Case {
         std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
     }
 
-    /// Relative and absolute; the operators that say otherwise are image codecs, which do not decode to the last bit.
+    /// Relative and absolute. A number with 8 bits of mantissa has steps of 1 in 256 to 1 in 128, and what the reference
+    /// rounds after every step can be two of them away. What a Fourier transform cancels is not zero but noise.
     pub fn tolerance(&self) -> (f64, f64) {
-        if self.ops().contains(&"ImageDecoder") { (5e-2, 5e-2) } else { (1e-3, 1e-7) }
+        if self.name().contains("bf16") {
+            (1.0 / 64.0, 1e-7)
+        } else if self.ops().iter().any(|op| ["DFT", "STFT"].contains(op)) {
+            (1e-3, 1e-6)
+        } else {
+            (1e-3, 1e-7)
+        }
     }
 
     fn file(&self, name: &str) -> Option<bytes::Bytes> {
@@ -84,7 +91,7 @@ impl Case {
 
     pub fn output(&self, at: usize) -> Option<Result<Value, String>> {
         let bytes = self.file(&format!("output_{at}.pb"))?;
-        let kind = self.record["actual"].as_object()?.values().nth(at)?["k"].as_str()?.to_owned();
+        let kind = self.record["declared"].as_object()?.values().nth(at)?["k"].as_str()?.to_owned();
         let stamp = match kind.as_str() {
             "seq" => Stamp::Sequence(Box::new(Stamp::Open)),
             "opt" => Stamp::Optional(Box::new(Stamp::Open)),

@@ -1,0 +1,346 @@
+//! Attention and what belongs to it.
+
+use typeloom_types::any_tensor::AnyTensor;
+use typeloom_types::dtype::Dtype;
+
+use super::activation::softmax_row;
+use super::layout::{broadcast_to, permute};
+use super::matmul::{Matrix, Product};
+use super::slice::join;
+use super::{Operator, native, widened};
+use crate::call::{Call, Outcome, one};
+use crate::element::{Number, check_size, from_slice, of_f64s, on_floats, to_f64s};
+use crate::error::{Fault, invalid};
+use crate::movement::reshape;
+use crate::shape::{broadcast, count};
+
+pub(super) const OPERATORS: &[Operator] = &[
+    widened("Attention", attention),
+    widened("RotaryEmbedding", rotary_embedding),
+    native("LinearAttention", linear_attention),
+];
+
+/// A number of heads, which must divide a width.
+fn heads(call: &Call<'_>, name: &'static str, width: usize) -> Result<usize, Fault> {
+    let heads = call.attributes.int(name)?.ok_or(Fault::MissingAttribute(name))?;
+    match usize::try_from(heads) {
+        Ok(heads) if heads > 0 && width.is_multiple_of(heads) => Ok(heads),
+        Ok(_) | Err(_) => invalid(format!("`{name}` = {heads} does not divide {width}")),
+    }
+}
+
+/// A tensor with an axis of heads: `[batch, heads, sequence, size]`.
+fn with_heads(call: &Call<'_>, index: usize, name: &'static str) -> Result<AnyTensor, Fault> {
+    let x = call.tensor(index)?;
+    match *x.shape() {
+        [_, _, _, _] => Ok(x.clone()),
+        [batch, sequence, width] => {
+            let heads = heads(call, name, width)?;
+            let split = reshape(x.clone(), &[batch, sequence, heads, width / heads])?;
+            permute(&split, &[0, 2, 1, 3])
+        }
+        _ => invalid(format!("input {index} has rank {}, neither 3 nor 4", x.rank())),
+    }
+}
+
+/// Which keys a query may see, as something that is added to its scores.
+fn bias(call: &Call<'_>, shape: [usize; 4], past: usize) -> Result<Vec<f64>, Fault> {
+    let [batches, heads, queries, keys] = shape;
+    let mut bias = vec![0.0; count(&shape)];
+    if let Some(mask) = call.optional(3)? {
+        let mut mask = if mask.dtype() == Dtype::Bool {
+            let open =
+                mask.as_slice::<bool>()?.iter().map(|open| if *open { 0.0 } else { f64::NEG_INFINITY });
+            of_f64s(Dtype::F64, mask.shape(), &open.collect::<Vec<_>>())?
+        } else {
+            of_f64s(Dtype::F64, mask.shape(), &to_f64s(mask)?)?
+        };
+        let own = mask.shape().last().copied().unwrap_or(1);
+        if own < keys && own != 1 {
+            // Keys that the mask does not reach are closed.
+            let mut rest = mask.shape().to_vec();
+            if let Some(last) = rest.last_mut() {
+                *last = keys - own;
+            }
+            let closed = of_f64s(Dtype::F64, &rest, &vec![f64::NEG_INFINITY; count(&rest)])?;
+            mask = join(&[&mask, &closed], -1)?;
+        }
+        if broadcast(&[mask.shape(), &shape])? != shape {
+            return invalid(format!("the mask {:?} does not fit scores {shape:?}", mask.shape()));
+        }
+        bias = broadcast_to(&mask, &shape)?.to_vec()?;
+    }
+    let nonpad = call.integers(6)?;
+    if nonpad.as_ref().is_some_and(|nonpad| nonpad.len() != batches) {
+        return invalid("the numbers of keys are not one for each batch");
+    }
+    let causal = call.flag("is_causal", false)?;
+    let (left, right) = (call.int("left_window_size", -1)?, call.int("right_window_size", -1)?);
+    for (at, slot) in bias.iter_mut().enumerate() {
+        let (key, query) = ((at % keys) as i64, (at / keys % queries) as i64);
+        let batch = at / keys / queries / heads;
+        let nonpad = nonpad.as_ref().map(|nonpad| nonpad[batch]);
+        let offset = match nonpad {
+            Some(nonpad) if past == 0 => nonpad - queries as i64,
+            Some(_) | None => past as i64,
+        };
+        let place = offset + query;
+        let closed = nonpad.is_some_and(|nonpad| key >= nonpad)
+            || (causal && key > place)
+            || (left >= 0 && key < place - left)
+            || (right >= 0 && key > place + right);
+        if closed {
+            *slot = f64::NEG_INFINITY;
+        }
+    }
+    Ok(bias)
+}
+
+fn attention(call: &mut Call<'_>) -> Outcome {
+    let is_flat = call.tensor(0)?.rank() == 3;
+    let q = with_heads(call, 0, "q_num_heads")?;
+    let mut k = with_heads(call, 1, "kv_num_heads")?;
+    let mut v = with_heads(call, 2, "kv_num_heads")?;
+    let mut past = 0;
+    if let (Some(keys), Some(values)) = (call.optional(4)?, call.optional(5)?) {
+        past = keys.shape().get(2).copied().unwrap_or(0);
+        k = join(&[keys, &k], 2)?;
+        v = join(&[values, &v], 2)?;
+    }
+    let &[batches, query_heads, queries, size] = q.shape() else {
+        return invalid("the query is not of rank 4");
+    };
+    let &[key_batches, key_heads, keys, key_size] = k.shape() else {
+        return invalid("the key is not of rank 4");
+    };
+    let &[value_batches, value_heads, value_keys, width] = v.shape() else {
+        return invalid("the value is not of rank 4");
+    };
+    let fits = key_size == size
+        && key_batches == batches
+        && value_batches == batches
+        && value_heads == key_heads
+        && value_keys == keys
+        && key_heads > 0
+        && query_heads.is_multiple_of(key_heads);
+    if !fits {
+        return invalid(format!(
+            "query {:?}, key {:?} and value {:?} do not fit",
+            q.shape(),
+            k.shape(),
+            v.shape()
+        ));
+    }
+    let shape = [batches, query_heads, queries, keys];
+    check_size(&shape, size_of::<f64>())?;
+    let scale = match call.attributes.float("scale")? {
+        Some(scale) => f64::from(scale),
+        None => 1.0 / (size as f64).sqrt(),
+    };
+    let cap = f64::from(call.float("softcap", 0.0)?);
+    let mode = call.int("qk_matmul_output_mode", 0)?;
+    let bias = bias(call, shape, past)?;
+    let (scores, y) = on_floats!(q.dtype(), T => {
+        let (query, key, value) = (q.as_slice::<T>()?, k.as_slice::<T>()?, v.as_slice::<T>()?);
+        let mut shown = vec![T::ZERO; count(&shape)];
+        let mut result = vec![T::ZERO; batches * query_heads * queries * width];
+        let mut scores = vec![T::ZERO; queries * keys];
+        let shared = query_heads / key_heads;
+        for lane in 0..batches * query_heads {
+            let (batch, head) = (lane / query_heads, lane % query_heads);
+            let source = batch * key_heads + head / shared;
+            let query = Matrix::new(&query[lane * queries * size..][..queries * size], queries, size);
+            let key = Matrix::transposed(&key[source * keys * size..][..keys * size], size, keys);
+            T::product(query, key, &mut scores, T::from_f64(scale), T::ZERO)?;
+            let mut show = |wanted: i64, scores: &[T]| {
+                if mode == wanted {
+                    shown[lane * queries * keys..][..queries * keys].copy_from_slice(scores);
+                }
+            };
+            show(0, &scores);
+            if cap > 0.0 {
+                let cap = T::from_f64(cap);
+                scores.iter_mut().for_each(|score| *score = cap * (*score / cap).tanh());
+            }
+            show(1, &scores);
+            let bias = &bias[lane * queries * keys..][..queries * keys];
+            scores.iter_mut().zip(bias).for_each(|(score, bias)| *score = score.plus(T::from_f64(*bias)));
+            show(2, &scores);
+            for row in scores.chunks_exact_mut(keys.max(1)) {
+                // A query that sees nothing attends to nothing.
+                if row.iter().all(|score| *score == T::LOWEST) {
+                    row.fill(T::ZERO);
+                } else {
+                    softmax_row(row);
+                }
+            }
+            show(3, &scores);
+            let value = Matrix::new(&value[source * keys * width..][..keys * width], keys, width);
+            let out = &mut result[lane * queries * width..][..queries * width];
+            T::product(Matrix::new(&scores, queries, keys), value, out, T::ONE, T::ZERO)?;
+        }
+        Ok((from_slice(&shape, &shown)?, from_slice(&[batches, query_heads, queries, width], &result)?))
+    })?;
+    let y = if is_flat {
+        reshape(permute(&y, &[0, 2, 1, 3])?, &[batches, queries, query_heads * width])?
+    } else {
+        y
+    };
+    Ok(vec![y.into(), k.into(), v.into(), scores.into()])
+}
+
+fn rotary_embedding(call: &mut Call<'_>) -> Outcome {
+    let interleaved = call.flag("interleaved", false)?;
+    let rotated = usize::try_from(call.int("rotary_embedding_dim", 0)?).unwrap_or(0);
+    let x = call.tensor(0)?;
+    let is_flat = x.rank() == 3;
+    // As `[batch, sequence, heads, size]`, which is what a flat input is already.
+    let (batches, sequence, heads, size) = match *x.shape() {
+        [batches, heads, sequence, size] => (batches, sequence, heads, size),
+        [batches, sequence, width] => {
+            let heads = heads(call, "num_heads", width)?;
+            (batches, sequence, heads, width / heads)
+        }
+        _ => return invalid(format!("the input has rank {}, neither 3 nor 4", x.rank())),
+    };
+    let turned = if rotated == 0 { size } else { rotated };
+    let half = turned / 2;
+    let (cos, sin) = (to_f64s(call.tensor(1)?)?, to_f64s(call.tensor(2)?)?);
+    let positions = call.integers(3)?;
+    if turned > size || call.tensor(1)?.shape().last() != Some(&half) || cos.len() != sin.len() {
+        return invalid("the caches are not as wide as half of what is turned");
+    }
+    let mut out = to_f64s(x)?;
+    for batch in 0..batches {
+        for step in 0..sequence {
+            let row = match &positions {
+                Some(positions) => {
+                    let Some(position) = positions.get(batch * sequence + step) else {
+                        return invalid("there are fewer positions than tokens");
+                    };
+                    usize::try_from(*position).unwrap_or(usize::MAX)
+                }
+                None => batch * sequence + step,
+            };
+            let caches = row.checked_mul(half).and_then(|start| {
+                Some((cos.get(start..start.checked_add(half)?)?, sin.get(start..start + half)?))
+            });
+            let Some((cos, sin)) = caches else {
+                return invalid(format!("position {row} is outside the caches"));
+            };
+            for head in 0..heads {
+                let start = if is_flat {
+                    ((batch * sequence + step) * heads + head) * size
+                } else {
+                    ((batch * heads + head) * sequence + step) * size
+                };
+                let part = &mut out[start..start + turned];
+                for at in 0..half {
+                    let (first, second) = if interleaved { (2 * at, 2 * at + 1) } else { (at, at + half) };
+                    let (a, b) = (part[first], part[second]);
+                    part[first] = cos[at] * a - sin[at] * b;
+                    part[second] = sin[at] * a + cos[at] * b;
+                }
+            }
+        }
+    }
+    one(of_f64s(x.dtype(), x.shape(), &out)?)
+}
+
+/// Attention by a state that every token updates.
+fn linear_attention(call: &mut Call<'_>) -> Outcome {
+    let (q, k, v) = (call.tensor(0)?, call.tensor(1)?, call.tensor(2)?);
+    let (&[batches, length, q_width], &[_, _, k_width], &[_, _, v_width]) = (q.shape(), k.shape(), v.shape())
+    else {
+        return invalid("query, key and value are not of rank 3");
+    };
+    let query_heads = heads(call, "q_num_heads", q_width)?;
+    let heads = heads(call, "kv_num_heads", k_width)?;
+    let (keys, values) = (k_width / heads, v_width / heads);
+    let rule = call.text("update_rule", "gated_delta")?;
+    let (gated, delta) = match rule {
+        "linear" => (false, false),
+        "gated" => (true, false),
+        "delta" => (false, true),
+        "gated_delta" => (true, true),
+        other => return invalid(format!("`update_rule` = `{other}` is not known")),
+    };
+    if query_heads % heads != 0 || q_width / query_heads != keys || v_width % heads != 0 {
+        return invalid("query, key and value do not fit the numbers of heads");
+    }
+    let scale = match call.float("scale", 0.0)? {
+        0.0 => 1.0 / (keys as f64).sqrt(),
+        scale => f64::from(scale),
+    };
+    let past = call.optional(3)?;
+    let state_type = past.map_or(q.dtype(), AnyTensor::dtype);
+    let mut state = match past {
+        Some(past) => to_f64s(past)?,
+        None => vec![0.0; batches * heads * keys * values],
+    };
+    let per_token = |index: usize| -> Result<Option<(Vec<f64>, usize)>, Fault> {
+        let Some(tensor) = call.optional(index)? else { return Ok(None) };
+        let width = tensor.shape().last().copied().unwrap_or(0);
+        if tensor.len() != batches * length * width {
+            return invalid(format!("input {index} has not one row for each token"));
+        }
+        Ok(Some((to_f64s(tensor)?, width)))
+    };
+    let decay = if gated { Some(per_token(4)?.ok_or(Fault::MissingInput(4))?) } else { None };
+    let beta = if delta { Some(per_token(5)?.ok_or(Fault::MissingInput(5))?) } else { None };
+    let sized = state.len() == batches * heads * keys * values
+        && k.len() == batches * length * k_width
+        && v.len() == batches * length * v_width
+        && decay.as_ref().is_none_or(|(_, width)| *width == heads || *width == heads * keys)
+        && beta.as_ref().is_none_or(|(_, width)| *width == heads || *width == 1);
+    if !sized {
+        return invalid("state, decay or beta do not fit query, key and value");
+    }
+    let (q_data, k_data, v_data) = (to_f64s(q)?, to_f64s(k)?, to_f64s(v)?);
+    let mut out = vec![0.0; batches * length * query_heads * values];
+    for batch in 0..batches {
+        for step in 0..length {
+            let token = batch * length + step;
+            for head in 0..heads {
+                let key = &k_data[token * k_width + head * keys..][..keys];
+                let value = &v_data[token * v_width + head * values..][..values];
+                let state = &mut state[(batch * heads + head) * keys * values..][..keys * values];
+                if let Some((decay, width)) = &decay {
+                    for (row, state) in state.chunks_exact_mut(values.max(1)).enumerate() {
+                        let at = if *width == heads { head } else { head * keys + row };
+                        let factor = decay[token * width + at].exp();
+                        state.iter_mut().for_each(|cell| *cell *= factor);
+                    }
+                }
+                let mut change = value.to_vec();
+                let mut rate = 1.0;
+                if let Some((beta, width)) = &beta {
+                    for (row, state) in state.chunks_exact(values.max(1)).enumerate() {
+                        change.iter_mut().zip(state).for_each(|(change, cell)| *change -= cell * key[row]);
+                    }
+                    rate = beta[token * width + if *width == 1 { 0 } else { head }];
+                }
+                for (row, state) in state.chunks_exact_mut(values.max(1)).enumerate() {
+                    state
+                        .iter_mut()
+                        .zip(&change)
+                        .for_each(|(cell, change)| *cell += rate * key[row] * change);
+                }
+                let shared = query_heads / heads;
+                for query_head in head * shared..(head + 1) * shared {
+                    let query = &q_data[token * q_width + query_head * keys..][..keys];
+                    let result = &mut out[(token * query_heads + query_head) * values..][..values];
+                    for (row, state) in state.chunks_exact(values.max(1)).enumerate() {
+                        result
+                            .iter_mut()
+                            .zip(state)
+                            .for_each(|(out, cell)| *out += scale * query[row] * cell);
+                    }
+                }
+            }
+        }
+    }
+    let y = of_f64s(q.dtype(), &[batches, length, query_heads * values], &out)?;
+    let present = of_f64s(state_type, &[batches, heads, keys, values], &state)?;
+    Ok(vec![y.into(), present.into()])
+}

@@ -1,0 +1,403 @@
+//! Convolutions: columns of windows, multiplied as matrices.
+
+use typeloom_types::any_tensor::AnyTensor;
+use typeloom_types::dtype::Dtype;
+
+use super::matmul::{Matrix, Product, centred};
+use super::sliding::{Windows, pads, per_axis};
+use super::{Operator, native, widened};
+use crate::call::{Call, Outcome, one};
+use crate::element::{build, check_size, dispatch, of_f64s, on_floats, to_f64s};
+use crate::error::{Fault, invalid};
+use crate::shape::{count, each_index, extents, strides};
+
+pub(super) const OPERATORS: &[Operator] = &[
+    widened("Conv", conv),
+    native("ConvInteger", conv_integer),
+    widened("ConvTranspose", conv_transpose),
+    widened("Col2Im", col2im),
+    widened("DeformConv", deform_conv),
+    widened("CausalConvWithState", causal_conv),
+];
+
+/// The number of groups, checked against the channels.
+fn groups(call: &Call<'_>, channels: usize, outputs: usize) -> Result<usize, Fault> {
+    let group = call.int("group", 1)?;
+    match usize::try_from(group) {
+        Ok(group) if group > 0 && channels.is_multiple_of(group) && outputs.is_multiple_of(group) => {
+            Ok(group)
+        }
+        Ok(_) | Err(_) => invalid(format!("{group} groups do not divide {channels} and {outputs} channels")),
+    }
+}
+
+fn kernel_shape(call: &Call<'_>, weights: &AnyTensor) -> Result<Vec<usize>, Fault> {
+    let own = weights.shape()[2..].to_vec();
+    match call.attributes.ints("kernel_shape")? {
+        Some(given) if extents(given)? != own => {
+            invalid(format!("`kernel_shape` = {given:?} is not the shape {own:?} of the weights"))
+        }
+        Some(_) | None => Ok(own),
+    }
+}
+
+fn check_rank(x: &AnyTensor, w: &AnyTensor) -> Result<(), Fault> {
+    if x.rank() < 3 || w.rank() != x.rank() {
+        return invalid(format!(
+            "the shapes {:?} and {:?} are not of one rank above 2",
+            x.shape(),
+            w.shape()
+        ));
+    }
+    Ok(())
+}
+
+/// A convolution of tensors of one type.
+pub(super) fn convolve(
+    call: &Call<'_>,
+    x: &AnyTensor,
+    w: &AnyTensor,
+    bias: Option<&AnyTensor>,
+) -> Result<AnyTensor, Fault> {
+    check_rank(x, w)?;
+    let (batches, channels, outputs) = (x.shape()[0], x.shape()[1], w.shape()[0]);
+    let group = groups(call, channels, outputs)?;
+    if w.shape()[1] != channels / group {
+        return invalid(format!("weights {:?} do not fit {channels} channels in {group} groups", w.shape()));
+    }
+    let windows = Windows::of(call, &x.shape()[2..], &kernel_shape(call, w)?)?;
+    if bias.is_some_and(|bias| bias.len() != outputs) {
+        return invalid(format!("the bias has not {outputs} elements"));
+    }
+    let shape = [&[batches, outputs], &windows.output[..]].concat();
+    let (plane, places) = (count(&windows.input), count(&windows.output));
+    let (own, made) = (channels / group, outputs / group);
+    let depth = own * count(&windows.kernel);
+    check_size(&[depth, places], 8)?;
+    let mut complete = Ok(());
+    let result = dispatch!(x.dtype(), T in [F32 f32, F64 f64, I32 i32] => {
+        let (data, weights) = (x.as_slice::<T>()?, w.as_slice::<T>()?);
+        let bias = bias.map(AnyTensor::as_slice::<T>).transpose()?;
+        build::<T>(&shape, |out| {
+            if out.is_empty() || depth == 0 {
+                return;
+            }
+            let mut columns = vec![T::default(); if windows.is_pointwise() { 0 } else { depth * places }];
+            for (at, out) in out.chunks_exact_mut(made * places).enumerate() {
+                let (batch, group_no) = (at / group, at % group);
+                let first = (batch * channels + group_no * own) * plane;
+                let input = &data[first..first + own * plane];
+                let beta = if let Some(bias) = bias {
+                    for (row, bias) in out.chunks_exact_mut(places).zip(&bias[group_no * made..]) {
+                        row.fill(*bias);
+                    }
+                    1
+                } else {
+                    0
+                };
+                let matrix = if windows.is_pointwise() {
+                    input
+                } else {
+                    let rows = columns.chunks_exact_mut(depth / own * places);
+                    for (plane, rows) in input.chunks_exact(plane).zip(rows) {
+                        windows.columns(plane, T::default(), rows);
+                    }
+                    &columns
+                };
+                let weights = &weights[group_no * made * depth..][..made * depth];
+                let done = T::product(
+                    Matrix::new(weights, made, depth),
+                    Matrix::new(matrix, depth, places),
+                    out,
+                    1 as T,
+                    beta as T,
+                );
+                if complete.is_ok() {
+                    complete = done;
+                }
+            }
+        })
+    })?;
+    complete.map(|()| result)
+}
+
+fn conv(call: &mut Call<'_>) -> Outcome {
+    let (x, w) = (call.tensor(0)?, call.tensor(1)?);
+    if !matches!(x.dtype(), Dtype::F32 | Dtype::F64) {
+        return Err(Fault::Dtype(x.dtype()));
+    }
+    one(convolve(call, x, w, call.optional(2)?)?)
+}
+
+fn conv_integer(call: &mut Call<'_>) -> Outcome {
+    let x = centred(call.tensor(0)?, call.optional(2)?, 1)?;
+    let w = centred(call.tensor(1)?, call.optional(3)?, 0)?;
+    one(convolve(call, &x, &w, None)?)
+}
+
+fn conv_transpose(call: &mut Call<'_>) -> Outcome {
+    let (x, w, bias) = (call.tensor(0)?, call.tensor(1)?, call.optional(2)?);
+    check_rank(x, w)?;
+    let rank = x.rank() - 2;
+    let (batches, channels) = (x.shape()[0], x.shape()[1]);
+    let group = groups(call, channels, channels)?;
+    if w.shape()[0] != channels {
+        return invalid(format!("weights {:?} do not fit {channels} channels", w.shape()));
+    }
+    let made = w.shape()[1];
+    let kernel = kernel_shape(call, w)?;
+    let (steps, dilations) = (per_axis(call, "strides", rank)?, per_axis(call, "dilations", rank)?);
+    let extra = match call.attributes.ints("output_padding")? {
+        Some(extra) if extra.len() == rank => extents(extra)?,
+        Some(extra) => return invalid(format!("`output_padding` = {extra:?} does not fit {rank} axes")),
+        None => vec![0; rank],
+    };
+    let (mut begin, mut end) = pads(call, rank)?;
+    let auto = call.text("auto_pad", "NOTSET")?;
+    let wanted = call.attributes.ints("output_shape")?;
+    let mut spatial = Vec::with_capacity(rank);
+    for axis in 0..rank {
+        let input = x.shape()[axis + 2];
+        let full =
+            (steps[axis] * input.saturating_sub(1) + extra[axis] + (kernel[axis] - 1) * dilations[axis] + 1)
+                as i64;
+        let target = match wanted {
+            Some(wanted) => wanted.get(wanted.len().saturating_sub(rank) + axis).copied(),
+            None if auto.starts_with("SAME") => Some((input * steps[axis]) as i64),
+            None => None,
+        };
+        if auto == "VALID" {
+            (begin[axis], end[axis]) = (0, 0);
+        }
+        let size = match target {
+            Some(target) => {
+                let total = (full - target).max(0);
+                let (less, more) = (total / 2, total - total / 2);
+                (begin[axis], end[axis]) = if auto == "SAME_UPPER" { (less, more) } else { (more, less) };
+                target
+            }
+            None => full - begin[axis] - end[axis],
+        };
+        spatial.extend(extents(&[size])?);
+    }
+    // Seen from the result, the input is what windows over it would give.
+    let windows = Windows {
+        input: spatial.clone(),
+        kernel: kernel.clone(),
+        strides: steps,
+        dilations,
+        begin,
+        end,
+        output: x.shape()[2..].to_vec(),
+    };
+    let shape = [&[batches, made * group], &spatial[..]].concat();
+    let (places, plane) = (count(&windows.output), count(&spatial));
+    let (own, depth) = (channels / group, made * count(&kernel));
+    check_size(&[depth, places], 8)?;
+    if bias.is_some_and(|bias| bias.len() != made * group) {
+        return invalid(format!("the bias has not {} elements", made * group));
+    }
+    let mut complete = Ok(());
+    let result = on_floats!(x.dtype(), T => {
+        let (data, weights) = (x.as_slice::<T>()?, w.as_slice::<T>()?);
+        let bias = bias.map(AnyTensor::as_slice::<T>).transpose()?;
+        build::<T>(&shape, |out| {
+            if out.is_empty() {
+                return;
+            }
+            let mut columns = vec![0.0; depth * places];
+            for (at, out) in out.chunks_exact_mut(made * plane).enumerate() {
+                let group_no = at % group;
+                if let Some(bias) = bias {
+                    for (row, bias) in out.chunks_exact_mut(plane).zip(&bias[group_no * made..]) {
+                        row.fill(*bias);
+                    }
+                }
+                let input = &data[at * own * places..][..own * places];
+                let weights = &weights[group_no * own * depth..][..own * depth];
+                let done = T::product(
+                    Matrix::transposed(weights, depth, own),
+                    Matrix::new(input, own, places),
+                    &mut columns,
+                    1.0,
+                    0.0,
+                );
+                if complete.is_ok() {
+                    complete = done;
+                }
+                let rows = columns.chunks_exact((depth / made.max(1) * places).max(1));
+                for (plane, rows) in out.chunks_exact_mut(plane).zip(rows) {
+                    windows.add_columns(rows, plane);
+                }
+            }
+        })
+    })?;
+    complete?;
+    one(result)
+}
+
+fn col2im(call: &mut Call<'_>) -> Outcome {
+    let (Some(image), Some(block)) = (call.integers(1)?, call.integers(2)?) else {
+        return Err(Fault::MissingInput(1));
+    };
+    let x = call.tensor(0)?;
+    let (image, block) = (extents(&image)?, extents(&block)?);
+    let &[batches, depth, places] = x.shape() else { return invalid("the input is not of rank 3") };
+    let windows = Windows::of(call, &image, &block)?;
+    let kernel = count(&block);
+    if count(&windows.output) != places || !depth.is_multiple_of(kernel) {
+        return invalid(format!("the input {:?} does not fit the image", x.shape()));
+    }
+    let channels = depth / kernel;
+    let shape = [&[batches, channels], &image[..]].concat();
+    one(on_floats!(x.dtype(), T => {
+        let data = x.as_slice::<T>()?;
+        build::<T>(&shape, |out| {
+            let planes = out.chunks_exact_mut(count(&image).max(1));
+            for (plane, rows) in planes.zip(data.chunks_exact((kernel * places).max(1))) {
+                windows.add_columns(rows, plane);
+            }
+        })
+    })?)
+}
+
+/// A convolution whose windows are bent by offsets; elements between others are interpolated linearly.
+fn deform_conv(call: &mut Call<'_>) -> Outcome {
+    let (x, w, offset) = (call.tensor(0)?, call.tensor(1)?, call.tensor(2)?);
+    check_rank(x, w)?;
+    let rank = x.rank() - 2;
+    let (batches, channels, outputs) = (x.shape()[0], x.shape()[1], w.shape()[0]);
+    let group = groups(call, channels, outputs)?;
+    let offset_groups = usize::try_from(call.int("offset_group", 1)?).unwrap_or(0);
+    let windows = Windows::of(call, &x.shape()[2..], &kernel_shape(call, w)?)?;
+    let (kernel, places) = (count(&windows.kernel), count(&windows.output));
+    let (own, made) = (channels / group, outputs / group);
+    let fits = offset_groups > 0
+        && channels.is_multiple_of(offset_groups)
+        && w.shape()[1] == own
+        && offset.len() == batches * offset_groups * kernel * rank * places;
+    if !fits {
+        return invalid("weights or offsets do not fit the input");
+    }
+    let (data, weights, offsets) = (to_f64s(x)?, to_f64s(w)?, to_f64s(offset)?);
+    let bias = call.optional(3)?.map(to_f64s).transpose()?;
+    let mask = call.optional(4)?.map(to_f64s).transpose()?;
+    if bias.as_ref().is_some_and(|bias| bias.len() != outputs)
+        || mask.as_ref().is_some_and(|mask| mask.len() != batches * offset_groups * kernel * places)
+    {
+        return invalid("bias or mask do not fit the weights");
+    }
+    let plane = count(&windows.input);
+    let mut columns = vec![0.0; channels * kernel * places];
+    let mut out = vec![0.0; batches * outputs * places];
+    for batch in 0..batches {
+        each_index(&windows.kernel, |place, within| {
+            each_index(&windows.output, |window_no, window| {
+                for channel in 0..channels {
+                    let owner = batch * offset_groups + channel / (channels / offset_groups);
+                    let at: Vec<f64> = (0..rank)
+                        .map(|axis| {
+                            let bend = offsets[((owner * kernel + place) * rank + axis) * places + window_no];
+                            (window[axis] * windows.strides[axis] + within[axis] * windows.dilations[axis])
+                                as f64
+                                - windows.begin[axis] as f64
+                                + bend
+                        })
+                        .collect();
+                    let source = &data[(batch * channels + channel) * plane..][..plane];
+                    let weight =
+                        mask.as_ref().map_or(1.0, |mask| mask[(owner * kernel + place) * places + window_no]);
+                    columns[(channel * kernel + place) * places + window_no] =
+                        weight * between(source, &windows.input, &at);
+                }
+            });
+        });
+        for group_no in 0..group {
+            let target = &mut out[(batch * outputs + group_no * made) * places..][..made * places];
+            let depth = own * kernel;
+            let rows = &columns[group_no * depth * places..][..depth * places];
+            let weights = &weights[group_no * made * depth..][..made * depth];
+            f64::product(
+                Matrix::new(weights, made, depth),
+                Matrix::new(rows, depth, places),
+                target,
+                1.0,
+                0.0,
+            )?;
+            if let Some(bias) = &bias {
+                for (row, bias) in target.chunks_exact_mut(places.max(1)).zip(&bias[group_no * made..]) {
+                    row.iter_mut().for_each(|value| *value += bias);
+                }
+            }
+        }
+    }
+    let shape = [&[batches, outputs], &windows.output[..]].concat();
+    one(of_f64s(x.dtype(), &shape, &out)?)
+}
+
+/// The value between elements, linearly; outside is zero.
+fn between(plane: &[f64], shape: &[usize], at: &[f64]) -> f64 {
+    let own = strides(shape);
+    let mut sum = 0.0;
+    for corner in 0..1_usize << shape.len() {
+        let (mut weight, mut offset, mut inside) = (1.0, 0, true);
+        for axis in 0..shape.len() {
+            let low = at[axis].floor();
+            let fraction = at[axis] - low;
+            let (place, part) =
+                if corner >> axis & 1 == 1 { (low + 1.0, fraction) } else { (low, 1.0 - fraction) };
+            weight *= part;
+            if place >= 0.0 && place < shape[axis] as f64 {
+                offset += place as usize * own[axis];
+            } else {
+                inside = false;
+            }
+        }
+        if inside {
+            sum += weight * plane[offset];
+        }
+    }
+    sum
+}
+
+/// A convolution of each channel with its own kernel over the past alone, with the end of the past kept.
+fn causal_conv(call: &mut Call<'_>) -> Outcome {
+    let (x, w) = (call.tensor(0)?, call.tensor(1)?);
+    let (&[batches, channels, length], &[rows, 1, k]) = (x.shape(), w.shape()) else {
+        return invalid("input and weights are not of rank 3");
+    };
+    if rows != channels || k == 0 {
+        return invalid(format!("weights {:?} do not fit {channels} channels", w.shape()));
+    }
+    let silu = match call.text("activation", "none")? {
+        "none" => false,
+        "silu" | "swish" => true,
+        other => return invalid(format!("`activation` = `{other}` is not known")),
+    };
+    let (data, weights) = (to_f64s(x)?, to_f64s(w)?);
+    let bias = call.optional(2)?.map(to_f64s).transpose()?;
+    let past = call.optional(3)?.map(to_f64s).transpose()?;
+    if bias.as_ref().is_some_and(|bias| bias.len() != channels)
+        || past.as_ref().is_some_and(|past| past.len() != batches * channels * (k - 1))
+    {
+        return invalid("bias or past state do not fit the input");
+    }
+    let (mut out, mut state) = (Vec::with_capacity(data.len()), Vec::new());
+    for lane in 0..batches * channels {
+        let channel = lane % channels;
+        let mut line = match &past {
+            Some(past) => past[lane * (k - 1)..][..k - 1].to_vec(),
+            None => vec![0.0; k - 1],
+        };
+        line.extend_from_slice(&data[lane * length..][..length]);
+        let kernel = &weights[channel * k..][..k];
+        for window in line.windows(k) {
+            let sum: f64 = window.iter().zip(kernel).map(|(a, b)| a * b).sum();
+            let value = sum + bias.as_ref().map_or(0.0, |bias| bias[channel]);
+            out.push(if silu { value / (1.0 + (-value).exp()) } else { value });
+        }
+        state.extend_from_slice(&line[line.len() - (k - 1)..]);
+    }
+    let y = of_f64s(x.dtype(), x.shape(), &out)?;
+    Ok(vec![y.into(), of_f64s(x.dtype(), &[batches, channels, k - 1], &state)?.into()])
+}

@@ -1,0 +1,249 @@
+//! Normalisation over batches, channels, groups and the last axes.
+
+use typeloom_types::any_tensor::AnyTensor;
+use typeloom_types::dtype::Dtype;
+
+use super::layout::broadcast_to;
+use super::reduce::{Reduction, moments, reduce_axes};
+use super::{Operator, native, widened, widened_to};
+use crate::call::{Call, Outcome, one};
+use crate::element::{Number, build, of_f64s, on_floats, to_f64s};
+use crate::error::{Fault, invalid};
+use crate::shape::{around, axes, axis, broadcast, count};
+
+pub(super) const OPERATORS: &[Operator] = &[
+    widened_to("BatchNormalization", 1, batch_normalization),
+    widened("InstanceNormalization", instance_normalization),
+    widened("GroupNormalization", group_normalization),
+    widened_to("LayerNormalization", 1, layer_normalization),
+    native("RMSNormalization", rms_normalization),
+    widened("MeanVarianceNormalization", mean_variance_normalization),
+    widened("LRN", lrn),
+];
+
+/// `y = factor * x + offset`, with one factor and offset for each index of the middle of three axes.
+fn affine(
+    x: &AnyTensor,
+    lanes: usize,
+    inner: usize,
+    coefficients: &[(f64, f64)],
+) -> Result<AnyTensor, Fault> {
+    on_floats!(x.dtype(), T => {
+        let data = x.as_slice::<T>()?;
+        build::<T>(x.shape(), |out| {
+            let rows = out.chunks_exact_mut(inner.max(1)).zip(data.chunks_exact(inner.max(1)));
+            for (at, (out, data)) in rows.enumerate() {
+                let (factor, offset) = coefficients[at % lanes];
+                let (factor, offset) = (T::from_f64(factor), T::from_f64(offset));
+                out.iter_mut().zip(data).for_each(|(out, data)| *out = factor * *data + offset);
+            }
+        })
+    })
+}
+
+fn batch_normalization(call: &mut Call<'_>) -> Outcome {
+    let epsilon = f64::from(call.float("epsilon", 1e-5)?);
+    let momentum = f64::from(call.float("momentum", 0.9)?);
+    let old = call.version < 14;
+    let training = if old {
+        call.version < 7 && !call.flag("is_test", false)?
+    } else {
+        call.flag("training_mode", false)?
+    };
+    // Up to version 8 outputs beyond the first mean training, too.
+    let training = training || (old && call.outputs > 1);
+    if call.version < 9 && !call.flag("spatial", true)? {
+        return Err(Fault::Unsupported("statistics for each element".to_owned()));
+    }
+    let x = call.tensor(0)?;
+    if x.rank() < 2 {
+        return invalid(format!("the input has rank {}, not above 1", x.rank()));
+    }
+    let channels = x.shape()[1];
+    let inputs = [1, 2, 3, 4].map(|index| call.tensor(index).and_then(to_f64s));
+    let [scale, bias, mean, variance] = inputs;
+    let (scale, bias, mean, variance) = (scale?, bias?, mean?, variance?);
+    if [&scale, &bias, &mean, &variance].iter().any(|list| list.len() != channels) {
+        return invalid(format!("the parameters are not one for each of {channels} channels"));
+    }
+    let (of, current) = if training {
+        let others: Vec<usize> = (0..x.rank()).filter(|axis| *axis != 1).collect();
+        let rows = super::layout::permute(x, &[&[1], &others[..]].concat())?;
+        let moments = moments(&to_f64s(&rows)?, x.len() / channels.max(1));
+        (moments.clone(), Some(moments))
+    } else {
+        (mean.iter().copied().zip(variance.iter().copied()).collect(), None)
+    };
+    let coefficients: Vec<(f64, f64)> = (0..channels)
+        .map(|channel| {
+            let (mean, variance) = of[channel];
+            let factor = scale[channel] / (variance + epsilon).sqrt();
+            (factor, bias[channel] - mean * factor)
+        })
+        .collect();
+    let y = affine(x, channels, count(&x.shape()[2..]), &coefficients)?;
+    let Some(current) = current else { return one(y) };
+    let blend = |old: &[f64], new: &dyn Fn(usize) -> f64| -> Result<AnyTensor, Fault> {
+        let values: Vec<f64> =
+            old.iter().enumerate().map(|(at, old)| old * momentum + new(at) * (1.0 - momentum)).collect();
+        of_f64s(call.tensor(3)?.dtype(), &[channels], &values)
+    };
+    let running_mean = blend(&mean, &|at| current[at].0)?;
+    let running_variance = blend(&variance, &|at| current[at].1)?;
+    Ok(vec![y.into(), running_mean.into(), running_variance.into()])
+}
+
+fn instance_normalization(call: &mut Call<'_>) -> Outcome {
+    let epsilon = f64::from(call.float("epsilon", 1e-5)?);
+    let (x, scale, bias) = (call.tensor(0)?, to_f64s(call.tensor(1)?)?, to_f64s(call.tensor(2)?)?);
+    if x.rank() < 3 || scale.len() != x.shape()[1] || bias.len() != x.shape()[1] {
+        return invalid("the parameters do not fit the channels");
+    }
+    let inner = count(&x.shape()[2..]);
+    let channels = x.shape()[1];
+    let moments = moments(&to_f64s(x)?, inner);
+    let coefficients: Vec<(f64, f64)> = moments
+        .iter()
+        .enumerate()
+        .map(|(at, (mean, variance))| {
+            let factor = scale[at % channels] / (variance + epsilon).sqrt();
+            (factor, bias[at % channels] - mean * factor)
+        })
+        .collect();
+    one(affine(x, coefficients.len().max(1), inner, &coefficients)?)
+}
+
+/// Scale and bias are one for each channel since version 21, one for each group before.
+fn group_normalization(call: &mut Call<'_>) -> Outcome {
+    let epsilon = f64::from(call.float("epsilon", 1e-5)?);
+    let groups = call.attributes.int("num_groups")?.ok_or(Fault::MissingAttribute("num_groups"))?;
+    let (x, scale, bias) = (call.tensor(0)?, to_f64s(call.tensor(1)?)?, to_f64s(call.tensor(2)?)?);
+    if x.rank() < 2 {
+        return invalid(format!("the input has rank {}, not above 1", x.rank()));
+    }
+    let channels = x.shape()[1];
+    let groups = usize::try_from(groups).unwrap_or(0);
+    if groups == 0 || !channels.is_multiple_of(groups) {
+        return invalid(format!("{groups} groups do not divide {channels} channels"));
+    }
+    let per_group = call.version < 21;
+    let parameters = if per_group { groups } else { channels };
+    if scale.len() != parameters || bias.len() != parameters {
+        return invalid(format!("scale and bias are not one for each of {parameters}"));
+    }
+    let own = channels / groups;
+    let inner = count(&x.shape()[2..]);
+    let moments = moments(&to_f64s(x)?, own * inner);
+    let coefficients: Vec<(f64, f64)> = (0..x.shape()[0] * channels)
+        .map(|lane| {
+            let (mean, variance) = moments[lane / own];
+            let channel = lane % channels;
+            let parameter = if per_group { channel / own } else { channel };
+            let factor = scale[parameter] / (variance + epsilon).sqrt();
+            (factor, bias[parameter] - mean * factor)
+        })
+        .collect();
+    one(affine(x, coefficients.len().max(1), inner, &coefficients)?)
+}
+
+fn layer_normalization(call: &mut Call<'_>) -> Outcome {
+    let epsilon = f64::from(call.float("epsilon", 1e-5)?);
+    let stash = call.dtype("stash_type")?.unwrap_or(Dtype::F32);
+    let x = call.tensor(0)?;
+    let from = axis(call.int("axis", -1)?, x.rank())?;
+    let width = count(&x.shape()[from..]);
+    let spread = |tensor: &AnyTensor| -> Result<Vec<f64>, Fault> {
+        let target = &x.shape()[from..];
+        if broadcast(&[tensor.shape(), x.shape()])? != x.shape() {
+            return invalid(format!("{:?} does not broadcast to {:?}", tensor.shape(), x.shape()));
+        }
+        let trailing = if tensor.rank() <= target.len() { target } else { x.shape() };
+        to_f64s(&broadcast_to(tensor, trailing)?)
+    };
+    let scale = spread(call.tensor(1)?)?;
+    let bias = call.optional(2)?.map(spread).transpose()?;
+    let data = to_f64s(x)?;
+    let moments = moments(&data, width);
+    let mut out = vec![0.0; data.len()];
+    let (mut means, mut deviations) = (Vec::new(), Vec::new());
+    for (row, (mean, variance)) in moments.iter().enumerate() {
+        let inverse = 1.0 / (variance + epsilon).sqrt();
+        for at in row * width..(row + 1) * width {
+            let bias = bias.as_ref().map_or(0.0, |bias| bias[at % bias.len()]);
+            out[at] = (data[at] - mean) * inverse * scale[at % scale.len()] + bias;
+        }
+        means.push(*mean);
+        deviations.push(inverse);
+    }
+    let y = of_f64s(x.dtype(), x.shape(), &out)?;
+    let mut shape = x.shape()[..from].to_vec();
+    shape.resize(x.rank(), 1);
+    Ok(vec![y.into(), of_f64s(stash, &shape, &means)?.into(), of_f64s(stash, &shape, &deviations)?.into()])
+}
+
+fn rms_normalization(call: &mut Call<'_>) -> Outcome {
+    let epsilon = f64::from(call.float("epsilon", 1e-5)?);
+    let (x, scale) = (call.tensor(0)?, call.tensor(1)?);
+    let from = axis(call.int("axis", -1)?, x.rank())?;
+    let width = count(&x.shape()[from..]);
+    if broadcast(&[scale.shape(), x.shape()])? != x.shape() {
+        return invalid(format!("{:?} does not broadcast to {:?}", scale.shape(), x.shape()));
+    }
+    let factors = to_f64s(&broadcast_to(scale, x.shape())?)?;
+    let mut data = to_f64s(x)?;
+    for (row, factors) in data.chunks_exact_mut(width.max(1)).zip(factors.chunks_exact(width.max(1))) {
+        let mean = row.iter().map(|value| value * value).sum::<f64>() / width as f64;
+        let rms = (mean + epsilon).sqrt();
+        row.iter_mut().zip(factors).for_each(|(value, factor)| *value = *value / rms * factor);
+    }
+    one(of_f64s(scale.dtype(), x.shape(), &data)?)
+}
+
+fn mean_variance_normalization(call: &mut Call<'_>) -> Outcome {
+    let x = call.tensor(0)?;
+    let over = axes(call.attributes.ints("axes")?.unwrap_or(&[0, 2, 3]), x.rank())?;
+    let mean = reduce_axes(x, &over, true, Reduction::Mean)?;
+    one(on_floats!(x.dtype(), T => {
+        let centred = super::binary::map2::<T, T, T>(x, &mean, |x, mean| x - mean)?;
+        let squares = super::unary::map_into(centred.clone(), |x: T| x * x)?;
+        let variance = reduce_axes(&squares, &over, true, Reduction::Mean)?;
+        super::binary::map2::<T, T, T>(&centred, &variance, |x, variance| x / (variance.sqrt() + 1e-9))
+    })?)
+}
+
+/// Divides by the squares of neighbouring channels.
+fn lrn(call: &mut Call<'_>) -> Outcome {
+    let size = call.attributes.int("size")?.ok_or(Fault::MissingAttribute("size"))?;
+    let (alpha, beta) = (f64::from(call.float("alpha", 1e-4)?), f64::from(call.float("beta", 0.75)?));
+    let bias = f64::from(call.float("bias", 1.0)?);
+    let x = call.tensor(0)?;
+    if x.rank() < 2 || size < 1 {
+        return invalid("the input has no channels, or the window no size");
+    }
+    let (outer, channels, inner) = around(x.shape(), 1);
+    let (before, after) = ((size - 1) / 2, size / 2);
+    let data = to_f64s(x)?;
+    let mut out = vec![0.0; data.len()];
+    for block in 0..outer {
+        for channel in 0..channels {
+            let from = usize::try_from(channel as i64 - before).unwrap_or(0);
+            let to = usize::try_from(channel as i64 + after).unwrap_or(0).min(channels - 1);
+            for lane in 0..inner {
+                let at = |channel: usize| (block * channels + channel) * inner + lane;
+                let squares: f64 = (from..=to).map(|channel| data[at(channel)].powi(2)).sum();
+                out[at(channel)] = data[at(channel)] / (bias + alpha / size as f64 * squares).powf(beta);
+            }
+        }
+    }
+    one(of_f64s(x.dtype(), x.shape(), &out)?)
+}
+
+/// Rounds a number to what a tensor of a type would keep of it.
+pub(crate) fn rounded(dtype: Dtype, value: f64) -> f64 {
+    match dtype {
+        Dtype::F32 => f64::from(value as f32),
+        Dtype::F16 => half::f16::from_f64(value).to_f64(),
+        Dtype::BF16 => half::bf16::from_f64(value).to_f64(),
+        _ => Number::to_f64(value),
+    }
+}

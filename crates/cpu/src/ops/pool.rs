@@ -1,0 +1,181 @@
+//! Pooling.
+
+use typeloom_types::any_tensor::AnyTensor;
+use typeloom_types::dtype::Dtype;
+
+use super::reduce::{Reduction, reduce_axes};
+use super::sliding::{Windows, pads, per_axis};
+use super::{Operator, widened, widened_to};
+use crate::call::{Call, Outcome, integers, one};
+use crate::element::{Number, build, check_size, dispatch, on_floats};
+use crate::error::{Fault, invalid};
+use crate::shape::{count, extents, strides};
+
+pub(super) const OPERATORS: &[Operator] = &[
+    widened_to("MaxPool", 1, max_pool),
+    widened("AveragePool", average_pool),
+    widened("LpPool", lp_pool),
+    widened("GlobalAveragePool", |call| global(call, Reduction::Mean)),
+    widened("GlobalMaxPool", |call| global(call, Reduction::Max)),
+    widened("GlobalLpPool", global_lp_pool),
+    widened("MaxUnpool", max_unpool),
+];
+
+fn windows(call: &Call<'_>, x: &AnyTensor) -> Result<(Windows, Vec<usize>), Fault> {
+    if x.rank() < 3 {
+        return invalid(format!("the input has rank {}, not above 2", x.rank()));
+    }
+    let kernel = call.attributes.ints("kernel_shape")?.ok_or(Fault::MissingAttribute("kernel_shape"))?;
+    let windows = Windows::of(call, &x.shape()[2..], &extents(kernel)?)?;
+    let shape = [&x.shape()[..2], &windows.output[..]].concat();
+    // Each window lists its elements, which is the most memory that pooling takes.
+    check_size(&windows.output, size_of::<usize>().saturating_mul(count(&windows.kernel)))?;
+    Ok((windows, shape))
+}
+
+fn max_pool(call: &mut Call<'_>) -> Outcome {
+    let x = call.tensor(0)?;
+    let (windows, shape) = windows(call, x)?;
+    let by_column = call.flag("storage_order", false)?;
+    let plane = count(&windows.input);
+    let places = windows.places();
+    let own = strides(&windows.input);
+    // Offsets as they would be with the axes stored in the other order.
+    let column_major = |offset: usize| {
+        let (mut rest, mut scale, mut index) = (offset, 1, 0);
+        for (stride, extent) in own.iter().zip(&windows.input) {
+            index += rest / stride * scale;
+            rest %= stride;
+            scale *= extent;
+        }
+        index
+    };
+    let mut indices = vec![0_i64; if call.outputs > 1 { count(&shape) } else { 0 }];
+    let result = dispatch!(x.dtype(), T in [F32 f32, F64 f64, U8 u8, I8 i8] => {
+        let data = x.as_slice::<T>()?;
+        build::<T>(&shape, |out| {
+            let rows = out.chunks_exact_mut(places.len().max(1));
+            for (lane, (row, data)) in rows.zip(data.chunks_exact(plane.max(1))).enumerate() {
+                for (at, (slot, (offsets, _))) in row.iter_mut().zip(&places).enumerate() {
+                    let mut best = T::LOWEST;
+                    let mut chosen = offsets.first().copied().unwrap_or(0);
+                    for offset in offsets {
+                        let value = data[*offset];
+                        if value > best || value.is_nan() {
+                            best = value;
+                            chosen = *offset;
+                        }
+                    }
+                    *slot = best;
+                    if let Some(index) = indices.get_mut(lane * places.len() + at) {
+                        let within = if by_column { column_major(chosen) } else { chosen };
+                        *index = (lane * plane + within) as i64;
+                    }
+                }
+            }
+        })
+    })?;
+    if call.outputs > 1 {
+        return Ok(vec![result.into(), AnyTensor::from_slice(&shape, &indices)?.into()]);
+    }
+    one(result)
+}
+
+fn average_pool(call: &mut Call<'_>) -> Outcome {
+    let include = call.flag("count_include_pad", false)?;
+    pooled(call, move |values, padded| {
+        let mut count = 0;
+        let sum: f64 = values.inspect(|_| count += 1).sum();
+        sum / (if include { padded } else { count }) as f64
+    })
+}
+
+fn lp_pool(call: &mut Call<'_>) -> Outcome {
+    let p = call.int("p", 2)? as f64;
+    pooled(call, move |values, _| {
+        let sum: f64 = values.map(|value| value.abs().powf(p)).sum();
+        sum.powf(1.0 / p)
+    })
+}
+
+/// Every window to one number.
+fn pooled(call: &mut Call<'_>, each: impl Fn(&mut dyn Iterator<Item = f64>, usize) -> f64) -> Outcome {
+    let x = call.tensor(0)?;
+    let (windows, shape) = windows(call, x)?;
+    let plane = count(&windows.input);
+    let places = windows.places();
+    one(on_floats!(x.dtype(), T => {
+        let data = x.as_slice::<T>()?;
+        build::<T>(&shape, |out| {
+            let rows = out.chunks_exact_mut(places.len().max(1));
+            for (row, data) in rows.zip(data.chunks_exact(plane.max(1))) {
+                for (slot, (offsets, padded)) in row.iter_mut().zip(&places) {
+                    let mut values = offsets.iter().map(|offset| Number::to_f64(data[*offset]));
+                    *slot = T::from_f64(each(&mut values, *padded));
+                }
+            }
+        })
+    })?)
+}
+
+fn global(call: &mut Call<'_>, kind: Reduction) -> Outcome {
+    let x = call.tensor(0)?;
+    let spatial: Vec<usize> = (2..x.rank()).collect();
+    one(reduce_axes(x, &spatial, true, kind)?)
+}
+
+fn global_lp_pool(call: &mut Call<'_>) -> Outcome {
+    let p = call.int("p", 2)? as f64;
+    let x = call.tensor(0)?;
+    let spatial: Vec<usize> = (2..x.rank()).collect();
+    let raised = super::unary::map_floats(x.clone(), |value| value.abs().powf(p))?;
+    let sum = reduce_axes(&raised, &spatial, true, Reduction::Sum)?;
+    one(super::unary::map_floats(sum, |value| value.powf(1.0 / p))?)
+}
+
+/// Puts elements back to the places that a max pooling took them from.
+fn max_unpool(call: &mut Call<'_>) -> Outcome {
+    let (x, places) = (call.tensor(0)?, call.tensor(1)?);
+    let rank = x.rank().saturating_sub(2);
+    let kernel = call.attributes.ints("kernel_shape")?.ok_or(Fault::MissingAttribute("kernel_shape"))?;
+    let kernel = extents(kernel)?;
+    let (steps, (begin, end)) = (per_axis(call, "strides", rank)?, pads(call, rank)?);
+    if kernel.len() != rank || x.shape() != places.shape() {
+        return invalid("the indices or the window do not fit the input");
+    }
+    let mut natural = x.shape().to_vec();
+    for axis in 0..rank {
+        let size = ((x.shape()[axis + 2].saturating_sub(1)) * steps[axis] + kernel[axis]) as i64;
+        natural[axis + 2] = extents(&[size - begin[axis] - end[axis]])?[0];
+    }
+    let shape = match call.integers(2)? {
+        Some(shape) => extents(&shape)?,
+        None => natural.clone(),
+    };
+    if shape.len() != x.rank() || shape[..2] != natural[..2] {
+        return invalid("the shape of the output does not fit the input");
+    }
+    // Indices count in the natural shape, whatever shape the output gets.
+    let (from, to) = (strides(&natural), strides(&shape));
+    let mut targets = Vec::with_capacity(x.len());
+    for index in integers(places)? {
+        let mut rest = usize::try_from(index).unwrap_or(usize::MAX);
+        let mut target = 0;
+        for axis in 0..shape.len() {
+            let at = rest / from[axis].max(1);
+            rest %= from[axis].max(1);
+            if at >= shape[axis] {
+                return invalid(format!("index {index} is outside the output"));
+            }
+            target += at * to[axis];
+        }
+        targets.push(target);
+    }
+    if x.dtype() == Dtype::String {
+        return Err(Fault::Dtype(x.dtype()));
+    }
+    one(on_floats!(x.dtype(), T => {
+        let data = x.as_slice::<T>()?;
+        build::<T>(&shape, |out| targets.iter().zip(data).for_each(|(target, value)| out[*target] = *value))
+    })?)
+}

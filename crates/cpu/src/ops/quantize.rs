@@ -1,0 +1,208 @@
+//! Quantisation: numbers as small whole numbers or small floats, with a scale and a zero point.
+//!
+//! A scale is one number, one for each index of an axis, or one for each block along an axis; it is spread over the
+//! input before anything is computed.
+
+use typeloom_types::any_tensor::AnyTensor;
+use typeloom_types::dtype::{Dtype, DtypeClass};
+
+use super::cast::{Policy, convert, convert_with, is_small_int, small_float_values};
+use super::conv::convolve;
+use super::matmul::{centred, multiply};
+use super::normalize::rounded;
+use super::{Operator, native};
+use crate::call::{Call, Outcome, one};
+use crate::element::{of_f64s, to_f64s};
+use crate::error::{Fault, invalid};
+use crate::minifloat::Overflow;
+use crate::shape::{axis, count, each_index, strides};
+
+pub(super) const OPERATORS: &[Operator] = &[
+    native("QuantizeLinear", quantize_linear),
+    native("DequantizeLinear", dequantize_linear),
+    native("DynamicQuantizeLinear", dynamic_quantize_linear),
+    native("QLinearMatMul", qlinear_matmul),
+    native("QLinearConv", qlinear_conv),
+];
+
+/// The elements of any type of numbers.
+fn numbers(x: &AnyTensor) -> Result<Vec<f64>, Fault> {
+    if let Some(values) = small_float_values(x)? {
+        return Ok(values);
+    }
+    if is_small_int(x.dtype()) { to_f64s(&convert(x, Dtype::I8)?) } else { to_f64s(x) }
+}
+
+/// For each element of `x` the index of its scale.
+fn scale_indices(call: &Call<'_>, x: &AnyTensor, scale: &AnyTensor) -> Result<Vec<usize>, Fault> {
+    if scale.len() == 1 && scale.rank() <= 1 {
+        return Ok(vec![0; x.len()]);
+    }
+    let block = usize::try_from(call.int("block_size", 0)?).unwrap_or(0);
+    let given = call.int("axis", 1)?;
+    let axis = axis(if x.rank() == 1 { 0 } else { given }, x.rank())?;
+    let fits = if scale.rank() == 1 && block == 0 {
+        scale.len() == x.shape()[axis]
+    } else {
+        block > 0
+            && scale.rank() == x.rank()
+            && (0..x.rank()).all(|at| {
+                let extent = x.shape()[at];
+                scale.shape()[at] == if at == axis { extent.div_ceil(block) } else { extent }
+            })
+    };
+    if !fits {
+        return invalid(format!("scales {:?} do not fit {:?}", scale.shape(), x.shape()));
+    }
+    let own = strides(scale.shape());
+    let mut indices = Vec::with_capacity(x.len());
+    each_index(x.shape(), |_, index| {
+        indices.push(if block == 0 {
+            index[axis]
+        } else {
+            index.iter().enumerate().map(|(at, i)| own[at] * if at == axis { i / block } else { *i }).sum()
+        });
+    });
+    Ok(indices)
+}
+
+/// The least and the greatest whole number of a type.
+fn limits(dtype: Dtype) -> Option<(f64, f64)> {
+    let bits = dtype.size_bits()?;
+    match dtype.class() {
+        DtypeClass::SignedInt => Some((-(2_f64.powi(bits as i32 - 1)), 2_f64.powi(bits as i32 - 1) - 1.0)),
+        DtypeClass::UnsignedInt => Some((0.0, 2_f64.powi(bits as i32) - 1.0)),
+        DtypeClass::Float | DtypeClass::Bool | DtypeClass::Complex | DtypeClass::String => None,
+    }
+}
+
+/// Numbers in the units of a quantised type, rounded and saturated.
+fn quantised(dtype: Dtype, shape: &[usize], values: &[f64], overflow: Overflow) -> Result<AnyTensor, Fault> {
+    let Some((low, high)) = limits(dtype) else {
+        let wide = of_f64s(Dtype::F64, shape, values)?;
+        return convert_with(&wide, dtype, Policy { overflow, ..Policy::default() });
+    };
+    let clamped: Vec<f64> = values.iter().map(|value| value.clamp(low, high)).collect();
+    if is_small_int(dtype) {
+        return convert(&of_f64s(Dtype::I8, shape, &clamped)?, dtype);
+    }
+    of_f64s(dtype, shape, &clamped)
+}
+
+fn quantize_linear(call: &mut Call<'_>) -> Outcome {
+    let (x, scale) = (call.tensor(0)?, call.tensor(1)?);
+    let zero = call.optional(2)?;
+    let asked = call.dtype("output_dtype")?;
+    let dtype = zero.map(AnyTensor::dtype).or(asked).unwrap_or(Dtype::U8);
+    let precision = call.dtype("precision")?.unwrap_or(scale.dtype());
+    let overflow = if call.flag("saturate", true)? { Overflow::Saturate } else { Overflow::Special };
+    let indices = scale_indices(call, x, scale)?;
+    let scales = to_f64s(scale)?;
+    let zeros = zero.map(numbers).transpose()?;
+    if zeros.as_ref().is_some_and(|zeros| zeros.len() != scales.len()) {
+        return invalid("scales and zero points differ in number");
+    }
+    let is_whole = limits(dtype).is_some();
+    let data = to_f64s(x)?;
+    let values: Vec<f64> = data
+        .iter()
+        .zip(&indices)
+        .map(|(value, at)| {
+            let zero = zeros.as_ref().map_or(0.0, |zeros| zeros[*at]);
+            let quotient = rounded(precision, rounded(precision, *value) / rounded(precision, scales[*at]));
+            if is_whole { quotient.round_ties_even() + zero } else { quotient + zero }
+        })
+        .collect();
+    one(quantised(dtype, x.shape(), &values, overflow)?)
+}
+
+fn dequantize_linear(call: &mut Call<'_>) -> Outcome {
+    let (x, scale) = (call.tensor(0)?, call.tensor(1)?);
+    let dtype = call.dtype("output_dtype")?.unwrap_or(scale.dtype());
+    let indices = scale_indices(call, x, scale)?;
+    let scales = to_f64s(scale)?;
+    let zeros = call.optional(2)?.map(numbers).transpose()?;
+    if zeros.as_ref().is_some_and(|zeros| zeros.len() != scales.len()) {
+        return invalid("scales and zero points differ in number");
+    }
+    let values: Vec<f64> = numbers(x)?
+        .iter()
+        .zip(&indices)
+        .map(|(value, at)| (value - zeros.as_ref().map_or(0.0, |zeros| zeros[*at])) * scales[*at])
+        .collect();
+    one(of_f64s(dtype, x.shape(), &values)?)
+}
+
+fn dynamic_quantize_linear(call: &mut Call<'_>) -> Outcome {
+    let x = call.tensor(0)?;
+    let data = to_f64s(x)?;
+    let least = data.iter().copied().fold(0.0, f64::min);
+    let most = data.iter().copied().fold(0.0, f64::max);
+    let scale = f64::from(((most - least) / 255.0) as f32);
+    let zero = if scale == 0.0 { 0.0 } else { (-least / scale).round_ties_even().clamp(0.0, 255.0) };
+    let quotient = |value: &f64| if scale == 0.0 { 0.0 } else { ((value / scale) as f32).round_ties_even() };
+    let values: Vec<f64> = data.iter().map(|value| f64::from(quotient(value)) + zero).collect();
+    Ok(vec![
+        quantised(Dtype::U8, x.shape(), &values, Overflow::Saturate)?.into(),
+        AnyTensor::from_scalar(scale as f32).into(),
+        AnyTensor::from_scalar(zero as u8).into(),
+    ])
+}
+
+/// A product of 32-bit numbers in the units of the result. `scales` are one, or one for each index of `lane_axis`.
+fn requantised(
+    product: &AnyTensor,
+    scales: &[f64],
+    lane_axis: usize,
+    out_scale: f64,
+    zero: &AnyTensor,
+) -> Result<AnyTensor, Fault> {
+    let values = to_f64s(product)?;
+    let inner = count(product.shape().get(lane_axis + 1..).unwrap_or_default());
+    let offset = numbers(zero)?.first().copied().unwrap_or(0.0);
+    let scaled: Vec<f64> = values
+        .iter()
+        .enumerate()
+        .map(|(at, value)| {
+            let scale = scales[at / inner.max(1) % scales.len()];
+            (value * scale / out_scale).round_ties_even() + offset
+        })
+        .collect();
+    quantised(zero.dtype(), product.shape(), &scaled, Overflow::Saturate)
+}
+
+fn single(call: &Call<'_>, index: usize) -> Result<f64, Fault> {
+    match &to_f64s(call.tensor(index)?)?[..] {
+        [value] => Ok(*value),
+        _ => Err(Fault::Unsupported(format!("input {index} with more than one element"))),
+    }
+}
+
+/// Products of scales, which must be one of them for each lane.
+fn scale_products(a: f64, b: &[f64], lanes: usize) -> Result<Vec<f64>, Fault> {
+    if b.len() != 1 && b.len() != lanes {
+        return invalid(format!("{} scales for {lanes} lanes", b.len()));
+    }
+    Ok(b.iter().map(|b| a * b).collect())
+}
+
+fn qlinear_matmul(call: &mut Call<'_>) -> Outcome {
+    let (a, b) = (call.tensor(0)?, call.tensor(3)?);
+    let (left, right) = (
+        centred(a, call.optional(2)?, a.rank().saturating_sub(2))?,
+        centred(b, call.optional(5)?, b.rank().saturating_sub(1))?,
+    );
+    let product = multiply(&left, &right)?;
+    let lanes = product.shape().last().copied().unwrap_or(1);
+    let scales = scale_products(single(call, 1)?, &to_f64s(call.tensor(4)?)?, lanes)?;
+    let last = product.rank().saturating_sub(1);
+    one(requantised(&product, &scales, last, single(call, 6)?, call.tensor(7)?)?)
+}
+
+fn qlinear_conv(call: &mut Call<'_>) -> Outcome {
+    let x = centred(call.tensor(0)?, call.optional(2)?, 1)?;
+    let w = centred(call.tensor(3)?, call.optional(5)?, 0)?;
+    let product = convolve(call, &x, &w, call.optional(8)?)?;
+    let scales = scale_products(single(call, 1)?, &to_f64s(call.tensor(4)?)?, product.shape()[1])?;
+    one(requantised(&product, &scales, 1, single(call, 6)?, call.tensor(7)?)?)
+}

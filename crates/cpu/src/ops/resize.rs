@@ -1,0 +1,304 @@
+//! Resampling: each axis on its own, as weighted sums of elements of the axis.
+
+use typeloom_types::any_tensor::AnyTensor;
+use typeloom_types::dtype::Dtype;
+
+use super::{Operator, native};
+use crate::call::{Call, Outcome, one};
+use crate::element::{check_size, of_f64s, to_f64s};
+use crate::error::{Fault, invalid};
+use crate::movement::{Run, assemble};
+use crate::shape::{around, axes, count, each_index, extents, strides};
+
+pub(super) const OPERATORS: &[Operator] = &[native("Resize", resize), native("Upsample", upsample)];
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Nearest,
+    Linear,
+    Cubic,
+}
+
+/// How one axis is resampled.
+struct Axis {
+    input: usize,
+    output: usize,
+    scale: f64,
+    roi: (f64, f64),
+}
+
+struct Sampling<'a> {
+    mode: Mode,
+    coordinates: &'a str,
+    nearest: &'a str,
+    cubic: f64,
+    antialias: bool,
+    exclude_outside: bool,
+    extrapolation: f64,
+}
+
+impl Sampling<'_> {
+    /// The place in the input that an index of the output means.
+    fn original(&self, axis: &Axis, index: usize) -> Result<f64, Fault> {
+        let (x, input) = (index as f64, axis.input as f64);
+        // The extent that the scale asks for, before it is cut to a whole number.
+        let exact = axis.scale * input;
+        Ok(match self.coordinates {
+            "half_pixel" => (x + 0.5) / axis.scale - 0.5,
+            "half_pixel_symmetric" => {
+                let adjustment = axis.output as f64 / exact;
+                input / 2.0 * (1.0 - adjustment) + (x + 0.5) / axis.scale - 0.5
+            }
+            "pytorch_half_pixel" if axis.output > 1 => (x + 0.5) / axis.scale - 0.5,
+            "pytorch_half_pixel" => 0.0,
+            "align_corners" if exact == 1.0 => 0.0,
+            "align_corners" => x * (input - 1.0) / (exact - 1.0),
+            "asymmetric" => x / axis.scale,
+            "tf_half_pixel_for_nn" => (x + 0.5) / axis.scale,
+            "tf_crop_and_resize" => {
+                let (start, end) = axis.roi;
+                if axis.output > 1 {
+                    start * (input - 1.0) + x * (end - start) * (input - 1.0) / (axis.output as f64 - 1.0)
+                } else {
+                    0.5 * (start + end) * (input - 1.0)
+                }
+            }
+            other => return invalid(format!("`coordinate_transformation_mode` = `{other}` is not known")),
+        })
+    }
+
+    /// The elements that an index of the output is made of, with their weights.
+    fn taps(&self, axis: &Axis, at: f64) -> Result<Vec<(usize, f64)>, Fault> {
+        let last = axis.input as i64 - 1;
+        if self.mode == Mode::Nearest {
+            let index = match self.nearest {
+                "round_prefer_floor" => (at - 0.5).ceil(),
+                "round_prefer_ceil" => (at + 0.5).floor(),
+                "floor" => at.floor(),
+                "ceil" => at.ceil(),
+                other => return invalid(format!("`nearest_mode` = `{other}` is not known")),
+            };
+            return Ok(vec![(usize::try_from((index as i64).clamp(0, last)).unwrap_or(0), 1.0)]);
+        }
+        let base = at.floor();
+        let ratio = at - base;
+        let stretch = if self.antialias { axis.scale.min(1.0) } else { 1.0 };
+        let reach = if self.mode == Mode::Linear { 1.0 } else { 2.0 };
+        let first = (-reach / stretch).floor() as i64 + 1;
+        let mut taps = Vec::new();
+        for step in first..=(1 - first) {
+            let distance = ((step as f64 - ratio) * stretch).abs();
+            let weight = match self.mode {
+                Mode::Linear | Mode::Nearest => (1.0 - distance).max(0.0),
+                Mode::Cubic => cubic(distance, self.cubic),
+            };
+            let index = base as i64 + step;
+            if weight != 0.0 && !(self.exclude_outside && !(0..=last).contains(&index)) {
+                taps.push((usize::try_from(index.clamp(0, last)).unwrap_or(0), weight));
+            }
+        }
+        if self.antialias || self.exclude_outside {
+            let sum: f64 = taps.iter().map(|(_, weight)| weight).sum();
+            taps.iter_mut().for_each(|(_, weight)| *weight /= sum);
+        }
+        Ok(taps)
+    }
+}
+
+/// Keys' cubic kernel.
+fn cubic(x: f64, a: f64) -> f64 {
+    if x <= 1.0 {
+        ((a + 2.0) * x - (a + 3.0)) * x * x + 1.0
+    } else if x < 2.0 {
+        ((a * x - 5.0 * a) * x + 8.0 * a) * x - 4.0 * a
+    } else {
+        0.0
+    }
+}
+
+fn mode(call: &Call<'_>) -> Result<Mode, Fault> {
+    match call.text("mode", "nearest")? {
+        "nearest" => Ok(Mode::Nearest),
+        "linear" | "bilinear" => Ok(Mode::Linear),
+        "cubic" => Ok(Mode::Cubic),
+        other => invalid(format!("`mode` = `{other}` is not known")),
+    }
+}
+
+fn upsample(call: &mut Call<'_>) -> Outcome {
+    let scales = match (call.optional(1)?, call.attributes.floats("scales")?) {
+        (Some(scales), _) => to_f64s(scales)?,
+        (None, Some(scales)) => scales.iter().map(|scale| f64::from(*scale)).collect(),
+        (None, None) => return Err(Fault::MissingInput(1)),
+    };
+    one(by_scales(call, &scales)?)
+}
+
+/// The forms that know no coordinates yet: `Upsample`, and `Resize` in version 10.
+fn by_scales(call: &Call<'_>, scales: &[f64]) -> Result<AnyTensor, Fault> {
+    let x = call.tensor(0)?;
+    let sampling = Sampling {
+        mode: mode(call)?,
+        coordinates: "asymmetric",
+        nearest: "floor",
+        cubic: -0.75,
+        antialias: false,
+        exclude_outside: false,
+        extrapolation: 0.0,
+    };
+    if scales.len() != x.rank() {
+        return invalid(format!("{} scales for rank {}", scales.len(), x.rank()));
+    }
+    let axis = |(input, scale): (&usize, &f64)| Axis {
+        input: *input,
+        output: (*input as f64 * scale).floor() as usize,
+        scale: *scale,
+        roi: (0.0, 1.0),
+    };
+    resample(x, &x.shape().iter().zip(scales).map(axis).collect::<Vec<_>>(), &sampling)
+}
+
+fn resize(call: &mut Call<'_>) -> Outcome {
+    if call.version < 11 {
+        let Some(scales) = call.optional(1)? else { return Err(Fault::MissingInput(1)) };
+        return one(by_scales(call, &to_f64s(scales)?)?);
+    }
+    let x = call.tensor(0)?;
+    let coordinates = call.text("coordinate_transformation_mode", "half_pixel")?;
+    let sampling = Sampling {
+        mode: mode(call)?,
+        coordinates,
+        nearest: call.text("nearest_mode", "round_prefer_floor")?,
+        cubic: f64::from(call.float("cubic_coeff_a", -0.75)?),
+        antialias: call.flag("antialias", false)?,
+        exclude_outside: call.flag("exclude_outside", false)?,
+        extrapolation: f64::from(call.float("extrapolation_value", 0.0)?),
+    };
+    let chosen = match call.attributes.ints("axes")? {
+        Some(given) => axes(given, x.rank())?,
+        None => (0..x.rank()).collect(),
+    };
+    let scales = call.optional(2)?.filter(|scales| !scales.is_empty()).map(to_f64s).transpose()?;
+    let sizes = call.integers(3)?.filter(|sizes| !sizes.is_empty());
+    let mut plan: Vec<Axis> = x
+        .shape()
+        .iter()
+        .map(|extent| Axis { input: *extent, output: *extent, scale: 1.0, roi: (0.0, 1.0) })
+        .collect();
+    if coordinates == "tf_crop_and_resize" {
+        let Some(roi) = call.optional(1)? else { return Err(Fault::MissingInput(1)) };
+        let roi = to_f64s(roi)?;
+        if roi.len() != 2 * chosen.len() {
+            return invalid(format!("the region {roi:?} does not fit {} axes", chosen.len()));
+        }
+        chosen.iter().enumerate().for_each(|(at, axis)| plan[*axis].roi = (roi[at], roi[at + chosen.len()]));
+    }
+    match (scales, sizes) {
+        (Some(scales), None) => {
+            if scales.len() != chosen.len() || scales.iter().any(|scale| *scale <= 0.0 || scale.is_nan()) {
+                return invalid(format!("the scales {scales:?} do not fit {} axes", chosen.len()));
+            }
+            for (axis, scale) in chosen.iter().zip(scales) {
+                let axis = &mut plan[*axis];
+                let part = if coordinates == "tf_crop_and_resize" { axis.roi.1 - axis.roi.0 } else { 1.0 };
+                axis.output = (axis.input as f64 * part * scale).floor() as usize;
+                axis.scale = scale;
+            }
+        }
+        (None, Some(sizes)) => {
+            let sizes = extents(&sizes)?;
+            if sizes.len() != chosen.len() {
+                return invalid(format!("the sizes {sizes:?} do not fit {} axes", chosen.len()));
+            }
+            let ratios: Vec<f64> = chosen
+                .iter()
+                .zip(&sizes)
+                .map(|(axis, size)| *size as f64 / plan[*axis].input as f64)
+                .collect();
+            let common = match call.text("keep_aspect_ratio_policy", "stretch")? {
+                "stretch" => None,
+                "not_larger" => ratios.iter().copied().reduce(f64::min),
+                "not_smaller" => ratios.iter().copied().reduce(f64::max),
+                other => return invalid(format!("`keep_aspect_ratio_policy` = `{other}` is not known")),
+            };
+            for ((axis, size), ratio) in chosen.iter().zip(&sizes).zip(ratios) {
+                let axis = &mut plan[*axis];
+                axis.scale = common.unwrap_or(ratio);
+                axis.output =
+                    common.map_or(*size, |scale| (scale * axis.input as f64 + 0.5).floor() as usize);
+            }
+        }
+        (Some(_), Some(_)) | (None, None) => {
+            return invalid("exactly one of `scales` and `sizes` must be given");
+        }
+    }
+    one(resample(x, &plan, &sampling)?)
+}
+
+fn resample(x: &AnyTensor, plan: &[Axis], sampling: &Sampling<'_>) -> Result<AnyTensor, Fault> {
+    let shape: Vec<usize> = plan.iter().map(|axis| axis.output).collect();
+    check_size(&shape, size_of::<f64>())?;
+    if x.is_empty() && count(&shape) > 0 {
+        return invalid("nothing cannot be made larger");
+    }
+    // For each axis and index of the output, the weighted elements; nothing where it lies outside a crop.
+    let mut taps = Vec::with_capacity(plan.len());
+    let mut outside: Vec<Vec<bool>> = Vec::with_capacity(plan.len());
+    let crops = sampling.coordinates == "tf_crop_and_resize";
+    for axis in plan {
+        let (mut list, mut out) = (Vec::with_capacity(axis.output), Vec::with_capacity(axis.output));
+        for index in 0..axis.output {
+            let at = if axis.input == axis.output && axis.scale == 1.0 && !crops {
+                index as f64
+            } else {
+                sampling.original(axis, index)?
+            };
+            out.push(crops && (at < 0.0 || at > axis.input as f64 - 1.0));
+            list.push(sampling.taps(axis, at)?);
+        }
+        taps.push(list);
+        outside.push(out);
+    }
+    if sampling.mode == Mode::Nearest && !crops {
+        let own = strides(x.shape());
+        let mut runs = Vec::with_capacity(count(&shape));
+        each_index(&shape, |_, index| {
+            runs.push(Run::one(
+                index.iter().enumerate().map(|(axis, at)| taps[axis][*at][0].0 * own[axis]).sum(),
+            ));
+        });
+        return assemble(&[x], &shape, runs.into_iter());
+    }
+    let mut data = to_f64s(x)?;
+    let mut current = x.shape().to_vec();
+    for (axis, taps) in taps.iter().enumerate() {
+        if plan[axis].input == plan[axis].output && taps.iter().enumerate().all(|(at, it)| it == &[(at, 1.0)])
+        {
+            continue;
+        }
+        let (outer, extent, inner) = around(&current, axis);
+        let mut next = vec![0.0; outer * taps.len() * inner];
+        for block in 0..outer {
+            for (index, taps) in taps.iter().enumerate() {
+                let target = &mut next[(block * plan[axis].output + index) * inner..][..inner];
+                for (place, weight) in taps {
+                    let source = &data[(block * extent + place) * inner..][..inner];
+                    target.iter_mut().zip(source).for_each(|(to, from)| *to += weight * from);
+                }
+            }
+        }
+        data = next;
+        current[axis] = plan[axis].output;
+    }
+    if crops {
+        each_index(&shape, |flat, index| {
+            if index.iter().enumerate().any(|(axis, at)| outside[axis][*at]) {
+                data[flat] = sampling.extrapolation;
+            }
+        });
+    }
+    if !matches!(x.dtype(), Dtype::F32 | Dtype::F64 | Dtype::F16 | Dtype::BF16) {
+        data.iter_mut().for_each(|value| *value = value.round_ties_even());
+    }
+    of_f64s(x.dtype(), &shape, &data)
+}

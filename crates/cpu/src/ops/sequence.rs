@@ -1,0 +1,128 @@
+//! Sequences and optionals.
+
+use typeloom_types::any_tensor::AnyTensor;
+
+use super::slice::{join, part};
+use super::{Operator, native};
+use crate::call::{Call, Outcome, one};
+use crate::error::{Fault, invalid};
+use crate::movement::reshape;
+use crate::shape::{axis, extents};
+use crate::value::Value;
+
+pub(super) const OPERATORS: &[Operator] = &[
+    native("SequenceEmpty", |_| Ok(vec![Value::Sequence(Vec::new())])),
+    native("SequenceConstruct", |call| {
+        let values: Vec<Value> =
+            (0..call.inputs.len()).map(|index| call.take_value(index)).collect::<Result<_, _>>()?;
+        Ok(vec![Value::Sequence(values)])
+    }),
+    native("SequenceLength", |call| {
+        one(AnyTensor::from_scalar(i64::try_from(call.sequence(0)?.len()).unwrap_or(i64::MAX)))
+    }),
+    native("SequenceAt", |call| {
+        let at = position(call, 1, call.sequence(0)?.len())?;
+        Ok(vec![call.sequence(0)?[at].clone()])
+    }),
+    native("SequenceErase", |call| {
+        let length = call.sequence(0)?.len();
+        let at = if call.has(1) { position(call, 1, length)? } else { length.wrapping_sub(1) };
+        let mut values = call.sequence(0)?.to_vec();
+        if at >= values.len() {
+            return invalid("nothing can be taken out of an empty sequence");
+        }
+        values.remove(at);
+        Ok(vec![Value::Sequence(values)])
+    }),
+    native("SequenceInsert", sequence_insert),
+    native("SplitToSequence", split_to_sequence),
+    native("ConcatFromSequence", concat_from_sequence),
+    native("Optional", |call| {
+        let held = if call.has(0) { Some(Box::new(call.take_value(0)?)) } else { None };
+        Ok(vec![Value::Optional(held)])
+    }),
+    native("OptionalHasElement", |call| {
+        let has = match call.inputs.first().and_then(Option::as_ref) {
+            None | Some(Value::Optional(None)) => false,
+            Some(Value::Optional(Some(_)) | Value::Tensor(_) | Value::Sequence(_)) => true,
+        };
+        one(AnyTensor::from_scalar(has))
+    }),
+    native("OptionalGetElement", |call| match call.take_value(0)? {
+        Value::Optional(Some(held)) => Ok(vec![*held]),
+        Value::Optional(None) => invalid("the optional holds nothing"),
+        value @ (Value::Tensor(_) | Value::Sequence(_)) => Ok(vec![value]),
+    }),
+];
+
+/// A position in a sequence, which may count from the end.
+fn position(call: &Call<'_>, index: usize, length: usize) -> Result<usize, Fault> {
+    let Some(given) = call.integer(index)? else { return Err(Fault::MissingInput(index)) };
+    super::gather::place(given, length)
+}
+
+fn sequence_insert(call: &mut Call<'_>) -> Outcome {
+    let length = call.sequence(0)?.len();
+    let at = match call.integer(2)? {
+        None => length,
+        Some(at) if at == length as i64 => length,
+        Some(at) => super::gather::place(at, length)?,
+    };
+    let mut values = call.sequence(0)?.to_vec();
+    values.insert(at, call.take_value(1)?);
+    Ok(vec![Value::Sequence(values)])
+}
+
+fn split_to_sequence(call: &mut Call<'_>) -> Outcome {
+    let keep = call.flag("keepdims", true)?;
+    let x = call.tensor(0)?;
+    let axis = axis(call.int("axis", 0)?, x.rank())?;
+    let extent = x.shape()[axis];
+    let (sizes, dropped) = match call.integers(1)? {
+        None => (vec![1; extent], !keep),
+        Some(sizes) if call.tensor(1)?.rank() == 0 => {
+            let size = extents(&sizes)?[0];
+            if size == 0 {
+                return invalid("parts of extent 0 never end");
+            }
+            ((0..extent.div_ceil(size)).map(|at| size.min(extent - at * size)).collect(), false)
+        }
+        Some(sizes) => (extents(&sizes)?, false),
+    };
+    if sizes.iter().sum::<usize>() != extent {
+        return invalid(format!("the parts {sizes:?} do not make up {extent}"));
+    }
+    let mut start = 0;
+    let mut parts = Vec::with_capacity(sizes.len());
+    for size in sizes {
+        let mut piece = part(x, axis, start, size)?;
+        if dropped {
+            let mut shape = piece.shape().to_vec();
+            shape.remove(axis);
+            piece = reshape(piece, &shape)?;
+        }
+        parts.push(piece.into());
+        start += size;
+    }
+    Ok(vec![Value::Sequence(parts)])
+}
+
+fn concat_from_sequence(call: &mut Call<'_>) -> Outcome {
+    let new_axis = call.flag("new_axis", false)?;
+    let given = call.attributes.int("axis")?.ok_or(Fault::MissingAttribute("axis"))?;
+    let parts: Option<Vec<&AnyTensor>> = call.sequence(0)?.iter().map(Value::as_tensor).collect();
+    let Some(parts) = parts else {
+        return Err(Fault::InputKind { index: 0, wanted: "a sequence of tensors" });
+    };
+    if !new_axis {
+        return one(join(&parts, given)?);
+    }
+    let mut widened = Vec::with_capacity(parts.len());
+    for part in parts {
+        let at = axis(given, part.rank() + 1)?;
+        let mut shape = part.shape().to_vec();
+        shape.insert(at, 1);
+        widened.push(reshape(part.clone(), &shape)?);
+    }
+    one(join(&widened.iter().collect::<Vec<_>>(), given)?)
+}

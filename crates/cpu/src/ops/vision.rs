@@ -1,0 +1,395 @@
+//! Operators of computer vision: sampling at places, regions, boxes; and determinants.
+
+use typeloom_types::any_tensor::AnyTensor;
+use typeloom_types::dtype::Dtype;
+
+use super::{Operator, native, widened};
+use crate::call::{Call, Outcome, one};
+use crate::element::{check_size, of_f64s, to_f64s};
+use crate::error::{Fault, invalid};
+use crate::shape::{count, each_index, extents, strides};
+
+pub(super) const OPERATORS: &[Operator] = &[
+    widened("GridSample", grid_sample),
+    widened("AffineGrid", affine_grid),
+    widened("RoiAlign", roi_align),
+    widened("MaxRoiPool", max_roi_pool),
+    native("NonMaxSuppression", non_max_suppression),
+    widened("Det", det),
+];
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Outside {
+    Zeros,
+    Border,
+    Reflection,
+}
+
+/// A coordinate brought back into the input, where the mode says so.
+fn brought_back(at: f64, extent: usize, outside: Outside, align: bool) -> f64 {
+    let last = extent as f64 - 1.0;
+    match outside {
+        Outside::Zeros => at,
+        Outside::Border => at.clamp(0.0, last),
+        Outside::Reflection => {
+            let (low, high) = if align { (0.0, last) } else { (-0.5, last + 0.5) };
+            let span = high - low;
+            if span <= 0.0 {
+                return 0.0;
+            }
+            let offset = (at - low).rem_euclid(2.0 * span);
+            let offset = if offset > span { 2.0 * span - offset } else { offset };
+            (low + offset).clamp(low, high)
+        }
+    }
+}
+
+fn grid_sample(call: &mut Call<'_>) -> Outcome {
+    let align = call.flag("align_corners", false)?;
+    let outside = match call.text("padding_mode", "zeros")? {
+        "zeros" => Outside::Zeros,
+        "border" => Outside::Border,
+        "reflection" => Outside::Reflection,
+        other => return invalid(format!("`padding_mode` = `{other}` is not known")),
+    };
+    let reach = match call.text("mode", "linear")? {
+        "nearest" => 0,
+        "linear" | "bilinear" => 1,
+        "cubic" | "bicubic" => 2,
+        other => return invalid(format!("`mode` = `{other}` is not known")),
+    };
+    let (x, grid) = (call.tensor(0)?, call.tensor(1)?);
+    let rank = x.rank().saturating_sub(2);
+    if rank == 0
+        || grid.rank() != x.rank()
+        || grid.shape().last() != Some(&rank)
+        || grid.shape()[0] != x.shape()[0]
+    {
+        return invalid(format!("the grid {:?} does not fit {:?}", grid.shape(), x.shape()));
+    }
+    let (batches, channels, spatial) = (x.shape()[0], x.shape()[1], &x.shape()[2..]);
+    let target = &grid.shape()[1..=rank];
+    let shape = [&[batches, channels], target].concat();
+    check_size(&shape, size_of::<f64>())?;
+    let (data, places) = (to_f64s(x)?, to_f64s(grid)?);
+    let own = strides(spatial);
+    let (plane, points) = (count(spatial), count(target));
+    let mut out = vec![0.0; count(&shape)];
+    for point in 0..batches * points {
+        let batch = point / points;
+        // Each axis gives a few elements with weights; the last number of a place counts along the first axis.
+        let mut taps: Vec<Vec<(Option<usize>, f64)>> = Vec::with_capacity(rank);
+        for axis in 0..rank {
+            let extent = spatial[axis];
+            let given = places[point * rank + rank - 1 - axis];
+            let scaled = if align {
+                (given + 1.0) / 2.0 * (extent as f64 - 1.0)
+            } else {
+                ((given + 1.0) * extent as f64 - 1.0) / 2.0
+            };
+            let index = |at: f64| {
+                let at = brought_back(at, extent, outside, align).round_ties_even();
+                (at >= 0.0 && at < extent as f64).then_some(at as usize)
+            };
+            taps.push(match reach {
+                0 => vec![(index(brought_back(scaled, extent, outside, align).round_ties_even()), 1.0)],
+                1 => {
+                    let at = brought_back(scaled, extent, outside, align);
+                    let low = at.floor();
+                    vec![(index(low), 1.0 - (at - low)), (index(low + 1.0), at - low)]
+                }
+                _ => {
+                    let low = scaled.floor();
+                    let t = scaled - low;
+                    let weights = [1.0 + t, t, 1.0 - t, 2.0 - t].map(cubic);
+                    (0..4).map(|step| (index(low + step as f64 - 1.0), weights[step])).collect()
+                }
+            });
+        }
+        let shape: Vec<usize> = taps.iter().map(Vec::len).collect();
+        each_index(&shape, |_, chosen| {
+            let (mut weight, mut offset) = (1.0, Some(0));
+            for (axis, tap) in chosen.iter().enumerate() {
+                let (index, part) = taps[axis][*tap];
+                weight *= part;
+                offset = offset.zip(index).map(|(offset, index)| offset + index * own[axis]);
+            }
+            let Some(offset) = offset else { return };
+            for channel in 0..channels {
+                let lane = batch * channels + channel;
+                out[lane * points + point % points] += weight * data[lane * plane + offset];
+            }
+        });
+    }
+    one(of_f64s(x.dtype(), &shape, &out)?)
+}
+
+/// Keys' cubic kernel with -0.75, as image libraries have it.
+fn cubic(x: f64) -> f64 {
+    let a = -0.75;
+    if x <= 1.0 {
+        ((a + 2.0) * x - (a + 3.0)) * x * x + 1.0
+    } else if x < 2.0 {
+        ((a * x - 5.0 * a) * x + 8.0 * a) * x - 4.0 * a
+    } else {
+        0.0
+    }
+}
+
+fn affine_grid(call: &mut Call<'_>) -> Outcome {
+    let align = call.flag("align_corners", false)?;
+    let theta = call.tensor(0)?;
+    let Some(size) = call.integers(1)? else { return Err(Fault::MissingInput(1)) };
+    let size = extents(&size)?;
+    let rank = size.len().saturating_sub(2);
+    if rank == 0 || theta.shape() != [size[0], rank, rank + 1] {
+        return invalid(format!("the matrices {:?} do not fit the size {size:?}", theta.shape()));
+    }
+    let spatial = &size[2..];
+    let shape = [&size[..1], spatial, &[rank]].concat();
+    check_size(&shape, size_of::<f64>())?;
+    let matrices = to_f64s(theta)?;
+    let mut out = Vec::with_capacity(count(&shape));
+    for matrix in matrices.chunks_exact(rank * (rank + 1)) {
+        each_index(spatial, |_, index| {
+            // Coordinates are listed from the last axis to the first.
+            let place = |axis: usize| {
+                let (at, extent) = (index[rank - 1 - axis] as f64, spatial[rank - 1 - axis] as f64);
+                if align {
+                    if extent > 1.0 { 2.0 * at / (extent - 1.0) - 1.0 } else { 0.0 }
+                } else {
+                    (2.0 * at + 1.0) / extent - 1.0
+                }
+            };
+            for row in matrix.chunks_exact(rank + 1) {
+                out.push((0..rank).map(|axis| row[axis] * place(axis)).sum::<f64>() + row[rank]);
+            }
+        });
+    }
+    one(of_f64s(theta.dtype(), &shape, &out)?)
+}
+
+fn roi_align(call: &mut Call<'_>) -> Outcome {
+    let half_pixel = match call.text("coordinate_transformation_mode", "half_pixel")? {
+        "half_pixel" => call.version >= 16,
+        "output_half_pixel" => false,
+        other => return invalid(format!("`coordinate_transformation_mode` = `{other}` is not known")),
+    };
+    let by_max = match call.text("mode", "avg")? {
+        "avg" => false,
+        "max" => true,
+        other => return invalid(format!("`mode` = `{other}` is not known")),
+    };
+    let size = extents(&[call.int("output_height", 1)?, call.int("output_width", 1)?])?;
+    let (rows, columns) = (size[0], size[1]);
+    let ratio = usize::try_from(call.int("sampling_ratio", 0)?).unwrap_or(0);
+    let scale = f64::from(call.float("spatial_scale", 1.0)?);
+    let (x, rois) = (call.tensor(0)?, call.tensor(1)?);
+    let Some(owners) = call.integers(2)? else { return Err(Fault::MissingInput(2)) };
+    let (&[batches, channels, height, width], &[regions, 4]) = (x.shape(), rois.shape()) else {
+        return invalid(format!("the shapes {:?} and {:?} do not fit", x.shape(), rois.shape()));
+    };
+    if owners.len() != regions || ratio > 1 << 12 {
+        return invalid("there is not one batch index for each region");
+    }
+    check_size(&[regions, channels, rows, columns], size_of::<f64>())?;
+    let (data, boxes) = (to_f64s(x)?, to_f64s(rois)?);
+    let shift = if half_pixel { 0.5 } else { 0.0 };
+    let mut out = Vec::with_capacity(regions * channels * rows * columns);
+    for (region, corners) in boxes.chunks_exact(4).enumerate() {
+        let batch = super::gather::place(owners[region], batches)?;
+        let [x1, y1, x2, y2] = [0, 1, 2, 3].map(|at| corners[at] * scale - shift);
+        let (mut wide, mut high) = (x2 - x1, y2 - y1);
+        if !half_pixel {
+            (wide, high) = (wide.max(1.0), high.max(1.0));
+        }
+        let (bin_high, bin_wide) = (high / rows as f64, wide / columns as f64);
+        let samples = |bin: f64| if ratio > 0 { ratio } else { (bin.ceil().max(0.0) as usize).min(1 << 12) };
+        let (down, across) = (samples(bin_high), samples(bin_wide));
+        for channel in 0..channels {
+            let plane = &data[(batch * channels + channel) * height * width..][..height * width];
+            for row in 0..rows {
+                for column in 0..columns {
+                    let (mut sum, mut most) = (0.0, f64::NEG_INFINITY);
+                    for i in 0..down {
+                        let y = y1 + (row as f64 + (i as f64 + 0.5) / down as f64) * bin_high;
+                        for j in 0..across {
+                            let x = x1 + (column as f64 + (j as f64 + 0.5) / across as f64) * bin_wide;
+                            let (value, greatest) = bilinear(plane, height, width, y, x);
+                            sum += value;
+                            most = most.max(greatest);
+                        }
+                    }
+                    let number = (down * across).max(1) as f64;
+                    out.push(match (by_max, most == f64::NEG_INFINITY) {
+                        (false, _) => sum / number,
+                        (true, false) => most,
+                        (true, true) => 0.0,
+                    });
+                }
+            }
+        }
+    }
+    one(of_f64s(x.dtype(), &[regions, channels, rows, columns], &out)?)
+}
+
+/// The value between four elements, and the greatest of their weighted parts.
+fn bilinear(plane: &[f64], height: usize, width: usize, y: f64, x: f64) -> (f64, f64) {
+    if y < -1.0 || y > height as f64 || x < -1.0 || x > width as f64 || height == 0 || width == 0 {
+        return (0.0, 0.0);
+    }
+    let corner = |at: f64, extent: usize| {
+        let at = at.max(0.0);
+        let low = at as usize;
+        if low + 1 >= extent { (extent - 1, extent - 1, 0.0) } else { (low, low + 1, at - low as f64) }
+    };
+    let (top, bottom, dy) = corner(y, height);
+    let (left, right, dx) = corner(x, width);
+    let parts = [
+        (1.0 - dy) * (1.0 - dx) * plane[top * width + left],
+        (1.0 - dy) * dx * plane[top * width + right],
+        dy * (1.0 - dx) * plane[bottom * width + left],
+        dy * dx * plane[bottom * width + right],
+    ];
+    (parts.iter().sum(), parts.into_iter().fold(f64::NEG_INFINITY, f64::max))
+}
+
+fn max_roi_pool(call: &mut Call<'_>) -> Outcome {
+    let pooled = call.attributes.ints("pooled_shape")?.ok_or(Fault::MissingAttribute("pooled_shape"))?;
+    let scale = f64::from(call.float("spatial_scale", 1.0)?);
+    let (x, rois) = (call.tensor(0)?, call.tensor(1)?);
+    let (&[batches, channels, height, width], &[regions, 5]) = (x.shape(), rois.shape()) else {
+        return invalid(format!("the shapes {:?} and {:?} do not fit", x.shape(), rois.shape()));
+    };
+    let &[rows, columns] = &extents(pooled)?[..] else { return invalid("`pooled_shape` is not two extents") };
+    check_size(&[regions, channels, rows, columns], size_of::<f64>())?;
+    let (data, boxes) = (to_f64s(x)?, to_f64s(rois)?);
+    let mut out = Vec::with_capacity(regions * channels * rows * columns);
+    for region in boxes.chunks_exact(5) {
+        let batch = super::gather::place(region[0] as i64, batches)?;
+        let [x1, y1, x2, y2] = [1, 2, 3, 4].map(|at| (region[at] * scale).round());
+        let (wide, high) = ((x2 - x1 + 1.0).max(1.0), (y2 - y1 + 1.0).max(1.0));
+        let range = |at: usize, bins: usize, start: f64, size: f64, extent: usize| {
+            let bin = size / bins as f64;
+            let from = (at as f64 * bin).floor() + start;
+            let to = ((at + 1) as f64 * bin).ceil() + start;
+            (from.clamp(0.0, extent as f64) as usize)..(to.clamp(0.0, extent as f64) as usize)
+        };
+        for channel in 0..channels {
+            let plane = &data[(batch * channels + channel) * height * width..][..height * width];
+            for row in 0..rows {
+                for column in 0..columns {
+                    let mut most: Option<f64> = None;
+                    for y in range(row, rows, y1, high, height) {
+                        for x in range(column, columns, x1, wide, width) {
+                            let value = plane[y * width + x];
+                            most = Some(most.map_or(value, |most| most.max(value)));
+                        }
+                    }
+                    out.push(most.unwrap_or(0.0));
+                }
+            }
+        }
+    }
+    one(of_f64s(x.dtype(), &[regions, channels, rows, columns], &out)?)
+}
+
+fn non_max_suppression(call: &mut Call<'_>) -> Outcome {
+    let centred = call.flag("center_point_box", false)?;
+    let (boxes, scores) = (call.tensor(0)?, call.tensor(1)?);
+    let (&[batches, spots, 4], &[_, classes, _]) = (boxes.shape(), scores.shape()) else {
+        return invalid(format!("boxes {:?} and scores {:?} do not fit", boxes.shape(), scores.shape()));
+    };
+    if scores.shape() != [batches, classes, spots] {
+        return invalid(format!("boxes {:?} and scores {:?} do not fit", boxes.shape(), scores.shape()));
+    }
+    let most = usize::try_from(call.integer(2)?.unwrap_or(0)).unwrap_or(0);
+    let number = |index: usize| -> Result<Option<f64>, Fault> {
+        Ok(call.optional(index)?.map(to_f64s).transpose()?.and_then(|values| values.first().copied()))
+    };
+    let (overlap, threshold) = (number(3)?.unwrap_or(0.0), number(4)?);
+    let (boxes, scores) = (to_f64s(boxes)?, to_f64s(scores)?);
+    // As (least y, least x, greatest y, greatest x).
+    let corners = |batch: usize, spot: usize| {
+        let of = &boxes[(batch * spots + spot) * 4..][..4];
+        if centred {
+            let (x, y, w, h) = (of[0], of[1], of[2] / 2.0, of[3] / 2.0);
+            (y - h, x - w, y + h, x + w)
+        } else {
+            (of[0].min(of[2]), of[1].min(of[3]), of[0].max(of[2]), of[1].max(of[3]))
+        }
+    };
+    let shared = |a: (f64, f64, f64, f64), b: (f64, f64, f64, f64)| {
+        let high = (a.2.min(b.2) - a.0.max(b.0)).max(0.0);
+        let wide = (a.3.min(b.3) - a.1.max(b.1)).max(0.0);
+        let area = |it: (f64, f64, f64, f64)| (it.2 - it.0) * (it.3 - it.1);
+        let union = area(a) + area(b) - high * wide;
+        if union > 0.0 { high * wide / union } else { 0.0 }
+    };
+    let mut chosen: Vec<i64> = Vec::new();
+    for batch in 0..batches {
+        for class in 0..classes {
+            let scores = &scores[(batch * classes + class) * spots..][..spots];
+            let mut order: Vec<usize> = (0..spots)
+                .filter(|spot| threshold.is_none_or(|threshold| scores[*spot] > threshold))
+                .collect();
+            order.sort_by(|a, b| scores[*b].total_cmp(&scores[*a]));
+            let mut kept: Vec<usize> = Vec::new();
+            for spot in order {
+                if kept.len() >= most {
+                    break;
+                }
+                let own = corners(batch, spot);
+                if kept.iter().all(|other| shared(own, corners(batch, *other)) <= overlap) {
+                    kept.push(spot);
+                    chosen.extend([batch as i64, class as i64, spot as i64]);
+                }
+            }
+        }
+    }
+    one(AnyTensor::from_slice(&[chosen.len() / 3, 3], &chosen)?)
+}
+
+/// Determinants, by elimination with pivots.
+fn det(call: &mut Call<'_>) -> Outcome {
+    let x = call.tensor(0)?;
+    let Some((&[rows, columns], outer)) =
+        x.shape().split_last_chunk::<2>().map(|(outer, last)| (last, outer))
+    else {
+        return invalid("the input is no matrix");
+    };
+    if rows != columns {
+        return invalid(format!("a matrix of {rows} by {columns} has no determinant"));
+    }
+    let mut data = to_f64s(x)?;
+    let mut results = Vec::with_capacity(count(outer));
+    if rows == 0 {
+        results.resize(count(outer), 1.0);
+    }
+    for matrix in data.chunks_exact_mut((rows * rows).max(1)) {
+        let mut product = 1.0;
+        for step in 0..rows {
+            let pivot = (step..rows)
+                .max_by(|a, b| matrix[a * rows + step].abs().total_cmp(&matrix[b * rows + step].abs()))
+                .unwrap_or(step);
+            if matrix[pivot * rows + step] == 0.0 {
+                product = 0.0;
+                break;
+            }
+            if pivot != step {
+                product = -product;
+                (0..rows).for_each(|column| matrix.swap(pivot * rows + column, step * rows + column));
+            }
+            product *= matrix[step * rows + step];
+            for row in step + 1..rows {
+                let factor = matrix[row * rows + step] / matrix[step * rows + step];
+                for column in step..rows {
+                    matrix[row * rows + column] -= factor * matrix[step * rows + column];
+                }
+            }
+        }
+        results.push(product);
+    }
+    debug_assert!(x.dtype() != Dtype::String);
+    one(of_f64s(x.dtype(), outer, &results)?)
+}
