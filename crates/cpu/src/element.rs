@@ -101,6 +101,8 @@ pub(crate) trait Number: Element + PartialOrd + Send + Sync {
     /// Rounded for floats, truncated and saturated for whole numbers.
     fn from_f64(value: f64) -> Self;
     fn is_nan(self) -> bool;
+    /// Whether it is less than 0.
+    fn is_below_zero(self) -> bool;
     /// The greater; NaN where either is.
     fn max_of(self, other: Self) -> Self {
         if self.is_nan() || self > other { self } else { other }
@@ -134,6 +136,9 @@ macro_rules! float_numbers {
             #[allow(clippy::unnecessary_cast, reason = "one body for both floats")]
             fn from_f64(value: f64) -> Self { value as $ty }
             fn is_nan(self) -> bool { <$ty>::is_nan(self) }
+            fn is_below_zero(self) -> bool {
+                self < 0.0
+            }
         }
     )*};
 }
@@ -165,6 +170,10 @@ macro_rules! whole_numbers {
             fn to_f64(self) -> f64 { self as f64 }
             fn from_f64(value: f64) -> Self { value as $ty }
             fn is_nan(self) -> bool { false }
+            #[allow(unused_comparisons, reason = "one body for signed and unsigned numbers")]
+            fn is_below_zero(self) -> bool {
+                self < 0
+            }
         }
     )*};
 }
@@ -218,13 +227,13 @@ pub(crate) fn widen(tensor: AnyTensor) -> Result<AnyTensor, Fault> {
         Dtype::F16 => {
             let from = tensor.as_slice::<f16>()?;
             build::<f32>(tensor.shape(), |to| {
-                to.iter_mut().zip(from).for_each(|(to, from)| *to = from.to_f32())
+                to.iter_mut().zip(from).for_each(|(to, from)| *to = from.to_f32());
             })
         }
         Dtype::BF16 => {
             let from = tensor.as_slice::<bf16>()?;
             build::<f32>(tensor.shape(), |to| {
-                to.iter_mut().zip(from).for_each(|(to, from)| *to = from.to_f32())
+                to.iter_mut().zip(from).for_each(|(to, from)| *to = from.to_f32());
             })
         }
         _ => Ok(tensor),

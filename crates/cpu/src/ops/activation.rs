@@ -12,7 +12,7 @@ use crate::shape::{around, axis, count};
 pub(super) const OPERATORS: &[Operator] = &[
     widened("Relu", |call| {
         let x = call.take(0)?;
-        one(on_numbers!(x.dtype(), T => map_into(x, |x: T| if x < T::ZERO { T::ZERO } else { x }))?)
+        one(on_numbers!(x.dtype(), T => map_into(x, |x: T| if x.is_below_zero() { T::ZERO } else { x }))?)
     }),
     widened("Sigmoid", |call| floats(call, sigmoid, sigmoid)),
     widened("LeakyRelu", |call| {
@@ -250,7 +250,7 @@ fn lp_normalization(call: &mut Call<'_>) -> Outcome {
                 row.iter().map(|value| *value * *value).sum::<T>().sqrt()
             };
             if norm != T::ZERO {
-                row.iter_mut().for_each(|value| *value = *value / norm);
+                row.iter_mut().for_each(|value| *value /= norm);
             }
         });
         Ok(())

@@ -215,7 +215,7 @@ fn prelu(call: &mut Call<'_>) -> Outcome {
         slope = slope.reshape(&shape)?;
     }
     one(on_numbers!(x.dtype(), T => {
-        map2_into::<T>(x, &slope, |x: T, slope: T| if x < T::ZERO { x.times(slope) } else { x })
+        map2_into::<T>(x, &slope, |x: T, slope: T| if x.is_below_zero() { x.times(slope) } else { x })
     })?)
 }
 

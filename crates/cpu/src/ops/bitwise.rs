@@ -7,7 +7,7 @@ use super::binary::map2;
 use super::unary::map_into;
 use super::{Operator, native};
 use crate::call::{Call, Outcome, one};
-use crate::element::on_integers;
+use crate::element::{Number, on_integers};
 use crate::error::{Fault, invalid};
 
 pub(super) const OPERATORS: &[Operator] = &[
@@ -48,8 +48,9 @@ fn shift(call: &mut Call<'_>) -> Outcome {
     let (a, b) = (call.tensor(0)?, call.tensor(1)?);
     one(on_integers!(a.dtype(), T => {
         map2::<T, T, T>(a, b, |a, b| {
-            let by = u32::try_from(b).unwrap_or(u32::MAX);
-            let fill = if a.lt(&0) { !0 } else { 0 };
+            let by = Number::to_f64(b);
+            let by = if (0.0..f64::from(T::BITS)).contains(&by) { by as u32 } else { T::BITS };
+            let fill = if a.is_below_zero() { !0 } else { 0 };
             if left { a.checked_shl(by).unwrap_or(0) } else { a.checked_shr(by).unwrap_or(fill) }
         })
     })?)

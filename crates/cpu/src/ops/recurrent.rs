@@ -43,17 +43,20 @@ impl Cell {
     }
 }
 
+/// A function of a number and two parameters.
+type Function = fn(f64, f64, f64) -> f64;
+
 /// An activation with its parameters.
 #[derive(Clone, Copy)]
 struct Activation {
-    apply: fn(f64, f64, f64) -> f64,
+    apply: Function,
     alpha: f64,
     beta: f64,
 }
 
 impl Activation {
     fn of(name: &str, alpha: Option<f32>, beta: Option<f32>) -> Result<Self, Fault> {
-        let (apply, defaults): (fn(f64, f64, f64) -> f64, (f64, f64)) = match name.to_lowercase().as_str() {
+        let (apply, defaults): (Function, (f64, f64)) = match name.to_lowercase().as_str() {
             "relu" => (|x, _, _| x.max(0.0), (0.0, 0.0)),
             "tanh" => (|x, _, _| x.tanh(), (0.0, 0.0)),
             "sigmoid" => (|x, _, _| 1.0 / (1.0 + (-x).exp()), (0.0, 0.0)),

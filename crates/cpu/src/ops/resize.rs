@@ -93,7 +93,8 @@ impl Sampling<'_> {
                 Mode::Cubic => cubic(distance, self.cubic),
             };
             let index = base as i64 + step;
-            if weight != 0.0 && !(self.exclude_outside && !(0..=last).contains(&index)) {
+            let counts = !self.exclude_outside || (0..=last).contains(&index);
+            if weight != 0.0 && counts {
                 taps.push((usize::try_from(index.clamp(0, last)).unwrap_or(0), weight));
             }
         }

@@ -7,7 +7,7 @@ use typeloom_types::dtype::Dtype;
 
 use super::{Operator, native};
 use crate::call::{Call, Outcome, one};
-use crate::element::{Number, dispatch, ints, on_numbers, to_f64s, widen};
+use crate::element::{Number, ints, on_numbers, to_f64s, widen};
 use crate::error::{Fault, invalid};
 use crate::movement::{Run, assemble};
 use crate::shape::{around, as_ints, axis, count, each_index};
@@ -189,9 +189,7 @@ fn one_hot(call: &mut Call<'_>) -> Outcome {
     let mut shape = as_ints(indices.shape());
     shape.insert(axis, depth);
     let shape = crate::shape::extents(&shape)?;
-    let places: Vec<i64> = dispatch!(indices.dtype(), T in [
-        I64 i64, I32 i32, I16 i16, I8 i8, U8 u8, U16 u16, U32 u32, U64 u64, F32 f32, F64 f64,
-    ] => Ok::<_, Fault>(indices.as_slice::<T>()?.iter().map(|value| *value as i64).collect()))?;
+    let places: Vec<i64> = to_f64s(indices)?.iter().map(|value| *value as i64).collect();
     let (outer, extent, inner) = around(&shape, axis);
     let places = &places;
     let runs = (0..outer).flat_map(move |block| {

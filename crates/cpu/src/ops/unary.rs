@@ -81,9 +81,9 @@ fn numbers(call: &mut Call<'_>, kind: Numeric) -> Outcome {
         Numeric::Neg if T::IS_FLOAT => map_into(x, |x: T| x.times(T::from_f64(-1.0))),
         Numeric::Neg => map_into(x, |x: T| T::ZERO.minus(x)),
         Numeric::Abs if T::IS_FLOAT => map_into(x, |x: T| T::from_f64(x.to_f64().abs())),
-        Numeric::Abs => map_into(x, |x: T| if x < T::ZERO { T::ZERO.minus(x) } else { x }),
+        Numeric::Abs => map_into(x, |x: T| if x.is_below_zero() { T::ZERO.minus(x) } else { x }),
         Numeric::Sign => map_into(x, |x: T| {
-            if x > T::ZERO { T::ONE } else if x < T::ZERO { T::ZERO.minus(T::ONE) } else { x }
+            if x > T::ZERO { T::ONE } else if x.is_below_zero() { T::ZERO.minus(T::ONE) } else { x }
         }),
     })?)
 }
