@@ -8,7 +8,7 @@ use typeloom_cpu::value::Value;
 
 use crate::error::{NodeFault, RunError};
 use crate::plan::{Action, Plan, Step};
-use crate::session::Verify;
+use crate::session::{Observer, Verify};
 use crate::stamp::Symbols;
 use crate::{control, flex, scan};
 
@@ -17,7 +17,7 @@ pub(crate) struct Run<'r> {
     pub(crate) verify: Verify,
     pub(crate) symbols: Symbols,
     /// Told of every value of the main graph as it is made.
-    pub(crate) observer: Option<&'r mut dyn FnMut(&str, &Value)>,
+    pub(crate) observer: Option<&'r mut Observer<'r>>,
 }
 
 /// The values of one graph while it runs.

@@ -93,7 +93,7 @@ impl<'m> Preparation<'m> {
             };
             constants.push((slot, Value::Tensor(decode::sparse(sparse)?)));
         }
-        let outputs: Vec<&str> = graph.output.iter().map(|output| output.name()).collect();
+        let outputs: Vec<&str> = graph.output.iter().map(ValueInfoProto::name).collect();
         self.body(scope, inputs, constants, &graph.node, &outputs, imports, depth)
     }
 

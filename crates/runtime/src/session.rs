@@ -19,6 +19,9 @@ use crate::stamp::{Stamp, Symbols};
 /// Reads the bytes of a tensor that is kept in another file; the reason where that cannot be done.
 pub type ExternalData<'a> = dyn Fn(&TensorProto) -> Result<Bytes, String> + 'a;
 
+/// Told of values as they are made, by name.
+pub type Observer<'a> = dyn FnMut(&str, &Value) + 'a;
+
 /// What is held against the solved types.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Verify {
@@ -114,11 +117,11 @@ impl Session {
     ///
     /// # Errors
     /// As [`Session::run`].
-    pub fn run_observed(
+    pub fn run_observed<'o>(
         &self,
         mut inputs: HashMap<String, Value>,
         verify: Verify,
-        observer: Option<&mut dyn FnMut(&str, &Value)>,
+        observer: Option<&'o mut Observer<'o>>,
     ) -> Result<Outcome, RunError> {
         let mut symbols = Symbols::default();
         let mut given = Vec::with_capacity(self.inputs.len());

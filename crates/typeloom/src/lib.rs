@@ -38,6 +38,7 @@
 //! | implement what it is bound to | [`Backend`], [`GraphExecutor`], [`Index`], [`Codec`] and the other contracts |
 //! | call what another program exports | [`Imported`], [`TypedModule`] |
 //! | write types into files, take a model's interface, compare two | [`compiler`] |
+//! | run a model | [`session`], [`Session`], [`Verify`] |
 //! | carry types to other processes | [`pool`] |
 //!
 //! `cargo run --example polymorphic_types` walks through the types, `backend_slots`, `index_over_backend`, `receive_cast` and
@@ -54,10 +55,12 @@ use typeloom_solver::universe::Universe;
 
 pub use typeloom_compiler as compiler;
 pub use typeloom_contracts as contracts;
+pub use typeloom_cpu as cpu;
 pub use typeloom_onnx as onnx;
 pub use typeloom_ops as ops;
 pub use typeloom_pool as pool;
 pub use typeloom_report as report;
+pub use typeloom_runtime as runtime;
 pub use typeloom_rust as rust;
 pub use typeloom_solver as solver;
 pub use typeloom_term as term;
@@ -140,6 +143,8 @@ pub use typeloom_contracts::peer_selector::{PeerId, PeerSelector};
 pub use typeloom_contracts::protocol::Protocol;
 pub use typeloom_contracts::register_protocol;
 pub use typeloom_contracts::role::Role;
+// Running.
+pub use typeloom_runtime::session::{Session, Verify};
 
 // Interfaces.
 pub use bundle::{BundleError, Exported, export_interfaces, import_interfaces};
@@ -204,6 +209,35 @@ pub fn repair(
     policy: compiler::coerce::Policy,
 ) -> Result<compiler::coerce::Repair, compiler::coerce::RepairError> {
     compiler::coerce::repair(bytes, operators, universe(), options, policy)
+}
+
+/// Prepares a checked model to be run on the embedded backend. Models whose tensors lie in other files are prepared by
+/// [`Session::of_checked`], which is told how to read them.
+///
+/// ```
+/// use std::collections::HashMap;
+/// use typeloom::cpu::value::Value;
+/// use typeloom::{AnyTensor, Verify};
+///
+/// let bytes = typeloom::model_from_text(
+///     r#"<ir_version: 10, opset_import: ["" : 21]>
+///     g (float[N, 2] x) => (y) { h = Add(x, x)  y = ReduceSum <keepdims = 0> (h) }"#,
+/// )?;
+/// let mut checked = typeloom::check(&bytes, &typeloom::Options::default())?;
+/// let session = typeloom::session(&mut checked)?;
+///
+/// let x = AnyTensor::from_slice(&[3, 2], &[1.0_f32, 2.0, 3.0, 4.0, 5.0, 6.0])?;
+/// let inputs = HashMap::from([("x".to_owned(), Value::Tensor(x))]);
+/// let outcome = session.run(inputs, Verify::EveryValue)?;
+/// assert_eq!(outcome.outputs[0].1, Value::Tensor(AnyTensor::from_scalar(42.0_f32)));
+/// assert_eq!(outcome.symbols.get("N"), Some(3));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// [`runtime::error::PrepareError`].
+pub fn session(checked: &mut Checked<'_>) -> Result<Session, runtime::error::PrepareError> {
+    Session::of_checked(checked, &|_| Err("no other files are read".to_owned()))
 }
 
 /// The element type with this name: ONNX's (`float`) or the tree's (`f32`).

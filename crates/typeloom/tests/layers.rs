@@ -12,10 +12,10 @@ use repository::{files, none, read, shown, source};
 const LAYERS: &[&[&str]] = &[
     &["cli", "spec", "fuzz-targets"],
     &["typeloom"],
-    &["report"],
+    &["report", "runtime"],
     &["compiler"],
     &["ops"],
-    &["solver"],
+    &["solver", "cpu"],
     &["contracts"],
     &["onnx"],
     &["types", "rust"],

@@ -11,13 +11,13 @@ use typeloom_runtime::session::Session;
 use typeloom_runtime::stamp::Stamp;
 
 /// One case.
-pub struct Case {
+pub(crate) struct Case {
     record: Json,
     folder: PathBuf,
 }
 
 /// All node cases, or nothing where there are none.
-pub fn list() -> Option<Vec<Case>> {
+pub(crate) fn list() -> Option<Vec<Case>> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/conformance");
     let root = std::env::var_os("TYPELOOM_CONFORMANCE").map_or(beside, PathBuf::from);
     let folder = root.join("backend");
@@ -36,16 +36,16 @@ pub fn list() -> Option<Vec<Case>> {
 }
 
 impl Case {
-    pub fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         self.record["name"].as_str().unwrap_or_default()
     }
 
-    pub fn ops(&self) -> Vec<&str> {
+    pub(crate) fn ops(&self) -> Vec<&str> {
         self.record["ops"].as_array().into_iter().flatten().filter_map(Json::as_str).collect()
     }
 
     /// The operator that the case is about: the only one, or what the name says.
-    pub fn subject(&self) -> &str {
+    pub(crate) fn subject(&self) -> &str {
         let ops = self.ops();
         match &ops[..] {
             [op] => op,
@@ -54,18 +54,18 @@ impl Case {
     }
 
     /// Whether a dropout of the case drops something.
-    pub fn is_training_dropout(&self) -> bool {
+    pub(crate) fn is_training_dropout(&self) -> bool {
         self.ops() == ["Dropout"] && self.name().contains("training") && !self.name().contains("zero_ratio")
     }
 
-    pub fn model(&self) -> Vec<u8> {
+    pub(crate) fn model(&self) -> Vec<u8> {
         let path = self.folder.join(self.record["model"].as_str().unwrap_or_default());
         std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
     }
 
     /// Relative and absolute. A number with 8 bits of mantissa has steps of 1 in 256 to 1 in 128, and what the reference
     /// rounds after every step can be two of them away. What a Fourier transform cancels is not zero but noise.
-    pub fn tolerance(&self) -> (f64, f64) {
+    pub(crate) fn tolerance(&self) -> (f64, f64) {
         if self.name().contains("bf16") {
             (1.0 / 64.0, 1e-7)
         } else if self.ops().iter().any(|op| ["DFT", "STFT"].contains(op)) {
@@ -80,7 +80,7 @@ impl Case {
         std::fs::read(path).ok().map(bytes::Bytes::from)
     }
 
-    pub fn inputs(&self, session: &Session) -> Result<HashMap<String, Value>, String> {
+    pub(crate) fn inputs(&self, session: &Session) -> Result<HashMap<String, Value>, String> {
         let mut inputs = HashMap::new();
         for (at, port) in session.inputs().iter().enumerate() {
             let Some(bytes) = self.file(&format!("input_{at}.pb")) else { continue };
@@ -89,7 +89,7 @@ impl Case {
         Ok(inputs)
     }
 
-    pub fn output(&self, at: usize) -> Option<Result<Value, String>> {
+    pub(crate) fn output(&self, at: usize) -> Option<Result<Value, String>> {
         let bytes = self.file(&format!("output_{at}.pb"))?;
         let kind = self.record["declared"].as_object()?.values().nth(at)?["k"].as_str()?.to_owned();
         let stamp = match kind.as_str() {

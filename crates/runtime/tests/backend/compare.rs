@@ -9,13 +9,13 @@ use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::{Dtype, DtypeClass};
 
 /// In what the types of two values differ.
-pub fn types(found: &Value, expected: &Value) -> Option<String> {
+pub(crate) fn types(found: &Value, expected: &Value) -> Option<String> {
     let (found, expected) = (describe(found), describe(expected));
     (found != expected).then(|| format!("{found} instead of {expected}"))
 }
 
 /// In what two values differ beyond a relative and an absolute tolerance.
-pub fn values(found: &Value, expected: &Value, tolerance: (f64, f64)) -> Option<String> {
+pub(crate) fn values(found: &Value, expected: &Value, tolerance: (f64, f64)) -> Option<String> {
     match (found, expected) {
         (Value::Tensor(found), Value::Tensor(expected)) => tensors(found, expected, tolerance),
         (Value::Sequence(found), Value::Sequence(expected)) => {
