@@ -77,6 +77,7 @@ def render(hand: dict[str, list[str]]) -> str:
     wanted = [
         ("ai.onnx", 28, [s for s in schemas if s.domain == "" and s.name in IN_ONNX]),
         ("com.microsoft", 1, [s for s in schemas if s.domain == "com.microsoft" and s.name not in LEFT_OUT]),
+        ("com.microsoft.nchwc", 1, [s for s in schemas if s.domain == "com.microsoft.nchwc"]),
     ]
     for domain, newest, members in wanted:
         lines += ["", f"domain {domain} {newest}"]

@@ -8,6 +8,7 @@
 
 mod bundle;
 mod check;
+mod described;
 mod messages;
 mod text;
 mod transform;
@@ -15,6 +16,7 @@ mod view;
 
 pub use bundle::bundle;
 pub use check::check;
+pub use described::described;
 pub use messages::messages;
 pub use text::text;
 pub use transform::transform;

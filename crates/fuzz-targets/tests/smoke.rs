@@ -97,3 +97,66 @@ fn bundles_are_refused_or_imported() {
         survive(&format!("mutilated {name}"), &mutants, target::bundle);
     }
 }
+
+/// A description that uses every part of the form, for the operators of the target's model.
+const DESCRIPTION: &str = r#"typeloom-operators 1
+group f float float16
+domain d 1
+op A 1
+  type T tensor(f)
+  in x T
+  in w T
+  in n tensor(int64)
+  out y T
+  attr k int = 1
+  attr mode string = "y"
+  attr list ints
+  shape x [a, k * b, r...]
+  shape w [c, m]
+  let e = max(value(n, 0), a) - min(b, 3) % 2
+  require axis(x, -1) = c
+  when mode = "x" and has(n) and not has(list): shape y [a]
+  when rank(x) = 3 and k >= 2: shape y [e // k, list[1], size(r), _, if(a < b, a, -b)]
+op B 1
+  in x tensor(float)
+  out y tensor(float)
+  like Transpose 13
+op C 1
+  type T tensor(f)
+  in x T
+  in u T optional
+  out y T
+  attr k int = 1
+  shape x [p...]
+  shape u [q...]
+  shape y [broadcast(p, q)..., any(p)..., ones(q)..., 5 // k]
+op D 1
+  type T tensor(float+int64)
+  in x T variadic 1 mixed
+  out y T
+  shape out y [axis(x, 9), value(x, 7)]
+"#;
+
+#[test]
+fn descriptions_of_operators_are_refused_or_used() {
+    typeloom::Described::parse(DESCRIPTION).expect("the description is in the form");
+    for (seed, text) in [DESCRIPTION, typeloom::Described::MICROSOFT].into_iter().enumerate() {
+        let mut rng = Rng(4000 + seed as u64);
+        let mut mutants: Vec<_> = (0..120).map(|_| rng.mutilate(text.as_bytes())).collect();
+        mutants.push(text.as_bytes().to_vec());
+        survive("descriptions", &mutants, target::described);
+    }
+    let deep = |open: &str, close: &str| {
+        let (open, close) = (open.repeat(4000), close.repeat(4000));
+        format!(
+            "typeloom-operators 1\ndomain d 1\nop A 1\n  in x tensor(float)\n  shape x [{open}1{close}]\n"
+        )
+        .into_bytes()
+    };
+    survive(
+        "deep descriptions",
+        &[deep("(", ")"), deep("-", ""), deep("min(1,", ")"), deep("if(not has(x),1,", ")")],
+        target::described,
+    );
+    memory_is_bounded();
+}

@@ -59,7 +59,10 @@ fn error(op: &str) -> String {
 #[test]
 fn the_embedded_text_is_in_the_format() {
     let described = Described::parse(Described::MICROSOFT).unwrap();
-    assert_eq!(described.domains().collect::<Vec<_>>(), [("", 28), ("com.microsoft", 1)]);
+    assert_eq!(
+        described.domains().collect::<Vec<_>>(),
+        [("", 28), ("com.microsoft", 1), ("com.microsoft.nchwc", 1)]
+    );
     assert!(described.names("com.microsoft").len() > 130);
 }
 
