@@ -29,6 +29,8 @@ pub(crate) enum Command {
     Annotate(AnnotateArgs),
     /// Show what callers of a model have to know, and write it into a bundle
     Describe(DescribeArgs),
+    /// Compile a model into one in which every value is stamped, or show it between two passes: exit 1 if it does not compile
+    Compile(CompileArgs),
     /// Compare two interfaces: exit 0 if they are compatible, 1 if not, 2 if a file is not usable
     Diff(DiffArgs),
     /// Describe the public types of a Rust crate, or compare two versions of one
@@ -109,6 +111,44 @@ pub(crate) struct FixArgs {
     /// How to show it
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: TextFormat,
+    /// When to use colours
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) color: Color,
+}
+
+/// What may be done about an edge whose two ends are declared and differ.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+pub(crate) enum CastPolicy {
+    /// Nothing: it is an error
+    #[default]
+    Never,
+    /// A cast that keeps every value
+    Lossless,
+    /// A cast, whatever it loses
+    AsDeclared,
+}
+
+/// `typeloom compile`
+#[derive(Debug, ClapArgs)]
+pub(crate) struct CompileArgs {
+    /// The model
+    #[arg(value_name = "FILE")]
+    pub(crate) file: String,
+    /// Write the compiled model
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<String>,
+    /// Show the model as it is after a pass, in ONNX's textual syntax
+    #[arg(long, value_name = "PASS")]
+    pub(crate) after: Vec<String>,
+    /// Leave a pass out
+    #[arg(long, value_name = "PASS")]
+    pub(crate) without: Vec<String>,
+    /// What to do about an edge whose two ends are declared and differ
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) cast: CastPolicy,
+    /// Accept values without a proven type
+    #[arg(long)]
+    pub(crate) permissive: bool,
     /// When to use colours
     #[arg(long, value_enum, default_value_t)]
     pub(crate) color: Color,

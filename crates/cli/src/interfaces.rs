@@ -23,6 +23,11 @@ pub(crate) fn read(source: &Source, solve: &Solve) -> anyhow::Result<Found> {
             typeloom::import_interfaces(&bytes).with_context(|| format!("cannot read `{}`", source.name))?;
         return Ok(Found::Interfaces(interfaces));
     }
+    if let Some(interfaces) = typeloom::artifact_interfaces(&bytes)
+        .with_context(|| format!("cannot read the interface of `{}`", source.name))?
+    {
+        return Ok(Found::Interfaces(interfaces));
+    }
     let mut checked = match solve.check(&bytes) {
         Ok(checked) => checked,
         Err(error) => match diagnose_error(&error) {

@@ -144,6 +144,15 @@ impl Artifact {
     }
 }
 
+/// The bundle in which a compiled program says what it exports; nothing for a model that was not compiled.
+#[must_use]
+pub fn recorded_interface(file: &[u8]) -> Option<Vec<u8>> {
+    let model = typeloom_onnx::view::ModelView::new(file).ok()?;
+    let mut entries = model.metadata_props().filter_map(Result::ok);
+    let found = entries.find(|entry| entry.key() == Ok(names::INTERFACE))?;
+    from_hex(found.value().ok()?)
+}
+
 /// That every slot's component provides what the program was compiled for.
 fn check_components(
     pool: &mut Pool,

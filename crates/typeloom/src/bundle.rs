@@ -67,6 +67,33 @@ pub fn export_interfaces(interfaces: &[Exported]) -> Result<Bundle, BundleError>
     Ok(pool.export(&roots)?)
 }
 
+/// The interfaces that a compiled program says it has: of its main function and of its parts; nothing for a model that
+/// was not compiled. What it needs of slots is not among them. Whether the program is what it says,
+/// [`Artifact::load`](crate::Artifact::load) finds out.
+///
+/// # Errors
+/// [`BundleError`].
+pub fn artifact_interfaces(file: &[u8]) -> Result<Option<Vec<Exported>>, BundleError> {
+    let Some(bundle) = typeloom_compiler::artifact::recorded_interface(file) else { return Ok(None) };
+    let mut pool = Pool::new();
+    let mut roots = pool.import(&bundle)?;
+    roots.retain(|root| !root.label.starts_with(typeloom_compiler::passes::export_interface::SLOTS));
+    // The main function is the one that is no part; of a model that was not compiled it is called so.
+    for root in &mut roots {
+        if !root.label.starts_with(typeloom_compiler::passes::export_interface::PARTS) {
+            root.label = typeloom_compiler::interface::MAIN.to_owned();
+        }
+    }
+    roots.into_iter().map(|root| exported(&pool, root)).collect::<Result<_, _>>().map(Some)
+}
+
+fn exported(pool: &Pool, root: typeloom_pool::Root) -> Result<Exported, BundleError> {
+    let interface = Interface::from_pool(pool, root.ty, crate::universe())
+        .map_err(|error| BundleError::NotAnInterface { label: root.label.clone(), error })?;
+    let signature = pool.signature(root.ty);
+    Ok(Exported { label: root.label, interface, digest: root.digest, signature })
+}
+
 /// Reads the interfaces in a bundle; symbols come back under letters, as their names are no part of a type.
 ///
 /// # Errors
@@ -74,11 +101,5 @@ pub fn export_interfaces(interfaces: &[Exported]) -> Result<Bundle, BundleError>
 pub fn import_interfaces(bytes: &[u8]) -> Result<Vec<Exported>, BundleError> {
     let mut pool = Pool::new();
     let roots = pool.import(bytes)?;
-    let read = |root: typeloom_pool::Root| {
-        let interface = Interface::from_pool(&pool, root.ty, crate::universe())
-            .map_err(|error| BundleError::NotAnInterface { label: root.label.clone(), error })?;
-        let signature = pool.signature(root.ty);
-        Ok(Exported { label: root.label, interface, digest: root.digest, signature })
-    };
-    roots.into_iter().map(read).collect()
+    roots.into_iter().map(|root| exported(&pool, root)).collect()
 }

@@ -147,7 +147,7 @@ pub use typeloom_contracts::role::Role;
 pub use typeloom_runtime::session::{Session, Verify};
 
 // Interfaces.
-pub use bundle::{BundleError, Exported, export_interfaces, import_interfaces};
+pub use bundle::{BundleError, Exported, artifact_interfaces, export_interfaces, import_interfaces};
 pub use typeloom_compiler::interface::Interface;
 
 /// Checks a serialized ONNX model against the standard operators and the default type tree.

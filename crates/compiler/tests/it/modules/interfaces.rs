@@ -173,3 +173,28 @@ fn a_call_of_what_is_not_exported_is_a_mistake_of_the_author() {
     let text = error.to_string();
     assert!(text.contains("no `score`") && text.contains("scorer"), "{text}");
 }
+
+#[test]
+fn real_models_compile_and_load() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models");
+    let mut compiled = 0;
+    for entry in std::fs::read_dir(folder).expect("the repository has models") {
+        let path = entry.expect("the folder can be listed").path();
+        if path.extension().is_none_or(|extension| extension != "onnx") {
+            continue;
+        }
+        let bytes = std::fs::read(&path).expect("the model can be read");
+        // One of them is wrong on purpose.
+        let Ok(artifact) = Compiler::new().compile(&bytes[..]) else { continue };
+        let file = artifact.to_bytes().expect("it can be written");
+        let loaded = Artifact::load(&file, &Bindings::new());
+        assert!(
+            loaded.is_ok(),
+            "{}: {}",
+            path.display(),
+            loaded.err().map_or_else(String::new, |e| e.to_string())
+        );
+        compiled += 1;
+    }
+    assert!(compiled >= 2, "only {compiled} models compiled");
+}
