@@ -44,9 +44,11 @@ pub(crate) fn faults<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> Vec<Fault<'a
 
 /// The symbols that can only be another symbol or an expression of others, with that.
 pub(crate) fn merged<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> Vec<(DimId, DimId)> {
-    let mut known = solve(core, frame).known;
-    known.retain(|(_, value)| core.dims.as_constant(*value).is_none());
-    known
+    let Known { order, values } = solve(core, frame).known;
+    let mut merged: Vec<(DimId, DimId)> =
+        order.into_iter().filter_map(|symbol| Some((symbol, *values.get(&symbol)?))).collect();
+    merged.retain(|(_, value)| core.dims.as_constant(*value).is_none());
+    merged
 }
 
 fn solve<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> Forced<'a> {
@@ -61,7 +63,7 @@ fn solve<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> Forced<'a> {
     equations.sort_by_key(|(equation, _)| equation.step);
     equations.dedup_by_key(|(equation, _)| (equation.left, equation.right, equation.need));
     equations.truncate(MOST_EQUATIONS);
-    let mut forced = Forced { free, known: Vec::new(), faults: Vec::new(), said: BTreeSet::new() };
+    let mut forced = Forced { free, known: Known::default(), faults: Vec::new(), said: BTreeSet::new() };
     for _ in 0..MOST_ROUNDS {
         let before = equations.len();
         equations.retain(|(equation, baked)| forced.keep(core, equation, *baked));
@@ -72,12 +74,19 @@ fn solve<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> Forced<'a> {
     forced
 }
 
+/// What symbols stand for.
+#[derive(Default)]
+struct Known {
+    /// In the order in which it was found.
+    order: Vec<DimId>,
+    values: BTreeMap<DimId, DimId>,
+}
+
 /// What was found out so far.
 struct Forced<'a> {
     /// The symbols that inputs declare.
     free: BTreeSet<DimId>,
-    /// What symbols stand for, in the order in which it was found.
-    known: Vec<(DimId, DimId)>,
+    known: Known,
     faults: Vec<Fault<'a>>,
     /// The symbols that were spoken of.
     said: BTreeSet<DimId>,
@@ -115,7 +124,8 @@ impl<'a> Forced<'a> {
     }
 
     fn symbol(&mut self, core: &mut Core<'a>, equation: &Equation, symbol: DimId, value: DimId, baked: bool) {
-        self.known.push((symbol, value));
+        self.known.order.push(symbol);
+        self.known.values.insert(symbol, value);
         let kind = match core.dims.as_constant(value) {
             Some(value) if self.free.contains(&symbol) => {
                 self.said.insert(symbol);
@@ -203,15 +213,23 @@ fn is_baked(core: &Core<'_>, frame: &Frame<'_>, equation: &Equation) -> bool {
     false
 }
 
-/// A dim with everything put in that is known, the earliest first.
-fn known_as(core: &mut Core<'_>, known: &[(DimId, DimId)], dim: DimId) -> DimId {
+/// A dim with everything put in that is known.
+///
+/// A value mentions only symbols that were not known when it was found, so this ends.
+fn known_as(core: &mut Core<'_>, known: &Known, dim: DimId) -> DimId {
     let mut dim = core.dims.resolve(dim);
-    for (symbol, value) in known {
-        if core.dims.symbols_of(dim).contains(symbol) {
-            dim = core.dims.substitute(dim, &[(*symbol, *value)]);
+    loop {
+        let values: Vec<(DimId, DimId)> = core
+            .dims
+            .symbols_of(dim)
+            .iter()
+            .filter_map(|symbol| Some((*symbol, *known.values.get(symbol)?)))
+            .collect();
+        if values.is_empty() {
+            return dim;
         }
+        dim = core.dims.substitute(dim, &values);
     }
-    dim
 }
 
 /// The symbols in the declared shapes of the inputs that callers give.
@@ -240,7 +258,7 @@ fn declared_outputs<'a>(
     core: &mut Core<'a>,
     frame: &Frame<'a>,
     free: &BTreeSet<DimId>,
-    known: &[(DimId, DimId)],
+    known: &Known,
 ) -> Vec<Fault<'a>> {
     let mut found: BTreeMap<ValueId, FaultKind<'a>> = BTreeMap::new();
     for at in &frame.declared_apart {

@@ -175,3 +175,22 @@ fn symbols_are_merged_on_request_under_the_name_that_came_first() {
     }";
     assert_eq!(y(chain, &merge), "float[A, 2]");
 }
+
+#[test]
+fn what_is_left_open_is_listed_as_json() {
+    let graph = "g (float[a*b, 4] x, float[c, 4] y, float[7, 4] w) => (z, v) {
+        z = Concat <axis = 1> (x, y)  v = Add(y, w)
+    }";
+    let text = format!("<ir_version: 10, opset_import: [\"\" : 21]>\n{graph}");
+    let bytes = typeloom::model_from_text(&text).expect("the text is a model");
+    let checked = typeloom::check(&bytes, &Options::default()).expect("the model can be read");
+    let listed: Vec<String> =
+        typeloom::report::infer::equations(&checked).iter().map(ToString::to_string).collect();
+    assert_eq!(
+        listed,
+        [
+            r#"{"left":"a*b","right":"c","need":"equal","node":0,"operator":"Concat","rule":"concat.axis"}"#,
+            r#"{"left":"c","right":"7","need":"one-or-equal","node":1,"operator":"Add","rule":"broadcast.shape"}"#,
+        ]
+    );
+}

@@ -160,6 +160,9 @@ impl<'a> Scope<'_, 'a> {
 
     /// Where an input declares a symbol first.
     fn declared_note(&mut self, symbol: DimId) -> Option<String> {
+        if !self.explains {
+            return None;
+        }
         let body = self.body();
         for input in &body.graph(body.root()).inputs {
             for declaration in body.declarations(*input) {
@@ -182,6 +185,9 @@ impl<'a> Scope<'_, 'a> {
     /// Where the number that a symbol is forced to stands in the model.
     fn constant_note(&self, equation: &Equation, wanted: i64) -> Option<String> {
         let EquationSource::Ports { left, right, .. } = equation.source else { return None };
+        if !self.explains {
+            return None;
+        }
         let direct = [left, right].into_iter().filter_map(|side| self.core.dims.as_constant(side.dim));
         let numbers: Vec<i64> = std::iter::once(wanted).chain(direct).collect();
         for number in numbers {
