@@ -217,17 +217,28 @@ fn step<'a>(
     Ok(Some(written.file.to_vec()))
 }
 
-/// What the model's own Cast operator can do; `None` where it does not import one.
+/// The newest version of the operator set that each version of the format came with, from the oldest on.
+const VERSIONS: [i64; 12] = [8, 9, 10, 11, 14, 18, 20, 22, 23, 24, 25, 26];
+
+/// The first version of the format in [`VERSIONS`].
+const FIRST_FORMAT: i64 = 3;
+
+/// What the model's own Cast operator can do; `None` where there is none.
 fn support(bytes: &[u8], catalogue: &dyn Catalogue) -> Result<Option<(Support, write::Target)>, CheckError> {
     let model = ModelView::new(bytes)?;
-    let mut version = None;
+    let mut imported = None;
     for import in model.opset_imports() {
         let import = import?;
         if matches!(import.domain, "" | "ai.onnx") {
-            version = Some(import.version);
+            imported = Some(import.version);
         }
     }
-    let Some(version) = version else { return Ok(None) };
+    // A model of other domains alone gets the operator set that its format came with.
+    let newest = || {
+        let at = usize::try_from(model.ir_version() - FIRST_FORMAT).unwrap_or(0);
+        VERSIONS[at.min(VERSIONS.len() - 1)]
+    };
+    let version = imported.unwrap_or_else(newest);
     let Lookup::Found(operator) = catalogue.lookup("", "Cast", version) else { return Ok(None) };
     let schema = operator.schema;
     let set = |ty: Option<FormalType>| match ty {
@@ -239,6 +250,7 @@ fn support(bytes: &[u8], catalogue: &dyn Catalogue) -> Result<Option<(Support, w
         from: set(schema.input(0).map(|formal| formal.ty)),
         to: set(schema.output(0).map(|formal| formal.ty)),
     };
-    let target = if version < NUMBERED { write::Target::Word } else { write::Target::Number };
-    Ok(Some((support, target)))
+    let attribute = if version < NUMBERED { write::Attribute::Word } else { write::Attribute::Number };
+    let import = if imported.is_some() { None } else { Some(version) };
+    Ok(Some((support, write::Target { attribute, import })))
 }

@@ -42,9 +42,6 @@ const MOST_IN_SETS: usize = 8;
 /// The largest subsets that are tried of more types than that. An answer with fewer conversions is still the best.
 const LARGEST_SMALL: Cost = 3;
 
-/// How many candidates of one kind are kept, beside those that the component has already.
-const MOST_OF_KIND: usize = 3;
-
 /// Chooses an element type for every class.
 pub(crate) fn choose(sets: &[ElemSet], groups: &[Group], policy: Policy, support: Support) -> Chosen {
     let mut chosen = Chosen { elems: vec![None; sets.len()], refused: BTreeSet::new(), is_proved: true };
@@ -113,7 +110,7 @@ impl<'p> Component<'p> {
         let fixed: BTreeMap<ClassId, Elem> =
             classes.iter().filter_map(|class| Some((*class, sets[class.index()].single()?))).collect();
         let open: Vec<ClassId> = classes.iter().copied().filter(|class| !fixed.contains_key(class)).collect();
-        let labels = labels(&open, sets, &fixed, policy);
+        let labels = labels(&open, sets, &fixed, policy, support);
         let mut variables = BTreeMap::new();
         let mut domains = Vec::new();
         for class in open {
@@ -164,7 +161,9 @@ impl<'p> Component<'p> {
             chosen.refused.extend(self.positions);
             return;
         }
-        chosen.is_proved &= answer.is_proved && answer.cost <= self.untried;
+        // Without a common type there is at least one conversion.
+        let is_single = answer.cost < 2 * CONVERSION;
+        chosen.is_proved &= is_single || answer.is_proved && answer.cost <= self.untried;
         for (class, variable) in &self.variables {
             chosen.elems[class.index()] = self.domains[*variable][answer.values[*variable]].single();
         }
@@ -287,19 +286,46 @@ fn subsets(elems: &[Elem], largest: Cost) -> Vec<ElemSet> {
     sets
 }
 
-/// The element types that are worth considering: those that the component has, and of every kind (of those that the
-/// same classes can have) the best few others.
-fn labels(open: &[ClassId], sets: &[ElemSet], fixed: &BTreeMap<ClassId, Elem>, policy: Policy) -> Vec<Elem> {
-    let mut labels: BTreeSet<Elem> = fixed.values().copied().collect();
+/// The element types that are worth considering: those that the component has, and of the others each that is not
+/// dominated by one of these. A type dominates another if every class that can have the other can have it, and if
+/// every conversion from and to the other may be made from and to it: a repair that uses the other is then one that uses
+/// it, with no more conversions.
+fn labels(
+    open: &[ClassId],
+    sets: &[ElemSet],
+    fixed: &BTreeMap<ClassId, Elem>,
+    policy: Policy,
+    support: Support,
+) -> Vec<Elem> {
+    let mut kept: BTreeSet<Elem> = fixed.values().copied().collect();
     let distinct: BTreeSet<u128> = open.iter().map(|class| sets[class.index()].bits()).collect();
-    let mut kinds: BTreeMap<Vec<bool>, usize> = BTreeMap::new();
-    for elem in policy.candidates() {
-        let kind: Vec<bool> = distinct.iter().map(|bits| ElemSet::from_bits(*bits).contains(elem)).collect();
-        let count = kinds.entry(kind).or_default();
-        if *count < MOST_OF_KIND && labels.insert(elem) {
-            *count += 1;
+    let distinct: Vec<ElemSet> = distinct.into_iter().map(ElemSet::from_bits).collect();
+    let no_dearer = |from: (Elem, Elem), than: (Elem, Elem)| {
+        let level = |(from, to)| match from == to {
+            true => Some(0),
+            false => policy.cost(from, to, support).map(|cost| cost / CONVERSION),
+        };
+        match (level(from), level(than)) {
+            (_, None) => true,
+            (Some(from), Some(than)) => from <= than,
+            (None, Some(_)) => false,
         }
+    };
+    let dominates = |by: Elem, other: Elem, kept: &BTreeSet<Elem>| {
+        distinct.iter().all(|set| !set.contains(other) || set.contains(by))
+            && kept
+                .iter()
+                .all(|kept| no_dearer((*kept, by), (*kept, other)) && no_dearer((by, *kept), (other, *kept)))
+    };
+    loop {
+        let is_new = |elem: &Elem| {
+            distinct.iter().any(|set| set.contains(*elem))
+                && !kept.contains(elem)
+                && !kept.iter().any(|by| dominates(*by, *elem, &kept))
+        };
+        // The best first; what is added can dominate others.
+        let Some(elem) = policy.candidates().find(is_new) else { break };
+        kept.insert(elem);
     }
-    // The best first, so that of two answers of one cost the one with the better types is found.
-    policy.candidates().filter(|elem| labels.contains(elem)).collect()
+    policy.candidates().filter(|elem| kept.contains(elem)).collect()
 }

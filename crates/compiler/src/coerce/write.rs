@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, HashMap};
 use typeloom_onnx::DecodeError;
 use typeloom_onnx::messages::attribute_proto::AttributeType;
 use typeloom_onnx::messages::type_proto::Value as TypeValue;
-use typeloom_onnx::messages::{AttributeProto, ModelProto, NodeProto, TypeProto, ValueInfoProto, read};
+use typeloom_onnx::messages::{
+    AttributeProto, ModelProto, NodeProto, OperatorSetIdProto, TypeProto, ValueInfoProto, read,
+};
 use typeloom_onnx::splice::{Records, Splice, SpliceError, Spliced};
 use typeloom_onnx::text::{PrintOptions, print_node};
 use typeloom_onnx::view::{GraphView, NodeView, ValueInfoView};
@@ -20,6 +22,8 @@ use super::plan::{Names, Plan, Planned};
 use super::{Cast, Declaration, Hunk, Reading};
 use crate::graphs::graphs_of_body;
 
+/// The field of a model that holds operator sets.
+const OPSET_IMPORT: u32 = 8;
 const NODE: u32 = 1;
 const INPUT: u32 = 11;
 const OUTPUT: u32 = 12;
@@ -46,9 +50,17 @@ pub(crate) struct Written<'a> {
     pub(crate) hunks: Vec<Hunk>,
 }
 
-/// Whether the operator that converts takes its type as a number, or as a word like the oldest one.
+/// The operator that converts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Target {
+pub(crate) struct Target {
+    pub(crate) attribute: Attribute,
+    /// The version of its operator set to import, where the model imports none.
+    pub(crate) import: Option<i64>,
+}
+
+/// Whether it takes its type as a number, or as a word like the oldest one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Attribute {
     Number,
     Word,
 }
@@ -96,24 +108,32 @@ pub(crate) fn write<'a>(
         let name = names.fresh(&format!("Cast_{}", planned.output));
         casts.push(writer.cast(planned, &input, &name));
         let key = (planned.graph, planned.before);
-        writer.nodes.entry(key).or_default().push(node(planned, input, name, target));
+        writer.nodes.entry(key).or_default().push(node(planned, input, name, target.attribute));
     }
     writer.renames()?;
     for (graph, view) in graphs_of_body(body)? {
         writer.graph(graph, view)?;
     }
+    if let (Some(version), false) = (target.import, casts.is_empty()) {
+        let import = OperatorSetIdProto {
+            domain: Some(String::new()),
+            version: Some(version),
+            ..OperatorSetIdProto::default()
+        };
+        writer.splice.append(0, &Records::new().message(OPSET_IMPORT, &import));
+    }
     let Writer { splice, declarations, hunks, .. } = writer;
     Ok(Written { file: splice.finish()?, casts, declarations, hunks })
 }
 
-fn node(planned: &Planned, input: String, name: String, target: Target) -> NodeProto {
+fn node(planned: &Planned, input: String, name: String, attribute: Attribute) -> NodeProto {
     let mut to = AttributeProto { name: Some("to".to_owned()), ..AttributeProto::default() };
-    match target {
-        Target::Number => {
+    match attribute {
+        Attribute::Number => {
             to.i = Some(i64::from(planned.to.number()));
             to.r#type = Some(AttributeType::Int as i32);
         }
-        Target::Word => {
+        Attribute::Word => {
             let word = planned.to.onnx_name().unwrap_or_default().to_uppercase();
             to.s = Some(word.into_bytes().into());
             to.r#type = Some(AttributeType::String as i32);

@@ -2,6 +2,7 @@
 
 use prost::Message as _;
 use typeloom_compiler::coerce::{Policy, Repair, repair};
+use typeloom_onnx::messages::type_proto::Value;
 use typeloom_onnx::messages::{GraphProto, ModelProto, NodeProto};
 use typeloom_onnx::text::{PrintOptions, print_node};
 use typeloom_ops::catalogue::Standard;
@@ -238,6 +239,59 @@ fn what_casts_cannot_repair_is_left_alone() {
         let repair = repaired(&graph(text), Policy::Fewest);
         assert!(!repair.is_ok && repair.file.is_none(), "{text}");
     }
+}
+
+/// A model with another element type for one input, unless that is not a tensor, has the type, or has a default.
+fn with_input(model: &ModelProto, at: usize, to: Elem) -> Option<ModelProto> {
+    let mut changed = model.clone();
+    let graph = changed.graph.as_mut()?;
+    let name = graph.input[at].name.clone();
+    if graph.initializer.iter().any(|tensor| tensor.name == name) {
+        return None;
+    }
+    match graph.input[at].r#type.as_mut()?.value.as_mut()? {
+        Value::TensorType(tensor) if tensor.elem_type != Some(i32::from(to.number())) => {
+            tensor.elem_type = Some(i32::from(to.number()));
+            Some(changed)
+        }
+        _ => None,
+    }
+}
+
+#[test]
+fn recorded_models_with_another_input_type_are_repaired() {
+    let (mut tried, mut left) = (0, Vec::new());
+    let is_recorded =
+        |path: &std::path::PathBuf| path.components().any(|part| part.as_os_str() == "inference");
+    for path in model_files().into_iter().filter(is_recorded).step_by(4) {
+        let bytes = std::fs::read(&path).expect("a listed file can be read");
+        if !solved(&bytes, Mode::Strict).is_ok_and(|checked| checked.is_ok()) {
+            continue;
+        }
+        let Ok(model) = ModelProto::decode(&bytes[..]) else { continue };
+        let inputs = model.graph.as_ref().map_or(0, |graph| graph.input.len());
+        for (at, to) in (0..inputs.min(3)).flat_map(|at| [(at, Elem::FLOAT16), (at, Elem::INT64)]) {
+            let Some(changed) = with_input(&model, at, to) else { continue };
+            let repair = repaired(&changed.encode_to_vec(), Policy::Fewest);
+            tried += 1;
+            assert!(repair.is_minimal || !repair.is_ok, "{}: input {at}", path.display());
+            if !repair.is_ok {
+                left.push(format!("{}: input {at}", path.display()));
+            }
+        }
+    }
+    // What is left are attributes that a type has to fit, which no cast changes.
+    assert!(left.len() * 50 <= tried, "{} of {tried}: {left:#?}", left.len());
+}
+
+#[test]
+fn a_model_of_another_domain_gets_the_operator_set_of_the_cast() {
+    let bytes = model(
+        "<ir_version: 8, opset_import: [\"ai.onnx.ml\" : 3]>
+         g (float16[N] x) => (float[N] y) { y = ai.onnx.ml.Binarizer(x) }",
+    );
+    let lines = nodes_of(&bytes, Policy::Lossless);
+    assert_eq!(lines[0], "x_as_float = Cast <to = 1> (x)");
 }
 
 mod brute_force;
