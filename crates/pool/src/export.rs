@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use crate::digest::Digest;
 use crate::graph::LOCAL;
 use crate::hashing::{NotPortable, sorted_operands};
-use crate::layout::{self, Role};
+use crate::layout::{self, Quick, Role};
 use crate::name::{NameError, check_name};
 use crate::pool::{Idx, Pool, meta};
 use crate::tag::{GROUP_NUMBER, Tag};
@@ -159,7 +159,15 @@ impl Exporter<'_> {
         let tag = pool.nodes[id as usize].tag;
         let words = pool.words(id);
         let item = self.items;
-        if tag.is_commutative() {
+        if let Quick::Types(_) = layout::quick(tag) {
+            self.out.push(tag.number());
+            if layout::fixed_len(tag).is_none() {
+                put_varint(&mut self.out, words.len() as u32);
+            }
+            for &child in words {
+                put_varint(&mut self.out, item - (self.place[child as usize] - 1));
+            }
+        } else if tag.is_commutative() {
             self.write_words(tag, &sorted_operands(pool, tag, words), |place, child| {
                 item - (place[child as usize] - 1)
             });

@@ -12,7 +12,7 @@ use blake3::IncrementCounter;
 use blake3::platform::Platform;
 
 use crate::digest::Digest;
-use crate::layout::{self, Role};
+use crate::layout::{self, Quick, Role};
 use crate::pool::{GroupSpan, Idx, Pool, meta};
 use crate::refine::{Edges, refine};
 use crate::table::Table;
@@ -22,6 +22,12 @@ use crate::tag::Tag;
 pub(crate) const MESSAGE_VERSION: u8 = 1;
 const HEADER: usize = 12;
 const BLOCK: usize = 64;
+
+/// How many messages of one length are hashed at the latest; a multiple of the width of the vectors.
+const FULL: usize = 64;
+
+/// The most children whose digests fit in a message of four blocks.
+const MOST_CHILDREN: usize = (4 * BLOCK - HEADER) / 32;
 
 const KIND_TYPE: u8 = 0;
 const KIND_GROUP: u8 = 1;
@@ -205,17 +211,65 @@ impl Batch {
         }
     }
 
+    /// Adds the message of a type that is nothing but children, at most [`MOST_CHILDREN`], written where it is hashed.
+    #[inline]
+    fn add_children(&mut self, id: u32, space: Space, tag: Tag, words: &[u32], exact: &[[u8; 32]]) {
+        fn push<const N: usize>(
+            (messages, ids): &mut (Vec<[u8; N]>, Vec<u32>),
+            id: u32,
+            head: &[u8; HEADER],
+            words: &[u32],
+            exact: &[[u8; 32]],
+        ) {
+            let mut message = [0; N];
+            message[..HEADER].copy_from_slice(head);
+            for (place, &child) in message[HEADER..].as_chunks_mut().0.iter_mut().zip(words) {
+                *place = exact[child as usize];
+            }
+            messages.push(message);
+            ids.push(id);
+        }
+        let [a, b, c, d] = (32 * words.len() as u32).to_le_bytes();
+        let head = [b'T', b'L', MESSAGE_VERSION, space as u8, KIND_TYPE, tag.number(), 0, 0, a, b, c, d];
+        match (HEADER + 32 * words.len()).div_ceil(BLOCK) {
+            1 => push(&mut self.one, id, &head, words, exact),
+            2 => push(&mut self.two, id, &head, words, exact),
+            3 => push(&mut self.three, id, &head, words, exact),
+            _ => push(&mut self.four, id, &head, words, exact),
+        }
+    }
+
+    /// Hashes the messages of those lengths of which there are many: what is hashed soon is still in the cache, and the
+    /// messages of a wide level need no memory of their own. Types of one level do not need each other's digests.
+    #[inline]
+    fn flush_full(&mut self, to: &mut Digests) {
+        self.flush_from(FULL, to);
+    }
+
     fn flush(&mut self, to: &mut Digests) {
-        fn run<const N: usize>(from: &mut (Vec<[u8; N]>, Vec<u32>), to: &mut Digests) {
-            let (messages, ids) = from;
+        self.flush_from(1, to);
+    }
+
+    #[inline]
+    fn flush_from(&mut self, least: usize, to: &mut Digests) {
+        #[inline(never)]
+        fn run<const N: usize>((messages, ids): &mut (Vec<[u8; N]>, Vec<u32>), to: &mut Digests) {
             hash_batch(messages, |at, digest| to.put(ids[at], digest));
             messages.clear();
             ids.clear();
         }
-        run(&mut self.one, to);
-        run(&mut self.two, to);
-        run(&mut self.three, to);
-        run(&mut self.four, to);
+        if self.one.1.len() >= least {
+            run(&mut self.one, to);
+        }
+        if self.two.1.len() >= least {
+            run(&mut self.two, to);
+        }
+        if self.three.1.len() >= least {
+            run(&mut self.three, to);
+        }
+        if self.four.1.len() >= least {
+            run(&mut self.four, to);
+        }
         for (id, digest) in self.rest.drain(..) {
             to.put(id, digest);
         }
@@ -487,6 +541,8 @@ impl Pool {
     /// Computes the digests of these types, ascending, whose children are among them or have digests.
     fn compute_needed(&mut self, needed: &[u32]) {
         self.digests.exact.resize(self.nodes.len(), [0; 32]);
+        self.digests.done.resize(self.nodes.len().div_ceil(64), 0);
+        self.digests.log.reserve(needed.len());
         let (Some(&first), Some(&last)) = (needed.first(), needed.last()) else { return };
         // Levels from 1; 0 is what is known already.
         let mut level = vec![0u32; (last - first + 1) as usize];
@@ -536,8 +592,15 @@ impl Pool {
                     Some(group) if self.groups[group].base == id => hash_group(self, group),
                     Some(_) => {}
                     None => {
-                        type_message(self, id, &mut message);
-                        batch.add(id, &message);
+                        let tag = self.nodes[id as usize].tag;
+                        let words = self.words(id);
+                        if matches!(layout::quick(tag), Quick::Types(_)) && words.len() <= MOST_CHILDREN {
+                            batch.add_children(id, self.digests.space, tag, words, &self.digests.exact);
+                        } else {
+                            type_message(self, id, &mut message);
+                            batch.add(id, &message);
+                        }
+                        batch.flush_full(&mut self.digests);
                     }
                 }
             }

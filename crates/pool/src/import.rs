@@ -574,6 +574,10 @@ impl Pool {
         let names = self.intern_strings(&strings)?;
         let type_count = count(&mut reader, 1, Bounded::Types, limits.types)?;
         let mark = self.nodes.len() as u32;
+        // The count is bounded by the bytes. A pool that is larger already may well have most of the types.
+        if self.len() < type_count as usize {
+            self.reserve(type_count as usize);
+        }
         let capacity = imports.len() + type_count as usize;
         let mut importer = Importer {
             pool: self,

@@ -180,6 +180,14 @@ impl Pool {
         Pool { hash_mask, ..Self::new() }
     }
 
+    /// Makes room for this many more types.
+    pub(crate) fn reserve(&mut self, more: usize) {
+        let Pool { nodes, meta, extra, table, seed, hash_mask, .. } = self;
+        nodes.reserve_exact(more);
+        meta.reserve_exact(more);
+        table.reserve(more, |id| hash_of(nodes, extra, *seed, *hash_mask, id));
+    }
+
     /// The number of types.
     #[must_use]
     pub fn len(&self) -> usize {

@@ -172,6 +172,14 @@ impl Table {
         self.len = id;
     }
 
+    /// Makes room for this many more ids.
+    pub(crate) fn reserve(&mut self, more: usize, hash_of: impl Fn(u32) -> u32) {
+        let count = self.len as usize + more;
+        if count > self.room as usize {
+            self.rebuild(chunks_for(count), hash_of);
+        }
+    }
+
     #[cold]
     #[inline(never)]
     fn grow(&mut self, hash: u32, hash_of: impl Fn(u32) -> u32) -> Vacant {
