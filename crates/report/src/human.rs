@@ -70,12 +70,16 @@ pub fn diagnostics(file: &str, diagnostics: &[Diagnostic], color: Color) -> Stri
 /// Why a value has its type: one step after the other, back to what gave it.
 #[must_use]
 pub fn explanation(file: &str, explanation: &Explanation, color: Color) -> String {
-    let Explanation { value, place, ty, reasons, hidden } = explanation;
+    let Explanation { value, place, ty, reasons, hidden, extents } = explanation;
     let title = |text: String| Group::with_title(Level::NOTE.primary_title(text));
     let mut texts = Vec::new();
-    if reasons.is_empty() {
+    let of_extents = || {
         let group = title(format!("`{value}` is {ty}")).element(Origin::path(at(file, place)));
-        texts.push(render(&[group], color));
+        let notes = extents.iter().map(|extent| Level::NOTE.message(extent.clone()));
+        render(&[notes.fold(group, Group::element)], color)
+    };
+    if reasons.is_empty() {
+        texts.push(of_extents());
     }
     for (index, reason) in reasons.iter().enumerate() {
         let Reason { text, place, rule, snippet, source } = reason;
@@ -95,6 +99,9 @@ pub fn explanation(file: &str, explanation: &Explanation, color: Color) -> Strin
             group = group.element(Level::NOTE.message(from(source)));
         }
         texts.push(render(&[group], color));
+    }
+    if !(reasons.is_empty() || extents.is_empty()) {
+        texts.push(of_extents());
     }
     texts.join("\n")
 }

@@ -43,7 +43,7 @@ pub fn value(file: &str, diagnostic: &Diagnostic) -> Value {
 /// Why a value has its type.
 #[must_use]
 pub fn explanation(file: &str, explanation: &Explanation) -> Value {
-    let Explanation { value, place, ty, reasons, hidden } = explanation;
+    let Explanation { value, place, ty, reasons, hidden, extents } = explanation;
     let reason = |reason: &Reason| {
         let Reason { text, place, rule, snippet, source } = reason;
         object([
@@ -61,6 +61,7 @@ pub fn explanation(file: &str, explanation: &Explanation) -> Value {
         ("place", Some(self::place(place))),
         ("reasons", Some(reasons.iter().map(reason).collect())),
         ("hidden", (*hidden > 0).then(|| json!(hidden))),
+        ("extents", (!extents.is_empty()).then(|| json!(extents))),
     ])
 }
 

@@ -1,13 +1,18 @@
 //! Why a value has the type it has, as the chain of causes back to a declaration.
 
 use super::cause::Doubt;
+use super::lineage::Lineage;
 use super::node::{Mark, declaration};
 use super::place::Place;
 use super::scope::Scope;
 use super::{Snippet, SourceLine, source};
 use crate::model::Checked;
 use crate::program::{Origin, ValueId};
+use crate::solution::Type;
 use crate::trace::{Cause, Chain};
+
+/// The most axes of a shape that are explained.
+const MOST_AXES: usize = 16;
 
 /// The most links of a chain that are written out; of longer ones the middle is left out.
 const MOST_LINKS: usize = 64;
@@ -25,6 +30,8 @@ pub struct Explanation {
     pub reasons: Vec<Reason>,
     /// How many reasons are left out before the last.
     pub hidden: usize,
+    /// Where each extent of its shape comes from, one sentence an axis; nothing for an extent that nobody named.
+    pub extents: Vec<String>,
 }
 
 /// One link of a chain of causes.
@@ -61,7 +68,8 @@ pub fn explain_value(checked: &mut Checked<'_>, name: &str) -> Option<Explanatio
     let chain = scope.chain(value, Doubt::Nothing);
     let hidden = chain.as_ref().map_or(0, |chain| chain.links.len().saturating_sub(MOST_LINKS));
     let reasons = chain.map(|chain| scope.reasons(&chain)).unwrap_or_default();
-    Some(Explanation { value: name.to_owned(), place, ty: scope.show(&ty), reasons, hidden })
+    let extents = scope.extents(value, &ty);
+    Some(Explanation { value: name.to_owned(), place, ty: scope.show(&ty), reasons, hidden, extents })
 }
 
 fn find(scope: &Scope<'_, '_>, name: &str) -> Option<ValueId> {
@@ -74,6 +82,34 @@ fn find(scope: &Scope<'_, '_>, name: &str) -> Option<ValueId> {
 }
 
 impl<'a> Scope<'_, 'a> {
+    /// Where each extent of a value comes from.
+    fn extents(&mut self, value: ValueId, ty: &Type) -> Vec<String> {
+        let Some(shape) = ty.tensor().and_then(|tensor| tensor.shape.clone()) else { return Vec::new() };
+        let mut sentences = Vec::new();
+        for (axis, dim) in shape.iter().enumerate().take(MOST_AXES) {
+            if self.core.dims.is_anonymous(*dim) {
+                continue;
+            }
+            let Lineage { source, through } = self.lineage(value, *dim);
+            let origin = self.origin_words(source);
+            let by = match self.body().value(source).origin {
+                Origin::Step(_) if source != value => format!("from {}, {origin},", self.name(source)),
+                Origin::Step(_)
+                | Origin::Input
+                | Origin::InputWithDefault(_)
+                | Origin::Initializer(_)
+                | Origin::Undefined => origin,
+            };
+            let way = if through.is_empty() {
+                String::new()
+            } else {
+                format!(" through {}", self.way_words(&through))
+            };
+            sentences.push(format!("axis {axis} is {}, {by}{way}", self.dim(*dim)));
+        }
+        sentences
+    }
+
     fn reasons(&mut self, chain: &Chain) -> Vec<Reason> {
         let Chain { links, cause } = chain;
         let shown = links.len().min(MOST_LINKS);

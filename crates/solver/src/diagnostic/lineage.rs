@@ -82,25 +82,26 @@ impl Scope<'_, '_> {
         if through.is_empty() {
             return origin;
         }
-        let shown = self.dim(dim);
-        let mut names: Vec<String> = Vec::new();
-        for step in through {
-            names.push(self.node_word(step));
-        }
-        let hidden = names.len().saturating_sub(MOST_NAMED);
-        let way = if hidden > 1 {
-            let last = names.pop().unwrap_or_default();
-            names.truncate(MOST_NAMED - 1);
-            format!("{}, {hidden} more and {last}", names.join(", "))
-        } else {
-            list(&names, "and")
-        };
+        let (shown, way) = (self.dim(dim), self.way_words(&through));
         let by = match self.body().value(source).origin {
-            Origin::Step(_) => format!("{}, {origin}", self.name(source)),
+            Origin::Step(_) => format!("{}, {origin},", self.name(source)),
             Origin::Input | Origin::InputWithDefault(_) | Origin::Initializer(_) | Origin::Undefined => {
                 origin.strip_prefix("from ").unwrap_or(&origin).to_owned()
             }
         };
         format!("its {} from {by} through {way}", shown.trim_matches('`'))
+    }
+
+    /// The nodes on a way, the middle of a long one left out.
+    pub(super) fn way_words(&self, through: &[StepId]) -> String {
+        let mut names: Vec<String> = through.iter().map(|step| self.node_word(*step)).collect();
+        let hidden = names.len().saturating_sub(MOST_NAMED);
+        if hidden > 1 {
+            let last = names.pop().unwrap_or_default();
+            names.truncate(MOST_NAMED - 1);
+            format!("{}, {hidden} more and {last}", names.join(", "))
+        } else {
+            list(&names, "and")
+        }
     }
 }
