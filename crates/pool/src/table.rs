@@ -3,7 +3,7 @@
 //! Chunks of twelve places, after the F14 tables of folly: a chunk is one cache line and holds a byte of hash for each
 //! place (zero is vacant) and then the ids. The bytes are searched as two words, so a lookup costs one cache line,
 //! whether it finds something or not, and seldom mispredicts a branch. (Hash bytes and ids in two arrays, which is
-//! what this replaced, cost two lines one after the other: a third more time at a million types.) Chunks are probed
+//! what this replaced, cost two lines one after the other: at least a sixth more time for a hit at a million types.) Chunks are probed
 //! linearly; at most 85 % of the places are taken.
 //!
 //! The table holds exactly the ids `1 ..= len`. Growing asks for the hash of each id again, in order, which reads what the
