@@ -20,13 +20,14 @@ mod strip;
 use std::collections::{HashMap, HashSet};
 
 use typeloom_onnx::DecodeError;
-use typeloom_onnx::messages::{ModelProto, StringStringEntryProto, ValueInfoProto, read};
+use typeloom_onnx::messages::{ModelProto, StringStringEntryProto, TypeProto, ValueInfoProto, read};
 use typeloom_onnx::splice::{Records, Splice, SpliceError, Spliced};
 use typeloom_onnx::view::{GraphView, ValueInfoView};
 use typeloom_onnx::wire::{Field, Value};
+use typeloom_solver::functions::FunctionTypes;
 use typeloom_solver::message;
 use typeloom_solver::model::Checked;
-use typeloom_solver::program::{GraphId, Origin, StepId, ValueId};
+use typeloom_solver::program::{Body, BodySource, GraphId, Origin, StepId, ValueId};
 
 use crate::graphs::graphs_of_body;
 
@@ -45,6 +46,11 @@ const INPUT: u32 = 11;
 const OUTPUT: u32 = 12;
 /// The field of a graph that holds types of other values.
 const VALUE_INFO: u32 = 13;
+
+/// The field of a function that holds types of values.
+const FUNCTION_VALUE_INFO: u32 = 12;
+/// The first version of the format in which functions have types of values.
+const FUNCTION_VALUES: i64 = 10;
 
 /// Whether annotations can be told from what was there before.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -101,6 +107,12 @@ pub fn annotate<'a>(checked: &mut Checked<'a>, marks: Marks) -> Result<Annotated
     for (graph, view) in graphs {
         writer.graph(checked, &values, graph, view)?;
     }
+    // Before that, the format has no place for them.
+    if checked.model().is_some_and(|model| model.ir_version() >= FUNCTION_VALUES) {
+        for function in checked.function_types() {
+            writer.function(checked, &function)?;
+        }
+    }
     let Writer { splice, added, filled, .. } = writer;
     Ok(Annotated { file: splice.finish()?, added, filled })
 }
@@ -138,11 +150,40 @@ impl<'a> Writer<'a> {
                 self.fill(checked, view.offset(), &field, info, value)?;
             }
         }
-        for value in made_in(checked, graph) {
+        for value in made_in(checked.body(), graph) {
             // A name that is made twice means the last one here, and nothing that could be written for both.
             let name = checked.body().value_name(value);
             if declared.insert(value) && values.get(&(graph, name)) == Some(&value) {
                 self.add(checked, view.offset(), value);
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds entries for the values of a function, and of graphs nested in it, that are not declared. What functions
+    /// declare themselves is left as it is.
+    fn function(&mut self, checked: &Checked<'a>, function: &FunctionTypes<'a>) -> Result<(), AnnotateError> {
+        let body = &function.body;
+        let mut places = Vec::new();
+        if let BodySource::Function(view) = body.source() {
+            let declared =
+                view.value_info().map(|info| Ok(info?.parse()?.name)).collect::<Result<_, DecodeError>>()?;
+            places.push((body.root(), view.offset(), FUNCTION_VALUE_INFO, declared));
+        }
+        for (graph, view) in graphs_of_body(body)? {
+            let lists = view.value_info().chain(view.outputs()).chain(view.inputs());
+            let declared = lists.map(|info| Ok(info?.parse()?.name)).collect::<Result<_, DecodeError>>()?;
+            places.push((graph, view.offset(), VALUE_INFO, declared));
+        }
+        for (graph, message, field, mut declared) in places {
+            let declared: &mut HashSet<&str> = &mut declared;
+            for value in made_in(body, graph) {
+                let name = body.value_name(value);
+                if declared.insert(name)
+                    && let Some(ty) = message::of(&function.types[value.index()], checked.dims())
+                {
+                    self.append(message, field, name, ty);
+                }
             }
         }
         Ok(())
@@ -180,23 +221,24 @@ impl<'a> Writer<'a> {
     /// Adds an entry for a value that is not declared.
     fn add(&mut self, checked: &mut Checked<'a>, graph: usize, value: ValueId) {
         let ty = checked.type_of(value);
-        let Some(ty) = message::of(&ty, checked.dims()) else { return };
-        let mut info = ValueInfoProto {
-            name: Some(checked.body().value_name(value).to_owned()),
-            r#type: Some(ty),
-            ..ValueInfoProto::default()
-        };
+        if let Some(ty) = message::of(&ty, checked.dims()) {
+            self.append(graph, VALUE_INFO, checked.body().value_name(value), ty);
+        }
+    }
+
+    fn append(&mut self, message: usize, field: u32, name: &str, ty: TypeProto) {
+        let mut info =
+            ValueInfoProto { name: Some(name.to_owned()), r#type: Some(ty), ..ValueInfoProto::default() };
         if self.marks == Marks::Written {
             info.metadata_props.push(mark(ADDED.to_owned()));
         }
-        self.splice.append(graph, &Records::new().message(VALUE_INFO, &info));
+        self.splice.append(message, &Records::new().message(field, &info));
         self.added += 1;
     }
 }
 
 /// The values that the nodes of a graph make, in order.
-fn made_in(checked: &Checked<'_>, graph: GraphId) -> Vec<ValueId> {
-    let body = checked.body();
+fn made_in(body: &Body<'_>, graph: GraphId) -> Vec<ValueId> {
     let (from, to) = body.graph(graph).steps;
     (from..to)
         .map(StepId::new)

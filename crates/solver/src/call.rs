@@ -109,6 +109,9 @@ pub(crate) struct Calls<'a> {
     frames: u32,
     /// Instances with faults, in the order in which they finished.
     pub(crate) faulty: Vec<Instance<'a>>,
+    /// Whether instances without faults are kept as well, and those that are.
+    pub(crate) keep: bool,
+    pub(crate) kept: Vec<Instance<'a>>,
 }
 
 impl<'a> Calls<'a> {
@@ -245,6 +248,8 @@ impl<'a> Calls<'a> {
         if !(frame.faults.is_empty() && frame.value_faults.is_empty() && frame.body.faults().is_empty()) {
             let calls = self.running.iter().map(|running| running.caller).chain([caller]).collect();
             self.faulty.push(Instance { function, frame, calls });
+        } else if self.keep {
+            self.kept.push(Instance { function, frame, calls: Vec::new() });
         }
     }
 }

@@ -16,6 +16,7 @@
 //! | [`rule`] | the interface of rules: what a declaration cannot say |
 //! | [`program`] | a model in dense numbers, nested graphs flattened |
 //! | [`model`] | the entry: check a whole model |
+//! | [`functions`] | what holds inside functions at every call |
 //! | [`ports`] | a model taken apart: what each node asks of its ports by itself |
 //! | [`type_solver`] | the entry for graphs of plainly declared operators |
 //! | [`trace`] | why a value has its type |
@@ -44,6 +45,8 @@ pub mod rule;
 pub mod program;
 
 pub mod model;
+
+pub mod functions;
 
 pub mod ports;
 

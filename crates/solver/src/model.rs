@@ -45,6 +45,8 @@ pub struct Options {
     pub merge_symbols: bool,
     /// Whether to record why every value has its type, also where nothing is wrong.
     pub trace: bool,
+    /// Whether to keep what was found inside functions, see [`Checked::function_types`].
+    pub functions: bool,
 }
 
 /// A type that the caller knows.
@@ -86,6 +88,7 @@ pub struct Checked<'a> {
     pub(crate) core: Core<'a>,
     pub(crate) frame: Frame<'a>,
     pub(crate) instances: Vec<Instance<'a>>,
+    pub(crate) kept: Vec<Instance<'a>>,
     pub(crate) function_errors: Vec<(FunctionId, BuildError)>,
     pub(crate) mode: Mode,
     pub(crate) faults: Vec<Fault<'a>>,
@@ -235,7 +238,9 @@ pub(crate) fn solve<'a>(
             let mut frame = Frame::new(0, Arc::clone(&body));
             seeds::give(&mut core, &mut frame, &options.seeds, left_out)?;
             Engine::start(&mut core, &mut frame);
-            let mut engine = Engine::new(core, &operators, Calls::new(bodies.clone()), options.mode);
+            let mut calls = Calls::new(bodies.clone());
+            calls.keep = options.functions;
+            let mut engine = Engine::new(core, &operators, calls, options.mode);
             let frame = engine.run(frame);
             let Engine { mut core, calls, .. } = engine;
             let faults = collect(&mut core, &frame, options.mode);
@@ -288,8 +293,18 @@ pub(crate) fn solve<'a>(
         faults.push(fault);
     }
     faults.sort_by_key(|fault| fault.place);
-    let instances = calls.faulty;
-    Ok(Checked { model, operators, core, frame, instances, function_errors, mode: options.mode, faults })
+    let (instances, kept) = (calls.faulty, calls.kept);
+    Ok(Checked {
+        model,
+        operators,
+        core,
+        frame,
+        instances,
+        kept,
+        function_errors,
+        mode: options.mode,
+        faults,
+    })
 }
 
 /// Everything that is wrong with a finished frame, in graph order.

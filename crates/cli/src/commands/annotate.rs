@@ -20,7 +20,8 @@ pub(crate) fn run(args: &AnnotateArgs) -> anyhow::Result<Outcome> {
         let counts = format!("{} removed, {} restored", stripped.removed, stripped.restored);
         return done(&source, &target, &counts);
     }
-    let solve = input::solve(&args.solve)?;
+    let mut solve = input::solve(&args.solve)?;
+    solve.options.functions = true;
     let mut checked = match solve.check(&bytes) {
         Ok(checked) => checked,
         Err(error) => match diagnose_error(&error) {

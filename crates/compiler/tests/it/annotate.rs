@@ -5,7 +5,7 @@ use typeloom_compiler::annotate::{MARK, Marks, annotate, strip};
 use typeloom_onnx::messages::{GraphProto, ModelProto, ValueInfoProto};
 use typeloom_solver::model::Mode;
 
-use crate::support::{graph, model_files, solved};
+use crate::support::{graph, model, model_files, solved};
 
 fn annotated(bytes: &[u8], marks: Marks) -> Vec<u8> {
     let mut checked = solved(bytes, Mode::Permissive).expect("the model can be read");
@@ -74,6 +74,19 @@ fn nested_graphs_are_annotated_too() {
     let inner = graph.node[0].attribute[0].g.as_ref().expect("the branch is there");
     assert_eq!(shown(&inner.value_info), ["k: float[N]"]);
     assert_eq!(shown(&inner.output), ["a: float[N]"]);
+}
+
+#[test]
+fn functions_get_the_types_that_hold_at_every_call() {
+    let bytes = model(
+        "<ir_version: 10, opset_import: [\"\" : 21, \"local\" : 1]>
+         g (float[N, 3] x, float[2, 3] w) => (y, z) { y = local.f(x) z = local.f(w) }
+         <opset_import: [\"\" : 21], domain: \"local\"> f (a) => (c) { b = Relu(a) s = Shape(a) c = Neg(b) }",
+    );
+    let model = ModelProto::decode(&annotated(&bytes, Marks::LeftOut)[..]).expect("a model comes out");
+    assert_eq!(shown(&model.functions[0].value_info), ["b: float[?, 3]", "s: int64[2]", "c: float[?, 3]"]);
+    let marked = annotated(&bytes, Marks::Written);
+    assert!(strip(&marked).expect("it can be stripped").file.to_vec() == bytes);
 }
 
 #[test]

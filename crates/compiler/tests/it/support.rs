@@ -24,7 +24,7 @@ pub(crate) fn graph(text: &str) -> Vec<u8> {
 }
 
 pub(crate) fn solved(bytes: &[u8], mode: Mode) -> Result<Checked<'_>, CheckError> {
-    check(bytes, &Standard, universe(), &Options { mode, ..Options::default() })
+    check(bytes, &Standard, universe(), &Options { mode, functions: true, ..Options::default() })
 }
 
 /// The models of the repository and, where they are there, the recorded cases.

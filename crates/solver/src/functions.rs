@@ -1,0 +1,101 @@
+//! What holds inside functions: for every value the type that it has at every call in the model.
+//!
+//! A function is solved once for each distinct tuple of argument types. What all of these solutions agree on is true of the
+//! function as this model uses it: element types and ranks that are the same, and extents that are the same number. A symbol is
+//! the caller's and means nothing inside.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::catalogue::FunctionId;
+use crate::dim::{DimId, Dims};
+use crate::model::Checked;
+use crate::program::{Body, ValueId};
+use crate::solution::{TensorType, Type};
+
+/// A function with what is known of its values.
+pub struct FunctionTypes<'a> {
+    /// Its body.
+    pub body: Arc<Body<'a>>,
+    /// The type of each value of the body by its position; [`Type::Unknown`] where the calls differ.
+    pub types: Vec<Type>,
+}
+
+impl<'a> Checked<'a> {
+    /// What holds inside each function that is called, in the order of the functions. It is known only where the check was
+    /// asked to keep it, see [`Options::functions`](crate::model::Options::functions).
+    pub fn function_types(&mut self) -> Vec<FunctionTypes<'a>> {
+        let Self { core, kept, instances, .. } = self;
+        let mut found: BTreeMap<FunctionId, FunctionTypes<'a>> = BTreeMap::new();
+        for instance in kept.iter().chain(instances.iter()) {
+            let body = Arc::clone(&instance.frame.body);
+            let values = (0..body.values.len()).map(ValueId::new);
+            let types: Vec<Type> = values.map(|value| core.snapshot(&instance.frame, value)).collect();
+            let dims = &mut core.dims;
+            match found.get_mut(&instance.function) {
+                None => {
+                    let types = types.iter().map(|ty| join(dims, ty, ty)).collect();
+                    found.insert(instance.function, FunctionTypes { body, types });
+                }
+                Some(known) => {
+                    for (known, ty) in known.types.iter_mut().zip(&types) {
+                        *known = join(dims, known, ty);
+                    }
+                }
+            }
+        }
+        found.into_values().collect()
+    }
+}
+
+/// What two types agree on, symbols aside.
+fn join(dims: &mut Dims, a: &Type, b: &Type) -> Type {
+    let (mut a, mut b) = (a, b);
+    let mut wraps: Vec<&Type> = Vec::new();
+    let mut joined = loop {
+        match (a, b) {
+            (Type::Sequence(x), Type::Sequence(y)) | (Type::Optional(x), Type::Optional(y)) => {
+                wraps.push(a);
+                (a, b) = (x, y);
+            }
+            (Type::Map(key, x), Type::Map(other, y)) if key == other => {
+                wraps.push(a);
+                (a, b) = (x, y);
+            }
+            (Type::Tensor(x), Type::Tensor(y)) if x.elem == y.elem => break Type::Tensor(tensor(dims, x, y)),
+            (Type::Sparse(x), Type::Sparse(y)) if x.elem == y.elem => break Type::Sparse(tensor(dims, x, y)),
+            _ => return Type::Unknown(None),
+        }
+    };
+    for wrap in wraps.into_iter().rev() {
+        joined = match wrap {
+            Type::Sequence(_) => Type::Sequence(Box::new(joined)),
+            Type::Map(key, _) => Type::Map(*key, Box::new(joined)),
+            Type::Optional(_)
+            | Type::Tensor(_)
+            | Type::Sparse(_)
+            | Type::Scalar(_)
+            | Type::Leaf(_)
+            | Type::Unknown(_)
+            | Type::Error => Type::Optional(Box::new(joined)),
+        };
+    }
+    joined
+}
+
+fn tensor(dims: &mut Dims, a: &TensorType, b: &TensorType) -> TensorType {
+    let shape = match (&a.shape, &b.shape) {
+        (Some(x), Some(y)) if x.len() == y.len() => {
+            let extents = x.iter().zip(y);
+            let shape: Vec<DimId> = extents
+                .map(|(x, y)| match (dims.as_constant(*x), dims.as_constant(*y)) {
+                    (Some(a), Some(b)) if a == b => *x,
+                    _ => dims.fresh(),
+                })
+                .collect();
+            Some(shape.into_boxed_slice())
+        }
+        _ => None,
+    };
+    TensorType { elem: a.elem, shape }
+}
