@@ -23,6 +23,8 @@ pub(crate) enum Command {
     Explain(ExplainArgs),
     /// List the operators, or show the signature and rules of one
     Ops(OpsArgs),
+    /// Run a model on inputs from files, or on random ones of the types that were solved
+    Run(RunArgs),
     /// Insert the fewest casts that make a model type-check: exit 0 if it does then, 1 if casts cannot do it
     Fix(FixArgs),
     /// Write the types of all values into a model, or take them out again
@@ -341,6 +343,45 @@ pub(crate) struct ExplainArgs {
     pub(crate) value: Option<String>,
     #[command(flatten)]
     pub(crate) solve: SolveArgs,
+}
+
+/// What computes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+pub(crate) enum BackendName {
+    /// The embedded backend
+    #[default]
+    Cpu,
+}
+
+/// `typeloom run`
+#[derive(Debug, ClapArgs)]
+pub(crate) struct RunArgs {
+    /// The model
+    #[arg(value_name = "FILE")]
+    pub(crate) file: String,
+    /// An input from a file: an array (`.npy`) or a stored tensor, sequence or optional (`.pb`)
+    #[arg(long = "input", short, value_name = "NAME=FILE")]
+    pub(crate) inputs: Vec<String>,
+    /// What a symbol stands for in inputs that are made up
+    #[arg(long = "size", value_name = "SYMBOL=NUMBER")]
+    pub(crate) sizes: Vec<String>,
+    /// Where made-up inputs start from; equal seeds give equal inputs
+    #[arg(long, default_value_t = 0, value_name = "NUMBER")]
+    pub(crate) random_seed: u64,
+    /// Hold every value that a node makes against the type that was solved for it
+    #[arg(long)]
+    pub(crate) verify: bool,
+    /// Save the outputs in this folder: as `.npy`, or as `.pb` where NumPy has no such type
+    #[arg(long, short, value_name = "FOLDER")]
+    pub(crate) output: Option<PathBuf>,
+    /// What computes
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) backend: BackendName,
+    #[command(flatten)]
+    pub(crate) solve: SolveArgs,
+    /// When to use colours
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) color: Color,
 }
 
 /// `typeloom ops`

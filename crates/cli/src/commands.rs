@@ -9,4 +9,5 @@ pub(crate) mod explain;
 pub(crate) mod fix;
 pub(crate) mod infer;
 pub(crate) mod ops;
+pub(crate) mod run;
 pub(crate) mod rust;

@@ -10,6 +10,7 @@ mod commands;
 mod input;
 mod interfaces;
 mod output;
+mod run;
 mod target;
 
 use std::process::ExitCode;
@@ -23,6 +24,7 @@ fn main() -> ExitCode {
         args::Command::Infer(infer) => commands::infer::run(infer),
         args::Command::Explain(explain) => commands::explain::run(explain),
         args::Command::Ops(ops) => commands::ops::run(ops),
+        args::Command::Run(run) => commands::run::run(run),
         args::Command::Fix(fix) => commands::fix::run(fix),
         args::Command::Annotate(annotate) => commands::annotate::run(annotate),
         args::Command::Describe(describe) => commands::describe::run(describe),

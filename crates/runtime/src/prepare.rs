@@ -201,17 +201,15 @@ impl<'m> Preparation<'m> {
             if let Some(tensor) = attribute.t.as_deref_mut()
                 && tensor.data_location() == DataLocation::External
             {
-                let (_, shape) = decode::header(tensor)?;
-                debug_assert!(shape.len() == tensor.dims.len());
                 let bytes = self.read(tensor)?;
-                tensor.raw_data = Some(bytes);
+                tensor.raw_data = Some(bytes.into());
                 tensor.data_location = None;
             }
         }
         Ok(Attributes::decode(&attributes)?)
     }
 
-    fn read(&self, tensor: &TensorProto) -> Result<bytes::Bytes, PrepareError> {
+    fn read(&self, tensor: &TensorProto) -> Result<Vec<u8>, PrepareError> {
         (self.external)(tensor)
             .map_err(|reason| PrepareError::ExternalData { name: tensor.name().to_owned(), reason })
     }

@@ -17,7 +17,7 @@ use crate::prepare::Preparation;
 use crate::stamp::{Stamp, Symbols};
 
 /// Reads the bytes of a tensor that is kept in another file; the reason where that cannot be done.
-pub type ExternalData<'a> = dyn Fn(&TensorProto) -> Result<Bytes, String> + 'a;
+pub type ExternalData<'a> = dyn Fn(&TensorProto) -> Result<Vec<u8>, String> + 'a;
 
 /// Told of values as they are made, by name.
 pub type Observer<'a> = dyn FnMut(&str, &Value) + 'a;

@@ -159,6 +159,19 @@ impl Symbols {
         dims.as_constant(value).and_then(|value| usize::try_from(value).ok())
     }
 
+    /// The symbols of an extent that stand for nothing yet.
+    #[must_use]
+    pub fn unbound(&self, text: &str) -> Vec<String> {
+        if self.evaluate(text).is_some() {
+            return Vec::new();
+        }
+        let mut dims = Dims::new();
+        let Ok(dim) = dims.parse(text) else { return vec![text.to_owned()] };
+        let symbols = dims.symbols_of(dim);
+        let names = symbols.iter().filter_map(|symbol| dims.as_symbol(*symbol));
+        names.filter(|name| self.get(name).is_none()).map(str::to_owned).collect()
+    }
+
     /// Whether a text is one symbol and nothing more.
     #[must_use]
     pub fn is_symbol(text: &str) -> bool {

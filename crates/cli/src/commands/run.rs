@@ -1,0 +1,126 @@
+//! `typeloom run FILE`: the outputs of a model, on given inputs or on made-up ones.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use anyhow::{Context as _, bail};
+use typeloom::cpu::ops::generate::Random;
+use typeloom::cpu::value::Value;
+use typeloom::report;
+use typeloom::runtime::stamp::Symbols;
+use typeloom::solver::diagnostic::{Diagnostic, diagnose, diagnose_error};
+use typeloom::{Session, Verify};
+
+use crate::args::{BackendName, RunArgs};
+use crate::input::{self, Source};
+use crate::output::{Outcome, write};
+use crate::run::{external, random, store, summary};
+
+pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Outcome> {
+    let BackendName::Cpu = args.backend;
+    let source = input::source(&args.file);
+    let bytes = source.open()?;
+    let solve = input::solve(&args.solve)?;
+    let mut checked = match solve.check(&bytes) {
+        Ok(checked) => checked,
+        Err(error) => match diagnose_error(&error) {
+            Some(diagnostic) => return refuse(args, &source, &[diagnostic]),
+            None => bail!("cannot check `{}`: {error}", source.name),
+        },
+    };
+    if !checked.is_ok() {
+        let diagnostics = diagnose(&mut checked);
+        return refuse(args, &source, &diagnostics);
+    }
+    let folder = source.folder().map(Path::to_path_buf);
+    let session = Session::of_checked(&mut checked, &|tensor| external::read(folder.as_deref(), tensor))
+        .with_context(|| format!("cannot prepare `{}`", source.name))?;
+    let (inputs, made_up) = inputs(args, &session)?;
+    let mut shown = String::new();
+    if !made_up.is_empty() {
+        shown += &format!("inputs, made up from seed {}\n{}", args.random_seed, summary::table(&made_up));
+    }
+    let mut held = 0_usize;
+    let mut count = |_: &str, _: &Value| held += 1;
+    let verify = if args.verify { Verify::EveryValue } else { Verify::Inputs };
+    let outcome = match session.run_observed(inputs, verify, Some(&mut count)) {
+        Ok(outcome) => outcome,
+        Err(error) => {
+            write(&shown)?;
+            write(&format!("{}: {error}\n", source.name))?;
+            return Ok(Outcome::Problems);
+        }
+    };
+    shown += &format!("outputs\n{}", summary::table(&outcome.outputs));
+    let symbols: Vec<String> =
+        outcome.symbols.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+    if !symbols.is_empty() {
+        shown += &format!("symbols\n  {}\n", symbols.join(", "));
+    }
+    if args.verify {
+        shown += &format!(
+            "verified: {held} values of the main graph, and those of graphs inside, have their solved types\n"
+        );
+    }
+    if let Some(folder) = &args.output {
+        std::fs::create_dir_all(folder).with_context(|| format!("cannot make `{}`", folder.display()))?;
+        for (name, value) in &outcome.outputs {
+            for file in store::write(folder, name, value)? {
+                shown += &format!("saved {}\n", folder.join(file).display());
+            }
+        }
+    }
+    write(&shown)?;
+    Ok(Outcome::Typed)
+}
+
+/// A model that is wrong somewhere is not run.
+fn refuse(args: &RunArgs, source: &Source, diagnostics: &[Diagnostic]) -> anyhow::Result<Outcome> {
+    write(&report::human::diagnostics(&source.name, diagnostics, args.color.paint()))?;
+    write(&format!("{}: not run\n", source.name))?;
+    Ok(Outcome::Problems)
+}
+
+/// Inputs by name, and those that were made up, in the order of the model.
+type Inputs = (HashMap<String, Value>, Vec<(String, Value)>);
+
+/// All inputs: those of files, and the rest made up so that they fit them.
+fn inputs(args: &RunArgs, session: &Session) -> anyhow::Result<Inputs> {
+    let mut symbols = Symbols::default();
+    let mut inputs = HashMap::new();
+    for argument in &args.inputs {
+        let Some((name, file)) = argument.rsplit_once('=') else {
+            bail!("an input is written NAME=FILE, not `{argument}`");
+        };
+        let Some(port) = session.inputs().iter().find(|port| port.name == name) else {
+            bail!("the model has no input `{name}`");
+        };
+        let value = store::read(Path::new(file), &port.stamp)?;
+        if let Err(mismatch) = symbols.check(&value, &port.stamp) {
+            bail!("input `{name}`: {mismatch}");
+        }
+        inputs.insert(name.to_owned(), value);
+    }
+    for argument in &args.sizes {
+        let size = argument
+            .rsplit_once('=')
+            .and_then(|(symbol, size)| Some((symbol.trim(), size.trim().parse().ok()?)));
+        let Some((symbol, size)) = size else { bail!("a size is written SYMBOL=NUMBER, not `{argument}`") };
+        match symbols.get(symbol) {
+            Some(bound) if bound != size => bail!("the inputs say that {symbol} is {bound}, not {size}"),
+            Some(_) | None => symbols.bind(symbol, size),
+        }
+    }
+    let mut random = Random::new(Some(args.random_seed as f64));
+    let mut made_up = Vec::new();
+    for port in session.inputs() {
+        if inputs.contains_key(&port.name) || port.has_default {
+            continue;
+        }
+        let value = random::value(&port.stamp, &mut symbols, &mut random)
+            .with_context(|| format!("input `{}` has to be given", port.name))?;
+        made_up.push((port.name.clone(), value.clone()));
+        inputs.insert(port.name.clone(), value);
+    }
+    Ok((inputs, made_up))
+}

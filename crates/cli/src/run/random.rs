@@ -1,0 +1,65 @@
+//! Inputs that are made up from their types.
+
+use anyhow::bail;
+use typeloom::cpu::ops::generate::Random;
+use typeloom::cpu::value::Value;
+use typeloom::runtime::stamp::{Extent, Stamp, Symbols};
+use typeloom::{AnyTensor, Dtype};
+
+/// The most elements that a made-up input may have.
+const MOST: usize = 1 << 28;
+
+/// What an extent stands for of which nothing is known.
+const OPEN: usize = 2;
+
+/// A value of a type. Symbols that stand for nothing yet are given a small number, which they keep.
+pub(crate) fn value(stamp: &Stamp, symbols: &mut Symbols, random: &mut Random) -> anyhow::Result<Value> {
+    match stamp {
+        Stamp::Tensor { dtype: Some(dtype), shape: Some(shape) } => {
+            let extents = shape.iter().map(|extent| self::extent(extent, symbols, random));
+            tensor(*dtype, &extents.collect::<anyhow::Result<Vec<_>>>()?, random).map(Value::Tensor)
+        }
+        Stamp::Sequence(inner) => Ok(Value::Sequence(
+            (0..2).map(|_| value(inner, &mut symbols.clone(), random)).collect::<anyhow::Result<_>>()?,
+        )),
+        Stamp::Optional(inner) => Ok(Value::Optional(Some(Box::new(value(inner, symbols, random)?)))),
+        Stamp::Tensor { .. } | Stamp::Open => bail!("its type {stamp} does not say enough to make one up"),
+    }
+}
+
+fn extent(extent: &Extent, symbols: &mut Symbols, random: &mut Random) -> anyhow::Result<usize> {
+    match extent {
+        Extent::Open => Ok(OPEN),
+        Extent::Known(extent) => Ok(*extent),
+        Extent::Expression(text) => {
+            for symbol in symbols.unbound(text) {
+                let size = 2 + usize::try_from(random.bits() % 4).unwrap_or(0);
+                symbols.bind(&symbol, size);
+            }
+            match symbols.evaluate(text) {
+                Some(extent) => Ok(extent),
+                None => bail!("the extent {text} has no value; choose others with --size"),
+            }
+        }
+    }
+}
+
+fn tensor(dtype: Dtype, shape: &[usize], random: &mut Random) -> anyhow::Result<AnyTensor> {
+    let count = shape.iter().try_fold(1_usize, |count, extent| count.checked_mul(*extent));
+    let Some(count) = count.filter(|count| *count <= MOST) else {
+        bail!("an input of shape {shape:?} is too large to be made up");
+    };
+    if dtype == Dtype::String {
+        let words: Vec<String> = (0..count).map(|_| format!("word{}", random.bits() % 10)).collect();
+        return Ok(AnyTensor::from_strings(shape, &words)?);
+    }
+    let numbers: Vec<f32> = (0..count)
+        .map(|_| match dtype.class() {
+            typeloom::types::dtype::DtypeClass::Float => random.normal() as f32,
+            // Whole numbers often count or point; 0 and 1 are in most ranges.
+            _ => (random.bits() % 2) as f32,
+        })
+        .collect();
+    let made = AnyTensor::from_slice(shape, &numbers)?;
+    Ok(super::store::cast(&made, dtype)?)
+}

@@ -1,0 +1,87 @@
+//! Values in files.
+
+use std::path::Path;
+
+use anyhow::{Context as _, bail};
+use typeloom::cpu::attributes::{Attribute, Attributes};
+use typeloom::cpu::call::Call;
+use typeloom::cpu::error::KernelError;
+use typeloom::cpu::value::Value;
+use typeloom::cpu::{decode, ops};
+use typeloom::onnx::messages::{OptionalProto, SequenceProto, TensorProto};
+use typeloom::onnx::prost::Message as _;
+use typeloom::runtime::stamp::Stamp;
+use typeloom::{AnyTensor, Dtype};
+
+/// The elements as another type, as the operator `Cast` has it.
+pub(crate) fn cast(tensor: &AnyTensor, to: Dtype) -> Result<AnyTensor, KernelError> {
+    let attributes = Attributes::default().with("to", Attribute::Int(i64::from(to.onnx_number())));
+    let inputs = vec![Some(Value::Tensor(tensor.clone()))];
+    let call = Call { version: 21, attributes: &attributes, inputs, outputs: 1 };
+    let results = ops::find("", "Cast").map_or(Ok(Vec::new()), |cast| cast.run(call))?;
+    Ok(results.first().and_then(Value::as_tensor).unwrap_or(tensor).clone())
+}
+
+/// The value of a file, which the type says how to read.
+pub(crate) fn read(path: &Path, stamp: &Stamp) -> anyhow::Result<Value> {
+    let cannot = || format!("cannot read `{}`", path.display());
+    let bytes = std::fs::read(path).with_context(cannot)?;
+    match path.extension().and_then(|extension| extension.to_str()) {
+        Some("npy") => super::npy::read(&bytes).map(Value::Tensor).with_context(cannot),
+        Some("pb") => stored(&bytes, stamp).with_context(cannot),
+        Some(_) | None => bail!("`{}` is neither a `.npy` nor a `.pb` file", path.display()),
+    }
+}
+
+fn stored(bytes: &[u8], stamp: &Stamp) -> anyhow::Result<Value> {
+    Ok(match stamp {
+        Stamp::Sequence(_) => decode::sequence(&SequenceProto::decode(bytes)?)?,
+        Stamp::Optional(_) => decode::optional(&OptionalProto::decode(bytes)?)?,
+        Stamp::Tensor { .. } | Stamp::Open => Value::Tensor(decode::tensor(&TensorProto::decode(bytes)?)?),
+    })
+}
+
+/// Writes a value under a name in a folder; elements of sequences one by one. Gives the files.
+pub(crate) fn write(folder: &Path, name: &str, value: &Value) -> anyhow::Result<Vec<String>> {
+    let plain: String = name
+        .chars()
+        .map(|letter| if letter.is_alphanumeric() || "-_.".contains(letter) { letter } else { '_' })
+        .collect();
+    // A name may be all dots, or nothing; a file may not.
+    let plain = if plain.trim_matches('.').is_empty() { format!("value{plain}") } else { plain };
+    let mut files = Vec::new();
+    let mut left = vec![(plain, value)];
+    while let Some((name, value)) = left.pop() {
+        match value {
+            Value::Tensor(tensor) => {
+                let (file, bytes) = match super::npy::written(tensor) {
+                    Some(bytes) => (format!("{name}.npy"), bytes),
+                    None => (format!("{name}.pb"), proto(tensor, &name).encode_to_vec()),
+                };
+                let path = folder.join(&file);
+                std::fs::write(&path, bytes).with_context(|| format!("cannot write `{}`", path.display()))?;
+                files.push(file);
+            }
+            Value::Sequence(values) => {
+                let numbered = values.iter().enumerate().map(|(at, value)| (format!("{name}.{at}"), value));
+                left.extend(numbered.rev());
+            }
+            Value::Optional(held) => left.extend(held.as_deref().map(|held| (name, held))),
+        }
+    }
+    Ok(files)
+}
+
+fn proto(tensor: &AnyTensor, name: &str) -> TensorProto {
+    let mut proto = TensorProto {
+        name: Some(name.to_owned()),
+        data_type: Some(tensor.dtype().onnx_number()),
+        dims: tensor.shape().iter().map(|extent| i64::try_from(*extent).unwrap_or(i64::MAX)).collect(),
+        ..TensorProto::default()
+    };
+    match tensor.strings() {
+        Ok(strings) => proto.string_data = strings.map(|text| text.to_owned().into_bytes().into()).collect(),
+        Err(_) => proto.raw_data = Some(tensor.bytes().to_vec().into()),
+    }
+    proto
+}

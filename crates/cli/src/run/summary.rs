@@ -1,0 +1,60 @@
+//! Values in a few words.
+
+use typeloom::cpu::value::Value;
+use typeloom::runtime::stamp::describe;
+use typeloom::types::dtype::DtypeClass;
+use typeloom::{AnyTensor, Dtype};
+
+/// How many elements are shown one by one.
+const FEW: usize = 8;
+
+/// A number with about five digits.
+fn short(value: f64) -> String {
+    if value == value.trunc() && value.abs() < 1e15 {
+        return format!("{value:.0}");
+    }
+    let digits = 4 - value.abs().log10().floor().clamp(-4.0, 4.0) as i32;
+    let text = format!("{value:.*}", usize::try_from(digits).unwrap_or(0));
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+/// The elements of a small tensor, or the least, the mean and the greatest.
+fn elements(tensor: &AnyTensor) -> String {
+    if let Ok(strings) = tensor.strings() {
+        let shown: Vec<String> = strings.take(FEW).map(|text| format!("{text:?}")).collect();
+        return shown.join(", ");
+    }
+    if tensor.dtype().class() == DtypeClass::Complex {
+        return String::new();
+    }
+    let Ok(numbers) = super::store::cast(tensor, Dtype::F64).map(|it| it.to_vec::<f64>().unwrap_or_default())
+    else {
+        return String::new();
+    };
+    if numbers.len() <= FEW {
+        return numbers.iter().map(|value| short(*value)).collect::<Vec<_>>().join(", ");
+    }
+    let least = numbers.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let mean = numbers.iter().sum::<f64>() / numbers.len() as f64;
+    let nans = numbers.iter().filter(|value| value.is_nan()).count();
+    let nans = if nans == 0 { String::new() } else { format!(", {nans} not a number") };
+    format!("{} to {}, mean {}{nans}", short(least), short(most), short(mean))
+}
+
+/// One line for each value.
+pub(crate) fn table(values: &[(String, Value)]) -> String {
+    let rows: Vec<[String; 3]> = values
+        .iter()
+        .map(|(name, value)| {
+            let elements = value.as_tensor().map_or_else(String::new, elements);
+            [name.clone(), describe(value), elements]
+        })
+        .collect();
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let (names, types) = (width(0), width(1));
+    let line = |[name, ty, elements]: &[String; 3]| {
+        format!("  {name:<names$}  {ty:<types$}  {elements}").trim_end().to_owned() + "\n"
+    };
+    rows.iter().map(line).collect()
+}

@@ -1,0 +1,157 @@
+//! What sessions promise beyond results: errors with names, memory that is not shared by accident, runs side by side.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use typeloom_cpu::value::Value;
+use typeloom_onnx::prost::Message as _;
+use typeloom_ops::catalogue::Standard;
+use typeloom_runtime::error::{PrepareError, RunError};
+use typeloom_runtime::session::{Outcome, Session, Verify};
+use typeloom_solver::model::{Mode, Options, check};
+use typeloom_solver::universe::Universe;
+use typeloom_types::any_tensor::AnyTensor;
+
+fn universe() -> Arc<Universe> {
+    Universe::of_default_lattice().expect("the default lattice is sound").clone()
+}
+
+fn prepared(text: &str) -> Result<Session, PrepareError> {
+    let bytes = typeloom_onnx::text::parse_model(text).expect("the text is a model").encode_to_vec();
+    let options = Options { mode: Mode::Permissive, ..Options::default() };
+    let universe = universe();
+    let mut checked = check(&bytes, &Standard, &universe, &options).expect("the bytes are a model");
+    Session::of_checked(&mut checked, &|_| Err("there are no other files".to_owned()))
+}
+
+fn session(text: &str) -> Session {
+    prepared(text).expect("the model can be prepared")
+}
+
+fn run(session: &Session, inputs: &[(&str, AnyTensor)]) -> Result<Outcome, RunError> {
+    let inputs: HashMap<String, Value> =
+        inputs.iter().map(|(name, tensor)| ((*name).to_owned(), Value::Tensor(tensor.clone()))).collect();
+    session.run(inputs, Verify::EveryValue)
+}
+
+fn floats(outcome: &Outcome, at: usize) -> Vec<f32> {
+    outcome.outputs[at].1.as_tensor().expect("the output is a tensor").to_vec().expect("it holds floats")
+}
+
+const HEADER: &str = r#"<ir_version: 10, opset_import: ["" : 21]>"#;
+
+#[test]
+fn a_value_that_is_read_twice_is_not_overwritten_by_its_first_reader() {
+    let text =
+        format!("{HEADER} g (float[n] x) => (a, b, x2) {{ a = Add(x, x)  b = Mul(a, x)  x2 = Neg(x) }}");
+    let outcome = run(&session(&text), &[("x", AnyTensor::from([2.0_f32, 3.0]))]).unwrap();
+    assert_eq!(floats(&outcome, 0), [4.0, 6.0]);
+    assert_eq!(floats(&outcome, 1), [8.0, 18.0]);
+    assert_eq!(floats(&outcome, 2), [-2.0, -3.0]);
+}
+
+#[test]
+fn inputs_of_callers_and_initializers_survive_a_run() {
+    let text =
+        format!("{HEADER} g (float[2] x) => (y) <float[2] w = {{1, 2}}> {{ h = Add(w, x)  y = Add(h, w) }}");
+    let session = session(&text);
+    let x = AnyTensor::from([10.0_f32, 20.0]);
+    for _ in 0..3 {
+        assert_eq!(floats(&run(&session, &[("x", x.clone())]).unwrap(), 0), [12.0, 24.0]);
+    }
+    assert_eq!(x, AnyTensor::from([10.0_f32, 20.0]));
+}
+
+#[test]
+fn a_failing_node_is_named_and_the_session_stays_usable() {
+    let text = format!("{HEADER} g (int32[n] x, int32[n] y) => (z) {{ z = Div(x, y) }}");
+    let session = session(&text);
+    let (x, zero, one) = (AnyTensor::from([4_i32]), AnyTensor::from([0_i32]), AnyTensor::from([1_i32]));
+    let error = run(&session, &[("x", x.clone()), ("y", zero)]).unwrap_err().to_string();
+    assert_eq!(error, "node 0 (`Div`): `Div`: a whole number is divided by zero");
+    assert!(run(&session, &[("x", x), ("y", one)]).is_ok());
+}
+
+#[test]
+fn inputs_are_held_to_solved_types_and_symbols_to_one_number() {
+    let text = format!("{HEADER} g (float[n] x, float[n] y) => (z) {{ z = Add(x, y) }}");
+    let session = session(&text);
+    let (two, three) = (AnyTensor::from([1.0_f32; 2]), AnyTensor::from([1.0_f32; 3]));
+    let error = run(&session, &[("x", two.clone()), ("y", three)]).unwrap_err();
+    assert_eq!(error.to_string(), "input `y`: float[3] is not float[n], where n = 2");
+    let error = run(&session, &[("x", two.clone()), ("y", AnyTensor::from([1_i64; 2]))]).unwrap_err();
+    assert_eq!(error.to_string(), "input `y`: int64[2] is not float[n], where n = 2");
+    assert_eq!(run(&session, &[("x", two)]).unwrap_err(), RunError::MissingInput { name: "y".to_owned() });
+}
+
+#[test]
+fn operators_that_nobody_runs_are_named_with_their_domain() {
+    let text = r#"<ir_version: 10, opset_import: ["" : 21, "com.example" : 1]>
+        g (float[n] x) => (y) { y = com.example.Fold(x) }"#;
+    let error = run(&session(text), &[("x", AnyTensor::from([1.0_f32]))]).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "node 0 (`Fold`): operator `Fold` of domain `com.example` is not supported"
+    );
+}
+
+#[test]
+fn a_function_that_calls_itself_is_refused() {
+    let text = r#"<ir_version: 10, opset_import: ["" : 21, "own" : 1]>
+        g (float[n] x) => (y) { y = own.f(x) }
+        <domain: "own", opset_import: ["" : 21, "own" : 1]>
+        f (a) => (b) { b = own.f(a) }"#;
+    let bytes = typeloom_onnx::text::parse_model(text).expect("the text is a model");
+    let error = Session::new(&bytes, &|_| Err(String::new())).unwrap_err();
+    assert!(matches!(error, PrepareError::TooDeep { .. }), "{error}");
+}
+
+#[test]
+fn a_shape_beyond_memory_is_an_error() {
+    let text = format!("{HEADER} g (int64[2] s) => (y) {{ y = ConstantOfShape(s) }}");
+    let error = run(&session(&text), &[("s", AnyTensor::from([1_i64 << 40, 1 << 20]))]).unwrap_err();
+    assert!(error.to_string().contains("more than"), "{error}");
+}
+
+#[test]
+fn branches_see_values_around_them_and_functions_take_attributes() {
+    let text = r#"<ir_version: 10, opset_import: ["" : 21, "own" : 1]>
+        g (float[n] x, bool c) => (y) {
+            h = own.leaky <slope = 0.5> (x)
+            y = If (c) <
+                then_branch = t () => (p) { p = Add(h, x) },
+                else_branch = e () => (q) { q = Sub(h, x) }
+            >
+        }
+        <domain: "own", opset_import: ["" : 21]>
+        leaky <slope> (a) => (b) { b = LeakyRelu <alpha: float = @slope> (a) }"#;
+    let session = session(text);
+    let x = AnyTensor::from([-2.0_f32, 3.0]);
+    let outcome = run(&session, &[("x", x.clone()), ("c", AnyTensor::from_scalar(true))]).unwrap();
+    assert_eq!(floats(&outcome, 0), [-3.0, 6.0]);
+    let outcome = run(&session, &[("x", x), ("c", AnyTensor::from_scalar(false))]).unwrap();
+    assert_eq!(floats(&outcome, 0), [1.0, 0.0]);
+}
+
+#[test]
+fn one_session_runs_in_several_threads_at_once() {
+    let text = format!("{HEADER} g (float[n, n] x) => (y) {{ h = MatMul(x, x)  y = Softmax(h) }}");
+    let session = session(&text);
+    let input = |seed: usize| {
+        let elements: Vec<f32> = (0..64).map(|at| ((at * 7 + seed) % 13) as f32 / 13.0).collect();
+        AnyTensor::from_slice(&[8, 8], &elements).unwrap()
+    };
+    let alone: Vec<_> =
+        (0..4).map(|seed| floats(&run(&session, &[("x", input(seed))]).unwrap(), 0)).collect();
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..4)
+            .map(|seed| {
+                let session = session.clone();
+                scope.spawn(move || floats(&run(&session, &[("x", input(seed))]).unwrap(), 0))
+            })
+            .collect();
+        for (thread, expected) in threads.into_iter().zip(&alone) {
+            assert_eq!(&thread.join().unwrap(), expected);
+        }
+    });
+}
