@@ -81,7 +81,8 @@ fn stamps(checked: &mut Checked<'_>) -> Solved {
     let order = graphs_in_order(checked.body());
     let place: Map<GraphId, usize> = order.iter().enumerate().map(|(at, graph)| (*graph, at)).collect();
     let mut graphs: Vec<Map<String, Arc<Stamp>>> = vec![Map::default(); order.len()];
-    let mut known: Map<Tensor, Arc<Stamp>> = Map::default();
+    let turns = in_turns(checked.body(), &order);
+    let mut known: Map<(bool, Tensor), Arc<Stamp>> = Map::default();
     let values: Vec<_> = checked.body().values().collect();
     if let Some(main) = graphs.first_mut() {
         main.reserve(values.len());
@@ -91,15 +92,22 @@ fn stamps(checked: &mut Checked<'_>) -> Solved {
         let body = checked.body();
         let Some(at) = place.get(&body.value(value).graph) else { continue };
         let name = body.value_name(value).to_owned();
-        let fresh = |ty: &Type| Arc::new(stamp_of(ty, checked.universe(), checked.dims()));
+        let many = turns[*at];
+        let fresh = |ty: &Type| {
+            let mut stamp = stamp_of(ty, checked.universe(), checked.dims());
+            if many {
+                forget_symbols(&mut stamp.ty);
+            }
+            Arc::new(stamp)
+        };
         // Most values are tensors of few types.
         let stamp = match ty {
             Type::Tensor(TensorType { elem, shape }) => {
-                let key = (elem, shape);
+                let key = (many, (elem, shape));
                 match known.get(&key) {
                     Some(stamp) => Arc::clone(stamp),
                     None => {
-                        let ty = Type::Tensor(TensorType { elem: key.0, shape: key.1.clone() });
+                        let ty = Type::Tensor(TensorType { elem, shape: key.1.1.clone() });
                         Arc::clone(known.entry(key).or_insert(fresh(&ty)))
                     }
                 }
@@ -109,6 +117,33 @@ fn stamps(checked: &mut Checked<'_>) -> Solved {
         graphs[*at].insert(name, stamp);
     }
     Solved { graphs }
+}
+
+/// Which graphs run once for each turn of a loop.
+fn in_turns(body: &Body<'_>, order: &[GraphId]) -> Vec<bool> {
+    let mut turns: Map<GraphId, bool> = Map::default();
+    for graph in order {
+        let inside = body.graph(*graph).owner.is_some_and(|owner| {
+            // Outer graphs come first.
+            let around = body.step(owner.step).graph;
+            body.op_name(owner.step) != "If" || turns.get(&around).copied().unwrap_or_default()
+        });
+        turns.insert(*graph, inside);
+    }
+    order.iter().map(|graph| turns.get(graph).copied().unwrap_or_default()).collect()
+}
+
+/// Leaves numbers alone in a shape. A symbol in the body of a loop stands for another number at every turn, and written
+/// down it would be one symbol of the program.
+fn forget_symbols(ty: &mut TypeProto) {
+    use typeloom_onnx::messages::tensor_shape_proto::dimension;
+    if let Some(type_proto::Value::TensorType(tensor)) = &mut ty.value {
+        for dim in tensor.shape.iter_mut().flat_map(|shape| &mut shape.dim) {
+            if matches!(dim.value, Some(dimension::Value::DimParam(_))) {
+                dim.value = None;
+            }
+        }
+    }
 }
 
 /// The stamp of a type.

@@ -8,6 +8,7 @@
 
 mod bundle;
 mod check;
+mod compile;
 mod described;
 mod messages;
 mod text;
@@ -16,6 +17,7 @@ mod view;
 
 pub use bundle::bundle;
 pub use check::check;
+pub use compile::compile;
 pub use described::described;
 pub use messages::messages;
 pub use text::text;

@@ -5,7 +5,7 @@
 //! nodes into the program would change what they mean.
 //!
 //! Algorithm: a stack of open calls, each with its own names; a node of a call is copied with its names put in. The
-//! cost is that of the result, which is bounded by [`MOST_NODES`].
+//! cost is that of the result, which is bounded by [`MOST_NODES`] and [`MOST_TIMES`].
 
 use std::collections::{HashMap, HashSet};
 
@@ -19,8 +19,11 @@ use crate::names::{COMPOSITE_DOMAIN, TYPES_DOMAIN};
 use crate::pass::Pass;
 use crate::unit::Unit;
 
-/// The most nodes of an expanded program.
-pub const MOST_NODES: usize = 1 << 20;
+/// The most nodes that any program may expand to.
+pub const MOST_NODES: usize = 1 << 16;
+
+/// How many times as many nodes as are written down a larger program may expand to.
+pub const MOST_TIMES: usize = 64;
 
 /// The pass.
 pub struct Expand;
@@ -35,7 +38,11 @@ impl Pass for Expand {
         let (inlined, kept) = inlinable(functions, &unit.model);
         if !inlined.is_empty() {
             let graph = unit.model.graph.get_or_insert_default();
-            let mut expansion = Expansion { functions: &inlined, heads: heads(graph), nodes: 0, calls: 0 };
+            let mut written: usize = inlined.values().map(|function| function.node.len()).sum();
+            ir::each_graph(graph, |graph, _| written += graph.node.len());
+            let limit = MOST_NODES.max(written.saturating_mul(MOST_TIMES));
+            let heads = heads(graph);
+            let mut expansion = Expansion { functions: &inlined, heads, nodes: 0, limit, calls: 0 };
             let mut result = Ok(());
             ir::each_graph_mut(graph, |graph, _| {
                 if result.is_ok() {
@@ -94,6 +101,7 @@ struct Expansion<'f> {
     /// What stands before the first slash of a name: no call may be called so.
     heads: HashSet<String>,
     nodes: usize,
+    limit: usize,
     calls: usize,
 }
 
@@ -129,7 +137,7 @@ impl<'f> Expansion<'f> {
     }
 
     fn bounded(&self) -> Result<(), BuildError> {
-        if self.nodes > MOST_NODES { Err(BuildError::TooLarge { limit: MOST_NODES }) } else { Ok(()) }
+        if self.nodes > self.limit { Err(BuildError::TooLarge { limit: self.limit }) } else { Ok(()) }
     }
 
     fn function(&self, node: &NodeProto) -> Option<&'f FunctionProto> {

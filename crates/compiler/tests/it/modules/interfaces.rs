@@ -198,3 +198,19 @@ fn real_models_compile_and_load() {
     }
     assert!(compiled >= 2, "only {compiled} models compiled");
 }
+
+#[test]
+fn symbols_of_a_loops_body_are_not_written_down_as_symbols_of_the_program() {
+    let text = r#"<ir_version: 10, opset_import: ["" : 21]>
+        g (float[N] x, int64 m, bool c) => (l, s) {
+            l, s = Loop (m, c, x) <body = body (int64 i, bool k, float[P] p) => (bool k2, float[] q, float[] o) {
+                k2 = Identity (k)
+                q = Concat <axis = 0> (p, p)
+                o = Relu (q)
+            }>
+        }"#;
+    let model = typeloom_onnx::text::parse_model(text).expect("the text is a model");
+    let artifact = Compiler::new().compile(model).expect("it compiles");
+    let loaded = Artifact::load(&artifact.to_bytes().expect("it can be written"), &Bindings::new());
+    assert!(loaded.is_ok(), "{}", loaded.err().map_or_else(String::new, |error| error.to_string()));
+}

@@ -1,0 +1,23 @@
+//! A model through the passes of the compiler, and the artifact through a file.
+
+use typeloom::{Artifact, Bindings, Coercion, Compiler};
+
+/// Compiles the bytes, permissively and strictly, and loads what comes out.
+///
+/// # Panics
+/// Where what compiled strictly does not load.
+pub fn compile(bytes: &[u8]) {
+    let compiler = Compiler::new().with_coercion(Coercion::AsDeclared);
+    if let Ok(artifact) = compiler.clone().with_permissive_types().compile(bytes)
+        && let Ok(file) = artifact.to_bytes()
+    {
+        let _ = Artifact::load(&file, &Bindings::new());
+    }
+    if let Ok(artifact) = compiler.compile(bytes)
+        && let Ok(file) = artifact.to_bytes()
+        && let Err(error) = Artifact::load(&file, &Bindings::new())
+    {
+        panic!("what was compiled does not load: {error}");
+    }
+    let _ = Artifact::load(bytes, &Bindings::new());
+}
