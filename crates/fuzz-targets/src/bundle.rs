@@ -1,8 +1,9 @@
 //! Bundles of types, as bytes and as JSON.
 
+use typeloom::term::{Boxed, Symbols};
 use typeloom_pool::{Bundle, Limits, Pool};
 
-/// Imports the bytes as a bundle, takes it to JSON and back, and reads the bytes as JSON.
+/// Imports the bytes as a bundle, makes terms of its types, takes it to JSON and back, and reads the bytes as JSON.
 ///
 /// # Panics
 /// Where a bundle that can be imported is another after JSON, or one from JSON cannot be exported again as it was.
@@ -13,6 +14,10 @@ pub fn bundle(bytes: &[u8]) {
         for root in &roots {
             let _ = pool.signature(root.ty);
             let _ = pool.tree(root.ty);
+            let mut symbols = Symbols::new();
+            if let Ok(term) = pool.term(&Boxed::new(), &mut symbols, root.ty) {
+                let _ = pool.intern_term(&Boxed::new(), &symbols, &term);
+            }
         }
         let named: Vec<_> = roots.iter().map(|root| (root.label.as_str(), root.ty)).collect();
         let _ = pool.export(&named);

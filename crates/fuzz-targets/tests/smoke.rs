@@ -160,3 +160,27 @@ fn descriptions_of_operators_are_refused_or_used() {
     );
     memory_is_bounded();
 }
+
+#[test]
+fn crates_are_refused_or_described() {
+    let seed = include_bytes!("smoke/sample.rustdoc.json");
+    survive("a crate", &[seed.to_vec()], target::rustdoc);
+    let step = seed.len() / 16;
+    let cut: Vec<_> = (0..seed.len()).step_by(step).map(|end| seed[..end].to_vec()).collect();
+    survive("a truncated crate", &cut, target::rustdoc);
+    // Bytes that still are JSON most of the time: digits are ids, and ids are what everything hangs on.
+    let digits: Vec<usize> = (0..seed.len()).filter(|at| seed[*at].is_ascii_digit()).collect();
+    let mut rng = Rng(4000);
+    let mutants: Vec<_> = (0..150)
+        .map(|_| {
+            let mut mutant = seed.to_vec();
+            for _ in 0..8 {
+                let at = digits[rng.below(digits.len())];
+                mutant[at] = b'0' + u8::try_from(rng.below(10)).unwrap_or(0);
+            }
+            mutant
+        })
+        .collect();
+    survive("a crate with other ids", &mutants, target::rustdoc);
+    memory_is_bounded();
+}

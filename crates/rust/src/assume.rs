@@ -13,7 +13,7 @@ use crate::predicate::{self, Predicate};
 use crate::world::World;
 
 /// How many predicates may follow from those that are written.
-const MAX_FACTS: usize = 4096;
+const MAX_FACTS: usize = 512;
 
 /// Everything that follows from predicates by supertraits, themselves included.
 pub(crate) fn elaborate(

@@ -16,7 +16,7 @@ use typeloom_term::{
 use crate::assume::{Outlives, elaborate};
 use crate::item::{Item, Kind, Label, Mark, Order, Param, ParamKind, Role, Type};
 use crate::lower::param_arg;
-use crate::prove::Prover;
+use crate::prove::{MAX_STEPS, Prover};
 use crate::world::{Knowledge, World};
 
 /// Where an item falls short.
@@ -168,7 +168,13 @@ impl Question<'_> {
         known.extend(sup.predicates.iter().cloned());
         known.extend(put_all(&sub.context, &own)?);
         let facts = elaborate(self.world, self.symbols, &known)?;
-        let implied: Vec<Type> = sup.parts.iter().map(|part| part.ty.clone()).collect();
+        let mut implied: Vec<Type> = sup.parts.iter().map(|part| part.ty.clone()).collect();
+        if matches!(sup.kind, Kind::Struct | Kind::Enum | Kind::Union) {
+            // A definition is well formed too: what its fields ask for needs no clause of its own.
+            let args = sup.params.iter().map(|param| param_arg(&cx, param.symbol, &param.kind));
+            let name = Name::Adt(self.symbols.intern(&sup.path));
+            implied.push(Ty::apply(&cx, name, &args.collect::<Result<Vec<_>, _>>()?)?);
+        }
         let outlives = Outlives::new(self.world, self.symbols, &facts, &implied);
 
         let mut open = Vec::new();
@@ -213,7 +219,8 @@ impl Question<'_> {
             let label = sup.parts.last().map(|part| part.label.clone());
             return Err(label.map_or(Place::Generics, Place::Part).into());
         }
-        let prover = Prover { knowledge: &knowledge, facts: &facts, outlives: &outlives };
+        let prover =
+            Prover { knowledge: &knowledge, facts: &facts, outlives: &outlives, steps: MAX_STEPS.into() };
         let mut goals: Vec<(Type, Place)> = Vec::new();
         for goal in &sub.predicates {
             goals.push((put(&cx, goal, &own)?, Place::Condition(goal.clone())));

@@ -116,6 +116,9 @@ fn prepared(items: &[Item], world: &World, symbols: &Symbols) -> Result<Vec<Item
             let knowledge = Knowledge::new(world, symbols, &known);
             for part in &mut item.parts {
                 part.ty = normalize(&knowledge, &part.ty)?;
+                if part.ty.meta().weight == u16::MAX {
+                    return Err(TermError::TooDeep);
+                }
                 part.ty = typeloom_term::normal::normal_form(&world.cx, &part.ty)?;
             }
             // In the world alone: an equation must not evaluate itself.

@@ -275,6 +275,23 @@ pub(crate) const IMPLS: &[(Conditions, &str, &str)] = &[
     (&[("T", "core::ops::function::FnOnce<U>")], "core::ops::function::FnOnce<U>", "alloc::boxed::Box<T>"),
 ];
 
+/// Numbers that others can be made from without loss: the one that is made, what from.
+pub(crate) const LOSSLESS: &[(&str, &[&str])] = &[
+    ("u16", &["u8"]),
+    ("i16", &["i8", "u8"]),
+    ("u32", &["u8", "u16", "char"]),
+    ("i32", &["i8", "u8", "i16", "u16"]),
+    ("u64", &["u8", "u16", "u32", "char"]),
+    ("i64", &["i8", "u8", "i16", "u16", "i32", "u32"]),
+    ("u128", &["u8", "u16", "u32", "u64"]),
+    ("i128", &["i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64"]),
+    ("usize", &["u8", "u16"]),
+    ("isize", &["i16", "u8", "i8"]),
+    ("f64", &["f32", "u8", "u16", "u32", "i8", "i16", "i32"]),
+    ("f32", &["u8", "u16", "i8", "i16"]),
+    ("char", &["u8"]),
+];
+
 /// What primitive types implement: the trait, then whether floating-point numbers do too.
 pub(crate) const OF_PRIMITIVES: &[(&str, bool)] = &[
     ("core::clone::Clone", true),

@@ -36,6 +36,12 @@ pub(crate) use generics::Sig;
 /// The longest chain of aliases that stand for each other.
 pub(crate) const MAX_ALIASES: usize = 64;
 
+/// How deep types may be nested, defaults and aliases included.
+const MAX_LEVEL: usize = 128;
+
+/// How many types there may be for each item, defaults and aliases included.
+const MAX_PER_ITEM: usize = 1000;
+
 /// Why a crate could not be turned into terms.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum LowerError {
@@ -51,6 +57,14 @@ pub enum LowerError {
     #[error("the alias `{name}` stands for itself, or for a chain of more than {MAX_ALIASES} aliases")]
     Aliases {
         /// One of them.
+        name: String,
+    },
+    /// The types of the crate, with aliases and defaults filled in, are larger than any real one's.
+    #[error(
+        "the types of the crate are too large once aliases and default arguments are filled in, at `{name}`"
+    )]
+    TooLarge {
+        /// Where that was noticed.
         name: String,
     },
     /// There are too many ways to name things.
@@ -147,6 +161,9 @@ pub(crate) struct Lower<'a> {
     distinct: HashSet<Type>,
     aliases: HashMap<Id, Alias>,
     expanding: Vec<Id>,
+    level: usize,
+    /// How many more types may be lowered.
+    budget: usize,
     fresh: usize,
     traits: HashMap<Symbol, TraitDef>,
     adts: BTreeMap<Symbol, AdtDef>,
@@ -170,6 +187,8 @@ pub fn lower(krate: &Crate, symbols: &mut Symbols, like: Option<&Api>) -> Result
         distinct: HashSet::new(),
         aliases: HashMap::new(),
         expanding: Vec::new(),
+        level: 0,
+        budget: MAX_PER_ITEM.saturating_mul(krate.index.len() + 100),
         fresh: 0,
         traits: HashMap::new(),
         adts: BTreeMap::new(),

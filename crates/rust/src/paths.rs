@@ -16,6 +16,9 @@ use crate::lower::LowerError;
 /// The most paths that a crate may have.
 const MAX_PATHS: usize = 1 << 20;
 
+/// The most steps that finding them may take.
+const MAX_VISITS: usize = 1 << 22;
+
 /// How deep modules may lie.
 const MAX_MODULES: usize = 128;
 
@@ -46,6 +49,8 @@ struct Found {
 struct Walk<'c> {
     krate: &'c Crate,
     found: BTreeMap<(Namespace, String), Found>,
+    /// How many items were looked at: modules that bring each other in by globs have very many ways through them.
+    visits: usize,
 }
 
 /// The name of a crate in its JSON.
@@ -58,7 +63,7 @@ impl Paths {
     /// has there: so one type has one name in two versions of a crate.
     pub(crate) fn of(krate: &Crate, like: Option<&Self>) -> Result<Self, LowerError> {
         let root = like.map_or_else(|| crate_name(krate), |like| like.root.clone());
-        let mut walk = Walk { krate, found: BTreeMap::new() };
+        let mut walk = Walk { krate, found: BTreeMap::new(), visits: 0 };
         walk.module(krate.root, &root, false, &mut Vec::new())?;
         let public: IndexMap<_, _> = walk.found.into_iter().map(|(key, found)| (key, found.id)).collect();
         let mut names: HashMap<Id, String> = HashMap::new();
@@ -186,6 +191,10 @@ impl Walk<'_> {
         by_glob: bool,
         chain: &mut Vec<Id>,
     ) -> Result<(), LowerError> {
+        self.visits += 1;
+        if self.visits > MAX_VISITS {
+            return Err(LowerError::TooManyPaths { limit: MAX_PATHS });
+        }
         let Some(item) = self.krate.index.get(&id) else {
             // Something of another crate: only its name is known.
             if let (Some(name), Some(summary)) = (renamed, self.krate.paths.get(&id)) {

@@ -3,6 +3,8 @@
 //! The order is: an assumption, what the compiler knows by itself, an impl. Nothing is guessed: what cannot be proven
 //! counts as not holding, so a comparison reports it.
 
+use std::cell::Cell;
+
 use typeloom_term::infer::Snapshot;
 use typeloom_term::name::Mutability;
 use typeloom_term::subst::{Instantiation, instantiate_args};
@@ -20,11 +22,16 @@ use crate::world::Knowledge;
 /// How many impls may be needed one inside the other.
 const MAX_DEPTH: usize = 24;
 
+/// How many steps the proofs for one question may take.
+pub(crate) const MAX_STEPS: u32 = 20_000;
+
 /// What proofs rest on.
 pub(crate) struct Prover<'k, 'w> {
     pub(crate) knowledge: &'k Knowledge<'w>,
     pub(crate) facts: &'k [Type],
     pub(crate) outlives: &'k Outlives,
+    /// How many more steps a proof may take: impls that need each other have very many ways through them.
+    pub(crate) steps: Cell<u32>,
 }
 
 type Table = InferenceTable<Boxed>;
@@ -45,6 +52,8 @@ impl Prover<'_, '_> {
     }
 
     fn prove(&self, table: &mut Table, goal: &Type, depth: usize) -> bool {
+        let Some(left) = self.steps.get().checked_sub(1) else { return false };
+        self.steps.set(left);
         let Ok(goal) = table.resolve(goal) else { return false };
         let symbols = self.knowledge.symbols;
         let Some((arity, predicate)) = predicate::view(symbols, &goal) else { return false };
@@ -168,6 +177,14 @@ impl Prover<'_, '_> {
             ("core::convert::Into" | "core::convert::From", Some(GenericArg::Ty(other))) if this == other => {
                 true
             }
+            ("core::convert::From", Some(GenericArg::Ty(other))) => {
+                let text = |ty: &Type| match ty.data() {
+                    TyData::Apply(app) => app.name.primitive_text(),
+                    _ => None,
+                };
+                let (Some(made), Some(from)) = (text(this), text(other)) else { return false };
+                facts::LOSSLESS.iter().any(|(own, list)| *own == made && list.contains(&from))
+            }
             (
                 "core::ops::function::FnOnce" | "core::ops::function::FnMut" | "core::ops::function::Fn",
                 Some(inputs),
@@ -276,7 +293,7 @@ impl Prover<'_, '_> {
                     TyData::Apply(app) => stack.extend(app.args.iter().cloned()),
                     TyData::Dyn(dynamic) => stack.push(dynamic.region.into()),
                     TyData::Placeholder(_) | TyData::Alias(_) => {
-                        if !self.type_outlives(&ty, shorter) {
+                        if !self.type_outlives(table, &ty, shorter) {
                             // Of an alias it is enough that its arguments do.
                             match ty.data() {
                                 TyData::Alias(alias) => stack.extend(alias.args.iter().cloned()),
@@ -295,13 +312,22 @@ impl Prover<'_, '_> {
         true
     }
 
-    fn type_outlives(&self, ty: &Type, shorter: Region<Boxed>) -> bool {
+    fn type_outlives(&self, table: &mut Table, ty: &Type, shorter: Region<Boxed>) -> bool {
         // A lifetime that is still to be chosen can be chosen short enough.
-        matches!(shorter, Region::Infer(_))
-            || self
-                .outlives
-                .types
-                .iter()
-                .any(|(known, region)| known == ty && self.outlives.regions.outlives(*region, shorter))
+        if matches!(shorter, Region::Infer(_)) {
+            return true;
+        }
+        let known = || self.outlives.types.iter().filter(|(known, _)| known == ty);
+        if known().any(|(_, region)| self.outlives.regions.outlives(*region, shorter)) {
+            return true;
+        }
+        // Or long enough, where it is the lifetime that the type outlives.
+        match known().find(|(_, region)| matches!(region, Region::Infer(_))) {
+            Some((_, region)) => {
+                table.outlives(*region, shorter);
+                true
+            }
+            None => false,
+        }
     }
 }

@@ -17,6 +17,12 @@ use crate::facts;
 use crate::item::{ParamKind, Type};
 use crate::lower::AdtDef;
 
+/// What is known before any field was looked at; constants are equal or not, and have no order.
+fn starting(adt: &AdtDef, start: Variance) -> Vec<Variance> {
+    let of = |kind: &ParamKind| if matches!(kind, ParamKind::Const(_)) { Variance::Invariant } else { start };
+    adt.params.iter().map(|(_, kind)| of(kind)).collect()
+}
+
 /// The variances of the parameters of types.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Variances {
@@ -29,13 +35,13 @@ impl Variances {
         let mut known = HashMap::new();
         for (name, adt) in adts {
             let start = if adt.hidden { Variance::Invariant } else { Variance::Bivariant };
-            known.insert(*name, vec![start; adt.params.len()]);
+            known.insert(*name, starting(adt, start));
         }
         let mut this = Self { known };
         loop {
             let mut changed = false;
             for (name, adt) in adts.iter().filter(|(_, adt)| !adt.hidden) {
-                let mut found = vec![Variance::Bivariant; adt.params.len()];
+                let mut found = starting(adt, Variance::Bivariant);
                 for field in &adt.fields {
                     this.walk(field, adt, symbols, &mut found);
                 }

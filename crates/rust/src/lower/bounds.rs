@@ -87,7 +87,7 @@ impl Lower<'_> {
         let name = self.symbols.resolve(of.of).to_owned();
         let mut home = None;
         if self.get(path.id).is_some() {
-            home = self.home_above(path.id, item, 0);
+            home = self.home_above(path.id, item, &mut Vec::new());
         }
         let home = home.or_else(|| {
             let of_std = facts::ASSOC_HOME.iter().find(|(path, _)| *path == name);
@@ -104,18 +104,22 @@ impl Lower<'_> {
         }
     }
 
-    fn home_above(&mut self, id: Id, item: &str, depth: usize) -> Option<String> {
+    fn home_above(&mut self, id: Id, item: &str, seen: &mut Vec<Id>) -> Option<String> {
+        if seen.contains(&id) || seen.len() >= super::MAX_ALIASES {
+            return None;
+        }
+        seen.push(id);
         let ItemEnum::Trait(of) = &self.get(id)?.inner else { return None };
         let own =
             of.items.iter().any(|id| self.get(*id).and_then(|found| found.name.as_deref()) == Some(item));
-        if own || depth > super::MAX_ALIASES {
+        if own {
             return Some(self.name(id, ""));
         }
         let mut outside = None;
         for bound in &of.bounds {
             let GenericBound::TraitBound { trait_, .. } = bound else { continue };
             if self.get(trait_.id).is_some() {
-                if let Some(found) = self.home_above(trait_.id, item, depth + 1) {
+                if let Some(found) = self.home_above(trait_.id, item, seen) {
                     return Some(found);
                 }
             } else {

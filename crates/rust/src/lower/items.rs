@@ -430,7 +430,11 @@ fn at(error: LowerError, path: &str) -> LowerError {
         LowerError::Term { item, source } if item.is_empty() => {
             LowerError::Term { item: path.to_owned(), source }
         }
-        LowerError::Term { .. } | LowerError::Aliases { .. } | LowerError::TooManyPaths { .. } => error,
+        LowerError::TooLarge { name } if name.is_empty() => LowerError::TooLarge { name: path.to_owned() },
+        LowerError::Term { .. }
+        | LowerError::Aliases { .. }
+        | LowerError::TooLarge { .. }
+        | LowerError::TooManyPaths { .. } => error,
     }
 }
 

@@ -12,7 +12,7 @@ use typeloom_term::{
 };
 
 use super::generics::{Elided, ImplTrait};
-use super::{Alias, Lower, LowerError, MAX_ALIASES, Sig};
+use super::{Alias, Lower, LowerError, MAX_ALIASES, MAX_LEVEL, Sig};
 use crate::facts;
 use crate::item::{ParamKind, Role, Type};
 
@@ -37,7 +37,16 @@ pub(super) fn abi_text(abi: &JsonAbi) -> Option<String> {
 impl Lower<'_> {
     /// Lowers a type.
     pub(super) fn ty(&mut self, ty: &JsonType, sig: &mut Sig) -> Result<Type, LowerError> {
-        let lowered = self.ty_inner(ty, sig)?;
+        let too_large = || LowerError::TooLarge { name: String::new() };
+        self.budget = self.budget.checked_sub(1).filter(|_| self.level < MAX_LEVEL).ok_or_else(too_large)?;
+        self.level += 1;
+        let lowered = self.ty_inner(ty, sig);
+        self.level -= 1;
+        let lowered = lowered?;
+        // Whoever walks a type may walk it as a tree from here on.
+        if lowered.meta().weight == u16::MAX {
+            return Err(too_large());
+        }
         self.counts.occurrences += 1;
         self.distinct.insert(lowered.clone());
         Ok(lowered)

@@ -397,6 +397,119 @@ pub mod breaks {
         pub trait T {}
         impl T for Vec<u8> {}
     }
+
+    pub mod closure_asked_more {
+        pub fn f<F: Fn(u8)>(_f: F) {}
+    }
+    pub mod self_sized_added {
+        pub trait T {
+            fn f(&self)
+            where
+                Self: Sized;
+        }
+    }
+    pub mod made_private {
+        pub(crate) fn f() {}
+    }
+    pub mod generic_method_to_impl_trait {
+        pub trait T {
+            fn f(&self, _x: impl Clone);
+        }
+    }
+    pub mod unsafe_trait_method {
+        pub trait T {
+            unsafe fn f(&self);
+        }
+    }
+    pub mod boxed_error_send_asked {
+        pub fn f() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+            Ok(())
+        }
+    }
+    pub mod variant_non_exhaustive {
+        pub enum E {
+            #[non_exhaustive]
+            A { a: u8 },
+        }
+    }
+    pub mod opaque_lifetime {
+        pub fn f<'a>(_x: &'a u8) -> impl Clone + 'a {
+            0
+        }
+    }
+    pub mod mutable_reference_is_invariant {
+        pub fn f(_x: &mut &'static str) {}
+    }
+    pub mod cell_is_invariant {
+        pub fn f<'a>(_x: std::cell::Cell<&'a str>, _y: &'a u8) {}
+        pub fn g<'a>(_x: &'a u8) -> std::cell::Cell<&'static str> {
+            std::cell::Cell::new("")
+        }
+    }
+    pub mod alias_parameter {
+        pub type A<T, U = T> = Result<T, U>;
+    }
+    pub mod const_generic_argument {
+        pub struct S<const N: usize>;
+        pub fn f(_x: S<4>) {}
+    }
+    pub mod trait_const_added {
+        pub trait T {
+            const C: u8;
+        }
+    }
+    pub mod trait_const_type {
+        pub trait T {
+            const C: u16;
+        }
+    }
+    pub mod trait_generic_bound {
+        pub trait T<X: Clone> {
+            fn f(&self, _x: X) {}
+        }
+    }
+    pub mod assoc_type_gone {
+        pub trait T {
+            fn f(&self) {}
+        }
+    }
+    pub mod struct_to_enum {
+        pub enum S {}
+    }
+    pub mod const_to_static {
+        pub static C: u8 = 0;
+    }
+    pub mod dyn_trait_argument {
+        pub trait T<X> {
+            fn f(&self, _x: X);
+        }
+        pub fn f(_x: &dyn T<u16>) {}
+    }
+    pub mod dyn_item {
+        pub fn f(_x: &dyn Iterator<Item = u16>) {}
+    }
+    pub mod where_on_projection {
+        pub fn f<I: Iterator>(_x: I)
+        where
+            I::Item: Copy,
+        {
+        }
+    }
+    pub mod impl_for_reference {
+        pub trait T {}
+        impl T for &'static u8 {}
+    }
+    pub mod variadic {
+        pub fn f(_x: unsafe extern "C" fn(u8, ...)) {}
+    }
+    pub mod nested_lifetime {
+        pub fn f(_x: Vec<Option<&'static u8>>) {}
+    }
+    pub mod returned_closure {
+        pub fn f() -> impl Fn(&'static u8) -> u8 {
+            |x| *x
+        }
+    }
 }
 
 /// Changes that break nobody.
@@ -521,6 +634,64 @@ pub mod harmless {
     pub mod impl_for_more {
         pub trait T {}
         impl<X> T for Vec<X> {}
+    }
+
+    pub mod closure_asked_less {
+        pub fn f<F: FnOnce(u8) -> u8>(_f: F) {}
+    }
+    pub mod vec_to_into_iterator {
+        pub fn f(_x: impl IntoIterator<Item = u8>) {}
+    }
+    pub mod str_to_as_ref {
+        pub fn f(_x: impl AsRef<str>) {}
+        pub fn g(_x: impl AsRef<std::path::Path>) {}
+        pub fn h(_x: impl AsRef<[u8]>) {}
+    }
+    pub mod display_to_generic {
+        pub fn f(_x: impl std::fmt::Display) {}
+        pub fn g(_x: impl Into<u64>) {}
+    }
+    pub mod local_type_to_generic {
+        #[derive(Clone)]
+        pub struct S;
+        pub fn f(_x: impl Clone + Into<S> + Send) {}
+    }
+    pub mod higher_ranked_asked_less {
+        pub fn f<'a, F: Fn(&'a str)>(_f: F, _x: &'a str) {}
+    }
+    pub mod opaque_made_iterator {
+        pub fn f() -> std::vec::IntoIter<u8> {
+            Vec::new().into_iter()
+        }
+    }
+    pub mod cow_narrowed {
+        pub fn f<'a>(_x: &'a str) -> std::borrow::Cow<'static, str> {
+            "".into()
+        }
+    }
+    pub mod supertrait_of_sealed_added {
+        mod private {
+            pub trait Sealed {}
+        }
+        pub trait T: private::Sealed + Send {}
+    }
+    pub mod opaque_outlives_more {
+        pub fn f<'a>(_x: &'a u8) -> impl Clone + 'static {
+            0
+        }
+    }
+    pub mod lifetime_split {
+        pub struct S<'a>(pub &'a u8);
+        impl<'a> S<'a> {
+            pub fn f<'s>(&'s self) -> &'a u8 {
+                self.0
+            }
+        }
+    }
+    pub mod returned_closure {
+        pub fn f() -> impl Fn(&u8) -> u8 {
+            |x| *x
+        }
     }
 }
 
@@ -704,5 +875,108 @@ pub mod same {
     pub mod bound_order {
         pub fn f<T: std::fmt::Debug + Clone>(_x: T) {}
         pub trait Tr: Send + Clone {}
+    }
+
+    pub mod implied_outlives {
+        pub struct S<'a, T>(pub &'a T);
+        pub fn f<'a, T>(_x: &'a T) {}
+        pub fn g<'a, 'b: 'a>(_x: &'a &'b u8) {}
+    }
+    pub mod associated_constant {
+        pub struct S;
+        impl S {
+            pub const N: usize = 4;
+            pub fn f(&self) -> [u8; 4] {
+                [0; 4]
+            }
+        }
+    }
+    pub mod unit {
+        pub fn f() -> () {}
+        pub extern fn g() {}
+    }
+    pub mod patterns {
+        pub fn f(_pair: (u8, u8)) {}
+        pub fn g(_x: u8) {}
+    }
+    pub mod derived {
+        pub struct S<T>(pub T);
+        impl<X> Clone for S<X>
+        where
+            X: Clone,
+        {
+            fn clone(&self) -> Self {
+                S(self.0.clone())
+            }
+        }
+    }
+    pub mod own_item {
+        pub struct S;
+        impl Iterator for S {
+            type Item = u8;
+            fn next(&mut self) -> Option<u8> {
+                None
+            }
+        }
+        impl S {
+            pub fn f(&self) -> Option<u8> {
+                None
+            }
+        }
+    }
+    pub mod split_impls {
+        pub struct S<T>(pub T);
+        impl<T> S<T> {
+            pub fn g(&self) {}
+        }
+        impl<T> S<T> {
+            pub fn f(&self) {}
+        }
+    }
+    pub mod order {
+        pub trait T {
+            fn f(&self);
+            type A;
+        }
+        pub fn f<'b, 'a>(_x: &'a u8, _y: &'b u8) {}
+        pub struct S {
+            pub b: u8,
+            pub a: u8,
+        }
+    }
+    pub mod sized_spelled_out {
+        pub fn f<T: Sized>(_x: T) {}
+        pub trait Tr
+        where
+            Self: Sized,
+        {
+        }
+    }
+    pub mod unused_binder {
+        pub fn f(_x: fn(u8)) {}
+    }
+    pub mod function_alias {
+        pub type Callback<'b> = Box<dyn for<'x> Fn(&'x str) -> bool + 'b>;
+        pub fn f(_x: Box<dyn Fn(&str) -> bool>) {}
+    }
+    pub mod private_alias {
+        pub fn f(_x: std::collections::HashMap<String, u8>) {}
+    }
+    pub mod specific_impls {
+        pub struct S<T>(pub T);
+        impl S<u16> {
+            pub fn f(&self) -> u16 {
+                0
+            }
+        }
+        impl S<u8> {
+            pub fn f(&self) -> u8 {
+                0
+            }
+        }
+    }
+    pub mod lifetime_in_impl_header {
+        pub trait T {}
+        impl T for &u8 {}
     }
 }

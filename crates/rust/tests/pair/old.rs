@@ -389,6 +389,111 @@ pub mod breaks {
         pub trait T {}
         impl<X> T for Vec<X> {}
     }
+
+    pub mod closure_asked_more {
+        pub fn f<F: FnMut(u8)>(_f: F) {}
+    }
+    pub mod self_sized_added {
+        pub trait T {
+            fn f(&self);
+        }
+    }
+    pub mod made_private {
+        pub fn f() {}
+    }
+    pub mod generic_method_to_impl_trait {
+        pub trait T {
+            fn f<X: Clone>(&self, _x: X);
+        }
+    }
+    pub mod unsafe_trait_method {
+        pub trait T {
+            fn f(&self);
+        }
+    }
+    pub mod boxed_error_send_asked {
+        pub fn f() -> Result<(), Box<dyn std::error::Error>> {
+            Ok(())
+        }
+    }
+    pub mod variant_non_exhaustive {
+        pub enum E {
+            A { a: u8 },
+        }
+    }
+    pub mod opaque_lifetime {
+        pub fn f<'a>(_x: &'a u8) -> impl Clone + 'static {
+            0
+        }
+    }
+    pub mod mutable_reference_is_invariant {
+        pub fn f(_x: &mut &str) {}
+    }
+    pub mod cell_is_invariant {
+        pub fn f(_x: std::cell::Cell<&'static str>, _y: &u8) {}
+        pub fn g<'a>(_x: &'a u8) -> std::cell::Cell<&'a str> {
+            std::cell::Cell::new("")
+        }
+    }
+    pub mod alias_parameter {
+        pub type A<T> = Vec<T>;
+    }
+    pub mod const_generic_argument {
+        pub struct S<const N: usize>;
+        pub fn f(_x: S<3>) {}
+    }
+    pub mod trait_const_added {
+        pub trait T {}
+    }
+    pub mod trait_const_type {
+        pub trait T {
+            const C: u8;
+        }
+    }
+    pub mod trait_generic_bound {
+        pub trait T<X> {
+            fn f(&self, _x: X) {}
+        }
+    }
+    pub mod assoc_type_gone {
+        pub trait T {
+            type A;
+            fn f(&self) {}
+        }
+    }
+    pub mod struct_to_enum {
+        pub struct S;
+    }
+    pub mod const_to_static {
+        pub const C: u8 = 0;
+    }
+    pub mod dyn_trait_argument {
+        pub trait T<X> {
+            fn f(&self, _x: X);
+        }
+        pub fn f(_x: &dyn T<u8>) {}
+    }
+    pub mod dyn_item {
+        pub fn f(_x: &dyn Iterator<Item = u8>) {}
+    }
+    pub mod where_on_projection {
+        pub fn f<I: Iterator>(_x: I) {}
+    }
+    pub mod impl_for_reference {
+        pub trait T {}
+        impl T for &u8 {}
+    }
+    pub mod variadic {
+        pub fn f(_x: unsafe extern "C" fn(u8)) {}
+    }
+    pub mod nested_lifetime {
+        pub fn f(_x: Vec<Option<&u8>>) {}
+    }
+    pub mod returned_closure {
+        pub fn f() -> impl Fn(&u8) -> u8 {
+            |x| *x
+        }
+    }
 }
 
 /// Changes that break nobody.
@@ -505,6 +610,64 @@ pub mod harmless {
     pub mod impl_for_more {
         pub trait T {}
         impl<X: Clone> T for Vec<X> {}
+    }
+
+    pub mod closure_asked_less {
+        pub fn f<F: Fn(u8) -> u8>(_f: F) {}
+    }
+    pub mod vec_to_into_iterator {
+        pub fn f(_x: Vec<u8>) {}
+    }
+    pub mod str_to_as_ref {
+        pub fn f(_x: &str) {}
+        pub fn g(_x: &std::path::Path) {}
+        pub fn h(_x: &[u8]) {}
+    }
+    pub mod display_to_generic {
+        pub fn f(_x: String) {}
+        pub fn g(_x: u32) {}
+    }
+    pub mod local_type_to_generic {
+        #[derive(Clone)]
+        pub struct S;
+        pub fn f(_x: S) {}
+    }
+    pub mod higher_ranked_asked_less {
+        pub fn f<'a, F: Fn(&str)>(_f: F, _x: &'a str) {}
+    }
+    pub mod opaque_made_iterator {
+        pub fn f() -> impl Iterator<Item = u8> {
+            Vec::new().into_iter()
+        }
+    }
+    pub mod cow_narrowed {
+        pub fn f<'a>(x: &'a str) -> std::borrow::Cow<'a, str> {
+            x.into()
+        }
+    }
+    pub mod supertrait_of_sealed_added {
+        mod private {
+            pub trait Sealed {}
+        }
+        pub trait T: private::Sealed {}
+    }
+    pub mod opaque_outlives_more {
+        pub fn f<'a>(_x: &'a u8) -> impl Clone + 'a {
+            0
+        }
+    }
+    pub mod lifetime_split {
+        pub struct S<'a>(pub &'a u8);
+        impl<'a> S<'a> {
+            pub fn f(&'a self) -> &'a u8 {
+                self.0
+            }
+        }
+    }
+    pub mod returned_closure {
+        pub fn f() -> impl Fn(&'static u8) -> u8 {
+            |x| *x
+        }
     }
 }
 
@@ -677,5 +840,96 @@ pub mod same {
     pub mod bound_order {
         pub fn f<T: Clone + std::fmt::Debug>(_x: T) {}
         pub trait Tr: Clone + Send {}
+    }
+
+    pub mod implied_outlives {
+        pub struct S<'a, T: 'a>(pub &'a T);
+        pub fn f<'a, T: 'a>(_x: &'a T) {}
+        pub fn g<'a, 'b>(_x: &'a &'b u8) {}
+    }
+    pub mod associated_constant {
+        pub struct S;
+        impl S {
+            pub const N: usize = 4;
+            pub fn f(&self) -> [u8; Self::N] {
+                [0; 4]
+            }
+        }
+    }
+    pub mod unit {
+        pub fn f() {}
+        pub extern "C" fn g() {}
+    }
+    pub mod patterns {
+        pub fn f((_a, _b): (u8, u8)) {}
+        pub fn g(mut _x: u8) {}
+    }
+    pub mod derived {
+        #[derive(Clone)]
+        pub struct S<T>(pub T);
+    }
+    pub mod own_item {
+        pub struct S;
+        impl Iterator for S {
+            type Item = u8;
+            fn next(&mut self) -> Option<Self::Item> {
+                None
+            }
+        }
+        impl S {
+            pub fn f(&self) -> Option<<Self as Iterator>::Item> {
+                None
+            }
+        }
+    }
+    pub mod split_impls {
+        pub struct S<T>(pub T);
+        impl<T> S<T> {
+            pub fn f(&self) {}
+            pub fn g(&self) {}
+        }
+    }
+    pub mod order {
+        pub struct S {
+            pub a: u8,
+            pub b: u8,
+        }
+        pub fn f<'a, 'b>(_x: &'a u8, _y: &'b u8) {}
+        pub trait T {
+            type A;
+            fn f(&self);
+        }
+    }
+    pub mod sized_spelled_out {
+        pub fn f<T>(_x: T) {}
+        pub trait Tr: Sized {}
+    }
+    pub mod unused_binder {
+        pub fn f(_x: for<'a> fn(u8)) {}
+    }
+    pub mod function_alias {
+        pub type Callback<'a> = Box<dyn Fn(&str) -> bool + 'a>;
+        pub fn f(_x: Callback<'static>) {}
+    }
+    pub mod private_alias {
+        type Inner<T> = std::collections::HashMap<String, T>;
+        pub fn f(_x: Inner<u8>) {}
+    }
+    pub mod specific_impls {
+        pub struct S<T>(pub T);
+        impl S<u8> {
+            pub fn f(&self) -> u8 {
+                0
+            }
+        }
+        impl S<u16> {
+            pub fn f(&self) -> u16 {
+                0
+            }
+        }
+    }
+    pub mod lifetime_in_impl_header {
+        pub trait T {}
+        impl<'a> T for &'a u8 {}
     }
 }

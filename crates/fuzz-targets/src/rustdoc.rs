@@ -1,0 +1,26 @@
+//! The JSON of Rust crates.
+
+use typeloom::rust::{bundle, describe, diff, lower, read, report, self_check};
+use typeloom::term::Symbols;
+
+/// Describes a crate, puts it into a bundle, and compares it with itself, with and without proofs.
+///
+/// # Panics
+/// Where a crate differs from itself.
+pub fn rustdoc(bytes: &[u8]) {
+    // What takes long is not what this looks for.
+    if bytes.len() > 1 << 20 {
+        return;
+    }
+    let mut symbols = Symbols::new();
+    let Ok(api) = describe(bytes, &mut symbols) else { return };
+    let _ = report::description(&api, &mut symbols);
+    let _ = bundle(&api, &mut symbols);
+    let _ = self_check(&api, &mut symbols);
+    let again = read(bytes).ok().and_then(|krate| lower(&krate, &mut symbols, Some(&api)).ok());
+    let again = again.expect("what was read once can be read again");
+    if let Ok(changes) = diff(&api, &again, &mut symbols) {
+        let text = report::changes_text(&changes);
+        assert!(changes.iter().all(|change| !change.breaking), "a crate breaks itself: {text}");
+    }
+}
