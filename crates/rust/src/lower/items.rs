@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use rustdoc_types::{
     Attribute, Function, Generics, Id, Impl, Item as JsonItem, ItemEnum, StructKind, Type as JsonType,
-    VariantKind,
+    VariantKind, Visibility,
 };
 use typeloom_term::name::Variadic;
 use typeloom_term::{Boxed, GenericArg, Name, Ty};
@@ -74,6 +74,7 @@ impl<'a> Lower<'a> {
             ItemEnum::Struct(of) => {
                 impls.extend(&of.impls);
                 let (kind, fields, hidden) = struct_fields(&of.kind);
+                let hidden = hidden || self.has_private(&fields);
                 let (mut main, sig) = self.adt(path, Kind::Struct, &of.generics)?;
                 let exhaustive = !is_non_exhaustive(item);
                 main.closed = exhaustive && !hidden && !matches!(of.kind, StructKind::Unit);
@@ -88,7 +89,8 @@ impl<'a> Lower<'a> {
             ItemEnum::Union(of) => {
                 impls.extend(&of.impls);
                 let (mut main, sig) = self.adt(path, Kind::Union, &of.generics)?;
-                main.marks.push(level("all fields public", !of.has_stripped_fields));
+                let hidden = of.has_stripped_fields || self.has_private(&of.fields);
+                main.marks.push(level("all fields public", !hidden));
                 self.items.push(main);
                 self.fields(path, path, &of.fields, &sig)
             }
@@ -204,13 +206,16 @@ impl<'a> Lower<'a> {
         Ok(())
     }
 
+    /// Whether some of the fields are there only because rustdoc was asked for private items.
+    fn has_private(&self, fields: &[Id]) -> bool {
+        let private = |item: &JsonItem| !matches!(item.visibility, Visibility::Public | Visibility::Default);
+        fields.iter().any(|id| self.get(*id).is_some_and(private))
+    }
+
     fn fields(&mut self, path: &str, parent: &str, fields: &[Id], sig: &Sig) -> Result<(), LowerError> {
         for id in fields {
             let Some(field) = self.get(*id) else { continue };
-            let public = matches!(
-                field.visibility,
-                rustdoc_types::Visibility::Public | rustdoc_types::Visibility::Default
-            );
+            let public = matches!(field.visibility, Visibility::Public | Visibility::Default);
             let (ItemEnum::StructField(ty), Some(name), true) = (&field.inner, &field.name, public) else {
                 continue;
             };
@@ -304,7 +309,7 @@ impl<'a> Lower<'a> {
         };
         for id in &of.items {
             let Some(item) = self.get(*id) else { continue };
-            if !matches!(item.visibility, rustdoc_types::Visibility::Public) {
+            if !matches!(item.visibility, Visibility::Public) {
                 continue;
             }
             let Some(name) = &item.name else { continue };

@@ -6,15 +6,20 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The JSON that `cargo rustdoc` writes for a crate of this name with this source.
 pub(crate) fn of(name: &str, source: &str) -> Vec<u8> {
+    with(name, source, &[])
+}
+
+/// The same, with further options for rustdoc.
+pub(crate) fn with(name: &str, source: &str, options: &[&str]) -> Vec<u8> {
     static NUMBER: AtomicUsize = AtomicUsize::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     let folder = std::env::temp_dir().join(format!("typeloom-rust-{}-{number}", std::process::id()));
-    let json = write(&folder, name, source);
+    let json = write(&folder, name, source, options);
     std::fs::remove_dir_all(&folder).expect("the folder was made by this test");
     json
 }
 
-fn write(folder: &Path, name: &str, source: &str) -> Vec<u8> {
+fn write(folder: &Path, name: &str, source: &str, options: &[&str]) -> Vec<u8> {
     let manifest = format!(
         "[package]\nname = \"{name}\"\nversion = \"1.0.0\"\nedition = \"2024\"\n[lib]\npath = \"lib.rs\"\n[workspace]\n"
     );
@@ -25,6 +30,7 @@ fn write(folder: &Path, name: &str, source: &str) -> Vec<u8> {
         .args(["rustdoc", "--offline", "--quiet", "--lib", "--target-dir"])
         .arg(folder.join("target"))
         .args(["--", "-Z", "unstable-options", "--output-format", "json"])
+        .args(options)
         .current_dir(folder)
         .env("RUSTC_BOOTSTRAP", "1")
         .env_remove("RUSTDOCFLAGS")
