@@ -2,14 +2,14 @@
 
 #[path = "pair/json.rs"]
 mod json;
+#[path = "pair/sources.rs"]
+mod sources;
 
 use std::collections::BTreeSet;
 
+use sources::{NEW, OLD};
 use typeloom_rust::{Api, Change, diff, lower, read, self_check};
 use typeloom_term::Symbols;
-
-const OLD: &str = include_str!("pair/old.rs");
-const NEW: &str = include_str!("pair/new.rs");
 
 fn compare(old: &[u8], new: &[u8]) -> Vec<Change> {
     let mut symbols = Symbols::new();
@@ -20,12 +20,11 @@ fn compare(old: &[u8], new: &[u8]) -> Vec<Change> {
     diff(&old, &new, &mut symbols).expect("the crate is small")
 }
 
-/// The modules inside of one module of the sources.
-fn cases(source: &str, of: &str) -> BTreeSet<String> {
-    let start = source.find(&format!("pub mod {of} {{")).expect("the sources have the module");
-    let inside = source[start..].lines().skip(1).take_while(|line| *line != "}");
-    inside
-        .filter_map(|line| line.strip_prefix("    pub mod "))
+/// The modules of one of the sources.
+fn cases(source: &str) -> BTreeSet<String> {
+    source
+        .lines()
+        .filter_map(|line| line.strip_prefix("pub mod "))
         .filter_map(|rest| rest.split([' ', '{']).next())
         .map(str::to_owned)
         .collect()
@@ -52,12 +51,12 @@ fn private_items_in_the_json_change_no_verdict() {
 
 fn judge(changes: &[Change]) {
     let mut wrong = Vec::new();
-    for case in cases(OLD, "breaks") {
+    for case in cases(include_str!("pair/old/breaks.rs")) {
         if !within(changes, &format!("breaks::{case}")).iter().any(|change| change.breaking) {
             wrong.push(format!("not found: {case}"));
         }
     }
-    for case in cases(OLD, "harmless") {
+    for case in cases(include_str!("pair/old/harmless.rs")) {
         let found = within(changes, &format!("harmless::{case}"));
         if found.is_empty() {
             wrong.push(format!("not seen at all: {case}"));
@@ -66,14 +65,16 @@ fn judge(changes: &[Change]) {
             wrong.push(format!("harmless, but: {change:?}"));
         }
     }
-    for case in cases(OLD, "same") {
+    for case in cases(include_str!("pair/old/same.rs")) {
         for change in within(changes, &format!("same::{case}")) {
             wrong.push(format!("nothing changed, but: {change:?}"));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(
-        cases(OLD, "breaks").len() > 70 && cases(OLD, "harmless").len() > 20 && cases(OLD, "same").len() > 20
+        cases(include_str!("pair/old/breaks.rs")).len() > 70
+            && cases(include_str!("pair/old/harmless.rs")).len() > 20
+            && cases(include_str!("pair/old/same.rs")).len() > 20
     );
 }
 

@@ -2,14 +2,14 @@
 
 #[path = "pair/json.rs"]
 mod json;
+#[path = "pair/sources.rs"]
+mod sources;
 
+use sources::{NEW, OLD};
 use typeloom_pool::Pool;
 use typeloom_rust::{Error, LowerError, ReadError, bundle, describe, report, signature, text};
 use typeloom_term::normal::normal_form;
 use typeloom_term::{Boxed, Symbols};
-
-const OLD: &str = include_str!("pair/old.rs");
-const NEW: &str = include_str!("pair/new.rs");
 
 /// One of everything that a crate can offer.
 const EVERYTHING: &str = r#"
