@@ -18,7 +18,8 @@ use rng::Rng;
 use typeloom_fuzz_targets as target;
 
 /// Every target that takes the bytes of a model.
-const BINARY: [fn(&[u8]); 4] = [target::view, target::messages, target::check, target::transform];
+const BINARY: [fn(&[u8]); 5] =
+    [target::view, target::messages, target::check, target::transform, target::compile];
 
 fn all_binary(bytes: &[u8]) {
     BINARY.iter().for_each(|target| target(bytes));
