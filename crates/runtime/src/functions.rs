@@ -83,7 +83,11 @@ pub(crate) fn imports(list: &[typeloom_onnx::messages::OperatorSetIdProto]) -> I
 
 /// A node of a function's body with references to the function's attributes replaced by their values. A reference
 /// to one that is not given leaves the attribute out.
-fn with_attributes(node: &NodeProto, given: &HashMap<&str, &AttributeProto>, depth: usize) -> NodeProto {
+pub(crate) fn with_attributes(
+    node: &NodeProto,
+    given: &HashMap<&str, &AttributeProto>,
+    depth: usize,
+) -> NodeProto {
     let mut node = node.clone();
     node.attribute = node
         .attribute

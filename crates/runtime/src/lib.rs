@@ -32,3 +32,5 @@ mod scan;
 mod flex;
 
 pub mod session;
+
+pub mod backend;
