@@ -36,7 +36,8 @@ def made_up(inputs, random):
         shape = [dim if isinstance(dim, int) else sizes.setdefault(dim, 2 + len(sizes)) for dim in port.shape]
         dtype = TYPES[port.type]
         if np.issubdtype(dtype, np.floating):
-            arrays[port.name] = random.standard_normal(shape).astype(dtype)
+            # Between 0 and 1: a model may take logarithms, and what is not a number has no likeliest.
+            arrays[port.name] = random.uniform(0.05, 0.95, shape).astype(dtype)
         else:
             arrays[port.name] = random.integers(0, 2, shape).astype(dtype)
     return arrays

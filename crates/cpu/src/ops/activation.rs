@@ -122,6 +122,7 @@ fn dropout(call: &mut Call<'_>) -> Outcome {
         None => f64::from(call.float("ratio", 0.5)?),
     };
     let seed = call.attributes.int("seed")?;
+    let version = call.version;
     let x = call.take(0)?;
     let mut mask = vec![true; x.len()];
     let kept = if training && ratio > 0.0 {
@@ -135,6 +136,8 @@ fn dropout(call: &mut Call<'_>) -> Outcome {
         x
     };
     let mask = from_slice(kept.shape(), &mask)?;
+    // Up to version 9 the mask has the element type of the input.
+    let mask = if version < 10 { super::cast::convert(&mask, kept.dtype())? } else { mask };
     Ok(vec![kept.into(), mask.into()])
 }
 
