@@ -94,7 +94,8 @@ pub(crate) fn reduce_axes(
 }
 
 fn row<T: Number>(data: &[T], kind: Reduction) -> T {
-    let sum = |each: fn(f64) -> f64| data.iter().map(|value| each(value.to_f64())).sum::<f64>();
+    // Not `sum`, which begins with -0.0: nothing adds up to 0.0.
+    let sum = |each: fn(f64) -> f64| data.iter().fold(0.0, |sum, value| sum + each(value.to_f64()));
     match kind {
         Reduction::Max => data.iter().copied().fold(T::LOWEST, T::max_of),
         Reduction::Min => data.iter().copied().fold(T::HIGHEST, T::min_of),
