@@ -43,3 +43,57 @@ fn outputs_are_saved_and_read_back_as_inputs() {
     assert!(text(&output).contains("the model has no input `nobody`"), "{}", text(&output));
     std::fs::remove_dir_all(&folder).expect("the folder is removed");
 }
+
+/// A model whose one weight lies in another file.
+fn with_side_file(location: &str) -> Vec<u8> {
+    use typeloom::onnx::messages::StringStringEntryProto;
+    use typeloom::onnx::prost::Message as _;
+    let text = r#"<ir_version: 10, opset_import: ["" : 21]>
+        g (float[2] x) => (float[2] y) <float[2] w = {0, 0}> { zero = Sub(x, x)  y = Add(zero, w) }"#;
+    let bytes = typeloom::model_from_text(text).expect("the text is a model");
+    let mut model = typeloom::ModelProto::decode(&bytes[..]).expect("the model is one");
+    let weight = &mut model.graph.as_mut().expect("the model has a graph").initializer[0];
+    weight.float_data.clear();
+    weight.raw_data = None;
+    weight.data_location = Some(1);
+    weight.external_data = vec![StringStringEntryProto {
+        key: Some("location".to_owned()),
+        value: Some(location.to_owned()),
+        ..StringStringEntryProto::default()
+    }];
+    model.encode_to_vec()
+}
+
+#[test]
+#[cfg(unix)]
+fn side_files_are_read_from_the_models_folder_and_nowhere_else() {
+    let root = std::env::temp_dir().join(format!("typeloom-side-{}", std::process::id()));
+    let folder = root.join("model");
+    std::fs::create_dir_all(&folder).expect("the folder is made");
+    let weights: Vec<u8> = [3.0_f32, 4.0].iter().flat_map(|value| value.to_le_bytes()).collect();
+    for (path, bytes) in [("w.bin", &weights[..]), ("short.bin", &weights[..4]), ("linked.bin", &weights)] {
+        std::fs::write(folder.join(path), bytes).expect("the file is written");
+    }
+    std::fs::write(root.join("outside.bin"), &weights).expect("the file is written");
+    std::os::unix::fs::symlink(root.join("outside.bin"), folder.join("link.bin")).expect("the link is made");
+    std::fs::hard_link(folder.join("linked.bin"), root.join("other.bin")).expect("the link is made");
+    let refused = [
+        ("link.bin", "a link"),
+        ("linked.bin", "the same file as one elsewhere"),
+        ("../outside.bin", "not a path inside the model's folder"),
+        ("/etc/hostname", "not a path inside the model's folder"),
+        ("short.bin", "outside"),
+    ];
+    let model = folder.join("model.onnx");
+    let run_with = |location: &str| {
+        std::fs::write(&model, with_side_file(location)).expect("the model is written");
+        run(&[&model.display().to_string(), "--permissive"])
+    };
+    let output = run_with("w.bin");
+    assert!(output.status.success() && text(&output).contains("3, 4"), "{}", text(&output));
+    for (location, why) in refused {
+        let output = run_with(location);
+        assert!(!output.status.success() && text(&output).contains(why), "{location}: {}", text(&output));
+    }
+    std::fs::remove_dir_all(&root).expect("the folder is removed");
+}
