@@ -49,10 +49,9 @@ pub(crate) use {dispatch, on_floats, on_integers, on_numbers};
 
 /// Refuses shapes that no tensor should have.
 pub(crate) fn check_size(shape: &[usize], width: usize) -> Result<(), Fault> {
-    if shape.contains(&0) {
-        return Ok(());
-    }
-    let bytes = shape.iter().try_fold(width, |bytes, extent| bytes.checked_mul(*extent));
+    // Beside an extent of 0 the others count too: kernels go through axes one by one.
+    let mut extents = shape.iter().filter(|extent| **extent != 0);
+    let bytes = extents.try_fold(width, |bytes, extent| bytes.checked_mul(*extent));
     match bytes {
         Some(bytes) if bytes <= MAX_BYTES => Ok(()),
         Some(_) | None => Err(Fault::TooLarge { limit: MAX_BYTES }),

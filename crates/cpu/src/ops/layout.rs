@@ -34,6 +34,9 @@ pub(crate) fn strided(x: &AnyTensor, shape: &[usize], view: &[usize]) -> Result<
 
 /// The axes in another order.
 pub(crate) fn permute(x: &AnyTensor, order: &[usize]) -> Result<AnyTensor, Fault> {
+    if order.len() != x.rank() || order.iter().any(|axis| *axis >= x.rank()) {
+        return invalid(format!("the input has rank {}, not {}", x.rank(), order.len()));
+    }
     if order.iter().enumerate().all(|(at, axis)| at == *axis) {
         return Ok(x.clone());
     }
@@ -121,7 +124,7 @@ fn block(call: &Call<'_>) -> Result<([usize; 4], usize), Fault> {
     };
     let block = call.attributes.int("blocksize")?.ok_or(Fault::MissingAttribute("blocksize"))?;
     match usize::try_from(block) {
-        Ok(block) if block > 0 => Ok((shape, block)),
+        Ok(block) if block > 0 && block < 1 << 16 => Ok((shape, block)),
         Ok(_) | Err(_) => invalid(format!("`blocksize` = {block} is not a size")),
     }
 }

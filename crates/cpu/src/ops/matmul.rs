@@ -215,6 +215,8 @@ pub(crate) fn centred(x: &AnyTensor, zero: Option<&AnyTensor>, axis: usize) -> R
     let mut zero = super::cast::convert(zero, Dtype::I32)?;
     if zero.len() == 1 {
         zero = zero.reshape(&[])?;
+    } else if axis >= x.rank() {
+        return invalid(format!("zero points for axis {axis} of rank {}", x.rank()));
     } else if zero.rank() == 1 {
         let mut shape = vec![1; x.rank()];
         shape[axis] = zero.len();
