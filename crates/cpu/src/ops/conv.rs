@@ -135,6 +135,12 @@ fn conv_integer(call: &mut Call<'_>) -> Outcome {
     one(convolve(call, &x, &w, None)?)
 }
 
+/// Whether the shape that a transposed convolution is asked for is beyond reason.
+fn wanted_is_too_large(call: &Call<'_>) -> Result<bool, Fault> {
+    let lists = [call.attributes.ints("output_shape")?, call.attributes.ints("output_padding")?];
+    Ok(lists.into_iter().flatten().flatten().any(|extent| extent.unsigned_abs() > 1 << 31))
+}
+
 fn conv_transpose(call: &mut Call<'_>) -> Outcome {
     let (x, w, bias) = (call.tensor(0)?, call.tensor(1)?, call.optional(2)?);
     check_rank(x, w)?;
@@ -146,6 +152,9 @@ fn conv_transpose(call: &mut Call<'_>) -> Outcome {
     }
     let made = w.shape()[1];
     let kernel = kernel_shape(call, w)?;
+    if kernel.contains(&0) || wanted_is_too_large(call)? {
+        return invalid(format!("the window {kernel:?} or the wanted shape is none"));
+    }
     let (steps, dilations) = (per_axis(call, "strides", rank)?, per_axis(call, "dilations", rank)?);
     let extra = match call.attributes.ints("output_padding")? {
         Some(extra) if extra.len() == rank => extents(extra)?,

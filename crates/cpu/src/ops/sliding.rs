@@ -20,7 +20,7 @@ pub(super) struct Windows {
 pub(super) fn per_axis(call: &Call<'_>, name: &str, rank: usize) -> Result<Vec<usize>, Fault> {
     let Some(given) = call.attributes.ints(name)? else { return Ok(vec![1; rank]) };
     let values = extents(given)?;
-    if values.len() != rank || values.contains(&0) {
+    if values.len() != rank || values.iter().any(|value| !(1..1 << 31).contains(value)) {
         return invalid(format!("`{name}` = {given:?} is not one number above zero for each of {rank} axes"));
     }
     Ok(values)
@@ -29,7 +29,7 @@ pub(super) fn per_axis(call: &Call<'_>, name: &str, rank: usize) -> Result<Vec<u
 /// The explicit pads, in front and behind.
 pub(super) fn pads(call: &Call<'_>, rank: usize) -> Result<(Vec<i64>, Vec<i64>), Fault> {
     let Some(pads) = call.attributes.ints("pads")? else { return Ok((vec![0; rank], vec![0; rank])) };
-    if pads.len() != 2 * rank || pads.iter().any(|pad| pad.abs() > 1 << 31) {
+    if pads.len() != 2 * rank || pads.iter().any(|pad| pad.unsigned_abs() > 1 << 31) {
         return invalid(format!("`pads` = {pads:?} are not two for each of {rank} axes"));
     }
     Ok((pads[..rank].to_vec(), pads[rank..].to_vec()))
@@ -39,7 +39,7 @@ impl Windows {
     /// The windows that the attributes of a convolution or pooling say.
     pub(super) fn of(call: &Call<'_>, input: &[usize], kernel: &[usize]) -> Result<Self, Fault> {
         let rank = input.len();
-        if kernel.len() != rank || kernel.contains(&0) {
+        if kernel.len() != rank || kernel.iter().any(|extent| !(1..1 << 31).contains(extent)) {
             return invalid(format!("the window {kernel:?} does not fit {rank} axes"));
         }
         let (strides, dilations) = (per_axis(call, "strides", rank)?, per_axis(call, "dilations", rank)?);
