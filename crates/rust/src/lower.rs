@@ -14,7 +14,7 @@
 //! | `regions` | the lifetimes in types, for elision |
 //!
 //! **Invariant:** recursion follows the nesting of the JSON, which its reader bounds, and chains of aliases, which
-//! [`MAX_ALIASES`] bounds.
+//! `MAX_ALIASES` bounds.
 
 mod bounds;
 mod generics;
