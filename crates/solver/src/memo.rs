@@ -10,7 +10,7 @@
 //!
 //! An application is remembered only if its answer is all that it did. Nothing is remembered that
 //! named a new unknown extent (each node has its own), bound a dim, kept an equation, narrowed an
-//! input, left a type open, asked about an attribute of the enclosing function, or failed. A binding
+//! input, left a type open, read the node's metadata, asked about an attribute of the enclosing function, or failed. A binding
 //! of a dim may sharpen any answer, so the number of bindings so far is part of the question.
 //!
 //! **Invariant:** a solve with a trace uses no memo: there every step has its own causes.
@@ -53,6 +53,8 @@ struct Answer {
 /// A remembered application.
 struct Entry<'a> {
     attributes: &'a [u8],
+    /// How many inputs the question has.
+    inputs: usize,
     /// Where its words start: the question, then the constants of the inputs as asked for.
     words: usize,
     /// Where its answers start, one for each output.
@@ -74,6 +76,8 @@ pub(crate) struct Memo<'a> {
     before: Marks,
     /// The values whose constants the rules of the step asked for.
     asked: Vec<ValueId>,
+    /// Whether they looked at something that is no part of the question.
+    elsewhere: bool,
 }
 
 impl Default for Memo<'_> {
@@ -88,6 +92,7 @@ impl Default for Memo<'_> {
             hash: 0,
             before: Marks::default(),
             asked: Vec::new(),
+            elsewhere: false,
         }
     }
 }
@@ -156,6 +161,11 @@ pub(crate) fn asked(core: &mut Core<'_>, value: ValueId) {
     }
 }
 
+/// Notes that a rule looked at something that is no part of the question, so that its answer is this node's alone.
+pub(crate) fn looked_elsewhere(core: &mut Core<'_>) {
+    core.memo.elsewhere = true;
+}
+
 /// Answers a step from the memo, if its question was asked before.
 pub(crate) fn recall<'a>(
     core: &mut Core<'a>,
@@ -179,6 +189,7 @@ pub(crate) fn recall<'a>(
     let found = memo.index.find(hash, |(known, entry)| {
         let entry = &memo.entries[*entry as usize];
         *known == hash
+            && entry.inputs == inputs.len()
             && memo.words[entry.words..][..question.len()] == *question
             && (attributes.is_empty() && entry.attributes.is_empty() || *entry.attributes == *attributes)
             && (!entry.asks || same_constants(memo, entry, frame, body, inputs))
@@ -189,7 +200,7 @@ pub(crate) fn recall<'a>(
     let from = core.memo.entries[entry as usize].answers;
     let answers = &core.memo.answers[from..from + outputs.len()];
     let heard = frame.is_front(step);
-    // A node that lists a value twice is at fault, and is not remembered; so nothing is written twice.
+    // Each output is a value of its own, also where a node lists a name twice; so nothing is written twice.
     for (value, answer) in outputs.iter().zip(answers) {
         let (Some(value), Some(answer)) = (value, answer) else { continue };
         let Slot { ty, shape, data } = frame.slots[value.index()];
@@ -283,6 +294,7 @@ fn unanswered<'a>(
     }
     core.memo.hash = hash;
     core.memo.asked.clear();
+    core.memo.elsewhere = false;
     core.memo.before = Marks::of(core, frame, Scope::of(frame, graph));
     Recall::New
 }
@@ -301,7 +313,10 @@ fn constant_word(frame: &Frame<'_>, body: &Body<'_>, value: ValueId) -> u32 {
 pub(crate) fn remember<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>, body: &Body<'a>, step: StepId) {
     let (inputs, outputs) = (body.inputs(step), body.outputs(step));
     let scope = Scope::of(frame, body.step(step).graph);
-    if Marks::of(core, frame, scope) != core.memo.before || !unchanged(&core.memo, frame, inputs) {
+    if core.memo.elsewhere
+        || Marks::of(core, frame, scope) != core.memo.before
+        || !unchanged(&core.memo, frame, inputs)
+    {
         return;
     }
     let first_answer = core.memo.answers.len();
@@ -327,7 +342,13 @@ pub(crate) fn remember<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>, body: &Bo
         Some(value) if asked.contains(value) => constant_word(frame, body, *value),
         Some(_) | None => NOT_ASKED,
     }));
-    entries.push(Entry { attributes, words: start, answers: first_answer, asks: !asked.is_empty() });
+    entries.push(Entry {
+        attributes,
+        inputs: inputs.len(),
+        words: start,
+        answers: first_answer,
+        asks: !asked.is_empty(),
+    });
     index.insert_unique(*hash, (*hash, entry), |(hash, _)| *hash);
 }
 

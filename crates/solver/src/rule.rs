@@ -308,7 +308,8 @@ impl<'a> RuleCx<'_, 'a> {
 
     /// What the node's metadata says under a key; nothing where it cannot be read.
     #[must_use]
-    pub fn metadata(&self, key: &str) -> Option<&'a str> {
+    pub fn metadata(&mut self, key: &str) -> Option<&'a str> {
+        crate::memo::looked_elsewhere(self.core);
         let mut entries = self.step().node.metadata_props().filter_map(Result::ok);
         entries.find(|entry| entry.key() == Ok(key)).and_then(|entry| entry.value().ok())
     }

@@ -215,7 +215,7 @@ impl PortAccess for Node<'_, '_, '_> {
     }
 
     fn metadata(&self, key: &str) -> Option<&str> {
-        self.cx.borrow().metadata(key)
+        self.cx.borrow_mut().metadata(key)
     }
 
     fn instantiate(&mut self, params: &str, results: &str) -> Result<bool, RelationFailure> {
