@@ -17,6 +17,8 @@ pub mod error;
 
 pub mod stamp;
 
+pub mod datum;
+
 mod plan;
 
 mod prepare;
