@@ -42,8 +42,8 @@ pub enum Datum {
     Address(Multiaddress),
     /// Network addresses.
     Addresses(Vec<Multiaddress>),
-    /// Several values bundled into one.
-    Composite(Vec<Datum>),
+    /// Several values bundled into one, each under a name: whoever takes a bundle apart asks by name.
+    Composite(Vec<(String, Datum)>),
     /// A value of a leaf that the program registered, as the leaf's owner writes it.
     Leaf(LeafDatum),
 }
@@ -95,6 +95,21 @@ impl Scalar {
 }
 
 impl Datum {
+    /// The tensor, where this is one.
+    #[must_use]
+    pub fn as_tensor(&self) -> Option<&AnyTensor> {
+        if let Self::Tensor(tensor) = self { Some(tensor) } else { None }
+    }
+
+    /// The peers that it names: one, or a list.
+    #[must_use]
+    pub fn as_peers(&self) -> Option<&[PeerId]> {
+        if let Self::Peer(peer) = self {
+            return Some(std::slice::from_ref(peer));
+        }
+        if let Self::Peers(peers) = self { Some(peers) } else { None }
+    }
+
     /// The leaf of the value; nothing for sequences and optionals, which are constructors over types.
     #[must_use]
     pub fn type_node(&self) -> Option<&'static TypeNode> {
@@ -130,7 +145,8 @@ impl Datum {
             Self::Optional(None) => "nothing".to_owned(),
             Self::Optional(Some(held)) => format!("optional({})", held.describe()),
             Self::Composite(parts) => {
-                let parts: Vec<String> = parts.iter().map(Self::describe).collect();
+                let part = |(name, part): &(String, Self)| format!("{name}: {}", part.describe());
+                let parts: Vec<String> = parts.iter().map(part).collect();
                 format!("composite({})", parts.join(", "))
             }
             Self::Scalar(_)

@@ -19,6 +19,8 @@ pub mod stamp;
 
 pub mod datum;
 
+pub mod carry;
+
 mod plan;
 
 mod prepare;
