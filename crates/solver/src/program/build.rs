@@ -311,7 +311,7 @@ impl<'a, 'r> Builder<'a, 'r> {
                     let value = match bytes.is_empty() {
                         true => None,
                         false => {
-                            let name = self.names.intern_bytes(bytes);
+                            let name = self.names.intern_read(bytes);
                             let name = name.map_err(|error| not_utf8(offset, "input", error))?;
                             Some(self.read(name, graph, step, input, depth))
                         }
