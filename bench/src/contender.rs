@@ -39,7 +39,7 @@ impl Contender {
         }
     }
 
-    fn command(self) -> Result<Command> {
+    fn command(self, pages: Pages) -> Result<Command> {
         let mut command = match self {
             Self::Reference => python::command(&["reference.py"]),
             Self::Typeloom | Self::Peer => {
@@ -48,10 +48,28 @@ impl Contender {
                 command
             }
         };
+        match pages {
+            Pages::Kept => command.envs(KEEP_PAGES),
+            Pages::Returned => &mut command,
+        };
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         Ok(command)
     }
 }
+
+/// What the system's allocator does with pages that a request no longer needs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Pages {
+    /// It keeps them for the next request.
+    Kept,
+    /// It gives them back when it sees fit.
+    Returned,
+}
+
+/// Left alone, the GNU allocator keeps what small requests free and returns what large ones free, and then large
+/// models alone pay for new pages in every run.
+const KEEP_PAGES: [(&str, &str); 2] =
+    [("MALLOC_MMAP_MAX_", "0"), ("MALLOC_TRIM_THRESHOLD_", "18446744073709551615")];
 
 /// What one request came to.
 #[derive(Clone, Debug)]
@@ -88,8 +106,8 @@ pub struct Server {
 
 impl Server {
     /// Starts the process and waits until it is ready.
-    pub fn start(contender: Contender) -> Result<Self> {
-        let mut process = contender.command()?.spawn().context("cannot start the process")?;
+    pub fn start(contender: Contender, pages: Pages) -> Result<Self> {
+        let mut process = contender.command(pages)?.spawn().context("cannot start the process")?;
         let requests = process.stdin.take().context("the process has no input")?;
         let output = process.stdout.take().context("the process has no output")?;
         let (sender, replies) = channel();

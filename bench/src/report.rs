@@ -43,7 +43,8 @@ writes the answer to a file); *memory* starts from bytes that were read before a
 and with type checks; *values* adds its propagation of shape-deciding values, which typeloom always does. The
 peer's time includes building its graph and its loader's reading of the whole file. In brackets: how many times
 typeloom's time that is. *growth* is the time of a row over that of the row above, at how many times the size.
-*peak* is what a new process held at most for one request over what it held before, the model's bytes included; where
+In these runs the allocator keeps its pages from one request to the next. *new process* is the first answer of a process
+that had answered one of a few nodes: its pages are new, and the system's work of mapping them is in it. *peak* is what a new process held at most for one request over what it held before, the model's bytes included; where
 models are generated it had answered one of a few nodes, so that it is the model's memory and not the program's;
 *bytes a node* is typeloom's peak over the size of the file.
 ";
@@ -79,6 +80,8 @@ fn growth_and_memory(family: &Family, rows: &[Row]) -> Table {
     let growing: Vec<usize> = if family.size.is_some() { (0..METHODS.len()).collect() } else { Vec::new() };
     let mut heads = vec![family.size.unwrap_or("model").to_owned()];
     heads.extend(growing.iter().map(|index| format!("growth {}", METHODS[*index].title)));
+    heads.push("typeloom, new process".to_owned());
+    heads.extend(growing.first().map(|_| "growth typeloom, new process".to_owned()));
     heads.extend(Contender::ALL.iter().map(|contender| format!("peak {}", contender.name())));
     heads.push("typeloom, bytes a node".to_owned());
     let mut table = Table::new(heads);
@@ -86,20 +89,35 @@ fn growth_and_memory(family: &Family, rows: &[Row]) -> Table {
         let before = index.checked_sub(1).map(|index| &rows[index]);
         let mut cells = vec![row.name.clone()];
         for method in &growing {
-            cells.push(before.and_then(|before| steps(before, row, *method)).unwrap_or_else(none));
+            let ratio =
+                before.and_then(|before| times_and_sizes(before, row, |row| median(&row.times[*method])));
+            cells.push(ratio.map_or_else(none, steps));
         }
-        cells.extend(row.memory.iter().map(|held| held.map_or_else(none, memory)));
+        cells.push(new_process(row).map_or_else(none, time));
+        cells.extend(growing.first().map(|_| {
+            let ratio = before.and_then(|before| times_and_sizes(before, row, new_process));
+            ratio.map_or_else(none, steps)
+        }));
+        cells.extend(row.fresh.iter().map(|fresh| fresh.map_or_else(none, |fresh| memory(fresh.held))));
         cells.push(over_file(row).map_or_else(none, |bytes| bytes.to_string()));
         table.row(cells);
     }
     table
 }
 
-/// How often the time of the row before, at how often its size.
-fn steps(before: &Row, row: &Row, method: usize) -> Option<String> {
-    let time = median(&row.times[method])?.as_secs_f64() / median(&before.times[method])?.as_secs_f64();
-    let size = row.size? as f64 / before.size? as f64;
-    Some(format!("{} at {}", three_digits(time), (size * 10.0).round() / 10.0))
+/// How often the time of the row before, and how often its size.
+fn times_and_sizes(before: &Row, row: &Row, time: impl Fn(&Row) -> Option<Duration>) -> Option<(f64, f64)> {
+    let ratio = time(row)?.as_secs_f64() / time(before)?.as_secs_f64();
+    Some((ratio, row.size? as f64 / before.size? as f64))
+}
+
+fn steps((time, size): (f64, f64)) -> String {
+    format!("{} at {}", three_digits(time), (size * 10.0).round() / 10.0)
+}
+
+/// What typeloom's first answer to this model took of a new process.
+pub fn new_process(row: &Row) -> Option<Duration> {
+    Some(row.fresh[0]?.time)
 }
 
 /// The time of a method over that of typeloom.
@@ -107,16 +125,15 @@ pub fn ratio(row: &Row, method: usize) -> Option<f64> {
     Some(median(&row.times[method])?.as_secs_f64() / median(&row.times[0])?.as_secs_f64())
 }
 
-/// How a method's time grows when the size grows tenfold, from two rows of a family.
-pub fn growth(before: &Row, row: &Row, method: usize) -> Option<f64> {
-    let time = median(&row.times[method])?.as_secs_f64() / median(&before.times[method])?.as_secs_f64();
-    let size = row.size? as f64 / before.size? as f64;
+/// How a time grows when the size grows tenfold, from two rows of a family.
+pub fn growth(before: &Row, row: &Row, time: impl Fn(&Row) -> Option<Duration>) -> Option<f64> {
+    let (time, size) = times_and_sizes(before, row, time)?;
     Some(time.powf(10f64.ln() / size.ln()))
 }
 
 /// The bytes a node that typeloom held over the size of the file; none where it held less than the file.
 pub fn over_file(row: &Row) -> Option<u64> {
-    Some(row.memory[0]?.saturating_sub(row.file) / row.nodes.max(1))
+    Some(row.fresh[0]?.held.saturating_sub(row.file) / row.nodes.max(1))
 }
 
 /// The measured time, if there is one.
@@ -225,6 +242,7 @@ impl Table {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::measure::Fresh;
 
     fn row(size: u64, milliseconds: u64) -> Row {
         Row {
@@ -233,14 +251,14 @@ mod tests {
             file: 1_000,
             nodes: 10,
             times: vec![Timing::Median(Duration::from_millis(milliseconds), 3); METHODS.len()],
-            memory: vec![Some(5_000), None, None],
+            fresh: vec![Some(Fresh { held: 5_000, time: Duration::from_millis(milliseconds) }), None, None],
         }
     }
 
     #[test]
     fn growth_is_scaled_to_ten_times_the_size() {
-        let linear = growth(&row(1_000, 10), &row(4_000, 40), 0).unwrap();
-        let quadratic = growth(&row(1_000, 10), &row(4_000, 160), 0).unwrap();
+        let linear = growth(&row(1_000, 10), &row(4_000, 40), new_process).unwrap();
+        let quadratic = growth(&row(1_000, 10), &row(4_000, 160), new_process).unwrap();
         assert!((linear - 10.0).abs() < 1e-6 && (quadratic - 100.0).abs() < 1e-6);
     }
 

@@ -1,13 +1,16 @@
 //! What the project promises in numbers, held against what was measured.
 
+use std::time::Duration;
+
 use crate::measure::Row;
-use crate::report::{Measured, Table, growth, median, memory, over_file, ratio, time};
+use crate::report::{Measured, Table, growth, median, memory, new_process, over_file, ratio, time};
 
 /// The section of the report; empty without a measurement that a promise speaks of.
 pub fn section(measured: &[Measured]) -> String {
     let promises = [
         speed(measured),
-        linearity(measured),
+        linearity(measured, "at most 13 times the time at 10 times the size", |row| median(&row.times[0])),
+        linearity(measured, "the same, each time in a new process", new_process),
         bytes_a_node(measured),
         heavy_time(measured),
         heavy_memory(measured),
@@ -45,19 +48,19 @@ fn speed(measured: &[Measured]) -> Option<Promise> {
     })
 }
 
-fn linearity(measured: &[Measured]) -> Option<Promise> {
+fn linearity(
+    measured: &[Measured],
+    text: &'static str,
+    time: impl Fn(&Row) -> Option<Duration> + Copy,
+) -> Option<Promise> {
     let families = measured.iter().filter(|(family, _)| GROWING.contains(&family.name));
     let growths = families.flat_map(|(family, rows)| {
-        far_pairs(rows)
-            .map(|(small, large)| (growth(small, large, 0), format!("{} {}", family.name, large.name)))
+        far_pairs(rows).map(move |(small, large)| {
+            (growth(small, large, time), format!("{} {}", family.name, large.name))
+        })
     });
     let (worst, place) = growths.filter_map(present).max_by(|a, b| a.0.total_cmp(&b.0))?;
-    Some(Promise {
-        text: "at most 13 times the time at 10 times the size",
-        worst: format!("{worst:.1} times"),
-        place,
-        kept: worst <= 13.0,
-    })
+    Some(Promise { text, worst: format!("{worst:.1} times"), place, kept: worst <= 13.0 })
 }
 
 /// Each row with the next one of at least four times its size: nearer ones tell noise from growth badly.
@@ -93,7 +96,7 @@ fn heavy_time(measured: &[Measured]) -> Option<Promise> {
 }
 
 fn heavy_memory(measured: &[Measured]) -> Option<Promise> {
-    let peaks = heavy(measured).map(|(place, row)| (row.memory[0], place));
+    let peaks = heavy(measured).map(|(place, row)| (row.fresh[0].map(|fresh| fresh.held), place));
     let (worst, place) = peaks.filter_map(present).max_by_key(|it| it.0)?;
     Some(Promise {
         text: "2 GB of weights in under 100 MB of memory",
