@@ -272,8 +272,7 @@ mod tests {
 
     #[test]
     fn what_is_read_where_it_is_expected_is_the_name_that_a_lookup_finds() {
-        let texts: Vec<String> =
-            (0..3000).map(|number| format!("v{}_{}", number / 3, number % 3)).collect();
+        let texts: Vec<String> = (0..3000).map(|number| format!("v{}_{}", number / 3, number % 3)).collect();
         let mut names = Names::default();
         let made: Vec<_> = texts.iter().map(|text| names.intern(text)).collect();
         for stride in [0, 1, 3, 7, 1000] {
