@@ -37,7 +37,7 @@ use typeloom_solver::universe::Universe;
 
 pub use compare::{Binding, Change, Comparison, Difference, Direction, Place, compare};
 pub use decode::NotAnInterface;
-pub use encode::EncodeError;
+pub use encode::{EncodeError, value_to_pool};
 
 /// The label of a model's interface in a bundle.
 pub const MAIN: &str = "main";

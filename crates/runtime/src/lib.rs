@@ -11,6 +11,8 @@
 //! **Invariant:** an operator that fails or panics is a [`RunError`](error::RunError) with the node's name, and the
 //! session stays usable.
 //!
+//! Values that cross from one process to another are the [`wire`]'s.
+//!
 //! **Invariant:** recursion is over nested graphs and functions only, and bounded when the session is made.
 
 pub mod error;
@@ -38,3 +40,5 @@ mod flex;
 pub mod session;
 
 pub mod backend;
+
+pub mod wire;

@@ -1,11 +1,13 @@
 //! Interfaces as types of a pool.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use typeloom_pool::{Idx, Pool, Sort, Tag, TypeError};
-use typeloom_solver::dim::{DimId, DimView};
+use typeloom_solver::dim::{DimId, DimView, Dims};
 use typeloom_solver::elem::{Elem, ElemSet};
 use typeloom_solver::solution::{TensorType, Type};
+use typeloom_solver::universe::Universe;
 
 use super::leaves::Leaves;
 use super::{Interface, Parameter};
@@ -92,6 +94,25 @@ impl Interface {
         }
         Ok(pool.scheme(&variables, function)?)
     }
+}
+
+/// The type of one value by itself, as a closed type of a pool. Its symbols are variables as those of an interface are.
+///
+/// # Errors
+/// As [`Interface::to_pool`].
+pub fn value_to_pool(
+    pool: &mut Pool,
+    ty: Type,
+    dims: Dims,
+    universe: Arc<Universe>,
+) -> Result<Idx, EncodeError> {
+    let value = Parameter { name: "value".to_owned(), ty, optional: false };
+    let interface = Interface { inputs: Vec::new(), outputs: vec![value], dims, universe };
+    let leaves = Leaves::of(&interface);
+    let mut encoder = Encoder { interface: &interface, pool, leaves, places: HashMap::new() };
+    let value = encoder.ty(&interface.outputs[0].ty)?;
+    let variables = vec![Sort::Const; encoder.places.len()];
+    Ok(if variables.is_empty() { value } else { pool.scheme(&variables, value)? })
 }
 
 impl Encoder<'_, '_> {

@@ -1,0 +1,68 @@
+//! The transport between peers of one process: the embedded default.
+//!
+//! A request is answered on the thread that makes it, so there is no time in which it could be lost, and runs of a program
+//! are the same every time.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use core::time::Duration;
+use typeloom_contracts::peer_selector::PeerId;
+
+use super::transport::{Inbound, Transport, TransportError};
+
+/// A network inside a process. Clones are the same network.
+#[derive(Clone, Default)]
+pub struct LocalNetwork {
+    peers: Arc<Mutex<BTreeMap<PeerId, Weak<dyn Inbound>>>>,
+}
+
+impl LocalNetwork {
+    /// A network without peers.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The transport of a peer. Messages reach the endpoint that was opened last with a transport of the peer.
+    #[must_use]
+    pub fn join(&self, peer: PeerId) -> LocalTransport {
+        LocalTransport { network: self.clone(), peer }
+    }
+}
+
+impl std::fmt::Debug for LocalNetwork {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let peers = self.peers.lock().unwrap_or_else(PoisonError::into_inner);
+        f.debug_set().entries(peers.keys()).finish()
+    }
+}
+
+/// One peer's place in a [`LocalNetwork`].
+#[derive(Clone, Debug)]
+pub struct LocalTransport {
+    network: LocalNetwork,
+    peer: PeerId,
+}
+
+impl Transport for LocalTransport {
+    fn local_peer(&self) -> PeerId {
+        self.peer.clone()
+    }
+
+    fn serve(&self, inbound: Weak<dyn Inbound>) {
+        let mut peers = self.network.peers.lock().unwrap_or_else(PoisonError::into_inner);
+        peers.insert(self.peer.clone(), inbound);
+    }
+
+    fn exchange(&self, to: &PeerId, request: &[u8], _: Duration) -> Result<Vec<u8>, TransportError> {
+        let inbound = {
+            let peers = self.network.peers.lock().unwrap_or_else(PoisonError::into_inner);
+            peers.get(to).cloned().ok_or(TransportError::UnknownPeer)?
+        };
+        let inbound = inbound
+            .upgrade()
+            .ok_or_else(|| TransportError::Unreachable { reason: "its endpoint was closed".to_owned() })?;
+        Ok(inbound.answer(&self.peer, request))
+    }
+}

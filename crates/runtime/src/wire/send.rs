@@ -1,0 +1,290 @@
+//! Sending: posts are written down, then tried until they are acknowledged.
+
+use std::collections::BTreeMap;
+
+use core::time::Duration;
+use typeloom_contracts::peer_selector::PeerId;
+
+use super::delivery::Effects;
+use super::endpoint::{Endpoint, Shared};
+use super::envelope::{Envelope, MessageId, PortId, RunId};
+use super::error::Exceeded;
+use super::journal::JournalError;
+use super::port::PortType;
+use super::receipt::{Receipt, Refusal, Verdict};
+use super::record::Commit;
+use super::transport::TransportError;
+use crate::datum::Datum;
+
+/// A value that is to be sent.
+#[derive(Clone, Copy, Debug)]
+pub struct Outgoing<'o> {
+    /// To whom.
+    pub to: &'o PeerId,
+    /// Where it arrives there.
+    pub port: &'o PortId,
+    /// The run that it belongs to.
+    pub run: RunId,
+    /// What it is declared as.
+    pub ty: &'o PortType,
+    /// The value.
+    pub value: &'o Datum,
+}
+
+/// A message that was posted.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Ticket {
+    /// To whom.
+    pub to: PeerId,
+    /// Which message.
+    pub id: MessageId,
+}
+
+/// Why a value was not sent, or not taken.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum SendError {
+    /// The value is not of the type that it is declared as.
+    #[error("`{port}` is declared as {expected}, and {found} was to be sent")]
+    OtherValue {
+        /// Where it was to arrive.
+        port: PortId,
+        /// The type.
+        expected: String,
+        /// The type of the value.
+        found: String,
+    },
+    /// The message would be larger than a receiver takes.
+    #[error("what was to be sent is too large: {0}")]
+    TooLarge(#[from] Exceeded),
+    /// It cannot be written down that it is to be sent.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// The transport cannot carry it to this peer at all.
+    #[error("{} cannot be sent to: {error}", Peer(.peer))]
+    Transport {
+        /// The peer.
+        peer: PeerId,
+        /// Why.
+        error: TransportError,
+    },
+    /// The peer does not take it.
+    #[error("{} refused: {refusal}", Peer(.peer))]
+    Refused {
+        /// The peer.
+        peer: PeerId,
+        /// Why.
+        refusal: Refusal,
+    },
+    /// The peer has not acknowledged it in time. Whether it has the value is not known; it is not tried again.
+    #[error("{} has not acknowledged in time{}", Peer(.peer), .last.as_ref().map_or_else(String::new, |last| format!(": {last}")))]
+    Unconfirmed {
+        /// The peer.
+        peer: PeerId,
+        /// What came of the last attempt.
+        last: Option<String>,
+    },
+}
+
+/// A peer's id in words: as text where it is one, in hexadecimal otherwise.
+pub(crate) struct Peer<'p>(pub(crate) &'p PeerId);
+
+impl std::fmt::Display for Peer<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match std::str::from_utf8(&self.0.0) {
+            Ok(text) if !text.is_empty() && !text.chars().any(char::is_control) => write!(f, "peer `{text}`"),
+            Ok(_) | Err(_) => {
+                f.write_str("peer ")?;
+                self.0.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+            }
+        }
+    }
+}
+
+/// What came of a [`flush`](Endpoint::flush).
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Flushed {
+    /// Messages that were acknowledged.
+    pub acknowledged: usize,
+    /// Messages that their receivers do not take, and why. They are not tried again.
+    pub refused: Vec<(Ticket, SendError)>,
+    /// Messages that still wait for an acknowledgement.
+    pub pending: usize,
+}
+
+/// What one attempt came to.
+enum Attempt {
+    Acknowledged,
+    Refused(SendError),
+    Later(String),
+}
+
+impl Endpoint {
+    /// Sends a value and waits until the peer has it. The peer has it once it says so, also if it is killed then, as far as its
+    /// journal outlives that.
+    ///
+    /// # Errors
+    /// [`SendError`]. After [`SendError::Unconfirmed`] the peer may have it, after the others it has not.
+    pub fn send(&self, outgoing: &Outgoing<'_>, timeout: Duration) -> Result<MessageId, SendError> {
+        let deadline = self.shared.clock.now().saturating_add(timeout);
+        let posts = std::slice::from_ref(outgoing);
+        let tickets = self.shared.apply(None, &Effects { memory: None, posts })?;
+        let Some(Ticket { to, id }) = tickets.into_iter().next() else {
+            return Err(JournalError::Failed { reason: "the post was not numbered".to_owned() }.into());
+        };
+        let mut pause = self.shared.config.retry.first_pause;
+        let mut last = None;
+        loop {
+            let left = deadline.saturating_sub(self.shared.clock.now());
+            if left.is_zero() {
+                self.shared.lock().settle(&to, id.number)?;
+                return Err(SendError::Unconfirmed { peer: to, last });
+            }
+            match self.shared.attempt(&to, id.number, left)? {
+                Attempt::Acknowledged => return Ok(id),
+                Attempt::Refused(error) => return Err(error),
+                Attempt::Later(reason) => last = Some(reason),
+            }
+            self.shared.pause(&mut pause, deadline);
+        }
+    }
+
+    /// Sends what was posted and is not acknowledged, in order for each peer, until all is or a timeout is over.
+    ///
+    /// # Errors
+    /// Where the journal fails.
+    pub fn flush(&self, timeout: Duration) -> Result<Flushed, JournalError> {
+        let deadline = self.shared.clock.now().saturating_add(timeout);
+        let mut pause = self.shared.config.retry.first_pause;
+        let mut flushed = Flushed::default();
+        loop {
+            let pending: BTreeMap<PeerId, Vec<u64>> = {
+                let state = self.shared.lock();
+                let numbers = |(peer, link): (&PeerId, &super::state::Link)| {
+                    (peer.clone(), link.pending.keys().copied().collect::<Vec<_>>())
+                };
+                state.links.iter().map(numbers).filter(|(_, numbers)| !numbers.is_empty()).collect()
+            };
+            flushed.pending = pending.values().map(Vec::len).sum();
+            for (to, numbers) in &pending {
+                for number in numbers {
+                    let left = deadline.saturating_sub(self.shared.clock.now());
+                    if left.is_zero() {
+                        return Ok(flushed);
+                    }
+                    match self.shared.attempt(to, *number, left)? {
+                        Attempt::Acknowledged => flushed.acknowledged += 1,
+                        Attempt::Refused(error) => {
+                            let id =
+                                MessageId { incarnation: self.shared.lock().incarnation, number: *number };
+                            flushed.refused.push((Ticket { to: to.clone(), id }, error));
+                        }
+                        // What is behind it waits, too, so that a peer is sent to in order.
+                        Attempt::Later(_) => break,
+                    }
+                    flushed.pending -= 1;
+                }
+            }
+            if flushed.pending == 0 && self.shared.lock().links.values().all(|link| link.pending.is_empty()) {
+                return Ok(flushed);
+            }
+            self.shared.pause(&mut pause, deadline);
+        }
+    }
+
+    /// How many messages wait for an acknowledgement.
+    #[must_use]
+    pub fn pending(&self) -> usize {
+        self.shared.lock().links.values().map(|link| link.pending.len()).sum()
+    }
+}
+
+impl Shared {
+    /// Writes down what follows from a message or from nothing, and does it.
+    pub(crate) fn apply(
+        &self,
+        done: Option<(PeerId, MessageId)>,
+        effects: &Effects<'_>,
+    ) -> Result<Vec<Ticket>, SendError> {
+        for post in effects.posts {
+            if !post.ty.fits(post.value) {
+                let (expected, found) = (post.ty.to_string(), post.value.describe());
+                return Err(SendError::OtherValue { port: post.port.clone(), expected, found });
+            }
+        }
+        let mut state = self.lock();
+        state.check()?;
+        let mut ahead: BTreeMap<&PeerId, u64> = BTreeMap::new();
+        let mut commit = Commit { done, state: effects.memory.map(<[u8]>::to_vec), posts: Vec::new() };
+        let mut tickets = Vec::new();
+        for post in effects.posts {
+            let before = ahead.entry(post.to).or_default();
+            let (number, floor) = state.next_number(post.to, *before);
+            *before += 1;
+            let id = MessageId { incarnation: state.incarnation, number };
+            let envelope = Envelope {
+                id,
+                floor,
+                run: post.run,
+                sender: self.local.clone(),
+                port: post.port.clone(),
+                ty: post.ty.tag(post.value),
+                value: post.value.clone(),
+            };
+            commit.posts.push((post.to.clone(), number, envelope.to_bytes(&self.config.limits)?));
+            tickets.push(Ticket { to: post.to.clone(), id });
+        }
+        state.commit(commit)?;
+        Ok(tickets)
+    }
+
+    /// Tries a message once.
+    fn attempt(&self, to: &PeerId, number: u64, left: Duration) -> Result<Attempt, JournalError> {
+        let (message, incarnation) = {
+            let state = self.lock();
+            let pending = state.links.get(to).and_then(|link| link.pending.get(&number));
+            // Somebody else was told meanwhile.
+            let Some(message) = pending else { return Ok(Attempt::Acknowledged) };
+            (message.clone(), state.incarnation)
+        };
+        let answer = self.transport.exchange(to, &message, left.min(self.config.retry.attempt));
+        let attempt = match answer {
+            Ok(receipt) => match Receipt::from_bytes(&receipt) {
+                Ok(Receipt { id, verdict }) => {
+                    let is_ours = id == MessageId { incarnation, number };
+                    self.judged(to, is_ours, verdict)
+                }
+                Err(malformed) => Attempt::Later(format!("its receipt cannot be read: {malformed}")),
+            },
+            Err(error @ (TransportError::UnknownPeer | TransportError::TooLarge { .. })) => {
+                Attempt::Refused(SendError::Transport { peer: to.clone(), error })
+            }
+            Err(
+                error @ (TransportError::Unreachable { .. }
+                | TransportError::Timeout
+                | TransportError::Closed),
+            ) => Attempt::Later(error.to_string()),
+        };
+        match &attempt {
+            Attempt::Acknowledged | Attempt::Refused(_) => self.lock().settle(to, number)?,
+            Attempt::Later(_) => {}
+        }
+        Ok(attempt)
+    }
+
+    fn judged(&self, peer: &PeerId, is_ours: bool, verdict: Verdict) -> Attempt {
+        match verdict {
+            Verdict::Taken | Verdict::TakenBefore if is_ours => Attempt::Acknowledged,
+            Verdict::Taken | Verdict::TakenBefore => {
+                Attempt::Later("its receipt is for another message".to_owned())
+            }
+            Verdict::Refused(refusal) if refusal.is_passing() => Attempt::Later(refusal.to_string()),
+            Verdict::Refused(refusal) => Attempt::Refused(SendError::Refused { peer: peer.clone(), refusal }),
+        }
+    }
+
+    fn pause(&self, pause: &mut Duration, deadline: Duration) {
+        let left = deadline.saturating_sub(self.clock.now());
+        self.clock.sleep((*pause).min(left));
+        *pause = pause.saturating_mul(2).min(self.config.retry.longest_pause);
+    }
+}

@@ -1,0 +1,372 @@
+//! What an endpoint knows: messages that were taken and wait, messages that were sent and are not acknowledged, and what was
+//! taken before.
+//!
+//! **Invariant:** a change is written to the journal before it is made, and what is written is enough to make it again.
+//! [`State::recover`] and the live endpoint make changes by the same functions.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use typeloom_contracts::peer_selector::PeerId;
+
+use super::endpoint::Mailbox;
+use super::envelope::{Envelope, MessageId, PortId, RunId};
+use super::journal::{Journal, JournalError};
+use super::limits::Limits;
+use super::port::PortType;
+use super::receipt::{Refusal, Verdict};
+use super::record::{Commit, Record};
+
+/// How far the numbers of messages from one sender may be apart before the receiver lets the sender wait.
+const WINDOW: u64 = 1 << 12;
+
+/// A journal is written anew when it has grown to this many bytes, and to twice what it was written anew with.
+const COMPACT: usize = 1 << 20;
+
+/// What was taken under other limits is still read.
+const NO_LIMITS: Limits = Limits {
+    envelope_bytes: usize::MAX,
+    name_bytes: usize::MAX,
+    peer_bytes: usize::MAX,
+    values: usize::MAX,
+    rank: usize::MAX,
+};
+
+pub(crate) struct State {
+    journal: Box<dyn Journal>,
+    broken: Option<JournalError>,
+    written: usize,
+    compact_at: usize,
+    local: PeerId,
+    pub(crate) incarnation: u64,
+    pub(crate) links: BTreeMap<PeerId, Link>,
+    pub(crate) ports: BTreeMap<PortId, PortType>,
+    /// Messages that were taken and not dealt with, by arrival.
+    held: BTreeMap<u64, Held>,
+    /// Those that nobody has at hand.
+    waiting: BTreeMap<PortId, BTreeSet<u64>>,
+    arrivals: u64,
+    held_bytes: usize,
+    /// What the program remembers.
+    pub(crate) memory: Vec<u8>,
+}
+
+/// What there is between this peer and another.
+#[derive(Default)]
+pub(crate) struct Link {
+    /// Whether its messages are taken.
+    pub(crate) is_known: bool,
+    /// The last number that was given to a message.
+    last: u64,
+    /// Messages that need further attempts, by number.
+    pub(crate) pending: BTreeMap<u64, Arc<[u8]>>,
+    window: Option<Window>,
+}
+
+/// Which messages of one life of a peer were taken.
+struct Window {
+    incarnation: u64,
+    /// The sender waits for no message before this one.
+    floor: u64,
+    /// The numbers from the floor on that were taken.
+    seen: BTreeSet<u64>,
+}
+
+struct Held {
+    envelope: Envelope,
+    bytes: usize,
+}
+
+impl Link {
+    /// The lowest number that may be sent again, if the next message is numbered so.
+    fn floor(&self, next: u64) -> u64 {
+        self.pending.keys().next().map_or(next, |first| *first)
+    }
+}
+
+impl Window {
+    fn take(&mut self, number: u64, floor: u64) {
+        self.floor = self.floor.max(floor);
+        self.seen = self.seen.split_off(&self.floor);
+        self.seen.insert(number);
+    }
+}
+
+impl State {
+    /// What a journal knows; a new one begins with this incarnation.
+    pub(crate) fn recover(
+        mut journal: Box<dyn Journal>,
+        local: PeerId,
+        incarnation: u64,
+    ) -> Result<Self, JournalError> {
+        let records = journal.records()?;
+        let mut state = Self {
+            journal,
+            broken: None,
+            written: 0,
+            compact_at: COMPACT,
+            local,
+            incarnation,
+            links: BTreeMap::new(),
+            ports: BTreeMap::new(),
+            held: BTreeMap::new(),
+            waiting: BTreeMap::new(),
+            arrivals: 0,
+            held_bytes: 0,
+            memory: Vec::new(),
+        };
+        for (index, bytes) in records.iter().enumerate() {
+            let at = |malformed| JournalError::Record { index, malformed };
+            match Record::from_bytes(bytes).map_err(at)? {
+                Record::Identity { peer, .. } if peer != state.local => return Err(JournalError::OtherPeer),
+                Record::Identity { incarnation, .. } => state.incarnation = incarnation,
+                Record::Taken { message } => {
+                    let envelope = Envelope::from_bytes(&message, &NO_LIMITS).map_err(at)?;
+                    state.hold(envelope, message.len());
+                }
+                Record::Commit(commit) => state.apply(commit),
+                Record::Settled { to, number } => {
+                    state.link(&to).pending.remove(&number);
+                }
+                Record::Window { from, incarnation, floor, seen } => {
+                    let seen = seen.into_iter().collect();
+                    state.link(&from).window = Some(Window { incarnation, floor, seen });
+                }
+                Record::Next { to, number } => state.link(&to).last = number.saturating_sub(1),
+            }
+        }
+        // What is there was read, so the rest of a record that was being written is dropped with it.
+        state.compact()?;
+        Ok(state)
+    }
+
+    /// All of it, in as few records as there can be.
+    fn snapshot(&self) -> Result<Vec<Vec<u8>>, JournalError> {
+        let mut records = vec![Record::Identity { peer: self.local.clone(), incarnation: self.incarnation }];
+        if !self.memory.is_empty() {
+            let state = Some(self.memory.clone());
+            records.push(Record::Commit(Commit { state, ..Commit::default() }));
+        }
+        for held in self.held.values() {
+            let message = held.envelope.to_bytes(&NO_LIMITS);
+            let message =
+                message.map_err(|exceeded| JournalError::Failed { reason: exceeded.to_string() })?;
+            records.push(Record::Taken { message });
+        }
+        // Behind the messages, whose own windows they contain.
+        for (peer, link) in &self.links {
+            if let Some(Window { incarnation, floor, seen }) = &link.window {
+                let seen = seen.iter().copied().collect();
+                let from = peer.clone();
+                records.push(Record::Window { from, incarnation: *incarnation, floor: *floor, seen });
+            }
+            let posts: Vec<_> = link
+                .pending
+                .iter()
+                .map(|(number, message)| (peer.clone(), *number, message.to_vec()))
+                .collect();
+            if !posts.is_empty() {
+                records.push(Record::Commit(Commit { posts, ..Commit::default() }));
+            }
+            if link.last > 0 {
+                records.push(Record::Next { to: peer.clone(), number: link.last + 1 });
+            }
+        }
+        Ok(records.iter().map(Record::to_bytes).collect())
+    }
+
+    fn compact(&mut self) -> Result<(), JournalError> {
+        let records = self.snapshot()?;
+        let bytes: usize = records.iter().map(Vec::len).sum();
+        self.journal.replace(&records)?;
+        self.written = bytes;
+        self.compact_at = COMPACT.max(2 * bytes);
+        Ok(())
+    }
+
+    /// Whether anything can still be written down.
+    pub(crate) fn check(&self) -> Result<(), JournalError> {
+        self.broken.clone().map_or(Ok(()), Err)
+    }
+
+    fn write(&mut self, record: &Record) -> Result<(), JournalError> {
+        self.check()?;
+        let bytes = record.to_bytes();
+        let written = self.journal.append(&bytes);
+        self.written += bytes.len();
+        self.keep(written)
+    }
+
+    /// Writes the journal anew where it has grown; called when what was written has been done.
+    fn tidy(&mut self) {
+        if self.broken.is_none() && self.written > self.compact_at {
+            let compacted = self.compact();
+            // The change is made and kept; that the journal broke is told to whoever comes next.
+            let _ = self.keep(compacted);
+        }
+    }
+
+    fn keep(&mut self, result: Result<(), JournalError>) -> Result<(), JournalError> {
+        if let Err(error) = &result {
+            self.broken = Some(error.clone());
+        }
+        result
+    }
+
+    pub(crate) fn link(&mut self, peer: &PeerId) -> &mut Link {
+        self.links.entry(peer.clone()).or_default()
+    }
+
+    /// What becomes of a message that came from its sender.
+    pub(crate) fn take(&mut self, envelope: Envelope, message: &[u8], mailbox: &Mailbox) -> Verdict {
+        if let Some(verdict) = self.refusal(&envelope, message.len(), mailbox) {
+            return verdict;
+        }
+        if self.write(&Record::Taken { message: message.to_vec() }).is_err() {
+            return Verdict::Refused(Refusal::NotKept);
+        }
+        self.hold(envelope, message.len());
+        self.tidy();
+        Verdict::Taken
+    }
+
+    fn refusal(&self, envelope: &Envelope, bytes: usize, mailbox: &Mailbox) -> Option<Verdict> {
+        let Some(link) = self.links.get(&envelope.sender).filter(|link| link.is_known) else {
+            return Some(Verdict::Refused(Refusal::UnknownPeer));
+        };
+        let MessageId { incarnation, number } = envelope.id;
+        let mut floor = envelope.floor;
+        if let Some(window) = &link.window {
+            if incarnation < window.incarnation {
+                return Some(Verdict::Refused(Refusal::Stale));
+            }
+            if incarnation == window.incarnation {
+                if number < window.floor {
+                    return Some(Verdict::Refused(Refusal::Stale));
+                }
+                if window.seen.contains(&number) {
+                    return Some(Verdict::TakenBefore);
+                }
+                floor = floor.max(window.floor);
+            }
+        }
+        let port = envelope.port.to_string();
+        let Some(ty) = self.ports.get(&envelope.port) else {
+            return Some(Verdict::Refused(Refusal::UnknownPort { port }));
+        };
+        if !ty.admits(envelope.ty.digest) {
+            let (expected, found) = (ty.to_string(), envelope.value.describe());
+            return Some(Verdict::Refused(Refusal::OtherType { port, expected, digest: ty.digest(), found }));
+        }
+        if !ty.fits(&envelope.value) {
+            let (expected, found) = (ty.to_string(), envelope.value.describe());
+            return Some(Verdict::Refused(Refusal::OtherValue { port, expected, found }));
+        }
+        let is_full = self.held.len() >= mailbox.messages
+            || self.held_bytes.saturating_add(bytes) > mailbox.bytes
+            || number - floor >= WINDOW;
+        is_full.then_some(Verdict::Refused(Refusal::Busy))
+    }
+
+    fn hold(&mut self, envelope: Envelope, bytes: usize) {
+        let MessageId { incarnation, number } = envelope.id;
+        let floor = envelope.floor;
+        let window = &mut self.link(&envelope.sender).window;
+        match window {
+            Some(window) if window.incarnation == incarnation => window.take(number, floor),
+            // A message that waits from an earlier life says nothing of this one.
+            Some(window) if window.incarnation > incarnation => {}
+            Some(_) | None => {
+                *window = Some(Window { incarnation, floor, seen: BTreeSet::from([number]) });
+            }
+        }
+        self.arrivals += 1;
+        self.held_bytes += bytes;
+        self.waiting.entry(envelope.port.clone()).or_default().insert(self.arrivals);
+        self.held.insert(self.arrivals, Held { envelope, bytes });
+    }
+
+    /// The first message that waits at a port, of a run or of any.
+    pub(crate) fn first(&self, port: &PortId, run: Option<RunId>) -> Option<u64> {
+        let of_run = |arrival: &&u64| {
+            run.is_none_or(|run| self.held.get(*arrival).is_some_and(|held| held.envelope.run == run))
+        };
+        self.waiting.get(port)?.iter().find(of_run).copied()
+    }
+
+    /// Hands a message out; nobody else gets it until it is given back.
+    pub(crate) fn hand_out(&mut self, arrival: u64) -> Option<Envelope> {
+        let envelope = self.held.get(&arrival)?.envelope.clone();
+        if let Some(waiting) = self.waiting.get_mut(&envelope.port) {
+            waiting.remove(&arrival);
+        }
+        Some(envelope)
+    }
+
+    /// Takes a message back that was not dealt with.
+    pub(crate) fn give_back(&mut self, arrival: u64) {
+        if let Some(held) = self.held.get(&arrival) {
+            self.waiting.entry(held.envelope.port.clone()).or_default().insert(arrival);
+        }
+    }
+
+    /// The number of the next message to a peer behind some that are about to be sent, and the floor it is sent with.
+    pub(crate) fn next_number(&mut self, to: &PeerId, ahead: u64) -> (u64, u64) {
+        let link = self.link(to);
+        let number = link.last + 1 + ahead;
+        (number, link.floor(link.last + 1))
+    }
+
+    /// Writes down that something was done, and does it.
+    pub(crate) fn commit(&mut self, commit: Commit) -> Result<(), JournalError> {
+        let record = Record::Commit(commit);
+        self.write(&record)?;
+        if let Record::Commit(commit) = record {
+            self.apply(commit);
+        }
+        self.tidy();
+        Ok(())
+    }
+
+    fn apply(&mut self, Commit { done, state, posts }: Commit) {
+        if let Some((from, id)) = done {
+            let is_it = |held: &Held| held.envelope.sender == from && held.envelope.id == id;
+            let arrival = self.held.iter().find(|(_, held)| is_it(held)).map(|(arrival, _)| *arrival);
+            if let Some((arrival, held)) =
+                arrival.and_then(|arrival| self.held.remove(&arrival).map(|held| (arrival, held)))
+            {
+                self.held_bytes -= held.bytes;
+                if let Some(waiting) = self.waiting.get_mut(&held.envelope.port) {
+                    waiting.remove(&arrival);
+                    if waiting.is_empty() {
+                        self.waiting.remove(&held.envelope.port);
+                    }
+                }
+            }
+        }
+        if let Some(state) = state {
+            self.memory = state;
+        }
+        for (to, number, message) in posts {
+            let link = self.link(&to);
+            link.last = link.last.max(number);
+            link.pending.insert(number, message.into());
+        }
+    }
+
+    /// Writes down that a message needs no more attempts.
+    pub(crate) fn settle(&mut self, to: &PeerId, number: u64) -> Result<(), JournalError> {
+        if !self.link(to).pending.contains_key(&number) {
+            return Ok(());
+        }
+        self.write(&Record::Settled { to: to.clone(), number })?;
+        self.link(to).pending.remove(&number);
+        self.tidy();
+        Ok(())
+    }
+
+    /// How many messages wait to be dealt with.
+    pub(crate) fn held(&self) -> usize {
+        self.held.len()
+    }
+}

@@ -1,0 +1,244 @@
+//! Messages in bytes.
+
+use bytes::Bytes;
+use half::f16;
+use typeloom_contracts::peer_selector::PeerId;
+use typeloom_pool::Digest;
+use typeloom_runtime::datum::{Datum, LeafDatum, Multiaddress, Scalar, WireReqId};
+use typeloom_runtime::wire::envelope::{Envelope, MessageId, PortId, RunId, TypeTag};
+use typeloom_runtime::wire::error::{Exceeded, Flaw, Limited, Malformed};
+use typeloom_runtime::wire::limits::{Limits, MAX_DEPTH};
+use typeloom_runtime::wire::receipt::{Receipt, Refusal, Verdict};
+use typeloom_types::any_tensor::AnyTensor;
+use typeloom_types::dtype::Dtype;
+use typeloom_types::tree::{TypeKind, TypeNode};
+
+static TYPE_SKETCH: TypeNode = TypeNode {
+    id: "sketch",
+    parent: Some("any"),
+    kind: TypeKind::Concrete,
+    ffi_name: "",
+    wire_hash: 0,
+    denotation: "org.example.sketch",
+};
+typeloom_types::register_type_node!(TYPE_SKETCH);
+
+fn peer(name: &str) -> PeerId {
+    PeerId(name.as_bytes().to_vec())
+}
+
+fn envelope(value: Datum) -> Envelope {
+    Envelope {
+        id: MessageId { incarnation: 1_700_000_000_000_000_000, number: 300 },
+        floor: 17,
+        run: RunId(4),
+        sender: peer("here"),
+        port: PortId { program: "m".to_owned(), peer_class: "workers".to_owned(), wire: "data".to_owned() },
+        ty: TypeTag { digest: Digest([7; 32]), node: value.type_node().map_or(0, TypeNode::wire_tag) },
+        value,
+    }
+}
+
+/// Values of every form, and of every element type.
+fn values() -> Vec<Datum> {
+    let mut values: Vec<Datum> = Dtype::ALL
+        .into_iter()
+        .flat_map(|dtype| [vec![], vec![0], vec![2, 3]].map(|shape| AnyTensor::zeros(dtype, &shape)))
+        .map(|tensor| Datum::Tensor(tensor.expect("a small tensor")))
+        .collect();
+    let strings = AnyTensor::from_strings(&[2], &["a", "bc"]).expect("two strings");
+    values.extend([
+        Datum::Tensor(strings),
+        Datum::Tensor(AnyTensor::from_slice(&[2], &[f32::NAN, -0.0]).expect("two floats")),
+        Datum::Scalar(Scalar::F32(1.5)),
+        Datum::Scalar(Scalar::F64(-2.5)),
+        Datum::Scalar(Scalar::F16(f16::ONE)),
+        Datum::Scalar(Scalar::U8(255)),
+        Datum::Scalar(Scalar::I32(-7)),
+        Datum::Trigger,
+        Datum::Bytes(Bytes::from_static(b"bytes")),
+        Datum::Bytes(Bytes::new()),
+        Datum::Peer(peer("p")),
+        Datum::Peers(vec![]),
+        Datum::Peers(vec![peer("p"), peer("")]),
+        Datum::Request(WireReqId(u64::MAX)),
+        Datum::Address(Multiaddress(vec![4, 127, 0, 0, 1])),
+        Datum::Addresses(vec![Multiaddress(vec![1]), Multiaddress(vec![2, 3])]),
+        Datum::Leaf(LeafDatum { node: &TYPE_SKETCH, bytes: Bytes::from_static(b"s") }),
+        Datum::Optional(None),
+    ]);
+    let all = values.clone();
+    values.push(Datum::Optional(Some(Box::new(Datum::Sequence(vec![Datum::Composite(vec![])])))));
+    values.push(Datum::Composite(all));
+    values
+}
+
+/// The bytes with their own digest at the end, as somebody would send them who means harm.
+fn resealed(mut bytes: Vec<u8>) -> Vec<u8> {
+    bytes.truncate(bytes.len() - 32);
+    let digest = blake3::hash(&bytes);
+    bytes.extend_from_slice(digest.as_bytes());
+    bytes
+}
+
+#[test]
+fn every_value_comes_back_as_it_was() {
+    let limits = Limits::default();
+    for value in values() {
+        let sent = envelope(value);
+        let bytes = sent.to_bytes(&limits).expect("it is within the limits");
+        let read = Envelope::from_bytes(&bytes, &limits).expect("it is a message");
+        assert_eq!(read.to_bytes(&limits), Ok(bytes), "{:?}", sent.value);
+        assert_eq!(read.id, sent.id);
+        assert_eq!((read.floor, read.run, read.sender, read.port), (17, RunId(4), sent.sender, sent.port));
+    }
+}
+
+#[test]
+fn every_cut_and_every_flipped_bit_is_refused() {
+    let limits = Limits::default();
+    for value in values().into_iter().skip(80) {
+        let bytes = envelope(value).to_bytes(&limits).expect("it is within the limits");
+        for end in 0..bytes.len() {
+            assert!(Envelope::from_bytes(&bytes[..end], &limits).is_err(), "cut at {end}");
+        }
+        for bit in 0..8 * bytes.len().min(400) {
+            let mut flipped = bytes.clone();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            assert!(Envelope::from_bytes(&flipped, &limits).is_err(), "bit {bit}");
+        }
+    }
+}
+
+#[test]
+fn bits_that_are_flipped_on_purpose_give_another_message_or_none() {
+    let limits = Limits::default();
+    for value in values().into_iter().skip(70) {
+        let bytes = envelope(value).to_bytes(&limits).expect("it is within the limits");
+        for bit in 0..8 * (bytes.len() - 32).min(300) {
+            let mut flipped = bytes.clone();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            let flipped = resealed(flipped);
+            if let Ok(read) = Envelope::from_bytes(&flipped, &limits) {
+                assert_eq!(read.to_bytes(&limits), Ok(flipped), "bit {bit}: a message has one form");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_message_of_another_version_says_so() {
+    let limits = Limits::default();
+    let mut bytes = envelope(Datum::Trigger).to_bytes(&limits).expect("a small message");
+    bytes[4] = 2;
+    let found = Envelope::from_bytes(&bytes, &limits).expect_err("it is of another version");
+    assert_eq!(found, Malformed { at: 4, flaw: Flaw::Version { found: 2, supported: 1 } });
+    assert_eq!(found.to_string(), "byte 4: the format version is 2, and 1 is supported");
+}
+
+#[test]
+fn what_exceeds_the_limits_is_refused_at_both_ends() {
+    let limits = Limits::default();
+    let narrow = [
+        (Limits { envelope_bytes: 100, ..limits }, Limited::Envelope),
+        (Limits { name_bytes: 3, ..limits }, Limited::Name),
+        (Limits { peer_bytes: 2, ..limits }, Limited::Peer),
+        (Limits { values: 1, ..limits }, Limited::Values),
+        (Limits { rank: 1, ..limits }, Limited::Rank),
+    ];
+    let tensor = AnyTensor::zeros(Dtype::F32, &[1, 1]).expect("a small tensor");
+    let sent = envelope(Datum::Sequence(vec![Datum::Tensor(tensor)]));
+    let bytes = sent.to_bytes(&limits).expect("it is within the usual limits");
+    for (narrow, what) in narrow {
+        let refused = sent.to_bytes(&narrow).expect_err("it exceeds a limit");
+        assert_eq!(refused.what, what);
+        let malformed = Envelope::from_bytes(&bytes, &narrow).expect_err("it exceeds a limit");
+        assert!(matches!(malformed.flaw, Flaw::Exceeded(Exceeded { what: found, .. }) if found == what));
+    }
+}
+
+#[test]
+fn values_nest_to_a_depth_and_no_further() {
+    let limits = Limits::default();
+    let nested =
+        |depth: usize| (0..depth).fold(Datum::Trigger, |held, _| Datum::Optional(Some(Box::new(held))));
+    let mut deepest = envelope(nested(MAX_DEPTH)).to_bytes(&limits).expect("it is deep enough");
+    let refused = envelope(nested(MAX_DEPTH + 1)).to_bytes(&limits).expect_err("it is too deep");
+    assert_eq!(refused.what, Limited::Depth);
+    // One level more, by hand: "something" in front of the trigger.
+    let trigger = deepest.len() - 33;
+    deepest.insert(trigger, deepest[trigger - 1]);
+    let malformed = Envelope::from_bytes(&resealed(deepest), &limits).expect_err("it is too deep");
+    assert!(matches!(malformed.flaw, Flaw::Exceeded(Exceeded { what: Limited::Depth, .. })));
+}
+
+#[test]
+fn a_count_that_is_not_there_costs_nothing() {
+    let limits = Limits::default();
+    let mut bytes = envelope(Datum::Sequence(vec![])).to_bytes(&limits).expect("a small message");
+    let count = bytes.len() - 33;
+    bytes.splice(count..=count, [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f]);
+    let malformed = Envelope::from_bytes(&resealed(bytes), &limits).expect_err("nothing is there");
+    assert_eq!(malformed.flaw, Flaw::Truncated);
+}
+
+#[test]
+fn a_leaf_that_is_not_registered_is_refused() {
+    let limits = Limits::default();
+    let leaf = Datum::Leaf(LeafDatum { node: &TYPE_SKETCH, bytes: Bytes::new() });
+    let mut bytes = envelope(leaf).to_bytes(&limits).expect("a small message");
+    let name = bytes.windows(6).position(|text| text == b"sketch").expect("the id is in the message");
+    for other in [b"sketcX", b"tensor"] {
+        bytes[name..name + 6].copy_from_slice(other);
+        let malformed =
+            Envelope::from_bytes(&resealed(bytes.clone()), &limits).expect_err("nobody registered it");
+        assert!(matches!(malformed.flaw, Flaw::UnknownLeaf { .. }), "{malformed}");
+    }
+}
+
+#[test]
+fn receipts_come_back_and_damage_is_refused() {
+    let (port, expected, found) = ("m::data".to_owned(), "float[2]".to_owned(), "int64[2]".to_owned());
+    let refusals = [
+        Refusal::Version { supported: 3 },
+        Refusal::Malformed { reason: "byte 3".to_owned() },
+        Refusal::UnknownPeer,
+        Refusal::WrongSender,
+        Refusal::UnknownPort { port: port.clone() },
+        Refusal::OtherType {
+            port: port.clone(),
+            expected: expected.clone(),
+            digest: Digest([1; 32]),
+            found: found.clone(),
+        },
+        Refusal::OtherValue { port, expected, found },
+        Refusal::Busy,
+        Refusal::NotKept,
+        Refusal::Stale,
+    ];
+    let verdicts = [Verdict::Taken, Verdict::TakenBefore].into_iter().chain(refusals.map(Verdict::Refused));
+    for verdict in verdicts {
+        let receipt = Receipt { id: MessageId { incarnation: 5, number: 6 }, verdict };
+        let bytes = receipt.to_bytes();
+        assert_eq!(Receipt::from_bytes(&bytes), Ok(receipt));
+        for bit in 0..8 * bytes.len() {
+            let mut flipped = bytes.clone();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            assert!(Receipt::from_bytes(&flipped).is_err());
+        }
+        for end in 0..bytes.len() {
+            assert!(Receipt::from_bytes(&bytes[..end]).is_err());
+        }
+    }
+}
+
+#[test]
+fn long_texts_of_receipts_are_cut_between_characters() {
+    let verdict = Verdict::Refused(Refusal::Malformed { reason: "ä".repeat(5000) });
+    let receipt = Receipt { id: MessageId { incarnation: 0, number: 0 }, verdict };
+    let read = Receipt::from_bytes(&receipt.to_bytes()).expect("it is a receipt");
+    let Verdict::Refused(Refusal::Malformed { reason }) = read.verdict else {
+        panic!("another verdict: {read:?}")
+    };
+    assert_eq!(reason, "ä".repeat(512));
+}

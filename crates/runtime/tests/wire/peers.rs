@@ -1,0 +1,217 @@
+//! Endpoints on the embedded transport.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use typeloom_contracts::peer_selector::PeerId;
+use typeloom_runtime::datum::Datum;
+use typeloom_runtime::wire::clock::Clock;
+use typeloom_runtime::wire::delivery::{ReceiveError, Wanted};
+use typeloom_runtime::wire::endpoint::{Config, Endpoint, Mailbox, Parts};
+use typeloom_runtime::wire::envelope::{PortId, RunId};
+use typeloom_runtime::wire::journal::NoJournal;
+use typeloom_runtime::wire::memory::LocalNetwork;
+use typeloom_runtime::wire::port::PortType;
+use typeloom_runtime::wire::receipt::Refusal;
+use typeloom_runtime::wire::send::{Outgoing, SendError};
+use typeloom_runtime::wire::transport::TransportError;
+use typeloom_types::any_tensor::AnyTensor;
+
+use crate::ports::tensor;
+
+struct Wall(Instant);
+
+impl Clock for Wall {
+    fn now(&self) -> Duration {
+        self.0.elapsed()
+    }
+
+    fn sleep(&self, time: Duration) {
+        std::thread::sleep(time);
+    }
+}
+
+const SOON: Duration = Duration::from_millis(50);
+
+fn peer(name: &str) -> PeerId {
+    PeerId(name.as_bytes().to_vec())
+}
+
+fn port(wire: &str) -> PortId {
+    PortId { program: "m".to_owned(), peer_class: "workers".to_owned(), wire: wire.to_owned() }
+}
+
+fn floats() -> PortType {
+    PortType::of(&tensor(1, &["n"])).expect("a type of values on the wire")
+}
+
+fn value(values: &[f32]) -> Datum {
+    Datum::Tensor(AnyTensor::from_slice(&[values.len()], values).expect("a small tensor"))
+}
+
+fn open(network: &LocalNetwork, name: &str, ports: Vec<(PortId, PortType)>, config: Config) -> Endpoint {
+    let parts = Parts {
+        transport: Arc::new(network.join(peer(name))),
+        clock: Arc::new(Wall(Instant::now())),
+        journal: Box::new(NoJournal),
+        ports,
+        peers: vec![peer("a"), peer("b")],
+    };
+    Endpoint::open(parts, config).expect("there is no journal that could fail")
+}
+
+struct Pair {
+    a: Endpoint,
+    b: Endpoint,
+}
+
+fn pair() -> Pair {
+    let network = LocalNetwork::new();
+    let a = open(&network, "a", vec![], Config::new(1));
+    let b = open(&network, "b", vec![(port("data"), floats())], Config::new(1));
+    Pair { a, b }
+}
+
+impl Pair {
+    fn send(&self, to: &str, wire: &str, ty: &PortType, value: &Datum) -> Result<(), SendError> {
+        let (to, port) = (peer(to), port(wire));
+        let outgoing = Outgoing { to: &to, port: &port, run: RunId(1), ty, value };
+        self.a.send(&outgoing, SOON).map(|_| ())
+    }
+}
+
+fn wanted(wire: &str) -> Wanted {
+    Wanted { port: port(wire), run: None }
+}
+
+#[test]
+fn what_is_sent_arrives_once_and_in_order() {
+    let pair = pair();
+    for number in 0..3_u8 {
+        let sent = pair.send("b", "data", &floats(), &value(&[f32::from(number)]));
+        assert_eq!(sent, Ok(()));
+    }
+    for number in 0..3_u8 {
+        let delivery = pair.b.receive(&wanted("data"), Duration::ZERO).expect("it is there");
+        assert_eq!((delivery.sender(), delivery.run()), (&peer("a"), RunId(1)));
+        assert_eq!(delivery.accept(), Ok(value(&[f32::from(number)])));
+    }
+    let nothing = pair.b.receive(&wanted("data"), Duration::ZERO);
+    assert!(matches!(nothing, Err(ReceiveError::Timeout { .. })));
+    assert_eq!((pair.a.pending(), pair.b.held()), (0, 0));
+}
+
+#[test]
+fn another_type_is_refused_in_words() {
+    let pair = pair();
+    let integers = PortType::of(&tensor(7, &["2"])).expect("a type of values on the wire");
+    let two = Datum::Tensor(AnyTensor::from_slice(&[2], &[1_i64, 2]).expect("a small tensor"));
+    let refused = pair.send("b", "data", &integers, &two).expect_err("it is another type");
+    let digest = floats().digest();
+    assert_eq!(
+        refused.to_string(),
+        format!(
+            "peer `b` refused: `m::workers::data` expects float[n] (type {digest}), and int64[2] was sent, \
+             declared as another type"
+        )
+    );
+    let wrong = pair.send("b", "data", &floats(), &two).expect_err("it is not what it is declared as");
+    assert_eq!(wrong.to_string(), "`m::workers::data` is declared as float[n], and int64[2] was to be sent");
+    assert_eq!((pair.a.pending(), pair.b.held()), (0, 0));
+}
+
+#[test]
+fn unknown_ports_and_peers_are_refused() {
+    let pair = pair();
+    let one = value(&[1.0]);
+    let refused = pair.send("b", "other", &floats(), &one);
+    let port = "m::workers::other".to_owned();
+    let refusal = Refusal::UnknownPort { port };
+    assert_eq!(refused, Err(SendError::Refused { peer: peer("b"), refusal }));
+    let nowhere = pair.send("c", "data", &floats(), &one);
+    assert_eq!(nowhere, Err(SendError::Transport { peer: peer("c"), error: TransportError::UnknownPeer }));
+
+    let network = LocalNetwork::new();
+    let stranger = open(&network, "stranger", vec![], Config::new(1));
+    let b = open(&network, "b", vec![(self::port("data"), floats())], Config::new(1));
+    let (to, data, ty) = (peer("b"), self::port("data"), floats());
+    let outgoing = Outgoing { to: &to, port: &data, run: RunId(1), ty: &ty, value: &one };
+    let refused = stranger.send(&outgoing, SOON).expect_err("nobody knows the sender");
+    assert_eq!(refused.to_string(), "peer `b` refused: it does not know this peer");
+    b.know(&peer("stranger"));
+    assert!(stranger.send(&outgoing, SOON).is_ok());
+}
+
+#[test]
+fn what_is_not_dealt_with_is_handed_out_again() {
+    let pair = pair();
+    pair.send("b", "data", &floats(), &value(&[1.0])).expect("it is taken");
+    let delivery = pair.b.receive(&wanted("data"), Duration::ZERO).expect("it is there");
+    assert!(pair.b.receive(&wanted("data"), Duration::ZERO).is_err(), "somebody has it at hand");
+    drop(delivery);
+    let again = pair.b.receive(&wanted("data"), Duration::ZERO).expect("it is there again");
+    assert_eq!(again.accept(), Ok(value(&[1.0])));
+    assert!(pair.b.receive(&wanted("data"), Duration::ZERO).is_err());
+}
+
+#[test]
+fn a_full_mailbox_lets_senders_wait_and_end_in_time() {
+    let network = LocalNetwork::new();
+    let a = open(&network, "a", vec![], Config::new(1));
+    let mailbox = Mailbox { messages: 1, ..Mailbox::default() };
+    let b = open(&network, "b", vec![(port("data"), floats())], Config { mailbox, ..Config::new(1) });
+    let pair = Pair { a, b };
+    pair.send("b", "data", &floats(), &value(&[1.0])).expect("there is room");
+    let started = Instant::now();
+    let full = pair.send("b", "data", &floats(), &value(&[2.0])).expect_err("there is no room");
+    assert!(started.elapsed() >= SOON);
+    assert_eq!(
+        full.to_string(),
+        "peer `b` has not acknowledged in time: it holds as many messages as it may"
+    );
+    pair.b.receive(&wanted("data"), Duration::ZERO).expect("it is there").accept().expect("it is taken");
+    pair.send("b", "data", &floats(), &value(&[3.0])).expect("there is room again");
+    let last = pair.b.receive(&wanted("data"), Duration::ZERO).expect("it is there");
+    assert_eq!(last.value(), &value(&[3.0]), "what was given up does not come later");
+}
+
+#[test]
+fn a_receiver_waits_until_something_comes() {
+    let Pair { a, b } = pair();
+    let waiting = std::thread::spawn(move || {
+        b.receive(&wanted("data"), Duration::from_secs(60)).map(|delivery| delivery.value().clone())
+    });
+    let (to, data, ty, value) = (peer("b"), port("data"), floats(), value(&[4.0]));
+    let outgoing = Outgoing { to: &to, port: &data, run: RunId(1), ty: &ty, value: &value };
+    a.send(&outgoing, Duration::from_secs(60)).expect("it is taken");
+    assert_eq!(waiting.join().expect("no panic"), Ok(value));
+}
+
+#[test]
+fn values_of_another_run_are_left_where_they_are() {
+    let Pair { a, b } = pair();
+    let (to, data, ty) = (peer("b"), port("data"), floats());
+    for run in [1, 2] {
+        let value = value(&[run as f32]);
+        let outgoing = Outgoing { to: &to, port: &data, run: RunId(run), ty: &ty, value: &value };
+        a.send(&outgoing, SOON).expect("it is taken");
+    }
+    let second = Wanted { port: port("data"), run: Some(RunId(2)) };
+    assert_eq!(b.receive(&second, Duration::ZERO).expect("it is there").accept(), Ok(value(&[2.0])));
+    assert!(b.receive(&second, Duration::ZERO).is_err());
+    assert_eq!(b.receive(&wanted("data"), Duration::ZERO).expect("it is there").accept(), Ok(value(&[1.0])));
+}
+
+#[test]
+fn an_endpoint_that_is_gone_is_unreachable_until_it_is_back() {
+    let network = LocalNetwork::new();
+    let a = open(&network, "a", vec![], Config::new(1));
+    drop(open(&network, "b", vec![(port("data"), floats())], Config::new(1)));
+    let (to, data, ty, value) = (peer("b"), port("data"), floats(), value(&[4.0]));
+    let outgoing = Outgoing { to: &to, port: &data, run: RunId(1), ty: &ty, value: &value };
+    let gone = a.send(&outgoing, SOON).expect_err("nobody is there");
+    assert!(matches!(gone, SendError::Unconfirmed { .. }), "{gone}");
+    let b = open(&network, "b", vec![(port("data"), floats())], Config::new(2));
+    assert!(a.send(&outgoing, SOON).is_ok());
+    assert_eq!(b.held(), 1);
+}

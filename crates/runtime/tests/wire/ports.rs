@@ -1,0 +1,106 @@
+//! Types of ports.
+
+use bytes::Bytes;
+use typeloom_onnx::messages::tensor_shape_proto::{Dimension, dimension};
+use typeloom_onnx::messages::{TensorShapeProto, TypeProto, type_proto};
+use typeloom_runtime::datum::{Datum, Scalar};
+use typeloom_runtime::wire::port::{PortType, PortTypeError};
+use typeloom_types::any_tensor::AnyTensor;
+use typeloom_types::tree::builtin::{
+    TYPE_ANY, TYPE_BYTES, TYPE_PEER_ID, TYPE_SCALAR_F32, TYPE_TENSOR, TYPE_TENSOR_F32, TYPE_TRIGGER,
+};
+
+pub(crate) fn tensor(number: i32, extents: &[&str]) -> TypeProto {
+    let dim = extents
+        .iter()
+        .map(|text| Dimension {
+            value: Some(match text.parse() {
+                Ok(value) => dimension::Value::DimValue(value),
+                Err(_) => dimension::Value::DimParam((*text).to_owned()),
+            }),
+            ..Dimension::default()
+        })
+        .collect();
+    let shape = Some(TensorShapeProto { dim, ..TensorShapeProto::default() });
+    let tensor = type_proto::Tensor { elem_type: Some(number), shape, ..type_proto::Tensor::default() };
+    TypeProto { value: Some(type_proto::Value::TensorType(tensor)), ..TypeProto::default() }
+}
+
+fn port(ty: &TypeProto) -> PortType {
+    PortType::of(ty).expect("a type of values on the wire")
+}
+
+fn zeros(shape: &[usize]) -> Datum {
+    Datum::Tensor(AnyTensor::zeros(typeloom_types::dtype::Dtype::F32, shape).expect("a small tensor"))
+}
+
+#[test]
+fn equal_types_have_one_identity_whatever_their_symbols_are_called() {
+    let digest = |extents: &[&str]| port(&tensor(1, extents)).digest();
+    assert_eq!(digest(&["n", "n"]), digest(&["m", "m"]));
+    assert_eq!(digest(&["n", "2*n"]), digest(&["m", "m + m"]));
+    assert_eq!(digest(&["n", "3"]), digest(&["", "3"]), "a symbol that occurs once says nothing");
+    assert_ne!(digest(&["n", "n"]), digest(&["n", "m"]));
+    assert_ne!(digest(&["n", "3"]), digest(&["n", "4"]));
+    assert_ne!(digest(&["2", "3"]), port(&tensor(7, &["2", "3"])).digest());
+}
+
+#[test]
+fn values_are_held_against_the_type() {
+    let ty = port(&tensor(1, &["n", "2*n"]));
+    assert_eq!(ty.to_string(), "float[n, 2*n]");
+    assert!(ty.fits(&zeros(&[3, 6])));
+    assert!(!ty.fits(&zeros(&[3, 5])));
+    assert!(!ty.fits(&zeros(&[6])));
+    assert!(!ty.fits(&Datum::Trigger));
+    assert!(!ty.fits(&Datum::Tensor(AnyTensor::from_slice(&[1, 2], &[1_i64, 2]).expect("a tensor"))));
+}
+
+#[test]
+fn every_leaf_has_values_of_its_own() {
+    let cases = [
+        (&TYPE_TRIGGER, Datum::Trigger),
+        (&TYPE_BYTES, Datum::Bytes(Bytes::new())),
+        (&TYPE_SCALAR_F32, Datum::Scalar(Scalar::F32(0.0))),
+        (&TYPE_TENSOR_F32, zeros(&[2])),
+    ];
+    for (at, (node, _)) in cases.iter().enumerate() {
+        let ty = PortType::of_node(node).expect("a leaf");
+        for (other, (_, value)) in cases.iter().enumerate() {
+            assert_eq!(ty.fits(value), at == other, "{node} and {}", value.describe());
+        }
+    }
+}
+
+#[test]
+fn sequences_and_optionals_have_the_types_of_what_is_in_them() {
+    let elem_type = Some(Box::new(tensor(1, &["2"])));
+    let sequence = type_proto::Sequence { elem_type, ..type_proto::Sequence::default() };
+    let sequence = type_proto::Value::SequenceType(sequence);
+    let ty = port(&TypeProto { value: Some(sequence), ..TypeProto::default() });
+    assert!(ty.fits(&Datum::Sequence(vec![zeros(&[2]), zeros(&[2])])));
+    assert!(!ty.fits(&Datum::Sequence(vec![zeros(&[2]), zeros(&[3])])));
+    assert!(!ty.fits(&Datum::Sequence(vec![Datum::Trigger])));
+}
+
+#[test]
+fn what_is_not_known_down_to_a_leaf_is_not_sent() {
+    for ty in [TypeProto::default(), tensor(0, &["2"])] {
+        assert!(matches!(PortType::of(&ty), Err(PortTypeError::NotConcrete { .. })), "{ty:?}");
+    }
+    for node in [&TYPE_ANY, &TYPE_TENSOR] {
+        assert!(PortType::of_node(node).is_err(), "{node}");
+    }
+    let denotation = Some("org.example.nobody".to_owned());
+    let unknown = TypeProto { denotation, ..TypeProto::default() };
+    assert!(matches!(PortType::of(&unknown), Err(PortTypeError::UnknownDenotation { .. })));
+}
+
+#[test]
+fn a_port_admits_what_it_was_told_is_as_good() {
+    let (open, closed) = (port(&tensor(1, &["n"])), port(&tensor(1, &["3"])));
+    assert!(!open.admits(closed.digest()));
+    let open = open.admit(closed.digest());
+    assert!(open.admits(closed.digest()) && open.admits(open.digest()));
+    assert!(!open.admits(PortType::of_node(&TYPE_PEER_ID).expect("a leaf").digest()));
+}
