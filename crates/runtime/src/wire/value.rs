@@ -78,8 +78,19 @@ impl Writer<'_> {
                 }
                 put_bytes(out, tensor.bytes());
             }
-            Datum::Sequence(values) => self.several(form::SEQUENCE, values, depth)?,
-            Datum::Composite(values) => self.several(form::COMPOSITE, values, depth)?,
+            Datum::Sequence(values) => {
+                out.push(form::SEQUENCE);
+                put_int(out, values.len() as u64);
+                values.iter().try_for_each(|value| self.value(value, depth + 1))?;
+            }
+            Datum::Composite(parts) => {
+                out.push(form::COMPOSITE);
+                put_int(out, parts.len() as u64);
+                for (name, part) in parts {
+                    put_limited(self.out, name.as_bytes(), Limited::Name, self.limits.name_bytes)?;
+                    self.value(part, depth + 1)?;
+                }
+            }
             Datum::Optional(None) => out.push(form::NOTHING),
             Datum::Optional(Some(held)) => {
                 out.push(form::SOMETHING);
@@ -122,12 +133,6 @@ impl Writer<'_> {
         within(Limited::Envelope, self.out.len(), self.limits.envelope_bytes)
     }
 
-    fn several(&mut self, form: u8, values: &[Datum], depth: usize) -> Result<(), Exceeded> {
-        self.out.push(form);
-        put_int(self.out, values.len() as u64);
-        values.iter().try_for_each(|value| self.value(value, depth + 1))
-    }
-
     fn list<'b>(
         &mut self,
         form: u8,
@@ -168,8 +173,8 @@ impl Parser<'_, '_> {
         let found = self.reader.byte()?;
         Ok(match found {
             form::TENSOR => Datum::Tensor(self.tensor()?),
-            form::SEQUENCE => Datum::Sequence(self.several(depth)?),
-            form::COMPOSITE => Datum::Composite(self.several(depth)?),
+            form::SEQUENCE => Datum::Sequence(self.several(|parser| parser.value(depth + 1))?),
+            form::COMPOSITE => Datum::Composite(self.several(|parser| parser.part(depth + 1))?),
             form::NOTHING => Datum::Optional(None),
             form::SOMETHING => Datum::Optional(Some(Box::new(self.value(depth + 1)?))),
             form::F32 => Datum::Scalar(Scalar::F32(f32::from_le_bytes(self.reader.array()?))),
@@ -212,14 +217,22 @@ impl Parser<'_, '_> {
         Ok(tensor)
     }
 
-    fn several(&mut self, depth: usize) -> Result<Vec<Datum>, Malformed> {
+    fn several<T>(
+        &mut self,
+        mut one: impl FnMut(&mut Self) -> Result<T, Malformed>,
+    ) -> Result<Vec<T>, Malformed> {
         let count = self.reader.count()?;
         // The number that the bytes claim is not trusted: the list grows with what is there.
         let mut values = Vec::new();
         for _ in 0..count {
-            values.push(self.value(depth + 1)?);
+            values.push(one(self)?);
         }
         Ok(values)
+    }
+
+    fn part(&mut self, depth: usize) -> Result<(String, Datum), Malformed> {
+        let name = self.reader.text(Limited::Name, self.limits.name_bytes)?.to_owned();
+        Ok((name, self.value(depth)?))
     }
 
     fn list(&mut self) -> Result<Vec<Vec<u8>>, Malformed> {

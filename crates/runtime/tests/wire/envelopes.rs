@@ -69,7 +69,8 @@ fn values() -> Vec<Datum> {
     ]);
     let all = values.clone();
     values.push(Datum::Optional(Some(Box::new(Datum::Sequence(vec![Datum::Composite(vec![])])))));
-    values.push(Datum::Composite(all));
+    let named = |(at, value): (usize, Datum)| (format!("part {at}"), value);
+    values.push(Datum::Composite(all.into_iter().enumerate().map(named).collect()));
     values
 }
 
