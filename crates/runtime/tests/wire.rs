@@ -6,3 +6,5 @@ mod envelopes;
 mod peers;
 #[path = "wire/ports.rs"]
 mod ports;
+#[path = "wire/storms.rs"]
+mod storms;
