@@ -15,6 +15,7 @@ mod rustdoc;
 mod text;
 mod transform;
 mod view;
+mod wire;
 
 pub use bundle::bundle;
 pub use check::check;
@@ -25,3 +26,4 @@ pub use rustdoc::rustdoc;
 pub use text::text;
 pub use transform::transform;
 pub use view::view;
+pub use wire::{wire, wire_message};

@@ -15,6 +15,8 @@ mod seeds;
 
 use harness::{memory_is_bounded, survive};
 use rng::Rng;
+use typeloom::AnyTensor;
+use typeloom::runtime::datum::{Datum, WireReqId};
 use typeloom_fuzz_targets as target;
 
 /// Every target that takes the bytes of a model.
@@ -159,6 +161,25 @@ fn descriptions_of_operators_are_refused_or_used() {
         &[deep("(", ")"), deep("-", ""), deep("min(1,", ")"), deep("if(not has(x),1,", ")")],
         target::described,
     );
+    memory_is_bounded();
+}
+
+#[test]
+fn messages_of_the_wire_are_refused_or_taken() {
+    let seeds = [
+        Datum::Tensor(AnyTensor::from_slice(&[2, 3], &[1.0_f32; 6]).expect("a small tensor")),
+        Datum::Tensor(AnyTensor::from_strings(&[2], &["a", "bc"]).expect("a small tensor")),
+        Datum::Sequence(vec![Datum::Trigger, Datum::Optional(Some(Box::new(Datum::Peers(vec![]))))]),
+        Datum::Composite(vec![("part".to_owned(), Datum::Request(WireReqId(300)))]),
+    ];
+    for (seed, value) in seeds.iter().enumerate() {
+        let message = target::wire_message(value);
+        let mut rng = Rng(5000 + seed as u64);
+        let mut inputs: Vec<_> = (0..150).map(|_| rng.mutilate(&message)).collect();
+        inputs.extend((0..message.len()).map(|end| message[..end].to_vec()));
+        inputs.push(message);
+        survive("messages", &inputs, target::wire);
+    }
     memory_is_bounded();
 }
 

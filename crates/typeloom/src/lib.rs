@@ -39,6 +39,7 @@
 //! | call what another program exports | [`Imported`], [`TypedModule`] |
 //! | write types into files, take a model's interface, compare two | [`compiler`] |
 //! | run a model | [`session`], [`Session`], [`Verify`] |
+//! | carry values to other peers | [`runtime::wire`], [`host`] |
 //! | carry types to other processes | [`pool`] |
 //!
 //! `cargo run --example polymorphic_types` walks through the types, `backend_slots`, `index_over_backend`, `receive_cast` and
@@ -48,6 +49,7 @@
 //! [`solver`], [`ops`], [`compiler`], [`contracts`], [`pool`] and [`report`] hold the rest.
 
 mod bundle;
+pub mod host;
 
 use std::sync::{Arc, OnceLock};
 

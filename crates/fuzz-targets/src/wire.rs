@@ -1,0 +1,132 @@
+//! Messages of the wire: whatever bytes a peer sends are taken or refused, and answered.
+
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::time::Duration;
+
+use typeloom::PeerId;
+use typeloom::host::SystemClock;
+use typeloom::onnx::messages::{TypeProto, type_proto};
+use typeloom::runtime::datum::Datum;
+use typeloom::runtime::wire::endpoint::{Config, Endpoint, Parts};
+use typeloom::runtime::wire::envelope::{Envelope, MessageId, PortId, RunId};
+use typeloom::runtime::wire::journal::{Journal, JournalError, NoJournal};
+use typeloom::runtime::wire::limits::Limits;
+use typeloom::runtime::wire::port::PortType;
+use typeloom::runtime::wire::receipt::Receipt;
+use typeloom::runtime::wire::transport::{Inbound, Transport, TransportError};
+
+const LIMITS: Limits =
+    Limits { envelope_bytes: 1 << 20, name_bytes: 1 << 10, peer_bytes: 1 << 8, values: 1 << 12, rank: 16 };
+
+/// A transport that goes nowhere and keeps what answers.
+struct Ear(Mutex<Option<Weak<dyn Inbound>>>);
+
+impl Transport for Ear {
+    fn local_peer(&self) -> PeerId {
+        PeerId(b"ear".to_vec())
+    }
+
+    fn serve(&self, inbound: Weak<dyn Inbound>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(inbound);
+    }
+
+    fn exchange(&self, _: &PeerId, _: &[u8], _: Duration) -> Result<Vec<u8>, TransportError> {
+        Err(TransportError::UnknownPeer)
+    }
+}
+
+/// A journal of records that somebody else wrote.
+struct Found(Vec<Vec<u8>>);
+
+impl Journal for Found {
+    fn records(&mut self) -> Result<Vec<Vec<u8>>, JournalError> {
+        Ok(std::mem::take(&mut self.0))
+    }
+
+    fn append(&mut self, _: &[u8]) -> Result<(), JournalError> {
+        Ok(())
+    }
+
+    fn replace(&mut self, _: &[Vec<u8>]) -> Result<(), JournalError> {
+        Ok(())
+    }
+}
+
+fn sender() -> PeerId {
+    PeerId(b"mouth".to_vec())
+}
+
+fn port() -> PortId {
+    PortId { program: "m".to_owned(), peer_class: "p".to_owned(), wire: "w".to_owned() }
+}
+
+/// Tensors of floats, of any shape.
+fn port_type() -> &'static PortType {
+    static TYPE: OnceLock<PortType> = OnceLock::new();
+    TYPE.get_or_init(|| {
+        let tensor = type_proto::Tensor { elem_type: Some(1), ..type_proto::Tensor::default() };
+        let value = Some(type_proto::Value::TensorType(tensor));
+        PortType::of(&TypeProto { value, ..TypeProto::default() }).expect("a type of values on the wire")
+    })
+}
+
+fn endpoint(journal: Box<dyn Journal>) -> Result<(Endpoint, Arc<Ear>), JournalError> {
+    let ear = Arc::new(Ear(Mutex::new(None)));
+    let parts = Parts {
+        transport: Arc::<Ear>::clone(&ear),
+        clock: Arc::new(SystemClock::new()),
+        journal,
+        ports: vec![(port(), port_type().clone())],
+        peers: vec![sender()],
+    };
+    Endpoint::open(parts, Config { limits: LIMITS, ..Config::new(1) }).map(|endpoint| (endpoint, ear))
+}
+
+/// A message that the target's endpoint takes, if the value is a tensor of floats, without the digest behind it.
+///
+/// # Panics
+/// Where the value exceeds the limits.
+#[must_use]
+pub fn wire_message(value: &Datum) -> Vec<u8> {
+    let message = Envelope {
+        id: MessageId { incarnation: 3, number: 9 },
+        floor: 4,
+        run: RunId(1),
+        sender: sender(),
+        port: port(),
+        ty: port_type().tag(value),
+        value: value.clone(),
+    };
+    let mut bytes = message.to_bytes(&LIMITS).expect("it is within the limits");
+    bytes.truncate(bytes.len() - 32);
+    bytes
+}
+
+/// Takes the bytes for a message, a receipt and the records of a journal; with the digest behind them, which no fuzzer
+/// would find.
+///
+/// # Panics
+/// Where a message has two forms, an answer cannot be read, or a message is taken twice.
+pub fn wire(bytes: &[u8]) {
+    let mut sealed = bytes.to_vec();
+    sealed.extend_from_slice(blake3::hash(bytes).as_bytes());
+    for bytes in [bytes, &sealed] {
+        if let Ok(message) = Envelope::from_bytes(bytes, &LIMITS) {
+            assert_eq!(message.to_bytes(&LIMITS).as_deref(), Ok(bytes), "a message has one form");
+        }
+        if let Ok(receipt) = Receipt::from_bytes(bytes) {
+            assert_eq!(receipt.to_bytes(), bytes, "a receipt has one form");
+        }
+    }
+    let Ok((endpoint, ear)) = endpoint(Box::new(NoJournal)) else { return };
+    let inbound = ear.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    if let Some(inbound) = inbound.and_then(|inbound| inbound.upgrade()) {
+        for _ in 0..2 {
+            let answer = inbound.answer(&sender(), &sealed);
+            Receipt::from_bytes(&answer).expect("every message is answered");
+        }
+        assert!(endpoint.held() <= 1, "a message is taken once");
+    }
+    let records = bytes.chunks(bytes.len() / 3 + 1).map(<[u8]>::to_vec).collect();
+    let _ = self::endpoint(Box::new(Found(records)));
+}
