@@ -117,6 +117,25 @@ impl Artifact {
         Ok(model.encode_to_vec())
     }
 
+    /// That components provide what the program's slots need: those slots that are asked for.
+    ///
+    /// # Errors
+    /// [`LoadError::Component`] with the path to each difference.
+    pub fn check_components(
+        &self,
+        components: &Bindings,
+        asked: impl Fn(&str) -> bool,
+    ) -> Result<(), LoadError> {
+        let mut pool = Pool::new();
+        let recorded = self
+            .interface
+            .import(&mut pool)
+            .map_err(|error| LoadError::NotAnArtifact { message: error.to_string() })?;
+        let asked_for = |name: &String| name.strip_prefix(SLOTS).is_some_and(&asked);
+        let recorded = recorded.into_iter().filter(|(name, _)| asked_for(name)).collect();
+        check_components(&mut pool, &recorded, components)
+    }
+
     /// Reads a file, to be run with these components.
     ///
     /// # Errors

@@ -1,33 +1,52 @@
 //! The embedded backend as the contract of backends asks for it.
 //!
-//! [`Cpu`] runs graphs: it has that half of the contract, and
-//! [`ByExecution<Cpu>`](typeloom_contracts::backend::by_execution::ByExecution) is the whole of it.
+//! [`Cpu`] has both halves: each primitive is a call of its kernel, and a graph is prepared and run like any model. It computes
+//! every operator of ONNX that there is a kernel for, and says so in its extension operators, so that nothing is lowered for
+//! it. [`ByPrimitives`](by_primitives::ByPrimitives) makes a backend out of something that computes the primitives alone.
+
+pub mod by_primitives;
+
+mod primitives;
 
 use std::collections::HashMap;
+use std::sync::LazyLock;
 
-use typeloom_contracts::backend::GraphExecutor;
+use typeloom_contracts::backend::{Backend, GraphExecutor, Primitives};
+use typeloom_cpu::attributes::Attributes;
+use typeloom_cpu::call::Call;
+use typeloom_cpu::decode::DecodeTensorError;
+use typeloom_cpu::error::KernelError;
+use typeloom_cpu::ops;
 use typeloom_cpu::value::Value;
-use typeloom_onnx::messages::{AttributeProto, GraphProto, ModelProto, OperatorSetIdProto};
+use typeloom_onnx::messages::attribute_proto::AttributeType;
+use typeloom_onnx::messages::{
+    AttributeProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto,
+};
 use typeloom_types::any_tensor::AnyTensor;
+use typeloom_types::dtype::Dtype;
+use typeloom_types::op::{AtomicOpDecl, AtomicOpKind, AtomicOpsetDecl, PortDecl};
+use typeloom_types::relation::NO_RELATIONS;
+use typeloom_types::tree::builtin::TYPE_ANY;
 
 use crate::error::{PrepareError, RunError};
 use crate::functions::with_attributes;
 use crate::session::{Session, Verify};
 
-/// The version of ONNX's operators that the contract speaks of.
+/// The version of ONNX's operators that the contract's primitives speak of.
 const VERSION: i64 = 18;
+
+/// The version of the operators of a graph, which says none: that of modules, which are recorded at the newest.
+const NEWEST: i64 = 28;
 
 /// The embedded backend: ONNX's operators on the processor.
 ///
 /// ```
 /// use typeloom_contracts::backend::Backend;
-/// use typeloom_contracts::backend::by_execution::ByExecution;
 /// use typeloom_runtime::backend::Cpu;
 /// use typeloom_types::any_tensor::AnyTensor;
 ///
-/// let backend = ByExecution(Cpu);
 /// let a = AnyTensor::from([1.0_f32, 2.0]);
-/// let sum = backend.reduce_sum(&backend.add(&a, &a)?, None, false)?;
+/// let sum = Cpu.reduce_sum(&Cpu.add(&a, &a)?, None, false)?;
 /// assert_eq!(sum, AnyTensor::from_scalar(6.0_f32));
 /// # Ok::<(), typeloom_runtime::backend::CpuError>(())
 /// ```
@@ -43,6 +62,12 @@ pub enum CpuError {
     /// The run failed.
     #[error(transparent)]
     Run(#[from] RunError),
+    /// An operator could not be computed.
+    #[error(transparent)]
+    Kernel(#[from] KernelError),
+    /// A stored tensor is malformed.
+    #[error(transparent)]
+    Tensor(#[from] DecodeTensorError),
     /// More or fewer tensors than the graph has inputs.
     #[error("the graph has {expected} inputs, not {given}")]
     InputCount {
@@ -70,10 +95,15 @@ impl GraphExecutor for Cpu {
             return Err(CpuError::InputCount { expected: graph.input.len(), given: inputs.len() });
         }
         let given: HashMap<&str, &AttributeProto> = attrs.iter().map(|it| (it.name(), it)).collect();
+        if let [node] = &graph.node[..]
+            && let Some(results) = single(graph, &with_attributes(node, &given, 0), &inputs)
+        {
+            return results;
+        }
         let mut graph = graph.clone();
         graph.node = graph.node.iter().map(|node| with_attributes(node, &given, 0)).collect();
         let names: Vec<String> = graph.input.iter().map(|input| input.name().to_owned()).collect();
-        let import = OperatorSetIdProto { version: Some(VERSION), ..OperatorSetIdProto::default() };
+        let import = OperatorSetIdProto { version: Some(NEWEST), ..OperatorSetIdProto::default() };
         let model = ModelProto { graph: Some(graph), opset_import: vec![import], ..ModelProto::default() };
         let session = Session::new(&model, &|_| Err("a graph by itself has no other files".to_owned()))?;
         let inputs = names.into_iter().zip(inputs.into_iter().map(Value::Tensor)).collect();
@@ -84,4 +114,128 @@ impl GraphExecutor for Cpu {
         };
         outcome.outputs.into_iter().map(tensor).collect()
     }
+
+    fn extension_opsets() -> &'static [AtomicOpsetDecl] {
+        &*NATIVE
+    }
+}
+
+/// Runs a graph of one node without preparing it; nothing where it is more than a kernel between inputs and outputs.
+fn single(
+    graph: &GraphProto,
+    node: &NodeProto,
+    inputs: &[AnyTensor],
+) -> Option<Result<Vec<AnyTensor>, CpuError>> {
+    let kernel = ops::find(node.domain(), node.op_type())?;
+    let holds_graph = |attribute: &AttributeProto| attribute.r#type() == AttributeType::Graph;
+    let outputs_are_its_own = node.output.iter().eq(graph.output.iter().filter_map(|it| it.name.as_ref()));
+    if !outputs_are_its_own || node.attribute.iter().any(holds_graph) {
+        return None;
+    }
+    let constants = graph.initializer.iter().map(|constant| (constant.name(), Err(constant)));
+    let given = graph.input.iter().zip(inputs).map(|(info, tensor)| (info.name(), Ok(tensor)));
+    let known: HashMap<&str, Result<&AnyTensor, &TensorProto>> = constants.chain(given).collect();
+    let mut values = Vec::with_capacity(node.input.len());
+    for name in &node.input {
+        values.push(match known.get(name.as_str()) {
+            Some(Ok(tensor)) => Some(Value::Tensor((*tensor).clone())),
+            Some(Err(constant)) => match typeloom_cpu::decode::tensor(constant) {
+                Ok(tensor) => Some(Value::Tensor(tensor)),
+                Err(error) => return Some(Err(error.into())),
+            },
+            None if name.is_empty() => None,
+            None => return None,
+        });
+    }
+    let attributes = match Attributes::decode(&node.attribute) {
+        Ok(attributes) => attributes,
+        Err(error) => return Some(Err(error.into())),
+    };
+    let call = Call { version: NEWEST, attributes: &attributes, inputs: values, outputs: node.output.len() };
+    let results = match kernel.run(call) {
+        Ok(results) => results,
+        Err(error) => return Some(Err(error.into())),
+    };
+    let tensor = |(value, name): (Value, &String)| match value {
+        Value::Tensor(tensor) => Ok(tensor),
+        Value::Sequence(_) | Value::Optional(_) => Err(CpuError::NoTensor(name.clone())),
+    };
+    Some(results.into_iter().zip(&node.output).map(tensor).collect())
+}
+
+/// Every operator that there is a kernel for. What its ports take is the operator table's business.
+static NATIVE: LazyLock<[AtomicOpsetDecl; 1]> = LazyLock::new(|| {
+    const INPUTS: &[PortDecl] = &[PortDecl::variadic("inputs", &TYPE_ANY)];
+    const OUTPUTS: &[PortDecl] = &[PortDecl::variadic("outputs", &TYPE_ANY)];
+    static OPS: LazyLock<Vec<AtomicOpDecl>> = LazyLock::new(|| {
+        let op = |name| AtomicOpDecl {
+            name,
+            inputs: INPUTS,
+            outputs: OUTPUTS,
+            kind: AtomicOpKind::Pure,
+            type_relations: NO_RELATIONS,
+        };
+        ops::names().map(op).collect()
+    });
+    [AtomicOpsetDecl { domain: "ai.onnx", version: NEWEST as u32, ops: &OPS }]
+});
+
+macro_rules! as_primitives {
+    ($($name:ident($($arg:ident: $ty:ty),*) -> $out:ty;)*) => {
+        impl Backend for Cpu {
+            type Tensor = AnyTensor;
+            type Error = CpuError;
+            $(
+                fn $name(&self, $($arg: $ty),*) -> Result<$out, CpuError> {
+                    Primitives::$name(self, $($arg),*)
+                }
+            )*
+
+            fn execute(
+                &self,
+                graph: &GraphProto,
+                inputs: Vec<AnyTensor>,
+                attrs: &[AttributeProto],
+            ) -> Result<Vec<AnyTensor>, CpuError> {
+                GraphExecutor::execute(self, graph, inputs, attrs)
+            }
+
+            fn extension_opsets() -> &'static [AtomicOpsetDecl] {
+                &*NATIVE
+            }
+        }
+    };
+}
+
+as_primitives! {
+    add(a: &AnyTensor, b: &AnyTensor) -> AnyTensor;
+    sub(a: &AnyTensor, b: &AnyTensor) -> AnyTensor;
+    mul(a: &AnyTensor, b: &AnyTensor) -> AnyTensor;
+    div(a: &AnyTensor, b: &AnyTensor) -> AnyTensor;
+    neg(a: &AnyTensor) -> AnyTensor;
+    abs(a: &AnyTensor) -> AnyTensor;
+    sqrt(a: &AnyTensor) -> AnyTensor;
+    pow(a: &AnyTensor, b: &AnyTensor) -> AnyTensor;
+    exp(a: &AnyTensor) -> AnyTensor;
+    log(a: &AnyTensor) -> AnyTensor;
+    matmul(a: &AnyTensor, b: &AnyTensor) -> AnyTensor;
+    reduce_sum(a: &AnyTensor, axes: Option<&[i64]>, keepdims: bool) -> AnyTensor;
+    reduce_mean(a: &AnyTensor, axes: Option<&[i64]>, keepdims: bool) -> AnyTensor;
+    reduce_max(a: &AnyTensor, axes: Option<&[i64]>, keepdims: bool) -> AnyTensor;
+    reduce_min(a: &AnyTensor, axes: Option<&[i64]>, keepdims: bool) -> AnyTensor;
+    reshape(a: &AnyTensor, shape: &[i64]) -> AnyTensor;
+    transpose(a: &AnyTensor, perm: &[i64]) -> AnyTensor;
+    concat(parts: &[&AnyTensor], axis: i64) -> AnyTensor;
+    slice(a: &AnyTensor, starts: &[i64], ends: &[i64], axes: &[i64], steps: &[i64]) -> AnyTensor;
+    split(a: &AnyTensor, sizes: &[i64], axis: i64) -> Vec<AnyTensor>;
+    squeeze(a: &AnyTensor, axes: Option<&[i64]>) -> AnyTensor;
+    unsqueeze(a: &AnyTensor, axes: &[i64]) -> AnyTensor;
+    identity(a: &AnyTensor) -> AnyTensor;
+    cast(a: &AnyTensor, dtype: Dtype) -> AnyTensor;
+    equal(a: &AnyTensor, b: &AnyTensor) -> AnyTensor;
+    greater(a: &AnyTensor, b: &AnyTensor) -> AnyTensor;
+    less(a: &AnyTensor, b: &AnyTensor) -> AnyTensor;
+    where_(condition: &AnyTensor, a: &AnyTensor, b: &AnyTensor) -> AnyTensor;
+    constant(value: &TensorProto) -> AnyTensor;
+    gather(data: &AnyTensor, indices: &AnyTensor, axis: i64) -> AnyTensor;
 }

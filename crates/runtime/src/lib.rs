@@ -39,6 +39,12 @@ mod flex;
 
 pub mod session;
 
+mod primitive;
+
 pub mod backend;
 
 pub mod wire;
+
+pub mod components;
+
+pub mod executor;

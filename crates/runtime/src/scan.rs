@@ -11,6 +11,7 @@ use crate::control::{bad, operator, stack};
 use crate::error::NodeFault;
 use crate::execute::{Frame, Run};
 use crate::plan::{Plan, Step};
+use crate::stamp::Stamp;
 
 /// How a scan goes along its inputs and outputs.
 struct Form<'a> {
@@ -22,8 +23,17 @@ struct Form<'a> {
     output_directions: &'a [i64],
 }
 
-fn list<'s>(step: &'s Step, name: &str) -> &'s [i64] {
-    match step.attributes.get(name) {
+/// Runs the body once, on states and slices.
+pub(crate) type Turn<'t> = dyn FnMut(Vec<Value>) -> Result<Vec<Value>, NodeFault> + 't;
+
+/// The body of a scan: what it gives is of these types, and how it is run.
+struct Body<'b, 't> {
+    outputs: &'b [Stamp],
+    turn: &'b mut Turn<'t>,
+}
+
+fn list<'s>(attributes: &'s Attributes, name: &str) -> &'s [i64] {
+    match attributes.get(name) {
         Some(Attribute::Ints(values)) => values,
         Some(_) | None => &[],
     }
@@ -36,11 +46,26 @@ pub(crate) fn scan(
     inputs: Vec<Option<Value>>,
     body: &Plan,
 ) -> Result<Vec<Value>, NodeFault> {
-    let scanned = match step.attributes.get("num_scan_inputs") {
+    let outputs: Vec<Stamp> =
+        body.outputs.iter().map(|slot| body.slots[slot.index()].stamp.clone()).collect();
+    let turn = &mut |given| run.body(frame, body, given);
+    scan_with(&step.attributes, step.version, inputs, &outputs, turn)
+}
+
+/// A scan whose body gives values of these types.
+pub(crate) fn scan_with(
+    attributes: &Attributes,
+    version: i64,
+    inputs: Vec<Option<Value>>,
+    outputs: &[Stamp],
+    turn: &mut Turn<'_>,
+) -> Result<Vec<Value>, NodeFault> {
+    let body = &mut Body { outputs, turn };
+    let scanned = match attributes.get("num_scan_inputs") {
         Some(Attribute::Int(count)) => usize::try_from(*count).unwrap_or(0),
         Some(_) | None => 0,
     };
-    let batched = step.version < 9;
+    let batched = version < 9;
     let mut inputs = inputs;
     if batched && !inputs.is_empty() && inputs.remove(0).is_some() {
         return Err(bad("sequence lengths of a scan are not supported"));
@@ -54,29 +79,28 @@ pub(crate) fn scan(
     let form = Form {
         states,
         scanned,
-        input_axes: list(step, "scan_input_axes"),
-        output_axes: list(step, "scan_output_axes"),
-        input_directions: list(step, directions),
-        output_directions: list(step, "scan_output_directions"),
+        input_axes: list(attributes, "scan_input_axes"),
+        output_axes: list(attributes, "scan_output_axes"),
+        input_directions: list(attributes, directions),
+        output_directions: list(attributes, "scan_output_directions"),
     };
     if !batched {
-        return along(run, frame, body, &form, inputs);
+        return along(body, &form, inputs);
     }
     let batches =
         inputs.first().and_then(Value::as_tensor).and_then(|tensor| tensor.shape().first().copied());
     let Some(batches) = batches else { return Err(bad("a scan of version 8 has no batch axis")) };
-    let mut results: Vec<Vec<Value>> = vec![Vec::new(); body.outputs.len()];
+    let mut results: Vec<Vec<Value>> = vec![Vec::new(); outputs.len()];
     for batch in 0..batches {
         let mut given = Vec::with_capacity(inputs.len());
         for input in &inputs {
             given.push(slice(input, 0, batch)?);
         }
-        for (results, result) in results.iter_mut().zip(along(run, frame, body, &form, given)?) {
+        for (results, result) in results.iter_mut().zip(along(body, &form, given)?) {
             results.push(result);
         }
     }
-    let stacked = results.into_iter().zip(&body.outputs);
-    stacked.map(|(slices, slot)| stack(slices, &body.slots[slot.index()].stamp)).collect()
+    results.into_iter().zip(outputs).map(|(slices, stamp)| stack(slices, stamp)).collect()
 }
 
 /// The slice at an index of an axis, without the axis.
@@ -86,13 +110,7 @@ fn slice(value: &Value, axis: i64, index: usize) -> Result<Value, NodeFault> {
     operator("Gather", &attributes, vec![value.clone(), Value::Tensor(index)])
 }
 
-fn along(
-    run: &Run<'_>,
-    frame: &Frame,
-    body: &Plan,
-    form: &Form<'_>,
-    mut inputs: Vec<Value>,
-) -> Result<Vec<Value>, NodeFault> {
+fn along(body: &mut Body<'_, '_>, form: &Form<'_>, mut inputs: Vec<Value>) -> Result<Vec<Value>, NodeFault> {
     let scanned = inputs.split_off(form.states);
     let mut states = inputs;
     let at = |list: &[i64], which: usize| list.get(which).copied().unwrap_or(0);
@@ -120,7 +138,7 @@ fn along(
             let index = if at(form.input_directions, which) == 0 { turn } else { length - 1 - turn };
             given.push(slice(value, at(form.input_axes, which), index)?);
         }
-        let mut results = run.body(frame, body, given)?.into_iter();
+        let mut results = (body.turn)(given)?.into_iter();
         states = results.by_ref().take(form.states).collect();
         for (slices, slice) in slices.iter_mut().zip(results) {
             slices.push(slice);
@@ -130,8 +148,7 @@ fn along(
         if at(form.output_directions, which) != 0 {
             slices.reverse();
         }
-        let slot = body.outputs[form.states + which];
-        let stacked = stack(slices, &body.slots[slot.index()].stamp)?;
+        let stacked = stack(slices, &body.outputs[form.states + which])?;
         states.push(moved(stacked, at(form.output_axes, which))?);
     }
     Ok(states)

@@ -1,0 +1,183 @@
+//! The adapter from single primitives to running graphs: a graph is walked, and each node is a call.
+//!
+//! The graph may hold nothing but primitives: what is none is lowered by the compiler before, or is an error that names the
+//! node. Numbers that ONNX passes as tensors (axes, a shape) are read back from the backend's own tensors, which is why
+//! those have to be [`Carried`].
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::error::Error;
+
+use typeloom_contracts::backend::{Backend, Primitives};
+use typeloom_onnx::messages::{AttributeProto, GraphProto, TensorProto};
+use typeloom_types::dtype::Dtype;
+use typeloom_types::op::AtomicOpsetDecl;
+
+use crate::carry::Carried;
+use crate::components::ComponentFault;
+use crate::functions::with_attributes;
+use crate::primitive::{Operands, Primitive, ints};
+
+/// A backend out of something that computes the primitives.
+///
+/// Extension operators that the type declares are methods of nobody, so that a graph with one is an error; a type that has
+/// some implements [`Backend`] itself.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ByPrimitives<P>(pub P);
+
+/// Why a walk over a graph gave no result.
+#[derive(Debug, thiserror::Error)]
+pub enum WalkError<E: Error + 'static> {
+    /// A primitive failed.
+    #[error(transparent)]
+    Primitive(E),
+    /// A primitive of a graph failed, or was given something that it does not take.
+    #[error("`{op}`, which makes `{value}`: {fault}")]
+    Node {
+        /// The operator.
+        op: String,
+        /// What it makes.
+        value: String,
+        /// In which way.
+        fault: ComponentFault,
+    },
+    /// An operator that is no primitive.
+    #[error("`{op}`, which makes `{value}`, is no primitive")]
+    NoPrimitive {
+        /// The operator.
+        op: String,
+        /// What it makes.
+        value: String,
+    },
+    /// A value that nothing makes.
+    #[error("nothing makes `{0}`")]
+    NoValue(String),
+    /// More or fewer tensors than the graph has inputs.
+    #[error("the graph has {expected} inputs, not {given}")]
+    InputCount {
+        /// How many inputs the graph lists.
+        expected: usize,
+        /// How many tensors were given.
+        given: usize,
+    },
+}
+
+/// The inputs of a node while a graph is walked.
+struct Given<'v, T>(Vec<Option<&'v T>>);
+
+impl<T: Carried + Clone> Operands<T> for Given<'_, T> {
+    fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    fn tensor(&self, index: usize) -> Result<Cow<'_, T>, ComponentFault> {
+        let found = self.0.get(index).copied().flatten();
+        found.map(Cow::Borrowed).ok_or(ComponentFault::Missing(index))
+    }
+
+    fn ints(&self, index: usize) -> Result<Option<Vec<i64>>, ComponentFault> {
+        let Some(found) = self.0.get(index).copied().flatten() else { return Ok(None) };
+        let datum = found.to_datum(None);
+        let argument =
+            || ComponentFault::Argument { index, found: datum.describe(), wanted: "whole numbers" };
+        ints(datum.as_tensor().ok_or_else(argument)?, index).map(Some)
+    }
+
+    fn shape(&self, index: usize) -> Option<Vec<usize>> {
+        let datum = self.0.get(index).copied().flatten()?.to_datum(None);
+        datum.as_tensor().map(|tensor| tensor.shape().to_vec())
+    }
+}
+
+macro_rules! forwarded {
+    ($($name:ident($($arg:ident: $ty:ty),*);)*) => {
+        $(
+            fn $name(&self, $($arg: $ty),*) -> Result<P::Tensor, Self::Error> {
+                self.0.$name($($arg),*).map_err(WalkError::Primitive)
+            }
+        )*
+    };
+}
+
+impl<P: Primitives<Tensor: Carried + Clone>> Backend for ByPrimitives<P> {
+    type Tensor = P::Tensor;
+    type Error = WalkError<P::Error>;
+
+    forwarded! {
+        add(a: &P::Tensor, b: &P::Tensor);
+        sub(a: &P::Tensor, b: &P::Tensor);
+        mul(a: &P::Tensor, b: &P::Tensor);
+        div(a: &P::Tensor, b: &P::Tensor);
+        neg(a: &P::Tensor);
+        abs(a: &P::Tensor);
+        sqrt(a: &P::Tensor);
+        pow(a: &P::Tensor, b: &P::Tensor);
+        exp(a: &P::Tensor);
+        log(a: &P::Tensor);
+        matmul(a: &P::Tensor, b: &P::Tensor);
+        reduce_sum(a: &P::Tensor, axes: Option<&[i64]>, keepdims: bool);
+        reduce_mean(a: &P::Tensor, axes: Option<&[i64]>, keepdims: bool);
+        reduce_max(a: &P::Tensor, axes: Option<&[i64]>, keepdims: bool);
+        reduce_min(a: &P::Tensor, axes: Option<&[i64]>, keepdims: bool);
+        reshape(a: &P::Tensor, shape: &[i64]);
+        transpose(a: &P::Tensor, perm: &[i64]);
+        concat(parts: &[&P::Tensor], axis: i64);
+        slice(a: &P::Tensor, starts: &[i64], ends: &[i64], axes: &[i64], steps: &[i64]);
+        squeeze(a: &P::Tensor, axes: Option<&[i64]>);
+        unsqueeze(a: &P::Tensor, axes: &[i64]);
+        identity(a: &P::Tensor);
+        cast(a: &P::Tensor, dtype: Dtype);
+        equal(a: &P::Tensor, b: &P::Tensor);
+        greater(a: &P::Tensor, b: &P::Tensor);
+        less(a: &P::Tensor, b: &P::Tensor);
+        where_(condition: &P::Tensor, a: &P::Tensor, b: &P::Tensor);
+        constant(value: &TensorProto);
+        gather(data: &P::Tensor, indices: &P::Tensor, axis: i64);
+    }
+
+    fn split(&self, a: &P::Tensor, sizes: &[i64], axis: i64) -> Result<Vec<P::Tensor>, Self::Error> {
+        self.0.split(a, sizes, axis).map_err(WalkError::Primitive)
+    }
+
+    fn execute(
+        &self,
+        graph: &GraphProto,
+        inputs: Vec<P::Tensor>,
+        attrs: &[AttributeProto],
+    ) -> Result<Vec<P::Tensor>, Self::Error> {
+        if graph.input.len() != inputs.len() {
+            return Err(WalkError::InputCount { expected: graph.input.len(), given: inputs.len() });
+        }
+        let mut values: HashMap<String, P::Tensor> = HashMap::new();
+        for constant in &graph.initializer {
+            values.insert(constant.name().to_owned(), self.constant(constant)?);
+        }
+        values.extend(graph.input.iter().map(|info| info.name().to_owned()).zip(inputs));
+        let attributes: HashMap<&str, &AttributeProto> = attrs.iter().map(|it| (it.name(), it)).collect();
+        for node in &graph.node {
+            let node = with_attributes(node, &attributes, 0);
+            let value = || node.output.first().cloned().unwrap_or_default();
+            let op = || node.op_type().to_owned();
+            let Some(primitive) = Primitive::of(&node) else {
+                return Err(WalkError::NoPrimitive { op: op(), value: value() });
+            };
+            let given = node.input.iter().map(|name| match values.get(name) {
+                None if name.is_empty() => Ok(None),
+                None => Err(WalkError::NoValue(name.clone())),
+                some => Ok(some),
+            });
+            let given = Given(given.collect::<Result<_, _>>()?);
+            let results = primitive
+                .call(self, &given, node.output.len())
+                .map_err(|fault| WalkError::Node { op: op(), value: value(), fault })?;
+            values.extend(node.output.iter().cloned().zip(results));
+        }
+        let result =
+            |name: &str| values.get(name).cloned().ok_or_else(|| WalkError::NoValue(name.to_owned()));
+        graph.output.iter().map(|output| result(output.name())).collect()
+    }
+
+    fn extension_opsets() -> &'static [AtomicOpsetDecl] {
+        P::extension_opsets()
+    }
+}

@@ -1,0 +1,177 @@
+//! The embedded backend's primitives: each is a call of its kernel, with ONNX's meaning at operator set 18.
+//!
+//! The kernels are found once. Tensors are handed to them as clones, which share the elements.
+
+use std::sync::LazyLock;
+
+use typeloom_contracts::backend::Primitives;
+use typeloom_cpu::attributes::{Attribute, Attributes};
+use typeloom_cpu::call::Call;
+use typeloom_cpu::decode;
+use typeloom_cpu::ops::{self, Operator};
+use typeloom_cpu::value::Value;
+use typeloom_onnx::messages::TensorProto;
+use typeloom_types::any_tensor::AnyTensor;
+use typeloom_types::dtype::Dtype;
+
+use super::{Cpu, CpuError, VERSION};
+
+macro_rules! kernels {
+    ($($name:ident $op:literal;)*) => {
+        /// The kernels of the primitives.
+        struct Kernels {
+            $($name: &'static Operator,)*
+        }
+
+        static KERNELS: LazyLock<Kernels> = LazyLock::new(|| Kernels {
+            $($name: ops::find("", $op).expect("every primitive has a kernel"),)*
+        });
+    };
+}
+
+kernels! {
+    add "Add"; sub "Sub"; mul "Mul"; div "Div"; neg "Neg"; abs "Abs"; sqrt "Sqrt"; pow "Pow"; exp "Exp"; log "Log";
+    matmul "MatMul"; reduce_sum "ReduceSum"; reduce_mean "ReduceMean"; reduce_max "ReduceMax";
+    reduce_min "ReduceMin"; reshape "Reshape"; transpose "Transpose"; concat "Concat"; slice "Slice"; split "Split";
+    squeeze "Squeeze"; unsqueeze "Unsqueeze"; cast "Cast"; equal "Equal"; greater "Greater";
+    less "Less"; where_ "Where"; gather "Gather";
+}
+
+static NONE: LazyLock<Attributes> = LazyLock::new(Attributes::default);
+static KEEP: LazyLock<Attributes> = LazyLock::new(|| int("keepdims", 1));
+static DROP: LazyLock<Attributes> = LazyLock::new(|| int("keepdims", 0));
+
+fn int(name: &str, value: i64) -> Attributes {
+    Attributes::default().with(name, Attribute::Int(value))
+}
+
+fn ints(values: &[i64]) -> Option<Value> {
+    Some(Value::Tensor(AnyTensor::from(values)))
+}
+
+fn tensor(tensor: &AnyTensor) -> Option<Value> {
+    Some(Value::Tensor(tensor.clone()))
+}
+
+fn many(
+    kernel: &Operator,
+    attributes: &Attributes,
+    inputs: Vec<Option<Value>>,
+    outputs: usize,
+) -> Result<Vec<AnyTensor>, CpuError> {
+    let results = kernel.run(Call { version: VERSION, attributes, inputs, outputs })?;
+    let tensor = |value: Value| match value {
+        Value::Tensor(tensor) => Ok(tensor),
+        Value::Sequence(_) | Value::Optional(_) => Err(CpuError::NoTensor(kernel.name().to_owned())),
+    };
+    results.into_iter().map(tensor).collect()
+}
+
+fn one(
+    kernel: &Operator,
+    attributes: &Attributes,
+    inputs: Vec<Option<Value>>,
+) -> Result<AnyTensor, CpuError> {
+    let results = kernel.run(Call { version: VERSION, attributes, inputs, outputs: 1 })?;
+    match results.into_iter().next() {
+        Some(Value::Tensor(tensor)) => Ok(tensor),
+        Some(Value::Sequence(_) | Value::Optional(_)) | None => {
+            Err(CpuError::NoTensor(kernel.name().to_owned()))
+        }
+    }
+}
+
+macro_rules! of_tensors {
+    ($($name:ident($($arg:ident),*);)*) => {
+        $(
+            fn $name(&self, $($arg: &AnyTensor),*) -> Result<AnyTensor, CpuError> {
+                one(KERNELS.$name, &NONE, vec![$(tensor($arg)),*])
+            }
+        )*
+    };
+}
+
+macro_rules! reductions {
+    ($($name:ident),*) => {
+        $(
+            fn $name(&self, a: &AnyTensor, axes: Option<&[i64]>, keepdims: bool) -> Result<AnyTensor, CpuError> {
+                reduce(KERNELS.$name, a, axes, keepdims)
+            }
+        )*
+    };
+}
+
+fn reduce(
+    kernel: &Operator,
+    a: &AnyTensor,
+    axes: Option<&[i64]>,
+    keepdims: bool,
+) -> Result<AnyTensor, CpuError> {
+    let attributes: &Attributes = if keepdims { &KEEP } else { &DROP };
+    // At operator set 18 axes are an input of every reduction.
+    one(kernel, attributes, vec![tensor(a), axes.and_then(ints)])
+}
+
+impl Primitives for Cpu {
+    type Tensor = AnyTensor;
+    type Error = CpuError;
+
+    of_tensors! {
+        add(a, b); sub(a, b); mul(a, b); div(a, b); pow(a, b); matmul(a, b); equal(a, b); greater(a, b); less(a, b);
+        neg(a); abs(a); sqrt(a); exp(a); log(a); where_(condition, a, b);
+    }
+
+    reductions!(reduce_sum, reduce_mean, reduce_max, reduce_min);
+
+    fn identity(&self, a: &AnyTensor) -> Result<AnyTensor, CpuError> {
+        Ok(a.clone())
+    }
+
+    fn reshape(&self, a: &AnyTensor, shape: &[i64]) -> Result<AnyTensor, CpuError> {
+        one(KERNELS.reshape, &NONE, vec![tensor(a), ints(shape)])
+    }
+
+    fn transpose(&self, a: &AnyTensor, perm: &[i64]) -> Result<AnyTensor, CpuError> {
+        let attributes = Attributes::default().with("perm", Attribute::Ints(perm.to_vec()));
+        one(KERNELS.transpose, &attributes, vec![tensor(a)])
+    }
+
+    fn concat(&self, parts: &[&AnyTensor], axis: i64) -> Result<AnyTensor, CpuError> {
+        one(KERNELS.concat, &int("axis", axis), parts.iter().map(|part| tensor(part)).collect())
+    }
+
+    fn slice(
+        &self,
+        a: &AnyTensor,
+        starts: &[i64],
+        ends: &[i64],
+        axes: &[i64],
+        steps: &[i64],
+    ) -> Result<AnyTensor, CpuError> {
+        one(KERNELS.slice, &NONE, vec![tensor(a), ints(starts), ints(ends), ints(axes), ints(steps)])
+    }
+
+    fn split(&self, a: &AnyTensor, sizes: &[i64], axis: i64) -> Result<Vec<AnyTensor>, CpuError> {
+        many(KERNELS.split, &int("axis", axis), vec![tensor(a), ints(sizes)], sizes.len())
+    }
+
+    fn squeeze(&self, a: &AnyTensor, axes: Option<&[i64]>) -> Result<AnyTensor, CpuError> {
+        one(KERNELS.squeeze, &NONE, vec![tensor(a), axes.and_then(ints)])
+    }
+
+    fn unsqueeze(&self, a: &AnyTensor, axes: &[i64]) -> Result<AnyTensor, CpuError> {
+        one(KERNELS.unsqueeze, &NONE, vec![tensor(a), ints(axes)])
+    }
+
+    fn cast(&self, a: &AnyTensor, dtype: Dtype) -> Result<AnyTensor, CpuError> {
+        one(KERNELS.cast, &int("to", i64::from(dtype.onnx_number())), vec![tensor(a)])
+    }
+
+    fn constant(&self, value: &TensorProto) -> Result<AnyTensor, CpuError> {
+        Ok(decode::tensor(value)?)
+    }
+
+    fn gather(&self, data: &AnyTensor, indices: &AnyTensor, axis: i64) -> Result<AnyTensor, CpuError> {
+        one(KERNELS.gather, &int("axis", axis), vec![tensor(data), tensor(indices)])
+    }
+}

@@ -1,0 +1,109 @@
+//! Aggregators, and how what is said of a contribution is read from bytes.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use typeloom_contracts::aggregator::Aggregator;
+use typeloom_contracts::peer_selector::PeerId;
+use typeloom_onnx::messages::NodeProto;
+
+use super::args::unfit;
+use super::{Args, ComponentFault, Erased, Guarded, Method, done, method};
+use crate::carry::Carried;
+use crate::datum::Datum;
+
+/// Metadata of contributions that is read from the bytes that come with them. Numbers are little-endian.
+pub trait FromMetadata: Sized {
+    /// The metadata of a contribution; `None` where no bytes came with it.
+    ///
+    /// # Errors
+    /// Why the bytes are no such metadata.
+    fn from_metadata(bytes: Option<&[u8]>) -> Result<Self, String>;
+}
+
+impl FromMetadata for () {
+    fn from_metadata(_: Option<&[u8]>) -> Result<Self, String> {
+        Ok(())
+    }
+}
+
+impl FromMetadata for Vec<u8> {
+    fn from_metadata(bytes: Option<&[u8]>) -> Result<Self, String> {
+        Ok(bytes.unwrap_or_default().to_vec())
+    }
+}
+
+impl FromMetadata for String {
+    fn from_metadata(bytes: Option<&[u8]>) -> Result<Self, String> {
+        Self::from_utf8(Vec::from_metadata(bytes)?).map_err(|error| error.to_string())
+    }
+}
+
+impl<M: FromMetadata> FromMetadata for Option<M> {
+    fn from_metadata(bytes: Option<&[u8]>) -> Result<Self, String> {
+        bytes.map(|bytes| M::from_metadata(Some(bytes))).transpose()
+    }
+}
+
+macro_rules! numbers {
+    ($($number:ty),*) => {
+        $(
+            impl FromMetadata for $number {
+                fn from_metadata(bytes: Option<&[u8]>) -> Result<Self, String> {
+                    let wanted = concat!("the bytes of a ", stringify!($number));
+                    let Some(bytes) = bytes else { return Err(format!("{wanted} are missing")) };
+                    let bytes = bytes.try_into().map_err(|_| format!("{} bytes are not {wanted}", bytes.len()))?;
+                    Ok(<$number>::from_le_bytes(bytes))
+                }
+            }
+        )*
+    };
+}
+
+numbers!(f32, f64, u32, u64, i32, i64);
+
+type ReadMetadata<M> = Box<dyn Fn(Option<&Bytes>) -> Result<M, String> + Send + Sync>;
+
+pub(super) struct OfAggregator<A: Aggregator> {
+    component: Guarded<A>,
+    metadata: ReadMetadata<A::Metadata>,
+}
+
+impl<A: Aggregator> OfAggregator<A> {
+    pub(super) fn new(component: A, metadata: ReadMetadata<A::Metadata>) -> Self {
+        Self { component: Guarded::new(component), metadata }
+    }
+}
+
+impl<A: Aggregator<Element: Carried>> Erased for OfAggregator<A> {
+    fn method(self: Arc<Self>, node: &NodeProto) -> Option<Method> {
+        match node.op_type() {
+            "Contribute" => method(move |args| self.contribute(args)),
+            "Aggregate" => method(move |args| {
+                let element = self.component.write().aggregate().map_err(ComponentFault::failed)?;
+                Ok(vec![args.give(0, &*element)])
+            }),
+            _ => None,
+        }
+    }
+}
+
+impl<A: Aggregator<Element: Carried>> OfAggregator<A> {
+    fn contribute(&self, args: &Args<'_>) -> Result<Vec<Datum>, ComponentFault> {
+        let source = args.datum(0)?;
+        let Datum::Peer(peer) = source else { return Err(unfit(source, 0, "a peer")) };
+        let element = args.stored::<A::Element>(1)?;
+        let metadata = (self.metadata)(args.bytes(2)?).map_err(ComponentFault::Unfit)?;
+        let mut component = self.component.write();
+        component.contribute(&text(peer), &element, metadata).map_err(ComponentFault::failed)?;
+        Ok(done())
+    }
+}
+
+/// A peer as text: as it is where it is text, else in hexadecimal.
+fn text(peer: &PeerId) -> String {
+    match std::str::from_utf8(&peer.0) {
+        Ok(text) if !text.chars().any(char::is_control) => text.to_owned(),
+        Ok(_) | Err(_) => peer.0.iter().map(|byte| format!("{byte:02x}")).collect(),
+    }
+}

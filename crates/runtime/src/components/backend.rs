@@ -1,0 +1,99 @@
+//! Backends. A primitive is a call of its method; what else a node asks for is handed over as a graph of that node.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use typeloom_contracts::backend::Backend;
+use typeloom_onnx::messages::{GraphProto, NodeProto, ValueInfoProto};
+
+use super::{Args, ComponentFault, Erased, Method, method};
+use crate::carry::Carried;
+use crate::datum::Datum;
+use crate::primitive::{Operands, Primitive, ints, message};
+
+pub(super) struct OfBackend<B>(pub(super) B);
+
+impl<B: Backend<Tensor: Carried + Clone>> Erased for OfBackend<B> {
+    fn method(self: Arc<Self>, node: &NodeProto) -> Option<Method> {
+        let outputs = node.output.len();
+        if let Some(primitive) = Primitive::of(node) {
+            return method(move |args| {
+                let results = primitive.call(&self.0, args, outputs)?;
+                Ok(results.iter().enumerate().map(|(at, result)| args.give(at, result)).collect())
+            });
+        }
+        let graph = graph_of(node);
+        method(move |args| self.execute(&graph, args))
+    }
+}
+
+impl<T: Carried> Operands<T> for Args<'_> {
+    fn count(&self) -> usize {
+        self.inputs.len()
+    }
+
+    fn tensor(&self, index: usize) -> Result<Cow<'_, T>, ComponentFault> {
+        self.stored(index)
+    }
+
+    fn ints(&self, index: usize) -> Result<Option<Vec<i64>>, ComponentFault> {
+        if self.optional(index).is_none() {
+            return Ok(None);
+        }
+        ints(Args::tensor(self, index)?, index).map(Some)
+    }
+
+    fn shape(&self, index: usize) -> Option<Vec<usize>> {
+        self.optional(index)?.as_tensor().map(|tensor| tensor.shape().to_vec())
+    }
+}
+
+fn input_name(at: usize) -> String {
+    format!("in{at}")
+}
+
+/// A graph of one node, with names of its own for what the node reads and makes.
+fn graph_of(node: &NodeProto) -> GraphProto {
+    let mut node = node.clone();
+    node.metadata_props.clear();
+    for (at, name) in node.input.iter_mut().enumerate().filter(|(_, name)| !name.is_empty()) {
+        *name = input_name(at);
+    }
+    let mut output = Vec::with_capacity(node.output.len());
+    for (at, name) in node.output.iter_mut().enumerate() {
+        // One that nobody reads is made all the same: outputs are counted.
+        *name = format!("out{at}");
+        output.push(ValueInfoProto { name: Some(name.clone()), ..ValueInfoProto::default() });
+    }
+    GraphProto { name: Some(node.op_type().to_owned()), node: vec![node], output, ..GraphProto::default() }
+}
+
+impl<B: Backend<Tensor: Carried + Clone>> OfBackend<B> {
+    fn execute(&self, graph: &GraphProto, args: &Args<'_>) -> Result<Vec<Datum>, ComponentFault> {
+        let mut graph = graph.clone();
+        let mut inputs: Vec<B::Tensor> = Vec::with_capacity(args.inputs.len());
+        for (at, datum) in args.inputs.iter().enumerate() {
+            let Some(datum) = datum else { continue };
+            let name = Some(input_name(at));
+            match (<B::Tensor as Carried>::of(datum), datum.as_tensor()) {
+                (Some(stored), _) => {
+                    graph.input.push(ValueInfoProto { name, ..ValueInfoProto::default() });
+                    inputs.push((*stored).clone());
+                }
+                // What the backend does not store (a shape, axes, an index) is part of the graph.
+                (None, Some(tensor)) => {
+                    let mut constant = message(tensor);
+                    constant.name = name;
+                    graph.initializer.push(constant);
+                }
+                (None, None) => {
+                    let (found, stores) =
+                        (datum.describe(), <B::Tensor as typeloom_types::storage::Storage>::TYPE.id);
+                    return Err(ComponentFault::Storage { index: at, found, stores });
+                }
+            }
+        }
+        let results = self.0.execute(&graph, inputs, &[]).map_err(ComponentFault::failed)?;
+        Ok(results.iter().enumerate().map(|(at, result)| args.give(at, result)).collect())
+    }
+}

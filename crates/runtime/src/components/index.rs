@@ -1,0 +1,94 @@
+//! Indices. `Add` takes as many vectors as ids, along the first axis; `Search` takes one query, or several along the first
+//! axis, for which it gives a row of results each.
+
+use std::sync::Arc;
+
+use typeloom_contracts::index::Index;
+use typeloom_onnx::messages::NodeProto;
+use typeloom_types::any_tensor::AnyTensor;
+
+use super::args::{split, stored};
+use super::{Args, ComponentFault, Erased, Guarded, Method, done, int, method};
+use crate::carry::Carried;
+use crate::datum::Datum;
+
+pub(super) struct OfIndex<I>(pub(super) Guarded<I>);
+
+impl<I: Index<Vector: Carried>> Erased for OfIndex<I> {
+    fn method(self: Arc<Self>, node: &NodeProto) -> Option<Method> {
+        match node.op_type() {
+            "Add" => method(move |args| self.add(args)),
+            "Search" => {
+                let k = int(node, "k").unwrap_or(1);
+                method(move |args| self.search(args, k))
+            }
+            "Remove" => method(move |args| {
+                let mut index = self.0.write();
+                for id in args.ids(0)? {
+                    index.remove(*id).map_err(ComponentFault::failed)?;
+                }
+                Ok(done())
+            }),
+            "Train" => method(move |args| {
+                let rows = args.rows(0)?;
+                let vectors = rows.iter().map(|row| stored::<I::Vector>(row, 0));
+                let vectors = vectors.collect::<Result<Vec<_>, _>>()?;
+                let vectors: Vec<&I::Vector> = vectors.iter().map(|vector| &**vector).collect();
+                self.0.write().train(&vectors).map_err(ComponentFault::failed)?;
+                Ok(done())
+            }),
+            _ => None,
+        }
+    }
+}
+
+impl<I: Index<Vector: Carried>> OfIndex<I> {
+    fn add(&self, args: &Args<'_>) -> Result<Vec<Datum>, ComponentFault> {
+        let ids = args.ids(0)?;
+        let vectors = args.datum(1)?;
+        let rows = match vectors.as_tensor() {
+            // One id and a vector without an axis of vectors in front.
+            Some(tensor) if tensor.rank() <= 1 && ids.len() == 1 => vec![vectors.clone()],
+            Some(tensor) => split(tensor)?,
+            None => vec![vectors.clone()],
+        };
+        if rows.len() != ids.len() {
+            return Err(ComponentFault::Unfit(format!("{} ids for {} vectors", ids.len(), rows.len())));
+        }
+        let vectors = rows.iter().map(|row| stored::<I::Vector>(row, 1)).collect::<Result<Vec<_>, _>>()?;
+        let mut index = self.0.write();
+        for (id, vector) in ids.iter().zip(&vectors) {
+            index.add(*id, vector).map_err(ComponentFault::failed)?;
+        }
+        Ok(done())
+    }
+
+    fn search(&self, args: &Args<'_>, k: i64) -> Result<Vec<Datum>, ComponentFault> {
+        let Ok(k) = usize::try_from(k) else {
+            return Err(ComponentFault::Unfit(format!("{k} vectors cannot be searched for")));
+        };
+        let rows = args.rows(0)?;
+        let several = args.datum(0)?.as_tensor().is_some_and(|tensor| tensor.rank() >= 2);
+        let (mut ids, mut distances) = (Vec::new(), Vec::new());
+        let mut found = None;
+        let index = self.0.read();
+        for row in &rows {
+            let near = index.search(&*stored::<I::Vector>(row, 0)?, k).map_err(ComponentFault::failed)?;
+            if near.len() > k || found.is_some_and(|found| found != near.len()) {
+                let message =
+                    format!("the index gave {} vectors for one of {} queries", near.len(), rows.len());
+                return Err(ComponentFault::Unfit(message));
+            }
+            found = Some(near.len());
+            ids.extend(near.iter().map(|(id, _)| *id));
+            distances.extend(near.iter().map(|(_, distance)| *distance));
+        }
+        let each = found.unwrap_or(0);
+        let shape = if several { vec![rows.len(), each] } else { vec![each] };
+        let failed = |error: typeloom_types::any_tensor::error::TensorError| ComponentFault::failed(error);
+        Ok(vec![
+            AnyTensor::from_slice(&shape, &ids).map_err(failed)?.into(),
+            AnyTensor::from_slice(&shape, &distances).map_err(failed)?.into(),
+        ])
+    }
+}

@@ -1,0 +1,33 @@
+//! Peer selectors.
+
+use std::sync::Arc;
+
+use typeloom_contracts::peer_selector::{PeerId, PeerSelector};
+use typeloom_onnx::messages::NodeProto;
+
+use super::{ComponentFault, Erased, Guarded, Method, int, method};
+use crate::datum::Datum;
+
+pub(super) struct OfPeerSelector<P>(pub(super) Guarded<P>);
+
+impl<P: PeerSelector> Erased for OfPeerSelector<P> {
+    fn method(self: Arc<Self>, node: &NodeProto) -> Option<Method> {
+        let count = int(node, "count").unwrap_or(1);
+        match node.op_type() {
+            "Select" => method(move |_| peers(self.0.write().select(self::count(count)?))),
+            "Sample" => method(move |_| peers(self.0.write().sample(self::count(count)?))),
+            "CurrentView" => method(move |_| peers(self.0.read().current_view())),
+            _ => None,
+        }
+    }
+}
+
+fn count(count: i64) -> Result<usize, ComponentFault> {
+    usize::try_from(count).map_err(|_| ComponentFault::Unfit(format!("{count} peers cannot be chosen")))
+}
+
+fn peers<E: std::error::Error + Send + Sync + 'static>(
+    chosen: Result<Vec<PeerId>, E>,
+) -> Result<Vec<Datum>, ComponentFault> {
+    Ok(vec![Datum::Peers(chosen.map_err(ComponentFault::failed)?)])
+}

@@ -1,0 +1,42 @@
+//! Protocols: operators of somebody else's, run by whoever brings them.
+
+use std::error::Error;
+use std::sync::Arc;
+
+use typeloom_contracts::protocol::Protocol;
+use typeloom_onnx::messages::{AttributeProto, NodeProto};
+
+use super::{ComponentFault, Erased, Guarded, Method, method};
+use crate::datum::Datum;
+
+/// A protocol that can be run.
+///
+/// Its operators are declared by [`Protocol`]; here they are computed. What a call gives is held to the types that the
+/// compiler proved for the node.
+pub trait RunProtocol: Protocol {
+    /// What can go wrong.
+    type Error: Error + Send + Sync + 'static;
+
+    /// Runs an operator: `None` stands for an input that is left out.
+    ///
+    /// # Errors
+    /// What the protocol cannot do.
+    fn call(
+        &mut self,
+        operator: &str,
+        inputs: &[Option<Datum>],
+        attributes: &[AttributeProto],
+    ) -> Result<Vec<Datum>, Self::Error>;
+}
+
+pub(super) struct OfProtocol<P>(pub(super) Guarded<P>);
+
+impl<P: RunProtocol> Erased for OfProtocol<P> {
+    fn method(self: Arc<Self>, node: &NodeProto) -> Option<Method> {
+        P::OPSET.op(node.op_type())?;
+        let (operator, attributes) = (node.op_type().to_owned(), node.attribute.clone());
+        method(move |args| {
+            self.0.write().call(&operator, args.inputs, &attributes).map_err(ComponentFault::failed)
+        })
+    }
+}

@@ -1,0 +1,14 @@
+//! Compiled modules run with their components, one role after the other.
+
+#[path = "modules/backends.rs"]
+mod backends;
+#[path = "modules/failures.rs"]
+mod failures;
+#[path = "modules/linking.rs"]
+mod linking;
+#[path = "modules/roles.rs"]
+mod roles;
+#[path = "modules/structure.rs"]
+mod structure;
+#[path = "modules/support.rs"]
+mod support;

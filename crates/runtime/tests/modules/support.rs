@@ -1,0 +1,67 @@
+//! Modules out of closures, and components that say what they do.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use typeloom_compiler::artifact::Artifact;
+use typeloom_compiler::compiler::Compiler;
+use typeloom_compiler::error::BuildError;
+use typeloom_compiler::graph::Graph;
+use typeloom_compiler::module::Module;
+use typeloom_runtime::components::Components;
+use typeloom_runtime::datum::Datum;
+use typeloom_runtime::executor::error::ExecuteError;
+use typeloom_runtime::executor::{Executor, ProgramOutcome};
+use typeloom_runtime::session::Verify;
+use typeloom_types::any_tensor::AnyTensor;
+
+pub(crate) type Outcome = Result<(), Box<dyn std::error::Error>>;
+
+/// What a component of a test says.
+#[derive(Debug)]
+pub(crate) struct Says(pub(crate) String);
+
+impl fmt::Display for Says {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Says {}
+
+/// A module whose body is a function.
+pub(crate) struct Body(pub(crate) &'static str, pub(crate) fn(&mut Graph));
+
+impl Module for Body {
+    fn name(&self) -> &str {
+        self.0
+    }
+
+    fn body(&self, g: &mut Graph) {
+        (self.1)(g);
+    }
+}
+
+pub(crate) fn compile(components: &Components, body: fn(&mut Graph)) -> Result<Artifact, BuildError> {
+    Compiler::new().with_bindings(components.bindings().clone()).compile(Body("module", body))
+}
+
+pub(crate) fn linked(
+    components: &Components,
+    body: fn(&mut Graph),
+) -> Result<Executor, Box<dyn std::error::Error>> {
+    Ok(Executor::new(&compile(components, body)?, components)?)
+}
+
+pub(crate) fn floats(shape: &[usize], elements: &[f32]) -> Datum {
+    AnyTensor::from_slice(shape, elements).expect("as many elements as the shape says").into()
+}
+
+pub(crate) fn run(
+    executor: &Executor,
+    inputs: impl IntoIterator<Item = (&'static str, Datum)>,
+) -> Result<ProgramOutcome, ExecuteError> {
+    let inputs: HashMap<String, Datum> =
+        inputs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    executor.run(inputs, Verify::EveryValue)
+}
