@@ -258,8 +258,8 @@ fn value_info<'a>(field: &Field<'a>) -> Option<ValueInfoView<'a>> {
 
 fn mark(value: String) -> StringStringEntryProto {
     StringStringEntryProto {
-        key: Some(MARK.to_owned()),
-        value: Some(value),
+        key: Some(MARK.into()),
+        value: Some(value.into()),
         ..StringStringEntryProto::default()
     }
 }

@@ -97,20 +97,25 @@ fn slot_storage(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     let Some(id) = cx.metadata(TENSOR_KEY) else { return Ok(()) };
     let Some(schema) = cx.schema() else { return Ok(()) };
     let Some(variable) = data_variable(schema) else { return Ok(()) };
-    let demand = operators::demand(
-        cx.metadata(names::SLOT_ID).unwrap_or_default(),
-        cx.metadata(names::REQUIRED_TRAIT).unwrap_or_default(),
-        "Tensor",
-        id,
-    );
+    // Words are made where they are needed.
+    let hold = |cx: &mut RuleCx<'_, '_>, port: Port| {
+        cx.refine_to_node(port, id, "").map_err(|mut failure| {
+            if let Failure::Relation(failed) = &mut failure {
+                let slot = cx.metadata(names::SLOT_ID).unwrap_or_default();
+                let role = cx.metadata(names::REQUIRED_TRAIT).unwrap_or_default();
+                failed.message = operators::demand(slot, role, "Tensor", id);
+            }
+            failure
+        })
+    };
     for at in 0..cx.input_count() {
         if schema.input(at).is_some_and(|formal| formal.ty == FormalType::Var(variable)) {
-            cx.refine_to_node(Port::In(at), id, &demand)?;
+            hold(cx, Port::In(at))?;
         }
     }
     for at in 0..cx.output_count() {
         if schema.output(at).is_some_and(|formal| formal.ty == FormalType::Var(variable)) {
-            cx.refine_to_node(Port::Out(at), id, &demand)?;
+            hold(cx, Port::Out(at))?;
         }
     }
     Ok(())

@@ -205,7 +205,7 @@ impl IntoType for &TypeNode {
             let message = "it has no denotation, so a declaration cannot carry it".to_owned();
             return Err((self.id.to_owned(), message));
         }
-        Ok(TypeProto { denotation: Some(self.denotation.to_owned()), ..TypeProto::default() })
+        Ok(TypeProto { denotation: Some(self.denotation.into()), ..TypeProto::default() })
     }
 }
 

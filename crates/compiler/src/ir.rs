@@ -2,7 +2,7 @@
 //!
 //! **Invariant:** nothing here recurses; graphs nested in nodes are visited with a stack of their own.
 
-use typeloom_onnx::messages::{GraphProto, ModelProto, NodeProto, StringStringEntryProto};
+use typeloom_onnx::messages::{GraphProto, ModelProto, NodeProto, SharedText, StringStringEntryProto};
 
 /// A map for lookups; its order reaches nothing.
 pub(crate) type Map<K, V> = std::collections::HashMap<K, V, foldhash::fast::RandomState>;
@@ -29,8 +29,12 @@ pub(crate) fn lookup<'e>(entries: &'e [StringStringEntryProto], key: &str) -> Op
 }
 
 /// Sets an entry of a list, in place of one that was there.
-pub(crate) fn set(entries: &mut Vec<StringStringEntryProto>, key: &str, value: impl Into<String>) {
-    match entries.iter_mut().find(|entry| entry.key() == key) {
+pub(crate) fn set(
+    entries: &mut Vec<StringStringEntryProto>,
+    key: impl Into<SharedText> + AsRef<str>,
+    value: impl Into<SharedText>,
+) {
+    match entries.iter_mut().find(|entry| entry.key() == key.as_ref()) {
         Some(entry) => entry.value = Some(value.into()),
         None => entries.push(crate::graph::recorder::entry(key, value)),
     }
@@ -123,8 +127,8 @@ pub(crate) fn rename(graph: &mut GraphProto, names: &Map<String, String>) {
 }
 
 /// The domains of a model's operators; the default one always counts.
-pub(crate) fn domains(model: &ModelProto) -> std::collections::HashSet<String> {
-    let mut used = std::collections::HashSet::from([String::new()]);
+pub(crate) fn domains(model: &ModelProto) -> Set<String> {
+    let mut used: Set<String> = [String::new()].into_iter().collect();
     let mut of_node = |node: &NodeProto| {
         if !used.contains(node.domain()) {
             used.insert(node.domain().to_owned());

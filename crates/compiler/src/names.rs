@@ -33,3 +33,15 @@ pub const RESULTS: &str = "results";
 pub const PLACE: &str = "typeloom.place";
 /// The bundle of interface types of an artifact, in hexadecimal, in the model's metadata.
 pub const INTERFACE: &str = "ai.bytesandbrains.interface";
+
+/// The keys of stamps that most nodes carry, each made once.
+pub(crate) mod keys {
+    use std::sync::LazyLock;
+
+    use typeloom_onnx::messages::SharedText;
+
+    pub(crate) static REQUIRED_TRAIT: LazyLock<SharedText> = LazyLock::new(|| super::REQUIRED_TRAIT.into());
+    pub(crate) static SLOT_ID: LazyLock<SharedText> = LazyLock::new(|| super::SLOT_ID.into());
+    pub(crate) static DISPATCH: LazyLock<SharedText> = LazyLock::new(|| super::DISPATCH.into());
+    pub(crate) static PLACE: LazyLock<SharedText> = LazyLock::new(|| super::PLACE.into());
+}

@@ -162,7 +162,7 @@ pub(crate) fn stamp_of(ty: &Type, universe: &Universe, dims: &Dims) -> Stamp {
     };
     let node = leaf.and_then(|leaf| lattice.node(leaf));
     let denotation = node.map(|node| node.denotation).filter(|denotation| !denotation.is_empty());
-    let mut message = TypeProto { denotation: denotation.map(str::to_owned), ..TypeProto::default() };
+    let mut message = TypeProto { denotation: denotation.map(Into::into), ..TypeProto::default() };
     message::fill(&mut message.value, ty, dims);
     // A leaf that ONNX has no number for still has a shape.
     if let (None, Type::Tensor(tensor)) = (&message.value, ty)

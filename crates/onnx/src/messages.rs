@@ -42,10 +42,13 @@
 
 mod macros;
 
+mod encoding;
+
 mod data;
 mod graph;
 mod model;
 pub(crate) mod schema;
+mod shared;
 mod tensor;
 mod types;
 mod unknown;
@@ -68,6 +71,7 @@ pub use model::{
     DeviceConfigurationProto, FunctionProto, ModelProto, OperatorSetIdProto, OperatorStatus,
     StringStringEntryProto, TrainingInfoProto, Version,
 };
+pub use shared::SharedText;
 pub use tensor::{SparseTensorProto, TensorProto, tensor_proto};
 pub use types::{TensorShapeProto, TypeProto, tensor_shape_proto, type_proto};
 pub use unknown::UnknownFields;

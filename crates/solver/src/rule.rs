@@ -311,7 +311,7 @@ impl<'a> RuleCx<'_, 'a> {
     pub fn metadata(&mut self, key: &str) -> Option<&'a str> {
         crate::memo::looked_elsewhere(self.core);
         let mut entries = self.step().node.metadata_props().filter_map(Result::ok);
-        entries.find(|entry| entry.key() == Ok(key)).and_then(|entry| entry.value().ok())
+        entries.find(|entry| entry.has_key(key)).and_then(|entry| entry.value().ok())
     }
 
     /// Whether two ports are one value of the graph.

@@ -6,11 +6,13 @@
 //!
 //! **Invariant:** recording a node costs its own size: names are looked up in a hash map, nothing is searched.
 
+use std::rc::Rc;
+
 use indexmap::IndexMap;
 use typeloom_contracts::role::Role;
 use typeloom_onnx::messages::{
-    AttributeProto, FunctionProto, GraphProto, NodeProto, StringStringEntryProto, TensorProto, TypeProto,
-    ValueInfoProto,
+    AttributeProto, FunctionProto, GraphProto, NodeProto, SharedText, StringStringEntryProto, TensorProto,
+    TypeProto, ValueInfoProto,
 };
 
 use crate::authoring::{AuthoringError, AuthoringErrorKind};
@@ -50,6 +52,57 @@ enum Listed {
     Value(usize),
 }
 
+/// How many stamps a node on a slot has once it is compiled: its place, contract, slot, storage and dispatch.
+const STAMPS: usize = 5;
+
+/// Words that many nodes share.
+#[derive(Default)]
+struct Words {
+    texts: Map<String, SharedText>,
+    places: Map<Place, SharedText>,
+    stems: Map<String, Rc<str>>,
+}
+
+impl Words {
+    fn text(&mut self, word: &str) -> SharedText {
+        match self.texts.get(word) {
+            Some(text) => text.clone(),
+            None => self.texts.entry(word.to_owned()).or_insert_with(|| word.into()).clone(),
+        }
+    }
+
+    fn place(&mut self, place: Place) -> SharedText {
+        self.places.entry(place).or_insert_with(|| place.to_string().into()).clone()
+    }
+
+    /// What values that an operator makes are named after.
+    fn stem(&mut self, op: &str) -> Rc<str> {
+        match self.stems.get(op) {
+            Some(stem) => Rc::clone(stem),
+            None => Rc::clone(self.stems.entry(op.to_owned()).or_insert_with(|| snake(op).into())),
+        }
+    }
+}
+
+/// `stem_number`, without the machinery of formatting: every value of a module gets such a name.
+fn numbered(stem: &str, mut number: u32) -> String {
+    let mut digits = [0_u8; 10];
+    let mut count = 0;
+    loop {
+        digits[count] = b'0' + u8::try_from(number % 10).unwrap_or_default();
+        count += 1;
+        number /= 10;
+        if number == 0 {
+            break;
+        }
+    }
+    let mut name = String::with_capacity(stem.len() + 1 + count);
+    name.push_str(stem);
+    name.push('_');
+    name.extend(digits[..count].iter().rev().map(|digit| char::from(*digit)));
+    name
+}
+
 #[derive(Default)]
 pub(crate) struct Recorder {
     pub(crate) module: String,
@@ -63,7 +116,8 @@ pub(crate) struct Recorder {
     /// Where the type of a value of a graph is declared.
     listed: Map<(u32, String), Listed>,
     /// Inputs of the module, and whether anything reads them.
-    pub(crate) inputs: IndexMap<String, (Place, bool)>,
+    pub(crate) inputs: IndexMap<String, (Place, bool), foldhash::fast::RandomState>,
+    words: Words,
     pub(crate) slots: IndexMap<String, SlotUse>,
     pub(crate) functions: IndexMap<String, (FunctionProto, Place)>,
     pub(crate) places: IndexMap<String, Place>,
@@ -133,8 +187,11 @@ impl Recorder {
     /// A name that no value has.
     pub(crate) fn fresh(&mut self, stem: &str, place: Place) -> String {
         loop {
-            let number = self.stems.entry(stem.to_owned()).or_default();
-            let name = format!("{stem}_{number}");
+            let number = match self.stems.get_mut(stem) {
+                Some(number) => number,
+                None => self.stems.entry(stem.to_owned()).or_default(),
+            };
+            let name = numbered(stem, *number);
             *number += 1;
             if !self.taken.contains_key(&name) {
                 self.taken.insert(name.clone(), place);
@@ -251,7 +308,7 @@ impl Recorder {
 
     /// Records a node and names its outputs.
     pub(crate) fn node(&mut self, node: NewNode<'_>, place: Place) -> Vec<String> {
-        let stem = snake(node.op);
+        let stem = self.words.stem(node.op);
         let outputs = (0..node.outputs).map(|_| self.fresh(&stem, place)).collect();
         self.node_to(node, outputs, place)
     }
@@ -262,10 +319,11 @@ impl Recorder {
         for input in &inputs {
             self.read(input);
         }
-        let mut metadata_props = vec![entry(names::PLACE, place.to_string())];
+        let mut metadata_props = Vec::with_capacity(if slot.is_some() { STAMPS } else { 1 });
+        metadata_props.push(entry(&*names::keys::PLACE, self.words.place(place)));
         if let Some((slot, role)) = slot {
-            metadata_props.push(entry(names::REQUIRED_TRAIT, role.trait_name()));
-            metadata_props.push(entry(names::SLOT_ID, slot));
+            metadata_props.push(entry(&*names::keys::REQUIRED_TRAIT, self.words.text(role.trait_name())));
+            metadata_props.push(entry(&*names::keys::SLOT_ID, self.words.text(slot)));
         }
         self.graph().node.push(NodeProto {
             input: inputs,
@@ -337,7 +395,7 @@ pub(crate) fn show_type(ty: &TypeProto) -> String {
         (None, Some(denotation)) => typeloom_types::lattice::Lattice::try_get()
             .ok()
             .and_then(|lattice| lattice.lookup_denotation(denotation))
-            .map_or_else(|| denotation.clone(), |node| node.id.to_owned()),
+            .map_or_else(|| denotation.to_string(), |node| node.id.to_owned()),
         (Some(_), _) | (None, None) => typeloom_onnx::text::print_type(ty),
     }
 }
@@ -346,9 +404,9 @@ pub(crate) fn value_info(name: &str) -> ValueInfoProto {
     ValueInfoProto { name: Some(name.to_owned()), ..ValueInfoProto::default() }
 }
 
-pub(crate) fn entry(key: &str, value: impl Into<String>) -> StringStringEntryProto {
+pub(crate) fn entry(key: impl Into<SharedText>, value: impl Into<SharedText>) -> StringStringEntryProto {
     StringStringEntryProto {
-        key: Some(key.to_owned()),
+        key: Some(key.into()),
         value: Some(value.into()),
         ..StringStringEntryProto::default()
     }

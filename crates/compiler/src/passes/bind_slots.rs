@@ -3,13 +3,12 @@
 //! This is where aliases are normalised: the solver finds `<compute as Backend>::Tensor` as a stamp on the nodes of
 //! the slot. Only ports that stand for stored tensors take it; an index's ids and triggers have types of their own.
 
-use std::collections::HashMap;
-
+use typeloom_onnx::messages::SharedText;
 use typeloom_solver::model::Mode;
 
 use crate::bindings::Alias;
 use crate::error::BuildError;
-use crate::ir;
+use crate::ir::{self, Map};
 use crate::names;
 use crate::operators::binding_key;
 use crate::pass::Pass;
@@ -25,7 +24,7 @@ impl Pass for BindSlots {
 
     fn run(&self, unit: &mut Unit) -> Result<(), BuildError> {
         let mut errors = Vec::new();
-        let mut stamps: HashMap<String, Vec<(String, &'static str)>> = HashMap::new();
+        let mut stamps: Map<String, Vec<(SharedText, SharedText)>> = Map::default();
         for (slot, info) in &unit.slots {
             let Some(bound) = unit.bindings.get(slot) else {
                 if unit.mode == Mode::Strict {
@@ -48,7 +47,7 @@ impl Pass for BindSlots {
                 let alias = Alias { slot: slot.clone(), role: info.role, assoc };
                 (binding_key(assoc), alias.normalise(&unit.bindings))
             });
-            let stored = aliases.filter_map(|(key, node)| Some((key, node?.id))).collect();
+            let stored = aliases.filter_map(|(key, node)| Some((key.into(), node?.id.into()))).collect();
             stamps.insert(slot.clone(), stored);
         }
         BuildError::of(errors)?;
@@ -57,7 +56,7 @@ impl Pass for BindSlots {
                 return;
             };
             for (key, id) in stored {
-                ir::set(&mut node.metadata_props, key, *id);
+                ir::set(&mut node.metadata_props, key, id);
             }
         });
         Ok(())

@@ -147,7 +147,7 @@ fn make_receives(unit: &mut Unit) -> Vec<(String, String)> {
             input: vec![sent.clone()],
             output: vec![data.clone(), sender.clone()],
             metadata_props: ir::metadata(&node, names::PLACE)
-                .map(|place| crate::graph::recorder::entry(names::PLACE, place))
+                .map(|place| crate::graph::recorder::entry(&*names::keys::PLACE, place))
                 .into_iter()
                 .collect(),
             ..NodeProto::default()
@@ -172,7 +172,7 @@ fn make_receives(unit: &mut Unit) -> Vec<(String, String)> {
         info.r#type = types.get(data).cloned();
         graph.value_info.push(info);
         let mut info = value_info(&sender);
-        let denotation = Some(typeloom_types::tree::builtin::TYPE_PEER_ID.denotation.to_owned());
+        let denotation = Some(typeloom_types::tree::builtin::TYPE_PEER_ID.denotation.into());
         info.r#type = Some(TypeProto { denotation, ..TypeProto::default() });
         graph.value_info.push(info);
     }

@@ -164,7 +164,7 @@ fn cast_node(from_value: &str, to_value: &str, from: &str, to: &str, beside: &No
         output: vec![to_value.to_owned()],
         attribute: vec![from.into_attribute("from"), to.into_attribute("to")],
         metadata_props: place
-            .map(|place| crate::graph::recorder::entry(names::PLACE, place))
+            .map(|place| crate::graph::recorder::entry(&*names::keys::PLACE, place))
             .into_iter()
             .collect(),
         ..NodeProto::default()

@@ -17,7 +17,7 @@ use crate::bindings::Binding;
 use crate::error::BuildError;
 use crate::graph::attributes::IntoAttribute;
 use crate::graph::recorder::value_info;
-use crate::ir;
+use crate::ir::{self, Map};
 use crate::names;
 use crate::pass::Pass;
 use crate::unit::{Stamp, Unit};
@@ -36,7 +36,19 @@ impl Pass for Lower {
         let graph = unit.model.graph.get_or_insert_default();
         let needed = |node: &NodeProto| needs_lowering(node, &bindings);
         let mut any = false;
-        ir::each_node(graph, |node| any |= needed(node));
+        // Most programs have many nodes of few operators.
+        let mut seen: Map<String, Map<String, bool>> = Map::default();
+        ir::each_node(graph, |node| {
+            let Some(slot) = ir::metadata(node, names::SLOT_ID) else { return };
+            if !matches!(node.domain(), "" | "ai.onnx") {
+                return;
+            }
+            if seen.get(slot).is_none_or(|ops| !ops.contains_key(node.op_type())) {
+                let needs = needed(node);
+                seen.entry(slot.to_owned()).or_default().insert(node.op_type().to_owned(), needs);
+                any |= needs;
+            }
+        });
         if any {
             let mut taken = ir::value_names(graph);
             let mut lowered: Vec<(String, usize)> = Vec::new();
@@ -121,7 +133,7 @@ impl<'t> Form<'t> {
             return None;
         }
         let typed = |dtype: Dtype, shape: Option<TensorShapeProto>| TypeProto {
-            denotation: Some(dtype.type_node().denotation.to_owned()),
+            denotation: Some(dtype.type_node().denotation.into()),
             value: Some(type_proto::Value::TensorType(type_proto::Tensor {
                 elem_type: Some(dtype.onnx_number()),
                 shape,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use typeloom_contracts::role::Role;
-use typeloom_onnx::messages::NodeProto;
+use typeloom_onnx::messages::{NodeProto, SharedText};
 use typeloom_types::op::primitives::TENSOR_PRIMITIVES;
 
 use super::lower::computes;
@@ -27,8 +27,8 @@ impl Pass for ResolveDispatch {
         let bindings = unit.bindings.clone();
         let mut dispatch = Vec::new();
         let mut errors = Vec::new();
-        // Nodes of one operator on one slot share their words.
-        let mut known: Map<[Arc<str>; 3], (Role, Arc<str>, String)> = Map::default();
+        // Nodes of one operator on one slot share their words, and neighbours are often of few operators.
+        let mut known: Map<[Arc<str>; 3], (Role, Arc<str>, SharedText)> = Map::default();
         let mut words: Map<String, Arc<str>> = Map::default();
         ir::each_node_mut(unit.graph_mut(), |node| {
             let Some(slot) = ir::metadata(node, names::SLOT_ID) else { return };
@@ -40,7 +40,7 @@ impl Pass for ResolveDispatch {
             if let Some((role, method, stamp)) = known.get(&key) {
                 let (role, method) = (*role, Arc::clone(method));
                 dispatch.push(Dispatch { node: first(), slot, role, method, operator });
-                ir::set(&mut node.metadata_props, names::DISPATCH, stamp.clone());
+                ir::set(&mut node.metadata_props, &*names::keys::DISPATCH, stamp);
                 return;
             }
             let role = ir::metadata(node, names::REQUIRED_TRAIT).and_then(Role::from_trait_name);
@@ -75,9 +75,9 @@ impl Pass for ResolveDispatch {
                 return;
             }
             let method: Arc<str> = method(role, node).into();
-            let stamp = format!("{slot}.{method}");
+            let stamp = SharedText::from(format!("{slot}.{method}"));
             dispatch.push(Dispatch { node: first(), slot, role, method: Arc::clone(&method), operator });
-            ir::set(&mut node.metadata_props, names::DISPATCH, stamp.clone());
+            ir::set(&mut node.metadata_props, &*names::keys::DISPATCH, &stamp);
             known.insert(key, (role, method, stamp));
         });
         unit.dispatch = dispatch;

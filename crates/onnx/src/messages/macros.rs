@@ -13,7 +13,7 @@
 //! | `enumeration` | `Option<i32>` | an open enum: unknown numbers are kept |
 //! | `oneof` | `Option<E>` | at most one of several numbers, `E` derives `prost::Oneof` |
 //!
-//! and `kind` the name of a module of `prost::encoding`. Fields are listed in the order of their numbers, because
+//! and `kind` the name of a module of [`encoding`](super::encoding). Fields are listed in the order of their numbers, because
 //! that is the order they are written in.
 
 macro_rules! messages {
@@ -85,17 +85,17 @@ macro_rules! messages {
 
     (@encode optional $kind:ident ($number:literal) $field:ident $buf:ident) => {
         if let Some(value) = $field {
-            ::prost::encoding::$kind::encode($number, value, $buf);
+            $crate::messages::encoding::$kind::encode($number, value, $buf);
         }
     };
     (@encode enumeration $enum:tt ($number:literal) $field:ident $buf:ident) => {
         messages!(@encode optional int32 ($number) $field $buf)
     };
     (@encode repeated $kind:ident ($number:literal) $field:ident $buf:ident) => {
-        ::prost::encoding::$kind::encode_repeated($number, $field, $buf)
+        $crate::messages::encoding::$kind::encode_repeated($number, $field, $buf)
     };
     (@encode packed $kind:ident ($number:literal) $field:ident $buf:ident) => {
-        ::prost::encoding::$kind::encode_packed($number, $field, $buf)
+        $crate::messages::encoding::$kind::encode_packed($number, $field, $buf)
     };
     (@encode oneof $enum:tt ($($number:literal),+) $field:ident $buf:ident) => {
         if let Some(value) = $field {
@@ -104,32 +104,32 @@ macro_rules! messages {
     };
 
     (@merge optional $kind:ident $ty:ty, $slot:ident $tag:ident $wire:ident $buf:ident $ctx:ident) => {
-        ::prost::encoding::$kind::merge($wire, $slot.get_or_insert_with(Default::default), $buf, $ctx)
+        $crate::messages::encoding::$kind::merge($wire, $slot.get_or_insert_with(Default::default), $buf, $ctx)
     };
     (@merge enumeration $enum:tt $ty:ty, $slot:ident $tag:ident $wire:ident $buf:ident $ctx:ident) => {
         messages!(@merge optional int32 $ty, $slot $tag $wire $buf $ctx)
     };
     (@merge repeated $kind:ident $ty:ty, $slot:ident $tag:ident $wire:ident $buf:ident $ctx:ident) => {
-        ::prost::encoding::$kind::merge_repeated($wire, $slot, $buf, $ctx)
+        $crate::messages::encoding::$kind::merge_repeated($wire, $slot, $buf, $ctx)
     };
     (@merge packed $kind:ident $ty:ty, $slot:ident $tag:ident $wire:ident $buf:ident $ctx:ident) => {
-        ::prost::encoding::$kind::merge_repeated($wire, $slot, $buf, $ctx)
+        $crate::messages::encoding::$kind::merge_repeated($wire, $slot, $buf, $ctx)
     };
     (@merge oneof ($enum:ty) $ty:ty, $slot:ident $tag:ident $wire:ident $buf:ident $ctx:ident) => {
         <$enum>::merge($slot, $tag, $wire, $buf, $ctx)
     };
 
     (@len optional $kind:ident ($number:literal) $field:ident) => {
-        $field.as_ref().map_or(0, |value| ::prost::encoding::$kind::encoded_len($number, value))
+        $field.as_ref().map_or(0, |value| $crate::messages::encoding::$kind::encoded_len($number, value))
     };
     (@len enumeration $enum:tt ($number:literal) $field:ident) => {
         messages!(@len optional int32 ($number) $field)
     };
     (@len repeated $kind:ident ($number:literal) $field:ident) => {
-        ::prost::encoding::$kind::encoded_len_repeated($number, $field)
+        $crate::messages::encoding::$kind::encoded_len_repeated($number, $field)
     };
     (@len packed $kind:ident ($number:literal) $field:ident) => {
-        ::prost::encoding::$kind::encoded_len_packed($number, $field)
+        $crate::messages::encoding::$kind::encoded_len_packed($number, $field)
     };
     (@len oneof $enum:tt ($($number:literal),+) $field:ident) => {
         $field.as_ref().map_or(0, |value| value.encoded_len())
@@ -156,6 +156,7 @@ macro_rules! messages {
     (@label repeated) => { $crate::messages::schema::Label::Repeated };
     (@label packed) => { $crate::messages::schema::Label::Packed };
     (@kind string $ty:ty) => { $crate::messages::schema::Kind::String };
+    (@kind text $ty:ty) => { $crate::messages::schema::Kind::String };
     (@kind bytes $ty:ty) => { $crate::messages::schema::Kind::Bytes };
     (@kind int32 $ty:ty) => { $crate::messages::schema::Kind::Int32 };
     (@kind int64 $ty:ty) => { $crate::messages::schema::Kind::Int64 };
@@ -175,6 +176,7 @@ macro_rules! messages {
             self.$field.as_deref().unwrap_or_default()
         }
     };
+    (@getter optional text $field:ident) => { messages!(@getter optional string $field); };
     (@getter optional bytes $field:ident) => {
         #[doc = concat!("The field `", stringify!($field), "`, or no bytes where it is absent.")]
         pub fn $field(&self) -> &[u8] {

@@ -1,7 +1,7 @@
 //! The model and what stands beside its graph: opset imports, functions, training, devices.
 
 use super::macros::{enumerations, messages};
-use super::{AttributeProto, GraphProto, NodeProto, ValueInfoProto};
+use super::{AttributeProto, GraphProto, NodeProto, SharedText, ValueInfoProto};
 
 messages! {
     /// A model: a graph with the operator sets and functions it uses.
@@ -43,9 +43,9 @@ messages! {
     /// A key and a value.
     pub struct StringStringEntryProto {
         /// The key.
-        pub key: Option<String> = optional string 1,
+        pub key: Option<SharedText> = optional text 1,
         /// The value.
-        pub value: Option<String> = optional string 2,
+        pub value: Option<SharedText> = optional text 2,
     }
 
     /// One step of training.

@@ -1,5 +1,6 @@
 //! Types and shapes.
 
+use super::SharedText;
 use super::macros::messages;
 
 messages! {
@@ -8,7 +9,7 @@ messages! {
         /// The type's structure; absent where only the denotation is known.
         pub value: Option<type_proto::Value> = oneof (type_proto::Value) 1 | 4 | 5 | 7 | 8 | 9,
         /// What the type stands for: a name beyond its structure.
-        pub denotation: Option<String> = optional string 6,
+        pub denotation: Option<SharedText> = optional text 6,
     }
 
     /// A list of extents; absent as a whole where the rank is not known.
@@ -107,6 +108,7 @@ pub mod type_proto {
 
 /// What belongs to [`TensorShapeProto`].
 pub mod tensor_shape_proto {
+    use super::SharedText;
     use super::messages;
 
     messages! {
@@ -115,7 +117,7 @@ pub mod tensor_shape_proto {
             /// A number or a symbol; absent where the extent is not known.
             pub value: Option<dimension::Value> = oneof (dimension::Value) 1 | 2,
             /// What the axis stands for, such as `DATA_BATCH`.
-            pub denotation: Option<String> = optional string 3,
+            pub denotation: Option<SharedText> = optional text 3,
         }
     }
 

@@ -284,7 +284,11 @@ impl<'a> Parser<'a> {
             let key = parser.string()?;
             parser.expect(Punct::Colon)?;
             let value = parser.string()?;
-            pairs.push(StringStringEntryProto { key: Some(key), value: Some(value), ..Default::default() });
+            pairs.push(StringStringEntryProto {
+                key: Some(key.into()),
+                value: Some(value.into()),
+                ..Default::default()
+            });
             Ok(())
         })?;
         Ok(pairs)

@@ -3,7 +3,7 @@
 use super::{AttributeView, GraphView, NodeView, ValueInfoView};
 use super::{last_string, messages, name, set_once, strings, views};
 use crate::error::DecodeError;
-use crate::wire::Fields;
+use crate::wire::{Field, Fields, Value};
 
 /// A view of a model. Unlike the other views it has read its top-level records once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,7 +153,7 @@ fn opset_imports<'a>(
     super::Select {
         fields,
         number,
-        read: move |field: &crate::wire::Field<'a>| {
+        read: move |field: &Field<'a>| {
             let (bytes, offset) = field.bytes(name)?;
             OpsetIdView::from_body(bytes, offset).parse()
         },
@@ -164,6 +164,19 @@ impl<'a> EntryView<'a> {
     /// The key.
     pub fn key(&self) -> Result<&'a str, DecodeError> {
         last_string(self.wire_fields(), 1, name!("StringStringEntryProto", "key"))
+    }
+
+    /// Whether this is the key; `false` where the entry cannot be read. Cheaper than to read it.
+    pub fn has_key(&self, key: &str) -> bool {
+        let mut found: &[u8] = &[];
+        for field in self.wire_fields() {
+            match field {
+                Ok(Field { number: 1, value: Value::Len(bytes, _), .. }) => found = bytes,
+                Ok(_) => {}
+                Err(_) => return false,
+            }
+        }
+        found == key.as_bytes()
     }
 
     /// The value.
@@ -239,7 +252,7 @@ pub enum FunctionField<'a> {
     /// A named fact.
     Metadata(EntryView<'a>),
     /// A field that no reader of graphs needs, or an unknown one.
-    Other(crate::wire::Field<'a>),
+    Other(Field<'a>),
 }
 
 /// The fields of a function in file order.
@@ -259,7 +272,7 @@ impl<'a> Iterator for FunctionFields<'a> {
 
 impl std::iter::FusedIterator for FunctionFields<'_> {}
 
-fn read_function_field<'a>(field: &crate::wire::Field<'a>) -> Result<FunctionField<'a>, DecodeError> {
+fn read_function_field<'a>(field: &Field<'a>) -> Result<FunctionField<'a>, DecodeError> {
     Ok(match field.number {
         1 => FunctionField::Name(field.string(name!("FunctionProto", "name"))?),
         4 => FunctionField::Input(field.string(name!("FunctionProto", "input"))?),

@@ -3,6 +3,8 @@
 //!
 //! Slow and plain on purpose: this is the reference that the printer's own decoding is held against.
 
+use std::ops::Deref;
+
 use bytes::Bytes;
 use typeloom_onnx::messages::tensor_proto::DataType;
 use typeloom_onnx::messages::type_proto::Value;
@@ -18,7 +20,7 @@ pub(crate) enum Raw {
     Kept,
 }
 
-fn text(field: &mut Option<String>) {
+fn text<T: Deref<Target = str>>(field: &mut Option<T>) {
     if field.as_deref() == Some("") {
         *field = None;
     }

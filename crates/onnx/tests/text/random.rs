@@ -139,8 +139,8 @@ impl<'a> Gen<'a> {
             return Vec::new();
         }
         self.many(3, |g| StringStringEntryProto {
-            key: Some(g.name()),
-            value: Some(g.name()),
+            key: Some(g.name().into()),
+            value: Some(g.name().into()),
             unknown_fields: g.unknown(),
         })
     }
@@ -163,7 +163,7 @@ impl<'a> Gen<'a> {
                 1 => Some(dimension::Value::DimParam(g.pick(DIMS).to_owned())),
                 _ => Some(dimension::Value::DimValue(g.i64())),
             },
-            denotation: g.maybe(8, Self::name),
+            denotation: g.maybe(8, Self::name).map(Into::into),
             unknown_fields: g.unknown(),
         });
         Some(TensorShapeProto { dim, unknown_fields: self.unknown() })
@@ -202,7 +202,11 @@ impl<'a> Gen<'a> {
             })),
         };
         self.depth -= 1;
-        TypeProto { value, denotation: self.maybe(8, Self::name), unknown_fields: self.unknown() }
+        TypeProto {
+            value,
+            denotation: self.maybe(8, Self::name).map(Into::into),
+            unknown_fields: self.unknown(),
+        }
     }
 
     fn value_info(&mut self) -> ValueInfoProto {

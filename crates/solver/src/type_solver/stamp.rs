@@ -47,7 +47,7 @@ fn stamp(ty: &mut Option<TypeProto>, value: &SolvedValue, solution: &TypeSolutio
     let denotation =
         solution.lattice().node(value.bound).filter(NodeRef::is_concrete).map(|node| node.denotation);
     if let Some(denotation) = denotation.filter(|denotation| !denotation.is_empty()) {
-        ty.denotation = Some(denotation.to_owned());
+        ty.denotation = Some(denotation.into());
     }
     crate::message::fill(&mut ty.value, &value.ty, solution.dims());
 }

@@ -2,7 +2,7 @@
 
 use crate::messages::tensor_proto::DataType;
 use crate::messages::type_proto::{self, Value};
-use crate::messages::{TensorShapeProto, TypeProto, ValueInfoProto};
+use crate::messages::{SharedText, TensorShapeProto, TypeProto, ValueInfoProto};
 use crate::text::error::{Expected, KeyPlace, NameOf, ParseErrorKind, Result, clip};
 use crate::text::lexer::{Punct, Token};
 use crate::text::names::{begins_type, element_type};
@@ -36,10 +36,10 @@ impl Parser<'_> {
     }
 
     /// `@"denotation"`, if it stands here.
-    pub(super) fn denotation(&mut self) -> Result<Option<String>> {
+    pub(super) fn denotation(&mut self) -> Result<Option<SharedText>> {
         if self.at(Punct::At) && matches!(self.peek(), Some(Token::String(_))) {
             self.advance()?;
-            return Ok(Some(self.string()?));
+            return Ok(Some(self.string()?.into()));
         }
         Ok(None)
     }

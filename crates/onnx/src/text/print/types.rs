@@ -3,7 +3,7 @@
 use crate::messages::tensor_proto::DataType;
 use crate::messages::tensor_shape_proto::{Dimension, dimension};
 use crate::messages::type_proto::{self, Value};
-use crate::messages::{TensorShapeProto, TypeProto, ValueInfoProto};
+use crate::messages::{SharedText, TensorShapeProto, TypeProto, ValueInfoProto};
 use crate::text::lexer::is_identifier;
 use crate::text::names::element_type_name;
 use crate::text::parse::is_canonical_dim;
@@ -77,7 +77,7 @@ impl Printer<'_> {
         self.push(")");
     }
 
-    fn denotation(&mut self, denotation: &Option<String>) {
+    fn denotation(&mut self, denotation: &Option<SharedText>) {
         if let Some(denotation) = denotation.as_deref().filter(|denotation| !denotation.is_empty()) {
             self.push("@");
             self.string(denotation);
