@@ -123,7 +123,7 @@ impl PortType {
     /// # Errors
     /// [`PortTypeError`].
     pub fn of_node(node: &TypeNode) -> Result<Self, PortTypeError> {
-        Self::of(&TypeProto { denotation: Some(node.denotation.to_owned()), ..TypeProto::default() })
+        Self::of(&TypeProto { denotation: Some(node.denotation.into()), ..TypeProto::default() })
     }
 
     /// The digest of the type.

@@ -91,7 +91,7 @@ fn what_is_not_known_down_to_a_leaf_is_not_sent() {
     for node in [&TYPE_ANY, &TYPE_TENSOR] {
         assert!(PortType::of_node(node).is_err(), "{node}");
     }
-    let denotation = Some("org.example.nobody".to_owned());
+    let denotation = Some("org.example.nobody".into());
     let unknown = TypeProto { denotation, ..TypeProto::default() };
     assert!(matches!(PortType::of(&unknown), Err(PortTypeError::UnknownDenotation { .. })));
 }
