@@ -3,7 +3,7 @@
 //! Compiling binds Rust *types* to slots; running needs *values* of them. [`Components`] holds one for each slot, under the
 //! contract that it implements, and is the bindings of the same slots as well, so that the two cannot differ.
 //!
-//! A node of a contract is resolved once, when a module is prepared, to a [`Method`]: a closure over the component that
+//! A node of a contract is resolved once, when a module is prepared, to a method: a closure over the component that
 //! takes the inputs of the node as its method takes them and gives the results back. Calls look up no name.
 //!
 //! | contract | how it is shared | file |

@@ -9,7 +9,7 @@
 //! what it said that it would, or the run ends with the node's name and slot.
 //!
 //! **Invariant:** a component that fails, panics or gives something else than it declared is an
-//! [`ExecuteError`](error::ExecuteError), and the executor stays usable.
+//! [`ExecuteError`], and the executor stays usable.
 //!
 //! **Invariant:** recursion is over nested graphs, functions and linked programs only, and bounded when the executor is made.
 
@@ -18,6 +18,8 @@ mod control;
 pub mod declared;
 
 pub mod error;
+
+pub mod part;
 
 mod plan;
 
@@ -106,12 +108,7 @@ impl Executor {
         components: &Components,
         external: &ExternalData<'_>,
     ) -> Result<Self, LinkError> {
-        if let Some(slot) = components.bindings().bound_twice().first() {
-            return Err(LinkError::BoundTwice { slot: slot.clone() });
-        }
-        // A slot without a component is said with the node that needs it.
-        let bound = |slot: &str| components.bindings().get(slot).is_some();
-        artifact.check_components(components.bindings(), bound)?;
+        check(artifact, components)?;
         Self::of_model(&artifact.model, components, external)
     }
 
@@ -206,4 +203,13 @@ impl Executor {
         let values = run.graph(&self.body, given, Vec::new())?;
         Ok((values, run.symbols))
     }
+}
+
+/// That the components are what a program was compiled for. A slot without one is said with the node that needs it.
+fn check(artifact: &Artifact, components: &Components) -> Result<(), LinkError> {
+    if let Some(slot) = components.bindings().bound_twice().first() {
+        return Err(LinkError::BoundTwice { slot: slot.clone() });
+    }
+    let bound = |slot: &str| components.bindings().get(slot).is_some();
+    Ok(artifact.check_components(components.bindings(), bound)?)
 }

@@ -6,6 +6,8 @@ mod backends;
 mod failures;
 #[path = "modules/linking.rs"]
 mod linking;
+#[path = "modules/peers.rs"]
+mod peers;
 #[path = "modules/roles.rs"]
 mod roles;
 #[path = "modules/structure.rs"]

@@ -1,10 +1,14 @@
 //! Why a program is not linked with its components, and why a run of it ends without a result.
 
 use typeloom_compiler::artifact::LoadError;
+use typeloom_contracts::peer_selector::PeerId;
 use typeloom_contracts::role::Role;
 
 use crate::components::ComponentFault;
 use crate::error::{Mismatch, NodeFault, PrepareError};
+use crate::wire::delivery::ReceiveError;
+use crate::wire::port::PortTypeError;
+use crate::wire::send::{Peer, SendError};
 
 /// Why a compiled program could not be linked with components.
 #[derive(Debug, thiserror::Error)]
@@ -88,10 +92,19 @@ pub enum LinkError {
         to: String,
     },
     /// The program sends values to peers, so that no one process runs all of it.
-    #[error("the program sends values to peers: its parts are {}", parts.join(", "))]
+    #[error("{node} is on the wire: no one process runs all of the program, but each of its parts")]
     InParts {
-        /// The parts, by class of peers.
-        parts: Vec<String>,
+        /// The node.
+        node: String,
+    },
+    /// A value on the wire is of a type that nothing can be sent as.
+    #[error("`{wire}` cannot be sent: {error}")]
+    Wire {
+        /// The value, by its name on the wire.
+        wire: String,
+        /// Why.
+        #[source]
+        error: PortTypeError,
     },
     /// The program has no such part.
     #[error("the program has no part `{part}`; it has {}", known.join(", "))]
@@ -126,6 +139,12 @@ pub enum ExecuteError {
         /// In which way.
         mismatch: Mismatch,
     },
+    /// The part receives nothing, so that no message starts it.
+    #[error("the part receives nothing, so that no message starts it")]
+    NeverStarts,
+    /// A message could not be dealt with.
+    #[error(transparent)]
+    Mailbox(WireFault),
     /// A node failed.
     #[error("{node}{}: {fault}", on(slot))]
     Node {
@@ -166,6 +185,9 @@ pub enum StepFault {
     /// A structural operator was given something that it does not take.
     #[error("{0}")]
     Structure(String),
+    /// The wire.
+    #[error(transparent)]
+    Wire(#[from] WireFault),
     /// A result is not of the type that was proved for it.
     #[error("output `{value}`: {mismatch}")]
     Mismatch {
@@ -177,4 +199,42 @@ pub enum StepFault {
     /// A node of a graph or a program inside failed.
     #[error("{0}")]
     Inside(Box<ExecuteError>),
+}
+
+/// How a send or a receive failed.
+#[derive(Debug, thiserror::Error)]
+pub enum WireFault {
+    /// A value was not sent, or not taken.
+    #[error(transparent)]
+    Send(#[from] SendError),
+    /// Nothing can be received.
+    #[error(transparent)]
+    Receive(#[from] ReceiveError),
+    /// Peers have not answered in time.
+    #[error("{error}{}", unheard(peers))]
+    Unheard {
+        /// What was waited for.
+        error: ReceiveError,
+        /// The peers that nothing came from.
+        peers: Vec<PeerId>,
+    },
+    /// Messages that follow from one that arrived are written down, and not acknowledged in time; they are sent later.
+    #[error("{pending} messages are not acknowledged in time; they are sent with the next ones")]
+    Unsent {
+        /// How many.
+        pending: usize,
+    },
+    /// A node depends on messages of several peers of two classes.
+    #[error("it depends on messages of several peers of `{left}` and of several of `{right}`")]
+    Crossed {
+        /// One class.
+        left: String,
+        /// The other.
+        right: String,
+    },
+}
+
+fn unheard(peers: &[PeerId]) -> String {
+    let peers: Vec<String> = peers.iter().map(|peer| Peer(peer).to_string()).collect();
+    if peers.is_empty() { String::new() } else { format!(", from {}", peers.join(", ")) }
 }

@@ -8,6 +8,7 @@ use typeloom_types::tree::TypeNode;
 
 use super::Executor;
 use super::declared::Declared;
+use super::part::Wire;
 use crate::components::Method;
 use crate::datum::Datum;
 use crate::plan::{SlotId, Use};
@@ -73,6 +74,10 @@ pub(crate) enum Action {
         keys: Vec<String>,
     },
     Peers(PeerOp),
+    /// A value goes to peers.
+    Send(Wire),
+    /// A value that arrives.
+    Receive(Wire),
     /// A program of another module.
     Call(Executor),
     /// A function of this one.
@@ -101,6 +106,8 @@ impl Action {
             | Self::Bundle { .. }
             | Self::Unbundle { .. }
             | Self::Peers(_)
+            | Self::Send(_)
+            | Self::Receive(_)
             | Self::Call(_)
             | Self::Function(_) => Vec::new(),
             Self::If { then_branch, else_branch } => vec![then_branch, else_branch],

@@ -14,13 +14,14 @@ use typeloom_cpu::{decode, ops};
 use typeloom_onnx::messages::attribute_proto::AttributeType;
 use typeloom_onnx::messages::tensor_proto::DataLocation;
 use typeloom_onnx::messages::{
-    GraphProto, ModelProto, NodeProto, StringStringEntryProto, TensorProto, ValueInfoProto,
+    FunctionProto, GraphProto, ModelProto, NodeProto, StringStringEntryProto, TensorProto, ValueInfoProto,
 };
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::lattice::lookup_by_id;
 
 use super::declared::Declared;
 use super::error::LinkError;
+use super::part::Wires;
 use super::plan::{Action, Body, PeerOp, Slot, Step};
 use super::structural::dtype_of;
 use crate::components::Components;
@@ -71,6 +72,8 @@ pub(crate) struct Preparation<'m> {
     imports: Imports,
     components: &'m Components,
     external: &'m ExternalData<'m>,
+    /// The values on the wire, where what is prepared is a part.
+    wires: Option<&'m Wires>,
     scopes: Vec<Scope>,
     /// How many nodes there are in all plans, functions unfolded.
     nodes: usize,
@@ -80,7 +83,7 @@ fn stamp<'n>(node: &'n NodeProto, key: &str) -> Option<&'n str> {
     node.metadata_props.iter().find(|entry| entry.key() == key).map(StringStringEntryProto::value)
 }
 
-fn text<'n>(node: &'n NodeProto, name: &str) -> Option<&'n str> {
+pub(crate) fn string<'n>(node: &'n NodeProto, name: &str) -> Option<&'n str> {
     let attribute = node.attribute.iter().find(|attribute| attribute.name() == name)?;
     std::str::from_utf8(attribute.s.as_deref()?).ok()
 }
@@ -107,6 +110,7 @@ impl<'m> Preparation<'m> {
             imports: imports(&model.opset_import),
             components,
             external,
+            wires: None,
             scopes: Vec::new(),
             nodes: 0,
         }
@@ -116,6 +120,19 @@ impl<'m> Preparation<'m> {
     pub(crate) fn main(&mut self, graph: &GraphProto) -> Result<Body, LinkError> {
         let imports = self.imports.clone();
         self.graph(graph, &imports, 0)
+    }
+
+    /// The plan of a part, whose values live until the run ends: what depends on messages runs more than once.
+    pub(crate) fn part(&mut self, part: &FunctionProto, wires: &'m Wires) -> Result<Body, LinkError> {
+        self.wires = Some(wires);
+        let mut all = self.imports.clone();
+        all.extend(imports(&part.opset_import));
+        let mut body = self.function(&part.input, &part.node, &part.output, &part.value_info, &all, 0)?;
+        for step in &mut body.steps {
+            step.inputs.iter_mut().flatten().for_each(|used| used.last = false);
+            step.dead.clear();
+        }
+        Ok(body)
     }
 
     fn graph(&mut self, graph: &GraphProto, imports: &Imports, depth: usize) -> Result<Body, LinkError> {
@@ -250,7 +267,7 @@ impl<'m> Preparation<'m> {
         Ok(match (domain, node.op_type()) {
             (names::TYPES_DOMAIN, "Identity") => Action::Pass,
             (names::TYPES_DOMAIN, "Cast") => {
-                let to = text(node, "to").unwrap_or_default();
+                let to = string(node, "to").unwrap_or_default();
                 let found = lookup_by_id(to).filter(|node| dtype_of(node).is_some());
                 let no_cast = || LinkError::NoCast { node: words.to_owned(), to: to.to_owned() };
                 Action::Cast { to: found.ok_or_else(no_cast)? }
@@ -264,8 +281,15 @@ impl<'m> Preparation<'m> {
                 let attributes = self.attributes(node)?;
                 Action::Peers(PeerOp { kernel, attributes, all: op == "Concat" })
             }
+            (names::WIRE_DOMAIN, op @ ("Send" | "Recv")) => {
+                let Some(wires) = self.wires else {
+                    return Err(LinkError::InParts { node: words.to_owned() });
+                };
+                let wire = string(node, "wire").and_then(|wire| wires.get(wire)).ok_or_else(unknown)?;
+                if op == "Send" { Action::Send(wire.clone()) } else { Action::Receive(wire.clone()) }
+            }
             (names::IMPORT_DOMAIN, "Call") => {
-                let function = text(node, "function").unwrap_or_default();
+                let function = string(node, "function").unwrap_or_default();
                 let linked = self.components.linked(function).cloned();
                 let missing =
                     || LinkError::NoFunction { node: words.to_owned(), function: function.to_owned() };

@@ -31,6 +31,16 @@ pub(crate) struct Frame {
 }
 
 impl Frame {
+    pub(crate) fn put(&mut self, slot: SlotId, value: Option<Datum>) {
+        if let Some(place) = self.values.get_mut(slot.index()) {
+            *place = value;
+        }
+    }
+
+    pub(crate) fn take(&mut self, slot: SlotId) -> Option<Datum> {
+        self.values.get_mut(slot.index()).and_then(Option::take)
+    }
+
     pub(crate) fn get(&self, slot: SlotId) -> Option<&Datum> {
         self.values.get(slot.index()).and_then(Option::as_ref)
     }
@@ -121,6 +131,8 @@ impl Run {
                 | Action::Bundle { .. }
                 | Action::Unbundle { .. }
                 | Action::Peers(_)
+                | Action::Send(_)
+                | Action::Receive(_)
                 | Action::Call(_)
                 | Action::Function(_)
                 | Action::If { .. }
@@ -180,6 +192,9 @@ impl Run {
             Action::Bundle { keys } => Ok(vec![structural::bundle(keys, inputs)?]),
             Action::Unbundle { keys } => structural::unbundle(keys, inputs),
             Action::Peers(op) => Ok(vec![guarded(|| structural::peers(op, STRUCTURAL_VERSION, inputs))?]),
+            Action::Send(_) | Action::Receive(_) => {
+                Err(StepFault::Structure("values are sent and received by parts alone".to_owned()))
+            }
             Action::Call(program) => program.call(inputs, self.verify).map_err(inside),
             Action::Function(plan) => {
                 let mut inputs = inputs;

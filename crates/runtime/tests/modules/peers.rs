@@ -1,0 +1,290 @@
+//! Programs that run on several peers, in one process.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use typeloom_compiler::artifact::Artifact;
+use typeloom_compiler::bindings::Bindings;
+use typeloom_compiler::compiler::Compiler;
+use typeloom_compiler::graph::Graph;
+use typeloom_contracts::aggregator::Aggregator;
+use typeloom_contracts::model::Model;
+use typeloom_contracts::peer_selector::PeerId;
+use typeloom_runtime::components::Components;
+use typeloom_runtime::datum::Datum;
+use typeloom_runtime::executor::Executor;
+use typeloom_runtime::executor::error::{ExecuteError, LinkError, StepFault, WireFault};
+use typeloom_runtime::executor::part::{Part, PartOutcome};
+use typeloom_runtime::session::Verify;
+use typeloom_runtime::wire::clock::Clock;
+use typeloom_runtime::wire::endpoint::{Config, Endpoint, Parts};
+use typeloom_runtime::wire::envelope::RunId;
+use typeloom_runtime::wire::journal::NoJournal;
+use typeloom_runtime::wire::memory::LocalNetwork;
+use typeloom_types::any_tensor::AnyTensor;
+
+use crate::support::{Body, Outcome, Says, floats};
+
+struct Wall(Instant);
+
+impl Clock for Wall {
+    fn now(&self) -> Duration {
+        self.0.elapsed()
+    }
+
+    fn sleep(&self, time: Duration) {
+        std::thread::sleep(time);
+    }
+}
+
+const LONG: Duration = Duration::from_secs(20);
+const SOON: Duration = Duration::from_millis(50);
+
+fn peer(name: &str) -> PeerId {
+    PeerId(name.as_bytes().to_vec())
+}
+
+fn peers(names: &[&str]) -> Datum {
+    Datum::Peers(names.iter().map(|name| peer(name)).collect())
+}
+
+/// The endpoint of a peer that takes what a part receives.
+fn endpoint(network: &LocalNetwork, name: &str, part: &Part) -> Endpoint {
+    let parts = Parts {
+        transport: Arc::new(network.join(peer(name))),
+        clock: Arc::new(Wall(Instant::now())),
+        journal: Box::new(NoJournal),
+        ports: part.ports(),
+        peers: ["home", "a", "b", "c"].map(peer).to_vec(),
+    };
+    Endpoint::open(parts, Config::new(1)).expect("there is no journal that could fail")
+}
+
+/// Multiplies by a number; zero is a number that it panics at.
+struct Times(f32);
+
+impl Model for Times {
+    type Tensor = [f32];
+    type Error = Says;
+
+    fn forward(&self, input: &[f32]) -> Result<Box<[f32]>, Says> {
+        assert!(self.0 != 0.0, "times nothing");
+        Ok(input.iter().map(|x| x * self.0).collect())
+    }
+
+    fn load_parameters(&mut self, _: &[f32]) -> Result<(), Says> {
+        Ok(())
+    }
+
+    fn backward(&mut self, gradient: &[f32]) -> Result<Box<[f32]>, Says> {
+        Ok(gradient.into())
+    }
+
+    fn apply_delta(&mut self, _: &[f32]) -> Result<(), Says> {
+        Ok(())
+    }
+
+    fn compute_loss(&self, prediction: &[f32], _: &[f32]) -> Result<Box<[f32]>, Says> {
+        Ok(prediction.into())
+    }
+
+    fn params(&self) -> &[f32] {
+        std::slice::from_ref(&self.0)
+    }
+}
+
+/// The mean of what came, and who it came from, in order.
+#[derive(Default)]
+struct Mean(Vec<(String, Vec<f32>)>);
+
+impl Aggregator for Mean {
+    type Element = [f32];
+    type Metadata = ();
+    type Error = Says;
+
+    fn contribute(&mut self, source: &str, element: &[f32], (): ()) -> Result<(), Says> {
+        self.0.push((source.to_owned(), element.to_vec()));
+        Ok(())
+    }
+
+    fn aggregate(&mut self) -> Result<Box<[f32]>, Says> {
+        let came = std::mem::take(&mut self.0);
+        let [(_, first), ..] = &came[..] else { return Err(Says("nothing came".into())) };
+        let sum = |at: usize| came.iter().map(|(_, it)| it[at]).sum::<f32>();
+        #[expect(clippy::cast_precision_loss, reason = "a handful")]
+        Ok((0..first.len()).map(|at| sum(at) / came.len() as f32).collect())
+    }
+}
+
+/// Sends a value to workers, lets each work on it, and averages what they answer.
+fn averaging(g: &mut Graph) {
+    let x = g.input("x").of("float[N]");
+    let workers = g.input("workers").of("peer_id_vec");
+    let (there, handle) = g.send(&x, &workers);
+    let (payload, sender) = g.receive(&there);
+    let worked = g.model("net").forward(&payload);
+    let (back, _) = g.send(&worked, &sender);
+    let (update, from) = g.receive(&back);
+    let mean = g.aggregator("mean");
+    let done = mean.contribute(&from, &update, None);
+    g.output("mean", &mean.aggregate(Some(&done)));
+    g.output("doubled", &(&update + &update));
+    g.output("from", &from);
+    g.output("sent", &handle);
+}
+
+fn compiled() -> Result<Artifact, Box<dyn std::error::Error>> {
+    let bindings = Bindings::new().bind_model::<Times>("net").bind_aggregator::<Mean>("mean");
+    Ok(Compiler::new().with_bindings(bindings).compile(Body("averaging", averaging))?)
+}
+
+struct Home {
+    network: LocalNetwork,
+    artifact: Artifact,
+    part: Part,
+    endpoint: Endpoint,
+}
+
+fn home() -> Result<Home, Box<dyn std::error::Error>> {
+    let artifact = compiled()?;
+    let network = LocalNetwork::new();
+    let part = Part::new(&artifact, "self", &Components::new().aggregator("mean", Mean::default()))?;
+    let endpoint = endpoint(&network, "home", &part);
+    Ok(Home { network, artifact, part, endpoint })
+}
+
+impl Home {
+    fn worker(&self, name: &str, factor: f32) -> Result<(Part, Endpoint), LinkError> {
+        let part = Part::new(&self.artifact, "workers", &Components::new().model("net", Times(factor)))?;
+        let endpoint = endpoint(&self.network, name, &part);
+        Ok((part, endpoint))
+    }
+
+    fn run(&self, run: u64, workers: &[&str], timeout: Duration) -> Result<PartOutcome, ExecuteError> {
+        let inputs = HashMap::from([
+            ("x".to_owned(), floats(&[2], &[1.0, 2.0])),
+            ("workers".to_owned(), peers(workers)),
+        ]);
+        self.part.run(&self.endpoint, RunId(run), inputs, timeout, Verify::EveryValue)
+    }
+}
+
+#[test]
+fn what_depends_on_messages_runs_for_each_and_triggers_join() -> Outcome {
+    let home = home()?;
+    let workers = [home.worker("a", 2.0)?, home.worker("b", 4.0)?];
+    let outcome = std::thread::scope(|scope| {
+        let serving = workers
+            .each_ref()
+            .map(|(part, endpoint)| scope.spawn(move || part.serve(endpoint, LONG, Verify::EveryValue)));
+        // `b` stands in the list twice, and is sent to once.
+        let outcome = home.run(7, &["b", "a", "b"], LONG);
+        for served in serving {
+            let served = served.join().expect("it does not panic")?.ok_or("nothing came")?;
+            assert_eq!((served.run, served.from), (RunId(7), Some(peer("home"))));
+        }
+        Ok::<_, Box<dyn std::error::Error>>(outcome?)
+    })?;
+    assert_eq!(outcome.get("mean"), Some(&floats(&[2], &[3.0, 6.0])));
+    assert!(matches!(outcome.get("sent"), Some(Datum::Request(_))));
+    // One value for each peer, in the order in which they were sent to.
+    let names: Vec<&str> = outcome.each.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["doubled", "from"]);
+    let doubled = [(peer("b"), floats(&[2], &[8.0, 16.0])), (peer("a"), floats(&[2], &[4.0, 8.0]))];
+    assert_eq!(outcome.each[0].1, doubled);
+    assert_eq!(home.endpoint.pending() + workers[0].1.held(), 0);
+    Ok(())
+}
+
+#[test]
+fn an_answer_of_one_peer_is_one_value() -> Outcome {
+    let home = home()?;
+    let (part, worker) = home.worker("c", 0.5)?;
+    let outcome = std::thread::scope(|scope| {
+        let serving = scope.spawn(|| part.serve(&worker, LONG, Verify::EveryValue));
+        let outcome = home.run(1, &["c"], LONG);
+        serving.join().expect("it does not panic")?.ok_or("nothing came")?;
+        Ok::<_, Box<dyn std::error::Error>>(outcome?)
+    })?;
+    assert_eq!(outcome.get("doubled"), Some(&floats(&[2], &[1.0, 2.0])));
+    assert_eq!(outcome.get("from"), Some(&Datum::Peer(peer("c"))));
+    assert_eq!(outcome.symbols.get("N"), Some(2));
+    assert!(outcome.each.is_empty());
+    Ok(())
+}
+
+#[test]
+fn a_peer_that_fails_or_is_silent_is_named_at_the_deadline_and_both_sides_go_on() -> Outcome {
+    let home = home()?;
+    let (broken, endpoint_a) = home.worker("a", 0.0)?;
+    let (part, endpoint_b) = home.worker("b", 3.0)?;
+    let outcome = std::thread::scope(|scope| {
+        let failing = scope.spawn(|| broken.serve(&endpoint_a, LONG, Verify::EveryValue));
+        let outcome = home.run(1, &["a", "b"], SOON);
+        let failed = failing.join().expect("the panic stays inside").expect_err("it panicked");
+        assert!(failed.to_string().contains("slot `net`: the component panicked: times nothing"), "{failed}");
+        outcome
+    });
+    let error = outcome.expect_err("nobody answered");
+    let ExecuteError::Node { fault: StepFault::Wire(WireFault::Unheard { peers, .. }), .. } = &error else {
+        panic!("{error}")
+    };
+    assert_eq!(peers, &[peer("a"), peer("b")]);
+    assert!(error.to_string().contains("peer `a`, peer `b`"), "{error}");
+    // The message on which the part failed is dealt with.
+    assert!(broken.serve(&endpoint_a, Duration::ZERO, Verify::Inputs)?.is_none());
+    // The one that nobody took yet is answered later, and that answer is nobody's any more.
+    assert!(part.serve(&endpoint_b, LONG, Verify::Inputs)?.is_some());
+    let outcome = std::thread::scope(|scope| {
+        let serving = scope.spawn(|| part.serve(&endpoint_b, LONG, Verify::EveryValue));
+        let outcome = home.run(2, &["b"], LONG);
+        serving.join().expect("it does not panic")?.ok_or("nothing came")?;
+        Ok::<_, Box<dyn std::error::Error>>(outcome?)
+    })?;
+    assert_eq!(outcome.get("mean"), Some(&floats(&[2], &[3.0, 6.0])));
+    Ok(())
+}
+
+#[test]
+fn peers_that_nobody_knows_and_programs_of_other_types_are_refused() -> Outcome {
+    let home = home()?;
+    let unknown = home.run(1, &["nobody"], SOON).expect_err("there is no such peer");
+    assert!(unknown.to_string().contains("peer `nobody` cannot be sent to"), "{unknown}");
+    // A worker of a program of the same name that takes a matrix.
+    let other = Compiler::new().compile(Body("averaging", |g| {
+        let x = g.input("x").of("float[N, 2]");
+        let (there, _) = g.send(&x, &g.input("workers").of("peer_id_vec"));
+        g.output("y", &there.neg());
+    }))?;
+    let other = Part::new(&other, "workers", &Components::new())?;
+    let _a = endpoint(&home.network, "a", &other);
+    let refused = home.run(2, &["a"], SOON).expect_err("it takes something else");
+    assert!(refused.to_string().contains("peer `a` refused"), "{refused}");
+    Ok(())
+}
+
+#[test]
+fn a_program_with_sends_is_run_by_its_parts() -> Outcome {
+    let artifact = compiled()?;
+    let components = Components::new().model("net", Times(1.0)).aggregator("mean", Mean::default());
+    let whole = Executor::new(&artifact, &components).expect_err("it sends");
+    assert!(whole.to_string().contains("each of its parts"), "{whole}");
+    let nobody = Part::new(&artifact, "nobody", &components).expect_err("there is no such part");
+    assert_eq!(nobody.to_string(), "the program has no part `nobody`; it has self, workers");
+    // Only what a part uses has to be there.
+    assert!(Part::new(&artifact, "workers", &Components::new().model("net", Times(1.0))).is_ok());
+    let bare = Part::new(&artifact, "workers", &Components::new()).expect_err("it uses `net`");
+    assert!(matches!(bare, LinkError::NoComponent { .. }), "{bare}");
+    // A part of a program that was saved runs the same.
+    let loaded = Artifact::load(&artifact.to_bytes()?, components.bindings())?;
+    assert_eq!(Part::new(&loaded, "workers", &components)?.ports().len(), 1);
+    let x: Datum = AnyTensor::from([1_i64]).into();
+    let home = home()?;
+    let inputs = HashMap::from([("x".to_owned(), x), ("workers".to_owned(), peers(&[]))]);
+    let odd = home.part.run(&home.endpoint, RunId(1), inputs, SOON, Verify::Inputs).expect_err("an integer");
+    assert!(matches!(odd, ExecuteError::Input { .. }), "{odd}");
+    let nobody = home.run(2, &[], SOON).expect_err("an aggregate of nothing");
+    assert!(nobody.to_string().contains("nothing came"), "{nobody}");
+    Ok(())
+}
