@@ -36,6 +36,7 @@
 //! | write a module | [`Module`], [`Graph`], [`Value`], [`OperatorMethods`] |
 //! | compile it, or an ONNX model, into a typed artifact | [`Compiler`], [`Coercion`], [`Artifact`], [`BuildError`] |
 //! | implement what it is bound to | [`Backend`], [`GraphExecutor`], [`Index`], [`Codec`] and the other contracts |
+//! | bind components that exist: indices, networks, averages, codecs, data sources, tables of peers | [`components`] |
 //! | call what another program exports | [`Imported`], [`TypedModule`] |
 //! | write types into files, take a model's interface, compare two | [`compiler`] |
 //! | run a model | [`session`], [`Session`], [`Verify`] |
@@ -56,6 +57,7 @@ use std::sync::{Arc, OnceLock};
 use typeloom_solver::universe::Universe;
 
 pub use typeloom_compiler as compiler;
+pub use typeloom_components as components;
 pub use typeloom_contracts as contracts;
 pub use typeloom_cpu as cpu;
 pub use typeloom_onnx as onnx;

@@ -12,7 +12,8 @@ use repository::{files, none, read, shown, source};
 const LAYERS: &[&[&str]] = &[
     &["cli", "spec", "fuzz-targets"],
     &["typeloom"],
-    &["report", "runtime"],
+    &["report", "components"],
+    &["runtime"],
     &["compiler"],
     &["ops"],
     &["solver", "cpu"],

@@ -1,0 +1,224 @@
+//! Storages that are tensors: what components take in and give back.
+//!
+//! A component is written once, for [`AnyTensor`]; a slice goes in as a tensor of rank 1 and comes out as its elements in
+//! row-major order.
+
+use typeloom_types::any_tensor::AnyTensor;
+use typeloom_types::any_tensor::error::TensorError;
+use typeloom_types::dtype::Dtype;
+use typeloom_types::element::Element;
+use typeloom_types::storage::Storage;
+
+/// A storage that is a tensor of numbers.
+///
+/// **Law.** `from_tensor(x.to_tensor()) == x`.
+///
+/// ```
+/// use typeloom_components::dense::Dense;
+/// use typeloom_types::any_tensor::AnyTensor;
+///
+/// let tensor = [1.0_f32, 2.0][..].to_tensor();
+/// assert_eq!(tensor, AnyTensor::from([1.0_f32, 2.0]));
+/// assert_eq!(*<[f32]>::from_tensor(tensor)?, [1.0, 2.0]);
+/// assert!(<[f64]>::from_tensor(AnyTensor::from([1.0_f32])).is_err());
+/// # Ok::<(), typeloom_types::any_tensor::error::TensorError>(())
+/// ```
+pub trait Dense: Storage {
+    /// Whether a tensor has its shape still when it was stored; a slice has a length.
+    const KEEPS_SHAPE: bool;
+
+    /// The tensor that is stored.
+    fn to_tensor(&self) -> AnyTensor;
+
+    /// A tensor as it is stored.
+    ///
+    /// # Errors
+    /// [`TensorError::DtypeMismatch`] where the storage has another element type.
+    fn from_tensor(tensor: AnyTensor) -> Result<Box<Self>, TensorError>;
+}
+
+impl Dense for AnyTensor {
+    const KEEPS_SHAPE: bool = true;
+
+    fn to_tensor(&self) -> AnyTensor {
+        self.clone()
+    }
+
+    fn from_tensor(tensor: AnyTensor) -> Result<Box<Self>, TensorError> {
+        Ok(Box::new(tensor))
+    }
+}
+
+impl<T: Element> Dense for [T] {
+    const KEEPS_SHAPE: bool = false;
+
+    fn to_tensor(&self) -> AnyTensor {
+        AnyTensor::from(self)
+    }
+
+    fn from_tensor(tensor: AnyTensor) -> Result<Box<Self>, TensorError> {
+        Ok(tensor.to_vec::<T>()?.into_boxed_slice())
+    }
+}
+
+/// Elements that are no floats of 16 bits or more, where only those can be computed with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("elements of type {found} are no floats that can be computed with")]
+pub struct NotFloats {
+    /// What they are.
+    pub found: Dtype,
+}
+
+/// The elements of a tensor of floats, each read as an `f64`, which holds all of them exactly.
+#[derive(Clone, Copy, Debug)]
+pub enum Floats<'a> {
+    /// 64 bits.
+    F64(&'a [f64]),
+    /// 32 bits.
+    F32(&'a [f32]),
+    /// 16 bits, IEEE.
+    F16(&'a [half::f16]),
+    /// 16 bits, the upper half of 32.
+    BF16(&'a [half::bf16]),
+}
+
+impl<'a> Floats<'a> {
+    /// The elements of a tensor.
+    ///
+    /// # Errors
+    /// [`NotFloats`].
+    pub fn of(tensor: &'a AnyTensor) -> Result<Self, NotFloats> {
+        let f64s = tensor.as_slice().map(Self::F64);
+        let all = f64s.or_else(|_| tensor.as_slice().map(Self::F32));
+        let all = all.or_else(|_| tensor.as_slice().map(Self::F16));
+        let all = all.or_else(|_| tensor.as_slice().map(Self::BF16));
+        all.map_err(|_| NotFloats { found: tensor.dtype() })
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        match self {
+            Self::F64(all) => all.len(),
+            Self::F32(all) => all.len(),
+            Self::F16(all) => all.len(),
+            Self::BF16(all) => all.len(),
+        }
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// One of them; NaN past the end.
+    #[must_use]
+    pub fn get(&self, at: usize) -> f64 {
+        match self {
+            Self::F64(all) => all.get(at).copied().unwrap_or(f64::NAN),
+            Self::F32(all) => all.get(at).copied().map_or(f64::NAN, f64::from),
+            Self::F16(all) => all.get(at).copied().map_or(f64::NAN, f64::from),
+            Self::BF16(all) => all.get(at).copied().map_or(f64::NAN, f64::from),
+        }
+    }
+
+    /// Some of them, from a place on; what lies past the end is left out.
+    #[must_use]
+    pub fn part(&self, from: usize, count: usize) -> Self {
+        let from = from.min(self.len());
+        let to = from.saturating_add(count).min(self.len());
+        match self {
+            Self::F64(all) => Self::F64(&all[from..to]),
+            Self::F32(all) => Self::F32(&all[from..to]),
+            Self::F16(all) => Self::F16(&all[from..to]),
+            Self::BF16(all) => Self::BF16(&all[from..to]),
+        }
+    }
+
+    /// All of them.
+    pub fn iter(self) -> impl Iterator<Item = f64> + 'a {
+        (0..self.len()).map(move |at| self.get(at))
+    }
+
+    /// The first that is infinite or NaN.
+    #[must_use]
+    pub fn first_not_finite(self) -> Option<usize> {
+        self.iter().position(|value| !value.is_finite())
+    }
+
+    /// What a result may lose where it is too small for the element type.
+    #[must_use]
+    pub fn underflow(&self) -> f64 {
+        match self {
+            Self::F64(_) | Self::F32(_) | Self::BF16(_) => f64::from(f32::MIN_POSITIVE),
+            Self::F16(_) => f64::from(half::f16::MIN_POSITIVE_SUBNORMAL),
+        }
+    }
+
+    /// The distance from 1 to the next number of the element type.
+    #[must_use]
+    pub fn epsilon(&self) -> f64 {
+        match self {
+            Self::F64(_) => f64::EPSILON,
+            Self::F32(_) => f64::from(f32::EPSILON),
+            Self::F16(_) => f64::from(half::f16::EPSILON),
+            Self::BF16(_) => f64::from(half::bf16::EPSILON),
+        }
+    }
+}
+
+/// A tensor of floats of this type, each the nearest to what is given.
+///
+/// # Errors
+/// [`FloatsError`].
+pub fn tensor_of(dtype: Dtype, shape: &[usize], values: &[f64]) -> Result<AnyTensor, FloatsError> {
+    fn all<T: Element>(
+        shape: &[usize],
+        values: &[f64],
+        as_element: fn(f64) -> T,
+    ) -> Result<AnyTensor, FloatsError> {
+        let elements: Vec<T> = values.iter().copied().map(as_element).collect();
+        Ok(AnyTensor::from_vec(shape, elements)?)
+    }
+    if dtype == Dtype::F64 {
+        Ok(AnyTensor::from_slice(shape, values)?)
+    } else if dtype == Dtype::F32 {
+        all(shape, values, |value| value as f32)
+    } else if dtype == Dtype::F16 {
+        all(shape, values, half::f16::from_f64)
+    } else if dtype == Dtype::BF16 {
+        all(shape, values, half::bf16::from_f64)
+    } else {
+        Err(NotFloats { found: dtype }.into())
+    }
+}
+
+/// The greatest number of a type of floats.
+#[must_use]
+pub fn greatest(dtype: Dtype) -> Option<f64> {
+    let of = [
+        (Dtype::F64, f64::MAX),
+        (Dtype::F32, f64::from(f32::MAX)),
+        (Dtype::F16, f64::from(half::f16::MAX)),
+        (Dtype::BF16, f64::from(half::bf16::MAX)),
+    ];
+    of.into_iter().find(|(other, _)| *other == dtype).map(|(_, greatest)| greatest)
+}
+
+/// Why numbers are no tensor of floats.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum FloatsError {
+    /// The type is none of floats.
+    #[error(transparent)]
+    NotFloats(#[from] NotFloats),
+    /// They do not fit the shape.
+    #[error(transparent)]
+    Tensor(#[from] TensorError),
+}
+
+/// A shape in words.
+pub(crate) fn shown(shape: &[usize]) -> String {
+    let extents: Vec<String> = shape.iter().map(usize::to_string).collect();
+    format!("[{}]", extents.join(", "))
+}

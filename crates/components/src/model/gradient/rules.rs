@@ -1,0 +1,292 @@
+//! The rules: for each operator, the gradients of its inputs from that of its output.
+//!
+//! In the comments `d` is the gradient of the output `y`; sources are the textbook derivatives.
+
+use typeloom_onnx::messages::NodeProto;
+
+use super::shapes::{attribute, float_of, int_of};
+use super::tape::{float, int, ints};
+use super::{GradientError, Place, Sweep};
+use crate::model::typed::Dim;
+
+/// The operators that can be differentiated.
+pub const OPERATORS: &[&str] = &[
+    "Abs",
+    "Add",
+    "Cast",
+    "Div",
+    "Exp",
+    "Flatten",
+    "Gemm",
+    "Identity",
+    "LeakyRelu",
+    "Log",
+    "LogSoftmax",
+    "MatMul",
+    "Mul",
+    "Neg",
+    "Pow",
+    "ReduceMean",
+    "ReduceSum",
+    "Relu",
+    "Reshape",
+    "Sigmoid",
+    "Softmax",
+    "Softplus",
+    "Sqrt",
+    "Squeeze",
+    "Sub",
+    "Sum",
+    "Tanh",
+    "Transpose",
+    "Unsqueeze",
+    "Where",
+];
+
+/// Gradients of inputs, by position.
+type Gradients = Vec<(usize, String)>;
+
+/// The output of a node, and an input that it has by its signature.
+fn output(node: &NodeProto) -> &str {
+    node.output.first().map_or("", String::as_str)
+}
+
+impl Sweep<'_> {
+    pub(super) fn rule(&mut self, place: &Place<'_>, d: &str) -> Result<Gradients, GradientError> {
+        let node = place.node;
+        if node.input.is_empty() {
+            return Err(place.form("it has no inputs"));
+        }
+        let x = node.input[0].as_str();
+        let y = output(node);
+        let one = |gradient: String| Ok(vec![(0, gradient)]);
+        match node.op_type() {
+            "Identity" => one(d.to_owned()),
+            "Neg" => one(self.tape.op("Neg", &[d])),
+            "Exp" => one(self.tape.op("Mul", &[d, y])),
+            "Log" => one(self.tape.op("Div", &[d, x])),
+            "Sqrt" => {
+                // 1 / (2 y)
+                let half = self.number_like(x, 0.5);
+                let scaled = self.tape.op("Mul", &[d, &half]);
+                one(self.tape.op("Div", &[&scaled, y]))
+            }
+            "Abs" => {
+                let sign = self.tape.op("Sign", &[x]);
+                one(self.tape.op("Mul", &[d, &sign]))
+            }
+            "Relu" => one(self.where_positive(x, d, None)),
+            "LeakyRelu" => {
+                let slope = self.number_like(x, f64::from(float_of(node, "alpha", 0.01)));
+                let below = self.tape.op("Mul", &[d, &slope]);
+                one(self.where_positive(x, d, Some(below)))
+            }
+            "Sigmoid" => {
+                // y (1 - y)
+                let one_ = self.number_like(x, 1.0);
+                let rest = self.tape.op("Sub", &[&one_, y]);
+                let slope = self.tape.op("Mul", &[y, &rest]);
+                one(self.tape.op("Mul", &[d, &slope]))
+            }
+            "Tanh" => {
+                // 1 - y^2
+                let (one_, square) = (self.number_like(x, 1.0), self.tape.op("Mul", &[y, y]));
+                let slope = self.tape.op("Sub", &[&one_, &square]);
+                one(self.tape.op("Mul", &[d, &slope]))
+            }
+            "Softplus" => {
+                let slope = self.tape.op("Sigmoid", &[x]);
+                one(self.tape.op("Mul", &[d, &slope]))
+            }
+            "Softmax" => {
+                // y (d - sum(d y))
+                let weighted = self.tape.op("Mul", &[d, y]);
+                let sum = self.sum_along(&weighted, int_of(node, "axis", -1));
+                let rest = self.tape.op("Sub", &[d, &sum]);
+                one(self.tape.op("Mul", &[y, &rest]))
+            }
+            "LogSoftmax" => {
+                // d - exp(y) sum(d)
+                let sum = self.sum_along(d, int_of(node, "axis", -1));
+                let shares = self.tape.op("Exp", &[y]);
+                let share = self.tape.op("Mul", &[&shares, &sum]);
+                one(self.tape.op("Sub", &[d, &share]))
+            }
+            "Cast" => {
+                let to = i64::from(self.typed(place, x)?.dtype.onnx_number());
+                one(self.tape.op_with("Cast", &[d], vec![int("to", to)]))
+            }
+            "Reshape" | "Flatten" | "Squeeze" | "Unsqueeze" => one(self.reshaped_like(d, x)),
+            "Transpose" => one(self.transpose(place, d)?),
+            "ReduceSum" | "ReduceMean" => one(self.reduction(place, d)?),
+            "Add" | "Sub" | "Mul" | "Div" | "Sum" | "Where" | "Pow" => self.elementwise(place, d),
+            "MatMul" => self.matmul(place, d),
+            "Gemm" => self.gemm(place, d),
+            _ => Err(place.operator()),
+        }
+    }
+
+    /// `d` where `x > 0`, elsewhere something else, or 0. At 0 itself the gradient is taken to be that from below.
+    fn where_positive(&mut self, x: &str, d: &str, below: Option<String>) -> String {
+        let zero = self.zero_like(x);
+        let is_positive = self.tape.op("Greater", &[x, &zero]);
+        let below = below.unwrap_or(zero);
+        self.tape.op("Where", &[&is_positive, d, &below])
+    }
+
+    fn sum_along(&mut self, value: &str, axis: i64) -> String {
+        let axes = self.tape.list(&[axis]);
+        self.tape.op_with("ReduceSum", &[value, &axes], vec![int("keepdims", 1)])
+    }
+
+    fn transpose(&mut self, place: &Place<'_>, d: &str) -> Result<String, GradientError> {
+        let inverse = match attribute(place.node, "perm") {
+            Some(perm) => {
+                let mut inverse = vec![0; perm.ints.len()];
+                for (to, from) in perm.ints.iter().enumerate() {
+                    let from = usize::try_from(*from).ok().and_then(|from| inverse.get_mut(from));
+                    let from = from.ok_or_else(|| place.form("its axes are no permutation"))?;
+                    *from = i64::try_from(to).unwrap_or(i64::MAX);
+                }
+                vec![ints("perm", &inverse)]
+            }
+            // Without one the axes are reversed, and reversed again they are as before.
+            None => Vec::new(),
+        };
+        Ok(self.tape.op_with("Transpose", &[d], inverse))
+    }
+
+    /// Every element that was summed gets the gradient of the sum; of a mean, its part of it.
+    fn reduction(&mut self, place: &Place<'_>, d: &str) -> Result<String, GradientError> {
+        let (node, y) = (place.node, output(place.node));
+        let x = &node.input[0];
+        let rank = self.dims(place, x)?.len();
+        let axes: Vec<i64> = self.axes(place, rank)?.into_iter().collect();
+        let is_noop = int_of(node, "noop_with_empty_axes", 0) == 1;
+        let names_axes =
+            attribute(node, "axes").is_some() || node.input.get(1).is_some_and(|it| !it.is_empty());
+        if is_noop && (!names_axes || axes.len() == rank) {
+            return Err(place.form("whether it reduces at all is not told apart"));
+        }
+        let mut spread = d.to_owned();
+        if int_of(node, "keepdims", 1) == 0 && !axes.is_empty() {
+            let axes = self.tape.list(&axes);
+            spread = self.tape.op("Unsqueeze", &[&spread, &axes]);
+        }
+        if node.op_type() == "ReduceMean" {
+            let to = i64::from(self.typed(place, x)?.dtype.onnx_number());
+            let mut size = |value: &str| {
+                let size = self.tape.op("Size", &[value]);
+                self.tape.op_with("Cast", &[&size], vec![int("to", to)])
+            };
+            let (all, kept) = (size(x), size(y));
+            let count = self.tape.op("Div", &[&all, &kept]);
+            spread = self.tape.op("Div", &[&spread, &count]);
+        }
+        let shape = self.tape.op("Shape", &[x]);
+        Ok(self.tape.op("Expand", &[&spread, &shape]))
+    }
+
+    fn elementwise(&mut self, place: &Place<'_>, d: &str) -> Result<Gradients, GradientError> {
+        let (node, y) = (place.node, output(place.node));
+        let wide = self.dims(place, y)?;
+        let mut gradients = Vec::new();
+        for (at, operand) in node.input.iter().enumerate() {
+            if !self.wants(node, at) {
+                continue;
+            }
+            let other = node.input.get(1 - at.min(1)).map_or("", String::as_str);
+            let gradient = match (node.op_type(), at) {
+                ("Add" | "Sum", _) | ("Sub", 0) => d.to_owned(),
+                ("Sub", _) => self.tape.op("Neg", &[d]),
+                ("Mul", _) => self.tape.op("Mul", &[d, other]),
+                ("Div", 0) => self.tape.op("Div", &[d, other]),
+                ("Div", _) => {
+                    // -y / b
+                    let slope = self.tape.op("Div", &[y, operand]);
+                    let product = self.tape.op("Mul", &[d, &slope]);
+                    self.tape.op("Neg", &[&product])
+                }
+                ("Pow", 0) => {
+                    // b a^(b - 1)
+                    let one = self.number_like(other, 1.0);
+                    let less = self.tape.op("Sub", &[other, &one]);
+                    let power = self.tape.op("Pow", &[operand, &less]);
+                    if self.typed(place, other)?.dtype != self.typed(place, operand)?.dtype {
+                        return Err(place.form("its exponent is of another type than its base"));
+                    }
+                    let slope = self.tape.op("Mul", &[other, &power]);
+                    self.tape.op("Mul", &[d, &slope])
+                }
+                ("Pow", _) => return Err(place.form("its exponent is what is differentiated")),
+                ("Where", 1) => {
+                    let zero = self.zero_like(operand);
+                    self.tape.op("Where", &[&node.input[0], d, &zero])
+                }
+                ("Where", 2) => {
+                    let zero = self.zero_like(operand);
+                    self.tape.op("Where", &[&node.input[0], &zero, d])
+                }
+                (_, _) => return Err(place.operator()),
+            };
+            let own = self.dims(place, operand)?;
+            gradients.push((at, self.sum_to(place, gradient, &wide, &own)?));
+        }
+        Ok(gradients)
+    }
+
+    /// `d b^T` and `a^T d`.
+    fn matmul(&mut self, place: &Place<'_>, d: &str) -> Result<Gradients, GradientError> {
+        let node = place.node;
+        let [a, b] = &node.input[..] else { return Err(place.form("it has not two operands")) };
+        let wide = self.dims(place, output(node))?;
+        let stack: &[Dim] = &wide[..wide.len().saturating_sub(2)];
+        let mut gradients = Vec::new();
+        for (at, operand) in [a, b].into_iter().enumerate() {
+            if !self.wants(node, at) {
+                continue;
+            }
+            let (a_t, b_t) = (self.transposed(place, a)?, self.transposed(place, b)?);
+            let product = match at {
+                0 => self.tape.op("MatMul", &[d, &b_t]),
+                _ => self.tape.op("MatMul", &[&a_t, d]),
+            };
+            let own = self.dims(place, operand)?;
+            let from: Vec<Dim> = stack.iter().chain(&own[own.len() - 2..]).cloned().collect();
+            gradients.push((at, self.sum_to(place, product, &from, &own)?));
+        }
+        Ok(gradients)
+    }
+
+    /// As [`matmul`](Self::matmul), of matrices that are transposed or not, and scaled.
+    fn gemm(&mut self, place: &Place<'_>, d: &str) -> Result<Gradients, GradientError> {
+        let node = place.node;
+        let [a, b, rest @ ..] = &node.input[..] else { return Err(place.form("it has not two operands")) };
+        let (alpha, beta) = (float_of(node, "alpha", 1.0), float_of(node, "beta", 1.0));
+        let (trans_a, trans_b) = (int_of(node, "transA", 0), int_of(node, "transB", 0));
+        let mut product = |left: &str, right: &str, trans_left: i64, trans_right: i64| {
+            let attributes =
+                vec![float("alpha", alpha), int("transA", trans_left), int("transB", trans_right)];
+            self.tape.op_with("Gemm", &[left, right], attributes)
+        };
+        let of_a = match trans_a {
+            0 => product(d, b, 0, 1 - trans_b),
+            _ => product(b, d, trans_b, 1),
+        };
+        let of_b = match trans_b {
+            0 => product(a, d, 1 - trans_a, 0),
+            _ => product(d, a, 1, trans_a),
+        };
+        let mut gradients = vec![(0, of_a), (1, of_b)];
+        gradients.retain(|(at, _)| self.wants(node, *at));
+        if let [c] = rest
+            && self.wants(node, 2)
+        {
+            let (wide, own) = (self.dims(place, output(node))?, self.dims(place, c)?);
+            let summed = self.sum_to(place, d.to_owned(), &wide, &own)?;
+            let scale = self.number_like(c, f64::from(beta));
+            gradients.push((2, self.tape.op("Mul", &[&summed, &scale])));
+        }
+        Ok(gradients)
+    }
+}

@@ -1,0 +1,107 @@
+//! Nodes and constants being written, with names of their own.
+
+use std::collections::HashSet;
+
+use bytes::Bytes;
+use typeloom_onnx::messages::attribute_proto::AttributeType;
+use typeloom_onnx::messages::{AttributeProto, GraphProto, NodeProto, TensorProto};
+use typeloom_types::any_tensor::AnyTensor;
+use typeloom_types::dtype::Dtype;
+
+/// What has been written.
+pub(in crate::model) struct Tape {
+    pub(super) nodes: Vec<NodeProto>,
+    pub(super) initializers: Vec<TensorProto>,
+    /// The version of ONNX's operators.
+    pub(super) version: i64,
+    used: HashSet<String>,
+    count: usize,
+}
+
+/// An attribute of a whole number.
+pub(super) fn int(name: &str, value: i64) -> AttributeProto {
+    let kind = Some(AttributeType::Int as i32);
+    AttributeProto { name: Some(name.to_owned()), i: Some(value), r#type: kind, ..AttributeProto::default() }
+}
+
+/// An attribute of a number.
+pub(super) fn float(name: &str, value: f32) -> AttributeProto {
+    let kind = Some(AttributeType::Float as i32);
+    AttributeProto { name: Some(name.to_owned()), f: Some(value), r#type: kind, ..AttributeProto::default() }
+}
+
+/// An attribute of whole numbers.
+pub(super) fn ints(name: &str, values: &[i64]) -> AttributeProto {
+    let kind = Some(AttributeType::Ints as i32);
+    let (name, ints) = (Some(name.to_owned()), values.to_vec());
+    AttributeProto { name, ints, r#type: kind, ..AttributeProto::default() }
+}
+
+/// The message of a tensor.
+pub(in crate::model) fn stored(name: &str, tensor: &AnyTensor) -> TensorProto {
+    TensorProto {
+        name: Some(name.to_owned()),
+        dims: tensor.shape().iter().map(|extent| i64::try_from(*extent).unwrap_or(i64::MAX)).collect(),
+        data_type: Some(tensor.dtype().onnx_number()),
+        raw_data: Some(Bytes::copy_from_slice(tensor.bytes())),
+        ..TensorProto::default()
+    }
+}
+
+impl Tape {
+    /// An empty tape beside a graph, whose names are not used again.
+    pub(super) fn of(graph: &GraphProto, version: i64) -> Self {
+        let mut used: HashSet<String> = graph.input.iter().map(|info| info.name().to_owned()).collect();
+        used.extend(graph.initializer.iter().map(|tensor| tensor.name().to_owned()));
+        used.extend(graph.node.iter().flat_map(|node| node.output.iter().cloned()));
+        Self { nodes: Vec::new(), initializers: Vec::new(), version, used, count: 0 }
+    }
+
+    /// This name, or one like it that is not used.
+    pub(super) fn reserve(&mut self, wanted: &str) -> String {
+        let mut name = wanted.to_owned();
+        while !self.used.insert(name.clone()) {
+            self.count += 1;
+            name = format!("{wanted}.{}", self.count);
+        }
+        name
+    }
+
+    /// The result of an operator.
+    pub(super) fn op(&mut self, op: &str, inputs: &[&str]) -> String {
+        self.op_with(op, inputs, Vec::new())
+    }
+
+    /// The result of an operator with attributes.
+    pub(super) fn op_with(&mut self, op: &str, inputs: &[&str], attribute: Vec<AttributeProto>) -> String {
+        self.count += 1;
+        let output = self.reserve(&format!("gradient.{}", self.count));
+        self.nodes.push(NodeProto {
+            op_type: Some(op.to_owned()),
+            input: inputs.iter().map(|input| (*input).to_owned()).collect(),
+            output: vec![output.clone()],
+            attribute,
+            ..NodeProto::default()
+        });
+        output
+    }
+
+    /// A constant.
+    pub(super) fn constant(&mut self, tensor: &AnyTensor) -> String {
+        self.count += 1;
+        let name = self.reserve(&format!("gradient.{}", self.count));
+        self.initializers.push(stored(&name, tensor));
+        name
+    }
+
+    /// A list of whole numbers.
+    pub(super) fn list(&mut self, values: &[i64]) -> String {
+        self.constant(&AnyTensor::from(values))
+    }
+
+    /// A number of a type of floats; NaN of 32 bits where the type is none, which the check of the graph refuses.
+    pub(super) fn number(&mut self, dtype: Dtype, value: f64) -> String {
+        let tensor = crate::dense::tensor_of(dtype, &[], &[value]);
+        self.constant(&tensor.unwrap_or_else(|_| AnyTensor::from_scalar(f32::NAN)))
+    }
+}

@@ -1,0 +1,111 @@
+//! Losses, as graphs: how far a prediction is from a target, and the gradient of that.
+
+use std::collections::HashMap;
+
+use typeloom_cpu::value::Value;
+use typeloom_onnx::messages::tensor_shape_proto::dimension;
+use typeloom_onnx::messages::{ModelProto, TypeProto, type_proto};
+use typeloom_onnx::text::parse_model;
+use typeloom_runtime::session::{Session, Verify};
+use typeloom_types::any_tensor::AnyTensor;
+
+use super::gradient::{SEED, differentiate};
+use super::typed::solve;
+use super::{ModelError, only, typed};
+use crate::dense::tensor_of;
+
+/// How far predictions are from targets. Targets are of the type and shape of predictions.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Loss {
+    /// The mean of the squares of the differences.
+    #[default]
+    MeanSquaredError,
+    /// The cross-entropy of the softmax of the prediction along its last axis, and the target as shares of the classes
+    /// (one for the right class, zero for the others); the mean over everything else.
+    CrossEntropy,
+}
+
+impl Loss {
+    fn body(self) -> &'static str {
+        match self {
+            Self::MeanSquaredError => {
+                "difference = Sub(prediction, target)
+                 square = Mul(difference, difference)
+                 loss = ReduceMean <keepdims = 0> (square)"
+            }
+            Self::CrossEntropy => {
+                "logarithm = LogSoftmax <axis = -1> (prediction)
+                 term = Mul(target, logarithm)
+                 last = Constant <value_ints = [-1]> ()
+                 sum = ReduceSum <keepdims = 0> (term, last)
+                 mean = ReduceMean <keepdims = 0> (sum)
+                 loss = Neg(mean)"
+            }
+        }
+    }
+
+    /// The graph of the loss of predictions of a type.
+    fn model(self, prediction: &TypeProto) -> Result<ModelProto, ModelError> {
+        let text = format!(
+            "<ir_version: 10, opset_import: [\"\" : 21]>
+             loss (float prediction, float target) => (loss) {{ {} }}",
+            self.body()
+        );
+        let mut model =
+            parse_model(&text).map_err(|error| ModelError::IllTyped { message: error.to_string() })?;
+        for input in model.graph.iter_mut().flat_map(|graph| &mut graph.input) {
+            input.r#type = Some(named(prediction));
+        }
+        Ok(model)
+    }
+}
+
+/// A type with a name for every extent, because prediction and target agree also where the model leaves an extent open.
+fn named(ty: &TypeProto) -> TypeProto {
+    let mut ty = ty.clone();
+    if let Some(type_proto::Value::TensorType(tensor)) = &mut ty.value {
+        for (at, dim) in tensor.shape.iter_mut().flat_map(|shape| &mut shape.dim).enumerate() {
+            if !matches!(&dim.value, Some(dimension::Value::DimValue(_))) {
+                dim.value = Some(dimension::Value::DimParam(format!("axis{at}")));
+            }
+        }
+    }
+    ty
+}
+
+/// A loss, ready to be computed.
+pub(super) struct Losses {
+    loss: Session,
+    gradient: Session,
+}
+
+impl Losses {
+    pub(super) fn new(loss: Loss, network: &typed::Solved) -> Result<Self, ModelError> {
+        let output = network.model.graph.as_ref().and_then(|graph| graph.output.first());
+        let unusable = || ModelError::Loss {
+            prediction: output.map_or_else(String::new, |output| output.name().to_owned()),
+        };
+        let ty = output.and_then(|output| output.r#type.as_ref()).ok_or_else(unusable)?;
+        let solved = solve(&loss.model(ty)?)?;
+        let gradient = differentiate(&solved, &["prediction".to_owned()])?;
+        Ok(Self { gradient: solve(&gradient)?.session, loss: solved.session })
+    }
+
+    pub(super) fn loss(&self, prediction: AnyTensor, target: AnyTensor) -> Result<AnyTensor, ModelError> {
+        only(self.loss.run(given(prediction, target), Verify::Inputs)?.outputs)
+    }
+
+    pub(super) fn gradient(&self, prediction: AnyTensor, target: AnyTensor) -> Result<AnyTensor, ModelError> {
+        let one = tensor_of(prediction.dtype(), &[], &[1.0])?;
+        let mut inputs = given(prediction, target);
+        inputs.insert(SEED.to_owned(), Value::Tensor(one));
+        only(self.gradient.run(inputs, Verify::Inputs)?.outputs)
+    }
+}
+
+fn given(prediction: AnyTensor, target: AnyTensor) -> HashMap<String, Value> {
+    HashMap::from([
+        ("prediction".to_owned(), Value::Tensor(prediction)),
+        ("target".to_owned(), Value::Tensor(target)),
+    ])
+}

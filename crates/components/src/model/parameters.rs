@@ -1,0 +1,103 @@
+//! Initializers as parameters: inputs of the graph, and one flat tensor.
+
+use typeloom_onnx::messages::tensor_shape_proto::{Dimension, dimension};
+use typeloom_onnx::messages::{
+    GraphProto, TensorProto, TensorShapeProto, TypeProto, ValueInfoProto, type_proto,
+};
+use typeloom_types::any_tensor::AnyTensor;
+use typeloom_types::dtype::Dtype;
+
+use super::{ModelError, decoded};
+use crate::dense::Floats;
+
+/// A parameter of a model.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Parameter {
+    /// The name of the initializer.
+    pub name: String,
+    /// Its shape.
+    pub shape: Vec<usize>,
+    /// Its element type.
+    pub dtype: Dtype,
+}
+
+impl Parameter {
+    /// How many elements it has in the flat tensor.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.shape.iter().product()
+    }
+
+    /// Whether it has none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// Takes the parameters out of a graph: what were initializers are inputs from then on, of just their types.
+pub(super) fn promote(
+    graph: &mut GraphProto,
+    frozen: &[String],
+) -> Result<(Vec<Parameter>, Vec<AnyTensor>), ModelError> {
+    let (mut parameters, mut tensors) = (Vec::<Parameter>::new(), Vec::new());
+    let (mut kept, mut names): (Vec<TensorProto>, Vec<String>) = (Vec::new(), frozen.to_vec());
+    for stored in std::mem::take(&mut graph.initializer) {
+        let tensor = decoded(&stored)?;
+        if frozen.iter().any(|name| name == stored.name()) || Floats::of(&tensor).is_err() {
+            names.retain(|name| name != stored.name());
+            kept.push(stored);
+            continue;
+        }
+        let name = stored.name().to_owned();
+        if let Some(first) = parameters.first()
+            && first.dtype != tensor.dtype()
+        {
+            return Err(ModelError::MixedParameters { name, expected: first.dtype, found: tensor.dtype() });
+        }
+        graph.input.retain(|input| input.name() != name);
+        graph.input.push(declared(&name, &tensor));
+        parameters.push(Parameter { name, shape: tensor.shape().to_vec(), dtype: tensor.dtype() });
+        tensors.push(tensor);
+    }
+    graph.initializer = kept;
+    match names.into_iter().next() {
+        Some(name) => Err(ModelError::NoParameter { name }),
+        None => Ok((parameters, tensors)),
+    }
+}
+
+/// A value of exactly the type of a tensor.
+fn declared(name: &str, tensor: &AnyTensor) -> ValueInfoProto {
+    let extent = |extent: &usize| Dimension {
+        value: Some(dimension::Value::DimValue(i64::try_from(*extent).unwrap_or(i64::MAX))),
+        ..Dimension::default()
+    };
+    let shape = TensorShapeProto { dim: tensor.shape().iter().map(extent).collect(), ..Default::default() };
+    let ty = type_proto::Tensor {
+        elem_type: Some(tensor.dtype().onnx_number()),
+        shape: Some(shape),
+        ..Default::default()
+    };
+    let ty = TypeProto { value: Some(type_proto::Value::TensorType(ty)), ..TypeProto::default() };
+    ValueInfoProto { name: Some(name.to_owned()), r#type: Some(ty), ..ValueInfoProto::default() }
+}
+
+/// Tensors one after the other.
+pub(super) fn flat(dtype: Dtype, tensors: &[AnyTensor]) -> Result<AnyTensor, ModelError> {
+    let count = tensors.iter().map(AnyTensor::len).sum();
+    let bytes: Vec<u8> = tensors.iter().flat_map(AnyTensor::bytes).copied().collect();
+    Ok(AnyTensor::from_le_bytes(dtype, &[count], &bytes)?)
+}
+
+/// The tensors of the parameters.
+pub(super) fn each(parameters: &[Parameter], flat: &AnyTensor) -> Result<Vec<AnyTensor>, ModelError> {
+    let (mut rest, mut tensors) = (flat.bytes(), Vec::with_capacity(parameters.len()));
+    for parameter in parameters {
+        let width = parameter.dtype.packed_len(parameter.len()).unwrap_or(0);
+        let (own, others) = rest.split_at_checked(width).unwrap_or((rest, &[]));
+        tensors.push(AnyTensor::from_le_bytes(parameter.dtype, &parameter.shape, own)?);
+        rest = others;
+    }
+    Ok(tensors)
+}

@@ -1,0 +1,250 @@
+//! Networks: gradients held to finite differences, losses that fall, and what is refused.
+
+use typeloom_components::dense::{Dense, Floats, tensor_of};
+use typeloom_components::model::gradient::{GradientError, OPERATORS};
+use typeloom_components::model::{Loss, ModelError, Network, Settings};
+use typeloom_components::seeded::Seeded;
+use typeloom_contracts::model::Model;
+use typeloom_onnx::text::parse_model;
+use typeloom_types::any_tensor::AnyTensor;
+use typeloom_types::dtype::Dtype;
+
+/// A network of 64-bit floats: `graph` is the text from the inputs on.
+fn network<S: ?Sized + Dense>(graph: &str, loss: Loss) -> Network<S> {
+    made(graph, Settings { loss, frozen: Vec::new() }).unwrap_or_else(|error| panic!("{graph}: {error}"))
+}
+
+fn made<S: ?Sized + Dense>(graph: &str, settings: Settings) -> Result<Network<S>, ModelError> {
+    let text = format!("<ir_version: 10, opset_import: [\"\" : 18]> g {graph}");
+    Network::new(parse_model(&text).unwrap_or_else(|error| panic!("{text}: {error}")), &settings)
+}
+
+fn random(shape: &[usize], seed: u64) -> AnyTensor {
+    let (mut seeded, count) = (Seeded::new(seed), shape.iter().product::<usize>());
+    // Away from 0, where some operators have a corner, and of either sign.
+    let mut number = || (0.3 + seeded.unit()) * if seeded.bits() % 2 == 0 { 1.0 } else { -1.0 };
+    let values: Vec<f64> = (0..count).map(|_| number()).collect();
+    tensor_of(Dtype::F64, shape, &values).expect("floats")
+}
+
+fn numbers(tensor: &AnyTensor) -> Vec<f64> {
+    Floats::of(tensor).expect("floats").iter().collect()
+}
+
+/// The gradient of `loss(forward(input), target)`, by the rules and by differences.
+fn holds_to_differences(graph: &str, loss: Loss, input: &AnyTensor) {
+    let mut network: Network = network(graph, loss);
+    assert_eq!(network.not_differentiable(), None, "{graph}");
+    let count = network.params().len();
+    let start = numbers(&random(&[count], 17));
+    let set = |network: &mut Network, values: &[f64]| {
+        let tensor = tensor_of(Dtype::F64, &[count], values).expect("floats");
+        network.load_parameters(&tensor).expect("they fit");
+    };
+    set(&mut network, &start);
+    let prediction = network.forward(input).expect("it runs");
+    let target = random(prediction.shape(), 23);
+    let gradient = network.loss_gradient(&prediction, &target).expect("they can be compared");
+    let gradient = numbers(&network.backward(&gradient).expect("it was differentiated"));
+    assert_eq!(gradient.len(), count);
+    let mut at = |which: usize, step: f64| {
+        let mut values = start.clone();
+        values[which] += step;
+        set(&mut network, &values);
+        let prediction = network.forward(input).expect("it runs");
+        numbers(&network.compute_loss(&prediction, &target).expect("they can be compared"))[0]
+    };
+    let step = 1e-5;
+    for (which, found) in gradient.iter().enumerate() {
+        let expected = (at(which, step) - at(which, -step)) / (2.0 * step);
+        let off = (found - expected).abs();
+        assert!(off <= 1e-6 * expected.abs().max(1.0), "{graph}: parameter {which}: {found}, not {expected}");
+    }
+}
+
+#[test]
+fn gradients_are_those_of_finite_differences() {
+    // Each operator with a rule, and the ways in which it is used; `w`, `b` are parameters, `x` is float64[N, 3].
+    let graphs = [
+        ("w[3,4] b[4]", "h = MatMul(x, w)  y = Add(h, b)"),
+        ("w[2,3,3] b[1]", "h = MatMul(x, w)  y = Sub(h, b)"),
+        ("w[3,4] b[4]", "y = Gemm <alpha = 0.5, beta = 2.0> (x, w, b)"),
+        ("w[4,3] b[1,4]", "y = Gemm <transB = 1> (x, w, b)"),
+        ("w[3,4] b[1]", "t = Transpose(x)  y = Gemm <transA = 1> (t, w, b)"),
+        (
+            "w[4,3] b[4]",
+            "h = Transpose(x)  m = MatMul(w, h)  t = Transpose <perm = [1, 0]> (m)  y = Add(t, b)",
+        ),
+        ("w[3,4] b[2,3]", "y = Gemm <transA = 1, transB = 1> (w, b)"),
+        ("w[3] b[3]", "m = Mul(x, w)  s = Sigmoid(m)  y = Div(s, b)"),
+        ("w[3] b[3]", "m = Mul(w, x)  t = Tanh(m)  y = Div(b, t)"),
+        (
+            "w[3] b[1,3]",
+            "m = Mul(x, w)  r = Relu(m)  l = LeakyRelu <alpha = 0.2> (m)  s = Sum(r, l, b)  y = Neg(s)",
+        ),
+        ("w[3] b[3]", "e = Exp(w)  q = Sqrt(e)  a = Abs(b)  l = Log(a)  m = Mul(x, q)  y = Add(m, l)"),
+        ("w[3] b[3]", "m = Mul(x, w)  s = Softplus(m)  y = Mul(s, b)"),
+        ("w[3,3] b[3]", "m = MatMul(x, w)  s = Softmax(m)  y = Mul(s, b)"),
+        ("w[3,3] b[3]", "m = MatMul(x, w)  s = LogSoftmax <axis = 0> (m)  y = Mul(s, b)"),
+        (
+            "w[3] b[3]",
+            "m = Mul(x, w)  p = Identity(m)  c = Constant <value = double {3.0}> ()  q = Pow(p, c)  y = Add(q, b)",
+        ),
+        ("w[3] b[1]", "m = Mul(x, w)  s = ReduceSum <keepdims = 0> (m)  y = Add(s, b)"),
+        (
+            "w[3] b[1]",
+            "m = Mul(x, w)  a = Constant <value_ints = [-1]> ()  s = ReduceMean(m, a)  y = Mul(s, b)",
+        ),
+        (
+            "w[3] b[1]",
+            "m = Mul(x, w)  a = Constant <value_ints = [0]> ()  s = ReduceSum <keepdims = 0> (m, a)  y = Mul(s, b)",
+        ),
+        ("w[3,4] b[12]", "a = Constant <value_ints = [12]> ()  f = Reshape(w, a)  y = Mul(f, b)"),
+        ("w[3,4] b[4,3]", "t = Transpose(w)  y = Mul(t, b)"),
+        (
+            "w[3,1] b[3]",
+            "a = Constant <value_ints = [1]> ()  s = Squeeze(w, a)  m = Mul(x, s)  y = Add(m, b)",
+        ),
+        ("w[3] b[3,2]", "a = Constant <value_ints = [0]> ()  s = Unsqueeze(w, a)  y = MatMul(s, b)"),
+        ("w[2,3] b[1]", "f = Flatten <axis = 0> (w)  y = Mul(f, b)"),
+        (
+            "w[3] b[3]",
+            "z = Constant <value = double {0.0}> ()  c = Greater(x, z)  u = Where(c, w, b)  y = Mul(x, u)",
+        ),
+        (
+            "w[3] b[3]",
+            "i = Cast <to = 1> (w)  o = Cast <to = 11> (i)  m = Mul(o, b)  d = Sub(m, o)  y = Mul(d, x)",
+        ),
+        ("w[3,5] b[5]", "h = MatMul(x, w)  s = Add(h, b)  t = Tanh(s)  v = Transpose(w)  y = MatMul(t, v)"),
+    ];
+    let input = random(&[4, 3], 5);
+    for (parameters, body) in graphs {
+        let declared: Vec<String> = parameters.split(' ').map(initializer).collect();
+        let body = if body.contains(" x") || body.contains("(x") || body.contains("x)") {
+            body.to_owned()
+        } else {
+            // A network has an input, used or not.
+            format!("{body}  unused = Neg(x)")
+        };
+        let graph = format!("(double[N, 3] x) => (y) <{}> {{ {body} }}", declared.join(", "));
+        if body.contains("Cast <to = 1>") {
+            // Differences through 32 bits are too coarse; the rule is that of Identity.
+            let mut network: Network = network(&graph, Loss::MeanSquaredError);
+            let prediction = network.forward(&input).expect("it runs");
+            network.backward(&prediction).expect("it was differentiated");
+            continue;
+        }
+        holds_to_differences(&graph, Loss::MeanSquaredError, &input);
+    }
+    let classifier =
+        "(double[N, 3] x) => (y) <double[3, 4] w = {1,1,1,1,1,1,1,1,1,1,1,1}> { y = MatMul(x, w) }";
+    holds_to_differences(classifier, Loss::CrossEntropy, &input);
+}
+
+#[test]
+fn every_operator_with_a_rule_is_held_to_differences() {
+    let source = include_str!("model.rs");
+    let untested: Vec<&&str> = OPERATORS
+        .iter()
+        .filter(|op| !source.contains(&format!("= {op}(")) && !source.contains(&format!("= {op} <")))
+        .collect();
+    assert!(untested.is_empty(), "{untested:?}");
+}
+
+fn initializer(declared: &str) -> String {
+    let (name, shape) = declared.split_once('[').expect("a shape");
+    let extents: Vec<usize> =
+        shape.trim_end_matches(']').split(',').map(|extent| extent.parse().expect("an extent")).collect();
+    let count: usize = extents.iter().product();
+    format!("double[{}] {name} = {{{}}}", shape.trim_end_matches(']'), vec!["1"; count].join(", "))
+}
+
+const LINE: &str =
+    "(float[N, 2] x) => (y) <float[2, 1] w = {0, 0}, float[1] b = {0}> { h = MatMul(x, w)  y = Add(h, b) }";
+
+#[test]
+fn a_network_of_slices_learns_a_line() {
+    let mut network: Network<[f32]> = network(LINE, Loss::MeanSquaredError);
+    let input: Vec<f32> = vec![0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 1.0, 1.0];
+    let target: Vec<f32> = input.chunks(2).map(|x| 2.0 * x[0] - 3.0 * x[1] + 0.5).collect();
+    let mut losses = Vec::new();
+    for _ in 0..400 {
+        let prediction = network.forward(&input).expect("it runs");
+        losses.push(network.compute_loss(&prediction, &target).expect("they can be compared")[0]);
+        let gradient = network.loss_gradient(&prediction, &target).expect("they can be compared");
+        let gradient = network.backward(&gradient).expect("it was differentiated");
+        let delta: Vec<f32> = gradient.iter().map(|slope| -0.3 * slope).collect();
+        network.apply_delta(&delta).expect("it fits");
+    }
+    assert!(losses.windows(2).all(|pair| pair[1] <= pair[0]), "the loss falls");
+    assert!(losses[399] < 1e-6, "{}", losses[399]);
+    let learned = network.params();
+    for (found, expected) in learned.iter().zip([2.0, -3.0, 0.5]) {
+        assert!((found - expected).abs() < 1e-2, "{learned:?}");
+    }
+}
+
+#[test]
+fn parameters_go_out_and_in_as_one_tensor_in_the_order_of_the_file() {
+    let mut network: Network = network(LINE, Loss::MeanSquaredError);
+    let names: Vec<&str> = network.parameters().iter().map(|parameter| parameter.name.as_str()).collect();
+    assert_eq!(names, ["w", "b"]);
+    network.load_parameters(&AnyTensor::from([1.0_f32, 2.0, 3.0])).expect("they fit");
+    let input = AnyTensor::from_slice(&[1, 2], &[10.0_f32, 100.0]).expect("it fits");
+    let prediction = network.forward(&input).expect("it runs");
+    assert_eq!(*prediction, AnyTensor::from_slice(&[1, 1], &[213.0_f32]).expect("it fits"));
+    network.apply_delta(&AnyTensor::from([0.0_f32, 0.0, -3.0])).expect("it fits");
+    assert_eq!(network.params(), &AnyTensor::from([1.0_f32, 2.0, 0.0]));
+    let few = network.load_parameters(&AnyTensor::from([1.0_f32]));
+    assert_eq!(few, Err(ModelError::ParameterCount { expected: 3, found: 1 }));
+    let doubles = network.apply_delta(&AnyTensor::from([1.0_f64, 2.0, 3.0]));
+    assert_eq!(doubles, Err(ModelError::ParameterType { expected: Dtype::F32, found: Dtype::F64 }));
+    let nan = network.apply_delta(&AnyTensor::from([0.0_f32, f32::NAN, 0.0]));
+    assert_eq!(nan, Err(ModelError::NotFinite { at: 1 }));
+    assert_eq!(network.params(), &AnyTensor::from([1.0_f32, 2.0, 0.0]));
+}
+
+#[test]
+fn frozen_initializers_are_no_parameters() {
+    let settings = |frozen: &str| Settings { frozen: vec![frozen.to_owned()], ..Settings::default() };
+    let network: Network = made(LINE, settings("w")).expect("it is a network");
+    assert_eq!(network.params(), &AnyTensor::from([0.0_f32]));
+    let missing = made::<AnyTensor>(LINE, settings("v")).expect_err("there is no `v`");
+    assert_eq!(missing, ModelError::NoParameter { name: "v".to_owned() });
+}
+
+#[test]
+fn what_has_no_derivative_predicts_and_says_so_when_it_should_learn() {
+    let graph = "(float[N, 2] x) => (y) <float[2] w = {1, 2}> { m = Mul(x, w)  [steps] y = Floor(m) }";
+    let mut network: Network = network(graph, Loss::MeanSquaredError);
+    let input = AnyTensor::from_slice(&[1, 2], &[1.5_f32, 1.5]).expect("it fits");
+    let prediction = network.forward(&input).expect("it runs");
+    assert_eq!(*prediction, AnyTensor::from_slice(&[1, 2], &[1.0_f32, 3.0]).expect("it fits"));
+    let error = network.backward(&prediction).expect_err("a step has no derivative");
+    assert!(matches!(error, ModelError::Gradient(GradientError::Operator { .. })));
+    assert_eq!(error.to_string(), "node `steps` (#1): operator `Floor` cannot be differentiated");
+}
+
+#[test]
+fn calls_that_make_no_sense_are_typed_errors() {
+    let mut network: Network<[f32]> = network(LINE, Loss::MeanSquaredError);
+    assert_eq!(network.backward(&[1.0]), Err(ModelError::NothingPredicted));
+    assert!(matches!(network.forward(&[1.0, 2.0, 3.0]), Err(ModelError::Elements { length: 3, .. })));
+    assert!(matches!(network.compute_loss(&[1.0], &[1.0, 2.0]), Err(ModelError::Elements { .. })));
+    let of_any: Network = self::network(LINE, Loss::MeanSquaredError);
+    assert!(matches!(of_any.forward(&AnyTensor::from([1.0_f32, 2.0])), Err(ModelError::Run(_))));
+    let ill = made::<AnyTensor>(
+        "(float[N, 2] x) => (y) <float[3] w = {1, 2, 3}> { y = Add(x, w) }",
+        Settings::default(),
+    );
+    assert!(matches!(ill, Err(ModelError::IllTyped { .. })), "{ill:?}");
+    let two = made::<AnyTensor>("(float[2] x, float[2] z) => (y) { y = Add(x, z) }", Settings::default());
+    assert_eq!(two.expect_err("two inputs"), ModelError::Ports { inputs: 2, outputs: 1 });
+    let mixed = "(float[1] x) => (y) <float[1] w = {1}, double[1] v = {1}> { a = Mul(x, w)  c = Cast<to = 11>(a)  y = Mul(c, v) }";
+    let mixed = made::<AnyTensor>(mixed, Settings::default());
+    assert!(matches!(mixed, Err(ModelError::MixedParameters { .. })));
+    assert!(matches!(
+        Network::<[f32]>::from_bytes(b"no model", &Settings::default()),
+        Err(ModelError::Prepare(_))
+    ));
+}
