@@ -3,7 +3,7 @@
 //! | component | contract | what it does |
 //! |---|---|---|
 //! | [`Exact`](index::Exact) | `Index` | the nearest vectors, compared by a bound backend |
-//! | [`Approximate`](index::approximate) | `Index` | a graph proposes, the exact index compares; feature `approximate` |
+//! | `index::approximate::Approximate` | `Index` | a graph proposes, the exact index compares; feature `approximate` |
 //! | [`Network`](model::Network) | `Model` | an ONNX graph that predicts and learns by gradients |
 //! | [`FederatedAverage`](aggregator::FederatedAverage) | `Aggregator` | the mean, weighted by numbers of samples |
 //! | [`TrimmedMean`](aggregator::TrimmedMean) | `Aggregator` | the mean without the extremes |

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
+use typeloom::components::source::npy;
 use typeloom::cpu::attributes::{Attribute, Attributes};
 use typeloom::cpu::call::Call;
 use typeloom::cpu::error::KernelError;
@@ -27,7 +28,7 @@ pub(crate) fn read(path: &Path, stamp: &Stamp) -> anyhow::Result<Value> {
     let cannot = || format!("cannot read `{}`", path.display());
     let bytes = std::fs::read(path).with_context(cannot)?;
     match path.extension().and_then(|extension| extension.to_str()) {
-        Some("npy") => super::npy::read(&bytes).map(Value::Tensor).with_context(cannot),
+        Some("npy") => npy::read(&bytes).map(Value::Tensor).with_context(cannot),
         Some("pb") => stored(&bytes, stamp).with_context(cannot),
         Some(_) | None => bail!("`{}` is neither a `.npy` nor a `.pb` file", path.display()),
     }
@@ -54,7 +55,7 @@ pub(crate) fn write(folder: &Path, name: &str, value: &Value) -> anyhow::Result<
     while let Some((name, value)) = left.pop() {
         match value {
             Value::Tensor(tensor) => {
-                let (file, bytes) = match super::npy::written(tensor) {
+                let (file, bytes) = match npy::written(tensor) {
                     Some(bytes) => (format!("{name}.npy"), bytes),
                     None => (format!("{name}.pb"), proto(tensor, &name).encode_to_vec()),
                 };
