@@ -3,11 +3,13 @@
 //! The module says nothing about types. What is bound to its slot `compute` does: `[f32]`, `[f64]`, or a leaf that this
 //! example adds to the type tree.
 
+use std::collections::HashMap;
 use std::error::Error;
 
 use typeloom as bb;
 use typeloom::{
-    ByExecution, Compiler, ElementStorage, Graph, GraphExecutor, Module, OperatorMethods, Storage,
+    ByExecution, Carried, CarriedElement, Compiler, Components, ElementStorage, Executor, Graph,
+    GraphExecutor, Module, OperatorMethods, Storage, Verify,
 };
 
 /// `scores = relu(query x weights)`, on whatever is bound to `compute`.
@@ -27,9 +29,9 @@ impl Module for Scorer {
     }
 }
 
-/// An element type of our own, and its place in the tree.
-#[derive(Clone, Copy)]
-struct Posit16(#[expect(dead_code, reason = "only its type matters here")] u16);
+/// An element type of our own, and its place in the tree. Here it is a number of eighths.
+#[derive(Clone, Copy, Debug)]
+struct Posit16(u16);
 
 static TYPE_TENSOR_POSIT16: bb::TypeNode = bb::TypeNode {
     id: "tensor.posit16",
@@ -45,10 +47,65 @@ impl ElementStorage for Posit16 {
     const SLICE: &'static bb::TypeNode = &TYPE_TENSOR_POSIT16;
 }
 
-/// A backend that would hand graphs to an engine for tensors of `T`. Compiling asks for its types only.
+/// How it is written in bytes, so that it flows through modules and over the wire.
+impl CarriedElement for Posit16 {
+    const BYTES: usize = 2;
+
+    fn write(&self, bytes: &mut Vec<u8>) {
+        bytes.extend(self.0.to_le_bytes());
+    }
+
+    fn read(bytes: &[u8]) -> Option<Self> {
+        Some(Self(u16::from_le_bytes(bytes.try_into().ok()?)))
+    }
+}
+
+/// What the engine computes with.
+trait Number: Copy + Send + Sync + 'static {
+    fn to_f64(self) -> f64;
+    fn from_f64(number: f64) -> Self;
+}
+
+impl Number for f32 {
+    fn to_f64(self) -> f64 {
+        f64::from(self)
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "32 bits are what it has")]
+    fn from_f64(number: f64) -> Self {
+        number as f32
+    }
+}
+
+impl Number for f64 {
+    fn to_f64(self) -> f64 {
+        self
+    }
+
+    fn from_f64(number: f64) -> Self {
+        number
+    }
+}
+
+impl Number for Posit16 {
+    fn to_f64(self) -> f64 {
+        f64::from(self.0) / 8.0
+    }
+
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "what does not fit is cut off"
+    )]
+    fn from_f64(number: f64) -> Self {
+        Self((number * 8.0) as u16)
+    }
+}
+
+/// A backend with an engine for vectors of `T`: what this module needs of it, and no more.
 struct Engine<T>(std::marker::PhantomData<fn() -> T>);
 
-impl<T: Clone + Send + Sync + 'static> GraphExecutor for Engine<T>
+impl<T: Number> GraphExecutor for Engine<T>
 where
     Vec<T>: Storage,
 {
@@ -57,11 +114,19 @@ where
 
     fn execute(
         &self,
-        _: &bb::GraphProto,
-        _: Vec<Vec<T>>,
+        graph: &bb::GraphProto,
+        inputs: Vec<Vec<T>>,
         _: &[bb::AttributeProto],
     ) -> Result<Vec<Vec<T>>, std::fmt::Error> {
-        Err(std::fmt::Error)
+        let op = graph.node.first().map(bb::NodeProto::op_type).unwrap_or_default();
+        match (op, &inputs[..]) {
+            ("MatMul", [a, b]) => {
+                let products = a.iter().zip(b).map(|(a, b)| a.to_f64() * b.to_f64());
+                Ok(vec![vec![T::from_f64(products.sum())]])
+            }
+            ("Relu", [a]) => Ok(vec![a.iter().map(|a| T::from_f64(a.to_f64().max(0.0))).collect()]),
+            _ => Err(std::fmt::Error),
+        }
     }
 
     // `Relu` is no primitive. This engine has it; without this line it would be written in primitives, which needs
@@ -102,6 +167,17 @@ pub(crate) fn walk() -> Result<Vec<String>, Box<dyn Error>> {
             of("scores")
         ));
     }
+    // A module runs on a leaf that ONNX does not know as on any other.
+    let components =
+        Components::new().backend("compute", ByExecution(Engine::<Posit16>(std::marker::PhantomData)));
+    let artifact = Compiler::new().with_bindings(components.bindings().clone()).compile(Scorer)?;
+    let inputs = HashMap::from([
+        ("query".to_owned(), vec![Posit16(4), Posit16(8)].to_datum(None)),
+        ("weights".to_owned(), vec![Posit16(16), Posit16(24)].to_datum(None)),
+    ]);
+    let outcome = Executor::new(&artifact, &components)?.run(inputs, Verify::EveryValue)?;
+    let scores = outcome.get("scores").ok_or("the module has an output `scores`")?;
+    lines.push(format!("on Posit16, 1/2 * 2 + 1 * 3 is {:?} eighths", Vec::<Posit16>::of(scores)));
     // Bound to nothing, the module does not compile.
     let unbound = Compiler::new().compile(Scorer).err().ok_or("a slot without a component compiled")?;
     let text = unbound.to_string();

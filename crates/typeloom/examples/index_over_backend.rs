@@ -3,72 +3,34 @@
 //! `AnyTensor` stands at the abstract node `tensor`, so a component that stores it is bound to no element type: the
 //! module's own types decide, and the same index serves them all.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::error::Error;
-use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use typeloom as bb;
 use typeloom::{
-    AnyTensor, Backend, ByExecution, Compiler, Graph, GraphExecutor, Index, Module, OperatorMethods,
+    AnyTensor, Backend, ByExecution, Compiler, Components, Cpu, Executor, Graph, GraphExecutor, Index,
+    Module, OperatorMethods, Verify,
 };
 
-/// What can go wrong here.
-#[derive(Debug)]
-struct Unsupported(String);
+/// The embedded backend, counting what it is asked for.
+#[derive(Clone, Default)]
+struct Counted(Arc<AtomicUsize>);
 
-impl fmt::Display for Unsupported {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl Error for Unsupported {}
-
-/// A backend for what the index needs: `Sub`, `Mul` and `ReduceSum` of vectors of f32 and f64.
-#[derive(Clone, Copy, Default)]
-struct Small;
-
-impl GraphExecutor for Small {
+impl GraphExecutor for Counted {
     type Tensor = AnyTensor;
-    type Error = Unsupported;
+    type Error = <Cpu as GraphExecutor>::Error;
 
     fn execute(
         &self,
         graph: &bb::GraphProto,
         inputs: Vec<AnyTensor>,
-        _: &[bb::AttributeProto],
-    ) -> Result<Vec<AnyTensor>, Unsupported> {
-        let [node] = &graph.node[..] else { return Err(Unsupported("one node at a time".into())) };
-        let result = match (node.op_type(), &inputs[..]) {
-            ("Sub", [a, b]) => each(a, b, |x, y| x - y),
-            ("Mul", [a, b]) => each(a, b, |x, y| x * y),
-            ("ReduceSum", [a]) => numbers(a).and_then(|all| tensor(a.dtype(), &[all.iter().sum()])),
-            (op, _) => Err(Unsupported(format!("{op} is not computed here"))),
-        };
-        Ok(vec![result?])
+        attributes: &[bb::AttributeProto],
+    ) -> Result<Vec<AnyTensor>, Self::Error> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        GraphExecutor::execute(&Cpu, graph, inputs, attributes)
     }
-}
-
-fn each(a: &AnyTensor, b: &AnyTensor, f: fn(f64, f64) -> f64) -> Result<AnyTensor, Unsupported> {
-    let all: Vec<f64> = numbers(a)?.iter().zip(numbers(b)?).map(|(x, y)| f(*x, y)).collect();
-    tensor(a.dtype(), &all)
-}
-
-fn numbers(tensor: &AnyTensor) -> Result<Vec<f64>, Unsupported> {
-    let wrong = |error| Unsupported(format!("{error}"));
-    match tensor.dtype() {
-        bb::Dtype::F64 => tensor.to_vec::<f64>().map_err(wrong),
-        _ => Ok(tensor.to_vec::<f32>().map_err(wrong)?.into_iter().map(f64::from).collect()),
-    }
-}
-
-fn tensor(dtype: bb::Dtype, all: &[f64]) -> Result<AnyTensor, Unsupported> {
-    let made = match dtype {
-        bb::Dtype::F64 => AnyTensor::from_slice(&[all.len()], all),
-        #[expect(clippy::cast_possible_truncation, reason = "the tensor holds 32-bit floats")]
-        _ => AnyTensor::from_vec(&[all.len()], all.iter().map(|x| *x as f32).collect()),
-    };
-    made.map_err(|error| Unsupported(format!("{error}")))
 }
 
 /// An exact index: it keeps vectors, and its backend computes distances.
@@ -92,10 +54,11 @@ impl<B: Backend<Tensor = AnyTensor>> Index for Exact<B> {
         for (id, vector) in &self.vectors {
             let difference = self.backend.sub(query, vector)?;
             let squares = self.backend.mul(&difference, &difference)?;
-            let distance = self.backend.reduce_sum(&squares, None, false)?;
-            let distance = numbers(&distance).ok().and_then(|all| all.first().copied()).unwrap_or(f64::NAN);
-            #[expect(clippy::cast_possible_truncation, reason = "distances are 32-bit floats by contract")]
-            found.push((*id, distance.sqrt() as f32));
+            let distance = self.backend.sqrt(&self.backend.reduce_sum(&squares, None, false)?)?;
+            // Distances are 32-bit floats by contract.
+            let distance = self.backend.cast(&distance, bb::Dtype::F32)?;
+            let distance = distance.as_slice::<f32>().ok().and_then(|all| all.first().copied());
+            found.push((*id, distance.unwrap_or(f32::NAN)));
         }
         found.sort_by(|a, b| a.1.total_cmp(&b.1));
         found.truncate(k);
@@ -133,8 +96,8 @@ impl Module for Nearest {
 
 pub(crate) fn walk() -> Result<Vec<String>, Box<dyn Error>> {
     let compiler = Compiler::new()
-        .bind_backend::<ByExecution<Small>>("compute")
-        .bind_index::<Exact<ByExecution<Small>>>("near");
+        .bind_backend::<ByExecution<Counted>>("compute")
+        .bind_index::<Exact<ByExecution<Counted>>>("near");
     let mut lines = Vec::new();
     for query in ["float[8]", "double[8]"] {
         let artifact = compiler.compile(Nearest { query })?;
@@ -146,12 +109,27 @@ pub(crate) fn walk() -> Result<Vec<String>, Box<dyn Error>> {
             of("distances")
         ));
     }
-    let mut index: Exact<ByExecution<Small>> = Exact::default();
+
+    // The same with values: an index with three vectors, and backends that count.
+    let (own, of_index) = (Counted::default(), Counted::default());
+    let mut index = Exact { backend: ByExecution(of_index.clone()), vectors: BTreeMap::new() };
     for (id, at) in [(1, [0.0f32, 0.0]), (2, [3.0, 4.0]), (3, [1.0, 0.0])] {
-        index.add(id, &AnyTensor::from_slice(&[2], &at)?)?;
+        index.add(id, &AnyTensor::from(at))?;
     }
-    let found = index.search(&AnyTensor::from_slice(&[2], &[0.0f32, 0.0])?, 2)?;
-    lines.push(format!("nearest to the origin: {found:?}"));
+    let components = Components::new().backend("compute", ByExecution(own.clone())).index("near", index);
+    let artifact = Compiler::new()
+        .with_bindings(components.bindings().clone())
+        .compile(Nearest { query: "float[2]" })?;
+    let executor = Executor::new(&artifact, &components)?;
+    let inputs = HashMap::from([
+        ("query".to_owned(), AnyTensor::from([0.5f32, 0.0]).into()),
+        ("scale".to_owned(), AnyTensor::from([0.0f32]).into()),
+    ]);
+    for (name, value) in executor.run(inputs, Verify::EveryValue)?.outputs {
+        lines.push(format!("{name}: {:?}", value.as_tensor().ok_or("a tensor")?));
+    }
+    let count = |of: &Counted| of.0.load(Ordering::Relaxed);
+    lines.push(format!("the slot's backend ran {} graph, the index's {}", count(&own), count(&of_index)));
     Ok(lines)
 }
 

@@ -3,9 +3,19 @@
 //! Nothing is coerced silently. By default the module does not compile; with a policy, the cast is a node of the IR, on the
 //! side that receives, and a line of the report.
 
+use std::collections::HashMap;
 use std::error::Error;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use typeloom::{Artifact, Coercion, Compiler, Graph, Module};
+use typeloom::runtime::wire::clock::Clock;
+use typeloom::runtime::wire::endpoint::{Config, Endpoint, Parts};
+use typeloom::runtime::wire::envelope::RunId;
+use typeloom::runtime::wire::journal::NoJournal;
+use typeloom::runtime::wire::memory::LocalNetwork;
+use typeloom::{
+    AnyTensor, Artifact, Coercion, Compiler, Components, Datum, Graph, Module, Part, PeerId, Verify,
+};
 
 /// Sends floats to peers, which compute on them as doubles.
 struct Exchange;
@@ -34,12 +44,54 @@ fn shown(artifact: &Artifact) -> Vec<String> {
     lines
 }
 
+/// Time, as the program around the runtime has it.
+struct Wall(Instant);
+
+impl Clock for Wall {
+    fn now(&self) -> Duration {
+        self.0.elapsed()
+    }
+
+    fn sleep(&self, time: Duration) {
+        std::thread::sleep(time);
+    }
+}
+
+/// Both parts, as two peers of one process.
+fn run(artifact: &Artifact) -> Result<Vec<String>, Box<dyn Error>> {
+    let network = LocalNetwork::new();
+    let (home, worker) = (PeerId(b"home".to_vec()), PeerId(b"worker".to_vec()));
+    let open = |peer: &PeerId, part: &Part| {
+        let parts = Parts {
+            transport: Arc::new(network.join(peer.clone())),
+            clock: Arc::new(Wall(Instant::now())),
+            journal: Box::new(NoJournal),
+            ports: part.ports(),
+            peers: vec![home.clone(), worker.clone()],
+        };
+        Endpoint::open(parts, Config::new(1))
+    };
+    let own = Part::new(artifact, "self", &Components::new())?;
+    let workers = Part::new(artifact, "workers", &Components::new())?;
+    let (at_home, at_worker) = (open(&home, &own)?, open(&worker, &workers)?);
+    let inputs = HashMap::from([
+        ("x".to_owned(), AnyTensor::from([0.25f32, 1.5]).into()),
+        ("workers".to_owned(), Datum::Peers(vec![worker])),
+    ]);
+    let timeout = Duration::from_secs(10);
+    own.run(&at_home, RunId(1), inputs, timeout, Verify::EveryValue)?;
+    let served = workers.serve(&at_worker, timeout, Verify::EveryValue)?.ok_or("nothing arrived")?;
+    let doubled = served.get("doubled").and_then(Datum::as_tensor).ok_or("a tensor comes out")?;
+    Ok(vec![format!("the worker received from home and made {doubled:?}")])
+}
+
 pub(crate) fn walk() -> Result<Vec<String>, Box<dyn Error>> {
     let refused = Compiler::new().compile(Exchange).err().ok_or("two types for one port compiled")?;
     let text = refused.to_string();
     let mut lines = vec![format!("strict: {}", text.lines().next().unwrap_or_default())];
     let artifact = Compiler::new().with_coercion(Coercion::Lossless).compile(Exchange)?;
     lines.extend(shown(&artifact));
+    lines.extend(run(&artifact)?);
     Ok(lines)
 }
 

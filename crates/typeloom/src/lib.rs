@@ -40,6 +40,8 @@
 //! | call what another program exports | [`Imported`], [`TypedModule`] |
 //! | write types into files, take a model's interface, compare two | [`compiler`] |
 //! | run a model | [`session`], [`Session`], [`Verify`] |
+//! | run a compiled module with its components | [`Components`], [`Executor`], [`Datum`]; [`Part`] where it sends |
+//! | compute, on the embedded backend or one's own | [`Cpu`], [`ByPrimitives`], [`ByExecution`], [`Carried`] |
 //! | carry values to other peers | [`runtime::wire`], [`host`] |
 //! | carry types to other processes | [`pool`] |
 //!
@@ -148,6 +150,13 @@ pub use typeloom_contracts::protocol::Protocol;
 pub use typeloom_contracts::register_protocol;
 pub use typeloom_contracts::role::Role;
 // Running.
+pub use typeloom_runtime::backend::Cpu;
+pub use typeloom_runtime::backend::by_primitives::ByPrimitives;
+pub use typeloom_runtime::carry::{Carried, CarriedElement};
+pub use typeloom_runtime::components::{Components, RunProtocol};
+pub use typeloom_runtime::datum::Datum;
+pub use typeloom_runtime::executor::Executor;
+pub use typeloom_runtime::executor::part::Part;
 pub use typeloom_runtime::session::{Session, Verify};
 
 // Interfaces.

@@ -18,6 +18,7 @@ fn one_module_takes_the_type_of_three_backends() -> Outcome {
         "compute stores [f32]: query tensor.f32, weights tensor.f32, scores tensor.f32",
         "compute stores [f64]: query tensor.f64, weights tensor.f64, scores tensor.f64",
         "compute stores [Posit16]: query tensor.posit16, weights tensor.posit16, scores tensor.posit16",
+        "on Posit16, 1/2 * 2 + 1 * 3 is Some([Posit16(32)]) eighths",
         "nothing is bound to slot `compute`, which asks for Backend",
     ];
     assert_eq!(backend_slots::walk()?, expected);
@@ -30,7 +31,9 @@ fn an_index_over_any_tensor_takes_what_it_is_given_and_computes_on_its_backend()
     let expected = [
         "query float[8]: scale tensor.f32, ids tensor.u64, distances tensor.f32",
         "query double[8]: scale tensor.f64, ids tensor.u64, distances tensor.f32",
-        "nearest to the origin: [(1, 0.0), (3, 1.0)]",
+        "ids: u64[2] [1, 3]",
+        "distances: f32[2] [0.0, 1.0]",
+        "the slot's backend ran 1 graph, the index's 15",
     ];
     assert_eq!(index_over_backend::walk()?, expected);
     Ok(())
@@ -42,7 +45,12 @@ fn a_received_value_is_cast_on_the_side_that_receives() -> Outcome {
     let lines = receive_cast::walk()?;
     assert!(lines[0].starts_with("strict: error[declared-type-contradiction]"), "{lines:#?}");
     assert!(lines[1].contains("from tensor.f32 to tensor.f64 (lossless)"), "{lines:#?}");
-    assert_eq!(lines[2..], ["on self: Send", "on workers: Recv, Cast, Add"]);
+    let expected = [
+        "on self: Send",
+        "on workers: Recv, Cast, Add",
+        "the worker received from home and made f64[2] [0.5, 3.0]",
+    ];
+    assert_eq!(lines[2..], expected);
     Ok(())
 }
 

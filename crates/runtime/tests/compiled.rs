@@ -1,0 +1,81 @@
+//! The recorded node cases once more, as compiled programs: a program without slots gives what a session of the same
+//! model gives, bit for bit, and what the session refuses it refuses as well.
+//!
+//! The cases lie beside the repository or where `TYPELOOM_CONFORMANCE` says; where they are absent the test says so and
+//! passes, except under `CI=true`.
+
+#![expect(clippy::print_stdout, reason = "skipping is for people to see")]
+
+#[path = "backend/cases.rs"]
+#[expect(dead_code, reason = "outputs are compared with the session's, not with the recorded ones")]
+mod cases;
+
+use std::collections::HashMap;
+
+use cases::Case;
+use typeloom_compiler::compiler::Compiler;
+use typeloom_cpu::value::Value;
+use typeloom_ops::catalogue::Standard;
+use typeloom_runtime::components::Components;
+use typeloom_runtime::datum::Datum;
+use typeloom_runtime::executor::Executor;
+use typeloom_runtime::session::{Session, Verify};
+use typeloom_solver::model::{Mode, Options, check};
+use typeloom_solver::universe::Universe;
+
+/// Operators whose result is random.
+const RANDOM: &[&str] =
+    &["Bernoulli", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial"];
+
+/// Operators of a preview whose graphs only sessions run.
+const OF_SESSIONS: &[&str] = &["FlexAttention"];
+
+fn compiled(case: &Case, inputs: HashMap<String, Value>) -> Result<Vec<(String, Datum)>, String> {
+    let bytes = case.model();
+    let compiler = Compiler::new().with_permissive_types();
+    let artifact = compiler.compile(bytes.as_slice()).map_err(|error| format!("compiling: {error}"))?;
+    let executor =
+        Executor::new(&artifact, &Components::new()).map_err(|error| format!("linking: {error}"))?;
+    let inputs = inputs.into_iter().map(|(name, value)| (name, Datum::from(value))).collect();
+    let outcome = executor.run(inputs, Verify::EveryValue).map_err(|error| format!("running: {error}"))?;
+    Ok(outcome.outputs)
+}
+
+#[test]
+fn compiled_programs_give_what_sessions_give() {
+    let Some(cases) = cases::list() else { return };
+    let universe = Universe::of_default_lattice().expect("the default lattice is sound");
+    let mut compared = 0;
+    let mut odd = Vec::new();
+    for case in &cases {
+        let ops = case.ops();
+        let is_outside = |op: &str| {
+            RANDOM.contains(&op)
+                || OF_SESSIONS.iter().any(|name| op.ends_with(name))
+                || op.starts_with("ai.onnx.")
+        };
+        if ops.iter().any(|op| is_outside(op)) || case.is_training_dropout() {
+            continue;
+        }
+        let bytes = case.model();
+        let options = Options { mode: Mode::Permissive, ..Options::default() };
+        let Ok(mut checked) = check(&bytes, &Standard, &universe, &options) else { continue };
+        let external = |_: &_| Err("no case has other files".to_owned());
+        let Ok(session) = Session::of_checked(&mut checked, &external) else { continue };
+        let Ok(inputs) = case.inputs(&session) else { continue };
+        let Ok(expected) = session.run(inputs.clone(), Verify::EveryValue) else { continue };
+        compared += 1;
+        match compiled(case, inputs) {
+            Err(error) => odd.push(format!("{}: {error}", case.name())),
+            Ok(found) => {
+                let expected = expected.outputs.into_iter().map(|(name, value)| (name, Datum::from(value)));
+                if !found.iter().cloned().eq(expected) {
+                    odd.push(format!("{}: other outputs", case.name()));
+                }
+            }
+        }
+    }
+    println!("{compared} cases compared");
+    assert!(odd.is_empty(), "{} of {compared}:\n{}", odd.len(), odd.join("\n"));
+    assert!(compared > 900, "only {compared} cases were compared");
+}
