@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 use std::marker::PhantomData;
 
 use typeloom_contracts::aggregator::Aggregator;
+use typeloom_runtime::components::FromMetadata;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::any_tensor::error::TensorError;
 use typeloom_types::dtype::Dtype;
@@ -58,6 +59,12 @@ impl TryFrom<&[u8]> for Contribution {
     fn try_from(bytes: &[u8]) -> Result<Self, NoContribution> {
         let samples = bytes.try_into().map_err(|_| NoContribution { found: bytes.len() })?;
         Ok(Self { samples: u64::from_le_bytes(samples) })
+    }
+}
+
+impl FromMetadata for Contribution {
+    fn from_metadata(bytes: Option<&[u8]>) -> Result<Self, String> {
+        bytes.map_or(Ok(Self::default()), |bytes| Self::try_from(bytes).map_err(|error| error.to_string()))
     }
 }
 

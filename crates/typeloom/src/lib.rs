@@ -46,7 +46,7 @@
 //! | carry types to other processes | [`pool`] |
 //!
 //! `cargo run --example polymorphic_types` walks through the types, `backend_slots`, `index_over_backend`, `receive_cast` and
-//! `permissive_types` through modules.
+//! `permissive_types` through modules, `federated` through peers that learn together.
 //!
 //! **Invariant:** a name that documents or examples use stands at the top of this crate; [`types`], [`onnx`],
 //! [`solver`], [`ops`], [`compiler`], [`contracts`], [`pool`] and [`report`] hold the rest.

@@ -2,6 +2,8 @@
 
 #[path = "../examples/backend_slots.rs"]
 mod backend_slots;
+#[path = "../examples/federated.rs"]
+mod federated;
 #[path = "../examples/index_over_backend.rs"]
 mod index_over_backend;
 #[path = "../examples/permissive_types.rs"]
@@ -65,5 +67,23 @@ fn permissive_mode_leaves_open_what_strict_mode_refuses() -> Outcome {
         "permissive: b is tensor.f32",
     ];
     assert_eq!(permissive_types::walk()?, expected);
+    Ok(())
+}
+
+#[test]
+fn peers_learn_together_what_is_spread_over_them_and_the_same_each_time() -> Outcome {
+    federated::main()?;
+    let learned = federated::walk()?;
+    assert_eq!(learned.types[0], "averaged: tensor.f32");
+    let every_tenth: Vec<f32> = learned.history.iter().step_by(10).map(|(loss, _)| *loss).collect();
+    assert!(every_tenth.windows(2).all(|pair| pair[1] < pair[0]), "the loss does not fall: {every_tenth:?}");
+    let (loss, right) = learned.history.last().ok_or("there are rounds")?;
+    assert!(
+        *loss < 0.1 && *right * 100 >= learned.samples * 95,
+        "loss {loss}, {right} of {}",
+        learned.samples
+    );
+    // Messages come in any order, and results do not depend on it.
+    assert_eq!(federated::walk()?.history, learned.history);
     Ok(())
 }

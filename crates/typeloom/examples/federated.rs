@@ -1,0 +1,268 @@
+//! Peers that learn together without showing each other their samples: `cargo run --example federated`.
+//!
+//! Two modules. `Local` takes weights, trains on the samples of its peer and gives what it learned. `Round` sends weights to peers, has
+//! each run `Local`, and averages what comes back, as 8-bit messages. No port has a type but where a shape is asked of a component; what
+//! crosses the wire is proved, and held to it where it arrives.
+//!
+//! There are points of two rings, one inside the other, to be told apart; each of the three peers has those of an arc of its own.
+
+use std::collections::HashMap;
+use std::error::Error;
+use std::fmt::Write as _;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use typeloom::components::aggregator::FederatedAverage;
+use typeloom::components::codec::int8::Int8;
+use typeloom::components::model::{Loss, Network, Settings};
+use typeloom::components::seeded::Seeded;
+use typeloom::components::source::csv::Table;
+use typeloom::components::source::{Batches, Samples};
+use typeloom::runtime::wire::clock::Clock;
+use typeloom::runtime::wire::endpoint::{Config, Endpoint, Parts};
+use typeloom::runtime::wire::envelope::RunId;
+use typeloom::runtime::wire::journal::NoJournal;
+use typeloom::runtime::wire::memory::LocalNetwork;
+use typeloom::{
+    AnyTensor, Artifact, Compiler, Components, Datum, Graph, Model, Module, Part, PeerId, Verify,
+};
+
+const PEERS: [&str; 3] = ["ada", "ben", "cho"];
+const ROUNDS: u64 = 60;
+const STEPS: usize = 4;
+const SAMPLES: usize = 40;
+const RATE: f32 = 1.0;
+const DEADLINE: Duration = Duration::from_secs(60);
+
+/// The network: two numbers in, a logit for each of two classes out.
+const NETWORK: &str = r#"<ir_version: 10, opset_import: ["" : 21]>
+rings (float[N, 2] point) => (float[N, 2] logits)
+<float[2, 8] w1 = {0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0}, float[8] b1 = {0,0,0,0,0,0,0,0},
+ float[8, 2] w2 = {0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0}, float[2] b2 = {0,0}>
+{
+    h = Gemm(point, w1, b1)
+    t = Tanh(h)
+    logits = Gemm(t, w2, b2)
+}"#;
+
+/// Trains on the samples of whoever runs it, some steps from given weights on; gives the change of the weights.
+struct Local;
+
+impl Module for Local {
+    fn name(&self) -> &str {
+        "local"
+    }
+
+    fn body(&self, g: &mut Graph) {
+        let weights = g.input("weights").of("float[W]");
+        let (samples, network) = (g.data_source("samples"), g.model("network"));
+        let columns = |from: i64, to: i64| (g.ints(&[from]), g.ints(&[to]), g.ints(&[1]));
+        let step = g.constant(&AnyTensor::from_scalar(-RATE / SAMPLES as f32));
+        let mut done = network.load_parameters(&weights);
+        for _ in 0..STEPS {
+            done = samples.reset(Some(&done));
+            let rows = samples.next_batch(Some(&done)).of("float[B, 4]");
+            let ((from, to, axis), (then, end, _)) = (columns(0, 2), columns(2, 4));
+            let points = rows.slice(&from, &to, Some(&axis), None);
+            let classes = rows.slice(&then, &end, Some(&axis), None);
+            let logits = network.forward(&points).of("float[B, 2]");
+            // The gradient of the cross-entropy of the logits.
+            let slope = logits.softmax(Default::default()) - classes;
+            let gradient = network.backward(&slope).of("float[W]");
+            done = network.apply_delta(&(&gradient * &step));
+        }
+        let learned = network.params(Some(&done)).of("float[W]");
+        g.output("change", &(&learned - &weights));
+    }
+}
+
+/// One round: weights go out, changes come back, their mean is applied.
+struct Round;
+
+impl Module for Round {
+    fn name(&self) -> &str {
+        "round"
+    }
+
+    fn body(&self, g: &mut Graph) {
+        let weights = g.input("weights").of("float[W]");
+        let peers = g.input("peers").of("peer_id_vec");
+        let (there, _) = g.send(&weights, &peers);
+        let (received, sender) = g.receive(&there);
+        let change = &g.call(&Local, &[&received])[0];
+        let (back, _) = g.send(&g.codec("packing").encode(change), &sender);
+        let (packed, from) = g.receive(&back);
+        let change = g.codec("unpacking").decode(&packed);
+        let average = g.aggregator("average");
+        let done = average.contribute(&from, &change, None);
+        g.output("averaged", &(&weights + &average.aggregate(Some(&done)).of("float[W]")));
+    }
+}
+
+fn network() -> Result<Network<[f32]>, Box<dyn Error>> {
+    let settings = Settings { loss: Loss::CrossEntropy, ..Settings::default() };
+    Ok(Network::from_bytes(&typeloom::model_from_text(NETWORK)?, &settings)?)
+}
+
+/// Points of two rings in an arc, with their classes, as a CSV file.
+fn file(arc: f64, seeded: &mut Seeded) -> Result<String, std::fmt::Error> {
+    let mut text = "x,y,inner,outer\n".to_owned();
+    for at in 0..SAMPLES {
+        let is_inner = at % 2 == 0;
+        let radius = if is_inner { 0.4 } else { 1.0 } + 0.2 * (seeded.unit() - 0.5);
+        let angle = arc + seeded.unit() * std::f64::consts::PI;
+        let (sin, cos) = angle.sin_cos();
+        writeln!(
+            text,
+            "{:.4},{:.4},{},{}",
+            radius * cos,
+            radius * sin,
+            u8::from(is_inner),
+            u8::from(!is_inner)
+        )?;
+    }
+    Ok(text)
+}
+
+/// Time, as the program around the runtime has it.
+struct Wall(Instant);
+
+impl Clock for Wall {
+    fn now(&self) -> Duration {
+        self.0.elapsed()
+    }
+
+    fn sleep(&self, time: Duration) {
+        std::thread::sleep(time);
+    }
+}
+
+fn peer(name: &str) -> PeerId {
+    PeerId(name.as_bytes().to_vec())
+}
+
+fn endpoint(network: &LocalNetwork, name: &str, part: &Part) -> Result<Endpoint, Box<dyn Error>> {
+    let parts = Parts {
+        transport: Arc::new(network.join(peer(name))),
+        clock: Arc::new(Wall(Instant::now())),
+        journal: Box::new(NoJournal),
+        ports: part.ports(),
+        peers: PEERS.iter().chain(&["home"]).map(|name| peer(name)).collect(),
+    };
+    Ok(Endpoint::open(parts, Config::new(1))?)
+}
+
+/// What all samples together say of weights: the loss, and how many are told apart.
+struct Judge {
+    network: Network<[f32]>,
+    points: Vec<f32>,
+    classes: Vec<f32>,
+}
+
+impl Judge {
+    fn of(files: &[String]) -> Result<Self, Box<dyn Error>> {
+        let (mut points, mut classes) = (Vec::new(), Vec::new());
+        for line in files.iter().flat_map(|file| file.lines().skip(1)) {
+            let fields = line.split(',').map(str::parse).collect::<Result<Vec<f32>, _>>()?;
+            points.extend(&fields[..2]);
+            classes.extend(&fields[2..]);
+        }
+        Ok(Self { network: network()?, points, classes })
+    }
+
+    fn judge(&mut self, weights: &[f32]) -> Result<(f32, usize), Box<dyn Error>> {
+        self.network.load_parameters(weights)?;
+        let logits = self.network.forward(&self.points)?;
+        let loss = self.network.compute_loss(&logits, &self.classes)?;
+        let pairs = logits.chunks_exact(2).zip(self.classes.chunks_exact(2));
+        let right = pairs.filter(|(logits, classes)| (logits[0] > logits[1]) == (classes[0] > classes[1]));
+        Ok((loss[0], right.count()))
+    }
+}
+
+/// Rounds from some weights on; what is to be said of them after each.
+fn learn(artifact: &Artifact, files: &[String]) -> Result<Vec<(f32, usize)>, Box<dyn Error>> {
+    let local = LocalNetwork::new();
+    let average: FederatedAverage<[f32]> = FederatedAverage::of_at_least(PEERS.len());
+    let components =
+        Components::new().codec("unpacking", Int8::<[f32]>::default()).aggregator("average", average);
+    let own = Part::new(artifact, "self", &components)?;
+    let home = endpoint(&local, "home", &own)?;
+
+    let mut others = Vec::new();
+    for (name, file) in PEERS.iter().zip(files) {
+        let samples: Samples<[f32]> =
+            Samples::from_csv(file.as_bytes(), &Table::default(), Batches::of(SAMPLES))?;
+        let components = Components::new()
+            .data_source("samples", samples)
+            .model("network", network()?)
+            .codec("packing", Int8::<[f32]>::default());
+        let part = Part::new(artifact, "peers", &components)?;
+        others.push((endpoint(&local, name, &part)?, part));
+    }
+
+    let mut judge = Judge::of(files)?;
+    let mut seeded = Seeded::new(3);
+    let count = judge.network.params().len();
+    let mut weights: Vec<f32> = (0..count).map(|_| (seeded.unit() - 0.5) as f32).collect();
+    let mut history = vec![judge.judge(&weights)?];
+    std::thread::scope(|scope| {
+        for (endpoint, part) in &others {
+            // A peer that fails is named by the run that waits for it.
+            scope.spawn(move || {
+                (0..ROUNDS).try_for_each(|_| part.serve(endpoint, DEADLINE, Verify::EveryValue).map(|_| ()))
+            });
+        }
+        for round in 0..ROUNDS {
+            let inputs = HashMap::from([
+                ("weights".to_owned(), AnyTensor::from(&*weights).into()),
+                ("peers".to_owned(), Datum::Peers(PEERS.map(peer).to_vec())),
+            ]);
+            let outcome = own.run(&home, RunId(round + 1), inputs, DEADLINE, Verify::EveryValue)?;
+            let next = outcome.get("averaged").and_then(Datum::as_tensor).ok_or("weights come out")?;
+            weights = next.to_vec()?;
+            history.push(judge.judge(&weights)?);
+        }
+        Ok(history)
+    })
+}
+
+pub(crate) struct Learned {
+    pub(crate) types: Vec<String>,
+    pub(crate) history: Vec<(f32, usize)>,
+    pub(crate) samples: usize,
+}
+
+pub(crate) fn walk() -> Result<Learned, Box<dyn Error>> {
+    let artifact = Compiler::new()
+        .bind_data_source::<Samples<[f32]>>("samples")
+        .bind_model::<Network<[f32]>>("network")
+        .bind_codec::<Int8<[f32]>>("packing")
+        .bind_codec::<Int8<[f32]>>("unpacking")
+        .bind_aggregator::<FederatedAverage<[f32]>>("average")
+        .compile(Round)?;
+    let mut types = vec![format!("averaged: {}", artifact.type_of("averaged").unwrap_or("?"))];
+    for part in artifact.parts() {
+        let ops: Vec<_> = part.node.iter().map(typeloom::NodeProto::op_type).collect();
+        types.push(format!(
+            "on {}: {} nodes, {}, ...",
+            part.name(),
+            ops.len(),
+            ops[..4.min(ops.len())].join(", ")
+        ));
+    }
+    let mut seeded = Seeded::new(1);
+    let arcs = [0.0, 2.0, 4.0].map(|arc| file(arc, &mut seeded));
+    let files = arcs.into_iter().collect::<Result<Vec<String>, _>>()?;
+    Ok(Learned { types, history: learn(&artifact, &files)?, samples: PEERS.len() * SAMPLES })
+}
+
+#[expect(clippy::print_stdout, reason = "an example shows what it does")]
+pub(crate) fn main() -> Result<(), Box<dyn Error>> {
+    let Learned { types, history, samples } = walk()?;
+    types.iter().for_each(|line| println!("{line}"));
+    for (round, (loss, right)) in history.iter().enumerate().step_by(5) {
+        println!("after {round:2} rounds: loss {loss:.4}, {right} of {samples} told apart");
+    }
+    Ok(())
+}
