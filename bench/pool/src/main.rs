@@ -177,7 +177,59 @@ fn names_in(plan: &Plan, pool: &mut Pool) -> Vec<Name> {
     plan.names.iter().map(|name| pool.name(name).expect("a name")).collect()
 }
 
+/// One phase over and over, for a profiler or for counting instructions: `-- known 10000 20` runs the phase 20 times.
+/// What differs between two numbers of rounds is the phase alone.
+fn repeat(phase: &str, count: usize, rounds: usize) {
+    let plan = plan(count);
+    let mut ids = Vec::with_capacity(count);
+    let mut base_ids = Vec::with_capacity(count);
+    let mut pool = Pool::new();
+    let names = names_in(&plan, &mut pool);
+    let empty = pool.clone();
+    let mut base = Baseline::default();
+    let mut run: Box<dyn FnMut()> = match phase {
+        "new" => Box::new(|| run_pool(&plan, &mut empty.clone(), &names, &mut ids)),
+        "known" => Box::new(|| run_pool(&plan, &mut pool, &names, &mut ids)),
+        "baseline-new" => Box::new(|| run_baseline(&plan, &mut Baseline::default(), &mut base_ids)),
+        "baseline-known" => Box::new(|| run_baseline(&plan, &mut base, &mut base_ids)),
+        "export" | "import" | "reimport" => {
+            run_pool(&plan, &mut pool, &names, &mut ids);
+            let (labels, roots) = interface(&mut pool, &ids);
+            let labelled: Vec<(&str, Idx)> = labels.iter().map(String::as_str).zip(roots).collect();
+            let bundle = pool.export(&labelled).expect("exports");
+            for _ in 0..rounds {
+                match phase {
+                    "export" => drop(black_box(pool.export(&labelled).expect("exports"))),
+                    "import" => drop(black_box(Pool::new().import(bundle.as_bytes()).expect("imports"))),
+                    _ => drop(black_box(pool.import(bundle.as_bytes()).expect("imports"))),
+                }
+            }
+            return;
+        }
+        _ => panic!("phases: new known baseline-new baseline-known export import reimport"),
+    };
+    for _ in 0..rounds {
+        run();
+    }
+}
+
+/// As a module exports: the types that nothing else refers to, a hundred to a root.
+fn interface(pool: &mut Pool, ids: &[Idx]) -> (Vec<String>, Vec<Idx>) {
+    let mut used = vec![false; ids.len() + 1];
+    for &id in ids {
+        pool.children(id).into_iter().for_each(|child| used[child.number() as usize] = true);
+    }
+    let tops: Vec<Idx> = ids.iter().copied().filter(|id| !used[id.number() as usize]).collect();
+    let roots: Vec<Idx> = tops.chunks(100).map(|some| pool.tuple(some).expect("a tuple")).collect();
+    ((0..roots.len()).map(|at| format!("item{at}")).collect(), roots)
+}
+
 fn main() {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    if let [phase, count, rounds] = &args[..] {
+        let number = |text: &String| text.parse().expect("a number");
+        return repeat(phase, number(count), number(rounds));
+    }
     // `-- 100000` measures this size only.
     let only: Vec<usize> = std::env::args().skip(1).filter_map(|size| size.parse().ok()).collect();
     let wanted = |count: &usize| only.is_empty() || only.contains(count);
@@ -231,14 +283,7 @@ fn main() {
             let names = names_in(&plan, &mut pool);
             let mut ids = Vec::with_capacity(count);
             run_pool(&plan, &mut pool, &names, &mut ids);
-            // As a module exports: the types that nothing else refers to, a hundred to a root.
-            let mut used = vec![false; count + 1];
-            for &id in &ids {
-                pool.children(id).into_iter().for_each(|child| used[child.number() as usize] = true);
-            }
-            let tops: Vec<Idx> = ids.iter().copied().filter(|id| !used[id.number() as usize]).collect();
-            let roots: Vec<Idx> = tops.chunks(100).map(|some| pool.tuple(some).expect("a tuple")).collect();
-            let labels: Vec<String> = (0..roots.len()).map(|at| format!("item{at}")).collect();
+            let (labels, roots) = interface(&mut pool, &ids);
             let labelled: Vec<(&str, Idx)> = labels.iter().map(String::as_str).zip(roots).collect();
             let types = pool.len();
             times[0].push(timed(types, || pool.compute_all_digests()));

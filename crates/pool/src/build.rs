@@ -199,17 +199,20 @@ impl Pool {
         Ok(Idx::from_raw(self.intern_words(Tag::Lifetime, &[name.0])?))
     }
 
-    #[inline]
+    /// Children of which the first, if there is one, is given on its own.
+    #[inline(always)]
     fn with_children(&mut self, tag: Tag, first: Option<u32>, rest: &[Idx]) -> Result<Idx, TypeError> {
         let n = Idx::number;
         let id = match (first, rest) {
+            (None, [a]) => self.intern_short(tag, [n(*a)]),
             (None, [a, b]) => self.intern_short(tag, [n(*a), n(*b)]),
             (None, [a, b, c]) => self.intern_short(tag, [n(*a), n(*b), n(*c)]),
+            (None, [a, b, c, d]) => self.intern_array(tag, [n(*a), n(*b), n(*c), n(*d)]),
             (Some(first), []) => self.intern_short(tag, [first]),
             (Some(first), [a]) => self.intern_short(tag, [first, n(*a)]),
             (Some(first), [a, b]) => self.intern_short(tag, [first, n(*a), n(*b)]),
-            (Some(first), [a, b, c]) => self.intern_long(tag, &[first, n(*a), n(*b), n(*c)]),
-            (Some(first), [a, b, c, d]) => self.intern_long(tag, &[first, n(*a), n(*b), n(*c), n(*d)]),
+            (Some(first), [a, b, c]) => self.intern_array(tag, [first, n(*a), n(*b), n(*c)]),
+            (Some(first), [a, b, c, d]) => self.intern_array(tag, [first, n(*a), n(*b), n(*c), n(*d)]),
             (_, rest) => self.intern_children(tag, first, rest),
         };
         Ok(Idx::from_raw(id?))
@@ -244,21 +247,20 @@ impl Pool {
     /// # Errors
     /// If a child is not a type or a field name occurs twice.
     pub fn structure(&mut self, name: Name, fields: &[(Name, Idx)]) -> Result<Idx, TypeError> {
+        let mut few = [0; 2 + 2 * 6];
+        let mut many = Vec::new();
         let len = 2 + 2 * fields.len();
-        let mut inline = [0; 34];
-        let mut spilled = Vec::new();
-        let words = match inline.get_mut(..len) {
+        let words = match few.get_mut(..len) {
             Some(words) => words,
             None => {
-                spilled.resize(len, 0);
-                &mut spilled[..]
+                many.resize(len, 0);
+                &mut many[..]
             }
         };
         words[0] = name.0;
         words[1] = (fields.len() as u32) << 1 | u32::from(!fields.is_empty());
-        for (pair, (name, ty)) in words[2..].chunks_exact_mut(2).zip(fields) {
-            pair[0] = name.0;
-            pair[1] = ty.number();
+        for (pair, (name, ty)) in words[2..].as_chunks_mut().0.iter_mut().zip(fields) {
+            *pair = [name.0, ty.number()];
         }
         Ok(Idx::from_raw(self.intern_words(Tag::Struct, words)?))
     }

@@ -320,7 +320,7 @@ impl Pool {
                 Local { tag: node.tag, words }
             })
             .collect();
-        let hash = self.hash(Tag::Bound, &flat);
+        let hash = self.hash_group(&flat);
         let absolute = |base: u32, member: &Local| {
             map_children(member, |child| if child & LOCAL == 0 { child } else { base + (child & !LOCAL) })
         };

@@ -263,6 +263,29 @@ const QUICK: [Quick; 128] = {
     table
 };
 
+/// For each tag a bit for each number of words that are nothing but children of sort type; the last is for seven or more.
+const TYPES_ONLY: [u8; 128] = {
+    let mut table = [0; 128];
+    let mut at = 0;
+    while at < Tag::ALL.len() {
+        let tag = Tag::ALL[at];
+        table[tag.number() as usize] = match (quick_of(tag), pattern(tag)) {
+            (Quick::Leaf, _) => 1,
+            (Quick::Types(least), Pattern::Regular { rest: [], .. }) => 1 << least,
+            (Quick::Types(least), _) => 0xff << least,
+            (Quick::Struct | Quick::General, _) => 0,
+        };
+        at += 1;
+    }
+    table
+};
+
+/// Whether this many children of sort type, and nothing else, are the content of a type of this tag.
+#[inline(always)]
+pub(crate) fn may_be_types(tag: Tag, words: usize) -> bool {
+    TYPES_ONLY[usize::from(tag.number() & 127)] >> words.min(7) & 1 == 1
+}
+
 /// How to walk the types of a tag.
 #[inline]
 pub(crate) fn quick(tag: Tag) -> Quick {

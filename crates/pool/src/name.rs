@@ -5,7 +5,7 @@
 //! A name is at least one and at most [`MAX_NAME`] bytes of UTF-8 without control characters. Nothing else is asked of
 //! it: names come from many languages, and comparing them is comparing bytes.
 
-use crate::table::{Table, hash_bytes};
+use crate::table::{Seed, Table};
 
 /// The longest name in bytes.
 pub const MAX_NAME: usize = 4096;
@@ -84,13 +84,13 @@ impl Names {
         text_of(&self.text, &self.ends, id)
     }
 
-    pub(crate) fn find(&self, seed: u64, mask: u32, name: &str) -> Option<u32> {
-        self.table.find(hash_bytes(seed, name.as_bytes()) & mask, |id| self.get(id) == name).ok()
+    pub(crate) fn find(&self, seed: Seed, name: &str) -> Option<u32> {
+        self.table.find(seed.text(name.as_bytes()), |id| self.get(id) == name).ok()
     }
 
     /// The id of a string that is known to be a name.
-    pub(crate) fn intern(&mut self, seed: u64, mask: u32, name: &str) -> Result<u32, NameError> {
-        let hash = hash_bytes(seed, name.as_bytes()) & mask;
+    pub(crate) fn intern(&mut self, seed: Seed, name: &str) -> Result<u32, NameError> {
+        let hash = seed.text(name.as_bytes());
         let Names { text, ends, table } = self;
         match table.find(hash, |id| text_of(text, ends, id) == name) {
             Ok(id) => Ok(id),
@@ -99,23 +99,19 @@ impl Names {
                 let id = ends.len() as u32;
                 text.push_str(name);
                 ends.push(end);
-                table.insert(place, hash, id, |id| {
-                    hash_bytes(seed, text_of(text, ends, id).as_bytes()) & mask
-                });
+                table.insert(place, hash, id);
                 Ok(id)
             }
         }
     }
 
     /// Forgets every name from `len` on. `generation` is the table's at the time `len` was taken.
-    pub(crate) fn truncate(&mut self, seed: u64, mask: u32, len: usize, generation: u32) {
+    pub(crate) fn truncate(&mut self, seed: Seed, len: usize, generation: u32) {
         if self.ends.len() == len {
             return;
         }
         let Names { text, ends, table } = self;
-        table.truncate(len as u32 - 1, generation, |id| {
-            hash_bytes(seed, text_of(text, ends, id).as_bytes()) & mask
-        });
+        table.truncate(len as u32 - 1, generation, |id| seed.text(text_of(text, ends, id).as_bytes()));
         ends.truncate(len);
         text.truncate(ends[len - 1] as usize);
     }

@@ -19,9 +19,9 @@ use std::num::NonZeroU32;
 
 use crate::error::TypeError;
 use crate::hashing::Digests;
-use crate::layout::{self, Accepts, Cursor, Parts, Pattern, Quick, Role};
+use crate::layout::{self, Accepts, Cursor, Parts, Pattern, Role};
 use crate::name::{Name, NameError, Names, check_name};
-use crate::table::{Table, Vacant, hash_inline, hash_words};
+use crate::table::{Seed, Table};
 use crate::tag::{Class, Sort, Tag};
 
 /// A type's id in one pool.
@@ -61,6 +61,9 @@ pub(crate) const ID_LIMIT: u32 = 1 << 31;
 
 const SPILLED: u8 = 0xff;
 
+/// The length of the entry at 0, which is no type, so that it equals none.
+const NO_LEN: u8 = 0xfe;
+
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Node {
     pub(crate) tag: Tag,
@@ -75,7 +78,17 @@ impl Node {
     /// Whether it is the type of these words, which are followed by zeros.
     #[inline(always)]
     fn is(&self, tag: Tag, len: u8, words: [u32; 3]) -> bool {
-        self.tag == tag && self.len == len && self.words == words
+        // One branch for all of it.
+        (self.tag == tag) & (self.len == len) & (self.words == words)
+    }
+
+    /// Whether it is the type of these words, more than three.
+    #[inline(always)]
+    fn is_long(&self, extra: &[u32], tag: Tag, words: &[u32]) -> bool {
+        let [start, count, _] = self.words;
+        let start = start as usize;
+        (self.tag == tag) & (self.len == SPILLED) & (count as usize == words.len())
+            && extra.get(start..start + words.len()).is_some_and(|own| same_words(own, words))
     }
 }
 
@@ -120,8 +133,7 @@ pub struct Pool {
     pub(crate) groups: Vec<GroupSpan>,
     group_table: Table,
     pub(crate) digests: Digests,
-    seed: u64,
-    hash_mask: u32,
+    seed: Seed,
 }
 
 impl Default for Pool {
@@ -155,7 +167,7 @@ impl Pool {
         // The seed keeps crafted input from lining up in the table; it shows in no id and in no byte written.
         let seed = std::collections::hash_map::RandomState::new().build_hasher().finish();
         let mut nodes = Vec::with_capacity(types + 1);
-        nodes.push(Node { tag: Tag::Never, len: 0, free: 0, words: [0; 3] });
+        nodes.push(Node { tag: Tag::Never, len: NO_LEN, free: 0, words: [0; 3] });
         let mut meta = Vec::with_capacity(types + 1);
         meta.push(meta::NO_TYPE);
         Pool {
@@ -167,8 +179,7 @@ impl Pool {
             groups: Vec::new(),
             group_table: Table::default(),
             digests: Digests::default(),
-            seed,
-            hash_mask: u32::MAX,
+            seed: Seed::new(seed, u32::MAX),
         }
     }
 
@@ -177,15 +188,15 @@ impl Pool {
     #[must_use]
     pub fn with_hash_bits(bits: u32) -> Self {
         let hash_mask = 1u32.checked_shl(bits).map_or(u32::MAX, |b| b - 1);
-        Pool { hash_mask, ..Self::new() }
+        let pool = Self::new();
+        Pool { seed: pool.seed.with_mask(hash_mask), ..pool }
     }
 
     /// Makes room for this many more types.
     pub(crate) fn reserve(&mut self, more: usize) {
-        let Pool { nodes, meta, extra, table, seed, hash_mask, .. } = self;
-        nodes.reserve_exact(more);
-        meta.reserve_exact(more);
-        table.reserve(more, |id| hash_of(nodes, extra, *seed, *hash_mask, id));
+        self.nodes.reserve_exact(more);
+        self.meta.reserve_exact(more);
+        self.table.reserve(more);
     }
 
     /// The number of types.
@@ -222,21 +233,21 @@ impl Pool {
     /// # Errors
     /// If the string breaks the rules for names.
     pub fn name(&mut self, name: &str) -> Result<Name, TypeError> {
-        if let Some(id) = self.names.find(self.seed, self.hash_mask, name) {
+        if let Some(id) = self.names.find(self.seed, name) {
             return Ok(Name(id));
         }
         check_name(name)?;
-        Ok(Name(self.names.intern(self.seed, self.hash_mask, name)?))
+        Ok(Name(self.names.intern(self.seed, name)?))
     }
 
     /// The id of a name, if the pool has it.
     #[must_use]
     pub fn find_name(&self, name: &str) -> Option<Name> {
-        self.names.find(self.seed, self.hash_mask, name).map(Name)
+        self.names.find(self.seed, name).map(Name)
     }
 
     pub(crate) fn intern_checked_name(&mut self, name: &str) -> Result<u32, NameError> {
-        self.names.intern(self.seed, self.hash_mask, name)
+        self.names.intern(self.seed, name)
     }
 
     /// The string of a name.
@@ -327,15 +338,18 @@ impl Pool {
         self.groups.partition_point(|group| group.base <= ty).checked_sub(1)
     }
 
-    #[inline(always)]
-    pub(crate) fn hash(&self, tag: Tag, words: &[u32]) -> u32 {
-        hash_words(self.seed, tag.number(), words) & self.hash_mask
-    }
-
     /// The id of a type that is in the pool already.
     pub(crate) fn lookup(&self, tag: Tag, words: &[u32]) -> Option<u32> {
-        let same = |id| self.nodes[id as usize].tag == tag && same_words(self.words(id), words);
-        self.table.find(self.hash(tag, words), same).ok()
+        let Pool { nodes, extra, table, seed, .. } = self;
+        let found = match inline_words(words) {
+            Some((len, inline)) => {
+                table.find(seed.short(kind(tag, len), inline), |id| nodes[id as usize].is(tag, len, inline))
+            }
+            None => table.find(seed.long(kind(tag, SPILLED), words), |id| {
+                nodes[id as usize].is_long(extra, tag, words)
+            }),
+        };
+        found.ok()
     }
 
     /// Interns words that may come from anywhere: on a miss they are checked completely. Words of constants and schemes
@@ -351,8 +365,8 @@ impl Pool {
         }
     }
 
-    /// [`Pool::intern_words`] for up to three words, which lie in the node: most types, so hashing and comparing them is
-    /// compiled for each length on its own.
+    /// [`Pool::intern_words`] for up to three words, which lie in the node: most types, so the way to a known one is
+    /// straight, and compiled for each length on its own where it is called.
     #[inline(always)]
     pub(crate) fn intern_short<const N: usize>(
         &mut self,
@@ -362,59 +376,124 @@ impl Pool {
         const { assert!(N <= 3, "more words do not fit in a node") };
         let mut inline = [0; 3];
         inline[..N].copy_from_slice(&words);
-        let hash = hash_inline(self.seed, tag.number(), N, inline) & self.hash_mask;
-        match self.table.find(hash, |id| self.nodes[id as usize].is(tag, N as u8, inline)) {
-            Ok(id) => Ok(id),
-            Err(place) => self.add(place, hash, tag, N, inline),
+        let hash = self.seed.short(kind(tag, N as u8), inline);
+        let id = self.table.likely(hash);
+        match self.nodes.get(id as usize) {
+            Some(node) if node.is(tag, N as u8, inline) => Ok(id),
+            Some(_) | None => self.find_or_add_short(hash, id, tag, words),
         }
+    }
+
+    /// `likely` is what the table gives for the hash, and not the type.
+    #[inline(never)]
+    fn find_or_add_short<const N: usize>(
+        &mut self,
+        hash: u32,
+        likely: u32,
+        tag: Tag,
+        words: [u32; N],
+    ) -> Result<u32, TypeError> {
+        let mut inline = [0; 3];
+        inline[..N].copy_from_slice(&words);
+        let place = match self.table.vacant_at_home(hash) {
+            Some(place) if likely == 0 => place,
+            Some(_) | None => {
+                match self.table.find(hash, |id| self.nodes[id as usize].is(tag, N as u8, inline)) {
+                    Ok(id) => return Ok(id),
+                    Err(place) => place,
+                }
+            }
+        };
+        // The common case first: children that are closed types.
+        let (free, meta) = if layout::may_be_types(tag, N) && self.are_closed_types(&words) {
+            (0, 0)
+        } else {
+            self.check_completely(tag, &words)?
+        };
+        let id = self.push(Node { tag, len: N as u8, free, words: inline }, meta)?;
+        self.table.insert(place, hash, id);
+        Ok(id)
+    }
+
+    /// [`Pool::intern_words`] for more than three words, of a number that the caller knows.
+    #[inline(never)]
+    pub(crate) fn intern_array<const N: usize>(
+        &mut self,
+        tag: Tag,
+        words: [u32; N],
+    ) -> Result<u32, TypeError> {
+        self.intern_spilled(tag, &words)
     }
 
     /// [`Pool::intern_words`] for more than three words.
     #[inline(never)]
     pub(crate) fn intern_long(&mut self, tag: Tag, words: &[u32]) -> Result<u32, TypeError> {
-        let hash = self.hash(tag, words);
-        let Pool { nodes, extra, table, .. } = &*self;
-        let same = |id| {
-            let node = &nodes[id as usize];
-            node.tag == tag && node.len == SPILLED && same_words(spilled(extra, node.words), words)
-        };
-        match table.find(hash, same) {
-            Ok(id) => Ok(id),
-            Err(place) => self.add_long(place, hash, tag, words),
+        self.intern_spilled(tag, words)
+    }
+
+    #[inline(always)]
+    fn intern_spilled(&mut self, tag: Tag, words: &[u32]) -> Result<u32, TypeError> {
+        let hash = self.seed.long(kind(tag, SPILLED), words);
+        let id = self.table.likely(hash);
+        match self.nodes.get(id as usize) {
+            Some(node) if node.is_long(&self.extra, tag, words) => Ok(id),
+            Some(_) | None => self.find_or_add_long(hash, id, tag, words),
         }
     }
 
     #[inline(never)]
-    fn add_long(&mut self, place: Vacant, hash: u32, tag: Tag, words: &[u32]) -> Result<u32, TypeError> {
-        let (free, meta) = self.check_node(tag, words)?;
-        let inline = self.spill(words)?;
-        self.insert(place, hash, Node { tag, len: SPILLED, free, words: inline }, meta)
-    }
-
-    #[inline(never)]
-    fn add(
+    fn find_or_add_long(
         &mut self,
-        place: Vacant,
         hash: u32,
+        likely: u32,
         tag: Tag,
-        len: usize,
-        words: [u32; 3],
+        words: &[u32],
     ) -> Result<u32, TypeError> {
-        let (free, meta) = self.check_node(tag, &words[..len])?;
-        self.insert(place, hash, Node { tag, len: len as u8, free, words }, meta)
+        let Pool { nodes, extra, table, .. } = &*self;
+        let place = match table.vacant_at_home(hash) {
+            Some(place) if likely == 0 => place,
+            Some(_) | None => match table.find(hash, |id| nodes[id as usize].is_long(extra, tag, words)) {
+                Ok(id) => return Ok(id),
+                Err(place) => place,
+            },
+        };
+        // The common cases first: children that are closed types, and names that are distinct.
+        let plain = if layout::may_be_types(tag, words.len()) {
+            self.are_closed_types(words)
+        } else {
+            tag == Tag::Struct
+                && self.is_plain_struct(words)
+                && self.are_closed_types(words[2..].as_chunks().0.iter().map(|[_, ty]| ty))
+        };
+        let (free, meta) = if plain { (0, 0) } else { self.check_completely(tag, words)? };
+        let inline = self.spill(words)?;
+        let id = self.push(Node { tag, len: SPILLED, free, words: inline }, meta)?;
+        self.table.insert(place, hash, id);
+        Ok(id)
     }
 
+    /// Adds an entry, which is not in the table yet.
     #[inline(always)]
-    fn insert(&mut self, place: Vacant, hash: u32, node: Node, meta: u8) -> Result<u32, TypeError> {
+    fn push(&mut self, node: Node, meta: u8) -> Result<u32, TypeError> {
         let id = self.nodes.len() as u32;
         if id >= ID_LIMIT {
             return Err(TypeError::Full);
         }
+        if self.nodes.len() == self.nodes.capacity() {
+            self.grow();
+        }
         self.nodes.push(node);
         self.meta.push(meta);
-        let Pool { nodes, extra, table, seed, hash_mask, .. } = self;
-        table.insert(place, hash, id, |id| hash_of(nodes, extra, *seed, *hash_mask, id));
         Ok(id)
+    }
+
+    /// Room for half as many types again: doubling would leave up to half of the memory unused.
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self) {
+        let more = (self.nodes.len() / 2).max(64);
+        self.nodes.reserve_exact(more);
+        self.meta.reserve_exact(self.nodes.capacity() - self.meta.len());
     }
 
     /// Puts words into the shared array. Gives what stands for them in the node.
@@ -422,6 +501,9 @@ impl Pool {
     fn spill(&mut self, words: &[u32]) -> Result<[u32; 3], TypeError> {
         let start = u32::try_from(self.extra.len()).map_err(|_| TypeError::Full)?;
         let count = u32::try_from(words.len()).map_err(|_| TypeError::Full)?;
+        if self.extra.capacity() - self.extra.len() < words.len() {
+            self.extra.reserve_exact((self.extra.len() / 2).max(words.len()).max(64));
+        }
         // Not `extend_from_slice`, whose call of `memcpy` costs more than copying a few words.
         self.extra.extend(words.iter().copied());
         Ok([start, count, 0])
@@ -433,26 +515,26 @@ impl Pool {
         let base = self.nodes.len() as u32;
         for member in members {
             let GroupMember { tag, words, free, meta } = member;
-            let mut inline = [0; 3];
-            let len = match inline.get_mut(..words.len()) {
-                Some(inline) => {
-                    inline.copy_from_slice(words);
-                    words.len() as u8
-                }
-                None => {
-                    inline = self.spill(words)?;
-                    SPILLED
-                }
+            let (hash, len, inline) = match inline_words(words) {
+                Some((len, inline)) => (self.seed.short(kind(*tag, len), inline), len, inline),
+                None => (self.seed.long(kind(*tag, SPILLED), words), SPILLED, self.spill(words)?),
             };
-            let hash = self.hash(*tag, words);
             let node = Node { tag: *tag, len, free: *free, words: inline };
-            self.insert(self.table.vacant(hash), hash, node, meta | meta::RECURSIVE)?;
+            let id = self.push(node, meta | meta::RECURSIVE)?;
+            self.table.insert_new(hash, id);
         }
         self.groups.push(GroupSpan { base, len: members.len() as u32, hash });
         // Table ids start at 1.
-        let groups = &self.groups;
-        self.group_table.insert_new(hash, groups.len() as u32, |id| groups[id as usize - 1].hash);
+        self.group_table.insert_new(hash, self.groups.len() as u32);
         Ok(base)
+    }
+
+    /// The hash of a group in the table of groups, given what is to be hashed of all members.
+    pub(crate) fn hash_group(&self, flat: &[u32]) -> u32 {
+        match inline_words(flat) {
+            Some((len, inline)) => self.seed.short(kind(Tag::Bound, len), inline),
+            None => self.seed.long(kind(Tag::Bound, SPILLED), flat),
+        }
     }
 
     /// A group with these members, if there is one. `member_words(base, i)` gives the words of member `i` as they are if
@@ -484,16 +566,16 @@ impl Pool {
 
     /// Forgets everything added since the checkpoint.
     pub(crate) fn rollback(&mut self, to: Checkpoint) {
-        let Pool { nodes, extra, table, seed, hash_mask, .. } = self;
+        let Pool { nodes, extra, table, seed, .. } = self;
         let last = to.nodes as u32 - 1;
         if nodes.len() > to.nodes {
-            table.truncate(last, to.table, |id| hash_of(nodes, extra, *seed, *hash_mask, id));
+            table.truncate(last, to.table, |id| hash_of(nodes, extra, *seed, id));
         }
         if self.groups.len() > to.groups {
             let groups = &self.groups;
             self.group_table.truncate(to.groups as u32, to.group_table, |id| groups[id as usize - 1].hash);
         }
-        self.names.truncate(self.seed, self.hash_mask, to.names, to.name_table);
+        self.names.truncate(self.seed, to.names, to.name_table);
         self.nodes.truncate(to.nodes);
         self.meta.truncate(to.nodes);
         self.extra.truncate(to.extra);
@@ -502,25 +584,6 @@ impl Pool {
     }
 
     /// The number of free binders and the meta byte of a node whose children are in the pool, after checking it.
-    #[inline(always)]
-    fn check_node(&self, tag: Tag, words: &[u32]) -> Result<(u8, u8), TypeError> {
-        // The common case first: children that are closed types, and names that are distinct.
-        let plain = match layout::quick(tag) {
-            Quick::Leaf => words.is_empty(),
-            Quick::Types(least) => {
-                let least = usize::from(least);
-                (words.len() == least || words.len() > least && layout::fixed_len(tag).is_none())
-                    && self.are_closed_types(words.iter())
-            }
-            Quick::Struct => {
-                self.is_plain_struct(words)
-                    && self.are_closed_types(words[2..].as_chunks().0.iter().map(|[_, ty]| ty))
-            }
-            Quick::General => false,
-        };
-        if plain { Ok((0, 0)) } else { self.check_completely(tag, words) }
-    }
-
     #[inline(never)]
     fn check_completely(&self, tag: Tag, words: &[u32]) -> Result<(u8, u8), TypeError> {
         let view = |child: u32| -> Result<(Tag, u8, u8), TypeError> {
@@ -586,9 +649,9 @@ impl Pool {
 
     /// Whether these are ids of closed types without inference variables.
     #[inline]
-    fn are_closed_types<'w>(&self, ids: impl Iterator<Item = &'w u32>) -> bool {
+    fn are_closed_types<'w>(&self, ids: impl IntoIterator<Item = &'w u32>) -> bool {
         let of = |id: &u32| self.meta.get(*id as usize).copied().unwrap_or(meta::NO_TYPE);
-        ids.fold(0, |all, id| all | of(id)) & (meta::SORT | meta::INFER | meta::OPEN) == 0
+        ids.into_iter().fold(0, |all, id| all | of(id)) & (meta::SORT | meta::INFER | meta::OPEN) == 0
     }
 
     /// Whether these are the words of a struct with named fields, not too many to compare them pairwise.
@@ -651,15 +714,26 @@ fn spilled(extra: &[u32], [start, count, _]: [u32; 3]) -> &[u32] {
     &extra[start as usize..start as usize + count as usize]
 }
 
-#[inline(always)]
-fn hash_of(nodes: &[Node], extra: &[u32], seed: u64, mask: u32, ty: u32) -> u32 {
+fn hash_of(nodes: &[Node], extra: &[u32], seed: Seed, ty: u32) -> u32 {
     let Node { tag, len, free: _, words } = nodes[ty as usize];
-    let hash = if len == SPILLED {
-        hash_words(seed, tag.number(), spilled(extra, words))
+    if len == SPILLED {
+        seed.long(kind(tag, len), spilled(extra, words))
     } else {
-        hash_inline(seed, tag.number(), len.into(), words)
-    };
-    hash & mask
+        seed.short(kind(tag, len), words)
+    }
+}
+
+/// Tag and length as a hash takes them.
+#[inline(always)]
+fn kind(tag: Tag, len: u8) -> u16 {
+    u16::from_le_bytes([tag.number(), len])
+}
+
+/// Words that fit in a node, followed by zeros, and how many.
+fn inline_words(words: &[u32]) -> Option<(u8, [u32; 3])> {
+    let mut inline = [0; 3];
+    inline.get_mut(..words.len())?.copy_from_slice(words);
+    Some((words.len() as u8, inline))
 }
 
 /// Slice equality, four words at a time: a call of `memcmp` costs more than comparing the few words of a type.
