@@ -95,79 +95,90 @@ struct Exporter<'p> {
     items: u32,
 }
 
-/// Marks a stack entry whose children are done.
-const DONE: u32 = LOCAL;
-
 impl Exporter<'_> {
     fn visit(&mut self, root: u32) {
         let pool = self.pool;
-        let mut stack = vec![root];
-        while let Some(entry) = stack.pop() {
-            let id = entry & !DONE;
+        // Types that are entered, and how many of their words have been looked at; of types that are more than children
+        // of sort type, all are at once.
+        let mut stack = vec![(root, 0u32)];
+        while let Some((id, at)) = stack.last_mut() {
+            let (id, from) = (*id, *at as usize);
             if self.place[id as usize] != 0 {
-                continue;
-            }
-            let recursive = pool.meta[id as usize] & meta::RECURSIVE != 0;
-            if entry & DONE != 0 {
-                if recursive {
-                    self.write_group(id);
-                } else {
-                    self.write_type(id);
-                }
-                continue;
-            }
-            stack.push(id | DONE);
-            let start = stack.len();
-            if let Some(group) = pool.group_of(id) {
-                let span = pool.groups[group];
-                for &offset in pool.group_order(group) {
-                    let member = span.base + offset;
-                    layout::for_each_child(pool.nodes[member as usize].tag, pool.words(member), |child| {
-                        let inside = (span.base..span.base + span.len).contains(&child);
-                        if !inside && self.place[child as usize] == 0 {
-                            stack.push(child);
-                        }
-                    });
-                }
-            } else {
-                let tag = pool.nodes[id as usize].tag;
-                let words = pool.words(id);
-                if tag.is_commutative() {
-                    layout::for_each_child(tag, &sorted_operands(pool, tag, words), |child| {
-                        stack.push(child);
-                    });
-                } else {
-                    layout::for_each_child(tag, words, |child| {
-                        if self.place[child as usize] == 0 {
-                            stack.push(child);
-                        }
-                    });
-                }
-            }
-            if stack.len() == start {
                 stack.pop();
-                if recursive { self.write_group(id) } else { self.write_type(id) }
-            } else {
-                stack[start..].reverse();
+                continue;
+            }
+            let tag = pool.nodes[id as usize].tag;
+            let recursive = pool.meta[id as usize] & meta::RECURSIVE != 0;
+            if let (Quick::Types(_), false) = (layout::quick(tag), recursive) {
+                let words = pool.words(id);
+                match words[from..].iter().position(|&child| self.place[child as usize] == 0) {
+                    Some(found) => {
+                        let found = from + found;
+                        *at = found as u32 + 1;
+                        stack.push((words[found], 0));
+                    }
+                    None => {
+                        stack.pop();
+                        self.write_children(id, tag, words);
+                    }
+                }
+            } else if from > 0 || !self.enter(id, tag, &mut stack) {
+                stack.pop();
+                if recursive { self.write_group(id) } else { self.write_type(id, tag) }
             }
         }
     }
 
-    #[inline]
-    fn write_type(&mut self, id: u32) {
+    /// Puts the children that are not written yet on the stack, the first on top. Gives whether there are any.
+    fn enter(&self, id: u32, tag: Tag, stack: &mut Vec<(u32, u32)>) -> bool {
         let pool = self.pool;
-        let tag = pool.nodes[id as usize].tag;
-        let words = pool.words(id);
-        let item = self.items;
-        if let Quick::Types(_) = layout::quick(tag) {
-            self.out.push(tag.number());
-            if layout::fixed_len(tag).is_none() {
-                put_varint(&mut self.out, words.len() as u32);
+        let start = stack.len();
+        stack[start - 1].1 = 1;
+        let mut push = |child: u32| {
+            if self.place[child as usize] == 0 {
+                stack.push((child, 0));
             }
-            for &child in words {
-                put_varint(&mut self.out, item - (self.place[child as usize] - 1));
+        };
+        if let Some(group) = pool.group_of(id) {
+            let span = pool.groups[group];
+            for &offset in pool.group_order(group) {
+                let member = span.base + offset;
+                layout::for_each_child(pool.nodes[member as usize].tag, pool.words(member), |child| {
+                    if !(span.base..span.base + span.len).contains(&child) {
+                        push(child);
+                    }
+                });
             }
         } else if tag.is_commutative() {
+            layout::for_each_child(tag, &sorted_operands(pool, tag, pool.words(id)), push);
+        } else {
+            layout::for_each_child(tag, pool.words(id), push);
+        }
+        stack[start..].reverse();
+        stack.len() > start
+    }
+
+    /// Writes a type that is nothing but children.
+    #[inline]
+    fn write_children(&mut self, id: u32, tag: Tag, words: &[u32]) {
+        let item = self.items;
+        self.out.push(tag.number());
+        if layout::fixed_len(tag).is_none() {
+            put_varint(&mut self.out, words.len() as u32);
+        }
+        for &child in words {
+            put_varint(&mut self.out, item - (self.place[child as usize] - 1));
+        }
+        self.items += 1;
+        self.place[id as usize] = self.items;
+    }
+
+    #[inline]
+    fn write_type(&mut self, id: u32, tag: Tag) {
+        let pool = self.pool;
+        let words = pool.words(id);
+        let item = self.items;
+        if tag.is_commutative() {
             self.write_words(tag, &sorted_operands(pool, tag, words), |place, child| {
                 item - (place[child as usize] - 1)
             });

@@ -103,11 +103,23 @@ impl Digests {
         if self.has(id) { Some(Digest(self.exact[id as usize])) } else { None }
     }
 
+    /// Takes note of the digest of a type. [`Digests::finish`] makes it known.
     #[inline]
     fn put(&mut self, id: u32, digest: [u8; 32]) {
         self.exact[id as usize] = digest;
-        set_bit(&mut self.done, id);
-        self.log.push(id);
+    }
+
+    /// Makes digests known.
+    fn finish(&mut self, ids: Vec<u32>) {
+        self.done.resize(self.exact.len().div_ceil(64), 0);
+        for &id in &ids {
+            self.done[id as usize / 64] |= 1 << (id % 64);
+        }
+        if self.log.is_empty() {
+            self.log = ids;
+        } else {
+            self.log.extend(ids);
+        }
     }
 
     pub(crate) fn truncate(&mut self, nodes: usize, groups: usize) {
@@ -183,30 +195,84 @@ fn hash_batch<const N: usize>(messages: &[[u8; N]], mut put: impl FnMut(usize, [
     }
 }
 
+/// Messages of `N` bytes each, with the types that they are of. The places are made once and written over.
+struct Messages<const N: usize> {
+    messages: Vec<[u8; N]>,
+    ids: Vec<u32>,
+}
+
+impl<const N: usize> Default for Messages<N> {
+    fn default() -> Self {
+        Messages { messages: Vec::new(), ids: Vec::with_capacity(FULL) }
+    }
+}
+
+impl<const N: usize> Messages<N> {
+    /// A place for the next message; what was there is still in it.
+    #[inline]
+    fn next(&mut self, id: u32) -> &mut [u8; N] {
+        if self.messages.is_empty() {
+            self.messages = vec![[0; N]; FULL];
+        }
+        let at = self.ids.len();
+        self.ids.push(id);
+        &mut self.messages[at]
+    }
+
+    #[inline]
+    fn push(&mut self, id: u32, message: &[u8]) {
+        let (own, padding) = self.next(id).split_at_mut(message.len());
+        own.copy_from_slice(message);
+        padding.fill(0);
+    }
+
+    /// Writes the message of a type that is nothing but children.
+    #[inline]
+    fn push_children(&mut self, id: u32, head: &[u8; HEADER], words: &[u32], exact: &[[u8; 32]]) {
+        let (own, rest) = self.next(id).split_at_mut(HEADER);
+        own.copy_from_slice(head);
+        let (places, _) = rest.as_chunks_mut();
+        for (place, &child) in places.iter_mut().zip(words) {
+            *place = exact[child as usize];
+        }
+        rest[32 * words.len()..].fill(0);
+    }
+
+    /// Hashes the messages if there are as many as this.
+    #[inline]
+    fn flush(&mut self, least: usize, to: &mut Digests) {
+        if self.ids.len() >= least {
+            self.hash(to);
+        }
+    }
+
+    #[inline(never)]
+    fn hash(&mut self, to: &mut Digests) {
+        let Messages { messages, ids } = self;
+        hash_batch(&messages[..ids.len()], |at, digest| to.put(ids[at], digest));
+        ids.clear();
+    }
+}
+
 /// Messages of one level, by their length in blocks.
 #[derive(Default)]
 struct Batch {
-    one: (Vec<[u8; 64]>, Vec<u32>),
-    two: (Vec<[u8; 128]>, Vec<u32>),
-    three: (Vec<[u8; 192]>, Vec<u32>),
-    four: (Vec<[u8; 256]>, Vec<u32>),
+    one: Messages<64>,
+    two: Messages<128>,
+    three: Messages<192>,
+    four: Messages<256>,
     rest: Vec<(u32, [u8; 32])>,
 }
 
 impl Batch {
+    /// Adds a message. No more than [`FULL`] may be added without a flush in between.
     #[inline]
     fn add(&mut self, id: u32, message: &[u8]) {
-        fn push<const N: usize>(to: &mut (Vec<[u8; N]>, Vec<u32>), id: u32, message: &[u8]) {
-            let mut padded = [0; N];
-            padded[..message.len()].copy_from_slice(message);
-            to.0.push(padded);
-            to.1.push(id);
-        }
         match message.len().div_ceil(BLOCK) {
-            1 => push(&mut self.one, id, message),
-            2 => push(&mut self.two, id, message),
-            3 => push(&mut self.three, id, message),
-            4 => push(&mut self.four, id, message),
+            1 => self.one.push(id, message),
+            2 => self.two.push(id, message),
+            3 => self.three.push(id, message),
+            4 => self.four.push(id, message),
             _ => self.rest.push((id, hash_padded(message))),
         }
     }
@@ -214,28 +280,13 @@ impl Batch {
     /// Adds the message of a type that is nothing but children, at most [`MOST_CHILDREN`], written where it is hashed.
     #[inline]
     fn add_children(&mut self, id: u32, space: Space, tag: Tag, words: &[u32], exact: &[[u8; 32]]) {
-        fn push<const N: usize>(
-            (messages, ids): &mut (Vec<[u8; N]>, Vec<u32>),
-            id: u32,
-            head: &[u8; HEADER],
-            words: &[u32],
-            exact: &[[u8; 32]],
-        ) {
-            let mut message = [0; N];
-            message[..HEADER].copy_from_slice(head);
-            for (place, &child) in message[HEADER..].as_chunks_mut().0.iter_mut().zip(words) {
-                *place = exact[child as usize];
-            }
-            messages.push(message);
-            ids.push(id);
-        }
         let [a, b, c, d] = (32 * words.len() as u32).to_le_bytes();
         let head = [b'T', b'L', MESSAGE_VERSION, space as u8, KIND_TYPE, tag.number(), 0, 0, a, b, c, d];
         match (HEADER + 32 * words.len()).div_ceil(BLOCK) {
-            1 => push(&mut self.one, id, &head, words, exact),
-            2 => push(&mut self.two, id, &head, words, exact),
-            3 => push(&mut self.three, id, &head, words, exact),
-            _ => push(&mut self.four, id, &head, words, exact),
+            1 => self.one.push_children(id, &head, words, exact),
+            2 => self.two.push_children(id, &head, words, exact),
+            3 => self.three.push_children(id, &head, words, exact),
+            _ => self.four.push_children(id, &head, words, exact),
         }
     }
 
@@ -248,31 +299,17 @@ impl Batch {
 
     fn flush(&mut self, to: &mut Digests) {
         self.flush_from(1, to);
+        for (id, digest) in self.rest.drain(..) {
+            to.put(id, digest);
+        }
     }
 
     #[inline]
     fn flush_from(&mut self, least: usize, to: &mut Digests) {
-        #[inline(never)]
-        fn run<const N: usize>((messages, ids): &mut (Vec<[u8; N]>, Vec<u32>), to: &mut Digests) {
-            hash_batch(messages, |at, digest| to.put(ids[at], digest));
-            messages.clear();
-            ids.clear();
-        }
-        if self.one.1.len() >= least {
-            run(&mut self.one, to);
-        }
-        if self.two.1.len() >= least {
-            run(&mut self.two, to);
-        }
-        if self.three.1.len() >= least {
-            run(&mut self.three, to);
-        }
-        if self.four.1.len() >= least {
-            run(&mut self.four, to);
-        }
-        for (id, digest) in self.rest.drain(..) {
-            to.put(id, digest);
-        }
+        self.one.flush(least, to);
+        self.two.flush(least, to);
+        self.three.flush(least, to);
+        self.four.flush(least, to);
     }
 }
 
@@ -525,29 +562,32 @@ impl Pool {
         Ok(())
     }
 
-    /// Computes the digests of these types, which with those that have one are closed under children.
-    pub(crate) fn compute_reached(&mut self, types: &[u32]) -> Result<(), NotPortable> {
-        if let Some(&ty) = types.iter().find(|&&ty| self.meta[ty as usize] & meta::INFER != 0) {
-            return Err(NotPortable { ty: Idx::from_raw(ty) });
+    /// Computes the digests of these types, which with those that have one are closed under children. Each comes with a
+    /// level, greater than those of its children; the members of a group have one level.
+    pub(crate) fn compute_reached(
+        &mut self,
+        types: impl Iterator<Item = (u32, u32)>,
+    ) -> Result<(), NotPortable> {
+        let mut needed = Vec::with_capacity(types.size_hint().0);
+        for (ty, level) in types {
+            if self.meta[ty as usize] & meta::INFER != 0 {
+                return Err(NotPortable { ty: Idx::from_raw(ty) });
+            }
+            if !self.digests.has(ty) {
+                needed.push((ty, level));
+            }
         }
-        let mut needed: Vec<u32> = types.iter().copied().filter(|&ty| !self.digests.has(ty)).collect();
-        if !needed.is_sorted() {
-            needed.sort_unstable();
-        }
-        self.compute_needed(&needed);
+        self.compute_levels(&needed);
         Ok(())
     }
 
     /// Computes the digests of these types, ascending, whose children are among them or have digests.
     fn compute_needed(&mut self, needed: &[u32]) {
-        self.digests.exact.resize(self.nodes.len(), [0; 32]);
-        self.digests.done.resize(self.nodes.len().div_ceil(64), 0);
-        self.digests.log.reserve(needed.len());
         let (Some(&first), Some(&last)) = (needed.first(), needed.last()) else { return };
         // Levels from 1; 0 is what is known already.
         let mut level = vec![0u32; (last - first + 1) as usize];
         let level_of = |level: &[u32], id: u32| if id < first { 0 } else { level[(id - first) as usize] };
-        let mut deepest = 0;
+        let mut levels = Vec::with_capacity(needed.len());
         let mut at = 0;
         while at < needed.len() {
             let id = needed[at];
@@ -565,30 +605,39 @@ impl Pool {
             }
             for member in id..end {
                 level[(member - first) as usize] = own + 1;
+                levels.push((member, own + 1));
             }
-            deepest = deepest.max(own + 1);
             at += (end - id) as usize;
         }
-        // Counting sort by level; a group is represented by its first member.
-        let mut starts = vec![0u32; deepest as usize + 2];
-        for &id in needed {
-            starts[level[(id - first) as usize] as usize + 1] += 1;
+        self.compute_levels(&levels);
+    }
+
+    /// Computes the digests of types, level by level.
+    fn compute_levels(&mut self, needed: &[(u32, u32)]) {
+        self.digests.exact.resize(self.nodes.len(), [0; 32]);
+        // Counting sort by level.
+        let deepest = needed.iter().map(|&(_, level)| level).max().unwrap_or(0);
+        let mut next = vec![0u32; deepest as usize + 2];
+        for &(_, level) in needed {
+            next[level as usize + 1] += 1;
         }
-        for at in 1..starts.len() {
-            starts[at] += starts[at - 1];
+        for at in 1..next.len() {
+            next[at] += next[at - 1];
         }
         let mut by_level = vec![0u32; needed.len()];
-        let mut next = starts.clone();
-        for &id in needed {
-            let slot = &mut next[level[(id - first) as usize] as usize];
+        for &(id, level) in needed {
+            let slot = &mut next[level as usize];
             by_level[*slot as usize] = id;
             *slot += 1;
         }
         let mut batch = Batch::default();
         let mut message = Vec::new();
-        for bounds in starts.windows(2) {
-            for &id in &by_level[bounds[0] as usize..bounds[1] as usize] {
+        let mut start = 0;
+        // Where each level begins has become where it ends.
+        for end in next {
+            for &id in &by_level[start as usize..end as usize] {
                 match self.group_of(id) {
+                    // A group is represented by its first member.
                     Some(group) if self.groups[group].base == id => hash_group(self, group),
                     Some(_) => {}
                     None => {
@@ -605,7 +654,9 @@ impl Pool {
                 }
             }
             batch.flush(&mut self.digests);
+            start = end;
         }
+        self.digests.finish(by_level);
     }
 
     /// The types without digests among the targets and what they reach, ascending; groups as a whole.
@@ -657,8 +708,10 @@ mod tests {
         digests.exact.resize(messages.len(), [0; 32]);
         for (message, id) in messages.iter().zip(0..) {
             batch.add(id, message);
+            batch.flush_full(&mut digests);
         }
         batch.flush(&mut digests);
+        digests.finish((0..messages.len() as u32).collect());
         for (message, id) in messages.iter().zip(0..).skip(1) {
             assert_eq!(digests.get(id), Some(Digest(hash_padded(message))), "{} bytes", message.len());
         }

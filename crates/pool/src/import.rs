@@ -175,16 +175,9 @@ pub(crate) fn resolve(place: Place, value: u32, offset: usize) -> Result<u32, Im
     from.checked_sub(distance).ok_or_else(|| ImportError::at(offset, Fault::DanglingReference))
 }
 
-/// Reads one type: children become item numbers (or members of the group), names become string numbers.
+/// Reads the tag of a type and the number of its words.
 #[inline]
-pub(crate) fn read_type(
-    reader: &mut Reader<'_>,
-    place: Place,
-    limits: &Limits,
-    next_string: &mut u32,
-    strings: u32,
-    words: &mut Vec<u32>,
-) -> Result<Tag, ImportError> {
+fn read_tag(reader: &mut Reader<'_>, limits: &Limits) -> Result<(Tag, u32), ImportError> {
     let start = reader.at;
     let number = reader.byte()?;
     let tag = match Tag::from_number(number) {
@@ -197,18 +190,57 @@ pub(crate) fn read_type(
         Some(len) => len,
         None => count(reader, 1, Bounded::Arity, limits.arity)?,
     };
-    words.clear();
-    if let Quick::Types(least) = layout::quick(tag) {
-        if len < u32::from(least) {
-            return Err(ImportError::at(start, Fault::Type(TypeError::Layout { tag })));
+    Ok((tag, len))
+}
+
+/// Reads one type: children become item numbers (or members of the group), names become string numbers.
+pub(crate) fn read_type(
+    reader: &mut Reader<'_>,
+    place: Place,
+    limits: &Limits,
+    next_string: &mut u32,
+    strings: u32,
+    words: &mut Vec<u32>,
+) -> Result<Tag, ImportError> {
+    let start = reader.at;
+    let (tag, len) = read_tag(reader, limits)?;
+    let strings = Strings { next: next_string, count: strings };
+    read_words(reader, start, (tag, len), place, strings, words)?;
+    Ok(tag)
+}
+
+/// The string table, as far as the types that are read have used it.
+struct Strings<'n> {
+    next: &'n mut u32,
+    count: u32,
+}
+
+impl Strings<'_> {
+    /// Checks that a string exists, and that it is at most the first one that is not used yet.
+    #[inline]
+    fn check(&mut self, value: u32, offset: usize) -> Result<(), ImportError> {
+        if value >= self.count {
+            return Err(ImportError::at(offset, Fault::DanglingString { index: value }));
         }
-        for _ in 0..len {
-            let offset = reader.at;
-            let value = reader.varint()?;
-            words.push(resolve(place, value, offset)?);
+        if value > *self.next {
+            return Err(ImportError::at(offset, Fault::StringOrder));
         }
-        return Ok(tag);
+        *self.next = (*self.next).max(value + 1);
+        Ok(())
     }
+}
+
+/// Reads the words of a type that begins at `start`.
+#[inline]
+fn read_words(
+    reader: &mut Reader<'_>,
+    start: usize,
+    (tag, len): (Tag, u32),
+    place: Place,
+    mut strings: Strings<'_>,
+    words: &mut Vec<u32>,
+) -> Result<(), ImportError> {
+    words.clear();
     let mut cursor = Cursor::new(tag);
     for _ in 0..len {
         let offset = reader.at;
@@ -220,15 +252,7 @@ pub(crate) fn read_type(
             Role::Child(_) => resolve(place, value, offset)?,
             Role::Num => value,
             Role::Name => {
-                if value >= strings {
-                    return Err(ImportError::at(offset, Fault::DanglingString { index: value }));
-                }
-                if value > *next_string {
-                    return Err(ImportError::at(offset, Fault::StringOrder));
-                }
-                if value == *next_string {
-                    *next_string += 1;
-                }
+                strings.check(value, offset)?;
                 value
             }
         };
@@ -238,7 +262,7 @@ pub(crate) fn read_type(
     if !cursor.is_complete() {
         return Err(ImportError::at(start, Fault::Type(TypeError::Layout { tag })));
     }
-    Ok(tag)
+    Ok(())
 }
 
 fn map_words(tag: Tag, words: &mut [u32], mut child: impl FnMut(u32) -> u32, name: impl Fn(u32) -> u32) {
@@ -254,15 +278,22 @@ fn map_words(tag: Tag, words: &mut [u32], mut child: impl FnMut(u32) -> u32, nam
     }
 }
 
+/// A type or import that has been read.
+#[derive(Clone, Copy)]
+struct Item {
+    /// In the pool.
+    id: u32,
+    /// One more than that of the deepest child.
+    depth: u32,
+}
+
 /// The state of one import.
 struct Importer<'p, 'b> {
     pool: &'p mut Pool,
     limits: &'p Limits,
     reader: Reader<'b>,
-    /// Pool ids of items.
-    ids: Vec<u32>,
+    items: Vec<Item>,
     offsets: Vec<u32>,
-    depths: Vec<u32>,
     /// The children of all items, as items, in the order in which they are written; of the members of groups only those
     /// outside. `kid_ends[i]` is where those of item `i` end.
     kids: Vec<u32>,
@@ -296,10 +327,9 @@ impl Importer<'_, '_> {
         if depth > self.limits.depth {
             return Err(limit(offset, Bounded::Depth, u64::from(self.limits.depth)));
         }
-        self.ids.push(id);
+        self.items.push(Item { id, depth });
         // Bundles are shorter than 4 GiB: `read_head` refuses others.
         self.offsets.push(offset as u32);
-        self.depths.push(depth);
         Ok(())
     }
 
@@ -310,30 +340,54 @@ impl Importer<'_, '_> {
         }
     }
 
+    /// Reads children of sort type, which are all that the type at hand has, straight into words of the pool. Gives the
+    /// greatest depth among them.
+    #[inline]
+    fn read_children(&mut self, len: u32, words: &mut Vec<u32>) -> Result<u32, ImportError> {
+        let item = self.items.len() as u32;
+        let mut depth = 0;
+        words.clear();
+        for _ in 0..len {
+            let offset = self.reader.at;
+            let word = resolve(Place::Item(item), self.reader.varint()?, offset)?;
+            let child = self.items[word as usize];
+            depth = depth.max(child.depth);
+            words.push(child.id);
+            self.kids.push(word);
+        }
+        Ok(depth)
+    }
+
     fn read_single(&mut self, words: &mut Vec<u32>, next_string: &mut u32) -> Result<(), ImportError> {
         let start = self.reader.at;
-        let item = self.ids.len() as u32;
-        let strings = self.names.len() as u32;
-        let tag = read_type(&mut self.reader, Place::Item(item), self.limits, next_string, strings, words)?;
+        let before = self.pool.len();
+        let (tag, len) = read_tag(&mut self.reader, self.limits)?;
+        if let Quick::Types(least) = layout::quick(tag) {
+            if len < u32::from(least) {
+                return fault_at(start, Fault::Type(TypeError::Layout { tag }));
+            }
+            let depth = self.read_children(len, words)?;
+            self.kid_ends.push(self.kids.len() as u32);
+            let id = self.pool.intern_words(tag, words);
+            let id = id.map_err(|error| ImportError::at(start, Self::type_fault(tag, error)))?;
+            return self.add_item(id, self.pool.len() > before, start, depth + 1);
+        }
+        let item = self.items.len() as u32;
+        let strings = Strings { next: next_string, count: self.names.len() as u32 };
+        read_words(&mut self.reader, start, (tag, len), Place::Item(item), strings, words)?;
         if tag.is_commutative() {
             self.unordered.push(item);
         }
         let mut depth = 0;
-        let Importer { ids, depths, kids, names, .. } = self;
-        let mut child = |word: u32| {
+        let Importer { items, kids, names, .. } = self;
+        let child = |word: u32| {
             kids.push(word);
-            depth = depth.max(depths[word as usize]);
-            ids[word as usize]
+            let child = items[word as usize];
+            depth = depth.max(child.depth);
+            child.id
         };
-        if let Quick::Types(_) = layout::quick(tag) {
-            for word in words.iter_mut() {
-                *word = child(*word);
-            }
-        } else {
-            map_words(tag, words, child, |name| names[name as usize]);
-        }
+        map_words(tag, words, child, |name| names[name as usize]);
         self.kid_ends.push(self.kids.len() as u32);
-        let before = self.pool.len();
         let id = if tag.class() == Class::Const {
             sort_operands(tag, words);
             let id = self
@@ -368,7 +422,7 @@ impl Importer<'_, '_> {
         if len > left {
             return fault_at(start, Fault::CountTooLarge { count: len });
         }
-        let first = self.ids.len() as u32;
+        let first = self.items.len() as u32;
         let strings = self.names.len() as u32;
         let mut members = Vec::with_capacity(len as usize);
         let mut offsets = Vec::with_capacity(len as usize);
@@ -377,15 +431,15 @@ impl Importer<'_, '_> {
             offsets.push(self.reader.at);
             let place = Place::Group { first, len };
             let tag = read_type(&mut self.reader, place, self.limits, next_string, strings, words)?;
-            let Importer { ids, depths, kids, names, .. } = self;
-            let child = |child: u32| {
-                if child & LOCAL != 0 {
-                    child
-                } else {
-                    kids.push(child);
-                    depth = depth.max(depths[child as usize]);
-                    ids[child as usize]
+            let Importer { items, kids, names, .. } = self;
+            let child = |word: u32| {
+                if word & LOCAL != 0 {
+                    return word;
                 }
+                kids.push(word);
+                let child = items[word as usize];
+                depth = depth.max(child.depth);
+                child.id
             };
             map_words(tag, words, child, |name| names[name as usize]);
             self.kid_ends.push(self.kids.len() as u32);
@@ -416,81 +470,84 @@ impl Importer<'_, '_> {
         Ok(len)
     }
 
-    /// The children of some items in a row.
+    /// Where the children of some items in a row begin and end.
     #[inline]
-    fn kids_of(&self, first: u32, len: u32) -> &[u32] {
+    fn kids_of(&self, first: u32, len: u32) -> (u32, u32) {
         let start = first.checked_sub(1).map_or(0, |before| self.kid_ends[before as usize]);
-        &self.kids[start as usize..self.kid_ends[(first + len - 1) as usize] as usize]
+        (start, self.kid_ends[(first + len - 1) as usize])
     }
 
     /// Walks the items as an exporter would and checks that it meets them in the order in which they are written.
+    ///
+    /// As long as they are in order, the items that the walk is done with are those before `next`. So a child before
+    /// `next` needs no walk, and the child `next` itself needs none either: all that it refers to is before it.
     fn check_order(&self, imports: u32, roots: &[RawRoot<'_>]) -> Result<(), ImportError> {
-        const DONE: u32 = LOCAL;
-        let items = self.ids.len();
-        let mut entered = vec![false; items];
         let mut next = imports;
-        let mut stack: Vec<u32> = Vec::new();
-        let mut import_used = 0u32;
+        // Items that are entered, and which of their children are left.
+        let mut stack: Vec<(u32, u32, u32)> = Vec::new();
         let group_of = |item: u32| {
             let at = self.groups.partition_point(|&(first, _)| first <= item).checked_sub(1)?;
             let (first, len) = self.groups[at];
             (item < first + len).then_some((first, len))
         };
         let has_groups = !self.groups.is_empty();
+        let span_of = |item| if has_groups { group_of(item).unwrap_or((item, 1)) } else { (item, 1) };
         for root in roots {
-            stack.push(root.item);
-            while let Some(entry) = stack.pop() {
-                let item = entry & !DONE;
-                if entry & DONE != 0 {
-                    let (first, len) =
-                        if has_groups { group_of(item).unwrap_or((item, 1)) } else { (item, 1) };
-                    if first != next {
-                        return fault_at(self.offsets[first as usize] as usize, Fault::TypeOrder);
-                    }
-                    next += len;
-                    continue;
-                }
-                if entered[item as usize] {
-                    continue;
-                }
-                if item < imports {
-                    entered[item as usize] = true;
-                    import_used += 1;
-                    continue;
-                }
-                let (first, len) = if has_groups { group_of(item).unwrap_or((item, 1)) } else { (item, 1) };
-                stack.push(item | DONE);
-                let start = stack.len();
-                for member in first..first + len {
-                    entered[member as usize] = true;
-                }
-                for &child in self.kids_of(first, len) {
-                    if !entered[child as usize] {
-                        stack.push(child);
+            let mut at = Some(root.item);
+            while let Some(child) = at {
+                if child >= next {
+                    let (first, len) = span_of(child);
+                    if first == next {
+                        next += len;
+                    } else {
+                        let (from, to) = self.kids_of(first, len);
+                        stack.push((first, from, to));
                     }
                 }
-                stack[start..].reverse();
+                // Back to the innermost item that has children left.
+                at = loop {
+                    match stack.last_mut() {
+                        Some((_, from, to)) if *from < *to => {
+                            *from += 1;
+                            break Some(self.kids[*from as usize - 1]);
+                        }
+                        Some(&mut (first, _, _)) => {
+                            let (_, len) = span_of(first);
+                            if first != next {
+                                return fault_at(self.offsets[first as usize] as usize, Fault::TypeOrder);
+                            }
+                            next += len;
+                            stack.pop();
+                        }
+                        None => break None,
+                    }
+                };
             }
         }
-        if import_used < imports {
-            let unused = entered[..imports as usize].iter().position(|used| !used).unwrap_or(0);
-            return fault_at(self.offsets[unused] as usize, Fault::UnusedImport);
+        if (next as usize) < self.items.len() {
+            return fault_at(self.offsets[next as usize] as usize, Fault::UnreachableType);
         }
-        if (next as usize) < items {
-            let unreached = entered.iter().position(|entered| !entered).unwrap_or(next as usize);
-            return fault_at(self.offsets[unreached] as usize, Fault::UnreachableType);
+        // Everything is reached, so an import is if anything refers to it.
+        let mut used = vec![false; imports as usize];
+        for item in roots.iter().map(|root| root.item).chain(self.kids.iter().copied()) {
+            if let Some(used) = used.get_mut(item as usize) {
+                *used = true;
+            }
         }
-        Ok(())
+        match used.iter().position(|used| !used) {
+            Some(unused) => fault_at(self.offsets[unused] as usize, Fault::UnusedImport),
+            None => Ok(()),
+        }
     }
 
     /// Checks what needs digests: the order of operands and of group members.
     fn check_digest_orders(&self) -> Result<(), ImportError> {
         for &item in &self.unordered {
-            let tag = self.pool.nodes[self.ids[item as usize] as usize].tag;
-            let digests: Vec<_> = self
-                .kids_of(item, 1)
+            let tag = self.pool.nodes[self.items[item as usize].id as usize].tag;
+            let (from, to) = self.kids_of(item, 1);
+            let digests: Vec<_> = self.kids[from as usize..to as usize]
                 .iter()
-                .map(|&child| self.pool.digests.get(self.ids[child as usize]))
+                .map(|&child| self.pool.digests.get(self.items[child as usize].id))
                 .collect();
             let sorted = digests.windows(2).all(|pair| match tag {
                 Tag::DimProduct => pair[0] <= pair[1],
@@ -501,10 +558,11 @@ impl Importer<'_, '_> {
             }
         }
         for &(first, len) in &self.groups {
-            let ids = &self.ids[first as usize..(first + len) as usize];
-            let Some(group) = self.pool.group_of(ids[0]) else { continue };
+            let members = &self.items[first as usize..(first + len) as usize];
+            let ids = members.iter().map(|member| member.id);
+            let Some(group) = self.pool.group_of(members[0].id) else { continue };
             let base = self.pool.groups[group].base;
-            if !self.pool.group_order(group).iter().map(|offset| base + offset).eq(ids.iter().copied()) {
+            if !self.pool.group_order(group).iter().map(|offset| base + offset).eq(ids) {
                 return fault_at(self.offsets[first as usize] as usize, Fault::GroupOrder);
             }
         }
@@ -583,9 +641,8 @@ impl Pool {
             pool: self,
             limits,
             reader,
-            ids: Vec::with_capacity(capacity),
+            items: Vec::with_capacity(capacity),
             offsets: Vec::with_capacity(capacity),
-            depths: Vec::with_capacity(capacity),
             kids: Vec::with_capacity(2 * capacity),
             kid_ends: Vec::with_capacity(capacity),
             names,
@@ -613,19 +670,18 @@ impl Pool {
         if let Some(&(offset, name)) = strings.get(next_string as usize) {
             return Err(ImportError::at(offset, Fault::UnusedString { name: name.to_owned() }));
         }
-        let items = importer.ids.len() as u32;
+        let items = importer.items.len() as u32;
         let raw_roots = read_tail(&mut importer.reader, bytes, items, limits)?;
         importer.check_order(imports.len() as u32, &raw_roots)?;
         let mut roots = Vec::with_capacity(raw_roots.len());
-        let targets: Vec<u32> = raw_roots.iter().map(|root| importer.ids[root.item as usize]).collect();
+        let targets: Vec<u32> = raw_roots.iter().map(|root| importer.items[root.item as usize].id).collect();
         for (root, &id) in raw_roots.iter().zip(&targets) {
             if importer.pool.nodes[id as usize].free > 0 {
                 return Err(ImportError::at(root.offset, Fault::OpenRoot));
             }
         }
-        importer
-            .pool
-            .compute_reached(&importer.ids)
+        let Importer { pool, items, .. } = &mut importer;
+        pool.compute_reached(items.iter().map(|item| (item.id, item.depth)))
             .map_err(|_| ImportError::at(importer.reader.at, Fault::InferenceVariable))?;
         importer.check_digest_orders()?;
         for (root, &id) in raw_roots.iter().zip(&targets) {
