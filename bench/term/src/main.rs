@@ -200,17 +200,36 @@ fn bytes_per_node(symbols: &mut Symbols) -> f64 {
     used as f64 / NODES as f64
 }
 
-fn main() {
-    if std::env::args().nth(1).as_deref() == Some("substitute") {
-        let cx = Boxed::new();
-        let name = Symbols::new().intern("Pair");
-        let open =
-            tree((0..LEAVES).map(|i| bound(&cx, i as u32 % 2)).collect(), |a, b| pair(&cx, name, a, b));
-        let with = Instantiation { types: vec![leaf(&cx), leaf(&cx)], ..Instantiation::default() };
-        for _ in 0..20_000 {
-            black_box(instantiate(&cx, black_box(&open), &with).is_ok());
+/// One row of the boxed family over and over, for a profiler or for counting instructions: `-- substitute 1000`.
+fn repeat(phase: &str, rounds: usize) {
+    let cx = Boxed::new();
+    let name = Symbols::new().intern("Pair");
+    let open = tree((0..LEAVES).map(|i| bound(&cx, i as u32 % 2)).collect(), |a, b| pair(&cx, name, a, b));
+    let unit = leaf(&cx);
+    let with = Instantiation { types: vec![unit.clone(), unit.clone()], ..Instantiation::default() };
+    let ground = tree(vec![unit.clone(); LEAVES], |a, b| pair(&cx, name, a, b));
+    let mut table = InferenceTable::new(cx);
+    let vars: Vec<_> = (0..LEAVES).filter_map(|_| table.new_ty_var().ok()).collect();
+    let variables = tree(vars, |a, b| pair(&cx, name, a, b));
+    for _ in 0..rounds {
+        match phase {
+            "substitute" => {
+                black_box(instantiate(&cx, black_box(&open), &with).is_ok());
+            }
+            "unify" => {
+                let snapshot = table.snapshot();
+                black_box(table.eq(&NoProgram, &variables, &ground).is_ok());
+                table.rollback_to(snapshot);
+            }
+            _ => panic!("phases: substitute unify"),
         }
-        return;
+    }
+}
+
+fn main() {
+    if let Some(phase) = std::env::args().nth(1) {
+        let rounds = std::env::args().nth(2).and_then(|rounds| rounds.parse().ok()).unwrap_or(20_000);
+        return repeat(&phase, rounds);
     }
     let mut symbols = Symbols::new();
     let boxed = measure(&Boxed::new(), &mut symbols);
