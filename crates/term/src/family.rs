@@ -8,7 +8,7 @@
 //! | handle | `Arc`, `Send + Sync` | `Copy` reference into an arena |
 //! | set-up | none | an [`interned::Arena`] that outlives every term |
 //! | equality | structural, same node first | identity |
-//! | traversals | remember nodes of large terms | remember every shared node |
+//! | folds | remember nodes that have several handles | remember every node |
 
 pub mod boxed;
 pub mod interned;
@@ -69,6 +69,11 @@ pub trait Node: Clone + Eq + Hash {
 
     /// An identity of the node, valid while a handle exists.
     fn address(&self) -> usize;
+
+    /// Whether there may be another handle of the node, so that a traversal may meet it again.
+    fn is_shared(&self) -> bool {
+        true
+    }
 }
 
 /// Representation of terms, and nothing else.

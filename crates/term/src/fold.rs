@@ -11,9 +11,11 @@
 //!
 //! **Invariant:** a fold that changes nothing gives back the node it was given.
 //!
-//! A node is remembered (per binder depth) when the family has identity, or when it is large; so a graph that is
-//! exponentially large as a tree is folded once per node. Folders whose answer depends on the place of an occurrence,
-//! such as generalisation, make their state with [`FoldState::forgetful`].
+//! A node is remembered (per binder depth) if it is not very light and something else may refer to it: a node with one
+//! handle is seldom met twice. It can be, where a list of arguments is shared that holds the handle, so large nodes are
+//! remembered whatever they say. A graph that is exponentially large as a tree is folded in the size of the graph.
+//! Folders whose answer depends on the place of an occurrence, such as generalisation, make their state with
+//! [`FoldState::forgetful`].
 
 use crate::arg::GenericArg;
 use crate::constant::{Const, ConstData};
@@ -26,6 +28,9 @@ use hashbrown::HashMap;
 
 /// Nodes lighter than this are folded again rather than remembered.
 const WORTH_REMEMBERING: u16 = 4;
+
+/// The same in families whose handles say whether they are the only one.
+const WORTH_REMEMBERING_BOXED: u16 = 16;
 
 /// A node and its fold, by address and binder depth. The node is kept alive for as long as its address is used.
 type Seen<F> = HashMap<(usize, u32), (Ty<F>, Ty<F>), FixedState>;
@@ -41,7 +46,7 @@ pub struct FoldState<F: TypeFamily> {
 
 impl<F: TypeFamily> Default for FoldState<F> {
     fn default() -> Self {
-        let remember_from = if F::IDENTITY { WORTH_REMEMBERING } else { LARGE };
+        let remember_from = if F::IDENTITY { WORTH_REMEMBERING } else { WORTH_REMEMBERING_BOXED };
         Self { depth: 0, level: 0, remember_from, seen: HashMap::default() }
     }
 }
@@ -54,8 +59,10 @@ impl<F: TypeFamily> FoldState<F> {
     }
 
     #[inline]
-    fn remembers(&self, meta: Meta) -> bool {
-        self.remember_from != 0 && meta.weight >= self.remember_from
+    fn remembers(&self, ty: &Ty<F>, meta: Meta) -> bool {
+        self.remember_from != 0
+            && meta.weight >= self.remember_from
+            && (meta.weight >= LARGE || ty.is_shared())
     }
 
     /// Forgets what was seen, for a folder whose answers have changed.
@@ -114,7 +121,7 @@ impl<F: TypeFamily> Fold<F> for Ty<F> {
         if state.level >= MAX_DEPTH {
             return Err(TermError::TooDeep.into());
         }
-        let key = state.remembers(meta).then(|| (self.address(), state.depth));
+        let key = state.remembers(self, meta).then(|| (self.address(), state.depth));
         if let Some((_, result)) = key.and_then(|key| state.seen.get(&key)) {
             return Ok(result.clone());
         }

@@ -400,19 +400,21 @@ impl<F: TypeFamily> InferenceTable<F> {
     /// The value of a bound variable, or the representative of an unbound one; other types as they are.
     #[must_use]
     pub fn shallow(&self, ty: &Ty<F>) -> Ty<F> {
-        let TyData::InferenceVar(InferVar::Var(var)) = ty.data() else { return ty.clone() };
-        match self.tys.probe(var) {
-            Probe::Value(_, value) => value.clone(),
-            Probe::Root(root) if root == var => ty.clone(),
-            Probe::Root(root) => Ty::new(&self.cx, TyData::InferenceVar(InferVar::Var(root)))
-                .expect("a variable is a term of depth one"),
-        }
+        self.known(ty).unwrap_or_else(|| ty.clone())
     }
 
-    /// [`shallow`](Self::shallow) of a handle that is not needed any more.
+    /// [`shallow`](Self::shallow), or nothing where that is the type itself.
     #[inline]
-    fn shallow_owned(&self, ty: Ty<F>) -> Ty<F> {
-        if matches!(ty.data(), TyData::InferenceVar(_)) { self.shallow(&ty) } else { ty }
+    fn known(&self, ty: &Ty<F>) -> Option<Ty<F>> {
+        let TyData::InferenceVar(InferVar::Var(var)) = ty.data() else { return None };
+        match self.tys.probe(var) {
+            Probe::Value(_, value) => Some(value.clone()),
+            Probe::Root(root) if root == var => None,
+            Probe::Root(root) => {
+                let root = TyData::InferenceVar(InferVar::Var(root));
+                Some(Ty::new(&self.cx, root).expect("a variable is a term of depth one"))
+            }
+        }
     }
 
     /// The value of a bound constant variable, or the representative of an unbound one.

@@ -76,6 +76,13 @@ impl<F: TypeFamily> Ty<F> {
         self.0.address()
     }
 
+    /// Whether there may be another handle of the node.
+    #[inline]
+    #[must_use]
+    pub fn is_shared(&self) -> bool {
+        self.0.is_shared()
+    }
+
     /// `name<args>`
     pub fn apply(cx: &F, name: F::Name, args: &[GenericArg<F>]) -> Result<Self, TermError> {
         Self::new(cx, TyData::Apply(ApplicationTy { name, args }))

@@ -193,6 +193,11 @@ macro_rules! handle {
             fn address(&self) -> usize {
                 self.0.as_ptr().addr()
             }
+
+            #[inline]
+            fn is_shared(&self) -> bool {
+                !self.0.is_unique()
+            }
         }
     )*};
 }

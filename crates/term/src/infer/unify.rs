@@ -56,6 +56,8 @@ pub(super) struct Relating<'t, F: TypeFamily, P> {
     pub(super) program: &'t P,
     pub(super) obligations: Vec<Obligation<F>>,
     tasks: SmallVec<[Task<F>; 8]>,
+    /// How long the list was when the parts at hand were begun: while it still is, everything before them is done.
+    first: usize,
     steps: usize,
     normalizations: usize,
     entered_binders: bool,
@@ -69,6 +71,7 @@ impl<'t, F: TypeFamily, P: Program<F>> Relating<'t, F, P> {
             program,
             obligations: Vec::new(),
             tasks: SmallVec::new(),
+            first: 0,
             steps: 0,
             normalizations: 0,
             entered_binders: false,
@@ -87,7 +90,7 @@ pub(super) fn relate<F: TypeFamily, P: Program<F>>(
     constraints: usize,
 ) -> Result<Vec<Obligation<F>>, TypeError<F>> {
     let mut relating = Relating::new(table, program);
-    relating.step(variance, a.clone(), b.clone())?;
+    relating.step(variance, a, b)?;
     relating.run()?;
     let Relating { obligations, entered_binders, .. } = relating;
     if entered_binders {
@@ -112,7 +115,7 @@ pub(super) fn equate<F: TypeFamily, P: Program<F>>(
 impl<F: TypeFamily, P: Program<F>> Relating<'_, F, P> {
     fn run(&mut self) -> Result<(), TypeError<F>> {
         while let Some(Task { variance, a, b }) = self.tasks.pop() {
-            self.step(variance, a, b)?;
+            self.step(variance, &a, &b)?;
         }
         Ok(())
     }
@@ -121,36 +124,35 @@ impl<F: TypeFamily, P: Program<F>> Relating<'_, F, P> {
         self.tasks.push(Task { variance, a, b });
     }
 
-    fn step(&mut self, variance: Variance, a: Ty<F>, b: Ty<F>) -> Result<(), TypeError<F>> {
-        let a = self.table.shallow_owned(a);
-        let b = self.table.shallow_owned(b);
-        if a.same(&b) {
-            self.table.taint_by(&a);
+    fn step(&mut self, variance: Variance, a: &Ty<F>, b: &Ty<F>) -> Result<(), TypeError<F>> {
+        let (known_a, known_b) = (self.table.known(a), self.table.known(b));
+        let (a, b) = (known_a.as_ref().unwrap_or(a), known_b.as_ref().unwrap_or(b));
+        if a.same(b) {
+            self.table.taint_by(a);
             return Ok(());
         }
         self.steps += 1;
-        if self.steps > MANY_STEPS && !is_light(&a) && !is_light(&b) && self.already_related(variance, &a, &b)
-        {
+        if self.steps > MANY_STEPS && !is_light(a) && !is_light(b) && self.already_related(variance, a, b) {
             return Ok(());
         }
         match (a.data(), b.data()) {
             (TyData::Error(proof), _) => {
                 self.table.taint(proof);
-                self.absorb(&b)
+                self.absorb(b)
             }
             (_, TyData::Error(proof)) => {
                 self.table.taint(proof);
-                self.absorb(&a)
+                self.absorb(a)
             }
-            (TyData::Alias(alias), _) => self.relate_alias(Side::A, alias, variance, &a, &b),
-            (_, TyData::Alias(alias)) => self.relate_alias(Side::B, alias, variance, &a, &b),
+            (TyData::Alias(alias), _) => self.relate_alias(Side::A, alias, variance, a, b),
+            (_, TyData::Alias(alias)) => self.relate_alias(Side::B, alias, variance, a, b),
             (TyData::InferenceVar(InferVar::Var(x)), TyData::InferenceVar(InferVar::Var(y))) => {
-                self.relate_vars(variance, x, y, &a, &b);
+                self.relate_vars(variance, x, y, a, b);
                 Ok(())
             }
-            (TyData::InferenceVar(InferVar::Var(x)), _) => self.bind(x, variance, &a, &b),
+            (TyData::InferenceVar(InferVar::Var(x)), _) => self.bind(x, variance, a, b),
             (_, TyData::InferenceVar(InferVar::Var(y))) => {
-                self.bind(y, Variance::Contravariant.compose(variance), &b, &a)
+                self.bind(y, Variance::Contravariant.compose(variance), b, a)
             }
             (
                 TyData::Apply(_)
@@ -161,18 +163,44 @@ impl<F: TypeFamily, P: Program<F>> Relating<'_, F, P> {
                 | TyData::GeneratorWitness(_)
                 | TyData::BoundVariable(_),
                 _,
-            ) => self.relate_parts(variance, &a, &b),
+            ) => self.relate_parts(variance, a, b),
         }
     }
 
     fn relate_parts(&mut self, variance: Variance, a: &Ty<F>, b: &Ty<F>) -> Result<(), TypeError<F>> {
         let first = self.tasks.len();
+        self.first = first;
         relate_structurally(self, variance, a, b)?;
         // The list is a stack: the first part must be on top.
         if let Some(parts) = self.tasks.get_mut(first..) {
             parts.reverse();
         }
         Ok(())
+    }
+
+    /// Relates an unbound variable and a type without parts, if it is their turn: they need not go on the list. Most pairs
+    /// of a large term are leaves, and a place on the list counts the references of both sides.
+    #[inline]
+    fn bind_leaf(&mut self, variance: Variance, a: &Ty<F>, b: &Ty<F>) -> Result<bool, TypeError<F>> {
+        if self.tasks.len() != self.first || a.meta().depth.max(b.meta().depth) > 1 {
+            return Ok(false);
+        }
+        let unbound = |var| matches!(self.table.tys.probe(var), Probe::Root(root) if root == var);
+        if let (TyData::InferenceVar(InferVar::Var(x)), TyData::Apply(_)) = (a.data(), b.data())
+            && unbound(x)
+        {
+            self.steps += 1;
+            self.bind(x, variance, a, b)?;
+            return Ok(true);
+        }
+        if let (TyData::Apply(_), TyData::InferenceVar(InferVar::Var(y))) = (a.data(), b.data())
+            && unbound(y)
+        {
+            self.steps += 1;
+            self.bind(y, Variance::Contravariant.compose(variance), b, a)?;
+            return Ok(true);
+        }
+        Ok(false)
     }
 
     fn already_related(&mut self, variance: Variance, a: &Ty<F>, b: &Ty<F>) -> bool {
@@ -364,7 +392,9 @@ impl<F: TypeFamily, P: Program<F>> Relation<F> for Relating<'_, F, P> {
         if a.same(b) && !a.meta().flags.intersects(Flags::ERROR) {
             return Ok(());
         }
-        self.push(variance, a.clone(), b.clone());
+        if !self.bind_leaf(variance, a, b)? {
+            self.push(variance, a.clone(), b.clone());
+        }
         Ok(())
     }
 
