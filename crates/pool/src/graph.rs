@@ -22,11 +22,10 @@
 use std::collections::HashMap;
 
 use crate::binder::{self, View};
+use crate::check::{check_instance, check_layout, class_sort, meta_byte, sort_of};
 use crate::error::TypeError;
 use crate::layout::{self, Accepts, Role};
-use crate::pool::{
-    GroupMember, Idx, MAX_BINDERS, Pool, check_instance, check_layout, class_sort, meta, meta_byte, sort_of,
-};
+use crate::pool::{GroupMember, Idx, MAX_BINDERS, Pool, meta};
 use crate::refine::{Edges, OutOfWork, refine};
 use crate::tag::{Class, Sort, Tag};
 

@@ -6,6 +6,7 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::check::check_layout;
 use crate::descriptor::{
     ConstDescriptor, Descriptor, FromWords, GraphRef, ToWords, Variable, VariantDescriptor,
 };
@@ -17,7 +18,6 @@ use crate::graph::LOCAL;
 use crate::import::{Place, read_head, read_tail, read_type};
 use crate::layout;
 use crate::limits::Limits;
-use crate::pool::check_layout;
 use crate::tag::{Class, GROUP_NUMBER, Sort, Tag};
 use crate::wire::{FORMAT_VERSION, MAGIC, Reader, SUITE_BLAKE3, put_varint};
 

@@ -8,7 +8,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `tag`, `layout`, `name` | the kinds of types, their words, their names |
-//! | `table`, `pool`, `build` | hash-consing, and a method for each kind of type |
+//! | `table`, `pool`, `check`, `build` | hash-consing, what has to hold of a type, and a method for each kind |
 //! | `dim`, `binder` | normal forms: constants as polynomials, schemes by first use |
 //! | `graph`, `refine` | recursive types: components, partition refinement |
 //! | `digest`, `hashing`, `shape` | exact and shape digests, in batches |
@@ -27,6 +27,7 @@
 
 mod binder;
 mod build;
+mod check;
 mod compat;
 mod describe;
 mod descriptor;

@@ -17,12 +17,13 @@
 use std::hash::{BuildHasher, Hasher};
 use std::num::NonZeroU32;
 
+use crate::check::sort_of;
 use crate::error::TypeError;
 use crate::hashing::Digests;
-use crate::layout::{self, Accepts, Cursor, Parts, Pattern, Role};
+use crate::layout;
 use crate::name::{Name, NameError, Names, check_name};
 use crate::table::{Seed, Table};
-use crate::tag::{Class, Sort, Tag};
+use crate::tag::{Sort, Tag};
 
 /// A type's id in one pool.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -582,125 +583,6 @@ impl Pool {
         self.groups.truncate(to.groups);
         self.digests.truncate(to.nodes, to.groups);
     }
-
-    /// The number of free binders and the meta byte of a node whose children are in the pool, after checking it.
-    #[inline(never)]
-    fn check_completely(&self, tag: Tag, words: &[u32]) -> Result<(u8, u8), TypeError> {
-        let view = |child: u32| -> Result<(Tag, u8, u8), TypeError> {
-            match self.nodes.get(child as usize) {
-                Some(node) if child != 0 => Ok((node.tag, node.free, self.meta[child as usize])),
-                _ => Err(TypeError::UnknownType(Idx::from_raw(child.max(1)))),
-            }
-        };
-        let mut inherited = 0;
-        let len = self.nodes.len() as u32;
-        let mut wrong = None;
-        check_layout(tag, words, |accepts, child| {
-            if child == 0 || child >= len {
-                wrong = wrong.take().or(Some(TypeError::UnknownType(Idx::from_raw(child.max(1)))));
-                return;
-            }
-            let meta = self.meta[child as usize];
-            inherited |= meta & meta::INHERITED;
-            if let Accepts::Only(expected) = accepts
-                && sort_of(meta) != expected
-            {
-                wrong = wrong.take().or(Some(TypeError::WrongSort { tag, expected, found: sort_of(meta) }));
-            }
-        })?;
-        if let Some(error) = wrong {
-            return Err(error);
-        }
-        self.check_names(tag, words)?;
-        let mut free = 0u8;
-        if inherited & meta::OPEN != 0 {
-            let body = layout::binder_body(tag);
-            layout::for_each(tag, words, |role, at, word| {
-                if let Role::Child(_) = role {
-                    let inner = self.nodes[word as usize].free;
-                    free = free.max(if body == Some(at) { inner.saturating_sub(1) } else { inner });
-                }
-            });
-        }
-        let mut sort = class_sort(tag);
-        match tag {
-            Tag::Bound => {
-                sort = Sort::from_number(words[2]).ok_or(TypeError::Layout { tag })?;
-                if words[0] >= MAX_BINDERS {
-                    return Err(TypeError::TooManyBinders);
-                }
-                free = words[0] as u8 + 1;
-            }
-            Tag::Infer => {
-                sort = Sort::from_number(words[1]).ok_or(TypeError::Layout { tag })?;
-                inherited |= meta::INFER;
-            }
-            Tag::Instance => check_instance(
-                words,
-                |child| view(child).map(|(tag, _, meta)| (tag, sort_of(meta))),
-                |at| self.words(at),
-            )?,
-            Tag::Scheme => self.check_binder(tag, words[0], &words[1..])?,
-            Tag::Declared => self.check_binder(tag, words[1], &words[2..])?,
-            _ => {}
-        }
-        Ok((free, meta_byte(sort, inherited, free)))
-    }
-
-    /// Whether these are ids of closed types without inference variables.
-    #[inline]
-    fn are_closed_types<'w>(&self, ids: impl IntoIterator<Item = &'w u32>) -> bool {
-        let of = |id: &u32| self.meta.get(*id as usize).copied().unwrap_or(meta::NO_TYPE);
-        ids.into_iter().fold(0, |all, id| all | of(id)) & (meta::SORT | meta::INFER | meta::OPEN) == 0
-    }
-
-    /// Whether these are the words of a struct with named fields, not too many to compare them pairwise.
-    #[inline]
-    fn is_plain_struct(&self, words: &[u32]) -> bool {
-        let [name, header, fields @ ..] = words else { return false };
-        let count = self.names.len() as u32;
-        let known = |name: u32| name.wrapping_sub(1) < count - 1;
-        *header & 1 == 1
-            && fields.len() == *header as usize - 1
-            && (2..=32).contains(&fields.len())
-            && known(*name)
-            && fields.iter().step_by(2).enumerate().all(|(at, &name)| {
-                known(name) && fields[..2 * at].iter().step_by(2).all(|&other| other != name)
-            })
-    }
-
-    /// Checks that names are of this pool and that no field or variant name occurs twice.
-    pub(crate) fn check_names(&self, tag: Tag, words: &[u32]) -> Result<(), TypeError> {
-        let known = |name: u32| name != 0 && (name as usize) < self.names.len();
-        let parts = match layout::pattern(tag) {
-            Pattern::Regular { first: [Role::Name, ..], .. } => {
-                return if known(words[0]) { Ok(()) } else { Err(TypeError::UnknownName) };
-            }
-            Pattern::Regular { .. } => return Ok(()),
-            Pattern::Fields => words,
-            Pattern::Variants => {
-                if !known(words[0]) {
-                    return Err(TypeError::UnknownName);
-                }
-                &words[1..]
-            }
-        };
-        let mut part_names = Vec::new();
-        for part in Parts(parts) {
-            let mut names: Vec<u32> = part.field_names().collect();
-            if !known(part.name) || !names.iter().all(|&name| known(name)) {
-                return Err(TypeError::UnknownName);
-            }
-            if let Some(name) = first_duplicate(&mut names) {
-                return Err(TypeError::DuplicateField { name: self.names.get(name).to_owned() });
-            }
-            part_names.push(part.name);
-        }
-        match first_duplicate(&mut part_names) {
-            Some(name) => Err(TypeError::DuplicateVariant { name: self.names.get(name).to_owned() }),
-            None => Ok(()),
-        }
-    }
 }
 
 #[inline]
@@ -746,11 +628,6 @@ fn same_words(left: &[u32], right: &[u32]) -> bool {
         && left_rest.iter().zip(right_rest).all(|(left, right)| left == right)
 }
 
-fn first_duplicate(names: &mut [u32]) -> Option<u32> {
-    names.sort_unstable();
-    names.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0])
-}
-
 /// A member of a group that is about to be added.
 #[derive(Clone, Debug)]
 pub(crate) struct GroupMember {
@@ -758,93 +635,4 @@ pub(crate) struct GroupMember {
     pub(crate) words: Vec<u32>,
     pub(crate) free: u8,
     pub(crate) meta: u8,
-}
-
-#[inline]
-pub(crate) fn sort_of(meta: u8) -> Sort {
-    match meta & meta::SORT {
-        0 => Sort::Type,
-        1 => Sort::Region,
-        _ => Sort::Const,
-    }
-}
-
-#[inline]
-pub(crate) fn class_sort(tag: Tag) -> Sort {
-    match tag.class() {
-        Class::Region => Sort::Region,
-        Class::Const => Sort::Const,
-        Class::Primitive | Class::Container | Class::TwoChild | Class::Constructor => Sort::Type,
-    }
-}
-
-pub(crate) fn meta_byte(sort: Sort, inherited: u8, free: u8) -> u8 {
-    sort as u8 | inherited & meta::INFER | if free > 0 { meta::OPEN } else { 0 }
-}
-
-/// Checks the number and the roles of words and calls `child` for every child.
-#[inline]
-pub(crate) fn check_layout(
-    tag: Tag,
-    words: &[u32],
-    mut child: impl FnMut(Accepts, u32),
-) -> Result<(), TypeError> {
-    if let Some(len) = layout::fixed_len(tag) {
-        if words.len() != len as usize {
-            return Err(TypeError::Layout { tag });
-        }
-        layout::for_each(tag, words, |role, _, word| {
-            if let Role::Child(accepts) = role {
-                child(accepts, word);
-            }
-        });
-        return Ok(());
-    }
-    let mut cursor = Cursor::new(tag);
-    for &word in words {
-        let Some(role) = cursor.role() else { return Err(TypeError::Layout { tag }) };
-        match role {
-            Role::Child(accepts) => child(accepts, word),
-            Role::Num => {
-                let bad = match tag {
-                    // No fields are never named, and a count beyond the words cannot be right.
-                    Tag::Struct | Tag::Enum => word == 1 || (word >> 1) as usize > words.len(),
-                    Tag::Scheme | Tag::Declared => Sort::from_number(word).is_none(),
-                    _ => false,
-                };
-                if bad {
-                    return Err(TypeError::Layout { tag });
-                }
-            }
-            Role::Name => {}
-        }
-        cursor.advance(word);
-    }
-    if cursor.is_complete() { Ok(()) } else { Err(TypeError::Layout { tag }) }
-}
-
-/// Checks an instance's arguments against its declaration's parameters. `look` gives the tag and sort of a child,
-/// `words_of` the words of the declaration.
-pub(crate) fn check_instance<'a>(
-    words: &[u32],
-    look: impl Fn(u32) -> Result<(Tag, Sort), TypeError>,
-    words_of: impl Fn(u32) -> &'a [u32],
-) -> Result<(), TypeError> {
-    let (found, _) = look(words[0])?;
-    if found != Tag::Declared {
-        return Err(TypeError::NotADeclaration { found });
-    }
-    let params = words_of(words[0]).get(2..).unwrap_or_default();
-    let args = &words[1..];
-    if params.len() != args.len() {
-        return Err(TypeError::ArgumentCount { expected: params.len(), found: args.len() });
-    }
-    for (position, (&param, &arg)) in params.iter().zip(args).enumerate() {
-        let (_, found) = look(arg)?;
-        let expected = Sort::from_number(param).ok_or(TypeError::Layout { tag: Tag::Declared })?;
-        if found != expected {
-            return Err(TypeError::ArgumentSort { position, expected, found });
-        }
-    }
-    Ok(())
 }

@@ -21,7 +21,9 @@
 //!
 //! Not portable, and a typed error: inference variables, placeholders of inner universes, terms in error. Without a term,
 //! and an error in the other direction: types that carry a definition (structs, enums, declarations and what is recursive):
-//! a term names its definitions, it does not contain them.
+//! a term names its definitions, it does not contain them. It could name them by digest, with the definitions as knowledge
+//! of the [`Program`](typeloom_term::program::Program); but a program says how names vary and what aliases are, and nothing
+//! that relates terms asks what is inside a definition, so such a term would be an opaque name: the id of the pool is one.
 
 mod decode;
 mod encode;
