@@ -57,6 +57,12 @@ pub enum SourceError {
         /// The type.
         dtype: Dtype,
     },
+    /// Samples in which there is nothing.
+    #[error("the samples have no elements: their shape is {}", shown(.shape))]
+    NoElements {
+        /// The shape of all of them.
+        shape: Vec<usize>,
+    },
     /// Batches of nothing.
     #[error("a batch has at least one sample")]
     NoBatch,
@@ -146,11 +152,15 @@ impl<S: ?Sized> Samples<S> {
     /// The entries of a tensor along its first axis.
     ///
     /// # Errors
-    /// [`SourceError::NoAxis`], [`SourceError::ElementType`] and [`SourceError::NoBatch`].
+    /// [`SourceError::NoAxis`], [`SourceError::ElementType`], [`SourceError::NoElements`] and [`SourceError::NoBatch`].
     pub fn new(tensor: AnyTensor, batches: Batches) -> Result<Self, SourceError> {
         let Some(count) = tensor.shape().first().copied() else { return Err(SourceError::NoAxis) };
         if tensor.dtype().size_bytes().is_none() {
             return Err(SourceError::ElementType { dtype: tensor.dtype() });
+        }
+        // A file of a few bytes can claim any number of samples in which there is nothing.
+        if count > 0 && tensor.is_empty() {
+            return Err(SourceError::NoElements { shape: tensor.shape().to_vec() });
         }
         if batches.size == 0 {
             return Err(SourceError::NoBatch);

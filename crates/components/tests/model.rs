@@ -115,6 +115,8 @@ fn gradients_are_those_of_finite_differences() {
             "w[3] b[3]",
             "i = Cast <to = 1> (w)  o = Cast <to = 11> (i)  m = Mul(o, b)  d = Sub(m, o)  y = Mul(d, x)",
         ),
+        ("w[3] b[3]", "m = Mul(x, w)  c = Greater(m, b)  u = Where(c, m, b)  y = Mul(u, u)"),
+        ("w[3] b[1,3]", "m = Mul(x, w)  e = Erf(m)  s = Shape(m)  f = Expand(b, s)  y = Mul(e, f)"),
         ("w[3,5] b[5]", "h = MatMul(x, w)  s = Add(h, b)  t = Tanh(s)  v = Transpose(w)  y = MatMul(t, v)"),
     ];
     let input = random(&[4, 3], 5);
@@ -223,6 +225,13 @@ fn what_has_no_derivative_predicts_and_says_so_when_it_should_learn() {
     let error = network.backward(&prediction).expect_err("a step has no derivative");
     assert!(matches!(error, ModelError::Gradient(GradientError::Operator { .. })));
     assert_eq!(error.to_string(), "node `steps` (#1): operator `Floor` cannot be differentiated");
+}
+
+#[test]
+fn a_way_through_whole_numbers_has_no_derivative() {
+    let graph = "(float[N, 2] x) => (y) <float[2] w = {1, 2}> { m = Mul(x, w)  i = Cast <to = 7> (m)  y = Cast <to = 1> (i) }";
+    let network: Network = network(graph, Loss::MeanSquaredError);
+    assert!(matches!(network.not_differentiable(), Some(GradientError::Form { .. })));
 }
 
 #[test]

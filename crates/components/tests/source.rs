@@ -76,6 +76,10 @@ fn numpy_files_are_sources() {
     let scalar = npy::written(&AnyTensor::from_scalar(1.0_f32)).expect("NumPy has the type");
     assert!(matches!(Samples::<AnyTensor>::from_npy(&*scalar, Batches::of(1)), Err(SourceError::NoAxis)));
     assert!(matches!(Samples::<AnyTensor>::from_npy(&*file, Batches::of(0)), Err(SourceError::NoBatch)));
+    let claims =
+        b"\x93NUMPY\x01\x00\x47\x00{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999999, 0)}\n";
+    let claims = Samples::<AnyTensor>::from_npy(&claims[..], Batches::of(1));
+    assert!(matches!(claims, Err(SourceError::NoElements { .. })), "{claims:?}");
     // A slice of other elements than the file has is an error where the first batch is taken.
     let mut samples: Samples<[f32]> = Samples::from_npy(&*file, Batches::of(2)).expect("it is right");
     assert!(matches!(samples.next_batch(), Err(SourceError::Storage(_))));

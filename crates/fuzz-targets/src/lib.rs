@@ -9,6 +9,7 @@
 mod bundle;
 mod check;
 mod compile;
+mod components;
 mod described;
 mod messages;
 mod rustdoc;
@@ -20,6 +21,7 @@ mod wire;
 pub use bundle::bundle;
 pub use check::check;
 pub use compile::compile;
+pub use components::{codecs, samples};
 pub use described::described;
 pub use messages::messages;
 pub use rustdoc::rustdoc;

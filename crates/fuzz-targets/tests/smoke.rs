@@ -15,8 +15,11 @@ mod seeds;
 
 use harness::{memory_is_bounded, survive};
 use rng::Rng;
-use typeloom::AnyTensor;
+use typeloom::components::codec::deflated::Deflated;
+use typeloom::components::codec::int8::Int8;
+use typeloom::components::source::npy;
 use typeloom::runtime::datum::{Datum, WireReqId};
+use typeloom::{AnyTensor, Codec};
 use typeloom_fuzz_targets as target;
 
 /// Every target that takes the bytes of a model.
@@ -179,6 +182,49 @@ fn messages_of_the_wire_are_refused_or_taken() {
         inputs.extend((0..message.len()).map(|end| message[..end].to_vec()));
         inputs.push(message);
         survive("messages", &inputs, target::wire);
+    }
+    memory_is_bounded();
+}
+
+#[test]
+fn messages_of_codecs_are_refused_or_decoded() {
+    let tensor =
+        AnyTensor::from_slice(&[2, 3], &[0.5_f32, -1.0, 3.0, 0.0, 1e9, 2.0]).expect("a small tensor");
+    let by_row: Int8 = Int8::along(0);
+    let messages = [
+        Int8::<AnyTensor>::default().encode(&tensor).expect("finite"),
+        by_row.encode(&tensor).expect("finite"),
+        Deflated::<AnyTensor>::default().encode(&tensor).expect("any tensor"),
+    ];
+    for (seed, message) in messages.iter().enumerate() {
+        let mut rng = Rng(6000 + seed as u64);
+        let mut inputs: Vec<_> = (0..400).map(|_| rng.mutilate(message)).collect();
+        inputs.extend((0..message.len()).map(|end| message[..end].to_vec()));
+        survive("messages of codecs", &inputs, target::codecs);
+    }
+    memory_is_bounded();
+}
+
+#[test]
+fn files_of_samples_are_refused_or_read() {
+    let tensor = AnyTensor::from_slice(&[5, 2], &[1_i16; 10]).expect("a small tensor");
+    let header = br#"{"x":{"dtype":"F32","shape":[2,1],"data_offsets":[0,8]}}"#;
+    let mut safetensors = (header.len() as u64).to_le_bytes().to_vec();
+    safetensors.extend(header);
+    safetensors.extend([0; 8]);
+    let fortran =
+        b"\x93NUMPY\x01\x00\x39\x00{'descr': '>f2', 'fortran_order': True, 'shape': (2, 3)}\nabcdefghijkl";
+    let files = [
+        npy::written(&tensor).expect("NumPy has the type"),
+        fortran.to_vec(),
+        safetensors,
+        b"a,b\n1,2\n3,\"4\"\n".to_vec(),
+    ];
+    for (seed, file) in files.iter().enumerate() {
+        let mut rng = Rng(7000 + seed as u64);
+        let mut inputs: Vec<_> = (0..400).map(|_| rng.mutilate(file)).collect();
+        inputs.extend((0..=file.len()).map(|end| file[..end].to_vec()));
+        survive("files of samples", &inputs, target::samples);
     }
     memory_is_bounded();
 }

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::error::Error;
 use std::fmt::Write as _;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use typeloom::components::aggregator::FederatedAverage;
 use typeloom::components::codec::int8::Int8;
@@ -18,7 +18,7 @@ use typeloom::components::model::{Loss, Network, Settings};
 use typeloom::components::seeded::Seeded;
 use typeloom::components::source::csv::Table;
 use typeloom::components::source::{Batches, Samples};
-use typeloom::runtime::wire::clock::Clock;
+use typeloom::host::SystemClock;
 use typeloom::runtime::wire::endpoint::{Config, Endpoint, Parts};
 use typeloom::runtime::wire::envelope::RunId;
 use typeloom::runtime::wire::journal::NoJournal;
@@ -124,19 +124,6 @@ fn file(arc: f64, seeded: &mut Seeded) -> Result<String, std::fmt::Error> {
     Ok(text)
 }
 
-/// Time, as the program around the runtime has it.
-struct Wall(Instant);
-
-impl Clock for Wall {
-    fn now(&self) -> Duration {
-        self.0.elapsed()
-    }
-
-    fn sleep(&self, time: Duration) {
-        std::thread::sleep(time);
-    }
-}
-
 fn peer(name: &str) -> PeerId {
     PeerId(name.as_bytes().to_vec())
 }
@@ -144,7 +131,7 @@ fn peer(name: &str) -> PeerId {
 fn endpoint(network: &LocalNetwork, name: &str, part: &Part) -> Result<Endpoint, Box<dyn Error>> {
     let parts = Parts {
         transport: Arc::new(network.join(peer(name))),
-        clock: Arc::new(Wall(Instant::now())),
+        clock: Arc::new(SystemClock::new()),
         journal: Box::new(NoJournal),
         ports: part.ports(),
         peers: PEERS.iter().chain(&["home"]).map(|name| peer(name)).collect(),

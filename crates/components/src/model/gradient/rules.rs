@@ -3,6 +3,7 @@
 //! In the comments `d` is the gradient of the output `y`; sources are the textbook derivatives.
 
 use typeloom_onnx::messages::NodeProto;
+use typeloom_types::dtype::DtypeClass;
 
 use super::shapes::{attribute, float_of, int_of};
 use super::tape::{float, int, ints};
@@ -15,7 +16,9 @@ pub const OPERATORS: &[&str] = &[
     "Add",
     "Cast",
     "Div",
+    "Erf",
     "Exp",
+    "Expand",
     "Flatten",
     "Gemm",
     "Identity",
@@ -64,6 +67,15 @@ impl Sweep<'_> {
             "Identity" => one(d.to_owned()),
             "Neg" => one(self.tape.op("Neg", &[d])),
             "Exp" => one(self.tape.op("Mul", &[d, y])),
+            "Erf" => {
+                // 2 / sqrt(pi) exp(-x^2)
+                let square = self.tape.op("Mul", &[x, x]);
+                let power = self.tape.op("Neg", &[&square]);
+                let bell = self.tape.op("Exp", &[&power]);
+                let height = self.number_like(x, std::f64::consts::FRAC_2_SQRT_PI);
+                let slope = self.tape.op("Mul", &[&height, &bell]);
+                one(self.tape.op("Mul", &[d, &slope]))
+            }
             "Log" => one(self.tape.op("Div", &[d, x])),
             "Sqrt" => {
                 // 1 / (2 y)
@@ -113,8 +125,16 @@ impl Sweep<'_> {
                 one(self.tape.op("Sub", &[d, &share]))
             }
             "Cast" => {
-                let to = i64::from(self.typed(place, x)?.dtype.onnx_number());
+                let (from, into) = (self.typed(place, x)?.dtype, self.typed(place, y)?.dtype);
+                if [from, into].iter().any(|dtype| dtype.class() != DtypeClass::Float) {
+                    return Err(place.form("between numbers that are no floats there are steps"));
+                }
+                let to = i64::from(from.onnx_number());
                 one(self.tape.op_with("Cast", &[d], vec![int("to", to)]))
+            }
+            "Expand" => {
+                let (wide, own) = (self.dims(place, y)?, self.dims(place, x)?);
+                one(self.sum_to(place, d.to_owned(), &wide, &own)?)
             }
             "Reshape" | "Flatten" | "Squeeze" | "Unsqueeze" => one(self.reshaped_like(d, x)),
             "Transpose" => one(self.transpose(place, d)?),
@@ -192,7 +212,8 @@ impl Sweep<'_> {
         let wide = self.dims(place, y)?;
         let mut gradients = Vec::new();
         for (at, operand) in node.input.iter().enumerate() {
-            if !self.wants(node, at) {
+            // A condition is a step, and says nothing of where it might have been otherwise.
+            if !self.wants(node, at) || (node.op_type() == "Where" && at == 0) {
                 continue;
             }
             let other = node.input.get(1 - at.min(1)).map_or("", String::as_str);

@@ -1,0 +1,49 @@
+//! What components take from elsewhere: encoded messages, and files of samples.
+
+use typeloom::components::codec::deflated::Deflated;
+use typeloom::components::codec::int8::Int8;
+use typeloom::components::source::csv::{FirstLine, Table};
+use typeloom::components::source::{Batches, Samples, npy};
+use typeloom::{AnyTensor, Codec, DataSource};
+
+/// How many bytes a message may unpack to here.
+const LIMIT: usize = 1 << 20;
+
+/// Decodes the bytes as a message of each codec. What is decoded can be encoded, and without loss where the codec says so.
+pub fn codecs(bytes: &[u8]) {
+    let (deflated, int8): (Deflated, Int8) = (Deflated::up_to(LIMIT), Int8::default());
+    if let Ok(tensor) = deflated.decode(bytes) {
+        let again = deflated.encode(&tensor).and_then(|message| deflated.decode(&message));
+        assert_eq!(again, Ok(tensor), "what was decoded is kept");
+    }
+    if let Ok(tensor) = int8.decode(bytes) {
+        assert!(int8.encode(&tensor).is_ok(), "what was decoded is finite");
+    }
+}
+
+/// Reads the bytes as each kind of file, and takes a turn of batches of what is in it.
+pub fn samples(bytes: &[u8]) {
+    if let Ok(array) = npy::read(bytes) {
+        let again = npy::written(&array).map(|file| npy::read(&file));
+        assert_eq!(again, Some(Ok(array)), "what was read is written");
+    }
+    let numbers = Table { first_line: FirstLine::Numbers, ..Table::default() };
+    let read = [
+        Samples::from_npy(bytes, Batches::of(3)),
+        Samples::from_safetensors(bytes, "x", Batches::of(3)),
+        Samples::from_csv(bytes, &Table::default(), Batches::of(3)),
+        Samples::from_csv(bytes, &numbers, Batches::of(3)),
+    ];
+    for mut samples in read.into_iter().flatten() {
+        turn(&mut samples);
+    }
+}
+
+fn turn(samples: &mut Samples<AnyTensor>) {
+    let mut count = 0;
+    while let Ok(Some(batch)) = samples.next_batch() {
+        count += batch.shape().first().copied().unwrap_or(0);
+        assert!(samples.on_data_loaded(&batch).is_ok(), "what was given arrives");
+    }
+    assert_eq!(count, samples.len(), "each sample comes once");
+}
