@@ -117,6 +117,14 @@ fn gradients_are_those_of_finite_differences() {
         ),
         ("w[3] b[3]", "m = Mul(x, w)  c = Greater(m, b)  u = Where(c, m, b)  y = Mul(u, u)"),
         ("w[3] b[1,3]", "m = Mul(x, w)  e = Erf(m)  s = Shape(m)  f = Expand(b, s)  y = Mul(e, f)"),
+        (
+            "w[3] b[3]",
+            "m = Mul(x, w)  l = Constant <value = double {-0.9}> ()  h = Constant <value = double {0.5}> ()  c = Clip(m, l, h)  y = Mul(c, b)",
+        ),
+        (
+            "w[3] b[2,2]",
+            "m = Mul(x, w)  s = Sigmoid(m)  p = Concat <axis = -1> (m, s)  a = Constant <value_ints = [1]> ()  r = ReduceSum(p, a)  y = Concat <axis = 1> (r, p)  f = Flatten(b)",
+        ),
         ("w[3,5] b[5]", "h = MatMul(x, w)  s = Add(h, b)  t = Tanh(s)  v = Transpose(w)  y = MatMul(t, v)"),
     ];
     let input = random(&[4, 3], 5);
@@ -141,6 +149,36 @@ fn gradients_are_those_of_finite_differences() {
     let classifier =
         "(double[N, 3] x) => (y) <double[3, 4] w = {1,1,1,1,1,1,1,1,1,1,1,1}> { y = MatMul(x, w) }";
     holds_to_differences(classifier, Loss::CrossEntropy, &input);
+}
+
+#[test]
+fn gradients_of_convolutions_are_those_of_finite_differences() {
+    let kernels = [
+        ("2, 2, 3, 3", 3 * 3 * 4, ""),
+        ("3, 2, 2, 3", 2 * 3 * 6, "<pads = [1, 0, 2, 1]>"),
+        ("2, 2, 3, 2", 3 * 2 * 4, "<strides = [2, 3], pads = [0, 1, 1, 1]>"),
+        ("2, 2, 2, 2", 2 * 2 * 4, "<dilations = [2, 3], strides = [3, 2]>"),
+        ("2, 2, 3, 3", 3 * 3 * 4, "<auto_pad = \"VALID\">"),
+    ];
+    let input = random(&[3, 2, 7, 8], 31);
+    for (shape, count, attributes) in kernels {
+        let ones = |count: usize| vec!["1"; count].join(", ");
+        let channels = shape.split(',').next().expect("the number of channels");
+        // The first convolution has a gradient for what it is given, by the scale; both have them for weights and biases.
+        let graph = format!(
+            "(double[N, 2, 7, 8] x) => (y)
+             <double[2, 1, 1] scale = {{1, 1}}, double[{shape}] w = {{{}}}, double[{channels}] b = {{{}}}>
+             {{ s = Mul(x, scale)  c = Conv {attributes} (s, w, b)  t = Tanh(c)  y = GlobalAveragePool(t) }}",
+            ones(count),
+            ones(channels.parse().expect("a number")),
+        );
+        holds_to_differences(&graph, Loss::MeanSquaredError, &input);
+    }
+    let grouped =
+        "(double[N, 2, 5] x) => (y) <double[2, 1, 3] w = {1, 1, 1, 1, 1, 1}> { y = Conv <group = 2> (x, w) }";
+    let network: Network = network(grouped, Loss::MeanSquaredError);
+    let reason = network.not_differentiable().expect("its weights are in groups").to_string();
+    assert_eq!(reason, "node #0 (`Conv`): `Conv` cannot be differentiated here: its weights are in groups");
 }
 
 #[test]

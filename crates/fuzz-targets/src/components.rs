@@ -2,9 +2,10 @@
 
 use typeloom::components::codec::deflated::Deflated;
 use typeloom::components::codec::int8::Int8;
+use typeloom::components::model::{Network, Parameter, Settings};
 use typeloom::components::source::csv::{FirstLine, Table};
 use typeloom::components::source::{Batches, Samples, npy};
-use typeloom::{AnyTensor, Codec, DataSource};
+use typeloom::{AnyTensor, Codec, DataSource, Model as _};
 
 /// How many bytes a message may unpack to here.
 const LIMIT: usize = 1 << 20;
@@ -36,6 +37,14 @@ pub fn samples(bytes: &[u8]) {
     ];
     for mut samples in read.into_iter().flatten() {
         turn(&mut samples);
+    }
+}
+
+/// Makes the bytes, if they are a model, a network: parameters, a loss, a gradient graph that type-checks.
+pub fn network(bytes: &[u8]) {
+    if let Ok(network) = Network::<AnyTensor>::from_bytes(bytes, &Settings::default()) {
+        let count: usize = network.parameters().iter().map(Parameter::len).sum();
+        assert_eq!(network.params().len(), count, "the parameters are one after the other");
     }
 }
 

@@ -21,7 +21,7 @@ mod wire;
 pub use bundle::bundle;
 pub use check::check;
 pub use compile::compile;
-pub use components::{codecs, samples};
+pub use components::{codecs, network, samples};
 pub use described::described;
 pub use messages::messages;
 pub use rustdoc::rustdoc;

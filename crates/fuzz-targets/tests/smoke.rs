@@ -17,6 +17,7 @@ use harness::{memory_is_bounded, survive};
 use rng::Rng;
 use typeloom::components::codec::deflated::Deflated;
 use typeloom::components::codec::int8::Int8;
+use typeloom::components::model::{Network, Settings};
 use typeloom::components::source::npy;
 use typeloom::runtime::datum::{Datum, WireReqId};
 use typeloom::{AnyTensor, Codec};
@@ -202,6 +203,24 @@ fn messages_of_codecs_are_refused_or_decoded() {
         inputs.extend((0..message.len()).map(|end| message[..end].to_vec()));
         survive("messages of codecs", &inputs, target::codecs);
     }
+    memory_is_bounded();
+}
+
+#[test]
+fn models_are_refused_or_networks() {
+    let text = r#"<ir_version: 10, opset_import: ["" : 18]> g (float[N, 2, 7, 8] x) => (y)
+        <float[2, 2, 3, 2] w = {1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1}, float[2] b = {1, 2}, float[2, 3] v = {1,1,1,1,1,1}>
+        { c = Conv <strides = [2, 3], pads = [0, 1, 1, 1]> (x, w, b)  p = GlobalAveragePool(c)  f = Flatten(p)
+          g = Gemm <alpha = 0.5> (f, v)  s = Softmax(g)  j = Concat <axis = 1> (s, g)  t = Transpose <perm = [1, 0]> (j)
+          y = ReduceMean <keepdims = 0> (t) }"#;
+    let model = typeloom::model_from_text(text).expect("it is a model");
+    let network = Network::<AnyTensor>::from_bytes(&model, &Settings::default()).expect("it is a network");
+    assert_eq!(network.not_differentiable(), None);
+    let mut rng = Rng(8000);
+    let mut inputs: Vec<_> = (0..200).map(|_| rng.mutilate(&model)).collect();
+    inputs.push(model);
+    inputs.extend(models::small().into_iter().map(|(_, bytes)| bytes));
+    survive("networks", &inputs, target::network);
     memory_is_bounded();
 }
 

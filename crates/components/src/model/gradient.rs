@@ -21,6 +21,8 @@ pub(super) mod tape;
 
 mod rules;
 
+mod convolution;
+
 mod shapes;
 
 pub use rules::OPERATORS;

@@ -15,12 +15,16 @@ pub const OPERATORS: &[&str] = &[
     "Abs",
     "Add",
     "Cast",
+    "Clip",
+    "Concat",
+    "Conv",
     "Div",
     "Erf",
     "Exp",
     "Expand",
     "Flatten",
     "Gemm",
+    "GlobalAveragePool",
     "Identity",
     "LeakyRelu",
     "Log",
@@ -140,6 +144,10 @@ impl Sweep<'_> {
             "Transpose" => one(self.transpose(place, d)?),
             "ReduceSum" | "ReduceMean" => one(self.reduction(place, d)?),
             "Add" | "Sub" | "Mul" | "Div" | "Sum" | "Where" | "Pow" => self.elementwise(place, d),
+            "Clip" => one(self.within(place, d)),
+            "Concat" => self.parts(place, d),
+            "GlobalAveragePool" => one(self.share(place, d)?),
+            "Conv" => self.convolution(place, d),
             "MatMul" => self.matmul(place, d),
             "Gemm" => self.gemm(place, d),
             _ => Err(place.operator()),
@@ -152,6 +160,40 @@ impl Sweep<'_> {
         let is_positive = self.tape.op("Greater", &[x, &zero]);
         let below = below.unwrap_or(zero);
         self.tape.op("Where", &[&is_positive, d, &below])
+    }
+
+    /// `d` where `x` is between the bounds.
+    fn within(&mut self, place: &Place<'_>, d: &str) -> String {
+        let x = place.node.input[0].as_str();
+        let zero = self.zero_like(x);
+        let mut gradient = d.to_owned();
+        for (bound, is_inside) in [(1, "Greater"), (2, "Less")] {
+            if let Some(bound) = place.node.input.get(bound).filter(|bound| !bound.is_empty()) {
+                let inside = self.tape.op(is_inside, &[x, bound]);
+                gradient = self.tape.op("Where", &[&inside, &gradient, &zero]);
+            }
+        }
+        gradient
+    }
+
+    /// The part of `d` that belongs to each operand of a concatenation.
+    fn parts(&mut self, place: &Place<'_>, d: &str) -> Result<Gradients, GradientError> {
+        let (node, rank) = (place.node, self.dims(place, output(place.node))?.len());
+        let axis = int_of(node, "axis", 0);
+        let at = usize::try_from(if axis < 0 { axis + rank as i64 } else { axis }).unwrap_or(usize::MAX);
+        let axes = self.tape.list(&[axis]);
+        let (mut from, mut gradients) = (0_i64, Vec::new());
+        for (position, operand) in node.input.iter().enumerate() {
+            let Some(Dim::Known(extent)) = self.dims(place, operand)?.get(at).cloned() else {
+                return Err(place.form("how long its operands are is not known"));
+            };
+            let (starts, ends) = (self.tape.list(&[from]), self.tape.list(&[from.saturating_add(extent)]));
+            from = from.saturating_add(extent);
+            if self.wants(node, position) {
+                gradients.push((position, self.tape.op("Slice", &[d, &starts, &ends, &axes])));
+            }
+        }
+        Ok(gradients)
     }
 
     fn sum_along(&mut self, value: &str, axis: i64) -> String {
@@ -178,7 +220,7 @@ impl Sweep<'_> {
 
     /// Every element that was summed gets the gradient of the sum; of a mean, its part of it.
     fn reduction(&mut self, place: &Place<'_>, d: &str) -> Result<String, GradientError> {
-        let (node, y) = (place.node, output(place.node));
+        let node = place.node;
         let x = &node.input[0];
         let rank = self.dims(place, x)?.len();
         let axes: Vec<i64> = self.axes(place, rank)?.into_iter().collect();
@@ -194,17 +236,25 @@ impl Sweep<'_> {
             spread = self.tape.op("Unsqueeze", &[&spread, &axes]);
         }
         if node.op_type() == "ReduceMean" {
-            let to = i64::from(self.typed(place, x)?.dtype.onnx_number());
-            let mut size = |value: &str| {
-                let size = self.tape.op("Size", &[value]);
-                self.tape.op_with("Cast", &[&size], vec![int("to", to)])
-            };
-            let (all, kept) = (size(x), size(y));
-            let count = self.tape.op("Div", &[&all, &kept]);
-            spread = self.tape.op("Div", &[&spread, &count]);
+            return self.share(place, &spread);
         }
         let shape = self.tape.op("Shape", &[x]);
         Ok(self.tape.op("Expand", &[&spread, &shape]))
+    }
+
+    /// Every element that a mean was taken of gets its part of `d`, whose axes are those of the input.
+    fn share(&mut self, place: &Place<'_>, d: &str) -> Result<String, GradientError> {
+        let (x, y) = (place.node.input[0].as_str(), output(place.node));
+        let to = i64::from(self.typed(place, x)?.dtype.onnx_number());
+        let mut size = |value: &str| {
+            let size = self.tape.op("Size", &[value]);
+            self.tape.op_with("Cast", &[&size], vec![int("to", to)])
+        };
+        let (all, kept) = (size(x), size(y));
+        let count = self.tape.op("Div", &[&all, &kept]);
+        let part = self.tape.op("Div", &[d, &count]);
+        let shape = self.tape.op("Shape", &[x]);
+        Ok(self.tape.op("Expand", &[&part, &shape]))
     }
 
     fn elementwise(&mut self, place: &Place<'_>, d: &str) -> Result<Gradients, GradientError> {

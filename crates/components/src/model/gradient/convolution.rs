@@ -1,0 +1,136 @@
+//! The gradients of a convolution, which are convolutions.
+//!
+//! With `y[n, m, o] = sum x[n, c, o s + i l - b] w[m, c, i]` (strides `s`, dilations `l`, pads `b`), the gradient of `x` is the transposed
+//! convolution of `d` by the same weights, and that of `w` a convolution of `x` by `d`, in which samples and channels change
+//! places, and strides and dilations as well (Dumoulin and Visin, *A guide to convolution arithmetic for deep learning*, 2016).
+
+use typeloom_onnx::messages::AttributeProto;
+
+use super::shapes::{attribute, int_of};
+use super::tape::{int, ints};
+use super::{GradientError, Place, Sweep};
+use crate::model::typed::Dim;
+
+/// How a convolution goes over its input: each list has an entry for each spatial axis, pads two.
+struct Steps {
+    strides: Vec<i64>,
+    dilations: Vec<i64>,
+    pads: Vec<i64>,
+    group: i64,
+}
+
+impl Steps {
+    fn of(place: &Place<'_>, axes: usize) -> Result<Self, GradientError> {
+        let node = place.node;
+        let is_explicit = |kind: &AttributeProto| [&b""[..], b"NOTSET", b"VALID"].contains(&kind.s());
+        if !attribute(node, "auto_pad").is_none_or(is_explicit) {
+            return Err(place.form("its pads are not written out"));
+        }
+        let list = |name: &str, default: i64, count: usize| {
+            attribute(node, name).map_or_else(|| vec![default; count], |attribute| attribute.ints.clone())
+        };
+        let steps = Self {
+            strides: list("strides", 1, axes),
+            dilations: list("dilations", 1, axes),
+            pads: list("pads", 0, 2 * axes),
+            group: int_of(node, "group", 1),
+        };
+        if steps.strides.len() != axes || steps.dilations.len() != axes || steps.pads.len() != 2 * axes {
+            return Err(place.form("its strides, dilations or pads are not those of its axes"));
+        }
+        Ok(steps)
+    }
+}
+
+impl Sweep<'_> {
+    pub(super) fn convolution(
+        &mut self,
+        place: &Place<'_>,
+        d: &str,
+    ) -> Result<Vec<(usize, String)>, GradientError> {
+        let node = place.node;
+        let [x, w, ..] = &node.input[..] else { return Err(place.form("it has not two operands")) };
+        let kernel = self.dims(place, w)?;
+        let kernel: Option<Vec<i64>> = kernel.iter().skip(2).map(known).collect();
+        let kernel = kernel.ok_or_else(|| place.form("the extents of its weights are not known"))?;
+        let steps = Steps::of(place, kernel.len())?;
+        let mut gradients = Vec::new();
+        if self.wants(node, 0) {
+            let padding = self.left_over(place, x, &kernel, &steps)?;
+            let attributes = vec![
+                ints("strides", &steps.strides),
+                ints("dilations", &steps.dilations),
+                ints("pads", &steps.pads),
+                ints("output_padding", &padding),
+                int("group", steps.group),
+            ];
+            gradients.push((0, self.tape.op_with("ConvTranspose", &[d, w], attributes)));
+        }
+        if self.wants(node, 1) {
+            if steps.group != 1 {
+                return Err(place.form("its weights are in groups"));
+            }
+            gradients.push((1, self.of_weights(x, d, &kernel, &steps)));
+        }
+        if self.wants(node, 2) {
+            let axes: Vec<i64> = [0].into_iter().chain(2..2 + count(&kernel)).collect();
+            let axes = self.tape.list(&axes);
+            let summed = self.tape.op_with("ReduceSum", &[d, &axes], vec![int("keepdims", 0)]);
+            gradients.push((2, summed));
+        }
+        Ok(gradients)
+    }
+
+    /// How much of the input a step was too long for, along each axis: the transposed convolution has to be told.
+    fn left_over(
+        &self,
+        place: &Place<'_>,
+        x: &str,
+        kernel: &[i64],
+        steps: &Steps,
+    ) -> Result<Vec<i64>, GradientError> {
+        let extents = self.dims(place, x)?;
+        let axis = |at: usize| {
+            if steps.strides[at] == 1 {
+                return Some(0);
+            }
+            let pads = steps.pads[at].checked_add(steps.pads[at + kernel.len()])?;
+            let padded = extents.get(at + 2).and_then(known)?.checked_add(pads)?;
+            let reach = (kernel[at] - 1).checked_mul(steps.dilations[at])?;
+            padded.checked_sub(reach)?.checked_sub(1)?.checked_rem(steps.strides[at])
+        };
+        let padding: Option<Vec<i64>> = (0..kernel.len()).map(axis).collect();
+        padding.ok_or_else(|| place.form("the extents of its input are not known, and its strides are not 1"))
+    }
+
+    fn of_weights(&mut self, x: &str, d: &str, kernel: &[i64], steps: &Steps) -> String {
+        let perm: Vec<i64> = [1, 0].into_iter().chain(2..2 + count(kernel)).collect();
+        let swapped = |sweep: &mut Self, value: &str| {
+            sweep.tape.op_with("Transpose", &[value], vec![ints("perm", &perm)])
+        };
+        let (x, d) = (swapped(self, x), swapped(self, d));
+        let attributes = vec![
+            ints("strides", &steps.dilations),
+            ints("dilations", &steps.strides),
+            ints("pads", &steps.pads),
+        ];
+        let wide = self.tape.op_with("Conv", &[&x, &d], attributes);
+        // Where a step was too long for the last of the input, there is more than the weights reach.
+        let axes: Vec<i64> = (2..2 + count(kernel)).collect();
+        let (starts, ends) = (self.tape.list(&vec![0; kernel.len()]), self.tape.list(kernel));
+        let axes = self.tape.list(&axes);
+        let own = self.tape.op("Slice", &[&wide, &starts, &ends, &axes]);
+        swapped(self, &own)
+    }
+}
+
+fn known(dim: &Dim) -> Option<i64> {
+    match dim {
+        Dim::Known(extent) => Some(*extent),
+        Dim::Named(_) | Dim::Open => None,
+    }
+}
+
+fn count(kernel: &[i64]) -> i64 {
+    i64::try_from(kernel.len()).unwrap_or(i64::MAX)
+}
