@@ -3,7 +3,7 @@
 //! The contract has two halves: a typed method for each of the thirty tensor primitives
 //! ([`Primitives`]), and running a whole graph ([`GraphExecutor`]). [`Backend`] is both. Who has only one
 //! half implements that trait and declares which adapter gives the other: [`by_execution::ByExecution`]
-//! makes a graph of one node for each primitive; the adapter in the other direction, which walks a graph
+//! makes a graph of one node for each primitive; the adapter in the other direction, `ByPrimitives`, which walks a graph
 //! and calls primitives, belongs to the runtime.
 //!
 //! **Law.** An adapter implements `Backend` for a wrapper around one half, and the wrapped type has no

@@ -23,6 +23,9 @@ pub type Extents<'a> = Option<&'a [Option<usize>]>;
     note = "slices of element types, what owns them, the scalars and `AnyTensor` are; an element type of your own is by `impl CarriedElement`"
 )]
 pub trait Carried: Storage + ToOwned {
+    /// Whether a value knows its own shape, so that what is expected of it is of no use.
+    const KNOWS_SHAPE: bool = false;
+
     /// The datum as this type; nothing where it is of another one.
     fn of(datum: &Datum) -> Option<Cow<'_, Self>>;
 
@@ -152,6 +155,8 @@ macro_rules! scalars {
     ($($scalar:ty => $variant:ident),*) => {
         $(
             impl Carried for $scalar {
+                const KNOWS_SHAPE: bool = true;
+
                 fn of(datum: &Datum) -> Option<Cow<'_, Self>> {
                     if let Datum::Scalar(Scalar::$variant(scalar)) = datum {
                         return Some(Cow::Borrowed(scalar));
@@ -223,6 +228,8 @@ impl<T: CarriedElement, const N: usize> Carried for [T; N] {
 }
 
 impl Carried for AnyTensor {
+    const KNOWS_SHAPE: bool = true;
+
     fn of(datum: &Datum) -> Option<Cow<'_, Self>> {
         datum.as_tensor().map(Cow::Borrowed)
     }

@@ -4,6 +4,8 @@
 mod backends;
 #[path = "modules/failures.rs"]
 mod failures;
+#[path = "modules/hostile.rs"]
+mod hostile;
 #[path = "modules/linking.rs"]
 mod linking;
 #[path = "modules/peers.rs"]

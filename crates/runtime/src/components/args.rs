@@ -7,14 +7,18 @@ use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
 use super::ComponentFault;
-use crate::carry::{Carried, Extents};
+use crate::carry::Carried;
 use crate::datum::Datum;
+use crate::executor::declared::Declared;
+use crate::stamp::Symbols;
 
 /// The inputs of a node, and what is known of its outputs.
 pub(crate) struct Args<'a> {
     pub(crate) inputs: &'a [Option<Datum>],
-    /// What is known of the extents of each output at this point of the run.
-    pub(crate) extents: &'a [Option<Vec<Option<usize>>>],
+    /// What was proved of each output.
+    pub(crate) outputs: &'a dyn Fn(usize) -> Option<&'a Declared>,
+    /// What symbols stand for at this point of the run.
+    pub(crate) symbols: &'a Symbols,
 }
 
 impl Args<'_> {
@@ -33,11 +37,11 @@ impl Args<'_> {
 
     /// What a component gives as an output, as a value of the module.
     pub(crate) fn give<T: Carried + ?Sized>(&self, output: usize, stored: &T) -> Datum {
-        stored.to_datum(self.extents(output))
-    }
-
-    fn extents(&self, output: usize) -> Extents<'_> {
-        self.extents.get(output).and_then(Option::as_deref)
+        if T::KNOWS_SHAPE {
+            return stored.to_datum(None);
+        }
+        let extents = (self.outputs)(output).and_then(|declared| declared.extents(self.symbols));
+        stored.to_datum(extents.as_deref())
     }
 
     pub(crate) fn tensor(&self, index: usize) -> Result<&AnyTensor, ComponentFault> {

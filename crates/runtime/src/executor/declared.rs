@@ -2,6 +2,7 @@
 
 use typeloom_cpu::value::Value;
 use typeloom_onnx::messages::TypeProto;
+use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::lattice::lookup_denotation;
 use typeloom_types::tree::TypeNode;
 
@@ -52,6 +53,9 @@ impl Declared {
     pub(crate) fn check(&self, datum: &Datum, symbols: &mut Symbols) -> Result<(), Mismatch> {
         let fits = match datum {
             Datum::Tensor(tensor) if self.is_tensor() => {
+                if plainly_fits(tensor, &self.stamp, symbols) {
+                    return Ok(());
+                }
                 if !matches!(self.stamp, Stamp::Open) {
                     return symbols.check(&Value::Tensor(tensor.clone()), &self.stamp);
                 }
@@ -101,6 +105,20 @@ impl Declared {
     }
 }
 
+/// Whether a tensor is of a type whose extents are numbers, or symbols that stand for one already: most are.
+fn plainly_fits(tensor: &AnyTensor, stamp: &Stamp, symbols: &Symbols) -> bool {
+    let Stamp::Tensor { dtype, shape } = stamp else { return false };
+    let fits = |(extent, proved): (&usize, &Extent)| match proved {
+        Extent::Open => true,
+        Extent::Known(known) => known == extent,
+        Extent::Expression(text) => symbols.get(text) == Some(*extent),
+    };
+    dtype.is_none_or(|dtype| dtype == tensor.dtype())
+        && shape
+            .as_ref()
+            .is_none_or(|shape| shape.len() == tensor.rank() && tensor.shape().iter().zip(shape).all(fits))
+}
+
 /// A tensor of one element as the scalar of this node, where it is one.
 fn scalar(datum: &Datum, node: &TypeNode) -> Option<Datum> {
     use crate::carry::Carried;
@@ -117,7 +135,6 @@ fn scalar(datum: &Datum, node: &TypeNode) -> Option<Datum> {
 
 /// What an operator of tensors takes: a scalar is a tensor of rank 0 to it.
 pub(crate) fn value(datum: Datum, index: usize) -> Result<Value, super::error::StepFault> {
-    use typeloom_types::any_tensor::AnyTensor;
     if let Datum::Scalar(scalar) = datum {
         return Ok(Value::Tensor(match scalar {
             Scalar::F32(scalar) => AnyTensor::from_scalar(scalar),

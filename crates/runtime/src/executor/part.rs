@@ -271,6 +271,20 @@ fn reads(step: &Step) -> impl Iterator<Item = SlotId> {
     step.inputs.iter().flatten().map(|used| used.slot).chain(captured)
 }
 
+/// The slots that a step runs on, those of graphs and functions in it included.
+fn slots_of(step: &Step) -> BTreeSet<&str> {
+    let mut slots = BTreeSet::new();
+    let mut open = vec![step];
+    while let Some(step) = open.pop() {
+        slots.extend(step.on.as_deref());
+        open.extend(step.action.bodies().into_iter().flat_map(|body| &body.steps));
+        if let Action::Function(body) = &step.action {
+            open.extend(&body.steps);
+        }
+    }
+    slots
+}
+
 /// Orders the steps of a part, and says which messages each needs.
 fn plan(mut body: Body, part: &FunctionProto, wires: &Wires) -> PartPlan {
     let mut classes: Vec<String> = wires.values().map(|wire| wire.from.clone()).collect();
@@ -303,10 +317,10 @@ fn plan(mut body: Body, part: &FunctionProto, wires: &Wires) -> PartPlan {
             depth = depth_sent.get(&wire.from).map_or(0, |sent| sent + 1);
             origin.extend(plan.class(&wire.from));
         }
-        if let Some(slot) = &step.on {
-            let on = depth_on.entry(slot.clone()).or_default();
-            depth = depth.max(*on);
-            *on = depth;
+        let slots = slots_of(step);
+        depth = slots.iter().filter_map(|slot| depth_on.get(*slot)).copied().fold(depth, usize::max);
+        for slot in slots {
+            depth_on.insert(slot.to_owned(), depth);
         }
         if let Action::Send(wire) = &step.action {
             let sent = depth_sent.entry(wire.port.peer_class.clone()).or_default();

@@ -175,11 +175,11 @@ impl Run {
                 Ok(results.into_iter().map(Datum::from).collect())
             }
             Action::Method(method) => {
-                let declared =
-                    step.outputs.iter().map(|slot| slot.map(|slot| &body.slots[slot.index()].declared));
-                let extents: Vec<_> =
-                    declared.map(|declared| declared.and_then(|it| it.extents(&self.symbols))).collect();
-                let args = Args { inputs: &inputs, extents: &extents };
+                let outputs = |output: usize| {
+                    let slot = step.outputs.get(output).copied().flatten()?;
+                    Some(&body.slots[slot.index()].declared)
+                };
+                let args = Args { inputs: &inputs, outputs: &outputs, symbols: &self.symbols };
                 let results = guarded(|| method(&args).map_err(StepFault::from))?;
                 let (expected, found) = (step.outputs.len(), results.len());
                 if expected != found {

@@ -288,3 +288,48 @@ fn a_program_with_sends_is_run_by_its_parts() -> Outcome {
     assert!(nobody.to_string().contains("nothing came"), "{nobody}");
     Ok(())
 }
+
+/// Two values to each worker, of which the second is sent after the first answer is there; the worker waits for both.
+fn conversation(g: &mut Graph) {
+    let x = g.input("x").of("float[N]");
+    let workers = g.input("workers").of("peer_id_vec");
+    let (there, _) = g.send(&x, &workers);
+    let (payload, sender) = g.receive(&there);
+    let (half, _) = g.send(&g.model("net").forward(&payload), &sender);
+    let (first, worker) = g.receive(&half);
+    let (again, _) = g.send(&(&first + &x), &worker);
+    let (back, _) = g.send(&(&again * &payload), &sender);
+    g.output("y", &back);
+    // Recorded last and sent first: nothing of it waits for an answer.
+    g.output("early", &g.aggregator("mean").contribute(&g.input("me").of("peer_id"), &x, None));
+}
+
+#[test]
+fn a_part_answers_several_times_in_one_run() -> Outcome {
+    let bindings = Bindings::new().bind_model::<Times>("net").bind_aggregator::<Mean>("mean");
+    let artifact = Compiler::new().with_bindings(bindings).compile(Body("averaging", conversation))?;
+    let network = LocalNetwork::new();
+    let part = Part::new(&artifact, "self", &Components::new().aggregator("mean", Mean::default()))?;
+    let home = Home { endpoint: endpoint(&network, "home", &part), network, artifact, part };
+    let workers = [home.worker("a", 2.0)?, home.worker("b", 4.0)?];
+    let outcome = std::thread::scope(|scope| {
+        let serving = workers
+            .each_ref()
+            .map(|(part, endpoint)| scope.spawn(move || part.serve(endpoint, LONG, Verify::EveryValue)));
+        let inputs = HashMap::from([
+            ("x".to_owned(), floats(&[2], &[1.0, 2.0])),
+            ("workers".to_owned(), peers(&["a", "b"])),
+            ("me".to_owned(), Datum::Peer(peer("home"))),
+        ]);
+        let outcome = home.part.run(&home.endpoint, RunId(1), inputs, LONG, Verify::EveryValue);
+        for served in serving {
+            served.join().expect("it does not panic")?.ok_or("nothing came")?;
+        }
+        Ok::<_, Box<dyn std::error::Error>>(outcome?)
+    })?;
+    // (2x + x) * x of `a`, (4x + x) * x of `b`.
+    let expected = [(peer("a"), floats(&[2], &[3.0, 12.0])), (peer("b"), floats(&[2], &[5.0, 20.0]))];
+    assert_eq!(outcome.each, [("y".to_owned(), expected.to_vec())]);
+    assert_eq!(outcome.get("early"), Some(&Datum::Trigger));
+    Ok(())
+}

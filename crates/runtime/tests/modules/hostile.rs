@@ -1,0 +1,148 @@
+//! Programs that were tampered with, and executors that are used by many.
+
+use std::collections::HashMap;
+
+use typeloom_compiler::compiler::Compiler;
+use typeloom_compiler::graph::Graph;
+use typeloom_compiler::graph::operators::OperatorMethods;
+use typeloom_onnx::messages::NodeProto;
+use typeloom_runtime::backend::Cpu;
+use typeloom_runtime::components::Components;
+use typeloom_runtime::datum::Datum;
+use typeloom_runtime::executor::Executor;
+use typeloom_runtime::executor::part::Part;
+use typeloom_runtime::session::Verify;
+use typeloom_types::any_tensor::AnyTensor;
+
+use crate::support::{Body, Outcome, floats, linked, run};
+
+/// Numbers that are the same every time (splitmix64).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        usize::try_from((z ^ (z >> 31)) % limit.max(1) as u64).unwrap_or(0)
+    }
+}
+
+fn everything(g: &mut Graph) {
+    let x = g.input("x").of("float[2]");
+    let compute = g.backend("compute");
+    let sum = compute.add(&x, &x);
+    let bundle = g.bundle(&[("sum", &sum), ("x", &x)]);
+    let flag = g.constant(&AnyTensor::from_scalar(true));
+    let chosen = g.if_(&flag, |g| vec![g.backend("compute").neg(&sum)], |_| vec![x.clone()]);
+    let turns = g.constant(&AnyTensor::from_scalar(2_i64));
+    let looped = g.loop_(Some(&turns), None, &[&chosen[0]], |g, _, go_on, carried| {
+        let next = g.backend("compute").relu(&carried[0]);
+        vec![go_on.clone(), next.clone(), next]
+    });
+    g.output("bundle", &bundle);
+    g.output("last", &looped[0]);
+    g.output("all", &looped[1]);
+    g.output("flat", &compute.reshape(&sum, &g.ints(&[1, 2]), Default::default()));
+}
+
+fn sends(g: &mut Graph) {
+    let x = g.input("x").of("float[2]");
+    let (there, _) = g.send(&x, &g.input("workers").of("peer_id_vec"));
+    let (payload, sender) = g.receive(&there);
+    let (back, _) = g.send(&g.backend("compute").neg(&payload), &sender);
+    g.output("y", &(&back + &x));
+}
+
+/// Changes one thing of a node.
+fn tamper(node: &mut NodeProto, random: &mut Random) {
+    const OPS: [&str; 8] = ["Add", "Split", "Bundle", "Unbundle", "Cast", "Loop", "Reshape", "Nothing"];
+    match random.below(9) {
+        0 => node.metadata_props.clear(),
+        1 => {
+            let count = node.metadata_props.len();
+            if let Some(entry) = node.metadata_props.get_mut(random.below(count)) {
+                entry.value = Some(["compute", "Index", "near.search", ""][random.below(4)].into());
+            }
+        }
+        2 => node.op_type = Some(OPS[random.below(OPS.len())].to_owned()),
+        3 => {
+            let domains =
+                ["", "ai.bytesandbrains.types", "ai.bytesandbrains.wire", "ai.bytesandbrains.composite"];
+            node.domain = Some(domains[random.below(4)].to_owned());
+        }
+        4 => drop(node.input.pop()),
+        5 => node.input.push("x".to_owned()),
+        6 => drop(node.output.pop()),
+        7 => node.output.push("extra".to_owned()),
+        _ => drop(node.attribute.pop()),
+    }
+}
+
+#[test]
+fn a_program_that_was_tampered_with_is_an_error_or_runs_and_never_panics() -> Outcome {
+    let components = Components::new().backend("compute", Cpu);
+    let compiler = Compiler::new().with_bindings(components.bindings().clone());
+    let whole = compiler.compile(Body("whole", everything))?;
+    let sending = compiler.compile(Body("sending", sends))?;
+    let x = || HashMap::from([("x".to_owned(), floats(&[2], &[1.0, -2.0]))]);
+    let (mut refused, mut ran) = (0, 0);
+    for seed in 0..600 {
+        let random = &mut Random(seed);
+        let mut artifact = whole.clone();
+        let graph = artifact.model.graph.as_mut().ok_or("there is a graph")?;
+        for _ in 0..=random.below(3) {
+            let count = graph.node.len();
+            let node = &mut graph.node[random.below(count)];
+            let inner = node.attribute.iter_mut().find_map(|attribute| attribute.g.as_deref_mut());
+            match inner.filter(|_| random.below(2) == 0) {
+                Some(inner) => {
+                    let count = inner.node.len();
+                    if let Some(node) = inner.node.get_mut(random.below(count)) {
+                        tamper(node, random);
+                    }
+                }
+                None => tamper(node, random),
+            }
+        }
+        match Executor::new(&artifact, &components) {
+            Ok(executor) if executor.run(x(), Verify::EveryValue).is_ok() => ran += 1,
+            Ok(_) | Err(_) => refused += 1,
+        }
+        let mut artifact = sending.clone();
+        for part in &mut artifact.model.functions {
+            let count = part.node.len();
+            tamper(&mut part.node[random.below(count)], random);
+        }
+        for name in ["self", "workers"] {
+            // What is linked here has no peers to talk to; that it is linked or refused is all that is asked.
+            drop(Part::new(&artifact, name, &components));
+        }
+    }
+    assert!(refused > 100 && ran > 10, "{refused} were refused, {ran} ran");
+    Ok(())
+}
+
+#[test]
+fn an_executor_is_run_by_several_threads_at_once() -> Outcome {
+    let components = Components::new().backend("compute", Cpu);
+    let executor = linked(&components, everything)?;
+    std::thread::scope(|scope| {
+        for number in 1..5_u8 {
+            let executor = &executor;
+            scope.spawn(move || {
+                for _ in 0..50 {
+                    let number = f32::from(number);
+                    let outcome = run(executor, [("x", floats(&[2], &[number, -number]))]).expect("it runs");
+                    assert_eq!(outcome.get("flat"), Some(&floats(&[1, 2], &[2.0 * number, -2.0 * number])));
+                    assert_eq!(outcome.get("last"), Some(&floats(&[2], &[0.0, 2.0 * number])));
+                    assert!(
+                        matches!(outcome.get("bundle"), Some(Datum::Composite(parts)) if parts.len() == 2)
+                    );
+                }
+            });
+        }
+    });
+    Ok(())
+}
