@@ -112,7 +112,11 @@ impl PortType {
             Type::Sequence(_) | Type::Optional(_) => Some(Shape::Stamp(Stamp::of(ty))),
             Type::Sparse(_) | Type::Map(..) | Type::Unknown(_) | Type::Error => None,
         };
-        let shape = shape.ok_or_else(|| PortTypeError::NotConcrete { found: text.clone() })?;
+        let Some(shape) = shape else { return Err(PortTypeError::NotConcrete { found: text }) };
+        let text = match &shape {
+            Shape::Leaf(node) => node.id.to_owned(),
+            Shape::Stamp(stamp) => stamp.to_string(),
+        };
         let mut pool = Pool::new();
         let ty = value_to_pool(&mut pool, solved, dims, universe)?;
         Ok(Self { digest: pool.digest(ty)?, text, shape, admitted: BTreeSet::new() })

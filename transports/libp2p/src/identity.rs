@@ -1,0 +1,95 @@
+//! Who a peer is, and where.
+
+use libp2p::Multiaddr;
+use libp2p::identity::Keypair;
+use typeloom::PeerId;
+use typeloom::runtime::datum::Multiaddress;
+
+/// A peer's key pair. Whoever has the secret is the peer; keep it where the journal is, and as well.
+#[derive(Clone)]
+pub struct Identity {
+    keys: Keypair,
+}
+
+/// Why a secret is none.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("this is no secret of an Ed25519 key")]
+pub struct IdentityError;
+
+/// Why a text is no address.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("`{text}` is no multiaddress: {reason}")]
+pub struct AddressError {
+    /// The text.
+    pub text: String,
+    /// Why.
+    pub reason: String,
+}
+
+impl Identity {
+    /// A new peer.
+    #[must_use]
+    pub fn generate() -> Self {
+        Self { keys: Keypair::generate_ed25519() }
+    }
+
+    /// The peer that has this secret.
+    ///
+    /// # Errors
+    /// [`IdentityError`].
+    pub fn from_secret(mut secret: [u8; 32]) -> Result<Self, IdentityError> {
+        Keypair::ed25519_from_bytes(&mut secret).map(|keys| Self { keys }).map_err(|_| IdentityError)
+    }
+
+    /// The secret.
+    ///
+    /// # Errors
+    /// [`IdentityError`] where the key is of another kind; never for one that was made here.
+    pub fn secret(&self) -> Result<[u8; 32], IdentityError> {
+        let keys = self.keys.clone().try_into_ed25519().map_err(|_| IdentityError)?;
+        keys.secret().as_ref().try_into().map_err(|_| IdentityError)
+    }
+
+    /// The id of the peer.
+    #[must_use]
+    pub fn peer(&self) -> PeerId {
+        PeerId(self.keys.public().to_peer_id().to_bytes())
+    }
+
+    pub(crate) fn keys(&self) -> Keypair {
+        self.keys.clone()
+    }
+}
+
+impl std::fmt::Debug for Identity {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Identity({})", self.keys.public().to_peer_id())
+    }
+}
+
+/// An address in libp2p's notation, such as `/ip4/127.0.0.1/tcp/4001`.
+///
+/// # Errors
+/// [`AddressError`].
+pub fn address(text: &str) -> Result<Multiaddress, AddressError> {
+    let parsed = text.parse::<Multiaddr>();
+    parsed
+        .map(|address| Multiaddress(address.to_vec()))
+        .map_err(|error| AddressError { text: text.to_owned(), reason: error.to_string() })
+}
+
+/// An address in libp2p's notation; hexadecimal where it is none.
+#[must_use]
+pub fn show_address(address: &Multiaddress) -> String {
+    Multiaddr::try_from(address.0.clone()).map_or_else(|_| hex(&address.0), |address| address.to_string())
+}
+
+/// A peer id in libp2p's notation; hexadecimal where it is none.
+#[must_use]
+pub fn show_peer(peer: &PeerId) -> String {
+    libp2p::PeerId::from_bytes(&peer.0).map_or_else(|_| hex(&peer.0), libp2p::PeerId::to_base58)
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

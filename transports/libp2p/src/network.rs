@@ -1,0 +1,235 @@
+//! The network's own thread: a swarm, and what is asked of it.
+
+use std::collections::HashMap;
+use std::sync::mpsc::SyncSender;
+use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant};
+
+use libp2p::connection_limits::{self, ConnectionLimits};
+use libp2p::core::transport::ListenerId;
+use libp2p::futures::StreamExt as _;
+use libp2p::identity::Keypair;
+use libp2p::request_response::{
+    self, Config, Event, Message, OutboundFailure, OutboundRequestId, ProtocolSupport, ResponseChannel,
+};
+use libp2p::swarm::{NetworkBehaviour, SwarmEvent};
+use libp2p::{Multiaddr, PeerId, Swarm, SwarmBuilder, noise, tcp, yamux};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use typeloom::runtime::wire::transport::TransportError;
+
+use crate::codec::{Codec, PROTOCOL};
+use crate::transport::{Answering, Options, StartError};
+
+/// How long it may take until a listener listens.
+const LISTENING: Duration = Duration::from_secs(10);
+
+/// How long nothing may be heard of a peer that does not answer before its connections are closed.
+const SILENCE: Duration = Duration::from_secs(2);
+
+type Answer = Result<Vec<u8>, TransportError>;
+
+/// What is asked of the network.
+pub(crate) enum Command {
+    /// Hand a request to a peer.
+    Exchange { peer: PeerId, request: Vec<u8>, reply: SyncSender<Answer> },
+    /// A peer is here.
+    Find { peer: PeerId, addresses: Vec<Multiaddr> },
+    /// A peer did not answer in time.
+    Doubt { peer: PeerId },
+    /// End.
+    Stop,
+}
+
+#[derive(NetworkBehaviour)]
+struct Behaviour {
+    limits: connection_limits::Behaviour,
+    messages: request_response::Behaviour<Codec>,
+}
+
+/// An answer that is ready to be sent.
+type Ready = (ResponseChannel<Vec<u8>>, Vec<u8>);
+
+pub(crate) struct Network {
+    swarm: Swarm<Behaviour>,
+    answering: Answering,
+    addresses: HashMap<PeerId, Vec<Multiaddr>>,
+    waiting: HashMap<OutboundRequestId, SyncSender<Answer>>,
+    /// When something was heard last of the peers that are connected.
+    heard: HashMap<PeerId, Instant>,
+    ready: UnboundedSender<Ready>,
+    answered: Option<UnboundedReceiver<Ready>>,
+}
+
+impl Network {
+    /// A network that listens, and the addresses that it listens on.
+    pub(crate) async fn start(
+        keys: Keypair,
+        listen: &[Multiaddr],
+        options: Options,
+        answering: Answering,
+    ) -> Result<(Self, Vec<Multiaddr>), StartError> {
+        let mut swarm = swarm(keys, options)?;
+        let mut open: HashMap<ListenerId, &Multiaddr> = HashMap::new();
+        let refused =
+            |address: &Multiaddr, reason: String| StartError::Listen { address: address.to_string(), reason };
+        for address in listen {
+            let listener =
+                swarm.listen_on(address.clone()).map_err(|error| refused(address, error.to_string()))?;
+            open.insert(listener, address);
+        }
+        let mut listening = Vec::new();
+        let deadline = tokio::time::Instant::now() + LISTENING;
+        while let Some(waited_for) = open.values().next().copied() {
+            let event = tokio::time::timeout_at(deadline, swarm.select_next_some()).await;
+            match event.map_err(|_| refused(waited_for, "it takes too long".to_owned()))? {
+                SwarmEvent::NewListenAddr { listener_id, address } => {
+                    open.remove(&listener_id);
+                    listening.push(address);
+                }
+                SwarmEvent::ListenerClosed { listener_id, reason, .. } => {
+                    if let Some(address) = open.remove(&listener_id) {
+                        let reason = reason.err().map_or_else(|| "closed".to_owned(), |it| it.to_string());
+                        return Err(refused(address, reason));
+                    }
+                }
+                _ => {}
+            }
+        }
+        let (ready, answered) = unbounded_channel();
+        let network = Self {
+            swarm,
+            answering,
+            addresses: HashMap::new(),
+            waiting: HashMap::new(),
+            heard: HashMap::new(),
+            ready,
+            answered: Some(answered),
+        };
+        Ok((network, listening))
+    }
+
+    /// Runs until it is told to stop, or nobody is left who could.
+    pub(crate) async fn run(mut self, mut orders: UnboundedReceiver<Command>) {
+        let Some(mut answered) = self.answered.take() else { return };
+        loop {
+            tokio::select! {
+                order = orders.recv() => match order {
+                    Some(Command::Stop) | None => return,
+                    Some(order) => self.order(order),
+                },
+                Some((channel, answer)) = answered.recv() => {
+                    // A sender that does not wait any more will try again.
+                    let _ = self.swarm.behaviour_mut().messages.send_response(channel, answer);
+                }
+                event = self.swarm.select_next_some() => match event {
+                    SwarmEvent::Behaviour(BehaviourEvent::Messages(event)) => self.event(event),
+                    SwarmEvent::ConnectionEstablished { peer_id, .. } => self.hear(peer_id),
+                    SwarmEvent::ConnectionClosed { peer_id, num_established: 0, .. } => {
+                        self.heard.remove(&peer_id);
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    fn order(&mut self, order: Command) {
+        match order {
+            Command::Exchange { peer, request, reply } => {
+                let addresses = self.addresses.get(&peer).cloned().unwrap_or_default();
+                if peer == *self.swarm.local_peer_id()
+                    || (addresses.is_empty() && !self.swarm.is_connected(&peer))
+                {
+                    let _ = reply.send(Err(TransportError::UnknownPeer));
+                    return;
+                }
+                let messages = &mut self.swarm.behaviour_mut().messages;
+                let request = messages.send_request_with_addresses(&peer, request, addresses);
+                self.waiting.insert(request, reply);
+            }
+            Command::Find { peer, addresses } => {
+                self.addresses.insert(peer, addresses);
+            }
+            Command::Doubt { peer } => {
+                // A deadline can be shorter than an honest answer takes, so silence is what counts.
+                if self.heard.get(&peer).is_some_and(|heard| heard.elapsed() > SILENCE) {
+                    let _ = self.swarm.disconnect_peer_id(peer);
+                }
+            }
+            Command::Stop => {}
+        }
+    }
+
+    fn hear(&mut self, peer: PeerId) {
+        self.heard.insert(peer, Instant::now());
+    }
+
+    fn event(&mut self, event: Event<Vec<u8>, Vec<u8>>) {
+        match event {
+            Event::Message { peer, message: Message::Request { request, channel, .. }, .. } => {
+                self.hear(peer);
+                self.answer(peer, request, channel);
+            }
+            Event::Message { peer, message: Message::Response { request_id, response }, .. } => {
+                self.hear(peer);
+                self.reply(request_id, Ok(response));
+            }
+            Event::OutboundFailure { request_id, error, .. } => {
+                let error = match error {
+                    OutboundFailure::Timeout => TransportError::Timeout,
+                    OutboundFailure::UnsupportedProtocols => {
+                        TransportError::Unreachable { reason: format!("it does not speak {PROTOCOL}") }
+                    }
+                    OutboundFailure::DialFailure
+                    | OutboundFailure::ConnectionClosed
+                    | OutboundFailure::Io(_) => TransportError::Unreachable { reason: error.to_string() },
+                };
+                self.reply(request_id, Err(error));
+            }
+            Event::InboundFailure { .. } | Event::ResponseSent { .. } => {}
+        }
+    }
+
+    fn reply(&mut self, request: OutboundRequestId, answer: Answer) {
+        if let Some(waiting) = self.waiting.remove(&request) {
+            // Whoever waited may have given up.
+            let _ = waiting.try_send(answer);
+        }
+    }
+
+    /// Answers a request on another thread: an endpoint writes to its journal before it answers.
+    fn answer(&self, peer: PeerId, request: Vec<u8>, channel: ResponseChannel<Vec<u8>>) {
+        let inbound = self.answering.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        // Without an endpoint the channel is dropped, which the sender is told.
+        let Some(inbound) = inbound.and_then(|inbound| inbound.upgrade()) else { return };
+        let ready = self.ready.clone();
+        let from = typeloom::PeerId(peer.to_bytes());
+        tokio::task::spawn_blocking(move || {
+            let answer = Arc::clone(&inbound).answer(&from, &request);
+            let _ = ready.send((channel, answer));
+        });
+    }
+}
+
+fn swarm(keys: Keypair, options: Options) -> Result<Swarm<Behaviour>, StartError> {
+    let failed = |reason: String| StartError::Start { reason };
+    let limits = ConnectionLimits::default()
+        .with_max_established_incoming(Some(options.connections))
+        .with_max_pending_incoming(Some(options.connections))
+        .with_max_established_per_peer(Some(options.connections_of_peer));
+    let config =
+        Config::default().with_request_timeout(options.patience).with_max_concurrent_streams(options.streams);
+    let codec = Codec { most: options.message_bytes };
+    let messages =
+        request_response::Behaviour::with_codec(codec, [(PROTOCOL, ProtocolSupport::Full)], config);
+    let behaviour = Behaviour { limits: connection_limits::Behaviour::new(limits), messages };
+    let swarm = SwarmBuilder::with_existing_identity(keys)
+        .with_tokio()
+        .with_tcp(tcp::Config::default().nodelay(true), noise::Config::new, yamux::Config::default)
+        .map_err(|error| failed(error.to_string()))?
+        .with_behaviour(|_| behaviour)
+        .map_err(|error| failed(error.to_string()))?
+        .with_swarm_config(|config| config.with_idle_connection_timeout(options.patience))
+        .build();
+    Ok(swarm)
+}

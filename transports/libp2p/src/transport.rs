@@ -1,0 +1,200 @@
+//! The transport: calls from any thread, carried to the network's own.
+
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use libp2p::Multiaddr;
+use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+use typeloom::PeerId;
+use typeloom::runtime::datum::Multiaddress;
+use typeloom::runtime::wire::transport::{Inbound, Transport, TransportError};
+
+use crate::identity::Identity;
+use crate::network::{Command, Network};
+
+/// What answers; nothing until an endpoint is opened, and after it was closed.
+pub(crate) type Answering = Arc<Mutex<Option<Weak<dyn Inbound>>>>;
+
+/// How much other peers may ask for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Options {
+    /// Bytes of a message.
+    pub message_bytes: usize,
+    /// Messages that come on one connection at the same time.
+    pub streams: usize,
+    /// Connections that others make.
+    pub connections: u32,
+    /// Connections with one peer.
+    pub connections_of_peer: u32,
+    /// How long the network keeps a message whose sender waits no longer, and a connection that nobody uses.
+    pub patience: Duration,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            message_bytes: 1 << 28,
+            streams: 16,
+            connections: 128,
+            connections_of_peer: 4,
+            patience: Duration::from_secs(30),
+        }
+    }
+}
+
+/// A peer on a libp2p network. The network ends with it.
+pub struct Libp2p {
+    peer: PeerId,
+    listening: Vec<Multiaddress>,
+    options: Options,
+    answering: Answering,
+    commands: UnboundedSender<Command>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// Why there is no network.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// An address is none of libp2p.
+    #[error("this is no multiaddress: {reason}")]
+    Address {
+        /// Why.
+        reason: String,
+    },
+    /// An address cannot be listened on.
+    #[error("cannot listen on {address}: {reason}")]
+    Listen {
+        /// The address.
+        address: String,
+        /// Why.
+        reason: String,
+    },
+    /// The network's thread cannot be started.
+    #[error("the network cannot be started: {reason}")]
+    Start {
+        /// Why.
+        reason: String,
+    },
+}
+
+impl Libp2p {
+    /// Starts a peer that listens on some addresses; on none, it can send and cannot be reached first.
+    ///
+    /// # Errors
+    /// [`StartError`].
+    pub fn start(
+        identity: &Identity,
+        listen: &[Multiaddress],
+        options: &Options,
+    ) -> Result<Self, StartError> {
+        let listen = listen.iter().map(|Multiaddress(bytes)| {
+            Multiaddr::try_from(bytes.clone())
+                .map_err(|error| StartError::Address { reason: error.to_string() })
+        });
+        let listen = listen.collect::<Result<Vec<_>, _>>()?;
+        let answering = Answering::default();
+        let (commands, orders) = unbounded_channel();
+        let (started, start) = sync_channel(1);
+        let (keys, options, answers) = (identity.keys(), *options, Arc::clone(&answering));
+        let thread = std::thread::Builder::new()
+            .name("typeloom-libp2p".to_owned())
+            .spawn(move || {
+                let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+                    Ok(runtime) => runtime,
+                    Err(error) => {
+                        let _ = started.send(Err(StartError::Start { reason: error.to_string() }));
+                        return;
+                    }
+                };
+                runtime.block_on(async move {
+                    match Network::start(keys, &listen, options, answers).await {
+                        Ok((network, listening)) => {
+                            let _ = started.send(Ok(listening));
+                            network.run(orders).await;
+                        }
+                        Err(error) => drop(started.send(Err(error))),
+                    }
+                });
+            })
+            .map_err(|error| StartError::Start { reason: error.to_string() })?;
+        let listening = start
+            .recv()
+            .map_err(|_| StartError::Start { reason: "the network's thread panicked".to_owned() })??;
+        let listening = listening.iter().map(|address| Multiaddress(address.to_vec())).collect();
+        let thread = Some(thread);
+        Ok(Self { peer: identity.peer(), listening, options, answering, commands, thread })
+    }
+
+    /// The addresses that it is reached at, with the ports that were chosen for 0.
+    #[must_use]
+    pub fn addresses(&self) -> &[Multiaddress] {
+        &self.listening
+    }
+
+    /// Remembers where a peer is, in the place of what was known of it.
+    ///
+    /// # Errors
+    /// [`StartError::Address`] where the peer or an address is none of libp2p.
+    pub fn find(&self, peer: &PeerId, addresses: &[Multiaddress]) -> Result<(), StartError> {
+        let bad = |reason: String| StartError::Address { reason };
+        let peer = libp2p::PeerId::from_bytes(&peer.0).map_err(|error| bad(error.to_string()))?;
+        let addresses = addresses
+            .iter()
+            .map(|Multiaddress(bytes)| Multiaddr::try_from(bytes.clone()))
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(|error| bad(error.to_string()))?;
+        // A network that ended says so at the next exchange.
+        let _ = self.commands.send(Command::Find { peer, addresses });
+        Ok(())
+    }
+}
+
+impl Transport for Libp2p {
+    fn local_peer(&self) -> PeerId {
+        self.peer.clone()
+    }
+
+    fn serve(&self, inbound: Weak<dyn Inbound>) {
+        *self.answering.lock().unwrap_or_else(PoisonError::into_inner) = Some(inbound);
+    }
+
+    fn exchange(&self, to: &PeerId, request: &[u8], timeout: Duration) -> Result<Vec<u8>, TransportError> {
+        let limit = self.options.message_bytes;
+        if request.len() > limit {
+            return Err(TransportError::TooLarge { limit });
+        }
+        let Ok(peer) = libp2p::PeerId::from_bytes(&to.0) else { return Err(TransportError::UnknownPeer) };
+        let (reply, answer) = sync_channel(1);
+        let exchange = Command::Exchange { peer, request: request.to_vec(), reply };
+        if self.commands.send(exchange).is_err() {
+            return Err(TransportError::Closed);
+        }
+        match answer.recv_timeout(timeout) {
+            Ok(answer) => answer,
+            Err(RecvTimeoutError::Timeout) => {
+                let _ = self.commands.send(Command::Doubt { peer });
+                Err(TransportError::Timeout)
+            }
+            Err(RecvTimeoutError::Disconnected) => Err(TransportError::Closed),
+        }
+    }
+}
+
+impl Drop for Libp2p {
+    fn drop(&mut self) {
+        let _ = self.commands.send(Command::Stop);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl std::fmt::Debug for Libp2p {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Libp2p")
+            .field("peer", &crate::identity::show_peer(&self.peer))
+            .finish_non_exhaustive()
+    }
+}

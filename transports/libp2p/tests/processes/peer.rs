@@ -1,0 +1,106 @@
+//! A peer in a process of its own, for tests that kill it.
+//!
+//! ```text
+//! mortal-peer FOLDER SECRET LISTEN FRIEND ADDRESS to send COUNT | to keep
+//! ```
+//!
+//! It remembers numbers, in the journal in its folder. One that sends posts the numbers below a count, each once, to its friend; one
+//! that keeps remembers those that arrive. It says where it listens, and how much it has done, a line at a time.
+
+use std::error::Error;
+use std::io::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use typeloom::PeerId;
+use typeloom::host::{Durability, FileJournal, SystemClock};
+use typeloom::onnx::messages::{TypeProto, type_proto};
+use typeloom::runtime::datum::{Datum, Multiaddress};
+use typeloom::runtime::wire::delivery::{Effects, Wanted};
+use typeloom::runtime::wire::endpoint::{Config, Endpoint, Parts};
+use typeloom::runtime::wire::envelope::{PortId, RunId};
+use typeloom::runtime::wire::port::PortType;
+use typeloom::runtime::wire::send::Outgoing;
+use typeloom::{AnyTensor, Dtype};
+use typeloom_libp2p::{Identity, Libp2p, Options, address, show_address};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [folder, secret, listen, friend, at, _, rest @ ..] = arguments.as_slice() else {
+        return Err("a folder, a secret, an address, a friend and its address, and what to do".into());
+    };
+    let friend = Identity::from_secret([friend.parse()?; 32])?.peer();
+    let known: Vec<Multiaddress> = if at == "-" { Vec::new() } else { vec![address(at)?] };
+    let identity = Identity::from_secret([secret.parse()?; 32])?;
+    let transport = Libp2p::start(&identity, &[address(listen)?], &Options::default())?;
+    transport.find(&friend, &known)?;
+    let listening = transport.addresses().first().map(show_address).unwrap_or_default();
+    let journal = FileJournal::open(&Path::new(folder).join("journal"), Durability::Process)?;
+    let endpoint = Endpoint::open(
+        Parts {
+            transport: Arc::new(transport),
+            clock: Arc::new(SystemClock::new()),
+            journal: Box::new(journal),
+            ports: vec![(port(), numbers()?)],
+            peers: vec![friend.clone()],
+        },
+        Config::new(1),
+    )?;
+    say(&format!("listens {listening}"))?;
+    match rest {
+        [send, count] if send == "send" => sends(&endpoint, &friend, count.parse()?),
+        [keep] if keep == "keep" => keeps(&endpoint),
+        _ => Err("it is to send a number of numbers, or to keep".into()),
+    }
+}
+
+fn say(line: &str) -> std::io::Result<()> {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "{line}")?;
+    out.flush()
+}
+
+fn port() -> PortId {
+    PortId { program: "numbers".to_owned(), peer_class: String::new(), wire: "number".to_owned() }
+}
+
+fn numbers() -> Result<PortType, Box<dyn Error>> {
+    let elem_type = Some(Dtype::I64.onnx_number());
+    let tensor = type_proto::Tensor { elem_type, ..type_proto::Tensor::default() };
+    let value = Some(type_proto::Value::TensorType(tensor));
+    Ok(PortType::of(&TypeProto { value, ..TypeProto::default() })?)
+}
+
+fn sends(endpoint: &Endpoint, friend: &PeerId, count: u64) -> Result<(), Box<dyn Error>> {
+    let (port, ty) = (port(), numbers()?);
+    loop {
+        let memory = endpoint.memory();
+        let next = (memory.len() / 8) as u64;
+        if next == count && endpoint.pending() == 0 {
+            say("done")?;
+            std::thread::sleep(Duration::from_secs(3600));
+        }
+        if next < count {
+            let value = Datum::Tensor(AnyTensor::from_scalar(i64::try_from(next)?));
+            let post = Outgoing { to: friend, port: &port, run: RunId(next), ty: &ty, value: &value };
+            let memory = [memory, next.to_le_bytes().to_vec()].concat();
+            endpoint.record(&Effects { memory: Some(&memory), posts: &[post] })?;
+        }
+        endpoint.flush(Duration::from_millis(if next < count { 50 } else { 1000 }))?;
+    }
+}
+
+fn keeps(endpoint: &Endpoint) -> Result<(), Box<dyn Error>> {
+    let wanted = Wanted { port: port(), run: None };
+    loop {
+        let Ok(delivery) = endpoint.receive(&wanted, Duration::from_secs(3600)) else { continue };
+        let number = match delivery.value() {
+            Datum::Tensor(tensor) => tensor.as_slice::<i64>()?.first().copied().unwrap_or(-1),
+            other => return Err(format!("another value: {other:?}").into()),
+        };
+        let memory = [endpoint.memory(), number.to_le_bytes().to_vec()].concat();
+        delivery.commit(&Effects { memory: Some(&memory), posts: &[] })?;
+        say(&format!("kept {}", memory.len() / 8))?;
+    }
+}
