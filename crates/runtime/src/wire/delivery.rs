@@ -6,7 +6,7 @@ use typeloom_contracts::peer_selector::PeerId;
 
 use super::endpoint::{Endpoint, Shared};
 use super::envelope::{Envelope, MessageId, PortId, RunId};
-use super::send::{Outgoing, SendError, Ticket};
+use super::send::{Claim, Outgoing, SendError, Ticket};
 use crate::datum::Datum;
 
 /// Which value is asked for.
@@ -98,7 +98,7 @@ impl Delivery {
     /// again.
     pub fn commit(mut self, effects: &Effects<'_>) -> Result<(Datum, Vec<Ticket>), SendError> {
         let done = Some((self.envelope.sender.clone(), self.envelope.id));
-        let tickets = self.shared.apply(done, effects)?;
+        let tickets = self.shared.apply(done, effects, Claim::Nobody)?;
         self.is_done = true;
         let value = std::mem::replace(&mut self.envelope.value, Datum::Trigger);
         Ok((value, tickets))
@@ -134,6 +134,6 @@ impl Endpoint {
     /// # Errors
     /// As [`Delivery::commit`].
     pub fn record(&self, effects: &Effects<'_>) -> Result<Vec<Ticket>, SendError> {
-        self.shared.apply(None, effects)
+        self.shared.apply(None, effects, Claim::Nobody)
     }
 }

@@ -13,6 +13,7 @@ use super::journal::JournalError;
 use super::port::PortType;
 use super::receipt::{Receipt, Refusal, Verdict};
 use super::record::Commit;
+use super::state::Link;
 use super::transport::TransportError;
 use crate::datum::Datum;
 
@@ -111,6 +112,18 @@ pub struct Flushed {
     pub pending: usize,
 }
 
+/// Who tries the messages that are posted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Claim {
+    /// Whoever posts them.
+    Caller,
+    /// Whoever flushes next.
+    Nobody,
+}
+
+/// How many peers are flushed at once.
+const FLUSHING: usize = 16;
+
 /// What one attempt came to.
 enum Attempt {
     Acknowledged,
@@ -127,7 +140,7 @@ impl Endpoint {
     pub fn send(&self, outgoing: &Outgoing<'_>, timeout: Duration) -> Result<MessageId, SendError> {
         let deadline = self.shared.clock.now().saturating_add(timeout);
         let posts = std::slice::from_ref(outgoing);
-        let tickets = self.shared.apply(None, &Effects { memory: None, posts })?;
+        let tickets = self.shared.apply(None, &Effects { memory: None, posts }, Claim::Caller)?;
         let Some(Ticket { to, id }) = tickets.into_iter().next() else {
             return Err(JournalError::Failed { reason: "the post was not numbered".to_owned() }.into());
         };
@@ -148,47 +161,38 @@ impl Endpoint {
         }
     }
 
-    /// Sends what was posted and is not acknowledged, in order for each peer, until all is or a timeout is over.
+    /// Sends what was posted and is not acknowledged, in order for each peer, until all is or a timeout is over. Several peers are
+    /// sent to at once, so that one that is cut off holds up nobody else.
+    ///
+    /// Messages that others wait for, in [`send`](Endpoint::send) or another `flush`, are left to them.
     ///
     /// # Errors
     /// Where the journal fails.
     pub fn flush(&self, timeout: Duration) -> Result<Flushed, JournalError> {
-        let deadline = self.shared.clock.now().saturating_add(timeout);
-        let mut pause = self.shared.config.retry.first_pause;
-        let mut flushed = Flushed::default();
-        loop {
-            let pending: BTreeMap<PeerId, Vec<u64>> = {
-                let state = self.shared.lock();
-                let numbers = |(peer, link): (&PeerId, &super::state::Link)| {
-                    (peer.clone(), link.pending.keys().copied().collect::<Vec<_>>())
-                };
-                state.links.iter().map(numbers).filter(|(_, numbers)| !numbers.is_empty()).collect()
-            };
-            flushed.pending = pending.values().map(Vec::len).sum();
-            for (to, numbers) in &pending {
-                for number in numbers {
-                    let left = deadline.saturating_sub(self.shared.clock.now());
-                    if left.is_zero() {
-                        return Ok(flushed);
-                    }
-                    match self.shared.attempt(to, *number, left)? {
-                        Attempt::Acknowledged => flushed.acknowledged += 1,
-                        Attempt::Refused(error) => {
-                            let id =
-                                MessageId { incarnation: self.shared.lock().incarnation, number: *number };
-                            flushed.refused.push((Ticket { to: to.clone(), id }, error));
-                        }
-                        // What is behind it waits, too, so that a peer is sent to in order.
-                        Attempt::Later(_) => break,
-                    }
-                    flushed.pending -= 1;
-                }
-            }
-            if flushed.pending == 0 && self.shared.lock().links.values().all(|link| link.pending.is_empty()) {
-                return Ok(flushed);
-            }
-            self.shared.pause(&mut pause, deadline);
+        let shared = &*self.shared;
+        let deadline = shared.clock.now().saturating_add(timeout);
+        let mut groups: Vec<Vec<PeerId>> = vec![Vec::new(); FLUSHING];
+        for (at, peer) in shared.lock().unclaimed().enumerate() {
+            groups[at % FLUSHING].push(peer.clone());
         }
+        groups.retain(|group| !group.is_empty());
+        let mut flushed = Flushed::default();
+        if let [group] = groups.as_slice() {
+            flushed = shared.flush(group, deadline)?;
+        } else {
+            std::thread::scope(|scope| {
+                let threads: Vec<_> =
+                    groups.iter().map(|group| scope.spawn(|| shared.flush(group, deadline))).collect();
+                for thread in threads {
+                    let part = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+                    flushed.acknowledged += part.acknowledged;
+                    flushed.refused.extend(part.refused);
+                }
+                Ok(())
+            })?;
+        }
+        flushed.pending = shared.lock().links.values().map(Link::unclaimed).sum();
+        Ok(flushed)
     }
 
     /// How many messages wait for an acknowledgement.
@@ -199,11 +203,61 @@ impl Endpoint {
 }
 
 impl Shared {
+    /// Sends to some peers what nobody else sends, in turns.
+    fn flush(&self, peers: &[PeerId], deadline: Duration) -> Result<Flushed, JournalError> {
+        let mut flushed = Flushed::default();
+        let mut pause = self.config.retry.first_pause;
+        loop {
+            let mut is_done = true;
+            for to in peers {
+                while let Some(number) = self.claim(to) {
+                    let left = deadline.saturating_sub(self.clock.now());
+                    let attempt = if left.is_zero() {
+                        Ok(Attempt::Later(String::new()))
+                    } else {
+                        self.attempt(to, number, left)
+                    };
+                    let incarnation = {
+                        let mut state = self.lock();
+                        state.link(to).claimed.remove(&number);
+                        state.incarnation
+                    };
+                    match attempt? {
+                        Attempt::Acknowledged => flushed.acknowledged += 1,
+                        Attempt::Refused(error) => {
+                            let id = MessageId { incarnation, number };
+                            flushed.refused.push((Ticket { to: to.clone(), id }, error));
+                        }
+                        // What is behind it waits, too, so that a peer is sent to in order.
+                        Attempt::Later(_) => {
+                            is_done = false;
+                            break;
+                        }
+                    }
+                }
+            }
+            if is_done || deadline <= self.clock.now() {
+                return Ok(flushed);
+            }
+            self.pause(&mut pause, deadline);
+        }
+    }
+
+    /// Takes on the first message to a peer that nobody else tries.
+    fn claim(&self, to: &PeerId) -> Option<u64> {
+        let mut state = self.lock();
+        let link = state.link(to);
+        let number = link.pending.keys().find(|number| !link.claimed.contains(number)).copied()?;
+        link.claimed.insert(number);
+        Some(number)
+    }
+
     /// Writes down what follows from a message or from nothing, and does it.
     pub(crate) fn apply(
         &self,
         done: Option<(PeerId, MessageId)>,
         effects: &Effects<'_>,
+        claim: Claim,
     ) -> Result<Vec<Ticket>, SendError> {
         for post in effects.posts {
             if !post.ty.fits(post.value) {
@@ -234,6 +288,14 @@ impl Shared {
             tickets.push(Ticket { to: post.to.clone(), id });
         }
         state.commit(commit)?;
+        match claim {
+            Claim::Caller => {
+                for Ticket { to, id } in &tickets {
+                    state.link(to).claimed.insert(id.number);
+                }
+            }
+            Claim::Nobody => {}
+        }
         Ok(tickets)
     }
 
@@ -242,8 +304,9 @@ impl Shared {
         let (message, incarnation) = {
             let state = self.lock();
             let pending = state.links.get(to).and_then(|link| link.pending.get(&number));
-            // Somebody else was told meanwhile.
-            let Some(message) = pending else { return Ok(Attempt::Acknowledged) };
+            let Some(message) = pending else {
+                return Ok(Attempt::Later("somebody else gave it up".to_owned()));
+            };
             (message.clone(), state.incarnation)
         };
         let answer = self.transport.exchange(to, &message, left.min(self.config.retry.attempt));

@@ -60,6 +60,8 @@ pub(crate) struct Link {
     last: u64,
     /// Messages that need further attempts, by number.
     pub(crate) pending: BTreeMap<u64, Arc<[u8]>>,
+    /// Those that somebody tries now.
+    pub(crate) claimed: BTreeSet<u64>,
     window: Option<Window>,
 }
 
@@ -78,6 +80,11 @@ struct Held {
 }
 
 impl Link {
+    /// How many messages nobody tries now.
+    pub(crate) fn unclaimed(&self) -> usize {
+        self.pending.keys().filter(|number| !self.claimed.contains(number)).count()
+    }
+
     /// The lowest number that may be sent again, if the next message is numbered so.
     fn floor(&self, next: u64) -> u64 {
         self.pending.keys().next().map_or(next, |first| *first)
@@ -360,9 +367,16 @@ impl State {
             return Ok(());
         }
         self.write(&Record::Settled { to: to.clone(), number })?;
-        self.link(to).pending.remove(&number);
+        let link = self.link(to);
+        link.pending.remove(&number);
+        link.claimed.remove(&number);
         self.tidy();
         Ok(())
+    }
+
+    /// The peers that messages wait for which nobody tries now.
+    pub(crate) fn unclaimed(&self) -> impl Iterator<Item = &PeerId> {
+        self.links.iter().filter(|(_, link)| link.unclaimed() > 0).map(|(peer, _)| peer)
     }
 
     /// How many messages wait to be dealt with.

@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 use typeloom_contracts::peer_selector::PeerId;
 use typeloom_runtime::datum::Datum;
 use typeloom_runtime::wire::clock::Clock;
-use typeloom_runtime::wire::delivery::{ReceiveError, Wanted};
+use typeloom_runtime::wire::delivery::{Effects, ReceiveError, Wanted};
 use typeloom_runtime::wire::endpoint::{Config, Endpoint, Mailbox, Parts};
 use typeloom_runtime::wire::envelope::{PortId, RunId};
 use typeloom_runtime::wire::journal::NoJournal;
 use typeloom_runtime::wire::memory::LocalNetwork;
 use typeloom_runtime::wire::port::PortType;
 use typeloom_runtime::wire::receipt::Refusal;
-use typeloom_runtime::wire::send::{Outgoing, SendError};
+use typeloom_runtime::wire::send::{Flushed, Outgoing, SendError};
 use typeloom_runtime::wire::transport::TransportError;
 use typeloom_types::any_tensor::AnyTensor;
 
@@ -214,4 +214,44 @@ fn an_endpoint_that_is_gone_is_unreachable_until_it_is_back() {
     let b = open(&network, "b", vec![(port("data"), floats())], Config::new(2));
     assert!(a.send(&outgoing, SOON).is_ok());
     assert_eq!(b.held(), 1);
+}
+
+#[test]
+fn a_refusal_reaches_the_thread_that_sends_though_others_flush() {
+    let Pair { a, b: _b } = pair();
+    let integers = PortType::of(&tensor(7, &["2"])).expect("a type of values on the wire");
+    let two = Datum::Tensor(AnyTensor::from_slice(&[2], &[1_i64, 2]).expect("a small tensor"));
+    let (to, data) = (peer("b"), port("data"));
+    let is_over = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
+                let flushed = a.flush(SOON).expect("there is no journal that could fail");
+                assert_eq!(flushed, Flushed::default(), "a message that somebody sends is theirs");
+            }
+        });
+        for _ in 0..300 {
+            let outgoing = Outgoing { to: &to, port: &data, run: RunId(1), ty: &integers, value: &two };
+            let refused = a.send(&outgoing, SOON).expect_err("it is another type");
+            assert!(matches!(refused, SendError::Refused { .. }), "{refused}");
+        }
+        is_over.store(true, std::sync::atomic::Ordering::Relaxed);
+    });
+}
+
+#[test]
+fn a_peer_that_is_gone_holds_up_nobody_else() {
+    let network = LocalNetwork::new();
+    let a = open(&network, "a", vec![], Config::new(1));
+    drop(open(&network, "b", vec![], Config::new(1)));
+    let others: Vec<PeerId> = ["b", "c", "d"].into_iter().map(peer).collect();
+    let ports = || vec![(port("data"), floats())];
+    let (c, d) = (open(&network, "c", ports(), Config::new(1)), open(&network, "d", ports(), Config::new(1)));
+    let (data, ty, value) = (port("data"), floats(), value(&[1.0]));
+    let posts: Vec<Outgoing<'_>> =
+        others.iter().map(|to| Outgoing { to, port: &data, run: RunId(1), ty: &ty, value: &value }).collect();
+    a.record(&Effects { memory: None, posts: &posts }).expect("they are posted");
+    let flushed = a.flush(SOON).expect("there is no journal that could fail");
+    assert_eq!(flushed, Flushed { acknowledged: 2, refused: vec![], pending: 1 });
+    assert_eq!((c.held(), d.held()), (1, 1));
 }
