@@ -97,11 +97,15 @@ impl Delivery {
     /// [`SendError`] where a post cannot be sent like this, or the journal fails. Nothing was done then, and the value is handed out
     /// again.
     pub fn commit(mut self, effects: &Effects<'_>) -> Result<(Datum, Vec<Ticket>), SendError> {
-        let done = Some((self.envelope.sender.clone(), self.envelope.id));
+        let done = vec![self.key()];
         let tickets = self.shared.apply(done, effects, Claim::Nobody)?;
         self.is_done = true;
         let value = std::mem::replace(&mut self.envelope.value, Datum::Trigger);
         Ok((value, tickets))
+    }
+
+    fn key(&self) -> (PeerId, MessageId) {
+        (self.envelope.sender.clone(), self.envelope.id)
     }
 
     /// Deals with the value by taking it: nothing that has to outlive the process follows from it.
@@ -129,11 +133,30 @@ impl std::fmt::Debug for Delivery {
 }
 
 impl Endpoint {
+    /// Deals with several values at once, with all that follows from them: after a restart either all of it happened, or all of the
+    /// values are handed out again.
+    ///
+    /// # Errors
+    /// As [`Delivery::commit`], and where a value arrived at another endpoint.
+    pub fn commit(
+        &self,
+        mut deliveries: Vec<Delivery>,
+        effects: &Effects<'_>,
+    ) -> Result<Vec<Ticket>, SendError> {
+        if !deliveries.iter().all(|delivery| Arc::ptr_eq(&delivery.shared, &self.shared)) {
+            return Err(SendError::OtherEndpoint);
+        }
+        let done = deliveries.iter().map(Delivery::key).collect();
+        let tickets = self.shared.apply(done, effects, Claim::Nobody)?;
+        deliveries.iter_mut().for_each(|delivery| delivery.is_done = true);
+        Ok(tickets)
+    }
+
     /// Does something that follows from no message: what the program remembers and what it sends, at once.
     ///
     /// # Errors
     /// As [`Delivery::commit`].
     pub fn record(&self, effects: &Effects<'_>) -> Result<Vec<Ticket>, SendError> {
-        self.shared.apply(None, effects, Claim::Nobody)
+        self.shared.apply(Vec::new(), effects, Claim::Nobody)
     }
 }

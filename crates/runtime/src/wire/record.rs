@@ -26,11 +26,11 @@ pub(crate) enum Record {
     Next { to: PeerId, number: u64 },
 }
 
-/// A message that was dealt with, what the program remembers of it, and the messages that follow from it.
+/// Messages that were dealt with, what the program remembers of them, and the messages that follow from them.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Commit {
-    /// The message.
-    pub(crate) done: Option<(PeerId, MessageId)>,
+    /// The messages that were dealt with.
+    pub(crate) done: Vec<(PeerId, MessageId)>,
     /// The program's memory from now on.
     pub(crate) state: Option<Vec<u8>>,
     /// Messages, with their receivers and numbers.
@@ -52,8 +52,8 @@ impl Record {
             }
             Self::Commit(Commit { done, state, posts }) => {
                 out.push(3);
-                out.push(u8::from(done.is_some()));
-                if let Some((from, id)) = done {
+                put_int(&mut out, done.len() as u64);
+                for (from, id) in done {
                     put_bytes(&mut out, &from.0);
                     put_int(&mut out, id.incarnation);
                     put_int(&mut out, id.number);
@@ -135,10 +135,10 @@ fn is_there(reader: &mut Reader<'_>) -> Result<bool, Malformed> {
 
 fn commit(reader: &mut Reader<'_>) -> Result<Commit, Malformed> {
     let mut commit = Commit::default();
-    if is_there(reader)? {
+    for _ in 0..reader.count()? {
         let from = peer(reader)?;
         let id = MessageId { incarnation: reader.int()?, number: reader.int()? };
-        commit.done = Some((from, id));
+        commit.done.push((from, id));
     }
     if is_there(reader)? {
         commit.state = Some(reader.bytes()?.to_vec());
@@ -158,7 +158,7 @@ mod tests {
         let peer = PeerId(b"p".to_vec());
         let id = MessageId { incarnation: 300, number: 2 };
         let full = Commit {
-            done: Some((peer.clone(), id)),
+            done: vec![(peer.clone(), id), (peer.clone(), id)],
             state: Some(vec![1, 2]),
             posts: vec![(peer.clone(), 3, vec![4; 200])],
         };

@@ -1,6 +1,6 @@
 //! Sending: posts are written down, then tried until they are acknowledged.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use core::time::Duration;
 use typeloom_contracts::peer_selector::PeerId;
@@ -60,6 +60,9 @@ pub enum SendError {
     /// It cannot be written down that it is to be sent.
     #[error(transparent)]
     Journal(#[from] JournalError),
+    /// A value that arrived at another endpoint cannot be dealt with here.
+    #[error("the value arrived at another endpoint")]
+    OtherEndpoint,
     /// The transport cannot carry it to this peer at all.
     #[error("{} cannot be sent to: {error}", Peer(.peer))]
     Transport {
@@ -121,8 +124,11 @@ pub(crate) enum Claim {
     Nobody,
 }
 
-/// How many peers are flushed at once.
-const FLUSHING: usize = 16;
+/// How many peers are sent to at once.
+const THREADS: usize = 16;
+
+/// What came of a message, by its place among those that were sent.
+type Outcome = (usize, Result<MessageId, SendError>);
 
 /// What one attempt came to.
 enum Attempt {
@@ -138,27 +144,34 @@ impl Endpoint {
     /// # Errors
     /// [`SendError`]. After [`SendError::Unconfirmed`] the peer may have it, after the others it has not.
     pub fn send(&self, outgoing: &Outgoing<'_>, timeout: Duration) -> Result<MessageId, SendError> {
-        let deadline = self.shared.clock.now().saturating_add(timeout);
-        let posts = std::slice::from_ref(outgoing);
-        let tickets = self.shared.apply(None, &Effects { memory: None, posts }, Claim::Caller)?;
-        let Some(Ticket { to, id }) = tickets.into_iter().next() else {
-            return Err(JournalError::Failed { reason: "the post was not numbered".to_owned() }.into());
-        };
-        let mut pause = self.shared.config.retry.first_pause;
-        let mut last = None;
-        loop {
-            let left = deadline.saturating_sub(self.shared.clock.now());
-            if left.is_zero() {
-                self.shared.lock().settle(&to, id.number)?;
-                return Err(SendError::Unconfirmed { peer: to, last });
-            }
-            match self.shared.attempt(&to, id.number, left)? {
-                Attempt::Acknowledged => return Ok(id),
-                Attempt::Refused(error) => return Err(error),
-                Attempt::Later(reason) => last = Some(reason),
-            }
-            self.shared.pause(&mut pause, deadline);
+        let sent = self.send_all(std::slice::from_ref(outgoing), timeout)?;
+        sent.into_iter().next().unwrap_or_else(|| {
+            Err(JournalError::Failed { reason: "the message was not numbered".to_owned() }.into())
+        })
+    }
+
+    /// Sends several values and waits until their peers have them; what came of each, in their order. Several peers are sent to at
+    /// once, so that one that is cut off holds up nobody else; to one peer, values are sent in order.
+    ///
+    /// # Errors
+    /// [`SendError`] where nothing was sent: a value is not of its type, or cannot be written down.
+    pub fn send_all(
+        &self,
+        outgoing: &[Outgoing<'_>],
+        timeout: Duration,
+    ) -> Result<Vec<Result<MessageId, SendError>>, SendError> {
+        let shared = &*self.shared;
+        let deadline = shared.clock.now().saturating_add(timeout);
+        let effects = Effects { memory: None, posts: outgoing };
+        let tickets = shared.apply(Vec::new(), &effects, Claim::Caller)?;
+        let mut of_peer: BTreeMap<&PeerId, VecDeque<usize>> = BTreeMap::new();
+        for (at, ticket) in tickets.iter().enumerate() {
+            of_peer.entry(&ticket.to).or_default().push_back(at);
         }
+        let deliver = |group: Vec<_>| shared.deliver(group, &tickets, deadline);
+        let mut sent = side_by_side(of_peer.into_iter(), deliver)?.concat();
+        sent.sort_by_key(|(at, _)| *at);
+        Ok(sent.into_iter().map(|(_, sent)| sent).collect())
     }
 
     /// Sends what was posted and is not acknowledged, in order for each peer, until all is or a timeout is over. Several peers are
@@ -171,25 +184,11 @@ impl Endpoint {
     pub fn flush(&self, timeout: Duration) -> Result<Flushed, JournalError> {
         let shared = &*self.shared;
         let deadline = shared.clock.now().saturating_add(timeout);
-        let mut groups: Vec<Vec<PeerId>> = vec![Vec::new(); FLUSHING];
-        for (at, peer) in shared.lock().unclaimed().enumerate() {
-            groups[at % FLUSHING].push(peer.clone());
-        }
-        groups.retain(|group| !group.is_empty());
+        let peers: Vec<PeerId> = shared.lock().unclaimed().cloned().collect();
         let mut flushed = Flushed::default();
-        if let [group] = groups.as_slice() {
-            flushed = shared.flush(group, deadline)?;
-        } else {
-            std::thread::scope(|scope| {
-                let threads: Vec<_> =
-                    groups.iter().map(|group| scope.spawn(|| shared.flush(group, deadline))).collect();
-                for thread in threads {
-                    let part = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-                    flushed.acknowledged += part.acknowledged;
-                    flushed.refused.extend(part.refused);
-                }
-                Ok(())
-            })?;
+        for part in side_by_side(peers.into_iter(), |group: Vec<_>| shared.flush(&group, deadline))? {
+            flushed.acknowledged += part.acknowledged;
+            flushed.refused.extend(part.refused);
         }
         flushed.pending = shared.lock().links.values().map(Link::unclaimed).sum();
         Ok(flushed)
@@ -202,7 +201,69 @@ impl Endpoint {
     }
 }
 
+/// Does something for several peers on a few threads, each of which has some of them.
+fn side_by_side<P: Send, R: Send>(
+    peers: impl ExactSizeIterator<Item = P>,
+    work: impl Fn(Vec<P>) -> Result<R, JournalError> + Sync,
+) -> Result<Vec<R>, JournalError> {
+    let mut groups: Vec<Vec<P>> = (0..peers.len().min(THREADS)).map(|_| Vec::new()).collect();
+    for (at, peer) in peers.enumerate() {
+        groups[at % THREADS].push(peer);
+    }
+    if groups.len() <= 1 {
+        return groups.into_iter().map(work).collect();
+    }
+    std::thread::scope(|scope| {
+        let work = &work;
+        let threads: Vec<_> = groups.into_iter().map(|group| scope.spawn(move || work(group))).collect();
+        let join = |thread: std::thread::ScopedJoinHandle<'_, Result<R, JournalError>>| {
+            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        threads.into_iter().map(join).collect()
+    })
+}
+
 impl Shared {
+    /// Sends messages that are the caller's, to some peers in turns, and gives up what is not acknowledged in time.
+    fn deliver(
+        &self,
+        mut peers: Vec<(&PeerId, VecDeque<usize>)>,
+        tickets: &[Ticket],
+        deadline: Duration,
+    ) -> Result<Vec<Outcome>, JournalError> {
+        let mut sent = Vec::new();
+        let mut pause = self.config.retry.first_pause;
+        let mut last: BTreeMap<usize, String> = BTreeMap::new();
+        loop {
+            for (to, waiting) in &mut peers {
+                while let Some(at) = waiting.front().copied() {
+                    let id = tickets[at].id;
+                    let left = deadline.saturating_sub(self.clock.now());
+                    let outcome = if left.is_zero() {
+                        self.lock().settle(to, id.number)?;
+                        Err(SendError::Unconfirmed { peer: (*to).clone(), last: last.remove(&at) })
+                    } else {
+                        match self.attempt(to, id.number, left)? {
+                            Attempt::Acknowledged => Ok(id),
+                            Attempt::Refused(error) => Err(error),
+                            Attempt::Later(reason) => {
+                                last.insert(at, reason);
+                                break;
+                            }
+                        }
+                    };
+                    waiting.pop_front();
+                    sent.push((at, outcome));
+                }
+            }
+            peers.retain(|(_, waiting)| !waiting.is_empty());
+            if peers.is_empty() {
+                return Ok(sent);
+            }
+            self.pause(&mut pause, deadline);
+        }
+    }
+
     /// Sends to some peers what nobody else sends, in turns.
     fn flush(&self, peers: &[PeerId], deadline: Duration) -> Result<Flushed, JournalError> {
         let mut flushed = Flushed::default();
@@ -255,7 +316,7 @@ impl Shared {
     /// Writes down what follows from a message or from nothing, and does it.
     pub(crate) fn apply(
         &self,
-        done: Option<(PeerId, MessageId)>,
+        done: Vec<(PeerId, MessageId)>,
         effects: &Effects<'_>,
         claim: Claim,
     ) -> Result<Vec<Ticket>, SendError> {

@@ -335,21 +335,27 @@ impl State {
         Ok(())
     }
 
-    fn apply(&mut self, Commit { done, state, posts }: Commit) {
-        if let Some((from, id)) = done {
-            let is_it = |held: &Held| held.envelope.sender == from && held.envelope.id == id;
-            let arrival = self.held.iter().find(|(_, held)| is_it(held)).map(|(arrival, _)| *arrival);
-            if let Some((arrival, held)) =
-                arrival.and_then(|arrival| self.held.remove(&arrival).map(|held| (arrival, held)))
-            {
-                self.held_bytes -= held.bytes;
-                if let Some(waiting) = self.waiting.get_mut(&held.envelope.port) {
-                    waiting.remove(&arrival);
-                    if waiting.is_empty() {
-                        self.waiting.remove(&held.envelope.port);
-                    }
-                }
+    /// Lets go of a message that was dealt with.
+    fn finish(&mut self, from: &PeerId, id: MessageId) {
+        let is_it = |held: &Held| held.envelope.sender == *from && held.envelope.id == id;
+        let arrival = self.held.iter().find(|(_, held)| is_it(held)).map(|(arrival, _)| *arrival);
+        let Some((arrival, held)) =
+            arrival.and_then(|arrival| self.held.remove(&arrival).map(|held| (arrival, held)))
+        else {
+            return;
+        };
+        self.held_bytes -= held.bytes;
+        if let Some(waiting) = self.waiting.get_mut(&held.envelope.port) {
+            waiting.remove(&arrival);
+            if waiting.is_empty() {
+                self.waiting.remove(&held.envelope.port);
             }
+        }
+    }
+
+    fn apply(&mut self, Commit { done, state, posts }: Commit) {
+        for (from, id) in &done {
+            self.finish(from, *id);
         }
         if let Some(state) = state {
             self.memory = state;

@@ -255,3 +255,48 @@ fn a_peer_that_is_gone_holds_up_nobody_else() {
     assert_eq!(flushed, Flushed { acknowledged: 2, refused: vec![], pending: 1 });
     assert_eq!((c.held(), d.held()), (1, 1));
 }
+
+#[test]
+fn what_is_sent_to_several_peers_says_what_came_of_each() {
+    let network = LocalNetwork::new();
+    let a = open(&network, "a", vec![], Config::new(1));
+    drop(open(&network, "b", vec![], Config::new(1)));
+    let c = open(&network, "c", vec![(port("data"), floats())], Config::new(1));
+    let d = open(&network, "d", vec![], Config::new(1));
+    let others: Vec<PeerId> = ["b", "c", "d", "c"].into_iter().map(peer).collect();
+    let (data, ty, values) = (port("data"), floats(), [1.0, 2.0, 3.0, 4.0].map(|it| value(&[it])));
+    let outgoing: Vec<Outgoing<'_>> = others
+        .iter()
+        .zip(&values)
+        .map(|(to, value)| Outgoing { to, port: &data, run: RunId(1), ty: &ty, value })
+        .collect();
+    let started = Instant::now();
+    let sent = a.send_all(&outgoing, SOON).expect("they are posted");
+    assert!(started.elapsed() < 20 * SOON, "they are sent to side by side");
+    assert!(
+        matches!(
+            &sent[..],
+            [Err(SendError::Unconfirmed { .. }), Ok(_), Err(SendError::Refused { .. }), Ok(_)]
+        ),
+        "{sent:?}"
+    );
+    assert_eq!((a.pending(), c.held(), d.held()), (0, 2, 0));
+    let first = c.receive(&wanted("data"), Duration::ZERO).expect("it is there");
+    assert_eq!(first.value(), &values[1], "to one peer, values are sent in order");
+}
+
+#[test]
+fn values_are_dealt_with_together_at_their_own_endpoint_only() {
+    let pair = pair();
+    for number in 0..2_u8 {
+        pair.send("b", "data", &floats(), &value(&[f32::from(number)])).expect("it is taken");
+    }
+    let both = || {
+        let one = || pair.b.receive(&wanted("data"), Duration::ZERO).expect("it is there");
+        vec![one(), one()]
+    };
+    assert_eq!(pair.a.commit(both(), &Effects::default()), Err(SendError::OtherEndpoint));
+    assert_eq!(pair.b.held(), 2, "they are handed out again");
+    assert_eq!(pair.b.commit(both(), &Effects::default()), Ok(vec![]));
+    assert_eq!(pair.b.held(), 0);
+}

@@ -248,13 +248,17 @@ impl<'a> Activation<'a> {
                 peers.push(peer.clone());
             }
         }
-        for to in &peers {
-            if self.serves {
-                self.posts.push(Post { step, wire, to: to.clone(), value: value.clone() });
-                continue;
+        if self.serves {
+            let post = |to: &PeerId| Post { step, wire, to: to.clone(), value: value.clone() };
+            self.posts.extend(peers.iter().map(post));
+        } else {
+            let run = self.run;
+            let outgoing = |to| Outgoing { to, port: &wire.port, run, ty: &wire.ty, value: &value };
+            let outgoing: Vec<_> = peers.iter().map(outgoing).collect();
+            let failed = |error| at(step, WireFault::Send(error));
+            for sent in self.endpoint.send_all(&outgoing, self.left()).map_err(failed)? {
+                sent.map_err(failed)?;
             }
-            let outgoing = Outgoing { to, port: &wire.port, run: self.run, ty: &wire.ty, value: &value };
-            self.endpoint.send(&outgoing, self.left()).map_err(|error| at(step, WireFault::Send(error)))?;
         }
         let reached = self.reached.entry(wire.port.peer_class.clone()).or_default();
         for peer in peers {
@@ -349,15 +353,9 @@ impl<'a> Activation<'a> {
             None => ExecuteError::Mailbox(fault),
         };
         let effects = Effects { memory: None, posts: &outgoing };
-        let mut held = std::mem::take(&mut self.held).into_iter();
-        let tickets = match held.next() {
-            Some(delivery) => delivery.commit(&effects).map(|(_, tickets)| tickets),
-            None => self.endpoint.record(&effects),
-        };
+        let held = std::mem::take(&mut self.held);
+        let tickets = self.endpoint.commit(held, &effects);
         let tickets = tickets.map_err(|error| whose(posts.first(), WireFault::Send(error)))?;
-        for delivery in held {
-            delivery.accept().map_err(|error| whose(posts.first(), WireFault::Send(error)))?;
-        }
         if posts.is_empty() {
             return Ok(());
         }
