@@ -1,11 +1,15 @@
 //! The codecs' laws, and messages that nobody encoded.
 
+use std::collections::HashMap;
+
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use typeloom_components::codec::deflated::{Deflated, DeflatedError};
 use typeloom_components::codec::int8::{Int8, Int8Error};
 use typeloom_components::codec::message::MessageError;
 use typeloom_contracts::codec::Codec;
+use typeloom_cpu::value::Value;
+use typeloom_runtime::session::{Session, Verify};
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
@@ -79,6 +83,24 @@ fn int8_stays_finite_at_the_ends_of_a_type() {
     let decoded = codec.decode(&codec.encode(&values).expect("finite")).expect("it was encoded");
     assert!(decoded.iter().all(|value| value.is_finite()));
     assert_eq!(codec.encode(&[0.0, f64::NAN]), Err(Int8Error::NotFinite { at: 1 }));
+}
+
+#[test]
+fn int8_gives_the_codes_of_quantize_linear() {
+    // A range whose scale is a power of two, so that the operator, which has 32 bits for it, has the same one.
+    let mut values: Vec<f32> = (-1024..=1020).map(|at| at as f32 / 1024.0).collect();
+    values.extend([-1.0, 127.0 / 128.0]);
+    values.retain(|value| *value <= 127.0 / 128.0);
+    let message = Int8::<[f32]>::default().encode(&values).expect("finite");
+    let codes: Vec<i8> =
+        message[message.len() - values.len()..].iter().map(|code| code.cast_signed()).collect();
+    let text = r#"<ir_version: 10, opset_import: ["" : 18]> g (float[N] x) => (int8[N] y)
+        <float scale = {0.0078125}, int8 zero = {0}> { y = QuantizeLinear(x, scale, zero) }"#;
+    let model = typeloom_onnx::text::parse_model(text).expect("it is a model");
+    let session = Session::new(&model, &|_| Err("there are no other files".to_owned())).expect("it can run");
+    let inputs = HashMap::from([("x".to_owned(), Value::Tensor(AnyTensor::from(values)))]);
+    let outcome = session.run(inputs, Verify::EveryValue).expect("it runs");
+    assert_eq!(outcome.outputs[0].1, Value::Tensor(AnyTensor::from(codes)));
 }
 
 #[test]

@@ -191,6 +191,13 @@ fn every_operator_with_a_rule_is_held_to_differences() {
     assert!(untested.is_empty(), "{untested:?}");
 }
 
+#[test]
+fn the_documents_list_the_operators_with_a_rule() {
+    let text = include_str!("../../../docs/components.md");
+    let words: Vec<&str> = text.split_whitespace().collect();
+    assert!(words.join(" ").contains(&format!("`{}`", OPERATORS.join(", "))));
+}
+
 fn initializer(declared: &str) -> String {
     let (name, shape) = declared.split_once('[').expect("a shape");
     let extents: Vec<usize> =
