@@ -16,6 +16,7 @@ use typeloom_onnx::text::{PrintOptions, print_model};
 use typeloom_solver::model::Mode;
 
 use crate::artifact::Artifact;
+use crate::assign;
 use crate::bindings::Bindings;
 use crate::error::BuildError;
 use crate::module::{Module, record};
@@ -60,6 +61,8 @@ pub struct Compiler {
     without: Vec<String>,
     inserted: Vec<(Side, String, Rc<dyn Pass>)>,
     printed: Vec<String>,
+    /// The slot of what stands on none.
+    everything_on: Option<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -159,6 +162,15 @@ impl Compiler {
         self
     }
 
+    /// With a backend behind a slot, and on it every operator of ONNX's that stands on no slot: so a model as it is becomes a
+    /// program for this backend. Branches and loops stay where they are, and what is in them runs on the backend; sequences,
+    /// optionals and strings are no tensors that a backend stores.
+    #[must_use]
+    pub fn run_on_backend<T: Backend>(mut self, slot: &str) -> Self {
+        self.everything_on = Some(slot.to_owned());
+        self.bind_backend::<T>(slot)
+    }
+
     /// With casts on edges whose two ends are declared and differ.
     #[must_use]
     pub fn with_coercion(mut self, coercion: Coercion) -> Self {
@@ -245,7 +257,10 @@ impl Compiler {
     }
 
     fn run(&self, ir: ProgramIr) -> (Unit, Option<BuildError>) {
-        let ProgramIr { model, slots, places } = ir;
+        let ProgramIr { mut model, slots, places } = ir;
+        if let Some(slot) = &self.everything_on {
+            assign::to_backend(&mut model, slot);
+        }
         let mut unit = Unit {
             model,
             slots,
@@ -257,6 +272,7 @@ impl Compiler {
             solved: None,
             exported: None,
             planned: Vec::new(),
+            refused: crate::ir::Map::default(),
             dispatch: Vec::new(),
             interface: None,
             report: CompileReport::default(),

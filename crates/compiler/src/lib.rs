@@ -52,6 +52,7 @@ pub mod coerce;
 
 pub mod interface;
 
+mod assign;
 mod casts;
 mod catalogue;
 mod graphs;

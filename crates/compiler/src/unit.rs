@@ -59,6 +59,8 @@ pub struct Unit {
     pub exported: Option<Interface>,
     /// Casts to be inserted.
     pub(crate) planned: Vec<PlannedCast>,
+    /// Why nodes have no form in primitives, by the names of their outputs.
+    pub(crate) refused: Map<String, String>,
     /// Which component runs which node.
     pub dispatch: Vec<Dispatch>,
     /// The types of the program's exports.

@@ -6,7 +6,7 @@ use typeloom_contracts::role::Role;
 use typeloom_onnx::messages::{NodeProto, SharedText};
 use typeloom_types::op::primitives::TENSOR_PRIMITIVES;
 
-use super::lower::computes;
+use super::lower::{Types, computes, is_primitive};
 use crate::error::BuildError;
 use crate::graph::operators::method_name;
 use crate::graph::recorder::snake;
@@ -30,7 +30,9 @@ impl Pass for ResolveDispatch {
         // Nodes of one operator on one slot share their words, and neighbours are often of few operators.
         let mut known: Map<[Arc<str>; 3], (Role, Arc<str>, SharedText)> = Map::default();
         let mut words: Map<String, Arc<str>> = Map::default();
-        ir::each_node_mut(unit.graph_mut(), |node| {
+        let (solved, refused) = (unit.solved.take().unwrap_or_default(), std::mem::take(&mut unit.refused));
+        let mut at = 0;
+        let mut resolve = |node: &mut NodeProto, types: &Types<'_>| {
             let Some(slot) = ir::metadata(node, names::SLOT_ID) else { return };
             let slot = shared(&mut words, slot);
             let operator = shared(&mut words, node.op_type());
@@ -47,7 +49,7 @@ impl Pass for ResolveDispatch {
             // A slot that nothing is bound to is there in permissive mode alone.
             let (Some(role), Some(bound)) = (role, bindings.get(&slot)) else { return };
             let fits = match role {
-                Role::Backend => computes(bound, node),
+                Role::Backend => computes(bound, node, |value| types.node(value)),
                 Role::Protocol => bound
                     .protocol
                     .is_some_and(|opset| opset.domain == node.domain() && opset.op(node.op_type()).is_some()),
@@ -59,16 +61,15 @@ impl Pass for ResolveDispatch {
                 | Role::PeerSelector => true,
             };
             if !fits {
+                let why = match role == Role::Backend {
+                    true => no_form(node, types, refused.get(&node.output.concat())),
+                    false => ", which is no operator of its protocol".to_owned(),
+                };
                 errors.push(BuildError::NotDispatchable {
                     message: format!(
-                        "`{}`, which is bound to slot `{slot}`, does not compute `{}`{}",
+                        "`{}`, which is bound to slot `{slot}`, does not compute `{}`{why}",
                         bound.component,
                         node.op_type(),
-                        if role == Role::Backend {
-                            ", which is no primitive and has no form in primitives for these types"
-                        } else {
-                            ", which is no operator of its protocol"
-                        }
                     ),
                     source_line: ir::metadata(node, names::PLACE).unwrap_or_default().to_owned(),
                 });
@@ -78,11 +79,29 @@ impl Pass for ResolveDispatch {
             let stamp = SharedText::from(format!("{slot}.{method}"));
             dispatch.push(Dispatch { node: first(), slot, role, method: Arc::clone(&method), operator });
             ir::set(&mut node.metadata_props, &*names::keys::DISPATCH, &stamp);
-            known.insert(key, (role, method, stamp));
+            // What a backend computes besides the primitives may depend on types.
+            if role != Role::Backend || is_primitive(node) {
+                known.insert(key, (role, method, stamp));
+            }
+        };
+        ir::each_graph_mut(unit.graph_mut(), |graph, _| {
+            let types = Types { solved: &solved, at };
+            graph.node.iter_mut().for_each(|node| resolve(node, &types));
+            at += 1;
         });
+        unit.solved = Some(solved);
         unit.dispatch = dispatch;
         BuildError::of(errors)
     }
+}
+
+/// Why a node is neither computed nor written in primitives: its operator, its element types and what is missing.
+fn no_form(node: &NodeProto, types: &Types<'_>, why: Option<&String>) -> String {
+    let mut found: Vec<&str> = node.input.iter().filter_map(|value| types.node(value)).collect();
+    found.dedup();
+    let on = if found.is_empty() { String::new() } else { format!(" on {}", found.join(", ")) };
+    let why = why.map_or_else(String::new, |why| format!(": {why}"));
+    format!("{on}, which is no primitive and has no form in primitives here{why}")
 }
 
 fn shared(words: &mut Map<String, Arc<str>>, word: &str) -> Arc<str> {

@@ -19,17 +19,22 @@ impl Pass for StampTypes {
     }
 
     fn run(&self, unit: &mut Unit) -> Result<(), BuildError> {
-        let Some(solved) = unit.solved.take() else { return Ok(()) };
-        let mut at = 0;
-        ir::each_graph_mut(unit.graph_mut(), |graph, _| {
-            if let Some(stamps) = solved.graphs.get(at) {
-                stamp_graph(graph, stamps);
-            }
-            at += 1;
-        });
-        unit.solved = Some(solved);
+        stamp_all(unit);
         Ok(())
     }
+}
+
+/// Stamps the values of all graphs with what was solved.
+pub(crate) fn stamp_all(unit: &mut Unit) {
+    let Some(solved) = unit.solved.take() else { return };
+    let mut at = 0;
+    ir::each_graph_mut(unit.graph_mut(), |graph, _| {
+        if let Some(stamps) = solved.graphs.get(at) {
+            stamp_graph(graph, stamps);
+        }
+        at += 1;
+    });
+    unit.solved = Some(solved);
 }
 
 /// Stamps the values of one graph.

@@ -58,6 +58,13 @@ impl Case {
         self.ops() == ["Dropout"] && self.name().contains("training") && !self.name().contains("zero_ratio")
     }
 
+    /// Whether all inputs are tensors of 32-bit floats, or of truth values.
+    #[allow(dead_code, reason = "one of the tests that share the cases asks")]
+    pub(crate) fn is_of_floats(&self) -> bool {
+        let inputs = self.record["inputs"].as_object();
+        inputs.into_iter().flatten().all(|(_, ty)| ty["e"] == "float" || ty["e"] == "bool")
+    }
+
     pub(crate) fn model(&self) -> Vec<u8> {
         let path = self.folder.join(self.record["model"].as_str().unwrap_or_default());
         std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))

@@ -1,0 +1,234 @@
+//! Arithmetic and logic on elements.
+
+use typeloom_types::dtype::{Dtype, DtypeClass};
+
+use super::activation::{expm1, log1p};
+use super::form::{Form, Lowered, Operand, refuse};
+use super::{LoweringRule, rule};
+
+pub(super) const RULES: &[LoweringRule] = &[
+    rule("Sum", |f| fold(f, |f, a, b| f.add(a, b))),
+    rule("Max", |f| fold(f, |f, a, b| f.max(a, b))),
+    rule("Min", |f| fold(f, |f, a, b| f.min(a, b))),
+    rule("Mean", mean),
+    rule("Reciprocal", reciprocal),
+    rule("Sign", sign),
+    rule("Not", not),
+    rule("And", and),
+    rule("Or", or),
+    rule("Xor", xor),
+    rule("LessOrEqual", |f| at_most(f, false)),
+    rule("GreaterOrEqual", |f| at_most(f, true)),
+    rule("IsNaN", is_nan),
+    rule("IsInf", is_inf),
+    rule("CastLike", cast_like),
+    rule("Sinh", sinh),
+    rule("Cosh", cosh),
+    rule("Asinh", asinh),
+    rule("Acosh", acosh),
+    rule("Atanh", atanh),
+];
+
+fn fold(f: &mut Form<'_>, join: impl Fn(&mut Form<'_>, &Operand, &Operand) -> Operand) -> Lowered {
+    let all = f.all()?;
+    let Some((first, rest)) = all.split_first() else { return refuse("it has no inputs") };
+    let result = rest.iter().fold(first.clone(), |so_far, next| join(f, &so_far, next));
+    f.result(0, &result);
+    Ok(())
+}
+
+fn mean(f: &mut Form<'_>) -> Lowered {
+    let count = f.node.input.len();
+    let all = (0..count).map(|at| f.real(at)).collect::<Lowered<Vec<_>>>()?;
+    let Some((first, rest)) = all.split_first() else { return refuse("it has no inputs") };
+    let sum = rest.iter().fold(first.clone(), |so_far, next| f.add(&so_far, next));
+    let count = f.number(first, count as f64);
+    let result = f.div(&sum, &count);
+    f.result(0, &result);
+    Ok(())
+}
+
+fn reciprocal(f: &mut Form<'_>) -> Lowered {
+    let x = f.real(0)?;
+    let one = f.number(&x, 1.0);
+    let y = f.div(&one, &x);
+    f.result(0, &y);
+    Ok(())
+}
+
+/// 1 and -1, and whatever is neither above nor below 0 as it is.
+fn sign(f: &mut Form<'_>) -> Lowered {
+    let x = f.input(0)?;
+    let (zero, one) = (f.number(&x, 0.0), f.number(&x, 1.0));
+    let above = f.greater(&x, &zero);
+    let upper = f.select(&above, &one, &x);
+    let y = if matches!(x.dtype.class(), DtypeClass::UnsignedInt) {
+        upper
+    } else {
+        let minus = f.number(&x, -1.0);
+        let below = f.less(&x, &zero);
+        f.select(&below, &minus, &upper)
+    };
+    f.result(0, &y);
+    Ok(())
+}
+
+fn not(f: &mut Form<'_>) -> Lowered {
+    let x = f.input(0)?;
+    let y = f.not(&x);
+    f.result(0, &y);
+    Ok(())
+}
+
+fn and(f: &mut Form<'_>) -> Lowered {
+    let (a, b) = (f.input(0)?, f.input(1)?);
+    let zero = f.literal(f.carrier(), 0.0);
+    let b = f.truth(&b);
+    let both = f.select(&a, &b, &zero);
+    let y = f.is_positive(&both);
+    f.result(0, &y);
+    Ok(())
+}
+
+fn or(f: &mut Form<'_>) -> Lowered {
+    let (a, b) = (f.input(0)?, f.input(1)?);
+    let one = f.literal(f.carrier(), 1.0);
+    let b = f.truth(&b);
+    let either = f.select(&a, &one, &b);
+    let y = f.is_positive(&either);
+    f.result(0, &y);
+    Ok(())
+}
+
+fn xor(f: &mut Form<'_>) -> Lowered {
+    let (a, b) = (f.input(0)?, f.input(1)?);
+    let (zero, one) = (f.literal(f.carrier(), 0.0), f.literal(f.carrier(), 1.0));
+    let (straight, turned) = (f.truth(&b), f.select(&b, &zero, &one));
+    let differ = f.select(&a, &turned, &straight);
+    let y = f.is_positive(&differ);
+    f.result(0, &y);
+    Ok(())
+}
+
+/// A comparison or equality; no number is at most NaN.
+fn at_most(f: &mut Form<'_>, turned: bool) -> Lowered {
+    let (a, b) = (f.input(0)?, f.input(1)?);
+    let strict = if turned { f.greater(&a, &b) } else { f.less(&a, &b) };
+    let equal = f.equal(&a, &b);
+    let one = f.literal(f.carrier(), 1.0);
+    let equal = f.truth(&equal);
+    let either = f.select(&strict, &one, &equal);
+    let y = f.is_positive(&either);
+    f.result(0, &y);
+    Ok(())
+}
+
+fn is_nan(f: &mut Form<'_>) -> Lowered {
+    let x = f.real(0)?;
+    let is_number = f.equal(&x, &x);
+    let y = f.not(&is_number);
+    f.result(0, &y);
+    Ok(())
+}
+
+fn is_inf(f: &mut Form<'_>) -> Lowered {
+    let x = f.real(0)?;
+    let (negative, positive) = (f.int("detect_negative", 1) != 0, f.int("detect_positive", 1) != 0);
+    let bound = f.number(&x, f64::INFINITY);
+    let y = match (negative, positive) {
+        (true, true) => {
+            let size = f.abs(&x);
+            f.equal(&size, &bound)
+        }
+        (false, true) => f.equal(&x, &bound),
+        (true, false) => {
+            let turned = f.neg(&x);
+            f.equal(&turned, &bound)
+        }
+        (false, false) => f.less(&x, &x),
+    };
+    f.result(0, &y);
+    Ok(())
+}
+
+fn cast_like(f: &mut Form<'_>) -> Lowered {
+    let (x, like) = (f.input(0)?, f.input(1)?);
+    if f.has("saturate") || f.has("round_mode") {
+        return refuse("only `Cast` with the same attributes says how it rounds");
+    }
+    let plain = |dtype: Dtype| !matches!(dtype.class(), DtypeClass::Complex | DtypeClass::String);
+    if !plain(x.dtype) || !plain(like.dtype) || like.dtype.size_bits().is_none_or(|bits| bits < 8) {
+        return refuse(format!("there is no form for {}", like.dtype.type_node().id));
+    }
+    let y = f.cast(&x, like.dtype);
+    f.result(0, &y);
+    Ok(())
+}
+
+fn sinh(f: &mut Form<'_>) -> Lowered {
+    let x = f.real(0)?;
+    let negative = f.neg(&x);
+    let (up, down) = (expm1(f, &x), expm1(f, &negative));
+    let difference = f.sub(&up, &down);
+    let half = f.number(&x, 0.5);
+    let y = f.mul(&half, &difference);
+    f.result(0, &y);
+    Ok(())
+}
+
+fn cosh(f: &mut Form<'_>) -> Lowered {
+    let x = f.real(0)?;
+    let negative = f.neg(&x);
+    let (up, down) = (f.exp(&x), f.exp(&negative));
+    let sum = f.add(&up, &down);
+    let half = f.number(&x, 0.5);
+    let y = f.mul(&half, &sum);
+    f.result(0, &y);
+    Ok(())
+}
+
+/// The logarithm of `1 + |x| + x^2 / (1 + sqrt(1 + x^2))`, with the sign of `x`.
+fn asinh(f: &mut Form<'_>) -> Lowered {
+    let x = f.real(0)?;
+    let (zero, one) = (f.number(&x, 0.0), f.number(&x, 1.0));
+    let size = f.abs(&x);
+    let square = f.mul(&x, &x);
+    let more = f.add(&one, &square);
+    let root = f.sqrt(&more);
+    let below = f.add(&one, &root);
+    let part = f.div(&square, &below);
+    let sum = f.add(&size, &part);
+    let log = log1p(f, &sum);
+    let turned = f.neg(&log);
+    let negative = f.less(&x, &zero);
+    let y = f.select(&negative, &turned, &log);
+    f.result(0, &y);
+    Ok(())
+}
+
+/// With `t = x - 1` the logarithm of `1 + t + sqrt(2 t + t^2)`.
+fn acosh(f: &mut Form<'_>) -> Lowered {
+    let x = f.real(0)?;
+    let (one, two) = (f.number(&x, 1.0), f.number(&x, 2.0));
+    let t = f.sub(&x, &one);
+    let more = f.add(&t, &two);
+    let product = f.mul(&t, &more);
+    let root = f.sqrt(&product);
+    let sum = f.add(&t, &root);
+    let y = log1p(f, &sum);
+    f.result(0, &y);
+    Ok(())
+}
+
+/// Half the logarithm of `1 + 2 x / (1 - x)`.
+fn atanh(f: &mut Form<'_>) -> Lowered {
+    let x = f.real(0)?;
+    let (half, one, two) = (f.number(&x, 0.5), f.number(&x, 1.0), f.number(&x, 2.0));
+    let twice = f.mul(&two, &x);
+    let rest = f.sub(&one, &x);
+    let ratio = f.div(&twice, &rest);
+    let log = log1p(f, &ratio);
+    let y = f.mul(&half, &log);
+    f.result(0, &y);
+    Ok(())
+}

@@ -1,0 +1,118 @@
+//! Constants that rules read, and constants that they write.
+
+use half::{bf16, f16};
+use typeloom_onnx::messages::{GraphProto, NodeProto, TensorProto};
+use typeloom_types::dtype::Dtype;
+
+use crate::ir::{self, Map};
+
+/// Larger tensors are data and not worth a copy.
+const MOST: usize = 4096;
+
+/// The small constants of a program by name; a name that two graphs use is none.
+#[derive(Default)]
+pub(super) struct Constants {
+    known: Map<String, Option<Vec<f64>>>,
+}
+
+impl Constants {
+    pub(super) fn of(graph: &GraphProto) -> Self {
+        let mut constants = Self::default();
+        ir::each_graph(graph, |graph, _| {
+            for tensor in &graph.initializer {
+                let is_input = graph.input.iter().any(|input| input.name() == tensor.name());
+                let numbers = if is_input { None } else { numbers_of(tensor) };
+                constants.add(tensor.name(), numbers);
+            }
+            for node in graph.node.iter().filter(|node| node.op_type() == "Constant") {
+                if let [output] = &node.output[..] {
+                    constants.add(output, of_node(node));
+                }
+            }
+        });
+        constants
+    }
+
+    fn add(&mut self, name: &str, numbers: Option<Vec<f64>>) {
+        let twice = self.known.contains_key(name);
+        self.known.insert(name.to_owned(), numbers.filter(|_| !twice));
+    }
+
+    pub(super) fn numbers(&self, name: &str) -> Option<Vec<f64>> {
+        self.known.get(name)?.clone()
+    }
+}
+
+fn of_node(node: &NodeProto) -> Option<Vec<f64>> {
+    let [attribute] = &node.attribute[..] else { return None };
+    match attribute.name() {
+        "value" => numbers_of(attribute.t.as_deref()?),
+        "value_int" => Some(vec![attribute.i() as f64]),
+        "value_ints" => Some(attribute.ints.iter().map(|value| *value as f64).collect()),
+        "value_float" => Some(vec![f64::from(attribute.f())]),
+        "value_floats" => Some(attribute.floats.iter().map(|value| f64::from(*value)).collect()),
+        _ => None,
+    }
+}
+
+/// The numbers of a small tensor; whole numbers that a double does not hold are none.
+pub(super) fn numbers_of(tensor: &TensorProto) -> Option<Vec<f64>> {
+    let count = tensor
+        .dims
+        .iter()
+        .try_fold(1_usize, |count, extent| count.checked_mul(usize::try_from(*extent).ok()?))?;
+    if count > MOST || !tensor.external_data.is_empty() {
+        return None;
+    }
+    let dtype = Dtype::from_onnx_number(tensor.data_type())?;
+    let exact = |value: i64| (value.unsigned_abs() <= 1 << 53).then_some(value as f64);
+    let raw = tensor.raw_data.as_deref().unwrap_or_default();
+    let numbers: Vec<f64> = match dtype {
+        Dtype::I64 if !tensor.int64_data.is_empty() => {
+            tensor.int64_data.iter().map(|value| exact(*value)).collect::<Option<_>>()?
+        }
+        Dtype::I64 => chunks(raw).map(|bytes| exact(i64::from_le_bytes(bytes))).collect::<Option<_>>()?,
+        Dtype::I32 | Dtype::Bool | Dtype::I16 | Dtype::I8 | Dtype::U8 | Dtype::U16
+            if !tensor.int32_data.is_empty() =>
+        {
+            tensor.int32_data.iter().map(|value| f64::from(*value)).collect()
+        }
+        Dtype::I32 => chunks(raw).map(|bytes| f64::from(i32::from_le_bytes(bytes))).collect(),
+        Dtype::Bool | Dtype::U8 => raw.iter().map(|byte| f64::from(*byte)).collect(),
+        Dtype::F32 if !tensor.float_data.is_empty() => {
+            tensor.float_data.iter().map(|value| f64::from(*value)).collect()
+        }
+        Dtype::F32 => chunks(raw).map(|bytes| f64::from(f32::from_le_bytes(bytes))).collect(),
+        Dtype::F64 if !tensor.double_data.is_empty() => tensor.double_data.clone(),
+        Dtype::F64 => chunks(raw).map(f64::from_le_bytes).collect(),
+        _ => return None,
+    };
+    (numbers.len() == count).then_some(numbers)
+}
+
+fn chunks<const N: usize>(raw: &[u8]) -> impl Iterator<Item = [u8; N]> {
+    raw.chunks_exact(N).filter_map(|chunk| chunk.try_into().ok())
+}
+
+/// Numbers as the bytes of a tensor; nothing for element types that no rule makes constants of.
+pub(super) fn bytes_of(dtype: Dtype, values: &[f64]) -> Option<Vec<u8>> {
+    fn all<const N: usize>(values: &[f64], bytes: impl Fn(f64) -> [u8; N]) -> Vec<u8> {
+        values.iter().flat_map(|value| bytes(*value)).collect()
+    }
+    Some(match dtype {
+        Dtype::F32 => all(values, |value| (value as f32).to_le_bytes()),
+        Dtype::F64 => all(values, f64::to_le_bytes),
+        Dtype::F16 => all(values, |value| f16::from_f64(value).to_le_bytes()),
+        Dtype::BF16 => all(values, |value| bf16::from_f64(value).to_le_bytes()),
+        Dtype::I8 => all(values, |value| (value as i8).to_le_bytes()),
+        Dtype::I16 => all(values, |value| (value as i16).to_le_bytes()),
+        Dtype::I32 => all(values, |value| (value as i32).to_le_bytes()),
+        Dtype::I64 => all(values, |value| (value as i64).to_le_bytes()),
+        Dtype::U8 => all(values, |value| (value as u8).to_le_bytes()),
+        Dtype::U16 => all(values, |value| (value as u16).to_le_bytes()),
+        Dtype::U32 => all(values, |value| (value as u32).to_le_bytes()),
+        Dtype::U64 => all(values, |value| (value as u64).to_le_bytes()),
+        Dtype::Bool => all(values, |value| [u8::from(value != 0.0)]),
+        _ => return None,
+    })
+}
