@@ -2,12 +2,23 @@
 
 use typeloom_contracts::role::Role;
 use typeloom_onnx::messages::{ModelProto, NodeProto, SharedText};
+use typeloom_ops::catalogue::Standard;
+use typeloom_solver::catalogue::{Catalogue as _, Lookup};
+use typeloom_solver::model::Mode;
+use typeloom_solver::signature::{Formal, FormalType};
 
+use crate::bindings::Bindings;
+use crate::catalogue::data_variable;
+use crate::error::BuildError;
 use crate::ir;
 use crate::names::{self, keys};
+use crate::passes::lower::Types;
+use crate::solve;
 
-/// Operators whose values are no tensors of numbers, or that run graphs.
-const ELSEWHERE: [&str; 10] = [
+/// Operators whose values are no tensors of numbers, that run graphs, or that read no element and so need no backend.
+const ELSEWHERE: [&str; 12] = [
+    "Shape",
+    "Size",
     "If",
     "Loop",
     "Scan",
@@ -20,26 +31,60 @@ const ELSEWHERE: [&str; 10] = [
     "TfIdfVectorizer",
 ];
 
-/// Puts every operator of ONNX's that stands on no slot on that of a backend.
-pub(crate) fn to_backend(model: &mut ModelProto, slot: &str) {
+/// Puts every operator of ONNX's that stands on no slot on that of a backend. Where the backend stores one element type, these
+/// are the nodes whose data has it; the others, which compute indices and shapes, stay with the session.
+pub(crate) fn to_backend(model: &mut ModelProto, slot: &str, bindings: &Bindings) -> Result<(), BuildError> {
+    let stored =
+        bindings.get(slot).and_then(|bound| bound.stores("Tensor")).filter(|node| node.is_concrete());
     let (role, slot) = (SharedText::from(Role::Backend.trait_name()), SharedText::from(slot));
     let assign = |node: &mut NodeProto| {
-        let op = node.op_type();
-        let is_elsewhere = !matches!(node.domain(), "" | "ai.onnx")
-            || ELSEWHERE.contains(&op)
-            || op.starts_with("Sequence")
-            || op.starts_with("Optional")
-            || ir::metadata(node, names::SLOT_ID).is_some();
-        if !is_elsewhere {
-            ir::set(&mut node.metadata_props, &*keys::REQUIRED_TRAIT, &role);
-            ir::set(&mut node.metadata_props, &*keys::SLOT_ID, &slot);
-        }
+        ir::set(&mut node.metadata_props, &*keys::REQUIRED_TRAIT, &role);
+        ir::set(&mut node.metadata_props, &*keys::SLOT_ID, &slot);
     };
-    if let Some(graph) = &mut model.graph {
-        ir::each_node_mut(graph, assign);
-    }
-    for node in model.functions.iter_mut().flat_map(|function| &mut function.node) {
-        assign(node);
-        ir::graphs_mut(node).for_each(|graph| ir::each_node_mut(graph, assign));
-    }
+    let Some(stored) = stored else {
+        let assign = |node: &mut NodeProto| {
+            if !is_elsewhere(node) {
+                assign(node);
+            }
+        };
+        if let Some(graph) = &mut model.graph {
+            ir::each_node_mut(graph, assign);
+        }
+        for node in model.functions.iter_mut().flat_map(|function| &mut function.node) {
+            assign(node);
+            ir::graphs_mut(node).for_each(|graph| ir::each_node_mut(graph, assign));
+        }
+        return Ok(());
+    };
+    let solved = solve::solve(model, bindings, Mode::Permissive)?.solved;
+    let version = ir::imported(model, "").unwrap_or(1);
+    let graph = model.graph.get_or_insert_default();
+    let mut at = 0;
+    ir::each_graph_mut(graph, |graph, _| {
+        let types = Types { solved: &solved, at };
+        for node in graph.node.iter_mut().filter(|node| !is_elsewhere(node)) {
+            let Lookup::Found(operator) = Standard.lookup("", node.op_type(), version) else { continue };
+            let Some(variable) = data_variable(operator.schema) else { continue };
+            let is_data =
+                |formal: Option<&Formal>| formal.is_some_and(|formal| formal.ty == FormalType::Var(variable));
+            let inputs = node.input.iter().enumerate().filter(|(at, _)| is_data(operator.schema.input(*at)));
+            let outputs =
+                node.output.iter().enumerate().filter(|(at, _)| is_data(operator.schema.output(*at)));
+            let ports = inputs.chain(outputs).filter(|(_, value)| !value.is_empty());
+            if ports.map(|(_, value)| types.node(value)).all(|node| node == Some(stored.id)) {
+                assign(node);
+            }
+        }
+        at += 1;
+    });
+    Ok(())
+}
+
+fn is_elsewhere(node: &NodeProto) -> bool {
+    let op = node.op_type();
+    !matches!(node.domain(), "" | "ai.onnx")
+        || ELSEWHERE.contains(&op)
+        || op.starts_with("Sequence")
+        || op.starts_with("Optional")
+        || ir::metadata(node, names::SLOT_ID).is_some()
 }

@@ -11,6 +11,7 @@ use typeloom_contracts::index::Index;
 use typeloom_contracts::model::Model;
 use typeloom_contracts::peer_selector::PeerSelector;
 use typeloom_contracts::protocol::Protocol;
+use typeloom_contracts::role::Role;
 use typeloom_onnx::messages::ModelProto;
 use typeloom_onnx::text::{PrintOptions, print_model};
 use typeloom_solver::model::Mode;
@@ -164,7 +165,8 @@ impl Compiler {
 
     /// With a backend behind a slot, and on it every operator of ONNX's that stands on no slot: so a model as it is becomes a
     /// program for this backend. Branches and loops stay where they are, and what is in them runs on the backend; sequences,
-    /// optionals and strings are no tensors that a backend stores.
+    /// optionals and strings are no tensors that a backend stores. A backend that stores one element type gets the nodes whose data
+    /// has it.
     #[must_use]
     pub fn run_on_backend<T: Backend>(mut self, slot: &str) -> Self {
         self.everything_on = Some(slot.to_owned());
@@ -257,10 +259,14 @@ impl Compiler {
     }
 
     fn run(&self, ir: ProgramIr) -> (Unit, Option<BuildError>) {
-        let ProgramIr { mut model, slots, places } = ir;
-        if let Some(slot) = &self.everything_on {
-            assign::to_backend(&mut model, slot);
-        }
+        let ProgramIr { mut model, mut slots, places } = ir;
+        let assigned = match &self.everything_on {
+            Some(slot) => {
+                slots.entry(slot.clone()).or_insert(SlotInfo { role: Role::Backend, place: None });
+                assign::to_backend(&mut model, slot, &self.bindings)
+            }
+            None => Ok(()),
+        };
         let mut unit = Unit {
             model,
             slots,
@@ -277,7 +283,7 @@ impl Compiler {
             interface: None,
             report: CompileReport::default(),
         };
-        let error = self.pipeline().and_then(|pipeline| {
+        let error = assigned.and_then(|()| self.pipeline()).and_then(|pipeline| {
             for pass in pipeline {
                 pass.run(&mut unit)?;
                 unit.report.passes.push(pass.name().to_owned());

@@ -13,6 +13,7 @@ mod compare;
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
 
 use cases::Case;
 use typeloom_compiler::compiler::Compiler;
@@ -20,9 +21,12 @@ use typeloom_compiler::error::BuildError;
 use typeloom_compiler::passes::lower::lowered_operators;
 use typeloom_contracts::backend::GraphExecutor;
 use typeloom_contracts::backend::by_execution::ByExecution;
+use typeloom_cpu::value::Value;
 use typeloom_onnx::messages::{AttributeProto, GraphProto, ModelProto};
-use typeloom_runtime::session::{Session, Verify};
+use typeloom_runtime::session::{Port, Session, Verify};
+use typeloom_runtime::stamp::{Extent, Stamp};
 use typeloom_types::any_tensor::AnyTensor;
+use typeloom_types::dtype::Dtype;
 use typeloom_types::op::primitives::TENSOR_PRIMITIVES;
 
 /// The least number of cases of lowered operators that are reproduced, in percent.
@@ -90,6 +94,172 @@ fn judge(case: &Case, compiler: &Compiler) -> Verdict {
         }
     }
     Verdict::Reproduced
+}
+
+/// The files of a folder that are models.
+fn models(folder: &Path) -> Vec<PathBuf> {
+    let files =
+        std::fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok).map(|file| file.path());
+    let mut files: Vec<PathBuf> =
+        files.filter(|path| path.extension().is_some_and(|extension| extension == "onnx")).collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn the_light_networks_are_primitives_alone() {
+    let Some(folder) = cases::folder() else { return };
+    let compiler = Compiler::new().run_on_backend::<ByExecution<OfFloats>>("compute");
+    for path in models(&folder.join("light")) {
+        let bytes = std::fs::read(&path).expect("the network is there");
+        let artifact =
+            compiler.compile(&bytes[..]).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        assert_eq!(other_than_primitive(&artifact.model), None, "{}", path.display());
+        let lowered: usize = artifact.report.lowered.iter().map(|(_, count)| count).sum();
+        println!(
+            "{:<28} {lowered:>4} nodes written in primitives",
+            path.file_name().unwrap().to_string_lossy()
+        );
+    }
+}
+
+/// The small models of the repository, with inputs that are made up, compared with what they give as they are.
+#[test]
+fn models_give_the_same_in_primitives() {
+    let external = |_: &_| Err("the model has no other files".to_owned());
+    let compiler = Compiler::new().run_on_backend::<ByExecution<OfFloats>>("compute");
+    for path in models(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models")) {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let bytes = std::fs::read(&path).unwrap();
+        let artifact = match compiler.compile(&bytes[..]) {
+            Ok(artifact) => artifact,
+            Err(error) => {
+                println!("{name:<28} refused: {}", error.to_string().lines().next().unwrap_or_default());
+                continue;
+            }
+        };
+        assert_eq!(other_than_primitive(&artifact.model), None, "{name}");
+        let plain: ModelProto = typeloom_onnx::messages::read(bytes.into()).unwrap();
+        let (Ok(plain), Ok(lowered)) =
+            (Session::new(&plain, &external), Session::new(&artifact.model, &external))
+        else {
+            println!("{name:<28} is not run");
+            continue;
+        };
+        let given = || plain.inputs().iter().map(|port| Some((port.name.clone(), made_up(port)?))).collect();
+        let Some(inputs) = given() else {
+            println!("{name:<28} is not run: its inputs are not made up");
+            continue;
+        };
+        let expected = plain.run(inputs, Verify::Inputs).unwrap();
+        let found = lowered.run(given().unwrap(), Verify::Inputs).unwrap();
+        for ((name, expected), (_, found)) in expected.outputs.iter().zip(&found.outputs) {
+            assert_eq!(compare::values(found, expected, (1e-3, 1e-5)), None, "{name}");
+        }
+        println!("{name:<28} gives the same");
+    }
+}
+
+/// Infinities, zeros, NaN and numbers where differences cancel, through every function of one float.
+#[test]
+fn functions_of_one_float_agree_where_they_are_hard() {
+    const FUNCTIONS: &[&str] = &[
+        "Relu",
+        "LeakyRelu",
+        "ThresholdedRelu",
+        "Elu",
+        "Celu",
+        "Selu",
+        "Sigmoid",
+        "HardSigmoid",
+        "HardSwish",
+        "Softplus",
+        "Softsign",
+        "Tanh",
+        "Mish",
+        "Gelu",
+        "Erf",
+        "Shrink",
+        "Sign",
+        "Reciprocal",
+        "IsNaN",
+        "IsInf",
+        "Sinh",
+        "Cosh",
+        "Asinh",
+        "Acosh",
+        "Atanh",
+        "Floor",
+        "Ceil",
+        "Round",
+        "Sin",
+        "Cos",
+        "Softmax",
+        "LogSoftmax",
+    ];
+    let any = Compiler::new().run_on_backend::<ByExecution<OfAny>>("compute");
+    let floats = Compiler::new().run_on_backend::<ByExecution<OfFloats>>("compute");
+    let plain: Vec<f32> =
+        [0.0, 1e-30, 1e-12, 1e-6, 1e-4, 1e-3, 0.1, 0.24, 0.26, 0.5, 0.9, 1.0, 1.5, 2.5, 3.7, 12.0, 80.0]
+            .iter()
+            .flat_map(|value| [*value, -*value])
+            .collect();
+    let hard = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 1e30, -1e30, 8_388_609.0, 4_194_303.5, -0.0];
+    let external = |_: &_| Err("the model has no other files".to_owned());
+    let mut differences: Vec<String> = Vec::new();
+    for function in FUNCTIONS {
+        let result = if function.starts_with("Is") { "bool" } else { "float" };
+        let text = format!(
+            "<ir_version: 10, opset_import: [\"\": 20]>\nm (float[n] x) => ({result}[n] y) {{ y = {function}(x) }}"
+        );
+        let model = typeloom_onnx::text::parse_model(&text).unwrap();
+        let plainly = Session::new(&model, &external).unwrap();
+        let periodic = matches!(*function, "Sin" | "Cos" | "Softmax" | "LogSoftmax");
+        let values: Vec<f32> =
+            if periodic { plain.clone() } else { plain.iter().chain(&hard).copied().collect() };
+        for compiler in [&any, &floats] {
+            let artifact =
+                compiler.compile(model.clone()).unwrap_or_else(|error| panic!("{function}: {error}"));
+            assert_eq!(other_than_primitive(&artifact.model), None, "{function}");
+            let lowered = Session::new(&artifact.model, &external).unwrap();
+            let run = |session: &Session| {
+                let x = Value::Tensor(AnyTensor::from_slice(&[values.len()], &values).unwrap());
+                session.run([("x".to_owned(), x)].into(), Verify::EveryValue).unwrap().outputs.remove(0).1
+            };
+            // The tail of a normal distribution is what two numbers near 1 leave.
+            let tolerance = if *function == "Gelu" { (2e-6, 1e-6) } else { (2e-6, 1e-12) };
+            let difference = compare::values(&run(&lowered), &run(&plainly), tolerance);
+            differences.extend(difference.map(|difference| format!("{function}: {difference}")));
+        }
+    }
+    assert_eq!(differences, [""; 0]);
+}
+
+/// A value of a port's type; extents that are symbols are 2.
+fn made_up(port: &Port) -> Option<Value> {
+    let Stamp::Tensor { dtype: Some(dtype), shape: Some(shape) } = &port.stamp else { return None };
+    let shape: Vec<usize> = shape
+        .iter()
+        .map(|extent| match extent {
+            Extent::Known(extent) => *extent,
+            Extent::Expression(_) | Extent::Open => 2,
+        })
+        .collect();
+    let count: usize = shape.iter().product();
+    let tensor = match dtype {
+        Dtype::F32 => AnyTensor::from_slice(
+            &shape,
+            &(0..count).map(|at| (at * 37 % 101) as f32 / 50.0 - 1.0).collect::<Vec<_>>(),
+        ),
+        Dtype::I64 => {
+            AnyTensor::from_slice(&shape, &(0..count).map(|at| (at % 2) as i64).collect::<Vec<_>>())
+        }
+        Dtype::I32 => {
+            AnyTensor::from_slice(&shape, &(0..count).map(|at| (at % 2) as i32).collect::<Vec<_>>())
+        }
+        _ => return None,
+    };
+    tensor.ok().map(Value::Tensor)
 }
 
 /// An operator on the slot that is none of the thirty.

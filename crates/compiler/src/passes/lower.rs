@@ -9,6 +9,7 @@
 //! |---|---|
 //! | `activation` | functions of one element, softmax and its kin |
 //! | `arithmetic` | variadic arithmetic, signs, logic, hyperbolic functions |
+//! | `periodic` | rounding, sines |
 //! | `reduction` | norms, products, positions of the greatest, running sums |
 //! | `shape` | moving elements, constants out of shapes |
 //! | `matrix` | `Gemm`, `Einsum` |
@@ -39,6 +40,7 @@ mod arithmetic;
 mod loss;
 mod matrix;
 mod normalization;
+mod periodic;
 mod reduction;
 mod select;
 mod shape;
@@ -62,9 +64,10 @@ const fn rule(operator: &'static str, run: fn(&mut Form<'_>) -> Lowered) -> Lowe
     LoweringRule { operator, run }
 }
 
-const FAMILIES: [&[LoweringRule]; 9] = [
+const FAMILIES: [&[LoweringRule]; 10] = [
     activation::RULES,
     arithmetic::RULES,
+    periodic::RULES,
     reduction::RULES,
     shape::RULES,
     matrix::RULES,

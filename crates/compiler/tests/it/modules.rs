@@ -3,6 +3,7 @@
 mod components;
 mod hostile;
 mod interfaces;
+mod lowering;
 mod peers;
 mod pipeline;
 mod recording;

@@ -29,7 +29,7 @@ pub(super) const OPERATORS: &[Operator] = &[
     }),
     widened("Celu", |call| {
         let alpha = f64::from(call.float("alpha", 1.0)?);
-        reals(call, |x| x.max(0.0) + (alpha * (x / alpha).exp_m1()).min(0.0))
+        reals(call, |x| if x < 0.0 { alpha * (x / alpha).exp_m1() } else { x })
     }),
     widened("Selu", |call| {
         let alpha = f64::from(call.float("alpha", 1.673_263_2)?);

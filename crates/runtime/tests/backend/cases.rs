@@ -16,6 +16,13 @@ pub(crate) struct Case {
     folder: PathBuf,
 }
 
+/// Where the cases are, if they are there.
+pub(crate) fn folder() -> Option<PathBuf> {
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/conformance");
+    let root = std::env::var_os("TYPELOOM_CONFORMANCE").map_or(beside, PathBuf::from);
+    Some(root.join("backend")).filter(|folder| folder.is_dir())
+}
+
 /// All node cases, or nothing where there are none.
 pub(crate) fn list() -> Option<Vec<Case>> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/conformance");

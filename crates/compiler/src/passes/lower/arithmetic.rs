@@ -1,6 +1,6 @@
 //! Arithmetic and logic on elements.
 
-use typeloom_types::dtype::{Dtype, DtypeClass};
+use typeloom_types::dtype::DtypeClass;
 
 use super::activation::{expm1, log1p};
 use super::form::{Form, Lowered, Operand, refuse};
@@ -22,6 +22,7 @@ pub(super) const RULES: &[LoweringRule] = &[
     rule("IsNaN", is_nan),
     rule("IsInf", is_inf),
     rule("CastLike", cast_like),
+    rule("Mod", modulo),
     rule("Sinh", sinh),
     rule("Cosh", cosh),
     rule("Asinh", asinh),
@@ -80,32 +81,32 @@ fn not(f: &mut Form<'_>) -> Lowered {
     Ok(())
 }
 
-fn and(f: &mut Form<'_>) -> Lowered {
+fn truths(f: &mut Form<'_>) -> Lowered<(Operand, Operand)> {
     let (a, b) = (f.input(0)?, f.input(1)?);
-    let zero = f.literal(f.carrier(), 0.0);
-    let b = f.truth(&b);
-    let both = f.select(&a, &b, &zero);
+    Ok((f.truth(&a), f.truth(&b)))
+}
+
+fn and(f: &mut Form<'_>) -> Lowered {
+    let (a, b) = truths(f)?;
+    let both = f.mul(&a, &b);
     let y = f.is_positive(&both);
     f.result(0, &y);
     Ok(())
 }
 
 fn or(f: &mut Form<'_>) -> Lowered {
-    let (a, b) = (f.input(0)?, f.input(1)?);
-    let one = f.literal(f.carrier(), 1.0);
-    let b = f.truth(&b);
-    let either = f.select(&a, &one, &b);
+    let (a, b) = truths(f)?;
+    let either = f.add(&a, &b);
     let y = f.is_positive(&either);
     f.result(0, &y);
     Ok(())
 }
 
 fn xor(f: &mut Form<'_>) -> Lowered {
-    let (a, b) = (f.input(0)?, f.input(1)?);
-    let (zero, one) = (f.literal(f.carrier(), 0.0), f.literal(f.carrier(), 1.0));
-    let (straight, turned) = (f.truth(&b), f.select(&b, &zero, &one));
-    let differ = f.select(&a, &turned, &straight);
-    let y = f.is_positive(&differ);
+    let (a, b) = truths(f)?;
+    let difference = f.sub(&a, &b);
+    let size = f.abs(&difference);
+    let y = f.is_positive(&size);
     f.result(0, &y);
     Ok(())
 }
@@ -115,9 +116,8 @@ fn at_most(f: &mut Form<'_>, turned: bool) -> Lowered {
     let (a, b) = (f.input(0)?, f.input(1)?);
     let strict = if turned { f.greater(&a, &b) } else { f.less(&a, &b) };
     let equal = f.equal(&a, &b);
-    let one = f.literal(f.carrier(), 1.0);
-    let equal = f.truth(&equal);
-    let either = f.select(&strict, &one, &equal);
+    let (strict, equal) = (f.truth(&strict), f.truth(&equal));
+    let either = f.add(&strict, &equal);
     let y = f.is_positive(&either);
     f.result(0, &y);
     Ok(())
@@ -153,14 +153,30 @@ fn is_inf(f: &mut Form<'_>) -> Lowered {
 
 fn cast_like(f: &mut Form<'_>) -> Lowered {
     let (x, like) = (f.input(0)?, f.input(1)?);
-    if f.has("saturate") || f.has("round_mode") {
-        return refuse("only `Cast` with the same attributes says how it rounds");
+    let y = f.cast_as_said(&x, like.dtype);
+    f.result(0, &y);
+    Ok(())
+}
+
+/// Of whole numbers, with the sign of the divisor.
+fn modulo(f: &mut Form<'_>) -> Lowered {
+    let (a, b) = (f.input(0)?, f.input(1)?);
+    if !matches!(a.dtype.class(), DtypeClass::SignedInt | DtypeClass::UnsignedInt) {
+        return refuse(format!("there is no form for {}", a.dtype.type_node().id));
     }
-    let plain = |dtype: Dtype| !matches!(dtype.class(), DtypeClass::Complex | DtypeClass::String);
-    if !plain(x.dtype) || !plain(like.dtype) || like.dtype.size_bits().is_none_or(|bits| bits < 8) {
-        return refuse(format!("there is no form for {}", like.dtype.type_node().id));
-    }
-    let y = f.cast(&x, like.dtype);
+    let quotient = f.div(&a, &b);
+    let product = f.mul(&quotient, &b);
+    let rest = f.sub(&a, &product);
+    let y = if f.int("fmod", 0) != 0 || matches!(a.dtype.class(), DtypeClass::UnsignedInt) {
+        rest
+    } else {
+        let zero = f.number(&a, 0.0);
+        let moved = f.add(&rest, &b);
+        let (divisor, below, above) = (f.less(&b, &zero), f.less(&rest, &zero), f.greater(&rest, &zero));
+        let for_negative = f.select(&above, &moved, &rest);
+        let for_positive = f.select(&below, &moved, &rest);
+        f.select(&divisor, &for_negative, &for_positive)
+    };
     f.result(0, &y);
     Ok(())
 }
@@ -198,7 +214,8 @@ fn asinh(f: &mut Form<'_>) -> Lowered {
     let below = f.add(&one, &root);
     let part = f.div(&square, &below);
     let sum = f.add(&size, &part);
-    let log = log1p(f, &sum);
+    let near = log1p(f, &sum);
+    let log = of_large(f, &size, &near);
     let turned = f.neg(&log);
     let negative = f.less(&x, &zero);
     let y = f.select(&negative, &turned, &log);
@@ -212,12 +229,22 @@ fn acosh(f: &mut Form<'_>) -> Lowered {
     let (one, two) = (f.number(&x, 1.0), f.number(&x, 2.0));
     let t = f.sub(&x, &one);
     let more = f.add(&t, &two);
-    let product = f.mul(&t, &more);
-    let root = f.sqrt(&product);
+    let roots = (f.sqrt(&t), f.sqrt(&more));
+    let root = f.mul(&roots.0, &roots.1);
     let sum = f.add(&t, &root);
-    let y = log1p(f, &sum);
+    let near = log1p(f, &sum);
+    let y = of_large(f, &x, &near);
     f.result(0, &y);
     Ok(())
+}
+
+/// The logarithm of `2 x` where the square of `x` may be too large, and what is given elsewhere.
+fn of_large(f: &mut Form<'_>, x: &Operand, near: &Operand) -> Operand {
+    let (bound, two) = (f.number(x, 1e9), f.number(x, std::f64::consts::LN_2));
+    let log = f.log(x);
+    let far = f.add(&log, &two);
+    let is_large = f.greater(x, &bound);
+    f.select(&is_large, &far, near)
 }
 
 /// Half the logarithm of `1 + 2 x / (1 - x)`.

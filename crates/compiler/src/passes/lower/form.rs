@@ -75,6 +75,8 @@ pub(super) struct Form<'a> {
     stem: String,
     results: Vec<(usize, Operand)>,
     misfit: Option<Dtype>,
+    /// The first version that has all operators of the form.
+    since: i64,
     literals: Vec<(Dtype, u64, Operand)>,
     pub(super) nodes: Vec<NodeProto>,
     pub(super) initializers: Vec<TensorProto>,
@@ -102,6 +104,7 @@ impl<'a> Form<'a> {
             stem,
             results: Vec::new(),
             misfit: None,
+            since: 1,
             literals: Vec::new(),
             nodes: Vec::new(),
             initializers: Vec::new(),
@@ -110,12 +113,6 @@ impl<'a> Form<'a> {
 
     /// Gives the results their names.
     pub(super) fn finish(&mut self) -> Lowered {
-        if let Some(dtype) = self.misfit {
-            return refuse(format!(
-                "its form would compute on {}, which the backend does not store",
-                dtype.type_node().id
-            ));
-        }
         let mut renamed: Vec<(String, String)> = Vec::new();
         for (at, value) in std::mem::take(&mut self.results) {
             let Some(output) = self.node.output.get(at).filter(|name| !name.is_empty()).cloned() else {
@@ -136,6 +133,12 @@ impl<'a> Form<'a> {
             if let Some((_, to)) = renamed.iter().find(|(from, _)| from == name) {
                 name.clone_from(to);
             }
+        }
+        if self.since > self.version {
+            return refuse(format!(
+                "its form needs operators of version {}, and the program imports {}",
+                self.since, self.version
+            ));
         }
         if let Some(dtype) = self.misfit {
             return refuse(format!(
@@ -430,6 +433,7 @@ impl<'a> Form<'a> {
     pub(super) fn select(&mut self, condition: &Operand, a: &Operand, b: &Operand) -> Operand {
         self.holds(a.dtype);
         self.holds(b.dtype);
+        self.since = self.since.max(9);
         let shape = broadcast(&condition.shape, &broadcast(&a.shape, &b.shape));
         self.make("Where", &[&condition.name, &a.name, &b.name], Vec::new(), a.dtype, shape)
     }
@@ -439,7 +443,18 @@ impl<'a> Form<'a> {
         if x.dtype == to {
             return x.clone();
         }
+        self.since = self.since.max(6);
         self.make("Cast", &[&x.name], vec![to.into_attribute("to")], to, x.shape.clone())
+    }
+
+    /// A cast that rounds as the node's own attributes say.
+    pub(super) fn cast_as_said(&mut self, x: &Operand, to: Dtype) -> Operand {
+        self.holds(x.dtype);
+        let mut attributes = vec![to.into_attribute("to")];
+        let rounding =
+            self.node.attribute.iter().filter(|it| ["saturate", "round_mode"].contains(&it.name()));
+        attributes.extend(rounding.cloned());
+        self.make("Cast", &[&x.name], attributes, to, x.shape.clone())
     }
 
     pub(super) fn matmul(&mut self, a: &Operand, b: &Operand) -> Operand {
@@ -621,6 +636,9 @@ impl<'a> Form<'a> {
     /// A condition as 1 and 0.
     pub(super) fn truth(&mut self, condition: &Operand) -> Operand {
         let dtype = self.carrier();
+        if self.held.is_none() {
+            return self.cast(condition, dtype);
+        }
         let (one, zero) = (self.literal(dtype, 1.0), self.literal(dtype, 0.0));
         self.select(condition, &one, &zero)
     }
@@ -633,10 +651,9 @@ impl<'a> Form<'a> {
 
     /// The other way round.
     pub(super) fn not(&mut self, condition: &Operand) -> Operand {
-        let dtype = self.carrier();
-        let (one, zero) = (self.literal(dtype, 1.0), self.literal(dtype, 0.0));
-        let turned = self.select(condition, &zero, &one);
-        self.greater(&turned, &zero)
+        let truth = self.truth(condition);
+        let one = self.number(&truth, 1.0);
+        self.less(&truth, &one)
     }
 
     /// The greater of two; NaN where either is.

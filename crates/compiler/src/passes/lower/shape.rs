@@ -197,14 +197,14 @@ fn eye_like(f: &mut Form<'_>) -> Lowered {
     Ok(())
 }
 
+/// The start, and so many steps more.
 fn range(f: &mut Form<'_>) -> Lowered {
-    let bounds = (f.constant(0)?, f.constant(2)?);
-    let (Some(start), Some(delta)) = bounds else { return refuse("its bounds are not constants") };
-    let ([start], [delta]) = (&start[..], &delta[..]) else { return refuse("its bounds are not numbers") };
+    let (start, delta) = (f.input(0)?, f.input(2)?);
     let [Some(count)] = wanted(f)?[..] else { return refuse("the extent of its result is not a number") };
-    let numbers: Vec<f64> = (0..bounded(count)?).map(|at| start + at as f64 * delta).collect();
-    let dtype = result_dtype(f)?;
-    let y = f.tensor(dtype, &[count], &numbers);
+    let numbers: Vec<f64> = (0..bounded(count)?).map(|at| at as f64).collect();
+    let numbers = f.tensor(start.dtype, &[count], &numbers);
+    let steps = f.mul(&numbers, &delta);
+    let y = f.add(&steps, &start);
     f.result(0, &y);
     Ok(())
 }
@@ -268,22 +268,31 @@ fn trilu(f: &mut Form<'_>) -> Lowered {
     }
     let (rows, columns) = (x.extent(rank - 2)?, x.extent(rank - 1)?);
     bounded(rows * columns)?;
-    let k = match f.constant_ints(1)? {
-        None => 0,
-        Some(k) if k.len() == 1 => k[0],
-        Some(_) => return refuse("`k` is not one number"),
-    };
     let upper = f.int("upper", 1) != 0;
+    let zero = f.number(&x, 0.0);
+    let k = match (f.optional(1)?, f.constant_ints(1)) {
+        (None, _) => 0,
+        (Some(_), Ok(Some(k))) if k.len() == 1 => k[0],
+        (Some(k), Ok(_) | Err(_)) => {
+            // How far a column is from the diagonal, held against a number that is found when it runs.
+            let from: Vec<f64> =
+                (0..rows).flat_map(|row| (0..columns).map(move |column| (column - row) as f64)).collect();
+            let from = f.tensor(k.dtype, &[rows, columns], &from);
+            let cleared = if upper { f.less(&from, &k) } else { f.greater(&from, &k) };
+            let y = f.select(&cleared, &zero, &x);
+            f.result(0, &y);
+            return Ok(());
+        }
+    };
     let kept: Vec<bool> = (0..rows)
         .flat_map(|row| {
             (0..columns).map(move |column| {
-                let from = column.saturating_sub(row);
+                let from = column - row;
                 if upper { from >= k } else { from <= k }
             })
         })
         .collect();
     let kept = f.mask(&[rows, columns], &kept);
-    let zero = f.number(&x, 0.0);
     let y = f.select(&kept, &x, &zero);
     f.result(0, &y);
     Ok(())

@@ -143,15 +143,13 @@ fn every_value_of_the_ir_is_stamped_also_in_branches_and_those_that_passes_make(
 
 #[test]
 fn operators_on_a_slot_carry_their_contract_slot_and_dispatch() {
-    let module = || {
-        Of("m", |g: &mut Graph| {
-            let x = g.input("x");
-            let compute = g.backend("compute");
-            g.output("y", &compute.gelu(&compute.neg(&x), GeluAttrs::default()));
-        })
-    };
+    let module = Of("m", |g: &mut Graph| {
+        let x = g.input("x");
+        let compute = g.backend("compute");
+        g.output("y", &compute.gelu(&compute.neg(&x), GeluAttrs::default()));
+    });
     let compiler = Compiler::new().bind_backend::<ByExecution<WithGelu>>("compute");
-    let artifact = compiler.compile(module()).expect("the backend has Gelu");
+    let artifact = compiler.compile(module).expect("the backend has Gelu");
     let methods: Vec<_> = artifact.dispatch.iter().map(|it| (&*it.operator, &*it.method)).collect();
     assert_eq!(methods, [("Neg", "neg"), ("Gelu", "execute")]);
     let graph = artifact.model.graph.as_ref().expect("it has a graph");
@@ -163,7 +161,11 @@ fn operators_on_a_slot_carry_their_contract_slot_and_dispatch() {
     assert_eq!(stamp("ai.bytesandbrains.slot_id").as_deref(), Some("compute"));
     assert_eq!(stamp("ai.bytesandbrains.dispatch").as_deref(), Some("compute.neg"));
 
-    let error = Compiler::new().bind_backend::<F32>("compute").compile(module()).err();
+    let determinant = Of("m", |g: &mut Graph| {
+        let (x, compute) = (g.input("x"), g.backend("compute"));
+        g.output("y", &compute.det(&x));
+    });
+    let error = Compiler::new().bind_backend::<F32>("compute").compile(determinant).err();
     assert!(matches!(error, Some(BuildError::NotDispatchable { .. })), "{error:?}");
 }
 

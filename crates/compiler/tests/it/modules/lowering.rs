@@ -1,0 +1,128 @@
+//! Operators that backends do not compute, in primitives or refused.
+
+use typeloom_compiler::artifact::Artifact;
+use typeloom_compiler::compiler::Compiler;
+use typeloom_compiler::error::BuildError;
+use typeloom_contracts::backend::GraphExecutor;
+use typeloom_contracts::backend::by_execution::ByExecution;
+use typeloom_onnx::messages::{AttributeProto, GraphProto, ModelProto};
+use typeloom_types::any_tensor::AnyTensor;
+use typeloom_types::op::{AtomicOpDecl, AtomicOpKind, AtomicOpsetDecl, PortDecl};
+use typeloom_types::relation::NO_RELATIONS;
+use typeloom_types::tree::builtin::TYPE_TENSOR_F32;
+
+macro_rules! backend {
+    ($name:ident stores $tensor:ty, $opsets:expr) => {
+        struct $name;
+
+        impl GraphExecutor for $name {
+            type Tensor = $tensor;
+            type Error = std::fmt::Error;
+
+            fn execute(
+                &self,
+                _: &GraphProto,
+                _: Vec<$tensor>,
+                _: &[AttributeProto],
+            ) -> Result<Vec<$tensor>, std::fmt::Error> {
+                Err(std::fmt::Error)
+            }
+
+            fn extension_opsets() -> &'static [AtomicOpsetDecl] {
+                $opsets
+            }
+        }
+    };
+}
+
+const X: &[PortDecl] = &[PortDecl::required("x", &TYPE_TENSOR_F32)];
+const RELU: AtomicOpDecl = AtomicOpDecl {
+    name: "Relu",
+    inputs: X,
+    outputs: X,
+    kind: AtomicOpKind::Pure,
+    type_relations: NO_RELATIONS,
+};
+
+backend!(Any stores AnyTensor, &[]);
+backend!(F32 stores Vec<f32>, &[]);
+backend!(OwnRelu stores AnyTensor, &[AtomicOpsetDecl { domain: "", version: 18, ops: &[RELU] }]);
+
+fn model(text: &str) -> ModelProto {
+    let text = format!("<ir_version: 10, opset_import: [\"\": 20]>\n{text}");
+    typeloom_onnx::text::parse_model(&text).expect("the text is a model")
+}
+
+fn operators(artifact: &Artifact) -> Vec<&str> {
+    let graph = artifact.model.graph.as_ref().expect("a program has a graph");
+    graph.node.iter().map(|node| node.op_type()).collect()
+}
+
+#[test]
+fn an_operator_becomes_primitives_with_the_type_that_was_solved() {
+    let compiler = Compiler::new().run_on_backend::<ByExecution<Any>>("compute");
+    let artifact = compiler.compile(model("m (double[n, 3] x) => (double[n, 3] y) { y = Relu(x) }")).unwrap();
+    assert_eq!(operators(&artifact), ["Constant", "Less", "Where"]);
+    assert_eq!(artifact.type_of("y"), Some("tensor.f64"));
+    assert_eq!(artifact.report.lowered, [("compute".to_owned(), 1)]);
+    let graph = artifact.model.graph.as_ref().unwrap();
+    let stamped = graph.value_info.iter().chain(&graph.output).map(|info| info.name()).collect::<Vec<_>>();
+    let made = graph.node.iter().flat_map(|node| &node.output);
+    assert!(made.clone().all(|value| stamped.contains(&value.as_str())), "{stamped:?}");
+}
+
+#[test]
+fn a_convolution_needs_no_number_for_the_batch() {
+    let compiler = Compiler::new().run_on_backend::<ByExecution<F32>>("compute");
+    let text = "m (float[n, 2, 8, 8] x, float[4, 2, 3, 3] w) => (float[n, 4, 8, 8] y) \
+                { y = Conv <auto_pad = \"SAME_UPPER\"> (x, w) }";
+    let artifact = compiler.compile(model(text)).unwrap();
+    assert!(!operators(&artifact).contains(&"Conv"));
+    let info = &artifact.model.graph.as_ref().unwrap().output[0];
+    let ty = typeloom_onnx::text::print_type(info.r#type.as_ref().unwrap());
+    assert!(ty.starts_with("float[n, 4, 8, 8]"), "{ty}");
+}
+
+#[test]
+fn what_a_backend_declares_is_taken_on_the_types_that_its_ports_take() {
+    let compiler = Compiler::new().run_on_backend::<ByExecution<OwnRelu>>("compute");
+    let own = compiler.compile(model("m (float[n] x) => (float[n] y) { y = Relu(x) }")).unwrap();
+    assert_eq!(operators(&own), ["Relu"]);
+    assert_eq!(&*own.dispatch[0].method, "execute");
+    let lowered = compiler.compile(model("m (double[n] x) => (double[n] y) { y = Relu(x) }")).unwrap();
+    assert!(!operators(&lowered).contains(&"Relu"));
+}
+
+#[test]
+fn what_has_no_form_is_an_error_with_operator_type_and_reason() {
+    let compiler = Compiler::new().run_on_backend::<ByExecution<F32>>("compute");
+    let refused = compiler.compile(model("m (float[n] x, int64[k] s) => (y) { y = Expand(x, s) }")).err();
+    let Some(BuildError::NotDispatchable { message, .. }) = refused else { panic!("{refused:?}") };
+    assert!(
+        message.contains("`Expand` on tensor.f32, tensor.i64")
+            && message.contains("the rank of its result is not known"),
+        "{message}"
+    );
+}
+
+#[test]
+fn a_backend_of_one_element_type_gets_the_nodes_that_compute_on_it() {
+    let compiler = Compiler::new().run_on_backend::<ByExecution<F32>>("compute");
+    let text = "m (float[n] x, int64[n] i) => (float[n] y, int64[n] j) { y = Exp(x)  j = Add(i, i) }";
+    let artifact = compiler.compile(model(text)).unwrap();
+    let on: Vec<&str> = artifact.dispatch.iter().map(|entry| &*entry.operator).collect();
+    assert_eq!(on, ["Exp"]);
+}
+
+#[test]
+fn the_documents_say_how_many_operators_have_a_form() {
+    let operators: Vec<&str> = typeloom_compiler::passes::lower::lowered_operators().collect();
+    let distinct: std::collections::BTreeSet<&str> = operators.iter().copied().collect();
+    assert_eq!(distinct.len(), operators.len(), "one rule for each operator");
+    let said = format!("{} operators", operators.len());
+    for document in
+        [include_str!("../../../../../docs/modules.md"), include_str!("../../../../../CHANGELOG.md")]
+    {
+        assert!(document.contains(&said), "{said}");
+    }
+}
