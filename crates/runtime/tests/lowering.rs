@@ -9,6 +9,7 @@
 #[path = "backend/cases.rs"]
 mod cases;
 #[path = "backend/compare.rs"]
+#[allow(dead_code, reason = "another test compares types as well")]
 mod compare;
 
 use std::collections::BTreeMap;

@@ -17,6 +17,7 @@ pub(crate) struct Case {
 }
 
 /// Where the cases are, if they are there.
+#[allow(dead_code, reason = "one of the tests that share the cases asks")]
 pub(crate) fn folder() -> Option<PathBuf> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/conformance");
     let root = std::env::var_os("TYPELOOM_CONFORMANCE").map_or(beside, PathBuf::from);

@@ -2,7 +2,7 @@
 
 use typeloom_types::dtype::Dtype;
 
-use super::form::{Form, Lowered, Operand, refuse};
+use super::form::{Form, Lowered, Operand, bounded, refuse, total};
 use super::{LoweringRule, rule};
 
 pub(super) const RULES: &[LoweringRule] = &[
@@ -456,7 +456,7 @@ fn hardmax(f: &mut Form<'_>) -> Lowered {
     for axis in &axes {
         dims[*axis] = x.extent(*axis)?;
     }
-    let count = super::form::bounded(dims.iter().product())?;
+    let count = bounded(total(dims.iter().copied())?)?;
     let numbers: Vec<f64> = (0..count).map(|at| at as f64).collect();
     let numbers = f.tensor(x.dtype, &dims, &numbers);
     let behind = f.number(&x, count as f64);

@@ -7,9 +7,9 @@ use super::form::{Form, Lowered, Operand, refuse};
 use super::{LoweringRule, rule};
 
 pub(super) const RULES: &[LoweringRule] = &[
-    rule("Sum", |f| fold(f, |f, a, b| f.add(a, b))),
-    rule("Max", |f| fold(f, |f, a, b| f.max(a, b))),
-    rule("Min", |f| fold(f, |f, a, b| f.min(a, b))),
+    rule("Sum", |f| fold(f, added)),
+    rule("Max", |f| fold(f, greater)),
+    rule("Min", |f| fold(f, less)),
     rule("Mean", mean),
     rule("Reciprocal", reciprocal),
     rule("Sign", sign),
@@ -29,6 +29,18 @@ pub(super) const RULES: &[LoweringRule] = &[
     rule("Acosh", acosh),
     rule("Atanh", atanh),
 ];
+
+fn added(f: &mut Form<'_>, a: &Operand, b: &Operand) -> Operand {
+    f.add(a, b)
+}
+
+fn greater(f: &mut Form<'_>, a: &Operand, b: &Operand) -> Operand {
+    f.max(a, b)
+}
+
+fn less(f: &mut Form<'_>, a: &Operand, b: &Operand) -> Operand {
+    f.min(a, b)
+}
 
 fn fold(f: &mut Form<'_>, join: impl Fn(&mut Form<'_>, &Operand, &Operand) -> Operand) -> Lowered {
     let all = f.all()?;

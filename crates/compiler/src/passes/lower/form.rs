@@ -51,13 +51,22 @@ impl Operand {
     /// The extents, where they are all numbers.
     pub(super) fn extents(&self) -> Lowered<Vec<i64>> {
         let all = self.shape.as_ref().and_then(|shape| shape.iter().copied().collect());
-        all.ok_or_else(|| Refusal(format!("the extents of `{}` are not all numbers", self.name)))
+        let all: Vec<i64> =
+            all.ok_or_else(|| Refusal(format!("the extents of `{}` are not all numbers", self.name)))?;
+        match all.iter().all(|extent| (0..=LARGEST).contains(extent)) {
+            true => Ok(all),
+            false => refuse(format!("`{}` is too large", self.name)),
+        }
     }
 
     /// One extent.
     pub(super) fn extent(&self, axis: usize) -> Lowered<i64> {
         let found = self.shape.as_ref().and_then(|shape| *shape.get(axis)?);
-        found.ok_or_else(|| Refusal(format!("extent {axis} of `{}` is not a number", self.name)))
+        match found {
+            Some(extent) if (0..=LARGEST).contains(&extent) => Ok(extent),
+            Some(_) => refuse(format!("`{}` is too large", self.name)),
+            None => refuse(format!("extent {axis} of `{}` is not a number", self.name)),
+        }
     }
 }
 
@@ -218,7 +227,7 @@ impl<'a> Form<'a> {
     }
 
     pub(super) fn int(&self, name: &str, default: i64) -> i64 {
-        self.attribute(name).map_or(default, AttributeProto::i)
+        clamped(self.attribute(name).map_or(default, AttributeProto::i))
     }
 
     pub(super) fn float(&self, name: &str, default: f32) -> f64 {
@@ -226,7 +235,7 @@ impl<'a> Form<'a> {
     }
 
     pub(super) fn ints(&self, name: &str) -> Option<Vec<i64>> {
-        self.attribute(name).map(|attribute| attribute.ints.clone())
+        self.attribute(name).map(|attribute| attribute.ints.iter().copied().map(clamped).collect())
     }
 
     pub(super) fn text(&self, name: &str, default: &str) -> String {
@@ -245,7 +254,7 @@ impl<'a> Form<'a> {
 
     /// As [`constant`](Self::constant), of whole numbers.
     pub(super) fn constant_ints(&self, at: usize) -> Lowered<Option<Vec<i64>>> {
-        Ok(self.constant(at)?.map(|numbers| numbers.iter().map(|number| *number as i64).collect()))
+        Ok(self.constant(at)?.map(|numbers| numbers.iter().map(|number| clamped(*number as i64)).collect()))
     }
 
     /// Says what an output is.
@@ -513,8 +522,8 @@ impl<'a> Form<'a> {
         let found = shape.iter().enumerate().map(|(axis, extent)| match extent {
             0 => x.shape.as_ref().and_then(|shape| *shape.get(axis)?),
             -1 => {
-                let all: Option<i64> = x.shape.as_ref().and_then(|shape| shape.iter().copied().product());
-                let others: i64 = shape.iter().filter(|extent| **extent != -1).product();
+                let all = x.shape.as_ref().and_then(|shape| known_total(shape));
+                let others = total(shape.iter().copied().filter(|extent| *extent != -1)).unwrap_or(0);
                 all.filter(|_| others > 0).map(|all| all / others)
             }
             extent => Some(*extent),
@@ -719,6 +728,26 @@ impl<'a> Form<'a> {
         }
         Ok(x)
     }
+}
+
+/// The largest extent and attribute that rules compute with, so that sums and products of two fit. No tensor that can be had is
+/// larger, and what attributes say beyond any extent they say at this number as well.
+const LARGEST: i64 = 1 << 30;
+
+fn clamped(value: i64) -> i64 {
+    value.clamp(-LARGEST, LARGEST)
+}
+
+/// The product of extents.
+pub(super) fn total(extents: impl IntoIterator<Item = i64>) -> Lowered<i64> {
+    let product = extents.into_iter().try_fold(1_i64, i64::checked_mul);
+    product.filter(|total| *total <= 1 << 48).ok_or_else(|| Refusal("a tensor is too large".to_owned()))
+}
+
+/// The product of extents that are all numbers.
+pub(super) fn known_total(extents: &[Option<i64>]) -> Option<i64> {
+    let known: Option<Vec<i64>> = extents.iter().copied().collect();
+    total(known?).ok()
 }
 
 /// The most elements of a constant that a form makes.

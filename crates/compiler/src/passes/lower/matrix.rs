@@ -1,12 +1,15 @@
 //! Products of matrices and tensors.
 
-use super::form::{Form, Lowered, Operand, refuse};
+use super::form::{Form, Lowered, Operand, refuse, total};
 use super::{LoweringRule, rule};
 
 pub(super) const RULES: &[LoweringRule] = &[rule("Gemm", gemm), rule("Einsum", einsum)];
 
 fn gemm(f: &mut Form<'_>) -> Lowered {
     let (mut a, mut b) = (f.input(0)?, f.input(1)?);
+    if [&a, &b].iter().any(|side| side.shape.as_ref().is_some_and(|shape| shape.len() != 2)) {
+        return refuse("its inputs are not matrices");
+    }
     if f.int("transA", 0) != 0 {
         a = f.transpose(&a, &[1, 0]);
     }
@@ -170,7 +173,8 @@ fn join(
                 shape.push(Some(extent_of(label)?));
             }
             for group in &groups[1..] {
-                shape.push(Some(group.iter().map(extent_of).product::<Lowered<i64>>()?));
+                let extents = group.iter().map(extent_of).collect::<Lowered<Vec<i64>>>()?;
+                shape.push(Some(total(extents)?));
             }
             f.reshape_to(&moved, &shape)
         };

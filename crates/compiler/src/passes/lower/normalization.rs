@@ -1,6 +1,6 @@
 //! Normalisation by means and variances.
 
-use super::form::{Form, Lowered, Operand, refuse};
+use super::form::{Form, Lowered, Operand, known_total, refuse};
 use super::{LoweringRule, rule};
 
 pub(super) const RULES: &[LoweringRule] = &[
@@ -135,7 +135,7 @@ fn group(f: &mut Form<'_>) -> Lowered {
         &[
             shape[0],
             Some(groups),
-            shape[2..].iter().copied().product::<Option<i64>>().map(|rest| rest * (channels / groups)),
+            known_total(&shape[2..]).and_then(|rest| rest.checked_mul(channels / groups)),
         ],
     )?;
     let epsilon = f.float("epsilon", 1e-5);

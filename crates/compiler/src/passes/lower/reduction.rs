@@ -6,7 +6,7 @@ use super::form::{Form, Lowered, Operand, bounded, refuse};
 use super::{LoweringRule, rule};
 
 pub(super) const RULES: &[LoweringRule] = &[
-    rule("ReduceL1", |f| reduce(f, |f, x| f.abs(x), "ReduceSum", |_, y| y)),
+    rule("ReduceL1", |f| reduce(f, size, "ReduceSum", |_, y| y)),
     rule("ReduceL2", |f| reduce(f, square, "ReduceSum", |f, y| f.sqrt(&y))),
     rule("ReduceSumSquare", |f| reduce(f, square, "ReduceSum", |_, y| y)),
     rule("ReduceLogSum", |f| reduce(f, |_, x| x.clone(), "ReduceSum", |f, y| f.log(&y))),
@@ -19,6 +19,10 @@ pub(super) const RULES: &[LoweringRule] = &[
 
 /// The most nodes that a loop over an axis is written out to.
 const MOST_UNROLLED: i64 = 256;
+
+fn size(f: &mut Form<'_>, x: &Operand) -> Operand {
+    f.abs(x)
+}
 
 fn square(f: &mut Form<'_>, x: &Operand) -> Operand {
     f.mul(x, x)

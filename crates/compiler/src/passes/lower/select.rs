@@ -2,7 +2,7 @@
 
 use typeloom_types::dtype::{Dtype, DtypeClass};
 
-use super::form::{Form, Lowered, Operand, bounded, refuse};
+use super::form::{Form, Lowered, Operand, bounded, refuse, total};
 use super::{LoweringRule, rule};
 
 pub(super) const RULES: &[LoweringRule] =
@@ -72,7 +72,10 @@ fn gather_elements(f: &mut Form<'_>) -> Lowered {
     let rank = data.rank()?;
     let axis = f.axis(f.int("axis", 0), rank)?;
     let (own, wanted) = (data.extents()?, indices.extents()?);
-    bounded(wanted.iter().product::<i64>().saturating_mul(own[axis]))?;
+    if own.len() != wanted.len() {
+        return refuse("its inputs have not as many axes");
+    }
+    bounded(total(wanted.iter().copied().chain([own[axis]]))?)?;
     let mut data = data;
     for other in (0..rank).filter(|other| *other != axis) {
         if own[other] != wanted[other] {
@@ -109,7 +112,7 @@ fn gather_nd(f: &mut Form<'_>) -> Lowered {
     }
     let mut flat: Option<Operand> = None;
     for at in 0..bounded(named)? {
-        let stride: i64 = own[batches + at + 1..until].iter().product();
+        let stride = total(own[batches + at + 1..until].iter().copied())?;
         let part = f.slice(&indices, given.len() - 1, at as i64, at as i64 + 1);
         let part = from_start(f, &part, own[batches + at]);
         let stride = f.number(&part, stride as f64);
@@ -120,8 +123,9 @@ fn gather_nd(f: &mut Form<'_>) -> Lowered {
         });
     }
     let Some(mut flat) = flat else { return refuse("its indices are empty") };
-    let inner: i64 = own[batches..until].iter().product();
-    let batch: i64 = own[..batches].iter().product();
+    let inner = total(own[batches..until].iter().copied())?;
+    let batch = total(own[..batches].iter().copied())?;
+    total([batch, inner])?;
     if batches > 0 {
         let mut dims = own[..batches].to_vec();
         dims.extend(vec![1; given.len() - batches]);

@@ -2,7 +2,7 @@
 
 use typeloom_types::dtype::Dtype;
 
-use super::form::{Form, Lowered, Operand, bounded, refuse};
+use super::form::{Form, Lowered, Operand, bounded, known_total, refuse, total};
 use super::{LoweringRule, rule};
 
 pub(super) const RULES: &[LoweringRule] = &[
@@ -20,17 +20,13 @@ pub(super) const RULES: &[LoweringRule] = &[
     rule("Trilu", trilu),
 ];
 
-fn product(extents: &[Option<i64>]) -> Option<i64> {
-    extents.iter().copied().product()
-}
-
 fn flatten(f: &mut Form<'_>) -> Lowered {
     let x = f.input(0)?;
     let rank = x.rank()?;
     let given = f.int("axis", 1);
     let axis = if given == rank as i64 { rank } else { f.axis(given, rank)? };
     let shape = x.shape.clone().unwrap_or_default();
-    let target = match (product(&shape[..axis]), product(&shape[axis..])) {
+    let target = match (known_total(&shape[..axis]), known_total(&shape[axis..])) {
         (Some(0), _) | (_, Some(0)) => return refuse("a tensor without elements"),
         (Some(outer), inner) => [outer, inner.unwrap_or(-1)],
         (None, Some(inner)) => [-1, inner],
@@ -158,7 +154,7 @@ fn shape(f: &mut Form<'_>) -> Lowered {
 }
 
 fn size(f: &mut Form<'_>) -> Lowered {
-    let count: i64 = f.input(0)?.extents()?.iter().product();
+    let count = total(f.input(0)?.extents()?)?;
     let y = f.host(Dtype::I64, &[], &[count as f64]);
     f.result(0, &y);
     Ok(())

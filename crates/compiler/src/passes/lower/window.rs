@@ -5,7 +5,7 @@
 
 use typeloom_types::dtype::{Dtype, DtypeClass};
 
-use super::form::{Form, Lowered, Operand, bounded, refuse};
+use super::form::{Form, Lowered, Operand, bounded, refuse, total};
 use super::normalization::per_channel;
 use super::{LoweringRule, rule};
 
@@ -240,8 +240,8 @@ fn multiplied(
     let all = windows.masked(f, x, 0.0);
     let perm = [&[0, 1], &windows.places()[..], &windows.windows()[..]].concat();
     let moved = f.transpose(&all, &perm);
-    let places: i64 = windows.kernel.iter().product();
-    let count: i64 = windows.output.iter().product();
+    let places = total(windows.kernel.iter().copied())?;
+    let count = total(windows.output.iter().copied())?;
     let depth = inputs / groups * places;
     let columns = f.reshape_to(&moved, &[batch, Some(groups), Some(depth), Some(count)])?;
     let product = f.matmul(weights, &columns);
@@ -267,6 +267,9 @@ fn conv(f: &mut Form<'_>) -> Lowered {
     let (x, w) = (f.real(0)?, f.real(1)?);
     let input = spatial_extents(&x)?;
     let weights = w.extents()?;
+    if w.rank()? != x.rank()? || weights.contains(&0) {
+        return refuse("its weights do not fit");
+    }
     let (groups, outputs) = (f.int("group", 1), weights[0]);
     let inputs = weights[1] * groups;
     divides(groups, inputs, outputs)?;
@@ -274,9 +277,9 @@ fn conv(f: &mut Form<'_>) -> Lowered {
         return refuse("a tensor without elements");
     }
     let kernel = weights[2..].to_vec();
-    let depth = weights[1..].iter().product();
+    let depth = total(weights[1..].iter().copied())?;
     let windows = Windows::of(f, &input, kernel, output_extents(f)?)?;
-    bounded(windows.dims().iter().product())?;
+    bounded(total(windows.dims())?)?;
     let w = f.reshape(&w, &[groups, outputs / groups, depth]);
     multiplied(f, &x, &w, (groups, inputs, outputs), &windows)
 }
@@ -286,6 +289,9 @@ fn conv_transpose(f: &mut Form<'_>) -> Lowered {
     let (x, w) = (f.real(0)?, f.real(1)?);
     let input = spatial_extents(&x)?;
     let weights = w.extents()?;
+    if w.rank()? != x.rank()? || weights.contains(&0) {
+        return refuse("its weights do not fit");
+    }
     let rank = input.len();
     let groups = f.int("group", 1);
     let (inputs, outputs) = (weights[0], weights[1] * groups);
@@ -319,8 +325,8 @@ fn conv_transpose(f: &mut Form<'_>) -> Lowered {
         positions.push(all.collect());
     }
     let windows = Windows { kernel, output, positions, padded: Vec::new() };
-    bounded(windows.dims().iter().product())?;
-    let places: i64 = windows.kernel.iter().product();
+    bounded(total(windows.dims())?)?;
+    let places = total(windows.kernel.iter().copied())?;
     let (own, made) = (inputs / groups, outputs / groups);
     let w = f.reshape(&w, &[groups, own, made, places]);
     let w = f.transpose(&w, &[0, 2, 1, 3]);
