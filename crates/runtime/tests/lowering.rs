@@ -23,7 +23,7 @@ use typeloom_compiler::passes::lower::lowered_operators;
 use typeloom_contracts::backend::GraphExecutor;
 use typeloom_contracts::backend::by_execution::ByExecution;
 use typeloom_cpu::value::Value;
-use typeloom_onnx::messages::{AttributeProto, GraphProto, ModelProto};
+use typeloom_onnx::messages::{AttributeProto, GraphProto, ModelProto, NodeProto};
 use typeloom_runtime::session::{Port, Session, Verify};
 use typeloom_runtime::stamp::{Extent, Stamp};
 use typeloom_types::any_tensor::AnyTensor;
@@ -268,7 +268,7 @@ fn other_than_primitive(model: &ModelProto) -> Option<&str> {
     let graph = model.graph.as_ref()?;
     let on_slot = |key: &str| key == "ai.bytesandbrains.slot_id";
     let nodes = graph.node.iter().filter(|node| node.metadata_props.iter().any(|entry| on_slot(entry.key())));
-    nodes.map(|node| node.op_type()).find(|op| TENSOR_PRIMITIVES.op(op).is_none())
+    nodes.map(NodeProto::op_type).find(|op| TENSOR_PRIMITIVES.op(op).is_none())
 }
 
 /// How many cases there are of operators that have rules, how many come out as recorded, and which are wrong.
