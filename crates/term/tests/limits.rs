@@ -3,12 +3,13 @@
 #![allow(clippy::unwrap_used, reason = "a test stops where something is not as expected")]
 
 use std::time::{Duration, Instant};
-use typeloom_term::meta::MAX_DEPTH;
+use typeloom_term::meta::{Flags, MAX_DEPTH};
 use typeloom_term::normal::normal_form;
 use typeloom_term::parse::{Problem, Scope, parse_ty};
 use typeloom_term::print::{self, Printer};
 use typeloom_term::program::NoProgram;
 use typeloom_term::subst::{Instantiation, instantiate, replace_params, shift_in};
+use typeloom_term::ty::{DynBound, DynBoundKind, DynTy};
 use typeloom_term::{
     Arena, Arity, BoundVar, Boxed, GenericArg, InferenceTable, Interned, Name, Region, Symbols, TermError,
     Ty, TyData, TypeError, TypeFamily, Variance, convert,
@@ -125,6 +126,31 @@ fn shared_graphs_cost_what_they_are<F: TypeFamily<Name = Name>>(cx: &F) {
 }
 
 /// `?0 = [?1]`, `?1 = [?2]`, ...: a type whose depth no term may have, which the table must still handle.
+/// `(dyn P = x, dyn P = x)` forty times over, where the two bounds share one list and the list holds the only handle of `x`.
+fn doubled_through_lists<F: TypeFamily<Name = Name>>(cx: &F, name: Name, mut ty: Ty<F>) -> Ty<F> {
+    for _ in 0..40 {
+        let args = cx.intern_args(&[std::mem::replace(&mut ty, leaf(cx)).into()]);
+        let bound = DynBound { arity: Arity::NONE, kind: DynBoundKind::Projection, name, args };
+        let of = || {
+            let region = Region::Static;
+            Ty::new(cx, TyData::Dyn(DynTy { bounds: std::slice::from_ref(&bound), region })).unwrap()
+        };
+        ty = Ty::pair(cx, Name::Tuple, of(), of()).unwrap();
+    }
+    ty
+}
+
+fn shared_lists_are_folded_once<F: TypeFamily<Name = Name>>(cx: &F) {
+    let start = Instant::now();
+    let mut symbols = Symbols::new();
+    let (param, name) = (Name::Param(symbols.intern("T")), Name::Projection(symbols.intern("P")));
+    let a = doubled_through_lists(cx, name, Ty::param(cx, param).unwrap());
+    let replaced = replace_params(cx, &a, |_| Some(GenericArg::Ty(leaf(cx)))).unwrap();
+    assert!(!replaced.meta().flags.intersects(Flags::TY_PLACEHOLDER));
+    assert_eq!(replaced.meta().depth, a.meta().depth);
+    assert!(start.elapsed() < SOON);
+}
+
 fn long_chains_of_bindings_need_no_stack<F: TypeFamily<Name = Name>>(cx: &F) {
     const LENGTH: usize = 20_000;
     let start = Instant::now();
@@ -236,6 +262,7 @@ macro_rules! on_both_families {
 on_both_families!(
     deep_terms_are_handled_or_refused,
     shared_graphs_cost_what_they_are,
+    shared_lists_are_folded_once,
     long_chains_of_bindings_need_no_stack,
     doubling_through_bindings_stays_small
 );
