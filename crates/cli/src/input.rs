@@ -20,18 +20,24 @@ const MAX_DEPTH: usize = 64;
 /// The bytes of a model.
 pub(crate) enum Bytes {
     /// With the file itself, to copy parts of it without going through memory.
-    Mapped(memmap2::Mmap, File),
-    Read(Vec<u8>),
+    Mapped(bytes::Bytes, File),
+    Read(bytes::Bytes),
+}
+
+impl Bytes {
+    /// The bytes, to be shared.
+    pub(crate) fn shared(&self) -> &bytes::Bytes {
+        match self {
+            Self::Mapped(bytes, _) | Self::Read(bytes) => bytes,
+        }
+    }
 }
 
 impl Deref for Bytes {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        match self {
-            Self::Mapped(map, _) => map,
-            Self::Read(bytes) => bytes,
-        }
+        self.shared()
     }
 }
 
@@ -99,7 +105,7 @@ impl Source {
         let Some(path) = &self.path else {
             let mut bytes = Vec::new();
             std::io::stdin().lock().read_to_end(&mut bytes).context("cannot read standard input")?;
-            return Ok(Bytes::Read(bytes));
+            return Ok(Bytes::Read(bytes.into()));
         };
         let cannot = || format!("cannot read `{}`", self.name);
         let file = File::open(path).with_context(cannot)?;
@@ -108,7 +114,7 @@ impl Source {
             bail!("`{}` is not a file", self.name);
         }
         if meta.len() == 0 {
-            return Ok(Bytes::Read(Vec::new()));
+            return Ok(Bytes::Read(bytes::Bytes::new()));
         }
         map(&file).map(|map| Bytes::Mapped(map, file)).with_context(cannot)
     }
@@ -121,11 +127,11 @@ impl Source {
 
 /// The one place where this project maps a file.
 #[expect(unsafe_code, reason = "a 2 GB model is checked in milliseconds because its weights are never read")]
-fn map(file: &File) -> std::io::Result<memmap2::Mmap> {
+pub(crate) fn map(file: &File) -> std::io::Result<bytes::Bytes> {
     // SAFETY: the map is read-only and lives as long as the bytes are borrowed. Another process that
     // truncates or rewrites the file meanwhile can make reads fault or change under the reader, as with
     // any mapped file; the reader is bounds-checked and keeps no invariant across two reads of one byte.
-    unsafe { memmap2::Mmap::map(file) }
+    unsafe { memmap2::Mmap::map(file) }.map(bytes::Bytes::from_owner)
 }
 
 /// Whether a model's side file is there, inside the model's folder: neither an absolute path nor one

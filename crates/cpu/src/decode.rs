@@ -3,6 +3,7 @@
 //! ONNX keeps the elements of a tensor in `raw_data`, or in one of five typed lists; types without a list
 //! of their own share `int32_data`, whole bytes of packed elements included.
 
+use bytes::Bytes;
 use typeloom_onnx::messages::sequence_proto::DataType as Kind;
 use typeloom_onnx::messages::tensor_proto::DataLocation;
 use typeloom_onnx::messages::{OptionalProto, SequenceProto, SparseTensorProto, TensorProto};
@@ -11,6 +12,9 @@ use typeloom_types::any_tensor::error::TensorError;
 use typeloom_types::dtype::Dtype;
 
 use crate::value::Value;
+
+/// The least bytes that are shared with the file that they come from.
+const SHARED: usize = 1 << 12;
 
 /// The deepest sequence of sequences that is read.
 const MAX_DEPTH: usize = 32;
@@ -79,16 +83,6 @@ pub fn header(proto: &TensorProto) -> Result<(Dtype, Vec<usize>), DecodeTensorEr
     Ok((dtype, extents(proto.name(), &proto.dims)?))
 }
 
-/// A stored tensor of these bytes, which come from another file.
-///
-/// # Errors
-/// [`DecodeTensorError`].
-pub fn tensor_of_bytes(proto: &TensorProto, bytes: &[u8]) -> Result<AnyTensor, DecodeTensorError> {
-    let (dtype, shape) = header(proto)?;
-    AnyTensor::from_le_bytes(dtype, &shape, bytes)
-        .map_err(|error| DecodeTensorError::Elements { name: proto.name().to_owned(), error })
-}
-
 /// A stored tensor.
 ///
 /// # Errors
@@ -100,10 +94,29 @@ pub fn tensor(proto: &TensorProto) -> Result<AnyTensor, DecodeTensorError> {
         return Err(DecodeTensorError::External { name: name.to_owned() });
     }
     let made = match &proto.raw_data {
-        Some(raw) if dtype != Dtype::String => AnyTensor::from_le_bytes(dtype, &shape, raw),
+        Some(raw) if dtype != Dtype::String => packed(dtype, &shape, raw),
         Some(_) | None => typed(proto, dtype, &shape),
     };
     made.map_err(|error| DecodeTensorError::Elements { name: name.to_owned(), error })
+}
+
+/// A stored tensor whose bytes are in another file.
+///
+/// # Errors
+/// [`DecodeTensorError`].
+pub fn tensor_of_bytes(proto: &TensorProto, bytes: &Bytes) -> Result<AnyTensor, DecodeTensorError> {
+    let (dtype, shape) = header(proto)?;
+    packed(dtype, &shape, bytes)
+        .map_err(|error| DecodeTensorError::Elements { name: proto.name().to_owned(), error })
+}
+
+/// A tensor of packed bytes. Large ones are looked at where they are; small ones would keep a whole file in memory.
+fn packed(dtype: Dtype, shape: &[usize], bytes: &Bytes) -> Result<AnyTensor, TensorError> {
+    if bytes.len() < SHARED {
+        AnyTensor::from_le_bytes(dtype, shape, bytes)
+    } else {
+        AnyTensor::from_shared(dtype, shape, bytes.clone())
+    }
 }
 
 /// A tensor whose elements are in a typed list.

@@ -6,6 +6,7 @@ use typeloom_types::dtype::Dtype;
 use typeloom_types::element::Element;
 
 use crate::error::Fault;
+use crate::memory;
 
 /// The most bytes that one tensor may take: what a shape from a file asks for is bounded by it.
 pub(crate) const MAX_BYTES: usize = 1 << 33;
@@ -61,9 +62,30 @@ pub(crate) fn check_size(shape: &[usize], width: usize) -> Result<(), Fault> {
 /// A tensor that `fill` writes; it is given zeros.
 pub(crate) fn build<T: Element>(shape: &[usize], fill: impl FnOnce(&mut [T])) -> Result<AnyTensor, Fault> {
     check_size(shape, size_of::<T>())?;
+    if let Some(memory) = memory::used(AnyTensor::byte_len(T::DTYPE, shape)?) {
+        let mut tensor = AnyTensor::from_memory_with(T::DTYPE, shape, memory, |bytes| bytes.fill(0))?;
+        fill(tensor.as_mut_slice::<T>()?);
+        return Ok(tensor);
+    }
     let mut tensor = AnyTensor::zeros(T::DTYPE, shape)?;
     fill(tensor.as_mut_slice::<T>()?);
     Ok(tensor)
+}
+
+/// A tensor all of whose elements `fill` writes; what it is given may hold anything.
+pub(crate) fn build_over<T: Element>(
+    shape: &[usize],
+    fill: impl FnOnce(&mut [T]),
+) -> Result<AnyTensor, Fault> {
+    check_size(shape, size_of::<T>())?;
+    Ok(match memory::used(AnyTensor::byte_len(T::DTYPE, shape)?) {
+        Some(memory) => AnyTensor::from_elements_with(shape, memory, fill)?,
+        None => {
+            let mut tensor = AnyTensor::zeros(T::DTYPE, shape)?;
+            fill(tensor.as_mut_slice::<T>()?);
+            tensor
+        }
+    })
 }
 
 /// A tensor of these elements.

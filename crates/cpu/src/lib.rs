@@ -4,6 +4,8 @@
 //! |---|---|
 //! | run one operator | [`ops::find`], then [`ops::Operator::run`] on a [`call::Call`] |
 //! | hold what operators take and give | [`value::Value`] |
+//! | run convolutions and what follows them as one kernel | [`fused::Fused`] |
+//! | reuse the memory of dead tensors | [`memory`] |
 //! | read attributes and stored tensors | [`attributes::Attributes`], [`decode`] |
 //!
 //! Operators work on [`AnyTensor`](typeloom_types::any_tensor::AnyTensor)s of every element type that ONNX
@@ -32,8 +34,14 @@ mod shape;
 
 mod element;
 
+pub mod memory;
+
+mod product;
+
 mod minifloat;
 
 mod movement;
 
 pub mod ops;
+
+pub mod fused;

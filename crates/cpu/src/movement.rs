@@ -9,6 +9,7 @@ use typeloom_types::dtype::Dtype;
 
 use crate::element::check_size;
 use crate::error::{Fault, invalid};
+use crate::memory;
 
 /// Some consecutive elements of one of the inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,7 +89,8 @@ fn bytes<const N: usize>(
 ) -> Result<AnyTensor, Fault> {
     let sources: Vec<&[[u8; N]]> = inputs.iter().map(|input| input.bytes().as_chunks::<N>().0).collect();
     let mut complete = Ok(());
-    let tensor = AnyTensor::from_bytes_with(dtype, shape, |out| {
+    let memory = memory::used(AnyTensor::byte_len(dtype, shape)?);
+    let fill = |out: &mut [u8]| {
         let mut out = out.as_chunks_mut::<N>().0;
         for run in runs {
             let source = match part(sources[run.input], run) {
@@ -113,7 +115,11 @@ fn bytes<const N: usize>(
         if !out.is_empty() {
             complete = invalid("there are fewer elements than the shape has room for");
         }
-    })?;
+    };
+    let tensor = match memory {
+        Some(memory) => AnyTensor::from_memory_with(dtype, shape, memory, fill)?,
+        None => AnyTensor::from_bytes_with(dtype, shape, fill)?,
+    };
     complete.map(|()| tensor)
 }
 

@@ -7,9 +7,11 @@ use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use crate::call::Call;
-use crate::element::{narrow, widen};
+use crate::element::{Number, narrow, widen};
 use crate::error::{Fault, KernelError};
+use crate::memory;
 use crate::value::Value;
+use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
 mod binary;
@@ -47,6 +49,8 @@ mod matmul;
 mod einsum;
 
 mod sliding;
+
+pub(crate) mod filter;
 
 mod conv;
 
@@ -108,6 +112,14 @@ const fn widened_to(
     Operator { name, half: Half::Widened(outputs), kernel }
 }
 
+/// Elements held to bounds; NaN stays.
+pub(crate) fn clamp<T: Number>(tensor: AnyTensor, low: T, high: T) -> Result<AnyTensor, Fault> {
+    unary::map_into(tensor, |x: T| {
+        let raised = if x < low { low } else { x };
+        if raised > high { high } else { raised }
+    })
+}
+
 /// All families, in the order of the files.
 const FAMILIES: &[&[Operator]] = &[
     binary::OPERATORS,
@@ -162,6 +174,22 @@ impl Operator {
         self.name
     }
 
+    /// Whether the same inputs always give the same outputs.
+    #[must_use]
+    pub fn is_repeatable(&self) -> bool {
+        // What draws numbers, or may.
+        !matches!(
+            self.name,
+            "Bernoulli"
+                | "Dropout"
+                | "Multinomial"
+                | "RandomNormal"
+                | "RandomNormalLike"
+                | "RandomUniform"
+                | "RandomUniformLike"
+        )
+    }
+
     /// Runs the operator. There can be more outputs than were asked for, and fewer where the rest is optional.
     ///
     /// # Errors
@@ -171,14 +199,14 @@ impl Operator {
             Half::Native => (self.kernel)(&mut call),
             Half::Widened(outputs) => self.run_widened(&mut call, outputs),
         };
+        call.inputs.into_iter().flatten().for_each(memory::recycle);
         outcome.map_err(|fault| KernelError { op: self.name.to_owned(), fault })
     }
 
     fn run_widened(&self, call: &mut Call<'_>, outputs: u32) -> Result<Vec<Value>, Fault> {
         let is_half = |dtype: Dtype| matches!(dtype, Dtype::F16 | Dtype::BF16);
         let tensors = call.inputs.iter().flatten().filter_map(Value::as_tensor);
-        let Some(half) = tensors.map(typeloom_types::any_tensor::AnyTensor::dtype).find(|it| is_half(*it))
-        else {
+        let Some(half) = tensors.map(AnyTensor::dtype).find(|it| is_half(*it)) else {
             return (self.kernel)(call);
         };
         for input in call.inputs.iter_mut().flatten() {

@@ -97,6 +97,7 @@ pub(crate) fn repeat(
     let mut slices: Vec<Vec<Value>> = vec![Vec::new(); collected];
     let mut turn = 0;
     while go_on && turn < turns {
+        run.turn()?;
         let count = carried.len();
         let mut given =
             vec![Value::Tensor(AnyTensor::from_scalar(turn)), Value::Tensor(AnyTensor::from_scalar(go_on))];

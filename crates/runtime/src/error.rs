@@ -113,6 +113,12 @@ pub enum NodeFault {
     /// A value that the node reads was never made.
     #[error("`{0}` has no value")]
     NoValue(String),
+    /// Loops took more turns than the session allows.
+    #[error("the loops of the model took more than {limit} turns")]
+    TooManyTurns {
+        /// The most that are allowed.
+        limit: u64,
+    },
     /// Control flow was given something that it cannot work with.
     #[error("{0}")]
     ControlFlow(String),

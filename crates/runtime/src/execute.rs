@@ -1,14 +1,19 @@
 //! Runs plans: one step after the other, values handed over where they die.
 
 use std::any::Any;
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
 
 use typeloom_cpu::call::Call;
+use typeloom_cpu::fused::FusedError;
+use typeloom_cpu::memory;
 use typeloom_cpu::value::Value;
+use typeloom_types::any_tensor::error::TensorError;
 
 use crate::error::{NodeFault, RunError};
 use crate::plan::{Action, Plan, Step};
-use crate::session::{Observer, Verify};
+use crate::session::{Limits, Observer, Verify};
 use crate::stamp::Symbols;
 use crate::{control, flex, scan};
 
@@ -18,6 +23,9 @@ pub(crate) struct Run<'r> {
     pub(crate) symbols: Symbols,
     /// Told of every value of the main graph as it is made.
     pub(crate) observer: Option<&'r mut Observer<'r>>,
+    pub(crate) limits: Limits,
+    /// How many turns all loops have taken so far.
+    pub(crate) turns: Rc<Cell<u64>>,
 }
 
 /// The values of one graph while it runs.
@@ -34,7 +42,23 @@ impl Frame {
 impl Run<'_> {
     /// A run of a graph inside: symbols that it binds are forgotten afterwards.
     pub(crate) fn nested(&self) -> Run<'static> {
-        Run { verify: self.verify, symbols: self.symbols.clone(), observer: None }
+        Run {
+            verify: self.verify,
+            symbols: self.symbols.clone(),
+            observer: None,
+            limits: self.limits,
+            turns: Rc::clone(&self.turns),
+        }
+    }
+
+    /// Counts a turn of a loop.
+    pub(crate) fn turn(&self) -> Result<(), NodeFault> {
+        let limit = self.limits.turns;
+        if self.turns.get() >= limit {
+            return Err(NodeFault::TooManyTurns { limit });
+        }
+        self.turns.set(self.turns.get() + 1);
+        Ok(())
     }
 
     /// Runs a plan. `inputs` are those of the graph; `None` leaves one to its initializer.
@@ -45,8 +69,23 @@ impl Run<'_> {
         captured: Vec<Value>,
     ) -> Result<Vec<Value>, RunError> {
         let mut frame = Frame { values: vec![None; plan.slots.len()] };
-        for (slot, value) in &plan.constants {
-            frame.values[slot.index()] = Some(value.clone());
+        // A default that is replaced may be built into the fast form.
+        let replaced = |at: &usize| inputs.get(*at).is_some_and(Option::is_some);
+        let is_watched = self.verify == Verify::EveryValue || self.observer.is_some();
+        let is_fast = !is_watched && !plan.defaults.iter().any(replaced);
+        let steps = if is_fast { &plan.fast.steps } else { &plan.steps };
+        if is_fast {
+            for (slot, value) in &plan.fast.constants {
+                frame.values[slot.index()] = Some(value.clone());
+            }
+        } else {
+            for (slot, constant) in &plan.constants {
+                let malformed = |error: TensorError| RunError::Node {
+                    node: "the graph".to_owned(),
+                    fault: NodeFault::ControlFlow(error.to_string()),
+                };
+                frame.values[slot.index()] = Some(constant.value().map_err(malformed)?);
+            }
         }
         for ((_, slot), value) in plan.captures.iter().zip(captured) {
             frame.values[slot.index()] = Some(value);
@@ -56,9 +95,8 @@ impl Run<'_> {
                 frame.values[slot.index()] = Some(value);
             }
         }
-        for step in &plan.steps {
-            self.step(plan, &mut frame, step)
-                .map_err(|fault| RunError::Node { node: step.node.clone(), fault })?;
+        for step in steps {
+            self.step(plan, &mut frame, step)?;
         }
         let mut results = Vec::with_capacity(plan.outputs.len());
         for (at, slot) in plan.outputs.iter().enumerate() {
@@ -75,7 +113,7 @@ impl Run<'_> {
         Ok(results)
     }
 
-    fn step(&mut self, plan: &Plan, frame: &mut Frame, step: &Step) -> Result<(), NodeFault> {
+    fn step(&mut self, plan: &Plan, frame: &mut Frame, step: &Step) -> Result<(), RunError> {
         let mut inputs = Vec::with_capacity(step.inputs.len());
         for used in &step.inputs {
             let Some(used) = used else {
@@ -86,7 +124,28 @@ impl Run<'_> {
             let value = if used.last { place.take() } else { place.clone() };
             inputs.push(value);
         }
-        let results = self.results(frame, step, inputs)?;
+        let failed = |fault| RunError::Node { node: step.node.clone(), fault };
+        let results = match &step.action {
+            Action::Fused(fused) => {
+                let (kernel, nodes) = &**fused;
+                // A fused kernel knows which of its nodes failed.
+                match guarded(|| Ok(kernel.run(inputs))).map_err(failed)? {
+                    Ok(results) => results,
+                    Err(FusedError { node, error }) => {
+                        let node = nodes.get(node).unwrap_or(&step.node).clone();
+                        return Err(RunError::Node { node, fault: NodeFault::Kernel(error) });
+                    }
+                }
+            }
+            Action::Kernel(_)
+            | Action::Function(_)
+            | Action::If { .. }
+            | Action::Loop(_)
+            | Action::Scan(_)
+            | Action::SequenceMap(_)
+            | Action::Flex { .. }
+            | Action::Unknown => self.results(frame, step, inputs).map_err(failed)?,
+        };
         let mut results = results.into_iter();
         for output in &step.outputs {
             let (result, Some(slot)) = (results.next(), output) else { continue };
@@ -98,7 +157,7 @@ impl Run<'_> {
             if self.verify == Verify::EveryValue {
                 self.symbols
                     .check(&result, &info.stamp)
-                    .map_err(|mismatch| NodeFault::Mismatch { value: info.name.clone(), mismatch })?;
+                    .map_err(|mismatch| failed(NodeFault::Mismatch { value: info.name.clone(), mismatch }))?;
             }
             if let Some(observer) = &mut self.observer {
                 observer(&info.name, &result);
@@ -106,7 +165,9 @@ impl Run<'_> {
             frame.values[slot.index()] = Some(result);
         }
         for slot in &step.dead {
-            frame.values[slot.index()] = None;
+            if let Some(value) = frame.values[slot.index()].take() {
+                memory::recycle(value);
+            }
         }
         Ok(())
     }
@@ -141,7 +202,7 @@ impl Run<'_> {
             Action::Flex { scores, probabilities } => guarded(|| {
                 flex::attention(self, frame, step, &inputs, scores.as_ref(), probabilities.as_ref())
             }),
-            Action::Unknown => {
+            Action::Fused(_) | Action::Unknown => {
                 Err(NodeFault::UnknownOperator { domain: step.domain.clone(), op: step.op.clone() })
             }
         }

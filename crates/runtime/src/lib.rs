@@ -27,6 +27,8 @@ mod plan;
 
 mod prepare;
 
+mod fuse;
+
 mod functions;
 
 mod execute;

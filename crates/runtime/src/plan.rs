@@ -2,9 +2,14 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use typeloom_cpu::attributes::Attributes;
+use typeloom_cpu::fused::Fused;
 use typeloom_cpu::ops::Operator;
 use typeloom_cpu::value::Value;
+use typeloom_types::any_tensor::AnyTensor;
+use typeloom_types::any_tensor::error::TensorError;
+use typeloom_types::dtype::Dtype;
 
 use crate::stamp::Stamp;
 
@@ -38,11 +43,46 @@ pub(crate) struct Use {
 pub(crate) struct Plan {
     pub(crate) slots: Vec<Slot>,
     pub(crate) inputs: Vec<SlotId>,
+    /// The inputs, by position, that a constant stands for where they are left out.
+    pub(crate) defaults: Vec<usize>,
     /// Slots of the graph around it, and the slots here that stand for them.
     pub(crate) captures: Vec<(SlotId, SlotId)>,
-    pub(crate) constants: Vec<(SlotId, Value)>,
+    pub(crate) constants: Vec<(SlotId, Constant)>,
     pub(crate) steps: Vec<Step>,
     pub(crate) outputs: Vec<SlotId>,
+    /// The same with nodes that were computed beforehand or put together.
+    pub(crate) fast: Fast,
+}
+
+/// A plan whose values nobody watches: it makes the outputs, and of what lies between what it needs.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Fast {
+    pub(crate) constants: Vec<(SlotId, Value)>,
+    pub(crate) steps: Vec<Step>,
+}
+
+/// A value that is there before a model runs.
+#[derive(Clone, Debug)]
+pub(crate) enum Constant {
+    Ready(Value),
+    /// Elements as they are stored, of a tensor that is seldom needed as one.
+    Stored {
+        dtype: Dtype,
+        shape: Vec<usize>,
+        bytes: Bytes,
+    },
+}
+
+impl Constant {
+    /// The value. What is stored is copied where it is not aligned for its elements.
+    pub(crate) fn value(&self) -> Result<Value, TensorError> {
+        match self {
+            Self::Ready(value) => Ok(value.clone()),
+            Self::Stored { dtype, shape, bytes } => {
+                AnyTensor::from_shared(*dtype, shape, bytes.clone()).map(Value::Tensor)
+            }
+        }
+    }
 }
 
 /// One node.
@@ -65,6 +105,8 @@ pub(crate) struct Step {
 #[derive(Clone, Debug)]
 pub(crate) enum Action {
     Kernel(&'static Operator),
+    /// Several nodes as one kernel, and the nodes in words.
+    Fused(Arc<(Fused, Vec<String>)>),
     Function(Arc<Plan>),
     If {
         then_branch: Plan,
@@ -85,7 +127,7 @@ impl Action {
     /// The plans of the graphs that the node holds.
     pub(crate) fn bodies(&self) -> Vec<&Plan> {
         match self {
-            Self::Kernel(_) | Self::Function(_) | Self::Unknown => Vec::new(),
+            Self::Kernel(_) | Self::Fused(_) | Self::Function(_) | Self::Unknown => Vec::new(),
             Self::If { then_branch, else_branch } => vec![then_branch, else_branch],
             Self::Loop(body) | Self::Scan(body) | Self::SequenceMap(body) => vec![body],
             Self::Flex { scores, probabilities } => scores.iter().chain(probabilities).collect(),

@@ -6,6 +6,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use bytes::Bytes;
 use typeloom_cpu::attributes::{Attributes, kind_of};
 use typeloom_cpu::value::Value;
 use typeloom_cpu::{decode, ops};
@@ -13,15 +14,20 @@ use typeloom_onnx::messages::attribute_proto::AttributeType;
 use typeloom_onnx::messages::tensor_proto::DataLocation;
 use typeloom_onnx::messages::{GraphProto, NodeProto, TensorProto, ValueInfoProto};
 use typeloom_types::any_tensor::AnyTensor;
+use typeloom_types::dtype::Dtype;
 
 use crate::error::PrepareError;
 use crate::functions::{Functions, MAX_NODES};
-use crate::plan::{Action, Plan, Slot, SlotId, Step, Use};
+use crate::fuse;
+use crate::plan::{Action, Constant, Fast, Plan, Slot, SlotId, Step, Use};
 use crate::session::ExternalData;
 use crate::stamp::Stamp;
 
 /// How deep graphs and functions may be nested.
 pub(crate) const MAX_DEPTH: usize = 64;
+
+/// The least bytes of a tensor that is left as it is stored until it is needed.
+const LARGE: usize = 1 << 12;
 
 /// The versions of operator sets that nodes refer to, by domain.
 pub(crate) type Imports = HashMap<String, i64>;
@@ -83,7 +89,7 @@ impl<'m> Preparation<'m> {
                 Some(slot) => *slot,
                 None => scope.slot(tensor.name()),
             };
-            constants.push((slot, Value::Tensor(self.stored(tensor)?)));
+            constants.push((slot, self.stored(tensor)?));
         }
         for sparse in &graph.sparse_initializer {
             let name = sparse.values.as_ref().map_or("", |values| values.name());
@@ -91,7 +97,7 @@ impl<'m> Preparation<'m> {
                 Some(slot) => *slot,
                 None => scope.slot(name),
             };
-            constants.push((slot, Value::Tensor(decode::sparse(sparse)?)));
+            constants.push((slot, Constant::Ready(Value::Tensor(decode::sparse(sparse)?))));
         }
         let outputs: Vec<&str> = graph.output.iter().map(ValueInfoProto::name).collect();
         self.body(scope, inputs, constants, &graph.node, &outputs, imports, depth)
@@ -124,7 +130,7 @@ impl<'m> Preparation<'m> {
         &mut self,
         scope: Scope,
         inputs: Vec<SlotId>,
-        constants: Vec<(SlotId, Value)>,
+        constants: Vec<(SlotId, Constant)>,
         nodes: &[NodeProto],
         outputs: &[&str],
         imports: &Imports,
@@ -147,8 +153,13 @@ impl<'m> Preparation<'m> {
         }
         let scope = self.scopes.pop().unwrap_or_default();
         let Scope { slots, captures, names: _, stamps: _ } = scope;
-        let mut plan = Plan { slots, inputs, captures, constants, steps, outputs: results };
-        lifetimes(&mut plan);
+        let constant: HashSet<SlotId> = constants.iter().map(|(slot, _)| *slot).collect();
+        let defaults = (0..inputs.len()).filter(|at| constant.contains(&inputs[*at])).collect();
+        let fast = Fast::default();
+        let mut plan = Plan { slots, inputs, defaults, captures, constants, steps, outputs: results, fast };
+        lifetimes(&mut plan.steps, &plan.outputs);
+        plan.fast = fuse::fast(&mut plan);
+        lifetimes(&mut plan.fast.steps, &plan.outputs);
         Ok(plan)
     }
 
@@ -202,23 +213,33 @@ impl<'m> Preparation<'m> {
                 && tensor.data_location() == DataLocation::External
             {
                 let bytes = self.read(tensor)?;
-                tensor.raw_data = Some(bytes.into());
+                tensor.raw_data = Some(bytes);
                 tensor.data_location = None;
             }
         }
         Ok(Attributes::decode(&attributes)?)
     }
 
-    fn read(&self, tensor: &TensorProto) -> Result<Vec<u8>, PrepareError> {
+    fn read(&self, tensor: &TensorProto) -> Result<Bytes, PrepareError> {
         (self.external)(tensor)
             .map_err(|reason| PrepareError::ExternalData { name: tensor.name().to_owned(), reason })
     }
 
-    fn stored(&self, tensor: &TensorProto) -> Result<AnyTensor, PrepareError> {
-        if tensor.data_location() == DataLocation::External {
-            return Ok(decode::tensor_of_bytes(tensor, &self.read(tensor)?)?);
+    fn stored(&self, tensor: &TensorProto) -> Result<Constant, PrepareError> {
+        let is_external = tensor.data_location() == DataLocation::External;
+        let raw = if is_external { Some(self.read(tensor)?) } else { tensor.raw_data.clone() };
+        let (dtype, shape) = decode::header(tensor)?;
+        if let (Some(bytes), Dtype::F32 | Dtype::F64) = (&raw, dtype)
+            && bytes.len() >= LARGE
+            && AnyTensor::byte_len(dtype, &shape).is_ok_and(|len| len == bytes.len())
+        {
+            return Ok(Constant::Stored { dtype, shape, bytes: bytes.clone() });
         }
-        Ok(decode::tensor(tensor)?)
+        let tensor = match raw {
+            Some(bytes) if is_external => decode::tensor_of_bytes(tensor, &bytes)?,
+            Some(_) | None => decode::tensor(tensor)?,
+        };
+        Ok(Constant::Ready(Value::Tensor(tensor)))
     }
 
     fn action(
@@ -313,10 +334,9 @@ impl<'m> Preparation<'m> {
 }
 
 /// Marks the last use of every value that is not a result.
-fn lifetimes(plan: &mut Plan) {
-    let kept: HashSet<SlotId> = plan.outputs.iter().copied().collect();
-    let mut seen = kept.clone();
-    for step in plan.steps.iter_mut().rev() {
+fn lifetimes(steps: &mut [Step], outputs: &[SlotId]) {
+    let mut seen: HashSet<SlotId> = outputs.iter().copied().collect();
+    for step in steps.iter_mut().rev() {
         let mut dead = Vec::new();
         // What a graph inside reads must live until the step is done.
         for slot in step.action.bodies().iter().flat_map(|body| &body.captures).map(|(outer, _)| *outer) {

@@ -1,12 +1,14 @@
 //! A model that is ready to run.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::rc::Rc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use typeloom_compiler::annotate::{Marks, annotate};
+use typeloom_cpu::memory::{self, Store};
 use typeloom_cpu::value::Value;
-use typeloom_onnx::messages::{ModelProto, TensorProto, read};
+use typeloom_onnx::messages::{ModelProto, TensorProto, read, read_pieces};
 use typeloom_solver::model::Checked;
 
 use crate::error::{PrepareError, RunError};
@@ -17,7 +19,7 @@ use crate::prepare::Preparation;
 use crate::stamp::{Stamp, Symbols};
 
 /// Reads the bytes of a tensor that is kept in another file; the reason where that cannot be done.
-pub type ExternalData<'a> = dyn Fn(&TensorProto) -> Result<Vec<u8>, String> + 'a;
+pub type ExternalData<'a> = dyn Fn(&TensorProto) -> Result<Bytes, String> + 'a;
 
 /// Told of values as they are made, by name.
 pub type Observer<'a> = dyn FnMut(&str, &Value) + 'a;
@@ -30,6 +32,19 @@ pub enum Verify {
     Inputs,
     /// The inputs and every value that a node makes.
     EveryValue,
+}
+
+/// How much one run may do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limits {
+    /// How many turns all loops may take together. A loop whose condition never fails has no end of its own.
+    pub turns: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { turns: 1 << 26 }
+    }
 }
 
 /// An input or an output of a model.
@@ -50,6 +65,23 @@ pub struct Session {
     plan: Arc<Plan>,
     inputs: Arc<[Port]>,
     outputs: Arc<[Port]>,
+    memory: Arc<Spare>,
+    limits: Limits,
+}
+
+/// Memory of runs that are over, for the runs that come: one store for each that ran at the same time.
+#[derive(Debug, Default)]
+struct Spare(Mutex<Vec<Store>>);
+
+impl Spare {
+    fn take(&self) -> Store {
+        // A lock that is poisoned guards nothing but spare memory.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
+    }
+
+    fn put(&self, store: Store) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(store);
+    }
 }
 
 /// What a run gives.
@@ -72,6 +104,27 @@ impl Session {
         Self::new(&read::<ModelProto>(Bytes::from(bytes))?, external)
     }
 
+    /// As [`Session::of_checked`], where the bytes that were checked are shared (a mapped file, say): stored tensors are
+    /// looked at in them, and none of them is copied for being read.
+    ///
+    /// # Errors
+    /// [`PrepareError`].
+    pub fn of_checked_file(
+        checked: &mut Checked<'_>,
+        file: &Bytes,
+        external: &ExternalData<'_>,
+    ) -> Result<Self, PrepareError> {
+        let annotated = annotate(checked, Marks::LeftOut)?;
+        let own = file.as_ptr_range();
+        let pieces = annotated.file.pieces().iter().map(|piece| {
+            // What was kept of the file is a part of it, unless other bytes were checked.
+            let range = piece.as_ptr_range();
+            let is_part = own.start <= range.start && range.end <= own.end && !piece.is_empty();
+            if is_part { file.slice_ref(piece) } else { Bytes::copy_from_slice(piece) }
+        });
+        Self::new(&read_pieces::<ModelProto>(pieces.collect())?, external)
+    }
+
     /// Prepares a model; what it declares of its values is taken for their solved types.
     ///
     /// # Errors
@@ -90,7 +143,19 @@ impl Session {
         for (port, declared) in outputs.iter_mut().zip(&graph.output) {
             declared.name().clone_into(&mut port.name);
         }
-        Ok(Self { plan: Arc::new(plan), inputs, outputs: outputs.into() })
+        Ok(Self {
+            plan: Arc::new(plan),
+            inputs,
+            outputs: outputs.into(),
+            memory: Arc::default(),
+            limits: Limits::default(),
+        })
+    }
+
+    /// The same session with other limits.
+    #[must_use]
+    pub fn with_limits(self, limits: Limits) -> Self {
+        Self { limits, ..self }
     }
 
     /// The inputs, in the order of the model.
@@ -141,8 +206,10 @@ impl Session {
         if let Some(name) = unknown.into_iter().next() {
             return Err(RunError::UnknownInput { name });
         }
-        let mut run = Run { verify, symbols, observer };
-        let values = run.plan(&self.plan, given, Vec::new())?;
+        let mut run = Run { verify, symbols, observer, limits: self.limits, turns: Rc::default() };
+        let (values, store) = memory::with(self.memory.take(), || run.plan(&self.plan, given, Vec::new()));
+        self.memory.put(store);
+        let values = values?;
         let outputs = self.outputs.iter().map(|port| port.name.clone()).zip(values).collect();
         Ok(Outcome { outputs, symbols: run.symbols })
     }

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use cases::Case;
 use typeloom_ops::catalogue::Standard;
 use typeloom_runtime::error::{NodeFault, RunError};
-use typeloom_runtime::session::{Session, Verify};
+use typeloom_runtime::session::{Outcome, Session, Verify};
 use typeloom_solver::model::{Mode, Options, check};
 use typeloom_solver::universe::Universe;
 
@@ -65,17 +65,28 @@ fn judge(case: &Case, universe: &Arc<Universe>) -> Verdict {
         Ok(inputs) => inputs,
         Err(error) => return Verdict::Refused(error),
     };
-    let outcome = match session.run(inputs, Verify::EveryValue) {
-        Ok(outcome) => outcome,
-        Err(error) if contradicts(&error) => return Verdict::Contradicted(error.to_string()),
-        Err(error) => return Verdict::Refused(error.to_string()),
-    };
+    // As it was written with every value watched, and then in its fast form.
+    for verify in [Verify::EveryValue, Verify::Inputs] {
+        let outcome = match session.run(inputs.clone(), verify) {
+            Ok(outcome) => outcome,
+            Err(error) if contradicts(&error) => return Verdict::Contradicted(error.to_string()),
+            Err(error) => return Verdict::Refused(error.to_string()),
+        };
+        if let Some(verdict) = compared(case, &outcome) {
+            return verdict;
+        }
+    }
+    Verdict::Reproduced
+}
+
+/// How outputs differ from those that were recorded, if they do.
+fn compared(case: &Case, outcome: &Outcome) -> Option<Verdict> {
     let is_random = case.ops().iter().any(|op| RANDOM.contains(op)) || case.is_training_dropout();
     for (at, (name, found)) in outcome.outputs.iter().enumerate() {
         let Some(expected) = case.output(at) else { continue };
         let expected = match expected {
             Ok(expected) => expected,
-            Err(error) => return Verdict::Refused(error),
+            Err(error) => return Some(Verdict::Refused(error)),
         };
         let difference = if is_random {
             compare::types(found, &expected)
@@ -83,10 +94,10 @@ fn judge(case: &Case, universe: &Arc<Universe>) -> Verdict {
             compare::values(found, &expected, case.tolerance())
         };
         if let Some(difference) = difference {
-            return Verdict::Wrong(format!("`{name}`: {difference}"));
+            return Some(Verdict::Wrong(format!("`{name}`: {difference}")));
         }
     }
-    Verdict::Reproduced
+    None
 }
 
 #[test]

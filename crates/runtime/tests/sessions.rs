@@ -7,7 +7,7 @@ use typeloom_cpu::value::Value;
 use typeloom_onnx::prost::Message as _;
 use typeloom_ops::catalogue::Standard;
 use typeloom_runtime::error::{PrepareError, RunError};
-use typeloom_runtime::session::{Outcome, Session, Verify};
+use typeloom_runtime::session::{Limits, Outcome, Session, Verify};
 use typeloom_solver::model::{Mode, Options, check};
 use typeloom_solver::universe::Universe;
 use typeloom_types::any_tensor::AnyTensor;
@@ -154,4 +154,24 @@ fn one_session_runs_in_several_threads_at_once() {
             assert_eq!(&thread.join().unwrap(), expected);
         }
     });
+}
+
+#[test]
+fn a_loop_without_an_end_is_stopped_by_the_limit() {
+    let text = format!(
+        "{HEADER}
+main (float[1] x) => (float[1] y)
+<bool go = {{1}}>
+{{
+  y = Loop(, go, x) <body = forever (int64 turn, bool on, float[1] a) => (bool on_out, float[1] b) {{
+    on_out = Identity(on)
+    b = Add(a, a)
+  }}>
+}}"
+    );
+    let session = session(&text).with_limits(Limits { turns: 1000 });
+    let x = AnyTensor::from([0.0_f32]);
+    let error = run(&session, &[("x", x.clone())]).unwrap_err();
+    assert_eq!(error.to_string(), "node 0 (`Loop`): the loops of the model took more than 1000 turns");
+    assert_eq!(run(&session, &[("x", x)]).unwrap_err(), error);
 }

@@ -10,8 +10,9 @@
 //! `n + 1` offsets (64-bit, little-endian, from 0 on, never falling) followed by the text of all of
 //! them.
 //!
-//! The bytes are aligned for every element type, so that [`AnyTensor::as_slice`] is a view and not
-//! a copy. They are shared between clones and copied when one of them is written to.
+//! The bytes are aligned for their elements, so that [`AnyTensor::as_slice`] is a view and not
+//! a copy. They are shared between clones, and with a mapped file where they come from one, and copied when one of
+//! them is written to.
 //!
 //! This is a container. It does no arithmetic and knows no broadcasting; backends do.
 
@@ -33,7 +34,11 @@ mod serial;
 
 mod strings;
 
+use bytes::Bytes;
+use smallvec::SmallVec;
+
 use buffer::Buffer;
+pub use buffer::Memory;
 use error::TensorError;
 pub use strings::Strings;
 
@@ -57,7 +62,7 @@ compile_error!("tensors are viewed in place, which needs a little-endian target"
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct AnyTensor {
     dtype: Dtype,
-    shape: Box<[usize]>,
+    shape: SmallVec<[usize; 4]>,
     buffer: Buffer,
 }
 
@@ -84,7 +89,7 @@ impl AnyTensor {
     #[must_use]
     pub fn from_scalar<T: Element>(element: T) -> Self {
         let buffer = Buffer::from_bytes(bytemuck::bytes_of(&element));
-        Self { dtype: T::DTYPE, shape: [].into(), buffer }
+        Self { dtype: T::DTYPE, shape: SmallVec::new(), buffer }
     }
 
     /// A tensor of packed bytes. Bits that belong to no element are ignored.
@@ -94,24 +99,26 @@ impl AnyTensor {
     /// [`TensorError::ShapeOverflow`], [`TensorError::NotBool`], and for strings
     /// [`TensorError::StringOffsets`] and [`TensorError::NotUtf8`].
     pub fn from_le_bytes(dtype: Dtype, shape: &[usize], bytes: &[u8]) -> Result<Self, TensorError> {
-        let count = error::element_count(shape)?;
-        let expected = packed_len(dtype, shape, count)?;
-        if dtype == Dtype::String {
-            strings::check(bytes, count)?;
-        } else if expected != bytes.len() {
-            let found = bytes.len();
-            return Err(TensorError::ByteLength { dtype, shape: shape.into(), expected, found });
-        }
-        if dtype == Dtype::Bool
-            && let Some(index) = bytes.iter().position(|byte| *byte > 1)
-        {
-            return Err(TensorError::NotBool { index, byte: bytes[index] });
-        }
+        check(dtype, shape, bytes)?;
         let mut buffer = Buffer::from_bytes(bytes);
-        if let Some(bits) = dtype.size_bits().filter(|bits| bits % 8 != 0) {
-            packed::clear_padding(buffer.bytes_mut(), count, bits);
+        if let Some(bits) = partial_bits(dtype) {
+            packed::clear_padding(buffer.bytes_mut(), error::element_count(shape)?, bits);
         }
         Ok(Self { dtype, shape: shape.into(), buffer })
+    }
+
+    /// A tensor of packed bytes that are looked at where they are, as long as nobody writes to the tensor. Bytes that are not
+    /// aligned for their elements are copied, and so are those of elements that share a byte.
+    ///
+    /// # Errors
+    /// As [`AnyTensor::from_le_bytes`].
+    pub fn from_shared(dtype: Dtype, shape: &[usize], bytes: Bytes) -> Result<Self, TensorError> {
+        if partial_bits(dtype).is_some() {
+            return Self::from_le_bytes(dtype, shape, &bytes);
+        }
+        check(dtype, shape, &bytes)?;
+        let align = dtype.size_bytes().unwrap_or(8).min(8);
+        Ok(Self { dtype, shape: shape.into(), buffer: Buffer::view(bytes, align) })
     }
 
     /// A tensor whose packed bytes are written in place: `fill` is given zeros. Bits that belong to no
@@ -125,23 +132,86 @@ impl AnyTensor {
         shape: &[usize],
         fill: impl FnOnce(&mut [u8]),
     ) -> Result<Self, TensorError> {
-        let mut tensor = Self::zeros(dtype, shape)?;
+        let tensor = Self::zeros(dtype, shape)?;
+        tensor.filled(fill)
+    }
+
+    /// As [`AnyTensor::from_bytes_with`], in memory that another tensor had: `fill` is given bytes of which nothing is
+    /// known, zeros where not every byte is an element.
+    ///
+    /// # Errors
+    /// As [`AnyTensor::from_le_bytes`].
+    pub fn from_memory_with(
+        dtype: Dtype,
+        shape: &[usize],
+        memory: Memory,
+        fill: impl FnOnce(&mut [u8]),
+    ) -> Result<Self, TensorError> {
+        if matches!(dtype, Dtype::Bool | Dtype::String) || partial_bits(dtype).is_some() {
+            return Self::from_bytes_with(dtype, shape, fill);
+        }
+        let mut tensor = Self::in_memory(dtype, shape, memory)?;
         fill(tensor.buffer.bytes_mut());
-        match dtype {
-            Dtype::String => strings::check(tensor.buffer.bytes(), tensor.len())?,
-            Dtype::Bool => {
-                if let Some(index) = tensor.bytes().iter().position(|byte| *byte > 1) {
-                    return Err(TensorError::NotBool { index, byte: tensor.bytes()[index] });
-                }
-            }
+        Ok(tensor)
+    }
+
+    /// A tensor whose elements are written in place, in memory that another tensor had: `fill` is given elements of which
+    /// nothing is known.
+    ///
+    /// # Errors
+    /// [`TensorError::ShapeOverflow`].
+    pub fn from_elements_with<T: Element>(
+        shape: &[usize],
+        memory: Memory,
+        fill: impl FnOnce(&mut [T]),
+    ) -> Result<Self, TensorError> {
+        let mut tensor = if T::DTYPE == Dtype::Bool {
+            Self::zeros(Dtype::Bool, shape)?
+        } else {
+            Self::in_memory(T::DTYPE, shape, memory)?
+        };
+        fill(tensor.as_mut_slice()?);
+        Ok(tensor)
+    }
+
+    /// The memory of a tensor that is not needed any more, where nobody shares it and it is worth keeping.
+    #[must_use]
+    pub fn into_memory(self) -> Option<Memory> {
+        self.buffer.into_memory()
+    }
+
+    /// Whether writing to the tensor copies it first.
+    #[must_use]
+    pub fn is_shared(&self) -> bool {
+        self.buffer.is_shared()
+    }
+
+    /// How many bytes a tensor takes; for strings, what their offsets take.
+    ///
+    /// # Errors
+    /// [`TensorError::ShapeOverflow`].
+    pub fn byte_len(dtype: Dtype, shape: &[usize]) -> Result<usize, TensorError> {
+        packed_len(dtype, shape, error::element_count(shape)?)
+    }
+
+    fn in_memory(dtype: Dtype, shape: &[usize], memory: Memory) -> Result<Self, TensorError> {
+        let buffer = Buffer::reused(memory, Self::byte_len(dtype, shape)?);
+        Ok(Self { dtype, shape: shape.into(), buffer })
+    }
+
+    fn filled(mut self, fill: impl FnOnce(&mut [u8])) -> Result<Self, TensorError> {
+        fill(self.buffer.bytes_mut());
+        match self.dtype {
+            Dtype::String => strings::check(self.buffer.bytes(), self.len())?,
+            Dtype::Bool => check_bools(self.bytes())?,
             other => {
-                if let Some(bits) = other.size_bits().filter(|bits| bits % 8 != 0) {
-                    let count = tensor.len();
-                    packed::clear_padding(tensor.buffer.bytes_mut(), count, bits);
+                if let Some(bits) = partial_bits(other) {
+                    let count = self.len();
+                    packed::clear_padding(self.buffer.bytes_mut(), count, bits);
                 }
             }
         }
-        Ok(tensor)
+        Ok(self)
     }
 
     /// A tensor of zeros (false, or empty strings).
@@ -184,7 +254,8 @@ impl AnyTensor {
     /// How many elements there are.
     #[must_use]
     pub fn len(&self) -> usize {
-        error::element_count(&self.shape).expect("the shape was checked when the tensor was made")
+        // The shape was checked when the tensor was made: without an extent of 0 this does not overflow.
+        if self.is_empty() { 0 } else { self.shape.iter().product() }
     }
 
     /// Whether there are no elements.
@@ -193,7 +264,7 @@ impl AnyTensor {
         self.shape.contains(&0)
     }
 
-    /// The packed bytes, aligned for every element type.
+    /// The packed bytes, aligned for their elements.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         self.buffer.bytes()
@@ -253,4 +324,30 @@ fn packed_len(dtype: Dtype, shape: &[usize], count: usize) -> Result<usize, Tens
     length
         .filter(|length| isize::try_from(*length).is_ok())
         .ok_or_else(|| TensorError::ShapeOverflow { shape: shape.into() })
+}
+
+/// The bits of an element that shares bytes with others.
+fn partial_bits(dtype: Dtype) -> Option<u32> {
+    dtype.size_bits().filter(|bits| bits % 8 != 0)
+}
+
+/// Checks that the bytes are the elements of a shape.
+fn check(dtype: Dtype, shape: &[usize], bytes: &[u8]) -> Result<(), TensorError> {
+    let count = error::element_count(shape)?;
+    let expected = packed_len(dtype, shape, count)?;
+    if dtype == Dtype::String {
+        return strings::check(bytes, count);
+    }
+    if expected != bytes.len() {
+        let found = bytes.len();
+        return Err(TensorError::ByteLength { dtype, shape: shape.into(), expected, found });
+    }
+    if dtype == Dtype::Bool { check_bools(bytes) } else { Ok(()) }
+}
+
+fn check_bools(bytes: &[u8]) -> Result<(), TensorError> {
+    match bytes.iter().position(|byte| *byte > 1) {
+        Some(index) => Err(TensorError::NotBool { index, byte: bytes[index] }),
+        None => Ok(()),
+    }
 }

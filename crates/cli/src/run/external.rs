@@ -3,42 +3,78 @@
 //! A model is not trusted. Its side files are named by relative paths that stay inside its folder; neither a link on the
 //! way, nor a file that has another name somewhere else, nor a range outside the file is read.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::fs::File;
-use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Component, Path};
 
+use bytes::Bytes;
 use typeloom::TensorProto;
 use typeloom::cpu::decode;
 
+use crate::input;
+
+/// The files beside a model, each mapped once.
+pub(crate) struct SideFiles<'a> {
+    folder: Option<&'a Path>,
+    maps: RefCell<HashMap<String, Bytes>>,
+}
+
+impl<'a> SideFiles<'a> {
+    /// The files in the folder of a model, if it has one.
+    pub(crate) fn new(folder: Option<&'a Path>) -> Self {
+        Self { folder, maps: RefCell::default() }
+    }
+
+    /// The bytes of a tensor: a part of the mapped file. Nothing is read before the bounds are checked.
+    pub(crate) fn read(&self, tensor: &TensorProto) -> Result<Bytes, String> {
+        let folder = self.folder.ok_or("a model from standard input has no folder")?;
+        let entry = |key: &str| {
+            tensor.external_data.iter().find(|entry| entry.key() == key).map(|entry| entry.value().to_owned())
+        };
+        let location = entry("location").ok_or("it names no file")?;
+        let number = |key: &str| match entry(key) {
+            None => Ok(None),
+            Some(text) => {
+                text.parse::<usize>().map(Some).map_err(|_| format!("`{key}` = `{text}` is no number"))
+            }
+        };
+        let (offset, length) = (number("offset")?.unwrap_or(0), number("length")?);
+        let (dtype, shape) = decode::header(tensor).map_err(|error| error.to_string())?;
+        let count = shape.iter().try_fold(1_usize, |count, extent| count.checked_mul(*extent));
+        let needed = count
+            .and_then(|count| dtype.packed_len(count))
+            .ok_or("its shape is too large, or its type has no fixed width")?;
+        if let Some(length) = length.filter(|length| *length != needed) {
+            return Err(format!("its type takes {needed} bytes, not {length}"));
+        }
+        let map = self.map(folder, &location)?;
+        match offset.checked_add(needed).filter(|end| *end <= map.len()) {
+            Some(end) => Ok(map.slice(offset..end)),
+            None => Err(format!("bytes {offset} and on are outside `{location}`, which has {}", map.len())),
+        }
+    }
+
+    fn map(&self, folder: &Path, location: &str) -> Result<Bytes, String> {
+        if let Some(map) = self.maps.borrow().get(location) {
+            return Ok(map.clone());
+        }
+        let file = open(folder, location)?;
+        let size = file.metadata().map_err(|error| error.to_string())?.len();
+        // There is no map of nothing.
+        let map = if size == 0 {
+            Bytes::new()
+        } else {
+            input::map(&file).map_err(|error| format!("`{location}`: {error}"))?
+        };
+        self.maps.borrow_mut().insert(location.to_owned(), map.clone());
+        Ok(map)
+    }
+}
+
 /// The bytes of a tensor, from its side file in the model's folder.
-pub(crate) fn read(folder: Option<&Path>, tensor: &TensorProto) -> Result<Vec<u8>, String> {
-    let folder = folder.ok_or("a model from standard input has no folder")?;
-    let entry = |key: &str| {
-        tensor.external_data.iter().find(|entry| entry.key() == key).map(|entry| entry.value().to_owned())
-    };
-    let location = entry("location").ok_or("it names no file")?;
-    let number = |key: &str| match entry(key) {
-        None => Ok(None),
-        Some(text) => text.parse::<u64>().map(Some).map_err(|_| format!("`{key}` = `{text}` is no number")),
-    };
-    let (offset, length) = (number("offset")?.unwrap_or(0), number("length")?);
-    let (dtype, shape) = decode::header(tensor).map_err(|error| error.to_string())?;
-    let count = shape.iter().try_fold(1_usize, |count, extent| count.checked_mul(*extent));
-    let needed = count
-        .and_then(|count| dtype.packed_len(count))
-        .ok_or("its shape is too large, or its type has no fixed width")?;
-    if length.is_some_and(|length| length != needed as u64) {
-        return Err(format!("its type takes {needed} bytes, not {}", length.unwrap_or(0)));
-    }
-    let mut file = open(folder, &location)?;
-    let size = file.metadata().map_err(|error| error.to_string())?.len();
-    if offset.checked_add(needed as u64).is_none_or(|end| end > size) {
-        return Err(format!("bytes {offset} and on are outside `{location}`, which has {size}"));
-    }
-    let mut bytes = vec![0; needed];
-    file.seek(SeekFrom::Start(offset)).map_err(|error| error.to_string())?;
-    file.read_exact(&mut bytes).map_err(|error| error.to_string())?;
-    Ok(bytes)
+pub(crate) fn read(folder: Option<&Path>, tensor: &TensorProto) -> Result<Bytes, String> {
+    SideFiles::new(folder).read(tensor)
 }
 
 /// Opens a file inside a folder, without following a link.
@@ -76,4 +112,112 @@ fn has_other_names(meta: &std::fs::Metadata) -> bool {
 #[cfg(not(unix))]
 fn has_other_names(_: &std::fs::Metadata) -> bool {
     false
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use typeloom::onnx::messages::StringStringEntryProto;
+
+    use super::*;
+
+    /// A folder of a model with a side file of 64 bytes, and another folder beside it.
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> std::io::Result<Self> {
+            let path = std::env::temp_dir().join(format!("typeloom-{}-{name}", std::process::id()));
+            let folder = Self(path);
+            std::fs::create_dir_all(folder.model())?;
+            let bytes: Vec<u8> = (0..64).collect();
+            std::fs::write(folder.model().join("weights.bin"), &bytes)?;
+            std::fs::write(folder.0.join("secret.bin"), &bytes)?;
+            Ok(folder)
+        }
+
+        fn model(&self) -> PathBuf {
+            self.0.join("model")
+        }
+
+        fn read(&self, entries: &[(&str, &str)]) -> Result<Bytes, String> {
+            let entry = |(key, value): &(&str, &str)| StringStringEntryProto {
+                key: Some((*key).into()),
+                value: Some((*value).into()),
+                ..StringStringEntryProto::default()
+            };
+            let tensor = TensorProto {
+                data_type: Some(1),
+                dims: vec![4],
+                external_data: entries.iter().map(entry).collect(),
+                ..TensorProto::default()
+            };
+            let model = self.model();
+            SideFiles::new(Some(&model)).read(&tensor)
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            drop(std::fs::remove_dir_all(&self.0));
+        }
+    }
+
+    #[test]
+    fn a_range_of_a_side_file_is_read() -> Result<(), String> {
+        let folder = Folder::new("range").map_err(|error| error.to_string())?;
+        let bytes = folder.read(&[("location", "weights.bin"), ("offset", "16"), ("length", "16")])?;
+        assert_eq!(bytes[..], (16..32).collect::<Vec<u8>>());
+        Ok(())
+    }
+
+    #[test]
+    fn what_lies_outside_the_file_is_refused() -> std::io::Result<()> {
+        let folder = Folder::new("outside")?;
+        for (offset, reason) in [("49", "outside"), ("18446744073709551615", "outside"), ("-1", "no number")]
+        {
+            let read = folder.read(&[("location", "weights.bin"), ("offset", offset)]);
+            assert!(read.clone().is_err_and(|error| error.contains(reason)), "{offset}: {read:?}");
+        }
+        let read = folder.read(&[("location", "weights.bin"), ("length", "17")]);
+        assert!(read.is_err_and(|error| error.contains("takes 16 bytes, not 17")));
+        Ok(())
+    }
+
+    #[test]
+    fn paths_that_leave_the_folder_are_refused() -> std::io::Result<()> {
+        let folder = Folder::new("leave")?;
+        let absolute = folder.0.join("secret.bin").display().to_string();
+        for location in ["../secret.bin", "sub/../../secret.bin", &absolute, "", "."] {
+            let read = folder.read(&[("location", location)]);
+            assert!(read.is_err_and(|error| error.contains("not a path inside")), "{location}");
+        }
+        assert!(folder.read(&[("location", "missing.bin")]).is_err());
+        assert!(folder.read(&[]).is_err_and(|error| error.contains("names no file")));
+        Ok(())
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_to_files_elsewhere_are_refused() -> std::io::Result<()> {
+        let folder = Folder::new("links")?;
+        std::os::unix::fs::symlink(folder.0.join("secret.bin"), folder.model().join("soft.bin"))?;
+        std::os::unix::fs::symlink(&folder.0, folder.model().join("up"))?;
+        std::fs::hard_link(folder.0.join("secret.bin"), folder.model().join("hard.bin"))?;
+        for location in ["soft.bin", "up/secret.bin"] {
+            let read = folder.read(&[("location", location)]);
+            assert!(read.is_err_and(|error| error.contains("link")), "{location}");
+        }
+        let read = folder.read(&[("location", "hard.bin")]);
+        assert!(read.is_err_and(|error| error.contains("same file")));
+        Ok(())
+    }
+
+    #[test]
+    fn a_folder_is_no_side_file() -> std::io::Result<()> {
+        let folder = Folder::new("folder")?;
+        std::fs::create_dir(folder.model().join("inner"))?;
+        assert!(folder.read(&[("location", "inner")]).is_err_and(|error| error.contains("not a file")));
+        Ok(())
+    }
 }

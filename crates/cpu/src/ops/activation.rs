@@ -104,10 +104,7 @@ fn clip(call: &mut Call<'_>) -> Outcome {
             }
         };
         let (low, high) = (scalar(low.as_ref(), T::LOWEST)?, scalar(high.as_ref(), T::HIGHEST)?);
-        map_into(x, |x: T| {
-            let raised = if x < low { low } else { x };
-            if raised > high { high } else { raised }
-        })
+        super::clamp(x, low, high)
     })?)
 }
 

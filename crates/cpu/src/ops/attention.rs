@@ -5,13 +5,13 @@ use typeloom_types::dtype::Dtype;
 
 use super::activation::softmax_row;
 use super::layout::{broadcast_to, permute};
-use super::matmul::{Matrix, Product};
 use super::slice::join;
 use super::{Operator, native, widened};
 use crate::call::{Call, Outcome, one};
 use crate::element::{Number, check_size, from_slice, of_f64s, on_floats, to_f64s};
 use crate::error::{Fault, invalid};
 use crate::movement::reshape;
+use crate::product::{self, Matrix};
 use crate::shape::{broadcast, count};
 
 pub(super) const OPERATORS: &[Operator] = &[
@@ -151,7 +151,7 @@ fn attention(call: &mut Call<'_>) -> Outcome {
             let source = batch * key_heads + head / shared;
             let query = Matrix::new(&query[lane * queries * size..][..queries * size], queries, size);
             let key = Matrix::transposed(&key[source * keys * size..][..keys * size], size, keys);
-            T::product(query, key, &mut scores, T::from_f64(scale), T::ZERO)?;
+            product::multiply(query, key, &mut scores, T::from_f64(scale), None)?;
             let mut show = |wanted: i64, scores: &[T]| {
                 if mode == wanted {
                     shown[lane * queries * keys..][..queries * keys].copy_from_slice(scores);
@@ -177,7 +177,7 @@ fn attention(call: &mut Call<'_>) -> Outcome {
             show(3, &scores);
             let value = Matrix::new(&value[source * keys * width..][..keys * width], keys, width);
             let out = &mut result[lane * queries * width..][..queries * width];
-            T::product(Matrix::new(&scores, queries, keys), value, out, T::ONE, T::ZERO)?;
+            product::multiply(Matrix::new(&scores, queries, keys), value, out, T::ONE, None)?;
         }
         Ok((from_slice(&shape, &shown)?, from_slice(&[batches, query_heads, queries, width], &result)?))
     })?;

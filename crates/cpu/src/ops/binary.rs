@@ -1,12 +1,13 @@
 //! Arithmetic on two and more tensors: broadcast elementwise.
 
+use rayon::prelude::*;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 use typeloom_types::element::Element;
 
 use super::{Operator, native, widened};
 use crate::call::{Call, Outcome, one};
-use crate::element::{Number, Real, build, of_f64s, on_floats, on_numbers, to_f64s};
+use crate::element::{Number, Real, build_over, of_f64s, on_floats, on_numbers, to_f64s};
 use crate::error::{Fault, invalid};
 use crate::shape::{Rows, broadcast, broadcast_strides};
 
@@ -25,23 +26,34 @@ pub(super) const OPERATORS: &[Operator] = &[
     widened("SwiGLU", swiglu),
 ];
 
+/// How many elements are worth a thread of their own.
+const WORTH: usize = 1 << 16;
+
 /// Combines two tensors, broadcast, element by element.
 pub(crate) fn map2<A: Element, B: Element, C: Element>(
     a: &AnyTensor,
     b: &AnyTensor,
-    each: impl Fn(A, B) -> C,
+    each: impl Fn(A, B) -> C + Sync,
 ) -> Result<AnyTensor, Fault> {
     let (left, right) = (a.as_slice::<A>()?, b.as_slice::<B>()?);
     if a.shape() == b.shape() {
-        return build::<C>(a.shape(), |out| {
-            for ((out, left), right) in out.iter_mut().zip(left).zip(right) {
-                *out = each(*left, *right);
+        return build_over::<C>(a.shape(), |out| {
+            let map = |((out, left), right): ((&mut [C], &[A]), &[B])| {
+                for ((out, left), right) in out.iter_mut().zip(left).zip(right) {
+                    *out = each(*left, *right);
+                }
+            };
+            if out.len() < 2 * WORTH {
+                map(((out, left), right));
+            } else {
+                let parts = out.par_chunks_mut(WORTH).zip(left.par_chunks(WORTH));
+                parts.zip(right.par_chunks(WORTH)).for_each(map);
             }
         });
     }
     let shape = broadcast(&[a.shape(), b.shape()])?;
     let (sa, sb) = (broadcast_strides(a.shape(), &shape), broadcast_strides(b.shape(), &shape));
-    build::<C>(&shape, |out| {
+    build_over::<C>(&shape, |out| {
         let width = shape.last().copied().unwrap_or(1);
         if out.is_empty() {
             return;
@@ -70,14 +82,26 @@ pub(crate) fn map2<A: Element, B: Element, C: Element>(
 
 /// Combines two tensors of one type; the first is overwritten where it has the shape of the result and nobody
 /// else has it.
-fn map2_into<T: Element>(a: AnyTensor, b: &AnyTensor, each: impl Fn(T, T) -> T) -> Result<AnyTensor, Fault> {
-    if a.shape() != b.shape() {
+fn map2_into<T: Element>(
+    a: AnyTensor,
+    b: &AnyTensor,
+    each: impl Fn(T, T) -> T + Sync,
+) -> Result<AnyTensor, Fault> {
+    if a.shape() != b.shape() || a.is_shared() {
         return map2::<T, T, T>(&a, b, each);
     }
     let mut a = a;
     let right = b.as_slice::<T>()?;
-    for (left, right) in a.as_mut_slice::<T>()?.iter_mut().zip(right) {
-        *left = each(*left, *right);
+    let left = a.as_mut_slice::<T>()?;
+    let map = |(left, right): (&mut [T], &[T])| {
+        for (left, right) in left.iter_mut().zip(right) {
+            *left = each(*left, *right);
+        }
+    };
+    if left.len() < 2 * WORTH {
+        map((left, right));
+    } else {
+        left.par_chunks_mut(WORTH).zip(right.par_chunks(WORTH)).for_each(map);
     }
     Ok(a)
 }

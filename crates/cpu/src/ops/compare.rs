@@ -66,7 +66,7 @@ fn equal(call: &mut Call<'_>) -> Outcome {
     ] => map2::<T, T, bool>(&a, &b, |a, b| a == b))?)
 }
 
-fn logic(call: &mut Call<'_>, each: impl Fn(bool, bool) -> bool) -> Outcome {
+fn logic(call: &mut Call<'_>, each: impl Fn(bool, bool) -> bool + Sync) -> Outcome {
     let b = aligned(call)?;
     let a = call.take(0)?;
     one(map2::<bool, bool, bool>(&a, &b, each)?)

@@ -1,14 +1,16 @@
-//! Convolutions: columns of windows, multiplied as matrices.
+//! Convolutions and their relatives.
 
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
-use super::matmul::{Matrix, Product, centred};
+use super::filter::{Filter, Finishing, check_rank, groups, kernel_shape};
+use super::matmul::centred;
 use super::sliding::{Windows, pads, per_axis};
 use super::{Operator, native, widened};
 use crate::call::{Call, Outcome, one};
-use crate::element::{build, check_size, dispatch, of_f64s, on_floats, to_f64s};
+use crate::element::{build, check_size, of_f64s, on_floats, to_f64s};
 use crate::error::{Fault, invalid};
+use crate::product::{self, Matrix};
 use crate::shape::{count, each_index, extents, strides};
 
 pub(super) const OPERATORS: &[Operator] = &[
@@ -20,38 +22,6 @@ pub(super) const OPERATORS: &[Operator] = &[
     widened("CausalConvWithState", causal_conv),
 ];
 
-/// The number of groups, checked against the channels.
-fn groups(call: &Call<'_>, channels: usize, outputs: usize) -> Result<usize, Fault> {
-    let group = call.int("group", 1)?;
-    match usize::try_from(group) {
-        Ok(group) if group > 0 && channels.is_multiple_of(group) && outputs.is_multiple_of(group) => {
-            Ok(group)
-        }
-        Ok(_) | Err(_) => invalid(format!("{group} groups do not divide {channels} and {outputs} channels")),
-    }
-}
-
-fn kernel_shape(call: &Call<'_>, weights: &AnyTensor) -> Result<Vec<usize>, Fault> {
-    let own = weights.shape()[2..].to_vec();
-    match call.attributes.ints("kernel_shape")? {
-        Some(given) if extents(given)? != own => {
-            invalid(format!("`kernel_shape` = {given:?} is not the shape {own:?} of the weights"))
-        }
-        Some(_) | None => Ok(own),
-    }
-}
-
-fn check_rank(x: &AnyTensor, w: &AnyTensor) -> Result<(), Fault> {
-    if x.rank() < 3 || w.rank() != x.rank() {
-        return invalid(format!(
-            "the shapes {:?} and {:?} are not of one rank above 2",
-            x.shape(),
-            w.shape()
-        ));
-    }
-    Ok(())
-}
-
 /// A convolution of tensors of one type.
 pub(super) fn convolve(
     call: &Call<'_>,
@@ -59,66 +29,11 @@ pub(super) fn convolve(
     w: &AnyTensor,
     bias: Option<&AnyTensor>,
 ) -> Result<AnyTensor, Fault> {
-    check_rank(x, w)?;
-    let (batches, channels, outputs) = (x.shape()[0], x.shape()[1], w.shape()[0]);
-    let group = groups(call, channels, outputs)?;
-    if w.shape()[1] != channels / group {
-        return invalid(format!("weights {:?} do not fit {channels} channels in {group} groups", w.shape()));
+    let filter = Filter::of(call.attributes, w)?;
+    if bias.is_some_and(|bias| bias.len() != w.shape()[0]) {
+        return invalid(format!("the bias has not {} elements", w.shape()[0]));
     }
-    let windows = Windows::of(call, &x.shape()[2..], &kernel_shape(call, w)?)?;
-    if bias.is_some_and(|bias| bias.len() != outputs) {
-        return invalid(format!("the bias has not {outputs} elements"));
-    }
-    let shape = [&[batches, outputs], &windows.output[..]].concat();
-    let (plane, places) = (count(&windows.input), count(&windows.output));
-    let (own, made) = (channels / group, outputs / group);
-    let depth = own * count(&windows.kernel);
-    check_size(&[depth, places], 8)?;
-    let mut complete = Ok(());
-    let result = dispatch!(x.dtype(), T in [F32 f32, F64 f64, I32 i32] => {
-        let (data, weights) = (x.as_slice::<T>()?, w.as_slice::<T>()?);
-        let bias = bias.map(AnyTensor::as_slice::<T>).transpose()?;
-        build::<T>(&shape, |out| {
-            if out.is_empty() || depth == 0 {
-                return;
-            }
-            let mut columns = vec![T::default(); if windows.is_pointwise() { 0 } else { depth * places }];
-            for (at, out) in out.chunks_exact_mut(made * places).enumerate() {
-                let (batch, group_no) = (at / group, at % group);
-                let first = (batch * channels + group_no * own) * plane;
-                let input = &data[first..first + own * plane];
-                let beta = if let Some(bias) = bias {
-                    for (row, bias) in out.chunks_exact_mut(places).zip(&bias[group_no * made..]) {
-                        row.fill(*bias);
-                    }
-                    1
-                } else {
-                    0
-                };
-                let matrix = if windows.is_pointwise() {
-                    input
-                } else {
-                    let rows = columns.chunks_exact_mut(depth / own * places);
-                    for (plane, rows) in input.chunks_exact(plane).zip(rows) {
-                        windows.columns(plane, T::default(), rows);
-                    }
-                    &columns
-                };
-                let weights = &weights[group_no * made * depth..][..made * depth];
-                let done = T::product(
-                    Matrix::new(weights, made, depth),
-                    Matrix::new(matrix, depth, places),
-                    out,
-                    1 as T,
-                    beta as T,
-                );
-                if complete.is_ok() {
-                    complete = done;
-                }
-            }
-        })
-    })?;
-    complete.map(|()| result)
+    filter.apply(call, x, &Finishing { offset: bias, ..Finishing::NONE })
 }
 
 fn conv(call: &mut Call<'_>) -> Outcome {
@@ -143,15 +58,15 @@ fn wanted_is_too_large(call: &Call<'_>) -> Result<bool, Fault> {
 
 fn conv_transpose(call: &mut Call<'_>) -> Outcome {
     let (x, w, bias) = (call.tensor(0)?, call.tensor(1)?, call.optional(2)?);
-    check_rank(x, w)?;
+    check_rank(x.shape(), w.shape())?;
     let rank = x.rank() - 2;
     let (batches, channels) = (x.shape()[0], x.shape()[1]);
-    let group = groups(call, channels, channels)?;
+    let group = groups(call.attributes, channels, channels)?;
     if w.shape()[0] != channels {
         return invalid(format!("weights {:?} do not fit {channels} channels", w.shape()));
     }
     let made = w.shape()[1];
-    let kernel = kernel_shape(call, w)?;
+    let kernel = kernel_shape(call.attributes, w.shape())?;
     if kernel.contains(&0) || wanted_is_too_large(call)? {
         return invalid(format!("the window {kernel:?} or the wanted shape is none"));
     }
@@ -224,12 +139,12 @@ fn conv_transpose(call: &mut Call<'_>) -> Outcome {
                 }
                 let input = &data[at * own * places..][..own * places];
                 let weights = &weights[group_no * own * depth..][..own * depth];
-                let done = T::product(
+                let done = product::multiply(
                     Matrix::transposed(weights, depth, own),
                     Matrix::new(input, own, places),
                     &mut columns,
                     1.0,
-                    0.0,
+                    None,
                 );
                 if complete.is_ok() {
                     complete = done;
@@ -273,12 +188,12 @@ fn col2im(call: &mut Call<'_>) -> Outcome {
 /// A convolution whose windows are bent by offsets; elements between others are interpolated linearly.
 fn deform_conv(call: &mut Call<'_>) -> Outcome {
     let (x, w, offset) = (call.tensor(0)?, call.tensor(1)?, call.tensor(2)?);
-    check_rank(x, w)?;
+    check_rank(x.shape(), w.shape())?;
     let rank = x.rank() - 2;
     let (batches, channels, outputs) = (x.shape()[0], x.shape()[1], w.shape()[0]);
-    let group = groups(call, channels, outputs)?;
+    let group = groups(call.attributes, channels, outputs)?;
     let offset_groups = usize::try_from(call.int("offset_group", 1)?).unwrap_or(0);
-    let windows = Windows::of(call, &x.shape()[2..], &kernel_shape(call, w)?)?;
+    let windows = Windows::of(call, &x.shape()[2..], &kernel_shape(call.attributes, w.shape())?)?;
     let (kernel, places) = (count(&windows.kernel), count(&windows.output));
     let (own, made) = (channels / group, outputs / group);
     let fits = offset_groups > 0
@@ -326,12 +241,12 @@ fn deform_conv(call: &mut Call<'_>) -> Outcome {
             let depth = own * kernel;
             let rows = &columns[group_no * depth * places..][..depth * places];
             let weights = &weights[group_no * made * depth..][..made * depth];
-            f64::product(
+            product::multiply(
                 Matrix::new(weights, made, depth),
                 Matrix::new(rows, depth, places),
                 target,
                 1.0,
-                0.0,
+                None,
             )?;
             if let Some(bias) = &bias {
                 for (row, bias) in target.chunks_exact_mut(places.max(1)).zip(&bias[group_no * made..]) {

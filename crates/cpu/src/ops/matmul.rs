@@ -1,115 +1,19 @@
-//! Products of matrices. Floats go through `ndarray` to the kernels of `matrixmultiply`.
+//! Products of matrices, and of stacks of them.
 
-use ndarray::linalg::general_mat_mul;
-use ndarray::{ArrayView2, ArrayViewMut2};
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
 use super::layout::broadcast_to;
 use super::{Operator, native, widened};
 use crate::call::{Call, Outcome, one};
-use crate::element::{Number, build, on_numbers};
+use crate::element::{Number, build_over, on_numbers};
 use crate::error::{Fault, invalid};
+use crate::memory;
+use crate::product::{self, Matrix};
 use crate::shape::{broadcast, broadcast_strides, count, each_index};
 
 pub(super) const OPERATORS: &[Operator] =
     &[widened("MatMul", matmul), widened("Gemm", gemm), native("MatMulInteger", matmul_integer)];
-
-/// A matrix in memory, which may be read with its axes exchanged.
-#[derive(Clone, Copy)]
-pub(crate) struct Matrix<'a, T> {
-    pub(crate) data: &'a [T],
-    pub(crate) rows: usize,
-    pub(crate) columns: usize,
-    pub(crate) transposed: bool,
-}
-
-impl<'a, T> Matrix<'a, T> {
-    /// A matrix of `rows` by `columns`, row by row.
-    pub(crate) fn new(data: &'a [T], rows: usize, columns: usize) -> Self {
-        Self { data, rows, columns, transposed: false }
-    }
-
-    /// A matrix of `rows` by `columns` that lies in memory column by column.
-    pub(crate) fn transposed(data: &'a [T], rows: usize, columns: usize) -> Self {
-        Self { data, rows, columns, transposed: true }
-    }
-
-    fn view(self) -> Result<ArrayView2<'a, T>, Fault> {
-        let view = if self.transposed {
-            ArrayView2::from_shape((self.columns, self.rows), self.data).map(ArrayView2::reversed_axes)
-        } else {
-            ArrayView2::from_shape((self.rows, self.columns), self.data)
-        };
-        view.or_else(|_| invalid("a matrix has not as many elements as its shape says"))
-    }
-}
-
-/// Numbers whose matrices can be multiplied.
-pub(crate) trait Product: Number {
-    /// `out = alpha * a * b + beta * out`.
-    fn product(
-        a: Matrix<'_, Self>,
-        b: Matrix<'_, Self>,
-        out: &mut [Self],
-        alpha: Self,
-        beta: Self,
-    ) -> Result<(), Fault>;
-}
-
-macro_rules! float_products {
-    ($($ty:ty),*) => {$(
-        impl Product for $ty {
-            fn product(
-                a: Matrix<'_, Self>,
-                b: Matrix<'_, Self>,
-                out: &mut [Self],
-                alpha: Self,
-                beta: Self,
-            ) -> Result<(), Fault> {
-                let (rows, columns) = (a.rows, b.columns);
-                let Ok(mut out) = ArrayViewMut2::from_shape((rows, columns), out) else {
-                    return invalid("a matrix has not as many elements as its shape says");
-                };
-                if a.columns != b.rows {
-                    return invalid("the inner extents differ");
-                }
-                general_mat_mul(alpha, &a.view()?, &b.view()?, beta, &mut out);
-                Ok(())
-            }
-        }
-    )*};
-}
-float_products!(f32, f64);
-
-macro_rules! whole_products {
-    ($($ty:ty),*) => {$(
-        impl Product for $ty {
-            fn product(
-                a: Matrix<'_, Self>,
-                b: Matrix<'_, Self>,
-                out: &mut [Self],
-                alpha: Self,
-                beta: Self,
-            ) -> Result<(), Fault> {
-                let (left, right) = (a.view()?, b.view()?);
-                if a.columns != b.rows || out.len() != a.rows * b.columns {
-                    return invalid("the inner extents differ");
-                }
-                for (at, slot) in out.iter_mut().enumerate() {
-                    let (row, column) = (at / b.columns, at % b.columns);
-                    let mut sum: Self = 0;
-                    for inner in 0..a.columns {
-                        sum = sum.wrapping_add(left[(row, inner)].wrapping_mul(right[(inner, column)]));
-                    }
-                    *slot = alpha.wrapping_mul(sum).wrapping_add(beta.wrapping_mul(*slot));
-                }
-                Ok(())
-            }
-        }
-    )*};
-}
-whole_products!(i8, i16, i32, i64, u8, u16, u32, u64);
 
 /// The product of stacks of matrices, whose outer axes broadcast; a vector is a row or a column.
 pub(crate) fn multiply(a: &AnyTensor, b: &AnyTensor) -> Result<AnyTensor, Fault> {
@@ -136,15 +40,15 @@ pub(crate) fn multiply(a: &AnyTensor, b: &AnyTensor) -> Result<AnyTensor, Fault>
     let mut complete = Ok(());
     let product = on_numbers!(a.dtype(), T => {
         let (left, right) = (a.as_slice::<T>()?, b.as_slice::<T>()?);
-        build::<T>(&shape, |out| {
+        build_over::<T>(&shape, |out| {
             if out.is_empty() {
                 return;
             }
             // One large product instead of many small ones, where the right side is shared.
             if outer_b.is_empty() {
                 let rows = count(&outer) * m;
-                complete = T::product(
-                    Matrix::new(left, rows, k), Matrix::new(right, k, n), out, T::ONE, T::ZERO,
+                complete = product::multiply(
+                    Matrix::new(left, rows, k), Matrix::new(right, k, n), out, T::ONE, None,
                 );
                 return;
             }
@@ -152,7 +56,7 @@ pub(crate) fn multiply(a: &AnyTensor, b: &AnyTensor) -> Result<AnyTensor, Fault>
                 let at = |strides: &[usize]| index.iter().zip(strides).map(|(i, s)| i * s).sum::<usize>();
                 let a = Matrix::new(&left[at(&sa) * m * k..][..m * k], m, k);
                 let b = Matrix::new(&right[at(&sb) * k * n..][..k * n], k, n);
-                let done = T::product(a, b, &mut out[flat * m * n..][..m * n], T::ONE, T::ZERO);
+                let done = product::multiply(a, b, &mut out[flat * m * n..][..m * n], T::ONE, None);
                 if complete.is_ok() {
                     complete = done;
                 }
@@ -183,25 +87,30 @@ fn gemm(call: &mut Call<'_>) -> Outcome {
         broadcast_to(c, &[m, n])
     });
     let c = c.transpose()?;
-    let beta = if c.is_some() { beta } else { 0.0 };
-    let mut result = match c {
-        Some(c) => c,
-        None => AnyTensor::zeros(a.dtype(), &[m, n])?,
-    };
     on_numbers!(a.dtype(), T => {
+        if !T::IS_FLOAT && (alpha.fract() != 0.0 || beta.fract() != 0.0) {
+            return Err(Fault::Unsupported("a fractional factor of whole numbers".to_owned()));
+        }
+        let (alpha, beta) = (T::from_f64(f64::from(alpha)), T::from_f64(f64::from(beta)));
+        let c = match c {
+            Some(c) if beta == T::ONE => Some(c),
+            Some(c) => Some(super::unary::map_into(c, |value: T| beta.times(value))?),
+            None => None,
+        };
         let matrix = |data, rows, columns, flipped| {
             if flipped { Matrix::transposed(data, rows, columns) } else { Matrix::new(data, rows, columns) }
         };
         let left = matrix(a.as_slice::<T>()?, m, k, flip_a);
         let right = matrix(b.as_slice::<T>()?, k, n, flip_b);
-        let out = result.as_mut_slice::<T>()?;
-        if !T::IS_FLOAT && (alpha.fract() != 0.0 || beta.fract() != 0.0) {
-            return Err(Fault::Unsupported("a fractional factor of whole numbers".to_owned()));
-        }
-        let (alpha, beta) = (T::from_f64(f64::from(alpha)), T::from_f64(f64::from(beta)));
-        if out.is_empty() { Ok(()) } else { T::product(left, right, out, alpha, beta) }
-    })?;
-    one(result)
+        let addend = c.as_ref().map(AnyTensor::as_slice::<T>).transpose()?;
+        let mut complete = Ok(());
+        let result = build_over::<T>(&[m, n], |out| {
+            complete = product::multiply(left, right, out, alpha, addend);
+        })?;
+        c.into_iter().for_each(memory::recycle_tensor);
+        complete?;
+        one(result)
+    })
 }
 
 /// A tensor of 8-bit numbers minus its zero point, as 32-bit numbers. The zero point is one number, or one for each

@@ -7,7 +7,7 @@ use super::layout::broadcast_to;
 use super::reduce::{Reduction, moments, reduce_axes};
 use super::{Operator, native, widened, widened_to};
 use crate::call::{Call, Outcome, one};
-use crate::element::{Number, build, of_f64s, on_floats, to_f64s};
+use crate::element::{Number, build_over, of_f64s, on_floats, to_f64s};
 use crate::error::{Fault, invalid};
 use crate::shape::{around, axes, axis, broadcast, count};
 
@@ -30,7 +30,7 @@ fn affine(
 ) -> Result<AnyTensor, Fault> {
     on_floats!(x.dtype(), T => {
         let data = x.as_slice::<T>()?;
-        build::<T>(x.shape(), |out| {
+        build_over::<T>(x.shape(), |out| {
             let rows = out.chunks_exact_mut(inner.max(1)).zip(data.chunks_exact(inner.max(1)));
             for (at, (out, data)) in rows.enumerate() {
                 let (factor, offset) = coefficients[at % lanes];

@@ -1,13 +1,15 @@
 //! Pooling.
 
+use pulp::Arch;
+use rayon::prelude::*;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
 use super::reduce::{Reduction, reduce_axes};
-use super::sliding::{Windows, pads, per_axis};
+use super::sliding::{Stretch, Windows, pads, per_axis};
 use super::{Operator, widened, widened_to};
 use crate::call::{Call, Outcome, integers, one};
-use crate::element::{Number, build, check_size, dispatch, on_floats};
+use crate::element::{Number, build, build_over, check_size, dispatch, on_floats};
 use crate::error::{Fault, invalid};
 use crate::shape::{count, extents, strides};
 
@@ -28,14 +30,73 @@ fn windows(call: &Call<'_>, x: &AnyTensor) -> Result<(Windows, Vec<usize>), Faul
     let kernel = call.attributes.ints("kernel_shape")?.ok_or(Fault::MissingAttribute("kernel_shape"))?;
     let windows = Windows::of(call, &x.shape()[2..], &extents(kernel)?)?;
     let shape = [&x.shape()[..2], &windows.output[..]].concat();
-    // Each window lists its elements, which is the most memory that pooling takes.
+    // Some kernels list the elements of each window, which is the most memory that pooling takes.
     check_size(&windows.output, size_of::<usize>().saturating_mul(count(&windows.kernel)))?;
     Ok((windows, shape))
+}
+
+/// How many steps are worth a thread of their own.
+const WORTH: usize = 1 << 16;
+
+/// Computes each plane of the result from a plane of the input, on several threads where that is much.
+fn planes<T: Number>(
+    data: &[T],
+    plane: usize,
+    out: &mut [T],
+    made: usize,
+    steps: usize,
+    each: impl Fn(&[T], &mut [T]) + Sync,
+) {
+    if plane == 0 || made == 0 {
+        out.fill(T::ZERO);
+        return;
+    }
+    let work = |(data, out): (&[T], &mut [T])| Arch::new().dispatch(|| each(data, out));
+    if data.len() / plane * steps < 4 * WORTH {
+        data.chunks_exact(plane).zip(out.chunks_exact_mut(made)).for_each(work);
+    } else {
+        let pairs = data.par_chunks_exact(plane).zip(out.par_chunks_exact_mut(made));
+        pairs.with_min_len((WORTH / steps.max(1)).max(1)).for_each(work);
+    }
+}
+
+/// A new value for each window that a stretch goes over.
+#[inline(always)]
+fn along<T: Copy, A>(stretch: &Stretch, step: usize, data: &[T], sums: &mut [A], each: impl Fn(&mut A, T)) {
+    let sums = &mut sums[stretch.window..stretch.window + stretch.len];
+    let data = &data[stretch.start..];
+    if step == 1 {
+        sums.iter_mut().zip(data).for_each(|(sum, value)| each(sum, *value));
+    } else {
+        sums.iter_mut().zip(data.iter().step_by(step)).for_each(|(sum, value)| each(sum, *value));
+    }
 }
 
 fn max_pool(call: &mut Call<'_>) -> Outcome {
     let x = call.tensor(0)?;
     let (windows, shape) = windows(call, x)?;
+    if call.outputs > 1 {
+        return max_pool_with_indices(call, x, &windows, &shape);
+    }
+    let (stretches, made) = (windows.stretches(), count(&windows.output));
+    let step = windows.strides.last().copied().unwrap_or(1);
+    one(dispatch!(x.dtype(), T in [F32 f32, F64 f64, U8 u8, I8 i8] => {
+        let data = x.as_slice::<T>()?;
+        build_over::<T>(&shape, |out| {
+            out.fill(T::LOWEST);
+            let steps = made * count(&windows.kernel);
+            planes(data, count(&windows.input), out, made, steps, #[inline(always)] |data, out| {
+                for stretch in &stretches {
+                    along(stretch, step, data, out, #[inline(always)] |best: &mut T, value: T| {
+                        *best = if value > *best || value.is_nan() { value } else { *best };
+                    });
+                }
+            });
+        })
+    })?)
+}
+
+fn max_pool_with_indices(call: &Call<'_>, x: &AnyTensor, windows: &Windows, shape: &[usize]) -> Outcome {
     let by_column = call.flag("storage_order", false)?;
     let plane = count(&windows.input);
     let places = windows.places();
@@ -50,10 +111,10 @@ fn max_pool(call: &mut Call<'_>) -> Outcome {
         }
         index
     };
-    let mut indices = vec![0_i64; if call.outputs > 1 { count(&shape) } else { 0 }];
+    let mut indices = vec![0_i64; count(shape)];
     let result = dispatch!(x.dtype(), T in [F32 f32, F64 f64, U8 u8, I8 i8] => {
         let data = x.as_slice::<T>()?;
-        build::<T>(&shape, |out| {
+        build::<T>(shape, |out| {
             let rows = out.chunks_exact_mut(places.len().max(1));
             for (lane, (row, data)) in rows.zip(data.chunks_exact(plane.max(1))).enumerate() {
                 for (at, (slot, (offsets, _))) in row.iter_mut().zip(&places).enumerate() {
@@ -75,19 +136,41 @@ fn max_pool(call: &mut Call<'_>) -> Outcome {
             }
         })
     })?;
-    if call.outputs > 1 {
-        return Ok(vec![result.into(), AnyTensor::from_slice(&shape, &indices)?.into()]);
-    }
-    one(result)
+    Ok(vec![result.into(), AnyTensor::from_slice(shape, &indices)?.into()])
 }
 
 fn average_pool(call: &mut Call<'_>) -> Outcome {
     let include = call.flag("count_include_pad", false)?;
-    pooled(call, move |values, padded| {
-        let mut count = 0;
-        let sum: f64 = values.inspect(|_| count += 1).sum();
-        sum / (if include { padded } else { count }) as f64
-    })
+    let x = call.tensor(0)?;
+    let (windows, shape) = windows(call, x)?;
+    let (stretches, made) = (windows.stretches(), count(&windows.output));
+    let step = windows.strides.last().copied().unwrap_or(1);
+    let counts = if include {
+        windows.padded_counts()
+    } else {
+        let mut counts = vec![0; made];
+        for stretch in &stretches {
+            counts[stretch.window..stretch.window + stretch.len].iter_mut().for_each(|count| *count += 1);
+        }
+        counts
+    };
+    one(on_floats!(x.dtype(), T => {
+        let data = x.as_slice::<T>()?;
+        build_over::<T>(&shape, |out| {
+            let steps = made * count(&windows.kernel);
+            planes(data, count(&windows.input), out, made, steps, #[inline(always)] |data, out| {
+                let mut sums = vec![0.0_f64; made];
+                for stretch in &stretches {
+                    along(stretch, step, data, &mut sums, #[inline(always)] |sum: &mut f64, value: T| {
+                        *sum += Number::to_f64(value);
+                    });
+                }
+                for (out, (sum, count)) in out.iter_mut().zip(sums.iter().zip(&counts)) {
+                    *out = T::from_f64(sum / *count as f64);
+                }
+            });
+        })
+    })?)
 }
 
 fn lp_pool(call: &mut Call<'_>) -> Outcome {

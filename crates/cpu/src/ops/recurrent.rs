@@ -6,11 +6,11 @@
 use typeloom_types::any_tensor::AnyTensor;
 
 use super::layout::permute;
-use super::matmul::{Matrix, Product};
 use super::{Operator, widened};
 use crate::call::{Call, Outcome};
 use crate::element::{of_f64s, to_f64s};
 use crate::error::{Fault, invalid};
+use crate::product::{self, Matrix};
 
 pub(super) const OPERATORS: &[Operator] = &[
     widened("RNN", |call| recur(call, Cell::Rnn)),
@@ -170,14 +170,14 @@ impl Net {
         let tokens = self.steps * self.batches;
         let mut gates = vec![0.0; tokens * rows];
         let input = Matrix::transposed(weights.input, self.width, rows);
-        f64::product(Matrix::new(x, tokens, self.width), input, &mut gates, 1.0, 0.0)?;
+        product::multiply(Matrix::new(x, tokens, self.width), input, &mut gates, 1.0, None)?;
         for row in gates.chunks_exact_mut(rows.max(1)) {
             row.iter_mut().zip(&weights.bias_input).for_each(|(gate, bias)| *gate += bias);
         }
         let mut of_state = vec![0.0; self.batches * rows];
         for turn in 0..self.steps {
             let state = Matrix::transposed(weights.state, self.hidden, rows);
-            f64::product(Matrix::new(h, self.batches, self.hidden), state, &mut of_state, 1.0, 0.0)?;
+            product::multiply(Matrix::new(h, self.batches, self.hidden), state, &mut of_state, 1.0, None)?;
             for (batch, of_state) in of_state.chunks_exact_mut(rows.max(1)).enumerate() {
                 let length = self.lengths[batch];
                 if turn >= length {

@@ -16,6 +16,17 @@ pub(super) struct Windows {
     pub(super) output: Vec<usize>,
 }
 
+/// Neighbouring windows, and the element that each has at one place.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stretch {
+    /// The first window.
+    pub(super) window: usize,
+    /// How many windows.
+    pub(super) len: usize,
+    /// The element of the first; the others lie a stride apart.
+    pub(super) start: usize,
+}
+
 /// A list of one number for each axis, or ones.
 pub(super) fn per_axis(call: &Call<'_>, name: &str, rank: usize) -> Result<Vec<usize>, Fault> {
     let Some(given) = call.attributes.ints(name)? else { return Ok(vec![1; rank]) };
@@ -113,34 +124,89 @@ impl Windows {
         });
     }
 
-    /// One plane as columns: for each place in the window, the elements that all windows have there.
-    pub(super) fn columns<T: Copy>(&self, plane: &[T], zero: T, columns: &mut [T]) {
-        let Some(last) = self.input.len().checked_sub(1) else { return };
-        let width = self.output[last];
-        let (stride, extent) = (self.strides[last], self.input[last]);
-        self.each_row(|at, offset, place| {
-            let row = &mut columns[at..at + width];
+    /// How much of each axis, borders included, the windows see.
+    pub(super) fn reach(&self) -> Vec<usize> {
+        let axes = 0..self.input.len();
+        axes.map(|axis| match self.output[axis] {
+            0 => 0,
+            windows => {
+                (windows - 1) * self.strides[axis] + (self.kernel[axis] - 1) * self.dilations[axis] + 1
+            }
+        })
+        .collect()
+    }
+
+    /// The offsets of all indices of a shape whose axes are gone through in steps.
+    pub(super) fn offsets(&self, shape: &[usize], steps: &[usize], along: &[usize]) -> Vec<usize> {
+        let mut offsets = Vec::with_capacity(count(shape));
+        each_index(shape, |_, index| {
+            let axes = index.iter().zip(steps).zip(along);
+            offsets.push(axes.map(|((at, step), along)| at * step * along).sum());
+        });
+        offsets
+    }
+
+    /// A plane with its borders: what lies in front of and behind it is `zero`.
+    pub(super) fn frame<T: Copy>(&self, plane: &[T], zero: T, reach: &[usize], out: &mut [T]) {
+        let Some(last) = reach.len().checked_sub(1) else { return };
+        let own = strides(&self.input);
+        let extent = self.input[last];
+        let front = usize::try_from(self.begin[last]).unwrap_or(0).min(reach[last]);
+        // A negative border leaves elements out.
+        let skipped = usize::try_from(-self.begin[last]).unwrap_or(0).min(extent);
+        let len = (extent - skipped).min(reach[last] - front);
+        each_index(&reach[..last], |flat, index| {
+            let row = &mut out[flat * reach[last]..][..reach[last]];
+            let mut offset = Some(skipped);
+            for (axis, at) in index.iter().enumerate() {
+                let at = usize::try_from(*at as i64 - self.begin[axis]).ok();
+                let at = at.filter(|at| *at < self.input[axis]);
+                offset = offset.zip(at).map(|(offset, at)| offset + at * own[axis]);
+            }
             let Some(offset) = offset else {
                 row.fill(zero);
                 return;
             };
+            row[..front].fill(zero);
+            row[front..front + len].copy_from_slice(&plane[offset..offset + len]);
+            row[front + len..].fill(zero);
+        });
+    }
+
+    /// Which elements of a plane meet which windows: for each place in the window and each row of windows, a stretch of windows
+    /// and the evenly spaced elements that they have there.
+    pub(super) fn stretches(&self) -> Vec<Stretch> {
+        let mut all = Vec::new();
+        let Some(last) = self.input.len().checked_sub(1) else { return all };
+        let (stride, extent) = (self.strides[last], self.input[last]);
+        let width = self.output[last];
+        let windows = count(&self.output).max(1);
+        self.each_row(|at, offset, place| {
+            let Some(offset) = offset else { return };
             let first = (place * self.dilations[last]) as i64 - self.begin[last];
-            // The windows whose element on the last axis lies inside.
             let from = usize::try_from((-first).max(0)).unwrap_or(0).div_ceil(stride).min(width);
-            let room = extent as i64 - first;
-            let to = usize::try_from(room.max(0)).unwrap_or(0).div_ceil(stride).clamp(from, width);
-            row[..from].fill(zero);
-            row[to..].fill(zero);
-            let start = usize::try_from(offset as i64 + first + (from * stride) as i64).unwrap_or(0);
-            if to == from {
-            } else if stride == 1 {
-                row[from..to].copy_from_slice(&plane[start..start + (to - from)]);
-            } else {
-                for (slot, value) in row[from..to].iter_mut().zip(plane[start..].iter().step_by(stride)) {
-                    *slot = *value;
-                }
+            let room = usize::try_from((extent as i64 - first).max(0)).unwrap_or(0);
+            let to = room.div_ceil(stride).clamp(from, width);
+            if to > from {
+                let start = usize::try_from(offset as i64 + first + (from * stride) as i64).unwrap_or(0);
+                all.push(Stretch { window: at % windows + from, len: to - from, start });
             }
         });
+        all
+    }
+
+    /// For every window how many of its places lie inside the padded input.
+    pub(super) fn padded_counts(&self) -> Vec<usize> {
+        let inside = |axis: usize, window: usize| {
+            let end = self.input[axis] as i64 + self.begin[axis] + self.end[axis];
+            let first = window * self.strides[axis];
+            (0..self.kernel[axis]).filter(|at| ((first + at * self.dilations[axis]) as i64) < end).count()
+        };
+        let mut counts = Vec::with_capacity(count(&self.output));
+        each_index(&self.output, |_, window| {
+            counts.push(window.iter().enumerate().map(|(axis, at)| inside(axis, *at)).product());
+        });
+        counts
     }
 
     /// Adds columns to a plane: the reverse of [`Windows::columns`].

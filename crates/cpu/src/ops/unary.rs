@@ -1,12 +1,13 @@
 //! Functions of one tensor, element by element.
 
+use rayon::prelude::*;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 use typeloom_types::element::Element;
 
 use super::{Operator, native, widened};
 use crate::call::{Call, Outcome, one};
-use crate::element::{Number, build, on_floats, on_numbers, to_f64s};
+use crate::element::{Number, build, build_over, on_floats, on_numbers, to_f64s};
 use crate::error::Fault;
 
 pub(super) const OPERATORS: &[Operator] = &[
@@ -40,10 +41,33 @@ pub(super) const OPERATORS: &[Operator] = &[
     }),
 ];
 
-/// Overwrites every element.
-pub(crate) fn map_into<T: Element>(mut tensor: AnyTensor, each: impl Fn(T) -> T) -> Result<AnyTensor, Fault> {
-    for element in tensor.as_mut_slice::<T>()? {
-        *element = each(*element);
+/// How many elements are worth a thread of their own.
+const WORTH: usize = 1 << 16;
+
+/// A function of every element, written over it where nobody else has the tensor.
+pub(crate) fn map_into<T: Element>(
+    mut tensor: AnyTensor,
+    each: impl Fn(T) -> T + Sync,
+) -> Result<AnyTensor, Fault> {
+    if tensor.is_shared() {
+        let from = tensor.as_slice::<T>()?;
+        return build_over::<T>(tensor.shape(), |to| {
+            let map = |(to, from): (&mut [T], &[T])| {
+                to.iter_mut().zip(from).for_each(|(to, from)| *to = each(*from));
+            };
+            if to.len() < 2 * WORTH {
+                map((to, from));
+            } else {
+                to.par_chunks_mut(WORTH).zip(from.par_chunks(WORTH)).for_each(map);
+            }
+        });
+    }
+    let data = tensor.as_mut_slice::<T>()?;
+    let map = |data: &mut [T]| data.iter_mut().for_each(|element| *element = each(*element));
+    if data.len() < 2 * WORTH {
+        map(data);
+    } else {
+        data.par_chunks_mut(WORTH).for_each(map);
     }
     Ok(tensor)
 }
@@ -51,8 +75,8 @@ pub(crate) fn map_into<T: Element>(mut tensor: AnyTensor, each: impl Fn(T) -> T)
 /// A function of floats, given for both widths.
 pub(super) fn floats(
     call: &mut Call<'_>,
-    single: impl Fn(f32) -> f32,
-    double: impl Fn(f64) -> f64,
+    single: impl Fn(f32) -> f32 + Sync,
+    double: impl Fn(f64) -> f64 + Sync,
 ) -> Outcome {
     let x = call.take(0)?;
     match x.dtype() {
@@ -63,7 +87,7 @@ pub(super) fn floats(
 }
 
 /// A function of floats that is written once.
-pub(super) fn reals(call: &mut Call<'_>, each: impl Fn(f64) -> f64) -> Outcome {
+pub(super) fn reals(call: &mut Call<'_>, each: impl Fn(f64) -> f64 + Sync) -> Outcome {
     floats(call, |x| each(f64::from(x)) as f32, &each)
 }
 
@@ -129,7 +153,7 @@ pub(crate) fn erf(x: f64) -> f64 {
 }
 
 /// A float function of every element that keeps the shape, for other families.
-pub(crate) fn map_floats(tensor: AnyTensor, each: impl Fn(f64) -> f64) -> Result<AnyTensor, Fault> {
+pub(crate) fn map_floats(tensor: AnyTensor, each: impl Fn(f64) -> f64 + Sync) -> Result<AnyTensor, Fault> {
     on_floats!(tensor.dtype(), T => map_into(tensor, |x: T| T::from_f64(each(Number::to_f64(x)))))
 }
 

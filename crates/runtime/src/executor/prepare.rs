@@ -7,6 +7,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use bytes::Bytes;
 use typeloom_compiler::names;
 use typeloom_contracts::role::Role;
 use typeloom_cpu::attributes::{Attributes, kind_of};
@@ -350,14 +351,14 @@ impl<'m> Preparation<'m> {
             if let Some(tensor) = attribute.t.as_deref_mut()
                 && tensor.data_location() == DataLocation::External
             {
-                tensor.raw_data = Some(self.read(tensor)?.into());
+                tensor.raw_data = Some(self.read(tensor)?);
                 tensor.data_location = None;
             }
         }
         Attributes::decode(&attributes).map_err(prepare)
     }
 
-    fn read(&self, tensor: &TensorProto) -> Result<Vec<u8>, LinkError> {
+    fn read(&self, tensor: &TensorProto) -> Result<Bytes, LinkError> {
         (self.external)(tensor)
             .map_err(|reason| prepare(PrepareError::ExternalData { name: tensor.name().to_owned(), reason }))
     }

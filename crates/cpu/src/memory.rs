@@ -1,0 +1,128 @@
+//! Memory of dead tensors, kept for those that come.
+//!
+//! Fresh memory costs a page fault for each page, more than many kernels cost. So a run has a [`Store`]: what dies is
+//! put there, and what is made takes from there. The store belongs to one run at a time and works on the thread that calls
+//! the kernels, so there is no lock; between runs whoever owns the model keeps it.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+use typeloom_types::any_tensor::{AnyTensor, Memory};
+
+use crate::value::Value;
+
+/// Smaller tensors are left to the allocator, which keeps their memory itself.
+const LEAST: usize = 1 << 12;
+
+/// The most bytes that are kept.
+const MOST: usize = 1 << 27;
+
+/// Memory that nobody needs, by size.
+#[derive(Debug, Default)]
+pub struct Store {
+    free: BTreeMap<usize, Vec<Memory>>,
+    held: usize,
+}
+
+thread_local! {
+    static STORE: RefCell<Option<Store>> = const { RefCell::new(None) };
+}
+
+/// Lets kernels on this thread use a store while something runs; gives it back with the result.
+///
+/// A store that is in use already stays in use.
+pub fn with<T>(store: Store, run: impl FnOnce() -> T) -> (T, Store) {
+    struct Restore(Option<Store>);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            STORE.with_borrow_mut(|current| *current = self.0.take());
+        }
+    }
+    let restore = Restore(STORE.replace(Some(store)));
+    let result = run();
+    let store = STORE.take().unwrap_or_default();
+    drop(restore);
+    (result, store)
+}
+
+/// Takes the memory of a value that nobody needs any more.
+pub fn recycle(value: Value) {
+    match value {
+        Value::Tensor(tensor) => recycle_tensor(tensor),
+        Value::Sequence(values) => values.into_iter().for_each(recycle),
+        Value::Optional(held) => {
+            if let Some(held) = held {
+                recycle(*held);
+            }
+        }
+    }
+}
+
+pub(crate) fn recycle_tensor(tensor: AnyTensor) {
+    if tensor.bytes().len() < LEAST {
+        return;
+    }
+    let Some(memory) = tensor.into_memory() else { return };
+    STORE.with_borrow_mut(|store| {
+        let Some(store) = store else { return };
+        let size = memory.capacity();
+        if store.held + size <= MOST {
+            store.held += size;
+            store.free.entry(size).or_default().push(memory);
+        }
+    });
+}
+
+/// Memory for this many bytes, with anything in it, where some is kept that is not much larger.
+pub(crate) fn used(len: usize) -> Option<Memory> {
+    if len < LEAST {
+        return None;
+    }
+    STORE.with_borrow_mut(|store| {
+        let store = store.as_mut()?;
+        let size = *store.free.range(len..=len + len / 2).next()?.0;
+        let list = store.free.get_mut(&size)?;
+        let memory = list.pop()?;
+        if list.is_empty() {
+            store.free.remove(&size);
+        }
+        store.held -= size;
+        Some(memory)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_of_a_dead_tensor_is_used_for_the_next_of_about_its_size() {
+        let make = || AnyTensor::from(vec![1.0_f32; 4096]);
+        let (address, store) = with(Store::default(), || {
+            let tensor = make();
+            let address = tensor.bytes().as_ptr() as usize;
+            recycle(tensor.into());
+            assert!(used(1 << 20).is_none());
+            address
+        });
+        let ((), store) = with(store, || {
+            let Some(memory) = used(4000 * 4) else { panic!("nothing was kept") };
+            let again = AnyTensor::from_elements_with::<f32>(&[4000], memory, |out| out.fill(2.0));
+            let Ok(again) = again else { panic!("the shape fits") };
+            assert_eq!(again.bytes().as_ptr() as usize, address);
+            assert!(used(4000 * 4).is_none());
+        });
+        assert_eq!(store.held, 0);
+    }
+
+    #[test]
+    fn memory_that_is_shared_is_not_taken() {
+        let ((), store) = with(Store::default(), || {
+            let tensor = AnyTensor::from(vec![1.0_f32; 4096]);
+            let other = tensor.clone();
+            recycle(tensor.into());
+            assert_eq!(other.len(), 4096);
+        });
+        assert_eq!(store.held, 0);
+    }
+}

@@ -1,0 +1,381 @@
+//! The weights of a convolution, prepared once, and their application.
+//!
+//! A convolution is a product: of the weights, one row for each channel that is made, and of columns that hold what each
+//! window sees. The columns are never written out whole: the product asks for a few at a time, and all that it needs to find
+//! their elements is two lists of offsets, one for the places in a window and one for the windows, which add up. Where windows
+//! reach beyond the input, a copy with a border of zeros is made first.
+//!
+//! Where a channel is made of one channel alone, there is no product to speak of; planes are added up row by row.
+
+use pulp::Arch;
+use rayon::prelude::*;
+use typeloom_types::any_tensor::AnyTensor;
+use typeloom_types::dtype::Dtype;
+
+use super::sliding::Windows;
+use crate::attributes::Attributes;
+use crate::call::Call;
+use crate::element::{Number, build_over, check_size, dispatch};
+use crate::error::{Fault, invalid};
+use crate::memory;
+use crate::product::lane::Lane;
+use crate::product::{self, Columns, Finish, Job, Memory, Offsets, Rows, Steps};
+use crate::shape::{count, extents, strides};
+
+/// How many elements are worth a thread of their own.
+const WORTH: usize = 1 << 16;
+
+/// Up to so many channels that are made of one channel, planes are added up.
+const FEW: usize = 3;
+
+/// Weights that are ready to be applied.
+#[derive(Clone, Debug)]
+pub(crate) struct Filter {
+    /// The shape of the weights.
+    shape: Vec<usize>,
+    groups: usize,
+    weights: Weights,
+}
+
+#[derive(Clone, Debug)]
+enum Weights {
+    /// One matrix for each group.
+    F32(Vec<Rows<f32>>),
+    F64(Vec<Rows<f64>>),
+    I32(Vec<Rows<i32>>),
+    /// One plane at a time.
+    Planes(AnyTensor),
+}
+
+/// What is done with the sums of a convolution.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Finishing<'a> {
+    /// A factor for each channel.
+    pub(crate) scale: Option<&'a AnyTensor>,
+    /// A number for each channel that is added.
+    pub(crate) offset: Option<&'a AnyTensor>,
+    /// A tensor of the result's shape that is added.
+    pub(crate) addend: Option<&'a AnyTensor>,
+    /// The bounds that the results are held to.
+    pub(crate) bounds: Option<(f64, f64)>,
+}
+
+impl Finishing<'_> {
+    pub(crate) const NONE: Self = Self { scale: None, offset: None, addend: None, bounds: None };
+}
+
+/// The number of groups, checked against the channels.
+pub(super) fn groups(attributes: &Attributes, channels: usize, outputs: usize) -> Result<usize, Fault> {
+    let group = attributes.int("group")?.unwrap_or(1);
+    match usize::try_from(group) {
+        Ok(group) if group > 0 && channels.is_multiple_of(group) && outputs.is_multiple_of(group) => {
+            Ok(group)
+        }
+        Ok(_) | Err(_) => invalid(format!("{group} groups do not divide {channels} and {outputs} channels")),
+    }
+}
+
+/// The shape of the windows: that of the weights, which the attribute has to agree with.
+pub(super) fn kernel_shape(attributes: &Attributes, weights: &[usize]) -> Result<Vec<usize>, Fault> {
+    let own = weights[2..].to_vec();
+    match attributes.ints("kernel_shape")? {
+        Some(given) if extents(given)? != own => {
+            invalid(format!("`kernel_shape` = {given:?} is not the shape {own:?} of the weights"))
+        }
+        Some(_) | None => Ok(own),
+    }
+}
+
+pub(super) fn check_rank(x: &[usize], w: &[usize]) -> Result<(), Fault> {
+    if x.len() < 3 || w.len() != x.len() {
+        return invalid(format!("the shapes {x:?} and {w:?} are not of one rank above 2"));
+    }
+    Ok(())
+}
+
+impl Filter {
+    /// Prepares weights.
+    pub(crate) fn of(attributes: &Attributes, w: &AnyTensor) -> Result<Self, Fault> {
+        let shape = w.shape().to_vec();
+        if shape.len() < 3 {
+            return invalid(format!("the weights {shape:?} are not of a rank above 2"));
+        }
+        let groups = groups(attributes, shape[0], shape[0])?;
+        let made = shape[0] / groups;
+        let depth = count(&shape[1..]);
+        let weights = if shape[1] == 1 && made <= FEW && groups > 1 {
+            Weights::Planes(w.clone())
+        } else {
+            match w.dtype() {
+                Dtype::F32 => Weights::F32(rows(w, groups, made, depth)?),
+                Dtype::F64 => Weights::F64(rows(w, groups, made, depth)?),
+                Dtype::I32 => Weights::I32(rows(w, groups, made, depth)?),
+                other => return Err(Fault::Dtype(other)),
+            }
+        };
+        Ok(Self { shape, groups, weights })
+    }
+
+    /// The shape of the weights.
+    pub(crate) fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// The element type of weights and input.
+    pub(crate) fn dtype(&self) -> Dtype {
+        match &self.weights {
+            Weights::F32(_) => Dtype::F32,
+            Weights::F64(_) => Dtype::F64,
+            Weights::I32(_) => Dtype::I32,
+            Weights::Planes(w) => w.dtype(),
+        }
+    }
+
+    /// The windows over an input, and the shape of the result.
+    fn geometry(&self, call: &Call<'_>, x: &AnyTensor) -> Result<(Windows, Vec<usize>), Fault> {
+        let shape = &self.shape;
+        check_rank(x.shape(), shape)?;
+        let channels = x.shape()[1];
+        if groups(call.attributes, channels, shape[0])? != self.groups || shape[1] != channels / self.groups {
+            let groups = self.groups;
+            return invalid(format!("weights {shape:?} do not fit {channels} channels in {groups} groups"));
+        }
+        let windows = Windows::of(call, &x.shape()[2..], &kernel_shape(call.attributes, shape)?)?;
+        let result = [&[x.shape()[0], shape[0]], &windows.output[..]].concat();
+        Ok((windows, result))
+    }
+
+    /// The shape of the result for an input.
+    pub(crate) fn result_shape(&self, call: &Call<'_>, x: &AnyTensor) -> Result<Vec<usize>, Fault> {
+        self.geometry(call, x).map(|(_, shape)| shape)
+    }
+
+    /// Applies the weights to an input.
+    pub(crate) fn apply(
+        &self,
+        call: &Call<'_>,
+        x: &AnyTensor,
+        finishing: &Finishing<'_>,
+    ) -> Result<AnyTensor, Fault> {
+        let (windows, shape) = self.geometry(call, x)?;
+        if x.dtype() != self.dtype() {
+            return Err(Fault::DtypeMismatch(x.dtype(), self.dtype()));
+        }
+        match &self.weights {
+            Weights::F32(rows) => multiplied(self, rows, &windows, x, &shape, finishing),
+            Weights::F64(rows) => multiplied(self, rows, &windows, x, &shape, finishing),
+            Weights::I32(rows) => multiplied(self, rows, &windows, x, &shape, finishing),
+            Weights::Planes(w) => dispatch!(x.dtype(), T in [F32 f32, F64 f64, I32 i32] => {
+                by_planes::<T>(self, w, &windows, x, &shape, finishing)
+            }),
+        }
+    }
+}
+
+fn rows<T: Lane>(w: &AnyTensor, groups: usize, made: usize, depth: usize) -> Result<Vec<Rows<T>>, Fault> {
+    let weights = w.as_slice::<T>()?;
+    let of = |group: usize| product::rows(&weights[group * made * depth..], (made, depth), (depth, 1));
+    Ok(if weights.is_empty() {
+        (0..groups).map(|_| product::rows(&[], (made, 0), (0, 1))).collect()
+    } else {
+        (0..groups).map(of).collect()
+    })
+}
+
+/// [`Finishing`] on elements of one type.
+fn finish<'a, T: Number>(finishing: &Finishing<'a>) -> Result<Finish<'a, T>, Fault> {
+    let list = |tensor: Option<&'a AnyTensor>| tensor.map(AnyTensor::as_slice::<T>).transpose();
+    Ok(Finish {
+        scale: list(finishing.scale)?,
+        offset: list(finishing.offset)?,
+        addend: list(finishing.addend)?,
+        bounds: finishing.bounds.map(|(low, high)| (T::from_f64(low), T::from_f64(high))),
+    })
+}
+
+/// An input whose planes hold everything that windows see.
+struct Framed<'a, T> {
+    data: &'a [T],
+    /// The extents of a plane.
+    extents: Vec<usize>,
+}
+
+/// Runs something on the input with a border of zeros, where windows reach beyond it.
+fn framed<T: Number, R>(
+    windows: &Windows,
+    x: &AnyTensor,
+    run: impl FnOnce(Framed<'_, T>) -> Result<R, Fault>,
+) -> Result<R, Fault> {
+    let data = x.as_slice::<T>()?;
+    let reach = windows.reach();
+    let inside = reach.iter().zip(&windows.input).all(|(reach, extent)| reach <= extent);
+    if inside && windows.begin.iter().all(|begin| *begin == 0) {
+        return run(Framed { data, extents: windows.input.clone() });
+    }
+    let shape = [&x.shape()[..2], &reach[..]].concat();
+    let (plane, larger) = (count(&windows.input), count(&reach));
+    let tensor = build_over::<T>(&shape, |out| {
+        if plane == 0 || larger == 0 {
+            out.fill(T::ZERO);
+            return;
+        }
+        let work = |(out, data): (&mut [T], &[T])| windows.frame(data, T::ZERO, &reach, out);
+        if out.len() < 4 * WORTH {
+            out.chunks_exact_mut(larger).zip(data.chunks_exact(plane)).for_each(work);
+        } else {
+            let planes = out.par_chunks_exact_mut(larger).zip(data.par_chunks_exact(plane));
+            planes.with_min_len((WORTH / larger).max(1)).for_each(work);
+        }
+    })?;
+    let result = run(Framed { data: tensor.as_slice::<T>()?, extents: reach });
+    memory::recycle_tensor(tensor);
+    result
+}
+
+fn multiplied<T: Lane + Memory>(
+    filter: &Filter,
+    rows: &[Rows<T>],
+    windows: &Windows,
+    x: &AnyTensor,
+    shape: &[usize],
+    finishing: &Finishing<'_>,
+) -> Result<AnyTensor, Fault> {
+    let finish = finish::<T>(finishing)?;
+    let (channels, own) = (x.shape()[1], filter.shape[1]);
+    let made = filter.shape[0] / filter.groups;
+    let places = count(&windows.output);
+    check_size(&[own, count(&windows.kernel)], 8)?;
+    check_size(&[places], 8)?;
+    framed::<T, _>(windows, x, |input| {
+        let plane = count(&input.extents);
+        let along = strides(&input.extents);
+        let pointwise = windows.is_pointwise();
+        let (mut steps, mut columns) = (Vec::new(), Vec::new());
+        if !pointwise {
+            let within = windows.offsets(&windows.kernel, &windows.dilations, &along);
+            steps = (0..own).flat_map(|c| within.iter().map(move |offset| c * plane + offset)).collect();
+            columns = windows.offsets(&windows.output, &windows.strides, &along);
+        }
+        build_over::<T>(shape, |out| {
+            if out.is_empty() {
+                return;
+            }
+            let parts = out.chunks_exact_mut(made * places).enumerate();
+            let jobs = parts.map(|(at, out)| {
+                let (batch, group) = (at / filter.groups, at % filter.groups);
+                let data = &input.data[(batch * channels + group * own) * plane..][..own * plane];
+                let (steps, columns) = if pointwise {
+                    (Steps::Even(plane), Offsets::Even(1))
+                } else {
+                    let last = windows.strides.last().copied().unwrap_or(1);
+                    (Steps::Listed(&steps), Offsets::Runs(&columns, last))
+                };
+                let first = group * made;
+                let finish = Finish {
+                    scale: finish.scale.map(|list| &list[first..]),
+                    offset: finish.offset.map(|list| &list[first..]),
+                    addend: finish.addend.map(|list| &list[at * made * places..]),
+                    bounds: finish.bounds,
+                };
+                let right = Columns { data, steps, columns };
+                Job { left: &rows[group], right, out, columns: places, finish }
+            });
+            product::run(jobs.collect());
+        })
+    })
+}
+
+fn by_planes<T: Lane>(
+    filter: &Filter,
+    w: &AnyTensor,
+    windows: &Windows,
+    x: &AnyTensor,
+    shape: &[usize],
+    finishing: &Finishing<'_>,
+) -> Result<AnyTensor, Fault> {
+    let weights = w.as_slice::<T>()?;
+    let finish = finish::<T>(finishing)?;
+    let outputs = filter.shape[0];
+    let made = outputs / filter.groups;
+    let (kernel, places) = (count(&windows.kernel), count(&windows.output));
+    framed::<T, _>(windows, x, |input| {
+        let plane = count(&input.extents);
+        let along = strides(&input.extents);
+        let within = windows.offsets(&windows.kernel, &windows.dilations, &along);
+        let columns = windows.offsets(&windows.output, &windows.strides, &along);
+        let step = windows.strides.last().copied().unwrap_or(1);
+        let width = windows.output.last().copied().unwrap_or(1);
+        let arch = Arch::new();
+        build_over::<T>(shape, |out| {
+            if out.is_empty() {
+                return;
+            }
+            let work = |(at, out): (usize, &mut [T])| {
+                let (batch, channel) = (at / outputs, at % outputs);
+                let from = &input.data[(batch * filter.groups + channel / made) * plane..][..plane];
+                let weights = &weights[channel * kernel..][..kernel];
+                let finish = Finish {
+                    scale: finish.scale.map(|list| &list[channel..]),
+                    offset: finish.offset.map(|list| &list[channel..]),
+                    addend: finish.addend.map(|list| &list[at * places..][..places]),
+                    bounds: finish.bounds,
+                };
+                arch.dispatch(
+                    #[inline(always)]
+                    || {
+                        for (out, columns) in out.chunks_exact_mut(width).zip(columns.chunks_exact(width)) {
+                            row(out, from, columns[0], step, &within, weights);
+                        }
+                        finish_plane(out, &finish);
+                    },
+                );
+            };
+            if out.len() * kernel < 4 * WORTH {
+                out.chunks_exact_mut(places).enumerate().for_each(work);
+            } else {
+                let planes = out.par_chunks_exact_mut(places).enumerate();
+                planes.with_min_len((WORTH / (places * kernel)).max(1)).for_each(work);
+            }
+        })
+    })
+}
+
+/// One row of windows over one plane.
+#[inline(always)]
+fn row<T: Number>(out: &mut [T], plane: &[T], start: usize, step: usize, within: &[usize], weights: &[T]) {
+    out.fill(T::ZERO);
+    for (offset, weight) in within.iter().zip(weights) {
+        let from = &plane[start + offset..];
+        if step == 1 {
+            for (out, from) in out.iter_mut().zip(from) {
+                *out = out.plus(weight.times(*from));
+            }
+        } else {
+            for (out, from) in out.iter_mut().zip(from.iter().step_by(step)) {
+                *out = out.plus(weight.times(*from));
+            }
+        }
+    }
+}
+
+/// Finishes the sums of one channel.
+#[inline(always)]
+fn finish_plane<T: Number>(out: &mut [T], finish: &Finish<'_, T>) {
+    let scale = finish.scale.and_then(|list| list.first()).copied();
+    let offset = finish.offset.and_then(|list| list.first()).copied();
+    if let Some(scale) = scale {
+        out.iter_mut().for_each(|out| *out = out.times(scale));
+    }
+    if let Some(offset) = offset {
+        out.iter_mut().for_each(|out| *out = out.plus(offset));
+    }
+    if let Some(addend) = finish.addend {
+        out.iter_mut().zip(addend).for_each(|(out, addend)| *out = out.plus(*addend));
+    }
+    if let Some((low, high)) = finish.bounds {
+        for out in out {
+            let raised = if *out < low { low } else { *out };
+            *out = if raised > high { high } else { raised };
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! The two sides of a product, in the order in which the kernel reads them.
+
+use std::ops::Range;
+
+use super::lane::Lane;
+
+/// How many steps of the inner axis are taken at a time, so that what they need stays in the nearest caches.
+pub(super) const DEPTH: usize = 256;
+
+/// The left side: panels of a few rows, step by step of the inner axis. Rows that are missing in the last
+/// panel are zeros.
+#[derive(Clone, Debug)]
+pub(crate) struct Rows<T> {
+    data: Vec<T>,
+    pub(super) rows: usize,
+    pub(super) depth: usize,
+    /// How many rows a panel has.
+    pub(super) height: usize,
+}
+
+impl<T: Lane> Rows<T> {
+    /// A matrix, read with these strides.
+    pub(super) fn pack(
+        from: &[T],
+        (rows, depth): (usize, usize),
+        (row_stride, stride): (usize, usize),
+        height: usize,
+        mut data: Vec<T>,
+    ) -> Self {
+        let panels = rows.div_ceil(height);
+        data.clear();
+        data.resize(panels * height * depth, T::ZERO);
+        let mut rest = &mut data[..];
+        for first in (0..depth).step_by(DEPTH) {
+            let steps = DEPTH.min(depth - first);
+            for panel in 0..panels {
+                let (part, tail) = std::mem::take(&mut rest).split_at_mut(steps * height);
+                rest = tail;
+                for row in 0..height.min(rows - panel * height) {
+                    let start = (panel * height + row) * row_stride + first * stride;
+                    let source = from[start..].iter().step_by(stride);
+                    for (to, from) in part[row..].iter_mut().step_by(height).zip(source) {
+                        *to = *from;
+                    }
+                }
+            }
+        }
+        Self { data, rows, depth, height }
+    }
+
+    /// A panel, for the steps from `first` on.
+    #[inline(always)]
+    pub(super) fn panel(&self, first: usize, panel: usize) -> &[T] {
+        let steps = DEPTH.min(self.depth - first);
+        let panels = self.rows.div_ceil(self.height);
+        let start = first * panels * self.height + panel * steps * self.height;
+        &self.data[start..start + steps * self.height]
+    }
+
+    /// The memory, to be used again.
+    pub(super) fn into_memory(self) -> Vec<T> {
+        self.data
+    }
+}
+
+/// The right side, as it lies in memory: the element at a step and a column is at the sum of the offsets of both.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Columns<'a, T> {
+    pub(crate) data: &'a [T],
+    /// The offset of each step of the inner axis.
+    pub(crate) steps: Steps<'a>,
+    /// The offset of each column.
+    pub(crate) columns: Offsets<'a>,
+}
+
+/// Offsets of the steps.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Steps<'a> {
+    /// Evenly spaced.
+    Even(usize),
+    /// One by one.
+    Listed(&'a [usize]),
+}
+
+impl Steps<'_> {
+    fn at(self, step: usize) -> usize {
+        match self {
+            Self::Even(stride) => step * stride,
+            Self::Listed(list) => list[step],
+        }
+    }
+}
+
+/// Offsets of the columns.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Offsets<'a> {
+    /// Evenly spaced.
+    Even(usize),
+    /// One by one, in runs that are evenly spaced by this much.
+    Runs(&'a [usize], usize),
+}
+
+/// Columns that are evenly spaced.
+struct Run {
+    /// The first of them, in the panel.
+    at: usize,
+    len: usize,
+    /// Its offset.
+    start: usize,
+}
+
+impl<T: Lane> Columns<'_, T> {
+    /// A panel of columns, step by step; columns from the last one on are zeros.
+    #[inline(always)]
+    pub(super) fn pack(&self, steps: Range<usize>, columns: Range<usize>, width: usize, to: &mut [T]) {
+        let mut runs = Vec::new();
+        let stride = match self.columns {
+            Offsets::Even(stride) => {
+                runs.push(Run { at: 0, len: columns.len(), start: columns.start * stride });
+                stride
+            }
+            Offsets::Runs(offsets, stride) => {
+                let offsets = &offsets[columns.clone()];
+                let mut at = 0;
+                while at < offsets.len() {
+                    let start = offsets[at];
+                    let run = offsets[at..].iter().enumerate();
+                    let len = run.take_while(|(index, offset)| **offset == start + index * stride).count();
+                    runs.push(Run { at, len, start });
+                    at += len;
+                }
+                stride
+            }
+        };
+        let missing = columns.len();
+        for (step, to) in steps.zip(to.chunks_exact_mut(width)) {
+            let first = self.steps.at(step);
+            for run in &runs {
+                let to = &mut to[run.at..run.at + run.len];
+                let from = &self.data[first + run.start..];
+                if stride == 1 {
+                    copy(to, &from[..run.len]);
+                } else {
+                    to.iter_mut().zip(from.iter().step_by(stride)).for_each(|(to, from)| *to = *from);
+                }
+            }
+            to[missing..].fill(T::ZERO);
+        }
+    }
+}
+
+/// A copy of a few elements, without the call that a copy of many would be.
+#[inline(always)]
+fn copy<T: Copy>(to: &mut [T], from: &[T]) {
+    let (to_chunks, to_rest) = to.as_chunks_mut::<8>();
+    let (from_chunks, from_rest) = from.as_chunks::<8>();
+    for (to, from) in to_chunks.iter_mut().zip(from_chunks) {
+        *to = *from;
+    }
+    for (to, from) in to_rest.iter_mut().zip(from_rest) {
+        *to = *from;
+    }
+}
