@@ -52,22 +52,21 @@ fn one(
     cx: &mut RuleCx<'_, '_>,
     universe: &Arc<Universe>,
     port: Port,
-    ty: TypeView<'_>,
+    view: TypeView<'_>,
     symbols: &mut Vec<(DimId, DimId)>,
 ) -> Result<bool, RelationFailure> {
-    let Ok(ty) = ty.parse() else { return Ok(false) };
+    let Ok(ty) = view.parse() else { return Ok(false) };
     let (wanted, shape) = match ty.kind {
         TypeKindView::Tensor { elem, shape } => {
             let set = Elem::from_onnx(elem).map_or(ElemSet::ALL, ElemSet::of);
             (Some(cx.types().tensor_of(set)), shape)
         }
-        // Containers are compared by who imports the signature, as pool types.
-        TypeKindView::None
-        | TypeKindView::Opaque { .. }
-        | TypeKindView::Sparse { .. }
+        // What is in a container is held to the signature; how large it is, is compared by who imports it, as pool types.
+        TypeKindView::Sparse { .. }
         | TypeKindView::Sequence(_)
         | TypeKindView::Optional(_)
-        | TypeKindView::Map { .. } => (None, None),
+        | TypeKindView::Map { .. } => (cx.core.read_type(view).ok().and_then(|declared| declared.ty), None),
+        TypeKindView::None | TypeKindView::Opaque { .. } => (None, None),
     };
     let by_denotation =
         universe.lattice().lookup_denotation(ty.denotation).map(|node| cx.types().at_node(node.no));

@@ -3,10 +3,12 @@
 use typeloom_compiler::artifact::{Artifact, LoadError};
 use typeloom_compiler::bindings::Bindings;
 use typeloom_compiler::compiler::Compiler;
+use typeloom_compiler::error::BuildError;
 use typeloom_compiler::graph::Graph;
 use typeloom_compiler::graph::imports::Imported;
 use typeloom_compiler::graph::operators::OperatorMethods;
-use typeloom_onnx::messages::ModelProto;
+use typeloom_onnx::messages::attribute_proto::AttributeType;
+use typeloom_onnx::messages::{AttributeProto, ModelProto, TypeProto};
 use typeloom_onnx::prost::Message as _;
 
 use super::components::{F32, F64, Flat, Of};
@@ -213,4 +215,40 @@ fn symbols_of_a_loops_body_are_not_written_down_as_symbols_of_the_program() {
     let artifact = Compiler::new().compile(model).expect("it compiles");
     let loaded = Artifact::load(&artifact.to_bytes().expect("it can be written"), &Bindings::new());
     assert!(loaded.is_ok(), "{}", loaded.err().map_or_else(String::new, |error| error.to_string()));
+}
+
+/// A model that calls an imported function of a sequence.
+fn caller_of_sequence(argument: &str, param: &str, result: &str) -> ModelProto {
+    let text = format!(
+        "<ir_version: 10, opset_import: [\"\": 20, \"ai.bytesandbrains.import\": 1]>\n\
+         m ({argument} x) => (y) {{ s = SequenceConstruct(x)  y = ai.bytesandbrains.import.Call(s) }}"
+    );
+    let mut model = typeloom_onnx::text::parse_model(&text).expect("the text is a model");
+    let ty = |text: &str| typeloom_onnx::text::parse_type(text).expect("the text is a type");
+    let attribute = |name: &str, ty: TypeProto| AttributeProto {
+        name: Some(name.to_owned()),
+        type_protos: vec![ty],
+        r#type: Some(AttributeType::TypeProtos as i32),
+        ..AttributeProto::default()
+    };
+    let call = &mut model.graph.as_mut().expect("it has a graph").node[1];
+    call.attribute = vec![attribute("params", ty(param)), attribute("results", ty(result))];
+    model
+}
+
+#[test]
+fn an_imported_call_types_containers() {
+    let model = caller_of_sequence("float[n]", "seq(float)", "seq(map(int64, float))");
+    let artifact = Compiler::new().compile(model).expect("the sequence is what the function takes");
+    let output = artifact.model.graph.as_ref().and_then(|graph| graph.output[0].r#type.clone());
+    let shown = output.map(|ty| typeloom_onnx::text::print_type(&ty)).unwrap_or_default();
+    assert!(shown.starts_with("seq(map(int64, "), "{shown}");
+}
+
+#[test]
+fn an_imported_call_refuses_a_container_of_something_else() {
+    let error = Compiler::new().compile(caller_of_sequence("int64[n]", "seq(float)", "seq(float)")).err();
+    let Some(BuildError::TypeConstraintFailed(diagnostics)) = error else { panic!("{error:?}") };
+    let text = BuildError::TypeConstraintFailed(diagnostics).to_string();
+    assert!(text.contains("imported signature"), "{text}");
 }
