@@ -345,14 +345,6 @@ pub(crate) struct ExplainArgs {
     pub(crate) solve: SolveArgs,
 }
 
-/// What computes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
-pub(crate) enum BackendName {
-    /// The embedded backend
-    #[default]
-    Cpu,
-}
-
 /// `typeloom run`
 #[derive(Debug, ClapArgs)]
 pub(crate) struct RunArgs {
@@ -374,9 +366,12 @@ pub(crate) struct RunArgs {
     /// Save the outputs in this folder: as `.npy`, or as `.pb` where NumPy has no such type
     #[arg(long, short, value_name = "FOLDER")]
     pub(crate) output: Option<PathBuf>,
-    /// What computes
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) backend: BackendName,
+    /// What computes: `cpu`, which is built in, or an engine that is installed beside it (`tract`, `ort`)
+    #[arg(long, value_name = "NAME", default_value = crate::engine::CPU)]
+    pub(crate) backend: String,
+    /// The shared library that the backend loads (`ort`; else ORT_DYLIB_PATH says)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) library: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) solve: SolveArgs,
     /// When to use colours

@@ -1,39 +1,7 @@
-//! The `typeloom` command: files in, types and diagnostics out.
-//!
-//! This crate is a thin face. It reads files, draws progress, writes to the terminal and chooses the
-//! exit code; what it shows is made by `typeloom` and its renderers. It depends on the facade alone.
-//!
-//! Exit codes: 0 everything is typed, 1 a model has problems, 2 the command line or a file is not usable.
-
-mod args;
-mod commands;
-mod input;
-mod interfaces;
-mod output;
-mod run;
-mod target;
+//! The `typeloom` command.
 
 use std::process::ExitCode;
 
-use clap::Parser as _;
-
 fn main() -> ExitCode {
-    let args = args::Args::parse();
-    let outcome = match &args.command {
-        args::Command::Check(check) => commands::check::run(check),
-        args::Command::Infer(infer) => commands::infer::run(infer),
-        args::Command::Explain(explain) => commands::explain::run(explain),
-        args::Command::Ops(ops) => commands::ops::run(ops),
-        args::Command::Run(run) => commands::run::run(run),
-        args::Command::Fix(fix) => commands::fix::run(fix),
-        args::Command::Annotate(annotate) => commands::annotate::run(annotate),
-        args::Command::Describe(describe) => commands::describe::run(describe),
-        args::Command::Compile(compile) => commands::compile::run(compile),
-        args::Command::Diff(diff) => commands::diff::run(diff),
-        args::Command::Rust(rust) => commands::rust::run(rust),
-    };
-    match outcome {
-        Ok(outcome) => outcome.into(),
-        Err(error) => output::failure(&error),
-    }
+    typeloom_cli::command()
 }

@@ -36,7 +36,7 @@ use crate::session::{Session, Verify};
 const VERSION: i64 = 18;
 
 /// The version of the operators of a graph, which says none: that of modules, which are recorded at the newest.
-const NEWEST: i64 = 28;
+pub(crate) const NEWEST: i64 = 28;
 
 /// The embedded backend: ONNX's operators on the processor.
 ///

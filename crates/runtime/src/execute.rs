@@ -244,7 +244,7 @@ fn guarded<T>(run: impl FnOnce() -> Result<T, NodeFault>) -> Result<T, NodeFault
     catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| Err(NodeFault::Panicked(words(&*panic))))
 }
 
-fn words(panic: &(dyn Any + Send)) -> String {
+pub(crate) fn words(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned())
 }

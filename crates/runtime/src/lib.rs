@@ -50,3 +50,5 @@ pub mod wire;
 pub mod components;
 
 pub mod executor;
+
+pub mod engine;

@@ -207,7 +207,7 @@ impl Symbols {
         if fits { Ok(()) } else { Err(Mismatch { found: describe(value), proved: self.words(stamp) }) }
     }
 
-    fn fits(&mut self, extents: &[usize], shape: &[Extent]) -> bool {
+    pub(crate) fn fits(&mut self, extents: &[usize], shape: &[Extent]) -> bool {
         if extents.len() != shape.len() {
             return false;
         }

@@ -7,17 +7,26 @@ use anyhow::{Context as _, bail};
 use typeloom::cpu::ops::generate::Random;
 use typeloom::cpu::value::Value;
 use typeloom::report;
+use typeloom::runtime::session::Port;
 use typeloom::runtime::stamp::Symbols;
 use typeloom::solver::diagnostic::{Diagnostic, diagnose, diagnose_error};
-use typeloom::{Session, Verify};
 
-use crate::args::{BackendName, RunArgs};
+use crate::args::RunArgs;
+use crate::engine::{self, Make};
 use crate::input::{self, Source};
 use crate::output::{Outcome, write};
+use crate::run::prepared::{Prepared, RunFault};
 use crate::run::{external, random, store, summary};
 
-pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Outcome> {
-    let BackendName::Cpu = args.backend;
+/// Runs a model on the embedded backend, or on the engine that `make` gives.
+pub(crate) fn run(args: &RunArgs, make: Option<Make<'_>>) -> anyhow::Result<Outcome> {
+    if make.is_none() && args.backend != engine::CPU {
+        return engine::start(&args.backend);
+    }
+    if make.is_none() && args.library.is_some() {
+        bail!("the backend `{}` loads no library", args.backend);
+    }
+    let engine = make.map(|make| make(args.library.as_deref())).transpose()?;
     let source = input::source(&args.file);
     let bytes = source.open()?;
     let solve = input::solve(&args.solve)?;
@@ -33,21 +42,31 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Outcome> {
         return refuse(args, &source, &diagnostics);
     }
     let folder = source.folder().map(Path::to_path_buf);
-    let session = Session::of_checked(&mut checked, &|tensor| external::read(folder.as_deref(), tensor))
-        .with_context(|| format!("cannot prepare `{}`", source.name))?;
-    let (inputs, made_up) = inputs(args, &session)?;
+    let read = |tensor: &_| external::read(folder.as_deref(), tensor);
+    let prepared = match engine {
+        None => Prepared::embedded(&mut checked, &read, args.verify),
+        Some(engine) => Prepared::hosted(engine, &mut checked, &read, args.verify),
+    };
+    let prepared = match prepared {
+        Ok(prepared) => prepared,
+        Err(RunFault::OfModel(message)) => {
+            write(&format!("{}: {message}\n", source.name))?;
+            return Ok(Outcome::Problems);
+        }
+        Err(RunFault::OfFiles(error)) => {
+            return Err(error).with_context(|| format!("cannot prepare `{}`", source.name));
+        }
+    };
+    let (inputs, made_up) = inputs(args, prepared.inputs())?;
     let mut shown = String::new();
     if !made_up.is_empty() {
         shown += &format!("inputs, made up from seed {}\n{}", args.random_seed, summary::table(&made_up));
     }
-    let mut held = 0_usize;
-    let mut count = |_: &str, _: &Value| held += 1;
-    let verify = if args.verify { Verify::EveryValue } else { Verify::Inputs };
-    let outcome = match session.run_observed(inputs, verify, Some(&mut count)) {
-        Ok(outcome) => outcome,
-        Err(error) => {
+    let (outcome, held) = match prepared.run(inputs) {
+        Ok(done) => done,
+        Err(message) => {
             write(&shown)?;
-            write(&format!("{}: {error}\n", source.name))?;
+            write(&format!("{}: {message}\n", source.name))?;
             return Ok(Outcome::Problems);
         }
     };
@@ -58,9 +77,7 @@ pub(crate) fn run(args: &RunArgs) -> anyhow::Result<Outcome> {
         shown += &format!("symbols\n  {}\n", symbols.join(", "));
     }
     if args.verify {
-        shown += &format!(
-            "verified: {held} values of the main graph, and those of graphs inside, have their solved types\n"
-        );
+        shown += &held;
     }
     if let Some(folder) = &args.output {
         std::fs::create_dir_all(folder).with_context(|| format!("cannot make `{}`", folder.display()))?;
@@ -85,14 +102,14 @@ fn refuse(args: &RunArgs, source: &Source, diagnostics: &[Diagnostic]) -> anyhow
 type Inputs = (HashMap<String, Value>, Vec<(String, Value)>);
 
 /// All inputs: those of files, and the rest made up so that they fit them.
-fn inputs(args: &RunArgs, session: &Session) -> anyhow::Result<Inputs> {
+fn inputs(args: &RunArgs, ports: &[Port]) -> anyhow::Result<Inputs> {
     let mut symbols = Symbols::default();
     let mut inputs = HashMap::new();
     for argument in &args.inputs {
         let Some((name, file)) = argument.rsplit_once('=') else {
             bail!("an input is written NAME=FILE, not `{argument}`");
         };
-        let Some(port) = session.inputs().iter().find(|port| port.name == name) else {
+        let Some(port) = ports.iter().find(|port| port.name == name) else {
             bail!("the model has no input `{name}`");
         };
         let value = store::read(Path::new(file), &port.stamp)?;
@@ -113,7 +130,7 @@ fn inputs(args: &RunArgs, session: &Session) -> anyhow::Result<Inputs> {
     }
     let mut random = Random::new(Some(args.random_seed as f64));
     let mut made_up = Vec::new();
-    for port in session.inputs() {
+    for port in ports {
         if inputs.contains_key(&port.name) || port.has_default {
             continue;
         }

@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 use typeloom_cpu::decode;
 use typeloom_cpu::value::Value;
 use typeloom_onnx::messages::{OptionalProto, SequenceProto, TensorProto, read};
-use typeloom_runtime::session::Session;
+use typeloom_runtime::session::Port;
 use typeloom_runtime::stamp::Stamp;
 
 /// One case.
@@ -95,9 +95,9 @@ impl Case {
         std::fs::read(path).ok().map(bytes::Bytes::from)
     }
 
-    pub(crate) fn inputs(&self, session: &Session) -> Result<HashMap<String, Value>, String> {
+    pub(crate) fn inputs(&self, ports: &[Port]) -> Result<HashMap<String, Value>, String> {
         let mut inputs = HashMap::new();
-        for (at, port) in session.inputs().iter().enumerate() {
+        for (at, port) in ports.iter().enumerate() {
             let Some(bytes) = self.file(&format!("input_{at}.pb")) else { continue };
             inputs.insert(port.name.clone(), value(bytes, &port.stamp)?);
         }

@@ -1,0 +1,84 @@
+//! A model that is ready to run, on the embedded backend or on an engine.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use typeloom::cpu::value::Value;
+use typeloom::runtime::engine::Engine;
+use typeloom::runtime::engine::error::EngineError;
+use typeloom::runtime::engine::session::EngineSession;
+use typeloom::runtime::session::{ExternalData, Outcome, Port};
+use typeloom::{Checked, Session, Verify};
+
+/// A model that is ready to run.
+pub(crate) enum Prepared {
+    Embedded(Session, Verify),
+    Hosted(EngineSession),
+}
+
+/// Why a model is not ready to run.
+pub(crate) enum RunFault {
+    /// The backend does not take it.
+    OfModel(String),
+    /// It cannot be read.
+    OfFiles(anyhow::Error),
+}
+
+impl Prepared {
+    pub(crate) fn embedded(
+        checked: &mut Checked<'_>,
+        external: &ExternalData<'_>,
+        verify: bool,
+    ) -> Result<Self, RunFault> {
+        let session = Session::of_checked(checked, external).map_err(|error| RunFault::OfFiles(error.into()))?;
+        Ok(Self::Embedded(session, held(verify)))
+    }
+
+    pub(crate) fn hosted(
+        engine: Arc<dyn Engine>,
+        checked: &mut Checked<'_>,
+        external: &ExternalData<'_>,
+        verify: bool,
+    ) -> Result<Self, RunFault> {
+        match EngineSession::of_checked(engine, checked, external, held(verify)) {
+            Ok(session) => Ok(Self::Hosted(session)),
+            Err(error @ (EngineError::ExternalData { .. } | EngineError::Malformed(_))) => {
+                Err(RunFault::OfFiles(error.into()))
+            }
+            Err(error) => Err(RunFault::OfModel(error.to_string())),
+        }
+    }
+
+    /// The inputs, in the order of the model.
+    pub(crate) fn inputs(&self) -> &[Port] {
+        match self {
+            Self::Embedded(session, _) => session.inputs(),
+            Self::Hosted(session) => session.inputs(),
+        }
+    }
+
+    /// Runs the model; with what came out, the line that says what was verified.
+    pub(crate) fn run(&self, inputs: HashMap<String, Value>) -> Result<(Outcome, String), String> {
+        match self {
+            Self::Embedded(session, verify) => {
+                let mut values = 0_usize;
+                let mut count = |_: &str, _: &Value| values += 1;
+                let outcome = session.run_observed(inputs, *verify, Some(&mut count));
+                let outcome = outcome.map_err(|error| error.to_string())?;
+                let line = format!(
+                    "verified: {values} values of the main graph, and those of graphs inside, have their solved types\n"
+                );
+                Ok((outcome, line))
+            }
+            Self::Hosted(session) => {
+                let outcome = session.run(inputs).map_err(|error| error.to_string())?;
+                let values = session.held();
+                Ok((outcome, format!("verified: {values} values of the main graph have their solved types\n")))
+            }
+        }
+    }
+}
+
+fn held(verify: bool) -> Verify {
+    if verify { Verify::EveryValue } else { Verify::Inputs }
+}

@@ -1,0 +1,128 @@
+//! An engine as the half of the contract of backends that runs graphs.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use typeloom_contracts::backend::GraphExecutor;
+use typeloom_onnx::messages::{AttributeProto, GraphProto, ModelProto, OperatorSetIdProto, TypeProto};
+use typeloom_onnx::prost::Message as _;
+use typeloom_ops::catalogue::Standard;
+use typeloom_solver::diagnostic::diagnose;
+use typeloom_solver::model::{Options, check};
+use typeloom_solver::universe::Universe;
+use typeloom_types::any_tensor::AnyTensor;
+
+use super::Engine;
+use super::error::EngineError;
+use super::extents::of_tensor;
+use super::session::EngineSession;
+use crate::backend::NEWEST;
+use crate::functions::with_attributes;
+use crate::session::Verify;
+
+/// How many graphs an executor keeps loaded.
+const KEPT: usize = 16;
+
+/// An engine as the half of the contract that runs graphs;
+/// [`ByExecution<Hosted>`](typeloom_contracts::backend::by_execution::ByExecution) is the whole of it.
+///
+/// The types of a graph are solved from those of its inputs before the engine is offered it. What was loaded is kept, so that
+/// a graph that comes again with inputs of the same types is only run. A program that runs one model many times makes an
+/// [`EngineSession`] and saves the look-up.
+#[derive(Clone)]
+pub struct Hosted {
+    engine: Arc<dyn Engine>,
+    loaded: Arc<Mutex<Vec<Arc<Loaded>>>>,
+}
+
+struct Loaded {
+    graph: GraphProto,
+    attrs: Vec<AttributeProto>,
+    inputs: Vec<TypeProto>,
+    session: EngineSession,
+}
+
+impl Hosted {
+    /// Hosts an engine.
+    pub fn new(engine: impl Engine) -> Self {
+        Self { engine: Arc::new(engine), loaded: Arc::default() }
+    }
+
+    fn load(
+        &self,
+        graph: &GraphProto,
+        inputs: Vec<TypeProto>,
+        attrs: &[AttributeProto],
+    ) -> Result<Arc<Loaded>, EngineError> {
+        let given: HashMap<&str, &AttributeProto> = attrs.iter().map(|it| (it.name(), it)).collect();
+        let mut typed = graph.clone();
+        typed.node = typed.node.iter().map(|node| with_attributes(node, &given, 0)).collect();
+        for (info, ty) in typed.input.iter_mut().zip(&inputs) {
+            info.r#type = Some(ty.clone());
+        }
+        let import = OperatorSetIdProto { version: Some(NEWEST), ..OperatorSetIdProto::default() };
+        let model = ModelProto {
+            ir_version: Some(10),
+            graph: Some(typed),
+            opset_import: vec![import],
+            ..ModelProto::default()
+        };
+        let bytes = model.encode_to_vec();
+        let mut checked = check(&bytes, &Standard, universe(), &Options::default())
+            .map_err(|error| EngineError::Unsolved(error.to_string()))?;
+        if !checked.is_ok() {
+            let first = diagnose(&mut checked).into_iter().next();
+            let message = first.map_or_else(String::new, |diagnostic| diagnostic.message);
+            return Err(EngineError::Unsolved(message));
+        }
+        let external = |_: &_| Err("a graph by itself has no other files".to_owned());
+        let engine = Arc::clone(&self.engine);
+        let session = EngineSession::of_checked(engine, &mut checked, &external, Verify::Inputs)?;
+        Ok(Arc::new(Loaded { graph: graph.clone(), attrs: attrs.to_vec(), inputs, session }))
+    }
+}
+
+/// The element types of the default type tree.
+fn universe() -> &'static Arc<Universe> {
+    static UNIVERSE: OnceLock<Arc<Universe>> = OnceLock::new();
+    UNIVERSE.get_or_init(|| {
+        Universe::of_default_lattice()
+            .expect("a program registers fewer element types than there are numbers")
+    })
+}
+
+impl GraphExecutor for Hosted {
+    type Tensor = AnyTensor;
+    type Error = EngineError;
+
+    fn execute(
+        &self,
+        graph: &GraphProto,
+        inputs: Vec<AnyTensor>,
+        attrs: &[AttributeProto],
+    ) -> Result<Vec<AnyTensor>, EngineError> {
+        if graph.input.len() != inputs.len() {
+            return Err(EngineError::InputCount { expected: graph.input.len(), given: inputs.len() });
+        }
+        let types: Vec<TypeProto> = inputs.iter().map(of_tensor).collect();
+        let known = {
+            // A panic while it was held leaves a list that is whole: it is written to in one step.
+            let list = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+            let is_this = |it: &&Arc<Loaded>| it.inputs == types && it.attrs == attrs && it.graph == *graph;
+            list.iter().rev().find(is_this).cloned()
+        };
+        let loaded = match known {
+            Some(loaded) => loaded,
+            None => {
+                let loaded = self.load(graph, types, attrs)?;
+                let mut list = self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
+                if list.len() == KEPT {
+                    list.remove(0);
+                }
+                list.push(Arc::clone(&loaded));
+                loaded
+            }
+        };
+        loaded.session.run_in_order(inputs)
+    }
+}

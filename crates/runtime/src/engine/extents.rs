@@ -1,0 +1,63 @@
+//! Numbers for the symbols of a model's types.
+
+use typeloom_onnx::messages::tensor_shape_proto::dimension;
+use typeloom_onnx::messages::tensor_shape_proto::Dimension;
+use typeloom_onnx::messages::{GraphProto, TensorShapeProto, TypeProto, ValueInfoProto, type_proto};
+use typeloom_types::any_tensor::AnyTensor;
+
+use super::error::EngineError;
+use super::offer::MAX_DEPTH;
+use crate::stamp::{Extent, Stamp, Symbols};
+
+/// Whether a type leaves no extent open.
+pub(super) fn is_fixed(stamp: &Stamp) -> bool {
+    match stamp {
+        Stamp::Tensor { shape: Some(shape), .. } => {
+            shape.iter().all(|extent| matches!(extent, Extent::Known(_)))
+        }
+        Stamp::Tensor { shape: None, .. } | Stamp::Open | Stamp::Sequence(_) | Stamp::Optional(_) => false,
+    }
+}
+
+/// Writes what the symbols stand for into all types of a graph and of the graphs inside it. An extent without a number is left
+/// open: an engine that loads for fixed extents would take its symbol for one of its own.
+pub(super) fn fix(graph: &mut GraphProto, symbols: &Symbols, depth: usize) -> Result<(), EngineError> {
+    if depth > MAX_DEPTH {
+        return Err(EngineError::TooDeep { limit: MAX_DEPTH });
+    }
+    let infos = graph.input.iter_mut().chain(&mut graph.output).chain(&mut graph.value_info);
+    for ty in infos.filter_map(|info: &mut ValueInfoProto| info.r#type.as_mut()) {
+        fix_type(ty, symbols);
+    }
+    for attribute in graph.node.iter_mut().flat_map(|node| &mut node.attribute) {
+        for inner in attribute.g.as_deref_mut().into_iter().chain(&mut attribute.graphs) {
+            fix(inner, symbols, depth + 1)?;
+        }
+    }
+    Ok(())
+}
+
+fn fix_type(ty: &mut TypeProto, symbols: &Symbols) {
+    let Some(type_proto::Value::TensorType(tensor)) = &mut ty.value else { return };
+    for dim in tensor.shape.iter_mut().flat_map(|shape| &mut shape.dim) {
+        if let Some(dimension::Value::DimParam(text)) = &dim.value {
+            let number = symbols.evaluate(text).and_then(|number| i64::try_from(number).ok());
+            dim.value = number.map(dimension::Value::DimValue);
+        }
+    }
+}
+
+/// The type of a tensor, as a message.
+pub(super) fn of_tensor(tensor: &AnyTensor) -> TypeProto {
+    let dim = |extent: &usize| Dimension {
+        value: Some(dimension::Value::DimValue(i64::try_from(*extent).unwrap_or(i64::MAX))),
+        ..Dimension::default()
+    };
+    let shape = TensorShapeProto { dim: tensor.shape().iter().map(dim).collect(), ..TensorShapeProto::default() };
+    let ty = type_proto::Tensor {
+        elem_type: Some(tensor.dtype().onnx_number()),
+        shape: Some(shape),
+        ..type_proto::Tensor::default()
+    };
+    TypeProto { value: Some(type_proto::Value::TensorType(ty)), ..TypeProto::default() }
+}

@@ -1,0 +1,128 @@
+//! ONNX Runtime as an engine: typed ONNX models run on it as far as it keeps their types.
+//!
+//! ONNX Runtime is a shared library, which is loaded when an [`Ort`] is made: nothing of it is linked. The wheel
+//! `onnxruntime` of PyPI holds one (`onnxruntime/capi/libonnxruntime.so.*`), and so do its own releases. It loads a model once for all
+//! extents, and says at once where it has no kernel for an operator on some types.
+//!
+//! The runs of one session take turns: the safe interface to the library asks for that. Each of them uses as many threads
+//! as the library likes, so little is lost.
+//!
+//! ```no_run
+//! use std::sync::Arc;
+//!
+//! use typeloom::runtime::engine::session::EngineSession;
+//! use typeloom::{Options, Verify};
+//! use typeloom_ort::Ort;
+//!
+//! let engine = Arc::new(Ort::load("libonnxruntime.so".as_ref())?);
+//! let bytes = typeloom::model_from_text(
+//!     r#"<ir_version: 10, opset_import: ["" : 18]> g (float[N, 2] x) => (y) { y = Add(x, x) }"#,
+//! )?;
+//! let mut checked = typeloom::check(&bytes, &Options::default())?;
+//! let no_files = |_: &_| Err("no other files are read".to_owned());
+//! let session = EngineSession::of_checked(engine, &mut checked, &no_files, Verify::Inputs)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod objections;
+
+mod tensor;
+
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use ort::environment::Environment;
+use ort::logging::LogLevel;
+use ort::session::{Session, SessionInputValue};
+use ort::value::ValueType;
+use typeloom::onnx::prost::Message as _;
+use typeloom::runtime::engine::{Engine, Loaded, Loads, Offer, Program};
+use typeloom::runtime::stamp::{Extent, Stamp};
+use typeloom::{AnyTensor, Dtype, ModelProto};
+
+/// The engine.
+pub struct Ort {
+    environment: Environment,
+}
+
+/// Why the shared library could not be loaded.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadLibraryError {
+    /// It is not there, or too old.
+    #[error(transparent)]
+    Library(#[from] ort::LoadDynamicError),
+    /// It could not be set up.
+    #[error(transparent)]
+    Environment(#[from] ort::Error),
+}
+
+impl Ort {
+    /// Loads the shared library. A process can load one: a further call has the first one again.
+    ///
+    /// # Errors
+    /// [`LoadLibraryError`].
+    pub fn load(library: &Path) -> Result<Self, LoadLibraryError> {
+        let environment = ort::init_from(library)?.with_name("typeloom").build()?;
+        // What goes wrong is in the errors; the library would write it to the terminal as well.
+        environment.set_log_level(LogLevel::Fatal);
+        Ok(Self { environment })
+    }
+}
+
+impl Engine for Ort {
+    fn name(&self) -> &str {
+        "ort"
+    }
+
+    fn dtypes(&self) -> &[Dtype] {
+        tensor::DTYPES
+    }
+
+    fn loads(&self) -> Loads {
+        Loads::ForAllExtents
+    }
+
+    fn calls_functions(&self) -> bool {
+        true
+    }
+
+    fn objection(&self, offer: &Offer<'_>) -> Option<String> {
+        objections::of(offer)
+    }
+
+    fn load(&self, model: &ModelProto) -> Result<Loaded, String> {
+        let bytes = model.encode_to_vec();
+        let builder = Session::builder(&self.environment).map_err(|error| error.to_string())?;
+        let mut builder = builder.with_log_level(LogLevel::Fatal).map_err(|error| error.to_string())?;
+        let session = builder.commit_from_memory(&bytes).map_err(|error| error.to_string())?;
+        let types = session.outputs().iter().map(|it| (it.name().to_owned(), stamp(it.dtype()))).collect();
+        Ok(Loaded { program: Box::new(Running { session: Mutex::new(session) }), types })
+    }
+}
+
+fn stamp(ty: &ValueType) -> Stamp {
+    match ty {
+        ValueType::Tensor { ty, shape, dimension_symbols: _ } => {
+            let extent = |extent: &i64| usize::try_from(*extent).map_or(Extent::Open, Extent::Known);
+            let shape = shape.iter().map(extent).collect();
+            Stamp::Tensor { dtype: tensor::dtype(*ty), shape: Some(shape) }
+        }
+        ValueType::Sequence(inner) => Stamp::Sequence(Box::new(stamp(inner))),
+        ValueType::Optional(inner) => Stamp::Optional(Box::new(stamp(inner))),
+        ValueType::Map { .. } => Stamp::Open,
+    }
+}
+
+struct Running {
+    session: Mutex<Session>,
+}
+
+impl Program for Running {
+    fn run(&self, inputs: Vec<AnyTensor>) -> Result<Vec<AnyTensor>, String> {
+        let given = inputs.iter().map(tensor::to_ort).collect::<Result<Vec<SessionInputValue<'_>>, _>>()?;
+        // A run that panicked leaves the library's session as it was.
+        let mut session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
+        let results = session.run(&given[..]).map_err(|error| error.to_string())?;
+        results.values().map(|value| tensor::from_ort(&value)).collect()
+    }
+}

@@ -1,0 +1,31 @@
+//! `typeloom run --backend ort`: what `typeloom` starts for this backend.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use typeloom::runtime::engine::Engine;
+use typeloom_ort::Ort;
+
+/// Where the shared library is if the arguments do not say.
+const VARIABLE: &str = "ORT_DYLIB_PATH";
+
+fn main() -> ExitCode {
+    typeloom_cli::engine::command("ort", |library| {
+        let from_variable = || std::env::var_os(VARIABLE).filter(|it| !it.is_empty()).map(PathBuf::from);
+        // The name alone leaves it to the system to find the library.
+        let by_name = || {
+            let (prefix, suffix) = (std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
+            PathBuf::from(format!("{prefix}onnxruntime{suffix}"))
+        };
+        let library = library.map(Path::to_path_buf).or_else(from_variable).unwrap_or_else(by_name);
+        let engine = Ort::load(&library).with_context(|| {
+            format!(
+                "cannot load ONNX Runtime; `--library` or {VARIABLE} says where it is \
+                 (`pip install onnxruntime` has it as onnxruntime/capi/libonnxruntime.so.*)"
+            )
+        })?;
+        Ok(Arc::new(engine) as Arc<dyn Engine>)
+    })
+}

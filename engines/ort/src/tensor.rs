@@ -1,0 +1,108 @@
+//! Tensors in and out. Inputs are lent to the library, results are copied.
+
+use half::{bf16, f16};
+use ort::session::SessionInputValue;
+use ort::value::{DynValue, Tensor, TensorElementType, TensorRef};
+use typeloom::{AnyTensor, Dtype};
+
+/// The element types that can be handed over. The library has 8-bit and 4-bit floats and integers too, which its safe interface
+/// gives no access to.
+pub(crate) const DTYPES: &[Dtype] = &[
+    Dtype::Bool,
+    Dtype::U8,
+    Dtype::U16,
+    Dtype::U32,
+    Dtype::U64,
+    Dtype::I8,
+    Dtype::I16,
+    Dtype::I32,
+    Dtype::I64,
+    Dtype::F16,
+    Dtype::BF16,
+    Dtype::F32,
+    Dtype::F64,
+    Dtype::String,
+];
+
+/// The element type that the library means.
+pub(crate) fn dtype(ty: TensorElementType) -> Option<Dtype> {
+    match ty {
+        TensorElementType::Bool => Some(Dtype::Bool),
+        TensorElementType::Uint8 => Some(Dtype::U8),
+        TensorElementType::Uint16 => Some(Dtype::U16),
+        TensorElementType::Uint32 => Some(Dtype::U32),
+        TensorElementType::Uint64 => Some(Dtype::U64),
+        TensorElementType::Int8 => Some(Dtype::I8),
+        TensorElementType::Int16 => Some(Dtype::I16),
+        TensorElementType::Int32 => Some(Dtype::I32),
+        TensorElementType::Int64 => Some(Dtype::I64),
+        TensorElementType::Float16 => Some(Dtype::F16),
+        TensorElementType::Bfloat16 => Some(Dtype::BF16),
+        TensorElementType::Float32 => Some(Dtype::F32),
+        TensorElementType::Float64 => Some(Dtype::F64),
+        TensorElementType::String => Some(Dtype::String),
+        _ => None,
+    }
+}
+
+/// Calls `$then!` with the element types that are plain memory on both sides.
+macro_rules! plain {
+    ($then:ident) => {
+        $then!(
+            Bool => bool, U8 => u8, U16 => u16, U32 => u32, U64 => u64, I8 => i8, I16 => i16, I32 => i32,
+            I64 => i64, F16 => f16, BF16 => bf16, F32 => f32, F64 => f64
+        )
+    };
+}
+
+/// A tensor lent to the library.
+pub(crate) fn to_ort(tensor: &AnyTensor) -> Result<SessionInputValue<'_>, String> {
+    let shape = tensor.shape().to_vec();
+    macro_rules! lent {
+        ($($dtype:ident => $ty:ty),*) => {
+            match tensor.dtype() {
+                $(Dtype::$dtype => {
+                    let elements = tensor.as_slice::<$ty>().map_err(|error| error.to_string())?;
+                    let lent = TensorRef::from_array_view((shape, elements));
+                    lent.map(SessionInputValue::from).map_err(|error| error.to_string())
+                })*
+                Dtype::String => {
+                    let strings = tensor.strings().map_err(|error| error.to_string())?;
+                    let strings: Vec<String> = strings.map(str::to_owned).collect();
+                    let made = Tensor::from_string_array((shape, &strings[..]));
+                    made.map(SessionInputValue::from).map_err(|error| error.to_string())
+                }
+                other => Err(format!("it has no {}", other.onnx_name())),
+            }
+        };
+    }
+    plain!(lent)
+}
+
+/// A copy of a tensor of the library.
+pub(crate) fn from_ort(value: &DynValue) -> Result<AnyTensor, String> {
+    let extents = |shape: &[i64]| -> Result<Vec<usize>, String> {
+        let extents = shape.iter().map(|extent| usize::try_from(*extent));
+        extents.collect::<Result<_, _>>().map_err(|_| format!("a result has the extents {shape:?}"))
+    };
+    let Some(dtype) = value.dtype().tensor_type().and_then(dtype) else {
+        return Err(format!("a result is of the type {}", value.dtype()));
+    };
+    macro_rules! copied {
+        ($($dtype:ident => $ty:ty),*) => {
+            match dtype {
+                $(Dtype::$dtype => {
+                    let (shape, elements) =
+                        value.try_extract_tensor::<$ty>().map_err(|error| error.to_string())?;
+                    AnyTensor::from_slice(&extents(shape)?, elements).map_err(|error| error.to_string())
+                })*
+                Dtype::String => {
+                    let (shape, strings) = value.try_extract_strings().map_err(|error| error.to_string())?;
+                    AnyTensor::from_strings(&extents(shape)?, &strings).map_err(|error| error.to_string())
+                }
+                other => Err(format!("it has no {}", other.onnx_name())),
+            }
+        };
+    }
+    plain!(copied)
+}

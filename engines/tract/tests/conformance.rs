@@ -1,0 +1,24 @@
+//! The recorded node cases on tract: what it takes it computes as ONNX says.
+
+#![expect(clippy::print_stdout, reason = "the table is for people")]
+
+#[path = "../../../crates/runtime/tests/backend/cases.rs"]
+mod cases;
+#[path = "../../../crates/runtime/tests/backend/compare.rs"]
+mod compare;
+#[path = "../../conformance.rs"]
+mod conformance;
+
+use std::sync::Arc;
+
+use typeloom::runtime::engine::Engine;
+use typeloom_tract::Tract;
+
+/// The least share of cases that must be reproduced, in percent.
+const FLOOR: f64 = 40.0;
+
+#[test]
+fn recorded_node_cases_are_reproduced_or_refused() {
+    let engine: Arc<dyn Engine> = Arc::new(Tract);
+    conformance::run(&engine, FLOOR);
+}
