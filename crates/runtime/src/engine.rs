@@ -78,7 +78,11 @@ impl Offer<'_> {
     /// The number of an attribute, where it is given.
     #[must_use]
     pub fn int(&self, name: &str) -> Option<i64> {
-        self.node.attribute.iter().find(|it| it.name() == name).map(typeloom_onnx::messages::AttributeProto::i)
+        self.node
+            .attribute
+            .iter()
+            .find(|it| it.name() == name)
+            .map(typeloom_onnx::messages::AttributeProto::i)
     }
 
     /// The text of an attribute, where it is given.

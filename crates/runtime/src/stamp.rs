@@ -228,7 +228,7 @@ impl Symbols {
     }
 
     /// A type, with what is known of its symbols.
-    fn words(&self, stamp: &Stamp) -> String {
+    pub(crate) fn words(&self, stamp: &Stamp) -> String {
         let mut known = HashMap::new();
         if let Stamp::Tensor { shape: Some(shape), .. } = stamp {
             for extent in shape {

@@ -30,7 +30,8 @@ impl Prepared {
         external: &ExternalData<'_>,
         verify: bool,
     ) -> Result<Self, RunFault> {
-        let session = Session::of_checked(checked, external).map_err(|error| RunFault::OfFiles(error.into()))?;
+        let session =
+            Session::of_checked(checked, external).map_err(|error| RunFault::OfFiles(error.into()))?;
         Ok(Self::Embedded(session, held(verify)))
     }
 
@@ -73,7 +74,10 @@ impl Prepared {
             Self::Hosted(session) => {
                 let outcome = session.run(inputs).map_err(|error| error.to_string())?;
                 let values = session.held();
-                Ok((outcome, format!("verified: {values} values of the main graph have their solved types\n")))
+                Ok((
+                    outcome,
+                    format!("verified: {values} values of the main graph have their solved types\n"),
+                ))
             }
         }
     }

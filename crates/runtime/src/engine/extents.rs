@@ -1,7 +1,7 @@
 //! Numbers for the symbols of a model's types.
 
-use typeloom_onnx::messages::tensor_shape_proto::dimension;
 use typeloom_onnx::messages::tensor_shape_proto::Dimension;
+use typeloom_onnx::messages::tensor_shape_proto::dimension;
 use typeloom_onnx::messages::{GraphProto, TensorShapeProto, TypeProto, ValueInfoProto, type_proto};
 use typeloom_types::any_tensor::AnyTensor;
 
@@ -53,7 +53,8 @@ pub(super) fn of_tensor(tensor: &AnyTensor) -> TypeProto {
         value: Some(dimension::Value::DimValue(i64::try_from(*extent).unwrap_or(i64::MAX))),
         ..Dimension::default()
     };
-    let shape = TensorShapeProto { dim: tensor.shape().iter().map(dim).collect(), ..TensorShapeProto::default() };
+    let shape =
+        TensorShapeProto { dim: tensor.shape().iter().map(dim).collect(), ..TensorShapeProto::default() };
     let ty = type_proto::Tensor {
         elem_type: Some(tensor.dtype().onnx_number()),
         shape: Some(shape),

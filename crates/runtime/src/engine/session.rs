@@ -110,8 +110,7 @@ impl EngineSession {
             Loads::ForAllExtents => true,
             Loads::ForFixedExtents => !has_symbols,
         };
-        let mut session =
-            Self { engine, inputs, outputs, watched, nodes, programs: Programs::empty() };
+        let mut session = Self { engine, inputs, outputs, watched, nodes, programs: Programs::empty() };
         session.programs = if loads_once {
             Programs::One(session.load(&model, &Symbols::default())?)
         } else {
@@ -194,11 +193,7 @@ impl EngineSession {
     }
 
     /// The outputs alone, held against their types together with what is watched.
-    fn results(
-        &self,
-        inputs: Vec<AnyTensor>,
-        symbols: &mut Symbols,
-    ) -> Result<Vec<AnyTensor>, EngineError> {
+    fn results(&self, inputs: Vec<AnyTensor>, symbols: &mut Symbols) -> Result<Vec<AnyTensor>, EngineError> {
         let mut results = match &self.programs {
             Programs::One(program) => self.call(&**program, inputs)?,
             Programs::ByExtents(model, loaded) => {
@@ -285,9 +280,8 @@ impl EngineSession {
             .map_err(|text| self.nodes.refused(engine.name(), &text))?;
         let graph = model.graph.as_ref();
         let infos = graph.iter().flat_map(|graph| graph.value_info.iter().chain(&graph.output));
-        let stamps: HashMap<&str, Stamp> = infos
-            .filter_map(|info| Some((info.name(), Stamp::of(info.r#type.as_ref()?))))
-            .collect();
+        let stamps: HashMap<&str, Stamp> =
+            infos.filter_map(|info| Some((info.name(), Stamp::of(info.r#type.as_ref()?)))).collect();
         for (value, found) in &loaded.types {
             let Some(proved) = stamps.get(value.as_str()).filter(|proved| !agree(found, proved)) else {
                 continue;
@@ -316,7 +310,8 @@ fn watch(graph: &mut GraphProto, nodes: &Nodes, watched: &mut Vec<Port>) {
     for info in &graph.value_info {
         let stamp = info.r#type.as_ref().map_or(Stamp::Open, Stamp::of);
         let is_made = nodes.maker(info.name()).is_some();
-        if is_made && !outputs.contains(info.name()) && matches!(stamp, Stamp::Tensor { dtype: Some(_), .. }) {
+        if is_made && !outputs.contains(info.name()) && matches!(stamp, Stamp::Tensor { dtype: Some(_), .. })
+        {
             watched.push(Port { name: info.name().to_owned(), stamp, has_default: false });
             extra.push(info.clone());
         }
@@ -355,7 +350,7 @@ impl Symbols {
                     return Ok(());
                 }
                 let found = describe(&Value::Tensor(tensor.clone()));
-                Err(Mismatch { found, proved: stamp.to_string() })
+                Err(Mismatch { found, proved: self.words(stamp) })
             }
             // Clones share their bytes.
             Stamp::Open | Stamp::Sequence(_) | Stamp::Optional(_) => {

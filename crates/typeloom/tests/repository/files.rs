@@ -35,7 +35,8 @@ pub(crate) fn files(folder: &str, extension: &str) -> Vec<PathBuf> {
 
 /// All Rust sources.
 pub(crate) fn rust_files() -> Vec<PathBuf> {
-    let files: Vec<_> = ["crates", "bench", "fuzz"].iter().flat_map(|folder| files(folder, "rs")).collect();
+    let files: Vec<_> =
+        ["crates", "bench", "engines", "fuzz"].iter().flat_map(|folder| files(folder, "rs")).collect();
     assert!(files.len() > 100, "only {} sources below {}", files.len(), root().display());
     files
 }
