@@ -28,6 +28,8 @@ mod objections;
 
 mod tensor;
 
+mod versions;
+
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
@@ -44,6 +46,9 @@ use typeloom::{AnyTensor, Dtype, ModelProto};
 pub struct Ort {
     environment: Environment,
 }
+
+/// The library allows a process one environment.
+static ENVIRONMENT: Mutex<Option<Environment>> = Mutex::new(None);
 
 /// Why the shared library could not be loaded.
 #[derive(Debug, thiserror::Error)]
@@ -62,9 +67,14 @@ impl Ort {
     /// # Errors
     /// [`LoadLibraryError`].
     pub fn load(library: &Path) -> Result<Self, LoadLibraryError> {
+        let mut only = ENVIRONMENT.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(environment) = &*only {
+            return Ok(Self { environment: environment.clone() });
+        }
         let environment = ort::init_from(library)?.with_name("typeloom").build()?;
         // What goes wrong is in the errors; the library would write it to the terminal as well.
         environment.set_log_level(LogLevel::Fatal);
+        *only = Some(environment.clone());
         Ok(Self { environment })
     }
 }
@@ -91,7 +101,7 @@ impl Engine for Ort {
     }
 
     fn load(&self, model: &ModelProto) -> Result<Loaded, String> {
-        let bytes = model.encode_to_vec();
+        let bytes = versions::lowered(model).as_ref().unwrap_or(model).encode_to_vec();
         let builder = Session::builder(&self.environment).map_err(|error| error.to_string())?;
         let mut builder = builder.with_log_level(LogLevel::Fatal).map_err(|error| error.to_string())?;
         let session = builder.commit_from_memory(&bytes).map_err(|error| error.to_string())?;

@@ -8,6 +8,8 @@ mod cases;
 mod compare;
 #[path = "../../conformance.rs"]
 mod conformance;
+#[path = "../../differential.rs"]
+mod differential;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -33,4 +35,11 @@ fn recorded_node_cases_are_reproduced_or_refused() {
     let Some(library) = library() else { return };
     let engine: Arc<dyn Engine> = Arc::new(Ort::load(&library).expect("the library loads"));
     conformance::run(&engine, FLOOR);
+}
+
+#[test]
+fn what_is_not_refused_is_what_the_embedded_backend_computes() {
+    let Some(library) = library() else { return };
+    let engine: Arc<dyn Engine> = Arc::new(Ort::load(&library).expect("the library loads"));
+    differential::run(&engine);
 }

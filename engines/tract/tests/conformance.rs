@@ -8,6 +8,8 @@ mod cases;
 mod compare;
 #[path = "../../conformance.rs"]
 mod conformance;
+#[path = "../../differential.rs"]
+mod differential;
 
 use std::sync::Arc;
 
@@ -21,4 +23,10 @@ const FLOOR: f64 = 40.0;
 fn recorded_node_cases_are_reproduced_or_refused() {
     let engine: Arc<dyn Engine> = Arc::new(Tract);
     conformance::run(&engine, FLOOR);
+}
+
+#[test]
+fn what_is_not_refused_is_what_the_embedded_backend_computes() {
+    let engine: Arc<dyn Engine> = Arc::new(Tract);
+    differential::run(&engine);
 }
