@@ -18,7 +18,7 @@ use typeloom::runtime::engine::Engine;
 use typeloom_ort::Ort;
 
 /// The least share of cases that must be reproduced, in percent.
-const FLOOR: f64 = 40.0;
+const FLOOR: f64 = 72.0;
 
 /// The shared library, or nothing where nobody says where it is.
 fn library() -> Option<PathBuf> {

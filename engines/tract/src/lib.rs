@@ -113,10 +113,9 @@ struct Running {
 
 impl Program for Running {
     fn run(&self, inputs: Vec<AnyTensor>) -> Result<Vec<AnyTensor>, String> {
-        let tensors = inputs.iter().map(tensor::to_tract).collect::<TractResult<TVec<_>>>();
+        let tensors = inputs.iter().map(tensor::to_tract).collect::<Result<TVec<_>, _>>()?;
         drop(inputs);
-        let results = tensors.and_then(|tensors| self.model.run(tensors));
-        let results = results.map_err(|error| format!("{error:#}"))?;
+        let results = self.model.run(tensors).map_err(|error| format!("{error:#}"))?;
         results.iter().map(tensor::from_tract).collect()
     }
 }

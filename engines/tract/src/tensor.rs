@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use tract_onnx::prelude::{DatumType, IntoTValue as _, TValue, Tensor, TractResult, f16};
+use tract_onnx::prelude::{DatumType, IntoTValue as _, TValue, Tensor, f16};
 use typeloom::{AnyTensor, Dtype};
 
 /// The element types that tract's tensors share with ONNX's. Its strings are left out: they cannot be handed over in one
@@ -43,12 +43,12 @@ pub(crate) fn dtype(datum_type: DatumType) -> Option<Dtype> {
 }
 
 /// A copy of a tensor for tract.
-pub(crate) fn to_tract(tensor: &AnyTensor) -> TractResult<TValue> {
+pub(crate) fn to_tract(tensor: &AnyTensor) -> Result<TValue, String> {
     macro_rules! copied {
         ($($dtype:ident => $ty:ty),*) => {
             match tensor.dtype() {
                 $(Dtype::$dtype => tensor.as_slice::<$ty>().map(|it| Tensor::from_shape(tensor.shape(), it)),)*
-                other => return Err(tract_onnx::tract_core::anyhow::anyhow!("it has no {}", other.onnx_name())),
+                other => return Err(format!("it has no {}", other.onnx_name())),
             }
         };
     }
@@ -56,7 +56,8 @@ pub(crate) fn to_tract(tensor: &AnyTensor) -> TractResult<TValue> {
         Bool => bool, U8 => u8, U16 => u16, U32 => u32, U64 => u64,
         I8 => i8, I16 => i16, I32 => i32, I64 => i64, F16 => f16, F32 => f32, F64 => f64
     );
-    Ok(made??.into_tvalue())
+    let made = made.map_err(|error| error.to_string())?;
+    Ok(made.map_err(|error| format!("{error:#}"))?.into_tvalue())
 }
 
 /// A copy of a tensor of tract.
