@@ -41,7 +41,7 @@ fn judge(case: &Case, engine: &Arc<dyn Engine>, verify: Verify) -> Verdict {
         Ok(session) => session,
         Err(error) => return Verdict::Refused(error.to_string()),
     };
-    let inputs = match case.inputs(session.inputs()) {
+    let inputs = match case.inputs_of(session.inputs()) {
         Ok(inputs) => inputs,
         Err(error) => return Verdict::Refused(error),
     };

@@ -61,7 +61,7 @@ fn judge(case: &Case, universe: &Arc<Universe>) -> Verdict {
         Ok(session) => session,
         Err(error) => return Verdict::Refused(error.to_string()),
     };
-    let inputs = match case.inputs(session.inputs()) {
+    let inputs = match case.inputs(&session) {
         Ok(inputs) => inputs,
         Err(error) => return Verdict::Refused(error),
     };

@@ -62,7 +62,7 @@ fn compiled_programs_give_what_sessions_give() {
         let Ok(mut checked) = check(&bytes, &Standard, &universe, &options) else { continue };
         let external = |_: &_| Err("no case has other files".to_owned());
         let Ok(session) = Session::of_checked(&mut checked, &external) else { continue };
-        let Ok(inputs) = case.inputs(session.inputs()) else { continue };
+        let Ok(inputs) = case.inputs(&session) else { continue };
         let Ok(expected) = session.run(inputs.clone(), Verify::EveryValue) else { continue };
         compared += 1;
         match compiled(case, inputs) {

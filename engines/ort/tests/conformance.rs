@@ -2,6 +2,7 @@
 
 #![expect(clippy::print_stdout, reason = "the table is for people")]
 
+#[expect(dead_code, reason = "shared with the tests of the embedded backend")]
 #[path = "../../../crates/runtime/tests/backend/cases.rs"]
 mod cases;
 #[path = "../../../crates/runtime/tests/backend/compare.rs"]

@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 use typeloom_cpu::decode;
 use typeloom_cpu::value::Value;
 use typeloom_onnx::messages::{OptionalProto, SequenceProto, TensorProto, read};
-use typeloom_runtime::session::Port;
+use typeloom_runtime::session::{Port, Session};
 use typeloom_runtime::stamp::Stamp;
 
 /// One case.
@@ -95,7 +95,11 @@ impl Case {
         std::fs::read(path).ok().map(bytes::Bytes::from)
     }
 
-    pub(crate) fn inputs(&self, ports: &[Port]) -> Result<HashMap<String, Value>, String> {
+    pub(crate) fn inputs(&self, session: &Session) -> Result<HashMap<String, Value>, String> {
+        self.inputs_of(session.inputs())
+    }
+
+    pub(crate) fn inputs_of(&self, ports: &[Port]) -> Result<HashMap<String, Value>, String> {
         let mut inputs = HashMap::new();
         for (at, port) in ports.iter().enumerate() {
             let Some(bytes) = self.file(&format!("input_{at}.pb")) else { continue };
