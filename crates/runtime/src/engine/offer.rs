@@ -3,7 +3,6 @@
 
 use std::collections::{HashMap, HashSet};
 
-use bytes::Bytes;
 use typeloom_onnx::messages::tensor_proto::DataLocation;
 use typeloom_onnx::messages::{GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto};
 use typeloom_types::dtype::Dtype;
@@ -211,7 +210,7 @@ impl Walk<'_> {
         if tensor.data_location == Some(DataLocation::External as i32) {
             let bytes = (self.external)(tensor)
                 .map_err(|reason| EngineError::ExternalData { name: tensor.name().to_owned(), reason })?;
-            tensor.raw_data = Some(Bytes::from(bytes));
+            tensor.raw_data = Some(bytes);
             tensor.external_data.clear();
             tensor.data_location = None;
         }
