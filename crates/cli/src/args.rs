@@ -363,6 +363,9 @@ pub(crate) struct RunArgs {
     /// Hold every value that a node makes against the type that was solved for it
     #[arg(long)]
     pub(crate) verify: bool,
+    /// The most turns that all loops of the model may take together, on the embedded backend
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) max_iterations: Option<u64>,
     /// Save the outputs in this folder: as `.npy`, or as `.pb` where NumPy has no such type
     #[arg(long, short, value_name = "FOLDER")]
     pub(crate) output: Option<PathBuf>,

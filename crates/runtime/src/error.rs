@@ -114,7 +114,7 @@ pub enum NodeFault {
     #[error("`{0}` has no value")]
     NoValue(String),
     /// Loops took more turns than the session allows.
-    #[error("the loops of the model took more than {limit} turns")]
+    #[error("the loops of the model took more turns than the limit of {limit}")]
     TooManyTurns {
         /// The most that are allowed.
         limit: u64,

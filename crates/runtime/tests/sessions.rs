@@ -172,6 +172,9 @@ main (float[1] x) => (float[1] y)
     let session = session(&text).with_limits(Limits { turns: 1000 });
     let x = AnyTensor::from([0.0_f32]);
     let error = run(&session, &[("x", x.clone())]).unwrap_err();
-    assert_eq!(error.to_string(), "node 0 (`Loop`): the loops of the model took more than 1000 turns");
+    assert_eq!(
+        error.to_string(),
+        "node 0 (`Loop`): the loops of the model took more turns than the limit of 1000"
+    );
     assert_eq!(run(&session, &[("x", x)]).unwrap_err(), error);
 }

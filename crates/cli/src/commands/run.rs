@@ -2,12 +2,14 @@
 
 use std::collections::HashMap;
 use std::path::Path;
+use std::time::Duration;
 
 use anyhow::{Context as _, bail};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use typeloom::cpu::ops::generate::Random;
 use typeloom::cpu::value::Value;
 use typeloom::report;
-use typeloom::runtime::session::Port;
+use typeloom::runtime::session::{Limits, Port};
 use typeloom::runtime::stamp::Symbols;
 use typeloom::solver::diagnostic::{Diagnostic, diagnose, diagnose_error};
 
@@ -15,8 +17,9 @@ use crate::args::RunArgs;
 use crate::engine::{self, Make};
 use crate::input::{self, Source};
 use crate::output::{Outcome, write};
+use crate::run::external::SideFiles;
 use crate::run::prepared::{Prepared, RunFault};
-use crate::run::{external, random, store, summary};
+use crate::run::{random, store, summary};
 
 /// Runs a model on the embedded backend, or on the engine that `make` gives.
 pub(crate) fn run(args: &RunArgs, make: Option<Make<'_>>) -> anyhow::Result<Outcome> {
@@ -25,6 +28,9 @@ pub(crate) fn run(args: &RunArgs, make: Option<Make<'_>>) -> anyhow::Result<Outc
     }
     if make.is_none() && args.library.is_some() {
         bail!("the backend `{}` loads no library", args.backend);
+    }
+    if make.is_some() && args.max_iterations.is_some() {
+        bail!("engines of others count no turns of loops");
     }
     let engine = make.map(|make| make(args.library.as_deref())).transpose()?;
     let source = input::source(&args.file);
@@ -41,10 +47,11 @@ pub(crate) fn run(args: &RunArgs, make: Option<Make<'_>>) -> anyhow::Result<Outc
         let diagnostics = diagnose(&mut checked);
         return refuse(args, &source, &diagnostics);
     }
-    let folder = source.folder().map(Path::to_path_buf);
-    let read = |tensor: &_| external::read(folder.as_deref(), tensor);
+    let beside = SideFiles::new(source.folder());
+    let read = |tensor: &_| beside.read(tensor);
+    let limits = args.max_iterations.map_or_else(Limits::default, |turns| Limits { turns });
     let prepared = match engine {
-        None => Prepared::embedded(&mut checked, &read, args.verify),
+        None => Prepared::embedded(&mut checked, bytes.shared(), &read, limits, args.verify),
         Some(engine) => Prepared::hosted(engine, &mut checked, &read, args.verify),
     };
     let prepared = match prepared {
@@ -62,7 +69,10 @@ pub(crate) fn run(args: &RunArgs, make: Option<Make<'_>>) -> anyhow::Result<Outc
     if !made_up.is_empty() {
         shown += &format!("inputs, made up from seed {}\n{}", args.random_seed, summary::table(&made_up));
     }
-    let (outcome, held) = match prepared.run(inputs) {
+    let progress = working(&source.name);
+    let ran = prepared.run(inputs);
+    progress.finish_and_clear();
+    let (outcome, held) = match ran {
         Ok(done) => done,
         Err(message) => {
             write(&shown)?;
@@ -89,6 +99,17 @@ pub(crate) fn run(args: &RunArgs, make: Option<Make<'_>>) -> anyhow::Result<Outc
     }
     write(&shown)?;
     Ok(Outcome::Typed)
+}
+
+/// A sign of life, on a terminal, once a run takes long enough to be wondered about.
+fn working(name: &str) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(5));
+    if let Ok(style) = ProgressStyle::with_template("{spinner} running {wide_msg} {elapsed}") {
+        bar.set_style(style);
+    }
+    bar.set_message(name.to_owned());
+    bar.enable_steady_tick(Duration::from_millis(500));
+    bar
 }
 
 /// A model that is wrong somewhere is not run.

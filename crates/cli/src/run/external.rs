@@ -72,11 +72,6 @@ impl<'a> SideFiles<'a> {
     }
 }
 
-/// The bytes of a tensor, from its side file in the model's folder.
-pub(crate) fn read(folder: Option<&Path>, tensor: &TensorProto) -> Result<Bytes, String> {
-    SideFiles::new(folder).read(tensor)
-}
-
 /// Opens a file inside a folder, without following a link.
 fn open(folder: &Path, location: &str) -> Result<File, String> {
     let relative = Path::new(location);

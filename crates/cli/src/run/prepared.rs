@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use typeloom::cpu::value::Value;
 use typeloom::runtime::engine::Engine;
 use typeloom::runtime::engine::error::EngineError;
 use typeloom::runtime::engine::session::EngineSession;
-use typeloom::runtime::session::{ExternalData, Outcome, Port};
+use typeloom::runtime::session::{ExternalData, Limits, Outcome, Port};
 use typeloom::{Checked, Session, Verify};
 
 /// A model that is ready to run.
@@ -27,12 +28,14 @@ pub(crate) enum RunFault {
 impl Prepared {
     pub(crate) fn embedded(
         checked: &mut Checked<'_>,
+        file: &Bytes,
         external: &ExternalData<'_>,
+        limits: Limits,
         verify: bool,
     ) -> Result<Self, RunFault> {
-        let session =
-            Session::of_checked(checked, external).map_err(|error| RunFault::OfFiles(error.into()))?;
-        Ok(Self::Embedded(session, held(verify)))
+        let session = Session::of_checked_file(checked, file, external)
+            .map_err(|error| RunFault::OfFiles(error.into()))?;
+        Ok(Self::Embedded(session.with_limits(limits), held(verify)))
     }
 
     pub(crate) fn hosted(
@@ -61,10 +64,15 @@ impl Prepared {
     /// Runs the model; with what came out, the line that says what was verified.
     pub(crate) fn run(&self, inputs: HashMap<String, Value>) -> Result<(Outcome, String), String> {
         match self {
-            Self::Embedded(session, verify) => {
+            // Only where every value is looked at do they all have to be made.
+            Self::Embedded(session, Verify::Inputs) => {
+                let outcome = session.run(inputs, Verify::Inputs).map_err(|error| error.to_string())?;
+                Ok((outcome, String::new()))
+            }
+            Self::Embedded(session, Verify::EveryValue) => {
                 let mut values = 0_usize;
                 let mut count = |_: &str, _: &Value| values += 1;
-                let outcome = session.run_observed(inputs, *verify, Some(&mut count));
+                let outcome = session.run_observed(inputs, Verify::EveryValue, Some(&mut count));
                 let outcome = outcome.map_err(|error| error.to_string())?;
                 let line = format!(
                     "verified: {values} values of the main graph, and those of graphs inside, have their solved types\n"
