@@ -318,6 +318,8 @@ impl<'a> Activation<'a> {
             arrived.push((from, value));
         }
         drop(aside);
+        // Values are kept in the order of the peers, whoever was first.
+        arrived.sort_by_key(|(from, _)| self.peers(class).iter().position(|peer| peer == from));
         for (from, value) in arrived {
             let context = Context::from([(class, from.clone())]);
             let results = [value, Datum::Peer(from)];
