@@ -39,7 +39,7 @@ use typeloom_onnx::messages::{GraphProto, ModelProto};
 use crate::components::Components;
 use crate::datum::Datum;
 use crate::error::PrepareError;
-use crate::session::{ExternalData, Verify};
+use crate::session::{ExternalData, Limits, Verify};
 use crate::stamp::Symbols;
 use declared::Declared;
 use error::{ExecuteError, LinkError};
@@ -65,6 +65,7 @@ pub struct Executor {
     body: Arc<Body>,
     inputs: Arc<[ProgramPort]>,
     outputs: Arc<[ProgramPort]>,
+    limits: Limits,
 }
 
 impl fmt::Debug for Executor {
@@ -131,7 +132,13 @@ impl Executor {
             declared.name().clone_into(&mut port.name);
         }
         let name = GraphProto::name(graph).to_owned();
-        Ok(Self { name, inputs, outputs: outputs.into(), body: Arc::new(body) })
+        Ok(Self { name, inputs, outputs: outputs.into(), body: Arc::new(body), limits: Limits::default() })
+    }
+
+    /// The same program, whose runs may do so much.
+    #[must_use]
+    pub fn with_limits(self, limits: Limits) -> Self {
+        Self { limits, ..self }
     }
 
     /// The program's name.
@@ -199,7 +206,7 @@ impl Executor {
             }
             given.push(value.map(|value| port.declared.settled(value)));
         }
-        let mut run = Run { verify, symbols };
+        let mut run = Run::new(verify, symbols, self.limits);
         let values = run.graph(&self.body, given, Vec::new())?;
         Ok((values, run.symbols))
     }

@@ -64,6 +64,7 @@ pub(super) fn repeat(
     let mut slices: Vec<Vec<Value>> = vec![Vec::new(); collected];
     let mut turn = 0;
     while go_on && turn < turns {
+        run.turn()?;
         let mut given =
             vec![Datum::Tensor(AnyTensor::from_scalar(turn)), Datum::Tensor(AnyTensor::from_scalar(go_on))];
         given.append(&mut carried);

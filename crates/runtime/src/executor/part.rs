@@ -42,7 +42,7 @@ use super::prepare::{Preparation, string};
 use crate::components::Components;
 use crate::datum::Datum;
 use crate::plan::SlotId;
-use crate::session::Verify;
+use crate::session::{Limits, Verify};
 use crate::stamp::Symbols;
 use crate::wire::endpoint::Endpoint;
 use crate::wire::envelope::{PortId, RunId};
@@ -75,6 +75,7 @@ pub struct Part {
     program: String,
     name: String,
     plan: Arc<PartPlan>,
+    limits: Limits,
 }
 
 /// What is known of a part before it runs.
@@ -154,7 +155,13 @@ impl Part {
         let external = &|_: &_| Err("no other files are read".to_owned());
         let body = Preparation::new(&artifact.model, components, external).part(part, &wires)?;
         let plan = plan(body, part, &wires);
-        Ok(Self { program, name: name.to_owned(), plan: Arc::new(plan) })
+        Ok(Self { program, name: name.to_owned(), plan: Arc::new(plan), limits: Limits::default() })
+    }
+
+    /// The same part, whose runs may do so much.
+    #[must_use]
+    pub fn with_limits(self, limits: Limits) -> Self {
+        Self { limits, ..self }
     }
 
     /// The program's name.
@@ -192,7 +199,7 @@ impl Part {
         timeout: Duration,
         verify: Verify,
     ) -> Result<PartOutcome, ExecuteError> {
-        let mut activation = Activation::new(&self.plan, endpoint, timeout, verify);
+        let mut activation = Activation::new(&self.plan, endpoint, timeout, verify, self.limits);
         activation.run = run;
         self.finish(activation, inputs, None)
     }
@@ -207,7 +214,7 @@ impl Part {
         timeout: Duration,
         verify: Verify,
     ) -> Result<Option<PartOutcome>, ExecuteError> {
-        let mut activation = Activation::new(&self.plan, endpoint, timeout, verify);
+        let mut activation = Activation::new(&self.plan, endpoint, timeout, verify, self.limits);
         match activation.first()? {
             None => Ok(None),
             Some(from) => self.finish(activation, HashMap::new(), Some(from)).map(Some),

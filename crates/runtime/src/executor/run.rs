@@ -1,7 +1,9 @@
 //! Runs plans: one step after the other, values handed over where they die, results of components held to their stamps.
 
 use std::any::Any;
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
 
 use typeloom_cpu::call::Call;
 
@@ -13,7 +15,7 @@ use crate::components::{Args, ComponentFault};
 use crate::datum::Datum;
 use crate::error::NodeFault;
 use crate::plan::SlotId;
-use crate::session::Verify;
+use crate::session::{Limits, Verify};
 use crate::stamp::Symbols;
 
 /// The newest operators: what is computed on lists of peers has no version of its own.
@@ -23,6 +25,9 @@ const STRUCTURAL_VERSION: i64 = 18;
 pub(crate) struct Run {
     pub(crate) verify: Verify,
     pub(crate) symbols: Symbols,
+    limits: Limits,
+    /// Turns of all loops so far, those of graphs inside included.
+    turns: Rc<Cell<u64>>,
 }
 
 /// The values of one graph while it runs.
@@ -47,9 +52,24 @@ impl Frame {
 }
 
 impl Run {
+    pub(crate) fn new(verify: Verify, symbols: Symbols, limits: Limits) -> Self {
+        Self { verify, symbols, limits, turns: Rc::default() }
+    }
+
     /// A run of a graph inside: symbols that it binds are forgotten afterwards.
     fn nested(&self) -> Self {
-        Self { verify: self.verify, symbols: self.symbols.clone() }
+        let symbols = self.symbols.clone();
+        Self { verify: self.verify, symbols, limits: self.limits, turns: Rc::clone(&self.turns) }
+    }
+
+    /// Counts a turn of a loop.
+    pub(crate) fn turn(&self) -> Result<(), StepFault> {
+        let limit = self.limits.turns;
+        if self.turns.get() >= limit {
+            return Err(NodeFault::TooManyTurns { limit }.into());
+        }
+        self.turns.set(self.turns.get() + 1);
+        Ok(())
     }
 
     /// The values that a graph starts with.

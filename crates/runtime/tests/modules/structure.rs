@@ -8,6 +8,7 @@ use typeloom_runtime::backend::Cpu;
 use typeloom_runtime::components::Components;
 use typeloom_runtime::datum::Datum;
 use typeloom_runtime::executor::Executor;
+use typeloom_runtime::session::Limits;
 use typeloom_types::any_tensor::AnyTensor;
 
 use crate::support::{Body, Outcome, floats, linked, run};
@@ -93,6 +94,20 @@ fn loops_carry_values_through_components() -> Outcome {
     let outcome = run(&executor, [("x", floats(&[2], &[1.0, 3.0])), ("turns", turns(0))])?;
     assert_eq!(outcome.get("last"), Some(&floats(&[2], &[1.0, 3.0])));
     assert_eq!(outcome.get("all").and_then(Datum::as_tensor).map(|it| it.shape().to_vec()), Some(vec![0, 2]));
+    Ok(())
+}
+
+#[test]
+fn a_loop_that_never_ends_is_an_error() -> Outcome {
+    let executor = linked(&Components::new(), |g| {
+        let x = g.input("x").of("float[2]");
+        let results =
+            g.loop_(None, None, &[&x], |_, _, go_on, carried| vec![go_on.clone(), carried[0].clone()]);
+        g.output("y", &results[0]);
+    })?;
+    let executor = executor.with_limits(Limits { turns: 100 });
+    let error = run(&executor, [("x", floats(&[2], &[0.0; 2]))]).expect_err("it never ends");
+    assert!(error.to_string().contains("limit of 100"), "{error}");
     Ok(())
 }
 

@@ -14,7 +14,7 @@ use crate::executor::error::{ExecuteError, StepFault, WireFault};
 use crate::executor::plan::{Action, Step};
 use crate::executor::run::{Frame, Run};
 use crate::plan::SlotId;
-use crate::session::Verify;
+use crate::session::{Limits, Verify};
 use crate::stamp::Symbols;
 use crate::wire::delivery::{Delivery, Effects, ReceiveError, Wanted};
 use crate::wire::endpoint::Endpoint;
@@ -66,14 +66,20 @@ fn at(step: &Step, fault: impl Into<StepFault>) -> ExecuteError {
 }
 
 impl<'a> Activation<'a> {
-    pub(super) fn new(plan: &'a PartPlan, endpoint: &'a Endpoint, timeout: Duration, verify: Verify) -> Self {
+    pub(super) fn new(
+        plan: &'a PartPlan,
+        endpoint: &'a Endpoint,
+        timeout: Duration,
+        verify: Verify,
+        limits: Limits,
+    ) -> Self {
         Self {
             plan,
             endpoint,
             timeout,
             deadline: endpoint.shared.clock.now().saturating_add(timeout),
             run: RunId::default(),
-            exec: Run { verify, symbols: Symbols::default() },
+            exec: Run::new(verify, Symbols::default(), limits),
             base: Run::frame(&plan.body, Vec::new(), Vec::new()),
             values: HashMap::new(),
             symbols: HashMap::new(),
