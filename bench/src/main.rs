@@ -47,9 +47,12 @@ struct Arguments {
     #[arg(long)]
     runs: Option<usize>,
     /// Seconds that one run may take
-    #[arg(long, default_value_t = 60)]
+    #[arg(long, default_value_t = LIMIT)]
     limit: u64,
 }
+
+/// Seconds that one run may take, unless the command says otherwise.
+const LIMIT: u64 = 60;
 
 #[derive(Subcommand)]
 enum Verb {
@@ -130,6 +133,8 @@ fn command(arguments: &Arguments) -> String {
     }
     words.extend(arguments.only.iter().map(|family| format!("--only {family}")));
     words.extend(arguments.runs.map(|runs| format!("--runs {runs}")));
+    // What is too slow depends on it.
+    words.extend((arguments.limit != LIMIT).then(|| format!("--limit {}", arguments.limit)));
     if !words.is_empty() {
         command.push_str(" -- ");
         command.push_str(&words.join(" "));
