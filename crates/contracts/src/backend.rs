@@ -39,7 +39,10 @@ use typeloom_types::storage::Storage;
 
 pub mod by_execution;
 
-/// Calls `$then!` with the thirty primitives, so that each is written once.
+/// Calls `$then!` with the thirty primitives, so that each is written once: its documentation, ONNX's name of it, and the
+/// signature of its method. Whoever calls it imports `TensorProto` and `Dtype`, which the signatures speak of.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! primitives {
     ($then:ident) => {
         $then! {

@@ -76,6 +76,9 @@ mod recurrent;
 
 mod vision;
 
+#[cfg(feature = "images")]
+mod image;
+
 /// What an operator does with 16-bit floats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Half {
@@ -151,6 +154,8 @@ const FAMILIES: &[&[Operator]] = &[
     resize::OPERATORS,
     recurrent::OPERATORS,
     vision::OPERATORS,
+    #[cfg(feature = "images")]
+    image::OPERATORS,
 ];
 
 /// The operator of this name in ONNX's own domain, where there is one.
@@ -195,11 +200,19 @@ impl Operator {
     /// # Errors
     /// [`KernelError`] where it cannot be computed.
     pub fn run(&self, mut call: Call<'_>) -> Result<Vec<Value>, KernelError> {
+        self.run_in(&mut call)
+    }
+
+    /// As [`Operator::run`]; leaves the call without inputs, so that their room is the next call's.
+    ///
+    /// # Errors
+    /// As [`Operator::run`].
+    pub fn run_in(&self, call: &mut Call<'_>) -> Result<Vec<Value>, KernelError> {
         let outcome = match self.half {
-            Half::Native => (self.kernel)(&mut call),
-            Half::Widened(outputs) => self.run_widened(&mut call, outputs),
+            Half::Native => (self.kernel)(call),
+            Half::Widened(outputs) => self.run_widened(call, outputs),
         };
-        call.inputs.into_iter().flatten().for_each(memory::recycle);
+        call.inputs.drain(..).flatten().for_each(memory::recycle);
         outcome.map_err(|fault| KernelError { op: self.name.to_owned(), fault })
     }
 

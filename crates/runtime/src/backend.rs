@@ -12,6 +12,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use typeloom_contracts::backend::{Backend, GraphExecutor, Primitives};
+use typeloom_contracts::primitives;
 use typeloom_cpu::attributes::Attributes;
 use typeloom_cpu::call::Call;
 use typeloom_cpu::decode::DecodeTensorError;
@@ -181,7 +182,7 @@ static NATIVE: LazyLock<[AtomicOpsetDecl; 1]> = LazyLock::new(|| {
 });
 
 macro_rules! as_primitives {
-    ($($name:ident($($arg:ident: $ty:ty),*) -> $out:ty;)*) => {
+    ($($(#[doc = $doc:literal])* $op:literal $name:ident($($arg:ident: $ty:ty),*) -> $out:ty;)*) => {
         impl Backend for Cpu {
             type Tensor = AnyTensor;
             type Error = CpuError;
@@ -207,35 +208,4 @@ macro_rules! as_primitives {
     };
 }
 
-as_primitives! {
-    add(a: &AnyTensor, b: &AnyTensor) -> AnyTensor;
-    sub(a: &AnyTensor, b: &AnyTensor) -> AnyTensor;
-    mul(a: &AnyTensor, b: &AnyTensor) -> AnyTensor;
-    div(a: &AnyTensor, b: &AnyTensor) -> AnyTensor;
-    neg(a: &AnyTensor) -> AnyTensor;
-    abs(a: &AnyTensor) -> AnyTensor;
-    sqrt(a: &AnyTensor) -> AnyTensor;
-    pow(a: &AnyTensor, b: &AnyTensor) -> AnyTensor;
-    exp(a: &AnyTensor) -> AnyTensor;
-    log(a: &AnyTensor) -> AnyTensor;
-    matmul(a: &AnyTensor, b: &AnyTensor) -> AnyTensor;
-    reduce_sum(a: &AnyTensor, axes: Option<&[i64]>, keepdims: bool) -> AnyTensor;
-    reduce_mean(a: &AnyTensor, axes: Option<&[i64]>, keepdims: bool) -> AnyTensor;
-    reduce_max(a: &AnyTensor, axes: Option<&[i64]>, keepdims: bool) -> AnyTensor;
-    reduce_min(a: &AnyTensor, axes: Option<&[i64]>, keepdims: bool) -> AnyTensor;
-    reshape(a: &AnyTensor, shape: &[i64]) -> AnyTensor;
-    transpose(a: &AnyTensor, perm: &[i64]) -> AnyTensor;
-    concat(parts: &[&AnyTensor], axis: i64) -> AnyTensor;
-    slice(a: &AnyTensor, starts: &[i64], ends: &[i64], axes: &[i64], steps: &[i64]) -> AnyTensor;
-    split(a: &AnyTensor, sizes: &[i64], axis: i64) -> Vec<AnyTensor>;
-    squeeze(a: &AnyTensor, axes: Option<&[i64]>) -> AnyTensor;
-    unsqueeze(a: &AnyTensor, axes: &[i64]) -> AnyTensor;
-    identity(a: &AnyTensor) -> AnyTensor;
-    cast(a: &AnyTensor, dtype: Dtype) -> AnyTensor;
-    equal(a: &AnyTensor, b: &AnyTensor) -> AnyTensor;
-    greater(a: &AnyTensor, b: &AnyTensor) -> AnyTensor;
-    less(a: &AnyTensor, b: &AnyTensor) -> AnyTensor;
-    where_(condition: &AnyTensor, a: &AnyTensor, b: &AnyTensor) -> AnyTensor;
-    constant(value: &TensorProto) -> AnyTensor;
-    gather(data: &AnyTensor, indices: &AnyTensor, axis: i64) -> AnyTensor;
-}
+primitives!(as_primitives);

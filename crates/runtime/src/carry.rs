@@ -31,6 +31,14 @@ pub trait Carried: Storage + ToOwned {
 
     /// The datum that this is. What has no shape of its own gets the one that is expected, where that fits, else rank 1.
     fn to_datum(&self, extents: Extents<'_>) -> Datum;
+
+    /// As [`Carried::to_datum`], of something that nobody else needs.
+    fn into_datum(self, extents: Extents<'_>) -> Datum
+    where
+        Self: Sized,
+    {
+        self.to_datum(extents)
+    }
 }
 
 /// An element type whose slices flow through running modules.
@@ -236,6 +244,10 @@ impl Carried for AnyTensor {
 
     fn to_datum(&self, _extents: Extents<'_>) -> Datum {
         Datum::Tensor(self.clone())
+    }
+
+    fn into_datum(self, _extents: Extents<'_>) -> Datum {
+        Datum::Tensor(self)
     }
 }
 

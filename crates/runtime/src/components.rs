@@ -30,6 +30,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use bytes::Bytes;
 use indexmap::IndexMap;
+use smallvec::{SmallVec, smallvec};
 use typeloom_compiler::bindings::Bindings;
 use typeloom_contracts::aggregator::Aggregator;
 use typeloom_contracts::backend::Backend;
@@ -100,7 +101,10 @@ impl ComponentFault {
 }
 
 /// What runs a node: resolved once, called often.
-pub(crate) type Method = Box<dyn Fn(&Args<'_>) -> Result<Vec<Datum>, ComponentFault> + Send + Sync>;
+pub(crate) type Method = Box<dyn Fn(&Args<'_>) -> Result<Results, ComponentFault> + Send + Sync>;
+
+/// What a method gives: most give one value.
+pub(crate) type Results = SmallVec<[Datum; 1]>;
 
 /// A component without its type.
 pub(crate) trait Erased: Send + Sync {
@@ -109,13 +113,13 @@ pub(crate) trait Erased: Send + Sync {
 }
 
 fn method(
-    run: impl Fn(&Args<'_>) -> Result<Vec<Datum>, ComponentFault> + Send + Sync + 'static,
+    run: impl Fn(&Args<'_>) -> Result<Results, ComponentFault> + Send + Sync + 'static,
 ) -> Option<Method> {
     Some(Box::new(run))
 }
 
-fn done() -> Vec<Datum> {
-    vec![Datum::Trigger]
+fn done() -> Results {
+    smallvec![Datum::Trigger]
 }
 
 /// A whole number that a node has as an attribute.

@@ -8,7 +8,8 @@ use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
 use crate::error::NodeFault;
-use crate::execute::{Frame, Run};
+use crate::execute::{Frame, Given, Run};
+use crate::flow::Flow;
 use crate::plan::Plan;
 use crate::stamp::{Extent, Stamp};
 
@@ -26,24 +27,23 @@ pub(crate) fn operator(name: &str, attributes: &Attributes, inputs: Vec<Value>) 
 }
 
 /// The one truth value of an input; `None` where it is left out.
-fn truth(value: Option<&Value>) -> Result<Option<bool>, NodeFault> {
+fn truth<F: Flow>(value: Option<&F::Value>) -> Result<Option<bool>, NodeFault> {
     let Some(value) = value else { return Ok(None) };
-    let flags = value.as_tensor().and_then(|tensor| tensor.as_slice::<bool>().ok());
-    match flags {
+    match F::as_tensor(value).and_then(|tensor| tensor.as_slice::<bool>().ok()) {
         Some([flag]) => Ok(Some(*flag)),
         Some(_) | None => Err(bad("the condition is not one truth value")),
     }
 }
 
-pub(crate) fn branch(
-    run: &Run<'_>,
-    frame: &Frame,
-    inputs: &[Option<Value>],
-    then_branch: &Plan,
-    else_branch: &Plan,
-) -> Result<Vec<Value>, NodeFault> {
-    let condition = truth(inputs.first().and_then(Option::as_ref))?;
-    let Some(condition) = condition else { return Err(bad("the condition is missing")) };
+pub(crate) fn branch<F: Flow>(
+    run: &Run<'_, F>,
+    frame: &Frame<F>,
+    inputs: &[Option<F::Value>],
+    then_branch: &Plan<F>,
+    else_branch: &Plan<F>,
+) -> Result<Vec<F::Value>, F::Fault> {
+    let condition = truth::<F>(inputs.first().and_then(Option::as_ref))?;
+    let Some(condition) = condition else { return Err(bad("the condition is missing").into()) };
     run.body(frame, if condition { then_branch } else { else_branch }, Vec::new())
 }
 
@@ -69,78 +69,75 @@ pub(crate) fn stack(slices: Vec<Value>, stamp: &Stamp) -> Result<Value, NodeFaul
     operator("ConcatFromSequence", &attributes, vec![Value::Sequence(slices)])
 }
 
-/// `Loop`: a number of turns, a condition, values that are carried from turn to turn, and values that are collected.
-pub(crate) fn repeat(
-    run: &Run<'_>,
-    frame: &Frame,
-    inputs: Vec<Option<Value>>,
-    body: &Plan,
-) -> Result<Vec<Value>, NodeFault> {
+/// `Loop`: a number of turns, a condition, values that are carried from turn to turn, and values that are collected. What is
+/// carried can be anything, what is collected is tensors.
+pub(crate) fn repeat<F: Flow>(
+    run: &Run<'_, F>,
+    frame: &Frame<F>,
+    inputs: Given<F>,
+    body: &Plan<F>,
+) -> Result<Vec<F::Value>, F::Fault> {
     let turns = match inputs.first().and_then(Option::as_ref) {
         None => i64::MAX,
-        Some(turns) => {
-            let turns = turns.as_tensor().and_then(|tensor| tensor.as_slice::<i64>().ok());
-            match turns {
-                Some([turns]) => *turns,
-                Some(_) | None => return Err(bad("the number of turns is not one 64-bit integer")),
-            }
-        }
+        Some(turns) => match F::as_tensor(turns).and_then(|tensor| tensor.as_slice::<i64>().ok()) {
+            Some([turns]) => *turns,
+            Some(_) | None => return Err(bad("the number of turns is not one 64-bit integer").into()),
+        },
     };
-    let mut go_on = truth(inputs.get(1).and_then(Option::as_ref))?.unwrap_or(true);
+    let mut go_on = truth::<F>(inputs.get(1).and_then(Option::as_ref))?.unwrap_or(true);
     let mut carried = Vec::new();
     for value in inputs.into_iter().skip(2) {
         carried.push(value.ok_or_else(|| bad("a carried value is left out"))?);
     }
-    let Some(collected) = body.outputs.len().checked_sub(1 + carried.len()) else {
-        return Err(bad("the body gives fewer values than are carried"));
+    let count = carried.len();
+    let Some(collected) = body.outputs.len().checked_sub(1 + count) else {
+        return Err(bad("the body gives fewer values than are carried").into());
     };
     let mut slices: Vec<Vec<Value>> = vec![Vec::new(); collected];
     let mut turn = 0;
     while go_on && turn < turns {
         run.turn()?;
-        let count = carried.len();
-        let mut given =
-            vec![Value::Tensor(AnyTensor::from_scalar(turn)), Value::Tensor(AnyTensor::from_scalar(go_on))];
+        let mut given = Vec::with_capacity(2 + count);
+        given.push(F::of(AnyTensor::from_scalar(turn).into()));
+        given.push(F::of(AnyTensor::from_scalar(go_on).into()));
         given.append(&mut carried);
         let mut results = run.body(frame, body, given)?.into_iter();
-        go_on = truth(results.next().as_ref())?.unwrap_or(true);
+        go_on = truth::<F>(results.next().as_ref())?.unwrap_or(true);
         carried = results.by_ref().take(count).collect();
-        for (slices, slice) in slices.iter_mut().zip(results) {
-            slices.push(slice);
+        for (at, (slices, slice)) in slices.iter_mut().zip(results).enumerate() {
+            slices.push(F::into_value(slice, at)?);
         }
         turn += 1;
     }
-    let first = 1 + carried.len();
-    for (at, slices) in slices.into_iter().enumerate() {
-        let slot = body.outputs[first + at];
-        carried.push(stack(slices, &body.slots[slot.index()].stamp)?);
+    for (slices, slot) in slices.into_iter().zip(&body.outputs[1 + count..]) {
+        carried.push(F::of(stack(slices, F::stamp(&body.slot(*slot).proved))?));
     }
     Ok(carried)
 }
 
 /// `SequenceMap`: the body for each element of the first sequence, and of others beside it.
-pub(crate) fn map(
-    run: &Run<'_>,
-    frame: &Frame,
-    inputs: &[Option<Value>],
-    body: &Plan,
-) -> Result<Vec<Value>, NodeFault> {
-    let first = inputs.first().and_then(Option::as_ref).and_then(Value::as_sequence);
-    let Some(first) = first else { return Err(bad("the first input is no sequence")) };
-    let mut results: Vec<Vec<Value>> = vec![Vec::new(); body.outputs.len()];
+pub(crate) fn map<F: Flow>(
+    run: &Run<'_, F>,
+    frame: &Frame<F>,
+    inputs: &[Option<F::Value>],
+    body: &Plan<F>,
+) -> Result<Vec<F::Value>, F::Fault> {
+    let first = inputs.first().and_then(Option::as_ref).and_then(F::as_sequence);
+    let Some(first) = first else { return Err(bad("the first input is no sequence").into()) };
+    let mut results: Vec<Vec<F::Value>> = vec![Vec::new(); body.outputs.len()];
     for turn in 0..first.len() {
         let mut given = Vec::with_capacity(inputs.len());
         for input in inputs.iter().flatten() {
-            given.push(match input {
-                Value::Sequence(values) => {
+            given.push(match F::as_sequence(input) {
+                Some(values) => {
                     values.get(turn).cloned().ok_or_else(|| bad("the sequences differ in length"))?
                 }
-                Value::Tensor(_) | Value::Optional(_) => input.clone(),
+                None => input.clone(),
             });
         }
         for (results, result) in results.iter_mut().zip(run.body(frame, body, given)?) {
             results.push(result);
         }
     }
-    Ok(results.into_iter().map(Value::Sequence).collect())
+    Ok(results.into_iter().map(F::sequence).collect())
 }

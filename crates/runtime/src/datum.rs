@@ -17,6 +17,8 @@ use typeloom_types::tree::builtin::{
     TYPE_WIRE_REQ_ID,
 };
 
+use crate::stamp::describe_tensor;
+
 /// A value of any type of the tree. Clones of tensors and bytes share their memory.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Datum {
@@ -133,10 +135,7 @@ impl Datum {
     #[must_use]
     pub fn describe(&self) -> String {
         match self {
-            Self::Tensor(tensor) => {
-                let extents: Vec<String> = tensor.shape().iter().map(usize::to_string).collect();
-                format!("{}[{}]", tensor.dtype().onnx_name(), extents.join(", "))
-            }
+            Self::Tensor(tensor) => describe_tensor(tensor),
             Self::Sequence(values) => {
                 let first =
                     values.first().map_or_else(String::new, |first| format!(" of {}, ...", first.describe()));

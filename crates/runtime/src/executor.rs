@@ -13,8 +13,6 @@
 //!
 //! **Invariant:** recursion is over nested graphs, functions and linked programs only, and bounded when the executor is made.
 
-mod control;
-
 pub mod declared;
 
 pub mod error;
@@ -39,13 +37,15 @@ use typeloom_onnx::messages::{GraphProto, ModelProto};
 use crate::components::Components;
 use crate::datum::Datum;
 use crate::error::PrepareError;
+use crate::execute::{Run, Spare};
+use crate::plan::Plan;
+use crate::prepare::Preparation;
 use crate::session::{ExternalData, Limits, Verify};
 use crate::stamp::Symbols;
 use declared::Declared;
 use error::{ExecuteError, LinkError};
-use plan::Body;
-use prepare::Preparation;
-use run::Run;
+use plan::Data;
+use prepare::Linked;
 
 /// An input or an output of a program.
 #[derive(Clone, Debug)]
@@ -62,9 +62,10 @@ pub struct ProgramPort {
 #[derive(Clone)]
 pub struct Executor {
     name: String,
-    body: Arc<Body>,
+    plan: Arc<Plan<Data>>,
     inputs: Arc<[ProgramPort]>,
     outputs: Arc<[ProgramPort]>,
+    memory: Arc<Spare>,
     limits: Limits,
 }
 
@@ -119,20 +120,22 @@ impl Executor {
         external: &ExternalData<'_>,
     ) -> Result<Self, LinkError> {
         let graph = model.graph.as_ref().ok_or(PrepareError::NoGraph)?;
-        let body = Preparation::new(model, components, external).main(graph)?;
-        let constants: Vec<_> = body.constants.iter().map(|(slot, _)| *slot).collect();
+        let plan =
+            Preparation::<Data>::new(model, Linked { components, wires: None }, external).main(graph)?;
+        let constants: Vec<_> = plan.constants.iter().map(|(slot, _)| *slot).collect();
         let port = |slot: &crate::plan::SlotId| {
-            let info = &body.slots[slot.index()];
+            let info = plan.slot(*slot);
             let has_default = constants.contains(slot);
-            ProgramPort { name: info.name.clone(), declared: info.declared.clone(), has_default }
+            ProgramPort { name: info.name.clone(), declared: info.proved.clone(), has_default }
         };
-        let inputs = body.inputs.iter().map(port).collect();
-        let mut outputs: Vec<ProgramPort> = body.outputs.iter().map(port).collect();
+        let inputs = plan.inputs.iter().map(port).collect();
+        let mut outputs: Vec<ProgramPort> = plan.outputs.iter().map(port).collect();
         for (port, declared) in outputs.iter_mut().zip(&graph.output) {
             declared.name().clone_into(&mut port.name);
         }
         let name = GraphProto::name(graph).to_owned();
-        Ok(Self { name, inputs, outputs: outputs.into(), body: Arc::new(body), limits: Limits::default() })
+        let (plan, memory, limits) = (Arc::new(plan), Arc::default(), Limits::default());
+        Ok(Self { name, plan, inputs, outputs: outputs.into(), memory, limits })
     }
 
     /// The same program, whose runs may do so much.
@@ -206,8 +209,8 @@ impl Executor {
             }
             given.push(value.map(|value| port.declared.settled(value)));
         }
-        let mut run = Run::new(verify, symbols, self.limits);
-        let values = run.graph(&self.body, given, Vec::new())?;
+        let mut run = Run::<Data>::new(verify, symbols, self.limits, None);
+        let values = self.memory.lend(|| run.plan(&self.plan, given, Vec::new()))?;
         Ok((values, run.symbols))
     }
 }

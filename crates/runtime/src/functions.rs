@@ -1,12 +1,10 @@
-//! Functions of the model: found by name, their attributes put in, one plan for each distinct call.
+//! Functions of the model: found by name, their attributes put in.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
 use typeloom_onnx::messages::{AttributeProto, FunctionProto, ModelProto, NodeProto};
 use typeloom_onnx::prost::Message as _;
 
-use crate::plan::Plan;
 use crate::prepare::Imports;
 
 /// How many nodes all plans of a session may have together.
@@ -33,12 +31,11 @@ pub(crate) struct FunctionCall<'m> {
     pub(crate) imports: Imports,
 }
 
-/// The functions of a model and the plans made of them so far.
+/// The functions of a model.
 pub(crate) struct Functions<'m> {
     list: &'m [FunctionProto],
     names: HashMap<Name<'m>, usize>,
     imports: Imports,
-    plans: HashMap<Key, Arc<Plan>>,
 }
 
 impl<'m> Functions<'m> {
@@ -46,7 +43,7 @@ impl<'m> Functions<'m> {
         let domain = |domain: &'m str| if domain == "ai.onnx" { "" } else { domain };
         let name = |f: &'m FunctionProto| (domain(f.domain()), f.name(), f.overload());
         let names = model.functions.iter().enumerate().map(|(at, function)| (name(function), at)).collect();
-        Self { list: &model.functions, names, imports: imports(&model.opset_import), plans: HashMap::new() }
+        Self { list: &model.functions, names, imports: imports(&model.opset_import) }
     }
 
     /// The call that a node is, where its operator is a function of the model.
@@ -64,14 +61,6 @@ impl<'m> Functions<'m> {
         let mut all = self.imports.clone();
         all.extend(imports(&function.opset_import));
         Some(FunctionCall { key: Key { index, attributes }, function, nodes, imports: all })
-    }
-
-    pub(crate) fn known(&self, key: &Key) -> Option<Arc<Plan>> {
-        self.plans.get(key).cloned()
-    }
-
-    pub(crate) fn remember(&mut self, key: Key, plan: Plan) -> Arc<Plan> {
-        Arc::clone(self.plans.entry(key).or_insert_with(|| Arc::new(plan)))
     }
 }
 

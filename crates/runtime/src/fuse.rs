@@ -9,13 +9,14 @@ use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use smallvec::SmallVec;
 use typeloom_cpu::call::Call;
 use typeloom_cpu::fused::{Absorbed, Fused, Node, Operand};
-use typeloom_cpu::ops::Operator;
 use typeloom_cpu::value::Value;
 use typeloom_types::any_tensor::AnyTensor;
 
-use crate::plan::{Action, Constant, Fast, Plan, SlotId, Step, Use};
+use crate::flow::Flow;
+use crate::plan::{Action, Constant, Fast, Kernel, Plan, SlotId, Step, Use};
 use crate::stamp::{Extent, Stamp};
 
 /// The most bytes of one tensor that is computed beforehand.
@@ -46,47 +47,54 @@ impl Known<'_> {
 }
 
 /// The fast form of a plan. Constants of the plan that it shares become values in both.
-pub(crate) fn fast(plan: &mut Plan) -> Fast {
+pub(crate) fn fast<F: Flow>(plan: &mut Plan<F>) -> Fast<F> {
     let mut known = Known {
         stored: plan.constants.iter().map(|(slot, constant)| (*slot, constant)).collect(),
         computed: HashMap::new(),
         bytes: 0,
     };
-    let mut steps: Vec<Option<Step>> = Vec::with_capacity(plan.steps.len());
+    let mut steps: Vec<Option<Step<F>>> = Vec::with_capacity(plan.steps.len());
     for step in &plan.steps {
         let is_known = compute(plan, &mut known, step).is_some();
         steps.push((!is_known).then(|| step.clone()));
     }
     fuse(plan, &known, &mut steps);
-    let steps: Vec<Step> = steps.into_iter().flatten().collect();
+    let steps: Vec<Step<F>> = steps.into_iter().flatten().collect();
     let mut needed: Vec<SlotId> = plan.outputs.clone();
     for step in &steps {
-        needed.extend(step.inputs.iter().flatten().map(|used| used.slot));
-        needed.extend(step.action.bodies().iter().flat_map(|body| &body.captures).map(|(outer, _)| *outer));
+        needed.extend(step.reads());
     }
     needed.sort_unstable();
     needed.dedup();
     let constants: Vec<(SlotId, Value)> =
         needed.into_iter().filter_map(|slot| Some((slot, known.value(slot)?))).collect();
+    let settled = |(slot, value): &(SlotId, Value)| {
+        let value = F::of(value.clone());
+        // An initializer is given as it is stored; what is computed is as a run would give it.
+        let is_stored = !known.computed.contains_key(slot);
+        (*slot, if is_stored { value } else { F::settled(&plan.slot(*slot).proved, value) })
+    };
+    let settled = constants.iter().map(settled).collect();
     let shared: HashMap<SlotId, &Value> = constants.iter().map(|(slot, value)| (*slot, value)).collect();
     for (slot, constant) in &mut plan.constants {
         if let Some(value) = shared.get(slot) {
             *constant = Constant::Ready((*value).clone());
         }
     }
-    Fast { constants, steps }
+    Fast { constants: settled, steps }
 }
 
 /// Computes a node all of whose inputs are known, if the types say that the results are not too large.
-fn compute(plan: &Plan, known: &mut Known<'_>, step: &Step) -> Option<()> {
-    let Action::Kernel(operator) = &step.action else { return None };
+fn compute<F: Flow>(plan: &Plan<F>, known: &mut Known<'_>, step: &Step<F>) -> Option<()> {
+    let Action::Kernel(Kernel { operator, version, attributes }) = &step.action else { return None };
     if !operator.is_repeatable() || !step.inputs.iter().flatten().all(|used| known.has(used.slot)) {
         return None;
     }
     let outputs: Vec<SlotId> = step.outputs.iter().copied().collect::<Option<_>>()?;
     let mut bytes = known.bytes;
     for slot in &outputs {
-        bytes = bytes.checked_add(size(&plan.slots[slot.index()].stamp).filter(|size| *size <= LARGEST)?)?;
+        bytes =
+            bytes.checked_add(size(F::stamp(&plan.slot(*slot).proved)).filter(|size| *size <= LARGEST)?)?;
     }
     if bytes > TOTAL {
         return None;
@@ -96,8 +104,7 @@ fn compute(plan: &Plan, known: &mut Known<'_>, step: &Step) -> Option<()> {
         Some(used) => known.value(used.slot).map(Some),
     });
     let inputs = inputs.collect::<Option<Vec<_>>>()?;
-    let (version, attributes) = (step.version, &step.attributes);
-    let call = Call { version, attributes, inputs, outputs: outputs.len() };
+    let call = Call { version: *version, attributes, inputs, outputs: outputs.len() };
     // What fails here fails again when the model runs, which is when there is somebody to tell.
     let results = catch_unwind(AssertUnwindSafe(|| operator.run(call))).ok()?.ok()?;
     if results.len() < outputs.len() {
@@ -119,28 +126,30 @@ fn size(stamp: &Stamp) -> Option<usize> {
 }
 
 /// Puts convolutions and their readers together.
-fn fuse(plan: &Plan, known: &Known<'_>, steps: &mut [Option<Step>]) {
+fn fuse<F: Flow>(plan: &Plan<F>, known: &Known<'_>, steps: &mut [Option<Step<F>>]) {
     let readers = readers(plan, steps);
     for at in 0..steps.len() {
         let Some(step) = &steps[at] else { continue };
-        let Some(operator) = kernel(step).filter(|operator| Fused::begins_with(operator)) else { continue };
+        let Some(first_of) = kernel(step).filter(|kernel| Fused::begins_with(kernel.operator)) else {
+            continue;
+        };
         let Some(Some(first)) = step.inputs.first().copied() else { continue };
-        let Some(mut kernel_of) = offer(known, step, operator, None, Fused::prepare) else { continue };
-        let mut inputs = vec![Some(first)];
-        let mut words = vec![step.node.clone()];
+        let Some(mut kernel_of) = offer(known, step, first_of, None, Fused::prepare) else { continue };
+        let mut inputs = SmallVec::from_iter([Some(first)]);
+        let mut words = vec![Arc::clone(&step.about)];
         let (mut last, mut taken) = (at, vec![at]);
         while let Some(next) = steps[last].as_ref().and_then(|step| only_reader(step, &readers)) {
-            let Some((reader, operator)) = steps[next].as_ref().and_then(|it| Some((it, kernel(it)?))) else {
+            let Some((reader, kernel)) = steps[next].as_ref().and_then(|it| Some((it, kernel(it)?))) else {
                 break;
             };
             let result = steps[last].as_ref().and_then(|step| step.outputs.first().copied().flatten());
-            let absorbed = offer(known, reader, operator, result, |node| kernel_of.absorb(node));
+            let absorbed = offer(known, reader, kernel, result, |node| kernel_of.absorb(node));
             match absorbed {
                 Absorbed::No => break,
                 Absorbed::Whole => {}
                 Absorbed::WithInput(index) => inputs.push(reader.inputs.get(index).copied().flatten()),
             }
-            words.push(reader.node.clone());
+            words.push(Arc::clone(&reader.about));
             taken.push(next);
             last = next;
         }
@@ -148,24 +157,14 @@ fn fuse(plan: &Plan, known: &Known<'_>, steps: &mut [Option<Step>]) {
         for taken in taken {
             steps[taken] = None;
         }
-        let node = words.first().cloned().unwrap_or_default();
+        let about = words.first().map_or_else(|| Arc::clone(&end.about), Arc::clone);
         let action = Action::Fused(Arc::new((kernel_of, words)));
-        steps[last] = Some(Step { node, action, inputs, ..end });
+        steps[last] = Some(Step { about, action, inputs, ..end });
     }
 }
 
-fn kernel(step: &Step) -> Option<&'static Operator> {
-    match &step.action {
-        Action::Kernel(operator) => Some(operator),
-        Action::Fused(_)
-        | Action::Function(_)
-        | Action::If { .. }
-        | Action::Loop(_)
-        | Action::Scan(_)
-        | Action::SequenceMap(_)
-        | Action::Flex { .. }
-        | Action::Unknown => None,
-    }
+fn kernel<F: Flow>(step: &Step<F>) -> Option<&Kernel> {
+    if let Action::Kernel(kernel) = &step.action { Some(kernel) } else { None }
 }
 
 /// Who reads a slot.
@@ -177,7 +176,7 @@ enum Reader {
     Many,
 }
 
-fn readers(plan: &Plan, steps: &[Option<Step>]) -> HashMap<SlotId, Reader> {
+fn readers<F: Flow>(plan: &Plan<F>, steps: &[Option<Step<F>>]) -> HashMap<SlotId, Reader> {
     let mut readers = HashMap::new();
     let mut read = |slot: SlotId, by: Reader| {
         readers.entry(slot).and_modify(|known| *known = Reader::Many).or_insert(by);
@@ -190,7 +189,7 @@ fn readers(plan: &Plan, steps: &[Option<Step>]) -> HashMap<SlotId, Reader> {
         for used in step.inputs.iter().flatten() {
             read(used.slot, Reader::One(at));
         }
-        for (outer, _) in step.action.bodies().iter().flat_map(|body| &body.captures) {
+        for (outer, _) in step.action.bodies().flat_map(|body| &body.captures) {
             read(*outer, Reader::Many);
         }
     }
@@ -198,7 +197,7 @@ fn readers(plan: &Plan, steps: &[Option<Step>]) -> HashMap<SlotId, Reader> {
 }
 
 /// The step that is the only reader of the only result of another.
-fn only_reader(step: &Step, readers: &HashMap<SlotId, Reader>) -> Option<usize> {
+fn only_reader<F: Flow>(step: &Step<F>, readers: &HashMap<SlotId, Reader>) -> Option<usize> {
     let [Some(result)] = step.outputs[..] else { return None };
     match readers.get(&result) {
         Some(Reader::One(reader)) => Some(*reader),
@@ -207,10 +206,10 @@ fn only_reader(step: &Step, readers: &HashMap<SlotId, Reader>) -> Option<usize> 
 }
 
 /// Shows a step to a kernel as it is before the model runs. Only what a kernel may build in is decoded.
-fn offer<R>(
+fn offer<F: Flow, R>(
     known: &Known<'_>,
-    step: &Step,
-    operator: &'static Operator,
+    step: &Step<F>,
+    kernel: &Kernel,
     result: Option<SlotId>,
     to: impl FnOnce(&Node<'_>) -> R,
 ) -> R {
@@ -224,6 +223,6 @@ fn offer<R>(
         (Some(_), Some(Value::Sequence(_) | Value::Optional(_)) | None) => Operand::Unknown,
     });
     let inputs: Vec<Operand<'_>> = operands.collect();
-    let (version, attributes) = (step.version, &step.attributes);
-    to(&Node { operator, version, attributes, inputs: &inputs, outputs: step.outputs.len() })
+    let Kernel { operator, version, attributes } = kernel;
+    to(&Node { operator, version: *version, attributes, inputs: &inputs, outputs: step.outputs.len() })
 }

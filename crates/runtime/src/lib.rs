@@ -23,6 +23,8 @@ pub mod datum;
 
 pub mod carry;
 
+mod flow;
+
 mod plan;
 
 mod prepare;

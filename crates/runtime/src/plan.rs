@@ -1,8 +1,13 @@
-//! A graph that is ready to run.
+//! A graph that is ready to run: names are slots, nodes are resolved, and lifetimes are known.
+//!
+//! A plan is one of a [`Flow`]: of a model, where tensors flow, or of a compiled module, where data of every type of the tree do
+//! and nodes call components.
 
+use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use smallvec::SmallVec;
 use typeloom_cpu::attributes::Attributes;
 use typeloom_cpu::fused::Fused;
 use typeloom_cpu::ops::Operator;
@@ -11,7 +16,7 @@ use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::any_tensor::error::TensorError;
 use typeloom_types::dtype::Dtype;
 
-use crate::stamp::Stamp;
+use crate::flow::Flow;
 
 /// A place for one value of a graph.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -24,10 +29,11 @@ impl SlotId {
 }
 
 /// What is known of a slot.
-#[derive(Clone, Debug)]
-pub(crate) struct Slot {
+#[derive(Debug)]
+pub(crate) struct Slot<F: Flow> {
     pub(crate) name: String,
-    pub(crate) stamp: Stamp,
+    /// What was proved of its values.
+    pub(crate) proved: F::Proved,
 }
 
 /// A value that is read.
@@ -39,26 +45,58 @@ pub(crate) struct Use {
 }
 
 /// A graph with its own slots, and where it gets the values of outer graphs from.
-#[derive(Clone, Debug)]
-pub(crate) struct Plan {
-    pub(crate) slots: Vec<Slot>,
+pub(crate) struct Plan<F: Flow> {
+    pub(crate) slots: Vec<Slot<F>>,
     pub(crate) inputs: Vec<SlotId>,
     /// The inputs, by position, that a constant stands for where they are left out.
     pub(crate) defaults: Vec<usize>,
     /// Slots of the graph around it, and the slots here that stand for them.
     pub(crate) captures: Vec<(SlotId, SlotId)>,
     pub(crate) constants: Vec<(SlotId, Constant)>,
-    pub(crate) steps: Vec<Step>,
+    pub(crate) steps: Vec<Step<F>>,
     pub(crate) outputs: Vec<SlotId>,
     /// The same with nodes that were computed beforehand or put together.
-    pub(crate) fast: Fast,
+    pub(crate) fast: Fast<F>,
+}
+
+impl<F: Flow> Default for Plan<F> {
+    fn default() -> Self {
+        Self {
+            slots: Vec::new(),
+            inputs: Vec::new(),
+            defaults: Vec::new(),
+            captures: Vec::new(),
+            constants: Vec::new(),
+            steps: Vec::new(),
+            outputs: Vec::new(),
+            fast: Fast::default(),
+        }
+    }
+}
+
+impl<F: Flow> fmt::Debug for Plan<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (slots, steps) = (self.slots.len(), self.steps.len());
+        f.debug_struct("Plan").field("slots", &slots).field("steps", &steps).finish_non_exhaustive()
+    }
+}
+
+impl<F: Flow> Plan<F> {
+    pub(crate) fn slot(&self, slot: SlotId) -> &Slot<F> {
+        &self.slots[slot.index()]
+    }
 }
 
 /// A plan whose values nobody watches: it makes the outputs, and of what lies between what it needs.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Fast {
-    pub(crate) constants: Vec<(SlotId, Value)>,
-    pub(crate) steps: Vec<Step>,
+pub(crate) struct Fast<F: Flow> {
+    pub(crate) constants: Vec<(SlotId, F::Value)>,
+    pub(crate) steps: Vec<Step<F>>,
+}
+
+impl<F: Flow> Default for Fast<F> {
+    fn default() -> Self {
+        Self { constants: Vec::new(), steps: Vec::new() }
+    }
 }
 
 /// A value that is there before a model runs.
@@ -85,52 +123,122 @@ impl Constant {
     }
 }
 
-/// One node.
-#[derive(Clone, Debug)]
-pub(crate) struct Step {
+/// What is said of a node, to those who read about it: a run that goes well does not look at it.
+#[derive(Debug)]
+pub(crate) struct About {
     /// The node in words: its name, or its position, and its operator.
     pub(crate) node: String,
+    /// The slot of the module that it runs on.
+    pub(crate) on: Option<String>,
     pub(crate) domain: String,
     pub(crate) op: String,
-    pub(crate) version: i64,
-    pub(crate) action: Action,
-    pub(crate) attributes: Attributes,
-    pub(crate) inputs: Vec<Option<Use>>,
-    pub(crate) outputs: Vec<Option<SlotId>>,
-    /// Slots that nothing reads after this step.
-    pub(crate) dead: Vec<SlotId>,
 }
 
-/// How a node is run.
+/// One node.
+pub(crate) struct Step<F: Flow> {
+    pub(crate) action: Action<F>,
+    pub(crate) inputs: SmallVec<[Option<Use>; 3]>,
+    pub(crate) outputs: SmallVec<[Option<SlotId>; 2]>,
+    /// Slots that nothing reads after this step.
+    pub(crate) dead: SmallVec<[SlotId; 2]>,
+    pub(crate) about: Arc<About>,
+}
+
+impl<F: Flow> Clone for Step<F> {
+    fn clone(&self) -> Self {
+        let Self { action, inputs, outputs, dead, about } = self;
+        Self {
+            action: action.clone(),
+            inputs: inputs.clone(),
+            outputs: outputs.clone(),
+            dead: dead.clone(),
+            about: Arc::clone(about),
+        }
+    }
+}
+
+impl<F: Flow> Step<F> {
+    /// The values that the step reads, those of graphs in it included.
+    pub(crate) fn reads(&self) -> impl Iterator<Item = SlotId> {
+        let captured: Vec<SlotId> =
+            self.action.bodies().flat_map(|body| &body.captures).map(|(outer, _)| *outer).collect();
+        self.inputs.iter().flatten().map(|used| used.slot).chain(captured)
+    }
+}
+
+/// An operator of ONNX with what the node says of it.
 #[derive(Clone, Debug)]
-pub(crate) enum Action {
-    Kernel(&'static Operator),
-    /// Several nodes as one kernel, and the nodes in words.
-    Fused(Arc<(Fused, Vec<String>)>),
-    Function(Arc<Plan>),
+pub(crate) struct Kernel {
+    pub(crate) operator: &'static Operator,
+    pub(crate) version: i64,
+    pub(crate) attributes: Arc<Attributes>,
+}
+
+/// How a node is run. What several forms of a plan hold in common is shared.
+pub(crate) enum Action<F: Flow> {
+    /// An operator of the embedded backend.
+    Kernel(Kernel),
+    /// Several nodes as one kernel, and what is said of each of them.
+    Fused(Arc<(Fused, Vec<Arc<About>>)>),
+    /// What only plans of this flow have.
+    Own(Arc<F::Own>),
+    Function(Arc<Plan<F>>),
     If {
-        then_branch: Plan,
-        else_branch: Plan,
+        then_branch: Arc<Plan<F>>,
+        else_branch: Arc<Plan<F>>,
     },
-    Loop(Plan),
-    Scan(Plan),
-    SequenceMap(Plan),
+    Loop(Arc<Plan<F>>),
+    Scan {
+        body: Arc<Plan<F>>,
+        attributes: Arc<Attributes>,
+        version: i64,
+    },
+    SequenceMap(Arc<Plan<F>>),
     Flex {
-        scores: Option<Plan>,
-        probabilities: Option<Plan>,
+        scores: Option<Arc<Plan<F>>>,
+        probabilities: Option<Arc<Plan<F>>>,
+        attributes: Arc<Attributes>,
     },
     /// Nothing here runs the operator; it is an error to get to it.
     Unknown,
 }
 
-impl Action {
-    /// The plans of the graphs that the node holds.
-    pub(crate) fn bodies(&self) -> Vec<&Plan> {
+impl<F: Flow> Clone for Action<F> {
+    fn clone(&self) -> Self {
         match self {
-            Self::Kernel(_) | Self::Fused(_) | Self::Function(_) | Self::Unknown => Vec::new(),
-            Self::If { then_branch, else_branch } => vec![then_branch, else_branch],
-            Self::Loop(body) | Self::Scan(body) | Self::SequenceMap(body) => vec![body],
-            Self::Flex { scores, probabilities } => scores.iter().chain(probabilities).collect(),
+            Self::Kernel(kernel) => Self::Kernel(kernel.clone()),
+            Self::Fused(fused) => Self::Fused(Arc::clone(fused)),
+            Self::Own(own) => Self::Own(Arc::clone(own)),
+            Self::Function(plan) => Self::Function(Arc::clone(plan)),
+            Self::If { then_branch, else_branch } => {
+                Self::If { then_branch: Arc::clone(then_branch), else_branch: Arc::clone(else_branch) }
+            }
+            Self::Loop(body) => Self::Loop(Arc::clone(body)),
+            Self::Scan { body, attributes, version } => {
+                Self::Scan { body: Arc::clone(body), attributes: Arc::clone(attributes), version: *version }
+            }
+            Self::SequenceMap(body) => Self::SequenceMap(Arc::clone(body)),
+            Self::Flex { scores, probabilities, attributes } => Self::Flex {
+                scores: scores.clone(),
+                probabilities: probabilities.clone(),
+                attributes: Arc::clone(attributes),
+            },
+            Self::Unknown => Self::Unknown,
         }
+    }
+}
+
+impl<F: Flow> Action<F> {
+    /// The plans of the graphs that the node holds.
+    pub(crate) fn bodies(&self) -> impl Iterator<Item = &Plan<F>> {
+        let (first, second) = match self {
+            Self::Kernel(_) | Self::Fused(_) | Self::Own(_) | Self::Function(_) | Self::Unknown => {
+                (None, None)
+            }
+            Self::If { then_branch, else_branch } => (Some(then_branch), Some(else_branch)),
+            Self::Loop(body) | Self::Scan { body, .. } | Self::SequenceMap(body) => (Some(body), None),
+            Self::Flex { scores, probabilities, attributes: _ } => (scores.as_ref(), probabilities.as_ref()),
+        };
+        first.into_iter().chain(second).map(|plan| &**plan)
     }
 }

@@ -1,27 +1,32 @@
 //! Graphs to plans: names to slots, attributes and initializers to values, and lifetimes.
 //!
 //! A name that a nested graph does not make is looked for in the graphs around it; each graph on the way down
-//! gets a slot that stands for it.
+//! gets a slot that stands for it. What runs a node of a compiled module is read off its stamps, which is the [`Flow`]'s
+//! business; nothing is solved or chosen here.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use bytes::Bytes;
+use smallvec::SmallVec;
+use typeloom_compiler::names;
 use typeloom_cpu::attributes::{Attributes, kind_of};
 use typeloom_cpu::value::Value;
 use typeloom_cpu::{decode, ops};
 use typeloom_onnx::messages::attribute_proto::AttributeType;
 use typeloom_onnx::messages::tensor_proto::DataLocation;
-use typeloom_onnx::messages::{GraphProto, NodeProto, TensorProto, ValueInfoProto};
+use typeloom_onnx::messages::{
+    FunctionProto, GraphProto, ModelProto, NodeProto, StringStringEntryProto, TensorProto, ValueInfoProto,
+};
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
 use crate::error::PrepareError;
-use crate::functions::{Functions, MAX_NODES};
+use crate::flow::Flow;
+use crate::functions::{Functions, Key, MAX_NODES, imports};
 use crate::fuse;
-use crate::plan::{Action, Constant, Fast, Plan, Slot, SlotId, Step, Use};
+use crate::plan::{About, Action, Constant, Fast, Kernel, Plan, Slot, SlotId, Step, Use};
 use crate::session::ExternalData;
-use crate::stamp::Stamp;
 
 /// How deep graphs and functions may be nested.
 pub(crate) const MAX_DEPTH: usize = 64;
@@ -33,112 +38,138 @@ const LARGE: usize = 1 << 12;
 pub(crate) type Imports = HashMap<String, i64>;
 
 /// A graph being prepared.
-#[derive(Default)]
-struct Scope {
+struct Scope<F: Flow> {
     names: HashMap<String, SlotId>,
-    slots: Vec<Slot>,
-    stamps: HashMap<String, Stamp>,
-    captures: Vec<(SlotId, SlotId)>,
+    proved: HashMap<String, F::Proved>,
+    plan: Plan<F>,
 }
 
-impl Scope {
+impl<F: Flow> Default for Scope<F> {
+    fn default() -> Self {
+        Self { names: HashMap::new(), proved: HashMap::new(), plan: Plan::default() }
+    }
+}
+
+impl<F: Flow> Scope<F> {
     fn slot(&mut self, name: &str) -> SlotId {
-        let id = SlotId(u32::try_from(self.slots.len()).unwrap_or(u32::MAX));
-        let stamp = self.stamps.get(name).cloned().unwrap_or(Stamp::Open);
-        self.slots.push(Slot { name: name.to_owned(), stamp });
+        let id = SlotId(u32::try_from(self.plan.slots.len()).unwrap_or(u32::MAX));
+        let proved = self.proved.get(name).cloned().unwrap_or_default();
+        self.plan.slots.push(Slot { name: name.to_owned(), proved });
         self.names.insert(name.to_owned(), id);
         id
     }
 
-    fn stamps_of<'a>(&mut self, infos: impl Iterator<Item = &'a ValueInfoProto>) {
+    fn known(&mut self, name: &str) -> SlotId {
+        match self.names.get(name) {
+            Some(slot) => *slot,
+            None => self.slot(name),
+        }
+    }
+
+    fn prove<'a>(&mut self, infos: impl Iterator<Item = &'a ValueInfoProto>) {
         for info in infos {
             if let Some(ty) = &info.r#type {
-                self.stamps.insert(info.name().to_owned(), Stamp::of(ty));
+                self.proved.insert(info.name().to_owned(), F::proved(ty));
             }
         }
     }
 }
 
 /// What is prepared from the top down.
-pub(crate) struct Preparation<'m> {
-    pub(crate) functions: Functions<'m>,
-    pub(crate) external: &'m ExternalData<'m>,
-    scopes: Vec<Scope>,
+pub(crate) struct Preparation<'m, F: Flow> {
+    /// What nodes of the flow's own are linked with.
+    pub(crate) linked: F::Linked<'m>,
+    functions: Functions<'m>,
+    plans: HashMap<Key, Arc<Plan<F>>>,
+    imports: Imports,
+    external: &'m ExternalData<'m>,
+    scopes: Vec<Scope<F>>,
     /// How many nodes there are in all plans, functions unfolded.
     nodes: usize,
 }
 
-impl<'m> Preparation<'m> {
-    pub(crate) fn new(functions: Functions<'m>, external: &'m ExternalData<'m>) -> Self {
-        Self { functions, external, scopes: Vec::new(), nodes: 0 }
+impl<'m, F: Flow> Preparation<'m, F> {
+    pub(crate) fn new(model: &'m ModelProto, linked: F::Linked<'m>, external: &'m ExternalData<'m>) -> Self {
+        Self {
+            linked,
+            functions: Functions::of(model),
+            plans: HashMap::new(),
+            imports: imports(&model.opset_import),
+            external,
+            scopes: Vec::new(),
+            nodes: 0,
+        }
+    }
+
+    /// The plan of the main graph.
+    pub(crate) fn main(&mut self, graph: &GraphProto) -> Result<Plan<F>, F::Refused> {
+        let imports = self.imports.clone();
+        self.graph(graph, &imports, 0)
+    }
+
+    /// The plan of a part, as it was written. Its values live until the run ends: what depends on messages runs more than once.
+    pub(crate) fn part(&mut self, part: &FunctionProto) -> Result<Plan<F>, F::Refused> {
+        let mut all = self.imports.clone();
+        all.extend(imports(&part.opset_import));
+        let mut plan = self.function(&part.input, &part.node, &part.output, &part.value_info, &all, 0)?;
+        plan.fast = Fast::default();
+        for step in &mut plan.steps {
+            step.inputs.iter_mut().flatten().for_each(|used| used.last = false);
+            step.dead.clear();
+        }
+        Ok(plan)
     }
 
     /// A plan for a graph; `depth` counts graphs and functions around it.
-    pub(crate) fn graph(
-        &mut self,
-        graph: &GraphProto,
-        imports: &Imports,
-        depth: usize,
-    ) -> Result<Plan, PrepareError> {
+    fn graph(&mut self, graph: &GraphProto, imports: &Imports, depth: usize) -> Result<Plan<F>, F::Refused> {
         let mut scope = Scope::default();
-        scope.stamps_of(graph.value_info.iter().chain(&graph.output).chain(&graph.input));
-        let inputs = graph.input.iter().map(|input| scope.slot(input.name())).collect();
-        let mut constants = Vec::new();
+        scope.prove(graph.value_info.iter().chain(&graph.output).chain(&graph.input));
+        scope.plan.inputs = graph.input.iter().map(|input| scope.slot(input.name())).collect();
         for tensor in &graph.initializer {
-            let slot = match scope.names.get(tensor.name()) {
-                Some(slot) => *slot,
-                None => scope.slot(tensor.name()),
-            };
-            constants.push((slot, self.stored(tensor)?));
+            let slot = scope.known(tensor.name());
+            scope.plan.constants.push((slot, self.stored(tensor)?));
         }
         for sparse in &graph.sparse_initializer {
             let name = sparse.values.as_ref().map_or("", |values| values.name());
-            let slot = match scope.names.get(name) {
-                Some(slot) => *slot,
-                None => scope.slot(name),
-            };
-            constants.push((slot, Constant::Ready(Value::Tensor(decode::sparse(sparse)?))));
+            let slot = scope.known(name);
+            let value = decode::sparse(sparse).map_err(PrepareError::from)?;
+            scope.plan.constants.push((slot, Constant::Ready(Value::Tensor(value))));
         }
         let outputs: Vec<&str> = graph.output.iter().map(ValueInfoProto::name).collect();
-        self.body(scope, inputs, constants, &graph.node, &outputs, imports, depth)
+        self.body(scope, &graph.node, &outputs, imports, depth)
     }
 
-    /// A plan for the body of a function.
-    pub(crate) fn function(
+    /// A plan for the body of a function: it sees nothing of where it is called.
+    fn function(
         &mut self,
         inputs: &[String],
         nodes: &[NodeProto],
         outputs: &[String],
+        infos: &[ValueInfoProto],
         imports: &Imports,
         depth: usize,
-    ) -> Result<Plan, PrepareError> {
-        // A function sees nothing of where it is called.
+    ) -> Result<Plan<F>, F::Refused> {
         let outer = std::mem::take(&mut self.scopes);
         let mut scope = Scope::default();
-        let inputs = inputs.iter().map(|name| scope.slot(name)).collect();
+        scope.prove(infos.iter());
+        scope.plan.inputs = inputs.iter().map(|name| scope.slot(name)).collect();
         let outputs: Vec<&str> = outputs.iter().map(String::as_str).collect();
-        let plan = self.body(scope, inputs, Vec::new(), nodes, &outputs, imports, depth);
+        let plan = self.body(scope, nodes, &outputs, imports, depth);
         self.scopes = outer;
         plan
     }
 
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "the parts of a graph, which functions have under other names"
-    )]
     fn body(
         &mut self,
-        scope: Scope,
-        inputs: Vec<SlotId>,
-        constants: Vec<(SlotId, Constant)>,
+        scope: Scope<F>,
         nodes: &[NodeProto],
         outputs: &[&str],
         imports: &Imports,
         depth: usize,
-    ) -> Result<Plan, PrepareError> {
+    ) -> Result<Plan<F>, F::Refused> {
         self.nodes += nodes.len();
         if self.nodes > MAX_NODES {
-            return Err(PrepareError::TooManyNodes { limit: MAX_NODES });
+            return Err(PrepareError::TooManyNodes { limit: MAX_NODES }.into());
         }
         self.scopes.push(scope);
         let mut steps = Vec::with_capacity(nodes.len());
@@ -151,12 +182,11 @@ impl<'m> Preparation<'m> {
                 || PrepareError::UnknownValue { node: "the graph".to_owned(), value: (*name).to_owned() };
             results.push(self.resolve(name).ok_or_else(unknown)?);
         }
-        let scope = self.scopes.pop().unwrap_or_default();
-        let Scope { slots, captures, names: _, stamps: _ } = scope;
-        let constant: HashSet<SlotId> = constants.iter().map(|(slot, _)| *slot).collect();
-        let defaults = (0..inputs.len()).filter(|at| constant.contains(&inputs[*at])).collect();
-        let fast = Fast::default();
-        let mut plan = Plan { slots, inputs, defaults, captures, constants, steps, outputs: results, fast };
+        let Scope { mut plan, names: _, proved: _ } = self.scopes.pop().unwrap_or_default();
+        plan.steps = steps;
+        plan.outputs = results;
+        let constant: HashSet<SlotId> = plan.constants.iter().map(|(slot, _)| *slot).collect();
+        plan.defaults = (0..plan.inputs.len()).filter(|at| constant.contains(&plan.inputs[*at])).collect();
         lifetimes(&mut plan.steps, &plan.outputs);
         plan.fast = fuse::fast(&mut plan);
         lifetimes(&mut plan.fast.steps, &plan.outputs);
@@ -169,15 +199,16 @@ impl<'m> Preparation<'m> {
         at: usize,
         imports: &Imports,
         depth: usize,
-    ) -> Result<Step, PrepareError> {
-        let words = match node.name() {
-            "" => format!("node {at} (`{}`)", node.op_type()),
-            name => format!("node `{name}` (`{}`)", node.op_type()),
+    ) -> Result<Step<F>, F::Refused> {
+        let words = match (node.name(), node.output.iter().find(|output| !output.is_empty())) {
+            ("", Some(output)) => format!("`{}`, which makes `{output}`", node.op_type()),
+            ("", None) => format!("node {at} (`{}`)", node.op_type()),
+            (name, _) => format!("node `{name}` (`{}`)", node.op_type()),
         };
         if depth > MAX_DEPTH {
-            return Err(PrepareError::TooDeep { node: words, limit: MAX_DEPTH });
+            return Err(PrepareError::TooDeep { node: words, limit: MAX_DEPTH }.into());
         }
-        let mut inputs = Vec::with_capacity(node.input.len());
+        let mut inputs = SmallVec::with_capacity(node.input.len());
         for name in &node.input {
             if name.is_empty() {
                 inputs.push(None);
@@ -185,28 +216,29 @@ impl<'m> Preparation<'m> {
             }
             match self.resolve(name) {
                 Some(slot) => inputs.push(Some(Use { slot, last: false })),
-                None => return Err(PrepareError::UnknownValue { node: words, value: name.clone() }),
+                None => {
+                    return Err(PrepareError::UnknownValue { node: words, value: name.clone() }.into());
+                }
             }
         }
         while inputs.last().is_some_and(Option::is_none) {
             inputs.pop();
         }
         let domain = if node.domain() == "ai.onnx" { "" } else { node.domain() };
-        let version = imports.get(domain).copied().unwrap_or(1);
-        let action = self.action(node, domain, &words, imports, depth)?;
-        let attributes = self.attributes(node)?;
-        let scope = self.scopes.last_mut();
-        let outputs = match scope {
+        let on = stamp(node, names::SLOT_ID).map(str::to_owned);
+        let about = About { node: words, on, domain: domain.to_owned(), op: node.op_type().to_owned() };
+        let action = self.action(node, &about, imports, depth)?;
+        let outputs = match self.scopes.last_mut() {
             Some(scope) => {
                 node.output.iter().map(|name| (!name.is_empty()).then(|| scope.slot(name))).collect()
             }
-            None => Vec::new(),
+            None => SmallVec::new(),
         };
-        let (domain, op) = (domain.to_owned(), node.op_type().to_owned());
-        Ok(Step { node: words, domain, op, version, action, attributes, inputs, outputs, dead: Vec::new() })
+        Ok(Step { action, inputs, outputs, dead: SmallVec::new(), about: Arc::new(about) })
     }
 
-    fn attributes(&self, node: &NodeProto) -> Result<Attributes, PrepareError> {
+    /// The attributes of a node, decoded.
+    pub(crate) fn attributes(&self, node: &NodeProto) -> Result<Attributes, PrepareError> {
         let mut attributes = node.attribute.clone();
         for attribute in &mut attributes {
             if let Some(tensor) = attribute.t.as_deref_mut()
@@ -245,64 +277,68 @@ impl<'m> Preparation<'m> {
     fn action(
         &mut self,
         node: &NodeProto,
-        domain: &str,
-        words: &str,
+        about: &About,
         imports: &Imports,
         depth: usize,
-    ) -> Result<Action, PrepareError> {
-        if let Some(plan) = self.call(node, domain, words, depth)? {
+    ) -> Result<Action<F>, F::Refused> {
+        if let Some(own) = F::own(self, node, about)? {
+            return Ok(Action::Own(Arc::new(own)));
+        }
+        if let Some(plan) = self.call(node, about, depth)? {
             return Ok(Action::Function(plan));
         }
-        let missing = |attribute| PrepareError::MissingGraph { node: words.to_owned(), attribute };
-        Ok(match (domain, node.op_type()) {
-            ("", "If") => Action::If {
-                then_branch: self
-                    .nested(node, "then_branch", imports, depth)?
-                    .ok_or_else(|| missing("then_branch"))?,
-                else_branch: self
-                    .nested(node, "else_branch", imports, depth)?
-                    .ok_or_else(|| missing("else_branch"))?,
-            },
-            ("", "Loop") => {
-                Action::Loop(self.nested(node, "body", imports, depth)?.ok_or_else(|| missing("body"))?)
-            }
+        let version = imports.get(&about.domain).copied().unwrap_or(1);
+        let mut body = |name: &'static str| {
+            let missing = || PrepareError::MissingGraph { node: about.node.clone(), attribute: name };
+            let plan = self.nested(node, name, imports, depth)?;
+            plan.ok_or_else(|| F::Refused::from(missing()))
+        };
+        Ok(match (&*about.domain, &*about.op) {
+            ("", "If") => Action::If { then_branch: body("then_branch")?, else_branch: body("else_branch")? },
+            ("", "Loop") => Action::Loop(body("body")?),
+            ("", "SequenceMap") => Action::SequenceMap(body("body")?),
             ("", "Scan") => {
-                Action::Scan(self.nested(node, "body", imports, depth)?.ok_or_else(|| missing("body"))?)
+                let body = body("body")?;
+                Action::Scan { body, attributes: Arc::new(self.attributes(node)?), version }
             }
-            ("", "SequenceMap") => Action::SequenceMap(
-                self.nested(node, "body", imports, depth)?.ok_or_else(|| missing("body"))?,
-            ),
             ("ai.onnx.preview", "FlexAttention") => Action::Flex {
                 scores: self.nested(node, "score_mod", imports, depth)?,
                 probabilities: self.nested(node, "prob_mod", imports, depth)?,
+                attributes: Arc::new(self.attributes(node)?),
             },
-            (domain, op) => ops::find(domain, op).map_or(Action::Unknown, Action::Kernel),
+            (domain, op) => match ops::find(domain, op) {
+                Some(operator) => {
+                    let attributes = Arc::new(self.attributes(node)?);
+                    Action::Kernel(Kernel { operator, version, attributes })
+                }
+                None => {
+                    F::unknown(about)?;
+                    Action::Unknown
+                }
+            },
         })
     }
 
-    /// The plan of a function of the model, where the node calls one.
+    /// The plan of a function of the model, where the node calls one: one for all calls with the same attributes.
     fn call(
         &mut self,
         node: &NodeProto,
-        domain: &str,
-        words: &str,
+        about: &About,
         depth: usize,
-    ) -> Result<Option<Arc<Plan>>, PrepareError> {
-        let Some(call) = self.functions.call(domain, node) else { return Ok(None) };
-        if let Some(plan) = self.functions.known(&call.key) {
-            return Ok(Some(plan));
+    ) -> Result<Option<Arc<Plan<F>>>, F::Refused> {
+        let Some(call) = self.functions.call(&about.domain, node) else { return Ok(None) };
+        if let Some(plan) = self.plans.get(&call.key) {
+            return Ok(Some(Arc::clone(plan)));
         }
         if depth >= MAX_DEPTH {
-            return Err(PrepareError::TooDeep { node: words.to_owned(), limit: MAX_DEPTH });
+            return Err(PrepareError::TooDeep { node: about.node.clone(), limit: MAX_DEPTH }.into());
         }
-        let plan = self.function(
-            &call.function.input,
-            &call.nodes,
-            &call.function.output,
-            &call.imports,
-            depth + 1,
-        )?;
-        Ok(Some(self.functions.remember(call.key, plan)))
+        let function = call.function;
+        // Its types are those of no one call.
+        let infos = &[];
+        let plan =
+            self.function(&function.input, &call.nodes, &function.output, infos, &call.imports, depth + 1)?;
+        Ok(Some(Arc::clone(self.plans.entry(call.key).or_insert_with(|| Arc::new(plan)))))
     }
 
     fn nested(
@@ -311,35 +347,42 @@ impl<'m> Preparation<'m> {
         name: &str,
         imports: &Imports,
         depth: usize,
-    ) -> Result<Option<Plan>, PrepareError> {
+    ) -> Result<Option<Arc<Plan<F>>>, F::Refused> {
         let found = node
             .attribute
             .iter()
             .find(|attribute| attribute.name() == name && kind_of(attribute) == AttributeType::Graph);
         let Some(graph) = found.and_then(|attribute| attribute.g.as_deref()) else { return Ok(None) };
-        self.graph(graph, imports, depth + 1).map(Some)
+        self.graph(graph, imports, depth + 1).map(|plan| Some(Arc::new(plan)))
     }
 
     /// The slot in the innermost graph that stands for a name.
     fn resolve(&mut self, name: &str) -> Option<SlotId> {
         let home = self.scopes.iter().rposition(|scope| scope.names.contains_key(name))?;
         let mut slot = self.scopes[home].names[name];
+        let proved = self.scopes[home].plan.slot(slot).proved.clone();
         for scope in &mut self.scopes[home + 1..] {
+            scope.proved.insert(name.to_owned(), proved.clone());
             let inner = scope.slot(name);
-            scope.captures.push((slot, inner));
+            scope.plan.captures.push((slot, inner));
             slot = inner;
         }
         Some(slot)
     }
 }
 
+/// What a pass of the compiler stamped on a node.
+pub(crate) fn stamp<'n>(node: &'n NodeProto, key: &str) -> Option<&'n str> {
+    node.metadata_props.iter().find(|entry| entry.key() == key).map(StringStringEntryProto::value)
+}
+
 /// Marks the last use of every value that is not a result.
-fn lifetimes(steps: &mut [Step], outputs: &[SlotId]) {
+fn lifetimes<F: Flow>(steps: &mut [Step<F>], outputs: &[SlotId]) {
     let mut seen: HashSet<SlotId> = outputs.iter().copied().collect();
     for step in steps.iter_mut().rev() {
-        let mut dead = Vec::new();
+        let mut dead = SmallVec::new();
         // What a graph inside reads must live until the step is done.
-        for slot in step.action.bodies().iter().flat_map(|body| &body.captures).map(|(outer, _)| *outer) {
+        for slot in step.action.bodies().flat_map(|body| &body.captures).map(|(outer, _)| *outer) {
             if seen.insert(slot) {
                 dead.push(slot);
             }
@@ -347,11 +390,7 @@ fn lifetimes(steps: &mut [Step], outputs: &[SlotId]) {
         for used in step.inputs.iter_mut().rev().flatten() {
             used.last = seen.insert(used.slot);
         }
-        for slot in step.outputs.iter().flatten() {
-            if !seen.contains(slot) {
-                dead.push(*slot);
-            }
-        }
+        dead.extend(step.outputs.iter().flatten().filter(|slot| !seen.contains(slot)).copied());
         step.dead = dead;
     }
 }

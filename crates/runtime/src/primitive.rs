@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 
+use smallvec::{SmallVec, smallvec};
 use typeloom_contracts::backend::Backend;
 use typeloom_cpu::attributes::Attributes;
 use typeloom_onnx::messages::{AttributeProto, NodeProto, TensorProto};
@@ -189,7 +190,7 @@ impl Primitive {
         backend: &B,
         given: &impl Operands<B::Tensor>,
         outputs: usize,
-    ) -> Result<Vec<B::Tensor>, ComponentFault> {
+    ) -> Result<SmallVec<[B::Tensor; 1]>, ComponentFault> {
         let one = match self {
             Self::Binary(op) => {
                 let (a, b) = (&*given.tensor(0)?, &*given.tensor(1)?);
@@ -265,7 +266,8 @@ impl Primitive {
                         even(&shape, *axis, parts.unwrap_or(outputs))?
                     }
                 };
-                return backend.split(&*given.tensor(0)?, &sizes, *axis).map_err(ComponentFault::failed);
+                let parts = backend.split(&*given.tensor(0)?, &sizes, *axis);
+                return parts.map(SmallVec::from_vec).map_err(ComponentFault::failed);
             }
             Self::Squeeze { axes } => {
                 let axes = given.ints(1)?.or_else(|| axes.clone());
@@ -280,7 +282,7 @@ impl Primitive {
             Self::Constant(value) => backend.constant(value),
             Self::Gather { axis } => backend.gather(&*given.tensor(0)?, &*given.tensor(1)?, *axis),
         };
-        one.map(|tensor| vec![tensor]).map_err(ComponentFault::failed)
+        one.map(|tensor| smallvec![tensor]).map_err(ComponentFault::failed)
     }
 }
 

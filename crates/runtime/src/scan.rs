@@ -9,8 +9,9 @@ use typeloom_types::any_tensor::AnyTensor;
 
 use crate::control::{bad, operator, stack};
 use crate::error::NodeFault;
-use crate::execute::{Frame, Run};
-use crate::plan::{Plan, Step};
+use crate::execute::{Frame, Given, Run, guarded};
+use crate::flow::Flow;
+use crate::plan::Plan;
 use crate::stamp::Stamp;
 
 /// How a scan goes along its inputs and outputs.
@@ -23,13 +24,10 @@ struct Form<'a> {
     output_directions: &'a [i64],
 }
 
-/// Runs the body once, on states and slices.
-pub(crate) type Turn<'t> = dyn FnMut(Vec<Value>) -> Result<Vec<Value>, NodeFault> + 't;
-
-/// The body of a scan: what it gives is of these types, and how it is run.
-struct Body<'b, 't> {
+/// The body of a scan: what it gives is of these types, and how it is run once, on states and slices.
+struct Body<'b> {
     outputs: &'b [Stamp],
-    turn: &'b mut Turn<'t>,
+    turn: &'b mut dyn FnMut(Vec<Value>) -> Result<Vec<Value>, NodeFault>,
 }
 
 fn list<'s>(attributes: &'s Attributes, name: &str) -> &'s [i64] {
@@ -39,28 +37,48 @@ fn list<'s>(attributes: &'s Attributes, name: &str) -> &'s [i64] {
     }
 }
 
-pub(crate) fn scan(
-    run: &Run<'_>,
-    frame: &Frame,
-    step: &Step,
-    inputs: Vec<Option<Value>>,
-    body: &Plan,
-) -> Result<Vec<Value>, NodeFault> {
+pub(crate) fn scan<F: Flow>(
+    run: &Run<'_, F>,
+    frame: &Frame<F>,
+    body: &Plan<F>,
+    attributes: &Attributes,
+    version: i64,
+    inputs: Given<F>,
+) -> Result<Vec<F::Value>, F::Fault> {
     let outputs: Vec<Stamp> =
-        body.outputs.iter().map(|slot| body.slots[slot.index()].stamp.clone()).collect();
-    let turn = &mut |given| run.body(frame, body, given);
-    scan_with(&step.attributes, step.version, inputs, &outputs, turn)
+        body.outputs.iter().map(|slot| F::stamp(&body.slot(*slot).proved).clone()).collect();
+    let values = |values: Vec<F::Value>| -> Result<Vec<Value>, F::Fault> {
+        values.into_iter().enumerate().map(|(at, value)| F::into_value(value, at)).collect()
+    };
+    let mut given = Vec::with_capacity(inputs.len());
+    for (at, input) in inputs.into_iter().enumerate() {
+        given.push(input.map(|input| F::into_value(input, at)).transpose()?);
+    }
+    // What goes wrong in a turn is kept as it is.
+    let mut inside = None;
+    let mut turn = |given: Vec<Value>| {
+        let results = run.body(frame, body, given.into_iter().map(F::of).collect()).and_then(values);
+        results.map_err(|fault| {
+            inside = Some(fault);
+            bad("a turn of the scan failed")
+        })
+    };
+    let mut body = Body { outputs: &outputs, turn: &mut turn };
+    let scanned = guarded(NodeFault::Panicked, || scanned(&mut body, attributes, version, given));
+    match (scanned, inside) {
+        (_, Some(fault)) => Err(fault),
+        (Ok(values), None) => Ok(values.into_iter().map(F::of).collect()),
+        (Err(fault), None) => Err(fault.into()),
+    }
 }
 
-/// A scan whose body gives values of these types.
-pub(crate) fn scan_with(
+fn scanned(
+    body: &mut Body<'_>,
     attributes: &Attributes,
     version: i64,
     inputs: Vec<Option<Value>>,
-    outputs: &[Stamp],
-    turn: &mut Turn<'_>,
 ) -> Result<Vec<Value>, NodeFault> {
-    let body = &mut Body { outputs, turn };
+    let outputs = body.outputs;
     let scanned = match attributes.get("num_scan_inputs") {
         Some(Attribute::Int(count)) => usize::try_from(*count).unwrap_or(0),
         Some(_) | None => 0,
@@ -110,7 +128,7 @@ fn slice(value: &Value, axis: i64, index: usize) -> Result<Value, NodeFault> {
     operator("Gather", &attributes, vec![value.clone(), Value::Tensor(index)])
 }
 
-fn along(body: &mut Body<'_, '_>, form: &Form<'_>, mut inputs: Vec<Value>) -> Result<Vec<Value>, NodeFault> {
+fn along(body: &mut Body<'_>, form: &Form<'_>, mut inputs: Vec<Value>) -> Result<Vec<Value>, NodeFault> {
     let scanned = inputs.split_off(form.states);
     let mut states = inputs;
     let at = |list: &[i64], which: usize| list.get(which).copied().unwrap_or(0);

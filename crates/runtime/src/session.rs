@@ -1,19 +1,17 @@
 //! A model that is ready to run.
 
 use std::collections::HashMap;
-use std::rc::Rc;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use typeloom_compiler::annotate::{Marks, annotate};
-use typeloom_cpu::memory::{self, Store};
 use typeloom_cpu::value::Value;
 use typeloom_onnx::messages::{ModelProto, TensorProto, read, read_pieces};
 use typeloom_solver::model::Checked;
 
 use crate::error::{PrepareError, RunError};
-use crate::execute::Run;
-use crate::functions::{Functions, imports};
+use crate::execute::{Run, Spare};
+use crate::flow::Tensors;
 use crate::plan::Plan;
 use crate::prepare::Preparation;
 use crate::stamp::{Stamp, Symbols};
@@ -62,26 +60,11 @@ pub struct Port {
 /// be run from several threads at once.
 #[derive(Clone, Debug)]
 pub struct Session {
-    plan: Arc<Plan>,
+    plan: Arc<Plan<Tensors>>,
     inputs: Arc<[Port]>,
     outputs: Arc<[Port]>,
     memory: Arc<Spare>,
     limits: Limits,
-}
-
-/// Memory of runs that are over, for the runs that come: one store for each that ran at the same time.
-#[derive(Debug, Default)]
-struct Spare(Mutex<Vec<Store>>);
-
-impl Spare {
-    fn take(&self) -> Store {
-        // A lock that is poisoned guards nothing but spare memory.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
-    }
-
-    fn put(&self, store: Store) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(store);
-    }
 }
 
 /// What a run gives.
@@ -131,12 +114,11 @@ impl Session {
     /// [`PrepareError`].
     pub fn new(model: &ModelProto, external: &ExternalData<'_>) -> Result<Self, PrepareError> {
         let Some(graph) = &model.graph else { return Err(PrepareError::NoGraph) };
-        let mut preparation = Preparation::new(Functions::of(model), external);
-        let plan = preparation.graph(graph, &imports(&model.opset_import), 0)?;
+        let plan = Preparation::<Tensors>::new(model, (), external).main(graph)?;
         let port = |slot: &crate::plan::SlotId| {
-            let info = &plan.slots[slot.index()];
+            let info = plan.slot(*slot);
             let has_default = plan.constants.iter().any(|(constant, _)| constant == slot);
-            Port { name: info.name.clone(), stamp: info.stamp.clone(), has_default }
+            Port { name: info.name.clone(), stamp: info.proved.clone(), has_default }
         };
         let inputs = plan.inputs.iter().map(port).collect();
         let mut outputs: Vec<Port> = plan.outputs.iter().map(port).collect();
@@ -206,10 +188,8 @@ impl Session {
         if let Some(name) = unknown.into_iter().next() {
             return Err(RunError::UnknownInput { name });
         }
-        let mut run = Run { verify, symbols, observer, limits: self.limits, turns: Rc::default() };
-        let (values, store) = memory::with(self.memory.take(), || run.plan(&self.plan, given, Vec::new()));
-        self.memory.put(store);
-        let values = values?;
+        let mut run = Run::new(verify, symbols, self.limits, observer.map(|it| it as _));
+        let values = self.memory.lend(|| run.plan(&self.plan, given, Vec::new()))?;
         let outputs = self.outputs.iter().map(|port| port.name.clone()).zip(values).collect();
         Ok(Outcome { outputs, symbols: run.symbols })
     }

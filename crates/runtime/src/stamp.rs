@@ -9,6 +9,7 @@ use typeloom_cpu::value::Value;
 use typeloom_onnx::messages::tensor_shape_proto::dimension;
 use typeloom_onnx::messages::{TypeProto, type_proto};
 use typeloom_solver::dim::Dims;
+use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
 use crate::error::Mismatch;
@@ -25,9 +26,10 @@ pub enum Extent {
 }
 
 /// A solved type.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Stamp {
     /// Nothing that can be held against a value.
+    #[default]
     Open,
     /// A tensor.
     Tensor {
@@ -87,7 +89,10 @@ impl std::fmt::Display for Stamp {
             Self::Open => f.write_str("?"),
             Self::Tensor { dtype, shape } => {
                 f.write_str(dtype.map_or("tensor", Dtype::onnx_name))?;
-                let Some(shape) = shape else { return f.write_str("[...]") };
+                let Some(shape) = shape else { return f.write_str("[]") };
+                if shape.is_empty() {
+                    return Ok(());
+                }
                 let extent = |extent: &Extent| match extent {
                     Extent::Open => "?".to_owned(),
                     Extent::Known(value) => value.to_string(),
@@ -101,14 +106,17 @@ impl std::fmt::Display for Stamp {
     }
 }
 
+/// A tensor's own type in words, as models are written: `float` is of rank 0.
+pub(crate) fn describe_tensor(tensor: &AnyTensor) -> String {
+    let extents = tensor.shape().iter().map(|extent| Extent::Known(*extent)).collect();
+    Stamp::Tensor { dtype: Some(tensor.dtype()), shape: Some(extents) }.to_string()
+}
+
 /// A value's own type in words.
 #[must_use]
 pub fn describe(value: &Value) -> String {
     match value {
-        Value::Tensor(tensor) => {
-            let extents: Vec<String> = tensor.shape().iter().map(usize::to_string).collect();
-            format!("{}[{}]", tensor.dtype().onnx_name(), extents.join(", "))
-        }
+        Value::Tensor(tensor) => describe_tensor(tensor),
         Value::Sequence(values) => {
             let first =
                 values.first().map_or_else(String::new, |first| format!(" of {}, ...", describe(first)));

@@ -165,7 +165,7 @@ main (float[N, 2, 4, 4] x, float[A, B, C, D] other) => (float[E, F, G, H] y)
     assert_eq!(failure(&[1, 2, 4, 4], &[1, 3, 4, 4]), Ok(vec![1, 3, 4, 4]));
     // What broadcasts, though the kernel cannot add it on the way.
     assert_eq!(failure(&[1, 2, 4, 4], &[2, 1, 1, 1]), Ok(vec![2, 3, 4, 4]));
-    assert_eq!(failure(&[1, 2, 4, 4], &[1, 3, 4, 3]), Err("node 1 (`Add`)".to_owned()));
+    assert_eq!(failure(&[1, 2, 4, 4], &[1, 3, 4, 3]), Err("`Add`, which makes `s`".to_owned()));
 }
 
 #[test]

@@ -68,7 +68,7 @@ fn a_failing_node_is_named_and_the_session_stays_usable() {
     let session = session(&text);
     let (x, zero, one) = (AnyTensor::from([4_i32]), AnyTensor::from([0_i32]), AnyTensor::from([1_i32]));
     let error = run(&session, &[("x", x.clone()), ("y", zero)]).unwrap_err().to_string();
-    assert_eq!(error, "node 0 (`Div`): `Div`: a whole number is divided by zero");
+    assert_eq!(error, "`Div`, which makes `z`: `Div`: a whole number is divided by zero");
     assert!(run(&session, &[("x", x), ("y", one)]).is_ok());
 }
 
@@ -91,7 +91,7 @@ fn operators_that_nobody_runs_are_named_with_their_domain() {
     let error = run(&session(text), &[("x", AnyTensor::from([1.0_f32]))]).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "node 0 (`Fold`): operator `Fold` of domain `com.example` is not supported"
+        "`Fold`, which makes `y`: operator `Fold` of domain `com.example` is not supported"
     );
 }
 
@@ -174,7 +174,7 @@ main (float[1] x) => (float[1] y)
     let error = run(&session, &[("x", x.clone())]).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "node 0 (`Loop`): the loops of the model took more turns than the limit of 1000"
+        "`Loop`, which makes `y`: the loops of the model took more turns than the limit of 1000"
     );
     assert_eq!(run(&session, &[("x", x)]).unwrap_err(), error);
 }

@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use std::error::Error;
 
 use typeloom_contracts::backend::{Backend, Primitives};
+use typeloom_contracts::primitives;
 use typeloom_onnx::messages::{AttributeProto, GraphProto, TensorProto};
 use typeloom_types::dtype::Dtype;
 use typeloom_types::op::AtomicOpsetDecl;
@@ -90,94 +91,68 @@ impl<T: Carried + Clone> Operands<T> for Given<'_, T> {
 }
 
 macro_rules! forwarded {
-    ($($name:ident($($arg:ident: $ty:ty),*);)*) => {
-        $(
-            fn $name(&self, $($arg: $ty),*) -> Result<P::Tensor, Self::Error> {
-                self.0.$name($($arg),*).map_err(WalkError::Primitive)
+    ($($(#[doc = $doc:literal])* $op:literal $name:ident($($arg:ident: $ty:ty),*) -> $out:ty;)*) => {
+        impl<P: Primitives<Tensor: Carried + Clone>> Backend for ByPrimitives<P> {
+            type Tensor = P::Tensor;
+            type Error = WalkError<P::Error>;
+            $(
+                fn $name(&self, $($arg: $ty),*) -> Result<$out, Self::Error> {
+                    self.0.$name($($arg),*).map_err(WalkError::Primitive)
+                }
+            )*
+
+            fn execute(
+                &self,
+                graph: &GraphProto,
+                inputs: Vec<P::Tensor>,
+                attrs: &[AttributeProto],
+            ) -> Result<Vec<P::Tensor>, Self::Error> {
+                walk(self, graph, inputs, attrs)
             }
-        )*
+
+            fn extension_opsets() -> &'static [AtomicOpsetDecl] {
+                P::extension_opsets()
+            }
+        }
     };
 }
 
-impl<P: Primitives<Tensor: Carried + Clone>> Backend for ByPrimitives<P> {
-    type Tensor = P::Tensor;
-    type Error = WalkError<P::Error>;
+primitives!(forwarded);
 
-    forwarded! {
-        add(a: &P::Tensor, b: &P::Tensor);
-        sub(a: &P::Tensor, b: &P::Tensor);
-        mul(a: &P::Tensor, b: &P::Tensor);
-        div(a: &P::Tensor, b: &P::Tensor);
-        neg(a: &P::Tensor);
-        abs(a: &P::Tensor);
-        sqrt(a: &P::Tensor);
-        pow(a: &P::Tensor, b: &P::Tensor);
-        exp(a: &P::Tensor);
-        log(a: &P::Tensor);
-        matmul(a: &P::Tensor, b: &P::Tensor);
-        reduce_sum(a: &P::Tensor, axes: Option<&[i64]>, keepdims: bool);
-        reduce_mean(a: &P::Tensor, axes: Option<&[i64]>, keepdims: bool);
-        reduce_max(a: &P::Tensor, axes: Option<&[i64]>, keepdims: bool);
-        reduce_min(a: &P::Tensor, axes: Option<&[i64]>, keepdims: bool);
-        reshape(a: &P::Tensor, shape: &[i64]);
-        transpose(a: &P::Tensor, perm: &[i64]);
-        concat(parts: &[&P::Tensor], axis: i64);
-        slice(a: &P::Tensor, starts: &[i64], ends: &[i64], axes: &[i64], steps: &[i64]);
-        squeeze(a: &P::Tensor, axes: Option<&[i64]>);
-        unsqueeze(a: &P::Tensor, axes: &[i64]);
-        identity(a: &P::Tensor);
-        cast(a: &P::Tensor, dtype: Dtype);
-        equal(a: &P::Tensor, b: &P::Tensor);
-        greater(a: &P::Tensor, b: &P::Tensor);
-        less(a: &P::Tensor, b: &P::Tensor);
-        where_(condition: &P::Tensor, a: &P::Tensor, b: &P::Tensor);
-        constant(value: &TensorProto);
-        gather(data: &P::Tensor, indices: &P::Tensor, axis: i64);
+/// Calls the primitive of each node of a graph.
+fn walk<P: Primitives<Tensor: Carried + Clone>>(
+    backend: &ByPrimitives<P>,
+    graph: &GraphProto,
+    inputs: Vec<P::Tensor>,
+    attrs: &[AttributeProto],
+) -> Result<Vec<P::Tensor>, WalkError<P::Error>> {
+    if graph.input.len() != inputs.len() {
+        return Err(WalkError::InputCount { expected: graph.input.len(), given: inputs.len() });
     }
-
-    fn split(&self, a: &P::Tensor, sizes: &[i64], axis: i64) -> Result<Vec<P::Tensor>, Self::Error> {
-        self.0.split(a, sizes, axis).map_err(WalkError::Primitive)
+    let mut values: HashMap<String, P::Tensor> = HashMap::new();
+    for constant in &graph.initializer {
+        values.insert(constant.name().to_owned(), backend.constant(constant)?);
     }
-
-    fn execute(
-        &self,
-        graph: &GraphProto,
-        inputs: Vec<P::Tensor>,
-        attrs: &[AttributeProto],
-    ) -> Result<Vec<P::Tensor>, Self::Error> {
-        if graph.input.len() != inputs.len() {
-            return Err(WalkError::InputCount { expected: graph.input.len(), given: inputs.len() });
-        }
-        let mut values: HashMap<String, P::Tensor> = HashMap::new();
-        for constant in &graph.initializer {
-            values.insert(constant.name().to_owned(), self.constant(constant)?);
-        }
-        values.extend(graph.input.iter().map(|info| info.name().to_owned()).zip(inputs));
-        let attributes: HashMap<&str, &AttributeProto> = attrs.iter().map(|it| (it.name(), it)).collect();
-        for node in &graph.node {
-            let node = with_attributes(node, &attributes, 0);
-            let value = || node.output.first().cloned().unwrap_or_default();
-            let op = || node.op_type().to_owned();
-            let Some(primitive) = Primitive::of(&node) else {
-                return Err(WalkError::NoPrimitive { op: op(), value: value() });
-            };
-            let given = node.input.iter().map(|name| match values.get(name) {
-                None if name.is_empty() => Ok(None),
-                None => Err(WalkError::NoValue(name.clone())),
-                some => Ok(some),
-            });
-            let given = Given(given.collect::<Result<_, _>>()?);
-            let results = primitive
-                .call(self, &given, node.output.len())
-                .map_err(|fault| WalkError::Node { op: op(), value: value(), fault })?;
-            values.extend(node.output.iter().cloned().zip(results));
-        }
-        let result =
-            |name: &str| values.get(name).cloned().ok_or_else(|| WalkError::NoValue(name.to_owned()));
-        graph.output.iter().map(|output| result(output.name())).collect()
+    values.extend(graph.input.iter().map(|info| info.name().to_owned()).zip(inputs));
+    let attributes: HashMap<&str, &AttributeProto> = attrs.iter().map(|it| (it.name(), it)).collect();
+    for node in &graph.node {
+        let node = with_attributes(node, &attributes, 0);
+        let value = || node.output.first().cloned().unwrap_or_default();
+        let op = || node.op_type().to_owned();
+        let Some(primitive) = Primitive::of(&node) else {
+            return Err(WalkError::NoPrimitive { op: op(), value: value() });
+        };
+        let given = node.input.iter().map(|name| match values.get(name) {
+            None if name.is_empty() => Ok(None),
+            None => Err(WalkError::NoValue(name.clone())),
+            some => Ok(some),
+        });
+        let given = Given(given.collect::<Result<_, _>>()?);
+        let results = primitive
+            .call(backend, &given, node.output.len())
+            .map_err(|fault| WalkError::Node { op: op(), value: value(), fault })?;
+        values.extend(node.output.iter().cloned().zip(results));
     }
-
-    fn extension_opsets() -> &'static [AtomicOpsetDecl] {
-        P::extension_opsets()
-    }
+    let result = |name: &str| values.get(name).cloned().ok_or_else(|| WalkError::NoValue(name.to_owned()));
+    graph.output.iter().map(|output| result(output.name())).collect()
 }

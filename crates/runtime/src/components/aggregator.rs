@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use smallvec::smallvec;
 use typeloom_contracts::aggregator::Aggregator;
 use typeloom_contracts::peer_selector::PeerId;
 use typeloom_onnx::messages::NodeProto;
 
 use super::args::unfit;
-use super::{Args, ComponentFault, Erased, Guarded, Method, done, method};
+use super::{Args, ComponentFault, Erased, Guarded, Method, Results, done, method};
 use crate::carry::Carried;
 use crate::datum::Datum;
 
@@ -81,7 +82,7 @@ impl<A: Aggregator<Element: Carried>> Erased for OfAggregator<A> {
             "Contribute" => method(move |args| self.contribute(args)),
             "Aggregate" => method(move |args| {
                 let element = self.component.write().aggregate().map_err(ComponentFault::failed)?;
-                Ok(vec![args.give(0, &*element)])
+                Ok(smallvec![args.give(0, &*element)])
             }),
             _ => None,
         }
@@ -89,7 +90,7 @@ impl<A: Aggregator<Element: Carried>> Erased for OfAggregator<A> {
 }
 
 impl<A: Aggregator<Element: Carried>> OfAggregator<A> {
-    fn contribute(&self, args: &Args<'_>) -> Result<Vec<Datum>, ComponentFault> {
+    fn contribute(&self, args: &Args<'_>) -> Result<Results, ComponentFault> {
         let source = args.datum(0)?;
         let Datum::Peer(peer) = source else { return Err(unfit(source, 0, "a peer")) };
         let element = args.stored::<A::Element>(1)?;

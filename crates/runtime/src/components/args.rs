@@ -44,6 +44,11 @@ impl Args<'_> {
         stored.to_datum(extents.as_deref())
     }
 
+    /// As [`Args::give`], of something that nobody else needs.
+    pub(crate) fn give_owned<T: Carried>(&self, output: usize, stored: T) -> Datum {
+        if T::KNOWS_SHAPE { stored.into_datum(None) } else { self.give(output, &stored) }
+    }
+
     pub(crate) fn tensor(&self, index: usize) -> Result<&AnyTensor, ComponentFault> {
         let datum = self.datum(index)?;
         datum.as_tensor().ok_or_else(|| unfit(datum, index, "a tensor"))

@@ -6,9 +6,8 @@ use std::sync::Arc;
 use typeloom_contracts::backend::Backend;
 use typeloom_onnx::messages::{GraphProto, NodeProto, ValueInfoProto};
 
-use super::{Args, ComponentFault, Erased, Method, method};
+use super::{Args, ComponentFault, Erased, Method, Results, method};
 use crate::carry::Carried;
-use crate::datum::Datum;
 use crate::primitive::{Operands, Primitive, ints, message};
 
 pub(super) struct OfBackend<B>(pub(super) B);
@@ -19,7 +18,7 @@ impl<B: Backend<Tensor: Carried + Clone>> Erased for OfBackend<B> {
         if let Some(primitive) = Primitive::of(node) {
             return method(move |args| {
                 let results = primitive.call(&self.0, args, outputs)?;
-                Ok(results.iter().enumerate().map(|(at, result)| args.give(at, result)).collect())
+                Ok(results.into_iter().enumerate().map(|(at, result)| args.give_owned(at, result)).collect())
             });
         }
         let graph = graph_of(node);
@@ -69,7 +68,7 @@ fn graph_of(node: &NodeProto) -> GraphProto {
 }
 
 impl<B: Backend<Tensor: Carried + Clone>> OfBackend<B> {
-    fn execute(&self, graph: &GraphProto, args: &Args<'_>) -> Result<Vec<Datum>, ComponentFault> {
+    fn execute(&self, graph: &GraphProto, args: &Args<'_>) -> Result<Results, ComponentFault> {
         let mut graph = graph.clone();
         let mut inputs: Vec<B::Tensor> = Vec::with_capacity(args.inputs.len());
         for (at, datum) in args.inputs.iter().enumerate() {
@@ -94,6 +93,6 @@ impl<B: Backend<Tensor: Carried + Clone>> OfBackend<B> {
             }
         }
         let results = self.0.execute(&graph, inputs, &[]).map_err(ComponentFault::failed)?;
-        Ok(results.iter().enumerate().map(|(at, result)| args.give(at, result)).collect())
+        Ok(results.into_iter().enumerate().map(|(at, result)| args.give_owned(at, result)).collect())
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use smallvec::smallvec;
 use typeloom_contracts::codec::Codec;
 use typeloom_onnx::messages::NodeProto;
 
@@ -25,12 +26,12 @@ impl<C: Codec<In: Carried, Out: Carried>> Erased for OfCodec<C> {
             "Encode" => method(move |args| {
                 let value = args.stored::<C::In>(0)?;
                 let encoded = self.0.read().encode(&value).map_err(ComponentFault::failed)?;
-                Ok(vec![args.give(0, &*encoded)])
+                Ok(smallvec![args.give(0, &*encoded)])
             }),
             "Decode" => method(move |args| {
                 let encoded = args.stored::<C::Out>(0)?;
                 let value = self.0.read().decode(&encoded).map_err(ComponentFault::failed)?;
-                Ok(vec![args.give(0, &*value)])
+                Ok(smallvec![args.give(0, &*value)])
             }),
             _ => None,
         }

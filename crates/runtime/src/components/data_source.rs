@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use smallvec::smallvec;
 use typeloom_contracts::data_source::DataSource;
 use typeloom_onnx::messages::NodeProto;
 
@@ -16,7 +17,7 @@ impl<D: DataSource<Sample: Carried>> Erased for OfDataSource<D> {
             "NextBatch" => method(move |args| {
                 let batch = self.0.write().next_batch().map_err(ComponentFault::failed)?;
                 let batch = batch.ok_or(ComponentFault::Exhausted)?;
-                Ok(vec![args.give(0, &*batch)])
+                Ok(smallvec![args.give(0, &*batch)])
             }),
             "Reset" => method(move |_| {
                 self.0.write().reset().map_err(ComponentFault::failed)?;

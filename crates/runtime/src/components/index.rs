@@ -3,14 +3,14 @@
 
 use std::sync::Arc;
 
+use smallvec::smallvec;
 use typeloom_contracts::index::Index;
 use typeloom_onnx::messages::NodeProto;
 use typeloom_types::any_tensor::AnyTensor;
 
 use super::args::{split, stored};
-use super::{Args, ComponentFault, Erased, Guarded, Method, done, int, method};
+use super::{Args, ComponentFault, Erased, Guarded, Method, Results, done, int, method};
 use crate::carry::Carried;
-use crate::datum::Datum;
 
 pub(super) struct OfIndex<I>(pub(super) Guarded<I>);
 
@@ -43,7 +43,7 @@ impl<I: Index<Vector: Carried>> Erased for OfIndex<I> {
 }
 
 impl<I: Index<Vector: Carried>> OfIndex<I> {
-    fn add(&self, args: &Args<'_>) -> Result<Vec<Datum>, ComponentFault> {
+    fn add(&self, args: &Args<'_>) -> Result<Results, ComponentFault> {
         let ids = args.ids(0)?;
         let vectors = args.datum(1)?;
         let rows = match vectors.as_tensor() {
@@ -63,7 +63,7 @@ impl<I: Index<Vector: Carried>> OfIndex<I> {
         Ok(done())
     }
 
-    fn search(&self, args: &Args<'_>, k: i64) -> Result<Vec<Datum>, ComponentFault> {
+    fn search(&self, args: &Args<'_>, k: i64) -> Result<Results, ComponentFault> {
         let Ok(k) = usize::try_from(k) else {
             return Err(ComponentFault::Unfit(format!("{k} vectors cannot be searched for")));
         };
@@ -86,7 +86,7 @@ impl<I: Index<Vector: Carried>> OfIndex<I> {
         let each = found.unwrap_or(0);
         let shape = if several { vec![rows.len(), each] } else { vec![each] };
         let failed = |error: typeloom_types::any_tensor::error::TensorError| ComponentFault::failed(error);
-        Ok(vec![
+        Ok(smallvec![
             AnyTensor::from_slice(&shape, &ids).map_err(failed)?.into(),
             AnyTensor::from_slice(&shape, &distances).map_err(failed)?.into(),
         ])

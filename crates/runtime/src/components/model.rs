@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use smallvec::smallvec;
 use typeloom_contracts::model::Model;
 use typeloom_onnx::messages::NodeProto;
 
@@ -16,7 +17,7 @@ impl<M: Model<Tensor: Carried>> Erased for OfModel<M> {
             "Forward" => method(move |args| {
                 let input = args.stored::<M::Tensor>(0)?;
                 let output = self.0.read().forward(&input).map_err(ComponentFault::failed)?;
-                Ok(vec![args.give(0, &*output)])
+                Ok(smallvec![args.give(0, &*output)])
             }),
             "LoadParameters" => method(move |args| {
                 let parameters = args.stored::<M::Tensor>(0)?;
@@ -26,7 +27,7 @@ impl<M: Model<Tensor: Carried>> Erased for OfModel<M> {
             "Backward" => method(move |args| {
                 let gradient = args.stored::<M::Tensor>(0)?;
                 let parameters = self.0.write().backward(&gradient).map_err(ComponentFault::failed)?;
-                Ok(vec![args.give(0, &*parameters)])
+                Ok(smallvec![args.give(0, &*parameters)])
             }),
             "ApplyDelta" => method(move |args| {
                 let delta = args.stored::<M::Tensor>(0)?;
@@ -37,9 +38,9 @@ impl<M: Model<Tensor: Carried>> Erased for OfModel<M> {
                 let (prediction, target) = (args.stored::<M::Tensor>(0)?, args.stored::<M::Tensor>(1)?);
                 let loss =
                     self.0.read().compute_loss(&prediction, &target).map_err(ComponentFault::failed)?;
-                Ok(vec![args.give(0, &*loss)])
+                Ok(smallvec![args.give(0, &*loss)])
             }),
-            "Params" => method(move |args| Ok(vec![args.give(0, self.0.read().params())])),
+            "Params" => method(move |args| Ok(smallvec![args.give(0, self.0.read().params())])),
             _ => None,
         }
     }

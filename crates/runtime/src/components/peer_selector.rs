@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use smallvec::smallvec;
 use typeloom_contracts::peer_selector::{PeerId, PeerSelector};
 use typeloom_onnx::messages::NodeProto;
 
-use super::{ComponentFault, Erased, Guarded, Method, int, method};
+use super::{ComponentFault, Erased, Guarded, Method, Results, int, method};
 use crate::datum::Datum;
 
 pub(super) struct OfPeerSelector<P>(pub(super) Guarded<P>);
@@ -28,6 +29,6 @@ fn count(count: i64) -> Result<usize, ComponentFault> {
 
 fn peers<E: std::error::Error + Send + Sync + 'static>(
     chosen: Result<Vec<PeerId>, E>,
-) -> Result<Vec<Datum>, ComponentFault> {
-    Ok(vec![Datum::Peers(chosen.map_err(ComponentFault::failed)?)])
+) -> Result<Results, ComponentFault> {
+    Ok(smallvec![Datum::Peers(chosen.map_err(ComponentFault::failed)?)])
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use typeloom_contracts::protocol::Protocol;
 use typeloom_onnx::messages::{AttributeProto, NodeProto};
 
-use super::{ComponentFault, Erased, Guarded, Method, method};
+use super::{ComponentFault, Erased, Guarded, Method, Results, method};
 use crate::datum::Datum;
 
 /// A protocol that can be run.
@@ -36,7 +36,8 @@ impl<P: RunProtocol> Erased for OfProtocol<P> {
         P::OPSET.op(node.op_type())?;
         let (operator, attributes) = (node.op_type().to_owned(), node.attribute.clone());
         method(move |args| {
-            self.0.write().call(&operator, args.inputs, &attributes).map_err(ComponentFault::failed)
+            let results = self.0.write().call(&operator, args.inputs, &attributes);
+            results.map(Results::from_vec).map_err(ComponentFault::failed)
         })
     }
 }

@@ -37,11 +37,13 @@ use typeloom_types::tree::builtin::TYPE_TRIGGER;
 
 use super::declared::Declared;
 use super::error::{ExecuteError, LinkError};
-use super::plan::{Action, Body, Step};
-use super::prepare::{Preparation, string};
+use super::plan::{Data, Own};
+use super::prepare::{Linked, string};
 use crate::components::Components;
 use crate::datum::Datum;
-use crate::plan::SlotId;
+use crate::execute::Spare;
+use crate::plan::{Action, Plan, SlotId, Step};
+use crate::prepare::Preparation;
 use crate::session::{Limits, Verify};
 use crate::stamp::Symbols;
 use crate::wire::endpoint::Endpoint;
@@ -75,12 +77,13 @@ pub struct Part {
     program: String,
     name: String,
     plan: Arc<PartPlan>,
+    memory: Arc<Spare>,
     limits: Limits,
 }
 
 /// What is known of a part before it runs.
 pub(crate) struct PartPlan {
-    pub(crate) body: Body,
+    pub(crate) body: Plan<Data>,
     /// The classes whose messages a step needs, for each step.
     pub(crate) origins: Vec<BTreeSet<ClassId>>,
     /// Triggers that depend on messages.
@@ -153,9 +156,11 @@ impl Part {
             .to_owned();
         let wires = wires(artifact, &program)?;
         let external = &|_: &_| Err("no other files are read".to_owned());
-        let body = Preparation::new(&artifact.model, components, external).part(part, &wires)?;
+        let body = Preparation::new(&artifact.model, Linked { components, wires: Some(&wires) }, external)
+            .part(part)?;
         let plan = plan(body, part, &wires);
-        Ok(Self { program, name: name.to_owned(), plan: Arc::new(plan), limits: Limits::default() })
+        let (plan, memory, limits) = (Arc::new(plan), Arc::default(), Limits::default());
+        Ok(Self { program, name: name.to_owned(), plan, memory, limits })
     }
 
     /// The same part, whose runs may do so much.
@@ -179,11 +184,8 @@ impl Part {
     /// Where values arrive at this part, with their types: what its endpoint has to take.
     #[must_use]
     pub fn ports(&self) -> Vec<(PortId, PortType)> {
-        let receives = self.plan.body.steps.iter().filter_map(|step| match &step.action {
-            Action::Receive(wire) => Some((wire.port.clone(), wire.ty.clone())),
-            _ => None,
-        });
-        receives.collect()
+        let receives = self.plan.body.steps.iter().filter_map(received);
+        receives.map(|wire| (wire.port.clone(), wire.ty.clone())).collect()
     }
 
     /// Runs the part on inputs by name. `run` tells this run from others of the same program, and is the same at all of its
@@ -238,7 +240,7 @@ impl Part {
         if let Some(name) = inputs.into_keys().min() {
             return Err(ExecuteError::UnknownInput { name });
         }
-        let run = activation.run(given)?;
+        let run = self.memory.lend(|| activation.run(given))?;
         let (mut outputs, mut each) = (Vec::new(), Vec::new());
         for (name, slot) in self.plan.outputs.iter().zip(&self.plan.body.outputs) {
             match activation.output(*slot) {
@@ -271,20 +273,35 @@ fn wires(artifact: &Artifact, program: &str) -> Result<Wires, LinkError> {
     Ok(wires)
 }
 
-/// The values that a step reads, those of graphs in it included.
-fn reads(step: &Step) -> impl Iterator<Item = SlotId> {
-    let captured: Vec<SlotId> =
-        step.action.bodies().iter().flat_map(|body| &body.captures).map(|(outer, _)| *outer).collect();
-    step.inputs.iter().flatten().map(|used| used.slot).chain(captured)
+/// The value on the wire that a step takes.
+fn received(step: &Step<Data>) -> Option<&Wire> {
+    match &step.action {
+        Action::Own(own) => match &**own {
+            Own::Receive(wire) => Some(wire),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The value on the wire that a step gives.
+fn sent(step: &Step<Data>) -> Option<&Wire> {
+    match &step.action {
+        Action::Own(own) => match &**own {
+            Own::Send(wire) => Some(wire),
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 /// The slots that a step runs on, those of graphs and functions in it included.
-fn slots_of(step: &Step) -> BTreeSet<&str> {
+fn slots_of(step: &Step<Data>) -> BTreeSet<&str> {
     let mut slots = BTreeSet::new();
     let mut open = vec![step];
     while let Some(step) = open.pop() {
-        slots.extend(step.on.as_deref());
-        open.extend(step.action.bodies().into_iter().flat_map(|body| &body.steps));
+        slots.extend(step.about.on.as_deref());
+        open.extend(step.action.bodies().flat_map(|body| &body.steps));
         if let Action::Function(body) = &step.action {
             open.extend(&body.steps);
         }
@@ -293,12 +310,12 @@ fn slots_of(step: &Step) -> BTreeSet<&str> {
 }
 
 /// Orders the steps of a part, and says which messages each needs.
-fn plan(mut body: Body, part: &FunctionProto, wires: &Wires) -> PartPlan {
+fn plan(mut body: Plan<Data>, part: &FunctionProto, wires: &Wires) -> PartPlan {
     let mut classes: Vec<String> = wires.values().map(|wire| wire.from.clone()).collect();
     classes.sort();
     classes.dedup();
     let mut plan = PartPlan {
-        body: Body::default(),
+        body: Plan::default(),
         origins: Vec::new(),
         joined: BTreeSet::new(),
         classes,
@@ -306,21 +323,22 @@ fn plan(mut body: Body, part: &FunctionProto, wires: &Wires) -> PartPlan {
         outputs: part.output.clone(),
     };
     let is_trigger =
-        |slot: SlotId| body.slots[slot.index()].declared.node.is_some_and(|node| node.id == TYPE_TRIGGER.id);
+        |slot: SlotId| body.slot(slot).proved.node.is_some_and(|node| node.id == TYPE_TRIGGER.id);
     let mut origin_of: HashMap<SlotId, BTreeSet<ClassId>> = HashMap::new();
     let mut depth_of: HashMap<SlotId, usize> = HashMap::new();
     let mut depth_on: HashMap<String, usize> = HashMap::new();
     let mut depth_sent: HashMap<String, usize> = HashMap::new();
     let mut order: Vec<(usize, BTreeSet<ClassId>)> = Vec::with_capacity(body.steps.len());
     for step in &body.steps {
-        let mut depth = reads(step).filter_map(|slot| depth_of.get(&slot)).max().copied().unwrap_or(0);
-        let mut origin: BTreeSet<ClassId> = reads(step)
+        let mut depth = step.reads().filter_map(|slot| depth_of.get(&slot)).max().copied().unwrap_or(0);
+        let mut origin: BTreeSet<ClassId> = step
+            .reads()
             .filter(|slot| !is_trigger(*slot))
             .filter_map(|slot| origin_of.get(&slot))
             .flatten()
             .copied()
             .collect();
-        if let Action::Receive(wire) = &step.action {
+        if let Some(wire) = received(step) {
             depth = depth_sent.get(&wire.from).map_or(0, |sent| sent + 1);
             origin.extend(plan.class(&wire.from));
         }
@@ -329,7 +347,7 @@ fn plan(mut body: Body, part: &FunctionProto, wires: &Wires) -> PartPlan {
         for slot in slots {
             depth_on.insert(slot.to_owned(), depth);
         }
-        if let Action::Send(wire) = &step.action {
+        if let Some(wire) = sent(step) {
             let sent = depth_sent.entry(wire.port.peer_class.clone()).or_default();
             *sent = (*sent).max(depth);
         }
@@ -342,7 +360,7 @@ fn plan(mut body: Body, part: &FunctionProto, wires: &Wires) -> PartPlan {
         }
         order.push((depth, origin));
     }
-    let mut steps: Vec<(usize, BTreeSet<ClassId>, Step)> = std::mem::take(&mut body.steps)
+    let mut steps: Vec<(usize, BTreeSet<ClassId>, Step<Data>)> = std::mem::take(&mut body.steps)
         .into_iter()
         .zip(order)
         .map(|(step, (depth, origin))| (depth, origin, step))
@@ -353,8 +371,8 @@ fn plan(mut body: Body, part: &FunctionProto, wires: &Wires) -> PartPlan {
         body.steps.push(step);
     }
     let port = |slot: &SlotId| {
-        let slot = &body.slots[slot.index()];
-        (slot.name.clone(), slot.declared.clone())
+        let slot = body.slot(*slot);
+        (slot.name.clone(), slot.proved.clone())
     };
     plan.inputs = body.inputs.iter().map(port).collect();
     plan.body = body;

@@ -1,65 +1,35 @@
-//! A program that is ready to run: names are slots, nodes are resolved, and lifetimes are known.
-
-use std::sync::Arc;
+//! Plans of compiled modules: data of every type of the tree flow through them, and some of their nodes are components, messages
+//! and structure, which models do not have.
 
 use typeloom_cpu::attributes::Attributes;
+use typeloom_cpu::memory;
 use typeloom_cpu::ops::Operator;
+use typeloom_cpu::value::Value;
+use typeloom_onnx::messages::{NodeProto, TypeProto};
+use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::tree::TypeNode;
 
 use super::Executor;
-use super::declared::Declared;
+use super::declared::{self, Declared};
+use super::error::{ExecuteError, LinkError, StepFault};
 use super::part::Wire;
+use super::prepare::{self, Linked};
+use super::run;
 use crate::components::Method;
 use crate::datum::Datum;
-use crate::plan::{SlotId, Use};
+use crate::error::Mismatch;
+use crate::execute::{Given, Results, Run};
+use crate::flow::Flow;
+use crate::plan::{About, Plan, Step};
+use crate::prepare::Preparation;
+use crate::stamp::{Stamp, Symbols};
 
-/// What is known of a slot.
-pub(crate) struct Slot {
-    pub(crate) name: String,
-    pub(crate) declared: Declared,
-}
+/// What flows through a compiled module.
+#[derive(Debug)]
+pub(crate) struct Data;
 
-/// A graph with its own slots, and where it gets the values of outer graphs from.
-#[derive(Default)]
-pub(crate) struct Body {
-    pub(crate) slots: Vec<Slot>,
-    pub(crate) inputs: Vec<SlotId>,
-    /// Slots of the graph around it, and the slots here that stand for them.
-    pub(crate) captures: Vec<(SlotId, SlotId)>,
-    pub(crate) constants: Vec<(SlotId, Datum)>,
-    pub(crate) steps: Vec<Step>,
-    pub(crate) outputs: Vec<SlotId>,
-}
-
-/// One node.
-pub(crate) struct Step {
-    /// The node in words.
-    pub(crate) node: String,
-    /// The slot of the module that it runs on.
-    pub(crate) on: Option<String>,
-    pub(crate) action: Action,
-    pub(crate) inputs: Vec<Option<Use>>,
-    pub(crate) outputs: Vec<Option<SlotId>>,
-    /// Slots that nothing reads after this step.
-    pub(crate) dead: Vec<SlotId>,
-}
-
-/// A structural operator on lists of peers, computed on their positions.
-pub(crate) struct PeerOp {
-    pub(crate) kernel: &'static Operator,
-    pub(crate) attributes: Attributes,
-    /// Whether every input is a list, and not the first alone.
-    pub(crate) all: bool,
-}
-
-/// How a node is run.
-pub(crate) enum Action {
-    /// An operator of the embedded backend.
-    Kernel {
-        operator: &'static Operator,
-        version: i64,
-        attributes: Attributes,
-    },
+/// How a node is run that models do not have.
+pub(crate) enum Own {
     /// A component.
     Method(Method),
     /// The same value.
@@ -80,38 +50,103 @@ pub(crate) enum Action {
     Receive(Wire),
     /// A program of another module.
     Call(Executor),
-    /// A function of this one.
-    Function(Arc<Body>),
-    If {
-        then_branch: Body,
-        else_branch: Body,
-    },
-    Loop(Body),
-    SequenceMap(Body),
-    Scan {
-        body: Body,
-        attributes: Attributes,
-        version: i64,
-    },
 }
 
-impl Action {
-    /// The graphs that the node holds.
-    pub(crate) fn bodies(&self) -> Vec<&Body> {
-        match self {
-            Self::Kernel { .. }
-            | Self::Method(_)
-            | Self::Pass
-            | Self::Cast { .. }
-            | Self::Bundle { .. }
-            | Self::Unbundle { .. }
-            | Self::Peers(_)
-            | Self::Send(_)
-            | Self::Receive(_)
-            | Self::Call(_)
-            | Self::Function(_) => Vec::new(),
-            Self::If { then_branch, else_branch } => vec![then_branch, else_branch],
-            Self::Loop(body) | Self::SequenceMap(body) | Self::Scan { body, .. } => vec![body],
+/// A structural operator on lists of peers, computed on their positions.
+pub(crate) struct PeerOp {
+    pub(crate) kernel: &'static Operator,
+    pub(crate) attributes: Attributes,
+    /// Whether every input is a list, and not the first alone.
+    pub(crate) all: bool,
+}
+
+impl Flow for Data {
+    type Value = Datum;
+    type Proved = Declared;
+    type Own = Own;
+    type Linked<'m> = Linked<'m>;
+    type Refused = LinkError;
+    type Fault = StepFault;
+    type Error = ExecuteError;
+
+    fn of(value: Value) -> Datum {
+        value.into()
+    }
+
+    fn into_value(value: Datum, index: usize) -> Result<Value, StepFault> {
+        declared::value(value, index)
+    }
+
+    fn as_tensor(value: &Datum) -> Option<&AnyTensor> {
+        value.as_tensor()
+    }
+
+    fn as_sequence(value: &Datum) -> Option<&[Datum]> {
+        if let Datum::Sequence(values) = value { Some(values) } else { None }
+    }
+
+    fn sequence(values: Vec<Datum>) -> Datum {
+        Datum::Sequence(values)
+    }
+
+    fn recycle(value: Datum) {
+        if let Datum::Tensor(tensor) = value {
+            memory::recycle(tensor.into());
         }
+    }
+
+    fn proved(ty: &TypeProto) -> Declared {
+        Declared::of(ty)
+    }
+
+    fn stamp(proved: &Declared) -> &Stamp {
+        &proved.stamp
+    }
+
+    fn check(proved: &Declared, value: &Datum, symbols: &mut Symbols) -> Result<(), Mismatch> {
+        proved.check(value, symbols)
+    }
+
+    fn settled(proved: &Declared, value: Datum) -> Datum {
+        proved.settled(value)
+    }
+
+    fn own(
+        preparation: &Preparation<'_, Self>,
+        node: &NodeProto,
+        about: &About,
+    ) -> Result<Option<Own>, LinkError> {
+        prepare::own(preparation, node, about)
+    }
+
+    fn unknown(about: &About) -> Result<(), LinkError> {
+        Err(prepare::unknown(about))
+    }
+
+    fn run_own(
+        run: &mut Run<'_, Self>,
+        plan: &Plan<Self>,
+        step: &Step<Self>,
+        own: &Own,
+        inputs: &mut Given<Self>,
+    ) -> Result<Results<Self>, StepFault> {
+        run::own(run, plan, step, own, inputs)
+    }
+
+    fn is_held(own: &Own) -> bool {
+        // A component says what it gives; that it is so is for the runtime to see.
+        matches!(own, Own::Method(_) | Own::Call(_))
+    }
+
+    fn mismatch(value: &str, mismatch: Mismatch) -> StepFault {
+        StepFault::Mismatch { value: value.to_owned(), mismatch }
+    }
+
+    fn failed(about: &About, fault: StepFault) -> ExecuteError {
+        ExecuteError::Node { node: about.node.clone(), slot: about.on.clone(), fault }
+    }
+
+    fn inside(error: ExecuteError) -> StepFault {
+        StepFault::Inside(Box::new(error))
     }
 }

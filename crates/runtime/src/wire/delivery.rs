@@ -138,8 +138,13 @@ impl Endpoint {
     ///
     /// # Errors
     /// As [`Delivery::commit`], and where a value arrived at another endpoint.
-    pub fn commit(
+    pub fn commit(&self, deliveries: Vec<Delivery>, effects: &Effects<'_>) -> Result<Vec<Ticket>, SendError> {
+        self.commit_as(Claim::Nobody, deliveries, effects)
+    }
+
+    pub(crate) fn commit_as(
         &self,
+        claim: Claim,
         mut deliveries: Vec<Delivery>,
         effects: &Effects<'_>,
     ) -> Result<Vec<Ticket>, SendError> {
@@ -147,7 +152,7 @@ impl Endpoint {
             return Err(SendError::OtherEndpoint);
         }
         let done = deliveries.iter().map(Delivery::key).collect();
-        let tickets = self.shared.apply(done, effects, Claim::Nobody)?;
+        let tickets = self.shared.apply(done, effects, claim)?;
         deliveries.iter_mut().for_each(|delivery| delivery.is_done = true);
         Ok(tickets)
     }

@@ -203,6 +203,11 @@ impl Shared {
         self.arrived.notify_all();
     }
 
+    /// Waits as long as something holds, and somebody else is about to change it.
+    pub(crate) fn wait_while(&self, timeout: Duration, holds: impl Fn(&State) -> bool) {
+        drop(self.arrived.wait_timeout_while(self.lock(), timeout, |state| holds(state)));
+    }
+
     fn verdict(&self, from: &PeerId, request: &[u8]) -> Receipt {
         let nobody = MessageId { incarnation: 0, number: 0 };
         let refused = |id, refusal| Receipt { id, verdict: Verdict::Refused(refusal) };

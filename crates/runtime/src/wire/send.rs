@@ -13,7 +13,7 @@ use super::journal::JournalError;
 use super::port::PortType;
 use super::receipt::{Receipt, Refusal, Verdict};
 use super::record::Commit;
-use super::state::Link;
+use super::state::{Link, State};
 use super::transport::TransportError;
 use crate::datum::Datum;
 
@@ -122,6 +122,17 @@ pub(crate) enum Claim {
     Caller,
     /// Whoever flushes next.
     Nobody,
+    /// Whoever flushes next, and a run waits to hear what came of them: see [`Endpoint::settle`].
+    Awaited,
+}
+
+/// What a run hears of the messages that it posted.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Heard {
+    /// The first that its receiver does not take, by its place among them, and why.
+    pub(crate) refused: Option<(usize, SendError)>,
+    /// How many still wait for an acknowledgement.
+    pub(crate) pending: usize,
 }
 
 /// How many peers are sent to at once.
@@ -134,6 +145,8 @@ type Outcome = (usize, Result<MessageId, SendError>);
 enum Attempt {
     Acknowledged,
     Refused(SendError),
+    /// Refused, and the run that waits for it was told why.
+    Told,
     Later(String),
 }
 
@@ -186,12 +199,31 @@ impl Endpoint {
         let deadline = shared.clock.now().saturating_add(timeout);
         let peers: Vec<PeerId> = shared.lock().unclaimed().cloned().collect();
         let mut flushed = Flushed::default();
-        for part in side_by_side(peers.into_iter(), |group: Vec<_>| shared.flush(&group, deadline))? {
+        let all = |group: Vec<_>| shared.flush(&group, deadline, None);
+        for part in side_by_side(peers.into_iter(), all)? {
             flushed.acknowledged += part.acknowledged;
             flushed.refused.extend(part.refused);
         }
         flushed.pending = shared.lock().links.values().map(Link::unclaimed).sum();
         Ok(flushed)
+    }
+
+    /// Sends what nobody else sends until messages that a run posted are acknowledged or refused, whoever of several runs
+    /// sends them, or a timeout is over. Each run hears of its own messages, and of no other's.
+    ///
+    /// # Errors
+    /// Where the journal fails.
+    pub(crate) fn settle(&self, tickets: &[Ticket], timeout: Duration) -> Result<Heard, JournalError> {
+        let shared = &*self.shared;
+        let sent = shared.settle_own(tickets, shared.clock.now().saturating_add(timeout));
+        let mut state = shared.lock();
+        let mut heard = Heard::default();
+        for (at, ticket) in tickets.iter().enumerate() {
+            heard.pending += usize::from(!state.is_settled(ticket));
+            let refused = state.link(&ticket.to).awaited.remove(&ticket.id.number).flatten();
+            heard.refused = heard.refused.or_else(|| refused.map(|error| (at, error)));
+        }
+        sent.map(|()| heard)
     }
 
     /// How many messages wait for an acknowledgement.
@@ -246,6 +278,8 @@ impl Shared {
                         match self.attempt(to, id.number, left)? {
                             Attempt::Acknowledged => Ok(id),
                             Attempt::Refused(error) => Err(error),
+                            // Nobody awaits what its caller sends.
+                            Attempt::Told => Ok(id),
                             Attempt::Later(reason) => {
                                 last.insert(at, reason);
                                 break;
@@ -264,8 +298,32 @@ impl Shared {
         }
     }
 
-    /// Sends to some peers what nobody else sends, in turns.
-    fn flush(&self, peers: &[PeerId], deadline: Duration) -> Result<Flushed, JournalError> {
+    /// Sends until some messages are settled, whoever sends them.
+    fn settle_own(&self, tickets: &[Ticket], deadline: Duration) -> Result<(), JournalError> {
+        loop {
+            let peers: Vec<PeerId> = self.lock().unclaimed().cloned().collect();
+            side_by_side(peers.into_iter(), |group: Vec<_>| self.flush(&group, deadline, Some(tickets)))?;
+            let left = deadline.saturating_sub(self.clock.now());
+            let is_open = |state: &State| tickets.iter().any(|ticket| !state.is_settled(ticket));
+            if left.is_zero() || !is_open(&self.lock()) {
+                return Ok(());
+            }
+            // Another run tries them, or gave them back just now.
+            let elsewhere = |ticket: &&Ticket, state: &State| !state.is_settled(ticket);
+            self.wait_while(left, |state| {
+                let mut open = tickets.iter().filter(|ticket| elsewhere(ticket, state)).peekable();
+                open.peek().is_some() && open.all(|ticket| state.is_claimed(ticket))
+            });
+        }
+    }
+
+    /// Sends to some peers what nobody else sends, in turns; no longer than until messages of one's own are settled.
+    fn flush(
+        &self,
+        peers: &[PeerId],
+        deadline: Duration,
+        own: Option<&[Ticket]>,
+    ) -> Result<Flushed, JournalError> {
         let mut flushed = Flushed::default();
         let mut pause = self.config.retry.first_pause;
         loop {
@@ -283,12 +341,15 @@ impl Shared {
                         state.link(to).claimed.remove(&number);
                         state.incarnation
                     };
+                    // Whoever waits for it hears of it, or tries it next.
+                    self.notify();
                     match attempt? {
                         Attempt::Acknowledged => flushed.acknowledged += 1,
                         Attempt::Refused(error) => {
                             let id = MessageId { incarnation, number };
                             flushed.refused.push((Ticket { to: to.clone(), id }, error));
                         }
+                        Attempt::Told => {}
                         // What is behind it waits, too, so that a peer is sent to in order.
                         Attempt::Later(_) => {
                             is_done = false;
@@ -297,7 +358,11 @@ impl Shared {
                     }
                 }
             }
-            if is_done || deadline <= self.clock.now() {
+            let is_settled = |own: &[Ticket]| {
+                let state = self.lock();
+                own.iter().all(|ticket| state.is_settled(ticket))
+            };
+            if is_done || deadline <= self.clock.now() || own.is_some_and(is_settled) {
                 return Ok(flushed);
             }
             self.pause(&mut pause, deadline);
@@ -355,6 +420,11 @@ impl Shared {
                     state.link(to).claimed.insert(id.number);
                 }
             }
+            Claim::Awaited => {
+                for Ticket { to, id } in &tickets {
+                    state.link(to).awaited.insert(id.number, None);
+                }
+            }
             Claim::Nobody => {}
         }
         Ok(tickets)
@@ -388,11 +458,20 @@ impl Shared {
                 | TransportError::Closed),
             ) => Attempt::Later(error.to_string()),
         };
-        match &attempt {
-            Attempt::Acknowledged | Attempt::Refused(_) => self.lock().settle(to, number)?,
-            Attempt::Later(_) => {}
+        match attempt {
+            Attempt::Refused(error) => {
+                // At once, so that nobody finds the message settled and no reason.
+                let mut state = self.lock();
+                let is_told = state.tell(to, number, &error);
+                state.settle(to, number)?;
+                Ok(if is_told { Attempt::Told } else { Attempt::Refused(error) })
+            }
+            Attempt::Acknowledged => {
+                self.lock().settle(to, number)?;
+                Ok(Attempt::Acknowledged)
+            }
+            later @ (Attempt::Told | Attempt::Later(_)) => Ok(later),
         }
-        Ok(attempt)
     }
 
     fn judged(&self, peer: &PeerId, is_ours: bool, verdict: Verdict) -> Attempt {
@@ -410,5 +489,87 @@ impl Shared {
         let left = deadline.saturating_sub(self.clock.now());
         self.clock.sleep((*pause).min(left));
         *pause = pause.saturating_mul(2).min(self.config.retry.longest_pause);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex, PoisonError};
+
+    use super::*;
+    use crate::wire::clock::Clock;
+    use crate::wire::endpoint::{Config, Parts};
+    use crate::wire::journal::NoJournal;
+    use crate::wire::memory::LocalNetwork;
+
+    /// Time that passes when somebody sleeps.
+    #[derive(Default)]
+    struct Passing(Mutex<Duration>);
+
+    impl Clock for Passing {
+        fn now(&self) -> Duration {
+            *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        }
+
+        fn sleep(&self, time: Duration) {
+            *self.0.lock().unwrap_or_else(PoisonError::into_inner) += time;
+        }
+    }
+
+    fn endpoint(network: &LocalNetwork, name: &str) -> Endpoint {
+        let peer = |name: &str| PeerId(name.as_bytes().to_vec());
+        let port = PortId { program: "m".to_owned(), peer_class: "b".to_owned(), wire: "done".to_owned() };
+        let parts = Parts {
+            transport: Arc::new(network.join(peer(name))),
+            clock: Arc::new(Passing::default()),
+            journal: Box::new(NoJournal),
+            ports: vec![(port, trigger())],
+            peers: vec![peer("a")],
+        };
+        Endpoint::open(parts, Config::new(1)).expect("there is no journal that could fail")
+    }
+
+    fn trigger() -> PortType {
+        let denotation = Some("bb.trigger".into());
+        let ty = typeloom_onnx::messages::TypeProto { denotation, ..Default::default() };
+        PortType::of(&ty).expect("triggers are sent")
+    }
+
+    fn post(from: &Endpoint, to: &str, run: u64) -> Vec<Ticket> {
+        let port = PortId { program: "m".to_owned(), peer_class: "b".to_owned(), wire: "done".to_owned() };
+        let to = PeerId(to.as_bytes().to_vec());
+        let (run, ty, value) = (RunId(run), &trigger(), &Datum::Trigger);
+        let posts = &[Outgoing { to: &to, port: &port, run, ty, value }];
+        let tickets = from.commit_as(Claim::Awaited, Vec::new(), &Effects { memory: None, posts });
+        tickets.expect("there is no journal that could fail")
+    }
+
+    #[test]
+    fn each_run_hears_of_its_own_messages_whichever_run_sends_them() {
+        let network = LocalNetwork::new();
+        let (a, _b) = (endpoint(&network, "a"), endpoint(&network, "b"));
+        let (lost, taken) = (post(&a, "nobody", 1), post(&a, "b", 2));
+        // The second run sends whatever waits, that of the first as well.
+        assert_eq!(a.settle(&taken, Duration::from_secs(1)), Ok(Heard::default()));
+        let Heard { refused, pending } = a.settle(&lost, Duration::from_secs(1)).expect("no journal fails");
+        assert!(matches!(refused, Some((0, SendError::Transport { .. }))), "{refused:?}");
+        assert_eq!((pending, a.pending()), (0, 0));
+        // What was heard is forgotten.
+        assert!(a.shared.lock().links.values().all(|link| link.awaited.is_empty()));
+    }
+
+    #[test]
+    fn a_run_waits_while_another_sends_its_message() {
+        let network = LocalNetwork::new();
+        let (a, _b) = (endpoint(&network, "a"), endpoint(&network, "b"));
+        let tickets = post(&a, "b", 1);
+        let number = a.shared.claim(&tickets[0].to).expect("nobody sends it");
+        std::thread::scope(|scope| {
+            let heard = scope.spawn(|| a.settle(&tickets, Duration::from_secs(1)));
+            a.shared.attempt(&tickets[0].to, number, Duration::from_secs(1)).expect("no journal fails");
+            a.shared.notify();
+            let heard = heard.join().expect("it does not panic");
+            assert_eq!(heard, Ok(Heard::default()));
+        });
     }
 }

@@ -16,6 +16,7 @@ use super::limits::Limits;
 use super::port::PortType;
 use super::receipt::{Refusal, Verdict};
 use super::record::{Commit, Record};
+use super::send::{SendError, Ticket};
 
 /// How far the numbers of messages from one sender may be apart before the receiver lets the sender wait.
 const WINDOW: u64 = 1 << 12;
@@ -62,6 +63,8 @@ pub(crate) struct Link {
     pub(crate) pending: BTreeMap<u64, Arc<[u8]>>,
     /// Those that somebody tries now.
     pub(crate) claimed: BTreeSet<u64>,
+    /// Those whose run waits to hear what came of them, and why they were refused where they were: whoever tries them tells it.
+    pub(crate) awaited: BTreeMap<u64, Option<SendError>>,
     window: Option<Window>,
 }
 
@@ -378,6 +381,25 @@ impl State {
         link.claimed.remove(&number);
         self.tidy();
         Ok(())
+    }
+
+    /// Tells a run that waits for a message why it was refused; whether one waits.
+    pub(crate) fn tell(&mut self, to: &PeerId, number: u64, error: &SendError) -> bool {
+        let awaited = self.link(to).awaited.get_mut(&number);
+        awaited.is_some_and(|place| {
+            *place = Some(error.clone());
+            true
+        })
+    }
+
+    /// Whether nothing is left to be heard of a message that a run waits for.
+    pub(crate) fn is_settled(&self, Ticket { to, id }: &Ticket) -> bool {
+        self.links.get(to).is_none_or(|link| !link.pending.contains_key(&id.number))
+    }
+
+    /// Whether somebody tries a message now.
+    pub(crate) fn is_claimed(&self, Ticket { to, id }: &Ticket) -> bool {
+        self.links.get(to).is_some_and(|link| link.claimed.contains(&id.number))
     }
 
     /// The peers that messages wait for which nobody tries now.

@@ -83,6 +83,9 @@ impl Case {
     pub(crate) fn tolerance(&self) -> (f64, f64) {
         if self.name().contains("bf16") {
             (1.0 / 64.0, 1e-7)
+        } else if self.name().contains("jpeg_") {
+            // A JPEG leaves its decoder how exactly waves are added up and colours between pixels are made.
+            (0.0, 3.0)
         } else if self.ops().iter().any(|op| ["DFT", "STFT"].contains(op)) {
             (1e-3, 1e-6)
         } else {

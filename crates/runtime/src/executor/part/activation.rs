@@ -8,18 +8,21 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use core::time::Duration;
 use typeloom_contracts::peer_selector::PeerId;
 
-use super::{ClassId, PartPlan, Wire, reads};
+use super::{ClassId, PartPlan, Wire, received, sent};
 use crate::datum::{Datum, WireReqId};
+use crate::execute::{Frame, Run};
 use crate::executor::error::{ExecuteError, StepFault, WireFault};
-use crate::executor::plan::{Action, Step};
-use crate::executor::run::{Frame, Run};
-use crate::plan::SlotId;
+use crate::executor::plan::Data;
+use crate::flow::Flow;
+use crate::plan::{self, SlotId};
 use crate::session::{Limits, Verify};
 use crate::stamp::Symbols;
 use crate::wire::delivery::{Delivery, Effects, ReceiveError, Wanted};
 use crate::wire::endpoint::Endpoint;
 use crate::wire::envelope::RunId;
-use crate::wire::send::Outgoing;
+use crate::wire::send::{Claim, Heard, Outgoing};
+
+type Step = plan::Step<Data>;
 
 /// The peer of each class that a value depends on.
 type Context = BTreeMap<ClassId, PeerId>;
@@ -45,8 +48,8 @@ pub(super) struct Activation<'a> {
     timeout: Duration,
     deadline: Duration,
     pub(super) run: RunId,
-    exec: Run,
-    base: Frame,
+    exec: Run<'static, Data>,
+    base: Frame<Data>,
     /// Values that depend on messages, in the order of the peers.
     values: HashMap<SlotId, Vec<(Context, Datum)>>,
     symbols: HashMap<Context, Symbols>,
@@ -62,7 +65,7 @@ pub(super) struct Activation<'a> {
 }
 
 fn at(step: &Step, fault: impl Into<StepFault>) -> ExecuteError {
-    ExecuteError::Node { node: step.node.clone(), slot: step.on.clone(), fault: fault.into() }
+    Data::failed(&step.about, fault.into())
 }
 
 impl<'a> Activation<'a> {
@@ -79,8 +82,8 @@ impl<'a> Activation<'a> {
             timeout,
             deadline: endpoint.shared.clock.now().saturating_add(timeout),
             run: RunId::default(),
-            exec: Run::new(verify, Symbols::default(), limits),
-            base: Run::frame(&plan.body, Vec::new(), Vec::new()),
+            exec: Run::new(verify, Symbols::default(), limits, None),
+            base: Frame::default(),
             values: HashMap::new(),
             symbols: HashMap::new(),
             reached: BTreeMap::new(),
@@ -102,11 +105,8 @@ impl<'a> Activation<'a> {
 
     /// Waits for the message that starts the part, and says who sent it; nothing where none comes in time.
     pub(super) fn first(&mut self) -> Result<Option<PeerId>, ExecuteError> {
-        let receives = self.plan.body.steps.iter().filter_map(|step| match &step.action {
-            Action::Receive(wire) => Some((step, wire)),
-            _ => None,
-        });
-        let Some((step, wire)) = receives.into_iter().next() else { return Err(ExecuteError::NeverStarts) };
+        let mut receives = self.plan.body.steps.iter().filter_map(|step| Some((step, received(step)?)));
+        let Some((step, wire)) = receives.next() else { return Err(ExecuteError::NeverStarts) };
         let wanted = Wanted { port: wire.port.clone(), run: None };
         match self.endpoint.receive(&wanted, self.timeout) {
             Err(ReceiveError::Timeout { .. }) => Ok(None),
@@ -125,7 +125,7 @@ impl<'a> Activation<'a> {
 
     /// Runs the part.
     pub(super) fn run(&mut self, inputs: Vec<Option<Datum>>) -> Result<RunId, ExecuteError> {
-        self.base = Run::frame(&self.plan.body, inputs, Vec::new());
+        self.base = Run::frame(&self.plan.body, inputs, Vec::new())?;
         let result = self.steps().and_then(|()| self.settle());
         if result.is_err() {
             // A message on which the part fails would fail again.
@@ -139,19 +139,17 @@ impl<'a> Activation<'a> {
     fn steps(&mut self) -> Result<(), ExecuteError> {
         let plan = self.plan;
         for (step, origin) in plan.body.steps.iter().zip(&plan.origins) {
-            match &step.action {
-                Action::Receive(wire) => self.receive(step, wire)?,
-                action => {
-                    for context in self.contexts(step, origin)? {
-                        self.load(step, &context);
-                        if let Action::Send(wire) = action {
-                            self.send(step, wire, &context)?;
-                        } else {
-                            self.step(step, &context)?;
-                        }
-                        self.unload(step);
-                    }
+            if let Some(wire) = received(step) {
+                self.receive(step, wire)?;
+                continue;
+            }
+            for context in self.contexts(step, origin)? {
+                self.load(step, &context);
+                match sent(step) {
+                    Some(wire) => self.send(step, wire, &context)?,
+                    None => self.step(step, &context)?,
                 }
+                self.unload(step);
             }
         }
         Ok(())
@@ -189,7 +187,7 @@ impl<'a> Activation<'a> {
 
     /// Puts what a step reads in its place, as it is in a context.
     fn load(&mut self, step: &Step, context: &Context) {
-        for slot in reads(step) {
+        for slot in step.reads() {
             let Some(values) = self.values.get(&slot) else {
                 // Of no messages, all have come.
                 if self.plan.joined.contains(&slot) {
@@ -207,7 +205,7 @@ impl<'a> Activation<'a> {
     }
 
     fn unload(&mut self, step: &Step) {
-        for slot in reads(step) {
+        for slot in step.reads() {
             if self.values.contains_key(&slot) || self.plan.joined.contains(&slot) {
                 self.base.put(slot, None);
             }
@@ -238,7 +236,7 @@ impl<'a> Activation<'a> {
     }
 
     fn send(&mut self, step: &'a Step, wire: &'a Wire, context: &Context) -> Result<(), ExecuteError> {
-        let input = |frame: &Frame, index: usize| {
+        let input = |frame: &Frame<Data>, index: usize| {
             let used = step.inputs.get(index).copied().flatten();
             used.and_then(|used| frame.get(used.slot).cloned())
         };
@@ -331,11 +329,11 @@ impl<'a> Activation<'a> {
             let results = [value, Datum::Peer(from)];
             for (value, slot) in results.into_iter().zip(&step.outputs) {
                 let Some(slot) = slot else { continue };
-                let info = &self.plan.body.slots[slot.index()];
+                let info = self.plan.body.slot(*slot);
                 let base = &self.exec.symbols;
                 let symbols = self.symbols.entry(context.clone()).or_insert_with(|| base.clone());
                 let wrong = |mismatch| StepFault::Mismatch { value: info.name.clone(), mismatch };
-                info.declared.check(&value, symbols).map_err(|mismatch| at(step, wrong(mismatch)))?;
+                info.proved.check(&value, symbols).map_err(|mismatch| at(step, wrong(mismatch)))?;
                 self.keep(*slot, &context, value);
             }
         }
@@ -362,21 +360,17 @@ impl<'a> Activation<'a> {
         };
         let effects = Effects { memory: None, posts: &outgoing };
         let held = std::mem::take(&mut self.held);
-        let tickets = self.endpoint.commit(held, &effects);
+        let tickets = self.endpoint.commit_as(Claim::Awaited, held, &effects);
         let tickets = tickets.map_err(|error| whose(posts.first(), WireFault::Send(error)))?;
         if posts.is_empty() {
             return Ok(());
         }
-        let flushed = self.endpoint.flush(self.left());
-        let flushed = flushed.map_err(|error| whose(posts.first(), WireFault::Send(error.into())))?;
-        let mut refused = flushed.refused.into_iter();
-        let ours =
-            refused.find_map(|(ticket, error)| Some((tickets.iter().position(|it| *it == ticket)?, error)));
-        match ours {
+        let heard = self.endpoint.settle(&tickets, self.left());
+        let Heard { refused, pending } =
+            heard.map_err(|error| whose(posts.first(), WireFault::Send(error.into())))?;
+        match refused {
             Some((which, error)) => Err(whose(posts.get(which), WireFault::Send(error))),
-            None if flushed.pending > 0 => {
-                Err(whose(posts.first(), WireFault::Unsent { pending: flushed.pending }))
-            }
+            None if pending > 0 => Err(whose(posts.first(), WireFault::Unsent { pending })),
             None => Ok(()),
         }
     }

@@ -1,0 +1,196 @@
+//! What dispatch costs: nanoseconds a node above the bare kernel, in chains of operators on one element: `cargo run --release`.
+//!
+//! A chain is run by the runtime and, interleaved with it, as a loop over the bare kernel: the same calls of
+//! [`Operator::run`] with the same inputs, handed over where they die. What is shown is the difference of the medians by the
+//! nodes; a call of the whole chain is in it, its inputs by name too, which is what counts where there are ten nodes.
+//! `-- --limit 200` ends with an error where a node costs more.
+
+use std::collections::HashMap;
+use std::error::Error;
+use std::hint::black_box;
+use std::time::Instant;
+
+use typeloom_compiler::compiler::Compiler;
+use typeloom_compiler::graph::Graph;
+use typeloom_compiler::graph::operators::OperatorMethods;
+use typeloom_compiler::module::Module;
+use typeloom_cpu::attributes::{Attribute, Attributes};
+use typeloom_cpu::call::Call;
+use typeloom_cpu::ops::{self, Operator};
+use typeloom_cpu::value::Value;
+use typeloom_onnx::messages::{
+    AttributeProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, ValueInfoProto,
+};
+use typeloom_runtime::backend::Cpu;
+use typeloom_runtime::components::Components;
+use typeloom_runtime::executor::Executor;
+use typeloom_runtime::session::{Session, Verify};
+use typeloom_types::any_tensor::AnyTensor;
+
+/// How many nodes a chain has.
+const CHAINS: [usize; 3] = [10, 1_000, 100_000];
+
+/// How many nodes are run for one time.
+const NODES: usize = 100_000;
+
+/// How often chain and kernel are timed in turn.
+const TIMES: usize = 15;
+
+type Make = fn(Link, usize) -> Outcome<Chain>;
+type Outcome<T> = Result<T, Box<dyn Error>>;
+
+/// An operator whose result is its first input's successor.
+#[derive(Clone, Copy)]
+struct Link {
+    op: &'static str,
+    /// Whether the operator is given the chain's input beside the last result.
+    takes_two: bool,
+    attribute: Option<(&'static str, f32)>,
+}
+
+const ADD: Link = Link { op: "Add", takes_two: true, attribute: None };
+const LEAKY: Link = Link { op: "LeakyRelu", takes_two: false, attribute: Some(("alpha", 0.5)) };
+const HARD: Link = Link { op: "HardSigmoid", takes_two: false, attribute: Some(("alpha", 0.3)) };
+
+/// A chain that is ready to run.
+type Chain = Box<dyn Fn(&AnyTensor) -> Outcome<AnyTensor>>;
+
+fn session(link: Link, nodes: usize) -> Outcome<Chain> {
+    let name = |at: usize| if at == 0 { "x".to_owned() } else { format!("v{at}") };
+    let attribute = link.attribute.map(|(name, value)| AttributeProto {
+        name: Some(name.to_owned()),
+        f: Some(value),
+        ..AttributeProto::default()
+    });
+    let node = |at: usize| NodeProto {
+        op_type: Some(link.op.to_owned()),
+        input: if link.takes_two { vec![name(at), "x".to_owned()] } else { vec![name(at)] },
+        output: vec![name(at + 1)],
+        attribute: attribute.iter().cloned().collect(),
+        ..NodeProto::default()
+    };
+    let info = |name: String| ValueInfoProto { name: Some(name), ..ValueInfoProto::default() };
+    let graph = GraphProto {
+        node: (0..nodes).map(node).collect(),
+        input: vec![info(name(0))],
+        output: vec![info(name(nodes))],
+        ..GraphProto::default()
+    };
+    let opset = OperatorSetIdProto { version: Some(18), ..OperatorSetIdProto::default() };
+    let model = ModelProto { graph: Some(graph), opset_import: vec![opset], ..ModelProto::default() };
+    let session = Session::new(&model, &|_| Err("there are no other files".to_owned()))?;
+    Ok(Box::new(move |x| {
+        let inputs = HashMap::from([("x".to_owned(), Value::Tensor(x.clone()))]);
+        let result = session.run(inputs, Verify::Inputs)?.outputs.pop();
+        result.and_then(|(_, value)| value.as_tensor().cloned()).ok_or_else(|| "no tensor".into())
+    }))
+}
+
+struct Sum {
+    on_slot: bool,
+    nodes: usize,
+}
+
+impl Module for Sum {
+    fn name(&self) -> &str {
+        "sum"
+    }
+
+    fn body(&self, g: &mut Graph) {
+        let x = g.input("x").of("float[1]");
+        let mut sum = x.clone();
+        for _ in 0..self.nodes {
+            sum = if self.on_slot { g.backend("compute").add(&sum, &x) } else { &sum + &x };
+        }
+        g.output("y", &sum);
+    }
+}
+
+fn module(on_slot: bool, nodes: usize) -> Outcome<Chain> {
+    let components = if on_slot { Components::new().backend("compute", Cpu) } else { Components::new() };
+    let compiler = Compiler::new().with_bindings(components.bindings().clone());
+    let executor = Executor::new(&compiler.compile(Sum { on_slot, nodes })?, &components)?;
+    Ok(Box::new(move |x| {
+        let inputs = HashMap::from([("x".to_owned(), x.clone().into())]);
+        let outcome = executor.run(inputs, Verify::Inputs)?;
+        outcome.get("y").and_then(|y| y.as_tensor().cloned()).ok_or_else(|| "no tensor".into())
+    }))
+}
+
+/// The bare kernel, as often as the chain has nodes.
+fn kernel(link: Link, nodes: usize) -> Outcome<Chain> {
+    let operator: &'static Operator = ops::find("", link.op).ok_or("every operator has a kernel")?;
+    let attributes = link.attribute.map_or_else(Attributes::default, |(name, value)| {
+        Attributes::default().with(name, Attribute::Float(value))
+    });
+    Ok(Box::new(move |x| {
+        let mut last = Value::Tensor(x.clone());
+        for _ in 0..nodes {
+            let inputs = if link.takes_two {
+                vec![Some(last), Some(Value::Tensor(x.clone()))]
+            } else {
+                vec![Some(last)]
+            };
+            let call = Call { version: 18, attributes: &attributes, inputs, outputs: 1 };
+            last = operator.run(call)?.pop().ok_or("no tensor")?;
+        }
+        last.as_tensor().cloned().ok_or_else(|| "no tensor".into())
+    }))
+}
+
+fn median(mut times: Vec<f64>) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
+}
+
+/// Nanoseconds a node: of the chain, and of the kernel alone.
+fn measured(chain: &Chain, kernel: &Chain, nodes: usize) -> Outcome<(f64, f64)> {
+    let x = AnyTensor::from([1.0_f32]);
+    if chain(&x)? != kernel(&x)? {
+        return Err("the chain and its kernel differ".into());
+    }
+    let runs = (NODES / nodes).max(1);
+    let time = |run: &Chain| -> Outcome<f64> {
+        let start = Instant::now();
+        for _ in 0..runs {
+            black_box(run(black_box(&x))?);
+        }
+        Ok(start.elapsed().as_secs_f64() * 1e9 / (runs * nodes) as f64)
+    };
+    let (mut chains, mut kernels) = (Vec::new(), Vec::new());
+    for _ in 0..TIMES {
+        chains.push(time(chain)?);
+        kernels.push(time(kernel)?);
+    }
+    Ok((median(chains), median(kernels)))
+}
+
+fn main() -> Outcome<()> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let limit = match &arguments[..] {
+        [] => f64::INFINITY,
+        [flag, limit] if flag == "--limit" => limit.parse()?,
+        _ => return Err("usage: [--limit NANOSECONDS]".into()),
+    };
+    let contenders: [(&str, Link, Make); 5] = [
+        ("session, primitive (`Add`)", ADD, session),
+        ("session, operator (`LeakyRelu`)", LEAKY, session),
+        ("session, operator (`HardSigmoid`)", HARD, session),
+        ("module, node (`Add`)", ADD, |_, nodes| module(false, nodes)),
+        ("module, slot (`Add`)", ADD, |_, nodes| module(true, nodes)),
+    ];
+    println!("| what runs a node | nodes | a node, ns | its kernel, ns | dispatch, ns |");
+    println!("|---|--:|--:|--:|--:|");
+    let mut worst = 0.0_f64;
+    for (what, link, make) in contenders {
+        for nodes in CHAINS {
+            let (chain, kernel) = measured(&make(link, nodes)?, &kernel(link, nodes)?, nodes)?;
+            println!("| {what} | {nodes} | {chain:.0} | {kernel:.0} | {:.0} |", chain - kernel);
+            worst = worst.max(chain - kernel);
+        }
+    }
+    if worst > limit {
+        return Err(format!("a node costs {worst:.0} ns to dispatch, more than {limit}").into());
+    }
+    Ok(())
+}
