@@ -178,3 +178,22 @@ main (float[1] x) => (float[1] y)
     );
     assert_eq!(run(&session, &[("x", x)]).unwrap_err(), error);
 }
+
+#[test]
+fn graphs_in_graphs_are_prepared_once_however_deep_they_lie() {
+    let mut body = "t0 = Identity (x)".to_owned();
+    for depth in 1..=30 {
+        let inner = depth - 1;
+        body = format!(
+            "t{depth} = If (c) <then_branch = then{depth} () => (float[2] t{inner}) {{ {body} }}, \
+             else_branch = else{depth} () => (float[2] e{depth}) {{ e{depth} = Neg (x) }}>"
+        );
+    }
+    let text = format!(
+        r#"<ir_version: 10, opset_import: ["" : 21]> g (bool c, float[2] x) => (float[2] t30) {{ {body} }}"#
+    );
+    let session = session(&text);
+    let x = AnyTensor::from([1.0_f32, 2.0]);
+    let outcome = run(&session, &[("c", AnyTensor::from_scalar(true)), ("x", x)]);
+    assert_eq!(floats(&outcome.expect("it runs"), 0), [1.0, 2.0]);
+}
