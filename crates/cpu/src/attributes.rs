@@ -30,9 +30,9 @@ pub enum Attribute {
     Type(Box<TypeProto>),
 }
 
-/// The attributes of a node, by name.
+/// The attributes of a node, by name. They are few, so that a kernel finds one sooner by going through them than in a map.
 #[derive(Clone, Debug, Default)]
-pub struct Attributes(BTreeMap<String, Attribute>);
+pub struct Attributes(Vec<(Box<str>, Attribute)>);
 
 impl Attributes {
     /// Decodes the attributes of a node. Graphs are left out, and so are attributes of no known kind.
@@ -40,26 +40,30 @@ impl Attributes {
     /// # Errors
     /// [`DecodeTensorError`] where a tensor is malformed.
     pub fn decode(attributes: &[AttributeProto]) -> Result<Self, DecodeTensorError> {
+        // A malformed file may have very many, and one name several times.
         let mut decoded = BTreeMap::new();
         for attribute in attributes {
             if let Some(value) = value(attribute)? {
-                decoded.insert(attribute.name().to_owned(), value);
+                decoded.insert(attribute.name(), value);
             }
         }
-        Ok(Self(decoded))
+        Ok(Self(decoded.into_iter().map(|(name, value)| (name.into(), value)).collect()))
     }
 
     /// Sets an attribute.
     #[must_use]
     pub fn with(mut self, name: &str, value: Attribute) -> Self {
-        self.0.insert(name.to_owned(), value);
+        match self.0.iter_mut().find(|(own, _)| **own == *name) {
+            Some((_, old)) => *old = value,
+            None => self.0.push((name.into(), value)),
+        }
         self
     }
 
     /// The attribute of this name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Attribute> {
-        self.0.get(name)
+        self.0.iter().find(|(own, _)| **own == *name).map(|(_, value)| value)
     }
 
     pub(crate) fn int(&self, name: &str) -> Result<Option<i64>, Fault> {
