@@ -3,11 +3,11 @@
 //! The cases lie beside the repository or where `TYPELOOM_CONFORMANCE` says. Where they are absent the test says so and
 //! passes, except under `CI=true`. `TYPELOOM_OPS=Relu,Conv` restricts a run to cases that use these operators. A case is
 //! *reproduced*, *refused* by a typed error before anything ran or because a result had another type than its solved one, or *wrong*, which
-//! is never forgiven: a wrong value is to become an objection of the engine.
+//! is never forgiven: a wrong value, or a run without end, is to become an objection of the engine.
 
 use std::collections::BTreeMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use typeloom::runtime::engine::Engine;
 use typeloom::runtime::engine::session::EngineSession;
@@ -15,6 +15,7 @@ use typeloom::{Mode, Options, Verify};
 
 use crate::cases::{self, Case};
 use crate::compare;
+use crate::worker::{Verdict, Worker};
 
 /// Domains that are not part of the bargain.
 const OUT_OF_SCOPE: &[&str] = &["ai.onnx.ml", "ai.onnx.preview.training"];
@@ -23,11 +24,11 @@ const OUT_OF_SCOPE: &[&str] = &["ai.onnx.ml", "ai.onnx.preview.training"];
 const RANDOM: &[&str] =
     &["Bernoulli", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial"];
 
-enum Verdict {
-    Reproduced,
-    Refused(String),
-    Wrong(String),
-}
+/// The first word of the jobs; the rest is the name of a case.
+pub(crate) const JOB: &str = "case";
+
+/// How long a case may take: milliseconds on an engine that is built with optimisation, on a machine that has nothing else to do.
+const LIMIT: Duration = Duration::from_secs(60);
 
 fn judge(case: &Case, engine: &Arc<dyn Engine>, verify: Verify) -> Verdict {
     let bytes = case.model();
@@ -65,23 +66,37 @@ fn judge(case: &Case, engine: &Arc<dyn Engine>, verify: Verify) -> Verdict {
             return Verdict::Wrong(format!("`{name}`: {difference}"));
         }
     }
-    Verdict::Reproduced
+    Verdict::Same
+}
+
+/// What a worker says of a case.
+pub(crate) fn answer(engine: &Arc<dyn Engine>, name: &str) -> Verdict {
+    static CASES: OnceLock<Option<Vec<Case>>> = OnceLock::new();
+    let cases = CASES.get_or_init(cases::list).iter().flatten();
+    let Some(case) = cases.into_iter().find(|case| case.name() == name) else {
+        return Verdict::Wrong("there is no such case".to_owned());
+    };
+    match judge(case, engine, Verify::Inputs) {
+        // With every value looked at, an engine cannot fuse operators: what it computes must not change.
+        Verdict::Same => match judge(case, engine, Verify::EveryValue) {
+            Verdict::Wrong(why) => Verdict::Wrong(format!("{why}, when every value is held")),
+            Verdict::Same | Verdict::Refused(_) | Verdict::Unasked(_) => Verdict::Same,
+        },
+        other => other,
+    }
 }
 
 /// Runs all cases and prints a table by operator.
 ///
-/// # Panics
+/// # Errors
 /// Where a case is wrong, or fewer than `floor` percent are reproduced.
-pub(crate) fn run(engine: &Arc<dyn Engine>, floor: f64) {
-    let Some(cases) = cases::list() else { return };
+pub(crate) fn run(engine: &str, worker: &mut Worker, floor: f64) -> Result<(), String> {
+    let Some(cases) = cases::list() else { return Ok(()) };
     let wanted = std::env::var("TYPELOOM_OPS").unwrap_or_default();
     let wanted: Vec<&str> = wanted.split(',').filter(|op| !op.is_empty()).collect();
     let mut table: BTreeMap<String, [usize; 2]> = BTreeMap::new();
     let (mut total, mut good) = (0_usize, 0_usize);
     let mut wrong = Vec::new();
-    // What engines panic about is in the reasons; the messages of the hook would drown the table.
-    let hook = std::panic::take_hook();
-    std::panic::set_hook(Box::new(|_| ()));
     for case in &cases {
         let ops = case.ops();
         let is_outside = ops.iter().any(|op| OUT_OF_SCOPE.iter().any(|domain| op.starts_with(domain)));
@@ -91,38 +106,32 @@ pub(crate) fn run(engine: &Arc<dyn Engine>, floor: f64) {
         total += 1;
         let row = table.entry(case.subject().to_owned()).or_default();
         row[1] += 1;
-        let judged = |verify| {
-            catch_unwind(AssertUnwindSafe(|| judge(case, engine, verify)))
-                .unwrap_or_else(|_| Verdict::Wrong("it panicked".to_owned()))
-        };
-        let verdict = match judged(Verify::Inputs) {
-            // With every value looked at, an engine cannot fuse operators: what it computes must not change.
-            Verdict::Reproduced => match judged(Verify::EveryValue) {
-                Verdict::Wrong(why) => Verdict::Wrong(format!("{why}, when every value is held")),
-                Verdict::Reproduced | Verdict::Refused(_) => Verdict::Reproduced,
-            },
-            other => other,
-        };
-        match verdict {
-            Verdict::Reproduced => {
+        match worker.ask(&format!("{JOB} {}", case.name()), LIMIT) {
+            Verdict::Same => {
                 good += 1;
                 row[0] += 1;
             }
-            Verdict::Refused(why) => println!("refused       {}: {why}", case.name()),
+            Verdict::Refused(why) | Verdict::Unasked(why) => {
+                println!("refused       {}: {why}", case.name());
+            }
             Verdict::Wrong(why) => {
                 println!("WRONG         {}: {why}", case.name());
-                wrong.push(case.name().to_owned());
+                wrong.push(case.name());
             }
         }
     }
-    std::panic::set_hook(hook);
     println!("\n{:<28} reproduced", "operator");
     for (op, [good, all]) in &table {
         println!("{op:<28} {good:>4} of {all:>4}{}", if good == all { "" } else { "  <- the rest refused" });
     }
     let share = 100.0 * good as f64 / total.max(1) as f64;
-    println!("\n{}: {good} of {total} cases ({share:.1} %), the others refused", engine.name());
-    assert!(wrong.is_empty(), "silently wrong: {wrong:?}");
+    println!("\n{engine}: {good} of {total} cases ({share:.1} %), the others refused");
+    if !wrong.is_empty() {
+        return Err(format!("silently wrong: {wrong:?}"));
+    }
     let is_whole = wanted.is_empty() && total > 0;
-    assert!(!is_whole || share >= floor, "{share:.1} % of the cases are reproduced, less than {floor} %");
+    if is_whole && share < floor {
+        return Err(format!("{share:.1} % of the cases are reproduced, less than {floor} %"));
+    }
+    Ok(())
 }

@@ -4,8 +4,8 @@
 //! The recorded cases have one version and few element types of most operators; where an engine differs silently is often elsewhere.
 
 use std::collections::HashMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::time::Duration;
 
 use typeloom::cpu::value::Value;
 use typeloom::runtime::engine::Engine;
@@ -15,6 +15,7 @@ use typeloom::runtime::stamp::{Extent, Stamp};
 use typeloom::{AnyTensor, Dtype, Options, Session, Verify};
 
 use crate::compare;
+use crate::worker::{Verdict, Worker};
 
 /// The element types that `T` stands for.
 const TYPES: &[&str] = &[
@@ -359,28 +360,27 @@ fn input(port: &Port) -> Option<AnyTensor> {
     .or_else(|| compare::cast(&AnyTensor::from_vec(&shape, (0..count).map(number).collect()).ok()?, *dtype))
 }
 
-enum Verdict {
-    /// The graph does not check, or the embedded backend does not run it.
-    NoAnswer,
-    Same,
-    Refused(String),
-    Differs(String),
-}
+/// The first word of the jobs; the rest is the graph's number in the list, and an element type.
+pub(crate) const JOB: &str = "graph";
+
+/// How long a graph may take; as for a recorded case.
+const LIMIT: Duration = Duration::from_secs(60);
 
 fn judge(engine: &Arc<dyn Engine>, text: &str) -> Verdict {
-    let Ok(bytes) = typeloom::model_from_text(text) else { return Verdict::NoAnswer };
-    let Ok(mut checked) = typeloom::check(&bytes, &Options::default()) else { return Verdict::NoAnswer };
+    let unasked = || Verdict::Unasked("the embedded backend does not run it".to_owned());
+    let Ok(bytes) = typeloom::model_from_text(text) else { return unasked() };
+    let Ok(mut checked) = typeloom::check(&bytes, &Options::default()) else { return unasked() };
     let no_files = |_: &_| Err("no other files are read".to_owned());
-    let Ok(session) = Session::of_checked(&mut checked, &no_files) else { return Verdict::NoAnswer };
+    let Ok(session) = Session::of_checked(&mut checked, &no_files) else { return unasked() };
     if !checked.is_ok() {
-        return Verdict::NoAnswer;
+        return unasked();
     }
     let mut inputs = HashMap::new();
     for port in session.inputs().iter().filter(|port| !port.has_default) {
-        let Some(tensor) = input(port) else { return Verdict::NoAnswer };
+        let Some(tensor) = input(port) else { return unasked() };
         inputs.insert(port.name.clone(), Value::Tensor(tensor));
     }
-    let Ok(expected) = session.run(inputs.clone(), Verify::EveryValue) else { return Verdict::NoAnswer };
+    let Ok(expected) = session.run(inputs.clone(), Verify::EveryValue) else { return unasked() };
     let ran = EngineSession::of_checked(Arc::clone(engine), &mut checked, &no_files, Verify::Inputs)
         .and_then(|session| session.run(inputs));
     let found = match ran {
@@ -394,35 +394,45 @@ fn judge(engine: &Arc<dyn Engine>, text: &str) -> Verdict {
     let mut differences = pairs.filter_map(|((name, found), (_, expected))| {
         Some(format!("`{name}`: {}", compare::values(found, expected, tolerance)?))
     });
-    differences.next().map_or(Verdict::Same, Verdict::Differs)
+    differences.next().map_or(Verdict::Same, Verdict::Wrong)
+}
+
+/// A graph of the list for one element type.
+fn text(at: usize, ty: &str) -> Option<String> {
+    let (version, graph) = GRAPHS.get(at)?;
+    Some(format!("<ir_version: 8, opset_import: [\"\" : {version}]> {}", graph.replace("<T>", ty)))
+}
+
+/// What a worker says of a graph.
+pub(crate) fn answer(engine: &Arc<dyn Engine>, job: &str) -> Verdict {
+    let (at, ty) = job.split_once(' ').unwrap_or((job, ""));
+    match at.parse().ok().and_then(|at| text(at, ty)) {
+        Some(text) => judge(engine, &text),
+        None => Verdict::Wrong("there is no such graph".to_owned()),
+    }
 }
 
 /// Runs all graphs on all element types.
 ///
-/// # Panics
+/// # Errors
 /// Where the engine computes something else than the embedded backend, or nearly nothing is compared.
-pub(crate) fn run(engine: &Arc<dyn Engine>) {
-    let hook = std::panic::take_hook();
-    std::panic::set_hook(Box::new(|_| ()));
-    let (mut same, mut refused, mut unasked) = (0_usize, 0_usize, 0_usize);
-    let (mut differing, mut silent) = (Vec::new(), Vec::new());
-    for (version, graph) in GRAPHS {
+pub(crate) fn run(engine: &str, worker: &mut Worker) -> Result<(), String> {
+    let (mut same, mut refused, mut unasked, mut differing) = (0_usize, 0_usize, 0_usize, 0_usize);
+    let mut silent = Vec::new();
+    for (at, (version, graph)) in GRAPHS.iter().enumerate() {
         let types: &[&str] = if graph.contains("<T>") { TYPES } else { &[""] };
         let unasked_before = unasked;
         for ty in types {
-            let graph = graph.replace("<T>", ty);
-            let text = format!("<ir_version: 8, opset_import: [\"\" : {version}]> {graph}");
-            let verdict = catch_unwind(AssertUnwindSafe(|| judge(engine, &text)));
-            match verdict.unwrap_or_else(|_| Verdict::Differs("it panicked".to_owned())) {
-                Verdict::NoAnswer => unasked += 1,
+            match worker.ask(&format!("{JOB} {at} {ty}"), LIMIT) {
+                Verdict::Unasked(_) => unasked += 1,
                 Verdict::Same => same += 1,
                 Verdict::Refused(why) => {
                     refused += 1;
                     println!("refused  {why}");
                 }
-                Verdict::Differs(why) => {
-                    println!("DIFFERS  {graph} (version {version}): {why}");
-                    differing.push(graph);
+                Verdict::Wrong(why) => {
+                    println!("DIFFERS  {} (version {version}): {why}", graph.replace("<T>", ty));
+                    differing += 1;
                 }
             }
         }
@@ -431,9 +441,17 @@ pub(crate) fn run(engine: &Arc<dyn Engine>) {
             silent.push(*graph);
         }
     }
-    std::panic::set_hook(hook);
-    println!("\n{}: {same} graphs the same, {refused} refused, {unasked} not asked", engine.name());
-    assert!(differing.is_empty(), "{} graphs differ", differing.len());
-    assert!(silent.is_empty(), "nothing was compared on {} graphs", silent.len());
-    assert!(same > 200, "only {same} graphs were compared");
+    println!(
+        "\n{engine}: {same} graphs the same, {refused} refused, {unasked} not asked, {differing} different"
+    );
+    if differing > 0 {
+        return Err(format!("{differing} graphs differ"));
+    }
+    if !silent.is_empty() {
+        return Err(format!("nothing was compared on {} graphs", silent.len()));
+    }
+    if same < 200 {
+        return Err(format!("only {same} graphs were compared"));
+    }
+    Ok(())
 }

@@ -11,10 +11,11 @@ mod cases;
 #[path = "backend/compare.rs"]
 #[allow(dead_code, reason = "another test compares types as well")]
 mod compare;
+#[path = "backend/whole.rs"]
+mod whole;
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
 
 use cases::Case;
 use typeloom_compiler::compiler::Compiler;
@@ -24,11 +25,10 @@ use typeloom_contracts::backend::GraphExecutor;
 use typeloom_contracts::backend::by_execution::ByExecution;
 use typeloom_cpu::value::Value;
 use typeloom_onnx::messages::{AttributeProto, GraphProto, ModelProto, NodeProto};
-use typeloom_runtime::session::{Port, Session, Verify};
-use typeloom_runtime::stamp::{Extent, Stamp};
+use typeloom_runtime::session::{Session, Verify};
 use typeloom_types::any_tensor::AnyTensor;
-use typeloom_types::dtype::Dtype;
 use typeloom_types::op::primitives::TENSOR_PRIMITIVES;
+use whole::Whole;
 
 /// The least number of cases of lowered operators that are reproduced, in percent.
 const FLOOR: f64 = 80.0;
@@ -97,67 +97,65 @@ fn judge(case: &Case, compiler: &Compiler) -> Verdict {
     Verdict::Reproduced
 }
 
-/// The files of a folder that are models.
-fn models(folder: &Path) -> Vec<PathBuf> {
-    let files =
-        std::fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok).map(|file| file.path());
-    let mut files: Vec<PathBuf> =
-        files.filter(|path| path.extension().is_some_and(|extension| extension == "onnx")).collect();
-    files.sort();
-    files
+/// Holds what a model gives in primitives against what it gives as it is; says why it is refused where it is.
+fn in_primitives(whole: &Whole, model: ModelProto, compiler: &Compiler) -> Result<(), String> {
+    let artifact = match compiler.compile(model.clone()) {
+        Ok(artifact) => artifact,
+        Err(BuildError::NotDispatchable { message, .. }) => return Err(message),
+        Err(error) => panic!("{}: {error}", whole.name),
+    };
+    assert_eq!(other_than_primitive(&artifact.model), None, "{}", whole.name);
+    let external = |_: &_| Err("the model has no other files".to_owned());
+    let plain = Session::new(&model, &external).unwrap_or_else(|error| panic!("{}: {error}", whole.name));
+    drop(model);
+    let inputs = whole::inputs(plain.inputs());
+    let expected =
+        plain.run(inputs.clone(), Verify::Inputs).unwrap_or_else(|error| panic!("{}: {error}", whole.name));
+    drop(plain);
+    let lowered =
+        Session::new(&artifact.model, &external).unwrap_or_else(|error| panic!("{}: {error}", whole.name));
+    drop(artifact);
+    let found = lowered.run(inputs, Verify::Inputs).unwrap_or_else(|error| panic!("{}: {error}", whole.name));
+    assert_eq!(whole::difference(&found.outputs, &expected.outputs), None, "{}", whole.name);
+    Ok(())
 }
 
 #[test]
 fn the_light_networks_are_primitives_alone() {
-    let Some(folder) = cases::folder() else { return };
     let compiler = Compiler::new().run_on_backend::<ByExecution<OfFloats>>("compute");
-    for path in models(&folder.join("light")) {
-        let bytes = std::fs::read(&path).expect("the network is there");
-        let artifact =
-            compiler.compile(&bytes[..]).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-        assert_eq!(other_than_primitive(&artifact.model), None, "{}", path.display());
+    for whole in whole::list().iter().filter(|whole| whole.is_light) {
+        let bytes = std::fs::read(&whole.path).expect("the network is there");
+        let artifact = compiler.compile(&bytes[..]).unwrap_or_else(|error| panic!("{}: {error}", whole.name));
+        assert_eq!(other_than_primitive(&artifact.model), None, "{}", whole.name);
         let lowered: usize = artifact.report.lowered.iter().map(|(_, count)| count).sum();
-        println!(
-            "{:<28} {lowered:>4} nodes written in primitives",
-            path.file_name().unwrap().to_string_lossy()
-        );
+        println!("{:<28} {lowered:>4} nodes written in primitives", whole.name);
     }
 }
 
-/// The small models of the repository, with inputs that are made up, compared with what they give as they are.
+/// The models of the repository as they are, and the light networks that take images of any size on small ones: without
+/// optimisation the others take minutes.
 #[test]
 fn models_give_the_same_in_primitives() {
-    let external = |_: &_| Err("the model has no other files".to_owned());
-    let compiler = Compiler::new().run_on_backend::<ByExecution<OfFloats>>("compute");
-    for path in models(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models")) {
-        let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        let bytes = std::fs::read(&path).unwrap();
-        let artifact = match compiler.compile(&bytes[..]) {
-            Ok(artifact) => artifact,
-            Err(error) => {
-                println!("{name:<28} refused: {}", error.to_string().lines().next().unwrap_or_default());
-                continue;
-            }
-        };
-        assert_eq!(other_than_primitive(&artifact.model), None, "{name}");
-        let plain: ModelProto = typeloom_onnx::messages::read(bytes.into()).unwrap();
-        let (Ok(plain), Ok(lowered)) =
-            (Session::new(&plain, &external), Session::new(&artifact.model, &external))
-        else {
-            println!("{name:<28} is not run");
-            continue;
-        };
-        let given = || plain.inputs().iter().map(|port| Some((port.name.clone(), made_up(port)?))).collect();
-        let Some(inputs) = given() else {
-            println!("{name:<28} is not run: its inputs are not made up");
-            continue;
-        };
-        let expected = plain.run(inputs, Verify::Inputs).unwrap();
-        let found = lowered.run(given().unwrap(), Verify::Inputs).unwrap();
-        for ((name, expected), (_, found)) in expected.outputs.iter().zip(&found.outputs) {
-            assert_eq!(compare::values(found, expected, (1e-3, 1e-5)), None, "{name}");
+    let compiler = Compiler::new().run_on_backend::<ByExecution<OfAny>>("compute");
+    for whole in whole::list().iter() {
+        let model = if whole.is_light { whole.small() } else { Some(whole.model()) };
+        let Some(model) = model else { continue };
+        match in_primitives(whole, model, &compiler) {
+            Ok(()) => println!("{:<28} gives the same", whole.name),
+            Err(why) => println!("{:<28} refused: {why}", whole.name),
         }
-        println!("{name:<28} gives the same");
+    }
+}
+
+/// All light networks as they are.
+#[test]
+#[cfg_attr(debug_assertions, ignore = "without optimisation it takes an hour; with it a minute")]
+fn light_networks_give_the_same_in_primitives() {
+    let compiler = Compiler::new().run_on_backend::<ByExecution<OfFloats>>("compute");
+    for whole in whole::list().iter().filter(|whole| whole.is_light) {
+        let since = std::time::Instant::now();
+        in_primitives(whole, whole.model(), &compiler).expect("every network has a form in primitives");
+        println!("{:<28} gives the same {:?}", whole.name, since.elapsed());
     }
 }
 
@@ -234,33 +232,6 @@ fn functions_of_one_float_agree_where_they_are_hard() {
         }
     }
     assert_eq!(differences, [""; 0]);
-}
-
-/// A value of a port's type; extents that are symbols are 2.
-fn made_up(port: &Port) -> Option<Value> {
-    let Stamp::Tensor { dtype: Some(dtype), shape: Some(shape) } = &port.stamp else { return None };
-    let shape: Vec<usize> = shape
-        .iter()
-        .map(|extent| match extent {
-            Extent::Known(extent) => *extent,
-            Extent::Expression(_) | Extent::Open => 2,
-        })
-        .collect();
-    let count: usize = shape.iter().product();
-    let tensor = match dtype {
-        Dtype::F32 => AnyTensor::from_slice(
-            &shape,
-            &(0..count).map(|at| (at * 37 % 101) as f32 / 50.0 - 1.0).collect::<Vec<_>>(),
-        ),
-        Dtype::I64 => {
-            AnyTensor::from_slice(&shape, &(0..count).map(|at| (at % 2) as i64).collect::<Vec<_>>())
-        }
-        Dtype::I32 => {
-            AnyTensor::from_slice(&shape, &(0..count).map(|at| (at % 2) as i32).collect::<Vec<_>>())
-        }
-        _ => return None,
-    };
-    tensor.ok().map(Value::Tensor)
 }
 
 /// An operator on the slot that is none of the thirty.

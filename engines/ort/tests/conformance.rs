@@ -1,6 +1,6 @@
-//! The recorded node cases on ONNX Runtime: what it takes it computes as ONNX says.
+//! Recorded cases, graphs and whole models on ONNX Runtime: what it takes it computes as ONNX says.
 
-#![expect(clippy::print_stdout, reason = "the table is for people")]
+#![expect(clippy::print_stdout, reason = "the tables are for people")]
 
 #[expect(dead_code, reason = "shared with the tests of the embedded backend")]
 #[path = "../../../crates/runtime/tests/backend/cases.rs"]
@@ -11,8 +11,17 @@ mod compare;
 mod conformance;
 #[path = "../../differential.rs"]
 mod differential;
+#[path = "../../models.rs"]
+mod models;
+#[path = "../../suite.rs"]
+mod suite;
+#[path = "../../../crates/runtime/tests/backend/whole.rs"]
+mod whole;
+#[path = "../../worker.rs"]
+mod worker;
 
 use std::path::PathBuf;
+use std::process::ExitCode;
 use std::sync::Arc;
 
 use typeloom::runtime::engine::Engine;
@@ -21,26 +30,11 @@ use typeloom_ort::Ort;
 /// The least share of cases that must be reproduced, in percent.
 const FLOOR: f64 = 72.0;
 
-/// The shared library, or nothing where nobody says where it is.
-fn library() -> Option<PathBuf> {
-    let library = std::env::var_os("ORT_DYLIB_PATH").map(PathBuf::from);
-    if library.is_none() {
-        assert!(std::env::var("CI").as_deref() != Ok("true"), "ORT_DYLIB_PATH says nothing");
-        println!("skipped: ORT_DYLIB_PATH does not say where the shared library is");
-    }
-    library
-}
-
-#[test]
-fn recorded_node_cases_are_reproduced_or_refused() {
-    let Some(library) = library() else { return };
-    let engine: Arc<dyn Engine> = Arc::new(Ort::load(&library).expect("the library loads"));
-    conformance::run(&engine, FLOOR);
-}
-
-#[test]
-fn what_is_not_refused_is_what_the_embedded_backend_computes() {
-    let Some(library) = library() else { return };
-    let engine: Arc<dyn Engine> = Arc::new(Ort::load(&library).expect("the library loads"));
-    differential::run(&engine);
+fn main() -> ExitCode {
+    suite::main(FLOOR, || {
+        let library = std::env::var_os("ORT_DYLIB_PATH").map(PathBuf::from);
+        let library = library.ok_or("ORT_DYLIB_PATH does not say where the shared library is")?;
+        let engine: Arc<dyn Engine> = Arc::new(Ort::load(&library).map_err(|error| error.to_string())?);
+        Ok(engine)
+    })
 }

@@ -1,0 +1,182 @@
+//! Whole models: those of the repository and the light networks of the recorded cases, with weights and inputs that are made up.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use typeloom_cpu::ops::generate::Random;
+use typeloom_cpu::value::Value;
+use typeloom_onnx::messages::tensor_shape_proto::dimension;
+use typeloom_onnx::messages::{
+    GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, read, type_proto,
+};
+use typeloom_runtime::session::Port;
+use typeloom_runtime::stamp::{Extent, Stamp, Symbols};
+use typeloom_types::any_tensor::AnyTensor;
+use typeloom_types::dtype::{Dtype, DtypeClass};
+
+use crate::compare;
+
+/// A model and its name.
+pub(crate) struct Whole {
+    pub(crate) name: String,
+    pub(crate) path: PathBuf,
+    /// Whether its weights are to be made up.
+    pub(crate) is_light: bool,
+}
+
+/// The models of the repository, and the light networks where the recorded cases are.
+pub(crate) fn list() -> Vec<Whole> {
+    let ours = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../models");
+    let light = crate::cases::folder().map(|folder| folder.join("light"));
+    let folders = [(Some(ours), false), (light, true)];
+    let found = folders.into_iter().filter_map(|(folder, is_light)| Some((folder?, is_light)));
+    found.flat_map(|(folder, is_light)| models(&folder, is_light)).collect()
+}
+
+fn models(folder: &Path, is_light: bool) -> Vec<Whole> {
+    let files = std::fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
+    let mut paths: Vec<PathBuf> = files.map(|file| file.path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "onnx"));
+    paths.sort();
+    let name = |path: &Path| path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    paths.into_iter().map(|path| Whole { name: name(&path), path, is_light }).collect()
+}
+
+impl Whole {
+    /// The model. The weights of a light network are one number each, which would hide most mistakes, so they are replaced; and the likelihoods at
+    /// its end are so near to 0 or 1 that what they are made of is an output as well.
+    pub(crate) fn model(&self) -> ModelProto {
+        let bytes =
+            std::fs::read(&self.path).unwrap_or_else(|error| panic!("{}: {error}", self.path.display()));
+        let mut model: ModelProto = read(bytes.into()).expect("the file is a model");
+        if let Some(graph) = model.graph.as_mut().filter(|_| self.is_light) {
+            fill(graph);
+            show(graph);
+        }
+        model
+    }
+
+    /// A light network on an image of 32 by 32, where it takes any: where all that is left of the places is averaged in the end.
+    #[allow(dead_code, reason = "one of the tests that share the models asks")]
+    pub(crate) fn small(&self) -> Option<ModelProto> {
+        let mut model = self.model();
+        let graph = model.graph.as_mut()?;
+        let fits = graph.node.iter().any(|node| node.op_type() == "GlobalAveragePool")
+            && graph.node.iter().all(|node| node.op_type() != "Reshape");
+        if !fits {
+            return None;
+        }
+        for info in graph.input.iter_mut().chain(&mut graph.output) {
+            let Some(type_proto::Value::TensorType(tensor)) = info.r#type.as_mut()?.value.as_mut() else {
+                return None;
+            };
+            for dim in tensor.shape.as_mut()?.dim.iter_mut().skip(2) {
+                if dim.value == Some(dimension::Value::DimValue(224)) {
+                    dim.value = Some(dimension::Value::DimValue(32));
+                }
+            }
+        }
+        Some(model)
+    }
+}
+
+/// Puts random weights in the place of those that are made of one number.
+fn fill(graph: &mut GraphProto) {
+    let mut random = Random::new(Some(7.0));
+    let shapes: HashMap<String, Vec<i64>> =
+        graph.initializer.iter().map(|it| (it.name().to_owned(), integers(it))).collect();
+    let (made, kept): (Vec<NodeProto>, Vec<NodeProto>) =
+        std::mem::take(&mut graph.node).into_iter().partition(|node| node.op_type() == "ConstantOfShape");
+    graph.node = kept;
+    for node in made {
+        let dims = shapes.get(&node.input[0]).expect("the shape of a weight is written down").clone();
+        let shape: Vec<usize> = dims.iter().map(|dim| usize::try_from(*dim).expect("an extent")).collect();
+        let count = shape.iter().product::<usize>();
+        // What a layer adds up has about the variance of what it is given; scales and variances are about 1.
+        let (low, high) = match shape.get(1..) {
+            Some(rest @ [_, ..]) => {
+                let bound = (6.0 / rest.iter().product::<usize>() as f64).sqrt();
+                (-bound, bound)
+            }
+            Some([]) | None => (0.5, 1.5),
+        };
+        let bytes: Vec<u8> =
+            (0..count).flat_map(|_| ((low + (high - low) * random.uniform()) as f32).to_le_bytes()).collect();
+        graph.initializer.push(TensorProto {
+            dims,
+            data_type: Some(Dtype::F32.onnx_number()),
+            name: Some(node.output[0].clone()),
+            raw_data: Some(bytes.into()),
+            ..TensorProto::default()
+        });
+    }
+}
+
+fn integers(tensor: &TensorProto) -> Vec<i64> {
+    let tensor = typeloom_cpu::decode::tensor(tensor).expect("an initializer");
+    tensor.to_vec().unwrap_or_default()
+}
+
+/// Makes what goes into a last softmax an output.
+fn show(graph: &mut GraphProto) {
+    let Some(last) = graph.node.last().filter(|node| node.op_type() == "Softmax") else { return };
+    let before = last.input[0].clone();
+    // Its type is solved like any other.
+    graph.output.push(ValueInfoProto { name: Some(before), ..ValueInfoProto::default() });
+}
+
+/// Values for the inputs of a model.
+pub(crate) fn inputs(ports: &[Port]) -> HashMap<String, Value> {
+    let mut random = Random::new(Some(3.0));
+    let mut symbols = Symbols::default();
+    let given = ports.iter().filter(|port| !port.has_default);
+    given.map(|port| (port.name.clone(), value(&port.stamp, &mut symbols, &mut random))).collect()
+}
+
+fn value(stamp: &Stamp, symbols: &mut Symbols, random: &mut Random) -> Value {
+    let Stamp::Tensor { dtype: Some(dtype), shape: Some(shape) } = stamp else {
+        panic!("an input of type {stamp} is not made up");
+    };
+    let mut extent = |extent: &Extent| match extent {
+        Extent::Known(extent) => *extent,
+        Extent::Open => 2,
+        Extent::Expression(text) => {
+            for symbol in symbols.unbound(text) {
+                let size = 2 + symbols.iter().count();
+                symbols.bind(&symbol, size);
+            }
+            symbols.evaluate(text).expect("sums and products of symbols have values")
+        }
+    };
+    let shape: Vec<usize> = shape.iter().map(&mut extent).collect();
+    let number = |_| match dtype.class() {
+        DtypeClass::Float => random.uniform() as f32,
+        // Whole numbers often count or point; 0 and 1 are in most ranges.
+        _ => (random.bits() % 2) as f32,
+    };
+    let numbers: Vec<f32> = (0..shape.iter().product::<usize>()).map(number).collect();
+    let made = AnyTensor::from_vec(&shape, numbers).expect("as many as the shape says");
+    Value::Tensor(compare::cast(&made, *dtype).expect("numbers are cast"))
+}
+
+/// In what outputs differ by more than 1 in 1,000, where 1 in 100,000 of the greatest number of a tensor is nothing.
+pub(crate) fn difference(found: &[(String, Value)], expected: &[(String, Value)]) -> Option<String> {
+    if found.len() != expected.len() {
+        return Some(format!("{} outputs instead of {}", found.len(), expected.len()));
+    }
+    found.iter().zip(expected).find_map(|((name, found), (_, expected))| {
+        let greatest = greatest(expected);
+        if !greatest.is_finite() {
+            return Some(format!("`{name}` is not finite, which shows nothing"));
+        }
+        let difference = compare::values(found, expected, (1e-3, 1e-5 * greatest))?;
+        Some(format!("`{name}`: {difference}"))
+    })
+}
+
+fn greatest(value: &Value) -> f64 {
+    let numbers = value.as_tensor().and_then(|tensor| compare::cast(tensor, Dtype::F64));
+    let numbers: Vec<f64> = numbers.and_then(|tensor| tensor.to_vec().ok()).unwrap_or_default();
+    let larger = |a: f64, b: f64| if b.is_finite() { a.max(b.abs()) } else { f64::INFINITY };
+    numbers.into_iter().fold(0.0, larger)
+}

@@ -1,0 +1,73 @@
+//! Whole models on an engine, with random weights and inputs: they give what the embedded backend gives.
+//! Part of the tests of each engine.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use typeloom::onnx::prost::Message as _;
+use typeloom::runtime::engine::Engine;
+use typeloom::runtime::engine::session::EngineSession;
+use typeloom::{Options, Session, Verify};
+
+use crate::whole::{self, Whole};
+use crate::worker::{Verdict, Worker};
+
+/// The first word of the jobs; the rest is the name of a model.
+pub(crate) const JOB: &str = "model";
+
+/// How long a model may take, made up, checked, prepared and run twice.
+const LIMIT: Duration = Duration::from_secs(600);
+
+/// What a worker says of a model.
+pub(crate) fn answer(engine: &Arc<dyn Engine>, name: &str) -> Verdict {
+    let Some(whole) = whole::list().into_iter().find(|whole| whole.name == name) else {
+        return Verdict::Wrong("there is no such model".to_owned());
+    };
+    judge(engine, &whole).unwrap_or_else(Verdict::Wrong)
+}
+
+fn judge(engine: &Arc<dyn Engine>, whole: &Whole) -> Result<Verdict, String> {
+    let bytes = whole.model().encode_to_vec();
+    let mut checked = typeloom::check(&bytes, &Options::default()).map_err(|error| error.to_string())?;
+    let no_files = |_: &_| Err("no other files are read".to_owned());
+    let session = Session::of_checked(&mut checked, &no_files).map_err(|error| error.to_string())?;
+    let inputs = whole::inputs(session.inputs());
+    let expected = session.run(inputs.clone(), Verify::Inputs).map_err(|error| error.to_string())?;
+    drop(session);
+    let ran = EngineSession::of_checked(Arc::clone(engine), &mut checked, &no_files, Verify::Inputs)
+        .and_then(|session| session.run(inputs));
+    match ran {
+        Err(error) => Ok(Verdict::Refused(error.to_string())),
+        Ok(found) => {
+            Ok(whole::difference(&found.outputs, &expected.outputs).map_or(Verdict::Same, Verdict::Wrong))
+        }
+    }
+}
+
+/// Runs all models, and says what came of each.
+///
+/// # Errors
+/// Where the engine computes something else than the embedded backend, or none is compared.
+pub(crate) fn run(engine: &str, worker: &mut Worker) -> Result<(), String> {
+    let (mut same, mut wrong) = (0_usize, Vec::new());
+    for whole in whole::list() {
+        let said = match worker.ask(&format!("{JOB} {}", whole.name), LIMIT) {
+            Verdict::Same => {
+                same += 1;
+                "the same".to_owned()
+            }
+            Verdict::Refused(why) | Verdict::Unasked(why) => format!("refused: {why}"),
+            Verdict::Wrong(why) => {
+                wrong.push(whole.name.clone());
+                format!("WRONG: {why}")
+            }
+        };
+        println!("{:<24} {said}", whole.name);
+    }
+    println!("\n{engine}: {same} models the same, {} different", wrong.len());
+    match (wrong.is_empty(), same) {
+        (false, _) => Err(format!("they differ on {wrong:?}")),
+        (true, 0) => Err("no model was compared".to_owned()),
+        (true, _) => Ok(()),
+    }
+}

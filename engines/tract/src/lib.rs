@@ -1,0 +1,121 @@
+//! tract as an engine: typed ONNX models run on it as far as it keeps their types.
+//!
+//! tract is a Rust library for inference. It knows ONNX's operators by name alone, whatever their domain; computes
+//! extents and what is derived from them in a type of its own (`TDim`), which is read as 64-bit integers here; and wants the
+//! extents of inputs to be numbers to be at its best, so a model with symbols is loaded for each set of extents that comes.
+//!
+//! ```
+//! use std::collections::HashMap;
+//! use std::sync::Arc;
+//!
+//! use typeloom::cpu::value::Value;
+//! use typeloom::runtime::engine::session::EngineSession;
+//! use typeloom::{AnyTensor, Options, Verify};
+//! use typeloom_tract::Tract;
+//!
+//! let bytes = typeloom::model_from_text(
+//!     r#"<ir_version: 10, opset_import: ["" : 18]>
+//!     g (float[N, 2] x) => (y) { h = Add(x, x)  y = Relu(h) }"#,
+//! )?;
+//! let mut checked = typeloom::check(&bytes, &Options::default())?;
+//! let no_files = |_: &_| Err("no other files are read".to_owned());
+//! let session = EngineSession::of_checked(Arc::new(Tract), &mut checked, &no_files, Verify::Inputs)?;
+//!
+//! let x = AnyTensor::from_slice(&[1, 2], &[1.0_f32, -2.0])?;
+//! let outcome = session.run(HashMap::from([("x".to_owned(), Value::Tensor(x))]))?;
+//! assert_eq!(outcome.outputs[0].1, Value::Tensor(AnyTensor::from_slice(&[1, 2], &[2.0_f32, 0.0])?));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod objections;
+
+mod tensor;
+
+use std::sync::Arc;
+
+use tract_onnx::pb;
+use tract_onnx::prelude::{
+    Framework as _, InferenceModel, InferenceModelExt as _, IntoRunnable as _, TVec, TractResult,
+    TypedRunnableModel,
+};
+use tract_onnx::tract_hir::infer::Factoid as _;
+use typeloom::onnx::prost::Message as _;
+use typeloom::runtime::engine::{Engine, Loaded, Loads, Offer, Program};
+use typeloom::runtime::stamp::{Extent, Stamp};
+use typeloom::{AnyTensor, Dtype, ModelProto};
+
+/// The engine.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Tract;
+
+impl Engine for Tract {
+    fn name(&self) -> &str {
+        "tract"
+    }
+
+    fn dtypes(&self) -> &[Dtype] {
+        tensor::DTYPES
+    }
+
+    fn loads(&self) -> Loads {
+        Loads::ForFixedExtents
+    }
+
+    fn objection(&self, offer: &Offer<'_>) -> Option<String> {
+        objections::of(offer)
+    }
+
+    fn load(&self, model: &ModelProto) -> Result<Loaded, String> {
+        load(model).map_err(|error| format!("{error:#}"))
+    }
+}
+
+fn load(model: &ModelProto) -> TractResult<Loaded> {
+    let bytes = model.encode_to_vec();
+    // Everything else is copied into tract's own messages.
+    let proto = pb::ModelProto::decode(&bytes[..])?;
+    drop(bytes);
+    let mut model = tract_onnx::onnx().model_for_proto_model(&proto)?;
+    drop(proto);
+    model.analyse(false)?;
+    let types = types(&model);
+    let model = model.into_optimized()?.into_runnable()?;
+    Ok(Loaded { program: Box::new(Running { model }), types })
+}
+
+/// What tract says of the values that have names.
+fn types(model: &InferenceModel) -> Vec<(String, Stamp)> {
+    let mut types = Vec::new();
+    for (outlet, name) in &model.outlet_labels {
+        let Ok(fact) = model.outlet_fact(*outlet) else { continue };
+        let dtype = fact.datum_type.concretize().map(tensor::dtype);
+        // A type that no tensor of ONNX has is the worst of differences, and not an unknown type.
+        let Some(dtype) = dtype.map_or(Some(None), |known| known.map(Some)) else {
+            types.push((name.clone(), Stamp::Sequence(Box::new(Stamp::Open))));
+            continue;
+        };
+        let shape = fact.shape.concretize().map(|dims| {
+            let extent = |dim: &tract_onnx::prelude::TDim| {
+                let known = dim.as_i64().and_then(|extent| usize::try_from(extent).ok());
+                known.map_or(Extent::Open, Extent::Known)
+            };
+            dims.iter().map(extent).collect()
+        });
+        types.push((name.clone(), Stamp::Tensor { dtype, shape }));
+    }
+    types.sort_by(|(a, _), (b, _)| a.cmp(b));
+    types
+}
+
+struct Running {
+    model: Arc<TypedRunnableModel>,
+}
+
+impl Program for Running {
+    fn run(&self, inputs: Vec<AnyTensor>) -> Result<Vec<AnyTensor>, String> {
+        let tensors = inputs.iter().map(tensor::to_tract).collect::<Result<TVec<_>, _>>()?;
+        drop(inputs);
+        let results = self.model.run(tensors).map_err(|error| format!("{error:#}"))?;
+        results.iter().map(tensor::from_tract).collect()
+    }
+}

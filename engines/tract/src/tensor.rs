@@ -1,0 +1,75 @@
+//! Tensors in and out.
+
+use std::borrow::Cow;
+
+use tract_onnx::prelude::{DatumType, IntoTValue as _, TValue, Tensor, f16};
+use typeloom::{AnyTensor, Dtype};
+
+/// The element types that tract's tensors share with ONNX's. Its strings are left out: they cannot be handed over in one
+/// piece of memory.
+pub(crate) const DTYPES: &[Dtype] = &[
+    Dtype::Bool,
+    Dtype::U8,
+    Dtype::U16,
+    Dtype::U32,
+    Dtype::U64,
+    Dtype::I8,
+    Dtype::I16,
+    Dtype::I32,
+    Dtype::I64,
+    Dtype::F16,
+    Dtype::F32,
+    Dtype::F64,
+];
+
+/// The element type that a tensor of tract has on the outside.
+pub(crate) fn dtype(datum_type: DatumType) -> Option<Dtype> {
+    match datum_type {
+        DatumType::Bool => Some(Dtype::Bool),
+        DatumType::U8 | DatumType::QU8(_) => Some(Dtype::U8),
+        DatumType::U16 => Some(Dtype::U16),
+        DatumType::U32 => Some(Dtype::U32),
+        DatumType::U64 => Some(Dtype::U64),
+        DatumType::I8 | DatumType::QI8(_) => Some(Dtype::I8),
+        DatumType::I16 => Some(Dtype::I16),
+        DatumType::I32 | DatumType::QI32(_) => Some(Dtype::I32),
+        DatumType::I64 | DatumType::TDim => Some(Dtype::I64),
+        DatumType::F16 => Some(Dtype::F16),
+        DatumType::F32 => Some(Dtype::F32),
+        DatumType::F64 => Some(Dtype::F64),
+        // Features of tract can add others.
+        _ => None,
+    }
+}
+
+/// A copy of a tensor for tract.
+pub(crate) fn to_tract(tensor: &AnyTensor) -> Result<TValue, String> {
+    macro_rules! copied {
+        ($($dtype:ident => $ty:ty),*) => {
+            match tensor.dtype() {
+                $(Dtype::$dtype => tensor.as_slice::<$ty>().map(|it| Tensor::from_shape(tensor.shape(), it)),)*
+                other => return Err(format!("it has no {}", other.onnx_name())),
+            }
+        };
+    }
+    let made = copied!(
+        Bool => bool, U8 => u8, U16 => u16, U32 => u32, U64 => u64,
+        I8 => i8, I16 => i16, I32 => i32, I64 => i64, F16 => f16, F32 => f32, F64 => f64
+    );
+    let made = made.map_err(|error| error.to_string())?;
+    Ok(made.map_err(|error| format!("{error:#}"))?.into_tvalue())
+}
+
+/// A copy of a tensor of tract.
+pub(crate) fn from_tract(value: &TValue) -> Result<AnyTensor, String> {
+    let tensor: Cow<'_, Tensor> = if value.datum_type() == DatumType::TDim {
+        value.cast_to::<i64>().map_err(|error| format!("{error:#}"))?
+    } else {
+        Cow::Borrowed(value)
+    };
+    let datum_type = tensor.datum_type();
+    let Some(dtype) = dtype(datum_type) else {
+        return Err(format!("a result is of tract's type {datum_type:?}"));
+    };
+    AnyTensor::from_le_bytes(dtype, tensor.shape(), tensor.as_bytes()).map_err(|error| error.to_string())
+}

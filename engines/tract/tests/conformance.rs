@@ -1,0 +1,33 @@
+//! Recorded cases, graphs and whole models on tract: what it takes it computes as ONNX says.
+
+#![expect(clippy::print_stdout, reason = "the tables are for people")]
+
+#[expect(dead_code, reason = "shared with the tests of the embedded backend")]
+#[path = "../../../crates/runtime/tests/backend/cases.rs"]
+mod cases;
+#[path = "../../../crates/runtime/tests/backend/compare.rs"]
+mod compare;
+#[path = "../../conformance.rs"]
+mod conformance;
+#[path = "../../differential.rs"]
+mod differential;
+#[path = "../../models.rs"]
+mod models;
+#[path = "../../suite.rs"]
+mod suite;
+#[path = "../../../crates/runtime/tests/backend/whole.rs"]
+mod whole;
+#[path = "../../worker.rs"]
+mod worker;
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use typeloom_tract::Tract;
+
+/// The least share of cases that must be reproduced, in percent.
+const FLOOR: f64 = 40.0;
+
+fn main() -> ExitCode {
+    suite::main(FLOOR, || Ok(Arc::new(Tract)))
+}

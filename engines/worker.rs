@@ -1,0 +1,147 @@
+//! Jobs in a process of their own, each with a deadline; part of the tests of each engine.
+//!
+//! An engine that does not come to an end, or that takes its process down, must cost the tests one job and not the rest of
+//! them. So the program of the tests starts itself as a worker, which reads a job from each line of its input and writes a
+//! verdict on each line of its output. A worker that lets a deadline pass is killed, and the next job has a new one.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::Duration;
+
+/// What makes the program a worker, as its only argument.
+pub(crate) const SERVE: &str = "--serve";
+
+/// What marks the lines that are verdicts: an engine may write to the output as well.
+const MARK: &str = "verdict ";
+
+/// What came of a job.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Verdict {
+    /// There is nothing to compare with.
+    Unasked(String),
+    /// The engine gives what is expected.
+    Same,
+    /// It refused by a typed error.
+    Refused(String),
+    /// It gives something else, panics outside of its session, does not end or does not survive.
+    Wrong(String),
+}
+
+impl Verdict {
+    fn to_line(&self) -> String {
+        let (kind, why) = match self {
+            Self::Unasked(why) => ("unasked", why.as_str()),
+            Self::Same => ("same", ""),
+            Self::Refused(why) => ("refused", why.as_str()),
+            Self::Wrong(why) => ("wrong", why.as_str()),
+        };
+        serde_json::json!([kind, why]).to_string()
+    }
+
+    fn of_line(line: &str) -> Option<Self> {
+        let (kind, why): (String, String) = serde_json::from_str(line).ok()?;
+        match kind.as_str() {
+            "unasked" => Some(Self::Unasked(why)),
+            "same" => Some(Self::Same),
+            "refused" => Some(Self::Refused(why)),
+            "wrong" => Some(Self::Wrong(why)),
+            _ => None,
+        }
+    }
+}
+
+/// The program as a worker: answers jobs until there are none.
+pub(crate) fn serve(answer: impl Fn(&str) -> Verdict) {
+    // What engines panic about is in their errors.
+    std::panic::set_hook(Box::new(|_| ()));
+    let mut out = std::io::stdout();
+    for job in std::io::stdin().lines() {
+        let Ok(job) = job else { return };
+        let verdict = catch_unwind(AssertUnwindSafe(|| answer(&job)))
+            .unwrap_or_else(|_| Verdict::Wrong("it panicked outside of its session".to_owned()));
+        let written = writeln!(out, "{MARK}{}", verdict.to_line()).and_then(|()| out.flush());
+        if written.is_err() {
+            return;
+        }
+    }
+}
+
+/// A worker, started when there is a job and again after it had to be killed.
+#[derive(Debug, Default)]
+pub(crate) struct Worker {
+    running: Option<Running>,
+}
+
+#[derive(Debug)]
+struct Running {
+    child: Child,
+    jobs: ChildStdin,
+    verdicts: Receiver<Verdict>,
+}
+
+impl Worker {
+    /// Has a job done, which is one line.
+    pub(crate) fn ask(&mut self, job: &str, limit: Duration) -> Verdict {
+        let mut running = match self.running.take() {
+            Some(running) => running,
+            None => start(),
+        };
+        // A worker that is gone closes its output, which is the answer.
+        let _ = writeln!(running.jobs, "{job}").and_then(|()| running.jobs.flush());
+        match running.verdicts.recv_timeout(limit) {
+            Ok(verdict) => {
+                self.running = Some(running);
+                verdict
+            }
+            Err(RecvTimeoutError::Timeout) => {
+                kill(running);
+                Verdict::Wrong(format!("it does not end within {} s", limit.as_secs()))
+            }
+            Err(RecvTimeoutError::Disconnected) => {
+                let status = running.child.wait();
+                let status = status.map_or_else(|error| error.to_string(), |status| status.to_string());
+                Verdict::Wrong(format!("it took its process down ({status})"))
+            }
+        }
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        if let Some(running) = self.running.take() {
+            kill(running);
+        }
+    }
+}
+
+fn start() -> Running {
+    let this = std::env::current_exe().expect("the tests know their own program");
+    let mut child = Command::new(this)
+        .arg(SERVE)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the program of the tests starts again");
+    let jobs = child.stdin.take().expect("the input was asked for");
+    let output = child.stdout.take().expect("the output was asked for");
+    let (sender, verdicts) = channel();
+    std::thread::spawn(move || {
+        for line in BufReader::new(output).lines() {
+            let Ok(line) = line else { return };
+            let verdict = line.strip_prefix(MARK).and_then(Verdict::of_line);
+            if verdict.is_some_and(|verdict| sender.send(verdict).is_err()) {
+                return;
+            }
+        }
+    });
+    Running { child, jobs, verdicts }
+}
+
+fn kill(running: Running) {
+    let Running { mut child, jobs: _, verdicts: _ } = running;
+    // It may have ended just now.
+    let _ = child.kill();
+    let _ = child.wait();
+}
