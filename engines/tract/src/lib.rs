@@ -35,14 +35,21 @@ use std::sync::Arc;
 
 use tract_onnx::pb;
 use tract_onnx::prelude::{
-    Framework as _, InferenceModel, InferenceModelExt as _, IntoRunnable as _, TVec, TractResult,
+    Framework as _, InferenceModel, InferenceModelExt as _, IntoRunnable as _, TVec, TractResult, TypedModel,
     TypedRunnableModel,
 };
+use tract_onnx::tract_core::optim::Optimizer;
 use tract_onnx::tract_hir::infer::Factoid as _;
 use typeloom::onnx::prost::Message as _;
 use typeloom::runtime::engine::{Engine, Loaded, Loads, Offer, Program};
 use typeloom::runtime::stamp::{Extent, Stamp};
 use typeloom::{AnyTensor, Dtype, ModelProto};
+
+/// How often tract may rewrite a model, beside what its nodes allow.
+const STEPS: usize = 500;
+
+/// How often tract may rewrite a model for each of its nodes. The light networks need 3.
+const STEPS_PER_NODE: usize = 20;
 
 /// The engine.
 #[derive(Clone, Copy, Debug, Default)]
@@ -79,8 +86,21 @@ fn load(model: &ModelProto) -> TractResult<Loaded> {
     drop(proto);
     model.analyse(false)?;
     let types = types(&model);
-    let model = model.into_optimized()?.into_runnable()?;
+    let model = optimized(model)?.into_runnable()?;
     Ok(Loaded { program: Box::new(Running { model }), types })
+}
+
+/// The model in the form that tract is fastest at.
+///
+/// Some of its rewritings undo each other: moving an axis over a `Scan` and back, for ever. Each leaves a model that means the
+/// same, so they are stopped where no model needs that many, and what they have made by then is run.
+fn optimized(model: InferenceModel) -> TractResult<TypedModel> {
+    let mut model = model.into_typed()?;
+    let most = |model: &TypedModel| STEPS + STEPS_PER_NODE * model.nodes.len();
+    Optimizer::declutter().stopping_at(most(&model)).optimize(&mut model)?;
+    let codegen = Optimizer::codegen().stopping_at(most(&model));
+    model.optimize_with_session(&mut codegen.session())?;
+    Ok(model)
 }
 
 /// What tract says of the values that have names.
