@@ -29,6 +29,8 @@
 
 mod objections;
 
+mod spelling;
+
 mod tensor;
 
 use std::sync::Arc;
@@ -78,7 +80,10 @@ impl Engine for Tract {
 }
 
 fn load(model: &ModelProto) -> TractResult<Loaded> {
+    let mut model = model.clone();
+    spelling::respell(&mut model);
     let bytes = model.encode_to_vec();
+    drop(model);
     // Everything else is copied into tract's own messages.
     let proto = pb::ModelProto::decode(&bytes[..])?;
     drop(bytes);

@@ -1,0 +1,167 @@
+//! Models as tract reads them best: the same programs in other nodes.
+//!
+//! - An output that nothing reads is left out where its operator allows that: tract knows the masks of `Dropout` as booleans only, and old
+//!   networks name masks that they do not need.
+//! - The greatest of nothing but negative infinities is the least finite number in tract, because that is where it starts. So
+//!   `ReduceMax` and `ReduceMin` of floats are told where there is anything else:
+//!
+//! ```text
+//! y = ReduceMax(x, axes)         found = ReduceMax(x, axes)
+//!                                other = Greater(x, -inf)
+//!                                counted = Cast<int32>(other)
+//!                                most = ReduceMax(counted, axes)
+//!                                any = Cast<bool>(most)
+//!                                y = Where(any, found, -inf)
+//! ```
+//!
+//! Nodes keep the names of those that they stand for, with something added.
+
+use std::collections::{HashMap, HashSet};
+
+use half::f16;
+use typeloom::onnx::messages::{
+    AttributeProto, OperatorSetIdProto, TensorProto, attribute_proto, type_proto,
+};
+use typeloom::ops::table::{Found, Table};
+use typeloom::solver::signature::Arity;
+use typeloom::{Dtype, GraphProto, ModelProto, NodeProto};
+
+/// What the names of added values begin with. No model has it twice in a row by chance.
+const OURS: &str = "typeloom/tract/";
+
+/// Respells a model, whose graphs are nested no deeper than engines are handed.
+pub(crate) fn respell(model: &mut ModelProto) {
+    let is_onnx = |it: &&OperatorSetIdProto| matches!(it.domain(), "" | "ai.onnx");
+    let version = model.opset_import.iter().find(is_onnx).map_or(1, OperatorSetIdProto::version);
+    let Some(graph) = &mut model.graph else { return };
+    let mut read = HashSet::new();
+    collect_reads(graph, &mut read);
+    let mut added = 0;
+    respell_graph(graph, version, &read, &HashMap::new(), &mut added);
+}
+
+/// The names that nodes and outputs read, in a graph and the graphs inside it. A name that is read anywhere counts as read everywhere.
+fn collect_reads(graph: &GraphProto, read: &mut HashSet<String>) {
+    let mut graphs = vec![graph];
+    while let Some(graph) = graphs.pop() {
+        read.extend(graph.output.iter().map(|info| info.name().to_owned()));
+        for node in &graph.node {
+            read.extend(node.input.iter().cloned());
+            graphs.extend(node.attribute.iter().flat_map(|it| it.g.as_deref().into_iter().chain(&it.graphs)));
+        }
+    }
+}
+
+fn respell_graph(
+    graph: &mut GraphProto,
+    version: i64,
+    read: &HashSet<String>,
+    outside: &HashMap<String, Dtype>,
+    added: &mut usize,
+) {
+    let mut dtypes = outside.clone();
+    for info in graph.value_info.iter().chain(&graph.output).chain(&graph.input) {
+        let ty = info.r#type.as_ref().and_then(|ty| ty.value.as_ref());
+        if let Some(type_proto::Value::TensorType(tensor)) = ty
+            && let Some(dtype) = tensor.elem_type.and_then(Dtype::from_onnx_number)
+        {
+            dtypes.insert(info.name().to_owned(), dtype);
+        }
+    }
+    for tensor in &graph.initializer {
+        if let Some(dtype) = tensor.data_type.and_then(Dtype::from_onnx_number) {
+            dtypes.insert(tensor.name().to_owned(), dtype);
+        }
+    }
+    for mut node in std::mem::take(&mut graph.node) {
+        for attribute in &mut node.attribute {
+            for inner in attribute.g.as_deref_mut().into_iter().chain(&mut attribute.graphs) {
+                respell_graph(inner, version, read, &dtypes, added);
+            }
+        }
+        leave_out(&mut node, version, read);
+        let infinity = match node.op_type() {
+            "ReduceMax" => Some(("Greater", f64::NEG_INFINITY)),
+            "ReduceMin" => Some(("Less", f64::INFINITY)),
+            _ => None,
+        };
+        let bytes = infinity.and_then(|(_, infinity)| {
+            let dtype = dtypes.get(node.input.first()?)?;
+            let bytes = match dtype {
+                Dtype::F16 => f16::from_f64(infinity).to_le_bytes().to_vec(),
+                Dtype::F32 => (infinity as f32).to_le_bytes().to_vec(),
+                Dtype::F64 => infinity.to_le_bytes().to_vec(),
+                _ => return None,
+            };
+            Some((*dtype, bytes))
+        });
+        match (infinity, bytes) {
+            (Some((compare, _)), Some((dtype, bytes))) if node.output.len() == 1 => {
+                *added += 1;
+                let bound = format!("{OURS}{added}/infinity");
+                graph.initializer.push(TensorProto {
+                    data_type: Some(dtype.onnx_number()),
+                    name: Some(bound.clone()),
+                    raw_data: Some(bytes.into()),
+                    ..TensorProto::default()
+                });
+                graph.node.extend(told(node, compare, &bound, *added));
+            }
+            _ => graph.node.push(node),
+        }
+    }
+}
+
+/// Leaves out the last outputs that nothing reads.
+fn leave_out(node: &mut NodeProto, version: i64, read: &HashSet<String>) {
+    if !matches!(node.domain(), "" | "ai.onnx") {
+        return;
+    }
+    let Found::Schema(_, schema) = Table::get().at("", node.op_type(), version) else { return };
+    while let Some(last) = node.output.last() {
+        let formal = schema.outputs.get(node.output.len() - 1);
+        let is_optional = formal.is_some_and(|formal| formal.arity == Arity::Optional);
+        if !is_optional || read.contains(last) {
+            return;
+        }
+        node.output.pop();
+    }
+}
+
+/// A reduction to the greatest or least number that knows infinities.
+fn told(node: NodeProto, compare: &str, bound: &str, number: usize) -> Vec<NodeProto> {
+    let value = |what: &str| format!("{OURS}{number}/{what}");
+    let made = |op: &str, inputs: &[&str], output: String| NodeProto {
+        op_type: Some(op.to_owned()),
+        name: Some(format!("{}{output}", node.name())),
+        input: inputs.iter().map(|&input| input.to_owned()).collect(),
+        output: vec![output],
+        ..NodeProto::default()
+    };
+    let cast = |input: &str, output: String, to: Dtype| NodeProto {
+        attribute: vec![AttributeProto {
+            name: Some("to".to_owned()),
+            r#type: Some(attribute_proto::AttributeType::Int as i32),
+            i: Some(i64::from(to.onnx_number())),
+            ..AttributeProto::default()
+        }],
+        ..made("Cast", &[input], output)
+    };
+    let mut found = node.clone();
+    found.output = vec![value("found")];
+    let mut most = node.clone();
+    most.input[0] = value("counted");
+    most.output = vec![value("most")];
+    most.op_type = Some("ReduceMax".to_owned());
+    most.name = Some(format!("{}{}", node.name(), value("most")));
+    let mut chosen = made("Where", &[&value("any"), &value("found"), bound], node.output[0].clone());
+    chosen.name = Some(format!("{}{}", node.name(), value("chosen")));
+    vec![
+        found,
+        made(compare, &[&node.input[0], bound], value("other")),
+        cast(&value("other"), value("counted"), Dtype::I32),
+        most,
+        cast(&value("most"), value("any"), Dtype::Bool),
+        chosen,
+    ]
+}
