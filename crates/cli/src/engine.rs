@@ -22,7 +22,7 @@ use crate::output::{self, Outcome};
 pub(crate) const CPU: &str = "cpu";
 
 /// The engines whose crates lie in this repository, each in `engines/NAME`.
-const OURS: &[&str] = &["ort"];
+const OURS: &[&str] = &["ort", "tract"];
 
 /// Makes an engine, from the shared library that the arguments name.
 pub(crate) type Make<'m> = &'m dyn Fn(Option<&Path>) -> anyhow::Result<Arc<dyn Engine>>;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use typeloom_cpu::ops::generate::Random;
 use typeloom_cpu::value::Value;
-use typeloom_onnx::messages::tensor_shape_proto::dimension;
+use typeloom_onnx::messages::tensor_shape_proto::{Dimension, dimension};
 use typeloom_onnx::messages::{
     GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, read, type_proto,
 };
@@ -56,28 +56,52 @@ impl Whole {
         model
     }
 
-    /// A light network on an image of 32 by 32, where it takes any: where all that is left of the places is averaged in the end.
+    /// A light network on an image of 32 by 32, where it is small and takes any: where all that is left of the places is averaged in
+    /// the end.
     #[allow(dead_code, reason = "one of the tests that share the models asks")]
     pub(crate) fn small(&self) -> Option<ModelProto> {
         let mut model = self.model();
         let graph = model.graph.as_mut()?;
-        let fits = graph.node.iter().any(|node| node.op_type() == "GlobalAveragePool")
-            && graph.node.iter().all(|node| node.op_type() != "Reshape");
-        if !fits {
+        let has = |op: &str| graph.node.iter().any(|node| node.op_type() == op);
+        if !has("GlobalAveragePool") || has("Reshape") || graph.node.len() > 100 {
             return None;
         }
-        for info in graph.input.iter_mut().chain(&mut graph.output) {
-            let Some(type_proto::Value::TensorType(tensor)) = info.r#type.as_mut()?.value.as_mut() else {
-                return None;
-            };
-            for dim in tensor.shape.as_mut()?.dim.iter_mut().skip(2) {
-                if dim.value == Some(dimension::Value::DimValue(224)) {
-                    dim.value = Some(dimension::Value::DimValue(32));
-                }
+        for dim in dims(graph.input.iter_mut().chain(&mut graph.output)) {
+            if dim.value == Some(dimension::Value::DimValue(224)) {
+                dim.value = Some(dimension::Value::DimValue(32));
             }
         }
         Some(model)
     }
+
+    /// The model with numbers for the symbols of its inputs.
+    #[allow(dead_code, reason = "one of the tests that share the models asks")]
+    pub(crate) fn fixed(&self) -> ModelProto {
+        let mut model = self.model();
+        let Some(graph) = &mut model.graph else { return model };
+        let mut numbers: HashMap<String, i64> = HashMap::new();
+        for dim in dims(graph.input.iter_mut()) {
+            if let Some(dimension::Value::DimParam(symbol)) = &dim.value {
+                let next = 2 + numbers.len() as i64;
+                dim.value = Some(dimension::Value::DimValue(*numbers.entry(symbol.clone()).or_insert(next)));
+            }
+        }
+        // What the outputs declare is said in the same symbols, and is solved.
+        for info in &mut graph.output {
+            info.r#type = None;
+        }
+        graph.value_info.clear();
+        model
+    }
+}
+
+/// The extents that values declare.
+fn dims<'g>(infos: impl Iterator<Item = &'g mut ValueInfoProto>) -> impl Iterator<Item = &'g mut Dimension> {
+    let shapes = infos.filter_map(|info| match info.r#type.as_mut()?.value.as_mut()? {
+        type_proto::Value::TensorType(tensor) => tensor.shape.as_mut(),
+        _ => None,
+    });
+    shapes.flat_map(|shape| &mut shape.dim)
 }
 
 /// Puts random weights in the place of those that are made of one number.
