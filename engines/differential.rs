@@ -382,10 +382,11 @@ fn judge(engine: &Arc<dyn Engine>, text: &str) -> Verdict {
     }
     let Ok(expected) = session.run(inputs.clone(), Verify::EveryValue) else { return unasked() };
     let ran = EngineSession::of_checked(Arc::clone(engine), &mut checked, &no_files, Verify::Inputs)
-        .and_then(|session| session.run(inputs));
+        .map_err(|error| error.to_string())
+        .and_then(|session| session.run(inputs).map_err(|error| error.to_string()));
     let found = match ran {
         Ok(found) => found,
-        Err(error) => return Verdict::Refused(error.to_string()),
+        Err(error) => return Verdict::Refused(error),
     };
     let pairs = found.outputs.iter().zip(&expected.outputs);
     // Narrow floats are rounded at different steps.

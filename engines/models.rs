@@ -42,9 +42,10 @@ fn judge(engine: &Arc<dyn Engine>, model: &ModelProto) -> Result<Verdict, String
     let expected = session.run(inputs.clone(), Verify::Inputs).map_err(|error| error.to_string())?;
     drop(session);
     let ran = EngineSession::of_checked(Arc::clone(engine), &mut checked, &no_files, Verify::Inputs)
-        .and_then(|session| session.run(inputs));
+        .map_err(|error| error.to_string())
+        .and_then(|session| session.run(inputs).map_err(|error| error.to_string()));
     match ran {
-        Err(error) => Ok(Verdict::Refused(error.to_string())),
+        Err(error) => Ok(Verdict::Refused(error)),
         Ok(found) => {
             Ok(whole::difference(&found.outputs, &expected.outputs).map_or(Verdict::Same, Verdict::Wrong))
         }

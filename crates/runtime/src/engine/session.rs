@@ -101,6 +101,8 @@ impl EngineSession {
             }
         }
         graph.input.retain(|info| !defaults.contains(info.name()));
+        // Constants that are no inputs exist from this version of the format on.
+        model.ir_version = model.ir_version.map(|version| version.max(4));
         let mut watched = Vec::new();
         if verify == Verify::EveryValue {
             watch(graph, &nodes, &mut watched);
