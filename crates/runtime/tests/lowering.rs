@@ -99,13 +99,9 @@ fn judge(case: &Case, compiler: &Compiler) -> Verdict {
 
 /// Whether nodes are what is wrong that have no form in primitives.
 fn has_no_form(error: &BuildError) -> bool {
-    match error {
-        BuildError::NotDispatchable { .. } => true,
-        BuildError::Several(errors) => {
-            errors.iter().all(|error| matches!(error, BuildError::NotDispatchable { .. }))
-        }
-        _ => false,
-    }
+    let errors =
+        if let BuildError::Several(errors) = error { &errors[..] } else { std::slice::from_ref(error) };
+    errors.iter().all(|error| matches!(error, BuildError::NotDispatchable { .. }))
 }
 
 /// Holds what a model gives in primitives against what it gives as it is; says why it is refused where it is.
