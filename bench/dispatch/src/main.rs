@@ -30,11 +30,12 @@ use typeloom_types::any_tensor::AnyTensor;
 /// How many nodes a chain has.
 const CHAINS: [usize; 3] = [10, 1_000, 100_000];
 
-/// How many nodes are run for one time.
-const NODES: usize = 100_000;
+/// How many nodes are run for one time, where a chain is not longer: so few that most times are not interrupted.
+const NODES: usize = 2_000;
 
-/// How often chain and kernel are timed in turn.
-const TIMES: usize = 15;
+/// How often chain and kernel are timed in turn, and how many nodes are run at most for that.
+const TIMES: usize = 1_001;
+const MOST: usize = 5_000_000;
 
 type Make = fn(Link, usize) -> Outcome<Chain>;
 type Outcome<T> = Result<T, Box<dyn Error>>;
@@ -97,7 +98,7 @@ impl Module for Sum {
     }
 
     fn body(&self, g: &mut Graph) {
-        let x = g.input("x").of("float[1]");
+        let x = g.input("x").of("float[N]");
         let mut sum = x.clone();
         for _ in 0..self.nodes {
             sum = if self.on_slot { g.backend("compute").add(&sum, &x) } else { &sum + &x };
@@ -158,7 +159,7 @@ fn measured(chain: &Chain, kernel: &Chain, nodes: usize) -> Outcome<(f64, f64)> 
         Ok(start.elapsed().as_secs_f64() * 1e9 / (runs * nodes) as f64)
     };
     let (mut chains, mut kernels) = (Vec::new(), Vec::new());
-    for _ in 0..TIMES {
+    for _ in 0..TIMES.min(MOST / (runs * nodes)) {
         chains.push(time(chain)?);
         kernels.push(time(kernel)?);
     }

@@ -163,7 +163,7 @@ impl<'r, F: Flow> Run<'r, F> {
         let mut results = Vec::with_capacity(plan.outputs.len());
         for (at, slot) in plan.outputs.iter().enumerate() {
             // The last time that a value is given out it need not be shared.
-            let last = !plan.outputs[at + 1..].contains(slot);
+            let last = !plan.repeats || !plan.outputs[at + 1..].contains(slot);
             let none = || of_graph::<F>(NodeFault::NoValue(plan.slot(*slot).name.clone()));
             results.push(frame.read(Use { slot: *slot, last }).ok_or_else(none)?);
         }

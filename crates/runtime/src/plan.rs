@@ -55,6 +55,8 @@ pub(crate) struct Plan<F: Flow> {
     pub(crate) constants: Vec<(SlotId, Constant)>,
     pub(crate) steps: Vec<Step<F>>,
     pub(crate) outputs: Vec<SlotId>,
+    /// Whether one value is several outputs.
+    pub(crate) repeats: bool,
     /// The same with nodes that were computed beforehand or put together.
     pub(crate) fast: Fast<F>,
 }
@@ -69,6 +71,7 @@ impl<F: Flow> Default for Plan<F> {
             constants: Vec::new(),
             steps: Vec::new(),
             outputs: Vec::new(),
+            repeats: false,
             fast: Fast::default(),
         }
     }

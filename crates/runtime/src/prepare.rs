@@ -184,6 +184,7 @@ impl<'m, F: Flow> Preparation<'m, F> {
         }
         let Scope { mut plan, names: _, proved: _ } = self.scopes.pop().unwrap_or_default();
         plan.steps = steps;
+        plan.repeats = results.iter().collect::<HashSet<_>>().len() < results.len();
         plan.outputs = results;
         let constant: HashSet<SlotId> = plan.constants.iter().map(|(slot, _)| *slot).collect();
         plan.defaults = (0..plan.inputs.len()).filter(|at| constant.contains(&plan.inputs[*at])).collect();
