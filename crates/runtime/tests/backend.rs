@@ -56,6 +56,7 @@ fn judge(case: &Case, universe: &Arc<Universe>) -> Verdict {
         Ok(checked) => checked,
         Err(error) => return Verdict::Refused(error.to_string()),
     };
+    let is_well_typed = checked.is_ok();
     let external = |_: &_| Err("no case has other files".to_owned());
     let session = match Session::of_checked(&mut checked, &external) {
         Ok(session) => session,
@@ -69,7 +70,10 @@ fn judge(case: &Case, universe: &Arc<Universe>) -> Verdict {
     for verify in [Verify::EveryValue, Verify::Inputs] {
         let outcome = match session.run(inputs.clone(), verify) {
             Ok(outcome) => outcome,
-            Err(error) if contradicts(&error) => return Verdict::Contradicted(error.to_string()),
+            // What was found to be ill-typed may be caught at its own lies.
+            Err(error) if is_well_typed && contradicts(&error) => {
+                return Verdict::Contradicted(error.to_string());
+            }
             Err(error) => return Verdict::Refused(error.to_string()),
         };
         if let Some(verdict) = compared(case, &outcome) {

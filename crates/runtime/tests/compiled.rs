@@ -47,7 +47,7 @@ fn compiled(case: &Case, inputs: HashMap<String, Value>) -> Result<[Vec<(String,
 fn compiled_programs_give_what_sessions_give() {
     let Some(cases) = cases::list() else { return };
     let universe = Universe::of_default_lattice().expect("the default lattice is sound");
-    let mut compared = 0;
+    let (mut compared, mut inside) = (0, 0);
     let mut odd = Vec::new();
     for case in &cases {
         let ops = case.ops();
@@ -56,6 +56,7 @@ fn compiled_programs_give_what_sessions_give() {
         if ops.iter().any(|op| is_outside(op)) || case.is_training_dropout() {
             continue;
         }
+        inside += 1;
         let bytes = case.model();
         let options = Options { mode: Mode::Permissive, ..Options::default() };
         let Ok(mut checked) = check(&bytes, &Standard, &universe, &options) else { continue };
@@ -74,7 +75,7 @@ fn compiled_programs_give_what_sessions_give() {
             Ok(_) => odd.push(format!("{}: other outputs", case.name())),
         }
     }
-    println!("{compared} cases compared");
+    println!("{compared} of {inside} cases compared");
     assert!(odd.is_empty(), "{} of {compared}:\n{}", odd.len(), odd.join("\n"));
-    assert!(compared > 900, "only {compared} cases were compared");
+    assert!(compared * 20 >= inside * 19, "only {compared} of {inside} cases were compared");
 }

@@ -1,11 +1,13 @@
 //! Activations, and the functions that normalise along one axis.
 
+use half::{bf16, f16};
 use typeloom_types::any_tensor::AnyTensor;
+use typeloom_types::dtype::Dtype;
 
 use super::unary::{erf, floats, map_into, reals};
 use super::{Operator, native, widened};
 use crate::call::{Call, Outcome, one};
-use crate::element::{Number, Real, from_slice, on_floats, on_numbers};
+use crate::element::{Number, Real, from_slice, narrow, on_floats, on_numbers, widen};
 use crate::error::{Fault, invalid};
 use crate::shape::{around, axis, count};
 
@@ -70,7 +72,7 @@ pub(super) const OPERATORS: &[Operator] = &[
     }),
     widened("Clip", clip),
     native("Dropout", dropout),
-    widened("Softmax", |call| along(call, softmax_row, softmax_row)),
+    native("Softmax", softmax),
     widened("LogSoftmax", |call| along(call, log_softmax_row, log_softmax_row)),
     widened("Hardmax", |call| along(call, hardmax_row, hardmax_row)),
     widened("LpNormalization", lp_normalization),
@@ -138,39 +140,37 @@ fn dropout(call: &mut Call<'_>) -> Outcome {
     Ok(vec![kept.into(), mask.into()])
 }
 
-/// Applies a function to every row along an axis. Before version 13 a row is everything from the axis on.
 fn along(call: &mut Call<'_>, single: impl Fn(&mut [f32]), double: impl Fn(&mut [f64])) -> Outcome {
+    let x = call.take(0)?;
+    one(along_axis(call, x, single, double)?)
+}
+
+/// Applies a function to every row along the call's axis. Before version 13 a row is everything from the axis on.
+fn along_axis(
+    call: &Call<'_>,
+    mut x: AnyTensor,
+    single: impl Fn(&mut [f32]),
+    double: impl Fn(&mut [f64]),
+) -> Result<AnyTensor, Fault> {
     let given = call.attributes.int("axis")?;
-    let version = call.version;
-    let mut x = call.take(0)?;
     if x.is_empty() {
-        return one(x);
+        return Ok(x);
     }
     let shape = x.shape().to_vec();
-    if shape.is_empty() {
-        return one(match x.dtype() {
-            typeloom_types::dtype::Dtype::F32 => {
-                single(x.as_mut_slice()?);
-                x
-            }
-            _ => {
-                double(x.as_mut_slice()?);
-                x
-            }
-        });
-    }
-    let (outer, extent, inner) = if version >= 13 {
+    let (outer, extent, inner) = if shape.is_empty() {
+        (1, 1, 1)
+    } else if call.version >= 13 {
         around(&shape, axis(given.unwrap_or(-1), shape.len())?)
     } else {
         let axis = axis(given.unwrap_or(1).min(shape.len() as i64 - 1), shape.len())?;
         (count(&shape[..axis]), count(&shape[axis..]), 1)
     };
     match x.dtype() {
-        typeloom_types::dtype::Dtype::F32 => rows(x.as_mut_slice()?, outer, extent, inner, single),
-        typeloom_types::dtype::Dtype::F64 => rows(x.as_mut_slice()?, outer, extent, inner, double),
+        Dtype::F32 => rows(x.as_mut_slice()?, outer, extent, inner, single),
+        Dtype::F64 => rows(x.as_mut_slice()?, outer, extent, inner, double),
         other => return Err(Fault::Dtype(other)),
     }
-    one(x)
+    Ok(x)
 }
 
 /// Applies a function to every row along the middle of three axes.
@@ -204,13 +204,32 @@ fn greatest<T: Real>(row: &[T]) -> T {
     row.iter().copied().fold(T::LOWEST, Number::max_of)
 }
 
+/// 16-bit floats are rounded after every step of the operator's definition (the greatest, a difference, an exponential, a
+/// sum, a quotient), so that it and its decomposition give the same bits. Sums are taken in `f32`, as `ReduceSum` takes them.
+fn softmax(call: &mut Call<'_>) -> Outcome {
+    let dtype = call.tensor(0)?.dtype();
+    let round: fn(f32) -> f32 = match dtype {
+        Dtype::F16 => |x| f16::from_f32(x).to_f32(),
+        Dtype::BF16 => |x| bf16::from_f32(x).to_f32(),
+        _ => return along(call, softmax_row, softmax_row),
+    };
+    let wide = widen(call.take(0)?)?;
+    let result = along_axis(call, wide, |row| softmax_by(row, round), softmax_row)?;
+    one(narrow(result, dtype)?)
+}
+
 pub(crate) fn softmax_row<T: Real>(row: &mut [T]) {
+    softmax_by(row, |x| x);
+}
+
+fn softmax_by<T: Real>(row: &mut [T], round: impl Fn(T) -> T) {
     let most = greatest(row);
     let mut sum = T::ZERO;
     for value in row.iter_mut() {
-        *value = (*value - most).exp();
+        *value = round(round(*value - most).exp());
         sum += *value;
     }
+    let sum = round(sum);
     for value in row {
         *value = *value / sum;
     }

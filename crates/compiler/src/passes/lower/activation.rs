@@ -390,6 +390,8 @@ fn dropout(f: &mut Form<'_>) -> Lowered {
     if !ratio && f.constant(2)?.is_some_and(|training| training != [0.0]) {
         return refuse("it drops elements at random");
     }
+    // How many are dropped, and which.
+    f.pass_over(&["ratio", "seed"]);
     let x = f.input(0)?;
     f.result(0, &x);
     if f.wants(1) {
@@ -420,7 +422,7 @@ fn from_greatest(f: &mut Form<'_>, x: &Operand, axes: &[usize]) -> Operand {
 }
 
 fn softmax(f: &mut Form<'_>) -> Lowered {
-    let x = f.real(0)?;
+    let x = f.floats(0)?;
     let axes = row(f, &x)?;
     let from = from_greatest(f, &x, &axes);
     let power = f.exp(&from);

@@ -6,6 +6,7 @@
 //!
 //! **Invariant:** the nodes of a form are primitives on the node's own slot. Axes, shapes, indices and masks are initializers.
 
+use std::cell::Cell;
 use std::collections::HashSet;
 
 use bytes::Bytes;
@@ -87,6 +88,8 @@ pub(super) struct Form<'a> {
     /// The first version that has all operators of the form.
     since: i64,
     literals: Vec<(Dtype, u64, Operand)>,
+    /// Which attributes of the node the rule read: a bit each, by their positions.
+    read: Cell<u64>,
     pub(super) nodes: Vec<NodeProto>,
     pub(super) initializers: Vec<TensorProto>,
 }
@@ -115,6 +118,7 @@ impl<'a> Form<'a> {
             misfit: None,
             since: 1,
             literals: Vec::new(),
+            read: Cell::new(0),
             nodes: Vec::new(),
             initializers: Vec::new(),
         }
@@ -142,6 +146,9 @@ impl<'a> Form<'a> {
             if let Some((_, to)) = renamed.iter().find(|(from, _)| from == name) {
                 name.clone_from(to);
             }
+        }
+        if let Some(name) = self.unread() {
+            return refuse(format!("its form does not read attribute `{name}`"));
         }
         if self.since > self.version {
             return refuse(format!(
@@ -196,6 +203,15 @@ impl<'a> Form<'a> {
         self.widened(operand)
     }
 
+    /// An input of floats, computed with as it is: for forms that are the operator's own definition.
+    pub(super) fn floats(&self, at: usize) -> Lowered<Operand> {
+        let operand = self.input(at)?;
+        match operand.dtype {
+            Dtype::F16 | Dtype::BF16 | Dtype::F32 | Dtype::F64 => Ok(operand),
+            other => refuse(format!("there is no form for {}", other.type_node().id)),
+        }
+    }
+
     /// As [`real`](Self::real), of an input that may be left out.
     pub(super) fn optional_real(&mut self, at: usize) -> Lowered<Option<Operand>> {
         match self.optional(at)? {
@@ -219,7 +235,25 @@ impl<'a> Form<'a> {
     }
 
     fn attribute(&self, name: &str) -> Option<&AttributeProto> {
-        self.node.attribute.iter().find(|attribute| attribute.name() == name)
+        let at = self.node.attribute.iter().position(|attribute| attribute.name() == name)?;
+        self.read.set(self.read.get() | 1_u64.checked_shl(at as u32).unwrap_or(0));
+        self.node.attribute.get(at)
+    }
+
+    /// Attributes that change nothing of what this node computes.
+    pub(super) fn pass_over(&self, names: &[&str]) {
+        for name in names {
+            self.attribute(name);
+        }
+    }
+
+    /// An attribute that the rule did not read: a newer version of the operator may mean something by it. The first
+    /// operators could be told which inputs they may overwrite, which is no part of what they compute.
+    fn unread(&self) -> Option<&str> {
+        self.pass_over(&["consumed_inputs"]);
+        let unread = |at: usize| self.read.get().checked_shr(at as u32).unwrap_or(0) & 1 == 0;
+        let mut attributes = self.node.attribute.iter().enumerate();
+        attributes.find(|(at, _)| unread(*at)).map(|(_, attribute)| attribute.name())
     }
 
     pub(super) fn has(&self, name: &str) -> bool {
@@ -463,6 +497,7 @@ impl<'a> Form<'a> {
         let rounding =
             self.node.attribute.iter().filter(|it| ["saturate", "round_mode"].contains(&it.name()));
         attributes.extend(rounding.cloned());
+        self.pass_over(&["saturate", "round_mode"]);
         self.make("Cast", &[&x.name], attributes, to, x.shape.clone())
     }
 

@@ -25,6 +25,8 @@ fn batch(f: &mut Form<'_>) -> Lowered {
     if f.int("training_mode", 0) != 0 || f.wants(1) || f.int("spatial", 1) == 0 {
         return refuse("it computes the statistics of the batch");
     }
+    // They are about training.
+    f.pass_over(&["momentum", "is_test"]);
     let x = f.real(0)?;
     let rank = x.rank()?;
     let mut parameters = Vec::new();
@@ -83,6 +85,14 @@ fn instance(f: &mut Form<'_>) -> Lowered {
     Ok(())
 }
 
+/// Statistics are taken in `f32`, unless the node wants another type.
+fn in_single(f: &Form<'_>) -> Lowered {
+    match f.int("stash_type", 1) {
+        1 => Ok(()),
+        other => refuse(format!("it computes in element type {other}")),
+    }
+}
+
 /// The axes from the attribute on.
 fn last_axes(f: &Form<'_>, x: &Operand) -> Lowered<Vec<usize>> {
     let rank = x.rank()?;
@@ -90,6 +100,7 @@ fn last_axes(f: &Form<'_>, x: &Operand) -> Lowered<Vec<usize>> {
 }
 
 fn layer(f: &mut Form<'_>) -> Lowered {
+    in_single(f)?;
     let x = f.real(0)?;
     let axes = last_axes(f, &x)?;
     let epsilon = f.float("epsilon", 1e-5);
@@ -106,6 +117,7 @@ fn layer(f: &mut Form<'_>) -> Lowered {
 }
 
 fn rms(f: &mut Form<'_>) -> Lowered {
+    in_single(f)?;
     let x = f.real(0)?;
     let axes = last_axes(f, &x)?;
     let epsilon = f.float("epsilon", 1e-5);
@@ -122,6 +134,7 @@ fn rms(f: &mut Form<'_>) -> Lowered {
 }
 
 fn group(f: &mut Form<'_>) -> Lowered {
+    in_single(f)?;
     let x = f.real(0)?;
     let rank = x.rank()?;
     let groups = f.int("num_groups", 1);

@@ -187,6 +187,8 @@ fn eye_like(f: &mut Form<'_>) -> Lowered {
     let numbers: Vec<f64> = (0..rows)
         .flat_map(|row| (0..columns).map(move |column| if column == row + k { 1.0 } else { 0.0 }))
         .collect();
+    // The solved type of the result says it too, and what it is where the attribute is left out.
+    f.pass_over(&["dtype"]);
     let dtype = result_dtype(f)?;
     let y = f.tensor(dtype, &[rows, columns], &numbers);
     f.result(0, &y);
@@ -250,7 +252,8 @@ fn space_to_depth(f: &mut Form<'_>) -> Lowered {
         std::iter::once(batch).chain(extents.iter().copied().map(Some)).collect()
     };
     let parts = f.reshape_to(&x, &with_batch(&[channels, rows, block, columns, block]))?;
-    let moved = f.transpose(&parts, &[0, 3, 5, 1, 2, 4]);
+    let crd = f.text("mode", "DCR") == "CRD";
+    let moved = f.transpose(&parts, if crd { &[0, 1, 3, 5, 2, 4] } else { &[0, 3, 5, 1, 2, 4] });
     let y = f.reshape_to(&moved, &with_batch(&[channels * block * block, rows, columns]))?;
     f.result(0, &y);
     Ok(())

@@ -166,6 +166,8 @@ fn pooling(f: &mut Form<'_>, x: &Operand) -> Lowered<Windows> {
         return refuse("a tensor without elements");
     }
     let kernel = per_axis(f, "kernel_shape", input.len())?;
+    // It decides the extents of the result, which are solved.
+    f.pass_over(&["ceil_mode"]);
     Windows::of(f, &input, kernel, output_extents(f)?)
 }
 
@@ -173,6 +175,8 @@ fn max_pool(f: &mut Form<'_>) -> Lowered {
     if f.wants(1) {
         return refuse("its indices have no form");
     }
+    // How indices are numbered.
+    f.pass_over(&["storage_order"]);
     let x = f.input(0)?;
     let floats = matches!(x.dtype.class(), DtypeClass::Float);
     let x = if floats { f.real(0)? } else { x };
@@ -276,6 +280,8 @@ fn conv(f: &mut Form<'_>) -> Lowered {
     if input.contains(&0) {
         return refuse("a tensor without elements");
     }
+    // What the weights say; the operator's rule holds the attribute against them.
+    f.pass_over(&["kernel_shape"]);
     let kernel = weights[2..].to_vec();
     let depth = total(weights[1..].iter().copied())?;
     let windows = Windows::of(f, &input, kernel, output_extents(f)?)?;
@@ -299,6 +305,7 @@ fn conv_transpose(f: &mut Form<'_>) -> Lowered {
     let (strides, dilations) = (per_axis(f, "strides", rank)?, per_axis(f, "dilations", rank)?);
     let extra = f.ints("output_padding").unwrap_or_else(|| vec![0; rank]);
     let pads = f.ints("pads").unwrap_or_else(|| vec![0; 2 * rank]);
+    f.pass_over(&["kernel_shape"]);
     let (kernel, output) = (weights[2..].to_vec(), output_extents(f)?);
     if extra.len() != rank || pads.len() != 2 * rank || kernel.len() != rank || output.len() != rank {
         return refuse("its window does not fit its axes");
