@@ -17,6 +17,8 @@ use super::constants::{Constants, bytes_of};
 use crate::graph::attributes::IntoAttribute;
 use crate::ir;
 
+mod attributes;
+
 /// Why a node has no form in primitives here.
 #[derive(Clone, Debug)]
 pub(super) struct Refusal(pub(super) String);
@@ -234,49 +236,6 @@ impl<'a> Form<'a> {
         self.node.output.get(at).is_some_and(|name| !name.is_empty())
     }
 
-    fn attribute(&self, name: &str) -> Option<&AttributeProto> {
-        let at = self.node.attribute.iter().position(|attribute| attribute.name() == name)?;
-        self.read.set(self.read.get() | 1_u64.checked_shl(at as u32).unwrap_or(0));
-        self.node.attribute.get(at)
-    }
-
-    /// Attributes that change nothing of what this node computes.
-    pub(super) fn pass_over(&self, names: &[&str]) {
-        for name in names {
-            self.attribute(name);
-        }
-    }
-
-    /// An attribute that the rule did not read: a newer version of the operator may mean something by it. The first
-    /// operators could be told which inputs they may overwrite, which is no part of what they compute.
-    fn unread(&self) -> Option<&str> {
-        self.pass_over(&["consumed_inputs"]);
-        let unread = |at: usize| self.read.get().checked_shr(at as u32).unwrap_or(0) & 1 == 0;
-        let mut attributes = self.node.attribute.iter().enumerate();
-        attributes.find(|(at, _)| unread(*at)).map(|(_, attribute)| attribute.name())
-    }
-
-    pub(super) fn has(&self, name: &str) -> bool {
-        self.attribute(name).is_some()
-    }
-
-    pub(super) fn int(&self, name: &str, default: i64) -> i64 {
-        clamped(self.attribute(name).map_or(default, AttributeProto::i))
-    }
-
-    pub(super) fn float(&self, name: &str, default: f32) -> f64 {
-        f64::from(self.attribute(name).map_or(default, AttributeProto::f))
-    }
-
-    pub(super) fn ints(&self, name: &str) -> Option<Vec<i64>> {
-        self.attribute(name).map(|attribute| attribute.ints.iter().copied().map(clamped).collect())
-    }
-
-    pub(super) fn text(&self, name: &str, default: &str) -> String {
-        let found = self.attribute(name).map(|attribute| String::from_utf8_lossy(attribute.s()).into_owned());
-        found.unwrap_or_else(|| default.to_owned())
-    }
-
     /// The numbers of an input that is a constant.
     pub(super) fn constant(&self, at: usize) -> Lowered<Option<Vec<f64>>> {
         let Some(name) = self.node.input.get(at).filter(|name| !name.is_empty()) else { return Ok(None) };
@@ -385,11 +344,6 @@ impl<'a> Form<'a> {
             node.metadata_props.retain(|entry| entry.key() == crate::names::PLACE);
         }
         constant
-    }
-
-    /// The numbers of an attribute that is a small tensor.
-    pub(super) fn tensor_attribute(&self, name: &str) -> Option<Vec<f64>> {
-        super::constants::numbers_of(self.attribute(name)?.t.as_deref()?)
     }
 
     /// A single number of an operand's element type.

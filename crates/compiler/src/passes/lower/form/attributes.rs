@@ -1,0 +1,59 @@
+//! What a node says in its attributes.
+//!
+//! **Invariant:** a form is made only of a node all of whose attributes its rule read, or passed over with a reason. So an
+//! attribute that a newer version of an operator brings is refused, never left out.
+
+use typeloom_onnx::messages::AttributeProto;
+
+use super::super::constants;
+use super::{Form, clamped};
+
+impl Form<'_> {
+    pub(super) fn attribute(&self, name: &str) -> Option<&AttributeProto> {
+        let at = self.node.attribute.iter().position(|attribute| attribute.name() == name)?;
+        self.read.set(self.read.get() | 1_u64.checked_shl(at as u32).unwrap_or(0));
+        self.node.attribute.get(at)
+    }
+
+    /// Attributes that change nothing of what this node computes.
+    pub(in super::super) fn pass_over(&self, names: &[&str]) {
+        for name in names {
+            self.attribute(name);
+        }
+    }
+
+    /// An attribute that the rule did not read: a newer version of the operator may mean something by it. The first
+    /// operators could be told which inputs they may overwrite, which is no part of what they compute.
+    pub(super) fn unread(&self) -> Option<&str> {
+        self.pass_over(&["consumed_inputs"]);
+        let unread = |at: usize| self.read.get().checked_shr(at as u32).unwrap_or(0) & 1 == 0;
+        let mut attributes = self.node.attribute.iter().enumerate();
+        attributes.find(|(at, _)| unread(*at)).map(|(_, attribute)| attribute.name())
+    }
+
+    pub(in super::super) fn has(&self, name: &str) -> bool {
+        self.attribute(name).is_some()
+    }
+
+    pub(in super::super) fn int(&self, name: &str, default: i64) -> i64 {
+        clamped(self.attribute(name).map_or(default, AttributeProto::i))
+    }
+
+    pub(in super::super) fn float(&self, name: &str, default: f32) -> f64 {
+        f64::from(self.attribute(name).map_or(default, AttributeProto::f))
+    }
+
+    pub(in super::super) fn ints(&self, name: &str) -> Option<Vec<i64>> {
+        self.attribute(name).map(|attribute| attribute.ints.iter().copied().map(clamped).collect())
+    }
+
+    pub(in super::super) fn text(&self, name: &str, default: &str) -> String {
+        let found = self.attribute(name).map(|attribute| String::from_utf8_lossy(attribute.s()).into_owned());
+        found.unwrap_or_else(|| default.to_owned())
+    }
+
+    /// The numbers of an attribute that is a small tensor.
+    pub(in super::super) fn tensor_attribute(&self, name: &str) -> Option<Vec<f64>> {
+        constants::numbers_of(self.attribute(name)?.t.as_deref()?)
+    }
+}
