@@ -407,13 +407,15 @@ fn dropout(f: &mut Form<'_>) -> Lowered {
 /// The axes that are one row: one axis, or before version 13 everything from the axis on.
 fn row(f: &Form<'_>, x: &Operand) -> Lowered<Vec<usize>> {
     let rank = x.rank()?;
+    let last = rank as i64 - 1;
+    let axis = f.int("axis", if f.version >= 13 { -1 } else { 1 });
     if rank == 0 {
         return Ok(Vec::new());
     }
     if f.version >= 13 {
-        return Ok(vec![f.axis(f.int("axis", -1), rank)?]);
+        return Ok(vec![f.axis(axis, rank)?]);
     }
-    Ok((f.axis(f.int("axis", 1).min(rank as i64 - 1), rank)?..rank).collect())
+    Ok((f.axis(axis.min(last), rank)?..rank).collect())
 }
 
 fn from_greatest(f: &mut Form<'_>, x: &Operand, axes: &[usize]) -> Operand {

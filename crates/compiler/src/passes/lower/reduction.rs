@@ -38,6 +38,7 @@ enum Over {
 
 /// The attribute, the input, or all axes; an empty list means nothing where the node says so.
 fn over(f: &Form<'_>, x: &Operand) -> Lowered<Over> {
+    let nothing_if_empty = f.int("noop_with_empty_axes", 0) != 0;
     let given = match f.ints("axes") {
         Some(axes) => Some(axes),
         None => match (f.optional(1)?, f.constant_ints(1)) {
@@ -49,7 +50,7 @@ fn over(f: &Form<'_>, x: &Operand) -> Lowered<Over> {
     let rank = x.rank()?;
     match given {
         Some(axes) if !axes.is_empty() => f.axes(&axes, rank).map(Over::Axes),
-        Some(_) | None if f.int("noop_with_empty_axes", 0) != 0 => Ok(Over::Axes(Vec::new())),
+        Some(_) | None if nothing_if_empty => Ok(Over::Axes(Vec::new())),
         Some(_) | None => Ok(Over::Axes((0..rank).collect())),
     }
 }
