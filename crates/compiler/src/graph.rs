@@ -173,7 +173,8 @@ impl Graph {
             return Err(recorder.errors);
         }
         recorder.name_outputs();
-        let graph = recorder.close_graph();
+        let mut graph = recorder.close_graph();
+        graph.node.shrink_to_fit();
         let Recorder { slots, functions, places, .. } = recorder;
         let mut model = model_of(graph);
         model.functions = functions.into_values().map(|(function, _)| function).collect();

@@ -12,7 +12,7 @@ use typeloom_solver::dim::{DimId, Dims};
 use typeloom_solver::elem::ElemSet;
 use typeloom_solver::message;
 use typeloom_solver::model::{self, Checked, Mode, Options};
-use typeloom_solver::program::{Body, GraphId};
+use typeloom_solver::program::{Body, GraphId, ValueId};
 use typeloom_solver::solution::{TensorType, Type};
 use typeloom_solver::universe::Universe;
 use typeloom_types::lattice::Lattice;
@@ -22,7 +22,8 @@ use crate::catalogue::Operators;
 use crate::error::BuildError;
 use crate::interface::Interface;
 use crate::ir::Map;
-use crate::unit::{Solved, Stamp, Unit};
+use crate::stamps::{Solved, Stamp, StampId};
+use crate::unit::Unit;
 
 /// The element types of the default type tree.
 pub(crate) fn universe() -> Result<&'static Arc<Universe>, BuildError> {
@@ -80,43 +81,40 @@ type Tensor = (ElemSet, Option<Box<[DimId]>>);
 fn stamps(checked: &mut Checked<'_>) -> Solved {
     let order = graphs_in_order(checked.body());
     let place: Map<GraphId, usize> = order.iter().enumerate().map(|(at, graph)| (*graph, at)).collect();
-    let mut graphs: Vec<Map<String, Arc<Stamp>>> = vec![Map::default(); order.len()];
+    let mut solved = Solved::new(order.len());
     let turns = in_turns(checked.body(), &order);
-    let mut known: Map<(bool, Tensor), Arc<Stamp>> = Map::default();
-    let values: Vec<_> = checked.body().values().collect();
-    if let Some(main) = graphs.first_mut() {
-        main.reserve(values.len());
-    }
-    for value in values {
+    let mut known: Map<(bool, Tensor), StampId> = Map::default();
+    solved.reserve(checked.value_count());
+    for value in (0..checked.value_count()).map(ValueId::new) {
         let ty = checked.type_of(value);
         let body = checked.body();
-        let Some(at) = place.get(&body.value(value).graph) else { continue };
-        let name = body.value_name(value).to_owned();
-        let many = turns[*at];
+        let Some(at) = place.get(&body.value(value).graph).copied() else { continue };
+        let name = body.value_name(value);
+        let many = turns[at];
         let fresh = |ty: &Type| {
             let mut stamp = stamp_of(ty, checked.universe(), checked.dims());
             if many {
                 forget_symbols(&mut stamp.ty);
             }
-            Arc::new(stamp)
+            stamp
         };
         // Most values are tensors of few types.
         let stamp = match ty {
             Type::Tensor(TensorType { elem, shape }) => {
                 let key = (many, (elem, shape));
                 match known.get(&key) {
-                    Some(stamp) => Arc::clone(stamp),
+                    Some(stamp) => *stamp,
                     None => {
                         let ty = Type::Tensor(TensorType { elem, shape: key.1.1.clone() });
-                        Arc::clone(known.entry(key).or_insert(fresh(&ty)))
+                        *known.entry(key).or_insert(solved.add_stamp(fresh(&ty)))
                     }
                 }
             }
-            other => fresh(&other),
+            other => solved.add_stamp(fresh(&other)),
         };
-        graphs[*at].insert(name, stamp);
+        solved.push(at, name, stamp);
     }
-    Solved { graphs }
+    solved
 }
 
 /// Which graphs run once for each turn of a loop.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 use typeloom_contracts::role::Role;
-use typeloom_onnx::messages::{GraphProto, ModelProto, TypeProto};
+use typeloom_onnx::messages::{GraphProto, ModelProto};
 use typeloom_pool::TypedModule;
 use typeloom_solver::model::Mode;
 
@@ -14,6 +14,7 @@ use crate::ir::Map;
 use crate::passes::insert_cast_ops::PlannedCast;
 use crate::place::Place;
 use crate::report::CompileReport;
+use crate::stamps::Solved;
 
 /// What may be done about an edge whose two ends are declared and differ.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -87,33 +88,6 @@ impl Unit {
     pub fn name(&self) -> &str {
         self.graph().name()
     }
-}
-
-/// The types of a program's values.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Solved {
-    /// The values of each graph by name: of the main one first, then of those nested in it, outer ones first, in the
-    /// order of nodes and attributes. Values of one type share a stamp.
-    pub(crate) graphs: Vec<Map<String, Arc<Stamp>>>,
-}
-
-impl Solved {
-    /// The type of a value of the main graph.
-    #[must_use]
-    pub fn get(&self, value: &str) -> Option<&Stamp> {
-        self.graphs.first()?.get(value).map(|stamp| &**stamp)
-    }
-}
-
-/// The type of one value.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Stamp {
-    /// As a message: the denotation of the concrete node, element type and shape.
-    pub ty: TypeProto,
-    /// The concrete node of the type tree; nothing for containers and what is not settled.
-    pub node: Option<&'static str>,
-    /// Whether it is settled.
-    pub concrete: bool,
 }
 
 /// Which component runs a node, and how.

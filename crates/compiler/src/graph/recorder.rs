@@ -103,13 +103,42 @@ fn numbered(stem: &str, mut number: u32) -> String {
     name
 }
 
+/// The names `stem_0`, `stem_1`, ... that were made so far. They are not kept one by one: most values have such a name.
+#[derive(Default)]
+struct Stem {
+    count: u32,
+    /// From which number on names were made at a place.
+    places: Vec<(u32, Place)>,
+}
+
+impl Stem {
+    /// The next number.
+    fn next(&mut self, place: Place) -> u32 {
+        let number = self.count;
+        self.count += 1;
+        if self.places.last().is_none_or(|(_, last)| *last != place) {
+            self.places.push((number, place));
+        }
+        number
+    }
+
+    /// Where a number was made.
+    fn place(&self, number: u32) -> Option<Place> {
+        if number >= self.count {
+            return None;
+        }
+        let after = self.places.partition_point(|(first, _)| *first <= number);
+        Some(self.places.get(after.checked_sub(1)?)?.1)
+    }
+}
+
 #[derive(Default)]
 pub(crate) struct Recorder {
     pub(crate) module: String,
     graphs: Vec<GraphProto>,
     open: Vec<ScopeId>,
-    /// How many values are named after a stem, and every name that is taken.
-    stems: Map<String, u32>,
+    /// The names that were made, by what they begin with, and those that authors gave.
+    stems: Map<String, Stem>,
     taken: Map<String, Place>,
     /// Outputs of the module by name: the value, whether it goes to the network, and where that is said.
     outputs: IndexMap<String, (String, bool, Place)>,
@@ -186,29 +215,36 @@ impl Recorder {
 
     /// A name that no value has.
     pub(crate) fn fresh(&mut self, stem: &str, place: Place) -> String {
+        let numbers = match self.stems.get_mut(stem) {
+            Some(numbers) => numbers,
+            None => self.stems.entry(stem.to_owned()).or_default(),
+        };
         loop {
-            let number = match self.stems.get_mut(stem) {
-                Some(number) => number,
-                None => self.stems.entry(stem.to_owned()).or_default(),
-            };
-            let name = numbered(stem, *number);
-            *number += 1;
+            let name = numbered(stem, numbers.next(place));
             if !self.taken.contains_key(&name) {
-                self.taken.insert(name.clone(), place);
                 return name;
             }
         }
     }
 
+    /// Where a name was given to a value, if it was.
+    fn taken_at(&self, name: &str) -> Option<Place> {
+        if let Some(place) = self.taken.get(name) {
+            return Some(*place);
+        }
+        let (stem, number) = name.rsplit_once('_')?;
+        let is_number = number == "0" || number.starts_with(|first: char| ('1'..='9').contains(&first));
+        let number = number.parse().ok().filter(|_| is_number)?;
+        self.stems.get(stem)?.place(number)
+    }
+
     /// Takes a name for a port; where it is taken already, by whom.
     pub(crate) fn take_name(&mut self, name: &str, place: Place) -> Option<Place> {
-        match self.taken.get(name) {
-            Some(first) => Some(*first),
-            None => {
-                self.taken.insert(name.to_owned(), place);
-                None
-            }
+        let first = self.taken_at(name);
+        if first.is_none() {
+            self.taken.insert(name.to_owned(), place);
         }
+        first
     }
 
     /// Takes the name of an output for a value; where it is taken already, by whom.
@@ -222,8 +258,8 @@ impl Recorder {
         if let Some((_, _, first)) = self.outputs.get(name) {
             return Some(*first);
         }
-        if let Some(first) = self.taken.get(name).filter(|_| value != name) {
-            return Some(*first);
+        if let Some(first) = self.taken_at(name).filter(|_| value != name) {
+            return Some(first);
         }
         self.taken.insert(name.to_owned(), place);
         self.outputs.insert(name.to_owned(), (value, to_network, place));

@@ -83,7 +83,7 @@ impl Pass for InsertCastOps {
         let mut number = 0;
         ir::each_graph_mut(unit.graph_mut(), |graph, _| {
             for (_, name) in made.iter().filter(|(of, _)| *of == number) {
-                if let Some(stamp) = solved.graphs.get(number).and_then(|stamps| stamps.get(name)) {
+                if let Some(stamp) = solved.of(number, name) {
                     let mut info = value_info(name);
                     super::stamp::stamp_value(&mut info, stamp);
                     graph.value_info.push(info);

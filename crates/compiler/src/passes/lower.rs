@@ -30,7 +30,8 @@ use crate::ir::{self, Map, Set};
 use crate::names;
 use crate::pass::Pass;
 use crate::solve;
-use crate::unit::{Solved, Stamp, Unit};
+use crate::stamps::{Solved, Stamp};
+use crate::unit::Unit;
 
 mod constants;
 mod form;
@@ -168,12 +169,7 @@ pub(crate) struct Types<'s> {
 
 impl<'s> Types<'s> {
     fn stamp(&self, value: &str) -> Option<&'s Stamp> {
-        if value.is_empty() {
-            return None;
-        }
-        // A value of a graph around this one is found there.
-        let mut graphs = self.solved.graphs.get(self.at).into_iter().chain(&self.solved.graphs);
-        graphs.find_map(|stamps| stamps.get(value)).map(|stamp| &**stamp)
+        if value.is_empty() { None } else { self.solved.seen_from(self.at, value) }
     }
 
     pub(crate) fn node(&self, value: &str) -> Option<&'static str> {

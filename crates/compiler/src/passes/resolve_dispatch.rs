@@ -90,6 +90,7 @@ impl Pass for ResolveDispatch {
             at += 1;
         });
         unit.solved = Some(solved);
+        dispatch.shrink_to_fit();
         unit.dispatch = dispatch;
         BuildError::of(errors)
     }

@@ -1,14 +1,13 @@
 //! `stamp`: every value carries its denotation and ONNX type.
 
-use std::sync::Arc;
-
 use typeloom_onnx::messages::{GraphProto, TensorProto, TypeProto, ValueInfoProto, type_proto};
 
 use crate::error::BuildError;
 use crate::graph::recorder::value_info;
 use crate::ir::{self, Map, Set};
 use crate::pass::Pass;
-use crate::unit::{Stamp, Unit};
+use crate::stamps::{Cursor, Solved, Stamp, StampId};
+use crate::unit::Unit;
 
 /// The pass.
 pub struct StampTypes;
@@ -29,8 +28,8 @@ pub(crate) fn stamp_all(unit: &mut Unit) {
     let Some(solved) = unit.solved.take() else { return };
     let mut at = 0;
     ir::each_graph_mut(unit.graph_mut(), |graph, _| {
-        if let Some(stamps) = solved.graphs.get(at) {
-            stamp_graph(graph, stamps);
+        if let Some(cursor) = solved.cursor(at) {
+            stamp_graph(graph, &solved, cursor);
         }
         at += 1;
     });
@@ -38,25 +37,40 @@ pub(crate) fn stamp_all(unit: &mut Unit) {
 }
 
 /// Stamps the values of one graph.
-fn stamp_graph(graph: &mut GraphProto, stamps: &Map<String, Arc<Stamp>>) {
+fn stamp_graph(graph: &mut GraphProto, solved: &Solved, mut cursor: Cursor<'_>) {
     let GraphProto { input, output, value_info: infos, node, initializer, .. } = graph;
-    for info in input.iter_mut().chain(&mut *output).chain(&mut *infos) {
-        if let Some(stamp) = stamps.get(info.name()) {
-            stamp_value(info, stamp);
-        }
-    }
-    let listed = input.iter().chain(&*output).chain(&*infos);
-    let known: Set<&str> = listed.map(ValueInfoProto::name).collect();
+    let listed = input.iter().chain(&*output).chain(&*infos).map(ValueInfoProto::name);
+    let listed: Set<&str> = listed.collect();
+    // What a graph reads stands before what it makes.
+    let mut found: Map<&str, StampId> = input.iter().filter_map(|info| cursor.find(info.name())).collect();
+    let makes: usize = node.iter().map(|node| node.output.len()).sum();
+    let mut new = Vec::with_capacity((initializer.len() + makes).saturating_sub(listed.len()));
     let initializers = initializer.iter().map(TensorProto::name);
     let made = node.iter().flat_map(|node| &node.output).map(String::as_str);
-    let missing = initializers.chain(made).filter(|name| !name.is_empty() && !known.contains(name));
-    let new: Vec<ValueInfoProto> = missing
-        .filter_map(|name| {
-            let stamp = stamps.get(name).filter(|stamp| stamp.concrete)?;
-            Some(ValueInfoProto { r#type: Some(stamp.ty.clone()), ..value_info(name) })
-        })
-        .collect();
-    infos.extend(new);
+    for name in initializers.chain(made).filter(|name| !name.is_empty()) {
+        let Some((name, stamp)) = cursor.find(name) else { continue };
+        if listed.contains(name) {
+            found.insert(name, stamp);
+            continue;
+        }
+        let stamp = solved.stamp(stamp);
+        if stamp.concrete {
+            new.push(ValueInfoProto { r#type: Some(stamp.ty.clone()), ..value_info(name) });
+        }
+    }
+    drop(listed);
+    for info in input.iter_mut().chain(output).chain(&mut *infos) {
+        let stamp = found.get(info.name()).copied();
+        let stamp = stamp.or_else(|| Some(cursor.find(info.name())?.1));
+        if let Some(stamp) = stamp {
+            stamp_value(info, solved.stamp(stamp));
+        }
+    }
+    if infos.is_empty() {
+        *infos = new;
+    } else {
+        infos.extend(new);
+    }
 }
 
 /// Stamps one value: the denotation is set, what a declaration leaves open is filled in.

@@ -98,11 +98,7 @@ fn plan(unit: &Unit) -> Result<Vec<PlannedCast>, BuildError> {
     let universe = solve::universe()?;
     let mut planned = Vec::new();
     for (graph, Cut { site, ends: (from, to), reason }) in cuts {
-        let node = |value: &str| {
-            // A value of a graph around this one is found there.
-            let graphs = outcome.solved.graphs.get(graph).into_iter().chain(&outcome.solved.graphs);
-            graphs.filter_map(|stamps| stamps.get(value)).next()?.node
-        };
+        let node = |value: &str| outcome.solved.seen_from(graph, value)?.node;
         let (Some(from), Some(to)) = (node(&from), node(&to)) else { continue };
         if from != to && casts::is_convertible(universe, from, to) {
             let (from, to) = (from.to_owned(), to.to_owned());
