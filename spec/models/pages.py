@@ -28,6 +28,19 @@ MODELS = {
         {
             row = Gather(table, index)
         }""",
+    # A function that is called with two types, and halves one of its operands.
+    "blended": """
+        blended (float[n] x, double[n] y) => (float[n] near, double[n] far)
+        {
+            near = local.blend(x, x)
+            far = local.blend(y, y)
+        }
+        <domain: "local", opset_import: ["" : 21]>
+        blend (a, b) => (c)
+        {
+            half = Cast <to = 10> (a)
+            c = Mul(half, b)
+        }""",
     # Three versions of one service.
     "scorer": """
         scorer (float[1, 4] features) => (float[1] score, int64[1] label)
@@ -56,5 +69,6 @@ MODELS = {
 }
 
 for name, text in MODELS.items():
-    model = onnx.parser.parse_model(HEADER + text)
+    header = HEADER.replace("]", ', "local" : 1]') if "local." in text else HEADER
+    model = onnx.parser.parse_model(header + text)
     (Path(__file__).parent / f"{name}.onnx").write_bytes(model.SerializeToString(deterministic=True))

@@ -13,14 +13,18 @@
 //! | `eliminate` | the assignment of least cost, exactly |
 //! | `plan` | conversions with names and places |
 //! | `write` | the edits of the file |
+//! | `flatten`, `functions`, `bodies` | the same for models with functions, whose bodies stand in every call |
 //!
 //! The interface of a model does not change: inputs and outputs keep names and types. What is declared of other values
-//! is derived from them, and follows. Bodies of functions are not changed, calls of them are.
+//! is derived from them, and follows. A conversion in the body of a function counts once, however often it is called.
 //!
 //! **Invariant:** a model without errors is left as it is, byte for byte. What comes out of a repair that says so checks.
 
 mod assign;
+mod bodies;
 mod eliminate;
+mod flatten;
+mod functions;
 mod plan;
 mod policy;
 mod write;
@@ -61,8 +65,10 @@ pub struct Cast {
     pub output: String,
     /// The element type that comes in.
     pub from: Elem,
-    /// The element type that goes out.
+    /// The element type that goes out; in a function, where it is called with several types, that of one call.
     pub to: Elem,
+    /// The value whose type goes out, for a conversion in a function that depends on the call.
+    pub like: Option<String>,
     /// Who reads it.
     pub readings: Vec<Reading>,
 }
@@ -123,6 +129,19 @@ pub struct Refused {
     pub from: Elem,
     /// The element type that is needed.
     pub to: Elem,
+    /// The calls of the function that the value is of; empty for values of the model's own graphs.
+    pub calls: Vec<String>,
+}
+
+/// A copy of a function for some of its calls.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Copied {
+    /// The function's name.
+    pub function: String,
+    /// The name of the copy.
+    pub name: String,
+    /// The calls that are redirected to it.
+    pub calls: Vec<String>,
 }
 
 /// What a repair came to.
@@ -138,6 +157,8 @@ pub struct Repair {
     pub declarations: Vec<Declaration>,
     /// The changed places.
     pub hunks: Vec<Hunk>,
+    /// Functions that no one set of conversions suits, copied.
+    pub copies: Vec<Copied>,
     /// What the policy does not allow.
     pub refused: Vec<Refused>,
     /// Whether fewer conversions are impossible.
@@ -172,8 +193,11 @@ pub fn repair(
         let model = current.as_deref().unwrap_or(bytes);
         let mut checked = check(model, catalogue, universe, options)?;
         repair.is_ok = checked.is_ok();
-        let changed =
-            if repair.is_ok { None } else { step(&mut checked, model, catalogue, policy, &mut repair)? };
+        let changed = if repair.is_ok {
+            None
+        } else {
+            step(&mut checked, model, (catalogue, universe, options), policy, &mut repair)?
+        };
         let Some(changed) = changed else {
             drop(checked);
             repair.file = current;
@@ -193,16 +217,25 @@ pub fn repair(
 fn step<'a>(
     checked: &mut Checked<'a>,
     bytes: &'a [u8],
-    catalogue: &dyn Catalogue,
+    (catalogue, universe, options): (&dyn Catalogue, &Arc<Universe>, &Options),
     policy: Policy,
     repair: &mut Repair,
 ) -> Result<Option<Vec<u8>>, RepairError> {
     let Some((support, target)) = support(bytes, catalogue)? else { return Ok(None) };
+    let settings = (catalogue, universe, options);
+    if let Some(changed) = functions::step(bytes, settings, policy, (support, target), repair)? {
+        return Ok(changed);
+    }
     let plan = plan::plan(checked, policy, support);
     repair.is_minimal &= plan.is_proved;
     repair.refused.clear();
     for (value, from, to) in &plan.refused {
-        let refused = Refused { value: checked.body().value_name(*value).to_owned(), from: *from, to: *to };
+        let refused = Refused {
+            value: checked.body().value_name(*value).to_owned(),
+            from: *from,
+            to: *to,
+            calls: Vec::new(),
+        };
         if !repair.refused.contains(&refused) {
             repair.refused.push(refused);
         }

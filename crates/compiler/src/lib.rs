@@ -58,6 +58,7 @@ mod assign;
 mod casts;
 mod catalogue;
 mod graphs;
+mod inline;
 mod ir;
 mod settle;
 mod solve;

@@ -10,7 +10,7 @@
 //! ```
 
 use serde_json::{Value, json};
-use typeloom_compiler::coerce::{Cast, Declaration, Hunk, Reading, Refused, Repair};
+use typeloom_compiler::coerce::{Cast, Copied, Declaration, Hunk, Reading, Refused, Repair};
 use typeloom_solver::elem::Elem;
 
 use crate::table::one_line;
@@ -44,12 +44,28 @@ pub fn summary(repair: &Repair) -> String {
     for cast in &repair.casts {
         let Cast { graph, input, from, to, .. } = cast;
         let loses = if cast.is_lossy() { "can lose values" } else { "keeps every value" };
-        let line = format!("{}{input}: {} -> {}, {loses}", within(graph), elem(*from), elem(*to));
+        let to = match &cast.like {
+            Some(other) => format!("the type of {other}"),
+            None => elem(*to).to_owned(),
+        };
+        let line = format!("{}{input}: {} -> {to}, {loses}", within(graph), elem(*from));
         text.push_str(&format!("{}\n", one_line(&line)));
     }
-    for Refused { value, from, to } in &repair.refused {
+    for Copied { function, name, calls } in &repair.copies {
         let line = format!(
-            "refused: {value}: {} -> {} can lose values; --policy widest or --policy to={} allows it",
+            "function {function}: no one set of casts suits all calls; {name} is a copy for {}",
+            calls.join(", ")
+        );
+        text.push_str(&format!("{}\n", one_line(&line)));
+    }
+    for Refused { value, from, to, calls } in &repair.refused {
+        let called = if calls.is_empty() {
+            String::new()
+        } else {
+            format!(" (in the function called by {})", calls.join(", "))
+        };
+        let line = format!(
+            "refused: {value}{called}: {} -> {} can lose values; --policy widest or --policy to={} allows it",
             elem(*from),
             elem(*to),
             elem(*to)
@@ -84,7 +100,7 @@ pub fn value(repair: &Repair) -> Value {
         None => json!({"graph": graph, "output": at}),
     };
     let cast = |cast: &Cast| {
-        let Cast { graph, before, name, input, output, from, to, readings } = cast;
+        let Cast { graph, before, name, input, output, from, to, like, readings } = cast;
         json!({
             "graph": graph,
             "before": before,
@@ -93,14 +109,15 @@ pub fn value(repair: &Repair) -> Value {
             "output": output,
             "from": elem(*from),
             "to": elem(*to),
+            "like": like,
             "lossy": cast.is_lossy(),
             "readers": readings.iter().map(reading).collect::<Vec<Value>>(),
         })
     };
     let declaration = |Declaration { graph, name, from, to }: &Declaration| json!({"graph": graph, "name": name, "from": elem(*from), "to": elem(*to)});
     let hunk = |Hunk { graph, position, before, after }: &Hunk| json!({"graph": graph, "node": position, "before": before, "after": after});
-    let refused =
-        |Refused { value, from, to }: &Refused| json!({"value": value, "from": elem(*from), "to": elem(*to)});
+    let refused = |Refused { value, from, to, calls }: &Refused| json!({"value": value, "from": elem(*from), "to": elem(*to), "calls": calls});
+    let copy = |Copied { function, name, calls }: &Copied| json!({"function": function, "name": name, "calls": calls});
     json!({
         "ok": repair.is_ok,
         "changed": repair.file.is_some(),
@@ -108,6 +125,7 @@ pub fn value(repair: &Repair) -> Value {
         "casts": repair.casts.iter().map(cast).collect::<Vec<Value>>(),
         "declarations": repair.declarations.iter().map(declaration).collect::<Vec<Value>>(),
         "diff": repair.hunks.iter().map(hunk).collect::<Vec<Value>>(),
+        "copies": repair.copies.iter().map(copy).collect::<Vec<Value>>(),
         "refused": repair.refused.iter().map(refused).collect::<Vec<Value>>(),
     })
 }

@@ -26,7 +26,8 @@ pub(crate) fn run(args: &FixArgs) -> anyhow::Result<Outcome> {
         Err(error) => bail!("cannot change `{}`: {error}", source.name),
     };
     if !repair.is_ok {
-        let left = remaining(repair.file.as_deref().unwrap_or(&bytes), &solve);
+        // Nothing is written, so what is shown is the model as it is.
+        let left = remaining(&bytes, &solve);
         return refuse(args, &source, &repair, &left);
     }
     if let Some(target) = &target {

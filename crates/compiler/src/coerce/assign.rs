@@ -14,6 +14,10 @@ use typeloom_solver::ports::ClassId;
 use super::eliminate::{Factor, minimise};
 use super::policy::{CONVERSION, Cost, DECLARATION, IMPOSSIBLE, Policy, Support, plus};
 
+mod shared;
+
+pub(crate) use shared::{Shared, Source};
+
 /// A value with those who read it, or one of two such groups where conversions for some of them stand elsewhere.
 #[derive(Clone, Debug)]
 pub(crate) struct Group {
@@ -30,8 +34,12 @@ pub(crate) struct Group {
 pub(crate) struct Chosen {
     /// An element type for each class; `None` where the policy has no answer.
     pub(crate) elems: Vec<Option<Elem>>,
-    /// The groups, by position, for which the policy has no answer.
+    /// The groups, by position, for which the policy has no answer; shared ones count on from the others.
     pub(crate) refused: BTreeSet<usize>,
+    /// For each shared group by position, where each of its readers reads.
+    pub(crate) sources: Vec<Vec<Source>>,
+    /// What it costs in all.
+    pub(crate) cost: Cost,
     /// Whether nothing else costs less.
     pub(crate) is_proved: bool,
 }
@@ -44,19 +52,37 @@ const LARGEST_SMALL: Cost = 3;
 
 /// Chooses an element type for every class.
 pub(crate) fn choose(sets: &[ElemSet], groups: &[Group], policy: Policy, support: Support) -> Chosen {
-    let mut chosen = Chosen { elems: vec![None; sets.len()], refused: BTreeSet::new(), is_proved: true };
+    choose_shared(sets, groups, &[], policy, support)
+}
+
+/// As [`choose`], with values that have several types at once.
+pub(crate) fn choose_shared(
+    sets: &[ElemSet],
+    groups: &[Group],
+    shared: &[Shared],
+    policy: Policy,
+    support: Support,
+) -> Chosen {
+    let mut chosen = Chosen {
+        elems: vec![None; sets.len()],
+        refused: BTreeSet::new(),
+        sources: shared.iter().map(|it| vec![Source::Direct; it.readers.len()]).collect(),
+        cost: 0,
+        is_proved: true,
+    };
     for (class, set) in sets.iter().enumerate() {
         chosen.elems[class] = set.single();
     }
-    for component in components(sets, groups) {
-        Component::new(sets, groups, component, policy, support).solve(&mut chosen);
+    for component in components(sets, groups, shared) {
+        Component::new(sets, (groups, shared), component, policy, support).solve(&mut chosen);
     }
     chosen
 }
 
 /// The groups of each component: those that share a class whose element type is open.
-fn components(sets: &[ElemSet], groups: &[Group]) -> Vec<Vec<usize>> {
-    let mut root: Vec<usize> = (0..groups.len()).collect();
+fn components(sets: &[ElemSet], groups: &[Group], shared: &[Shared]) -> Vec<Vec<usize>> {
+    let count = groups.len() + shared.len();
+    let mut root: Vec<usize> = (0..count).collect();
     fn find(root: &mut [usize], mut at: usize) -> usize {
         while root[at] != at {
             root[at] = root[root[at]];
@@ -65,16 +91,19 @@ fn components(sets: &[ElemSet], groups: &[Group]) -> Vec<Vec<usize>> {
         at
     }
     let mut first: BTreeMap<ClassId, usize> = BTreeMap::new();
-    for (at, group) in groups.iter().enumerate() {
-        let classes = group.readers.iter().copied().chain([group.maker]);
-        for class in classes.filter(|class| sets[class.index()].single().is_none()) {
+    for at in 0..count {
+        let classes: Vec<ClassId> = match groups.get(at) {
+            Some(group) => group.readers.iter().copied().chain([group.maker]).collect(),
+            None => shared[at - groups.len()].classes().collect(),
+        };
+        for class in classes.into_iter().filter(|class| sets[class.index()].single().is_none()) {
             let other = *first.entry(class).or_insert(at);
             let (a, b) = (find(&mut root, at), find(&mut root, other));
             root[a.max(b)] = a.min(b);
         }
     }
     let mut by_root: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-    for at in 0..groups.len() {
+    for at in 0..count {
         by_root.entry(find(&mut root, at)).or_default().push(at);
     }
     by_root.into_values().collect()
@@ -83,6 +112,8 @@ fn components(sets: &[ElemSet], groups: &[Group]) -> Vec<Vec<usize>> {
 struct Component<'p> {
     positions: Vec<usize>,
     groups: Vec<&'p Group>,
+    /// Shared groups with their positions among all of these.
+    shared: Vec<(usize, &'p Shared)>,
     policy: Policy,
     support: Support,
     /// The classes whose element type is open, as variables.
@@ -98,15 +129,20 @@ struct Component<'p> {
 impl<'p> Component<'p> {
     fn new(
         sets: &[ElemSet],
-        groups: &'p [Group],
+        (groups, shared): (&'p [Group], &'p [Shared]),
         component: Vec<usize>,
         policy: Policy,
         support: Support,
     ) -> Self {
         let positions = component;
-        let groups: Vec<&Group> = positions.iter().map(|at| &groups[*at]).collect();
-        let classes: BTreeSet<ClassId> =
-            groups.iter().flat_map(|group| group.readers.iter().copied().chain([group.maker])).collect();
+        let beyond = positions.iter().filter_map(|at| at.checked_sub(groups.len()));
+        let shared: Vec<(usize, &Shared)> = beyond.map(|at| (at, &shared[at])).collect();
+        let groups: Vec<&Group> = positions.iter().filter_map(|at| groups.get(*at)).collect();
+        let classes: BTreeSet<ClassId> = groups
+            .iter()
+            .flat_map(|group| group.readers.iter().copied().chain([group.maker]))
+            .chain(shared.iter().flat_map(|(_, shared)| shared.classes()))
+            .collect();
         let fixed: BTreeMap<ClassId, Elem> =
             classes.iter().filter_map(|class| Some((*class, sets[class.index()].single()?))).collect();
         let open: Vec<ClassId> = classes.iter().copied().filter(|class| !fixed.contains_key(class)).collect();
@@ -126,6 +162,7 @@ impl<'p> Component<'p> {
         Self {
             positions,
             groups,
+            shared,
             policy,
             support,
             variables,
@@ -155,17 +192,25 @@ impl<'p> Component<'p> {
         for at in 0..self.groups.len() {
             self.group(self.groups[at]);
         }
+        let shared: Vec<_> = self.shared.clone().into_iter().map(|(at, it)| (at, self.share(it))).collect();
         let sizes: Vec<usize> = self.domains.iter().map(Vec::len).collect();
         let answer = minimise(&sizes, std::mem::take(&mut self.factors));
         if answer.cost >= IMPOSSIBLE {
+            chosen.cost = IMPOSSIBLE;
             chosen.refused.extend(self.positions);
             return;
         }
         // Without a common type there is at least one conversion.
         let is_single = answer.cost < 2 * CONVERSION;
-        chosen.is_proved &= is_single || answer.is_proved && answer.cost <= self.untried;
+        // What was not tried could lose less, and has no fewer conversions.
+        let is_fewest = answer.cost / CONVERSION <= self.untried / CONVERSION;
+        chosen.is_proved &= is_single || answer.is_proved && is_fewest;
+        chosen.cost = plus(chosen.cost, answer.cost);
         for (class, variable) in &self.variables {
             chosen.elems[class.index()] = self.domains[*variable][answer.values[*variable]].single();
+        }
+        for (at, variables) in shared {
+            chosen.sources[at] = variables.sources(&answer.values);
         }
     }
 

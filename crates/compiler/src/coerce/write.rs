@@ -108,7 +108,8 @@ pub(crate) fn write<'a>(
         let name = names.fresh(&format!("Cast_{}", planned.output));
         casts.push(writer.cast(planned, &input, &name));
         let key = (planned.graph, planned.before);
-        writer.nodes.entry(key).or_default().push(node(planned, input, name, target.attribute));
+        let node = cast_node(&input, &planned.output, &name, planned.to, target.attribute);
+        writer.nodes.entry(key).or_default().push(node);
     }
     writer.renames()?;
     for (graph, view) in graphs_of_body(body)? {
@@ -126,30 +127,52 @@ pub(crate) fn write<'a>(
     Ok(Written { file: splice.finish()?, casts, declarations, hunks })
 }
 
-fn node(planned: &Planned, input: String, name: String, attribute: Attribute) -> NodeProto {
+/// A conversion into an element type.
+pub(super) fn cast_node(
+    input: &str,
+    output: &str,
+    name: &str,
+    elem: Elem,
+    attribute: Attribute,
+) -> NodeProto {
     let mut to = AttributeProto { name: Some("to".to_owned()), ..AttributeProto::default() };
     match attribute {
         Attribute::Number => {
-            to.i = Some(i64::from(planned.to.number()));
+            to.i = Some(i64::from(elem.number()));
             to.r#type = Some(AttributeType::Int as i32);
         }
         Attribute::Word => {
-            let word = planned.to.onnx_name().unwrap_or_default().to_uppercase();
+            let word = elem.onnx_name().unwrap_or_default().to_uppercase();
             to.s = Some(word.into_bytes().into());
             to.r#type = Some(AttributeType::String as i32);
         }
     }
+    converting("Cast", vec![input.to_owned()], output, name, vec![to])
+}
+
+/// A conversion into the type of another value.
+pub(super) fn like_node(input: &str, other: &str, output: &str, name: &str) -> NodeProto {
+    converting("CastLike", vec![input.to_owned(), other.to_owned()], output, name, Vec::new())
+}
+
+fn converting(
+    op: &str,
+    input: Vec<String>,
+    output: &str,
+    name: &str,
+    attribute: Vec<AttributeProto>,
+) -> NodeProto {
     NodeProto {
-        input: vec![input],
-        output: vec![planned.output.clone()],
-        name: Some(name),
-        op_type: Some("Cast".to_owned()),
-        attribute: vec![to],
+        input,
+        output: vec![output.to_owned()],
+        name: Some(name.to_owned()),
+        op_type: Some(op.to_owned()),
+        attribute,
         ..NodeProto::default()
     }
 }
 
-fn printed(node: &NodeProto) -> String {
+pub(super) fn printed(node: &NodeProto) -> String {
     print_node(node, &PrintOptions::display()).text
 }
 
@@ -187,6 +210,7 @@ impl<'a> Writer<'_, 'a> {
             output: planned.output.clone(),
             from: planned.from,
             to: planned.to,
+            like: None,
             readings,
         }
     }
@@ -420,7 +444,7 @@ impl<'a> Writer<'_, 'a> {
 }
 
 /// Sets the element type of the tensor in a type; gives the old one where it was another.
-fn retype(ty: Option<&mut TypeProto>, elem: Elem) -> Option<Elem> {
+pub(super) fn retype(ty: Option<&mut TypeProto>, elem: Elem) -> Option<Elem> {
     let mut at = ty?;
     loop {
         let number = match at.value.as_mut()? {

@@ -9,11 +9,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use typeloom_onnx::messages::{
-    AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, ValueInfoProto,
-};
+use typeloom_onnx::messages::{FunctionProto, GraphProto, ModelProto, NodeProto, ValueInfoProto};
 
 use crate::error::BuildError;
+use crate::inline::{self, Call, Key};
 use crate::ir;
 use crate::names::{COMPOSITE_DOMAIN, TYPES_DOMAIN};
 use crate::pass::Pass;
@@ -63,13 +62,6 @@ impl Pass for Expand {
     }
 }
 
-type Key = (String, String, String);
-
-fn key(domain: &str, name: &str, overload: &str) -> Key {
-    let domain = if domain == "ai.onnx" { "" } else { domain };
-    (domain.to_owned(), name.to_owned(), overload.to_owned())
-}
-
 /// The functions whose operators mean the same in the program, and the others.
 fn inlinable(
     functions: Vec<FunctionProto>,
@@ -82,7 +74,9 @@ fn inlinable(
             ir::imported(model, import.domain()).is_none_or(|version| version == import.version())
         });
         if agrees {
-            inlined.entry(key(function.domain(), function.name(), function.overload())).or_insert(function);
+            inlined
+                .entry(inline::key(function.domain(), function.name(), function.overload()))
+                .or_insert(function);
         } else {
             kept.push(function);
         }
@@ -109,9 +103,7 @@ struct Expansion<'f> {
 struct Open<'f> {
     function: &'f FunctionProto,
     at: usize,
-    names: HashMap<String, String>,
-    prefix: String,
-    attributes: HashMap<String, AttributeProto>,
+    call: Call,
 }
 
 impl<'f> Expansion<'f> {
@@ -145,7 +137,7 @@ impl<'f> Expansion<'f> {
         if of_standard && self.functions.is_empty() {
             return None;
         }
-        self.functions.get(&key(node.domain(), node.op_type(), node.overload()))
+        self.functions.get(&inline::key(node.domain(), node.op_type(), node.overload()))
     }
 
     /// Puts the nodes of a call, and of the calls in it, in the place of the node.
@@ -163,7 +155,7 @@ impl<'f> Expansion<'f> {
                 continue;
             };
             call.at += 1;
-            let inner = call.instance(inner);
+            let inner = call.call.instance(inner);
             match self.function(&inner) {
                 None => {
                     self.nodes += 1;
@@ -219,70 +211,14 @@ impl<'f> Expansion<'f> {
                 }),
             }
         }
-        let mut attributes: HashMap<String, AttributeProto> = HashMap::new();
-        for attribute in function.attribute_proto.iter().chain(&node.attribute) {
-            attributes.insert(attribute.name().to_owned(), attribute.clone());
-        }
-        let call = Open { function, at: 0, names, prefix, attributes };
+        let call = Call::new(function, &node, names, prefix);
         for info in &function.value_info {
             let name = call.name(info.name());
             if !name.is_empty() {
                 infos.push(ValueInfoProto { name: Some(name), ..info.clone() });
             }
         }
-        call
-    }
-}
-
-impl Open<'_> {
-    fn name(&self, name: &str) -> String {
-        match self.names.get(name) {
-            Some(actual) => actual.clone(),
-            None if name.is_empty() => String::new(),
-            None => format!("{}{name}", self.prefix),
-        }
-    }
-
-    /// A node of the function as it stands in the call.
-    fn instance(&self, node: &NodeProto) -> NodeProto {
-        let mut node = node.clone();
-        self.settle(&mut node);
-        let mut graphs: Vec<&mut GraphProto> = ir::graphs_mut(&mut node).collect();
-        while let Some(graph) = graphs.pop() {
-            for info in graph.input.iter_mut().chain(&mut graph.output).chain(&mut graph.value_info) {
-                info.name = Some(self.name(info.name()));
-            }
-            for tensor in &mut graph.initializer {
-                tensor.name = Some(self.name(tensor.name()));
-            }
-            for tensor in graph.sparse_initializer.iter_mut().filter_map(|sparse| sparse.values.as_mut()) {
-                tensor.name = Some(self.name(tensor.name()));
-            }
-            for inner in &mut graph.node {
-                self.settle(inner);
-                graphs.extend(ir::graphs_mut(inner));
-            }
-        }
-        node
-    }
-
-    /// Puts names and the caller's attributes into one node.
-    fn settle(&self, node: &mut NodeProto) {
-        for name in node.input.iter_mut().chain(&mut node.output) {
-            *name = self.name(name);
-        }
-        if node.name.is_some() {
-            node.name = Some(format!("{}{}", self.prefix, node.name()));
-        }
-        node.attribute.retain_mut(|attribute| {
-            let Some(outer) = attribute.ref_attr_name.as_deref().filter(|outer| !outer.is_empty()) else {
-                return true;
-            };
-            let Some(given) = self.attributes.get(outer) else { return false };
-            let name = attribute.name.take();
-            *attribute = AttributeProto { name, ..given.clone() };
-            true
-        });
+        Open { function, at: 0, call }
     }
 }
 

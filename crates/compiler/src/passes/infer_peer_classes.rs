@@ -92,13 +92,30 @@ fn check_places(graph: &GraphProto) -> Result<(), BuildError> {
             });
         }
         if let Some(inner) = inside {
-            return invalid(
-                "a branch or loop runs on one class of peers, and something is sent inside",
-                inner,
-            );
+            let op = node.op_type();
+            return invalid(&format!("something is sent inside of `{op}`: {}", instead(op)), inner);
         }
     }
     Ok(())
+}
+
+/// Why nothing is sent inside of a node, and what to write instead.
+fn instead(op: &str) -> String {
+    let gives = match op {
+        "If" => "let both branches give the value, and send what the branch or the other gave",
+        _ => {
+            "let the body give the values (one for each turn is an output of the loop as well), and send what the loop gives"
+        }
+    };
+    format!(
+        "a branch or loop runs on one class of peers, and a peer that waits does not know whether or how often something \
+         is sent; {gives}: `let out = g.{}(..); let (data, _) = g.send(&out[0], &peers);`",
+        match op {
+            "If" => "if_",
+            "Scan" => "scan",
+            _ => "loop_",
+        }
+    )
 }
 
 fn wire_identity(from: &str, to: &str, beside: &NodeProto) -> NodeProto {

@@ -295,3 +295,4 @@ fn a_model_of_another_domain_gets_the_operator_set_of_the_cast() {
 }
 
 mod brute_force;
+mod functions;

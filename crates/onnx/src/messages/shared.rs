@@ -9,8 +9,11 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 /// A string that does not change and is shared by its clones.
+///
+/// It is one pointer wide: a node has up to ten of them, and the words that they point to are few, so that the second
+/// step to the bytes costs less than the length beside each pointer would.
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct SharedText(Arc<str>);
+pub struct SharedText(Arc<Box<str>>);
 
 impl SharedText {
     /// The text.
@@ -42,25 +45,25 @@ impl Borrow<str> for SharedText {
 
 impl From<&str> for SharedText {
     fn from(text: &str) -> Self {
-        Self(text.into())
+        Self(Arc::new(text.into()))
     }
 }
 
 impl From<&String> for SharedText {
     fn from(text: &String) -> Self {
-        Self(text.as_str().into())
+        text.as_str().into()
     }
 }
 
 impl From<String> for SharedText {
     fn from(text: String) -> Self {
-        Self(text.into())
+        Self(Arc::new(text.into()))
     }
 }
 
 impl From<Arc<str>> for SharedText {
     fn from(text: Arc<str>) -> Self {
-        Self(text)
+        text.as_ref().into()
     }
 }
 
@@ -72,25 +75,25 @@ impl From<&Self> for SharedText {
 
 impl From<SharedText> for String {
     fn from(text: SharedText) -> Self {
-        (*text.0).to_owned()
+        text.as_str().to_owned()
     }
 }
 
 impl PartialEq<str> for SharedText {
     fn eq(&self, other: &str) -> bool {
-        *self.0 == *other
+        *self.as_str() == *other
     }
 }
 
 impl PartialEq<&str> for SharedText {
     fn eq(&self, other: &&str) -> bool {
-        *self.0 == **other
+        *self.as_str() == **other
     }
 }
 
 impl fmt::Debug for SharedText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&self.0, f)
+        fmt::Debug::fmt(self.as_str(), f)
     }
 }
 

@@ -188,7 +188,23 @@ fn nothing_is_sent_inside_a_branch() {
         g.output("y", &y[0]);
     });
     let error = Compiler::new().compile(module).err().expect("it is sent inside");
-    assert!(error.to_string().contains("branch or loop"), "{error}");
+    let text = error.to_string();
+    assert!(text.contains("sent inside of `If`") && text.contains("peers.rs:"), "{error}");
+    assert!(text.contains("let out = g.if_(..); let (data, _) = g.send(&out[0], &peers);"), "{error}");
+}
+
+#[test]
+fn what_a_branch_gives_is_sent_as_the_message_says() {
+    let module = Of("m", |g: &mut Graph| {
+        let x = g.input("x").of("float[N]");
+        let c = g.input("c").of("bool");
+        let peers = g.input("workers").of("peer_id_vec");
+        let out = g.if_(&c, |_| vec![x.neg()], |_| vec![x.clone()]);
+        let (data, _) = g.send(&out[0], &peers);
+        g.output("y", &data.neg());
+    });
+    let artifact = Compiler::new().compile(module).expect("it compiles");
+    assert_eq!(artifact.parts().count(), 2);
 }
 
 #[test]

@@ -1,0 +1,594 @@
+//! A repair carried out on a model with functions.
+//!
+//! Every call says what changes in its body. Calls of one function that change alike, in their own nodes and in what they call,
+//! share one copy of it; the first copy keeps the function's name.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use typeloom_onnx::messages::{
+    FunctionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, ValueInfoProto,
+};
+use typeloom_solver::elem::Elem;
+
+use super::flatten::Flat;
+use super::write::{Attribute, Target, cast_node, like_node, printed, retype};
+use super::{Cast, Copied, Declaration, Hunk, NUMBERED, Reading};
+use crate::ir;
+
+/// Where a value is read: an input of a node, or an output of a graph.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(super) struct Site {
+    pub(super) graph: usize,
+    /// The node's position; nothing for an output.
+    pub(super) node: Option<usize>,
+    pub(super) at: usize,
+}
+
+impl Site {
+    pub(super) fn input(graph: usize, node: usize, at: usize) -> Self {
+        Self { graph, node: Some(node), at }
+    }
+
+    pub(super) fn output(graph: usize, at: usize) -> Self {
+        Self { graph, node: None, at }
+    }
+}
+
+/// What a value is converted into.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Kind {
+    To(Elem),
+    /// The type of another value of the function.
+    Like(String),
+}
+
+/// A conversion to insert.
+#[derive(Clone, Debug)]
+pub(super) struct Edit {
+    /// The graph that the value is of, and its name.
+    pub(super) value: (usize, String),
+    /// The graph that the conversion stands in.
+    pub(super) graph: usize,
+    pub(super) kind: Kind,
+    pub(super) readers: Vec<Site>,
+    pub(super) from: Elem,
+    pub(super) to: Elem,
+}
+
+/// What changes in each instance, and the element types that come of it.
+pub(super) struct Placed {
+    pub(super) edits: BTreeMap<usize, Vec<Edit>>,
+    /// By instance, graph and name.
+    pub(super) values: BTreeMap<(usize, (usize, String)), Elem>,
+    /// Outputs of graphs: by instance, graph and position.
+    pub(super) outputs: BTreeMap<(usize, usize, usize), Elem>,
+}
+
+/// A repair carried out.
+#[derive(Default)]
+pub(super) struct Written {
+    /// Nothing where nothing changed.
+    pub(super) model: Option<ModelProto>,
+    pub(super) casts: Vec<Cast>,
+    pub(super) declarations: Vec<Declaration>,
+    pub(super) hunks: Vec<Hunk>,
+    pub(super) copies: Vec<Copied>,
+}
+
+/// What tells copies of a function apart: what is converted, and which copies are called by which node.
+type Signature = (Vec<(usize, String, usize, Kind, Vec<Site>)>, Vec<((usize, usize), usize)>);
+
+/// A copy of a place.
+struct Copy {
+    place: usize,
+    /// The calls that use it.
+    instances: Vec<usize>,
+    /// Other names of what its nodes call.
+    calls: BTreeMap<(usize, usize), usize>,
+    name: String,
+}
+
+/// The place of a graph in words: nothing for the main graph.
+fn path(flat: &Flat, place: usize, name: &str, graph: usize) -> String {
+    let it = &flat.places[place];
+    let mut parts = Vec::new();
+    let mut at = graph;
+    while let Some((parent, node)) = it.parents.get(at).copied().flatten() {
+        // Which of the node's graphs it is, by how many came before.
+        let before = (0..at).filter(|other| it.parents[*other] == Some((parent, node))).count();
+        parts.push((parent, node, before));
+        at = parent;
+    }
+    parts.reverse();
+    let mut text = String::new();
+    let mut graphs = vec![&it.graph];
+    for (_, node, nth) in parts {
+        let Some(found) = graphs.last().and_then(|graph| graph.node.get(node)) else { break };
+        let named = found.attribute.iter().flat_map(|attribute| {
+            let own = attribute.g.as_deref().into_iter().map(move |graph| (attribute.name(), None, graph));
+            let many = attribute.graphs.iter().enumerate();
+            own.chain(many.map(move |(at, graph)| (attribute.name(), Some(at), graph)))
+        });
+        let Some((attribute, index, inner)) = named.into_iter().nth(nth) else { break };
+        let index = index.map(|index| format!("[{index}]")).unwrap_or_default();
+        text.push_str(&format!("/{node}:{}.{attribute}{index}", found.op_type()));
+        graphs.push(inner);
+    }
+    match (place, text.is_empty()) {
+        (0, _) => text,
+        (_, true) => format!("function {name}"),
+        (_, false) => format!("function {name} {text}"),
+    }
+}
+
+/// A call in words.
+pub(super) fn call_site(flat: &Flat, caller: usize, graph: usize, node: usize) -> String {
+    let place = flat.instances[caller].place;
+    let at = path(flat, place, &flat.places[place].name, graph);
+    if at.is_empty() { format!("node #{node}") } else { format!("{at} node #{node}") }
+}
+
+pub(super) fn write(model: &ModelProto, flat: &Flat, placed: &Placed, target: Target) -> Written {
+    let copies = copies(model, flat, placed);
+    let mut taken: HashSet<String> = HashSet::new();
+    for place in &flat.places {
+        taken.extend(ir::value_names(&place.graph));
+        ir::each_node(&place.graph, |node| {
+            taken.insert(node.name().to_owned());
+        });
+    }
+    let mut written = Written::default();
+    let mut made = model.clone();
+    let mut changed = false;
+    for (at, copy) in copies.iter().enumerate() {
+        let place = &flat.places[copy.place];
+        let is_first = !copies[..at].iter().any(|other| other.place == copy.place);
+        let attribute = match copy.place {
+            0 => target.attribute,
+            _ if place.version < NUMBERED => Attribute::Word,
+            _ => Attribute::Number,
+        };
+        let mut editing = Editing {
+            flat,
+            copy,
+            placed,
+            attribute,
+            taken: &mut taken,
+            written: &mut written,
+            before: BTreeMap::new(),
+            added: BTreeMap::new(),
+            changed: false,
+        };
+        let mut graph = place.graph.clone();
+        editing.redirect(&mut graph, &copies);
+        editing.run(&mut graph);
+        let casts = editing.added.values().any(|nodes| !nodes.is_empty());
+        let has_changed = editing.changed;
+        changed |= has_changed || !is_first;
+        if copy.place == 0 {
+            if has_changed {
+                made.graph = Some(graph);
+            }
+            if let (Some(version), true) = (target.import, casts) {
+                made.opset_import.push(import(version));
+            }
+            continue;
+        }
+        let function = copy.place - 1;
+        let mut new = as_function(&model.functions[function], graph);
+        if casts && !new.opset_import.iter().any(|import| matches!(import.domain(), "" | "ai.onnx")) {
+            let has_own = !new.opset_import.is_empty();
+            new.opset_import.extend(has_own.then(|| import(place.version)));
+        }
+        if is_first {
+            if has_changed {
+                made.functions[function] = new;
+            }
+            continue;
+        }
+        new.name = Some(copy.name.clone());
+        made.functions.push(new);
+        let calls = copy.instances.iter().filter_map(|instance| {
+            let (caller, (graph, node)) = flat.instances[*instance].caller?;
+            Some(call_site(flat, caller, graph, node))
+        });
+        let calls: BTreeSet<String> = calls.collect();
+        written.copies.push(Copied {
+            function: place.name.clone(),
+            name: copy.name.clone(),
+            calls: calls.into_iter().collect(),
+        });
+    }
+    written.model = changed.then_some(made);
+    written
+}
+
+fn import(version: i64) -> OperatorSetIdProto {
+    OperatorSetIdProto {
+        domain: Some(String::new()),
+        version: Some(version),
+        ..OperatorSetIdProto::default()
+    }
+}
+
+fn as_function(function: &FunctionProto, graph: GraphProto) -> FunctionProto {
+    FunctionProto {
+        node: graph.node,
+        output: graph.output.into_iter().map(|info| info.name.unwrap_or_default()).collect(),
+        value_info: graph.value_info,
+        ..function.clone()
+    }
+}
+
+/// Which copies of which place there are, in the order of places and calls.
+fn copies(model: &ModelProto, flat: &Flat, placed: &Placed) -> Vec<Copy> {
+    let mut children: Vec<Vec<((usize, usize), usize)>> = vec![Vec::new(); flat.instances.len()];
+    let mut known: BTreeMap<(usize, Signature), usize> = BTreeMap::new();
+    let mut of_instance = vec![0; flat.instances.len()];
+    // Who is called comes after who calls.
+    for at in (0..flat.instances.len()).rev() {
+        let instance = &flat.instances[at];
+        let edits = placed.edits.get(&at).into_iter().flatten();
+        let edits = edits.map(|Edit { value: (graph, name), graph: inside, kind, readers, .. }| {
+            (*graph, name.clone(), *inside, kind.clone(), readers.clone())
+        });
+        let mut called = std::mem::take(&mut children[at]);
+        called.sort_unstable();
+        let signature = (edits.collect(), called);
+        let number = known.len();
+        let number = *known.entry((instance.place, signature)).or_insert(number);
+        of_instance[at] = number;
+        if let Some((caller, site)) = instance.caller {
+            children[caller].push((site, number));
+        }
+    }
+    let mut numbers: BTreeMap<usize, Copy> = BTreeMap::new();
+    let mut order: Vec<usize> = Vec::new();
+    for (at, instance) in flat.instances.iter().enumerate() {
+        let number = of_instance[at];
+        let copy = numbers.entry(number).or_insert_with(|| {
+            order.push(number);
+            Copy { place: instance.place, instances: Vec::new(), calls: BTreeMap::new(), name: String::new() }
+        });
+        copy.instances.push(at);
+        if let Some((caller, site)) = instance.caller
+            && let Some(caller) = numbers.get_mut(&of_instance[caller])
+        {
+            caller.calls.insert(site, number);
+        }
+    }
+    order.sort_by_key(|number| numbers[number].place);
+    let mut names: HashSet<(String, String)> = HashSet::new();
+    names.extend(model.functions.iter().map(|it| (it.domain().to_owned(), it.name().to_owned())));
+    let mut seen: HashSet<usize> = HashSet::new();
+    for number in &order {
+        let Some(copy) = numbers.get_mut(number) else { continue };
+        if copy.place == 0 {
+            continue;
+        }
+        let function = &model.functions[copy.place - 1];
+        copy.name = function.name().to_owned();
+        if !seen.insert(copy.place) {
+            let own = copy.instances.first().copied().unwrap_or_default();
+            let words = function.input.iter().filter_map(|formal| {
+                placed.values.get(&(own, (0, formal.clone()))).and_then(|elem| elem.onnx_name())
+            });
+            let wanted = words.fold(copy.name.clone(), |name, word| name + "_" + word);
+            let numbered = (2_usize..).map(|number| format!("{wanted}_{number}"));
+            let is_free = |name: &String| !names.contains(&(function.domain().to_owned(), name.clone()));
+            copy.name = std::iter::once(wanted.clone()).chain(numbered).find(is_free).unwrap_or(wanted);
+            names.insert((function.domain().to_owned(), copy.name.clone()));
+        }
+    }
+    let position: BTreeMap<usize, usize> =
+        order.iter().enumerate().map(|(at, number)| (*number, at)).collect();
+    for copy in numbers.values_mut() {
+        for call in copy.calls.values_mut() {
+            *call = position[call];
+        }
+    }
+    order.iter().filter_map(|number| numbers.remove(number)).collect()
+}
+
+/// One copy on its way.
+struct Editing<'e> {
+    flat: &'e Flat,
+    copy: &'e Copy,
+    placed: &'e Placed,
+    attribute: Attribute,
+    taken: &'e mut HashSet<String>,
+    written: &'e mut Written,
+    /// Nodes as they were, by graph and position.
+    before: BTreeMap<(usize, usize), String>,
+    /// Nodes to insert, by graph and position.
+    added: BTreeMap<(usize, usize), Vec<NodeProto>>,
+    changed: bool,
+}
+
+impl Editing<'_> {
+    fn path(&self, graph: usize) -> String {
+        path(self.flat, self.copy.place, &self.copy.name, graph)
+    }
+
+    /// The first call that uses the copy.
+    fn own(&self) -> usize {
+        self.copy.instances.first().copied().unwrap_or_default()
+    }
+
+    /// A name that nothing has.
+    fn fresh(&mut self, wanted: &str) -> String {
+        let numbered = (2_usize..).map(|number| format!("{wanted}_{number}"));
+        let mut names = std::iter::once(wanted.to_owned()).chain(numbered);
+        let name = names.find(|name| !self.taken.contains(name)).unwrap_or_default();
+        self.taken.insert(name.clone());
+        name
+    }
+
+    /// Lets nodes call the copies that are theirs.
+    fn redirect(&mut self, graph: &mut GraphProto, copies: &[Copy]) {
+        let mut number = 0;
+        ir::each_graph_mut(graph, |graph, _| {
+            for (at, node) in graph.node.iter_mut().enumerate() {
+                let Some(callee) = self.copy.calls.get(&(number, at)) else { continue };
+                if node.op_type() != copies[*callee].name {
+                    self.before.insert((number, at), printed(node));
+                    node.op_type = Some(copies[*callee].name.clone());
+                    self.changed = true;
+                }
+            }
+            number += 1;
+        });
+    }
+
+    fn run(&mut self, graph: &mut GraphProto) {
+        let edits = self.placed.edits.get(&self.own()).cloned().unwrap_or_default();
+        let place = &self.flat.places[self.copy.place];
+        // A conversion that an output of the model reads takes its name, which callers know.
+        let mut renamed: BTreeMap<String, String> = BTreeMap::new();
+        let is_interface = |edit: &Edit| {
+            self.copy.place == 0 && edit.readers.iter().any(|it| it.node.is_none() && it.graph == 0)
+        };
+        let of_interface: Vec<(String, Elem)> = edits
+            .iter()
+            .filter(|edit| is_interface(edit))
+            .map(|edit| (edit.value.1.clone(), edit.from))
+            .collect();
+        for (name, from) in of_interface {
+            let own = self.fresh(&format!("{name}_as_{}", word(from)));
+            renamed.insert(name, own);
+        }
+        let mut inputs: BTreeMap<(usize, usize), Vec<(usize, String)>> = BTreeMap::new();
+        let mut outputs: BTreeMap<(usize, usize), String> = BTreeMap::new();
+        let counts = counts(&place.graph);
+        for edit in &edits {
+            let Edit { value: (_, name), graph: inside, kind, readers, from, to } = edit;
+            let output = if is_interface(edit) {
+                name.clone()
+            } else {
+                let end = match kind {
+                    Kind::To(_) => format!("as_{}", word(*to)),
+                    Kind::Like(other) => format!("like_{other}"),
+                };
+                self.fresh(&format!("{name}_{end}"))
+            };
+            let end = counts.get(*inside).copied().unwrap_or_default();
+            let lifted = readers.iter().filter_map(|site| match site.node {
+                Some(node) => place.lift(site.graph, node, *inside),
+                None if site.graph == *inside => Some(end),
+                None => {
+                    let (graph, node) = place.parents.get(site.graph).copied().flatten()?;
+                    place.lift(graph, node, *inside)
+                }
+            });
+            let before = lifted.min().unwrap_or(end);
+            let node_name = self.fresh(&format!("Cast_{output}"));
+            let input = renamed.get(name).unwrap_or(name).clone();
+            let node = match kind {
+                Kind::To(elem) => cast_node(&input, &output, &node_name, *elem, self.attribute),
+                Kind::Like(other) => like_node(&input, other, &output, &node_name),
+            };
+            let mut readings = Vec::new();
+            for site in readers {
+                match site.node {
+                    Some(node) => {
+                        inputs.entry((site.graph, node)).or_default().push((site.at, output.clone()))
+                    }
+                    None => {
+                        outputs.insert((site.graph, site.at), output.clone());
+                    }
+                }
+                readings.push(Reading {
+                    graph: self.path(site.graph),
+                    node: site.node,
+                    operator: String::new(),
+                    at: site.at,
+                });
+            }
+            let (from, to) = self.worst(edit).unwrap_or((*from, *to));
+            self.written.casts.push(Cast {
+                graph: self.path(*inside),
+                before,
+                name: node_name,
+                input,
+                output: output.clone(),
+                from,
+                to,
+                like: match kind {
+                    Kind::To(_) => None,
+                    Kind::Like(other) => Some(other.clone()),
+                },
+                readings,
+            });
+            self.added.entry((*inside, before)).or_default().push(node);
+            self.changed = true;
+        }
+        let first = self.written.casts.len() - edits.len();
+        self.declarations(graph);
+        self.ports(graph, &inputs, &outputs, &renamed, first);
+    }
+
+    /// The types of a conversion in the call where it loses most.
+    fn worst(&self, edit: &Edit) -> Option<(Elem, Elem)> {
+        let same =
+            |other: &&Edit| other.value == edit.value && other.graph == edit.graph && other.kind == edit.kind;
+        let of = |instance: &usize| self.placed.edits.get(instance)?.iter().find(same);
+        let all: Vec<(Elem, Elem)> =
+            self.copy.instances.iter().filter_map(of).map(|edit| (edit.from, edit.to)).collect();
+        let lossy = all.iter().find(|(from, to)| !super::keeps_values(*from, *to));
+        let real = all.iter().find(|(from, to)| from != to);
+        lossy.or(real).or(all.first()).copied()
+    }
+
+    /// Corrects what is declared of values; where calls differ, nothing is declared.
+    fn declarations(&mut self, graph: &mut GraphProto) {
+        let mut number = 0;
+        let mut found = Vec::new();
+        ir::each_graph_mut(graph, |graph, _| {
+            let outermost = number == 0;
+            let GraphProto { input, output, value_info, .. } = graph;
+            let own = if outermost { &mut [][..] } else { input.as_mut_slice() };
+            for info in own.iter_mut().chain(value_info) {
+                let key = |instance: &usize| (*instance, (number, info.name().to_owned()));
+                let elems: BTreeSet<Elem> = self
+                    .copy
+                    .instances
+                    .iter()
+                    .filter_map(|it| self.placed.values.get(&key(it)).copied())
+                    .collect();
+                found.extend(correct(info, &elems).map(|change| (number, change)));
+            }
+            if !outermost {
+                for (at, info) in output.iter_mut().enumerate() {
+                    let key = |instance: &usize| (*instance, number, at);
+                    let elems: BTreeSet<Elem> = self
+                        .copy
+                        .instances
+                        .iter()
+                        .filter_map(|it| self.placed.outputs.get(&key(it)).copied())
+                        .collect();
+                    found.extend(correct(info, &elems).map(|change| (number, change)));
+                }
+            }
+            number += 1;
+        });
+        self.changed |= !found.is_empty();
+        for (graph, (name, from, to)) in found {
+            let graph = self.path(graph);
+            self.written.declarations.push(Declaration { graph, name, from, to });
+        }
+    }
+
+    /// Gives ports their new names, puts the new nodes in, and notes what changed.
+    fn ports(
+        &mut self,
+        graph: &mut GraphProto,
+        inputs: &BTreeMap<(usize, usize), Vec<(usize, String)>>,
+        outputs: &BTreeMap<(usize, usize), String>,
+        renamed: &BTreeMap<String, String>,
+        first_cast: usize,
+    ) {
+        if !renamed.is_empty() {
+            self.rename(graph, renamed);
+        }
+        let mut number = 0;
+        let mut after: BTreeMap<(usize, usize), Vec<String>> = BTreeMap::new();
+        let mut operators: BTreeMap<(usize, usize), String> = BTreeMap::new();
+        ir::each_graph_mut(graph, |graph, _| {
+            for (at, info) in graph.output.iter_mut().enumerate() {
+                if let Some(name) = outputs.get(&(number, at)) {
+                    info.name = Some(name.clone());
+                }
+            }
+            for (at, node) in graph.node.iter_mut().enumerate() {
+                operators.insert((number, at), node.op_type().to_owned());
+                if let Some(ports) = inputs.get(&(number, at)) {
+                    self.before.entry((number, at)).or_insert_with(|| printed(node));
+                    for (port, name) in ports {
+                        if let Some(input) = node.input.get_mut(*port) {
+                            input.clone_from(name);
+                        }
+                    }
+                }
+                if self.before.contains_key(&(number, at)) {
+                    after.entry((number, at)).or_default().push(printed(node));
+                }
+            }
+            number += 1;
+        });
+        for (place, nodes) in &self.added {
+            let lines = after.entry(*place).or_default();
+            lines.splice(0..0, nodes.iter().map(printed));
+        }
+        for cast in &mut self.written.casts[first_cast..] {
+            for reading in &mut cast.readings {
+                let graph = (0..number)
+                    .find(|graph| path(self.flat, self.copy.place, &self.copy.name, *graph) == reading.graph);
+                let operator = graph.zip(reading.node).and_then(|place| operators.get(&place));
+                reading.operator = operator.cloned().unwrap_or_default();
+            }
+        }
+        for ((graph, position), lines) in after {
+            let before = self.before.get(&(graph, position)).cloned();
+            let graph = self.path(graph);
+            self.written.hunks.push(Hunk { graph, position, before, after: lines });
+        }
+        // From the back, so that positions stay what they are.
+        let mut number = 0;
+        ir::each_graph_mut(graph, |graph, _| {
+            let here = self.added.range((number, 0)..=(number, usize::MAX)).rev();
+            for ((_, position), nodes) in here {
+                let position = (*position).min(graph.node.len());
+                graph.node.splice(position..position, nodes.iter().cloned());
+            }
+            number += 1;
+        });
+    }
+
+    /// Gives values of the main graph that leave their names to conversions their own.
+    fn rename(&mut self, graph: &mut GraphProto, renamed: &BTreeMap<String, String>) {
+        let outputs: Vec<Option<String>> = graph.output.iter().map(|info| info.name.clone()).collect();
+        let mut number = 0;
+        ir::each_graph_mut(graph, |graph, _| {
+            for (at, node) in graph.node.iter().enumerate() {
+                if node.input.iter().chain(&node.output).any(|name| renamed.contains_key(name)) {
+                    self.before.entry((number, at)).or_insert_with(|| printed(node));
+                }
+            }
+            number += 1;
+        });
+        let names: ir::Map<String, String> =
+            renamed.iter().map(|(old, new)| (old.clone(), new.clone())).collect();
+        ir::rename(graph, &names);
+        for (info, name) in graph.output.iter_mut().zip(outputs) {
+            info.name = name;
+        }
+        for tensor in &mut graph.initializer {
+            if let Some(name) = renamed.get(tensor.name()) {
+                tensor.name = Some(name.clone());
+            }
+        }
+    }
+}
+
+/// How many nodes each graph has.
+fn counts(graph: &GraphProto) -> Vec<usize> {
+    let mut counts = Vec::new();
+    ir::each_graph(graph, |graph, _| counts.push(graph.node.len()));
+    counts
+}
+
+/// Corrects one declaration: its name, what it said and what it says now.
+fn correct(info: &mut ValueInfoProto, elems: &BTreeSet<Elem>) -> Option<(String, Elem, Elem)> {
+    let to = elems.first().copied()?;
+    if elems.len() > 1 {
+        info.r#type = None;
+        return None;
+    }
+    let from = retype(info.r#type.as_mut(), to)?;
+    Some((info.name().to_owned(), from, to))
+}
+
+/// An element type as a part of a name.
+fn word(elem: Elem) -> &'static str {
+    elem.onnx_name().unwrap_or("other")
+}
