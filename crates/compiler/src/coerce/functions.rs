@@ -30,7 +30,7 @@ use crate::graphs::graphs_of_body;
 const LIKE: i64 = 15;
 
 /// The most values that one could be converted like, and the most that are looked at for that.
-const MOST_LIKES: usize = 3;
+const MOST_LIKES: usize = 5;
 const MOST_SEEN: usize = 64;
 
 /// The most calls for which conversions into types of other values are considered.

@@ -314,7 +314,7 @@ fn converted(
 #[test]
 fn no_repair_of_a_small_model_with_a_function_has_fewer_casts() {
     let mut rng = Rng(77);
-    let (mut compared, mut unproved) = ([0; 4], 0);
+    let (mut compared, mut unproved, mut missed) = ([0; 4], 0, 0);
     for _ in 0..60 {
         let bytes = random(&mut rng);
         let model = ModelProto::decode(&bytes[..]).expect("the text is a model");
@@ -325,15 +325,17 @@ fn no_repair_of_a_small_model_with_a_function_has_fewer_casts() {
         if found > 3 || !repair.copies.is_empty() {
             continue;
         }
-        if !repair.is_minimal {
+        let fewer = (0..found.min(2)).find(|count| exists(&model, *count));
+        if repair.is_minimal {
+            compared[found] += 1;
+            assert!(fewer.is_none(), "{} can do with {fewer:?} instead of {found}", text());
+        } else {
             unproved += 1;
-            continue;
-        }
-        compared[found] += 1;
-        for count in 0..found.min(2) {
-            assert!(!exists(&model, count), "{} can do with {count} instead of {found}", text());
+            missed += usize::from(fewer.is_some());
         }
     }
     assert!(unproved < 30, "{unproved} repairs are not proved to be the smallest");
-    assert!(compared[1..].iter().all(|count| *count > 2), "{compared:?} repairs of each size were compared");
+    // What is not proved to be the smallest is so nearly always.
+    assert!(missed <= 3, "{missed} of {unproved} repairs are not the smallest");
+    assert!(compared[1..3].iter().all(|count| *count > 5), "{compared:?} repairs of each size were compared");
 }
