@@ -359,7 +359,12 @@ impl Editing<'_> {
         }
         let mut inputs: BTreeMap<(usize, usize), Vec<(usize, String)>> = BTreeMap::new();
         let mut outputs: BTreeMap<(usize, usize), String> = BTreeMap::new();
-        let counts = counts(&place.graph);
+        let mut graphs = Vec::new();
+        ir::each_graph(&place.graph, |graph, _| graphs.push(graph));
+        let operator = |site: &Site| {
+            let node = site.node.and_then(|node| graphs.get(site.graph)?.node.get(node));
+            node.map(|node| node.op_type().to_owned()).unwrap_or_default()
+        };
         for edit in &edits {
             let Edit { value: (_, name), graph: inside, kind, readers, from, to } = edit;
             let output = if is_interface(edit) {
@@ -371,7 +376,7 @@ impl Editing<'_> {
                 };
                 self.fresh(&format!("{name}_{end}"))
             };
-            let end = counts.get(*inside).copied().unwrap_or_default();
+            let end = graphs.get(*inside).map_or(0, |graph| graph.node.len());
             let lifted = readers.iter().filter_map(|site| match site.node {
                 Some(node) => place.lift(site.graph, node, *inside),
                 None if site.graph == *inside => Some(end),
@@ -400,7 +405,7 @@ impl Editing<'_> {
                 readings.push(Reading {
                     graph: self.path(site.graph),
                     node: site.node,
-                    operator: String::new(),
+                    operator: operator(site),
                     at: site.at,
                 });
             }
@@ -422,9 +427,8 @@ impl Editing<'_> {
             self.added.entry((*inside, before)).or_default().push(node);
             self.changed = true;
         }
-        let first = self.written.casts.len() - edits.len();
         self.declarations(graph);
-        self.ports(graph, &inputs, &outputs, &renamed, first);
+        self.ports(graph, &inputs, &outputs, &renamed);
     }
 
     /// The types of a conversion in the call where it loses most.
@@ -485,14 +489,12 @@ impl Editing<'_> {
         inputs: &BTreeMap<(usize, usize), Vec<(usize, String)>>,
         outputs: &BTreeMap<(usize, usize), String>,
         renamed: &BTreeMap<String, String>,
-        first_cast: usize,
     ) {
         if !renamed.is_empty() {
             self.rename(graph, renamed);
         }
         let mut number = 0;
         let mut after: BTreeMap<(usize, usize), Vec<String>> = BTreeMap::new();
-        let mut operators: BTreeMap<(usize, usize), String> = BTreeMap::new();
         ir::each_graph_mut(graph, |graph, _| {
             for (at, info) in graph.output.iter_mut().enumerate() {
                 if let Some(name) = outputs.get(&(number, at)) {
@@ -500,7 +502,6 @@ impl Editing<'_> {
                 }
             }
             for (at, node) in graph.node.iter_mut().enumerate() {
-                operators.insert((number, at), node.op_type().to_owned());
                 if let Some(ports) = inputs.get(&(number, at)) {
                     self.before.entry((number, at)).or_insert_with(|| printed(node));
                     for (port, name) in ports {
@@ -518,14 +519,6 @@ impl Editing<'_> {
         for (place, nodes) in &self.added {
             let lines = after.entry(*place).or_default();
             lines.splice(0..0, nodes.iter().map(printed));
-        }
-        for cast in &mut self.written.casts[first_cast..] {
-            for reading in &mut cast.readings {
-                let graph = (0..number)
-                    .find(|graph| path(self.flat, self.copy.place, &self.copy.name, *graph) == reading.graph);
-                let operator = graph.zip(reading.node).and_then(|place| operators.get(&place));
-                reading.operator = operator.cloned().unwrap_or_default();
-            }
         }
         for ((graph, position), lines) in after {
             let before = self.before.get(&(graph, position)).cloned();
@@ -568,13 +561,6 @@ impl Editing<'_> {
             }
         }
     }
-}
-
-/// How many nodes each graph has.
-fn counts(graph: &GraphProto) -> Vec<usize> {
-    let mut counts = Vec::new();
-    ir::each_graph(graph, |graph, _| counts.push(graph.node.len()));
-    counts
 }
 
 /// Corrects one declaration: its name, what it said and what it says now.

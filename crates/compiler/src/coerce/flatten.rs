@@ -12,6 +12,7 @@ use typeloom_onnx::messages::{
     FunctionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, ValueInfoProto,
 };
 use typeloom_solver::catalogue::{Catalogue, Lookup};
+use typeloom_solver::program::MAX_NESTING;
 
 use crate::inline::{Call, Key, key};
 use crate::ir;
@@ -188,7 +189,10 @@ pub(super) fn flatten(model: &ModelProto) -> Option<Flat> {
     let mut flattening =
         Flattening { functions, bodies, instances: vec![Instance { place: 0, caller: None }], nodes: 0 };
     let mut fits = Some(());
-    ir::each_graph_mut(&mut graph, |graph, _| fits = fits.and_then(|()| flattening.graph(graph)));
+    ir::each_graph_mut(&mut graph, |graph, depth| {
+        let is_bounded = depth <= MAX_NESTING;
+        fits = fits.filter(|()| is_bounded).and_then(|()| flattening.graph(graph));
+    });
     fits?;
     let instances = flattening.instances;
     if instances.len() < 2 {

@@ -86,6 +86,10 @@ pub(super) fn step(
     let apart = ports(&mut checked);
     let Some(found) = Found::of(&mut checked, &apart, &flat) else { return Ok(None) };
     let solved = found.solve(&apart, policy, support);
+    let written = bodies::write(&model, &flat, &solved.placed, target);
+    if written.model.is_none() && solved.refused.is_empty() {
+        return Ok(None);
+    }
     repair.is_minimal &= solved.is_proved;
     repair.refused.clear();
     for refused in solved.refused {
@@ -93,7 +97,6 @@ pub(super) fn step(
             repair.refused.push(refused);
         }
     }
-    let written = bodies::write(&model, &flat, &solved.placed, target);
     repair.casts.extend(written.casts);
     repair.declarations.extend(written.declarations);
     repair.hunks.extend(written.hunks);
