@@ -315,7 +315,7 @@ fn converted(
 fn no_repair_of_a_small_model_with_a_function_has_fewer_casts() {
     let mut rng = Rng(77);
     let (mut compared, mut unproved, mut missed) = ([0; 4], 0, 0);
-    for _ in 0..60 {
+    for _ in 0..40 {
         let bytes = random(&mut rng);
         let model = ModelProto::decode(&bytes[..]).expect("the text is a model");
         let repair = repaired(&bytes, Policy::Fewest);
@@ -334,8 +334,8 @@ fn no_repair_of_a_small_model_with_a_function_has_fewer_casts() {
             missed += usize::from(fewer.is_some());
         }
     }
-    assert!(unproved < 30, "{unproved} repairs are not proved to be the smallest");
+    assert!(unproved < 20, "{unproved} repairs are not proved to be the smallest");
     // What is not proved to be the smallest is so nearly always.
     assert!(missed <= 3, "{missed} of {unproved} repairs are not the smallest");
-    assert!(compared[1..3].iter().all(|count| *count > 5), "{compared:?} repairs of each size were compared");
+    assert!(compared[1..3].iter().all(|count| *count > 3), "{compared:?} repairs of each size were compared");
 }
