@@ -1,7 +1,7 @@
 //! The types of a program's values, in the order in which the program makes them.
 //!
 //! A stamp for each value of a large program is mostly read the way it was made: from the first value to the last. So names and
-//! stamps stand in two lists, and a [`Cursor`] that walks the program beside them compares one name at each step. Whoever
+//! stamps stand in two lists, and a cursor that walks the program beside them compares one name at each step. Whoever
 //! asks out of order gets an index of the names, which is made when it is first needed: one probe of a large table
 //! costs more than all else that a pass does with a node.
 
