@@ -396,7 +396,7 @@ impl Editing<'_> {
             for site in readers {
                 match site.node {
                     Some(node) => {
-                        inputs.entry((site.graph, node)).or_default().push((site.at, output.clone()))
+                        inputs.entry((site.graph, node)).or_default().push((site.at, output.clone()));
                     }
                     None => {
                         outputs.insert((site.graph, site.at), output.clone());

@@ -231,9 +231,9 @@ impl<'f> Found<'f> {
         let (mut alone, mut together) = (Vec::new(), Vec::new());
         for (key, readers) in &self.values {
             if instances[key.0].len() < 2 {
-                alone.push((key, readers))
+                alone.push((key, readers));
             } else {
-                together.push((key, readers))
+                together.push((key, readers));
             }
         }
         let groups: Vec<Group> = alone

@@ -132,7 +132,7 @@ impl Component<'_> {
             match self.fixed.get(&reader) {
                 Some(elem) => elems.push(*elem),
                 None => {
-                    elems.extend(self.domains[self.variables[&reader]].iter().filter_map(|set| set.single()))
+                    elems.extend(self.domains[self.variables[&reader]].iter().filter_map(|set| set.single()));
                 }
             }
         }
