@@ -14,6 +14,8 @@ use rayon::prelude::*;
 
 pub(crate) mod lane;
 
+pub(crate) mod in_place;
+
 mod operands;
 
 mod thin;

@@ -144,3 +144,20 @@ pub(crate) fn each_index(shape: &[usize], mut visit: impl FnMut(usize, &[usize])
 pub(crate) fn around(shape: &[usize], axis: usize) -> (usize, usize, usize) {
     (count(&shape[..axis]), shape[axis], count(&shape[axis + 1..]))
 }
+
+/// Goes through places and the evenly spaced elements for them, as long as there are both. Elements that lie side by side or at
+/// every second place are read as vectors.
+#[inline(always)]
+pub(crate) fn each_strided<A, T: Copy>(to: &mut [A], from: &[T], stride: usize, each: impl Fn(&mut A, T)) {
+    match stride {
+        1 => to.iter_mut().zip(from).for_each(|(to, from)| each(to, *from)),
+        2 => {
+            let (pairs, last) = from.as_chunks::<2>();
+            to.iter_mut().zip(pairs).for_each(|(to, [from, _])| each(to, *from));
+            if let (Some(to), Some(from)) = (to.get_mut(pairs.len()), last.first()) {
+                each(to, *from);
+            }
+        }
+        _ => to.iter_mut().zip(from.iter().step_by(stride)).for_each(|(to, from)| each(to, *from)),
+    }
+}

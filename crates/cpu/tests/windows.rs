@@ -99,36 +99,43 @@ impl Windows {
     }
 }
 
-#[test]
-fn convolutions_are_sums_over_windows_in_any_number_of_axes_and_groups() {
-    let mut random = Random::new(Some(11.0));
-    for _ in 0..ROUNDS {
-        let windows = Windows::random(&mut random, false);
-        let (batches, groups) = (1 + below(&mut random, 2), 1 + below(&mut random, 3));
-        let (own, made) = (1 + below(&mut random, 3), 1 + below(&mut random, 6));
-        let x_shape = [&[batches, groups * own], &windows.input[..]].concat();
+/// A convolution by its definition.
+struct Convolution {
+    windows: Windows,
+    batches: usize,
+    groups: usize,
+    /// Channels that a group reads, and that it makes.
+    own: usize,
+    made: usize,
+}
+
+impl Convolution {
+    fn is_what_the_kernel_computes(&self, dtypes: &[Dtype], random: &mut Random) {
+        let Self { windows, batches, groups, own, made } = self;
+        let (groups, own, made) = (*groups, *own, *made);
+        let x_shape = [&[*batches, groups * own], &windows.input[..]].concat();
         let w_shape = [&[groups * made, own], &windows.kernel[..]].concat();
-        let (x, w) = (numbers(&x_shape, &mut random), numbers(&w_shape, &mut random));
-        let bias = numbers(&[groups * made], &mut random);
-        let shape = [&[batches, groups * made], &windows.output[..]].concat();
+        let (x, w) = (numbers(&x_shape, random), numbers(&w_shape, random));
+        let bias = numbers(&[groups * made], random);
+        let shape = [&[*batches, groups * made], &windows.output[..]].concat();
         let plane: usize = windows.input.iter().product();
+        let places = indices(&windows.kernel);
         let expected: Vec<f64> = indices(&shape)
             .iter()
             .map(|index| {
                 let (batch, channel) = (index[0], index[1]);
                 let mut sum = bias[channel];
-                for inner in 0..own {
-                    for (at, place) in indices(&windows.kernel).iter().enumerate() {
-                        let Some(offset) = windows.at(&index[2..], place) else { continue };
+                for (at, place) in places.iter().enumerate() {
+                    let Some(offset) = windows.at(&index[2..], place) else { continue };
+                    for inner in 0..own {
                         let from = (batch * groups + channel / made) * own + inner;
-                        let kernel: usize = windows.kernel.iter().product();
-                        sum += x[from * plane + offset] * w[(channel * own + inner) * kernel + at];
+                        sum += x[from * plane + offset] * w[(channel * own + inner) * places.len() + at];
                     }
                 }
                 sum
             })
             .collect();
-        for dtype in [Dtype::F32, Dtype::F64, Dtype::F16] {
+        for dtype in dtypes.iter().copied() {
             let attributes = windows.attributes().with("group", Attribute::Int(groups as i64));
             let inputs = [
                 tensor(dtype, &x_shape, &x),
@@ -138,6 +145,45 @@ fn convolutions_are_sums_over_windows_in_any_number_of_axes_and_groups() {
             let found = run("Conv", attributes, &inputs);
             assert_eq!(found, tensor(dtype, &shape, &expected), "{dtype} {windows:?} groups {groups}");
         }
+    }
+}
+
+#[test]
+fn convolutions_are_sums_over_windows_in_any_number_of_axes_and_groups() {
+    let mut random = Random::new(Some(11.0));
+    for _ in 0..ROUNDS {
+        let windows = Windows::random(&mut random, false);
+        let (batches, groups) = (1 + below(&mut random, 2), 1 + below(&mut random, 3));
+        let (own, made) = (1 + below(&mut random, 3), 1 + below(&mut random, 6));
+        let convolution = Convolution { windows, batches, groups, own, made };
+        convolution.is_what_the_kernel_computes(&[Dtype::F32, Dtype::F64, Dtype::F16], &mut random);
+    }
+}
+
+#[test]
+fn convolutions_larger_than_a_tile_and_a_block_are_sums_over_windows() {
+    let mut random = Random::new(Some(15.0));
+    // Rows of windows longer and shorter than a tile, sums longer than a block, rows of weights that fill no panel; what several
+    // threads share, and windows that do not slide by one.
+    let cases = [
+        (vec![3, 101], vec![3, 3], [1, 1], 2, [3, 19]),
+        (vec![14, 14], vec![3, 3], [1, 1], 1, [40, 70]),
+        (vec![7, 7], vec![3, 3], [1, 1], 2, [90, 9]),
+        (vec![200], vec![5], [1, 1], 1, [70, 17]),
+        (vec![5, 6, 7], vec![3, 2, 3], [1, 1], 1, [20, 8]),
+        (vec![31, 33], vec![3, 3], [2, 2], 1, [9, 33]),
+        (vec![40, 40], vec![1, 1], [2, 2], 1, [33, 33]),
+        (vec![40, 40], vec![1, 1], [1, 1], 1, [33, 33]),
+    ];
+    for (input, kernel, [stride, pad], groups, [own, made]) in cases {
+        let rank = input.len();
+        let pad = if kernel.iter().all(|extent| *extent == 1) { 0 } else { pad };
+        let extents = input.iter().zip(&kernel);
+        let output = extents.map(|(input, kernel)| (input + 2 * pad - kernel) / stride + 1).collect();
+        let (strides, dilations, pads) = (vec![stride; rank], vec![1; rank], vec![pad; 2 * rank]);
+        let windows = Windows { input, kernel, strides, dilations, pads, output };
+        let convolution = Convolution { windows, batches: 2, groups, own, made };
+        convolution.is_what_the_kernel_computes(&[Dtype::F32, Dtype::F64], &mut random);
     }
 }
 

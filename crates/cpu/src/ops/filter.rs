@@ -18,9 +18,10 @@ use crate::call::Call;
 use crate::element::{Number, build_over, check_size, dispatch};
 use crate::error::{Fault, invalid};
 use crate::memory;
+use crate::product::in_place::{self, InPlace, SLACK, Sliding};
 use crate::product::lane::Lane;
 use crate::product::{self, Columns, Finish, Job, Memory, Offsets, Rows, Steps};
-use crate::shape::{count, extents, strides};
+use crate::shape::{count, each_strided, extents, strides};
 
 /// How many elements are worth a thread of their own.
 const WORTH: usize = 1 << 16;
@@ -200,27 +201,32 @@ struct Framed<'a, T> {
     extents: Vec<usize>,
 }
 
-/// Runs something on the input with a border of zeros, where windows reach beyond it.
+/// Runs something on the input with a border of zeros, where windows reach beyond it, and with `slack` elements behind it.
 fn framed<T: Number, R>(
     windows: &Windows,
     x: &AnyTensor,
+    slack: usize,
     run: impl FnOnce(Framed<'_, T>) -> Result<R, Fault>,
 ) -> Result<R, Fault> {
     let data = x.as_slice::<T>()?;
     let reach = windows.reach();
     let inside = reach.iter().zip(&windows.input).all(|(reach, extent)| reach <= extent);
-    if inside && windows.begin.iter().all(|begin| *begin == 0) {
+    if slack == 0 && inside && windows.begin.iter().all(|begin| *begin == 0) {
         return run(Framed { data, extents: windows.input.clone() });
     }
     let shape = [&x.shape()[..2], &reach[..]].concat();
+    check_size(&shape, 8)?;
     let (plane, larger) = (count(&windows.input), count(&reach));
-    let tensor = build_over::<T>(&shape, |out| {
+    let tensor = build_over::<T>(&[count(&shape) + slack], |out| {
+        let whole = out.len() - slack;
+        let (out, behind) = out.split_at_mut(whole);
+        behind.fill(T::ZERO);
         if plane == 0 || larger == 0 {
             out.fill(T::ZERO);
             return;
         }
         let work = |(out, data): (&mut [T], &[T])| windows.frame(data, T::ZERO, &reach, out);
-        if out.len() < 4 * WORTH {
+        if out.len() < 4 * WORTH || rayon::current_num_threads() == 1 {
             out.chunks_exact_mut(larger).zip(data.chunks_exact(plane)).for_each(work);
         } else {
             let planes = out.par_chunks_exact_mut(larger).zip(data.par_chunks_exact(plane));
@@ -246,10 +252,11 @@ fn multiplied<T: Lane + Memory>(
     let places = count(&windows.output);
     check_size(&[own, count(&windows.kernel)], 8)?;
     check_size(&[places], 8)?;
-    framed::<T, _>(windows, x, |input| {
+    let pointwise = windows.is_pointwise();
+    let slides = !pointwise && slides(windows);
+    framed::<T, _>(windows, x, if slides { SLACK } else { 0 }, |input| {
         let plane = count(&input.extents);
         let along = strides(&input.extents);
-        let pointwise = windows.is_pointwise();
         let (mut steps, mut columns) = (Vec::new(), Vec::new());
         if !pointwise {
             let within = windows.offsets(&windows.kernel, &windows.dilations, &along);
@@ -260,29 +267,49 @@ fn multiplied<T: Lane + Memory>(
             if out.is_empty() {
                 return;
             }
-            let parts = out.chunks_exact_mut(made * places).enumerate();
-            let jobs = parts.map(|(at, out)| {
+            let finish_of = |at: usize| {
+                let first = at % filter.groups * made;
+                Finish {
+                    scale: finish.scale.map(|list| &list[first..]),
+                    offset: finish.offset.map(|list| &list[first..]),
+                    addend: finish.addend.map(|list| &list[at * made * places..]),
+                    bounds: finish.bounds,
+                }
+            };
+            let data_of = |at: usize, slack: usize| {
                 let (batch, group) = (at / filter.groups, at % filter.groups);
-                let data = &input.data[(batch * channels + group * own) * plane..][..own * plane];
+                &input.data[(batch * channels + group * own) * plane..][..own * plane + slack]
+            };
+            let parts = out.chunks_exact_mut(made * places).enumerate();
+            if slides {
+                let jobs = parts.map(|(at, out)| InPlace {
+                    left: &rows[at % filter.groups],
+                    data: data_of(at, SLACK),
+                    out,
+                    finish: finish_of(at),
+                });
+                return in_place::run(jobs.collect(), Sliding { steps: &steps, windows: &columns });
+            }
+            let jobs = parts.map(|(at, out)| {
                 let (steps, columns) = if pointwise {
                     (Steps::Even(plane), Offsets::Even(1))
                 } else {
                     let last = windows.strides.last().copied().unwrap_or(1);
                     (Steps::Listed(&steps), Offsets::Runs(&columns, last))
                 };
-                let first = group * made;
-                let finish = Finish {
-                    scale: finish.scale.map(|list| &list[first..]),
-                    offset: finish.offset.map(|list| &list[first..]),
-                    addend: finish.addend.map(|list| &list[at * made * places..]),
-                    bounds: finish.bounds,
-                };
-                let right = Columns { data, steps, columns };
-                Job { left: &rows[group], right, out, columns: places, finish }
+                let right = Columns { data: data_of(at, 0), steps, columns };
+                Job { left: &rows[at % filter.groups], right, out, columns: places, finish: finish_of(at) }
             });
             product::run(jobs.collect());
         })
     })
+}
+
+/// Whether windows are read where they lie: they slide by one along every axis, and few columns lie between their rows.
+fn slides(windows: &Windows) -> bool {
+    let reach = windows.reach();
+    let columns: usize = windows.output.iter().take(1).chain(reach.iter().skip(1)).product();
+    windows.strides.iter().all(|stride| *stride == 1) && columns <= count(&windows.output) / 2 * 3
 }
 
 fn by_planes<T: Lane>(
@@ -298,7 +325,7 @@ fn by_planes<T: Lane>(
     let outputs = filter.shape[0];
     let made = outputs / filter.groups;
     let (kernel, places) = (count(&windows.kernel), count(&windows.output));
-    framed::<T, _>(windows, x, |input| {
+    framed::<T, _>(windows, x, 0, |input| {
         let plane = count(&input.extents);
         let along = strides(&input.extents);
         let within = windows.offsets(&windows.kernel, &windows.dilations, &along);
@@ -330,7 +357,7 @@ fn by_planes<T: Lane>(
                     },
                 );
             };
-            if out.len() * kernel < 4 * WORTH {
+            if out.len() * kernel < 4 * WORTH || rayon::current_num_threads() == 1 {
                 out.chunks_exact_mut(places).enumerate().for_each(work);
             } else {
                 let planes = out.par_chunks_exact_mut(places).enumerate();
@@ -346,15 +373,13 @@ fn row<T: Number>(out: &mut [T], plane: &[T], start: usize, step: usize, within:
     out.fill(T::ZERO);
     for (offset, weight) in within.iter().zip(weights) {
         let from = &plane[start + offset..];
-        if step == 1 {
-            for (out, from) in out.iter_mut().zip(from) {
-                *out = out.plus(weight.times(*from));
-            }
-        } else {
-            for (out, from) in out.iter_mut().zip(from.iter().step_by(step)) {
-                *out = out.plus(weight.times(*from));
-            }
-        }
+        each_strided(
+            out,
+            from,
+            step,
+            #[inline(always)]
+            |out, from| *out = out.plus(weight.times(from)),
+        );
     }
 }
 

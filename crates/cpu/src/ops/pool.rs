@@ -11,7 +11,7 @@ use super::{Operator, widened, widened_to};
 use crate::call::{Call, Outcome, integers, one};
 use crate::element::{Number, build, build_over, check_size, dispatch, on_floats};
 use crate::error::{Fault, invalid};
-use crate::shape::{count, extents, strides};
+use crate::shape::{count, each_strided, extents, strides};
 
 pub(super) const OPERATORS: &[Operator] = &[
     widened_to("MaxPool", 1, max_pool),
@@ -52,7 +52,7 @@ fn planes<T: Number>(
         return;
     }
     let work = |(data, out): (&[T], &mut [T])| Arch::new().dispatch(|| each(data, out));
-    if data.len() / plane * steps < 4 * WORTH {
+    if data.len() / plane * steps < 4 * WORTH || rayon::current_num_threads() == 1 {
         data.chunks_exact(plane).zip(out.chunks_exact_mut(made)).for_each(work);
     } else {
         let pairs = data.par_chunks_exact(plane).zip(out.par_chunks_exact_mut(made));
@@ -64,12 +64,7 @@ fn planes<T: Number>(
 #[inline(always)]
 fn along<T: Copy, A>(stretch: &Stretch, step: usize, data: &[T], sums: &mut [A], each: impl Fn(&mut A, T)) {
     let sums = &mut sums[stretch.window..stretch.window + stretch.len];
-    let data = &data[stretch.start..];
-    if step == 1 {
-        sums.iter_mut().zip(data).for_each(|(sum, value)| each(sum, *value));
-    } else {
-        sums.iter_mut().zip(data.iter().step_by(step)).for_each(|(sum, value)| each(sum, *value));
-    }
+    each_strided(sums, &data[stretch.start..], step, each);
 }
 
 fn max_pool(call: &mut Call<'_>) -> Outcome {

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::lane::Lane;
+use crate::shape::each_strided;
 
 /// How many steps of the inner axis are taken at a time, so that what they need stays in the nearest caches.
 pub(super) const DEPTH: usize = 256;
@@ -141,7 +142,13 @@ impl<T: Lane> Columns<'_, T> {
                 if stride == 1 {
                     copy(to, &from[..run.len]);
                 } else {
-                    to.iter_mut().zip(from.iter().step_by(stride)).for_each(|(to, from)| *to = *from);
+                    each_strided(
+                        to,
+                        from,
+                        stride,
+                        #[inline(always)]
+                        |to, from| *to = from,
+                    );
                 }
             }
             to[missing..].fill(T::ZERO);

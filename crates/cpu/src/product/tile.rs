@@ -65,24 +65,38 @@ pub(super) fn tile<T: Lane, S: Simd, const R: usize, const V: usize>(
             let mut value = if begins { sum } else { T::sum(simd, sum, T::load(simd, part)) };
             if let Some(finish) = finish {
                 let row = place.row + at;
-                let offset = match finish.offset {
-                    Some(offset) => T::splat(simd, offset[row]),
-                    None => T::splat(simd, T::ZERO),
-                };
-                match finish.scale {
-                    Some(scale) => value = T::fused(simd, value, T::splat(simd, scale[row]), offset),
-                    None if finish.offset.is_some() => value = T::sum(simd, value, offset),
-                    None => {}
-                }
-                if let Some(addend) = finish.addend {
-                    let start = row * place.columns + place.block + place.column + v * lanes;
-                    value = T::sum(simd, value, T::load(simd, &addend[start..start + part.len()]));
-                }
-                if let Some((low, high)) = finish.bounds {
-                    value = T::clamped(simd, value, low, high);
-                }
+                let start = row * place.columns + place.block + place.column + v * lanes;
+                value = finished(simd, value, finish, row, start, part.len());
             }
             T::store(simd, value, part);
         }
     }
+}
+
+/// What becomes of complete sums: `len` of a row, from `start` on in the whole result.
+#[inline(always)]
+pub(super) fn finished<T: Lane, S: Simd>(
+    simd: S,
+    mut value: T::Vector<S>,
+    finish: &Finish<'_, T>,
+    row: usize,
+    start: usize,
+    len: usize,
+) -> T::Vector<S> {
+    let offset = match finish.offset {
+        Some(offset) => T::splat(simd, offset[row]),
+        None => T::splat(simd, T::ZERO),
+    };
+    match finish.scale {
+        Some(scale) => value = T::fused(simd, value, T::splat(simd, scale[row]), offset),
+        None if finish.offset.is_some() => value = T::sum(simd, value, offset),
+        None => {}
+    }
+    if let Some(addend) = finish.addend {
+        value = T::sum(simd, value, T::load(simd, &addend[start..start + len]));
+    }
+    if let Some((low, high)) = finish.bounds {
+        value = T::clamped(simd, value, low, high);
+    }
+    value
 }

@@ -1,0 +1,238 @@
+//! Products with windows that are read where they lie.
+//!
+//! Windows that slide by one have neighbouring elements at whatever place in them is looked at. So the columns of such a product
+//! are counted as memory counts the elements of a plane, and what a step needs of neighbouring columns is one load at the step's
+//! offset: nothing is put in panels. Columns between the last window of a row and the first of the next are computed with the
+//! others and left out when results are written.
+
+use pulp::{Arch, Simd, WithSimd};
+use rayon::prelude::*;
+
+use super::lane::Lane;
+use super::operands::{DEPTH, Rows};
+use super::tile::{Finish, finished};
+use super::{PANELS, WORTH, panel_width};
+
+/// How many elements have to lie behind those that windows see.
+pub(crate) const SLACK: usize = 64;
+
+/// The most elements that a tile is wide.
+const WIDEST: usize = 48;
+
+/// Windows that slide by one along every axis.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sliding<'a> {
+    /// The offset of each step of the inner axis.
+    pub(crate) steps: &'a [usize],
+    /// The offset of each window, in increasing order; the first is 0.
+    pub(crate) windows: &'a [usize],
+}
+
+impl Sliding<'_> {
+    /// How many columns there are, those that are left out included.
+    pub(crate) fn columns(&self) -> usize {
+        self.windows.last().map_or(0, |last| last + 1)
+    }
+}
+
+/// One product: `left * windows`, finished, into `out`.
+pub(crate) struct InPlace<'a, T> {
+    pub(crate) left: &'a Rows<T>,
+    /// The elements, and [`SLACK`] more that may be anything.
+    pub(crate) data: &'a [T],
+    /// Row by row, as many rows as `left`, of as many elements as there are windows.
+    pub(crate) out: &'a mut [T],
+    pub(crate) finish: Finish<'a, T>,
+}
+
+/// Columns that are computed together.
+struct Tile {
+    first_column: usize,
+    vectors: usize,
+    /// The windows among them.
+    first_window: usize,
+    windows: usize,
+    /// Where neighbours of them lie: the first one's place in the tile, and how many.
+    runs: Vec<(usize, usize)>,
+}
+
+/// A part of a product: some of the rows, some of the tiles.
+struct Task<'a, 't, T> {
+    left: &'a Rows<T>,
+    data: &'a [T],
+    steps: &'a [usize],
+    tiles: &'t [Tile],
+    /// For each row the windows of these tiles.
+    out: Vec<&'a mut [T]>,
+    first_panel: usize,
+    /// How many windows there are in all.
+    windows: usize,
+    finish: Finish<'a, T>,
+}
+
+/// Computes the products, on several threads where they are large.
+pub(crate) fn run<T: Lane>(jobs: Vec<InPlace<'_, T>>, sliding: Sliding<'_>) {
+    let tiles = tiles::<T>(&sliding);
+    let columns = sliding.columns();
+    let work: usize = jobs.iter().map(|job| job.left.rows * job.left.depth.max(1) * columns).sum();
+    let threads = if work < 2 * WORTH { 1 } else { rayon::current_num_threads().min(work / WORTH) };
+    let share = threads.div_ceil(jobs.len().max(1));
+    let mut tasks = Vec::new();
+    for job in jobs {
+        split(job, sliding, &tiles, share, &mut tasks);
+    }
+    if threads == 1 {
+        tasks.into_iter().for_each(|task| Arch::new().dispatch(task));
+    } else {
+        tasks.into_par_iter().with_max_len(1).for_each(|task| Arch::new().dispatch(task));
+    }
+}
+
+fn tiles<T: Lane>(sliding: &Sliding<'_>) -> Vec<Tile> {
+    let (panel, lanes) = (panel_width::<T>(), panel_width::<T>() / T::ACROSS);
+    let (windows, columns) = (sliding.windows, sliding.columns());
+    let mut tiles = Vec::with_capacity(columns.div_ceil(panel));
+    let mut first_window = 0;
+    for first_column in (0..columns).step_by(panel) {
+        let end = columns.min(first_column + panel);
+        let mut runs: Vec<(usize, usize)> = Vec::new();
+        let own = windows[first_window..].iter().take_while(|window| **window < end);
+        let mut count = 0;
+        for place in own.map(|window| window - first_column) {
+            count += 1;
+            match runs.last_mut() {
+                Some((start, len)) if *start + *len == place => *len += 1,
+                Some(_) | None => runs.push((place, 1)),
+            }
+        }
+        let vectors = (end - first_column).div_ceil(lanes);
+        tiles.push(Tile { first_column, vectors, first_window, windows: count, runs });
+        first_window += count;
+    }
+    tiles
+}
+
+/// Cuts a product into parts, at least `share` where that is possible.
+fn split<'a, 't, T: Lane>(
+    job: InPlace<'a, T>,
+    sliding: Sliding<'a>,
+    tiles: &'t [Tile],
+    share: usize,
+    tasks: &mut Vec<Task<'a, 't, T>>,
+) {
+    let InPlace { left, data, out, finish } = job;
+    let windows = sliding.windows.len();
+    let blocks = tiles.len().div_ceil(PANELS).max(1).next_multiple_of(share);
+    let tiles_of_block = tiles.len().div_ceil(blocks).max(1);
+    let blocks = tiles.len().div_ceil(tiles_of_block);
+    let panels = left.rows.div_ceil(left.height);
+    let band = panels.div_ceil(share.div_ceil(blocks.max(1)).min(panels).max(1)).max(1);
+    let first = tasks.len();
+    for first_panel in (0..panels).step_by(band) {
+        for tiles in tiles.chunks(tiles_of_block) {
+            let out = Vec::with_capacity(band * left.height);
+            let steps = sliding.steps;
+            tasks.push(Task { left, data, steps, tiles, out, first_panel, windows, finish });
+        }
+    }
+    for (row, mut out) in out.chunks_exact_mut(windows.max(1)).enumerate() {
+        let band = row / left.height / band;
+        for (block, tiles) in tiles.chunks(tiles_of_block).enumerate() {
+            let (part, rest) = out.split_at_mut(tiles.iter().map(|tile| tile.windows).sum());
+            out = rest;
+            if let Some(task) = tasks.get_mut(first + band * blocks + block) {
+                task.out.push(part);
+            }
+        }
+    }
+}
+
+impl<T: Lane> WithSimd for Task<'_, '_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        if S::REGISTER_COUNT >= 32 {
+            compute::<T, S, 8>(simd, self);
+        } else {
+            compute::<T, S, 4>(simd, self);
+        }
+    }
+}
+
+#[inline(always)]
+fn compute<T: Lane, S: Simd, const R: usize>(simd: S, mut task: Task<'_, '_, T>) {
+    let Task { left, data, steps, tiles, out: rows, first_panel, windows, finish } = &mut task;
+    let first_window = tiles.first().map_or(0, |tile| tile.first_window);
+    for (at, out) in rows.chunks_mut(R).enumerate() {
+        let panel = *first_panel + at;
+        for tile in *tiles {
+            let within = Within { panel, first_window, windows: *windows, tile };
+            match tile.vectors {
+                1 => columns::<T, S, R, 1>(simd, left, data, steps, out, within, finish),
+                2 => columns::<T, S, R, 2>(simd, left, data, steps, out, within, finish),
+                _ => columns::<T, S, R, 3>(simd, left, data, steps, out, within, finish),
+            }
+        }
+    }
+}
+
+/// Where a tile and its rows lie in the result.
+#[derive(Clone, Copy)]
+struct Within<'t> {
+    panel: usize,
+    /// The window that the parts of rows begin with.
+    first_window: usize,
+    windows: usize,
+    tile: &'t Tile,
+}
+
+/// `R` rows of a tile of `V` vectors.
+#[inline(always)]
+fn columns<T: Lane, S: Simd, const R: usize, const V: usize>(
+    simd: S,
+    left: &Rows<T>,
+    data: &[T],
+    steps: &[usize],
+    out: &mut [&mut [T]],
+    within: Within<'_>,
+    finish: &Finish<'_, T>,
+) {
+    let Within { panel, first_window, windows, tile } = within;
+    let lanes = T::lanes::<S>();
+    let data = &data[tile.first_column..];
+    let mut sums = [[T::splat(simd, T::ZERO); V]; R];
+    for (block, steps) in steps.chunks(DEPTH).enumerate() {
+        let left = left.panel(block * DEPTH, panel).as_chunks::<R>().0;
+        for (left, offset) in left.iter().zip(steps) {
+            // An array, so that the loops over it are unrolled.
+            let Some(right) = T::vectors::<S>(&data[*offset..][..V * lanes]).first_chunk::<V>() else {
+                return;
+            };
+            for (sums, left) in sums.iter_mut().zip(left) {
+                let left = T::splat(simd, *left);
+                for (sum, right) in sums.iter_mut().zip(right) {
+                    *sum = T::fused(simd, left, *right, *sum);
+                }
+            }
+        }
+    }
+    let mut line = [T::ZERO; WIDEST];
+    for (at, (row, sums)) in out.iter_mut().zip(sums).enumerate() {
+        for (part, sum) in line.chunks_exact_mut(lanes).zip(sums) {
+            T::store(simd, sum, part);
+        }
+        let number = panel * R + at;
+        let mut window = tile.first_window;
+        for (start, len) in &tile.runs {
+            let from = &line[*start..start + len];
+            let to = &mut row[window - first_window..][..*len];
+            for (v, (from, to)) in from.chunks(lanes).zip(to.chunks_mut(lanes)).enumerate() {
+                let place = number * windows + window + v * lanes;
+                let value = finished(simd, T::load(simd, from), finish, number, place, to.len());
+                T::store(simd, value, to);
+            }
+            window += len;
+        }
+    }
+}
