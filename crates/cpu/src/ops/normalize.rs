@@ -1,5 +1,7 @@
 //! Normalisation over batches, channels, groups and the last axes.
 
+use pulp::Arch;
+use rayon::prelude::*;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
@@ -10,6 +12,9 @@ use crate::call::{Call, Outcome, one};
 use crate::element::{Number, build_over, of_f64s, on_floats, to_f64s};
 use crate::error::{Fault, invalid};
 use crate::shape::{around, axes, axis, broadcast, count};
+
+/// How many elements are worth threads.
+const WORTH: usize = 1 << 15;
 
 pub(super) const OPERATORS: &[Operator] = &[
     widened_to("BatchNormalization", 1, batch_normalization),
@@ -220,22 +225,54 @@ fn lrn(call: &mut Call<'_>) -> Outcome {
     if x.rank() < 2 || size < 1 {
         return invalid("the input has no channels, or the window no size");
     }
-    let (outer, channels, inner) = around(x.shape(), 1);
+    let (_, channels, inner) = around(x.shape(), 1);
     let (before, after) = ((size - 1) / 2, size / 2);
-    let data = to_f64s(x)?;
-    let mut out = vec![0.0; data.len()];
-    for block in 0..outer {
-        for channel in 0..channels {
-            let from = usize::try_from(channel as i64 - before).unwrap_or(0);
-            let to = usize::try_from(channel as i64 + after).unwrap_or(0).min(channels - 1);
-            for lane in 0..inner {
-                let at = |channel: usize| (block * channels + channel) * inner + lane;
-                let squares: f64 = (from..=to).map(|channel| data[at(channel)].powi(2)).sum();
-                out[at(channel)] = data[at(channel)] / (bias + alpha / size as f64 * squares).powf(beta);
+    let share = alpha / size as f64;
+    one(on_floats!(x.dtype(), T => {
+        let data = x.as_slice::<T>()?;
+        build_over::<T>(x.shape(), |out| {
+            let work = |(at, out): (usize, &mut [T])| {
+                let (block, channel) = (at / channels * channels, at % channels);
+                let from = usize::try_from(channel as i64 - before).unwrap_or(0);
+                let to = usize::try_from(channel as i64 + after).unwrap_or(0).min(channels - 1);
+                let own = &data[at * inner..][..inner];
+                let seen = &data[(block + from) * inner..][..(to + 1 - from) * inner];
+                Arch::new().dispatch(#[inline(always)] || {
+                    let mut sums = vec![0.0_f64; inner];
+                    for plane in seen.chunks_exact(inner) {
+                        for (sum, value) in sums.iter_mut().zip(plane) {
+                            let value = Number::to_f64(*value);
+                            *sum += value * value;
+                        }
+                    }
+                    for (out, (value, sum)) in out.iter_mut().zip(own.iter().zip(&sums)) {
+                        *out = T::from_f64(Number::to_f64(*value) / power(bias + share * sum, beta));
+                    }
+                });
+            };
+            if inner == 0 || channels == 0 {
+                return;
             }
-        }
+            if out.len() < WORTH || rayon::current_num_threads() == 1 {
+                out.chunks_exact_mut(inner).enumerate().for_each(work);
+            } else {
+                out.par_chunks_exact_mut(inner).enumerate().for_each(work);
+            }
+        })
+    })?)
+}
+
+/// A power; the usual ones by roots, which the processor has.
+#[inline(always)]
+fn power(base: f64, exponent: f64) -> f64 {
+    let root = base.sqrt();
+    if exponent == 0.75 {
+        root * root.sqrt()
+    } else if exponent == 0.5 {
+        root
+    } else {
+        base.powf(exponent)
     }
-    one(of_f64s(x.dtype(), x.shape(), &out)?)
 }
 
 /// Rounds a number to what a tensor of a type would keep of it.
