@@ -45,6 +45,7 @@ use typeloom::{AnyTensor, Dtype, ModelProto};
 /// The engine.
 pub struct Ort {
     environment: Environment,
+    threads: Option<usize>,
 }
 
 /// The library allows a process one environment.
@@ -69,13 +70,19 @@ impl Ort {
     pub fn load(library: &Path) -> Result<Self, LoadLibraryError> {
         let mut only = ENVIRONMENT.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(environment) = &*only {
-            return Ok(Self { environment: environment.clone() });
+            return Ok(Self { environment: environment.clone(), threads: None });
         }
         let environment = ort::init_from(library)?.with_name("typeloom").build()?;
         // What goes wrong is in the errors; the library would write it to the terminal as well.
         environment.set_log_level(LogLevel::Fatal);
         *only = Some(environment.clone());
-        Ok(Self { environment })
+        Ok(Self { environment, threads: None })
+    }
+
+    /// The same with so many threads for one run, where the library would take as many as there are cores.
+    #[must_use]
+    pub fn with_threads(self, threads: usize) -> Self {
+        Self { threads: Some(threads), ..self }
     }
 }
 
@@ -104,6 +111,9 @@ impl Engine for Ort {
         let bytes = versions::lowered(model).as_ref().unwrap_or(model).encode_to_vec();
         let builder = Session::builder(&self.environment).map_err(|error| error.to_string())?;
         let mut builder = builder.with_log_level(LogLevel::Fatal).map_err(|error| error.to_string())?;
+        if let Some(threads) = self.threads {
+            builder = builder.with_intra_threads(threads).map_err(|error| error.to_string())?;
+        }
         let session = builder.commit_from_memory(&bytes).map_err(|error| error.to_string())?;
         let types = session.outputs().iter().map(|it| (it.name().to_owned(), stamp(it.dtype()))).collect();
         Ok(Loaded { program: Box::new(Running { session: Mutex::new(session) }), types })

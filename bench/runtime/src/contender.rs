@@ -1,0 +1,207 @@
+//! The contenders, each a process of its own for each model.
+
+use std::env;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail, ensure};
+use clap::ValueEnum;
+
+/// How many threads every contender may use.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Threads {
+    /// One.
+    One,
+    /// As many as there are cores.
+    All,
+}
+
+impl Threads {
+    /// The number.
+    pub fn count(self) -> usize {
+        match self {
+            Self::One => 1,
+            Self::All => thread::available_parallelism().map_or(1, usize::from),
+        }
+    }
+}
+
+/// Who is measured.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum Contender {
+    /// typeloom's embedded backend.
+    Cpu,
+    /// tract itself.
+    Tract,
+    /// typeloom over ONNX Runtime.
+    OverOrt,
+    /// ONNX Runtime itself.
+    Ort,
+    /// candle with its ONNX importer.
+    Candle,
+}
+
+impl Contender {
+    /// All, in the order of the columns.
+    pub const ALL: [Self; 5] = [Self::Cpu, Self::Tract, Self::OverOrt, Self::Ort, Self::Candle];
+
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Cpu => "cpu",
+            Self::Tract => "tract",
+            Self::OverOrt => "over-ort",
+            Self::Ort => "ort",
+            Self::Candle => "candle",
+        }
+    }
+
+    /// The name in tables.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Cpu => "typeloom, cpu",
+            Self::Tract => "tract",
+            Self::OverOrt => "typeloom over ONNX Runtime",
+            Self::Ort => "ONNX Runtime",
+            Self::Candle => "candle",
+        }
+    }
+
+    fn command(self) -> Result<Command> {
+        if self != Self::Candle {
+            let mut command = Command::new(env::current_exe()?);
+            command.args(["serve", self.name()]);
+            return Ok(command);
+        }
+        let program = candle_program();
+        ensure!(program.is_file(), "not built");
+        Ok(Command::new(program))
+    }
+}
+
+/// The folder of the program that candle is in.
+fn candle_folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("candle")
+}
+
+/// Where cargo puts it.
+fn candle_program() -> PathBuf {
+    let own = || candle_folder().join("target");
+    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(own, PathBuf::from);
+    target.join(format!("release/typeloom-bench-candle{}", env::consts::EXE_SUFFIX))
+}
+
+/// Builds candle's program. Its importer is built with `protoc`, of which a crate has binaries.
+pub fn build_candle() -> Result<()> {
+    let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.args(["build", "--release", "--quiet"]).current_dir(candle_folder());
+    if env::var_os("PROTOC").is_none() {
+        cargo.env("PROTOC", protoc_bin_vendored::protoc_bin_path()?);
+    }
+    ensure!(cargo.status()?.success(), "candle could not be built");
+    Ok(())
+}
+
+/// What a request came to: numbers, or why there are none.
+pub type Answer = Result<Vec<u64>, String>;
+
+/// A running contender with its model.
+pub struct Server {
+    process: Child,
+    requests: ChildStdin,
+    replies: Receiver<String>,
+}
+
+impl Server {
+    /// Starts the process, which loads the model; the nanoseconds that took, or why it did not.
+    pub fn start(
+        contender: Contender,
+        threads: Threads,
+        model: &Path,
+        inputs: &[(String, Vec<usize>)],
+        limit: Duration,
+    ) -> Result<(Self, Answer)> {
+        let mut command = contender.command()?;
+        // Those that use rayon's own pool are told by its variable, the others by what they read first.
+        command.env("RAYON_NUM_THREADS", threads.count().to_string());
+        command.arg(threads.count().to_string());
+        let extents = |shape: &[usize]| shape.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
+        command.arg(model).args(inputs.iter().map(|(name, shape)| format!("{name}={}", extents(shape))));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut process = command.spawn().context("cannot start the process")?;
+        let requests = process.stdin.take().context("the process has no input")?;
+        let output = process.stdout.take().context("the process has no output")?;
+        let (sender, replies) = channel();
+        thread::spawn(move || {
+            for line in BufReader::new(output).lines().map_while(Result::ok) {
+                if sender.send(line).is_err() {
+                    break;
+                }
+            }
+        });
+        let server = Self { process, requests, replies };
+        let answer = server.answer(limit);
+        Ok((server, answer))
+    }
+
+    /// So many runs, one after the other; the nanoseconds that all took.
+    pub fn run(&mut self, times: usize, limit: Duration) -> Answer {
+        self.ask(&format!("run\t{times}"), limit)
+    }
+
+    /// The most memory that the process held, and what it held before the model was loaded, in bytes.
+    pub fn memory(&mut self) -> Answer {
+        self.ask("memory", Duration::from_secs(5))
+    }
+
+    /// The elements of the first output, so that contenders can be held against one another.
+    pub fn output(&mut self, limit: Duration) -> Result<Vec<f32>, String> {
+        let bits = self.ask("output", limit)?;
+        Ok(bits.into_iter().map(|it| f32::from_bits(u32::try_from(it).unwrap_or(u32::MAX))).collect())
+    }
+
+    fn ask(&mut self, request: &str, limit: Duration) -> Answer {
+        let sent = writeln!(self.requests, "{request}").and_then(|()| self.requests.flush());
+        sent.map_err(|_| "the process ended".to_owned())?;
+        self.answer(limit)
+    }
+
+    fn answer(&self, limit: Duration) -> Answer {
+        let line = self.replies.recv_timeout(limit).map_err(|_| "it does not answer".to_owned())?;
+        read(&line).unwrap_or_else(|error| Err(error.to_string()))
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // Both fail only where the process is gone already.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn read(line: &str) -> Result<Answer> {
+    let mut fields = line.split('\t');
+    match fields.next() {
+        Some("ok") => Ok(Ok(fields.map(str::parse).collect::<Result<_, _>>()?)),
+        Some("no") => Ok(Err(fields.collect::<Vec<_>>().join(" "))),
+        Some(_) | None => bail!("it says `{line}`"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::read;
+
+    #[test]
+    fn replies_are_read_whole_or_not_at_all() {
+        assert_eq!(read("ok\t15\t2").expect("an answer"), Ok(vec![15, 2]));
+        assert_eq!(read("no\twrong type").expect("an answer"), Err("wrong type".to_owned()));
+        assert!(read("ok\tfast").is_err());
+        assert!(read("perhaps").is_err());
+    }
+}

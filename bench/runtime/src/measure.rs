@@ -1,0 +1,217 @@
+//! Measuring: every contender on one model, interleaved, so that what disturbs the machine disturbs all alike.
+//!
+//! A round asks every contender for a batch of runs that takes some milliseconds; the first batch warms up. A contender is done
+//! with a model when its time is spent. All outputs are held against one another: whoever is fast but wrong is marked.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use std::{env, fs, process};
+
+use anyhow::{Context, Result};
+
+use crate::cases::{Case, Kind, inputs};
+use crate::contender::{Contender, Server, Threads};
+
+/// The time that a batch of runs should take.
+const BATCH: Duration = Duration::from_millis(20);
+
+/// How much an element of the output may differ, relative to the largest.
+const TOLERANCE: f32 = 1e-3;
+
+/// How to measure.
+pub struct Plan {
+    /// Batches at most, of each contender on each model.
+    pub runs: usize,
+    /// Time after which a contender gets no further batches on a model.
+    pub budget: Duration,
+    /// The longest a request may take.
+    pub limit: Duration,
+    /// Who is measured.
+    pub contenders: Vec<Contender>,
+}
+
+/// What a contender came to on a model.
+#[derive(Clone, Debug)]
+pub struct Measured {
+    /// Nanoseconds to load the model.
+    pub load: u64,
+    /// Nanoseconds of a run: the median over the batches.
+    pub time: u64,
+    /// How many batches there were.
+    pub batches: usize,
+    /// The most memory it held over what it held before loading, in bytes.
+    pub peak: u64,
+    /// Whether its output is not that of ONNX Runtime.
+    pub differs: bool,
+}
+
+/// One row of the report.
+pub struct Row {
+    /// The model.
+    pub name: &'static str,
+    /// What it is there for.
+    pub kind: Kind,
+    /// Bytes of the file.
+    pub file: u64,
+    /// How many threads every contender had.
+    pub threads: Threads,
+    /// What each contender of the plan came to, or why there is nothing.
+    pub cells: Vec<(Contender, Result<Measured, String>)>,
+}
+
+/// A contender at work on a model.
+struct Work {
+    server: Server,
+    load: u64,
+    batch: usize,
+    times: Vec<u64>,
+    spent: Duration,
+}
+
+impl Work {
+    fn start(
+        contender: Contender,
+        threads: Threads,
+        model: &Path,
+        inputs: &[(String, Vec<usize>)],
+        plan: &Plan,
+    ) -> Result<Self, String> {
+        let started = Server::start(contender, threads, model, inputs, plan.limit);
+        let (mut server, loaded) = started.map_err(|error| format!("{error:#}"))?;
+        let load = first(&loaded?)?;
+        // The first run may still set things up; the second says how many make a batch.
+        first(&server.run(1, plan.limit)?)?;
+        let one = Duration::from_nanos(first(&server.run(1, plan.limit)?)?);
+        let batch = (BATCH.as_secs_f64() / one.as_secs_f64().max(1e-9)).ceil().clamp(1.0, 10_000.0);
+        Ok(Self { server, load, batch: batch as usize, times: Vec::new(), spent: Duration::ZERO })
+    }
+
+    fn batch(&mut self, plan: &Plan) -> Result<(), String> {
+        let nanoseconds = first(&self.server.run(self.batch, plan.limit)?)?;
+        self.times.push(nanoseconds / self.batch as u64);
+        self.spent += Duration::from_nanos(nanoseconds);
+        Ok(())
+    }
+
+    /// What it came to, and its output.
+    fn end(mut self, plan: &Plan) -> Result<(Measured, Vec<f32>), String> {
+        let memory = self.server.memory()?;
+        let [peak, idle] = memory[..] else { return Err("it says nothing of its memory".to_owned()) };
+        let output = self.server.output(plan.limit)?;
+        self.times.sort_unstable();
+        let time = *self.times.get(self.times.len() / 2).ok_or("it has not run")?;
+        let peak = peak.saturating_sub(idle);
+        let (load, batches) = (self.load, self.times.len());
+        Ok((Measured { load, time, batches, peak, differs: false }, output))
+    }
+}
+
+fn first(numbers: &[u64]) -> Result<u64, String> {
+    numbers.first().copied().ok_or_else(|| "it answers nothing".to_owned())
+}
+
+/// Measures every contender on a model, for each number of threads that the model is run on.
+pub fn measure(case: &Case, plan: &Plan) -> Result<Vec<Row>> {
+    let bytes = (case.make)()?;
+    let file = bytes.len() as u64;
+    let inputs = inputs(&bytes)?;
+    let folder = Folder(env::temp_dir().join(format!("typeloom-bench-runtime-{}", process::id())));
+    fs::create_dir_all(&folder.0).context("cannot make a folder for the model")?;
+    let model = folder.0.join("model.onnx");
+    fs::write(&model, bytes).context("cannot write the model")?;
+    let threads = case.kind.threads().iter();
+    let rows = threads.map(|&threads| {
+        let cells = cells(plan, threads, &model, &inputs);
+        Row { name: case.name, kind: case.kind, file, threads, cells }
+    });
+    Ok(rows.collect())
+}
+
+fn cells(
+    plan: &Plan,
+    threads: Threads,
+    model: &Path,
+    inputs: &[(String, Vec<usize>)],
+) -> Vec<(Contender, Result<Measured, String>)> {
+    let started = plan.contenders.iter().map(|it| (*it, Work::start(*it, threads, model, inputs, plan)));
+    let mut works: Vec<(Contender, Result<Work, String>)> = started.collect();
+    for _ in 0..plan.runs {
+        for (_, work) in &mut works {
+            let failed = match work {
+                Ok(running) if running.spent < plan.budget => running.batch(plan).err(),
+                Ok(_) | Err(_) => None,
+            };
+            if let Some(problem) = failed {
+                *work = Err(problem);
+            }
+        }
+    }
+    let mut cells = Vec::new();
+    let mut outputs = Vec::new();
+    for (contender, work) in works {
+        let (cell, output) = match work.and_then(|work| work.end(plan)) {
+            Ok((measured, output)) => (Ok(measured), Some(output)),
+            Err(problem) => (Err(problem), None),
+        };
+        outputs.push(output);
+        cells.push((contender, cell));
+    }
+    // Whoever is not with ONNX Runtime, or with the first that is there, is marked.
+    let of_ort = cells.iter().position(|(contender, _)| *contender == Contender::Ort);
+    let of_ort = of_ort.and_then(|at| outputs[at].as_ref());
+    let truth = of_ort.or_else(|| outputs.iter().flatten().next());
+    for ((_, cell), output) in cells.iter_mut().zip(&outputs) {
+        if let (Ok(measured), Some(output), Some(truth)) = (cell, output, truth) {
+            measured.differs = !close(output, truth);
+        }
+    }
+    cells
+}
+
+fn close(output: &[f32], truth: &[f32]) -> bool {
+    let largest = truth.iter().fold(0.0_f32, |largest, it| largest.max(it.abs()));
+    let pairs = output.iter().zip(truth);
+    // NaN is close to nothing, not even to itself.
+    output.len() == truth.len() && pairs.into_iter().all(|(a, b)| (a - b).abs() <= TOLERANCE * largest)
+}
+
+/// A folder that goes with the measurement.
+struct Folder(PathBuf);
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // It fails only where the folder is gone already.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+impl Row {
+    /// What a contender came to.
+    pub fn of(&self, contender: Contender) -> Option<&Measured> {
+        let (_, cell) = self.cells.iter().find(|(other, _)| *other == contender)?;
+        cell.as_ref().ok()
+    }
+
+    /// The time of one contender over that of another.
+    pub fn ratio(&self, of: Contender, over: Contender) -> Option<f64> {
+        Some(self.of(of)?.time as f64 / self.of(over)?.time as f64)
+    }
+
+    /// The peak memory of one contender over that of another.
+    pub fn memory_ratio(&self, of: Contender, over: Contender) -> Option<f64> {
+        Some(self.of(of)?.peak as f64 / self.of(over)?.peak.max(1) as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::close;
+
+    #[test]
+    fn outputs_are_held_to_one_another_element_by_element() {
+        assert!(close(&[1.0, 200.0], &[1.1, 200.1]));
+        assert!(!close(&[2.0, 200.0], &[1.0, 200.0]));
+        assert!(!close(&[1.0], &[1.0, 200.0]));
+        assert!(!close(&[f32::NAN], &[f32::NAN]));
+    }
+}

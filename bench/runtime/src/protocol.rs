@@ -1,0 +1,123 @@
+//! The serving side of the protocol: one contender with one model, in a process of its own.
+//!
+//! `run N` runs the model so many times and answers the nanoseconds that all took; `memory` the most bytes that the process held
+//! and what it held before the model was loaded; `output` the bits of the elements of the first output.
+
+use std::fs;
+use std::hint::black_box;
+use std::io::{self, BufRead, Write};
+use std::path::Path;
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+
+/// A model that is ready to run on inputs of its own; gives the elements of the first output where they are wanted.
+pub type Running = Box<dyn FnMut(Wanted) -> Result<Vec<f32>>>;
+
+/// Whether a run has to hand its output over, which not all contenders do for nothing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wanted {
+    /// It has not.
+    Run,
+    /// It has.
+    Output,
+}
+
+/// An input with its extents and elements.
+#[derive(Clone, Debug)]
+pub struct Input {
+    /// Its name.
+    pub name: String,
+    /// Its extents.
+    pub shape: Vec<usize>,
+    /// Its elements, the same for every contender.
+    pub elements: Vec<f32>,
+}
+
+/// Inputs as the bench writes them on the command line: `NAME=1,3,224,224`.
+///
+/// # Errors
+/// For anything else.
+pub fn inputs(arguments: &[String]) -> Result<Vec<Input>> {
+    let input = |argument: &String| {
+        let (name, extents) = argument.rsplit_once('=').context("an input is NAME=EXTENTS")?;
+        let extents = extents.split(',').filter(|extent| !extent.is_empty());
+        let shape: Vec<usize> = extents.map(str::parse).collect::<Result<_, _>>()?;
+        let elements = elements(shape.iter().product());
+        Ok(Input { name: name.to_owned(), shape, elements })
+    };
+    arguments.iter().map(input).collect()
+}
+
+/// Loads the model and answers requests until the input ends.
+///
+/// # Errors
+/// Where the other side has gone.
+pub fn serve(
+    model: &Path,
+    inputs: &[Input],
+    load: impl FnOnce(&Path, &[Input]) -> Result<Running>,
+) -> Result<()> {
+    let mut replies = io::stdout().lock();
+    let idle = reset_peak();
+    let start = Instant::now();
+    let mut running = match load(model, inputs) {
+        Ok(running) => running,
+        Err(problem) => {
+            writeln!(replies, "no\t{}", one_line(&format!("{problem:#}")))?;
+            return Ok(());
+        }
+    };
+    writeln!(replies, "ok\t{}", start.elapsed().as_nanos())?;
+    replies.flush()?;
+    for line in io::stdin().lock().lines() {
+        let line = line?;
+        let answer = match line.split_once('\t') {
+            Some(("run", times)) => run(&mut running, times.parse()?),
+            None if line == "memory" => Ok(format!("{}\t{idle}", memory("VmHWM"))),
+            None if line == "output" => {
+                let bits = |it: Vec<f32>| it.iter().map(|it| it.to_bits().to_string()).collect::<Vec<_>>();
+                running(Wanted::Output).map(|it| bits(it).join("\t"))
+            }
+            Some(_) | None => bail!("not a request: {line}"),
+        };
+        match answer {
+            Ok(answer) => writeln!(replies, "ok\t{answer}")?,
+            Err(problem) => writeln!(replies, "no\t{}", one_line(&format!("{problem:#}")))?,
+        }
+        replies.flush()?;
+    }
+    Ok(())
+}
+
+fn run(running: &mut Running, times: usize) -> Result<String> {
+    let start = Instant::now();
+    for _ in 0..times {
+        black_box(running(Wanted::Run)?);
+    }
+    Ok(start.elapsed().as_nanos().to_string())
+}
+
+/// Numbers of one magnitude and both signs, the same for every contender.
+fn elements(count: usize) -> Vec<f32> {
+    (0..count).map(|at| ((at * 7919 + 13) % 1009) as f32 / 504.5 - 1.0).collect()
+}
+
+fn one_line(text: &str) -> String {
+    let text: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    text.chars().take(200).collect()
+}
+
+/// Starts the high-water mark anew; what is held now, in bytes.
+fn reset_peak() -> u64 {
+    // Where the system does not allow it, the mark is that of the whole process.
+    let _ = fs::write("/proc/self/clear_refs", "5");
+    memory("VmRSS")
+}
+
+/// A line of the process's memory in bytes, or 0 where the system does not tell.
+fn memory(key: &str) -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(':'));
+    line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok()).unwrap_or(0) * 1024
+}
