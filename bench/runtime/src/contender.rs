@@ -35,6 +35,8 @@ impl Threads {
 pub enum Contender {
     /// typeloom's embedded backend.
     Cpu,
+    /// typeloom over tract.
+    OverTract,
     /// tract itself.
     Tract,
     /// typeloom over ONNX Runtime.
@@ -47,12 +49,14 @@ pub enum Contender {
 
 impl Contender {
     /// All, in the order of the columns.
-    pub const ALL: [Self; 5] = [Self::Cpu, Self::Tract, Self::OverOrt, Self::Ort, Self::Candle];
+    pub const ALL: [Self; 6] =
+        [Self::Cpu, Self::OverTract, Self::Tract, Self::OverOrt, Self::Ort, Self::Candle];
 
     /// The name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Cpu => "cpu",
+            Self::OverTract => "over-tract",
             Self::Tract => "tract",
             Self::OverOrt => "over-ort",
             Self::Ort => "ort",
@@ -64,6 +68,7 @@ impl Contender {
     pub fn title(self) -> &'static str {
         match self {
             Self::Cpu => "typeloom, cpu",
+            Self::OverTract => "typeloom over tract",
             Self::Tract => "tract",
             Self::OverOrt => "typeloom over ONNX Runtime",
             Self::Ort => "ONNX Runtime",

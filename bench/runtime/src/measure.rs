@@ -37,8 +37,6 @@ pub struct Measured {
     pub load: u64,
     /// Nanoseconds of a run: the median over the batches.
     pub time: u64,
-    /// How many batches there were.
-    pub batches: usize,
     /// The most memory it held over what it held before loading, in bytes.
     pub peak: u64,
     /// Whether its output is not that of ONNX Runtime.
@@ -101,8 +99,7 @@ impl Work {
         self.times.sort_unstable();
         let time = *self.times.get(self.times.len() / 2).ok_or("it has not run")?;
         let peak = peak.saturating_sub(idle);
-        let (load, batches) = (self.load, self.times.len());
-        Ok((Measured { load, time, batches, peak, differs: false }, output))
+        Ok((Measured { load: self.load, time, peak, differs: false }, output))
     }
 }
 

@@ -17,6 +17,12 @@ struct Promise {
 pub fn section(rows: &[Row]) -> String {
     let promises = [
         Promise {
+            text: "typeloom over tract takes at most 1.1 times as long as tract",
+            most: 1.1,
+            unit: "times",
+            worst: worst(rows, is_network, |row| row.ratio(Contender::OverTract, Contender::Tract)),
+        },
+        Promise {
             text: "typeloom over ONNX Runtime takes at most 1.1 times as long as ONNX Runtime",
             most: 1.1,
             unit: "times",

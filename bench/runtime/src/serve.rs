@@ -6,9 +6,9 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use tract_onnx::prelude::{
-    Framework as _, InferenceModelExt as _, IntoRunnable as _, IntoTValue as _, TValue, TVec, Tensor,
+    Framework as _, InferenceModelExt as _, IntoRunnable as _, IntoTValue, TValue, TVec, Tensor,
 };
 use typeloom::cpu::value::Value;
 use typeloom::onnx::prost::bytes::Bytes;
@@ -29,6 +29,7 @@ pub fn serve(contender: Contender, threads: usize, model: &Path, arguments: &[St
             let engine = typeloom_ort::Ort::load(&library::find()?)?.with_threads(threads);
             hosted(Arc::new(engine), model, inputs)
         }
+        Contender::OverTract => hosted(Arc::new(typeloom_tract::Tract), model, inputs),
         Contender::Tract => tract(model, inputs),
         Contender::Ort => ort(threads, model, inputs),
         Contender::Candle => bail!("candle is a program of its own"),
@@ -100,7 +101,7 @@ fn tract(model: &Path, inputs: &[Input]) -> Result<Running> {
     let model = tract_onnx::onnx().model_for_path(model)?.into_optimized()?.into_runnable()?;
     let tensors = inputs.iter().map(|input| Tensor::from_shape(&input.shape, &input.elements));
     let tensors: TVec<TValue> = tensors
-        .map(|tensor| tensor.map(|it| it.into_arc_tensor().into_tvalue()))
+        .map(|tensor| tensor.map(IntoTValue::into_tvalue))
         .collect::<Result<_, _>>()?;
     Ok(Box::new(move |wanted| {
         let outputs = model.run(tensors.clone())?;
@@ -118,7 +119,9 @@ fn ort(threads: usize, model: &Path, inputs: &[Input]) -> Result<Running> {
     use ort::session::{Session, SessionInputValue};
     use ort::value::TensorRef;
     let environment = ort::init_from(library::find()?)?.build()?;
-    let builder = Session::builder(&environment)?.with_intra_threads(threads)?;
+    // The error holds the builder, which cannot leave its thread.
+    let builder = Session::builder(&environment)?.with_intra_threads(threads);
+    let mut builder = builder.map_err(|error| anyhow!("{error}"))?;
     let mut session = builder.commit_from_file(model)?;
     let inputs = inputs.to_vec();
     Ok(Box::new(move |wanted| {
