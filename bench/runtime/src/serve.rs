@@ -100,9 +100,8 @@ fn out(wanted: Wanted, tensor: Option<&AnyTensor>) -> Result<Vec<f32>> {
 fn tract(model: &Path, inputs: &[Input]) -> Result<Running> {
     let model = tract_onnx::onnx().model_for_path(model)?.into_optimized()?.into_runnable()?;
     let tensors = inputs.iter().map(|input| Tensor::from_shape(&input.shape, &input.elements));
-    let tensors: TVec<TValue> = tensors
-        .map(|tensor| tensor.map(IntoTValue::into_tvalue))
-        .collect::<Result<_, _>>()?;
+    let tensors: TVec<TValue> =
+        tensors.map(|tensor| tensor.map(IntoTValue::into_tvalue)).collect::<Result<_, _>>()?;
     Ok(Box::new(move |wanted| {
         let outputs = model.run(tensors.clone())?;
         match wanted {
