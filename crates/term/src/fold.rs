@@ -90,6 +90,12 @@ pub trait Folder<F: TypeFamily>: Sized {
         super_fold_ty(ty, self)
     }
 
+    /// Folds a type that is not skipped and has no children: [`Folder::fold_ty`], for folders whose own case is a leaf.
+    #[inline]
+    fn fold_leaf(&mut self, ty: &Ty<F>) -> Result<Ty<F>, Self::Error> {
+        self.fold_ty(ty)
+    }
+
     /// Folds a region. Regions are never skipped.
     fn fold_region(&mut self, region: Region<F>) -> Result<Region<F>, Self::Error> {
         Ok(region)
@@ -108,33 +114,68 @@ pub trait Fold<F: TypeFamily>: Sized {
 }
 
 impl<F: TypeFamily> Fold<F> for Ty<F> {
-    #[inline]
+    // Always: so a leaf takes no call.
+    #[inline(always)]
     fn try_fold_with<D: Folder<F>>(&self, folder: &mut D) -> Result<Self, D::Error> {
         let meta = self.meta();
         if folder.skip(meta) {
             return Ok(self.clone());
         }
         if meta.depth == 1 {
-            return folder.fold_ty(self);
+            return folder.fold_leaf(self);
         }
-        let state = folder.state();
-        if state.level >= MAX_DEPTH {
-            return Err(TermError::TooDeep.into());
-        }
-        let key = state.remembers(self, meta).then(|| (self.address(), state.depth));
-        if let Some((_, result)) = key.and_then(|key| state.seen.get(&key)) {
-            return Ok(result.clone());
-        }
-        state.level += 1;
-        let result = folder.fold_ty(self);
-        let state = folder.state();
-        state.level -= 1;
-        let result = result?;
-        if let Some(key) = key {
-            state.seen.insert(key, (self.clone(), result.clone()));
-        }
-        Ok(result)
+        let mut error = None;
+        let folded = if folder.state().remembers(self, meta) {
+            fold_remembered(self, folder, &mut error)
+        } else {
+            fold_inner(self, folder, &mut error)
+        };
+        folded.ok_or_else(|| error.unwrap_or_else(|| TermError::TooDeep.into()))
     }
+}
+
+/// Folds a type with children, one level further in, or leaves an error.
+///
+/// An error goes its own way, so that a type comes back in a register: a `Result` with an error of several words is
+/// written to memory in parts and read as a whole, for which the processor waits.
+#[inline(never)]
+fn fold_inner<F: TypeFamily, D: Folder<F>>(
+    ty: &Ty<F>,
+    folder: &mut D,
+    error: &mut Option<D::Error>,
+) -> Option<Ty<F>> {
+    let state = folder.state();
+    if state.level >= MAX_DEPTH {
+        *error = Some(TermError::TooDeep.into());
+        return None;
+    }
+    state.level += 1;
+    let result = folder.fold_ty(ty);
+    folder.state().level -= 1;
+    match result {
+        Ok(ty) => Some(ty),
+        Err(found) => {
+            *error = Some(found);
+            None
+        }
+    }
+}
+
+/// [`fold_inner`] of a type that may have been folded before.
+#[inline(never)]
+fn fold_remembered<F: TypeFamily, D: Folder<F>>(
+    ty: &Ty<F>,
+    folder: &mut D,
+    error: &mut Option<D::Error>,
+) -> Option<Ty<F>> {
+    let state = folder.state();
+    let key = (ty.address(), state.depth);
+    if let Some((_, result)) = state.seen.get(&key) {
+        return Some(result.clone());
+    }
+    let result = fold_inner(ty, folder, error)?;
+    folder.state().seen.insert(key, (ty.clone(), result.clone()));
+    Some(result)
 }
 
 impl<F: TypeFamily> Fold<F> for Const<F> {
@@ -226,17 +267,25 @@ fn fold_many<F: TypeFamily, D: Folder<F>>(
 }
 
 /// Folds the children of a type.
+#[inline]
 pub fn super_fold_ty<F: TypeFamily, D: Folder<F>>(ty: &Ty<F>, folder: &mut D) -> Result<Ty<F>, D::Error> {
+    // The most frequent case by far, without a list in between.
+    let TyData::Apply(ApplicationTy { name, args: [GenericArg::Ty(a), GenericArg::Ty(b)] }) = ty.data()
+    else {
+        return fold_others(ty, folder);
+    };
+    let x = a.try_fold_with(folder)?;
+    let y = b.try_fold_with(folder)?;
+    if x.same(a) && y.same(b) {
+        return Ok(ty.clone());
+    }
+    Ok(Ty::pair(folder.cx(), name, x, y)?)
+}
+
+/// Folds the children of a type that is not a pair.
+#[inline(never)]
+fn fold_others<F: TypeFamily, D: Folder<F>>(ty: &Ty<F>, folder: &mut D) -> Result<Ty<F>, D::Error> {
     match ty.data() {
-        // The most frequent case by far, without a list in between.
-        TyData::Apply(ApplicationTy { name, args: [GenericArg::Ty(a), GenericArg::Ty(b)] }) => {
-            let x = a.try_fold_with(folder)?;
-            let y = b.try_fold_with(folder)?;
-            if x.same(a) && y.same(b) {
-                return Ok(ty.clone());
-            }
-            Ok(Ty::pair(folder.cx(), name, x, y)?)
-        }
         TyData::Apply(ApplicationTy { name, args }) => match fold_args(args, folder)? {
             None => Ok(ty.clone()),
             Some(args) => Ok(Ty::apply_owned(folder.cx(), name, args)?),

@@ -48,6 +48,12 @@ impl<F: TypeFamily> Ty<F> {
         &self.0
     }
 
+    /// The handle of the family.
+    #[inline]
+    pub(crate) fn interned_mut(&mut self) -> &mut F::InternedTy {
+        &mut self.0
+    }
+
     /// What the type looks like.
     #[inline]
     #[must_use]

@@ -3,16 +3,20 @@
 //! **Invariant:** lists of up to two arguments lie inside the node, so a typical application is one allocation.
 //! **Invariant:** nothing refers to a node weakly, so its handles count one number (`triomphe`) where the standard
 //! library's count two.
+//! **Invariant:** the handle of a type refers to a node until it is dropped. If it is the last one, the node is used
+//! again (see `shells`).
 //!
 //! Comparing two terms compares structure, with a shortcut wherever both sides share a node. A term that is large
 //! when written out as a tree may be small as a graph; from [`LARGE`] on, pairs of nodes found equal are remembered,
 //! so that comparing costs what the graphs cost.
 
+mod shells;
+
 use super::{ArgList, Node, TypeFamily};
 use crate::arg::GenericArg;
 use crate::binder::Arity;
 use crate::constant::{ConstData, ConstOp, ConstValue};
-use crate::meta::{Flags, LARGE, Meta, MetaBuilder, TermError};
+use crate::meta::{Flags, LARGE, Meta, TermError};
 use crate::name::Name;
 use crate::region::Region;
 use crate::ty::{
@@ -47,11 +51,49 @@ type Args<N> = ArgList<Boxed<N>>;
 
 /// A handle of a type of the boxed family.
 #[derive(Clone)]
-pub struct BoxedTy<N: BoxedName>(Arc<TyNode<N>>);
+pub struct BoxedTy<N: BoxedName>(Option<Arc<TyNode<N>>>);
+
+impl<N: BoxedName> BoxedTy<N> {
+    #[inline(always)]
+    fn build(meta: Meta, data: Stored<N>) -> Self {
+        Self(Some(shells::node(meta, data)))
+    }
+
+    #[inline(always)]
+    fn node(&self) -> &Arc<TyNode<N>> {
+        match &self.0 {
+            Some(node) => node,
+            None => unreachable!("only dropping takes the node"),
+        }
+    }
+
+    /// The node, of a type that is being dropped.
+    #[inline(always)]
+    fn take(&mut self) -> Option<Arc<TyNode<N>>> {
+        self.0.take()
+    }
+}
+
+impl<N: BoxedName> Drop for BoxedTy<N> {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(node) = self.take()
+            && node.is_unique()
+        {
+            shells::release(node);
+        }
+    }
+}
 
 /// A handle of a constant of the boxed family.
 #[derive(Clone)]
 pub struct BoxedConst<N: BoxedName>(Arc<ConstNode<N>>);
+
+impl<N: BoxedName> BoxedConst<N> {
+    fn node(&self) -> &Arc<ConstNode<N>> {
+        &self.0
+    }
+}
 
 struct TyNode<N: BoxedName> {
     meta: Meta,
@@ -111,24 +153,22 @@ impl<N: BoxedName> TypeFamily for Boxed<N> {
             TyData::BoundVariable(var) => Stored::BoundVariable(var),
             TyData::Error(proof) => Stored::Error(proof),
         };
-        Ok(BoxedTy(Arc::new(TyNode { meta, data })))
+        Ok(BoxedTy::build(meta, data))
     }
 
     #[inline]
     fn intern_application(&self, name: N, args: ArgList<Self>) -> Result<BoxedTy<N>, TermError> {
         let meta = args_meta(&args, 0, Flags::NONE)?;
         let data = Stored::Apply(name, args);
-        Ok(BoxedTy(Arc::new(TyNode { meta, data })))
+        Ok(BoxedTy::build(meta, data))
     }
 
-    #[inline]
+    // Always: so a fold that comes here has its types in registers.
+    #[inline(always)]
     fn intern_pair(&self, name: N, a: Ty<Self>, b: Ty<Self>) -> Result<BoxedTy<N>, TermError> {
-        let mut meta = MetaBuilder::new(Flags::NONE);
-        meta.child(a.meta(), 0);
-        meta.child(b.meta(), 0);
-        let meta = meta.finish()?;
+        let meta = Meta::pair(a.meta(), b.meta())?;
         let data = Stored::Apply(name, ArgList::Two([GenericArg::Ty(a), GenericArg::Ty(b)]));
-        Ok(BoxedTy(Arc::new(TyNode { meta, data })))
+        Ok(BoxedTy::build(meta, data))
     }
 
     fn intern_const(&self, data: ConstData<'_, Self>) -> Result<BoxedConst<N>, TermError> {
@@ -152,7 +192,7 @@ impl<N: BoxedName> TypeFamily for Boxed<N> {
     // Always: a fold looks at a node twice, and the second look is free only where the compiler sees the first.
     #[inline(always)]
     fn ty_data(ty: &BoxedTy<N>) -> TyData<'_, Self> {
-        match &ty.0.data {
+        match &ty.node().data {
             Stored::Apply(name, args) => TyData::Apply(ApplicationTy { name: *name, args }),
             Stored::Placeholder(placeholder) => TyData::Placeholder(*placeholder),
             Stored::InferenceVar(var) => TyData::InferenceVar(*var),
@@ -186,17 +226,17 @@ macro_rules! handle {
         impl<N: BoxedName> Node for $name<N> {
             #[inline]
             fn meta(&self) -> Meta {
-                self.0.meta
+                self.node().meta
             }
 
             #[inline]
             fn address(&self) -> usize {
-                self.0.as_ptr().addr()
+                self.node().as_ptr().addr()
             }
 
             #[inline]
             fn is_shared(&self) -> bool {
-                !self.0.is_unique()
+                !self.node().is_unique()
             }
         }
     )*};
@@ -229,20 +269,20 @@ fn large_eq(key: (usize, usize), compare: impl FnOnce() -> bool) -> bool {
 
 impl<N: BoxedName> PartialEq for BoxedTy<N> {
     fn eq(&self, other: &Self) -> bool {
-        if Arc::ptr_eq(&self.0, &other.0) {
+        if Arc::ptr_eq(self.node(), other.node()) {
             return true;
         }
-        if self.0.meta != other.0.meta {
+        if self.node().meta != other.node().meta {
             return false;
         }
-        let compare = || match (&self.0.data, &other.0.data) {
+        let compare = || match (&self.node().data, &other.node().data) {
             (Stored::Apply(name, args), Stored::Apply(other, others)) => name == other && **args == **others,
             _ => Boxed::<N>::ty_data(self) == Boxed::<N>::ty_data(other),
         };
-        if self.0.meta.weight < LARGE {
+        if self.node().meta.weight < LARGE {
             return compare();
         }
-        large_eq((self.0.as_ptr().addr(), other.0.as_ptr().addr()), compare)
+        large_eq((self.node().as_ptr().addr(), other.node().as_ptr().addr()), compare)
     }
 }
 impl<N: BoxedName> Eq for BoxedTy<N> {}
@@ -261,10 +301,10 @@ fn hash_surface<N: BoxedName, H: Hasher>(name: N, args: &[GenericArg<Boxed<N>>],
 impl<N: BoxedName> Hash for BoxedTy<N> {
     fn hash<H: Hasher>(&self, state: &mut H) {
         let data = Boxed::<N>::ty_data(self);
-        if self.0.meta.weight < LARGE {
+        if self.node().meta.weight < LARGE {
             data.hash(state);
         } else {
-            self.0.meta.hash(state);
+            self.node().meta.hash(state);
             std::mem::discriminant(&data).hash(state);
             if let TyData::Apply(ApplicationTy { name, args }) | TyData::Alias(AliasTy { name, args }) = data
             {
