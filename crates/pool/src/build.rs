@@ -247,22 +247,11 @@ impl Pool {
     /// # Errors
     /// If a child is not a type or a field name occurs twice.
     pub fn structure(&mut self, name: Name, fields: &[(Name, Idx)]) -> Result<Idx, TypeError> {
-        let mut few = [0; 2 + 2 * 6];
-        let mut many = Vec::new();
-        let len = 2 + 2 * fields.len();
-        let words = match few.get_mut(..len) {
-            Some(words) => words,
-            None => {
-                many.resize(len, 0);
-                &mut many[..]
-            }
+        let id = match fields {
+            [] => self.intern_words(Tag::Struct, &[name.0, 0]),
+            _ => self.intern_struct(name.0, fields),
         };
-        words[0] = name.0;
-        words[1] = (fields.len() as u32) << 1 | u32::from(!fields.is_empty());
-        for (pair, (name, ty)) in words[2..].as_chunks_mut().0.iter_mut().zip(fields) {
-            *pair = [name.0, ty.number()];
-        }
-        Ok(Idx::from_raw(self.intern_words(Tag::Struct, words)?))
+        Ok(Idx::from_raw(id?))
     }
 
     /// An enum whose variants have positional fields.

@@ -77,22 +77,27 @@ impl Pool {
     #[inline]
     pub(crate) fn are_closed_types<'w>(&self, ids: impl IntoIterator<Item = &'w u32>) -> bool {
         let of = |id: &u32| self.meta.get(*id as usize).copied().unwrap_or(meta::NO_TYPE);
-        ids.into_iter().fold(0, |all, id| all | of(id)) & (meta::SORT | meta::INFER | meta::OPEN) == 0
+        is_closed_type(ids.into_iter().fold(0, |all, id| all | of(id)))
     }
 
-    /// Whether these are the words of a struct with named fields, not too many to compare them pairwise.
+    /// Whether these are the words of a struct with named fields that are closed types. Says no where telling takes
+    /// longer.
     #[inline]
     pub(crate) fn is_plain_struct(&self, words: &[u32]) -> bool {
         let [name, header, fields @ ..] = words else { return false };
         let count = self.names.len() as u32;
         let known = |name: u32| name.wrapping_sub(1) < count - 1;
-        *header & 1 == 1
-            && fields.len() == *header as usize - 1
-            && (2..=32).contains(&fields.len())
-            && known(*name)
-            && fields.iter().step_by(2).enumerate().all(|(at, &name)| {
-                known(name) && fields[..2 * at].iter().step_by(2).all(|&other| other != name)
-            })
+        let (fields, rest) = fields.as_chunks::<2>();
+        let (mut names, mut plain, mut metas) = (0u64, known(*name), 0);
+        for &[name, ty] in fields {
+            let bit = 1 << (name % 64);
+            // Names with different bits are different.
+            plain &= known(name) & (names & bit == 0);
+            names |= bit;
+            metas |= self.meta.get(ty as usize).copied().unwrap_or(meta::NO_TYPE);
+        }
+        let expected = (fields.len() as u32) << 1 | 1;
+        plain & rest.is_empty() & (*header == expected) & !fields.is_empty() & is_closed_type(metas)
     }
 
     /// Checks that names are of this pool and that no field or variant name occurs twice.
@@ -127,6 +132,12 @@ impl Pool {
             None => Ok(()),
         }
     }
+}
+
+/// Whether a meta byte, or several joined by `or`, is that of a closed type without inference variables.
+#[inline(always)]
+fn is_closed_type(meta: u8) -> bool {
+    meta & (meta::SORT | meta::INFER | meta::OPEN) == 0
 }
 
 fn first_duplicate(names: &mut [u32]) -> Option<u32> {

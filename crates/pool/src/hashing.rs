@@ -143,7 +143,7 @@ impl Digests {
         // The index holds places in the log, from 1.
         let digest_at = |place: u32| &exact[log[place as usize - 1] as usize];
         for place in *indexed as u32 + 1..=log.len() as u32 {
-            index.insert_new(index_hash(digest_at(place)), place);
+            index.insert_new(index_hash(digest_at(place)), place, |place| index_hash(digest_at(place)));
         }
         *indexed = log.len();
         let place = index.find(index_hash(&digest.0), |place| *digest_at(place) == digest.0).ok()?;

@@ -99,7 +99,7 @@ impl Names {
                 let id = ends.len() as u32;
                 text.push_str(name);
                 ends.push(end);
-                table.insert(place, hash, id);
+                table.insert(place, hash, id, |id| seed.text(text_of(text, ends, id).as_bytes()));
                 Ok(id)
             }
         }

@@ -22,7 +22,7 @@ use crate::error::TypeError;
 use crate::hashing::Digests;
 use crate::layout;
 use crate::name::{Name, NameError, Names, check_name};
-use crate::table::{Seed, Table};
+use crate::table::{Seed, Table, Vacant};
 use crate::tag::{Sort, Tag};
 
 /// A type's id in one pool.
@@ -66,13 +66,15 @@ const SPILLED: u8 = 0xff;
 const NO_LEN: u8 = 0xfe;
 
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 pub(crate) struct Node {
+    words: [u32; 3],
+    /// Beside the length, so that both are compared at once.
     pub(crate) tag: Tag,
     /// The number of words if they are inline, else `SPILLED`; then the words are where they start and how many.
     len: u8,
     /// How many enclosing binders the type's free variables reach, 0 if it is closed.
     pub(crate) free: u8,
-    words: [u32; 3],
 }
 
 impl Node {
@@ -80,16 +82,23 @@ impl Node {
     #[inline(always)]
     fn is(&self, tag: Tag, len: u8, words: [u32; 3]) -> bool {
         // One branch for all of it.
-        (self.tag == tag) & (self.len == len) & (self.words == words)
+        (kind(self.tag, self.len) == kind(tag, len)) & (self.words == words)
     }
 
     /// Whether it is the type of these words, more than three.
     #[inline(always)]
     fn is_long(&self, extra: &[u32], tag: Tag, words: &[u32]) -> bool {
+        self.long(extra, tag).is_some_and(|own| same_words(own, words))
+    }
+
+    /// Its words, if it has this tag and more than three of them.
+    #[inline(always)]
+    fn long<'p>(&self, extra: &'p [u32], tag: Tag) -> Option<&'p [u32]> {
+        if kind(self.tag, self.len) != kind(tag, SPILLED) {
+            return None;
+        }
         let [start, count, _] = self.words;
-        let start = start as usize;
-        (self.tag == tag) & (self.len == SPILLED) & (count as usize == words.len())
-            && extra.get(start..start + words.len()).is_some_and(|own| same_words(own, words))
+        extra.get(start as usize..)?.get(..count as usize)
     }
 }
 
@@ -197,7 +206,8 @@ impl Pool {
     pub(crate) fn reserve(&mut self, more: usize) {
         self.nodes.reserve_exact(more);
         self.meta.reserve_exact(more);
-        self.table.reserve(more);
+        let Pool { nodes, extra, table, seed, .. } = self;
+        table.reserve(more, |id| hash_of(nodes, extra, *seed, id));
     }
 
     /// The number of types.
@@ -398,12 +408,10 @@ impl Pool {
         inline[..N].copy_from_slice(&words);
         let place = match self.table.vacant_at_home(hash) {
             Some(place) if likely == 0 => place,
-            Some(_) | None => {
-                match self.table.find(hash, |id| self.nodes[id as usize].is(tag, N as u8, inline)) {
-                    Ok(id) => return Ok(id),
-                    Err(place) => place,
-                }
-            }
+            Some(_) | None => match self.search_short(hash, tag, N as u8, inline) {
+                Ok(id) => return Ok(id),
+                Err(place) => place,
+            },
         };
         // The common case first: children that are closed types.
         let (free, meta) = if layout::may_be_types(tag, N) && self.are_closed_types(&words) {
@@ -412,34 +420,71 @@ impl Pool {
             self.check_completely(tag, &words)?
         };
         let id = self.push(Node { tag, len: N as u8, free, words: inline }, meta)?;
-        self.table.insert(place, hash, id);
+        self.enter(place, hash, id);
         Ok(id)
     }
 
-    /// [`Pool::intern_words`] for more than three words, of a number that the caller knows.
+    /// Not inlined: it is seldom needed, and would take registers from those who call it.
     #[inline(never)]
+    fn search_short(&self, hash: u32, tag: Tag, len: u8, words: [u32; 3]) -> Result<u32, Vacant> {
+        self.table.find(hash, |id| self.nodes[id as usize].is(tag, len, words))
+    }
+
+    /// [`Pool::intern_words`] for more than three words, of a number that the caller knows.
+    #[inline(always)]
     pub(crate) fn intern_array<const N: usize>(
         &mut self,
         tag: Tag,
         words: [u32; N],
     ) -> Result<u32, TypeError> {
-        self.intern_spilled(tag, &words)
+        let hash = self.seed.long(kind(tag, SPILLED), &words);
+        let id = self.table.likely(hash);
+        match self.nodes.get(id as usize) {
+            Some(node) if node.is_long(&self.extra, tag, &words) => Ok(id),
+            Some(_) | None => self.find_or_add_long(hash, id, tag, &words),
+        }
     }
 
     /// [`Pool::intern_words`] for more than three words.
     #[inline(never)]
     pub(crate) fn intern_long(&mut self, tag: Tag, words: &[u32]) -> Result<u32, TypeError> {
-        self.intern_spilled(tag, words)
-    }
-
-    #[inline(always)]
-    fn intern_spilled(&mut self, tag: Tag, words: &[u32]) -> Result<u32, TypeError> {
         let hash = self.seed.long(kind(tag, SPILLED), words);
         let id = self.table.likely(hash);
         match self.nodes.get(id as usize) {
             Some(node) if node.is_long(&self.extra, tag, words) => Ok(id),
             Some(_) | None => self.find_or_add_long(hash, id, tag, words),
         }
+    }
+
+    /// The same for a struct with named fields, at least one, whose words are gathered only if it is new.
+    pub(crate) fn intern_struct(&mut self, name: u32, fields: &[(Name, Idx)]) -> Result<u32, TypeError> {
+        let header = (fields.len() as u32) << 1 | 1;
+        let words_of = |(name, ty): &(Name, Idx)| [name.0, ty.number()];
+        let hash = self.seed.long_of_pairs(kind(Tag::Struct, SPILLED), [name, header], fields, words_of);
+        let id = self.table.likely(hash);
+        if let Some(node) = self.nodes.get(id as usize)
+            && let Some([own_name, own_header, own_fields @ ..]) = node.long(&self.extra, Tag::Struct)
+            && (*own_name == name) & (*own_header == header)
+            && own_fields.as_chunks().0.iter().zip(fields).all(|(own, field)| *own == words_of(field))
+        {
+            return Ok(id);
+        }
+        let mut few = [0; 2 + 2 * 6];
+        let mut many = Vec::new();
+        let len = 2 + 2 * fields.len();
+        let words = match few.get_mut(..len) {
+            Some(words) => words,
+            None => {
+                many.resize(len, 0);
+                &mut many[..]
+            }
+        };
+        words[0] = name;
+        words[1] = header;
+        for (pair, field) in words[2..].as_chunks_mut().0.iter_mut().zip(fields) {
+            *pair = words_of(field);
+        }
+        self.find_or_add_long(hash, id, Tag::Struct, words)
     }
 
     #[inline(never)]
@@ -450,10 +495,9 @@ impl Pool {
         tag: Tag,
         words: &[u32],
     ) -> Result<u32, TypeError> {
-        let Pool { nodes, extra, table, .. } = &*self;
-        let place = match table.vacant_at_home(hash) {
+        let place = match self.table.vacant_at_home(hash) {
             Some(place) if likely == 0 => place,
-            Some(_) | None => match table.find(hash, |id| nodes[id as usize].is_long(extra, tag, words)) {
+            Some(_) | None => match self.search_long(hash, tag, words) {
                 Ok(id) => return Ok(id),
                 Err(place) => place,
             },
@@ -462,15 +506,18 @@ impl Pool {
         let plain = if layout::may_be_types(tag, words.len()) {
             self.are_closed_types(words)
         } else {
-            tag == Tag::Struct
-                && self.is_plain_struct(words)
-                && self.are_closed_types(words[2..].as_chunks().0.iter().map(|[_, ty]| ty))
+            tag == Tag::Struct && self.is_plain_struct(words)
         };
         let (free, meta) = if plain { (0, 0) } else { self.check_completely(tag, words)? };
         let inline = self.spill(words)?;
         let id = self.push(Node { tag, len: SPILLED, free, words: inline }, meta)?;
-        self.table.insert(place, hash, id);
+        self.enter(place, hash, id);
         Ok(id)
+    }
+
+    #[inline(never)]
+    fn search_long(&self, hash: u32, tag: Tag, words: &[u32]) -> Result<u32, Vacant> {
+        self.table.find(hash, |id| self.nodes[id as usize].is_long(&self.extra, tag, words))
     }
 
     /// Adds an entry, which is not in the table yet.
@@ -486,6 +533,20 @@ impl Pool {
         self.nodes.push(node);
         self.meta.push(meta);
         Ok(id)
+    }
+
+    /// Puts an entry into the table.
+    #[inline(always)]
+    fn enter(&mut self, place: Vacant, hash: u32, id: u32) {
+        let place = if self.table.has_room() { place } else { self.grow_table(hash) };
+        self.table.fill(place, hash, id);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow_table(&mut self, hash: u32) -> Vacant {
+        let Pool { nodes, extra, table, seed, .. } = self;
+        table.grow(hash, |id| hash_of(nodes, extra, *seed, id))
     }
 
     /// Room for half as many types again: doubling would leave up to half of the memory unused.
@@ -522,11 +583,13 @@ impl Pool {
             };
             let node = Node { tag: *tag, len, free: *free, words: inline };
             let id = self.push(node, meta | meta::RECURSIVE)?;
-            self.table.insert_new(hash, id);
+            let Pool { nodes, extra, table, seed, .. } = &mut *self;
+            table.insert_new(hash, id, |id| hash_of(nodes, extra, *seed, id));
         }
         self.groups.push(GroupSpan { base, len: members.len() as u32, hash });
         // Table ids start at 1.
-        self.group_table.insert_new(hash, self.groups.len() as u32);
+        let Pool { groups, group_table, .. } = &mut *self;
+        group_table.insert_new(hash, groups.len() as u32, |id| groups[id as usize - 1].hash);
         Ok(base)
     }
 
@@ -618,14 +681,11 @@ fn inline_words(words: &[u32]) -> Option<(u8, [u32; 3])> {
     Some((words.len() as u8, inline))
 }
 
-/// Slice equality, four words at a time: a call of `memcmp` costs more than comparing the few words of a type.
-#[inline]
+/// Slice equality: a call of `memcmp` costs more than comparing the few words of a type.
+#[inline(always)]
 fn same_words(left: &[u32], right: &[u32]) -> bool {
-    let ((left, left_rest), (right, right_rest)) = (left.as_chunks::<4>(), right.as_chunks::<4>());
     left.len() == right.len()
-        && left_rest.len() == right_rest.len()
-        && left.iter().zip(right).all(|(left, right)| left == right)
-        && left_rest.iter().zip(right_rest).all(|(left, right)| left == right)
+        && left.iter().zip(right).fold(0, |all, (left, right)| all | (left ^ right)) == 0
 }
 
 /// A member of a group that is about to be added.

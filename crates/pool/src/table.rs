@@ -1,23 +1,31 @@
 //! An open-addressing hash table of dense ids, for hash-consing.
 //!
-//! Chunks of eight places: a chunk is one cache line and holds the whole 32-bit hash of each place and then the ids, so a
-//! lookup costs one cache line, whether it finds something or not. All eight hashes are compared at once, and the ids of
-//! those that match are joined by `or`: nearly always there is one, and [`Table::likely`] has it without a loop, without a
-//! place and without a branch that depends on what is found. Where two places match, what comes out is no id or another
-//! one's; comparing the things themselves tells, and [`Table::find`] then looks at each place on its own. Places of a
-//! chunk fill up from the first; chunks are probed linearly; at most 80 % of the places are taken.
+//! Chunks of eight places, half a cache line: a place is one word, an id in as many low bits as there are places, and
+//! above it as much of the id's hash as fits, its *mark*. A lookup costs one cache line, whether it finds something or
+//! not. All eight places are compared at once, and the ids of those whose marks match are joined by `or`: nearly always
+//! there is one, and [`Table::likely`] has it without a loop and without a branch that depends on what is found. Where
+//! two places match, what comes out is no id or another one's; comparing the things themselves tells, and
+//! [`Table::find`] then looks at each place on its own. Places of a chunk fill up from the first; chunks are probed
+//! linearly; at most five eighths of the places are taken, so that few chunks are full.
 //!
-//! (Twelve places with a byte of hash each, which is what this replaced, need less memory, but finding a known type took
-//! 210 instructions instead of 150, and growing asked for every hash again and scattered the ids over the new chunks.)
+//! A chunk's number is the part of the hash between its lowest three bits and the mark, so chunk and mark together are
+//! the hash, but for bits that no table of this size looks at. The table holds exactly the ids `1 ..= len`, and twice as
+//! many places take one more bit of hash for the chunk and one more for the id, which the mark loses. So growing reads
+//! the old chunks and writes the new ones in order: a chunk's ids go to the chunk of the same number or to that of the
+//! upper half. Ids that did not fit into the chunk of their hash have the highest bit set, and their hash is asked for.
 //!
-//! The table holds exactly the ids `1 ..= len`. Growing reads the old chunks and writes the new ones in order and needs
-//! nothing else: a chunk's ids go to the chunk of the same number or to that of the upper half.
+//! (Whole hashes beside the ids, which this replaced, need twice the memory, and twice as many cache lines at a
+//! million types. A byte of hash for each place in an array of its own needs two cache lines for what is found.)
 //!
 //! **Invariant:** the table never decides identity. Its callers compare the things themselves for every id it gives.
+
+use crate::pool::ID_LIMIT;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Table {
     chunks: Vec<Chunk>,
+    /// The bits of a place that are its id: the number of places less one, 0 without any.
+    ids: u32,
     len: u32,
     /// How many ids there can be before the table grows.
     room: u32,
@@ -28,12 +36,17 @@ pub(crate) struct Table {
 /// The places of a chunk.
 const PLACES: usize = 8;
 
+/// So many that the number of places has one bit more than an id can have; there is always a vacant one then.
+const MOST_CHUNKS: usize = (ID_LIMIT as usize) / PLACES;
+
+/// Set in a place whose id is not in the chunk of its hash.
+const AWAY: u32 = 1 << 31;
+
 #[derive(Clone, Copy, Debug)]
-#[repr(align(64))]
+#[repr(align(32))]
 struct Chunk {
-    hashes: [u32; PLACES],
     /// Zero is vacant, and comes after everything that is not.
-    ids: [u32; PLACES],
+    places: [u32; PLACES],
 }
 
 /// A vacant place that [`Table::find`] found, valid until the table changes.
@@ -41,35 +54,43 @@ struct Chunk {
 pub(crate) struct Vacant {
     chunk: usize,
     place: usize,
+    /// [`AWAY`] or nothing.
+    away: u32,
 }
 
 impl Chunk {
-    const EMPTY: Chunk = Chunk { hashes: [0; PLACES], ids: [0; PLACES] };
+    const EMPTY: Chunk = Chunk { places: [0; PLACES] };
 
-    /// The ids with this hash, joined by `or`; 0 if there is none.
+    /// The ids with this mark, joined by `or`; 0 if there is none.
     #[inline(always)]
-    fn joined(&self, hash: u32) -> u32 {
-        // Compiles to two vector comparisons.
+    fn joined(&self, mark: u32, ids: u32) -> u32 {
+        // Compiles to two vector comparisons. What is vacant has the mark 0 and the id 0.
         let mut joined = 0;
-        for place in 0..PLACES {
-            joined |= self.ids[place] & u32::from(self.hashes[place] == hash).wrapping_neg();
+        for place in self.places {
+            joined |= place & u32::from(place & !ids == mark).wrapping_neg();
         }
-        joined
+        joined & ids
     }
 
     /// The first vacant place.
     #[inline(always)]
     fn vacant(&self) -> Option<usize> {
-        if self.ids[PLACES - 1] != 0 {
+        let taken = |place: usize| usize::from(self.places[place % PLACES] != 0);
+        if taken(PLACES - 1) == 1 {
             return None;
         }
-        Some(self.ids.iter().map(|&id| usize::from(id != 0)).sum())
+        let mut first = 4 * taken(3);
+        first += 2 * taken(first + 1);
+        first += taken(first);
+        Some(first)
     }
 
-    /// The places with this hash.
-    fn each(&self, hash: u32) -> impl Iterator<Item = u32> + '_ {
-        let both = self.hashes.iter().zip(&self.ids);
-        both.filter(move |&(&other, &id)| other == hash && id != 0).map(|(_, &id)| id)
+    /// The ids with this mark.
+    fn each(&self, mark: u32, ids: u32) -> impl Iterator<Item = u32> + '_ {
+        self.places
+            .iter()
+            .filter(move |&&place| place & !ids == mark && place != 0)
+            .map(move |place| place & ids)
     }
 }
 
@@ -92,142 +113,190 @@ impl Table {
     }
 
     fn set_chunks(&mut self, chunks: usize) -> Vec<Chunk> {
-        self.room = u32::try_from(room_of(chunks)).unwrap_or(u32::MAX);
+        self.room = room_of(chunks);
+        self.ids = (chunks * PLACES - 1) as u32;
         std::mem::replace(&mut self.chunks, vec![Chunk::EMPTY; chunks])
+    }
+
+    /// The chunk where a search for a hash begins.
+    #[inline(always)]
+    fn home(&self, hash: u32) -> usize {
+        (hash & self.ids) as usize / PLACES
+    }
+
+    /// The part of a hash that a place holds.
+    #[inline(always)]
+    fn mark(&self, hash: u32) -> u32 {
+        hash & !self.ids & !AWAY
+    }
+
+    /// The chunk after this one.
+    #[inline(always)]
+    fn next(&self, chunk: usize) -> usize {
+        (chunk + 1) & (self.ids as usize / PLACES)
     }
 
     /// Moves the ids up to `len` into this many chunks.
     #[cold]
-    #[inline(never)]
-    fn rebuild(&mut self, chunks: usize) {
-        let old = self.set_chunks(chunks);
-        let mask = chunks - 1;
-        // How many places of each new chunk are taken.
-        let mut taken = vec![0u8; chunks];
-        for chunk in &old {
-            for (&hash, &id) in chunk.hashes.iter().zip(&chunk.ids) {
-                if id.wrapping_sub(1) < self.len {
-                    let mut at = hash as usize & mask;
-                    while usize::from(taken[at]) == PLACES {
-                        at = (at + 1) & mask;
-                    }
-                    let place = usize::from(taken[at]);
-                    taken[at] += 1;
-                    self.put(Vacant { chunk: at, place }, hash, id);
-                }
-            }
+    fn rebuild(&mut self, chunks: usize, hash_of: impl Fn(u32) -> u32) {
+        self.set_chunks(chunks);
+        for id in 1..=self.len {
+            let hash = hash_of(id);
+            self.put(self.vacant(hash), hash, id);
         }
         self.generation = self.generation.wrapping_add(1);
     }
 
+    /// Moves all ids into twice as many chunks. Gives those that were not in the chunk of their hash and have no place
+    /// yet; all others come from one chunk into two, where there is room for them.
+    #[cold]
+    #[inline(never)]
+    fn spread(&mut self) -> Vec<u32> {
+        let (ids, first) = (self.ids, self.chunks.is_empty());
+        let old = self.set_chunks(if first { 4 } else { 2 * self.chunks.len() });
+        let mut away = Vec::new();
+        let upper = ids.wrapping_add(1);
+        let (low, high) = self.chunks.split_at_mut(old.len());
+        for ((from, low), high) in old.iter().zip(low).zip(high) {
+            let halves = [low, high];
+            // How many places of each half are taken, in a byte each. No branch depends on where an id goes.
+            let mut taken = 0u32;
+            for &place in &from.places {
+                let half = usize::from(place & upper != 0);
+                let moves = (place != 0) & (place & AWAY == 0);
+                if place & AWAY != 0 {
+                    away.push(place & ids);
+                }
+                let at = (taken >> (8 * half)) as usize % PLACES;
+                halves[half].places[at] = if moves { place & !upper } else { 0 };
+                taken += u32::from(moves) << (8 * half);
+            }
+        }
+        self.generation = self.generation.wrapping_add(1);
+        away
+    }
+
     #[inline(always)]
-    fn put(&mut self, Vacant { chunk, place }: Vacant, hash: u32, id: u32) {
-        let chunk = &mut self.chunks[chunk];
-        chunk.hashes[place] = hash;
-        chunk.ids[place] = id;
+    fn put(&mut self, Vacant { chunk, place, away }: Vacant, hash: u32, id: u32) {
+        let word = id | self.mark(hash) | away;
+        self.chunks[chunk].places[place] = word;
     }
 
     /// The place for an id that is known not to be there.
     #[inline]
     pub(crate) fn vacant(&self, hash: u32) -> Vacant {
-        let mask = self.chunks.len().wrapping_sub(1);
-        let mut at = hash as usize & mask;
+        let (mut at, mut away) = (self.home(hash), 0);
         while let Some(chunk) = self.chunks.get(at) {
             if let Some(place) = chunk.vacant() {
-                return Vacant { chunk: at, place };
+                return Vacant { chunk: at, place, away };
             }
-            at = (at + 1) & mask;
+            at = self.next(at);
+            away = AWAY;
         }
-        // An empty table grows before anything is put anywhere.
-        Vacant { chunk: 0, place: 0 }
+        NOWHERE
     }
 
     /// What is nearly always the id with this hash, if there is one: to be compared, and not to be relied on. 0 or an
     /// id that turns out to be another one's says nothing; it may be greater than any id.
     #[inline(always)]
     pub(crate) fn likely(&self, hash: u32) -> u32 {
-        let mask = self.chunks.len().wrapping_sub(1);
-        self.chunks.get(hash as usize & mask).map_or(0, |chunk| chunk.joined(hash))
+        let mark = self.mark(hash);
+        self.chunks.get(self.home(hash)).map_or(0, |chunk| chunk.joined(mark, self.ids))
     }
 
     /// The place for an id whose hash is that of none, if it is where a search begins.
     #[inline(always)]
     pub(crate) fn vacant_at_home(&self, hash: u32) -> Option<Vacant> {
-        let at = hash as usize & self.chunks.len().wrapping_sub(1);
+        let at = self.home(hash);
         let place = self.chunks.get(at)?.vacant()?;
-        Some(Vacant { chunk: at, place })
+        Some(Vacant { chunk: at, place, away: 0 })
     }
 
     /// The id for which `same` holds, or the place to insert it. `same` is asked for some ids of other things, too.
     #[inline]
     pub(crate) fn find(&self, hash: u32, mut same: impl FnMut(u32) -> bool) -> Result<u32, Vacant> {
-        let mask = self.chunks.len().wrapping_sub(1);
-        let mut at = hash as usize & mask;
-        // An empty table has no chunk, and grows before anything is put anywhere.
+        let (mut at, mut away) = (self.home(hash), 0);
         while let Some(chunk) = self.chunks.get(at) {
-            let joined = chunk.joined(hash);
+            let mark = self.mark(hash) | away;
+            let joined = chunk.joined(mark, self.ids);
             if joined != 0 {
                 if joined <= self.len && same(joined) {
                     return Ok(joined);
                 }
-                if let Some(id) = chunk.each(hash).find(|&id| same(id)) {
+                if let Some(id) = chunk.each(mark, self.ids).find(|&id| same(id)) {
                     return Ok(id);
                 }
             }
             if let Some(place) = chunk.vacant() {
-                return Err(Vacant { chunk: at, place });
+                return Err(Vacant { chunk: at, place, away });
             }
-            at = (at + 1) & mask;
+            at = self.next(at);
+            away = AWAY;
         }
-        Err(Vacant { chunk: 0, place: 0 })
+        Err(NOWHERE)
     }
 
-    /// Fills a place that `find` returned with the next id, unless the table has to grow first.
-    #[inline]
-    pub(crate) fn insert(&mut self, found: Vacant, hash: u32, id: u32) {
-        let place = if self.len < self.room { found } else { self.grow(hash) };
-        self.put(place, hash, id);
+    /// Whether the next id can be inserted without moving others.
+    #[inline(always)]
+    pub(crate) fn has_room(&self) -> bool {
+        self.len < self.room
+    }
+
+    /// Fills a place that `find` returned with the next id. There must be [room](Table::has_room).
+    #[inline(always)]
+    pub(crate) fn fill(&mut self, found: Vacant, hash: u32, id: u32) {
+        self.put(found, hash, id);
         self.len = id;
     }
 
+    /// Fills a place that `find` returned with the next id, unless the table has to grow first. `hash_of` gives the
+    /// hashes of the ids that are in the table.
+    #[inline]
+    pub(crate) fn insert(&mut self, found: Vacant, hash: u32, id: u32, hash_of: impl Fn(u32) -> u32) {
+        let place = if self.has_room() { found } else { self.grow(hash, hash_of) };
+        self.fill(place, hash, id);
+    }
+
     /// Makes room for this many more ids.
-    pub(crate) fn reserve(&mut self, more: usize) {
+    pub(crate) fn reserve(&mut self, more: usize, hash_of: impl Fn(u32) -> u32) {
         let count = self.len as usize + more;
         if count > self.room as usize {
-            self.rebuild(chunks_for(count));
+            self.rebuild(chunks_for(count), hash_of);
         }
     }
 
+    /// Doubles the places. Gives the place of the next id, which has this hash.
     #[cold]
-    #[inline(never)]
-    fn grow(&mut self, hash: u32) -> Vacant {
-        self.rebuild((self.chunks.len() * 2).max(4));
+    pub(crate) fn grow(&mut self, hash: u32, hash_of: impl Fn(u32) -> u32) -> Vacant {
+        for id in self.spread() {
+            let hash = hash_of(id);
+            self.put(self.vacant(hash), hash, id);
+        }
         self.vacant(hash)
     }
 
     /// Inserts the next id, which is known not to be there.
-    pub(crate) fn insert_new(&mut self, hash: u32, id: u32) {
-        self.insert(self.vacant(hash), hash, id);
+    pub(crate) fn insert_new(&mut self, hash: u32, id: u32, hash_of: impl Fn(u32) -> u32) {
+        self.insert(self.vacant(hash), hash, id, hash_of);
     }
 
     /// Forgets the ids from `len + 1` on. `generation` is that of when `len` was current.
     pub(crate) fn truncate(&mut self, len: u32, generation: u32, hash_of: impl Fn(u32) -> u32) {
         if self.generation != generation {
             self.len = len;
-            self.rebuild(chunks_for(len as usize));
+            self.rebuild(chunks_for(len as usize), hash_of);
             return;
         }
         // No entry has moved: taking them out in reverse leaves the chunks as they were.
-        let mask = self.chunks.len().wrapping_sub(1);
         for id in (len + 1..=self.len).rev() {
-            let mut at = hash_of(id) as usize & mask;
+            let mut at = self.home(hash_of(id));
             let place = loop {
-                match self.chunks[at].ids.iter().position(|&other| other == id) {
+                match self.chunks[at].places.iter().position(|&place| place & self.ids == id) {
                     Some(place) => break place,
-                    None => at = (at + 1) & mask,
+                    None => at = self.next(at),
                 }
             };
-            self.put(Vacant { chunk: at, place }, 0, 0);
+            self.chunks[at].places[place] = 0;
         }
         self.len = len;
     }
@@ -238,13 +307,16 @@ impl Table {
     }
 }
 
+/// An empty table has no chunk, and grows before anything is put anywhere.
+const NOWHERE: Vacant = Vacant { chunk: 0, place: 0, away: 0 };
+
 /// How many ids may be in this many chunks.
-const fn room_of(chunks: usize) -> usize {
-    chunks * PLACES * 4 / 5
+fn room_of(chunks: usize) -> u32 {
+    if chunks >= MOST_CHUNKS { u32::MAX } else { (chunks * PLACES * 5 / 8) as u32 }
 }
 
 fn chunks_for(count: usize) -> usize {
-    (count * 5).div_ceil(4 * PLACES).next_power_of_two().max(2)
+    (count * 8).div_ceil(5 * PLACES).next_power_of_two().clamp(2, MOST_CHUNKS)
 }
 
 /// What makes the hashes of one pool its own.
@@ -275,12 +347,52 @@ impl Seed {
     /// been seen before, so that the number of words decides no branch but the loop's.
     #[inline(always)]
     pub(crate) fn long(self, kind: u16, words: &[u32]) -> u32 {
-        let mut state = self.low ^ (u64::from(kind) << 32 | words.len() as u64).wrapping_mul(A);
-        let last = words.last_chunk::<4>().copied().unwrap_or_default();
+        let mut state = self.start(kind, words.len());
+        let [a, b, c, d] = words.last_chunk::<4>().copied().unwrap_or_default();
         for &[a, b, c, d] in words[..words.len().saturating_sub(1)].as_chunks::<4>().0 {
-            state = mix(pair(a, b) ^ state, pair(c, d) ^ A);
+            state = step(state, [a, b], [c, d]);
         }
-        self.finish(pair(last[0], last[1]) ^ state, pair(last[2], last[3]))
+        self.end(state, [a, b], [c, d])
+    }
+
+    #[inline(always)]
+    fn start(self, kind: u16, words: usize) -> u64 {
+        self.low ^ (u64::from(kind) << 32 | words as u64).wrapping_mul(A)
+    }
+
+    #[inline(always)]
+    fn end(self, state: u64, [a, b]: [u32; 2], [c, d]: [u32; 2]) -> u32 {
+        self.finish(pair(a, b) ^ state, pair(c, d))
+    }
+
+    /// [`Seed::long`] of words that come in pairs, `words_of` each item, after two of their own.
+    #[inline(always)]
+    pub(crate) fn long_of_pairs<T>(
+        self,
+        kind: u16,
+        first: [u32; 2],
+        items: &[T],
+        words_of: impl Fn(&T) -> [u32; 2],
+    ) -> u32 {
+        let mut state = self.start(kind, 2 + 2 * items.len());
+        let words_of = |item: &T| words_of(item);
+        let [.., last] = items else { return self.finish(pair(first[0], first[1]) ^ state, 0) };
+        let mut before = first;
+        let mut rest = items;
+        // Two pairs at a time, as long as something is left for the last four words.
+        while let [a, more @ ..] = rest
+            && !more.is_empty()
+        {
+            state = step(state, before, words_of(a));
+            let [b, more @ ..] = more else { break };
+            before = words_of(b);
+            rest = more;
+        }
+        let before_last = match items {
+            [.., before, _] => words_of(before),
+            _ => first,
+        };
+        self.end(state, before_last, words_of(last))
     }
 
     /// The hash of text.
@@ -305,6 +417,12 @@ impl Seed {
 const A: u64 = 0x9e37_79b9_7f4a_7c15;
 const B: u64 = 0xe703_7ed1_a0b4_28db;
 
+/// Mixes four words into a state.
+#[inline(always)]
+fn step(state: u64, [a, b]: [u32; 2], [c, d]: [u32; 2]) -> u64 {
+    mix(pair(a, b) ^ state, pair(c, d) ^ A)
+}
+
 /// Mixes two words into one by a full multiplication.
 #[inline(always)]
 fn mix(left: u64, right: u64) -> u64 {
@@ -312,7 +430,9 @@ fn mix(left: u64, right: u64) -> u64 {
     (wide as u64) ^ ((wide >> 64) as u64)
 }
 
+/// Two words as one. Not one above the other: the compiler would read both at once where they lie side by side, and
+/// the processor would wait for them if they were written one by one just before, as arguments are.
 #[inline(always)]
 const fn pair(low: u32, high: u32) -> u64 {
-    low as u64 | (high as u64) << 32
+    (high as u64).wrapping_mul(B) ^ low as u64
 }
