@@ -14,7 +14,7 @@ use crate::layout::{self, Quick, Role};
 use crate::name::{NameError, check_name};
 use crate::pool::{Idx, Pool, meta};
 use crate::tag::{GROUP_NUMBER, Tag};
-use crate::wire::{FORMAT_VERSION, MAGIC, SUITE_BLAKE3, put_varint};
+use crate::wire::{FORMAT_VERSION, MAGIC, SUITE_BLAKE3, Writer, put_varint};
 
 /// Types in transport form: one canonical byte string.
 ///
@@ -91,7 +91,7 @@ struct Exporter<'p> {
     place: Vec<u32>,
     string: Vec<u32>,
     strings: Vec<u32>,
-    out: Vec<u8>,
+    out: Writer,
     items: u32,
 }
 
@@ -162,12 +162,12 @@ impl Exporter<'_> {
     #[inline]
     fn write_children(&mut self, id: u32, tag: Tag, words: &[u32]) {
         let item = self.items;
-        self.out.push(tag.number());
+        self.out.byte(tag.number());
         if layout::fixed_len(tag).is_none() {
-            put_varint(&mut self.out, words.len() as u32);
+            self.out.varint(words.len() as u32);
         }
         for &child in words {
-            put_varint(&mut self.out, item - (self.place[child as usize] - 1));
+            self.out.varint(item - (self.place[child as usize] - 1));
         }
         self.items += 1;
         self.place[id as usize] = self.items;
@@ -191,9 +191,9 @@ impl Exporter<'_> {
 
     #[inline]
     fn write_words(&mut self, tag: Tag, words: &[u32], reference: impl Fn(&[u32], u32) -> u32) {
-        self.out.push(tag.number());
+        self.out.byte(tag.number());
         if layout::fixed_len(tag).is_none() {
-            put_varint(&mut self.out, words.len() as u32);
+            self.out.varint(words.len() as u32);
         }
         let Exporter { place, string, strings, out, .. } = self;
         layout::for_each(tag, words, |role, _, word| {
@@ -209,7 +209,7 @@ impl Exporter<'_> {
                     *slot - 1
                 }
             };
-            put_varint(out, value);
+            out.varint(value);
         });
     }
 
@@ -218,8 +218,8 @@ impl Exporter<'_> {
         let Some(group) = pool.group_of(id) else { return };
         let span = pool.groups[group];
         let order = pool.group_order(group);
-        self.out.push(GROUP_NUMBER);
-        put_varint(&mut self.out, span.len);
+        self.out.byte(GROUP_NUMBER);
+        self.out.varint(span.len);
         let first = self.items;
         for &offset in order {
             self.items += 1;
@@ -289,7 +289,7 @@ impl Pool {
             place: vec![0; self.nodes.len()],
             string: vec![0; self.names.len()],
             strings: Vec::new(),
-            out: Vec::new(),
+            out: Writer::default(),
             items: imports.len() as u32,
         };
         for (&(_, id), place) in imports.iter().zip(1..) {
@@ -299,6 +299,7 @@ impl Pool {
             exporter.visit(target);
         }
         let Exporter { place, strings, out, items, .. } = exporter;
+        let out = out.into_bytes();
         if items >= LOCAL {
             return Err(ExportError::TooLarge);
         }

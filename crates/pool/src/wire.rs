@@ -22,6 +22,71 @@ pub(crate) fn put_varint(out: &mut Vec<u8>, mut value: u32) {
     out.push(value as u8);
 }
 
+/// Bytes that are written one after the other, for bodies of bundles.
+///
+/// A short integer has one byte or two as good as at random, so it is written without a branch that depends on it: four
+/// bytes at once, of which the next write overwrites what is too much.
+#[derive(Default)]
+pub(crate) struct Writer {
+    /// What is written, and zeros.
+    bytes: Vec<u8>,
+    at: usize,
+}
+
+impl Writer {
+    /// What was written.
+    pub(crate) fn into_bytes(mut self) -> Vec<u8> {
+        self.bytes.truncate(self.at);
+        self.bytes
+    }
+
+    #[inline(always)]
+    pub(crate) fn byte(&mut self, byte: u8) {
+        self.put([byte, 0, 0, 0], 1);
+    }
+
+    /// The same as [`put_varint`].
+    #[inline(always)]
+    pub(crate) fn varint(&mut self, value: u32) {
+        if value >= 1 << 28 {
+            return self.long_varint(value);
+        }
+        let more = u32::from(value >= 1 << 7) + u32::from(value >= 1 << 14) + u32::from(value >= 1 << 21);
+        // Seven bits to a byte, and the highest bit of all bytes but the last.
+        let spread = value & 0x7f | value << 1 & 0x7f00 | value << 2 & 0x7f_0000 | value << 3 & 0x7f00_0000;
+        let marks = 0x80_8080 & ((1 << (8 * more)) - 1);
+        self.put((spread | marks).to_le_bytes(), more as usize + 1);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn long_varint(&mut self, value: u32) {
+        let mut bytes = Vec::with_capacity(5);
+        put_varint(&mut bytes, value);
+        for byte in bytes {
+            self.byte(byte);
+        }
+    }
+
+    /// Writes the first `len` of four bytes.
+    #[inline(always)]
+    fn put(&mut self, four: [u8; 4], len: usize) {
+        match self.bytes.get_mut(self.at..).and_then(<[u8]>::first_chunk_mut) {
+            Some(place) => *place = four,
+            None => self.grow(four),
+        }
+        self.at += len;
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn grow(&mut self, four: [u8; 4]) {
+        self.bytes.truncate(self.at);
+        self.bytes.extend(four);
+        self.bytes.resize((2 * self.bytes.len()).max(256), 0);
+    }
+}
+
 /// Reads forward through bytes and never past their end.
 pub(crate) struct Reader<'b> {
     bytes: &'b [u8],
@@ -93,5 +158,24 @@ impl<'b> Reader<'b> {
             }
         }
         Err(ImportError::at(start, Fault::IntegerTooLarge))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_ways_to_write_an_integer_give_the_same_bytes() {
+        let mut writer = Writer::default();
+        let mut bytes = Vec::new();
+        let around = |bit: u32| [(1u32 << bit).wrapping_sub(1), 1 << bit, (1 << bit) + 1, 3 << bit >> 1];
+        for value in (0..32).flat_map(around).chain([0, u32::MAX]) {
+            writer.varint(value);
+            put_varint(&mut bytes, value);
+            writer.byte(7);
+            bytes.push(7);
+        }
+        assert_eq!(writer.into_bytes(), bytes);
     }
 }
