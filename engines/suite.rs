@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use libtest_mimic::{Arguments, Trial};
 use typeloom::runtime::engine::Engine;
+use typeloom::runtime::engine::session::EngineSession;
+use typeloom::{AnyTensor, Options, Verify};
 
 use crate::worker::{SERVE, Verdict, Worker, serve};
 use crate::{conformance, differential, models};
@@ -31,6 +33,7 @@ pub(crate) fn main(floor: f64, make: fn() -> Result<Arc<dyn Engine>, String>) ->
         Trial::test(test, move || run(&name, &mut Worker::default(), floor).map_err(Into::into))
     };
     let trials = vec![
+        Trial::test("results_outlive_their_session", move || Ok(outlive(make()?)?)),
         trial("recorded_node_cases_are_reproduced_or_refused", conformance::run),
         trial("what_is_not_refused_is_what_the_embedded_backend_computes", |name, worker, _| {
             differential::run(name, worker)
@@ -40,6 +43,32 @@ pub(crate) fn main(floor: f64, make: fn() -> Result<Arc<dyn Engine>, String>) ->
         }),
     ];
     libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+/// Results may lie in the engine's own memory: neither a later run nor the end of the session changes them.
+fn outlive(engine: Arc<dyn Engine>) -> Result<(), String> {
+    const TEXT: &str = "<ir_version: 10, opset_import: [\"\" : 18]> g (float[4, 3000] x) => (y, z) { y = Add(x, x) z = Identity(x) }";
+    let bytes = typeloom::model_from_text(TEXT).map_err(|error| error.to_string())?;
+    let mut checked = typeloom::check(&bytes, &Options::default()).map_err(|error| error.to_string())?;
+    let no_files = |_: &_| Err("no other files are read".to_owned());
+    let session = EngineSession::of_checked(engine, &mut checked, &no_files, Verify::Inputs);
+    let session = session.map_err(|error| error.to_string())?;
+    let run = |number: f32| {
+        let x = AnyTensor::from_vec(&[4, 3000], vec![number; 12_000]).map_err(|error| error.to_string())?;
+        session.run_in_order(vec![x]).map_err(|error| error.to_string())
+    };
+    let results: Vec<Vec<AnyTensor>> = [1.0, 2.0, 3.0].into_iter().map(run).collect::<Result<_, _>>()?;
+    drop(session);
+    for (results, number) in results.into_iter().zip([1.0_f32, 2.0, 3.0]) {
+        let [y, z] = &results[..] else { return Err("there are two outputs".to_owned()) };
+        for (tensor, expected) in [(y, number * 2.0), (z, number)] {
+            let elements = tensor.as_slice::<f32>().map_err(|error| error.to_string())?;
+            if elements.len() != 12_000 || elements.iter().any(|element| *element != expected) {
+                return Err(format!("a result is not {expected} any more"));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// What a worker does with a job: the first word says whose it is.

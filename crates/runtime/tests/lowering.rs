@@ -159,7 +159,7 @@ fn models_give_the_same_in_primitives() {
 
 /// All light networks as they are.
 #[test]
-#[cfg_attr(debug_assertions, ignore = "without optimisation it takes an hour; with it a minute")]
+#[cfg_attr(debug_assertions, ignore = "without optimisation each network takes minutes")]
 fn light_networks_give_the_same_in_primitives() {
     let compiler = Compiler::new().run_on_backend::<ByExecution<OfFloats>>("compute");
     for whole in whole::list().iter().filter(|whole| whole.is_light) {

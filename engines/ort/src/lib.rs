@@ -143,6 +143,6 @@ impl Program for Running {
         // A run that panicked leaves the library's session as it was.
         let mut session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
         let results = session.run(&given[..]).map_err(|error| error.to_string())?;
-        results.values().map(|value| tensor::from_ort(&value)).collect()
+        results.into_iter().map(|(_, value)| tensor::from_ort(value)).collect()
     }
 }

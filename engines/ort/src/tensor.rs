@@ -1,8 +1,12 @@
-//! Tensors in and out. Inputs are lent to the library, results are copied.
+//! Tensors in and out, without copies: inputs are lent to the library, and results keep its memory.
 
+use std::marker::PhantomData;
+
+use bytemuck::NoUninit;
+use bytes::Bytes;
 use half::{bf16, f16};
 use ort::session::SessionInputValue;
-use ort::value::{DynValue, Tensor, TensorElementType, TensorRef};
+use ort::value::{DynValue, PrimitiveTensorElementType, Tensor, TensorElementType, TensorRef};
 use typeloom::{AnyTensor, Dtype};
 
 /// The element types that can be handed over. The library has 8-bit and 4-bit floats and integers too, which its safe interface
@@ -79,30 +83,35 @@ pub(crate) fn to_ort(tensor: &AnyTensor) -> Result<SessionInputValue<'_>, String
     plain!(lent)
 }
 
-/// A copy of a tensor of the library.
-pub(crate) fn from_ort(value: &DynValue) -> Result<AnyTensor, String> {
-    let extents = |shape: &[i64]| -> Result<Vec<usize>, String> {
-        let extents = shape.iter().map(|extent| usize::try_from(*extent));
-        extents.collect::<Result<_, _>>().map_err(|_| format!("a result has the extents {shape:?}"))
+/// A tensor of the library, whose memory it keeps; strings are copied.
+pub(crate) fn from_ort(value: DynValue) -> Result<AnyTensor, String> {
+    let ty = value.dtype();
+    let (Some(dtype), Some(shape)) = (ty.tensor_type().and_then(dtype), ty.tensor_shape()) else {
+        return Err(format!("a result is of the type {ty}"));
     };
-    let Some(dtype) = value.dtype().tensor_type().and_then(dtype) else {
-        return Err(format!("a result is of the type {}", value.dtype()));
-    };
-    macro_rules! copied {
+    let extents = shape.iter().map(|extent| usize::try_from(*extent)).collect::<Result<Vec<usize>, _>>();
+    let extents = extents.map_err(|_| format!("a result has the extents {shape}"))?;
+    macro_rules! kept {
         ($($dtype:ident => $ty:ty),*) => {
             match dtype {
-                $(Dtype::$dtype => {
-                    let (shape, elements) =
-                        value.try_extract_tensor::<$ty>().map_err(|error| error.to_string())?;
-                    AnyTensor::from_slice(&extents(shape)?, elements).map_err(|error| error.to_string())
-                })*
+                $(Dtype::$dtype => Bytes::from_owner(Held::<$ty>(value, PhantomData)),)*
                 Dtype::String => {
-                    let (shape, strings) = value.try_extract_strings().map_err(|error| error.to_string())?;
-                    AnyTensor::from_strings(&extents(shape)?, &strings).map_err(|error| error.to_string())
+                    let (_, strings) = value.try_extract_strings().map_err(|error| error.to_string())?;
+                    return AnyTensor::from_strings(&extents, &strings).map_err(|error| error.to_string());
                 }
-                other => Err(format!("it has no {}", other.onnx_name())),
+                other => return Err(format!("it has no {}", other.onnx_name())),
             }
         };
     }
-    plain!(copied)
+    AnyTensor::from_shared(dtype, &extents, plain!(kept)).map_err(|error| error.to_string())
+}
+
+/// The memory of a tensor of the library with elements of one type.
+struct Held<T>(DynValue, PhantomData<T>);
+
+impl<T: PrimitiveTensorElementType + NoUninit> AsRef<[u8]> for Held<T> {
+    fn as_ref(&self) -> &[u8] {
+        // Its type was asked for before. Were it another, there would be fewer bytes than its extents say, which is an error.
+        self.0.try_extract_tensor::<T>().map_or(&[], |(_, elements)| bytemuck::cast_slice(elements))
+    }
 }

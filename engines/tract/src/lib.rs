@@ -141,6 +141,6 @@ impl Program for Running {
         let tensors = inputs.iter().map(tensor::to_tract).collect::<Result<TVec<_>, _>>()?;
         drop(inputs);
         let results = self.model.run(tensors).map_err(|error| format!("{error:#}"))?;
-        results.iter().map(tensor::from_tract).collect()
+        results.into_iter().map(tensor::from_tract).collect()
     }
 }

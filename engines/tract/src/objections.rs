@@ -22,6 +22,7 @@ pub(crate) fn of(offer: &Offer<'_>) -> Option<String> {
         }
         "GRU" | "LSTM" | "RNN" => "it leaves out directions, limits and activations",
         "GlobalLpPool" if offer.int("p").is_some() => "it leaves out the exponent",
+        "Loop" => "it has no loops but `Scan`",
         "Scan" if loops_inside(offer.node) => "it rewrites a loop inside of a loop without end",
         "Shrink" if !is_float(offer) => "it rounds the bias",
         _ => return None,

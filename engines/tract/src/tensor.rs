@@ -1,8 +1,7 @@
-//! Tensors in and out.
+//! Tensors in and out. Inputs are copied, because tract's tensors own their memory; results are not.
 
-use std::borrow::Cow;
-
-use tract_onnx::prelude::{DatumType, IntoTValue as _, TValue, Tensor, f16};
+use bytes::Bytes;
+use tract_onnx::prelude::{DatumType, IntoTValue as _, IntoTensor as _, TValue, Tensor, f16};
 use typeloom::{AnyTensor, Dtype};
 
 /// The element types that tract's tensors share with ONNX's. Its strings are left out: they cannot be handed over in one
@@ -60,16 +59,26 @@ pub(crate) fn to_tract(tensor: &AnyTensor) -> Result<TValue, String> {
     Ok(made.map_err(|error| format!("{error:#}"))?.into_tvalue())
 }
 
-/// A copy of a tensor of tract.
-pub(crate) fn from_tract(value: &TValue) -> Result<AnyTensor, String> {
-    let tensor: Cow<'_, Tensor> = if value.datum_type() == DatumType::TDim {
-        value.cast_to::<i64>().map_err(|error| format!("{error:#}"))?
-    } else {
-        Cow::Borrowed(value)
-    };
+/// A tensor of tract, whose memory it keeps.
+pub(crate) fn from_tract(value: TValue) -> Result<AnyTensor, String> {
+    let mut tensor = value.into_tensor();
+    if tensor.datum_type() == DatumType::TDim {
+        tensor = tensor.cast_to::<i64>().map_err(|error| format!("{error:#}"))?.into_owned();
+    }
     let datum_type = tensor.datum_type();
     let Some(dtype) = dtype(datum_type) else {
         return Err(format!("a result is of tract's type {datum_type:?}"));
     };
-    AnyTensor::from_le_bytes(dtype, tensor.shape(), tensor.as_bytes()).map_err(|error| error.to_string())
+    let shape = tensor.shape().to_vec();
+    let bytes = Bytes::from_owner(Held(tensor));
+    AnyTensor::from_shared(dtype, &shape, bytes).map_err(|error| error.to_string())
+}
+
+/// The memory of a tensor of tract.
+struct Held(Tensor);
+
+impl AsRef<[u8]> for Held {
+    fn as_ref(&self) -> &[u8] {
+        self.0.as_bytes()
+    }
 }
