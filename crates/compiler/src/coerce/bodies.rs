@@ -8,12 +8,18 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use typeloom_onnx::messages::{
     FunctionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, ValueInfoProto,
 };
+use typeloom_onnx::splice::{Records, Splice};
+use typeloom_onnx::view::ModelView;
 use typeloom_solver::elem::Elem;
 
 use super::flatten::Flat;
-use super::write::{Attribute, Target, cast_node, like_node, printed, retype};
+use super::write::{Attribute, OPSET_IMPORT, Target, WriteError, cast_node, like_node, printed, retype};
 use super::{Cast, Copied, Declaration, Hunk, NUMBERED, Reading};
 use crate::ir;
+
+/// The fields of a model that hold its graph and its functions.
+const GRAPH: u32 = 7;
+const FUNCTION: u32 = 25;
 
 /// Where a value is read: an input of a node, or an output of a graph.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -64,11 +70,56 @@ pub(super) struct Placed {
     pub(super) outputs: BTreeMap<(usize, usize, usize), Elem>,
 }
 
+/// The parts of the file that become others.
+#[derive(Default)]
+pub(super) struct Changes {
+    graph: Option<GraphProto>,
+    functions: BTreeMap<usize, FunctionProto>,
+    copies: Vec<FunctionProto>,
+    import: Option<OperatorSetIdProto>,
+}
+
+impl Changes {
+    pub(super) fn is_empty(&self) -> bool {
+        let Self { graph, functions, copies, import } = self;
+        graph.is_none() && functions.is_empty() && copies.is_empty() && import.is_none()
+    }
+
+    /// The file with them; all else is copied byte for byte.
+    pub(super) fn write(&self, bytes: &[u8]) -> Result<Vec<u8>, WriteError> {
+        let mut splice = Splice::new::<ModelProto>(bytes);
+        let mut function = 0;
+        for field in ModelView::new(bytes)?.wire_fields() {
+            let field = field?;
+            match field.number {
+                GRAPH => {
+                    if let Some(graph) = &self.graph {
+                        splice.replace(0, &field, &Records::new().message(GRAPH, graph));
+                    }
+                }
+                FUNCTION => {
+                    if let Some(new) = self.functions.get(&function) {
+                        splice.replace(0, &field, &Records::new().message(FUNCTION, new));
+                    }
+                    function += 1;
+                }
+                _ => {}
+            }
+        }
+        for copy in &self.copies {
+            splice.append(0, &Records::new().message(FUNCTION, copy));
+        }
+        if let Some(import) = &self.import {
+            splice.append(0, &Records::new().message(OPSET_IMPORT, import));
+        }
+        Ok(splice.finish()?.to_vec())
+    }
+}
+
 /// A repair carried out.
 #[derive(Default)]
 pub(super) struct Written {
-    /// Nothing where nothing changed.
-    pub(super) model: Option<ModelProto>,
+    pub(super) changes: Changes,
     pub(super) casts: Vec<Cast>,
     pub(super) declarations: Vec<Declaration>,
     pub(super) hunks: Vec<Hunk>,
@@ -138,8 +189,7 @@ pub(super) fn write(model: &ModelProto, flat: &Flat, placed: &Placed, target: Ta
         });
     }
     let mut written = Written::default();
-    let mut made = model.clone();
-    let mut changed = false;
+    let mut changes = Changes::default();
     for (at, copy) in copies.iter().enumerate() {
         let place = &flat.places[copy.place];
         let is_first = !copies[..at].iter().any(|other| other.place == copy.place);
@@ -164,13 +214,12 @@ pub(super) fn write(model: &ModelProto, flat: &Flat, placed: &Placed, target: Ta
         editing.run(&mut graph);
         let casts = editing.added.values().any(|nodes| !nodes.is_empty());
         let has_changed = editing.changed;
-        changed |= has_changed || !is_first;
         if copy.place == 0 {
             if has_changed {
-                made.graph = Some(graph);
+                changes.graph = Some(graph);
             }
             if let (Some(version), true) = (target.import, casts) {
-                made.opset_import.push(import(version));
+                changes.import = Some(import(version));
             }
             continue;
         }
@@ -182,12 +231,12 @@ pub(super) fn write(model: &ModelProto, flat: &Flat, placed: &Placed, target: Ta
         }
         if is_first {
             if has_changed {
-                made.functions[function] = new;
+                changes.functions.insert(function, new);
             }
             continue;
         }
         new.name = Some(copy.name.clone());
-        made.functions.push(new);
+        changes.copies.push(new);
         let calls = copy.instances.iter().filter_map(|instance| {
             let (caller, (graph, node)) = flat.instances[*instance].caller?;
             Some(call_site(flat, caller, graph, node))
@@ -199,7 +248,7 @@ pub(super) fn write(model: &ModelProto, flat: &Flat, placed: &Placed, target: Ta
             calls: calls.into_iter().collect(),
         });
     }
-    written.model = changed.then_some(made);
+    written.changes = changes;
     written
 }
 

@@ -87,7 +87,7 @@ pub(super) fn step(
     let Some(found) = Found::of(&mut checked, &apart, &flat) else { return Ok(None) };
     let solved = found.solve(&apart, policy, support);
     let written = bodies::write(&model, &flat, &solved.placed, target);
-    if written.model.is_none() && solved.refused.is_empty() {
+    if written.changes.is_empty() && solved.refused.is_empty() {
         return Ok(None);
     }
     repair.is_minimal &= solved.is_proved;
@@ -101,7 +101,10 @@ pub(super) fn step(
     repair.declarations.extend(written.declarations);
     repair.hunks.extend(written.hunks);
     repair.copies.extend(written.copies);
-    Ok(Some(written.model.map(|model| model.encode_to_vec())))
+    if written.changes.is_empty() {
+        return Ok(Some(None));
+    }
+    Ok(Some(Some(written.changes.write(bytes)?)))
 }
 
 /// What was found in the flattened model.

@@ -23,7 +23,7 @@ use super::{Cast, Declaration, Hunk, Reading};
 use crate::graphs::graphs_of_body;
 
 /// The field of a model that holds operator sets.
-const OPSET_IMPORT: u32 = 8;
+pub(super) const OPSET_IMPORT: u32 = 8;
 const NODE: u32 = 1;
 const INPUT: u32 = 11;
 const OUTPUT: u32 = 12;
