@@ -36,6 +36,8 @@ mod element;
 
 pub mod memory;
 
+pub mod threads;
+
 mod product;
 
 mod minifloat;

@@ -23,6 +23,7 @@ mod thin;
 mod tile;
 
 use crate::error::{Fault, invalid};
+use crate::threads;
 use lane::Lane;
 use operands::DEPTH;
 pub(crate) use operands::{Columns, Offsets, Rows, Steps};
@@ -154,7 +155,8 @@ pub(crate) fn multiply<T: Lane + Memory>(
 /// Computes the products, on several threads where they are large.
 pub(crate) fn run<T: Lane + Memory>(jobs: Vec<Job<'_, T>>) {
     let work: usize = jobs.iter().map(|job| job.left.rows * job.left.depth.max(1) * job.columns).sum();
-    let threads = if work < 2 * WORTH { 1 } else { rayon::current_num_threads().min(work / WORTH) };
+    let is_large = threads::worth(work, 2 * WORTH);
+    let threads = if is_large { rayon::current_num_threads().min(work / WORTH) } else { 1 };
     let share = threads.div_ceil(jobs.len().max(1));
     let tasks: Vec<Task<'_, T>> = jobs.into_iter().flat_map(|job| split(job, share)).collect();
     if threads == 1 {

@@ -2,9 +2,11 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
 use typeloom_compiler::annotate::{Marks, annotate};
+use typeloom_cpu::threads;
 use typeloom_cpu::value::Value;
 use typeloom_onnx::messages::{ModelProto, TensorProto, read, read_pieces};
 use typeloom_solver::model::Checked;
@@ -65,6 +67,8 @@ pub struct Session {
     outputs: Arc<[Port]>,
     memory: Arc<Spare>,
     limits: Limits,
+    /// Whether a run had work for several threads, so that the next is better done among them.
+    splits: Arc<AtomicBool>,
 }
 
 /// What a run gives.
@@ -131,6 +135,7 @@ impl Session {
             outputs: outputs.into(),
             memory: Arc::default(),
             limits: Limits::default(),
+            splits: Arc::default(),
         })
     }
 
@@ -188,9 +193,31 @@ impl Session {
         if let Some(name) = unknown.into_iter().next() {
             return Err(RunError::UnknownInput { name });
         }
+        let (values, symbols) = match observer {
+            // Whoever watches may be bound to this thread.
+            Some(observer) => self.run_plan(given, verify, symbols, Some(observer))?,
+            None if self.splits.load(Ordering::Relaxed) => {
+                threads::within(|| self.run_plan(given, verify, symbols, None))?
+            }
+            None => self.run_plan(given, verify, symbols, None)?,
+        };
+        let outputs = self.outputs.iter().map(|port| port.name.clone()).zip(values).collect();
+        Ok(Outcome { outputs, symbols })
+    }
+
+    /// The outputs, and what the symbols stood for.
+    fn run_plan<'o>(
+        &self,
+        given: Vec<Option<Value>>,
+        verify: Verify,
+        symbols: Symbols,
+        observer: Option<&'o mut Observer<'o>>,
+    ) -> Result<(Vec<Value>, Symbols), RunError> {
         let mut run = Run::new(verify, symbols, self.limits, observer.map(|it| it as _));
         let values = self.memory.lend(|| run.plan(&self.plan, given, Vec::new()))?;
-        let outputs = self.outputs.iter().map(|port| port.name.clone()).zip(values).collect();
-        Ok(Outcome { outputs, symbols: run.symbols })
+        if threads::split_any() {
+            self.splits.store(true, Ordering::Relaxed);
+        }
+        Ok((values, run.symbols))
     }
 }

@@ -10,6 +10,7 @@ use crate::call::{Call, Outcome, one};
 use crate::element::{Number, Real, build_over, of_f64s, on_floats, on_numbers, to_f64s};
 use crate::error::{Fault, invalid};
 use crate::shape::{Rows, broadcast, broadcast_strides};
+use crate::threads;
 
 pub(super) const OPERATORS: &[Operator] = &[
     widened("Add", |call| arithmetic(call, Arithmetic::Add)),
@@ -43,7 +44,7 @@ pub(crate) fn map2<A: Element, B: Element, C: Element>(
                     *out = each(*left, *right);
                 }
             };
-            if out.len() < 2 * WORTH {
+            if !threads::worth(out.len(), 2 * WORTH) {
                 map(((out, left), right));
             } else {
                 let parts = out.par_chunks_mut(WORTH).zip(left.par_chunks(WORTH));
@@ -98,7 +99,7 @@ fn map2_into<T: Element>(
             *left = each(*left, *right);
         }
     };
-    if left.len() < 2 * WORTH {
+    if !threads::worth(left.len(), 2 * WORTH) {
         map((left, right));
     } else {
         left.par_chunks_mut(WORTH).zip(right.par_chunks(WORTH)).for_each(map);

@@ -22,6 +22,7 @@ use crate::product::in_place::{self, InPlace, SLACK, Sliding};
 use crate::product::lane::Lane;
 use crate::product::{self, Columns, Finish, Job, Memory, Offsets, Rows, Steps};
 use crate::shape::{count, each_strided, extents, strides};
+use crate::threads;
 
 /// How many elements are worth a thread of their own.
 const WORTH: usize = 1 << 16;
@@ -226,7 +227,7 @@ fn framed<T: Number, R>(
             return;
         }
         let work = |(out, data): (&mut [T], &[T])| windows.frame(data, T::ZERO, &reach, out);
-        if out.len() < 4 * WORTH || rayon::current_num_threads() == 1 {
+        if !threads::worth(out.len(), 4 * WORTH) {
             out.chunks_exact_mut(larger).zip(data.chunks_exact(plane)).for_each(work);
         } else {
             let planes = out.par_chunks_exact_mut(larger).zip(data.par_chunks_exact(plane));
@@ -357,7 +358,7 @@ fn by_planes<T: Lane>(
                     },
                 );
             };
-            if out.len() * kernel < 4 * WORTH || rayon::current_num_threads() == 1 {
+            if !threads::worth(out.len() * kernel, 4 * WORTH) {
                 out.chunks_exact_mut(places).enumerate().for_each(work);
             } else {
                 let planes = out.par_chunks_exact_mut(places).enumerate();

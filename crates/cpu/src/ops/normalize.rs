@@ -12,6 +12,7 @@ use crate::call::{Call, Outcome, one};
 use crate::element::{Number, build_over, of_f64s, on_floats, to_f64s};
 use crate::error::{Fault, invalid};
 use crate::shape::{around, axes, axis, broadcast, count};
+use crate::threads;
 
 /// How many elements are worth threads.
 const WORTH: usize = 1 << 15;
@@ -253,7 +254,7 @@ fn lrn(call: &mut Call<'_>) -> Outcome {
             if inner == 0 || channels == 0 {
                 return;
             }
-            if out.len() < WORTH || rayon::current_num_threads() == 1 {
+            if !threads::worth(out.len(), WORTH) {
                 out.chunks_exact_mut(inner).enumerate().for_each(work);
             } else {
                 out.par_chunks_exact_mut(inner).enumerate().for_each(work);

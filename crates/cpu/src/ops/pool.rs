@@ -12,6 +12,7 @@ use crate::call::{Call, Outcome, integers, one};
 use crate::element::{Number, build, build_over, check_size, dispatch, on_floats};
 use crate::error::{Fault, invalid};
 use crate::shape::{count, each_strided, extents, strides};
+use crate::threads;
 
 pub(super) const OPERATORS: &[Operator] = &[
     widened_to("MaxPool", 1, max_pool),
@@ -52,7 +53,7 @@ fn planes<T: Number>(
         return;
     }
     let work = |(data, out): (&[T], &mut [T])| Arch::new().dispatch(|| each(data, out));
-    if data.len() / plane * steps < 4 * WORTH || rayon::current_num_threads() == 1 {
+    if !threads::worth(data.len() / plane * steps, 4 * WORTH) {
         data.chunks_exact(plane).zip(out.chunks_exact_mut(made)).for_each(work);
     } else {
         let pairs = data.par_chunks_exact(plane).zip(out.par_chunks_exact_mut(made));

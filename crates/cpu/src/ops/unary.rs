@@ -9,6 +9,7 @@ use super::{Operator, native, widened};
 use crate::call::{Call, Outcome, one};
 use crate::element::{Number, build, build_over, on_floats, on_numbers, to_f64s};
 use crate::error::Fault;
+use crate::threads;
 
 pub(super) const OPERATORS: &[Operator] = &[
     widened("Neg", |call| numbers(call, Numeric::Neg)),
@@ -55,7 +56,7 @@ pub(crate) fn map_into<T: Element>(
             let map = |(to, from): (&mut [T], &[T])| {
                 to.iter_mut().zip(from).for_each(|(to, from)| *to = each(*from));
             };
-            if to.len() < 2 * WORTH {
+            if !threads::worth(to.len(), 2 * WORTH) {
                 map((to, from));
             } else {
                 to.par_chunks_mut(WORTH).zip(from.par_chunks(WORTH)).for_each(map);
@@ -64,7 +65,7 @@ pub(crate) fn map_into<T: Element>(
     }
     let data = tensor.as_mut_slice::<T>()?;
     let map = |data: &mut [T]| data.iter_mut().for_each(|element| *element = each(*element));
-    if data.len() < 2 * WORTH {
+    if !threads::worth(data.len(), 2 * WORTH) {
         map(data);
     } else {
         data.par_chunks_mut(WORTH).for_each(map);

@@ -12,6 +12,7 @@ use super::lane::Lane;
 use super::operands::{DEPTH, Rows};
 use super::tile::{Finish, finished};
 use super::{PANELS, WORTH, panel_width};
+use crate::threads;
 
 /// How many elements have to lie behind those that windows see.
 pub(crate) const SLACK: usize = 64;
@@ -75,7 +76,8 @@ pub(crate) fn run<T: Lane>(jobs: Vec<InPlace<'_, T>>, sliding: Sliding<'_>) {
     let tiles = tiles::<T>(&sliding);
     let columns = sliding.columns();
     let work: usize = jobs.iter().map(|job| job.left.rows * job.left.depth.max(1) * columns).sum();
-    let threads = if work < 2 * WORTH { 1 } else { rayon::current_num_threads().min(work / WORTH) };
+    let is_large = threads::worth(work, 2 * WORTH);
+    let threads = if is_large { rayon::current_num_threads().min(work / WORTH) } else { 1 };
     let share = threads.div_ceil(jobs.len().max(1));
     let mut tasks = Vec::new();
     for job in jobs {

@@ -5,6 +5,7 @@ use rayon::prelude::*;
 
 use super::WORTH;
 use super::lane::Lane;
+use crate::threads;
 
 /// How many columns are summed up side by side.
 const BLOCK: usize = 1024;
@@ -18,7 +19,7 @@ pub(super) fn row_times<T: Lane>(row: &[T], matrix: &[T], by_column: bool, out: 
     let work = |(block, out): (usize, &mut [T])| {
         Arch::new().dispatch(Part { row, matrix, by_column, columns, first: block * BLOCK, out });
     };
-    if row.len() * columns < 2 * WORTH {
+    if !threads::worth(row.len() * columns, 2 * WORTH) {
         out.chunks_mut(BLOCK).enumerate().for_each(work);
     } else {
         out.par_chunks_mut(BLOCK).enumerate().for_each(work);

@@ -1,0 +1,48 @@
+//! Large work on several threads, those of `rayon`'s pool.
+//!
+//! Kernels ask [`worth`] whether a piece of work is large enough to be split. To hand work to a pool from outside of it puts
+//! the caller to sleep and wakes two threads, for every kernel anew; so who runs many kernels in a row moves into the pool
+//! with all of them by [`within`], where [`split_any`] says that it pays.
+
+use std::cell::Cell;
+
+thread_local! {
+    static SPLIT: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether work of this size is done by several threads: there are several, and it is at least as large as `least`.
+pub(crate) fn worth(work: usize, least: usize) -> bool {
+    let several = work >= least && rayon::current_num_threads() > 1;
+    if several {
+        SPLIT.set(true);
+    }
+    several
+}
+
+/// Whether a kernel on this thread split its work since this was asked last.
+pub fn split_any() -> bool {
+    SPLIT.take()
+}
+
+/// Does `work` on a thread of the pool, so that what its kernels split is handed to threads beside it; where it is, if there
+/// is one thread only. A panic of the work is passed on.
+pub fn within<R: Send>(work: impl FnOnce() -> R + Send) -> R {
+    if rayon::current_num_threads() == 1 { work() } else { rayon::scope(|_| work()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_that_is_split_is_noted_where_it_was() {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().expect("two threads");
+        pool.install(|| {
+            assert!(!worth(9, 10) && !split_any());
+            assert!(worth(10, 10) && split_any() && !split_any());
+            assert_eq!(within(rayon::current_thread_index), rayon::current_thread_index());
+        });
+        let one = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("one thread");
+        one.install(|| assert!(!worth(10, 10) && !split_any()));
+    }
+}
