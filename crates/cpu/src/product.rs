@@ -32,7 +32,7 @@ pub(crate) use tile::Finish;
 use tile::{Place, tile};
 
 /// How many multiplications are worth a thread of their own.
-const WORTH: usize = 1 << 19;
+const WORTH: usize = 1 << 21;
 
 /// The largest left side whose memory is kept, in elements.
 const KEPT: usize = 1 << 22;

@@ -28,7 +28,7 @@ pub(super) const OPERATORS: &[Operator] = &[
 ];
 
 /// How many elements are worth a thread of their own.
-const WORTH: usize = 1 << 16;
+const WORTH: usize = 1 << 18;
 
 /// Combines two tensors, broadcast, element by element.
 pub(crate) fn map2<A: Element, B: Element, C: Element>(

@@ -25,7 +25,7 @@ use crate::shape::{count, each_strided, extents, strides};
 use crate::threads;
 
 /// How many elements are worth a thread of their own.
-const WORTH: usize = 1 << 16;
+const WORTH: usize = 1 << 18;
 
 /// Up to so many channels that are made of one channel, planes are added up.
 const FEW: usize = 3;

@@ -15,7 +15,7 @@ use crate::shape::{around, axes, axis, broadcast, count};
 use crate::threads;
 
 /// How many elements are worth threads.
-const WORTH: usize = 1 << 15;
+const WORTH: usize = 1 << 17;
 
 pub(super) const OPERATORS: &[Operator] = &[
     widened_to("BatchNormalization", 1, batch_normalization),

@@ -37,7 +37,7 @@ fn windows(call: &Call<'_>, x: &AnyTensor) -> Result<(Windows, Vec<usize>), Faul
 }
 
 /// How many steps are worth a thread of their own.
-const WORTH: usize = 1 << 16;
+const WORTH: usize = 1 << 18;
 
 /// Computes each plane of the result from a plane of the input, on several threads where that is much.
 fn planes<T: Number>(

@@ -43,7 +43,7 @@ pub(super) const OPERATORS: &[Operator] = &[
 ];
 
 /// How many elements are worth a thread of their own.
-const WORTH: usize = 1 << 16;
+const WORTH: usize = 1 << 18;
 
 /// A function of every element, written over it where nobody else has the tensor.
 pub(crate) fn map_into<T: Element>(
