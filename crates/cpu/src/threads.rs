@@ -1,6 +1,6 @@
 //! Large work on several threads, those of `rayon`'s pool.
 //!
-//! Kernels ask [`worth`] whether a piece of work is large enough to be split. To hand work to a pool from outside of it puts
+//! Kernels ask `worth` whether a piece of work is large enough to be split. To hand work to a pool from outside of it puts
 //! the caller to sleep and wakes two threads, for every kernel anew; so who runs many kernels in a row moves into the pool
 //! with all of them by [`within`], where [`split_any`] says that it pays. Work is large where a share takes a tenth of a
 //! millisecond or so: less is done before the other thread is awake.
