@@ -6,6 +6,7 @@
 //! millisecond or so: less is done before the other thread is awake.
 
 use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 thread_local! {
     static SPLIT: Cell<bool> = const { Cell::new(false) };
@@ -25,10 +26,29 @@ pub fn split_any() -> bool {
     SPLIT.take()
 }
 
+/// Whether somebody is [`within`].
+static TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// Gives the pool back, after a panic too.
+struct Taken;
+
+impl Drop for Taken {
+    fn drop(&mut self) {
+        TAKEN.store(false, Ordering::Release);
+    }
+}
+
 /// Does `work` on a thread of the pool, so that what its kernels split is handed to threads beside it; where it is, if there
-/// is one thread only. A panic of the work is passed on.
+/// is one thread only or somebody else is within. A panic of the work is passed on.
+///
+/// One at a time: a thread that waits for a part of its work takes up whatever is handed to the pool, and a whole piece of
+/// other work on top of its own would keep the first one waiting and its stack growing.
 pub fn within<R: Send>(work: impl FnOnce() -> R + Send) -> R {
-    if rayon::current_num_threads() == 1 { work() } else { rayon::scope(|_| work()) }
+    if rayon::current_num_threads() == 1 || TAKEN.swap(true, Ordering::Acquire) {
+        return work();
+    }
+    let _taken = Taken;
+    rayon::scope(|_| work())
 }
 
 #[cfg(test)]
@@ -41,9 +61,23 @@ mod tests {
         pool.install(|| {
             assert!(!worth(9, 10) && !split_any());
             assert!(worth(10, 10) && split_any() && !split_any());
-            assert_eq!(within(rayon::current_thread_index), rayon::current_thread_index());
         });
         let one = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("one thread");
         one.install(|| assert!(!worth(10, 10) && !split_any()));
+    }
+
+    #[test]
+    fn one_piece_of_work_is_within_at_a_time_and_a_panic_makes_room() {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().expect("two threads");
+        let here = || std::thread::current().id();
+        pool.install(|| {
+            let inner = within(|| {
+                assert!(TAKEN.load(Ordering::Relaxed));
+                within(|| TAKEN.load(Ordering::Relaxed) && here() == within(here))
+            });
+            assert!(inner && !TAKEN.load(Ordering::Relaxed));
+            let fails = std::panic::catch_unwind(|| within::<()>(|| panic!("as it should")));
+            assert!(fails.is_err() && !TAKEN.load(Ordering::Relaxed));
+        });
     }
 }

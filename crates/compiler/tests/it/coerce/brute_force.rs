@@ -18,10 +18,10 @@ const ELEMS: [Elem; 5] = [Elem::FLOAT16, Elem::FLOAT, Elem::DOUBLE, Elem::INT64,
 const MOST: usize = 3;
 
 /// Numbers without a pattern, the same every time (xorshift).
-struct Rng(u64);
+pub(super) struct Rng(pub(super) u64);
 
 impl Rng {
-    fn below(&mut self, limit: usize) -> usize {
+    pub(super) fn below(&mut self, limit: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;

@@ -7,6 +7,7 @@ use typeloom_onnx::text::{PrintOptions, print_node};
 use typeloom_solver::elem::Elem;
 use typeloom_solver::model::Mode;
 
+use super::brute_force::Rng;
 use super::repaired;
 use crate::support::{model, solved};
 
@@ -175,18 +176,6 @@ fn scans_and_loops_of_the_main_graph_are_repaired_inside() {
 
 /// What values may be converted to.
 const ELEMS: [Elem; 4] = [Elem::FLOAT16, Elem::FLOAT, Elem::DOUBLE, Elem::INT64];
-
-/// Numbers without a pattern, the same every time (xorshift).
-struct Rng(u64);
-
-impl Rng {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        usize::try_from(self.0 >> 33).unwrap_or(0) % limit
-    }
-}
 
 /// Two calls of a function of one or two nodes.
 fn random(rng: &mut Rng) -> Vec<u8> {
