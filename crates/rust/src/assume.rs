@@ -81,6 +81,11 @@ fn above(
         }
         return Ok(found);
     }
+    if facts::STATIC_TRAITS.contains(&symbols.resolve(of))
+        && let (Some(this), true) = (args.first(), arity.is_empty())
+    {
+        found.push(predicate::outlives(cx, symbols, this.clone(), Region::Static)?);
+    }
     let path = symbols.resolve(of);
     if let Some((_, above)) = facts::SUPERTRAITS.iter().find(|(name, _)| *name == path) {
         for name in *above {

@@ -9,8 +9,8 @@
 use typeloom_term::subst::replace_params;
 use typeloom_term::ty::InferVar;
 use typeloom_term::{
-    Boxed, Const, Fold, GenericArg, InferenceTable, Name, Obligation, Symbol, Symbols, TermError, Ty, TyData,
-    Variance,
+    Boxed, Const, Fold, GenericArg, InferenceTable, Name, Obligation, Region, Symbol, Symbols, TermError, Ty,
+    TyData, Variance,
 };
 
 use crate::assume::{Outlives, elaborate};
@@ -97,6 +97,31 @@ fn put<T: Fold<Boxed>>(cx: &Boxed, value: &T, map: &Map) -> Result<T, TermError>
     })
 }
 
+/// The types of the fields of a definition that do not lead back to it: what its clauses ask for is not to be had from
+/// the clauses themselves.
+fn fields_of(world: &World, of: Symbol, args: &[GenericArg<Boxed>]) -> Result<Vec<Type>, TermError> {
+    let Some(adt) = world.adts.get(&of) else { return Ok(Vec::new()) };
+    let lookup = |name: Name| {
+        let index = adt.params.iter().position(|(symbol, _)| Name::Param(*symbol) == name)?;
+        args.get(index).cloned()
+    };
+    let fields = adt.fields.iter().filter(|field| !mentions(field, Name::Adt(of)));
+    fields.map(|field| replace_params(&world.cx, field, lookup)).collect()
+}
+
+/// Whether a name is applied anywhere in a type, other than under a binder or in a bound.
+fn mentions(ty: &Type, wanted: Name) -> bool {
+    let mut stack = vec![ty.clone()];
+    while let Some(ty) = stack.pop() {
+        let TyData::Apply(app) = ty.data() else { continue };
+        if app.name == wanted {
+            return true;
+        }
+        stack.extend(app.args.iter().filter_map(GenericArg::as_ty).cloned());
+    }
+    false
+}
+
 fn same_kind(a: &ParamKind, b: &ParamKind) -> bool {
     matches!(
         (a, b),
@@ -172,8 +197,8 @@ impl Question<'_> {
         if matches!(sup.kind, Kind::Struct | Kind::Enum | Kind::Union) {
             // A definition is well formed too: what its fields ask for needs no clause of its own.
             let args = sup.params.iter().map(|param| param_arg(&cx, param.symbol, &param.kind));
-            let name = Name::Adt(self.symbols.intern(&sup.path));
-            implied.push(Ty::apply(&cx, name, &args.collect::<Result<Vec<_>, _>>()?)?);
+            let args = args.collect::<Result<Vec<_>, _>>()?;
+            implied.extend(fields_of(self.world, self.symbols.intern(&sup.path), &args)?);
         }
         let outlives = Outlives::new(self.world, self.symbols, &facts, &implied);
 
@@ -239,6 +264,9 @@ impl Question<'_> {
             if !prover.holds(&mut table, &goal) || table.regions().check(&outlives.regions).is_err() {
                 return Err(place.into());
             }
+        }
+        if self.reading == Reading::Exact && is_less_general(&table, &own, sub, sup) {
+            return Err(Place::Generics.into());
         }
         Ok(())
     }
@@ -331,6 +359,29 @@ impl Question<'_> {
         }
         Ok(())
     }
+}
+
+/// Whether a function is no longer general over a lifetime, as a value: where the old one was a `for<'a> fn(&'a u8)`, a
+/// lifetime of the new one that is fixed when it is named would have to be shorter than all of `'a`.
+fn is_less_general(table: &InferenceTable<Boxed>, own: &Map, sub: &Item, sup: &Item) -> bool {
+    let constraints = table.regions().outlives();
+    let mut reached: Vec<Region<Boxed>> =
+        sup.late.iter().map(|symbol| Region::param(Name::Param(*symbol))).collect();
+    let mut next = 0;
+    while let Some(longer) = reached.get(next).copied() {
+        next += 1;
+        for constraint in constraints.iter().filter(|constraint| constraint.longer == longer) {
+            if !reached.contains(&constraint.shorter) {
+                reached.push(constraint.shorter);
+            }
+        }
+    }
+    own.iter().any(|(symbol, arg)| match arg {
+        GenericArg::Region(region @ Region::Infer(_)) => {
+            !sub.late.contains(symbol) && reached.contains(region)
+        }
+        GenericArg::Region(_) | GenericArg::Ty(_) | GenericArg::Const(_) => false,
+    })
 }
 
 /// Whether a question that is left open cannot be answered with no.

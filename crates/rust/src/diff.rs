@@ -11,10 +11,13 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use typeloom_term::{Symbols, TermError, Variance};
 
+use crate::assume::elaborate;
+use crate::blanket::Taken;
 use crate::compare::{Place, Question, Reading};
 use crate::item::{Item, Kind, Label, Mark, Order, ParamKind, Role};
 use crate::locate::{Sides, numbers};
 use crate::lower::Api;
+use crate::predicate;
 use crate::text;
 use crate::upgrade::Upgrade;
 use crate::world::{Knowledge, World, normalize};
@@ -106,13 +109,15 @@ pub fn self_check(api: &Api, symbols: &mut Symbols) -> Result<Vec<Change>, TermE
 }
 
 /// The items with their associated types evaluated, and with the variances of their parameters.
-fn prepared(items: &[Item], world: &World, symbols: &Symbols) -> Result<Vec<Item>, TermError> {
+fn prepared(items: &[Item], world: &World, symbols: &mut Symbols) -> Result<Vec<Item>, TermError> {
     items
         .iter()
         .map(|item| {
             let mut item = item.clone();
             let known: Vec<_> =
                 item.context.iter().chain(&item.predicates).chain(&item.promises).cloned().collect();
+            let known = elaborate(world, symbols, &known)?;
+            let symbols = &*symbols;
             let knowledge = Knowledge::new(world, symbols, &known);
             for part in &mut item.parts {
                 part.ty = normalize(&knowledge, &part.ty)?;
@@ -365,11 +370,15 @@ impl Comparison<'_> {
         self.changes.push(change);
     }
 
-    /// Whether all that changed about an item of a trait is that there is a default now.
+    /// Whether all that changed about a trait or an item of it asks nothing of those who implement it: a default is
+    /// given, or the trait can be used as `dyn` now.
     fn only_default_given(&mut self, old: &Item, new: &Item) -> bool {
         let without = |item: &Item| {
             let mut item = item.clone();
-            item.marks.retain(|mark| mark.label != "default");
+            item.marks.retain(|mark| !matches!(mark.label, "default" | "usable as dyn"));
+            for param in &mut item.params {
+                param.default = None;
+            }
             item
         };
         self.both(&without(old), &without(new)) == (Ok(()), Ok(()))
@@ -481,6 +490,13 @@ impl Comparison<'_> {
                     change.item = assoc_name(&old.path, name);
                 }
             }
+            Place::Condition(predicate) | Place::Promise(predicate)
+                if predicate::is_capture(self.symbols, predicate) =>
+            {
+                change.path = "captured lifetimes".to_owned();
+                change.old = Some(text::captures(old, self.symbols));
+                change.new = Some(text::captures(new, self.symbols));
+            }
             Place::Condition(predicate) | Place::Promise(predicate) => {
                 let shown = text::predicate(predicate, self.symbols);
                 change.path = format!("where {shown}");
@@ -506,6 +522,11 @@ impl Comparison<'_> {
                 .collect()
         };
         let (old_types, new_types) = (types(old), types(new));
+        let taken = Taken::new(new);
+        let traits = |items: &'_ [Item]| -> HashSet<String> {
+            items.iter().filter(|item| item.kind == Kind::Trait).map(|item| item.path.clone()).collect()
+        };
+        let (old_traits, own_traits) = (traits(old), traits(new));
         let mut by_key: HashMap<String, Vec<usize>> = HashMap::new();
         for (index, item) in new_impls.iter().enumerate() {
             by_key.entry(impl_key(item)).or_default().push(index);
@@ -527,7 +548,13 @@ impl Comparison<'_> {
             match self.counterpart(item, &new_impls, &candidates) {
                 Some(index) => {
                     used[index] = true;
+                    let before = self.changes.len();
                     self.pair(item, &new_impls[index]);
+                    let takes = taken.from_others(&new_impls[index], self.symbols)
+                        && !taken.from_others(item, self.symbols);
+                    for change in self.changes.iter_mut().skip(before) {
+                        change.breaking |= takes;
+                    }
                 }
                 None => self.removed(item, &HashSet::new(), &HashSet::new()),
             }
@@ -538,7 +565,15 @@ impl Comparison<'_> {
                 .as_ref()
                 .is_some_and(|parent| new_types.contains(parent) && !old_types.contains(parent));
             if !used && !of_new_type && !old_impls.iter().any(|old| old.path == item.path) {
+                let before = self.changes.len();
                 self.added(&Item { parent: None, ..item.clone() }, &HashMap::new());
+                // Of a trait that is new, nobody has an impl yet.
+                let known = old_traits.contains(impl_key(item).as_str())
+                    || !own_traits.contains(impl_key(item).as_str());
+                let takes = known && taken.from_others(item, self.symbols);
+                for change in self.changes.iter_mut().skip(before) {
+                    change.breaking |= takes;
+                }
             }
         }
     }

@@ -4,6 +4,8 @@
 //! **Invariant:** a table errs on the side of a reported change: what is not listed here is invariant, implements
 //! nothing and evaluates to nothing.
 
+pub(crate) mod table;
+
 use typeloom_term::Variance;
 
 /// Aliases of the standard library: path, parameters, what they stand for in terms of `T`.
@@ -79,6 +81,33 @@ pub(crate) const SELF_BY_DEFAULT: &[&str] = &[
     "core::iter::traits::accum::Product",
 ];
 
+/// Whether whatever implements one trait of the standard library implements another one.
+pub(crate) fn is_below(path: &str, above: &str) -> bool {
+    let mut todo = vec![path];
+    while let Some(path) = todo.pop() {
+        if path == above {
+            return true;
+        }
+        let list = SUPERTRAITS.iter().filter(|(name, _)| *name == path);
+        todo.extend(list.flat_map(|(_, above)| above.iter().copied()));
+    }
+    false
+}
+
+/// Types and items that evaluating may give, or asks about.
+pub(crate) const EVALUATED: &[&str] = &[
+    "core::marker::Send",
+    "core::marker::Sync",
+    "core::convert::Infallible",
+    "core::num::error::TryFromIntError",
+    "core::iter::traits::iterator::Iterator",
+    "core::iter::traits::iterator::Iterator::Item",
+    "core::future::future::Future::Output",
+    "core::ops::function::FnOnce::Output",
+    "core::ops::function::FnMut",
+    "core::ops::function::FnOnce",
+];
+
 /// Supertraits in the standard library, of traits whose supertraits take the same arguments, or none.
 pub(crate) const SUPERTRAITS: &[(&str, &[&str])] = &[
     ("core::marker::Copy", &["core::clone::Clone"]),
@@ -114,6 +143,63 @@ pub(crate) const ASSOC_HOME: &[(&str, &str)] = &[
     ("core::iter::traits::exact_size::ExactSizeIterator", "core::iter::traits::iterator::Iterator"),
     ("core::iter::traits::marker::FusedIterator", "core::iter::traits::iterator::Iterator"),
 ];
+
+/// Associated types of the standard library whose size need not be known.
+pub(crate) const UNSIZED_ITEMS: &[&str] =
+    &["core::ops::deref::Deref::Target", "core::ops::index::Index::Output"];
+
+/// Modules and types of the standard library whose values stay in one thread.
+pub(crate) const OF_ONE_THREAD: &[&str] = &[
+    "alloc::rc::",
+    "core::cell::Ref",
+    "core::cell::RefMut",
+    "core::ptr::non_null::",
+    "core::fmt::",
+    "core::task::",
+    "core::panic::",
+    "core::ffi::",
+    "core::marker::",
+    "std::env::",
+    "std::io::stdio::",
+    "std::sync::poison::",
+    "std::sync::nonpoison::",
+    "std::sync::mpsc::",
+    "std::thread::",
+    "std::panic::",
+];
+
+/// Modules of the standard library whose types own what they hold: they are sent with it, and shared with it.
+pub(crate) const OWNING: &[&str] = &[
+    "alloc::vec::",
+    "alloc::boxed::",
+    "alloc::string::",
+    "alloc::collections::",
+    "core::option::",
+    "core::result::",
+    "core::array::",
+    "core::iter::",
+    "core::ops::",
+    "core::cmp::",
+    "core::num::",
+    "std::collections::",
+    "std::path::",
+    "std::io::error::",
+];
+
+/// Types of the standard library whose first type parameter has to outlive their lifetime.
+pub(crate) const FIRST_OUTLIVES: &[&str] = &[
+    "core::cell::Ref",
+    "core::cell::RefMut",
+    "std::sync::poison::mutex::MutexGuard",
+    "std::sync::poison::mutex::MappedMutexGuard",
+    "std::sync::poison::rwlock::RwLockReadGuard",
+    "std::sync::poison::rwlock::RwLockWriteGuard",
+    "std::sync::poison::rwlock::MappedRwLockReadGuard",
+    "std::sync::poison::rwlock::MappedRwLockWriteGuard",
+];
+
+/// Traits of the standard library that are for `'static` types only.
+pub(crate) const STATIC_TRAITS: &[&str] = &["core::any::Any"];
 
 /// Traits that the compiler implements by itself, by looking inside.
 pub(crate) const AUTO_TRAITS: &[&str] = &[
@@ -184,97 +270,6 @@ pub(crate) fn is_std(path: &str) -> bool {
     ["core::", "alloc::", "std::"].iter().any(|root| path.starts_with(root))
 }
 
-/// Types and the traits that they have to implement.
-type Conditions = &'static [(&'static str, &'static str)];
-
-/// Impls of the standard library, `T` and `U` being any types: conditions, then the trait and the type.
-///
-/// These decide whether a parameter that has become generic still takes what it took, so the list holds what such
-/// parameters ask for.
-pub(crate) const IMPLS: &[(Conditions, &str, &str)] = &[
-    (&[], "core::convert::AsRef<str>", "str"),
-    (&[], "core::convert::AsRef<str>", "alloc::string::String"),
-    (&[], "core::convert::AsRef<[u8]>", "str"),
-    (&[], "core::convert::AsRef<[u8]>", "alloc::string::String"),
-    (&[], "core::convert::AsRef<[T]>", "[T]"),
-    (&[], "core::convert::AsRef<[T]>", "alloc::vec::Vec<T>"),
-    (&[], "core::convert::AsRef<std::path::Path>", "str"),
-    (&[], "core::convert::AsRef<std::path::Path>", "alloc::string::String"),
-    (&[], "core::convert::AsRef<std::path::Path>", "std::path::Path"),
-    (&[], "core::convert::AsRef<std::path::Path>", "std::path::PathBuf"),
-    (&[], "core::convert::AsRef<std::ffi::os_str::OsStr>", "str"),
-    (&[], "core::convert::AsRef<std::ffi::os_str::OsStr>", "alloc::string::String"),
-    (&[("T", "core::convert::AsRef<U>")], "core::convert::AsRef<U>", "&'_ T"),
-    (&[("T", "core::convert::AsRef<U>")], "core::convert::AsRef<U>", "&'_ mut T"),
-    (&[], "core::convert::From<T>", "T"),
-    (&[("U", "core::convert::From<T>")], "core::convert::Into<U>", "T"),
-    (&[], "core::convert::From<&'_ str>", "alloc::string::String"),
-    (&[], "core::convert::From<T>", "core::option::Option<T>"),
-    (&[], "core::convert::From<T>", "alloc::boxed::Box<T>"),
-    (&[], "core::borrow::Borrow<T>", "T"),
-    (&[], "core::borrow::Borrow<str>", "alloc::string::String"),
-    (&[], "core::borrow::Borrow<[T]>", "alloc::vec::Vec<T>"),
-    (&[], "core::borrow::Borrow<T>", "&'_ T"),
-    (&[("T", "core::iter::traits::iterator::Iterator")], "core::iter::traits::collect::IntoIterator", "T"),
-    (&[], "core::iter::traits::collect::IntoIterator", "alloc::vec::Vec<T>"),
-    (&[], "core::iter::traits::collect::IntoIterator", "core::option::Option<T>"),
-    (&[], "core::iter::traits::collect::IntoIterator", "&'_ [T]"),
-    (&[], "core::iter::traits::collect::IntoIterator", "&'_ alloc::vec::Vec<T>"),
-    (&[], "core::iter::traits::collect::IntoIterator", "&'_ mut [T]"),
-    (&[], "core::iter::traits::iterator::Iterator", "alloc::vec::into_iter::IntoIter<T>"),
-    (&[], "core::iter::traits::double_ended::DoubleEndedIterator", "alloc::vec::into_iter::IntoIter<T>"),
-    (&[], "core::iter::traits::exact_size::ExactSizeIterator", "alloc::vec::into_iter::IntoIter<T>"),
-    (&[], "core::iter::traits::iterator::Iterator", "core::slice::iter::Iter<'_, T>"),
-    (&[], "core::iter::traits::double_ended::DoubleEndedIterator", "core::slice::iter::Iter<'_, T>"),
-    (&[], "core::iter::traits::exact_size::ExactSizeIterator", "core::slice::iter::Iter<'_, T>"),
-    (&[], "core::ops::deref::Deref", "alloc::vec::Vec<T>"),
-    (&[], "core::ops::deref::Deref", "alloc::string::String"),
-    (&[], "core::ops::deref::Deref", "alloc::boxed::Box<T>"),
-    (&[], "core::ops::deref::Deref", "alloc::rc::Rc<T>"),
-    (&[], "core::ops::deref::Deref", "alloc::sync::Arc<T>"),
-    (&[], "core::ops::deref::Deref", "&'_ T"),
-    (&[("T", "core::fmt::Display")], "alloc::string::ToString", "T"),
-    (&[], "core::fmt::Display", "str"),
-    (&[], "core::fmt::Display", "alloc::string::String"),
-    (&[], "core::fmt::Debug", "str"),
-    (&[], "core::fmt::Debug", "alloc::string::String"),
-    (&[], "core::fmt::Debug", "()"),
-    (&[("T", "core::fmt::Debug")], "core::fmt::Debug", "alloc::vec::Vec<T>"),
-    (&[("T", "core::fmt::Debug")], "core::fmt::Debug", "core::option::Option<T>"),
-    (&[("T", "core::fmt::Debug")], "core::fmt::Debug", "[T]"),
-    (&[("T", "core::fmt::Debug")], "core::fmt::Debug", "alloc::boxed::Box<T>"),
-    (&[("T", "core::fmt::Debug")], "core::fmt::Debug", "&'_ T"),
-    (&[("T", "core::fmt::Display")], "core::fmt::Display", "&'_ T"),
-    (&[("T", "core::fmt::Display")], "core::fmt::Display", "alloc::boxed::Box<T>"),
-    (&[], "core::clone::Clone", "alloc::string::String"),
-    (&[("T", "core::clone::Clone")], "core::clone::Clone", "alloc::vec::Vec<T>"),
-    (&[("T", "core::clone::Clone")], "core::clone::Clone", "core::option::Option<T>"),
-    (&[("T", "core::clone::Clone")], "core::clone::Clone", "alloc::boxed::Box<T>"),
-    (&[], "core::clone::Clone", "alloc::rc::Rc<T>"),
-    (&[], "core::clone::Clone", "alloc::sync::Arc<T>"),
-    (&[("T", "core::marker::Copy")], "core::marker::Copy", "core::option::Option<T>"),
-    (&[], "core::default::Default", "alloc::string::String"),
-    (&[], "core::default::Default", "alloc::vec::Vec<T>"),
-    (&[], "core::default::Default", "core::option::Option<T>"),
-    (&[], "core::cmp::PartialEq", "str"),
-    (&[], "core::cmp::Eq", "str"),
-    (&[], "core::cmp::PartialOrd", "str"),
-    (&[], "core::cmp::Ord", "str"),
-    (&[], "core::hash::Hash", "str"),
-    (&[], "core::cmp::PartialEq", "alloc::string::String"),
-    (&[], "core::cmp::Eq", "alloc::string::String"),
-    (&[], "core::cmp::PartialOrd", "alloc::string::String"),
-    (&[], "core::cmp::Ord", "alloc::string::String"),
-    (&[], "core::hash::Hash", "alloc::string::String"),
-    (&[("T", "core::cmp::PartialEq")], "core::cmp::PartialEq", "alloc::vec::Vec<T>"),
-    (&[("T", "core::cmp::Eq")], "core::cmp::Eq", "alloc::vec::Vec<T>"),
-    (&[("T", "core::hash::Hash")], "core::hash::Hash", "alloc::vec::Vec<T>"),
-    (&[("T", "core::cmp::PartialEq")], "core::cmp::PartialEq", "core::option::Option<T>"),
-    (&[("T", "core::cmp::Eq")], "core::cmp::Eq", "core::option::Option<T>"),
-    (&[("T", "core::hash::Hash")], "core::hash::Hash", "core::option::Option<T>"),
-    (&[("T", "core::ops::function::FnOnce<U>")], "core::ops::function::FnOnce<U>", "alloc::boxed::Box<T>"),
-];
-
 /// Numbers that others can be made from without loss: the one that is made, what from.
 pub(crate) const LOSSLESS: &[(&str, &[&str])] = &[
     ("u16", &["u8"]),
@@ -304,63 +299,4 @@ pub(crate) const OF_PRIMITIVES: &[(&str, bool)] = &[
     ("core::cmp::Eq", false),
     ("core::cmp::Ord", false),
     ("core::hash::Hash", false),
-];
-
-/// Associated types of the standard library's impls: the item, the self type, the value.
-pub(crate) const PROJECTIONS: &[(&str, &str, &str)] = &[
-    ("core::iter::traits::collect::IntoIterator::Item", "alloc::vec::Vec<T>", "T"),
-    (
-        "core::iter::traits::collect::IntoIterator::IntoIter",
-        "alloc::vec::Vec<T>",
-        "alloc::vec::into_iter::IntoIter<T>",
-    ),
-    ("core::iter::traits::collect::IntoIterator::Item", "core::option::Option<T>", "T"),
-    ("core::iter::traits::collect::IntoIterator::Item", "[T; N]", "T"),
-    ("core::iter::traits::collect::IntoIterator::Item", "&'a [T; N]", "&'a T"),
-    ("core::iter::traits::collect::IntoIterator::Item", "&'a [T]", "&'a T"),
-    ("core::iter::traits::collect::IntoIterator::IntoIter", "&'a [T]", "core::slice::iter::Iter<'a, T>"),
-    ("core::iter::traits::collect::IntoIterator::Item", "&'a mut [T]", "&'a mut T"),
-    ("core::iter::traits::collect::IntoIterator::Item", "&'a alloc::vec::Vec<T>", "&'a T"),
-    (
-        "core::iter::traits::collect::IntoIterator::IntoIter",
-        "&'a alloc::vec::Vec<T>",
-        "core::slice::iter::Iter<'a, T>",
-    ),
-    ("core::iter::traits::collect::IntoIterator::Item", "&'a mut alloc::vec::Vec<T>", "&'a mut T"),
-    (
-        "core::iter::traits::collect::IntoIterator::Item",
-        "std::collections::hash::map::HashMap<T, U>",
-        "(T, U)",
-    ),
-    (
-        "core::iter::traits::collect::IntoIterator::Item",
-        "alloc::collections::btree::map::BTreeMap<T, U>",
-        "(T, U)",
-    ),
-    ("core::iter::traits::collect::IntoIterator::Item", "std::collections::hash::set::HashSet<T>", "T"),
-    ("core::iter::traits::collect::IntoIterator::Item", "alloc::collections::btree::set::BTreeSet<T>", "T"),
-    ("core::iter::traits::collect::IntoIterator::Item", "alloc::collections::vec_deque::VecDeque<T>", "T"),
-    ("core::iter::traits::iterator::Iterator::Item", "alloc::vec::into_iter::IntoIter<T>", "T"),
-    ("core::iter::traits::iterator::Iterator::Item", "core::slice::iter::Iter<'a, T>", "&'a T"),
-    ("core::iter::traits::iterator::Iterator::Item", "core::slice::iter::IterMut<'a, T>", "&'a mut T"),
-    ("core::iter::traits::iterator::Iterator::Item", "core::option::IntoIter<T>", "T"),
-    ("core::iter::traits::iterator::Iterator::Item", "core::str::iter::Chars<'a>", "char"),
-    ("core::iter::traits::iterator::Iterator::Item", "core::str::iter::Bytes<'a>", "u8"),
-    ("core::iter::traits::iterator::Iterator::Item", "core::str::iter::Lines<'a>", "&'a str"),
-    ("core::iter::traits::iterator::Iterator::Item", "core::ops::range::Range<T>", "T"),
-    ("core::iter::traits::iterator::Iterator::Item", "core::iter::sources::once::Once<T>", "T"),
-    ("core::iter::traits::iterator::Iterator::Item", "core::iter::sources::empty::Empty<T>", "T"),
-    ("core::iter::traits::iterator::Iterator::Item", "core::iter::sources::repeat::Repeat<T>", "T"),
-    ("alloc::borrow::ToOwned::Owned", "str", "alloc::string::String"),
-    ("alloc::borrow::ToOwned::Owned", "[T]", "alloc::vec::Vec<T>"),
-    ("alloc::borrow::ToOwned::Owned", "std::path::Path", "std::path::PathBuf"),
-    ("core::ops::deref::Deref::Target", "alloc::vec::Vec<T>", "[T]"),
-    ("core::ops::deref::Deref::Target", "alloc::string::String", "str"),
-    ("core::ops::deref::Deref::Target", "alloc::boxed::Box<T>", "T"),
-    ("core::ops::deref::Deref::Target", "alloc::rc::Rc<T>", "T"),
-    ("core::ops::deref::Deref::Target", "alloc::sync::Arc<T>", "T"),
-    ("core::ops::deref::Deref::Target", "std::path::PathBuf", "std::path::Path"),
-    ("core::ops::deref::Deref::Target", "&'a T", "T"),
-    ("core::ops::deref::Deref::Target", "&'a mut T", "T"),
-    ("core::future::future::Future::Output", "core::future::ready::Ready<T>", "T"),
 ];

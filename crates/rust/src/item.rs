@@ -236,6 +236,8 @@ pub struct Item {
     pub parent: Option<String>,
     /// Generic parameters, those of an impl or trait around it first.
     pub params: Vec<Param>,
+    /// The lifetimes of a function that it is general over as a value: `for<'a> fn(&'a u8)`.
+    pub late: Vec<Symbol>,
     /// What is known wherever the item is mentioned, because the definition or trait around it asks for it.
     pub context: Vec<Type>,
     /// What has to hold where the item is used.
@@ -263,6 +265,7 @@ impl Item {
             kind,
             parent: None,
             params: Vec::new(),
+            late: Vec::new(),
             context: Vec::new(),
             predicates: Vec::new(),
             promises: Vec::new(),

@@ -11,17 +11,21 @@
 //! | `paths` | what can be reached from outside, and what it is called |
 //! | `lower` | JSON to items: names resolved, elision undone, aliases expanded |
 //! | `item`, `predicate` | the items; predicates as terms |
-//! | `facts` | what is known about the standard library |
+//! | `facts` | what is known about the standard library; what it implements is in `facts/std.txt` |
 //! | `variance`, `world`, `assume`, `prove` | variances; impls and assumptions; proofs from them |
+//! | `evaluate` | associated types by rule: of trait objects, iterators, functions, numbers |
 //! | `compare`, `locate`, `diff` | one item in place of another; where two types differ; two versions |
+//! | `blanket` | impls that leave no room for those of others |
 //! | `upgrade` | old items in terms of definitions that gained parameters |
 //! | `bundle` | signatures in a pool |
 //! | `text`, `report` | items in Rust's syntax; descriptions and changes as text and JSON |
 
 mod assume;
+mod blanket;
 mod bundle;
 mod compare;
 mod diff;
+mod evaluate;
 mod facts;
 pub mod item;
 mod locate;

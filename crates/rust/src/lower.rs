@@ -11,6 +11,7 @@
 //! | `bounds` | bounds, where clauses, trait objects, `impl Trait` |
 //! | `generics` | parameters; the scope that names are looked up in |
 //! | `items`, `traits` | items with their parts |
+//! | `objects` | what trait objects outlive where nothing is written |
 //! | `regions` | the lifetimes in types, for elision |
 //!
 //! **Invariant:** recursion follows the nesting of the JSON, which its reader bounds, and chains of aliases, which
@@ -19,6 +20,7 @@
 mod bounds;
 mod generics;
 mod items;
+mod objects;
 pub(crate) mod regions;
 mod traits;
 mod ty;
@@ -111,6 +113,8 @@ pub(crate) struct TraitDef {
     pub(crate) supertraits: Vec<Type>,
     /// Bounds of its associated types.
     pub(crate) promises: Vec<Type>,
+    /// Its associated types whose size need not be known.
+    pub(crate) unsized_items: Vec<Symbol>,
 }
 
 /// What a type of the crate consists of, for variances and for what its being well formed implies.

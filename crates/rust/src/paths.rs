@@ -71,7 +71,9 @@ impl Paths {
             let parts = |path: &str| path.matches("::").count();
             (parts(new), new) < (parts(old), old)
         };
-        for ((_, path), id) in &public {
+        // Another name for something of another crate does not rename it: what it is called stays where it is defined.
+        let own = |id: &Id| krate.index.contains_key(id);
+        for ((_, path), id) in public.iter().filter(|(_, id)| own(id)) {
             match names.get_mut(id) {
                 Some(name) if better(path, name) => name.clone_from(path),
                 Some(_) => {}
@@ -81,7 +83,7 @@ impl Paths {
             }
         }
         if let Some(like) = like {
-            for (key, id) in &public {
+            for (key, id) in public.iter().filter(|(_, id)| own(id)) {
                 let Some(name) = like.public.get(key).and_then(|old| like.names.get(old)) else { continue };
                 // The name may by now belong to another definition.
                 let holder = public.get(&(key.0, name.clone()));

@@ -9,12 +9,26 @@
 //! So entailment between higher-ranked predicates is subtyping of terms: the traits' arguments are invariant, and a
 //! binder may be instantiated.
 
+use typeloom_term::ty::PlaceholderId;
 use typeloom_term::{Arity, Boxed, FnTy, GenericArg, Name, Region, Symbol, Symbols, TermError, Ty, TyData};
 
 use crate::item::Type;
 
 /// The trait of types whose size is known.
 pub const SIZED: &str = "core::marker::Sized";
+
+/// How the lifetimes are called that stand for what an `impl Trait` in a result captures.
+pub(crate) const CAPTURED: &str = "'_captured";
+
+/// Whether a predicate says what an `impl Trait` in a result captures.
+pub(crate) fn is_capture(symbols: &Symbols, predicate: &Type) -> bool {
+    let Some((_, Predicate::Outlives(_, shorter))) = view(symbols, predicate) else { return false };
+    let Region::Placeholder(placeholder) = shorter else { return false };
+    match placeholder.id {
+        PlaceholderId::Named(Name::Param(symbol)) => symbols.resolve(symbol).starts_with(CAPTURED),
+        PlaceholderId::Named(_) | PlaceholderId::Fresh(_) => false,
+    }
+}
 
 /// The name under which outlives-predicates are kept. It is not a path, so no trait has it.
 const OUTLIVES: &str = "'outlives";

@@ -157,6 +157,9 @@ impl Prover<'_, '_> {
         if matches!(this.data(), TyData::InferenceVar(InferVar::Var(_))) {
             return false;
         }
+        if self.object(table, of, this, args) {
+            return true;
+        }
         let world = self.knowledge.world;
         for rule in &world.rules {
             let Some(conditions) = world.apply(rule, of, args) else { continue };
@@ -168,6 +171,27 @@ impl Prover<'_, '_> {
             table.rollback_to(snapshot);
         }
         self.blanket(table, name, args, depth)
+    }
+
+    /// A trait object implements its traits, and what is above them.
+    fn object(&self, table: &mut Table, of: Symbol, this: &Type, args: &[GenericArg<Boxed>]) -> bool {
+        let TyData::Dyn(dynamic) = this.data() else { return false };
+        let symbols = self.knowledge.symbols;
+        let Ok(goal) = predicate::implements(table.cx(), Arity::NONE, of, args) else { return false };
+        dynamic.bounds.iter().any(|bound| {
+            let Name::Trait(own) = bound.name else { return false };
+            let all: Vec<_> =
+                std::iter::once(this.clone().into()).chain(bound.args.iter().cloned()).collect();
+            if own == of {
+                let fact = predicate::implements(table.cx(), bound.arity, own, &all);
+                return fact.is_ok_and(|fact| self.follows(table, &fact, &goal));
+            }
+            // The traits of functions hand their arguments on, the others take none.
+            let rest = if symbols.resolve(of).starts_with("core::ops::") { &all[..] } else { &all[..1] };
+            let fact = predicate::implements(table.cx(), bound.arity, of, rest);
+            facts::is_below(symbols.resolve(own), symbols.resolve(of))
+                && fact.is_ok_and(|fact| self.follows(table, &fact, &goal))
+        })
     }
 
     /// Impls for every type that the tables cannot express.
@@ -239,6 +263,7 @@ impl Prover<'_, '_> {
                     }
                     _ => None,
                 },
+                Name::Adt(symbol) if auto => self.std_is_auto(table, name, of, symbol, args, depth),
                 Name::RawPtr(_) if copy => Some(true),
                 Name::Never => Some(copy || auto),
                 _ => {
@@ -252,12 +277,47 @@ impl Prover<'_, '_> {
                 }
             },
             TyData::Fn(_) if copy || auto => Some(true),
-            TyData::Dyn(dynamic) => {
-                let listed = dynamic.bounds.iter().any(|bound| bound.name == Name::Trait(of));
-                listed.then_some(true)
-            }
             _ => None,
         }
+    }
+
+    /// Auto traits of the standard library's types: as of their arguments, those aside that are known not to be. What
+    /// shares or borrows its arguments needs both of them.
+    fn std_is_auto(
+        &self,
+        table: &mut Table,
+        name: &str,
+        of: Symbol,
+        this: Symbol,
+        args: &[GenericArg<Boxed>],
+        depth: usize,
+    ) -> Option<bool> {
+        let path = self.knowledge.symbols.resolve(this);
+        let thread = matches!(name, "core::marker::Send" | "core::marker::Sync");
+        if !facts::is_std(path) || !(thread || name == "core::marker::Unpin") {
+            return None;
+        }
+        if name == "core::marker::Unpin" {
+            let always =
+                ["alloc::boxed::", "alloc::rc::", "alloc::sync::", "alloc::vec::", "alloc::string::"];
+            return if always.iter().any(|root| path.starts_with(root)) {
+                Some(true)
+            } else {
+                (path != "core::marker::PhantomPinned" && self.all(table, of, args, depth)).then_some(true)
+            };
+        }
+        let of_one_thread = facts::OF_ONE_THREAD.iter().any(|root| path.starts_with(root));
+        let unshared = name == "core::marker::Sync" && path.starts_with("core::cell::");
+        if of_one_thread || unshared {
+            return None;
+        }
+        let owns = facts::OWNING.iter().any(|root| path.starts_with(root));
+        let borrows = args.iter().any(|arg| arg.as_region().is_some());
+        if owns && !borrows || path.starts_with("core::cell::") {
+            return self.all(table, of, args, depth).then_some(true);
+        }
+        let (send, sync) = (self.find("core::marker::Send")?, self.find("core::marker::Sync")?);
+        (self.all(table, send, args, depth) && self.all(table, sync, args, depth)).then_some(true)
     }
 
     fn find(&self, path: &str) -> Option<Symbol> {
@@ -275,9 +335,11 @@ impl Prover<'_, '_> {
         match this.data() {
             TyData::Apply(app) => Some(!matches!(app.name, Name::Str | Name::Slice)),
             TyData::Dyn(_) => Some(false),
-            TyData::Fn(_) | TyData::Alias(_) | TyData::InferenceVar(_) | TyData::GeneratorWitness(_) => {
-                Some(true)
-            }
+            TyData::Alias(alias) => match alias.name {
+                Name::Projection(item) if self.knowledge.may_be_unsized(item) => None,
+                _ => Some(true),
+            },
+            TyData::Fn(_) | TyData::InferenceVar(_) | TyData::GeneratorWitness(_) => Some(true),
             TyData::Placeholder(_) | TyData::BoundVariable(_) | TyData::Error(_) => None,
         }
     }
@@ -322,12 +384,15 @@ impl Prover<'_, '_> {
             return true;
         }
         // Or long enough, where it is the lifetime that the type outlives.
-        match known().find(|(_, region)| matches!(region, Region::Infer(_))) {
-            Some((_, region)) => {
-                table.outlives(*region, shorter);
-                true
+        for (_, region) in known().filter(|(_, region)| matches!(region, Region::Infer(_))) {
+            let snapshot = table.snapshot();
+            table.outlives(*region, shorter);
+            let fits = table.regions().check(&self.outlives.regions).is_ok();
+            end(table, snapshot, fits);
+            if fits {
+                return true;
             }
-            None => false,
         }
+        false
     }
 }

@@ -103,12 +103,23 @@ fn param(param: &Param, symbols: &Symbols) -> Option<String> {
     })
 }
 
+/// The lifetimes that `impl Trait` in the result of a function may borrow from, as `use<'a>`.
+pub(crate) fn captures(item: &Item, symbols: &Symbols) -> String {
+    let of = |one: &Type| match predicate::view(symbols, one) {
+        Some((_, Predicate::Outlives(longer @ GenericArg::Region(_), _))) => Some(arg(longer, symbols)),
+        _ => None,
+    };
+    let captured = item.predicates.iter().filter(|one| predicate::is_capture(symbols, one));
+    let names: Vec<String> = captured.filter_map(of).collect();
+    format!("use<{}>", names.join(", "))
+}
+
 /// An item as one line.
 #[must_use]
 pub fn item(item: &Item, symbols: &mut Symbols) -> String {
     let mut conditions: Vec<String> = Vec::new();
     for one in item.predicates.iter().chain(&item.promises) {
-        if !is_sized(one, symbols) {
+        if !is_sized(one, symbols) && !predicate::is_capture(symbols, one) {
             conditions.push(predicate(one, symbols));
         }
     }

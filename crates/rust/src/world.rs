@@ -17,6 +17,7 @@ use typeloom_term::{
 };
 
 use crate::facts;
+use crate::facts::table::{Impl, Projection, Table};
 use crate::item::Type;
 use crate::lower::{AdtDef, Api, TraitDef};
 use crate::predicate::{self, Predicate};
@@ -77,10 +78,11 @@ impl World {
             // The tables are constants of this crate; a test parses all of them.
             parse_ty(&cx, symbols, &scope, text).ok()
         };
-        for (conditions, of, this) in facts::IMPLS {
+        let table = Table::of_std();
+        for Impl { of, this, conditions } in &table.impls {
             let (Some(of), Some(this)) = (parse(of, symbols), parse(this, symbols)) else { continue };
             let mut list = Vec::new();
-            for (this, of) in *conditions {
+            for (this, of) in conditions {
                 let (Some(of), Some(this)) = (parse(of, symbols), parse(this, symbols)) else { continue };
                 if let Some((of, args)) = trait_of(&of, &this) {
                     list.push(predicate::implements(&cx, typeloom_term::Arity::NONE, of, &args)?);
@@ -90,10 +92,14 @@ impl World {
                 rules.push(Rule { vars: vars.clone(), of, args, conditions: list });
             }
         }
-        for (item, this, value) in facts::PROJECTIONS {
+        for Projection { item, this, value } in &table.projections {
             let (Some(this), Some(value)) = (parse(this, symbols), parse(value, symbols)) else { continue };
             let item = symbols.intern(item);
             equations.push(Equation { vars: vars.clone(), item, args: vec![this.into()], value });
+        }
+        // What rules evaluate to.
+        for path in facts::EVALUATED {
+            symbols.intern(path);
         }
         Ok(Self {
             cx,
@@ -229,13 +235,23 @@ pub(crate) struct Knowledge<'w> {
     pub(crate) world: &'w World,
     pub(crate) symbols: &'w Symbols,
     equations: Vec<Equation>,
+    /// Types that are assumed to be iterators.
+    pub(crate) iterators: Vec<Type>,
 }
 
 impl<'w> Knowledge<'w> {
-    /// Knowledge of a world and of the equations among `facts`.
-    pub(crate) fn new(world: &'w World, symbols: &'w Symbols, facts: &[Type]) -> Self {
+    /// Knowledge of a world and of the equations among `given`.
+    pub(crate) fn new(world: &'w World, symbols: &'w Symbols, given: &[Type]) -> Self {
         let mut equations = Vec::new();
-        for fact in facts {
+        let mut iterators = Vec::new();
+        for fact in given {
+            if let Some((arity, Predicate::Trait(of, [GenericArg::Ty(this), ..]))) =
+                predicate::view(symbols, fact)
+                && arity.is_empty()
+                && facts::is_below(symbols.resolve(of), "core::iter::traits::iterator::Iterator")
+            {
+                iterators.push(this.clone());
+            }
             if let Some((arity, Predicate::Projection(item, args, GenericArg::Ty(value)))) =
                 predicate::view(symbols, fact)
                 && arity.is_empty()
@@ -249,7 +265,14 @@ impl<'w> Knowledge<'w> {
                 });
             }
         }
-        Self { world, symbols, equations }
+        Self { world, symbols, equations, iterators }
+    }
+
+    /// Whether the size of an associated type need not be known.
+    pub(crate) fn may_be_unsized(&self, item: Symbol) -> bool {
+        let path = self.symbols.resolve(item);
+        facts::UNSIZED_ITEMS.contains(&path)
+            || self.world.traits.values().any(|definition| definition.unsized_items.contains(&item))
     }
 
     fn solve(&self, equation: &Equation, item: Symbol, args: &[GenericArg<Boxed>]) -> Option<Type> {
@@ -279,7 +302,7 @@ impl<'w> Knowledge<'w> {
                 return Normalized::To(value);
             }
         }
-        if let Some(value) = self.of_primitive(item, alias.args) {
+        if let Some(value) = self.by_rule(item, alias.args) {
             return Normalized::To(value);
         }
         let open = alias
@@ -287,21 +310,6 @@ impl<'w> Knowledge<'w> {
             .iter()
             .any(|arg| arg.as_ty().is_some_and(|ty| ty.meta().flags.intersects(Flags::TY_INFER)));
         if open { Normalized::Ambiguous } else { Normalized::Rigid }
-    }
-
-    /// `u8 + u8` is a `u8`; an iterator is its own iterator.
-    fn of_primitive(&self, item: Symbol, args: &[GenericArg<Boxed>]) -> Option<Type> {
-        let this = args.first()?.as_ty()?;
-        let TyData::Apply(app) = this.data() else { return None };
-        let item = self.symbols.resolve(item);
-        let arithmetic = item.starts_with("core::ops::arith::") || item.starts_with("core::ops::bit::");
-        let same = args.get(1).is_none_or(|arg| arg.as_ty() == Some(this));
-        (arithmetic
-            && item.ends_with("::Output")
-            && same
-            && app.name.primitive_text().is_some()
-            && app.args.is_empty())
-        .then(|| this.clone())
     }
 }
 

@@ -5,12 +5,13 @@
 
 use rustdoc_types::{
     AssocItemConstraint, AssocItemConstraintKind, DynTrait, GenericArgs, GenericBound, Id, ItemEnum,
-    ItemKind, Path, PolyTrait, TraitBoundModifier,
+    ItemKind, Path, PolyTrait, PreciseCapturingArg, TraitBoundModifier,
 };
 use typeloom_term::{
     AliasTy, Boxed, DynBound, DynTy, GenericArg, Name, Region, Symbol, Ty, TyData, TypeFamily,
 };
 
+use super::generics::Opaque;
 use super::ty::generics_of;
 use super::{Lower, LowerError, Sig};
 use crate::facts;
@@ -233,6 +234,7 @@ impl Lower<'_> {
         // The hidden type; it is not part of the bounds.
         let this = Ty::param(&self.cx, Name::Param(self.symbols.intern("dyn Self")))?;
         let mut bounds = Vec::new();
+        let mut of_traits = None;
         for PolyTrait { trait_, generic_params } in traits {
             let (mut names, hidden) = self.enter(generic_params, sig);
             let before = std::mem::take(&mut sig.bound);
@@ -256,6 +258,10 @@ impl Lower<'_> {
             names.append(&mut sig.bound);
             sig.bound = before;
             self.leave(hidden, sig);
+            let is_bound =
+                |region: Region<Boxed>| names.iter().any(|x| region == Region::param(Name::Param(*x)));
+            let outlived = self.object_of(trait_, &of.args).filter(|region| !is_bound(*region));
+            of_traits = outlived.filter(|region| *region == Region::Static).or(of_traits).or(outlived);
             let auto = self.is_auto(trait_.id, of.of);
             let kind = if auto {
                 typeloom_term::ty::DynBoundKind::AutoTrait
@@ -270,7 +276,7 @@ impl Lower<'_> {
         }
         let region = match lifetime {
             Some(lifetime) => self.region(Some(lifetime), sig)?,
-            None => object,
+            None => of_traits.unwrap_or(object),
         };
         Ok(Ty::new(&self.cx, TyData::Dyn(DynTy { bounds: &bounds, region }))?)
     }
@@ -309,6 +315,10 @@ impl Lower<'_> {
         let symbol = self.unique(sig, &text);
         sig.param(symbol, ParamKind::Type, role);
         let ty = Ty::param(&self.cx, Name::Param(symbol))?;
+        if role == Role::Existential {
+            let captures = self.captured(bounds, sig)?;
+            sig.opaque.push(Opaque { ty: ty.clone(), captures });
+        }
         let before = sig.unsized_types.len();
         let mut found = self.bounds(&ty, bounds, &[], sig)?;
         if !sig.unsized_types[before..].contains(&ty) {
@@ -321,11 +331,67 @@ impl Lower<'_> {
         Ok(ty)
     }
 
+    /// The lifetimes in `use<..>`. Type parameters have to be listed, so they need no looking at.
+    fn captured(
+        &mut self,
+        bounds: &[GenericBound],
+        sig: &mut Sig,
+    ) -> Result<Option<Vec<Region<Boxed>>>, LowerError> {
+        let list = bounds.iter().find_map(|bound| match bound {
+            GenericBound::Use(list) => Some(list),
+            GenericBound::TraitBound { .. } | GenericBound::Outlives(_) => None,
+        });
+        let Some(list) = list else { return Ok(None) };
+        let mut regions = Vec::new();
+        for arg in list {
+            match arg {
+                PreciseCapturingArg::Lifetime(name) => regions.push(self.region(Some(name), sig)?),
+                PreciseCapturingArg::Param(_) => {}
+            }
+        }
+        Ok(Some(regions))
+    }
+
+    /// What a function's own choices may borrow from, as predicates. Whatever outlives a lifetime *because* everything
+    /// that it captures does, outlives it; so for each choice there is a lifetime that stands for all of these: what is
+    /// captured outlives it where the function is used, and the choice is promised to outlive it.
+    ///
+    /// Where no list is written, everything in scope is captured, as edition 2024 has it; the JSON does not say which
+    /// edition a crate is written in.
+    pub(super) fn captures(&mut self, sig: &mut Sig) -> Result<(), LowerError> {
+        let opaque = std::mem::take(&mut sig.opaque);
+        for Opaque { ty, captures } in opaque {
+            let symbol = self.unique(sig, predicate::CAPTURED);
+            let shorter = Region::param(Name::Param(symbol));
+            let mut longer: Vec<GenericArg<Boxed>> = Vec::new();
+            for param in &sig.params {
+                let captured = match (&param.kind, &captures) {
+                    (ParamKind::Type, _) => param.role != Role::Existential,
+                    (ParamKind::Region, None) => {
+                        !self.symbols.resolve(param.symbol).starts_with(predicate::CAPTURED)
+                    }
+                    (ParamKind::Region, Some(_)) | (ParamKind::Const(_), _) => false,
+                };
+                if captured {
+                    longer.push(super::param_arg(&self.cx, param.symbol, &param.kind)?);
+                }
+            }
+            longer.extend(captures.into_iter().flatten().map(GenericArg::from));
+            sig.param(symbol, ParamKind::Region, Role::Inferred);
+            for longer in longer {
+                sig.predicates.push(predicate::outlives(&self.cx, self.symbols, longer, shorter)?);
+            }
+            sig.promises.push(predicate::outlives(&self.cx, self.symbols, ty.into(), shorter)?);
+        }
+        Ok(())
+    }
+
     /// What an `async fn` gives: `impl Future<Output = output>`.
     pub(super) fn future(&mut self, output: &Type, sig: &mut Sig) -> Result<Type, LowerError> {
         let symbol = self.unique(sig, "impl Future");
         sig.param(symbol, ParamKind::Type, Role::Existential);
         let ty = Ty::param(&self.cx, Name::Param(symbol))?;
+        sig.opaque.push(Opaque { ty: ty.clone(), captures: None });
         let future = self.symbols.intern("core::future::future::Future");
         let item = self.item_symbol(future, "Output");
         let none = typeloom_term::Arity::NONE;

@@ -51,6 +51,16 @@ pub(crate) struct Sig {
     pub(crate) object: Region<Boxed>,
     /// Types whose size need not be known.
     pub(crate) unsized_types: Vec<Type>,
+    /// What the function chooses, with the lifetimes that `use<..>` lists.
+    pub(crate) opaque: Vec<Opaque>,
+}
+
+/// `impl Trait` in a result.
+#[derive(Clone, Debug)]
+pub(crate) struct Opaque {
+    pub(crate) ty: Type,
+    /// `None` where nothing is written.
+    pub(crate) captures: Option<Vec<Region<Boxed>>>,
 }
 
 impl Sig {
@@ -67,6 +77,7 @@ impl Sig {
             bound: Vec::new(),
             object: Region::Static,
             unsized_types: Vec::new(),
+            opaque: Vec::new(),
         }
     }
 

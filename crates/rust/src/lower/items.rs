@@ -1,19 +1,20 @@
 //! Items with their parts.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use rustdoc_types::{
     Attribute, Function, Generics, Id, Impl, Item as JsonItem, ItemEnum, StructKind, Type as JsonType,
     VariantKind, Visibility,
 };
 use typeloom_term::name::Variadic;
-use typeloom_term::{Boxed, GenericArg, Name, Ty};
+use typeloom_term::{Boxed, GenericArg, Name, Region, Symbol, Symbols, Ty};
 
 use super::generics::{Elided, ImplTrait};
 use super::ty::{abi_text, elided_result};
 use super::{AdtDef, Lower, LowerError, Sig, regions};
-use crate::item::{Item, Kind, Label, Mark, Order, Part, Role, Type};
+use crate::item::{Item, Kind, Label, Mark, Order, ParamKind, Part, Role, Type};
 use crate::paths::Namespace;
+use crate::predicate::{self, Predicate};
 
 /// `yes` at level 1, `no` at level 0.
 pub(super) fn level(label: &'static str, holds: bool) -> Mark {
@@ -33,11 +34,14 @@ impl<'a> Lower<'a> {
         self.distinct.clear();
         let mut impls: BTreeSet<Id> = BTreeSet::new();
         let mut done: BTreeSet<(Namespace, Id)> = BTreeSet::new();
+        let enums = self.enums_of_variants();
         for ((namespace, path), id) in &self.paths.public {
             let name = self.paths.public_name(*id).unwrap_or(path);
-            if name != path || self.get(*id).is_none() {
+            let of_enum = enums.get(id).map(|of| self.variant_name(*of, *id));
+            if name != path || self.get(*id).is_none() || of_enum.is_some() {
                 let mut item = Item::new(path.clone(), Kind::ReExport);
                 let target = if name == path { self.name(*id, path) } else { name.to_owned() };
+                let target = of_enum.unwrap_or(target);
                 let target = match self.krate.paths.get(id) {
                     Some(summary) if summary.crate_id != 0 => summary.path.join("::"),
                     _ => target,
@@ -67,6 +71,22 @@ impl<'a> Lower<'a> {
             }
         }
         Ok(())
+    }
+
+    /// The enums of the variants that can be named without them.
+    fn enums_of_variants(&self) -> HashMap<Id, Id> {
+        let mut enums = HashMap::new();
+        for (id, item) in &self.krate.index {
+            if let ItemEnum::Enum(of) = &item.inner {
+                enums.extend(of.variants.iter().map(|variant| (*variant, *id)));
+            }
+        }
+        enums
+    }
+
+    fn variant_name(&self, of: Id, variant: Id) -> String {
+        let own = |id: Id| self.get(id).and_then(|item| item.name.as_deref()).unwrap_or_default();
+        format!("{}::{}", self.name(of, own(of)), own(variant))
     }
 
     fn item(&mut self, item: &'a JsonItem, path: &str, impls: &mut BTreeSet<Id>) -> Result<(), LowerError> {
@@ -284,6 +304,10 @@ impl<'a> Lower<'a> {
         if of.header.is_async {
             output = self.future(&output, &mut sig)?;
         }
+        item.late = late_bound(outer, &sig, &inputs, self.symbols);
+        let own = sig.params.len();
+        self.captures(&mut sig)?;
+        item.late.extend(sig.params.iter().skip(own).map(|param| param.symbol));
         item.parts.push(Part { label: Label::Output, ty: output });
         item.marks.push(level("const", of.header.is_const));
         item.marks.push(level("safe", !of.header.is_unsafe));
@@ -403,6 +427,30 @@ impl<'a> Lower<'a> {
     }
 }
 
+/// The lifetimes of a function that its type as a value is general over: those of its own that its parameters mention,
+/// and no clause between lifetimes does. (A clause about a type fixes them as well; but dropping or weakening a bound
+/// is what such clauses are changed for, and calls do not notice.)
+fn late_bound(outer: &Sig, sig: &Sig, inputs: &[Type], symbols: &Symbols) -> Vec<Symbol> {
+    let clauses = sig.predicates.get(outer.predicates.len()..).unwrap_or_default();
+    let in_inputs = regions::all(inputs);
+    let is_fixed = |region: Region<Boxed>| {
+        clauses.iter().any(|clause| match predicate::view(symbols, clause) {
+            Some((_, Predicate::Outlives(GenericArg::Region(longer), shorter))) => {
+                *longer == region || shorter == region
+            }
+            Some(_) | None => false,
+        })
+    };
+    let own = sig.params.iter().skip(outer.params.len());
+    own.filter(|param| param.kind == ParamKind::Region)
+        .map(|param| param.symbol)
+        .filter(|symbol| {
+            let region = Region::param(Name::Param(*symbol));
+            in_inputs.contains(&region) && !is_fixed(region)
+        })
+        .collect()
+}
+
 fn is_non_exhaustive(item: &JsonItem) -> bool {
     item.attrs.contains(&Attribute::NonExhaustive)
 }
@@ -419,7 +467,7 @@ fn struct_fields(kind: &StructKind) -> (&'static str, Vec<Id>, bool) {
 }
 
 /// The definition that a type applies.
-pub(crate) fn adt_path(ty: &Type) -> Option<typeloom_term::Symbol> {
+pub(crate) fn adt_path(ty: &Type) -> Option<Symbol> {
     match ty.data() {
         typeloom_term::TyData::Apply(app) => match app.name {
             Name::Adt(symbol) => Some(symbol),

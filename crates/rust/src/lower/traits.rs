@@ -3,6 +3,7 @@
 use rustdoc_types::{GenericBound, Generics, Id, Impl, ItemEnum, Trait, TraitBoundModifier, WherePredicate};
 use typeloom_term::print::Printer;
 use typeloom_term::subst::replace_params;
+use typeloom_term::ty::PlaceholderId;
 use typeloom_term::{Arity, BoundVar, Boxed, Const, ConstData, GenericArg, Name, Region, Symbol, Ty, TyData};
 
 use super::items::{level, without_self};
@@ -10,6 +11,15 @@ use super::{ImplDef, Lower, LowerError, Sig, TraitDef};
 use crate::facts;
 use crate::item::{Item, Kind, Label, Mark, Order, Param, ParamKind, Part, Role, Type};
 use crate::predicate;
+
+/// The type parameter that an argument is.
+fn named_param(arg: &GenericArg<Boxed>) -> Option<Symbol> {
+    let TyData::Placeholder(placeholder) = arg.as_ty()?.data() else { return None };
+    match placeholder.id {
+        PlaceholderId::Named(Name::Param(symbol)) => Some(symbol),
+        PlaceholderId::Named(_) | PlaceholderId::Fresh(_) => None,
+    }
+}
 
 /// The scope inside of a trait, its parameters as arguments (`Self` first), and its supertraits as predicates.
 type TraitScope = (Sig, Vec<GenericArg<Boxed>>, Vec<Type>);
@@ -29,7 +39,8 @@ impl<'a> Lower<'a> {
                     let params = sig.params.iter().map(|param| param.symbol).collect();
                     let symbol = self.symbols.intern(&path);
                     let promises = self.trait_promises(symbol, of, &sig, &args)?;
-                    self.traits.insert(symbol, TraitDef { params, supertraits, promises });
+                    let unsized_items = self.unsized_items(symbol, of);
+                    self.traits.insert(symbol, TraitDef { params, supertraits, promises, unsized_items });
                 }
                 ItemEnum::Impl(of) if of.blanket_impl.is_none() && !of.is_negative => {
                     self.impl_definition(of)?;
@@ -61,6 +72,23 @@ impl<'a> Lower<'a> {
             }
         }
         Ok(promises)
+    }
+
+    /// The associated types of a trait with `?Sized`.
+    fn unsized_items(&mut self, symbol: Symbol, of: &Trait) -> Vec<Symbol> {
+        let is_maybe = |bound: &GenericBound| {
+            matches!(bound, GenericBound::TraitBound { modifier: TraitBoundModifier::Maybe, .. })
+        };
+        let mut found = Vec::new();
+        for id in &of.items {
+            let Some(item) = self.get(*id) else { continue };
+            if let (ItemEnum::AssocType { bounds, .. }, Some(name)) = (&item.inner, &item.name)
+                && bounds.iter().any(is_maybe)
+            {
+                found.push(self.item_symbol(symbol, name));
+            }
+        }
+        found
     }
 
     fn impl_definition(&mut self, of: &Impl) -> Result<(), LowerError> {
@@ -171,10 +199,38 @@ impl<'a> Lower<'a> {
         })
     }
 
+    /// Whether an impl of the crate is for everything that could implement a trait, so that nobody else can.
+    fn is_for_all(&self, symbol: Symbol, args: &[GenericArg<Boxed>], supertraits: &[Type]) -> bool {
+        self.impls.iter().filter(|found| found.of == symbol).any(|found| {
+            let params: Vec<Symbol> = found.params.iter().map(|(symbol, _)| *symbol).collect();
+            let mut seen = Vec::new();
+            let all_params = found.args.iter().all(|arg| match named_param(arg) {
+                Some(param) if params.contains(&param) && !seen.contains(&param) => {
+                    seen.push(param);
+                    true
+                }
+                Some(_) | None => false,
+            });
+            if !all_params || found.args.len() != args.len() {
+                return false;
+            }
+            let own = |name: Name| {
+                let at = args.iter().position(|arg| named_param(arg).map(Name::Param) == Some(name))?;
+                found.args.get(at).cloned()
+            };
+            let asked: Vec<Type> =
+                supertraits.iter().filter_map(|bound| replace_params(&self.cx, bound, own).ok()).collect();
+            found
+                .predicates
+                .iter()
+                .all(|condition| asked.contains(condition) || crate::text::is_sized(condition, self.symbols))
+        })
+    }
+
     pub(super) fn trait_item(&mut self, id: Id, path: &str, of: &'a Trait) -> Result<(), LowerError> {
         let (sig, args, supertraits) = self.trait_scope(id, of)?;
         let symbol = self.symbols.intern(path);
-        let open = !self.is_sealed(of);
+        let open = !self.is_sealed(of) && !self.is_for_all(symbol, &args, &supertraits);
         let mut item = Item::new(path.to_owned(), Kind::Trait);
         item.params.clone_from(&sig.params);
         item.predicates.clone_from(&sig.predicates);

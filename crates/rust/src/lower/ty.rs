@@ -15,6 +15,7 @@ use super::generics::{Elided, ImplTrait};
 use super::{Alias, Lower, LowerError, MAX_ALIASES, MAX_LEVEL, Sig};
 use crate::facts;
 use crate::item::{ParamKind, Role, Type};
+use crate::predicate::{self, Predicate};
 
 /// A calling convention as it is written behind `extern`.
 pub(super) fn abi_text(abi: &JsonAbi) -> Option<String> {
@@ -174,7 +175,7 @@ impl Lower<'_> {
         } else {
             self.note("definition");
         }
-        let mut args = self.generic_args(path.args.as_deref(), sig)?.0;
+        let mut args = self.generic_args_in(Some(path), path.args.as_deref(), sig)?.0;
         if kind == Some(ItemKind::TypeAlias) {
             return self.known_alias(&name, &args);
         }
@@ -189,6 +190,8 @@ impl Lower<'_> {
 
     /// An alias of another crate: one of the standard library's, or kept as it is.
     fn known_alias(&mut self, name: &str, args: &[GenericArg<Boxed>]) -> Result<Type, LowerError> {
+        // Two names of the standard library for what depends on the machine.
+        let name = &name.replace("std::os::raw::", "core::ffi::primitives::");
         let known = facts::ALIASES.iter().find(|(path, params, _)| *path == name && *params == args.len());
         let Some((_, _, text)) = known else {
             let name = Name::Free(self.symbols.intern(name));
@@ -346,14 +349,32 @@ impl Lower<'_> {
         args: Option<&GenericArgs>,
         sig: &mut Sig,
     ) -> Result<(Vec<GenericArg<Boxed>>, Option<Type>), LowerError> {
-        let mut list = Vec::new();
+        self.generic_args_in(None, args, sig)
+    }
+
+    /// The arguments of a path to `container`, which decides what trait objects among them outlive.
+    fn generic_args_in(
+        &mut self,
+        container: Option<&Path>,
+        args: Option<&GenericArgs>,
+        sig: &mut Sig,
+    ) -> Result<(Vec<GenericArg<Boxed>>, Option<Type>), LowerError> {
+        let mut list: Vec<GenericArg<Boxed>> = Vec::new();
         match args {
             None | Some(GenericArgs::ReturnTypeNotation) => {}
             Some(GenericArgs::AngleBracketed { args, constraints: _ }) => {
                 for arg in args {
                     list.push(match arg {
                         JsonArg::Lifetime(name) => self.region(Some(name), sig)?.into(),
-                        JsonArg::Type(ty) => self.ty(ty, sig)?.into(),
+                        JsonArg::Type(ty) => {
+                            let index = list.iter().filter(|arg| arg.as_region().is_none()).count();
+                            let lifetime = container.and_then(|path| self.object_in(path, index));
+                            let regions = || list.iter().filter_map(GenericArg::as_region);
+                            if let Some(region) = lifetime.and_then(|lifetime| regions().nth(lifetime)) {
+                                sig.object = region;
+                            }
+                            self.ty(ty, sig)?.into()
+                        }
                         JsonArg::Const(constant) => {
                             self.constant(constant.value.as_deref().unwrap_or(&constant.expr), sig)?.into()
                         }
@@ -446,8 +467,33 @@ impl Lower<'_> {
         };
         let (symbol, mut all) = self.trait_ref(of, this, sig)?;
         let item = self.item_symbol(symbol, name);
+        if of.args.is_none()
+            && let Some(args) = self.args_of_bound(symbol, item, this, sig)
+        {
+            all = args;
+        }
         all.extend(own);
         Ok(Ty::alias(&self.cx, Name::Projection(item), &all)?)
+    }
+
+    /// `F::Output` is written without the arguments of the trait, which a bound of `F` has.
+    fn args_of_bound(
+        &self,
+        of: Symbol,
+        item: Symbol,
+        this: &Type,
+        sig: &Sig,
+    ) -> Option<Vec<GenericArg<Boxed>>> {
+        let is_this = |args: &[GenericArg<Boxed>]| args.first().and_then(GenericArg::as_ty) == Some(this);
+        sig.predicates.iter().find_map(|bound| match predicate::view(self.symbols, bound)? {
+            (Arity::NONE, Predicate::Trait(other, args)) if other == of && is_this(args) => {
+                Some(args.to_vec())
+            }
+            (Arity::NONE, Predicate::Projection(other, args, _)) if other == item && is_this(args) => {
+                Some(args.to_vec())
+            }
+            _ => None,
+        })
     }
 
     /// A type or constant behind `=` in a bound.

@@ -508,3 +508,7 @@ pub mod returned_closure {
         |x| *x
     }
 }
+pub mod lifetime_fixed_early {
+    // `f` is no `for<'a, 'b> fn(&'a &'b u8)` any more.
+    pub fn f<'a, 'b: 'a>(_x: &'a &'b u8) {}
+}

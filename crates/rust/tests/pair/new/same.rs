@@ -183,7 +183,6 @@ pub mod bound_order {
 pub mod implied_outlives {
     pub struct S<'a, T>(pub &'a T);
     pub fn f<'a, T>(_x: &'a T) {}
-    pub fn g<'a, 'b: 'a>(_x: &'a &'b u8) {}
 }
 pub mod associated_constant {
     pub struct S;

@@ -492,3 +492,6 @@ pub mod returned_closure {
         |x| *x
     }
 }
+pub mod lifetime_fixed_early {
+    pub fn f<'a, 'b>(_x: &'a &'b u8) {}
+}

@@ -172,7 +172,6 @@ pub mod bound_order {
 pub mod implied_outlives {
     pub struct S<'a, T: 'a>(pub &'a T);
     pub fn f<'a, T: 'a>(_x: &'a T) {}
-    pub fn g<'a, 'b>(_x: &'a &'b u8) {}
 }
 pub mod associated_constant {
     pub struct S;

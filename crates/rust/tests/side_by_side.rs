@@ -1,0 +1,94 @@
+//! Cases written side by side in `cases/*.txt`: what was, `---`, what is. Every break is found, no harmless change is
+//! called one, no rewrite is reported at all.
+
+#[path = "pair/json.rs"]
+mod json;
+
+use typeloom_rust::{Api, Change, diff, lower, read, self_check};
+use typeloom_term::Symbols;
+
+const BREAKS: &str = include_str!("cases/breaks.txt");
+const HARMLESS: &str = include_str!("cases/harmless.txt");
+const SAME: &str = include_str!("cases/same.txt");
+
+struct Case<'t> {
+    name: &'t str,
+    old: &'t str,
+    new: &'t str,
+}
+
+fn cases(text: &str) -> Vec<Case<'_>> {
+    let case = |chunk| {
+        let (name, body): (&str, &str) = str::split_once(chunk, '\n').expect("a case has a name and a body");
+        let (old, new) = body.split_once("\n---\n").expect("a case has two sides");
+        Case { name: name.trim(), old, new }
+    };
+    text.split("=== ").skip(1).map(case).collect()
+}
+
+/// A crate with a module for each case.
+fn version(side: for<'t> fn(&Case<'t>) -> &'t str) -> String {
+    let mut source = "#![allow(warnings)]\n".to_owned();
+    for (kind, text) in [("breaks", BREAKS), ("harmless", HARMLESS), ("same", SAME)] {
+        source.push_str(&format!("pub mod {kind} {{\n"));
+        for case in cases(text) {
+            source.push_str(&format!("pub mod {} {{\n{}\n}}\n", case.name, side(&case)));
+        }
+        source.push_str("}\n");
+    }
+    source
+}
+
+fn compare(old: &[u8], new: &[u8]) -> Vec<Change> {
+    let mut symbols = Symbols::new();
+    let old = read(old).expect("rustdoc wrote it");
+    let new = read(new).expect("rustdoc wrote it");
+    let old: Api = lower(&old, &mut symbols, None).expect("the crate is small");
+    let new: Api = lower(&new, &mut symbols, Some(&old)).expect("the crate is small");
+    diff(&old, &new, &mut symbols).expect("the crate is small")
+}
+
+#[test]
+fn every_break_is_found_and_nothing_else_is_called_one() {
+    let old = json::of("sides", &version(|case| case.old));
+    let new = json::of("sides", &version(|case| case.new));
+    let changes = compare(&old, &new);
+    let within = |kind: &str, case: &Case<'_>| -> Vec<&Change> {
+        let (inside, itself) = (format!("{kind}::{}::", case.name), format!("{kind}::{}", case.name));
+        let found = |change: &&Change| change.item.contains(&inside) || change.item.ends_with(&itself);
+        changes.iter().filter(found).collect()
+    };
+    let mut wrong = Vec::new();
+    for case in cases(BREAKS) {
+        if !within("breaks", &case).iter().any(|change| change.breaking) {
+            wrong.push(format!("not found: {}", case.name));
+        }
+    }
+    for case in cases(HARMLESS) {
+        let found = within("harmless", &case);
+        if found.is_empty() {
+            wrong.push(format!("not seen at all: {}", case.name));
+        }
+        for change in found.iter().filter(|change| change.breaking) {
+            wrong.push(format!("harmless, but: {change:?}"));
+        }
+    }
+    for case in cases(SAME) {
+        for change in within("same", &case) {
+            wrong.push(format!("nothing changed, but: {change:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    let counts = [BREAKS, HARMLESS, SAME].map(|text| cases(text).len());
+    assert!(counts[0] > 170 && counts[1] > 60 && counts[2] > 90, "{counts:?}");
+    // The other way round, everything that was added is removed: nothing of it may be called harmless by mistake.
+    let back = compare(&new, &old);
+    assert!(back.iter().filter(|change| change.breaking).count() > counts[0] / 2);
+
+    for json in [&old, &new] {
+        let mut symbols = Symbols::new();
+        let api =
+            lower(&read(json).expect("rustdoc wrote it"), &mut symbols, None).expect("the crate is small");
+        assert_eq!(self_check(&api, &mut symbols).expect("the crate is small"), []);
+    }
+}
