@@ -36,7 +36,7 @@ impl<'i> Taken<'i> {
     }
 
     /// Whether an impl covers types that others may have implemented its trait for.
-    pub(crate) fn from_others(&self, item: &Item, symbols: &Symbols) -> bool {
+    pub(crate) fn leaves_no_room(&self, item: &Item, symbols: &Symbols) -> bool {
         let (Some(of), Some(this)) = (item.part(&Label::TraitRef), item.part(&Label::SelfType)) else {
             return false;
         };

@@ -9,13 +9,14 @@
 use typeloom_term::subst::replace_params;
 use typeloom_term::ty::InferVar;
 use typeloom_term::{
-    Boxed, Const, Fold, GenericArg, InferenceTable, Name, Obligation, Region, Symbol, Symbols, TermError, Ty,
-    TyData, Variance,
+    Arity, Boxed, Const, Fold, GenericArg, InferenceTable, Name, Obligation, Region, Symbol, Symbols,
+    TermError, Ty, TyData, Variance,
 };
 
 use crate::assume::{Outlives, elaborate};
 use crate::item::{Item, Kind, Label, Mark, Order, Param, ParamKind, Role, Type};
-use crate::lower::param_arg;
+use crate::lower::{param_arg, regions};
+use crate::predicate;
 use crate::prove::{MAX_STEPS, Prover};
 use crate::world::{Knowledge, World};
 
@@ -255,10 +256,7 @@ impl Question<'_> {
         }
         // Equations first: they can say what the variables in the other goals are.
         goals.sort_by_key(|(goal, _)| {
-            !matches!(
-                crate::predicate::view(self.symbols, goal),
-                Some((_, crate::predicate::Predicate::Projection(..)))
-            )
+            !matches!(predicate::view(self.symbols, goal), Some((_, predicate::Predicate::Projection(..))))
         });
         for (goal, place) in goals {
             if !prover.holds(&mut table, &goal) || table.regions().check(&outlives.regions).is_err() {
@@ -269,6 +267,44 @@ impl Question<'_> {
             return Err(Place::Generics.into());
         }
         Ok(())
+    }
+
+    /// Whether everything that an impl said follows from what there is.
+    pub(crate) fn implemented(&mut self, item: &Item) -> bool {
+        self.follows(item).unwrap_or(false)
+    }
+
+    fn follows(&mut self, item: &Item) -> Result<bool, TermError> {
+        let (Some(of), Some(this)) = (item.part(&Label::TraitRef), item.part(&Label::SelfType)) else {
+            return Ok(false);
+        };
+        let TyData::Apply(applied) = of.ty.data() else { return Ok(false) };
+        let Name::Trait(name) = applied.name else { return Ok(false) };
+        let cx = self.world.cx;
+        let args: Vec<GenericArg<Boxed>> =
+            std::iter::once(this.ty.clone().into()).chain(applied.args.iter().cloned()).collect();
+        let mut goals = vec![predicate::implements(&cx, Arity::NONE, name, &args)?];
+        for part in &item.parts {
+            if let Label::Assoc(own) = &part.label {
+                let symbol = self.symbols.intern(&format!("{}::{own}", self.symbols.resolve(name)));
+                let mut args = args.clone();
+                args.push(part.ty.clone().into());
+                goals.push(predicate::projects(&cx, Arity::NONE, symbol, &args)?);
+            }
+        }
+        // The search for impls does not look at lifetimes.
+        let types: Vec<Type> = item.parts.iter().map(|part| part.ty.clone()).collect();
+        if !regions::all(&types).is_empty() {
+            return Ok(false);
+        }
+        let facts = elaborate(self.world, self.symbols, &item.predicates)?;
+        let outlives = Outlives::new(self.world, self.symbols, &facts, &types);
+        let knowledge = Knowledge::new(self.world, self.symbols, &facts);
+        let prover =
+            Prover { knowledge: &knowledge, facts: &facts, outlives: &outlives, steps: MAX_STEPS.into() };
+        let mut table = InferenceTable::new(cx);
+        let all = goals.iter().all(|goal| prover.holds(&mut table, goal));
+        Ok(all && table.regions().check(&outlives.regions).is_ok())
     }
 
     /// What the parameters of `sub` stand for.

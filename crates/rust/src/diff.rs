@@ -550,12 +550,14 @@ impl Comparison<'_> {
                     used[index] = true;
                     let before = self.changes.len();
                     self.pair(item, &new_impls[index]);
-                    let takes = taken.from_others(&new_impls[index], self.symbols)
-                        && !taken.from_others(item, self.symbols);
+                    let takes = taken.leaves_no_room(&new_impls[index], self.symbols)
+                        && !taken.leaves_no_room(item, self.symbols);
                     for change in self.changes.iter_mut().skip(before) {
                         change.breaking |= takes;
                     }
                 }
+                // Another impl may bring it about: that of `From` for one of `Into`.
+                None if self.still_implemented(item) => {}
                 None => self.removed(item, &HashSet::new(), &HashSet::new()),
             }
         }
@@ -570,12 +572,16 @@ impl Comparison<'_> {
                 // Of a trait that is new, nobody has an impl yet.
                 let known = old_traits.contains(impl_key(item).as_str())
                     || !own_traits.contains(impl_key(item).as_str());
-                let takes = known && taken.from_others(item, self.symbols);
+                let takes = known && taken.leaves_no_room(item, self.symbols);
                 for change in self.changes.iter_mut().skip(before) {
                     change.breaking |= takes;
                 }
             }
         }
+    }
+
+    fn still_implemented(&mut self, item: &Item) -> bool {
+        Question { world: &self.worlds.1, symbols: self.symbols, reading: Reading::Exact }.implemented(item)
     }
 
     /// The impl that takes the place of an old one: one that can stand in for it, or else one for the same types that

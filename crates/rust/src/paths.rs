@@ -6,7 +6,7 @@
 //! **Invariant:** a path of the crate itself starts with one and the same crate name, whatever the crate is called, so
 //! that two versions can be compared that are packaged under two names.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use indexmap::IndexMap;
 use rustdoc_types::{Crate, Id, ItemEnum, ItemKind, Visibility};
@@ -37,6 +37,10 @@ pub(crate) struct Paths {
     pub(crate) public: IndexMap<(Namespace, String), Id>,
     /// What definitions are called.
     names: HashMap<Id, String>,
+    /// What definitions are called that cannot be named, where it is not by where they are.
+    hidden_names: HashMap<Id, String>,
+    /// Where the definitions are that cannot be named.
+    hidden: BTreeSet<String>,
     /// The first part of every path of the crate itself.
     pub(crate) root: String,
 }
@@ -92,7 +96,56 @@ impl Paths {
                 }
             }
         }
-        Ok(Self { public, names, root })
+        let mut found = Self { public, names, hidden_names: HashMap::new(), hidden: BTreeSet::new(), root };
+        found.hide(krate, like);
+        Ok(found)
+    }
+
+    /// Finds the definitions that cannot be named. One that could not be named before either is called what it was
+    /// called there: by the same place, or, where it moved, by the same last part if no other one has it.
+    fn hide(&mut self, krate: &Crate, like: Option<&Self>) {
+        let is_type = |kind: ItemKind| {
+            matches!(kind, ItemKind::Struct | ItemKind::Enum | ItemKind::Union | ItemKind::Trait)
+        };
+        let mut places: Vec<(String, Id)> = Vec::new();
+        for (id, summary) in &krate.paths {
+            if summary.crate_id == 0 && is_type(summary.kind) && krate.index.contains_key(id) {
+                let inner = summary.path.get(1..).unwrap_or_default();
+                let path: Vec<&str> =
+                    std::iter::once(self.root.as_str()).chain(inner.iter().map(String::as_str)).collect();
+                places.push((path.join("::"), *id));
+            }
+        }
+        places.sort_unstable();
+        let last = |path: &str| path.rsplit("::").next().unwrap_or_default().to_owned();
+        if let Some(like) = like {
+            let here: HashSet<&str> = places.iter().map(|(path, _)| path.as_str()).collect();
+            let known: HashSet<&str> = like.names.values().map(String::as_str).collect();
+            for (path, id) in &places {
+                let of_name = |other: &&String| last(other) == last(path);
+                let gone: Vec<&String> =
+                    like.hidden.iter().filter(|old| !here.contains(old.as_str())).filter(of_name).collect();
+                let new = places.iter().filter(|(own, id)| {
+                    last(own) == last(path) && !like.hidden.contains(own) && !self.names.contains_key(id)
+                });
+                let name = match gone[..] {
+                    _ if like.hidden.contains(path) => path,
+                    [only] if new.count() == 1 && !self.names.contains_key(id) => only,
+                    _ => continue,
+                };
+                // A public name that both versions have stays.
+                if self.names.get(id).is_some_and(|own| known.contains(own.as_str())) {
+                    continue;
+                }
+                if self.names.remove(id).is_some() {
+                    self.names.insert(*id, name.clone());
+                } else {
+                    self.hidden_names.insert(*id, name.clone());
+                }
+            }
+        }
+        self.hidden =
+            places.into_iter().filter(|(_, id)| !self.names.contains_key(id)).map(|(path, _)| path).collect();
     }
 
     /// What a definition is called, if it can be reached.
@@ -102,7 +155,7 @@ impl Paths {
 
     /// What a definition is called: by its public path, or by where it is defined, or as it is written.
     pub(crate) fn name(&self, krate: &Crate, id: Id, written: &str) -> String {
-        if let Some(name) = self.names.get(&id) {
+        if let Some(name) = self.names.get(&id).or_else(|| self.hidden_names.get(&id)) {
             return name.clone();
         }
         match krate.paths.get(&id) {

@@ -51,7 +51,8 @@ pub fn changes_text(changes: &[Change]) -> String {
         for change in changes.iter().filter(|change| change.breaking == breaking) {
             let weight = if breaking { "breaking" } else { "harmless" };
             let kind = change.kind.word();
-            let _ = writeln!(out, "{weight}: {kind} {} {}", text::tidy(&change.item), verb(change.change));
+            let item = text::tidy(change.item.strip_prefix("impl ").unwrap_or(&change.item));
+            let _ = writeln!(out, "{weight}: {kind} {item} {}", verb(change.change));
             if !change.path.is_empty() {
                 let _ = writeln!(out, "  at   {}", text::tidy(&change.path));
             }
