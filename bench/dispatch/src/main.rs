@@ -4,6 +4,12 @@
 //! [`Operator::run`] with the same inputs, handed over where they die. What is shown is the difference of the medians by the
 //! nodes; a call of the whole chain is in it, its inputs by name too, which is what counts where there are ten nodes.
 //! `-- --limit 200` ends with an error where a node costs more.
+//!
+//! A run that has no node to run costs too: inputs are found and held to their types, and there are places to be had. That is the
+//! second table.
+//!
+//! `-- --run module-slot 1000 100` runs such a chain a hundred times and nothing else, so that instructions can be counted
+//! (`valgrind --tool=callgrind`).
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -37,7 +43,11 @@ const NODES: usize = 2_000;
 const TIMES: usize = 1_001;
 const MOST: usize = 5_000_000;
 
-type Make = fn(Link, usize) -> Outcome<Chain>;
+/// How often a run without nodes is timed, and how many runs one time is.
+const EMPTY: usize = 1_001;
+const RUNS: usize = 200;
+
+type Make = fn(usize) -> Outcome<Chain>;
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
 /// An operator whose result is its first input's successor.
@@ -166,30 +176,72 @@ fn measured(chain: &Chain, kernel: &Chain, nodes: usize) -> Outcome<(f64, f64)> 
     Ok((median(chains), median(kernels)))
 }
 
+/// Nanoseconds of a run that has no node to run.
+fn empty(chain: &Chain) -> Outcome<f64> {
+    let x = AnyTensor::from([1.0_f32]);
+    let mut times = Vec::new();
+    for _ in 0..EMPTY {
+        let start = Instant::now();
+        for _ in 0..RUNS {
+            black_box(chain(black_box(&x))?);
+        }
+        times.push(start.elapsed().as_secs_f64() * 1e9 / RUNS as f64);
+    }
+    Ok(median(times))
+}
+
+/// What runs a chain: a name for `--run`, in words, and how it is made.
+const CONTENDERS: [(&str, &str, Link, Make); 5] = [
+    ("session-add", "session, primitive (`Add`)", ADD, |nodes| session(ADD, nodes)),
+    ("session-leaky", "session, operator (`LeakyRelu`)", LEAKY, |nodes| session(LEAKY, nodes)),
+    ("session-hard", "session, operator (`HardSigmoid`)", HARD, |nodes| session(HARD, nodes)),
+    ("module-node", "module, node (`Add`)", ADD, |nodes| module(false, nodes)),
+    ("module-slot", "module, slot (`Add`)", ADD, |nodes| module(true, nodes)),
+];
+
+/// Runs one chain so many times.
+fn run(name: &str, nodes: usize, times: usize) -> Outcome<()> {
+    let found = CONTENDERS.iter().find(|(own, ..)| *own == name);
+    let chain = match found {
+        Some((.., make)) => make(nodes)?,
+        None => {
+            let link = name.strip_prefix("kernel-").and_then(|op| match op {
+                "add" => Some(ADD),
+                "leaky" => Some(LEAKY),
+                "hard" => Some(HARD),
+                _ => None,
+            });
+            kernel(link.ok_or_else(|| format!("there is no `{name}`"))?, nodes)?
+        }
+    };
+    let x = AnyTensor::from([1.0_f32]);
+    for _ in 0..times {
+        black_box(chain(black_box(&x))?);
+    }
+    Ok(())
+}
+
 fn main() -> Outcome<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let limit = match &arguments[..] {
         [] => f64::INFINITY,
         [flag, limit] if flag == "--limit" => limit.parse()?,
-        _ => return Err("usage: [--limit NANOSECONDS]".into()),
+        [flag, name, nodes, times] if flag == "--run" => return run(name, nodes.parse()?, times.parse()?),
+        _ => return Err("usage: [--limit NANOSECONDS | --run NAME NODES TIMES]".into()),
     };
-    let contenders: [(&str, Link, Make); 5] = [
-        ("session, primitive (`Add`)", ADD, session),
-        ("session, operator (`LeakyRelu`)", LEAKY, session),
-        ("session, operator (`HardSigmoid`)", HARD, session),
-        ("module, node (`Add`)", ADD, |_, nodes| module(false, nodes)),
-        ("module, slot (`Add`)", ADD, |_, nodes| module(true, nodes)),
-    ];
     println!("| what runs a node | nodes | a node, ns | its kernel, ns | dispatch, ns |");
     println!("|---|--:|--:|--:|--:|");
     let mut worst = 0.0_f64;
-    for (what, link, make) in contenders {
+    for (_, what, link, make) in CONTENDERS {
         for nodes in CHAINS {
-            let (chain, kernel) = measured(&make(link, nodes)?, &kernel(link, nodes)?, nodes)?;
+            let (chain, kernel) = measured(&make(nodes)?, &kernel(link, nodes)?, nodes)?;
             println!("| {what} | {nodes} | {chain:.0} | {kernel:.0} | {:.0} |", chain - kernel);
             worst = worst.max(chain - kernel);
         }
     }
+    println!("\n| a run without nodes | ns |\n|---|--:|");
+    println!("| session | {:.0} |", empty(&session(ADD, 0)?)?);
+    println!("| module | {:.0} |", empty(&module(false, 0)?)?);
     if worst > limit {
         return Err(format!("a node costs {worst:.0} ns to dispatch, more than {limit}").into());
     }

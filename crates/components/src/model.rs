@@ -378,7 +378,7 @@ fn shaped<S: ?Sized + Dense>(tensor: AnyTensor, stamp: Option<&Stamp>) -> Result
     let misfit = || ModelError::Elements { length, wanted: stamp.to_string() };
     let known = |extent: &Extent| match extent {
         Extent::Known(extent) => Some(*extent),
-        Extent::Open | Extent::Expression(_) => None,
+        Extent::Open | Extent::Symbol(_) | Extent::Expression(_) => None,
     };
     let product = extents.iter().filter_map(known).try_fold(1, usize::checked_mul);
     let product = product.ok_or_else(misfit)?;

@@ -37,7 +37,7 @@ fn truth<F: Flow>(value: Option<&F::Value>) -> Result<Option<bool>, NodeFault> {
 
 pub(crate) fn branch<F: Flow>(
     run: &Run<'_, F>,
-    frame: &Frame<F>,
+    frame: &Frame<'_, F>,
     inputs: &[Option<F::Value>],
     then_branch: &Plan<F>,
     else_branch: &Plan<F>,
@@ -57,7 +57,7 @@ pub(crate) fn stack(slices: Vec<Value>, stamp: &Stamp) -> Result<Value, NodeFaul
         };
         let extent = |extent: &Extent| match extent {
             Extent::Known(extent) => *extent,
-            Extent::Open | Extent::Expression(_) => 0,
+            Extent::Open | Extent::Symbol(_) | Extent::Expression(_) => 0,
         };
         let inner = shape.unwrap_or_default().iter().map(extent);
         let shape: Vec<usize> = std::iter::once(0).chain(inner).collect();
@@ -73,7 +73,7 @@ pub(crate) fn stack(slices: Vec<Value>, stamp: &Stamp) -> Result<Value, NodeFaul
 /// carried can be anything, what is collected is tensors.
 pub(crate) fn repeat<F: Flow>(
     run: &Run<'_, F>,
-    frame: &Frame<F>,
+    frame: &Frame<'_, F>,
     inputs: Given<F>,
     body: &Plan<F>,
 ) -> Result<Vec<F::Value>, F::Fault> {
@@ -118,7 +118,7 @@ pub(crate) fn repeat<F: Flow>(
 /// `SequenceMap`: the body for each element of the first sequence, and of others beside it.
 pub(crate) fn map<F: Flow>(
     run: &Run<'_, F>,
-    frame: &Frame<F>,
+    frame: &Frame<'_, F>,
     inputs: &[Option<F::Value>],
     body: &Plan<F>,
 ) -> Result<Vec<F::Value>, F::Fault> {

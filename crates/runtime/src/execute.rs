@@ -2,8 +2,8 @@
 
 use std::any::Any;
 use std::cell::Cell;
+use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::rc::Rc;
 use std::sync::{Mutex, PoisonError};
 
 use smallvec::SmallVec;
@@ -15,7 +15,8 @@ use typeloom_types::any_tensor::error::TensorError;
 
 use crate::error::NodeFault;
 use crate::flow::Flow;
-use crate::plan::{About, Action, Plan, SlotId, Step, Use};
+use crate::places::Places;
+use crate::plan::{About, Action, Form, Plan, SlotId, Step, Use};
 use crate::session::{Limits, Verify};
 use crate::stamp::Symbols;
 use crate::{control, flex, scan};
@@ -36,42 +37,56 @@ pub(crate) struct Run<'r, F: Flow> {
     pub(crate) observer: Option<Watcher<'r, F>>,
     limits: Limits,
     /// How many turns all loops have taken so far, those of graphs inside included.
-    turns: Rc<Cell<u64>>,
-    /// Room for the inputs of the next kernel.
-    room: Vec<Option<Value>>,
-    /// Room for the inputs of the next node of the flow's own.
+    turns: Cell<u64>,
+    rooms: Cell<Rooms<F>>,
+}
+
+/// Room for the inputs of the next node, kept from node to node and from run to run.
+pub(crate) struct Rooms<F: Flow> {
+    /// Of a kernel.
+    values: Vec<Option<Value>>,
+    /// Of a node of the flow's own.
     given: Given<F>,
 }
 
-/// The values of one graph while it runs.
-pub(crate) struct Frame<F: Flow> {
-    values: Vec<Option<F::Value>>,
-}
-
-impl<F: Flow> Default for Frame<F> {
+impl<F: Flow> Default for Rooms<F> {
     fn default() -> Self {
-        Self { values: Vec::new() }
+        Self { values: Vec::new(), given: Vec::new() }
     }
 }
 
-impl<F: Flow> Frame<F> {
+/// The values of one graph while it runs, each in its place.
+pub(crate) struct Frame<'p, F: Flow> {
+    values: Vec<Option<F::Value>>,
+    places: &'p Places,
+}
+
+impl<'p, F: Flow> Frame<'p, F> {
+    /// A frame without values.
+    pub(crate) fn empty(form: &'p Form<F>) -> Self {
+        let places = &form.places;
+        let mut values = Vec::with_capacity(places.count());
+        values.resize_with(places.count(), || None);
+        Self { values, places }
+    }
+
     pub(crate) fn get(&self, slot: SlotId) -> Option<&F::Value> {
-        self.values.get(slot.index()).and_then(Option::as_ref)
+        self.values.get(self.places.of(slot)).and_then(Option::as_ref)
     }
 
     pub(crate) fn put(&mut self, slot: SlotId, value: Option<F::Value>) {
-        if let Some(place) = self.values.get_mut(slot.index()) {
+        if let Some(place) = self.values.get_mut(self.places.of(slot)) {
             *place = value;
         }
     }
 
     pub(crate) fn take(&mut self, slot: SlotId) -> Option<F::Value> {
-        self.values.get_mut(slot.index()).and_then(Option::take)
+        self.values.get_mut(self.places.of(slot)).and_then(Option::take)
     }
 
     /// A value for a reader, who may have it where nobody reads it later.
     fn read(&mut self, used: Use) -> Option<F::Value> {
-        let place = &mut self.values[used.slot.index()];
+        let place = self.values.get_mut(self.places.of(used.slot))?;
         if used.last { place.take() } else { place.clone() }
     }
 }
@@ -89,13 +104,29 @@ impl<'r, F: Flow> Run<'r, F> {
         limits: Limits,
         observer: Option<Watcher<'r, F>>,
     ) -> Self {
-        Self { verify, symbols, observer, limits, turns: Rc::default(), room: Vec::new(), given: Vec::new() }
+        Self { verify, symbols, observer, limits, turns: Cell::default(), rooms: Cell::default() }
     }
 
-    /// A run of a graph inside: symbols that it binds are forgotten afterwards.
-    fn nested(&self) -> Run<'static, F> {
-        let turns = Rc::clone(&self.turns);
-        Run { turns, ..Run::new(self.verify, self.symbols.clone(), self.limits, None) }
+    /// The same run with rooms of a run before it, and its rooms for one after it.
+    pub(crate) fn in_rooms<T>(
+        &mut self,
+        rooms: Rooms<F>,
+        runs: impl FnOnce(&mut Self) -> T,
+    ) -> (T, Rooms<F>) {
+        self.rooms.set(rooms);
+        let result = runs(self);
+        (result, self.rooms.take())
+    }
+
+    /// Runs a graph inside: symbols that it binds are forgotten afterwards.
+    fn nested<T>(&self, inside: impl FnOnce(&mut Run<'static, F>) -> T) -> T {
+        let mut run = Run::new(self.verify, self.symbols.clone(), self.limits, None);
+        run.turns.set(self.turns.get());
+        run.rooms.set(self.rooms.take());
+        let result = inside(&mut run);
+        self.turns.set(run.turns.get());
+        self.rooms.set(run.rooms.take());
+        result
     }
 
     /// Counts a turn of a loop.
@@ -109,28 +140,27 @@ impl<'r, F: Flow> Run<'r, F> {
     }
 
     /// The values that the plan as it was written starts with.
-    pub(crate) fn frame(
-        plan: &Plan<F>,
+    pub(crate) fn frame<'p>(
+        plan: &'p Plan<F>,
         inputs: Given<F>,
         captured: Vec<F::Value>,
-    ) -> Result<Frame<F>, F::Error> {
-        let mut frame = Frame::default();
-        frame.values.resize_with(plan.slots.len(), || None);
+    ) -> Result<Frame<'p, F>, F::Error> {
+        let mut frame = Frame::empty(&plan.written);
         for (slot, constant) in &plan.constants {
             let malformed = |error: TensorError| of_graph::<F>(NodeFault::ControlFlow(error.to_string()));
-            frame.values[slot.index()] = Some(F::of(constant.value().map_err(malformed)?));
+            frame.put(*slot, Some(F::of(constant.value().map_err(malformed)?)));
         }
         Self::fill(&mut frame, plan, inputs, captured);
         Ok(frame)
     }
 
-    fn fill(frame: &mut Frame<F>, plan: &Plan<F>, inputs: Given<F>, captured: Vec<F::Value>) {
+    fn fill(frame: &mut Frame<'_, F>, plan: &Plan<F>, inputs: Given<F>, captured: Vec<F::Value>) {
         for ((_, slot), value) in plan.captures.iter().zip(captured) {
-            frame.values[slot.index()] = Some(value);
+            frame.put(*slot, Some(value));
         }
         for (slot, value) in plan.inputs.iter().zip(inputs) {
             if value.is_some() {
-                frame.values[slot.index()] = value;
+                frame.put(*slot, value);
             }
         }
     }
@@ -145,27 +175,32 @@ impl<'r, F: Flow> Run<'r, F> {
         // A default that is replaced may be built into the fast form.
         let replaced = |at: &usize| inputs.get(*at).is_some_and(Option::is_some);
         let is_watched = self.verify == Verify::EveryValue || self.observer.is_some();
-        let is_fast = !is_watched && !plan.defaults.iter().any(replaced);
-        let (mut frame, steps) = if is_fast {
-            let mut frame = Frame::default();
-            frame.values.resize_with(plan.slots.len(), || None);
-            for (slot, value) in &plan.fast.constants {
-                frame.values[slot.index()] = Some(value.clone());
-            }
-            Self::fill(&mut frame, plan, inputs, captured);
-            (frame, &plan.fast.steps)
-        } else {
-            (Self::frame(plan, inputs, captured)?, &plan.steps)
-        };
-        for step in steps {
-            self.step(plan, &mut frame, step)?;
+        if is_watched || plan.defaults.iter().any(replaced) {
+            let mut frame = Self::frame(plan, inputs, captured)?;
+            return self.form(plan, &plan.written, &mut frame);
         }
-        let mut results = Vec::with_capacity(plan.outputs.len());
-        for (at, slot) in plan.outputs.iter().enumerate() {
-            // The last time that a value is given out it need not be shared.
-            let last = !plan.repeats || !plan.outputs[at + 1..].contains(slot);
-            let none = || of_graph::<F>(NodeFault::NoValue(plan.slot(*slot).name.clone()));
-            results.push(frame.read(Use { slot: *slot, last }).ok_or_else(none)?);
+        let fast = &plan.fast;
+        let mut frame = Frame { values: fast.values(), places: &fast.form.places };
+        Self::fill(&mut frame, plan, inputs, captured);
+        let results = self.form(plan, &fast.form, &mut frame)?;
+        fast.keep(frame.values);
+        Ok(results)
+    }
+
+    /// Runs the steps of a form of a plan.
+    fn form(
+        &mut self,
+        plan: &Plan<F>,
+        form: &Form<F>,
+        frame: &mut Frame<'_, F>,
+    ) -> Result<Vec<F::Value>, F::Error> {
+        for step in &form.steps {
+            self.step(plan, frame, step)?;
+        }
+        let mut results = Vec::with_capacity(form.results.len());
+        for used in &form.results {
+            let none = || of_graph::<F>(NodeFault::NoValue(plan.slot(used.slot).name.clone()));
+            results.push(frame.read(*used).ok_or_else(none)?);
         }
         Ok(results)
     }
@@ -174,19 +209,19 @@ impl<'r, F: Flow> Run<'r, F> {
     pub(crate) fn step(
         &mut self,
         plan: &Plan<F>,
-        frame: &mut Frame<F>,
+        frame: &mut Frame<'_, F>,
         step: &Step<F>,
     ) -> Result<(), F::Error> {
         let failed = |fault| F::failed(&step.about, fault);
         let kept = match &step.action {
             Action::Kernel(kernel) => {
                 let inputs = self.operands(frame, step).map_err(failed)?;
-                let (version, attributes) = (kernel.version, &*kernel.attributes);
+                let (version, attributes) = (kernel.version, &kernel.attributes);
                 let mut call = Call { version, attributes, inputs, outputs: step.outputs.len() };
                 let results = guarded(NodeFault::Panicked, || {
                     kernel.operator.run_in(&mut call).map_err(NodeFault::from)
                 });
-                self.room = call.inputs;
+                self.rooms.get_mut().values = call.inputs;
                 let results = results.map_err(|fault| failed(fault.into()))?;
                 self.settle(plan, frame, step, results)
             }
@@ -204,11 +239,11 @@ impl<'r, F: Flow> Run<'r, F> {
                 }
             }
             Action::Own(own) => {
-                let mut inputs = std::mem::take(&mut self.given);
+                let mut inputs = std::mem::take(&mut self.rooms.get_mut().given);
                 inputs.extend(step.inputs.iter().map(|used| used.and_then(|used| frame.read(used))));
                 let results = F::run_own(self, plan, step, own, &mut inputs);
                 inputs.drain(..).flatten().for_each(F::recycle);
-                self.given = inputs;
+                self.rooms.get_mut().given = inputs;
                 self.keep(plan, frame, step, results.map_err(failed)?.into_iter(), F::is_held(own))
             }
             Action::Function(_)
@@ -227,8 +262,8 @@ impl<'r, F: Flow> Run<'r, F> {
     }
 
     /// The inputs of a step as operators take them.
-    fn operands(&mut self, frame: &mut Frame<F>, step: &Step<F>) -> Result<Vec<Option<Value>>, F::Fault> {
-        let mut inputs = std::mem::take(&mut self.room);
+    fn operands(&mut self, frame: &mut Frame<'_, F>, step: &Step<F>) -> Result<Vec<Option<Value>>, F::Fault> {
+        let mut inputs = std::mem::take(&mut self.rooms.get_mut().values);
         inputs.clear();
         for (index, used) in step.inputs.iter().enumerate() {
             let value = used.and_then(|used| frame.read(used));
@@ -244,7 +279,7 @@ impl<'r, F: Flow> Run<'r, F> {
     fn settle(
         &mut self,
         plan: &Plan<F>,
-        frame: &mut Frame<F>,
+        frame: &mut Frame<'_, F>,
         step: &Step<F>,
         results: Vec<Value>,
     ) -> Result<(), F::Fault> {
@@ -259,7 +294,7 @@ impl<'r, F: Flow> Run<'r, F> {
     fn keep(
         &mut self,
         plan: &Plan<F>,
-        frame: &mut Frame<F>,
+        frame: &mut Frame<'_, F>,
         step: &Step<F>,
         results: impl Iterator<Item = F::Value>,
         is_held: bool,
@@ -276,7 +311,8 @@ impl<'r, F: Flow> Run<'r, F> {
             if let Some(observer) = &mut self.observer {
                 observer(&plan.slot(*slot).name, &result);
             }
-            frame.values[slot.index()] = Some(result);
+            debug_assert!(frame.get(*slot).is_none(), "a place is empty when its next value is made");
+            frame.put(*slot, Some(result));
         }
         for slot in &step.dead {
             if let Some(value) = frame.take(*slot) {
@@ -287,12 +323,17 @@ impl<'r, F: Flow> Run<'r, F> {
     }
 
     /// What a node gives that is no kernel and no flow's own.
-    fn results(&self, frame: &Frame<F>, step: &Step<F>, inputs: Given<F>) -> Result<Vec<F::Value>, F::Fault> {
+    fn results(
+        &self,
+        frame: &Frame<'_, F>,
+        step: &Step<F>,
+        inputs: Given<F>,
+    ) -> Result<Vec<F::Value>, F::Fault> {
         match &step.action {
             Action::Function(plan) => {
                 let mut inputs = inputs;
                 inputs.resize(plan.inputs.len(), None);
-                self.nested().plan(plan, inputs, Vec::new()).map_err(F::inside)
+                self.nested(|run| run.plan(plan, inputs, Vec::new())).map_err(F::inside)
             }
             Action::If { then_branch, else_branch } => {
                 control::branch(self, frame, &inputs, then_branch, else_branch)
@@ -316,7 +357,7 @@ impl<'r, F: Flow> Run<'r, F> {
     /// Runs a graph inside a node once.
     pub(crate) fn body(
         &self,
-        frame: &Frame<F>,
+        frame: &Frame<'_, F>,
         body: &Plan<F>,
         inputs: Vec<F::Value>,
     ) -> Result<Vec<F::Value>, F::Fault> {
@@ -327,30 +368,42 @@ impl<'r, F: Flow> Run<'r, F> {
                 None => return Err(NodeFault::NoValue(body.slot(*inner).name.clone()).into()),
             }
         }
-        let mut run = self.nested();
-        if run.verify == Verify::EveryValue {
-            for (slot, value) in body.inputs.iter().zip(&inputs) {
-                let info = body.slot(*slot);
-                let wrong = |mismatch| F::mismatch(&info.name, mismatch);
-                F::check(&info.proved, value, &mut run.symbols).map_err(wrong)?;
+        self.nested(|run| {
+            if run.verify == Verify::EveryValue {
+                for (slot, value) in body.inputs.iter().zip(&inputs) {
+                    let info = body.slot(*slot);
+                    let wrong = |mismatch| F::mismatch(&info.name, mismatch);
+                    F::check(&info.proved, value, &mut run.symbols).map_err(wrong)?;
+                }
             }
-        }
-        run.plan(body, inputs.into_iter().map(Some).collect(), captured).map_err(F::inside)
+            run.plan(body, inputs.into_iter().map(Some).collect(), captured).map_err(F::inside)
+        })
     }
 }
 
-/// Memory of runs that are over, for the runs that come: one store for each that ran at the same time.
-#[derive(Debug, Default)]
-pub(crate) struct Spare(Mutex<Vec<Store>>);
+/// Memory of runs that are over, for the runs that come: one share for each that ran at the same time.
+pub(crate) struct Spare<F: Flow>(Mutex<Vec<(Store, Rooms<F>)>>);
 
-impl Spare {
-    /// Lets a run on this thread use a store.
-    pub(crate) fn lend<T>(&self, run: impl FnOnce() -> T) -> T {
+impl<F: Flow> Default for Spare<F> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<F: Flow> fmt::Debug for Spare<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Spare").finish_non_exhaustive()
+    }
+}
+
+impl<F: Flow> Spare<F> {
+    /// Lets what runs on this thread use a share.
+    pub(crate) fn lend<T>(&self, runs: impl FnOnce(Rooms<F>) -> (T, Rooms<F>)) -> T {
         // A lock that is poisoned guards nothing but spare memory.
-        let stores = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let store = stores().pop().unwrap_or_default();
-        let (result, store) = memory::with(store, run);
-        stores().push(store);
+        let shares = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (store, rooms) = shares().pop().unwrap_or_default();
+        let ((result, rooms), store) = memory::with(store, || runs(rooms));
+        shares().push((store, rooms));
         result
     }
 }

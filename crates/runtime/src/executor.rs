@@ -65,7 +65,7 @@ pub struct Executor {
     plan: Arc<Plan<Data>>,
     inputs: Arc<[ProgramPort]>,
     outputs: Arc<[ProgramPort]>,
-    memory: Arc<Spare>,
+    memory: Arc<Spare<Data>>,
     limits: Limits,
 }
 
@@ -126,7 +126,7 @@ impl Executor {
         let port = |slot: &crate::plan::SlotId| {
             let info = plan.slot(*slot);
             let has_default = constants.contains(slot);
-            ProgramPort { name: info.name.clone(), declared: info.proved.clone(), has_default }
+            ProgramPort { name: info.name.clone(), declared: Declared::clone(&info.proved), has_default }
         };
         let inputs = plan.inputs.iter().map(port).collect();
         let mut outputs: Vec<ProgramPort> = plan.outputs.iter().map(port).collect();
@@ -210,7 +210,8 @@ impl Executor {
             given.push(value.map(|value| port.declared.settled(value)));
         }
         let mut run = Run::<Data>::new(verify, symbols, self.limits, None);
-        let values = self.memory.lend(|| run.plan(&self.plan, given, Vec::new()))?;
+        let plan = |run: &mut Run<'_, _>| run.plan(&self.plan, given, Vec::new());
+        let values = self.memory.lend(|rooms| run.in_rooms(rooms, plan))?;
         Ok((values, run.symbols))
     }
 }

@@ -33,7 +33,7 @@ fn repeated(value: Value, heads: usize) -> Result<Value, NodeFault> {
 
 pub(crate) fn attention<F: Flow>(
     run: &Run<'_, F>,
-    frame: &Frame<F>,
+    frame: &Frame<'_, F>,
     attributes: &Attributes,
     inputs: Given<F>,
     [scores, probabilities]: [Option<&Plan<F>>; 2],

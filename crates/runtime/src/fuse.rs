@@ -16,7 +16,7 @@ use typeloom_cpu::value::Value;
 use typeloom_types::any_tensor::AnyTensor;
 
 use crate::flow::Flow;
-use crate::plan::{Action, Constant, Fast, Kernel, Plan, SlotId, Step, Use};
+use crate::plan::{Action, Constant, Fast, Form, Kernel, Plan, SlotId, Step, Use};
 use crate::stamp::{Extent, Stamp};
 
 /// The most bytes of one tensor that is computed beforehand.
@@ -53,8 +53,8 @@ pub(crate) fn fast<F: Flow>(plan: &mut Plan<F>) -> Fast<F> {
         computed: HashMap::new(),
         bytes: 0,
     };
-    let mut steps: Vec<Option<Step<F>>> = Vec::with_capacity(plan.steps.len());
-    for step in &plan.steps {
+    let mut steps: Vec<Option<Step<F>>> = Vec::with_capacity(plan.written.steps.len());
+    for step in &plan.written.steps {
         let is_known = compute(plan, &mut known, step).is_some();
         steps.push((!is_known).then(|| step.clone()));
     }
@@ -81,12 +81,12 @@ pub(crate) fn fast<F: Flow>(plan: &mut Plan<F>) -> Fast<F> {
             *constant = Constant::Ready((*value).clone());
         }
     }
-    Fast { constants: settled, steps }
+    Fast { constants: settled, form: Form { steps, ..Form::default() }, ..Fast::default() }
 }
 
 /// Computes a node all of whose inputs are known, if the types say that the results are not too large.
 fn compute<F: Flow>(plan: &Plan<F>, known: &mut Known<'_>, step: &Step<F>) -> Option<()> {
-    let Action::Kernel(Kernel { operator, version, attributes }) = &step.action else { return None };
+    let Kernel { operator, version, attributes } = kernel(step)?;
     if !operator.is_repeatable() || !step.inputs.iter().flatten().all(|used| known.has(used.slot)) {
         return None;
     }
@@ -120,7 +120,7 @@ fn size(stamp: &Stamp) -> Option<usize> {
     let Stamp::Tensor { dtype: Some(dtype), shape: Some(shape) } = stamp else { return None };
     let extents = shape.iter().map(|extent| match extent {
         Extent::Known(extent) => Some(*extent),
-        Extent::Open | Extent::Expression(_) => None,
+        Extent::Open | Extent::Symbol(_) | Extent::Expression(_) => None,
     });
     AnyTensor::byte_len(*dtype, &extents.collect::<Option<Vec<_>>>()?).ok()
 }

@@ -27,6 +27,8 @@ mod flow;
 
 mod plan;
 
+mod places;
+
 mod prepare;
 
 mod fuse;

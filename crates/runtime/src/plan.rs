@@ -4,7 +4,7 @@
 //! and nodes call components.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use smallvec::SmallVec;
@@ -17,8 +17,9 @@ use typeloom_types::any_tensor::error::TensorError;
 use typeloom_types::dtype::Dtype;
 
 use crate::flow::Flow;
+use crate::places::Places;
 
-/// A place for one value of a graph.
+/// One value of a graph.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub(crate) struct SlotId(pub(crate) u32);
 
@@ -32,8 +33,8 @@ impl SlotId {
 #[derive(Debug)]
 pub(crate) struct Slot<F: Flow> {
     pub(crate) name: String,
-    /// What was proved of its values.
-    pub(crate) proved: F::Proved,
+    /// What was proved of its values; slots of one type share it.
+    pub(crate) proved: Arc<F::Proved>,
 }
 
 /// A value that is read.
@@ -53,10 +54,9 @@ pub(crate) struct Plan<F: Flow> {
     /// Slots of the graph around it, and the slots here that stand for them.
     pub(crate) captures: Vec<(SlotId, SlotId)>,
     pub(crate) constants: Vec<(SlotId, Constant)>,
-    pub(crate) steps: Vec<Step<F>>,
     pub(crate) outputs: Vec<SlotId>,
-    /// Whether one value is several outputs.
-    pub(crate) repeats: bool,
+    /// The nodes as they were written.
+    pub(crate) written: Form<F>,
     /// The same with nodes that were computed beforehand or put together.
     pub(crate) fast: Fast<F>,
 }
@@ -69,9 +69,8 @@ impl<F: Flow> Default for Plan<F> {
             defaults: Vec::new(),
             captures: Vec::new(),
             constants: Vec::new(),
-            steps: Vec::new(),
             outputs: Vec::new(),
-            repeats: false,
+            written: Form::default(),
             fast: Fast::default(),
         }
     }
@@ -79,7 +78,7 @@ impl<F: Flow> Default for Plan<F> {
 
 impl<F: Flow> fmt::Debug for Plan<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (slots, steps) = (self.slots.len(), self.steps.len());
+        let (slots, steps) = (self.slots.len(), self.written.steps.len());
         f.debug_struct("Plan").field("slots", &slots).field("steps", &steps).finish_non_exhaustive()
     }
 }
@@ -88,17 +87,65 @@ impl<F: Flow> Plan<F> {
     pub(crate) fn slot(&self, slot: SlotId) -> &Slot<F> {
         &self.slots[slot.index()]
     }
+
+    /// The slots that are filled before a step runs, but for constants.
+    pub(crate) fn given(&self) -> impl Iterator<Item = SlotId> {
+        self.captures.iter().map(|(_, inner)| *inner).chain(self.inputs.iter().copied())
+    }
+}
+
+/// Steps in their order, and where their values lie.
+pub(crate) struct Form<F: Flow> {
+    pub(crate) steps: Vec<Step<F>>,
+    /// The outputs of the plan.
+    pub(crate) results: Vec<Use>,
+    pub(crate) places: Places,
+}
+
+impl<F: Flow> Default for Form<F> {
+    fn default() -> Self {
+        Self { steps: Vec::new(), results: Vec::new(), places: Places::default() }
+    }
 }
 
 /// A plan whose values nobody watches: it makes the outputs, and of what lies between what it needs.
+///
+/// Constants keep the first places for themselves, and stay there from run to run.
 pub(crate) struct Fast<F: Flow> {
     pub(crate) constants: Vec<(SlotId, F::Value)>,
-    pub(crate) steps: Vec<Step<F>>,
+    pub(crate) form: Form<F>,
+    /// The values of runs that are over, which are the constants: as many as there were runs at one time.
+    pub(crate) spare: Mutex<Vec<Vec<Option<F::Value>>>>,
 }
 
 impl<F: Flow> Default for Fast<F> {
     fn default() -> Self {
-        Self { constants: Vec::new(), steps: Vec::new() }
+        Self { constants: Vec::new(), form: Form::default(), spare: Mutex::default() }
+    }
+}
+
+impl<F: Flow> Fast<F> {
+    /// What a run starts with.
+    pub(crate) fn values(&self) -> Vec<Option<F::Value>> {
+        // A lock that is poisoned guards nothing but spare memory.
+        let spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        spare.unwrap_or_else(|| {
+            let mut values = Vec::with_capacity(self.form.places.count());
+            values.resize_with(self.form.places.count(), || None);
+            for (slot, value) in &self.constants {
+                if let Some(place) = values.get_mut(self.form.places.of(*slot)) {
+                    *place = Some(value.clone());
+                }
+            }
+            values
+        })
+    }
+
+    /// Keeps the values of a run that went well for the next.
+    pub(crate) fn keep(&self, mut values: Vec<Option<F::Value>>) {
+        // Inputs that nobody reads are left.
+        values.iter_mut().skip(self.constants.len()).for_each(|place| *place = None);
+        self.spare.lock().unwrap_or_else(PoisonError::into_inner).push(values);
     }
 }
 
@@ -169,18 +216,18 @@ impl<F: Flow> Step<F> {
     }
 }
 
-/// An operator of ONNX with what the node says of it.
-#[derive(Clone, Debug)]
+/// An operator of ONNX with what the node says of it. Nodes that say the same share it.
+#[derive(Debug)]
 pub(crate) struct Kernel {
     pub(crate) operator: &'static Operator,
     pub(crate) version: i64,
-    pub(crate) attributes: Arc<Attributes>,
+    pub(crate) attributes: Attributes,
 }
 
 /// How a node is run. What several forms of a plan hold in common is shared.
 pub(crate) enum Action<F: Flow> {
     /// An operator of the embedded backend.
-    Kernel(Kernel),
+    Kernel(Arc<Kernel>),
     /// Several nodes as one kernel, and what is said of each of them.
     Fused(Arc<(Fused, Vec<Arc<About>>)>),
     /// What only plans of this flow have.
@@ -209,7 +256,7 @@ pub(crate) enum Action<F: Flow> {
 impl<F: Flow> Clone for Action<F> {
     fn clone(&self) -> Self {
         match self {
-            Self::Kernel(kernel) => Self::Kernel(kernel.clone()),
+            Self::Kernel(kernel) => Self::Kernel(Arc::clone(kernel)),
             Self::Fused(fused) => Self::Fused(Arc::clone(fused)),
             Self::Own(own) => Self::Own(Arc::clone(own)),
             Self::Function(plan) => Self::Function(Arc::clone(plan)),

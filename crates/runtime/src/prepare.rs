@@ -11,6 +11,7 @@ use bytes::Bytes;
 use smallvec::SmallVec;
 use typeloom_compiler::names;
 use typeloom_cpu::attributes::{Attributes, kind_of};
+use typeloom_cpu::ops::Operator;
 use typeloom_cpu::value::Value;
 use typeloom_cpu::{decode, ops};
 use typeloom_onnx::messages::attribute_proto::AttributeType;
@@ -18,6 +19,7 @@ use typeloom_onnx::messages::tensor_proto::DataLocation;
 use typeloom_onnx::messages::{
     FunctionProto, GraphProto, ModelProto, NodeProto, StringStringEntryProto, TensorProto, ValueInfoProto,
 };
+use typeloom_onnx::prost::Message as _;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
@@ -25,7 +27,8 @@ use crate::error::PrepareError;
 use crate::flow::Flow;
 use crate::functions::{Functions, Key, MAX_NODES, imports};
 use crate::fuse;
-use crate::plan::{About, Action, Constant, Fast, Kernel, Plan, Slot, SlotId, Step, Use};
+use crate::places::Places;
+use crate::plan::{About, Action, Constant, Fast, Form, Kernel, Plan, Slot, SlotId, Step, Use};
 use crate::session::ExternalData;
 
 /// How deep graphs and functions may be nested.
@@ -40,7 +43,7 @@ pub(crate) type Imports = HashMap<String, i64>;
 /// A graph being prepared.
 struct Scope<F: Flow> {
     names: HashMap<String, SlotId>,
-    proved: HashMap<String, F::Proved>,
+    proved: HashMap<String, Arc<F::Proved>>,
     plan: Plan<F>,
 }
 
@@ -65,13 +68,36 @@ impl<F: Flow> Scope<F> {
             None => self.slot(name),
         }
     }
+}
 
-    fn prove<'a>(&mut self, infos: impl Iterator<Item = &'a ValueInfoProto>) {
+/// What many nodes and values say alike, once.
+struct Alike<F: Flow> {
+    /// By the message of the type.
+    proved: HashMap<Vec<u8>, Arc<F::Proved>>,
+    /// By name, version and attributes as messages.
+    kernels: HashMap<(&'static str, i64, Vec<u8>), Arc<Kernel>>,
+}
+
+impl<F: Flow> Default for Alike<F> {
+    fn default() -> Self {
+        Self { proved: HashMap::new(), kernels: HashMap::new() }
+    }
+}
+
+impl<F: Flow> Alike<F> {
+    /// What is said of the values of a graph, by name.
+    fn prove<'a>(
+        &mut self,
+        infos: impl Iterator<Item = &'a ValueInfoProto>,
+    ) -> HashMap<String, Arc<F::Proved>> {
+        let mut named = HashMap::new();
         for info in infos {
             if let Some(ty) = &info.r#type {
-                self.proved.insert(info.name().to_owned(), F::proved(ty));
+                let proved = self.proved.entry(ty.encode_to_vec()).or_insert_with(|| Arc::new(F::proved(ty)));
+                named.insert(info.name().to_owned(), Arc::clone(proved));
             }
         }
+        named
     }
 }
 
@@ -81,6 +107,7 @@ pub(crate) struct Preparation<'m, F: Flow> {
     pub(crate) linked: F::Linked<'m>,
     functions: Functions<'m>,
     plans: HashMap<Key, Arc<Plan<F>>>,
+    alike: Alike<F>,
     imports: Imports,
     external: &'m ExternalData<'m>,
     scopes: Vec<Scope<F>>,
@@ -94,6 +121,7 @@ impl<'m, F: Flow> Preparation<'m, F> {
             linked,
             functions: Functions::of(model),
             plans: HashMap::new(),
+            alike: Alike::default(),
             imports: imports(&model.opset_import),
             external,
             scopes: Vec::new(),
@@ -113,7 +141,8 @@ impl<'m, F: Flow> Preparation<'m, F> {
         all.extend(imports(&part.opset_import));
         let mut plan = self.function(&part.input, &part.node, &part.output, &part.value_info, &all, 0)?;
         plan.fast = Fast::default();
-        for step in &mut plan.steps {
+        plan.written.places = Places::apart(plan.slots.len());
+        for step in &mut plan.written.steps {
             step.inputs.iter_mut().flatten().for_each(|used| used.last = false);
             step.dead.clear();
         }
@@ -122,8 +151,8 @@ impl<'m, F: Flow> Preparation<'m, F> {
 
     /// A plan for a graph; `depth` counts graphs and functions around it.
     fn graph(&mut self, graph: &GraphProto, imports: &Imports, depth: usize) -> Result<Plan<F>, F::Refused> {
-        let mut scope = Scope::default();
-        scope.prove(graph.value_info.iter().chain(&graph.output).chain(&graph.input));
+        let infos = graph.value_info.iter().chain(&graph.output).chain(&graph.input);
+        let mut scope = Scope { proved: self.alike.prove(infos), ..Scope::default() };
         scope.plan.inputs = graph.input.iter().map(|input| scope.slot(input.name())).collect();
         for tensor in &graph.initializer {
             let slot = scope.known(tensor.name());
@@ -150,8 +179,7 @@ impl<'m, F: Flow> Preparation<'m, F> {
         depth: usize,
     ) -> Result<Plan<F>, F::Refused> {
         let outer = std::mem::take(&mut self.scopes);
-        let mut scope = Scope::default();
-        scope.prove(infos.iter());
+        let mut scope = Scope { proved: self.alike.prove(infos.iter()), ..Scope::default() };
         scope.plan.inputs = inputs.iter().map(|name| scope.slot(name)).collect();
         let outputs: Vec<&str> = outputs.iter().map(String::as_str).collect();
         let plan = self.body(scope, nodes, &outputs, imports, depth);
@@ -183,14 +211,17 @@ impl<'m, F: Flow> Preparation<'m, F> {
             results.push(self.resolve(name).ok_or_else(unknown)?);
         }
         let Scope { mut plan, names: _, proved: _ } = self.scopes.pop().unwrap_or_default();
-        plan.steps = steps;
-        plan.repeats = results.iter().collect::<HashSet<_>>().len() < results.len();
         plan.outputs = results;
         let constant: HashSet<SlotId> = plan.constants.iter().map(|(slot, _)| *slot).collect();
         plan.defaults = (0..plan.inputs.len()).filter(|at| constant.contains(&plan.inputs[*at])).collect();
-        lifetimes(&mut plan.steps, &plan.outputs);
+        plan.written.steps = steps;
         plan.fast = fuse::fast(&mut plan);
-        lifetimes(&mut plan.fast.steps, &plan.outputs);
+        let (written, fast) = (std::mem::take(&mut plan.written), std::mem::take(&mut plan.fast));
+        let constants = plan.constants.iter().map(|(slot, _)| *slot);
+        plan.written = form(&plan, written.steps, constants.chain(plan.given()), &HashSet::new());
+        let kept = fast.constants.iter().map(|(slot, _)| *slot);
+        let form = form(&plan, fast.form.steps, kept.clone().chain(plan.given()), &kept.collect());
+        plan.fast = Fast { constants: fast.constants, form, spare: fast.spare };
         Ok(plan)
     }
 
@@ -308,16 +339,37 @@ impl<'m, F: Flow> Preparation<'m, F> {
                 attributes: Arc::new(self.attributes(node)?),
             },
             (domain, op) => match ops::find(domain, op) {
-                Some(operator) => {
-                    let attributes = Arc::new(self.attributes(node)?);
-                    Action::Kernel(Kernel { operator, version, attributes })
-                }
+                Some(operator) => Action::Kernel(self.kernel(operator, version, node)?),
                 None => {
                     F::unknown(about)?;
                     Action::Unknown
                 }
             },
         })
+    }
+
+    /// An operator with the attributes of a node.
+    fn kernel(
+        &mut self,
+        operator: &'static Operator,
+        version: i64,
+        node: &NodeProto,
+    ) -> Result<Arc<Kernel>, PrepareError> {
+        // A tensor can be large, and can lie in another file.
+        if node.attribute.iter().any(|attribute| attribute.t.is_some()) {
+            return Ok(Arc::new(Kernel { operator, version, attributes: self.attributes(node)? }));
+        }
+        let mut message = Vec::new();
+        for attribute in &node.attribute {
+            message.extend(attribute.encode_length_delimited_to_vec());
+        }
+        let key = (operator.name(), version, message);
+        if let Some(kernel) = self.alike.kernels.get(&key) {
+            return Ok(Arc::clone(kernel));
+        }
+        let kernel = Arc::new(Kernel { operator, version, attributes: self.attributes(node)? });
+        self.alike.kernels.insert(key, Arc::clone(&kernel));
+        Ok(kernel)
     }
 
     /// The plan of a function of the model, where the node calls one: one for all calls with the same attributes.
@@ -361,9 +413,9 @@ impl<'m, F: Flow> Preparation<'m, F> {
     fn resolve(&mut self, name: &str) -> Option<SlotId> {
         let home = self.scopes.iter().rposition(|scope| scope.names.contains_key(name))?;
         let mut slot = self.scopes[home].names[name];
-        let proved = self.scopes[home].plan.slot(slot).proved.clone();
+        let proved = Arc::clone(&self.scopes[home].plan.slot(slot).proved);
         for scope in &mut self.scopes[home + 1..] {
-            scope.proved.insert(name.to_owned(), proved.clone());
+            scope.proved.insert(name.to_owned(), Arc::clone(&proved));
             let inner = scope.slot(name);
             scope.plan.captures.push((slot, inner));
             slot = inner;
@@ -377,9 +429,25 @@ pub(crate) fn stamp<'n>(node: &'n NodeProto, key: &str) -> Option<&'n str> {
     node.metadata_props.iter().find(|entry| entry.key() == key).map(StringStringEntryProto::value)
 }
 
-/// Marks the last use of every value that is not a result.
-fn lifetimes<F: Flow>(steps: &mut [Step<F>], outputs: &[SlotId]) {
-    let mut seen: HashSet<SlotId> = outputs.iter().copied().collect();
+/// Steps with lifetimes and places. `given` is there before they run; what is `kept` is there afterwards too.
+fn form<F: Flow>(
+    plan: &Plan<F>,
+    mut steps: Vec<Step<F>>,
+    given: impl Iterator<Item = SlotId>,
+    kept: &HashSet<SlotId>,
+) -> Form<F> {
+    lifetimes(&mut steps, kept.iter().chain(&plan.outputs).copied().collect());
+    let mut seen = kept.clone();
+    let outputs = plan.outputs.iter().rev();
+    // The last time that a value is given out it need not be shared.
+    let mut results: Vec<Use> = outputs.map(|slot| Use { slot: *slot, last: seen.insert(*slot) }).collect();
+    results.reverse();
+    let places = Places::shared(plan.slots.len(), given, &steps);
+    Form { steps, results, places }
+}
+
+/// Marks the last use of every value that nobody has seen.
+fn lifetimes<F: Flow>(steps: &mut [Step<F>], mut seen: HashSet<SlotId>) {
     for step in steps.iter_mut().rev() {
         let mut dead = SmallVec::new();
         // What a graph inside reads must live until the step is done.

@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 use typeloom_contracts::backend::Backend;
 use typeloom_cpu::attributes::Attributes;
 use typeloom_onnx::messages::{AttributeProto, NodeProto, TensorProto};
@@ -68,6 +68,22 @@ pub(crate) enum Primitive {
     Where,
     Constant(Box<TensorProto>),
     Gather { axis: i64 },
+}
+
+/// What a primitive gives.
+pub(crate) enum Made<T> {
+    One(T),
+    Parts(Vec<T>),
+}
+
+impl<T> Made<T> {
+    /// Each result as something else, told which it is.
+    pub(crate) fn each<U>(self, each: impl Fn(usize, T) -> U) -> SmallVec<[U; 1]> {
+        match self {
+            Self::One(one) => SmallVec::from_buf([each(0, one)]),
+            Self::Parts(parts) => parts.into_iter().enumerate().map(|(at, part)| each(at, part)).collect(),
+        }
+    }
 }
 
 /// What a primitive is given.
@@ -190,7 +206,7 @@ impl Primitive {
         backend: &B,
         given: &impl Operands<B::Tensor>,
         outputs: usize,
-    ) -> Result<SmallVec<[B::Tensor; 1]>, ComponentFault> {
+    ) -> Result<Made<B::Tensor>, ComponentFault> {
         let one = match self {
             Self::Binary(op) => {
                 let (a, b) = (&*given.tensor(0)?, &*given.tensor(1)?);
@@ -267,7 +283,7 @@ impl Primitive {
                     }
                 };
                 let parts = backend.split(&*given.tensor(0)?, &sizes, *axis);
-                return parts.map(SmallVec::from_vec).map_err(ComponentFault::failed);
+                return parts.map(Made::Parts).map_err(ComponentFault::failed);
             }
             Self::Squeeze { axes } => {
                 let axes = given.ints(1)?.or_else(|| axes.clone());
@@ -282,7 +298,7 @@ impl Primitive {
             Self::Constant(value) => backend.constant(value),
             Self::Gather { axis } => backend.gather(&*given.tensor(0)?, &*given.tensor(1)?, *axis),
         };
-        one.map(|tensor| smallvec![tensor]).map_err(ComponentFault::failed)
+        one.map(Made::One).map_err(ComponentFault::failed)
     }
 }
 

@@ -39,7 +39,7 @@ fn list<'s>(attributes: &'s Attributes, name: &str) -> &'s [i64] {
 
 pub(crate) fn scan<F: Flow>(
     run: &Run<'_, F>,
-    frame: &Frame<F>,
+    frame: &Frame<'_, F>,
     body: &Plan<F>,
     attributes: &Attributes,
     version: i64,

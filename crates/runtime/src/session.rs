@@ -65,7 +65,7 @@ pub struct Session {
     plan: Arc<Plan<Tensors>>,
     inputs: Arc<[Port]>,
     outputs: Arc<[Port]>,
-    memory: Arc<Spare>,
+    memory: Arc<Spare<Tensors>>,
     limits: Limits,
     /// Whether a run had work for several threads, so that the next is better done among them.
     splits: Arc<AtomicBool>,
@@ -122,7 +122,7 @@ impl Session {
         let port = |slot: &crate::plan::SlotId| {
             let info = plan.slot(*slot);
             let has_default = plan.constants.iter().any(|(constant, _)| constant == slot);
-            Port { name: info.name.clone(), stamp: info.proved.clone(), has_default }
+            Port { name: info.name.clone(), stamp: Stamp::clone(&info.proved), has_default }
         };
         let inputs = plan.inputs.iter().map(port).collect();
         let mut outputs: Vec<Port> = plan.outputs.iter().map(port).collect();
@@ -188,9 +188,7 @@ impl Session {
             }
             given.push(value);
         }
-        let mut unknown: Vec<String> = inputs.into_keys().collect();
-        unknown.sort();
-        if let Some(name) = unknown.into_iter().next() {
+        if let Some(name) = inputs.into_keys().min() {
             return Err(RunError::UnknownInput { name });
         }
         let (values, symbols) = match observer {
@@ -214,7 +212,8 @@ impl Session {
         observer: Option<&'o mut Observer<'o>>,
     ) -> Result<(Vec<Value>, Symbols), RunError> {
         let mut run = Run::new(verify, symbols, self.limits, observer.map(|it| it as _));
-        let values = self.memory.lend(|| run.plan(&self.plan, given, Vec::new()))?;
+        let plan = |run: &mut Run<'_, _>| run.plan(&self.plan, given, Vec::new());
+        let values = self.memory.lend(|rooms| run.in_rooms(rooms, plan))?;
         if threads::split_any() {
             self.splits.store(true, Ordering::Relaxed);
         }

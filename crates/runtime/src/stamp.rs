@@ -3,8 +3,10 @@
 //! Symbols are bound by the first extent that they stand for, and hold from then on; expressions over bound
 //! symbols are computed. Inside nested graphs symbols can be bound anew each time the graph runs.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
+use std::sync::Arc;
 
+use smallvec::SmallVec;
 use typeloom_cpu::value::Value;
 use typeloom_onnx::messages::tensor_shape_proto::dimension;
 use typeloom_onnx::messages::{TypeProto, type_proto};
@@ -21,8 +23,10 @@ pub enum Extent {
     Open,
     /// A number.
     Known(usize),
-    /// A symbol, or an expression over symbols.
-    Expression(String),
+    /// A symbol.
+    Symbol(Arc<str>),
+    /// An expression over symbols.
+    Expression(Arc<str>),
 }
 
 /// A solved type.
@@ -64,7 +68,12 @@ impl Stamp {
                             usize::try_from(*value).map_or(Extent::Open, Extent::Known)
                         }
                         Some(dimension::Value::DimParam(text)) if !text.trim().is_empty() => {
-                            Extent::Expression(text.clone())
+                            let kept = text.as_str().into();
+                            if Symbols::is_symbol(text) {
+                                Extent::Symbol(kept)
+                            } else {
+                                Extent::Expression(kept)
+                            }
                         }
                         Some(dimension::Value::DimParam(_)) | None => Extent::Open,
                     })
@@ -96,7 +105,7 @@ impl std::fmt::Display for Stamp {
                 let extent = |extent: &Extent| match extent {
                     Extent::Open => "?".to_owned(),
                     Extent::Known(value) => value.to_string(),
-                    Extent::Expression(text) => text.clone(),
+                    Extent::Symbol(text) | Extent::Expression(text) => text.to_string(),
                 };
                 write!(f, "[{}]", shape.iter().map(extent).collect::<Vec<_>>().join(", "))
             }
@@ -130,24 +139,48 @@ pub fn describe(value: &Value) -> String {
 /// What symbols stand for in one run.
 #[derive(Clone, Debug, Default)]
 pub struct Symbols {
-    values: BTreeMap<String, usize>,
+    /// By name, in order: they are few, and every run of a graph inside starts with a copy.
+    values: SmallVec<[(Arc<str>, usize); 3]>,
 }
 
 impl Symbols {
     /// What a symbol stands for, where that is known.
     #[must_use]
     pub fn get(&self, symbol: &str) -> Option<usize> {
-        self.values.get(symbol).copied()
+        // There can be many in a file from outside, and mostly there are two or three.
+        if let [(own, extent)] = &self.values[..] {
+            return (**own == *symbol).then_some(*extent);
+        }
+        let found = self.values.binary_search_by(|(own, _)| (**own).cmp(symbol));
+        found.ok().map(|at| self.values[at].1)
     }
 
     /// Lets a symbol stand for an extent, unless it stands for one already.
     pub fn bind(&mut self, symbol: &str, extent: usize) {
-        self.values.entry(symbol.to_owned()).or_insert(extent);
+        if self.get(symbol).is_none() {
+            self.insert(symbol.into(), extent);
+        }
+    }
+
+    fn insert(&mut self, symbol: Arc<str>, extent: usize) {
+        let at = self.values.partition_point(|(own, _)| **own < *symbol);
+        self.values.insert(at, (symbol, extent));
+    }
+
+    /// Whether a symbol stands for an extent, or can from now on.
+    fn stands_for(&mut self, symbol: &Arc<str>, extent: usize) -> bool {
+        match self.get(symbol) {
+            Some(own) => own == extent,
+            None => {
+                self.insert(Arc::clone(symbol), extent);
+                true
+            }
+        }
     }
 
     /// The symbols that stand for something, by name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, usize)> {
-        self.values.iter().map(|(name, value)| (name.as_str(), *value))
+        self.values.iter().map(|(name, value)| (&**name, *value))
     }
 
     /// The value of an expression, where all of its symbols are bound.
@@ -220,17 +253,17 @@ impl Symbols {
             return false;
         }
         // Symbols first, so that expressions over them can be computed whatever the order of the axes.
-        for (extent, proved) in extents.iter().zip(shape) {
-            if let Extent::Expression(text) = proved
-                && self.get(text).is_none()
-                && Self::is_symbol(text)
-            {
-                self.bind(text, *extent);
-            }
+        let plain = |(extent, proved): (&usize, &Extent)| match proved {
+            Extent::Open | Extent::Expression(_) => true,
+            Extent::Known(known) => known == extent,
+            Extent::Symbol(text) => self.stands_for(text, *extent),
+        };
+        // All of them, whatever does not fit: what is said of it tells what they stand for.
+        if extents.iter().zip(shape).map(plain).filter(|fits| !fits).count() > 0 {
+            return false;
         }
         extents.iter().zip(shape).all(|(extent, proved)| match proved {
-            Extent::Open => true,
-            Extent::Known(known) => known == extent,
+            Extent::Open | Extent::Known(_) | Extent::Symbol(_) => true,
             Extent::Expression(text) => self.evaluate(text).is_none_or(|value| value == *extent),
         })
     }
@@ -240,10 +273,10 @@ impl Symbols {
         let mut known = HashMap::new();
         if let Stamp::Tensor { shape: Some(shape), .. } = stamp {
             for extent in shape {
-                if let Extent::Expression(text) = extent
+                if let Extent::Symbol(text) | Extent::Expression(text) = extent
                     && let Some(value) = self.evaluate(text)
                 {
-                    known.insert(text.clone(), value);
+                    known.insert(Arc::clone(text), value);
                 }
             }
         }

@@ -31,7 +31,7 @@ fn extent(extent: &Extent, symbols: &mut Symbols, random: &mut Random) -> anyhow
     match extent {
         Extent::Open => Ok(OPEN),
         Extent::Known(extent) => Ok(*extent),
-        Extent::Expression(text) => {
+        Extent::Symbol(text) | Extent::Expression(text) => {
             for symbol in symbols.unbound(text) {
                 let size = 2 + usize::try_from(random.bits() % 4).unwrap_or(0);
                 symbols.bind(&symbol, size);

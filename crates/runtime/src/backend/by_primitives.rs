@@ -148,10 +148,12 @@ fn walk<P: Primitives<Tensor: Carried + Clone>>(
             some => Ok(some),
         });
         let given = Given(given.collect::<Result<_, _>>()?);
-        let results = primitive
-            .call(backend, &given, node.output.len())
-            .map_err(|fault| WalkError::Node { op: op(), value: value(), fault })?;
-        values.extend(node.output.iter().cloned().zip(results));
+        let made = primitive.call(backend, &given, node.output.len()).map_err(|fault| WalkError::Node {
+            op: op(),
+            value: value(),
+            fault,
+        })?;
+        values.extend(node.output.iter().cloned().zip(made.each(|_, result| result)));
     }
     let result = |name: &str| values.get(name).cloned().ok_or_else(|| WalkError::NoValue(name.to_owned()));
     graph.output.iter().map(|output| result(output.name())).collect()

@@ -1,7 +1,9 @@
 //! The embedded backend's primitives: each is a call of its kernel, with ONNX's meaning at operator set 18.
 //!
-//! The kernels are found once. Tensors are handed to them as clones, which share the elements.
+//! The kernels are found once. Tensors are handed to them as clones, which share the elements, in a room for inputs that each
+//! thread keeps.
 
+use std::cell::Cell;
 use std::sync::LazyLock;
 
 use typeloom_contracts::backend::Primitives;
@@ -53,13 +55,33 @@ fn tensor(tensor: &AnyTensor) -> Option<Value> {
     Some(Value::Tensor(tensor.clone()))
 }
 
+thread_local! {
+    /// Room for the inputs of the next kernel on this thread.
+    static ROOM: Cell<Vec<Option<Value>>> = const { Cell::new(Vec::new()) };
+}
+
+fn run(
+    kernel: &Operator,
+    attributes: &Attributes,
+    given: impl IntoIterator<Item = Option<Value>>,
+    outputs: usize,
+) -> Result<Vec<Value>, CpuError> {
+    let mut inputs = ROOM.take();
+    inputs.extend(given);
+    let mut call = Call { version: VERSION, attributes, inputs, outputs };
+    let results = kernel.run_in(&mut call);
+    // A kernel that panics takes the room with it, and the next gets another.
+    ROOM.set(call.inputs);
+    Ok(results?)
+}
+
 fn many(
     kernel: &Operator,
     attributes: &Attributes,
-    inputs: Vec<Option<Value>>,
+    given: impl IntoIterator<Item = Option<Value>>,
     outputs: usize,
 ) -> Result<Vec<AnyTensor>, CpuError> {
-    let results = kernel.run(Call { version: VERSION, attributes, inputs, outputs })?;
+    let results = run(kernel, attributes, given, outputs)?;
     let tensor = |value: Value| match value {
         Value::Tensor(tensor) => Ok(tensor),
         Value::Sequence(_) | Value::Optional(_) => Err(CpuError::NoTensor(kernel.name().to_owned())),
@@ -70,10 +92,9 @@ fn many(
 fn one(
     kernel: &Operator,
     attributes: &Attributes,
-    inputs: Vec<Option<Value>>,
+    given: impl IntoIterator<Item = Option<Value>>,
 ) -> Result<AnyTensor, CpuError> {
-    let results = kernel.run(Call { version: VERSION, attributes, inputs, outputs: 1 })?;
-    match results.into_iter().next() {
+    match run(kernel, attributes, given, 1)?.into_iter().next() {
         Some(Value::Tensor(tensor)) => Ok(tensor),
         Some(Value::Sequence(_) | Value::Optional(_)) | None => {
             Err(CpuError::NoTensor(kernel.name().to_owned()))
@@ -85,7 +106,7 @@ macro_rules! of_tensors {
     ($($name:ident($($arg:ident),*);)*) => {
         $(
             fn $name(&self, $($arg: &AnyTensor),*) -> Result<AnyTensor, CpuError> {
-                one(KERNELS.$name, &NONE, vec![$(tensor($arg)),*])
+                one(KERNELS.$name, &NONE, [$(tensor($arg)),*])
             }
         )*
     };
@@ -109,7 +130,7 @@ fn reduce(
 ) -> Result<AnyTensor, CpuError> {
     let attributes: &Attributes = if keepdims { &KEEP } else { &DROP };
     // At operator set 18 axes are an input of every reduction.
-    one(kernel, attributes, vec![tensor(a), axes.and_then(ints)])
+    one(kernel, attributes, [tensor(a), axes.and_then(ints)])
 }
 
 impl Primitives for Cpu {
@@ -128,16 +149,16 @@ impl Primitives for Cpu {
     }
 
     fn reshape(&self, a: &AnyTensor, shape: &[i64]) -> Result<AnyTensor, CpuError> {
-        one(KERNELS.reshape, &NONE, vec![tensor(a), ints(shape)])
+        one(KERNELS.reshape, &NONE, [tensor(a), ints(shape)])
     }
 
     fn transpose(&self, a: &AnyTensor, perm: &[i64]) -> Result<AnyTensor, CpuError> {
         let attributes = Attributes::default().with("perm", Attribute::Ints(perm.to_vec()));
-        one(KERNELS.transpose, &attributes, vec![tensor(a)])
+        one(KERNELS.transpose, &attributes, [tensor(a)])
     }
 
     fn concat(&self, parts: &[&AnyTensor], axis: i64) -> Result<AnyTensor, CpuError> {
-        one(KERNELS.concat, &int("axis", axis), parts.iter().map(|part| tensor(part)).collect())
+        one(KERNELS.concat, &int("axis", axis), parts.iter().map(|part| tensor(part)))
     }
 
     fn slice(
@@ -148,23 +169,23 @@ impl Primitives for Cpu {
         axes: &[i64],
         steps: &[i64],
     ) -> Result<AnyTensor, CpuError> {
-        one(KERNELS.slice, &NONE, vec![tensor(a), ints(starts), ints(ends), ints(axes), ints(steps)])
+        one(KERNELS.slice, &NONE, [tensor(a), ints(starts), ints(ends), ints(axes), ints(steps)])
     }
 
     fn split(&self, a: &AnyTensor, sizes: &[i64], axis: i64) -> Result<Vec<AnyTensor>, CpuError> {
-        many(KERNELS.split, &int("axis", axis), vec![tensor(a), ints(sizes)], sizes.len())
+        many(KERNELS.split, &int("axis", axis), [tensor(a), ints(sizes)], sizes.len())
     }
 
     fn squeeze(&self, a: &AnyTensor, axes: Option<&[i64]>) -> Result<AnyTensor, CpuError> {
-        one(KERNELS.squeeze, &NONE, vec![tensor(a), axes.and_then(ints)])
+        one(KERNELS.squeeze, &NONE, [tensor(a), axes.and_then(ints)])
     }
 
     fn unsqueeze(&self, a: &AnyTensor, axes: &[i64]) -> Result<AnyTensor, CpuError> {
-        one(KERNELS.unsqueeze, &NONE, vec![tensor(a), ints(axes)])
+        one(KERNELS.unsqueeze, &NONE, [tensor(a), ints(axes)])
     }
 
     fn cast(&self, a: &AnyTensor, dtype: Dtype) -> Result<AnyTensor, CpuError> {
-        one(KERNELS.cast, &int("to", i64::from(dtype.onnx_number())), vec![tensor(a)])
+        one(KERNELS.cast, &int("to", i64::from(dtype.onnx_number())), [tensor(a)])
     }
 
     fn constant(&self, value: &TensorProto) -> Result<AnyTensor, CpuError> {
@@ -172,6 +193,6 @@ impl Primitives for Cpu {
     }
 
     fn gather(&self, data: &AnyTensor, indices: &AnyTensor, axis: i64) -> Result<AnyTensor, CpuError> {
-        one(KERNELS.gather, &int("axis", axis), vec![tensor(data), tensor(indices)])
+        one(KERNELS.gather, &int("axis", axis), [tensor(data), tensor(indices)])
     }
 }

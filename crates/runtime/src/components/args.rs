@@ -23,7 +23,7 @@ pub(crate) struct Args<'a> {
 
 impl Args<'_> {
     pub(crate) fn datum(&self, index: usize) -> Result<&Datum, ComponentFault> {
-        self.optional(index).ok_or(ComponentFault::Missing(index))
+        self.optional(index).ok_or_else(|| ComponentFault::Missing(index))
     }
 
     pub(crate) fn optional(&self, index: usize) -> Option<&Datum> {

@@ -17,8 +17,8 @@ impl<B: Backend<Tensor: Carried + Clone>> Erased for OfBackend<B> {
         let outputs = node.output.len();
         if let Some(primitive) = Primitive::of(node) {
             return method(move |args| {
-                let results = primitive.call(&self.0, args, outputs)?;
-                Ok(results.into_iter().enumerate().map(|(at, result)| args.give_owned(at, result)).collect())
+                let made = primitive.call(&self.0, args, outputs)?;
+                Ok(made.each(|at, result| args.give_owned(at, result)))
             });
         }
         let graph = graph_of(node);

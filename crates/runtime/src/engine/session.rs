@@ -332,7 +332,7 @@ fn agree(found: &Stamp, proved: &Stamp) -> bool {
         (Some(one), Some(other)) => {
             let known = |pair: (&Extent, &Extent)| match pair {
                 (Extent::Known(a), Extent::Known(b)) => a == b,
-                (Extent::Known(_) | Extent::Open | Extent::Expression(_), _) => true,
+                (Extent::Known(_) | Extent::Open | Extent::Symbol(_) | Extent::Expression(_), _) => true,
             };
             one.len() == other.len() && one.iter().zip(other).all(known)
         }

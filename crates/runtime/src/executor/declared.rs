@@ -43,7 +43,8 @@ impl Declared {
     }
 
     fn is_tensor(&self) -> bool {
-        self.node.is_none_or(|node| node.id == "tensor" || node.id.starts_with("tensor."))
+        let rest = |node: &'static TypeNode| node.id.strip_prefix("tensor");
+        self.node.is_none_or(|node| rest(node).is_some_and(|rest| rest.is_empty() || rest.starts_with('.')))
     }
 
     /// Holds a value against the stamp, and binds the symbols of its shape.
@@ -99,6 +100,7 @@ impl Declared {
         let extent = |extent: &Extent| match extent {
             Extent::Open => None,
             Extent::Known(extent) => Some(*extent),
+            Extent::Symbol(text) => symbols.get(text),
             Extent::Expression(text) => symbols.evaluate(text),
         };
         Some(shape.iter().map(extent).collect())
@@ -111,7 +113,7 @@ fn plainly_fits(tensor: &AnyTensor, stamp: &Stamp, symbols: &Symbols) -> bool {
     let fits = |(extent, proved): (&usize, &Extent)| match proved {
         Extent::Open => true,
         Extent::Known(known) => known == extent,
-        Extent::Expression(text) => symbols.get(text) == Some(*extent),
+        Extent::Symbol(text) | Extent::Expression(text) => symbols.get(text) == Some(*extent),
     };
     dtype.is_none_or(|dtype| dtype == tensor.dtype())
         && shape

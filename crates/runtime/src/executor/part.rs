@@ -77,7 +77,7 @@ pub struct Part {
     program: String,
     name: String,
     plan: Arc<PartPlan>,
-    memory: Arc<Spare>,
+    memory: Arc<Spare<Data>>,
     limits: Limits,
 }
 
@@ -184,7 +184,7 @@ impl Part {
     /// Where values arrive at this part, with their types: what its endpoint has to take.
     #[must_use]
     pub fn ports(&self) -> Vec<(PortId, PortType)> {
-        let receives = self.plan.body.steps.iter().filter_map(received);
+        let receives = self.plan.body.written.steps.iter().filter_map(received);
         receives.map(|wire| (wire.port.clone(), wire.ty.clone())).collect()
     }
 
@@ -240,7 +240,7 @@ impl Part {
         if let Some(name) = inputs.into_keys().min() {
             return Err(ExecuteError::UnknownInput { name });
         }
-        let run = self.memory.lend(|| activation.run(given))?;
+        let run = self.memory.lend(|rooms| (activation.run(given), rooms))?;
         let (mut outputs, mut each) = (Vec::new(), Vec::new());
         for (name, slot) in self.plan.outputs.iter().zip(&self.plan.body.outputs) {
             match activation.output(*slot) {
@@ -301,9 +301,9 @@ fn slots_of(step: &Step<Data>) -> BTreeSet<&str> {
     let mut open = vec![step];
     while let Some(step) = open.pop() {
         slots.extend(step.about.on.as_deref());
-        open.extend(step.action.bodies().flat_map(|body| &body.steps));
+        open.extend(step.action.bodies().flat_map(|body| &body.written.steps));
         if let Action::Function(body) = &step.action {
-            open.extend(&body.steps);
+            open.extend(&body.written.steps);
         }
     }
     slots
@@ -328,8 +328,8 @@ fn plan(mut body: Plan<Data>, part: &FunctionProto, wires: &Wires) -> PartPlan {
     let mut depth_of: HashMap<SlotId, usize> = HashMap::new();
     let mut depth_on: HashMap<String, usize> = HashMap::new();
     let mut depth_sent: HashMap<String, usize> = HashMap::new();
-    let mut order: Vec<(usize, BTreeSet<ClassId>)> = Vec::with_capacity(body.steps.len());
-    for step in &body.steps {
+    let mut order: Vec<(usize, BTreeSet<ClassId>)> = Vec::with_capacity(body.written.steps.len());
+    for step in &body.written.steps {
         let mut depth = step.reads().filter_map(|slot| depth_of.get(&slot)).max().copied().unwrap_or(0);
         let mut origin: BTreeSet<ClassId> = step
             .reads()
@@ -360,7 +360,7 @@ fn plan(mut body: Plan<Data>, part: &FunctionProto, wires: &Wires) -> PartPlan {
         }
         order.push((depth, origin));
     }
-    let mut steps: Vec<(usize, BTreeSet<ClassId>, Step<Data>)> = std::mem::take(&mut body.steps)
+    let mut steps: Vec<(usize, BTreeSet<ClassId>, Step<Data>)> = std::mem::take(&mut body.written.steps)
         .into_iter()
         .zip(order)
         .map(|(step, (depth, origin))| (depth, origin, step))
@@ -368,11 +368,11 @@ fn plan(mut body: Plan<Data>, part: &FunctionProto, wires: &Wires) -> PartPlan {
     steps.sort_by_key(|(depth, ..)| *depth);
     for (_, origin, step) in steps {
         plan.origins.push(origin);
-        body.steps.push(step);
+        body.written.steps.push(step);
     }
     let port = |slot: &SlotId| {
         let slot = body.slot(*slot);
-        (slot.name.clone(), slot.proved.clone())
+        (slot.name.clone(), Declared::clone(&slot.proved))
     };
     plan.inputs = body.inputs.iter().map(port).collect();
     plan.body = body;

@@ -33,7 +33,7 @@ pub(super) fn own(
             }
             let outputs = |output: usize| {
                 let slot = step.outputs.get(output).copied().flatten()?;
-                Some(&plan.slot(slot).proved)
+                Some(&*plan.slot(slot).proved)
             };
             let args = Args { inputs, outputs: &outputs, symbols: &run.symbols };
             let results = guarded(StepFault::Panicked, || method(&args).map_err(StepFault::from))?;

@@ -164,7 +164,7 @@ fn value(stamp: &Stamp, symbols: &mut Symbols, random: &mut Random) -> Value {
     let mut extent = |extent: &Extent| match extent {
         Extent::Known(extent) => *extent,
         Extent::Open => 2,
-        Extent::Expression(text) => {
+        Extent::Symbol(text) | Extent::Expression(text) => {
             for symbol in symbols.unbound(text) {
                 let size = 2 + symbols.iter().count();
                 symbols.bind(&symbol, size);

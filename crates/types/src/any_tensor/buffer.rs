@@ -1,7 +1,8 @@
 //! Shared bytes that are aligned for the elements that are kept in them.
 //!
 //! A few bytes are kept in place, so that numbers cost no allocation. Others are shared between clones until one of
-//! them writes. Bytes of somebody else's (a mapped file) are looked at where they are.
+//! them writes. Bytes of somebody else's (a mapped file) are looked at where they are. Tensors are moved from place to place
+//! by every operator, so this is kept small: 24 bytes.
 //!
 //! **Invariant:** in memory of our own the last word is zero behind the last byte.
 
@@ -15,20 +16,18 @@ type Word = u128;
 
 const WORD: usize = size_of::<Word>();
 
+/// A few bytes, aligned for every element, and for no more: a word would ask for twice that of whatever holds it.
+type Few = [u64; WORD / size_of::<u64>()];
+
 /// Bytes that clones share until one of them writes.
 #[derive(Clone)]
-pub(super) struct Buffer {
-    store: Store,
-    len: usize,
-}
-
-#[derive(Clone)]
-enum Store {
+pub(super) enum Buffer {
     /// At most a word.
-    InPlace(Word),
-    Shared(Arc<Vec<Word>>),
+    InPlace { len: u8, few: Few },
+    /// Memory of our own.
+    Shared { len: usize, words: Arc<Vec<Word>> },
     /// Of somebody else, and not to be written.
-    Foreign(Bytes),
+    Foreign(Arc<Bytes>),
 }
 
 /// Memory that a tensor had and another can have: see [`AnyTensor::into_memory`](super::AnyTensor::into_memory).
@@ -53,17 +52,25 @@ impl Memory {
 
 impl Buffer {
     pub(super) fn zeroed(len: usize) -> Self {
-        if len <= WORD {
-            return Self { store: Store::InPlace(0), len };
+        match Self::in_place(&[0; WORD], len) {
+            Some(few) => few,
+            None => Self::Shared { len, words: Arc::new(vec![0; len.div_ceil(WORD)]) },
         }
-        Self { store: Store::Shared(Arc::new(vec![0; len.div_ceil(WORD)])), len }
+    }
+
+    /// The first bytes of a word, where they are that few.
+    fn in_place(word: &[u8; WORD], len: usize) -> Option<Self> {
+        let short = u8::try_from(len).ok().filter(|_| len <= WORD)?;
+        Some(Self::InPlace { len: short, few: bytemuck::cast(*word) })
     }
 
     pub(super) fn from_bytes(bytes: &[u8]) -> Self {
         if bytes.len() <= WORD {
             let mut word = [0; WORD];
             word[..bytes.len()].copy_from_slice(bytes);
-            return Self { store: Store::InPlace(Word::from_ne_bytes(word)), len: bytes.len() };
+            if let Some(few) = Self::in_place(&word, bytes.len()) {
+                return few;
+            }
         }
         let (whole, rest) = bytes.as_chunks::<WORD>();
         let mut words = Vec::with_capacity(bytes.len().div_ceil(WORD));
@@ -73,7 +80,7 @@ impl Buffer {
             last[..rest.len()].copy_from_slice(rest);
             words.push(Word::from_ne_bytes(last));
         }
-        Self { store: Store::Shared(Arc::new(words)), len: bytes.len() }
+        Self::Shared { len: bytes.len(), words: Arc::new(words) }
     }
 
     /// These bytes where they are, if they are aligned to `align` there; else a copy.
@@ -81,8 +88,7 @@ impl Buffer {
         if bytes.len() <= WORD || bytes.as_ptr().align_offset(align) != 0 {
             return Self::from_bytes(&bytes);
         }
-        let len = bytes.len();
-        Self { store: Store::Foreign(bytes), len }
+        Self::Foreign(Arc::new(bytes))
     }
 
     /// Memory of before, with its contents but for the end of the last word.
@@ -95,56 +101,57 @@ impl Buffer {
         if let Some(last) = words.last_mut() {
             *last = 0;
         }
-        Self { store: Store::Shared(Arc::new(words)), len }
+        Self::Shared { len, words: Arc::new(words) }
     }
 
     /// The memory, where it is our own and nobody shares it.
     pub(super) fn into_memory(self) -> Option<Memory> {
-        match self.store {
-            Store::InPlace(_) | Store::Foreign(_) => None,
-            Store::Shared(words) => Arc::try_unwrap(words).ok().map(|words| Memory { words }),
+        match self {
+            Self::InPlace { .. } | Self::Foreign(_) => None,
+            Self::Shared { len: _, words } => Arc::try_unwrap(words).ok().map(|words| Memory { words }),
         }
     }
 
     /// Whether writing copies first.
     pub(super) fn is_shared(&self) -> bool {
-        match &self.store {
-            Store::InPlace(_) => false,
-            Store::Shared(words) => Arc::strong_count(words) > 1,
-            Store::Foreign(_) => true,
+        match self {
+            Self::InPlace { .. } => false,
+            Self::Shared { len: _, words } => Arc::strong_count(words) > 1,
+            Self::Foreign(_) => true,
         }
     }
 
     pub(super) fn bytes(&self) -> &[u8] {
-        match &self.store {
-            Store::InPlace(word) => &bytemuck::bytes_of(word)[..self.len],
-            Store::Shared(words) => &bytemuck::cast_slice(words)[..self.len],
-            Store::Foreign(bytes) => bytes,
+        match self {
+            Self::InPlace { len, few } => &bytemuck::bytes_of(few)[..usize::from(*len)],
+            Self::Shared { len, words } => &bytemuck::cast_slice(words)[..*len],
+            Self::Foreign(bytes) => bytes,
         }
     }
 
     pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
-        if let Store::Foreign(bytes) = &self.store {
+        if let Self::Foreign(bytes) = self {
             *self = Self::from_bytes(bytes);
         }
-        match &mut self.store {
-            Store::InPlace(word) => &mut bytemuck::bytes_of_mut(word)[..self.len],
-            Store::Shared(words) => {
+        match self {
+            Self::InPlace { len, few } => &mut bytemuck::bytes_of_mut(few)[..usize::from(*len)],
+            Self::Shared { len, words } => {
                 let words: &mut Vec<Word> = Arc::make_mut(words);
-                &mut bytemuck::cast_slice_mut(words)[..self.len]
+                &mut bytemuck::cast_slice_mut(words)[..*len]
             }
             // What was foreign was copied above.
-            Store::Foreign(_) => &mut [],
+            Self::Foreign(_) => &mut [],
         }
     }
 }
 
 impl PartialEq for Buffer {
     fn eq(&self, other: &Self) -> bool {
-        if let (Store::Shared(one), Store::Shared(two)) = (&self.store, &other.store)
-            && Arc::ptr_eq(one, two)
+        if let (Self::Shared { len, words }, Self::Shared { len: other_len, words: other_words }) =
+            (self, other)
+            && Arc::ptr_eq(words, other_words)
         {
-            return self.len == other.len;
+            return len == other_len;
         }
         self.bytes() == other.bytes()
     }
@@ -175,6 +182,19 @@ mod tests {
         written.bytes_mut()[0] = 1;
         assert_eq!(written.bytes()[..2], [1, 7]);
         assert_eq!(owner[offset], 7);
+    }
+
+    #[test]
+    fn a_buffer_is_small_and_few_bytes_are_in_it() {
+        assert_eq!(size_of::<Buffer>(), 24);
+        for len in 0..=WORD {
+            let bytes: Vec<u8> = (1..=len).filter_map(|byte| u8::try_from(byte).ok()).collect();
+            let buffer = Buffer::from_bytes(&bytes);
+            assert!(matches!(buffer, Buffer::InPlace { .. }));
+            assert_eq!(buffer.bytes(), bytes);
+            assert_eq!(buffer.bytes().as_ptr().align_offset(8), 0);
+        }
+        assert!(matches!(Buffer::zeroed(WORD + 1), Buffer::Shared { .. }));
     }
 
     #[test]

@@ -49,7 +49,7 @@ pub(super) struct Activation<'a> {
     deadline: Duration,
     pub(super) run: RunId,
     exec: Run<'static, Data>,
-    base: Frame<Data>,
+    base: Frame<'a, Data>,
     /// Values that depend on messages, in the order of the peers.
     values: HashMap<SlotId, Vec<(Context, Datum)>>,
     symbols: HashMap<Context, Symbols>,
@@ -83,7 +83,7 @@ impl<'a> Activation<'a> {
             deadline: endpoint.shared.clock.now().saturating_add(timeout),
             run: RunId::default(),
             exec: Run::new(verify, Symbols::default(), limits, None),
-            base: Frame::default(),
+            base: Frame::empty(&plan.body.written),
             values: HashMap::new(),
             symbols: HashMap::new(),
             reached: BTreeMap::new(),
@@ -105,7 +105,8 @@ impl<'a> Activation<'a> {
 
     /// Waits for the message that starts the part, and says who sent it; nothing where none comes in time.
     pub(super) fn first(&mut self) -> Result<Option<PeerId>, ExecuteError> {
-        let mut receives = self.plan.body.steps.iter().filter_map(|step| Some((step, received(step)?)));
+        let mut receives =
+            self.plan.body.written.steps.iter().filter_map(|step| Some((step, received(step)?)));
         let Some((step, wire)) = receives.next() else { return Err(ExecuteError::NeverStarts) };
         let wanted = Wanted { port: wire.port.clone(), run: None };
         match self.endpoint.receive(&wanted, self.timeout) {
@@ -138,7 +139,7 @@ impl<'a> Activation<'a> {
 
     fn steps(&mut self) -> Result<(), ExecuteError> {
         let plan = self.plan;
-        for (step, origin) in plan.body.steps.iter().zip(&plan.origins) {
+        for (step, origin) in plan.body.written.steps.iter().zip(&plan.origins) {
             if let Some(wire) = received(step) {
                 self.receive(step, wire)?;
                 continue;
@@ -236,7 +237,7 @@ impl<'a> Activation<'a> {
     }
 
     fn send(&mut self, step: &'a Step, wire: &'a Wire, context: &Context) -> Result<(), ExecuteError> {
-        let input = |frame: &Frame<Data>, index: usize| {
+        let input = |frame: &Frame<'_, Data>, index: usize| {
             let used = step.inputs.get(index).copied().flatten();
             used.and_then(|used| frame.get(used.slot).cloned())
         };
