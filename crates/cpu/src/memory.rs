@@ -45,6 +45,23 @@ pub fn with<T>(store: Store, run: impl FnOnce() -> T) -> (T, Store) {
     (result, store)
 }
 
+/// Takes the memory of values that nobody needs any more, and leaves the room that they lay in.
+pub fn recycle_all(values: &mut Vec<Option<Value>>) {
+    // Most have no memory that is worth keeping, and need not be moved.
+    for value in &mut *values {
+        if let Some(value) = value.take_if(|value| value.as_tensor().is_none_or(|tensor| is_worth(tensor))) {
+            recycle(value);
+        }
+    }
+    values.clear();
+}
+
+/// Whether the memory of a tensor is worth keeping.
+#[must_use]
+pub fn is_worth(tensor: &AnyTensor) -> bool {
+    tensor.bytes().len() >= LEAST
+}
+
 /// Takes the memory of a value that nobody needs any more.
 pub fn recycle(value: Value) {
     match value {
@@ -59,7 +76,7 @@ pub fn recycle(value: Value) {
 }
 
 pub(crate) fn recycle_tensor(tensor: AnyTensor) {
-    if tensor.bytes().len() < LEAST {
+    if !is_worth(&tensor) {
         return;
     }
     let Some(memory) = tensor.into_memory() else { return };

@@ -212,7 +212,7 @@ impl Operator {
             Half::Native => (self.kernel)(call),
             Half::Widened(outputs) => self.run_widened(call, outputs),
         };
-        call.inputs.drain(..).flatten().for_each(memory::recycle);
+        memory::recycle_all(&mut call.inputs);
         outcome.map_err(|fault| KernelError { op: self.name.to_owned(), fault })
     }
 

@@ -242,7 +242,8 @@ impl<'r, F: Flow> Run<'r, F> {
                 let mut inputs = std::mem::take(&mut self.rooms.get_mut().given);
                 inputs.extend(step.inputs.iter().map(|used| used.and_then(|used| frame.read(used))));
                 let results = F::run_own(self, plan, step, own, &mut inputs);
-                inputs.drain(..).flatten().for_each(F::recycle);
+                inputs.iter_mut().for_each(F::recycle);
+                inputs.clear();
                 self.rooms.get_mut().given = inputs;
                 self.keep(plan, frame, step, results.map_err(failed)?.into_iter(), F::is_held(own))
             }
@@ -315,8 +316,8 @@ impl<'r, F: Flow> Run<'r, F> {
             frame.put(*slot, Some(result));
         }
         for slot in &step.dead {
-            if let Some(value) = frame.take(*slot) {
-                F::recycle(value);
+            if let Some(place) = frame.values.get_mut(frame.places.of(*slot)) {
+                F::recycle(place);
             }
         }
         Ok(())

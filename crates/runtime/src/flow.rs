@@ -45,8 +45,8 @@ pub(crate) trait Flow: Sized + 'static {
 
     fn sequence(values: Vec<Self::Value>) -> Self::Value;
 
-    /// Keeps the memory of a value that nobody needs any more for others.
-    fn recycle(value: Self::Value);
+    /// Keeps the memory of a value that nobody needs any more for others, if it is worth it.
+    fn recycle(value: &mut Option<Self::Value>);
 
     /// What a message says of a value.
     fn proved(ty: &TypeProto) -> Self::Proved;
@@ -122,8 +122,12 @@ impl Flow for Tensors {
         Value::Sequence(values)
     }
 
-    fn recycle(value: Value) {
-        memory::recycle(value);
+    fn recycle(value: &mut Option<Value>) {
+        let worth = |value: &mut Value| value.as_tensor().is_none_or(memory::is_worth);
+        match value.take_if(worth) {
+            Some(value) => memory::recycle(value),
+            None => *value = None,
+        }
     }
 
     fn proved(ty: &TypeProto) -> Stamp {

@@ -32,14 +32,16 @@ mod packed;
 
 mod serial;
 
+mod shape;
+
 mod strings;
 
 use bytes::Bytes;
-use smallvec::SmallVec;
 
 use buffer::Buffer;
 pub use buffer::Memory;
 use error::TensorError;
+use shape::Shape;
 pub use strings::Strings;
 
 #[cfg(target_endian = "big")]
@@ -59,22 +61,11 @@ compile_error!("tensors are viewed in place, which needs a little-endian target"
 /// assert!(tensor.as_slice::<i32>().is_err());
 /// # Ok::<(), typeloom_types::any_tensor::error::TensorError>(())
 /// ```
-#[derive(PartialEq, Eq, Hash)]
+#[derive(Clone, PartialEq, Eq, Hash)]
 pub struct AnyTensor {
     dtype: Dtype,
     shape: Shape,
     buffer: Buffer,
-}
-
-/// Most tensors have four dims or fewer.
-type Shape = SmallVec<[usize; 4]>;
-
-impl Clone for AnyTensor {
-    fn clone(&self) -> Self {
-        let Self { dtype, shape, buffer } = self;
-        // As one copy: the vector's own clone goes through extent by extent.
-        Self { dtype: *dtype, shape: Shape::from_slice(shape), buffer: buffer.clone() }
-    }
 }
 
 impl AnyTensor {
@@ -85,7 +76,7 @@ impl AnyTensor {
     pub fn from_slice<T: Element>(shape: &[usize], elements: &[T]) -> Result<Self, TensorError> {
         error::check_count(shape, elements.len())?;
         let buffer = Buffer::from_bytes(bytemuck::cast_slice(elements));
-        Ok(Self { dtype: T::DTYPE, shape: Shape::from_slice(shape), buffer })
+        Ok(Self { dtype: T::DTYPE, shape: shape.into(), buffer })
     }
 
     /// A tensor of these elements, in row-major order; they are copied to aligned memory once.
@@ -100,7 +91,7 @@ impl AnyTensor {
     #[must_use]
     pub fn from_scalar<T: Element>(element: T) -> Self {
         let buffer = Buffer::from_bytes(bytemuck::bytes_of(&element));
-        Self { dtype: T::DTYPE, shape: Shape::new(), buffer }
+        Self { dtype: T::DTYPE, shape: Shape::SCALAR, buffer }
     }
 
     /// A tensor of packed bytes. Bits that belong to no element are ignored.
@@ -115,7 +106,7 @@ impl AnyTensor {
         if let Some(bits) = partial_bits(dtype) {
             packed::clear_padding(buffer.bytes_mut(), error::element_count(shape)?, bits);
         }
-        Ok(Self { dtype, shape: Shape::from_slice(shape), buffer })
+        Ok(Self { dtype, shape: shape.into(), buffer })
     }
 
     /// A tensor of packed bytes that are looked at where they are, as long as nobody writes to the tensor. Bytes that are not
@@ -129,7 +120,7 @@ impl AnyTensor {
         }
         check(dtype, shape, &bytes)?;
         let align = dtype.size_bytes().unwrap_or(8).min(8);
-        Ok(Self { dtype, shape: Shape::from_slice(shape), buffer: Buffer::view(bytes, align) })
+        Ok(Self { dtype, shape: shape.into(), buffer: Buffer::view(bytes, align) })
     }
 
     /// A tensor whose packed bytes are written in place: `fill` is given zeros. Bits that belong to no
@@ -207,7 +198,7 @@ impl AnyTensor {
 
     fn in_memory(dtype: Dtype, shape: &[usize], memory: Memory) -> Result<Self, TensorError> {
         let buffer = Buffer::reused(memory, Self::byte_len(dtype, shape)?);
-        Ok(Self { dtype, shape: Shape::from_slice(shape), buffer })
+        Ok(Self { dtype, shape: shape.into(), buffer })
     }
 
     fn filled(mut self, fill: impl FnOnce(&mut [u8])) -> Result<Self, TensorError> {
@@ -235,7 +226,7 @@ impl AnyTensor {
     pub fn zeros(dtype: Dtype, shape: &[usize]) -> Result<Self, TensorError> {
         let count = error::element_count(shape)?;
         let buffer = Buffer::zeroed(packed_len(dtype, shape, count)?);
-        Ok(Self { dtype, shape: Shape::from_slice(shape), buffer })
+        Ok(Self { dtype, shape: shape.into(), buffer })
     }
 
     /// The element type.
@@ -313,7 +304,7 @@ impl AnyTensor {
     /// [`TensorError::ElementCount`] and [`TensorError::ShapeOverflow`].
     pub fn reshape(mut self, shape: &[usize]) -> Result<Self, TensorError> {
         error::check_count(shape, self.len())?;
-        self.shape = Shape::from_slice(shape);
+        self.shape = shape.into();
         Ok(self)
     }
 

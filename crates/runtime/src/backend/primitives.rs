@@ -94,7 +94,10 @@ fn one(
     attributes: &Attributes,
     given: impl IntoIterator<Item = Option<Value>>,
 ) -> Result<AnyTensor, CpuError> {
-    match run(kernel, attributes, given, 1)?.into_iter().next() {
+    let mut results = run(kernel, attributes, given, 1)?;
+    // The first: there can be more than were asked for.
+    results.truncate(1);
+    match results.pop() {
         Some(Value::Tensor(tensor)) => Ok(tensor),
         Some(Value::Sequence(_) | Value::Optional(_)) | None => {
             Err(CpuError::NoTensor(kernel.name().to_owned()))

@@ -89,9 +89,12 @@ impl Flow for Data {
         Datum::Sequence(values)
     }
 
-    fn recycle(value: Datum) {
-        if let Datum::Tensor(tensor) = value {
+    fn recycle(value: &mut Option<Datum>) {
+        let worth = |value: &mut Datum| value.as_tensor().is_some_and(memory::is_worth);
+        if let Some(Datum::Tensor(tensor)) = value.take_if(worth) {
             memory::recycle(tensor.into());
+        } else {
+            *value = None;
         }
     }
 
