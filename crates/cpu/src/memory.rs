@@ -49,7 +49,7 @@ pub fn with<T>(store: Store, run: impl FnOnce() -> T) -> (T, Store) {
 pub fn recycle_all(values: &mut Vec<Option<Value>>) {
     // Most have no memory that is worth keeping, and need not be moved.
     for value in &mut *values {
-        if let Some(value) = value.take_if(|value| value.as_tensor().is_none_or(|tensor| is_worth(tensor))) {
+        if let Some(value) = value.take_if(|value| value.as_tensor().is_none_or(is_worth)) {
             recycle(value);
         }
     }
