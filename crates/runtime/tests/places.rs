@@ -261,8 +261,8 @@ fn int(name: &str, value: i64) -> AttributeProto {
     AttributeProto { name: Some(name.to_owned()), r#type, i: Some(value), ..AttributeProto::default() }
 }
 
-fn info(name: &String) -> ValueInfoProto {
-    ValueInfoProto { name: Some(name.clone()), ..ValueInfoProto::default() }
+fn info(name: impl Into<String>) -> ValueInfoProto {
+    ValueInfoProto { name: Some(name.into()), ..ValueInfoProto::default() }
 }
 
 fn stored(name: &str, data_type: i32, dims: Vec<i64>, raw: Vec<u8>) -> TensorProto {
@@ -406,7 +406,7 @@ impl Case {
             .iter()
             .map(|_| [(); WIDTH].map(|()| (random.bits() % 64) as f32 / 4.0 - 8.0))
             .collect();
-        let conditions: Vec<bool> = (0..self.conditions).map(|_| random.bits() % 2 == 0).collect();
+        let conditions: Vec<bool> = (0..self.conditions).map(|_| random.bits().is_multiple_of(2)).collect();
         let mut inputs = HashMap::new();
         for (name, values) in self.main.inputs.iter().zip(&given) {
             inputs.insert(name.clone(), Value::from(AnyTensor::from(*values)));
