@@ -15,6 +15,7 @@ use typeloom_term::{
 
 use crate::assume::{Outlives, elaborate};
 use crate::item::{Item, Kind, Label, Mark, Order, Param, ParamKind, Role, Type};
+use crate::locate::{children, param};
 use crate::lower::{param_arg, regions};
 use crate::predicate;
 use crate::prove::{MAX_STEPS, Prover};
@@ -263,7 +264,9 @@ impl Question<'_> {
                 return Err(place.into());
             }
         }
-        if self.reading == Reading::Exact && is_less_general(&table, &own, sub, sup) {
+        if self.reading == Reading::Exact
+            && (is_less_general(&table, &own, sub, sup) || is_undetermined(self.symbols, sub, sup))
+        {
             return Err(Place::Generics.into());
         }
         Ok(())
@@ -418,6 +421,48 @@ fn is_less_general(table: &InferenceTable<Boxed>, own: &Map, sub: &Item, sup: &I
         }
         GenericArg::Region(_) | GenericArg::Ty(_) | GenericArg::Const(_) => false,
     })
+}
+
+/// Whether a function that could be called without saying more has a parameter now that no call determines: one that
+/// neither its parameters nor a condition on them mention.
+fn is_undetermined(symbols: &Symbols, sub: &Item, sup: &Item) -> bool {
+    let function = matches!(sub.kind, Kind::Function | Kind::Method);
+    if !function || !explicit(sup).is_empty() {
+        return false;
+    }
+    let mut known: Vec<Symbol> = Vec::new();
+    let mut groups: Vec<Vec<Symbol>> = Vec::new();
+    for part in &sub.parts {
+        if matches!(part.label, Label::Input(..) | Label::SelfType) {
+            known.extend(named(&part.ty));
+        }
+    }
+    groups.extend(sub.predicates.iter().filter(|one| !crate::text::is_sized(one, symbols)).map(named));
+    loop {
+        let before = known.len();
+        for group in &groups {
+            if group.iter().any(|symbol| known.contains(symbol)) {
+                let more: Vec<Symbol> = group.iter().copied().filter(|one| !known.contains(one)).collect();
+                known.extend(more);
+            }
+        }
+        if known.len() == before {
+            break;
+        }
+    }
+    let is_type = |param: &&Param| param.role != Role::Existential && param.kind != ParamKind::Region;
+    sub.params.iter().filter(is_type).any(|param| !known.contains(&param.symbol))
+}
+
+/// The parameters in a type.
+fn named(ty: &Type) -> Vec<Symbol> {
+    let mut found = Vec::new();
+    let mut stack: Vec<GenericArg<Boxed>> = vec![ty.clone().into()];
+    while let Some(arg) = stack.pop() {
+        found.extend(param(&arg));
+        stack.extend(children(&arg).into_iter().map(|(_, child)| child));
+    }
+    found
 }
 
 /// Whether a question that is left open cannot be answered with no.

@@ -9,7 +9,8 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use typeloom_term::{Symbols, TermError, Variance};
+use typeloom_term::subst::replace_params;
+use typeloom_term::{Boxed, Name, Symbols, TermError, Variance};
 
 use crate::assume::elaborate;
 use crate::blanket::Taken;
@@ -381,7 +382,8 @@ impl Comparison<'_> {
             }
             item
         };
-        self.both(&without(old), &without(new)) == (Ok(()), Ok(()))
+        let Ok(new) = at_defaults(old, new) else { return false };
+        self.both(&without(old), &without(&new)) == (Ok(()), Ok(()))
     }
 
     /// Whether all that changed is that parameters written `impl Trait` have names now.
@@ -572,7 +574,10 @@ impl Comparison<'_> {
                 // Of a trait that is new, nobody has an impl yet.
                 let known = old_traits.contains(impl_key(item).as_str())
                     || !own_traits.contains(impl_key(item).as_str());
-                let takes = known && taken.leaves_no_room(item, self.symbols);
+                // What is dropped cannot be taken apart any more.
+                let apart =
+                    impl_key(item) == "core::ops::drop::Drop" && has_fields(old, item.parent.as_deref());
+                let takes = apart || known && taken.leaves_no_room(item, self.symbols);
                 for change in self.changes.iter_mut().skip(before) {
                     change.breaking |= takes;
                 }
@@ -599,6 +604,13 @@ impl Comparison<'_> {
     }
 }
 
+/// Whether a type has fields that can be seen, in itself or in a variant.
+fn has_fields(items: &[Item], of: Option<&str>) -> bool {
+    let Some(of) = of else { return false };
+    let inside = format!("{of}::");
+    items.iter().any(|item| item.kind == Kind::Field && item.path.starts_with(&inside))
+}
+
 /// Impls that can cover each other have one trait, and one type constructor or none.
 fn impl_key(item: &Item) -> String {
     let of = item.path.strip_prefix("impl ").unwrap_or(&item.path);
@@ -611,6 +623,28 @@ fn impl_key(item: &Item) -> String {
 fn same(old: &Item, new: &Item) -> bool {
     let of = |item: &Item| Item { required: false, closed: false, ..item.clone() };
     old == new || of(old) == of(new)
+}
+
+/// An item whose last parameters are not written, as whoever knew the old one does not write them.
+fn at_defaults(old: &Item, new: &Item) -> Result<Item, TermError> {
+    let explicit = |item: &Item| item.params.iter().filter(|param| param.role == Role::Explicit).count();
+    let mut item = new.clone();
+    let cx = Boxed::new();
+    for _ in explicit(old)..explicit(new) {
+        let Some(at) = item.params.iter().rposition(|param| param.default.is_some()) else { break };
+        let param = item.params.remove(at);
+        let lookup =
+            |name: Name| if name == Name::Param(param.symbol) { param.default.clone() } else { None };
+        for part in &mut item.parts {
+            part.ty = replace_params(&cx, &part.ty, lookup)?;
+        }
+        for list in [&mut item.predicates, &mut item.promises, &mut item.context] {
+            for predicate in list.iter_mut() {
+                *predicate = replace_params(&cx, predicate, lookup)?;
+            }
+        }
+    }
+    Ok(item)
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -25,7 +25,8 @@ pub(crate) fn numbers(item: &Item) -> HashMap<Symbol, usize> {
     numbers
 }
 
-fn param(arg: &GenericArg<Boxed>) -> Option<Symbol> {
+/// The parameter that an argument is.
+pub(crate) fn param(arg: &GenericArg<Boxed>) -> Option<Symbol> {
     let id = match arg {
         GenericArg::Ty(ty) => match ty.data() {
             TyData::Placeholder(placeholder) => placeholder.id,
@@ -45,7 +46,7 @@ fn param(arg: &GenericArg<Boxed>) -> Option<Symbol> {
 }
 
 /// The parts of a term, each with a word for its place.
-fn children(arg: &GenericArg<Boxed>) -> Vec<(String, GenericArg<Boxed>)> {
+pub(crate) fn children(arg: &GenericArg<Boxed>) -> Vec<(String, GenericArg<Boxed>)> {
     let GenericArg::Ty(ty) = arg else { return Vec::new() };
     let numbered = |args: &[GenericArg<Boxed>], word: &str| -> Vec<(String, GenericArg<Boxed>)> {
         args.iter().enumerate().map(|(index, arg)| (format!("{word} {index}"), arg.clone())).collect()

@@ -27,7 +27,7 @@ mod ty;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use rustdoc_types::{Crate, Id, Item as JsonItem};
+use rustdoc_types::{Crate, Id, Item as JsonItem, ItemEnum, Type as JsonType};
 use typeloom_term::{Boxed, Const, GenericArg, Name, Region, Symbol, Symbols, TermError, Ty};
 
 use crate::item::{Item, ParamKind, Type};
@@ -165,6 +165,10 @@ pub(crate) struct Lower<'a> {
     distinct: HashSet<Type>,
     aliases: HashMap<Id, Alias>,
     expanding: Vec<Id>,
+    /// The module of what is being lowered.
+    here: Option<Id>,
+    /// The modules of items.
+    modules: HashMap<Id, Id>,
     level: usize,
     /// How many more types may be lowered.
     budget: usize,
@@ -191,6 +195,8 @@ pub fn lower(krate: &Crate, symbols: &mut Symbols, like: Option<&Api>) -> Result
         distinct: HashSet::new(),
         aliases: HashMap::new(),
         expanding: Vec::new(),
+        here: None,
+        modules: modules(krate),
         level: 0,
         budget: MAX_PER_ITEM.saturating_mul(krate.index.len() + 100),
         fresh: 0,
@@ -218,7 +224,30 @@ pub fn lower(krate: &Crate, symbols: &mut Symbols, like: Option<&Api>) -> Result
     })
 }
 
+/// The modules that items are written in.
+fn modules(krate: &Crate) -> HashMap<Id, Id> {
+    let mut modules = HashMap::new();
+    for (id, item) in &krate.index {
+        if let ItemEnum::Module(module) = &item.inner {
+            modules.extend(module.items.iter().map(|item| (*item, *id)));
+        }
+    }
+    modules
+}
+
 impl<'a> Lower<'a> {
+    /// Remembers where an item is written; an impl counts as written where the type is that it is for.
+    fn enter_module(&mut self, item: &JsonItem) {
+        let id = match &item.inner {
+            ItemEnum::Impl(of) => match &of.for_ {
+                JsonType::ResolvedPath(path) => path.id,
+                _ => item.id,
+            },
+            _ => item.id,
+        };
+        self.here = self.modules.get(&id).copied();
+    }
+
     fn get(&self, id: Id) -> Option<&'a JsonItem> {
         self.krate.index.get(&id)
     }

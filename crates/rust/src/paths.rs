@@ -19,6 +19,9 @@ const MAX_PATHS: usize = 1 << 20;
 /// The most steps that finding them may take.
 const MAX_VISITS: usize = 1 << 22;
 
+/// How many definitions of one name may have moved, for the nearest ones to be taken for each other.
+const MAX_MOVED: usize = 64;
+
 /// How deep modules may lie.
 const MAX_MODULES: usize = 128;
 
@@ -102,7 +105,7 @@ impl Paths {
     }
 
     /// Finds the definitions that cannot be named. One that could not be named before either is called what it was
-    /// called there: by the same place, or, where it moved, by the same last part if no other one has it.
+    /// called there: by the same place, or, where it moved, by the nearest place with the same last part.
     fn hide(&mut self, krate: &Crate, like: Option<&Self>) {
         let is_type = |kind: ItemKind| {
             matches!(kind, ItemKind::Struct | ItemKind::Enum | ItemKind::Union | ItemKind::Trait)
@@ -117,35 +120,56 @@ impl Paths {
             }
         }
         places.sort_unstable();
-        let last = |path: &str| path.rsplit("::").next().unwrap_or_default().to_owned();
         if let Some(like) = like {
-            let here: HashSet<&str> = places.iter().map(|(path, _)| path.as_str()).collect();
-            let known: HashSet<&str> = like.names.values().map(String::as_str).collect();
-            for (path, id) in &places {
-                let of_name = |other: &&String| last(other) == last(path);
-                let gone: Vec<&String> =
-                    like.hidden.iter().filter(|old| !here.contains(old.as_str())).filter(of_name).collect();
-                let new = places.iter().filter(|(own, id)| {
-                    last(own) == last(path) && !like.hidden.contains(own) && !self.names.contains_key(id)
-                });
-                let name = match gone[..] {
-                    _ if like.hidden.contains(path) => path,
-                    [only] if new.count() == 1 && !self.names.contains_key(id) => only,
-                    _ => continue,
-                };
-                // A public name that both versions have stays.
-                if self.names.get(id).is_some_and(|own| known.contains(own.as_str())) {
-                    continue;
-                }
-                if self.names.remove(id).is_some() {
-                    self.names.insert(*id, name.clone());
+            for (id, name) in self.old_names(&places, like) {
+                if self.names.remove(&id).is_some() {
+                    self.names.insert(id, name);
                 } else {
-                    self.hidden_names.insert(*id, name.clone());
+                    self.hidden_names.insert(id, name);
                 }
             }
         }
         self.hidden =
             places.into_iter().filter(|(_, id)| !self.names.contains_key(id)).map(|(path, _)| path).collect();
+    }
+
+    /// What the definitions at some places were called before, where they could not be named then.
+    fn old_names(&self, places: &[(String, Id)], like: &Self) -> Vec<(Id, String)> {
+        let mut found: Vec<(Id, String)> = Vec::new();
+        let here: HashSet<&str> = places.iter().map(|(path, _)| path.as_str()).collect();
+        let known: HashSet<&str> = like.names.values().map(String::as_str).collect();
+        let last = |path: &str| path.rsplit("::").next().unwrap_or_default().to_owned();
+        let mut gone: HashMap<String, Vec<&String>> = HashMap::new();
+        for old in like.hidden.iter().filter(|old| !here.contains(old.as_str())) {
+            gone.entry(last(old)).or_default().push(old);
+        }
+        // How much of the way two places have in common, and how they are called.
+        let mut moved: Vec<(usize, &String, &String, Id)> = Vec::new();
+        for (path, id) in places {
+            // A public name that both versions have stays.
+            if self.names.get(id).is_some_and(|own| known.contains(own.as_str())) {
+                continue;
+            }
+            if like.hidden.contains(path) {
+                found.push((*id, path.clone()));
+            } else if !self.names.contains_key(id) {
+                let candidates = gone.get(&last(path)).filter(|list| list.len() <= MAX_MOVED);
+                for old in candidates.into_iter().flatten() {
+                    let parts = path.split("::").zip(old.split("::"));
+                    moved.push((parts.take_while(|(new, old)| new == old).count(), old, path, *id));
+                }
+            }
+        }
+        // The nearest ones first; each place is left once and taken once.
+        moved.sort_unstable_by(|a, b| (b.0, a.1, a.2).cmp(&(a.0, b.1, b.2)));
+        let mut used: HashSet<(bool, &str)> = HashSet::new();
+        for (_, old, new, id) in moved {
+            if !used.contains(&(false, old.as_str())) && !used.contains(&(true, new.as_str())) {
+                used.extend([(false, old.as_str()), (true, new.as_str())]);
+                found.push((id, old.clone()));
+            }
+        }
+        found
     }
 
     /// What a definition is called, if it can be reached.

@@ -143,7 +143,8 @@ impl Generator {
             17 => format!("std::collections::HashMap<{}, {}>", self.sized(less), self.sized(less)),
             18 => {
                 let name = *self.random.pick(&["std::slice::Iter", "std::slice::IterMut"]);
-                format!("{name}<{}, {}>", self.lifetime(), self.sized(0))
+                let item = *self.random.pick(&["u8", "Unit", "T"]);
+                format!("{name}<{}, {item}>", self.lifetime())
             }
             19 => format!("({},)", self.sized(less)),
             20 => format!("({}, {}, {})", self.sized(less), self.sized(less), self.sized(less)),

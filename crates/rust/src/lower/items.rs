@@ -66,7 +66,9 @@ impl<'a> Lower<'a> {
             }
         }
         for id in impls {
-            if let Some(ItemEnum::Impl(of)) = self.get(id).map(|item| &item.inner) {
+            let Some(item) = self.get(id) else { continue };
+            self.enter_module(item);
+            if let ItemEnum::Impl(of) = &item.inner {
                 self.impl_item(of).map_err(|error| at(error, "impl"))?;
             }
         }
@@ -90,6 +92,7 @@ impl<'a> Lower<'a> {
     }
 
     fn item(&mut self, item: &'a JsonItem, path: &str, impls: &mut BTreeSet<Id>) -> Result<(), LowerError> {
+        self.enter_module(item);
         match &item.inner {
             ItemEnum::Struct(of) => {
                 impls.extend(&of.impls);
@@ -119,6 +122,7 @@ impl<'a> Lower<'a> {
                 let (mut main, sig) = self.adt(path, Kind::Enum, &of.generics)?;
                 main.closed = !is_non_exhaustive(item);
                 main.marks.push(level("exhaustive", main.closed));
+                main.marks.push(level("all variants public", !of.has_stripped_variants));
                 self.items.push(main);
                 for id in &of.variants {
                     self.variant(path, *id, &sig)?;
@@ -304,7 +308,7 @@ impl<'a> Lower<'a> {
         if of.header.is_async {
             output = self.future(&output, &mut sig)?;
         }
-        item.late = late_bound(outer, &sig, &inputs, self.symbols);
+        item.late = late_bound(outer, &sig, self.symbols);
         let own = sig.params.len();
         self.captures(&mut sig)?;
         item.late.extend(sig.params.iter().skip(own).map(|param| param.symbol));
@@ -427,12 +431,11 @@ impl<'a> Lower<'a> {
     }
 }
 
-/// The lifetimes of a function that its type as a value is general over: those of its own that its parameters mention,
-/// and no clause between lifetimes does. (A clause about a type fixes them as well; but dropping or weakening a bound
-/// is what such clauses are changed for, and calls do not notice.)
-fn late_bound(outer: &Sig, sig: &Sig, inputs: &[Type], symbols: &Symbols) -> Vec<Symbol> {
+/// The lifetimes of a function that its type as a value is general over: those of its own that no clause between
+/// lifetimes fixes. (A clause about a type fixes them as well; but dropping or weakening a bound is what such clauses are
+/// changed for, and calls do not notice.)
+fn late_bound(outer: &Sig, sig: &Sig, symbols: &Symbols) -> Vec<Symbol> {
     let clauses = sig.predicates.get(outer.predicates.len()..).unwrap_or_default();
-    let in_inputs = regions::all(inputs);
     let is_fixed = |region: Region<Boxed>| {
         clauses.iter().any(|clause| match predicate::view(symbols, clause) {
             Some((_, Predicate::Outlives(GenericArg::Region(longer), shorter))) => {
@@ -444,10 +447,7 @@ fn late_bound(outer: &Sig, sig: &Sig, inputs: &[Type], symbols: &Symbols) -> Vec
     let own = sig.params.iter().skip(outer.params.len());
     own.filter(|param| param.kind == ParamKind::Region)
         .map(|param| param.symbol)
-        .filter(|symbol| {
-            let region = Region::param(Name::Param(*symbol));
-            in_inputs.contains(&region) && !is_fixed(region)
-        })
+        .filter(|symbol| !is_fixed(Region::param(Name::Param(*symbol))))
         .collect()
 }
 

@@ -31,6 +31,7 @@ impl<'a> Lower<'a> {
         ids.sort_unstable();
         for id in ids {
             let Some(item) = self.get(id) else { continue };
+            self.enter_module(item);
             match &item.inner {
                 ItemEnum::Struct(_) | ItemEnum::Enum(_) | ItemEnum::Union(_) => self.adt_definition(item)?,
                 ItemEnum::Trait(of) => {

@@ -297,6 +297,7 @@ impl Lower<'_> {
             return Err(LowerError::Aliases { name: name() });
         };
         self.expanding.push(id);
+        let here = std::mem::replace(&mut self.here, self.modules.get(&id).copied());
         let mut sig = Sig::new();
         let mut params = Vec::new();
         for param in &alias.generics.params {
@@ -310,6 +311,7 @@ impl Lower<'_> {
             params.push((symbol, kind, None));
         }
         let body = self.ty(&alias.type_, &mut sig)?;
+        self.here = here;
         self.expanding.pop();
         let alias = Alias { params, body };
         self.aliases.insert(id, alias.clone());
@@ -542,12 +544,21 @@ impl Lower<'_> {
     /// The value of a constant of this crate that is written by its name.
     fn named_constant(&self, text: &str) -> Option<ConstValue> {
         let last = text.rsplit("::").next()?;
-        let mut values = self.krate.index.values().filter_map(|item| match &item.inner {
-            ItemEnum::Constant { type_: _, const_ } if item.name.as_deref() == Some(last) => {
+        let found = |id: &Id| match self.get(*id).map(|item| (&item.name, &item.inner)) {
+            Some((Some(name), ItemEnum::Constant { type_: _, const_ })) if name == last => {
                 literal(const_.value.as_deref().unwrap_or(&const_.expr))
             }
             _ => None,
-        });
+        };
+        // One in the module at hand is meant before all others.
+        if last == text
+            && let Some(ItemEnum::Module(here)) =
+                self.here.and_then(|id| self.get(id)).map(|item| &item.inner)
+            && let Some(value) = here.items.iter().find_map(found)
+        {
+            return Some(value);
+        }
+        let mut values = self.krate.index.keys().filter_map(found);
         let value = values.next()?;
         // Several constants of one name: only the compiler knows which one is meant.
         values.all(|other| other == value).then_some(value)
