@@ -328,6 +328,51 @@ const GRAPHS: &[(i64, &str)] = &[
         18,
         "g (float[2] s, float[3, 2] x) => (f, y) { f, y = Scan<num_scan_inputs = 1, scan_input_directions = [1], scan_output_directions = [1], body = b (float[2] a, float[2] e) => (float[2] t, float[2] u) { t = Add(a, e) u = Identity(t) }>(s, x) }",
     ),
+    // What engines were found to compute otherwise on drawn graphs.
+    (18, "g (<T>[3, 1] x) => (z) <<T>[3, 2] y = {1, 2, 3, 2, 4, 5}> { z = Mod(x, y) }"),
+    (18, "g (<T>[4] x) => (z) { z = Celu<alpha = 0.3>(x) }"),
+    (24, "g (<T>[4] x) => (z) { z = Swish<alpha = 0.2>(x) }"),
+    (2, "g (<T>[1, 2, 4, 3] x) => (z) { z = GlobalLpPool(x) }"),
+    (26, "g (<T>[1, 2, 4, 4] x) => (z) { z = SpaceToDepth<blocksize = 2, mode = \"CRD\">(x) }"),
+    (
+        20,
+        "g (float[1, 1, 3, 1] x) => (z) <float[1, 1, 2, 2] grid = {0.0, 1.5, 0.0, 0.8}> { z = GridSample<mode = \"cubic\", padding_mode = \"border\">(x, grid) }",
+    ),
+    (
+        10,
+        "g (<T>[1, 1, 4, 5] x) => (z) <float[4] s = {1.0, 1.0, 0.5, 0.6}> { z = Resize<mode = \"nearest\">(x, s) }",
+    ),
+    (
+        13,
+        "g (<T>[1, 1, 4, 5] x) => (z) <float[4] s = {1.0, 1.0, 0.75, 1.5}> { z = Resize<mode = \"linear\">(x, , s) }",
+    ),
+    (
+        19,
+        "g (<T>[1, 2, 4, 5] x) => (z) <int64[2] s = {3, 8}> { z = Resize<axes = [-1, 2], mode = \"linear\">(x, , , s) }",
+    ),
+    (
+        19,
+        "g (<T>[1, 2, 4, 5] x) => (z) <float[4] r = {0.1, 0.2, 0.7, 0.8}, int64[2] s = {3, 8}> { z = Resize<axes = [3, 2], coordinate_transformation_mode = \"tf_crop_and_resize\">(x, r, , s) }",
+    ),
+    (13, "g (<T>[2, 4] x) => (z) { z = ReduceLogSumExp<axes = [1]>(x) }"),
+    (18, "g (<T>[2, 0] x) => (z) <int64[1] a = {1}> { z = ReduceMax(x, a) }"),
+    (13, "g (<T>[2, 0] x) => (z) { z = ReduceMean<axes = [1]>(x) }"),
+    (10, "g (<T>[2, 4] x) => (y, m) { y, m = Dropout(x) }"),
+    (18, "g (string[3] x) => (z) <int64[4] i = {1, 1, -1, 0}> { z = Gather(x, i) }"),
+    (20, "g (string[3] x) => (y, n) { y, n = StringSplit<delimiter = \",\">(x) }"),
+    (18, "g (bool[2, 4] x) => (z) { z = Cast<to = 8>(x) }"),
+    (
+        18,
+        "g (<T>[1, 1, 4] x, <T>[1, 1, 2] w) => (z) { z = ConvTranspose<strides = [3], auto_pad = \"SAME_UPPER\">(x, w) }",
+    ),
+    (
+        18,
+        "g (<T>[5] x) => (z) <int64[1] s = {-9}, int64[1] e = {-99}, int64[1] a = {0}, int64[1] k = {-1}> { z = Slice(x, s, e, a, k) }",
+    ),
+    (
+        15,
+        "g (<T>[1, 2, 3] x, <T>[2] s, <T>[2] b, float[2] m) => (z) <float[2] v = {1.0, 2.0}> { z = BatchNormalization(x, s, b, m, v) }",
+    ),
 ];
 
 /// A tensor of a type with negative and positive numbers, none of them large.

@@ -85,6 +85,18 @@ impl Offer<'_> {
             .map(typeloom_onnx::messages::AttributeProto::i)
     }
 
+    /// The float of an attribute, where it is given.
+    #[must_use]
+    pub fn float(&self, name: &str) -> Option<f32> {
+        self.node.attribute.iter().find(|it| it.name() == name)?.f
+    }
+
+    /// The numbers of an attribute, where they are given.
+    #[must_use]
+    pub fn ints(&self, name: &str) -> Option<&[i64]> {
+        self.node.attribute.iter().find(|it| it.name() == name).map(|it| &it.ints[..])
+    }
+
     /// The text of an attribute, where it is given.
     #[must_use]
     pub fn text(&self, name: &str) -> Option<&str> {

@@ -27,6 +27,7 @@ use typeloom_cpu::value::Value;
 use typeloom_onnx::messages::{AttributeProto, GraphProto, ModelProto, NodeProto};
 use typeloom_runtime::session::{Session, Verify};
 use typeloom_types::any_tensor::AnyTensor;
+use typeloom_types::dtype::Dtype;
 use typeloom_types::op::primitives::TENSOR_PRIMITIVES;
 use whole::Whole;
 
@@ -161,6 +162,9 @@ fn models_give_the_same_in_primitives() {
 #[test]
 #[cfg_attr(debug_assertions, ignore = "without optimisation each network takes minutes")]
 fn light_networks_give_the_same_in_primitives() {
+    if cases::folder().is_none() {
+        println!("skipped: there are no light networks beside the repository");
+    }
     let compiler = Compiler::new().run_on_backend::<ByExecution<OfFloats>>("compute");
     for whole in whole::list().iter().filter(|whole| whole.is_light) {
         in_primitives(whole, whole.model(), &compiler).expect("every network has a form in primitives");
@@ -241,6 +245,44 @@ fn functions_of_one_float_agree_where_they_are_hard() {
         }
     }
     assert_eq!(differences, [""; 0]);
+}
+
+/// A program of one node over the inputs, in primitives.
+fn lowered(text: &str) -> Session {
+    let compiler = Compiler::new().run_on_backend::<ByExecution<OfAny>>("compute");
+    let header = "<ir_version: 10, opset_import: [\"\": 21]>";
+    let model = typeloom_onnx::text::parse_model(&format!("{header}\n{text}")).unwrap();
+    let artifact = compiler.compile(model).unwrap_or_else(|error| panic!("{text}: {error}"));
+    assert_eq!(other_than_primitive(&artifact.model), None, "{text}");
+    Session::new(&artifact.model, &|_| Err("the model has no other files".to_owned())).unwrap()
+}
+
+#[test]
+fn a_constant_of_a_shape_has_its_value_in_every_element_type() {
+    for (ty, dtype) in
+        [("int16", Dtype::I16), ("int8", Dtype::I8), ("uint16", Dtype::U16), ("uint32", Dtype::U32)]
+    {
+        let text = format!(
+            "m (float[1] x) => ({ty}[2] y) {{ s = Constant<value = int64[1] {{2}}>() y = ConstantOfShape<value = {ty}[1] {{7}}>(s) }}"
+        );
+        let x = Value::Tensor(AnyTensor::from_slice(&[1], &[0.0_f32]).unwrap());
+        let found =
+            lowered(&text).run([("x".to_owned(), x)].into(), Verify::EveryValue).unwrap().outputs.remove(0).1;
+        let sevens = compare::cast(&AnyTensor::from_slice(&[2], &[7_i64, 7]).unwrap(), dtype).unwrap();
+        assert_eq!(compare::values(&found, &Value::Tensor(sevens), (0.0, 0.0)), None, "{ty}");
+    }
+}
+
+#[test]
+fn sines_of_numbers_that_are_turns_apart_are_no_number() {
+    for function in ["Sin", "Cos", "Tan"] {
+        let session = lowered(&format!("m (double[2] x) => (double[2] y) {{ y = {function}(x) }}"));
+        let x = Value::Tensor(AnyTensor::from_slice(&[2], &[1e30, -1e30]).unwrap());
+        let found =
+            session.run([("x".to_owned(), x)].into(), Verify::EveryValue).unwrap().outputs.remove(0).1;
+        let y: Vec<f64> = found.as_tensor().unwrap().to_vec().unwrap();
+        assert!(y.iter().all(|y| y.is_nan()), "{function}: {y:?}");
+    }
 }
 
 /// An operator on the slot that is none of the thirty.

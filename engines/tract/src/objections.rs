@@ -2,6 +2,7 @@
 //! Each line comes from a recorded case, or from a graph of the tests on which it and the embedded backend differ.
 
 use typeloom::runtime::engine::Offer;
+use typeloom::runtime::stamp::{Extent, Stamp};
 use typeloom::{Dtype, NodeProto};
 
 /// Why a node is not offered.
@@ -12,7 +13,13 @@ pub(crate) fn of(offer: &Offer<'_>) -> Option<String> {
         domain => return Some(format!("it does not know the domain `{domain}`")),
     }
     let is_half = offer.input_dtype(0) == Some(Dtype::F16);
+    let crops = offer.text("coordinate_transformation_mode") == Some("tf_crop_and_resize");
+    let is_cubic = matches!(offer.text("mode"), Some("cubic" | "bicubic"));
+    let is_nearest = matches!(offer.text("mode"), None | Some("nearest"));
     let why = match offer.node.op_type() {
+        "Celu" | "Swish" if offer.float("alpha").is_some_and(|alpha| alpha != 1.0) => {
+            "it has the factor 1 alone"
+        }
         "BitShift" => "it takes shifts modulo the width",
         "DFT" | "STFT" => "what its transform should cancel is noise",
         "Div" if is_half => "its quotients of halves are not those of ONNX",
@@ -21,8 +28,22 @@ pub(crate) fn of(offer: &Offer<'_>) -> Option<String> {
             "it adds up halves in halves, and ONNX in longer floats"
         }
         "GRU" | "LSTM" | "RNN" => "it leaves out directions, limits and activations",
-        "GlobalLpPool" if offer.int("p").is_some() => "it leaves out the exponent",
+        "GlobalLpPool" => "it leaves out the exponent",
+        "GridSample" if is_cubic && offer.text("padding_mode") == Some("border") => {
+            "it brings places back to the border that are within half an element of it"
+        }
         "Loop" => "it has no loops but `Scan`",
+        "Mod" if !has_one_shape(offer) => "it divides the other way round where it repeats the first number",
+        "ReduceLogSumExp" if !is_float(offer) => "it adds up whole numbers",
+        "Resize" if offer.version < 11 && is_nearest => "it takes another element where an axis gets shorter",
+        "Resize" if !is_float(offer) && (!is_nearest || crops) => "it cuts fractions off, and ONNX rounds",
+        "Resize" if offer.ints("axes").is_some_and(|axes| crops || !is_ascending(axes)) => {
+            "it takes axes to be counted from the front, in their order"
+        }
+        "Softplus" if offer.input_dtype(0) == Some(Dtype::F64) => "its exponentials overflow",
+        "SpaceToDepth" if offer.text("mode").is_some_and(|mode| mode != "DCR") => {
+            "it has one order of blocks"
+        }
         "Scan" if loops_inside(offer.node) => "it rewrites a loop inside of a loop without end",
         "Shrink" if !is_float(offer) => "it rounds the bias",
         _ => return None,
@@ -32,6 +53,20 @@ pub(crate) fn of(offer: &Offer<'_>) -> Option<String> {
 
 fn is_float(offer: &Offer<'_>) -> bool {
     matches!(offer.input_dtype(0), Some(Dtype::F16 | Dtype::F32 | Dtype::F64))
+}
+
+/// Whether two inputs are known to have the same extents, so that neither is repeated.
+fn has_one_shape(offer: &Offer<'_>) -> bool {
+    match &offer.inputs[..] {
+        [Some(Stamp::Tensor { shape: Some(a), .. }), Some(Stamp::Tensor { shape: Some(b), .. })] => {
+            a == b && !a.contains(&Extent::Open)
+        }
+        _ => false,
+    }
+}
+
+fn is_ascending(axes: &[i64]) -> bool {
+    axes.first().is_none_or(|first| *first >= 0) && axes.is_sorted()
 }
 
 /// Whether a graph of a node has what tract makes a loop of. Rewritings inside of a loop are not bounded by their number.

@@ -165,28 +165,20 @@ fn modulo(call: &mut Call<'_>) -> Outcome {
 fn power(call: &mut Call<'_>) -> Outcome {
     let b = aligned(call)?;
     let a = call.take(0)?;
-    let whole = |dtype: Dtype| matches!(dtype, Dtype::I32 | Dtype::I64);
-    if whole(a.dtype()) && whole(b.dtype()) {
-        let wide = |tensor: &AnyTensor| -> Result<AnyTensor, Fault> {
-            Ok(AnyTensor::from_slice(tensor.shape(), &crate::call::integers(tensor)?)?)
+    if is_whole(a.dtype()) && is_whole(b.dtype()) {
+        let wide = super::cast::convert(&a, Dtype::I64)?;
+        let raised = if b.dtype() == Dtype::U64 {
+            map2::<i64, u64, i64>(&wide, &b, raise)?
+        } else {
+            map2::<i64, i64, i64>(&wide, &super::cast::convert(&b, Dtype::I64)?, |base, exponent| {
+                match u64::try_from(exponent) {
+                    Ok(exponent) => raise(base, exponent),
+                    // A negative power of a whole number is a fraction, but for 1 and -1.
+                    Err(_) if matches!(base, 1 | -1) => raise(base, exponent.unsigned_abs()),
+                    Err(_) => 0,
+                }
+            })?
         };
-        let raised = map2::<i64, i64, i64>(&wide(&a)?, &wide(&b)?, |base, exponent| {
-            match u32::try_from(exponent) {
-                Ok(exponent) => base.wrapping_pow(exponent),
-                // A negative power of a whole number is a fraction, but for 1 and -1.
-                Err(_) => match base {
-                    1 => 1,
-                    -1 => {
-                        if exponent % 2 == 0 {
-                            1
-                        } else {
-                            -1
-                        }
-                    }
-                    _ => 0,
-                },
-            }
-        })?;
         return one(super::cast::convert(&raised, a.dtype())?);
     }
     if a.dtype() == Dtype::F32 && b.dtype() == Dtype::F32 {
@@ -198,6 +190,24 @@ fn power(call: &mut Call<'_>) -> Outcome {
     let wide = |tensor: &AnyTensor| of_f64s(Dtype::F64, tensor.shape(), &to_f64s(tensor)?);
     let raised = map2::<f64, f64, f64>(&wide(&a)?, &wide(&b)?, f64::powf)?;
     one(of_f64s(dtype, raised.shape(), raised.as_slice()?)?)
+}
+
+fn is_whole(dtype: Dtype) -> bool {
+    use Dtype::{I8, I16, I32, I64, U8, U16, U32, U64};
+    matches!(dtype, I8 | I16 | I32 | I64 | U8 | U16 | U32 | U64)
+}
+
+/// A power by squares, of which the last 64 bits are kept.
+fn raise(mut base: i64, mut exponent: u64) -> i64 {
+    let mut power = 1_i64;
+    while exponent > 0 {
+        if exponent & 1 == 1 {
+            power = power.wrapping_mul(base);
+        }
+        base = base.wrapping_mul(base);
+        exponent >>= 1;
+    }
+    power
 }
 
 #[derive(Clone, Copy)]

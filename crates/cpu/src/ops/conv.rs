@@ -3,12 +3,13 @@
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
+use super::cast::convert;
 use super::filter::{Filter, Finishing, check_rank, groups, kernel_shape};
 use super::matmul::centred;
 use super::sliding::{Windows, pads, per_axis};
 use super::{Operator, native, widened};
 use crate::call::{Call, Outcome, one};
-use crate::element::{build, check_size, of_f64s, on_floats, to_f64s};
+use crate::element::{build, check_size, dispatch, of_f64s, on_floats, to_f64s};
 use crate::error::{Fault, invalid};
 use crate::product::{self, Matrix};
 use crate::shape::{count, each_index, extents, strides};
@@ -95,8 +96,9 @@ fn conv_transpose(call: &mut Call<'_>) -> Outcome {
         }
         let size = match target {
             Some(target) => {
-                let total = (full - target).max(0);
-                let (less, more) = (total / 2, total - total / 2);
+                // Where steps leap over elements there are too few: the rest lies on both sides, as pads do.
+                let total = full.saturating_sub(target);
+                let (less, more) = (total.div_euclid(2), total - total.div_euclid(2));
                 (begin[axis], end[axis]) = if auto == "SAME_UPPER" { (less, more) } else { (more, less) };
                 target
             }
@@ -174,15 +176,19 @@ fn col2im(call: &mut Call<'_>) -> Outcome {
     }
     let channels = depth / kernel;
     let shape = [&[batches, channels], &image[..]].concat();
-    one(on_floats!(x.dtype(), T => {
-        let data = x.as_slice::<T>()?;
+    let dtype = x.dtype();
+    // Sums of whole numbers wrap, so that the narrower ones are the last bits of the widest.
+    let wide = if matches!(dtype, Dtype::F32 | Dtype::F64) { x.clone() } else { convert(x, Dtype::I64)? };
+    let result = dispatch!(wide.dtype(), T in [F32 f32, F64 f64, I64 i64] => {
+        let data = wide.as_slice::<T>()?;
         build::<T>(&shape, |out| {
             let planes = out.chunks_exact_mut(count(&image).max(1));
             for (plane, rows) in planes.zip(data.chunks_exact((kernel * places).max(1))) {
                 windows.add_columns(rows, plane);
             }
         })
-    })?)
+    })?;
+    one(if result.dtype() == dtype { result } else { convert(&result, dtype)? })
 }
 
 /// A convolution whose windows are bent by offsets; elements between others are interpolated linearly.

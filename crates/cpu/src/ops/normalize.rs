@@ -9,7 +9,7 @@ use super::layout::broadcast_to;
 use super::reduce::{Reduction, moments, reduce_axes};
 use super::{Operator, native, widened, widened_to};
 use crate::call::{Call, Outcome, one};
-use crate::element::{Number, build_over, of_f64s, on_floats, to_f64s};
+use crate::element::{Number, build_over, narrow, of_f64s, on_floats, to_f64s, widen};
 use crate::error::{Fault, invalid};
 use crate::shape::{around, axes, axis, broadcast, count};
 use crate::threads;
@@ -18,7 +18,7 @@ use crate::threads;
 const WORTH: usize = 1 << 17;
 
 pub(super) const OPERATORS: &[Operator] = &[
-    widened_to("BatchNormalization", 1, batch_normalization),
+    native("BatchNormalization", batch_normalization),
     widened("InstanceNormalization", instance_normalization),
     widened("GroupNormalization", group_normalization),
     widened_to("LayerNormalization", 1, layer_normalization),
@@ -61,7 +61,9 @@ fn batch_normalization(call: &mut Call<'_>) -> Outcome {
     if call.version < 9 && !call.flag("spatial", true)? {
         return Err(Fault::Unsupported("statistics for each element".to_owned()));
     }
-    let x = call.tensor(0)?;
+    // Input, parameters and statistics may each have a type of their own, and so have the results.
+    let dtype = call.tensor(0)?.dtype();
+    let x = &widen(call.tensor(0)?.clone())?;
     if x.rank() < 2 {
         return invalid(format!("the input has rank {}, not above 1", x.rank()));
     }
@@ -88,6 +90,7 @@ fn batch_normalization(call: &mut Call<'_>) -> Outcome {
         })
         .collect();
     let y = affine(x, channels, count(&x.shape()[2..]), &coefficients)?;
+    let y = if dtype == y.dtype() { y } else { narrow(y, dtype)? };
     let Some(current) = current else { return one(y) };
     let blend = |old: &[f64], new: &dyn Fn(usize) -> f64| -> Result<AnyTensor, Fault> {
         let values: Vec<f64> =

@@ -112,8 +112,10 @@ fn row<T: Number>(data: &[T], kind: Reduction) -> T {
         Reduction::LogSum => T::from_f64(sum(|value| value).ln()),
         Reduction::LogSumExp => {
             let most = data.iter().map(|value| value.to_f64()).fold(f64::NEG_INFINITY, f64::max);
+            // The differences to infinity are no numbers; a number that is none is seen by neither maximum nor sum.
             if most.is_infinite() {
-                return T::from_f64(if data.is_empty() { f64::NEG_INFINITY } else { most });
+                let is_number = data.iter().all(|value| !value.to_f64().is_nan());
+                return T::from_f64(if is_number { most } else { f64::NAN });
             }
             let sum: f64 = data.iter().map(|value| (value.to_f64() - most).exp()).sum();
             T::from_f64(most + sum.ln())

@@ -19,6 +19,27 @@ enum Mode {
     Cubic,
 }
 
+/// Which of two elements is the nearest.
+#[derive(Clone, Copy)]
+enum Nearest {
+    PreferFloor,
+    PreferCeil,
+    Floor,
+    Ceil,
+    /// Before there were names: the element in front, and the one behind where the axis gets shorter.
+    Unnamed,
+}
+
+fn nearest(call: &Call<'_>) -> Result<Nearest, Fault> {
+    match call.text("nearest_mode", "round_prefer_floor")? {
+        "round_prefer_floor" => Ok(Nearest::PreferFloor),
+        "round_prefer_ceil" => Ok(Nearest::PreferCeil),
+        "floor" => Ok(Nearest::Floor),
+        "ceil" => Ok(Nearest::Ceil),
+        other => invalid(format!("`nearest_mode` = `{other}` is not known")),
+    }
+}
+
 /// How one axis is resampled.
 struct Axis {
     input: usize,
@@ -30,7 +51,7 @@ struct Axis {
 struct Sampling<'a> {
     mode: Mode,
     coordinates: &'a str,
-    nearest: &'a str,
+    nearest: Nearest,
     cubic: f64,
     antialias: bool,
     exclude_outside: bool,
@@ -57,10 +78,10 @@ impl Sampling<'_> {
             "tf_half_pixel_for_nn" => (x + 0.5) / axis.scale,
             "tf_crop_and_resize" => {
                 let (start, end) = axis.roi;
-                if axis.output > 1 {
-                    start * (input - 1.0) + x * (end - start) * (input - 1.0) / (axis.output as f64 - 1.0)
-                } else {
+                if exact == 1.0 {
                     0.5 * (start + end) * (input - 1.0)
+                } else {
+                    start * (input - 1.0) + x * (end - start) * (input - 1.0) / (exact - 1.0)
                 }
             }
             other => return invalid(format!("`coordinate_transformation_mode` = `{other}` is not known")),
@@ -68,17 +89,17 @@ impl Sampling<'_> {
     }
 
     /// The elements that an index of the output is made of, with their weights.
-    fn taps(&self, axis: &Axis, at: f64) -> Result<Vec<(usize, f64)>, Fault> {
+    fn taps(&self, axis: &Axis, at: f64) -> Vec<(usize, f64)> {
         let last = axis.input as i64 - 1;
         if self.mode == Mode::Nearest {
             let index = match self.nearest {
-                "round_prefer_floor" => (at - 0.5).ceil(),
-                "round_prefer_ceil" => (at + 0.5).floor(),
-                "floor" => at.floor(),
-                "ceil" => at.ceil(),
-                other => return invalid(format!("`nearest_mode` = `{other}` is not known")),
+                Nearest::PreferFloor => (at - 0.5).ceil(),
+                Nearest::PreferCeil => (at + 0.5).floor(),
+                Nearest::Ceil => at.ceil(),
+                Nearest::Unnamed if axis.scale < 1.0 => at.ceil(),
+                Nearest::Floor | Nearest::Unnamed => at.floor(),
             };
-            return Ok(vec![(usize::try_from((index as i64).clamp(0, last)).unwrap_or(0), 1.0)]);
+            return vec![(usize::try_from((index as i64).clamp(0, last)).unwrap_or(0), 1.0)];
         }
         let base = at.floor();
         let ratio = at - base;
@@ -102,7 +123,7 @@ impl Sampling<'_> {
             let sum: f64 = taps.iter().map(|(_, weight)| weight).sum();
             taps.iter_mut().for_each(|(_, weight)| *weight /= sum);
         }
-        Ok(taps)
+        taps
     }
 }
 
@@ -141,7 +162,7 @@ fn by_scales(call: &Call<'_>, scales: &[f64]) -> Result<AnyTensor, Fault> {
     let sampling = Sampling {
         mode: mode(call)?,
         coordinates: "asymmetric",
-        nearest: "floor",
+        nearest: Nearest::Unnamed,
         cubic: -0.75,
         antialias: false,
         exclude_outside: false,
@@ -169,7 +190,7 @@ fn resize(call: &mut Call<'_>) -> Outcome {
     let sampling = Sampling {
         mode: mode(call)?,
         coordinates,
-        nearest: call.text("nearest_mode", "round_prefer_floor")?,
+        nearest: nearest(call)?,
         cubic: f64::from(call.float("cubic_coeff_a", -0.75)?),
         antialias: call.flag("antialias", false)?,
         exclude_outside: call.flag("exclude_outside", false)?,
@@ -201,8 +222,8 @@ fn resize(call: &mut Call<'_>) -> Outcome {
             }
             for (axis, scale) in chosen.iter().zip(scales) {
                 let axis = &mut plan[*axis];
-                let part = if coordinates == "tf_crop_and_resize" { axis.roi.1 - axis.roi.0 } else { 1.0 };
-                axis.output = (axis.input as f64 * part * scale).floor() as usize;
+                // The text multiplies by the extent of a crop as well; no implementation does, the reference included.
+                axis.output = (axis.input as f64 * scale).floor() as usize;
                 axis.scale = scale;
             }
         }
@@ -255,7 +276,7 @@ fn resample(x: &AnyTensor, plan: &[Axis], sampling: &Sampling<'_>) -> Result<Any
                 sampling.original(axis, index)?
             };
             out.push(crops && (at < 0.0 || at > axis.input as f64 - 1.0));
-            list.push(sampling.taps(axis, at)?);
+            list.push(sampling.taps(axis, at));
         }
         taps.push(list);
         outside.push(out);

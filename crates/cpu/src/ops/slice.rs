@@ -54,9 +54,14 @@ fn cut(extent: usize, start: i64, end: i64, step: i64) -> Result<(i64, i64, usiz
     let (start, end) = if step > 0 {
         (absolute(start).clamp(0, extent), absolute(end).clamp(0, extent))
     } else {
-        (absolute(start).clamp(-1, extent - 1), absolute(end).clamp(-1, extent - 1))
+        // A start in front of the first element is the first one: unlike an end it is not exclusive.
+        (absolute(start).clamp(0, (extent - 1).max(0)), absolute(end).clamp(-1, extent - 1))
     };
-    let distance = if step > 0 { end - start } else { start - end };
+    let distance = match step > 0 {
+        true => end - start,
+        false if extent == 0 => 0,
+        false => start - end,
+    };
     let length = if distance <= 0 { 0 } else { (distance - 1) / step.saturating_abs() + 1 };
     Ok((start, step, usize::try_from(length).unwrap_or(0)))
 }

@@ -1,6 +1,7 @@
 //! The geometry of windows that slide over the spatial axes of an input, for convolution and pooling.
 
 use crate::call::Call;
+use crate::element::Number;
 use crate::error::{Fault, invalid};
 use crate::shape::{count, each_index, extents, strides};
 
@@ -64,7 +65,8 @@ impl Windows {
             let size = match auto {
                 "NOTSET" | "" => {
                     let room = extent + begin[axis] + end[axis] - span;
-                    if room < 0 {
+                    // Rounded up, one window stands at the start even where its end sticks out by less than a step.
+                    if room < 0 && !(ceil && room > -stride && extent > 0) {
                         return invalid(format!("the window does not fit axis {axis}"));
                     }
                     let size = if ceil { (room + stride - 1) / stride + 1 } else { room / stride + 1 };
@@ -210,14 +212,14 @@ impl Windows {
     }
 
     /// Adds columns to a plane: the reverse of [`Windows::columns`].
-    pub(super) fn add_columns<T: Copy + std::ops::AddAssign>(&self, columns: &[T], plane: &mut [T]) {
+    pub(super) fn add_columns<T: Number>(&self, columns: &[T], plane: &mut [T]) {
         let Some(last) = self.input.len().checked_sub(1) else { return };
         let width = self.output[last];
         self.each_row(|at, offset, place| {
             let Some(offset) = offset else { return };
             for (window, value) in columns[at..at + width].iter().enumerate() {
                 if let Some(index) = self.inside(last, window, place) {
-                    plane[offset + index] += *value;
+                    plane[offset + index] = plane[offset + index].plus(*value);
                 }
             }
         });

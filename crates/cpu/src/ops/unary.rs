@@ -34,7 +34,7 @@ pub(super) const OPERATORS: &[Operator] = &[
     widened("Asinh", |call| floats(call, f32::asinh, f64::asinh)),
     widened("Acosh", |call| floats(call, f32::acosh, f64::acosh)),
     widened("Atanh", |call| floats(call, f32::atanh, f64::atanh)),
-    widened("Erf", |call| floats(call, |x| erf(f64::from(x)) as f32, erf)),
+    widened("Erf", error_function),
     native("IsNaN", |call| test(call, |_| Ok(f64::is_nan))),
     native("IsInf", |call| {
         let (negative, positive) = (call.flag("detect_negative", true)?, call.flag("detect_positive", true)?);
@@ -85,6 +85,16 @@ pub(super) fn floats(
         Dtype::F64 => one(map_into(x, double)?),
         other => Err(Fault::Dtype(other)),
     }
+}
+
+/// Whole numbers have an error function as well: that of the number as a short float, without its fraction.
+fn error_function(call: &mut Call<'_>) -> Outcome {
+    let dtype = call.tensor(0)?.dtype();
+    if matches!(dtype, Dtype::F32 | Dtype::F64) {
+        return reals(call, erf);
+    }
+    let wide = super::cast::convert(call.tensor(0)?, Dtype::F64)?;
+    one(super::cast::convert(&map_into(wide, |x: f64| f64::from(erf(x) as f32))?, dtype)?)
 }
 
 /// A function of floats that is written once.

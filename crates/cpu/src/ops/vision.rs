@@ -99,6 +99,11 @@ fn grid_sample(call: &mut Call<'_>) -> Outcome {
                     vec![(index(low), 1.0 - (at - low)), (index(low + 1.0), at - low)]
                 }
                 _ => {
+                    // Linear weights come out the same where only the elements are brought back; cubic ones do not.
+                    let edge = if align { 0.0 } else { 0.5 };
+                    let is_beyond = scaled < -edge || scaled > extent as f64 - 1.0 + edge;
+                    let scaled =
+                        if is_beyond { brought_back(scaled, extent, outside, align) } else { scaled };
                     let low = scaled.floor();
                     let t = scaled - low;
                     let weights = [1.0 + t, t, 1.0 - t, 2.0 - t].map(cubic);

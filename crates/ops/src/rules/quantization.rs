@@ -79,6 +79,7 @@ fn scale(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
         0 => Ok(()),
         // One element is a scale for the whole tensor, whatever the axis is.
         1 if cx.const_dim(scale[0]) == Some(1) => Ok(()),
+        1 if block > 0 && data.len() == 1 => blocked(cx, &data, &scale, axis, block),
         1 => {
             let axis = cx.axis("axis", axis, data.len())?;
             cx.require_equal((In(1), 0, scale[0]), (In(0), axis, data[axis]), "hold one scale a slice")

@@ -162,7 +162,9 @@ fn slide(
         (dims.constant(1), dims.constant(stride), dims.constant(before), dims.constant(padding));
     let padded = dims.add(input.dim, padding);
     let room = dims.sub(padded, reach);
-    if dims.bounds(room).1.is_some_and(|most| most < 0) {
+    // Rounded up, one window stands at the start even where its end sticks out by less than a step.
+    let least = if rounding == Rounding::Down { 0 } else { 1 - stride };
+    if dims.bounds(room).1.is_some_and(|most| most < least) {
         return Err(too_small(cx, input, padded, reach));
     }
     let dims = cx.dims();

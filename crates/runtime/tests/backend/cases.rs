@@ -73,6 +73,13 @@ impl Case {
         inputs.into_iter().flatten().all(|(_, ty)| ty["e"] == "float" || ty["e"] == "bool")
     }
 
+    /// Whether an input is a tensor of 16-bit floats.
+    #[allow(dead_code, reason = "one of the tests that share the cases asks")]
+    pub(crate) fn has_halves(&self) -> bool {
+        let inputs = self.record["inputs"].as_object();
+        inputs.into_iter().flatten().any(|(_, ty)| ty["e"] == "float16")
+    }
+
     pub(crate) fn model(&self) -> Vec<u8> {
         let path = self.folder.join(self.record["model"].as_str().unwrap_or_default());
         std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))

@@ -78,6 +78,18 @@ pub(super) fn numbers_of(tensor: &TensorProto) -> Option<Vec<f64>> {
             tensor.int32_data.iter().map(|value| f64::from(*value)).collect()
         }
         Dtype::I32 => chunks(raw).map(|bytes| f64::from(i32::from_le_bytes(bytes))).collect(),
+        Dtype::I16 => chunks(raw).map(|bytes| f64::from(i16::from_le_bytes(bytes))).collect(),
+        Dtype::I8 => chunks(raw).map(|bytes| f64::from(i8::from_le_bytes(bytes))).collect(),
+        Dtype::U16 => chunks(raw).map(|bytes| f64::from(u16::from_le_bytes(bytes))).collect(),
+        Dtype::U32 | Dtype::U64 if !tensor.uint64_data.is_empty() => tensor
+            .uint64_data
+            .iter()
+            .map(|value| exact(i64::try_from(*value).ok()?))
+            .collect::<Option<_>>()?,
+        Dtype::U32 => chunks(raw).map(|bytes| f64::from(u32::from_le_bytes(bytes))).collect(),
+        Dtype::U64 => chunks(raw)
+            .map(|bytes| exact(i64::try_from(u64::from_le_bytes(bytes)).ok()?))
+            .collect::<Option<_>>()?,
         Dtype::Bool | Dtype::U8 => raw.iter().map(|byte| f64::from(*byte)).collect(),
         Dtype::F32 if !tensor.float_data.is_empty() => {
             tensor.float_data.iter().map(|value| f64::from(*value)).collect()

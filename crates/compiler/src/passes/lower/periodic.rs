@@ -4,7 +4,8 @@
 //! has no room for a fraction, and rounds to the nearest, of two to the even. So no other element type is needed.
 //!
 //! Sines are those of the argument less a multiple of a quarter turn, which is taken away in three parts so that the products are
-//! exact (Cody and Waite). They are right to 1e-6 for 32 bits and arguments up to 1e4; the error grows with the argument.
+//! exact (Cody and Waite). They are right to 1e-6 for 32 bits and arguments up to 1e4; the error grows with the argument,
+//! and where floats have no fraction any more the answer is NaN.
 
 use typeloom_types::dtype::Dtype;
 
@@ -164,7 +165,13 @@ fn series(f: &mut Form<'_>, square: &Operand, from: u32, terms: u32) -> Operand 
 fn periodic(f: &mut Form<'_>, result: impl Fn(&mut Form<'_>, &Turn) -> Operand) -> Lowered {
     let x = exact(f)?;
     let turn = Turn::of(f, &x);
-    let y = result(f, &turn);
+    let value = result(f, &turn);
+    // Beyond, neighbouring floats are whole turns apart, and what is left of one is not to be had in three parts: no number
+    // is an answer that nobody takes for one.
+    let (limit, unknown) = (f.number(&x, whole_from(&x)), f.number(&x, f64::NAN));
+    let size = f.abs(&x);
+    let near = f.less(&size, &limit);
+    let y = f.select(&near, &value, &unknown);
     f.result(0, &y);
     Ok(())
 }

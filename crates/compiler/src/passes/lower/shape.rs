@@ -170,6 +170,7 @@ fn constant_of_shape(f: &mut Form<'_>) -> Lowered {
     let dtype = result_dtype(f)?;
     let value = match f.tensor_attribute("value") {
         Some(numbers) => numbers,
+        None if f.has("value") => return refuse(format!("its value is {}", dtype.type_node().id)),
         None => vec![0.0],
     };
     let [value] = value[..] else { return refuse("its value is not one number") };

@@ -27,6 +27,14 @@ fn indices_have_the_shape_of_what_they_index() {
 }
 
 #[test]
+fn one_window_that_sticks_out_by_less_than_a_step_counts_where_numbers_are_rounded_up() {
+    assert_eq!(max_pool(22, "4", "kernel_shape = [5], strides = [3], ceil_mode = 1"), "float[1, 1, 1]");
+    let too_far =
+        "g (float[1, 1, 4] x) => (y) { y = MaxPool <kernel_shape = [8], strides = [3], ceil_mode = 1> (x) }";
+    assert!(fault(22, too_far).starts_with("pool.windows"), "{}", fault(22, too_far));
+}
+
+#[test]
 fn a_window_that_starts_behind_the_input_is_left_out() {
     let attributes = "kernel_shape = [1], strides = [2], ceil_mode = 1";
     assert_eq!(max_pool(22, "2", attributes), "float[1, 1, 1]");

@@ -1,0 +1,164 @@
+//! Rules at the edges of operators, one each: what the text of ONNX, its reference and ONNX Runtime agree on where it would be easy to
+//! do otherwise.
+
+use half::f16;
+use typeloom_cpu::attributes::{Attribute, Attributes};
+use typeloom_cpu::call::Call;
+use typeloom_cpu::ops;
+use typeloom_types::any_tensor::AnyTensor;
+use typeloom_types::element::Element;
+
+fn tensor<T: Element>(shape: &[usize], elements: &[T]) -> AnyTensor {
+    AnyTensor::from_slice(shape, elements).expect("as many as the shape says")
+}
+
+fn run(version: i64, op: &str, attributes: &Attributes, inputs: &[AnyTensor]) -> AnyTensor {
+    let inputs = inputs.iter().map(|input| Some(input.clone().into())).collect();
+    let call = Call { version, attributes, inputs, outputs: 1 };
+    let results = ops::find("", op).expect("the operator is known").run(call).expect("the call is right");
+    results[0].as_tensor().expect("the result is a tensor").clone()
+}
+
+fn none() -> Attributes {
+    Attributes::default()
+}
+
+fn slice(x: &AnyTensor, start: i64, end: i64, step: i64) -> Vec<i32> {
+    let one = |value| tensor(&[1], &[value]);
+    run(13, "Slice", &none(), &[x.clone(), one(start), one(end), one(0_i64), one(step)]).to_vec().unwrap()
+}
+
+#[test]
+fn a_slice_backwards_from_in_front_of_the_first_element_begins_with_it() {
+    let x = tensor(&[3], &[1, 2, 3]);
+    assert_eq!(slice(&x, -9, -99, -1), [1]);
+    assert_eq!(slice(&x, 9, -99, -2), [3, 1]);
+    assert_eq!(slice(&x, 0, 0, -1), [0; 0]);
+    assert_eq!(slice(&tensor::<i32>(&[0], &[]), 5, -99, -1), [0; 0]);
+}
+
+#[test]
+fn batch_normalization_gives_the_type_of_its_input_whatever_its_parameters_have() {
+    let wide = |value: f32| tensor(&[1], &[value]);
+    let half = |value: f32| tensor(&[1], &[f16::from_f32(value)]);
+    let x = tensor(&[1, 1, 2], &[1.0_f32, 3.0]);
+    let y = run(15, "BatchNormalization", &none(), &[x, wide(2.0), wide(1.0), half(1.0), half(1.0)]);
+    assert_eq!(y.to_vec::<f32>().unwrap().iter().map(|y| y.round()).collect::<Vec<_>>(), [1.0, 5.0]);
+    let x = tensor(&[1, 1, 1], &[f16::from_f32(3.0)]);
+    let y = run(15, "BatchNormalization", &none(), &[x, wide(2.0), wide(1.0), wide(1.0), wide(1.0)]);
+    assert_eq!(y.as_slice::<f16>().unwrap()[0].to_f32().round(), 5.0);
+}
+
+#[test]
+fn running_statistics_keep_their_own_type() {
+    let half = |value: f32| tensor(&[1], &[f16::from_f32(value)]);
+    let x = tensor(&[2, 1], &[1.0_f32, 3.0]);
+    let inputs = [x, tensor(&[1], &[1.0_f32]), tensor(&[1], &[0.0_f32]), half(0.0), half(0.0)];
+    let attributes = none().with("training_mode", Attribute::Int(1)).with("momentum", Attribute::Float(0.5));
+    let inputs = inputs.iter().map(|input| Some(input.clone().into())).collect();
+    let call = Call { version: 15, attributes: &attributes, inputs, outputs: 3 };
+    let results = ops::find("", "BatchNormalization").unwrap().run(call).unwrap();
+    let mean = results[1].as_tensor().unwrap();
+    assert_eq!(mean.as_slice::<f16>().unwrap()[0].to_f32(), 1.0);
+}
+
+#[test]
+fn a_logarithm_of_exponentials_of_what_is_no_number_is_none_beside_an_infinity_too() {
+    let sum =
+        |x: &[f32]| run(13, "ReduceLogSumExp", &none(), &[tensor(&[x.len()], x)]).to_vec::<f32>().unwrap()[0];
+    assert!(sum(&[f32::INFINITY, f32::NAN]).is_nan());
+    assert!(sum(&[f32::NAN, f32::NEG_INFINITY]).is_nan());
+    assert_eq!(sum(&[f32::INFINITY, 1.0]), f32::INFINITY);
+    assert_eq!(sum(&[f32::NEG_INFINITY]), f32::NEG_INFINITY);
+}
+
+#[test]
+fn powers_of_whole_numbers_wrap_whatever_type_their_exponents_have() {
+    let base = || tensor(&[1], &[-862_628_741_i32]);
+    let exact = [(-862_628_741_i32).wrapping_pow(5)];
+    assert_eq!(run(15, "Pow", &none(), &[base(), tensor(&[1], &[5_u8])]).to_vec::<i32>().unwrap(), exact);
+    assert_eq!(run(15, "Pow", &none(), &[base(), tensor(&[1], &[5_i64])]).to_vec::<i32>().unwrap(), exact);
+    let odd = run(15, "Pow", &none(), &[tensor(&[1], &[-1_i64]), tensor(&[1], &[u64::MAX])]);
+    assert_eq!(odd.to_vec::<i64>().unwrap(), [-1]);
+    let fraction = run(15, "Pow", &none(), &[tensor(&[3], &[-1_i64, 1, 7]), tensor(&[1], &[-3_i8])]);
+    assert_eq!(fraction.to_vec::<i64>().unwrap(), [-1, 1, 0]);
+}
+
+#[test]
+fn whole_numbers_have_an_error_function() {
+    let y = run(13, "Erf", &none(), &[tensor(&[4], &[-4_i8, -1, 0, 7])]);
+    assert_eq!(y.to_vec::<i8>().unwrap(), [-1, 0, 0, 1]);
+}
+
+#[test]
+fn columns_of_whole_numbers_are_added_up_and_wrap() {
+    let columns = tensor(&[1, 2, 3], &[200_u8, 1, 2, 100, 3, 4]);
+    let y = run(18, "Col2Im", &none(), &[columns, tensor(&[1], &[4_i64]), tensor(&[1], &[2_i64])]);
+    assert_eq!(y.to_vec::<u8>().unwrap(), [200, 101, 5, 4]);
+}
+
+#[test]
+fn a_window_that_sticks_out_by_less_than_a_step_stands_where_extents_are_rounded_up() {
+    let x = tensor(&[1, 1, 4], &[1.0_f32, 2.0, 3.0, 4.0]);
+    let attributes = none()
+        .with("kernel_shape", Attribute::Ints(vec![5]))
+        .with("strides", Attribute::Ints(vec![3]))
+        .with("ceil_mode", Attribute::Int(1));
+    assert_eq!(run(22, "AveragePool", &attributes, &[x.clone()]).to_vec::<f32>().unwrap(), [2.5]);
+    assert_eq!(run(22, "MaxPool", &attributes, &[x]).to_vec::<f32>().unwrap(), [4.0]);
+}
+
+#[test]
+fn a_crop_is_as_long_as_its_scale_says_and_not_as_long_as_its_region() {
+    let x = tensor(&[4], &[1.0_f32, 2.0, 3.0, 4.0]);
+    let region = tensor(&[2], &[0.0_f32, 0.5]);
+    let attributes = none()
+        .with("coordinate_transformation_mode", Attribute::Bytes("tf_crop_and_resize".into()))
+        .with("mode", Attribute::Bytes("linear".into()));
+    let y = run(13, "Resize", &attributes, &[x, region, tensor(&[1], &[1.0_f32])]);
+    assert_eq!(y.to_vec::<f32>().unwrap(), [1.0, 1.5, 2.0, 2.5]);
+}
+
+#[test]
+fn before_nearest_had_a_mode_it_was_the_element_behind_where_an_axis_gets_shorter() {
+    let x = tensor(&[4], &[1.0_f32, 2.0, 3.0, 4.0]);
+    let shorter = run(10, "Resize", &none(), &[x.clone(), tensor(&[1], &[0.6_f32])]);
+    assert_eq!(shorter.to_vec::<f32>().unwrap(), [1.0, 3.0]);
+    let longer = run(10, "Resize", &none(), &[x, tensor(&[1], &[1.5_f32])]);
+    assert_eq!(longer.to_vec::<f32>().unwrap(), [1.0, 1.0, 2.0, 3.0, 3.0, 4.0]);
+}
+
+#[test]
+fn a_cubic_sample_beyond_the_border_is_the_border() {
+    let x = tensor(&[1, 1, 3, 1], &[1.0_f32, 5.0, 2.0]);
+    let grid = tensor(&[1, 1, 1, 2], &[0.0_f32, 1.5]);
+    let attributes = none()
+        .with("mode", Attribute::Bytes("cubic".into()))
+        .with("padding_mode", Attribute::Bytes("border".into()));
+    assert_eq!(run(20, "GridSample", &attributes, &[x, grid]).to_vec::<f32>().unwrap(), [2.0]);
+}
+
+#[test]
+fn what_steps_leap_over_lies_on_both_sides_of_a_transposed_convolution() {
+    let x = tensor(&[1, 1, 2], &[1.0_f32, 2.0]);
+    let w = tensor(&[1, 1, 1], &[1.0_f32]);
+    let with = |auto: &str| {
+        let attributes =
+            none().with("strides", Attribute::Ints(vec![3])).with("auto_pad", Attribute::Bytes(auto.into()));
+        run(22, "ConvTranspose", &attributes, &[x.clone(), w.clone()]).to_vec::<f32>().unwrap()
+    };
+    assert_eq!(with("SAME_UPPER"), [0.0, 1.0, 0.0, 0.0, 2.0, 0.0]);
+    assert_eq!(with("SAME_LOWER"), [0.0, 1.0, 0.0, 0.0, 2.0, 0.0]);
+}
+
+#[test]
+fn a_crop_goes_by_the_length_that_its_scale_says_before_it_is_cut() {
+    let x = tensor(&[3], &[0.0_f32, 10.0, 20.0]);
+    let attributes = none()
+        .with("coordinate_transformation_mode", Attribute::Bytes("tf_crop_and_resize".into()))
+        .with("mode", Attribute::Bytes("linear".into()));
+    let whole = tensor(&[2], &[0.0_f32, 1.0]);
+    let y = run(13, "Resize", &attributes, &[x, whole, tensor(&[1], &[1.5_f32])]);
+    let rounded: Vec<i32> = y.to_vec::<f32>().unwrap().iter().map(|y| y.round() as i32).collect();
+    assert_eq!(rounded, [0, 6, 11, 17]);
+}
