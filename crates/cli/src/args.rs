@@ -369,7 +369,7 @@ pub(crate) struct RunArgs {
     /// Save the outputs in this folder: as `.npy`, or as `.pb` where NumPy has no such type
     #[arg(long, short, value_name = "FOLDER")]
     pub(crate) output: Option<PathBuf>,
-    /// What computes: `cpu`, which is built in, or an engine that is installed beside it (`ort`)
+    /// What computes: `cpu`, which is built in, or an engine that is installed beside it (`ort`, `tract`)
     #[arg(long, value_name = "NAME", default_value = crate::engine::CPU)]
     pub(crate) backend: String,
     /// The shared library that the backend loads (`ort`; else ORT_DYLIB_PATH says)

@@ -52,6 +52,8 @@ pub struct Offer<'a> {
     pub inputs: Vec<Option<Stamp>>,
     /// The types of its outputs.
     pub outputs: Vec<Option<Stamp>>,
+    /// Which outputs anything reads.
+    pub read: Vec<bool>,
     /// Which inputs are constants of the model.
     pub constant: Vec<bool>,
 }

@@ -3,7 +3,7 @@
 
 use typeloom::runtime::engine::Offer;
 use typeloom::runtime::stamp::{Extent, Stamp};
-use typeloom::{Dtype, NodeProto};
+use typeloom::Dtype;
 
 /// Why a node is not offered.
 pub(crate) fn of(offer: &Offer<'_>) -> Option<String> {
@@ -23,13 +23,22 @@ pub(crate) fn of(offer: &Offer<'_>) -> Option<String> {
             "it makes fewer elements than the stride says where it pads by itself"
         }
         "DFT" | "STFT" => "what its transform should cancel is noise of 1e-4",
-        "Dropout" if offer.version < 12 && names_output(offer.node, 1) => {
+        "Dropout" if offer.version < 12 && offer.read.get(1) == Some(&true) => {
             "its mask says that all is dropped where all is kept"
         }
         "Gather" if is_text(offer.input_dtype(0)) => "it loses texts that it takes twice",
+        "GridSample"
+            if matches!(offer.text("mode"), Some("cubic" | "bicubic"))
+                && offer.text("padding_mode") == Some("border") =>
+        {
+            "it brings elements back to the border, and not places"
+        }
         "MaxUnpool" if offer.has_input(2) => "it places values as if there were no `output_shape`",
         "Resize" if aligns_corners && offer.has_input(2) => {
             "it aligns corners by the extents of the result, and ONNX by the scales"
+        }
+        "Resize" if is_whole(offer) && !matches!(offer.text("mode"), None | Some("nearest")) => {
+            "it cuts fractions off, and ONNX rounds"
         }
         "Resize" if coordinates == Some("half_pixel_symmetric") && offer.int("antialias") == Some(1) => {
             "it does not keep the centre where it smoothes"
@@ -55,8 +64,8 @@ fn pads_itself(offer: &Offer<'_>) -> bool {
     by_itself && (leaps || offer.ints("output_padding").is_some())
 }
 
-fn names_output(node: &NodeProto, at: usize) -> bool {
-    node.output.get(at).is_some_and(|name| !name.is_empty())
+fn is_whole(offer: &Offer<'_>) -> bool {
+    !matches!(offer.input_dtype(0), Some(Dtype::F16 | Dtype::BF16 | Dtype::F32 | Dtype::F64))
 }
 
 fn is_ascending(axes: &[i64]) -> bool {

@@ -10,7 +10,7 @@ use typeloom::cpu::ops::generate::Random;
 use typeloom::cpu::value::Value;
 use typeloom::report;
 use typeloom::runtime::session::{Limits, Port};
-use typeloom::runtime::stamp::Symbols;
+use typeloom::runtime::stamp::{Extent, Stamp, Symbols};
 use typeloom::solver::diagnostic::{Diagnostic, diagnose, diagnose_error};
 
 use crate::args::RunArgs;
@@ -131,8 +131,15 @@ fn inputs(args: &RunArgs, ports: &[Port]) -> anyhow::Result<Inputs> {
             bail!("an input is written NAME=FILE, not `{argument}`");
         };
         let Some(port) = ports.iter().find(|port| port.name == name) else {
-            bail!("the model has no input `{name}`");
+            let names: Vec<String> = ports.iter().map(|port| format!("`{}`", port.name)).collect();
+            match &names[..] {
+                [] => bail!("the model has no input `{name}`, and no others"),
+                _ => bail!("the model has no input `{name}`; it has {}", names.join(", ")),
+            }
         };
+        if inputs.contains_key(name) {
+            bail!("input `{name}` is given twice");
+        }
         let value = store::read(Path::new(file), &port.stamp)?;
         if let Err(mismatch) = symbols.check(&value, &port.stamp) {
             bail!("input `{name}`: {mismatch}");
@@ -144,6 +151,9 @@ fn inputs(args: &RunArgs, ports: &[Port]) -> anyhow::Result<Inputs> {
             .rsplit_once('=')
             .and_then(|(symbol, size)| Some((symbol.trim(), size.trim().parse().ok()?)));
         let Some((symbol, size)) = size else { bail!("a size is written SYMBOL=NUMBER, not `{argument}`") };
+        if !ports.iter().any(|port| speaks_of(&port.stamp, symbol)) {
+            bail!("no input of the model speaks of a symbol `{symbol}`");
+        }
         match symbols.get(symbol) {
             Some(bound) if bound != size => bail!("the inputs say that {symbol} is {bound}, not {size}"),
             Some(_) | None => symbols.bind(symbol, size),
@@ -161,4 +171,19 @@ fn inputs(args: &RunArgs, ports: &[Port]) -> anyhow::Result<Inputs> {
         inputs.insert(port.name.clone(), value);
     }
     Ok((inputs, made_up))
+}
+
+/// Whether an extent of a type is this symbol, or an expression with it.
+fn speaks_of(stamp: &Stamp, symbol: &str) -> bool {
+    let is_word = |letter: char| letter.is_alphanumeric() || letter == '_';
+    match stamp {
+        Stamp::Open => false,
+        Stamp::Sequence(inner) | Stamp::Optional(inner) => speaks_of(inner, symbol),
+        Stamp::Tensor { shape, .. } => shape.iter().flatten().any(|extent| match extent {
+            Extent::Open | Extent::Known(_) => false,
+            Extent::Expression(text) => {
+                text == symbol || text.split(|letter| !is_word(letter)).any(|word| word == symbol)
+            }
+        }),
+    }
 }

@@ -35,9 +35,10 @@ impl<'a> SideFiles<'a> {
         let location = entry("location").ok_or("it names no file")?;
         let number = |key: &str| match entry(key) {
             None => Ok(None),
-            Some(text) => {
-                text.parse::<usize>().map(Some).map_err(|_| format!("`{key}` = `{text}` is no number"))
-            }
+            Some(text) => text
+                .parse::<usize>()
+                .map(Some)
+                .map_err(|_| format!("`{key}` = `{text}` is no number of bytes")),
         };
         let (offset, length) = (number("offset")?.unwrap_or(0), number("length")?);
         let (dtype, shape) = decode::header(tensor).map_err(|error| error.to_string())?;
@@ -75,8 +76,9 @@ impl<'a> SideFiles<'a> {
 /// Opens a file inside a folder, without following a link.
 fn open(folder: &Path, location: &str) -> Result<File, String> {
     let relative = Path::new(location);
-    let is_plain = relative.components().all(|part| matches!(part, Component::Normal(_)));
-    if location.is_empty() || !is_plain {
+    let is_plain = relative.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+    let is_named = relative.components().any(|part| matches!(part, Component::Normal(_)));
+    if !is_named || !is_plain {
         return Err(format!("`{location}` is not a path inside the model's folder"));
     }
     let cannot = |error: std::io::Error| format!("`{location}`: {error}");
@@ -187,6 +189,7 @@ mod tests {
             let read = folder.read(&[("location", location)]);
             assert!(read.is_err_and(|error| error.contains("not a path inside")), "{location}");
         }
+        assert!(folder.read(&[("location", "./weights.bin")]).is_ok());
         assert!(folder.read(&[("location", "missing.bin")]).is_err());
         assert!(folder.read(&[]).is_err_and(|error| error.contains("names no file")));
         Ok(())

@@ -55,7 +55,7 @@ pub enum NpyError {
         key: &'static str,
     },
     /// Elements of a type that tensors here do not have.
-    #[error("elements of type `{descr}` are not supported")]
+    #[error("{}", unsupported(descr))]
     ElementType {
         /// The type, as NumPy writes it.
         descr: String,
@@ -65,7 +65,23 @@ pub enum NpyError {
     Shape,
     /// The data are not those of the header.
     #[error("the data do not fit the header: {0}")]
-    Data(#[from] TensorError),
+    Data(TensorError),
+}
+
+// Not a source: its words are part of these.
+impl From<TensorError> for NpyError {
+    fn from(error: TensorError) -> Self {
+        Self::Data(error)
+    }
+}
+
+fn unsupported(descr: &str) -> String {
+    match descr.trim_start_matches(['|', '<', '>', '=']).chars().next() {
+        Some('O') => "its elements are Python objects, which are not read".to_owned(),
+        Some('U' | 'S') => format!("its elements are text (`{descr}`), which is read from `.pb` files alone"),
+        Some('[') => "its elements have fields, and tensors have none".to_owned(),
+        Some(_) | None => format!("elements of type `{descr}` are not supported"),
+    }
 }
 
 /// What the header says.

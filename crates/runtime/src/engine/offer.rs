@@ -92,7 +92,8 @@ pub(super) fn offer(
     let domain = |domain: &str| if domain == "ai.onnx" { String::new() } else { domain.to_owned() };
     let functions =
         model.functions.iter().map(|it| (domain(it.domain()), it.name().to_owned())).collect::<HashSet<_>>();
-    let mut walk = Walk { engine, external, functions, nodes: Nodes::default(), scopes: Vec::new() };
+    let read = reads(model);
+    let mut walk = Walk { engine, external, functions, read, nodes: Nodes::default(), scopes: Vec::new() };
     if let Some(graph) = &mut model.graph {
         walk.graph(graph, &imported, 0)?;
     }
@@ -108,10 +109,33 @@ pub(super) fn offer(
     Ok(walk.nodes)
 }
 
+/// The names that nodes, graphs and functions read. A name that is read anywhere counts as read everywhere.
+fn reads(model: &ModelProto) -> HashSet<String> {
+    let mut read = HashSet::new();
+    let mut graphs: Vec<&GraphProto> = model.graph.iter().collect();
+    let mut nodes: Vec<&NodeProto> = Vec::new();
+    for function in &model.functions {
+        read.extend(function.output.iter().cloned());
+        nodes.extend(&function.node);
+    }
+    while !(graphs.is_empty() && nodes.is_empty()) {
+        if let Some(graph) = graphs.pop() {
+            read.extend(graph.output.iter().map(|info| info.name().to_owned()));
+            nodes.extend(&graph.node);
+        }
+        for node in nodes.drain(..) {
+            read.extend(node.input.iter().cloned());
+            graphs.extend(node.attribute.iter().flat_map(|it| it.g.as_deref().into_iter().chain(&it.graphs)));
+        }
+    }
+    read
+}
+
 struct Walk<'w> {
     engine: &'w dyn Engine,
     external: &'w ExternalData<'w>,
     functions: HashSet<(String, String)>,
+    read: HashSet<String>,
     nodes: Nodes,
     scopes: Vec<HashMap<String, Known>>,
 }
@@ -157,6 +181,7 @@ impl Walk<'_> {
         let offer = Offer {
             node,
             version: imports.get(domain).copied().unwrap_or(1),
+            read: node.output.iter().map(|name| self.read.contains(name)).collect(),
             constant: inputs.iter().map(|it| it.as_ref().is_some_and(|it| it.is_constant)).collect(),
             inputs: inputs.into_iter().map(|known| known.map(|it| it.stamp)).collect(),
             outputs: outputs.into_iter().map(|known| known.map(|it| it.stamp)).collect(),
