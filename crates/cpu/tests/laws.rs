@@ -197,10 +197,10 @@ fn slices_take_what_the_definition_says_forwards_and_backwards() {
         let absolute = |at: i64| if at < 0 { at + extent } else { at };
         let mut rows = Vec::new();
         let mut at =
-            if step > 0 { absolute(start).clamp(0, extent) } else { absolute(start).clamp(-1, extent - 1) };
+            if step > 0 { absolute(start).clamp(0, extent) } else { absolute(start).min(extent - 1).max(0) };
         let end_at =
             if step > 0 { absolute(end).clamp(0, extent) } else { absolute(end).clamp(-1, extent - 1) };
-        while (step > 0 && at < end_at) || (step < 0 && at > end_at) {
+        while extent > 0 && ((step > 0 && at < end_at) || (step < 0 && at > end_at)) {
             rows.push(usize::try_from(at).expect("a row inside"));
             at += step;
         }
