@@ -182,7 +182,7 @@ fn speaks_of(stamp: &Stamp, symbol: &str) -> bool {
         Stamp::Tensor { shape, .. } => shape.iter().flatten().any(|extent| match extent {
             Extent::Open | Extent::Known(_) => false,
             Extent::Expression(text) => {
-                text == symbol || text.split(|letter| !is_word(letter)).any(|word| word == symbol)
+                **text == *symbol || text.split(|letter| !is_word(letter)).any(|word| word == symbol)
             }
         }),
     }
