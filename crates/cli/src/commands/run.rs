@@ -181,9 +181,8 @@ fn speaks_of(stamp: &Stamp, symbol: &str) -> bool {
         Stamp::Sequence(inner) | Stamp::Optional(inner) => speaks_of(inner, symbol),
         Stamp::Tensor { shape, .. } => shape.iter().flatten().any(|extent| match extent {
             Extent::Open | Extent::Known(_) => false,
-            Extent::Expression(text) => {
-                **text == *symbol || text.split(|letter| !is_word(letter)).any(|word| word == symbol)
-            }
+            Extent::Symbol(name) => **name == *symbol,
+            Extent::Expression(text) => text.split(|letter| !is_word(letter)).any(|word| word == symbol),
         }),
     }
 }
