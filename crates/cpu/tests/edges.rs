@@ -25,7 +25,9 @@ fn none() -> Attributes {
 
 fn slice(x: &AnyTensor, start: i64, end: i64, step: i64) -> Vec<i32> {
     let one = |value| tensor(&[1], &[value]);
-    run(13, "Slice", &none(), &[x.clone(), one(start), one(end), one(0_i64), one(step)]).to_vec().unwrap()
+    run(13, "Slice", &none(), &[x.clone(), one(start), one(end), one(0_i64), one(step)])
+        .to_vec()
+        .expect("they are `int32`")
 }
 
 #[test]
@@ -104,7 +106,7 @@ fn a_window_that_sticks_out_by_less_than_a_step_stands_where_extents_are_rounded
         .with("kernel_shape", Attribute::Ints(vec![5]))
         .with("strides", Attribute::Ints(vec![3]))
         .with("ceil_mode", Attribute::Int(1));
-    assert_eq!(run(22, "AveragePool", &attributes, &[x.clone()]).to_vec::<f32>().unwrap(), [2.5]);
+    assert_eq!(run(22, "AveragePool", &attributes, std::slice::from_ref(&x)).to_vec::<f32>().unwrap(), [2.5]);
     assert_eq!(run(22, "MaxPool", &attributes, &[x]).to_vec::<f32>().unwrap(), [4.0]);
 }
 

@@ -251,10 +251,11 @@ fn functions_of_one_float_agree_where_they_are_hard() {
 fn lowered(text: &str) -> Session {
     let compiler = Compiler::new().run_on_backend::<ByExecution<OfAny>>("compute");
     let header = "<ir_version: 10, opset_import: [\"\": 21]>";
-    let model = typeloom_onnx::text::parse_model(&format!("{header}\n{text}")).unwrap();
+    let model = typeloom_onnx::text::parse_model(&format!("{header}\n{text}")).expect("the text is right");
     let artifact = compiler.compile(model).unwrap_or_else(|error| panic!("{text}: {error}"));
     assert_eq!(other_than_primitive(&artifact.model), None, "{text}");
-    Session::new(&artifact.model, &|_| Err("the model has no other files".to_owned())).unwrap()
+    Session::new(&artifact.model, &|_| Err("the model has no other files".to_owned()))
+        .expect("it is prepared")
 }
 
 #[test]
