@@ -7,6 +7,10 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
+use typeloom_pool::Tag;
+
+use crate::Interner;
+
 /// Takes a `u64` that is a hash already.
 #[derive(Default)]
 pub struct Identity(u64);
@@ -32,6 +36,8 @@ pub struct Baseline {
     extra: Vec<u32>,
     hashes: Vec<u64>,
     index: HashMap<u64, u32, BuildHasherDefault<Identity>>,
+    /// Where the words of functions and structs are gathered.
+    scratch: Vec<u32>,
 }
 
 fn mix(left: u64, right: u64) -> u64 {
@@ -49,7 +55,7 @@ fn hash(tag: u8, words: &[u32]) -> u64 {
 }
 
 impl Baseline {
-    pub fn intern(&mut self, tag: u8, words: &[u32]) -> u32 {
+    fn intern(&mut self, tag: u8, words: &[u32]) -> u32 {
         let hash = hash(tag, words);
         if let Some(&found) = self.index.get(&hash) {
             return found;
@@ -78,5 +84,48 @@ impl Baseline {
             + self.extra.capacity() * 4
             + self.hashes.capacity() * 8
             + slots * 17
+    }
+}
+
+impl Interner for Baseline {
+    type Id = u32;
+    type Name = u32;
+
+    fn primitive(&mut self, tag: Tag) -> u32 {
+        self.intern(tag as u8, &[])
+    }
+
+    fn container(&mut self, tag: Tag, child: u32) -> u32 {
+        self.intern(tag as u8, &[child])
+    }
+
+    fn map(&mut self, key: u32, value: u32) -> u32 {
+        self.intern(72, &[key, value])
+    }
+
+    fn function(&mut self, params: &[u32], returns: u32) -> u32 {
+        let mut scratch = std::mem::take(&mut self.scratch);
+        scratch.clear();
+        scratch.push(returns);
+        scratch.extend_from_slice(params);
+        let id = self.intern(81, &scratch);
+        self.scratch = scratch;
+        id
+    }
+
+    fn tuple(&mut self, elements: &[u32]) -> u32 {
+        self.intern(82, elements)
+    }
+
+    fn structure(&mut self, name: u32, fields: &[(u32, u32)]) -> u32 {
+        let mut scratch = std::mem::take(&mut self.scratch);
+        scratch.clear();
+        scratch.push(name);
+        for &(name, ty) in fields {
+            scratch.extend([name, ty]);
+        }
+        let id = self.intern(83, &scratch);
+        self.scratch = scratch;
+        id
     }
 }

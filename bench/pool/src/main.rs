@@ -5,6 +5,7 @@
 mod baseline;
 
 use std::hint::black_box;
+use std::ops::Range;
 use std::time::Instant;
 
 use baseline::Baseline;
@@ -99,67 +100,129 @@ fn plan(count: usize) -> Plan {
     Plan { names, steps }
 }
 
-fn run_pool(plan: &Plan, pool: &mut Pool, names: &[Name], ids: &mut Vec<Idx>) {
-    ids.clear();
-    let mut scratch: Vec<Idx> = Vec::new();
-    let mut fields: Vec<(Name, Idx)> = Vec::new();
-    for step in &plan.steps {
-        let id = match step {
-            Step::Primitive(tag) => pool.primitive(*tag),
-            Step::Container(tag, child) => pool.container(*tag, ids[*child as usize]),
-            Step::Map(key, value) => pool.map(ids[*key as usize], ids[*value as usize]),
-            Step::Function(params, returns) => {
-                scratch.clear();
-                scratch.extend(params.iter().map(|&param| ids[param as usize]));
-                pool.function(&scratch, ids[*returns as usize])
-            }
-            Step::Tuple(elements) => {
-                scratch.clear();
-                scratch.extend(elements.iter().map(|&element| ids[element as usize]));
-                pool.tuple(&scratch)
-            }
-            Step::Struct(name, of) => {
-                fields.clear();
-                fields.extend(of.iter().map(|&(name, ty)| (names[name as usize], ids[ty as usize])));
-                pool.structure(names[*name as usize], &fields)
-            }
-        };
-        ids.push(id.expect("the plan is well formed"));
+/// What is measured: types interned by one method for each kind, as callers do.
+trait Interner {
+    type Id: Copy;
+    type Name: Copy;
+    fn primitive(&mut self, tag: Tag) -> Self::Id;
+    fn container(&mut self, tag: Tag, child: Self::Id) -> Self::Id;
+    fn map(&mut self, key: Self::Id, value: Self::Id) -> Self::Id;
+    fn function(&mut self, params: &[Self::Id], returns: Self::Id) -> Self::Id;
+    fn tuple(&mut self, elements: &[Self::Id]) -> Self::Id;
+    fn structure(&mut self, name: Self::Name, fields: &[(Self::Name, Self::Id)]) -> Self::Id;
+}
+
+const WELL_FORMED: &str = "the plan is well formed";
+
+impl Interner for Pool {
+    type Id = Idx;
+    type Name = Name;
+
+    fn primitive(&mut self, tag: Tag) -> Idx {
+        self.primitive(tag).expect(WELL_FORMED)
+    }
+
+    fn container(&mut self, tag: Tag, child: Idx) -> Idx {
+        self.container(tag, child).expect(WELL_FORMED)
+    }
+
+    fn map(&mut self, key: Idx, value: Idx) -> Idx {
+        self.map(key, value).expect(WELL_FORMED)
+    }
+
+    fn function(&mut self, params: &[Idx], returns: Idx) -> Idx {
+        self.function(params, returns).expect(WELL_FORMED)
+    }
+
+    fn tuple(&mut self, elements: &[Idx]) -> Idx {
+        self.tuple(elements).expect(WELL_FORMED)
+    }
+
+    fn structure(&mut self, name: Name, fields: &[(Name, Idx)]) -> Idx {
+        self.structure(name, fields).expect(WELL_FORMED)
     }
 }
 
-fn run_baseline(plan: &Plan, pool: &mut Baseline, ids: &mut Vec<u32>) {
-    ids.clear();
-    let mut scratch: Vec<u32> = Vec::new();
-    for step in &plan.steps {
-        scratch.clear();
-        let tag = match step {
-            Step::Primitive(tag) => *tag as u8,
-            Step::Container(tag, child) => {
-                scratch.push(ids[*child as usize]);
-                *tag as u8
-            }
-            Step::Map(key, value) => {
-                scratch.extend([ids[*key as usize], ids[*value as usize]]);
-                72
-            }
-            Step::Function(params, returns) => {
-                scratch.push(ids[*returns as usize]);
-                scratch.extend(params.iter().map(|&param| ids[param as usize]));
-                81
-            }
-            Step::Tuple(elements) => {
-                scratch.extend(elements.iter().map(|&element| ids[element as usize]));
-                82
-            }
-            Step::Struct(name, of) => {
-                scratch.push(*name);
-                scratch.extend(of.iter().flat_map(|&(name, ty)| [name, ids[ty as usize]]));
-                83
-            }
-        };
-        ids.push(pool.intern(tag, &scratch));
+/// A call of an interner; children and fields are ranges of [`Calls`].
+enum Call<I: Interner> {
+    Primitive(Tag),
+    Container(Tag, I::Id),
+    Map(I::Id, I::Id),
+    Function(Range<u32>, I::Id),
+    Tuple(Range<u32>),
+    Struct(I::Name, Range<u32>),
+}
+
+/// The steps of a plan with their arguments at hand, so that a run is interning and little else. Ids are dense, so they
+/// are the same whenever an empty interner gets these calls in this order.
+struct Calls<I: Interner> {
+    calls: Vec<Call<I>>,
+    children: Vec<I::Id>,
+    fields: Vec<(I::Name, I::Id)>,
+}
+
+fn range(range: &Range<u32>) -> Range<usize> {
+    range.start as usize..range.end as usize
+}
+
+impl<I: Interner> Calls<I> {
+    fn new(plan: &Plan, interner: &mut I, names: &[I::Name]) -> Self {
+        let mut all =
+            Calls { calls: Vec::with_capacity(plan.steps.len()), children: Vec::new(), fields: Vec::new() };
+        let mut ids: Vec<I::Id> = Vec::with_capacity(plan.steps.len());
+        for step in &plan.steps {
+            let id = |child: &u32| ids[*child as usize];
+            let mut children = |of: &[u32]| {
+                let start = all.children.len() as u32;
+                all.children.extend(of.iter().map(id));
+                start..all.children.len() as u32
+            };
+            let call = match step {
+                Step::Primitive(tag) => Call::Primitive(*tag),
+                Step::Container(tag, child) => Call::Container(*tag, id(child)),
+                Step::Map(key, value) => Call::Map(id(key), id(value)),
+                Step::Function(params, returns) => Call::Function(children(params), id(returns)),
+                Step::Tuple(elements) => Call::Tuple(children(elements)),
+                Step::Struct(name, fields) => {
+                    let start = all.fields.len() as u32;
+                    all.fields.extend(fields.iter().map(|(name, ty)| (names[*name as usize], id(ty))));
+                    Call::Struct(names[*name as usize], start..all.fields.len() as u32)
+                }
+            };
+            ids.push(all.call(interner, &call));
+            all.calls.push(call);
+        }
+        all
     }
+
+    fn call(&self, interner: &mut I, call: &Call<I>) -> I::Id {
+        match call {
+            Call::Primitive(tag) => interner.primitive(*tag),
+            Call::Container(tag, child) => interner.container(*tag, *child),
+            Call::Map(key, value) => interner.map(*key, *value),
+            Call::Function(params, returns) => interner.function(&self.children[range(params)], *returns),
+            Call::Tuple(elements) => interner.tuple(&self.children[range(elements)]),
+            Call::Struct(name, fields) => interner.structure(*name, &self.fields[range(fields)]),
+        }
+    }
+
+    fn run(&self, interner: &mut I, ids: &mut Vec<I::Id>) {
+        ids.clear();
+        for call in &self.calls {
+            ids.push(self.call(interner, call));
+        }
+    }
+}
+
+fn pool_calls(plan: &Plan) -> Calls<Pool> {
+    let mut pool = Pool::new();
+    let names = names_in(plan, &mut pool);
+    Calls::new(plan, &mut pool, &names)
+}
+
+fn baseline_calls(plan: &Plan) -> Calls<Baseline> {
+    let names: Vec<u32> = (0..plan.names.len() as u32).collect();
+    Calls::new(plan, &mut Baseline::default(), &names)
 }
 
 fn median(times: &mut [f64]) -> f64 {
@@ -181,19 +244,38 @@ fn names_in(plan: &Plan, pool: &mut Pool) -> Vec<Name> {
 /// What differs between two numbers of rounds is the phase alone.
 fn repeat(phase: &str, count: usize, rounds: usize) {
     let plan = plan(count);
+    let calls = pool_calls(&plan);
+    let base_calls = baseline_calls(&plan);
     let mut ids = Vec::with_capacity(count);
     let mut base_ids = Vec::with_capacity(count);
     let mut pool = Pool::new();
-    let names = names_in(&plan, &mut pool);
+    names_in(&plan, &mut pool);
     let empty = pool.clone();
     let mut base = Baseline::default();
+    if phase == "nothing" {
+        let names: Vec<u32> = (0..plan.names.len() as u32).collect();
+        let c = Calls::new(&plan, &mut Nothing(0), &names);
+        let mut n = Nothing(0);
+        for _ in 0..5 {
+        let t = Instant::now();
+        for _ in 0..rounds { c.run(&mut n, &mut base_ids); }
+        println!("{}", t.elapsed().as_secs_f64() * 1e9 / count as f64 / rounds as f64);
+        let t = Instant::now();
+        for _ in 0..rounds { calls.run(&mut pool, &mut ids); }
+        println!("ours {}", t.elapsed().as_secs_f64() * 1e9 / count as f64 / rounds as f64);
+        let t = Instant::now();
+        for _ in 0..rounds { base_calls.run(&mut base, &mut base_ids); }
+        println!("base {}", t.elapsed().as_secs_f64() * 1e9 / count as f64 / rounds as f64);
+        }
+        return;
+    }
     let mut run: Box<dyn FnMut()> = match phase {
-        "new" => Box::new(|| run_pool(&plan, &mut empty.clone(), &names, &mut ids)),
-        "known" => Box::new(|| run_pool(&plan, &mut pool, &names, &mut ids)),
-        "baseline-new" => Box::new(|| run_baseline(&plan, &mut Baseline::default(), &mut base_ids)),
-        "baseline-known" => Box::new(|| run_baseline(&plan, &mut base, &mut base_ids)),
+        "new" => Box::new(|| calls.run(&mut empty.clone(), &mut ids)),
+        "known" => Box::new(|| calls.run(&mut pool, &mut ids)),
+        "baseline-new" => Box::new(|| base_calls.run(&mut Baseline::default(), &mut base_ids)),
+        "baseline-known" => Box::new(|| base_calls.run(&mut base, &mut base_ids)),
         "export" | "import" | "reimport" => {
-            run_pool(&plan, &mut pool, &names, &mut ids);
+            calls.run(&mut pool, &mut ids);
             let (labels, roots) = interface(&mut pool, &ids);
             let labelled: Vec<(&str, Idx)> = labels.iter().map(String::as_str).zip(roots).collect();
             let bundle = pool.export(&labelled).expect("exports");
@@ -239,23 +321,25 @@ fn main() {
     );
     for count in [1_000, 10_000, 100_000, 1_000_000].into_iter().filter(wanted) {
         let plan = plan(count);
+        let calls = pool_calls(&plan);
+        let base_calls = baseline_calls(&plan);
         let rounds = (3_000_000 / count).clamp(5, 301);
         let mut times = [const { Vec::new() }; 4];
         let (mut ids, mut base_ids) = (Vec::with_capacity(count), Vec::with_capacity(count));
         let mut bytes = (0.0, 0.0);
         for _ in 0..rounds {
             let mut pool = Pool::new();
-            let names = names_in(&plan, &mut pool);
+            names_in(&plan, &mut pool);
             let before = pool.allocated_bytes();
-            times[0].push(timed(count, || run_pool(&plan, &mut pool, &names, &mut ids)));
-            times[2].push(timed(count, || run_pool(&plan, &mut pool, &names, &mut ids)));
+            times[0].push(timed(count, || calls.run(&mut pool, &mut ids)));
+            times[2].push(timed(count, || calls.run(&mut pool, &mut ids)));
             assert_eq!(pool.len(), count);
             bytes.0 = (pool.allocated_bytes() - before) as f64 / count as f64;
             black_box(&pool);
             drop(pool);
             let mut base = Baseline::default();
-            times[1].push(timed(count, || run_baseline(&plan, &mut base, &mut base_ids)));
-            times[3].push(timed(count, || run_baseline(&plan, &mut base, &mut base_ids)));
+            times[1].push(timed(count, || base_calls.run(&mut base, &mut base_ids)));
+            times[3].push(timed(count, || base_calls.run(&mut base, &mut base_ids)));
             bytes.1 = base.bytes() as f64 / count as f64;
             black_box(&base);
         }
@@ -275,14 +359,15 @@ fn main() {
     );
     for count in [1_000, 10_000, 100_000].into_iter().filter(wanted) {
         let plan = plan(count);
+        let calls = pool_calls(&plan);
         let rounds = (1_000_000 / count).clamp(7, 101);
         let mut times = [const { Vec::new() }; 4];
         let mut wire = 0.0;
         for _ in 0..rounds {
             let mut pool = Pool::new();
-            let names = names_in(&plan, &mut pool);
+            names_in(&plan, &mut pool);
             let mut ids = Vec::with_capacity(count);
-            run_pool(&plan, &mut pool, &names, &mut ids);
+            calls.run(&mut pool, &mut ids);
             let (labels, roots) = interface(&mut pool, &ids);
             let labelled: Vec<(&str, Idx)> = labels.iter().map(String::as_str).zip(roots).collect();
             let types = pool.len();
@@ -304,4 +389,15 @@ fn main() {
         println!("{count:>9}  {wire:>10.1}  {digests:>12.1}  {export:>13.1}  {import:>13.1}  {again:>11.1}");
     }
     println!("wanted: wire at most 17, export at most 40, import at 10000 at most 150");
+}
+struct Nothing(u32);
+impl Interner for Nothing {
+    type Id = u32;
+    type Name = u32;
+    fn primitive(&mut self, _: Tag) -> u32 { self.0 += 1; self.0 }
+    fn container(&mut self, tag: Tag, child: u32) -> u32 { self.0 = self.0.wrapping_add(child ^ tag as u32); self.0 }
+    fn map(&mut self, key: u32, value: u32) -> u32 { self.0 = self.0.wrapping_add(key ^ value); self.0 }
+    fn function(&mut self, params: &[u32], returns: u32) -> u32 { for p in params { self.0 ^= p; black_box(self.0); } self.0 ^= returns; self.0 }
+    fn tuple(&mut self, params: &[u32]) -> u32 { for p in params { self.0 ^= p; black_box(self.0);  } self.0 }
+    fn structure(&mut self, name: u32, fields: &[(u32, u32)]) -> u32 { self.0 ^= name; for p in fields { self.0 ^= p.1 ^ p.0; black_box(self.0);  } self.0 }
 }

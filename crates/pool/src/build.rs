@@ -43,6 +43,13 @@ impl ToWords<GraphRef<Idx>> for PoolWords<'_> {
     }
 }
 
+/// What comes before the children of a type.
+#[derive(Clone, Copy)]
+enum First {
+    Child(Idx),
+    Name(Name),
+}
+
 struct PoolDescriptors<'p>(&'p Pool);
 
 impl FromWords<Idx> for PoolDescriptors<'_> {
@@ -143,7 +150,7 @@ impl Pool {
         if tag.class() != Class::Container {
             return Err(TypeError::WrongTag { tag, wanted: "container" });
         }
-        Ok(Idx::from_raw(self.intern_short(tag, [child.number()])?))
+        Ok(Idx::from_raw(self.intern_short(tag, || child.number(), [child.number()])?))
     }
 
     /// A list.
@@ -170,7 +177,7 @@ impl Pool {
     /// If a child is not a type.
     #[inline]
     pub fn map(&mut self, key: Idx, value: Idx) -> Result<Idx, TypeError> {
-        Ok(Idx::from_raw(self.intern_short(Tag::Map, [key.number(), value.number()])?))
+        self.two_children(Tag::Map, key, value)
     }
 
     /// A value or an error.
@@ -179,7 +186,7 @@ impl Pool {
     /// If a child is not a type.
     #[inline]
     pub fn result(&mut self, ok: Idx, error: Idx) -> Result<Idx, TypeError> {
-        Ok(Idx::from_raw(self.intern_short(Tag::Result, [ok.number(), error.number()])?))
+        self.two_children(Tag::Result, ok, error)
     }
 
     /// A borrowed value.
@@ -199,20 +206,34 @@ impl Pool {
         Ok(Idx::from_raw(self.intern_words(Tag::Lifetime, &[name.0])?))
     }
 
-    /// Children of which the first, if there is one, is given on its own.
     #[inline(always)]
-    fn with_children(&mut self, tag: Tag, first: Option<u32>, rest: &[Idx]) -> Result<Idx, TypeError> {
+    fn two_children(&mut self, tag: Tag, first: Idx, second: Idx) -> Result<Idx, TypeError> {
+        let words = [first.number(), second.number()];
+        Ok(Idx::from_raw(self.intern_short(tag, || first.max(second).number(), words)?))
+    }
+
+    /// A word, if there is one, and children after it.
+    #[inline(always)]
+    fn with_children(&mut self, tag: Tag, first: Option<First>, rest: &[Idx]) -> Result<Idx, TypeError> {
         let n = Idx::number;
+        let (first, child) = match first {
+            None => (None, 0),
+            Some(First::Child(child)) => (Some(n(child)), n(child)),
+            Some(First::Name(name)) => (Some(name.0), 0),
+        };
+        let newest = || rest.iter().fold(child, |newest, child| newest.max(n(*child)));
         let id = match (first, rest) {
-            (None, [a]) => self.intern_short(tag, [n(*a)]),
-            (None, [a, b]) => self.intern_short(tag, [n(*a), n(*b)]),
-            (None, [a, b, c]) => self.intern_short(tag, [n(*a), n(*b), n(*c)]),
-            (None, [a, b, c, d]) => self.intern_array(tag, [n(*a), n(*b), n(*c), n(*d)]),
-            (Some(first), []) => self.intern_short(tag, [first]),
-            (Some(first), [a]) => self.intern_short(tag, [first, n(*a)]),
-            (Some(first), [a, b]) => self.intern_short(tag, [first, n(*a), n(*b)]),
-            (Some(first), [a, b, c]) => self.intern_array(tag, [first, n(*a), n(*b), n(*c)]),
-            (Some(first), [a, b, c, d]) => self.intern_array(tag, [first, n(*a), n(*b), n(*c), n(*d)]),
+            (None, [a]) => self.intern_short(tag, newest, [n(*a)]),
+            (None, [a, b]) => self.intern_short(tag, newest, [n(*a), n(*b)]),
+            (None, [a, b, c]) => self.intern_short(tag, newest, [n(*a), n(*b), n(*c)]),
+            (None, [a, b, c, d]) => self.intern_array(tag, newest, [n(*a), n(*b), n(*c), n(*d)]),
+            (Some(first), []) => self.intern_short(tag, newest, [first]),
+            (Some(first), [a]) => self.intern_short(tag, newest, [first, n(*a)]),
+            (Some(first), [a, b]) => self.intern_short(tag, newest, [first, n(*a), n(*b)]),
+            (Some(first), [a, b, c]) => self.intern_array(tag, newest, [first, n(*a), n(*b), n(*c)]),
+            (Some(first), [a, b, c, d]) => {
+                self.intern_array(tag, newest, [first, n(*a), n(*b), n(*c), n(*d)])
+            }
             (_, rest) => self.intern_children(tag, first, rest),
         };
         Ok(Idx::from_raw(id?))
@@ -230,7 +251,7 @@ impl Pool {
     /// If a child is not a type.
     #[inline]
     pub fn function(&mut self, params: &[Idx], returns: Idx) -> Result<Idx, TypeError> {
-        self.with_children(Tag::Function, Some(returns.number()), params)
+        self.with_children(Tag::Function, Some(First::Child(returns)), params)
     }
 
     /// A tuple.
@@ -272,7 +293,7 @@ impl Pool {
     /// # Errors
     /// If an argument is not of this pool.
     pub fn applied(&mut self, name: Name, args: &[Idx]) -> Result<Idx, TypeError> {
-        self.with_children(Tag::Applied, Some(name.0), args)
+        self.with_children(Tag::Applied, Some(First::Name(name)), args)
     }
 
     /// A nominal type whose definition is hidden on purpose.
@@ -306,7 +327,7 @@ impl Pool {
     /// # Errors
     /// If it is not a declaration, or the arguments do not fit its parameters.
     pub fn instance(&mut self, declaration: Idx, args: &[Idx]) -> Result<Idx, TypeError> {
-        self.with_children(Tag::Instance, Some(declaration.number()), args)
+        self.with_children(Tag::Instance, Some(First::Child(declaration)), args)
     }
 
     /// A type that is generic over variables, in normal form: variables are renumbered by first use, and those that are
@@ -343,7 +364,7 @@ impl Pool {
     /// # Errors
     /// If the element is not a type or an extent is not a constant.
     pub fn tensor(&mut self, element: Idx, dims: &[Idx]) -> Result<Idx, TypeError> {
-        self.with_children(Tag::Tensor, Some(element.number()), dims)
+        self.with_children(Tag::Tensor, Some(First::Child(element)), dims)
     }
 
     /// A tensor of unknown rank.

@@ -40,6 +40,7 @@ mod frozen;
 mod graph;
 mod hashing;
 mod import;
+mod index;
 mod json;
 mod layout;
 mod limits;

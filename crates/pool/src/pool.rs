@@ -20,9 +20,10 @@ use std::num::NonZeroU32;
 use crate::check::sort_of;
 use crate::error::TypeError;
 use crate::hashing::Digests;
+use crate::index::{Index, Mark, Place};
 use crate::layout;
 use crate::name::{Name, NameError, Names, check_name};
-use crate::table::{Seed, Table, Vacant};
+use crate::table::{Seed, Table};
 use crate::tag::{Sort, Tag};
 
 /// A type's id in one pool.
@@ -138,7 +139,10 @@ pub struct Pool {
     pub(crate) nodes: Vec<Node>,
     pub(crate) meta: Vec<u8>,
     extra: Vec<u32>,
-    table: Table,
+    index: Index,
+    /// The type after the one that was last found or added. Who meets types again, because a module is read or compiled
+    /// once more, mostly meets them in the same order; so this one is compared before anything is looked up.
+    expected: u32,
     pub(crate) names: Names,
     pub(crate) groups: Vec<GroupSpan>,
     group_table: Table,
@@ -159,7 +163,7 @@ pub(crate) struct Checkpoint {
     extra: usize,
     groups: usize,
     names: usize,
-    table: u32,
+    index: Mark,
     group_table: u32,
     name_table: u32,
 }
@@ -178,13 +182,15 @@ impl Pool {
         let seed = std::collections::hash_map::RandomState::new().build_hasher().finish();
         let mut nodes = Vec::with_capacity(types + 1);
         nodes.push(Node { tag: Tag::Never, len: NO_LEN, free: 0, words: [0; 3] });
+        let index = Index::new(nodes.capacity());
         let mut meta = Vec::with_capacity(types + 1);
         meta.push(meta::NO_TYPE);
         Pool {
             nodes,
             meta,
             extra: Vec::new(),
-            table: Table::with_capacity(types),
+            index,
+            expected: 1,
             names: Names::new(),
             groups: Vec::new(),
             group_table: Table::default(),
@@ -193,21 +199,20 @@ impl Pool {
         }
     }
 
-    /// An empty pool that keeps only `bits` bits of every table hash: with 0, all types and all names collide. For tests
-    /// of the rule that no hash is identity.
+    /// An empty pool that keeps only `bits` bits of every table hash: with 0, all types and all names collide; and only
+    /// the first types are found beside their newest children. For tests of the rule that no hash is identity.
     #[must_use]
     pub fn with_hash_bits(bits: u32) -> Self {
         let hash_mask = 1u32.checked_shl(bits).map_or(u32::MAX, |b| b - 1);
         let pool = Self::new();
-        Pool { seed: pool.seed.with_mask(hash_mask), ..pool }
+        Pool { seed: pool.seed.with_mask(hash_mask), index: pool.index.with_id_bits(6), ..pool }
     }
 
     /// Makes room for this many more types.
     pub(crate) fn reserve(&mut self, more: usize) {
         self.nodes.reserve_exact(more);
         self.meta.reserve_exact(more);
-        let Pool { nodes, extra, table, seed, .. } = self;
-        table.reserve(more, |id| hash_of(nodes, extra, *seed, id));
+        self.index.cover(self.nodes.capacity());
     }
 
     /// The number of types.
@@ -233,7 +238,7 @@ impl Pool {
         self.nodes.capacity() * size_of::<Node>()
             + self.meta.capacity()
             + self.extra.capacity() * size_of::<u32>()
-            + self.table.bytes()
+            + self.index.bytes()
             + self.names.bytes()
             + self.groups.capacity() * size_of::<GroupSpan>()
             + self.group_table.bytes()
@@ -351,14 +356,10 @@ impl Pool {
 
     /// The id of a type that is in the pool already.
     pub(crate) fn lookup(&self, tag: Tag, words: &[u32]) -> Option<u32> {
-        let Pool { nodes, extra, table, seed, .. } = self;
+        let newest = layout::newest_child(tag, words);
         let found = match inline_words(words) {
-            Some((len, inline)) => {
-                table.find(seed.short(kind(tag, len), inline), |id| nodes[id as usize].is(tag, len, inline))
-            }
-            None => table.find(seed.long(kind(tag, SPILLED), words), |id| {
-                nodes[id as usize].is_long(extra, tag, words)
-            }),
+            Some((len, inline)) => self.search_short(newest, self.seed.short(kind(tag, len), inline), tag, len, inline),
+            None => self.search_long(newest, self.seed.long(kind(tag, SPILLED), words), tag, words),
         };
         found.ok()
     }
@@ -367,49 +368,62 @@ impl Pool {
     /// must be in normal form already.
     #[inline]
     pub(crate) fn intern_words(&mut self, tag: Tag, words: &[u32]) -> Result<u32, TypeError> {
+        let newest = || layout::newest_child(tag, words);
         match *words {
-            [] => self.intern_short(tag, []),
-            [a] => self.intern_short(tag, [a]),
-            [a, b] => self.intern_short(tag, [a, b]),
-            [a, b, c] => self.intern_short(tag, [a, b, c]),
-            _ => self.intern_long(tag, words),
+            [] => self.intern_short(tag, newest, []),
+            [a] => self.intern_short(tag, newest, [a]),
+            [a, b] => self.intern_short(tag, newest, [a, b]),
+            [a, b, c] => self.intern_short(tag, newest, [a, b, c]),
+            _ => self.intern_long(tag, newest(), words),
         }
     }
 
-    /// [`Pool::intern_words`] for up to three words, which lie in the node: most types, so the way to a known one is
-    /// straight, and compiled for each length on its own where it is called.
+    /// [`Pool::intern_words`] for up to three words, which lie in the node: most types, so the way to one that is
+    /// expected is straight, and compiled for each length on its own where it is called. `newest` gives the newest child.
     #[inline(always)]
     pub(crate) fn intern_short<const N: usize>(
         &mut self,
         tag: Tag,
+        newest: impl FnOnce() -> u32,
         words: [u32; N],
     ) -> Result<u32, TypeError> {
         const { assert!(N <= 3, "more words do not fit in a node") };
         let mut inline = [0; 3];
         inline[..N].copy_from_slice(&words);
-        let hash = self.seed.short(kind(tag, N as u8), inline);
-        let id = self.table.likely(hash);
-        match self.nodes.get(id as usize) {
-            Some(node) if node.is(tag, N as u8, inline) => Ok(id),
-            Some(_) | None => self.find_or_add_short(hash, id, tag, words),
+        let expected = self.expected;
+        match self.nodes.get(expected as usize) {
+            Some(node) if node.is(tag, N as u8, inline) => {
+                self.expected = expected + 1;
+                Ok(expected)
+            }
+            Some(_) | None => self.find_or_add_short(tag, newest(), words),
         }
     }
 
-    /// `likely` is what the table gives for the hash, and not the type.
     #[inline(never)]
     fn find_or_add_short<const N: usize>(
         &mut self,
-        hash: u32,
-        likely: u32,
         tag: Tag,
+        newest: u32,
         words: [u32; N],
     ) -> Result<u32, TypeError> {
         let mut inline = [0; 3];
         inline[..N].copy_from_slice(&words);
-        let place = match self.table.vacant_at_home(hash) {
-            Some(place) if likely == 0 => place,
-            Some(_) | None => match self.search_short(hash, tag, N as u8, inline) {
-                Ok(id) => return Ok(id),
+        let hash = self.seed.short(kind(tag, N as u8), inline);
+        let likely = self.index.likely(newest, hash);
+        if let Some(node) = self.nodes.get(likely as usize)
+            && node.is(tag, N as u8, inline)
+        {
+            self.expected = likely + 1;
+            return Ok(likely);
+        }
+        let place = match self.index.vacant(newest) {
+            Some(place) if likely == 0 => Place::Near(place),
+            Some(_) | None => match self.search_short(newest, hash, tag, N as u8, inline) {
+                Ok(id) => {
+                    self.expected = id + 1;
+                    return Ok(id);
+                }
                 Err(place) => place,
             },
         };
@@ -426,8 +440,17 @@ impl Pool {
 
     /// Not inlined: it is seldom needed, and would take registers from those who call it.
     #[inline(never)]
-    fn search_short(&self, hash: u32, tag: Tag, len: u8, words: [u32; 3]) -> Result<u32, Vacant> {
-        self.table.find(hash, |id| self.nodes[id as usize].is(tag, len, words))
+    fn search_short(
+        &self,
+        newest: u32,
+        hash: u32,
+        tag: Tag,
+        len: u8,
+        words: [u32; 3],
+    ) -> Result<u32, Place> {
+        self.index.find(newest, hash, |id| {
+            self.nodes.get(id as usize).is_some_and(|node| node.is(tag, len, words))
+        })
     }
 
     /// [`Pool::intern_words`] for more than three words, of a number that the caller knows.
@@ -435,39 +458,43 @@ impl Pool {
     pub(crate) fn intern_array<const N: usize>(
         &mut self,
         tag: Tag,
+        newest: impl FnOnce() -> u32,
         words: [u32; N],
     ) -> Result<u32, TypeError> {
-        let hash = self.seed.long(kind(tag, SPILLED), &words);
-        let id = self.table.likely(hash);
-        match self.nodes.get(id as usize) {
-            Some(node) if node.is_long(&self.extra, tag, &words) => Ok(id),
-            Some(_) | None => self.find_or_add_long(hash, id, tag, &words),
+        let expected = self.expected;
+        match self.nodes.get(expected as usize) {
+            Some(node) if node.is_long(&self.extra, tag, &words) => {
+                self.expected = expected + 1;
+                Ok(expected)
+            }
+            Some(_) | None => self.find_or_add_long(tag, newest(), &words),
         }
     }
 
     /// [`Pool::intern_words`] for more than three words.
-    #[inline(never)]
-    pub(crate) fn intern_long(&mut self, tag: Tag, words: &[u32]) -> Result<u32, TypeError> {
-        let hash = self.seed.long(kind(tag, SPILLED), words);
-        let id = self.table.likely(hash);
-        match self.nodes.get(id as usize) {
-            Some(node) if node.is_long(&self.extra, tag, words) => Ok(id),
-            Some(_) | None => self.find_or_add_long(hash, id, tag, words),
+    fn intern_long(&mut self, tag: Tag, newest: u32, words: &[u32]) -> Result<u32, TypeError> {
+        let expected = self.expected;
+        match self.nodes.get(expected as usize) {
+            Some(node) if node.is_long(&self.extra, tag, words) => {
+                self.expected = expected + 1;
+                Ok(expected)
+            }
+            Some(_) | None => self.find_or_add_long(tag, newest, words),
         }
     }
 
-    /// The same for a struct with named fields, at least one, whose words are gathered only if it is new.
+    /// The same for a struct with named fields, at least one, whose words are gathered only if it is not expected.
     pub(crate) fn intern_struct(&mut self, name: u32, fields: &[(Name, Idx)]) -> Result<u32, TypeError> {
         let header = (fields.len() as u32) << 1 | 1;
         let words_of = |(name, ty): &(Name, Idx)| [name.0, ty.number()];
-        let hash = self.seed.long_of_pairs(kind(Tag::Struct, SPILLED), [name, header], fields, words_of);
-        let id = self.table.likely(hash);
-        if let Some(node) = self.nodes.get(id as usize)
+        let expected = self.expected;
+        if let Some(node) = self.nodes.get(expected as usize)
             && let Some([own_name, own_header, own_fields @ ..]) = node.long(&self.extra, Tag::Struct)
             && (*own_name == name) & (*own_header == header)
             && own_fields.as_chunks().0.iter().zip(fields).all(|(own, field)| *own == words_of(field))
         {
-            return Ok(id);
+            self.expected = expected + 1;
+            return Ok(expected);
         }
         let mut few = [0; 2 + 2 * 6];
         let mut many = Vec::new();
@@ -481,24 +508,31 @@ impl Pool {
         };
         words[0] = name;
         words[1] = header;
+        let mut newest = 0;
         for (pair, field) in words[2..].as_chunks_mut().0.iter_mut().zip(fields) {
             *pair = words_of(field);
+            newest = newest.max(pair[1]);
         }
-        self.find_or_add_long(hash, id, Tag::Struct, words)
+        self.find_or_add_long(Tag::Struct, newest, words)
     }
 
     #[inline(never)]
-    fn find_or_add_long(
-        &mut self,
-        hash: u32,
-        likely: u32,
-        tag: Tag,
-        words: &[u32],
-    ) -> Result<u32, TypeError> {
-        let place = match self.table.vacant_at_home(hash) {
-            Some(place) if likely == 0 => place,
-            Some(_) | None => match self.search_long(hash, tag, words) {
-                Ok(id) => return Ok(id),
+    fn find_or_add_long(&mut self, tag: Tag, newest: u32, words: &[u32]) -> Result<u32, TypeError> {
+        let hash = self.seed.long(kind(tag, SPILLED), words);
+        let likely = self.index.likely(newest, hash);
+        if let Some(node) = self.nodes.get(likely as usize)
+            && node.is_long(&self.extra, tag, words)
+        {
+            self.expected = likely + 1;
+            return Ok(likely);
+        }
+        let place = match self.index.vacant(newest) {
+            Some(place) if likely == 0 => Place::Near(place),
+            Some(_) | None => match self.search_long(newest, hash, tag, words) {
+                Ok(id) => {
+                    self.expected = id + 1;
+                    return Ok(id);
+                }
                 Err(place) => place,
             },
         };
@@ -516,11 +550,13 @@ impl Pool {
     }
 
     #[inline(never)]
-    fn search_long(&self, hash: u32, tag: Tag, words: &[u32]) -> Result<u32, Vacant> {
-        self.table.find(hash, |id| self.nodes[id as usize].is_long(&self.extra, tag, words))
+    fn search_long(&self, newest: u32, hash: u32, tag: Tag, words: &[u32]) -> Result<u32, Place> {
+        self.index.find(newest, hash, |id| {
+            self.nodes.get(id as usize).is_some_and(|node| node.is_long(&self.extra, tag, words))
+        })
     }
 
-    /// Adds an entry, which is not in the table yet.
+    /// Adds an entry, which is not in the index yet.
     #[inline(always)]
     fn push(&mut self, node: Node, meta: u8) -> Result<u32, TypeError> {
         let id = self.nodes.len() as u32;
@@ -532,21 +568,23 @@ impl Pool {
         }
         self.nodes.push(node);
         self.meta.push(meta);
+        self.expected = id + 1;
         Ok(id)
     }
 
-    /// Puts an entry into the table.
+    /// Puts an entry into the index.
     #[inline(always)]
-    fn enter(&mut self, place: Vacant, hash: u32, id: u32) {
-        let place = if self.table.has_room() { place } else { self.grow_table(hash) };
-        self.table.fill(place, hash, id);
+    fn enter(&mut self, place: Place, hash: u32, id: u32) {
+        match place {
+            Place::Near(near) if self.index.may_be_near(id) => self.index.put_near(near, hash, id),
+            Place::Near(_) | Place::Far(_) => self.enter_far(place, hash, id),
+        }
     }
 
-    #[cold]
     #[inline(never)]
-    fn grow_table(&mut self, hash: u32) -> Vacant {
-        let Pool { nodes, extra, table, seed, .. } = self;
-        table.grow(hash, |id| hash_of(nodes, extra, *seed, id))
+    fn enter_far(&mut self, place: Place, hash: u32, id: u32) {
+        let Pool { nodes, extra, index, seed, .. } = self;
+        index.put(place, hash, id, |id| hash_of(nodes, extra, *seed, id));
     }
 
     /// Room for half as many types again: doubling would leave up to half of the memory unused.
@@ -556,6 +594,7 @@ impl Pool {
         let more = (self.nodes.len() / 2).max(64);
         self.nodes.reserve_exact(more);
         self.meta.reserve_exact(self.nodes.capacity() - self.meta.len());
+        self.index.cover(self.nodes.capacity());
     }
 
     /// Puts words into the shared array. Gives what stands for them in the node.
@@ -575,6 +614,8 @@ impl Pool {
     /// `self.nodes.len()` on.
     pub(crate) fn push_group(&mut self, hash: u32, members: &[GroupMember]) -> Result<u32, TypeError> {
         let base = self.nodes.len() as u32;
+        // Members may be children of members before them.
+        self.index.cover(self.nodes.len() + members.len());
         for member in members {
             let GroupMember { tag, words, free, meta } = member;
             let (hash, len, inline) = match inline_words(words) {
@@ -583,8 +624,10 @@ impl Pool {
             };
             let node = Node { tag: *tag, len, free: *free, words: inline };
             let id = self.push(node, meta | meta::RECURSIVE)?;
-            let Pool { nodes, extra, table, seed, .. } = &mut *self;
-            table.insert_new(hash, id, |id| hash_of(nodes, extra, *seed, id));
+            match self.index.find(layout::newest_child(*tag, words), hash, |_| false) {
+                Ok(_) => {}
+                Err(place) => self.enter(place, hash, id),
+            }
         }
         self.groups.push(GroupSpan { base, len: members.len() as u32, hash });
         // Table ids start at 1.
@@ -622,7 +665,7 @@ impl Pool {
             extra: self.extra.len(),
             groups: self.groups.len(),
             names: self.names.len(),
-            table: self.table.generation(),
+            index: self.index.checkpoint(),
             group_table: self.group_table.generation(),
             name_table: self.names.generation(),
         }
@@ -630,11 +673,11 @@ impl Pool {
 
     /// Forgets everything added since the checkpoint.
     pub(crate) fn rollback(&mut self, to: Checkpoint) {
-        let Pool { nodes, extra, table, seed, .. } = self;
-        let last = to.nodes as u32 - 1;
-        if nodes.len() > to.nodes {
-            table.truncate(last, to.table, |id| hash_of(nodes, extra, *seed, id));
-        }
+        let Pool { nodes, extra, index, seed, .. } = self;
+        let newest_of = |id| layout::newest_child(nodes[id as usize].tag, words_of(nodes, extra, id));
+        index.truncate(to.nodes as u32, nodes.len() as u32, to.index, newest_of, |id| {
+            hash_of(nodes, extra, *seed, id)
+        });
         if self.groups.len() > to.groups {
             let groups = &self.groups;
             self.group_table.truncate(to.groups as u32, to.group_table, |id| groups[id as usize - 1].hash);

@@ -34,7 +34,7 @@ pub(crate) struct Table {
 }
 
 /// The places of a chunk.
-const PLACES: usize = 8;
+pub(crate) const PLACES: usize = 8;
 
 /// So many that the number of places has one bit more than an id can have; there is always a vacant one then.
 const MOST_CHUNKS: usize = (ID_LIMIT as usize) / PLACES;
@@ -44,7 +44,7 @@ const AWAY: u32 = 1 << 31;
 
 #[derive(Clone, Copy, Debug)]
 #[repr(align(32))]
-struct Chunk {
+pub(crate) struct Chunk {
     /// Zero is vacant, and comes after everything that is not.
     places: [u32; PLACES],
 }
@@ -59,11 +59,11 @@ pub(crate) struct Vacant {
 }
 
 impl Chunk {
-    const EMPTY: Chunk = Chunk { places: [0; PLACES] };
+    pub(crate) const EMPTY: Chunk = Chunk { places: [0; PLACES] };
 
     /// The ids with this mark, joined by `or`; 0 if there is none.
     #[inline(always)]
-    fn joined(&self, mark: u32, ids: u32) -> u32 {
+    pub(crate) fn joined(&self, mark: u32, ids: u32) -> u32 {
         // Compiles to two vector comparisons. What is vacant has the mark 0 and the id 0.
         let mut joined = 0;
         for place in self.places {
@@ -74,7 +74,7 @@ impl Chunk {
 
     /// The first vacant place.
     #[inline(always)]
-    fn vacant(&self) -> Option<usize> {
+    pub(crate) fn vacant(&self) -> Option<usize> {
         let taken = |place: usize| usize::from(self.places[place % PLACES] != 0);
         if taken(PLACES - 1) == 1 {
             return None;
@@ -85,8 +85,26 @@ impl Chunk {
         Some(first)
     }
 
+    /// Fills a place, the first that is [vacant](Chunk::vacant).
+    #[inline(always)]
+    pub(crate) fn put(&mut self, place: usize, word: u32) {
+        self.places[place % PLACES] = word;
+    }
+
+    /// Fills all vacant places with this word.
+    pub(crate) fn fill_up(&mut self, word: u32) {
+        self.places.iter_mut().filter(|place| **place == 0).for_each(|place| *place = word);
+    }
+
+    /// Makes the place of this id vacant, if it has one. The last that came has to go first.
+    pub(crate) fn take_out(&mut self, id: u32, ids: u32) {
+        if let Some(place) = self.places.iter_mut().find(|place| **place & ids == id) {
+            *place = 0;
+        }
+    }
+
     /// The ids with this mark.
-    fn each(&self, mark: u32, ids: u32) -> impl Iterator<Item = u32> + '_ {
+    pub(crate) fn each(&self, mark: u32, ids: u32) -> impl Iterator<Item = u32> + '_ {
         self.places
             .iter()
             .filter(move |&&place| place & !ids == mark && place != 0)

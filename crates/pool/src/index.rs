@@ -1,0 +1,177 @@
+//! Finds types by their content: beside the newest child that they have, and where that place is full, by a hash.
+//!
+//! Types are built from types that were built a moment ago. So a type is put where its *newest child* decides, the one
+//! with the highest id: four neighbouring ids share a chunk of eight places, half a cache line, for the types whose
+//! newest child is one of them. What was built last lies beside what is built next, in lines that the processor still
+//! has, however large the pool is; a table of hashes waits for memory at every new type. Chunks are never moved or
+//! looked through when the pool grows: there are just more of them.
+//!
+//! A place is one word: as many low bits as an id may have here, and above them the *mark*, a part of the type's hash.
+//! All eight are compared at once. What finds its chunk full, as types with nothing but `int` and `str` in them soon do,
+//! goes to the *far* table, an ordinary hash table of all such types; so does what has an id that does not fit. In the
+//! worst case, then, all types share a chunk, and one line that never leaves the cache is read before the table.
+//!
+//! **Invariant:** types are in the far table only if the chunk of their newest child is full. So a chunk with a vacant
+//! place has all there is.
+//! **Invariant:** the index never decides identity. Its callers compare the types themselves for every id it gives.
+
+use crate::table::{Chunk, Table, Vacant};
+
+/// Ids of children that share a chunk: eight places for the four types that there are in the mean.
+const SHARE: usize = 4;
+
+/// The bits of a place that are an id, unless a test wants fewer.
+const ID_BITS: u32 = 24;
+
+#[derive(Clone, Debug)]
+pub(crate) struct Index {
+    chunks: Vec<Chunk>,
+    /// The bits of a place that are its id. No near type has the id that is all of them: it stands for no type, in a
+    /// place that has to be taken.
+    ids: u32,
+    far: Table,
+    /// The ids in the far table, in the order in which they came, so from small to large.
+    far_ids: Vec<u32>,
+}
+
+/// Where a type can be put that was not found, valid until the index changes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Place {
+    Near(Near),
+    Far(Vacant),
+}
+
+/// A vacant place of a chunk.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Near {
+    chunk: usize,
+    place: usize,
+}
+
+/// What was the last of the far table, to return to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mark {
+    far: u32,
+    generation: u32,
+}
+
+impl Index {
+    /// An index for types with ids below `end`.
+    pub(crate) fn new(end: usize) -> Self {
+        let mut index =
+            Index { chunks: Vec::new(), ids: (1 << ID_BITS) - 1, far: Table::default(), far_ids: Vec::new() };
+        index.cover(end);
+        index
+    }
+
+    /// The same for fewer near ids, with nothing in it.
+    pub(crate) fn with_id_bits(self, bits: u32) -> Self {
+        Index { ids: (1 << bits) - 1, ..self }
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.chunks.capacity() * size_of::<Chunk>() + self.far.bytes() + self.far_ids.capacity() * size_of::<u32>()
+    }
+
+    /// Makes chunks for all newest children below `end`.
+    pub(crate) fn cover(&mut self, end: usize) {
+        let chunks = end.div_ceil(SHARE);
+        if let Some(more) = chunks.checked_sub(self.chunks.len()) {
+            self.chunks.reserve_exact(more);
+            self.chunks.resize(chunks, Chunk::EMPTY);
+        }
+    }
+
+    /// The part of a hash that a place holds.
+    #[inline(always)]
+    fn mark(&self, hash: u32) -> u32 {
+        hash & !self.ids
+    }
+
+    /// What is nearly always the type with this newest child and this hash, if it is near: to be compared, and not to
+    /// be relied on. 0 if no near type has this mark; otherwise it may be any number.
+    #[inline(always)]
+    pub(crate) fn likely(&self, newest: u32, hash: u32) -> u32 {
+        let mark = self.mark(hash);
+        self.chunks.get(newest as usize / SHARE).map_or(0, |chunk| chunk.joined(mark, self.ids))
+    }
+
+    /// A place beside the newest child, if there is one; then the type is not far.
+    #[inline(always)]
+    pub(crate) fn vacant(&self, newest: u32) -> Option<Near> {
+        let chunk = newest as usize / SHARE;
+        let place = self.chunks.get(chunk)?.vacant()?;
+        Some(Near { chunk, place })
+    }
+
+    /// The id for which `same` holds, or the place for the type. `same` is asked for some ids of other types, and for
+    /// numbers that are no type's.
+    pub(crate) fn find(&self, newest: u32, hash: u32, same: impl Fn(u32) -> bool) -> Result<u32, Place> {
+        let mark = self.mark(hash);
+        if let Some(chunk) = self.chunks.get(newest as usize / SHARE)
+            && let Some(id) = chunk.each(mark, self.ids).find(|&id| same(id))
+        {
+            return Ok(id);
+        }
+        if let Some(place) = self.vacant(newest) {
+            return Err(Place::Near(place));
+        }
+        match self.far.find(hash, |at| same(self.far_ids[at as usize - 1])) {
+            Ok(at) => Ok(self.far_ids[at as usize - 1]),
+            Err(place) => Err(Place::Far(place)),
+        }
+    }
+
+    /// Whether a type of this id can be near.
+    #[inline(always)]
+    pub(crate) fn may_be_near(&self, id: u32) -> bool {
+        id < self.ids
+    }
+
+    /// Puts a type where there is a place beside its newest child. It [may be near](Index::may_be_near).
+    #[inline(always)]
+    pub(crate) fn put_near(&mut self, Near { chunk, place }: Near, hash: u32, id: u32) {
+        let word = id | self.mark(hash);
+        self.chunks[chunk].put(place, word);
+    }
+
+    /// Puts a type into the place that was found for it; there is a chunk for its newest child. `hash_of` gives the
+    /// hashes of types that are in the index.
+    pub(crate) fn put(&mut self, place: Place, hash: u32, id: u32, hash_of: impl Fn(u32) -> u32) {
+        let vacant = match place {
+            Place::Near(near) if self.may_be_near(id) => return self.put_near(near, hash, id),
+            Place::Near(near) => {
+                // The chunk may have no vacant place while one of its types is far.
+                self.chunks[near.chunk].fill_up(self.ids);
+                self.far.vacant(hash)
+            }
+            Place::Far(vacant) => vacant,
+        };
+        self.far_ids.push(id);
+        let Index { far, far_ids, .. } = self;
+        far.insert(vacant, hash, far_ids.len() as u32, |at| hash_of(far_ids[at as usize - 1]));
+    }
+
+    pub(crate) fn checkpoint(&self) -> Mark {
+        Mark { far: self.far_ids.len() as u32, generation: self.far.generation() }
+    }
+
+    /// Forgets the types with the ids `from .. end`, all that were put since `to`. The functions give newest children
+    /// and hashes of types that are in the index.
+    pub(crate) fn truncate(
+        &mut self,
+        from: u32,
+        end: u32,
+        to: Mark,
+        newest_of: impl Fn(u32) -> u32,
+        hash_of: impl Fn(u32) -> u32,
+    ) {
+        // In reverse, so that the places of a chunk stay filled from the first on.
+        for id in (from..end.min(self.ids)).rev() {
+            self.chunks[newest_of(id) as usize / SHARE].take_out(id, self.ids);
+        }
+        let far_ids = &self.far_ids;
+        self.far.truncate(to.far, to.generation, |at| hash_of(far_ids[at as usize - 1]));
+        self.far_ids.truncate(to.far as usize);
+    }
+}
