@@ -36,8 +36,6 @@ pub struct Baseline {
     extra: Vec<u32>,
     hashes: Vec<u64>,
     index: HashMap<u64, u32, BuildHasherDefault<Identity>>,
-    /// Where the words of functions and structs are gathered.
-    scratch: Vec<u32>,
 }
 
 fn mix(left: u64, right: u64) -> u64 {
@@ -76,6 +74,22 @@ impl Baseline {
         id
     }
 
+    /// Interns so many words, which are gathered in an array where they fit.
+    fn gather(&mut self, tag: u8, count: usize, fill: impl FnOnce(&mut [u32])) -> u32 {
+        let mut few = [0; 16];
+        match few.get_mut(..count) {
+            Some(words) => {
+                fill(words);
+                self.intern(tag, words)
+            }
+            None => {
+                let mut many = vec![0; count];
+                fill(&mut many);
+                self.intern(tag, &many)
+            }
+        }
+    }
+
     pub fn bytes(&self) -> usize {
         // The map: 16 bytes and one control byte a slot, at most seven eighths full.
         let slots = (self.index.capacity() * 8 / 7).next_power_of_two();
@@ -104,13 +118,10 @@ impl Interner for Baseline {
     }
 
     fn function(&mut self, params: &[u32], returns: u32) -> u32 {
-        let mut scratch = std::mem::take(&mut self.scratch);
-        scratch.clear();
-        scratch.push(returns);
-        scratch.extend_from_slice(params);
-        let id = self.intern(81, &scratch);
-        self.scratch = scratch;
-        id
+        self.gather(81, 1 + params.len(), |words| {
+            words[0] = returns;
+            words[1..].copy_from_slice(params);
+        })
     }
 
     fn tuple(&mut self, elements: &[u32]) -> u32 {
@@ -118,14 +129,11 @@ impl Interner for Baseline {
     }
 
     fn structure(&mut self, name: u32, fields: &[(u32, u32)]) -> u32 {
-        let mut scratch = std::mem::take(&mut self.scratch);
-        scratch.clear();
-        scratch.push(name);
-        for &(name, ty) in fields {
-            scratch.extend([name, ty]);
-        }
-        let id = self.intern(83, &scratch);
-        self.scratch = scratch;
-        id
+        self.gather(83, 1 + 2 * fields.len(), |words| {
+            words[0] = name;
+            for (pair, &(name, ty)) in words[1..].as_chunks_mut().0.iter_mut().zip(fields) {
+                *pair = [name, ty];
+            }
+        })
     }
 }

@@ -212,6 +212,14 @@ impl<I: Interner> Calls<I> {
             ids.push(self.call(interner, call));
         }
     }
+
+    /// The same calls in another order, all of whose types are known.
+    fn run_in(&self, order: &[u32], interner: &mut I, ids: &mut Vec<I::Id>) {
+        ids.clear();
+        for &at in order {
+            ids.push(self.call(interner, &self.calls[at as usize]));
+        }
+    }
 }
 
 fn pool_calls(plan: &Plan) -> Calls<Pool> {
@@ -223,6 +231,16 @@ fn pool_calls(plan: &Plan) -> Calls<Pool> {
 fn baseline_calls(plan: &Plan) -> Calls<Baseline> {
     let names: Vec<u32> = (0..plan.names.len() as u32).collect();
     Calls::new(plan, &mut Baseline::default(), &names)
+}
+
+/// Numbers below `count` in an order that no processor foresees.
+fn shuffled(count: usize) -> Vec<u32> {
+    let mut rng = Rng(7);
+    let mut order: Vec<u32> = (0..count as u32).collect();
+    for at in (1..count).rev() {
+        order.swap(at, rng.below(at + 1));
+    }
+    order
 }
 
 fn median(times: &mut [f64]) -> f64 {
@@ -252,23 +270,6 @@ fn repeat(phase: &str, count: usize, rounds: usize) {
     names_in(&plan, &mut pool);
     let empty = pool.clone();
     let mut base = Baseline::default();
-    if phase == "nothing" {
-        let names: Vec<u32> = (0..plan.names.len() as u32).collect();
-        let c = Calls::new(&plan, &mut Nothing(0), &names);
-        let mut n = Nothing(0);
-        for _ in 0..5 {
-        let t = Instant::now();
-        for _ in 0..rounds { c.run(&mut n, &mut base_ids); }
-        println!("{}", t.elapsed().as_secs_f64() * 1e9 / count as f64 / rounds as f64);
-        let t = Instant::now();
-        for _ in 0..rounds { calls.run(&mut pool, &mut ids); }
-        println!("ours {}", t.elapsed().as_secs_f64() * 1e9 / count as f64 / rounds as f64);
-        let t = Instant::now();
-        for _ in 0..rounds { base_calls.run(&mut base, &mut base_ids); }
-        println!("base {}", t.elapsed().as_secs_f64() * 1e9 / count as f64 / rounds as f64);
-        }
-        return;
-    }
     let mut run: Box<dyn FnMut()> = match phase {
         "new" => Box::new(|| calls.run(&mut empty.clone(), &mut ids)),
         "known" => Box::new(|| calls.run(&mut pool, &mut ids)),
@@ -316,15 +317,16 @@ fn main() {
     let only: Vec<usize> = std::env::args().skip(1).filter_map(|size| size.parse().ok()).collect();
     let wanted = |count: &usize| only.is_empty() || only.contains(count);
     println!(
-        "{:>9}  {:>32}  {:>32}  {:>21}",
-        "types", "intern new, ns (baseline, ratio)", "intern known, ns", "bytes a type"
+        "{:>9}  {:>32}  {:>32}  {:>32}  {:>17}",
+        "types", "intern new, ns (baseline, ratio)", "known, ns", "known, in any order, ns", "bytes a type"
     );
     for count in [1_000, 10_000, 100_000, 1_000_000].into_iter().filter(wanted) {
         let plan = plan(count);
         let calls = pool_calls(&plan);
         let base_calls = baseline_calls(&plan);
         let rounds = (3_000_000 / count).clamp(5, 301);
-        let mut times = [const { Vec::new() }; 4];
+        let order = shuffled(count);
+        let mut times = [const { Vec::new() }; 6];
         let (mut ids, mut base_ids) = (Vec::with_capacity(count), Vec::with_capacity(count));
         let mut bytes = (0.0, 0.0);
         for _ in 0..rounds {
@@ -333,6 +335,7 @@ fn main() {
             let before = pool.allocated_bytes();
             times[0].push(timed(count, || calls.run(&mut pool, &mut ids)));
             times[2].push(timed(count, || calls.run(&mut pool, &mut ids)));
+            times[4].push(timed(count, || calls.run_in(&order, &mut pool, &mut ids)));
             assert_eq!(pool.len(), count);
             bytes.0 = (pool.allocated_bytes() - before) as f64 / count as f64;
             black_box(&pool);
@@ -340,14 +343,17 @@ fn main() {
             let mut base = Baseline::default();
             times[1].push(timed(count, || base_calls.run(&mut base, &mut base_ids)));
             times[3].push(timed(count, || base_calls.run(&mut base, &mut base_ids)));
+            times[5].push(timed(count, || base_calls.run_in(&order, &mut base, &mut base_ids)));
             bytes.1 = base.bytes() as f64 / count as f64;
             black_box(&base);
         }
-        let [new, base_new, known, base_known] = times.each_mut().map(|times| median(times));
+        let [new, base_new, known, base_known, any, base_any] = times.each_mut().map(|times| median(times));
+        let beside = |ours: f64, base: f64| format!("{ours:>10.1} ({base:>9.1}, {:>6.2}x)", ours / base);
         println!(
-            "{count:>9}  {new:>10.1} ({base_new:>9.1}, {:>6.2}x)  {known:>10.1} ({base_known:>9.1}, {:>6.2}x)  {:>6.1} ({:>6.1})",
-            new / base_new,
-            known / base_known,
+            "{count:>9}  {}  {}  {}  {:>6.1} ({:>6.1})",
+            beside(new, base_new),
+            beside(known, base_known),
+            beside(any, base_any),
             bytes.0,
             bytes.1
         );
@@ -389,15 +395,4 @@ fn main() {
         println!("{count:>9}  {wire:>10.1}  {digests:>12.1}  {export:>13.1}  {import:>13.1}  {again:>11.1}");
     }
     println!("wanted: wire at most 17, export at most 40, import at 10000 at most 150");
-}
-struct Nothing(u32);
-impl Interner for Nothing {
-    type Id = u32;
-    type Name = u32;
-    fn primitive(&mut self, _: Tag) -> u32 { self.0 += 1; self.0 }
-    fn container(&mut self, tag: Tag, child: u32) -> u32 { self.0 = self.0.wrapping_add(child ^ tag as u32); self.0 }
-    fn map(&mut self, key: u32, value: u32) -> u32 { self.0 = self.0.wrapping_add(key ^ value); self.0 }
-    fn function(&mut self, params: &[u32], returns: u32) -> u32 { for p in params { self.0 ^= p; black_box(self.0); } self.0 ^= returns; self.0 }
-    fn tuple(&mut self, params: &[u32]) -> u32 { for p in params { self.0 ^= p; black_box(self.0);  } self.0 }
-    fn structure(&mut self, name: u32, fields: &[(u32, u32)]) -> u32 { self.0 ^= name; for p in fields { self.0 ^= p.1 ^ p.0; black_box(self.0);  } self.0 }
 }

@@ -215,34 +215,19 @@ impl Pool {
     /// A word, if there is one, and children after it.
     #[inline(always)]
     fn with_children(&mut self, tag: Tag, first: Option<First>, rest: &[Idx]) -> Result<Idx, TypeError> {
-        let n = Idx::number;
         let (first, child) = match first {
             None => (None, 0),
-            Some(First::Child(child)) => (Some(n(child)), n(child)),
+            Some(First::Child(child)) => (Some(child.number()), child.number()),
             Some(First::Name(name)) => (Some(name.0), 0),
         };
-        let newest = || rest.iter().fold(child, |newest, child| newest.max(n(*child)));
-        let id = match (first, rest) {
-            (None, [a]) => self.intern_short(tag, newest, [n(*a)]),
-            (None, [a, b]) => self.intern_short(tag, newest, [n(*a), n(*b)]),
-            (None, [a, b, c]) => self.intern_short(tag, newest, [n(*a), n(*b), n(*c)]),
-            (None, [a, b, c, d]) => self.intern_array(tag, newest, [n(*a), n(*b), n(*c), n(*d)]),
-            (Some(first), []) => self.intern_short(tag, newest, [first]),
-            (Some(first), [a]) => self.intern_short(tag, newest, [first, n(*a)]),
-            (Some(first), [a, b]) => self.intern_short(tag, newest, [first, n(*a), n(*b)]),
-            (Some(first), [a, b, c]) => self.intern_array(tag, newest, [first, n(*a), n(*b), n(*c)]),
-            (Some(first), [a, b, c, d]) => {
-                self.intern_array(tag, newest, [first, n(*a), n(*b), n(*c), n(*d)])
+        let id = match self.expected_children(tag, first, rest) {
+            Some(id) => id,
+            None => {
+                let newest = rest.iter().fold(child, |newest, child| newest.max(child.number()));
+                self.find_or_add_children(tag, first, newest, rest)?
             }
-            (_, rest) => self.intern_children(tag, first, rest),
         };
-        Ok(Idx::from_raw(id?))
-    }
-
-    #[inline(never)]
-    fn intern_children(&mut self, tag: Tag, first: Option<u32>, rest: &[Idx]) -> Result<u32, TypeError> {
-        let words: Vec<u32> = first.into_iter().chain(rest.iter().map(|child| child.number())).collect();
-        self.intern_words(tag, &words)
+        Ok(Idx::from_raw(id))
     }
 
     /// A function.
@@ -267,12 +252,13 @@ impl Pool {
     ///
     /// # Errors
     /// If a child is not a type or a field name occurs twice.
+    #[inline]
     pub fn structure(&mut self, name: Name, fields: &[(Name, Idx)]) -> Result<Idx, TypeError> {
         let id = match fields {
-            [] => self.intern_words(Tag::Struct, &[name.0, 0]),
-            _ => self.intern_struct(name.0, fields),
+            [] => self.intern_words(Tag::Struct, &[name.0, 0])?,
+            _ => self.intern_struct(name.0, fields)?,
         };
-        Ok(Idx::from_raw(id?))
+        Ok(Idx::from_raw(id))
     }
 
     /// An enum whose variants have positional fields.

@@ -70,7 +70,9 @@ impl Index {
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        self.chunks.capacity() * size_of::<Chunk>() + self.far.bytes() + self.far_ids.capacity() * size_of::<u32>()
+        self.chunks.capacity() * size_of::<Chunk>()
+            + self.far.bytes()
+            + self.far_ids.capacity() * size_of::<u32>()
     }
 
     /// Makes chunks for all newest children below `end`.
@@ -120,6 +122,11 @@ impl Index {
             Ok(at) => Ok(self.far_ids[at as usize - 1]),
             Err(place) => Err(Place::Far(place)),
         }
+    }
+
+    /// The place for a type that is known not to be there.
+    pub(crate) fn place_for_new(&self, newest: u32, hash: u32) -> Place {
+        self.vacant(newest).map_or_else(|| Place::Far(self.far.vacant(hash)), Place::Near)
     }
 
     /// Whether a type of this id can be near.

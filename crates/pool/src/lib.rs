@@ -41,6 +41,7 @@ mod graph;
 mod hashing;
 mod import;
 mod index;
+mod intern;
 mod json;
 mod layout;
 mod limits;

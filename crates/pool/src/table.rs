@@ -113,15 +113,6 @@ impl Chunk {
 }
 
 impl Table {
-    /// A table that can take this many ids before it grows.
-    pub(crate) fn with_capacity(count: usize) -> Self {
-        let mut table = Table::default();
-        if count > 0 {
-            table.set_chunks(chunks_for(count));
-        }
-        table
-    }
-
     pub(crate) fn bytes(&self) -> usize {
         self.chunks.capacity() * size_of::<Chunk>()
     }
@@ -214,22 +205,6 @@ impl Table {
         NOWHERE
     }
 
-    /// What is nearly always the id with this hash, if there is one: to be compared, and not to be relied on. 0 or an
-    /// id that turns out to be another one's says nothing; it may be greater than any id.
-    #[inline(always)]
-    pub(crate) fn likely(&self, hash: u32) -> u32 {
-        let mark = self.mark(hash);
-        self.chunks.get(self.home(hash)).map_or(0, |chunk| chunk.joined(mark, self.ids))
-    }
-
-    /// The place for an id whose hash is that of none, if it is where a search begins.
-    #[inline(always)]
-    pub(crate) fn vacant_at_home(&self, hash: u32) -> Option<Vacant> {
-        let at = self.home(hash);
-        let place = self.chunks.get(at)?.vacant()?;
-        Some(Vacant { chunk: at, place, away: 0 })
-    }
-
     /// The id for which `same` holds, or the place to insert it. `same` is asked for some ids of other things, too.
     #[inline]
     pub(crate) fn find(&self, hash: u32, mut same: impl FnMut(u32) -> bool) -> Result<u32, Vacant> {
@@ -273,14 +248,6 @@ impl Table {
     pub(crate) fn insert(&mut self, found: Vacant, hash: u32, id: u32, hash_of: impl Fn(u32) -> u32) {
         let place = if self.has_room() { found } else { self.grow(hash, hash_of) };
         self.fill(place, hash, id);
-    }
-
-    /// Makes room for this many more ids.
-    pub(crate) fn reserve(&mut self, more: usize, hash_of: impl Fn(u32) -> u32) {
-        let count = self.len as usize + more;
-        if count > self.room as usize {
-            self.rebuild(chunks_for(count), hash_of);
-        }
     }
 
     /// Doubles the places. Gives the place of the next id, which has this hash.
@@ -381,36 +348,6 @@ impl Seed {
     #[inline(always)]
     fn end(self, state: u64, [a, b]: [u32; 2], [c, d]: [u32; 2]) -> u32 {
         self.finish(pair(a, b) ^ state, pair(c, d))
-    }
-
-    /// [`Seed::long`] of words that come in pairs, `words_of` each item, after two of their own.
-    #[inline(always)]
-    pub(crate) fn long_of_pairs<T>(
-        self,
-        kind: u16,
-        first: [u32; 2],
-        items: &[T],
-        words_of: impl Fn(&T) -> [u32; 2],
-    ) -> u32 {
-        let mut state = self.start(kind, 2 + 2 * items.len());
-        let words_of = |item: &T| words_of(item);
-        let [.., last] = items else { return self.finish(pair(first[0], first[1]) ^ state, 0) };
-        let mut before = first;
-        let mut rest = items;
-        // Two pairs at a time, as long as something is left for the last four words.
-        while let [a, more @ ..] = rest
-            && !more.is_empty()
-        {
-            state = step(state, before, words_of(a));
-            let [b, more @ ..] = more else { break };
-            before = words_of(b);
-            rest = more;
-        }
-        let before_last = match items {
-            [.., before, _] => words_of(before),
-            _ => first,
-        };
-        self.end(state, before_last, words_of(last))
     }
 
     /// The hash of text.
