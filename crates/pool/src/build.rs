@@ -220,14 +220,8 @@ impl Pool {
             Some(First::Child(child)) => (Some(child.number()), child.number()),
             Some(First::Name(name)) => (Some(name.0), 0),
         };
-        let id = match self.expected_children(tag, first, rest) {
-            Some(id) => id,
-            None => {
-                let newest = rest.iter().fold(child, |newest, child| newest.max(child.number()));
-                self.find_or_add_children(tag, first, newest, rest)?
-            }
-        };
-        Ok(Idx::from_raw(id))
+        let newest = || rest.iter().fold(child, |newest, child| newest.max(child.number()));
+        Ok(Idx::from_raw(self.intern_children(tag, first, rest, newest)?))
     }
 
     /// A function.

@@ -20,6 +20,10 @@ use crate::table::{Chunk, Table, Vacant};
 /// Ids of children that share a chunk: eight places for the four types that there are in the mean.
 const SHARE: usize = 4;
 
+/// Newest children below this are common: `int`, `str` and what else is built first is in so many types that it makes no
+/// neighbourhood. Those types are all far.
+const COMMON: u32 = 64;
+
 /// The bits of a place that are an id, unless a test wants fewer.
 const ID_BITS: u32 = 24;
 
@@ -59,7 +63,7 @@ impl Index {
     /// An index for types with ids below `end`.
     pub(crate) fn new(end: usize) -> Self {
         let mut index =
-            Index { chunks: Vec::new(), ids: (1 << ID_BITS) - 1, far: Table::default(), far_ids: Vec::new() };
+            Index { chunks: Vec::new(), ids: (1 << ID_BITS) - 1, far: Table::default(), far_ids: vec![0] };
         index.cover(end);
         index
     }
@@ -94,6 +98,9 @@ impl Index {
     /// be relied on. 0 if no near type has this mark; otherwise it may be any number.
     #[inline(always)]
     pub(crate) fn likely(&self, newest: u32, hash: u32) -> u32 {
+        if newest < COMMON {
+            return self.far_ids.get(self.far.likely(hash) as usize).copied().unwrap_or(0);
+        }
         let mark = self.mark(hash);
         self.chunks.get(newest as usize / SHARE).map_or(0, |chunk| chunk.joined(mark, self.ids))
     }
@@ -101,6 +108,9 @@ impl Index {
     /// A place beside the newest child, if there is one; then the type is not far.
     #[inline(always)]
     pub(crate) fn vacant(&self, newest: u32) -> Option<Near> {
+        if newest < COMMON {
+            return None;
+        }
         let chunk = newest as usize / SHARE;
         let place = self.chunks.get(chunk)?.vacant()?;
         Some(Near { chunk, place })
@@ -110,7 +120,8 @@ impl Index {
     /// numbers that are no type's.
     pub(crate) fn find(&self, newest: u32, hash: u32, same: impl Fn(u32) -> bool) -> Result<u32, Place> {
         let mark = self.mark(hash);
-        if let Some(chunk) = self.chunks.get(newest as usize / SHARE)
+        if newest >= COMMON
+            && let Some(chunk) = self.chunks.get(newest as usize / SHARE)
             && let Some(id) = chunk.each(mark, self.ids).find(|&id| same(id))
         {
             return Ok(id);
@@ -118,8 +129,8 @@ impl Index {
         if let Some(place) = self.vacant(newest) {
             return Err(Place::Near(place));
         }
-        match self.far.find(hash, |at| same(self.far_ids[at as usize - 1])) {
-            Ok(at) => Ok(self.far_ids[at as usize - 1]),
+        match self.far.find(hash, |at| same(self.far_ids[at as usize])) {
+            Ok(at) => Ok(self.far_ids[at as usize]),
             Err(place) => Err(Place::Far(place)),
         }
     }
@@ -156,11 +167,11 @@ impl Index {
         };
         self.far_ids.push(id);
         let Index { far, far_ids, .. } = self;
-        far.insert(vacant, hash, far_ids.len() as u32, |at| hash_of(far_ids[at as usize - 1]));
+        far.insert(vacant, hash, far_ids.len() as u32 - 1, |at| hash_of(far_ids[at as usize]));
     }
 
     pub(crate) fn checkpoint(&self) -> Mark {
-        Mark { far: self.far_ids.len() as u32, generation: self.far.generation() }
+        Mark { far: self.far_ids.len() as u32 - 1, generation: self.far.generation() }
     }
 
     /// Forgets the types with the ids `from .. end`, all that were put since `to`. The functions give newest children
@@ -175,10 +186,13 @@ impl Index {
     ) {
         // In reverse, so that the places of a chunk stay filled from the first on.
         for id in (from..end.min(self.ids)).rev() {
-            self.chunks[newest_of(id) as usize / SHARE].take_out(id, self.ids);
+            let newest = newest_of(id);
+            if newest >= COMMON {
+                self.chunks[newest as usize / SHARE].take_out(id, self.ids);
+            }
         }
         let far_ids = &self.far_ids;
-        self.far.truncate(to.far, to.generation, |at| hash_of(far_ids[at as usize - 1]));
-        self.far_ids.truncate(to.far as usize);
+        self.far.truncate(to.far, to.generation, |at| hash_of(far_ids[at as usize]));
+        self.far_ids.truncate(to.far as usize + 1);
     }
 }

@@ -1,8 +1,8 @@
 //! Interning: the type of given words, found if the pool has it, else checked and added.
 //!
 //! Three steps, each for what the one before does not have. The type that is *expected* is compared: the one after the
-//! type that was last found or added, since who meets types again, because a module is read or compiled once more,
-//! mostly meets them in the same order. Then the index is asked (see `index`). What it does not have either is checked
+//! type that was last found, since who meets types again, because a module is read or compiled once more, mostly meets
+//! them in the same order. Then the index is asked (see `index`). What it does not have either is checked
 //! (see `check`) and added.
 //!
 //! **Invariant:** whatever way a type is found, its words were compared.
@@ -16,59 +16,79 @@ use crate::pool::{
 };
 use crate::tag::Tag;
 
+/// What the next type to be found may be.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Expected {
+    /// The type after the one that was last found or added.
+    id: u32,
+    /// Whether the last one was found where it was expected. Otherwise nothing is compared: where types come in any
+    /// order, the comparison would wait for the last search to end, and its outcome be guessed wrong too often.
+    in_order: bool,
+}
+
+impl Expected {
+    pub(crate) const NONE: Expected = Expected { id: 0, in_order: false };
+}
+
 impl Pool {
-    /// Takes note that a type was found.
+    /// Takes note that a type was found by searching.
     #[inline(always)]
     fn found(&mut self, id: u32) -> u32 {
-        self.expected = id.wrapping_add(1);
+        self.expected = Expected { id: id + 1, in_order: id == self.expected.id };
         id
     }
 
-    /// The expected type, if it is one of these words; more than three.
+    /// Takes note that a type was added.
     #[inline(always)]
-    fn expected_long(&mut self, tag: Tag, words: &[u32]) -> Option<u32> {
-        let expected = self.expected;
-        let node = self.nodes.get(expected as usize)?;
-        if node.is_long(&self.extra, tag, words) { Some(self.found(expected)) } else { None }
+    fn added(&mut self, id: u32) -> u32 {
+        self.expected = Expected { id: id + 1, in_order: false };
+        id
     }
 
-    /// The expected type, if it is one of these words: perhaps one, then children. The words are compared where they
-    /// are, one after another, whatever their number is: a way for each number would be faster, but is hard to predict.
+    /// Takes note that the expected type was found.
     #[inline(always)]
-    pub(crate) fn expected_children(&mut self, tag: Tag, first: Option<u32>, rest: &[Idx]) -> Option<u32> {
-        let expected = self.expected;
-        let node = self.nodes.get(expected as usize)?;
-        let own = if node.len == SPILLED {
-            let [start, count, _] = node.words;
-            self.extra.get(start as usize..)?.get(..count as usize)?
-        } else {
-            node.words.get(..usize::from(node.len))?
-        };
-        let own = match first {
-            Some(first) => {
-                let [own_first, own @ ..] = own else { return None };
-                if *own_first != first {
-                    return None;
-                }
-                own
-            }
-            None => own,
-        };
-        let same = node.tag == tag
-            && own.len() == rest.len()
-            && own.iter().zip(rest).all(|(own, child)| *own == child.number());
-        if same { Some(self.found(expected)) } else { None }
+    fn found_expected(&mut self) -> u32 {
+        let id = self.expected.id;
+        self.expected.id = id + 1;
+        id
     }
 
-    /// The expected type, if it is the struct with this name and these fields.
+    /// Whether a type of up to three words is expected.
     #[inline(always)]
-    fn expected_struct(&mut self, name: u32, header: u32, fields: &[(Name, Idx)]) -> Option<u32> {
-        let expected = self.expected;
-        let own = self.nodes.get(expected as usize)?.long(&self.extra, Tag::Struct)?;
-        let [own_name, own_header, own_fields @ ..] = own else { return None };
-        let same = (*own_name == name) & (*own_header == header)
-            && own_fields.as_chunks().0.iter().zip(fields).all(|(own, field)| *own == words_of(field));
-        if same { Some(self.found(expected)) } else { None }
+    fn expects<const N: usize>(&self, tag: Tag, words: [u32; N]) -> bool {
+        self.expected.in_order
+            && self
+                .nodes
+                .get(self.expected.id as usize)
+                .is_some_and(|node| node.is(tag, N as u8, padded(words)))
+    }
+
+    /// Whether a type of perhaps one word, and children after it, is expected. The words are compared where they are, one
+    /// after another, whatever their number is: a way for each number would be shorter, but is hard to predict.
+    #[inline(always)]
+    fn expects_children(&self, tag: Tag, first: Option<u32>, rest: &[Idx]) -> bool {
+        let own = match self.nodes.get(self.expected.id as usize) {
+            Some(node) if self.expected.in_order && node.tag == tag => node.words_in(&self.extra),
+            Some(_) | None => return false,
+        };
+        let own = match (first, own) {
+            (None, own) => own,
+            (Some(first), [own_first, own @ ..]) if *own_first == first => own,
+            (Some(_), _) => return false,
+        };
+        own.len() == rest.len() && own.iter().zip(rest).all(|(own, child)| *own == child.number())
+    }
+
+    /// Whether the struct with this name and these fields is expected.
+    #[inline(always)]
+    fn expects_struct(&self, name: u32, fields: &[(Name, Idx)]) -> bool {
+        let own = match self.nodes.get(self.expected.id as usize) {
+            Some(node) if self.expected.in_order => node.long(&self.extra, Tag::Struct),
+            Some(_) | None => None,
+        };
+        let Some([own_name, own_header, own_fields @ ..]) = own else { return false };
+        (*own_name == name) & (*own_header == struct_header(fields))
+            && own_fields.as_chunks().0.iter().zip(fields).all(|(own, field)| *own == words_of(field))
     }
 
     /// Interns words that may come from anywhere: on a miss they are checked completely. Words of constants and schemes
@@ -81,10 +101,7 @@ impl Pool {
             [a] => self.intern_short(tag, newest, [a]),
             [a, b] => self.intern_short(tag, newest, [a, b]),
             [a, b, c] => self.intern_short(tag, newest, [a, b, c]),
-            _ => match self.expected_long(tag, words) {
-                Some(id) => Ok(id),
-                None => self.find_or_add_long(tag, newest(), words),
-            },
+            _ => self.find_or_add_long(tag, newest(), words),
         }
     }
 
@@ -97,25 +114,39 @@ impl Pool {
         newest: impl FnOnce() -> u32,
         words: [u32; N],
     ) -> Result<u32, TypeError> {
-        let expected = self.expected;
-        match self.nodes.get(expected as usize) {
-            Some(node) if node.is(tag, N as u8, padded(words)) => Ok(self.found(expected)),
-            Some(_) | None => self.find_or_add_short(tag, newest(), words),
+        if self.expects(tag, words) {
+            return Ok(self.found_expected());
         }
+        self.find_or_add_short(tag, newest(), words)
     }
 
     /// [`Pool::intern_words`] for a struct with named fields, at least one.
     #[inline]
     pub(crate) fn intern_struct(&mut self, name: u32, fields: &[(Name, Idx)]) -> Result<u32, TypeError> {
-        match self.expected_struct(name, struct_header(fields), fields) {
-            Some(id) => Ok(id),
-            None => self.find_or_add_struct(name, fields),
+        if self.expects_struct(name, fields) {
+            return Ok(self.found_expected());
         }
+        self.find_or_add_struct(name, fields)
+    }
+
+    /// Interns a type of one word, perhaps, and children after it. `newest` gives the newest child.
+    #[inline(always)]
+    pub(crate) fn intern_children(
+        &mut self,
+        tag: Tag,
+        first: Option<u32>,
+        rest: &[Idx],
+        newest: impl FnOnce() -> u32,
+    ) -> Result<u32, TypeError> {
+        if self.expects_children(tag, first, rest) {
+            return Ok(self.found_expected());
+        }
+        self.find_or_add_children(tag, first, newest(), rest)
     }
 
     /// Finds or adds a type of one word, perhaps, and children after it.
     #[inline(never)]
-    pub(crate) fn find_or_add_children(
+    fn find_or_add_children(
         &mut self,
         tag: Tag,
         first: Option<u32>,
@@ -196,7 +227,7 @@ impl Pool {
         };
         let id = self.push(Node { tag, len: N as u8, free, words: inline }, meta)?;
         self.enter(place, hash, id);
-        Ok(self.found(id))
+        Ok(self.added(id))
     }
 
     /// Not inlined: it is seldom needed, and would take registers from those who call it.
@@ -233,7 +264,7 @@ impl Pool {
         let inline = self.spill(words)?;
         let id = self.push(Node { tag, len: SPILLED, free, words: inline }, meta)?;
         self.enter(place, hash, id);
-        Ok(self.found(id))
+        Ok(self.added(id))
     }
 
     #[inline(never)]

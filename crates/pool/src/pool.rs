@@ -21,6 +21,7 @@ use crate::check::sort_of;
 use crate::error::TypeError;
 use crate::hashing::Digests;
 use crate::index::{Index, Mark};
+use crate::intern::Expected;
 use crate::layout;
 use crate::name::{Name, NameError, Names, check_name};
 use crate::table::{Seed, Table};
@@ -92,6 +93,12 @@ impl Node {
         self.long(extra, tag).is_some_and(|own| same_words(own, words))
     }
 
+    /// Its words.
+    #[inline(always)]
+    pub(crate) fn words_in<'p>(&'p self, extra: &'p [u32]) -> &'p [u32] {
+        if self.len == SPILLED { spilled(extra, self.words) } else { &self.words[..usize::from(self.len)] }
+    }
+
     /// Its words, if it has this tag and more than three of them.
     #[inline(always)]
     pub(crate) fn long<'p>(&self, extra: &'p [u32], tag: Tag) -> Option<&'p [u32]> {
@@ -140,8 +147,7 @@ pub struct Pool {
     pub(crate) meta: Vec<u8>,
     pub(crate) extra: Vec<u32>,
     pub(crate) index: Index,
-    /// The type after the one that was last found or added; see `intern`.
-    pub(crate) expected: u32,
+    pub(crate) expected: Expected,
     pub(crate) names: Names,
     pub(crate) groups: Vec<GroupSpan>,
     pub(crate) group_table: Table,
@@ -189,7 +195,7 @@ impl Pool {
             meta,
             extra: Vec::new(),
             index,
-            expected: 1,
+            expected: Expected::NONE,
             names: Names::new(),
             groups: Vec::new(),
             group_table: Table::default(),
@@ -403,8 +409,7 @@ impl Pool {
 
 #[inline]
 fn words_of<'p>(nodes: &'p [Node], extra: &'p [u32], ty: u32) -> &'p [u32] {
-    let node = &nodes[ty as usize];
-    if node.len == SPILLED { spilled(extra, node.words) } else { &node.words[..usize::from(node.len)] }
+    nodes[ty as usize].words_in(extra)
 }
 
 #[inline]

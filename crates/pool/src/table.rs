@@ -205,6 +205,14 @@ impl Table {
         NOWHERE
     }
 
+    /// What is nearly always the id with this hash, if there is one: to be compared, and not to be relied on. 0 or an
+    /// id that turns out to be another one's says nothing; it may be greater than any id.
+    #[inline(always)]
+    pub(crate) fn likely(&self, hash: u32) -> u32 {
+        let mark = self.mark(hash);
+        self.chunks.get(self.home(hash)).map_or(0, |chunk| chunk.joined(mark, self.ids))
+    }
+
     /// The id for which `same` holds, or the place to insert it. `same` is asked for some ids of other things, too.
     #[inline]
     pub(crate) fn find(&self, hash: u32, mut same: impl FnMut(u32) -> bool) -> Result<u32, Vacant> {
