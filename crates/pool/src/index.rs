@@ -7,12 +7,13 @@
 //! looked through when the pool grows: there are just more of them.
 //!
 //! A place is one word: as many low bits as an id may have here, and above them the *mark*, a part of the type's hash.
-//! All eight are compared at once. What finds its chunk full, as types with nothing but `int` and `str` in them soon do,
-//! goes to the *far* table, an ordinary hash table of all such types; so does what has an id that does not fit. In the
-//! worst case, then, all types share a chunk, and one line that never leaves the cache is read before the table.
+//! All eight are compared at once. What finds its chunk full goes to the *far* table, a hash table of all such types; so
+//! does what has an id that does not fit, and all types that have only *common* children, those that were built first:
+//! `int` and `str` are in so many types that they make no neighbourhood. Where one type is the newest child of very many,
+//! then, one line that never leaves the cache is read before the table.
 //!
-//! **Invariant:** types are in the far table only if the chunk of their newest child is full. So a chunk with a vacant
-//! place has all there is.
+//! **Invariant:** a type with a newest child that is not common is in the far table only if the chunk of that child is
+//! full. So a chunk with a vacant place has all there is.
 //! **Invariant:** the index never decides identity. Its callers compare the types themselves for every id it gives.
 
 use crate::table::{Chunk, Table, Vacant};
@@ -20,8 +21,7 @@ use crate::table::{Chunk, Table, Vacant};
 /// Ids of children that share a chunk: eight places for the four types that there are in the mean.
 const SHARE: usize = 4;
 
-/// Newest children below this are common: `int`, `str` and what else is built first is in so many types that it makes no
-/// neighbourhood. Those types are all far.
+/// Newest children below this are common. Types that have them are all far.
 const COMMON: u32 = 64;
 
 /// The bits of a place that are an id, unless a test wants fewer.
@@ -194,5 +194,125 @@ impl Index {
         let far_ids = &self.far_ids;
         self.far.truncate(to.far, to.generation, |at| hash_of(far_ids[at as usize]));
         self.far_ids.truncate(to.far as usize + 1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    /// A type as the index sees it: a newest child, a hash, and what tells types of equal hashes apart.
+    type Content = (u32, u32, u32);
+
+    struct Model {
+        index: Index,
+        /// By id; the entry at 0 is no type.
+        types: Vec<Content>,
+        ids: BTreeMap<Content, u32>,
+    }
+
+    impl Model {
+        /// `id_bits` so few that most ids do not fit beside a newest child.
+        fn new(id_bits: u32) -> Self {
+            let index = Index::new(1).with_id_bits(id_bits);
+            Model { index, types: vec![(0, 0, 0)], ids: BTreeMap::new() }
+        }
+
+        fn find(&self, content: Content) -> Result<u32, Place> {
+            let same = |id: u32| self.types.get(id as usize) == Some(&content) && id != 0;
+            let likely = self.index.likely(content.0, content.1);
+            if same(likely) {
+                return Ok(likely);
+            }
+            self.index.find(content.0, content.1, same)
+        }
+
+        fn intern(&mut self, content: Content) -> u32 {
+            let place = match self.find(content) {
+                Ok(id) => return id,
+                Err(place) => place,
+            };
+            let id = self.types.len() as u32;
+            self.types.push(content);
+            self.ids.insert(content, id);
+            self.index.cover(self.types.len());
+            let Model { index, types, .. } = self;
+            index.put(place, content.1, id, |id| types[id as usize].1);
+            id
+        }
+
+        fn truncate(&mut self, end: usize, to: Mark) {
+            let types = &self.types;
+            let (newest, hash) = (|id: u32| types[id as usize].0, |id: u32| types[id as usize].1);
+            self.index.truncate(end as u32, types.len() as u32, to, newest, hash);
+            for content in self.types.drain(end..) {
+                self.ids.remove(&content);
+            }
+        }
+
+        fn check(&self) {
+            for (&content, &id) in &self.ids {
+                assert_eq!(self.find(content).ok(), Some(id), "{content:?}");
+            }
+        }
+    }
+
+    struct Rng(u64);
+
+    impl Rng {
+        fn below(&mut self, bound: u32) -> u32 {
+            self.0 = self.0.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+            ((self.0 >> 33) as u32) % bound
+        }
+    }
+
+    /// Types with few different hashes, most of whose newest children are recent, and sometimes those of all.
+    fn content(rng: &mut Rng, ids: u32) -> Content {
+        let newest = match rng.below(4) {
+            0 => rng.below(3).min(ids - 1),
+            1 => rng.below(ids),
+            _ => ids - 1 - rng.below(ids.min(8)),
+        };
+        (newest, rng.below(40) << 24 | rng.below(50), rng.below(40))
+    }
+
+    #[test]
+    fn every_type_is_found_again_and_no_other() {
+        for (seed, id_bits) in [(1, 24), (2, 6), (3, 9), (4, 1)] {
+            let mut rng = Rng(seed);
+            let mut model = Model::new(id_bits);
+            for _ in 0..4000 {
+                let content = content(&mut rng, model.types.len() as u32);
+                let known = model.ids.get(&content).copied();
+                let next = model.types.len() as u32;
+                assert_eq!(model.intern(content), known.unwrap_or(next));
+            }
+            model.check();
+        }
+    }
+
+    #[test]
+    fn what_was_added_since_a_checkpoint_is_forgotten_and_nothing_else() {
+        for (seed, id_bits) in [(5, 24), (6, 7), (7, 10)] {
+            let mut rng = Rng(seed);
+            let mut model = Model::new(id_bits);
+            for _ in 0..40 {
+                let (mark, end, before) = (model.index.checkpoint(), model.types.len(), model.ids.clone());
+                for _ in 0..1 + rng.below(300) {
+                    let content = content(&mut rng, model.types.len() as u32);
+                    model.intern(content);
+                }
+                model.check();
+                if rng.below(2) == 0 {
+                    let gone: Vec<Content> = model.types[end..].to_vec();
+                    model.truncate(end, mark);
+                    assert_eq!(model.ids, before);
+                    model.check();
+                    assert!(gone.into_iter().all(|content| model.find(content).is_err()));
+                }
+            }
+        }
     }
 }

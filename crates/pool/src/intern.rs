@@ -17,31 +17,29 @@ use crate::pool::{
 use crate::tag::Tag;
 
 /// What the next type to be found may be.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Expected {
-    /// The type after the one that was last found or added.
+    /// The type after the last one, if types come in order: if the last one was found where it was expected. Otherwise 0,
+    /// which equals no type: where types come in any order, comparing would wait for the end of the last search, and its
+    /// outcome be foreseen wrongly too often.
     id: u32,
-    /// Whether the last one was found where it was expected. Otherwise nothing is compared: where types come in any
-    /// order, the comparison would wait for the last search to end, and its outcome be guessed wrong too often.
-    in_order: bool,
-}
-
-impl Expected {
-    pub(crate) const NONE: Expected = Expected { id: 0, in_order: false };
+    /// The type after the last that was found by searching, or added.
+    after: u32,
 }
 
 impl Pool {
     /// Takes note that a type was found by searching.
     #[inline(always)]
     fn found(&mut self, id: u32) -> u32 {
-        self.expected = Expected { id: id + 1, in_order: id == self.expected.id };
+        let in_order = id == self.expected.after;
+        self.expected = Expected { id: if in_order { id + 1 } else { 0 }, after: id + 1 };
         id
     }
 
     /// Takes note that a type was added.
     #[inline(always)]
     fn added(&mut self, id: u32) -> u32 {
-        self.expected = Expected { id: id + 1, in_order: false };
+        self.expected = Expected { id: 0, after: id + 1 };
         id
     }
 
@@ -56,11 +54,8 @@ impl Pool {
     /// Whether a type of up to three words is expected.
     #[inline(always)]
     fn expects<const N: usize>(&self, tag: Tag, words: [u32; N]) -> bool {
-        self.expected.in_order
-            && self
-                .nodes
-                .get(self.expected.id as usize)
-                .is_some_and(|node| node.is(tag, N as u8, padded(words)))
+        let node = self.nodes.get(self.expected.id as usize);
+        node.is_some_and(|node| node.is(tag, N as u8, padded(words)))
     }
 
     /// Whether a type of perhaps one word, and children after it, is expected. The words are compared where they are, one
@@ -68,7 +63,7 @@ impl Pool {
     #[inline(always)]
     fn expects_children(&self, tag: Tag, first: Option<u32>, rest: &[Idx]) -> bool {
         let own = match self.nodes.get(self.expected.id as usize) {
-            Some(node) if self.expected.in_order && node.tag == tag => node.words_in(&self.extra),
+            Some(node) if node.tag == tag => node.words_in(&self.extra),
             Some(_) | None => return false,
         };
         let own = match (first, own) {
@@ -82,11 +77,12 @@ impl Pool {
     /// Whether the struct with this name and these fields is expected.
     #[inline(always)]
     fn expects_struct(&self, name: u32, fields: &[(Name, Idx)]) -> bool {
-        let own = match self.nodes.get(self.expected.id as usize) {
-            Some(node) if self.expected.in_order => node.long(&self.extra, Tag::Struct),
-            Some(_) | None => None,
+        let node = self.nodes.get(self.expected.id as usize);
+        let Some([own_name, own_header, own_fields @ ..]) =
+            node.and_then(|node| node.long(&self.extra, Tag::Struct))
+        else {
+            return false;
         };
-        let Some([own_name, own_header, own_fields @ ..]) = own else { return false };
         (*own_name == name) & (*own_header == struct_header(fields))
             && own_fields.as_chunks().0.iter().zip(fields).all(|(own, field)| *own == words_of(field))
     }

@@ -195,7 +195,7 @@ impl Pool {
             meta,
             extra: Vec::new(),
             index,
-            expected: Expected::NONE,
+            expected: Expected::default(),
             names: Names::new(),
             groups: Vec::new(),
             group_table: Table::default(),
