@@ -24,7 +24,7 @@ pub(crate) fn put_varint(out: &mut Vec<u8>, mut value: u32) {
 
 /// Bytes that are written one after the other, for bodies of bundles.
 ///
-/// A short integer has one byte or two as good as at random, so it is written without a branch that depends on it: four
+/// A short integer has one byte or two as good as at random, so it is written without a branch that depends on it: two
 /// bytes at once, of which the next write overwrites what is too much.
 #[derive(Default)]
 pub(crate) struct Writer {
@@ -42,47 +42,45 @@ impl Writer {
 
     #[inline(always)]
     pub(crate) fn byte(&mut self, byte: u8) {
-        self.put([byte, 0, 0, 0], 1);
+        self.put([byte, 0], 1);
     }
 
     /// The same as [`put_varint`].
     #[inline(always)]
     pub(crate) fn varint(&mut self, value: u32) {
-        if value >= 1 << 28 {
+        // Longer ones are seldom: references are distances, mostly to what is near.
+        if value >= 1 << 14 {
             return self.long_varint(value);
         }
-        let more = u32::from(value >= 1 << 7) + u32::from(value >= 1 << 14) + u32::from(value >= 1 << 21);
-        // Seven bits to a byte, and the highest bit of all bytes but the last.
-        let spread = value & 0x7f | value << 1 & 0x7f00 | value << 2 & 0x7f_0000 | value << 3 & 0x7f00_0000;
-        let marks = 0x80_8080 & ((1 << (8 * more)) - 1);
-        self.put((spread | marks).to_le_bytes(), more as usize + 1);
+        let more = u32::from(value >= 1 << 7);
+        let two = value & 0x7f | more << 7 | value << 1 & 0x7f00;
+        self.put((two as u16).to_le_bytes(), more as usize + 1);
     }
 
-    #[cold]
     #[inline(never)]
-    fn long_varint(&mut self, value: u32) {
-        let mut bytes = Vec::with_capacity(5);
-        put_varint(&mut bytes, value);
-        for byte in bytes {
-            self.byte(byte);
+    fn long_varint(&mut self, mut value: u32) {
+        while value >= 0x80 {
+            self.byte(value as u8 | 0x80);
+            value >>= 7;
         }
+        self.byte(value as u8);
     }
 
-    /// Writes the first `len` of four bytes.
+    /// Writes the first `len` of two bytes.
     #[inline(always)]
-    fn put(&mut self, four: [u8; 4], len: usize) {
+    fn put(&mut self, two: [u8; 2], len: usize) {
         match self.bytes.get_mut(self.at..).and_then(<[u8]>::first_chunk_mut) {
-            Some(place) => *place = four,
-            None => self.grow(four),
+            Some(place) => *place = two,
+            None => self.grow(two),
         }
         self.at += len;
     }
 
     #[cold]
     #[inline(never)]
-    fn grow(&mut self, four: [u8; 4]) {
+    fn grow(&mut self, two: [u8; 2]) {
         self.bytes.truncate(self.at);
-        self.bytes.extend(four);
+        self.bytes.extend(two);
         self.bytes.resize((2 * self.bytes.len()).max(256), 0);
     }
 }
