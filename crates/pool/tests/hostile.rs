@@ -2,8 +2,10 @@
 
 use crate::bundle::{export_again, random_bundle};
 use crate::support::{Rng, random_types};
+use std::collections::BTreeSet;
 use typeloom_pool::{
-    Bounded, Bundle, Descriptor, Fault, GraphRef, ImportError, Limits, NameError, Pool, Sort, Tag, TypeError,
+    Bounded, Bundle, Descriptor, Fault, GraphRef, Idx, ImportError, Limits, NameError, Pool, Sort, Tag,
+    TypeError, VariantDescriptor,
 };
 
 /// A pool with some content, and everything that shows of it.
@@ -61,7 +63,132 @@ fn bundles() -> Vec<Bundle> {
     ];
     let recursive = pool.intern_graph(&graph).unwrap()[0];
     bundles.push(pool.export(&[("r", recursive), ("i", int)]).unwrap());
+    bundles.push(of_every_kind().1);
     bundles
+}
+
+/// One bundle with everything that the format knows, whatever the random ones happen to hold: a scheme over types,
+/// constants and lifetimes, every operation on dims, a declaration with an instance, a group inside a group's sibling,
+/// an enum with named and other fields, names that are not ASCII.
+fn of_every_kind() -> (Pool, Bundle) {
+    let mut pool = Pool::new();
+    let p = &mut pool;
+    let (int, f32) = (p.primitive(Tag::Int).unwrap(), p.primitive(Tag::F32).unwrap());
+    let (a, n) = (p.bound(0, 0, Sort::Type).unwrap(), p.bound(0, 1, Sort::Const).unwrap());
+    let life = p.bound(0, 2, Sort::Region).unwrap();
+    let (two, batch) = (p.dim_const(2).unwrap(), p.dim_symbol("batch").unwrap());
+    let unknown = p.dim_unknown().unwrap();
+    let sum = p.dim_add(&[n, two]).unwrap();
+    let product = p.dim_mul(&[batch, two]).unwrap();
+    let (quotient, rest) = (p.dim_floor_div(product, n).unwrap(), p.dim_mod(sum, two).unwrap());
+    let (least, most) = (p.dim_min(&[n, batch]).unwrap(), p.dim_max(&[n, batch]).unwrap());
+    let shaped = p.tensor(a, &[sum, quotient, rest, least, most, unknown]).unwrap();
+    let borrowed = p.borrowed(shaped, life).unwrap();
+    let unranked = p.tensor_unranked(f32).unwrap();
+    let function = p.function(&[borrowed, a], unranked).unwrap();
+    let scheme = p.scheme(&[Sort::Type, Sort::Const, Sort::Region], function).unwrap();
+    let name = |p: &mut Pool, text: &str| p.name(text).unwrap();
+    let (pair, größe, list) = (name(p, "Pair"), name(p, "Größe"), name(p, "core::List"));
+    let (first, second) = (name(p, "first"), name(p, "second"));
+    let body = p.structure(pair, &[(first, a), (second, int)]).unwrap();
+    let declared = p.declared(pair, &[Sort::Type], body).unwrap();
+    let instance = p.instance(declared, &[f32]).unwrap();
+    let applied = p.applied(list, &[instance]).unwrap();
+    let (opaque, named) = (p.opaque(größe).unwrap(), p.named(größe).unwrap());
+    let choice = p
+        .intern(&Descriptor::Enum {
+            name: "Choice".into(),
+            variants: vec![
+                VariantDescriptor { name: "None".into(), field_names: vec![], field_types: vec![] },
+                VariantDescriptor {
+                    name: "Some".into(),
+                    field_names: vec![],
+                    field_types: vec![opaque, named],
+                },
+                VariantDescriptor {
+                    name: "Named".into(),
+                    field_names: vec!["x".into()],
+                    field_types: vec![applied],
+                },
+            ],
+        })
+        .unwrap();
+    let graph = |outer: Idx| {
+        [
+            Descriptor::Tuple {
+                elements: vec![GraphRef::Member(1), GraphRef::Outer(outer), GraphRef::Member(2)],
+            },
+            Descriptor::Container { tag: Tag::List, child: GraphRef::Member(0) },
+            Descriptor::Struct {
+                name: "Node".into(),
+                field_names: vec!["next".into(), "up".into()],
+                field_types: vec![GraphRef::Member(2), GraphRef::Member(0)],
+            },
+        ]
+    };
+    let inner = p.intern_graph(&graph(choice)).unwrap()[0];
+    let outer = p.intern_graph(&graph(inner)).unwrap()[2];
+    let bundle =
+        p.export(&[("scheme", scheme), ("group", outer), ("declared", declared), ("dims", unranked)]);
+    let bundle = bundle.unwrap();
+    (pool, bundle)
+}
+
+#[test]
+fn every_bit_flip_and_truncation_of_a_thin_bundle_is_refused_or_names_what_is_missing() {
+    let (mut pool, full) = of_every_kind();
+    let mut receiver = Pool::new();
+    let roots = receiver.import(full.as_bytes()).unwrap();
+    let group = roots.iter().find(|root| root.label == "group").unwrap().ty;
+    let scheme = roots.iter().find(|root| root.label == "scheme").unwrap().ty;
+    let has: BTreeSet<_> = [group, scheme].into_iter().map(|ty| receiver.digest(ty).unwrap()).collect();
+    // What is new refers to what the receiver has.
+    let own: Vec<Idx> = pool.import(full.as_bytes()).unwrap().into_iter().map(|root| root.ty).collect();
+    let more = pool.tuple(&own).unwrap();
+    let more = pool.list(more).unwrap();
+    let thin = pool.export_thin(&[("more", more)], &has).unwrap();
+    assert!(thin.as_bytes().len() < full.as_bytes().len());
+    let body = body(&thin);
+    for len in 0..body.len() {
+        let mut used = receiver.clone();
+        assert!(used.import(&sealed(body[..len].to_vec())).is_err(), "{len}");
+        assert_eq!(used.len(), receiver.len());
+    }
+    let mut missing = 0;
+    for bit in 0..body.len() * 8 {
+        let mut flipped = body.clone();
+        flipped[bit / 8] ^= 1 << (bit % 8);
+        let bytes = sealed(flipped);
+        let mut used = receiver.clone();
+        match used.import(&bytes) {
+            Ok(roots) => {
+                let labelled: Vec<(&str, Idx)> =
+                    roots.iter().map(|root| (root.label.as_str(), root.ty)).collect();
+                assert_eq!(used.export_thin(&labelled, &has).unwrap().into_bytes(), bytes, "bit {bit}");
+            }
+            Err(ImportError::Invalid { offset, .. }) => {
+                assert!(offset <= bytes.len());
+                assert_eq!(used.len(), receiver.len(), "bit {bit}");
+            }
+            Err(ImportError::NotFound { missing: digests }) => {
+                assert!(!digests.is_empty());
+                assert_eq!(used.len(), receiver.len(), "bit {bit}");
+                missing += 1;
+            }
+        }
+    }
+    assert!(missing >= 256, "every bit of every import is another type: {missing}");
+    used_by_name(&thin);
+}
+
+/// A receiver without the types is told which ones, and stays empty.
+fn used_by_name(thin: &Bundle) {
+    let mut empty = Pool::new();
+    match empty.import(thin.as_bytes()) {
+        Err(ImportError::NotFound { missing }) => assert!(!missing.is_empty()),
+        other => panic!("{other:?}"),
+    }
+    assert!(empty.is_empty());
 }
 
 #[test]

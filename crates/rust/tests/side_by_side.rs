@@ -10,6 +10,8 @@ use typeloom_term::Symbols;
 const BREAKS: &str = include_str!("cases/breaks.txt");
 const HARMLESS: &str = include_str!("cases/harmless.txt");
 const SAME: &str = include_str!("cases/same.txt");
+/// Breaks that only the JSON with private items shows.
+const HIDDEN: &str = include_str!("cases/hidden.txt");
 
 struct Case<'t> {
     name: &'t str,
@@ -90,5 +92,20 @@ fn every_break_is_found_and_nothing_else_is_called_one() {
         let api =
             lower(&read(json).expect("rustdoc wrote it"), &mut symbols, None).expect("the crate is small");
         assert_eq!(self_check(&api, &mut symbols).expect("the crate is small"), []);
+    }
+}
+
+#[test]
+fn with_private_items_the_methods_of_types_that_nobody_can_name_are_compared() {
+    let source = |side: for<'t> fn(&Case<'t>) -> &'t str| {
+        let modules = cases(HIDDEN).into_iter();
+        modules.map(|case| format!("pub mod {} {{\n{}\n}}\n", case.name, side(&case))).collect::<String>()
+    };
+    let json = |source: &str| json::with("hidden", source, &["--document-private-items"]);
+    let changes = compare(&json(&source(|case| case.old)), &json(&source(|case| case.new)));
+    for case in cases(HIDDEN) {
+        let inside = format!("hidden::{}::", case.name);
+        let found = changes.iter().any(|change| change.breaking && change.item.contains(&inside));
+        assert!(found, "not found: {}: {changes:?}", case.name);
     }
 }

@@ -128,7 +128,7 @@ impl Generator {
             }
             14 if !self.scope.is_empty() => {
                 let bound = self.random.pick(&self.scope).clone();
-                format!("&{bound} {}", self.operand(less))
+                self.reference(&bound, "", less)
             }
             15 => {
                 let name = *self.random.pick(&[
@@ -148,12 +148,29 @@ impl Generator {
             }
             19 => format!("({},)", self.sized(less)),
             20 => format!("({}, {}, {})", self.sized(less), self.sized(less), self.sized(less)),
-            21 => format!("&{} {}", self.lifetime(), self.operand(less)),
-            22 => format!("&{} mut {}", self.lifetime(), self.operand(less)),
+            21 | 22 => {
+                let region = self.lifetime();
+                let mutability = *self.random.pick(&["", "mut "]);
+                self.reference(&region, mutability, less)
+            }
             23 => format!("Box<{}>", self.dynamic(less)),
             24 => format!("<Vec<<Vec<{}> as IntoIterator>::Item> as IntoIterator>::Item", self.sized(less)),
             _ => self.function(less),
         }
+    }
+
+    /// A reference. Behind one for a bound lifetime is nothing that might not live as long: under a binder the compiler
+    /// does not look, and then answers no where it has to.
+    fn reference(&mut self, region: &str, mutability: &str, depth: usize) -> String {
+        let bound = self.scope.iter().any(|bound| bound == region);
+        let inner = if bound {
+            let forms =
+                ["u8", "T", "str", "[U]", "dyn Tr + 'static", "CovL<#>", "InvL<#>", "fn(&# u8)", "&# [u8]"];
+            self.random.pick(&forms).replace('#', region)
+        } else {
+            self.any(depth)
+        };
+        format!("&{region} {mutability}({inner})")
     }
 
     /// A type behind a pointer, in parentheses where needed.

@@ -13,6 +13,7 @@ use super::generics::{Elided, ImplTrait};
 use super::ty::{abi_text, elided_result};
 use super::{AdtDef, Lower, LowerError, Sig, regions};
 use crate::item::{Item, Kind, Label, Mark, Order, ParamKind, Part, Role, Type};
+use crate::locate::children;
 use crate::paths::Namespace;
 use crate::predicate::{self, Predicate};
 
@@ -65,12 +66,55 @@ impl<'a> Lower<'a> {
                 }
             }
         }
+        self.impls_of(&impls)?;
+        self.reached()
+    }
+
+    fn impls_of(&mut self, impls: &BTreeSet<Id>) -> Result<(), LowerError> {
         for id in impls {
-            let Some(item) = self.get(id) else { continue };
+            let Some(item) = self.get(*id) else { continue };
             self.enter_module(item);
             if let ItemEnum::Impl(of) = &item.inner {
                 self.impl_item(of).map_err(|error| at(error, "impl"))?;
             }
+        }
+        Ok(())
+    }
+
+    /// The fields, methods and impls of types that nobody can name, but that public signatures give away: whoever has
+    /// such a value can use them. The types themselves are no items: there is nothing to be said of them by name.
+    fn reached(&mut self) -> Result<(), LowerError> {
+        let mut hidden: HashMap<Name, Id> = HashMap::new();
+        for (id, item) in &self.krate.index {
+            if matches!(item.inner, ItemEnum::Struct(_) | ItemEnum::Enum(_) | ItemEnum::Union(_))
+                && self.paths.public_name(*id).is_none()
+            {
+                let name = self.name(*id, item.name.as_deref().unwrap_or_default());
+                hidden.insert(Name::Adt(self.symbols.intern(&name)), *id);
+            }
+        }
+        let mut next = 0;
+        while next < self.items.len() {
+            let mut found: Vec<Id> = Vec::new();
+            for item in self.items.get(next..).unwrap_or_default() {
+                for part in &item.parts {
+                    found.extend(applied(&part.ty).iter().filter_map(|name| hidden.remove(name)));
+                }
+            }
+            next = self.items.len();
+            let mut impls: BTreeSet<Id> = BTreeSet::new();
+            for id in found {
+                let Some(item) = self.get(id) else { continue };
+                let name = self.name(id, item.name.as_deref().unwrap_or_default());
+                let first = self.items.len();
+                self.item(item, &name, &mut impls).map_err(|error| at(error, &name))?;
+                let more = self.items.split_off(first);
+                self.items.extend(more.into_iter().filter(|item| {
+                    item.kind == Kind::Field
+                        && item.path.matches("::").count() == name.matches("::").count() + 1
+                }));
+            }
+            self.impls_of(&impls)?;
         }
         Ok(())
     }
@@ -449,6 +493,19 @@ fn late_bound(outer: &Sig, sig: &Sig, symbols: &Symbols) -> Vec<Symbol> {
         .map(|param| param.symbol)
         .filter(|symbol| !is_fixed(Region::param(Name::Param(*symbol))))
         .collect()
+}
+
+/// The names that a type applies.
+fn applied(ty: &Type) -> Vec<Name> {
+    let mut names = Vec::new();
+    let mut stack: Vec<GenericArg<Boxed>> = vec![ty.clone().into()];
+    while let Some(arg) = stack.pop() {
+        if let Some(typeloom_term::TyData::Apply(app)) = arg.as_ty().map(Ty::data) {
+            names.push(app.name);
+        }
+        stack.extend(children(&arg).into_iter().map(|(_, child)| child));
+    }
+    names
 }
 
 fn is_non_exhaustive(item: &JsonItem) -> bool {
