@@ -1,8 +1,8 @@
 //! Impls for every type, which leave no room for those of others.
 //!
 //! Whoever depends on a crate may implement its traits, and traits of the standard library applied to its types, for
-//! types of their own. An impl whose self type or trait argument is a parameter by itself, or behind `&`, `&mut`, `Box`
-//! or `Pin`, covers those types too: where it is new, theirs does not compile any more.
+//! types of their own. An impl whose self type (or what it converts from) is a parameter by itself, or behind `&`, `&mut`,
+//! `Box` or `Pin`, covers those types too: where it is new, theirs does not compile any more.
 
 use std::collections::HashMap;
 
@@ -45,7 +45,10 @@ impl<'i> Taken<'i> {
         if !self.is_open(symbols.resolve(name)) {
             return false;
         }
-        let args = applied.args.iter().filter_map(GenericArg::as_ty);
+        // Whoever makes a type of their own convertible does so by these traits; of others, an impl for a type that is
+        // not theirs is nothing that a crate has to expect.
+        let converts = matches!(symbols.resolve(name), "core::convert::From" | "core::convert::TryFrom");
+        let args = applied.args.iter().filter(|_| converts).filter_map(GenericArg::as_ty);
         std::iter::once(&this.ty).chain(args).filter_map(|ty| uncovered(ty, symbols)).any(|param| {
             let own = |other: &crate::item::Param| other.symbol == param && other.kind == ParamKind::Type;
             item.params.iter().any(own) && self.takes(item, param, symbols)
