@@ -159,6 +159,8 @@ fn gradients_of_convolutions_are_those_of_finite_differences() {
         ("2, 2, 3, 2", 3 * 2 * 4, "<strides = [2, 3], pads = [0, 1, 1, 1]>"),
         ("2, 2, 2, 2", 2 * 2 * 4, "<dilations = [2, 3], strides = [3, 2]>"),
         ("2, 2, 3, 3", 3 * 3 * 4, "<auto_pad = \"VALID\">"),
+        ("2, 1, 3, 3", 3 * 3 * 2, "<group = 2, pads = [1, 1, 1, 1]>"),
+        ("6, 1, 2, 3", 2 * 3 * 6, "<group = 2, strides = [2, 3], dilations = [2, 1], pads = [0, 1, 1, 1]>"),
     ];
     let input = random(&[3, 2, 7, 8], 31);
     for (shape, count, attributes) in kernels {
@@ -174,11 +176,69 @@ fn gradients_of_convolutions_are_those_of_finite_differences() {
         );
         holds_to_differences(&graph, Loss::MeanSquaredError, &input);
     }
-    let grouped =
-        "(double[N, 2, 5] x) => (y) <double[2, 1, 3] w = {1, 1, 1, 1, 1, 1}> { y = Conv <group = 2> (x, w) }";
-    let network: Network = network(grouped, Loss::MeanSquaredError);
-    let reason = network.not_differentiable().expect("its weights are in groups").to_string();
-    assert_eq!(reason, "node #0 (`Conv`): `Conv` cannot be differentiated here: its weights are in groups");
+    let groups = "(double[N, 6, 5] x) => (y)
+        <double[6, 1] scale = {1, 1, 1, 1, 1, 1}, double[4, 3, 2] w = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}>
+        { s = Mul(x, scale)  y = Conv <group = 2, strides = [2]> (s, w) }";
+    holds_to_differences(groups, Loss::MeanSquaredError, &random(&[3, 6, 5], 33));
+}
+
+#[test]
+fn gradients_of_pooling_are_those_of_finite_differences() {
+    let pools = [
+        "p = AveragePool <kernel_shape = [3, 2]>",
+        "p = AveragePool <kernel_shape = [3, 2], strides = [2, 3], pads = [1, 1, 0, 1]>",
+        "p = AveragePool <kernel_shape = [3, 3], pads = [1, 1, 1, 1], count_include_pad = 1>",
+        "p = AveragePool <kernel_shape = [2, 3], strides = [2, 1]>",
+        "p = MaxPool <kernel_shape = [3, 2]>",
+        "p = MaxPool <kernel_shape = [3, 2], strides = [2, 3], pads = [1, 1, 0, 1]>",
+        "p = MaxPool <kernel_shape = [3, 3], ceil_mode = 1, strides = [2, 2], dilations = [1, 2]>",
+    ];
+    for pool in pools {
+        let graph = format!(
+            "(double[N, 2, 7, 8] x) => (y)
+             <double[2, 1, 1] scale = {{1, 1}}, double[7, 8] offset = {{{}}}>
+             {{ s = Mul(x, scale)  o = Add(s, offset)  t = Tanh(o)  {pool} (t)  y = Tanh(p) }}",
+            vec!["1"; 56].join(", "),
+        );
+        holds_to_differences(&graph, Loss::MeanSquaredError, &random(&[2, 2, 7, 8], 37));
+    }
+    for (pool, reason) in [
+        ("p = AveragePool <kernel_shape = [2], ceil_mode = 1>", "its windows go beyond its pads"),
+        (
+            "p = MaxPool <kernel_shape = [2], storage_order = 1>",
+            "its positions are not in the order of the elements",
+        ),
+    ] {
+        let graph = format!(
+            "(double[N, 2, 5] x) => (y) <double[1] w = {{1}}> {{ s = Mul(x, w) {pool} (s)  y = Neg(p) }}"
+        );
+        let network: Network = network(&graph, Loss::MeanSquaredError);
+        let found = network.not_differentiable().expect("there is no rule for it").to_string();
+        assert!(found.ends_with(reason), "{found}");
+    }
+}
+
+#[test]
+fn gradients_of_normalization_are_those_of_finite_differences() {
+    // A variance is no parameter that may fall below zero, so it is made of one.
+    let batch = "(double[N, 3, 4] x) => (y)
+        <double[3, 1] w = {1, 1, 1}, double[3] s = {1, 1, 1}, double[3] b = {1, 1, 1}, double[3] m = {1, 1, 1}, double[3] l = {1, 1, 1}>
+        { h = Mul(x, w)  v = Exp(l)  n = BatchNormalization <epsilon = 0.01> (h, s, b, m, v)  y = Tanh(n) }";
+    holds_to_differences(batch, Loss::MeanSquaredError, &random(&[2, 3, 4], 41));
+    let flat = "(double[N, 3] x) => (y)
+        <double[3] w = {1, 1, 1}, double[3] s = {1, 1, 1}, double[3] b = {1, 1, 1}, double[3] m = {1, 1, 1}, double[3] l = {1, 1, 1}>
+        { h = Mul(x, w)  v = Exp(l)  y = BatchNormalization(h, s, b, m, v) }";
+    holds_to_differences(flat, Loss::MeanSquaredError, &random(&[4, 3], 42));
+    for (axis, shape) in [("-1", "4"), ("1", "3, 4"), ("2", "4"), ("1", "3, 1")] {
+        let ones = vec!["1"; shape.split(", ").map(|it| it.parse::<usize>().expect("a number")).product()]
+            .join(", ");
+        let layer = format!(
+            "(double[N, 3, 4] x) => (y)
+             <double[3, 4] w = {{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}}, double[{shape}] s = {{{ones}}}, double[{shape}] b = {{{ones}}}>
+             {{ h = Mul(x, w)  n = LayerNormalization <axis = {axis}, epsilon = 0.01, stash_type = 11> (h, s, b)  y = Tanh(n) }}"
+        );
+        holds_to_differences(&layer, Loss::MeanSquaredError, &random(&[2, 3, 4], 43));
+    }
 }
 
 #[test]

@@ -76,11 +76,13 @@ struct Alike<F: Flow> {
     proved: HashMap<Vec<u8>, Arc<F::Proved>>,
     /// By name, version and attributes as messages.
     kernels: HashMap<(&'static str, i64, Vec<u8>), Arc<Kernel>>,
+    /// By what a node says beside its name and those of its values.
+    own: HashMap<Vec<u8>, Arc<F::Own>>,
 }
 
 impl<F: Flow> Default for Alike<F> {
     fn default() -> Self {
-        Self { proved: HashMap::new(), kernels: HashMap::new() }
+        Self { proved: HashMap::new(), kernels: HashMap::new(), own: HashMap::new() }
     }
 }
 
@@ -314,7 +316,13 @@ impl<'m, F: Flow> Preparation<'m, F> {
         depth: usize,
     ) -> Result<Action<F>, F::Refused> {
         if let Some(own) = F::own(self, node, about)? {
-            return Ok(Action::Own(Arc::new(own)));
+            // What runs a node is the same for all that say the same, whatever they read.
+            if node.attribute.iter().any(|attribute| attribute.t.is_some()) {
+                return Ok(Action::Own(Arc::new(own)));
+            }
+            let shared =
+                self.alike.own.entry(nameless(node).encode_to_vec()).or_insert_with(|| Arc::new(own));
+            return Ok(Action::Own(Arc::clone(shared)));
         }
         if let Some(plan) = self.call(node, about, depth)? {
             return Ok(Action::Function(plan));
@@ -421,6 +429,25 @@ impl<'m, F: Flow> Preparation<'m, F> {
             slot = inner;
         }
         Some(slot)
+    }
+}
+
+/// A node without names of its own: of its values is said which there are, and of what is stamped on it what it runs on.
+fn nameless(node: &NodeProto) -> NodeProto {
+    let said = |names: &[String]| -> Vec<String> {
+        names.iter().map(|name| if name.is_empty() { "" } else { "_" }.to_owned()).collect()
+    };
+    let resolving = [names::SLOT_ID, names::REQUIRED_TRAIT, names::DISPATCH];
+    let is_said = |entry: &&StringStringEntryProto| resolving.contains(&entry.key());
+    NodeProto {
+        input: said(&node.input),
+        output: said(&node.output),
+        op_type: node.op_type.clone(),
+        domain: node.domain.clone(),
+        overload: node.overload.clone(),
+        attribute: node.attribute.clone(),
+        metadata_props: node.metadata_props.iter().filter(is_said).cloned().collect(),
+        ..NodeProto::default()
     }
 }
 

@@ -149,7 +149,8 @@ impl Symbols {
     pub fn get(&self, symbol: &str) -> Option<usize> {
         // There can be many in a file from outside, and mostly there are two or three.
         if let [(own, extent)] = &self.values[..] {
-            return (**own == *symbol).then_some(*extent);
+            // Values of one type have their symbols from one place.
+            return (std::ptr::eq(&**own, symbol) || **own == *symbol).then_some(*extent);
         }
         let found = self.values.binary_search_by(|(own, _)| (**own).cmp(symbol));
         found.ok().map(|at| self.values[at].1)

@@ -23,6 +23,10 @@ mod rules;
 
 mod convolution;
 
+mod pooling;
+
+mod normalization;
+
 mod shapes;
 
 pub use rules::OPERATORS;

@@ -90,8 +90,10 @@ impl Declared {
 
     /// A result of an operator of tensors in the form that the stamp asks for: a scalar is no tensor of rank 0.
     pub(crate) fn settled(&self, datum: Datum) -> Datum {
-        let of_scalars = self.node.filter(|node| node.id.starts_with("scalar."));
-        of_scalars.and_then(|node| scalar(&datum, node)).unwrap_or(datum)
+        match self.node {
+            Some(node) if node.id.starts_with("scalar.") => scalar(&datum, node).unwrap_or(datum),
+            Some(_) | None => datum,
+        }
     }
 
     /// What is known of the extents at this point of a run.

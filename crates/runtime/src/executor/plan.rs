@@ -73,8 +73,14 @@ impl Flow for Data {
         value.into()
     }
 
+    #[inline]
     fn into_value(value: Datum, index: usize) -> Result<Value, StepFault> {
-        declared::value(value, index)
+        // Nearly all are, and need not go through what the others do.
+        if let Datum::Tensor(tensor) = value {
+            Ok(Value::Tensor(tensor))
+        } else {
+            declared::value(value, index)
+        }
     }
 
     fn as_tensor(value: &Datum) -> Option<&AnyTensor> {

@@ -2,7 +2,8 @@
 //!
 //! With `y[n, m, o] = sum x[n, c, o s + i l - b] w[m, c, i]` (strides `s`, dilations `l`, pads `b`), the gradient of `x` is the transposed
 //! convolution of `d` by the same weights, and that of `w` a convolution of `x` by `d`, in which samples and channels change
-//! places, and strides and dilations as well (Dumoulin and Visin, *A guide to convolution arithmetic for deep learning*, 2016).
+//! places, and strides and dilations as well (Dumoulin and Visin, *A guide to convolution arithmetic for deep learning*, 2016). Of weights in
+//! groups, each group is that by itself: as channels there are then the samples of one group after the other.
 
 use typeloom_onnx::messages::AttributeProto;
 
@@ -12,15 +13,15 @@ use super::{GradientError, Place, Sweep};
 use crate::model::typed::Dim;
 
 /// How a convolution goes over its input: each list has an entry for each spatial axis, pads two.
-struct Steps {
-    strides: Vec<i64>,
-    dilations: Vec<i64>,
-    pads: Vec<i64>,
+pub(super) struct Steps {
+    pub(super) strides: Vec<i64>,
+    pub(super) dilations: Vec<i64>,
+    pub(super) pads: Vec<i64>,
     group: i64,
 }
 
 impl Steps {
-    fn of(place: &Place<'_>, axes: usize) -> Result<Self, GradientError> {
+    pub(super) fn of(place: &Place<'_>, axes: usize) -> Result<Self, GradientError> {
         let node = place.node;
         let is_explicit = |kind: &AttributeProto| [&b""[..], b"NOTSET", b"VALID"].contains(&kind.s());
         if !attribute(node, "auto_pad").is_none_or(is_explicit) {
@@ -50,8 +51,8 @@ impl Sweep<'_> {
     ) -> Result<Vec<(usize, String)>, GradientError> {
         let node = place.node;
         let [x, w, ..] = &node.input[..] else { return Err(place.form("it has not two operands")) };
-        let kernel = self.dims(place, w)?;
-        let kernel: Option<Vec<i64>> = kernel.iter().skip(2).map(known).collect();
+        let weights = self.dims(place, w)?;
+        let kernel: Option<Vec<i64>> = weights.iter().skip(2).map(known).collect();
         let kernel = kernel.ok_or_else(|| place.form("the extents of its weights are not known"))?;
         let steps = Steps::of(place, kernel.len())?;
         let mut gradients = Vec::new();
@@ -67,10 +68,9 @@ impl Sweep<'_> {
             gradients.push((0, self.tape.op_with("ConvTranspose", &[d, w], attributes)));
         }
         if self.wants(node, 1) {
-            if steps.group != 1 {
-                return Err(place.form("its weights are in groups"));
-            }
-            gradients.push((1, self.of_weights(x, d, &kernel, &steps)));
+            let channels = weights.get(1).and_then(known);
+            let channels = channels.ok_or_else(|| place.form("the channels of its weights are not known"))?;
+            gradients.push((1, self.of_weights(x, d, channels, &kernel, &steps)));
         }
         if self.wants(node, 2) {
             let axes: Vec<i64> = [0].into_iter().chain(2..2 + count(&kernel)).collect();
@@ -82,7 +82,7 @@ impl Sweep<'_> {
     }
 
     /// How much of the input a step was too long for, along each axis: the transposed convolution has to be told.
-    fn left_over(
+    pub(super) fn left_over(
         &self,
         place: &Place<'_>,
         x: &str,
@@ -103,20 +103,32 @@ impl Sweep<'_> {
         padding.ok_or_else(|| place.form("the extents of its input are not known, and its strides are not 1"))
     }
 
-    fn of_weights(&mut self, x: &str, d: &str, kernel: &[i64], steps: &Steps) -> String {
-        let perm: Vec<i64> = [1, 0].into_iter().chain(2..2 + count(kernel)).collect();
+    fn of_weights(&mut self, x: &str, d: &str, channels: i64, kernel: &[i64], steps: &Steps) -> String {
+        let spatial = count(kernel);
+        let perm: Vec<i64> = [1, 0].into_iter().chain(2..2 + spatial).collect();
         let swapped = |sweep: &mut Self, value: &str| {
             sweep.tape.op_with("Transpose", &[value], vec![ints("perm", &perm)])
         };
-        let (x, d) = (swapped(self, x), swapped(self, d));
+        let x = if steps.group == 1 {
+            swapped(self, x)
+        } else {
+            // [n, g c, ..] to [n, g, c, ..], [c, g, n, ..] and [c, g n, ..].
+            let apart = self.led_by(x, &[0, steps.group, channels]);
+            let perm: Vec<i64> = [2, 1, 0].into_iter().chain(3..3 + spatial).collect();
+            let turned = self.tape.op_with("Transpose", &[&apart], vec![ints("perm", &perm)]);
+            let like = self.tape.op("Shape", &[x]);
+            self.led_by_as(&turned, &[channels, -1], &like)
+        };
+        let d = swapped(self, d);
         let attributes = vec![
             ints("strides", &steps.dilations),
             ints("dilations", &steps.strides),
             ints("pads", &steps.pads),
+            int("group", steps.group),
         ];
         let wide = self.tape.op_with("Conv", &[&x, &d], attributes);
         // Where a step was too long for the last of the input, there is more than the weights reach.
-        let axes: Vec<i64> = (2..2 + count(kernel)).collect();
+        let axes: Vec<i64> = (2..2 + spatial).collect();
         let (starts, ends) = (self.tape.list(&vec![0; kernel.len()]), self.tape.list(kernel));
         let axes = self.tape.list(&axes);
         let own = self.tape.op("Slice", &[&wide, &starts, &ends, &axes]);
@@ -124,7 +136,7 @@ impl Sweep<'_> {
     }
 }
 
-fn known(dim: &Dim) -> Option<i64> {
+pub(super) fn known(dim: &Dim) -> Option<i64> {
     match dim {
         Dim::Known(extent) => Some(*extent),
         Dim::Named(_) | Dim::Open => None,

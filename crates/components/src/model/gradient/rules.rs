@@ -14,6 +14,8 @@ use crate::model::typed::Dim;
 pub const OPERATORS: &[&str] = &[
     "Abs",
     "Add",
+    "AveragePool",
+    "BatchNormalization",
     "Cast",
     "Clip",
     "Concat",
@@ -26,10 +28,12 @@ pub const OPERATORS: &[&str] = &[
     "Gemm",
     "GlobalAveragePool",
     "Identity",
+    "LayerNormalization",
     "LeakyRelu",
     "Log",
     "LogSoftmax",
     "MatMul",
+    "MaxPool",
     "Mul",
     "Neg",
     "Pow",
@@ -51,7 +55,7 @@ pub const OPERATORS: &[&str] = &[
 ];
 
 /// Gradients of inputs, by position.
-type Gradients = Vec<(usize, String)>;
+pub(super) type Gradients = Vec<(usize, String)>;
 
 /// The output of a node, and an input that it has by its signature.
 fn output(node: &NodeProto) -> &str {
@@ -147,6 +151,10 @@ impl Sweep<'_> {
             "Clip" => one(self.within(place, d)),
             "Concat" => self.parts(place, d),
             "GlobalAveragePool" => one(self.share(place, d)?),
+            "AveragePool" => one(self.average_pool(place, d)?),
+            "MaxPool" => one(self.max_pool(place, d)?),
+            "BatchNormalization" => self.batch_normalization(place, d),
+            "LayerNormalization" => self.layer_normalization(place, d),
             "Conv" => self.convolution(place, d),
             "MatMul" => self.matmul(place, d),
             "Gemm" => self.gemm(place, d),

@@ -115,6 +115,31 @@ impl Sweep<'_> {
         self.tape.op_with("Reshape", &[gradient, &shape], empty)
     }
 
+    /// A value with other extents before those behind its first two axes.
+    pub(super) fn led_by(&mut self, value: &str, leading: &[i64]) -> String {
+        let shape = self.tape.op("Shape", &[value]);
+        self.led_by_as(value, leading, &shape)
+    }
+
+    /// As [`Sweep::led_by`], with the extents behind the first two of a shape.
+    pub(super) fn led_by_as(&mut self, value: &str, leading: &[i64], shape: &str) -> String {
+        let (start, end) = (self.tape.list(&[2]), self.tape.list(&[i64::MAX]));
+        let rest = self.tape.op("Slice", &[shape, &start, &end]);
+        let leading = self.tape.list(leading);
+        let shape = self.tape.op_with("Concat", &[&leading, &rest], vec![int("axis", 0)]);
+        self.tape.op("Reshape", &[value, &shape])
+    }
+
+    /// The mean along axes, which stay with an extent of 1.
+    pub(super) fn mean_along(&mut self, value: &str, axes: &[i64]) -> String {
+        let keep = int("keepdims", 1);
+        if self.tape.version < 18 {
+            return self.tape.op_with("ReduceMean", &[value], vec![super::tape::ints("axes", axes), keep]);
+        }
+        let axes = self.tape.list(axes);
+        self.tape.op_with("ReduceMean", &[value, &axes], vec![keep])
+    }
+
     /// The transpose of the last two axes.
     pub(super) fn transposed(&mut self, place: &Place<'_>, value: &str) -> Result<String, GradientError> {
         let rank = i64::try_from(self.dims(place, value)?.len()).unwrap_or(0);

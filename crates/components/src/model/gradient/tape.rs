@@ -37,6 +37,13 @@ pub(super) fn ints(name: &str, values: &[i64]) -> AttributeProto {
     AttributeProto { name, ints, r#type: kind, ..AttributeProto::default() }
 }
 
+/// An attribute of a word.
+pub(super) fn word(name: &str, value: &'static str) -> AttributeProto {
+    let kind = Some(AttributeType::String as i32);
+    let s = Some(Bytes::from_static(value.as_bytes()));
+    AttributeProto { name: Some(name.to_owned()), s, r#type: kind, ..AttributeProto::default() }
+}
+
 /// The message of a tensor.
 pub(in crate::model) fn stored(name: &str, tensor: &AnyTensor) -> TensorProto {
     TensorProto {
@@ -74,16 +81,29 @@ impl Tape {
 
     /// The result of an operator with attributes.
     pub(super) fn op_with(&mut self, op: &str, inputs: &[&str], attribute: Vec<AttributeProto>) -> String {
-        self.count += 1;
-        let output = self.reserve(&format!("gradient.{}", self.count));
+        let [output] = self.ops_with(op, inputs, attribute);
+        output
+    }
+
+    /// The results of an operator with several.
+    pub(super) fn ops_with<const N: usize>(
+        &mut self,
+        op: &str,
+        inputs: &[&str],
+        attribute: Vec<AttributeProto>,
+    ) -> [String; N] {
+        let outputs = [(); N].map(|()| {
+            self.count += 1;
+            self.reserve(&format!("gradient.{}", self.count))
+        });
         self.nodes.push(NodeProto {
             op_type: Some(op.to_owned()),
             input: inputs.iter().map(|input| (*input).to_owned()).collect(),
-            output: vec![output.clone()],
+            output: outputs.to_vec(),
             attribute,
             ..NodeProto::default()
         });
-        output
+        outputs
     }
 
     /// A constant.

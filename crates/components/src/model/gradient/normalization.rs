@@ -1,0 +1,117 @@
+//! The gradients of normalisation.
+//!
+//! Over batches, as a network that is not being trained computes it: by a mean and a variance that are given. Over layers, by those of
+//! the values themselves (Ba, Kiros and Hinton, *Layer Normalization*, 2016).
+
+use super::rules::Gradients;
+use super::shapes::{attribute, float_of, int_of};
+use super::tape::int;
+use super::{GradientError, Place, Sweep};
+
+impl Sweep<'_> {
+    /// `1 / sqrt(variance + epsilon)`.
+    fn deviation(&mut self, place: &Place<'_>, variance: &str) -> String {
+        let x = place.node.input[0].as_str();
+        let epsilon = self.number_like(x, f64::from(float_of(place.node, "epsilon", 1e-5)));
+        let sum = self.tape.op("Add", &[variance, &epsilon]);
+        let root = self.tape.op("Sqrt", &[&sum]);
+        self.tape.op("Reciprocal", &[&root])
+    }
+
+    pub(super) fn batch_normalization(
+        &mut self,
+        place: &Place<'_>,
+        d: &str,
+    ) -> Result<Gradients, GradientError> {
+        let node = place.node;
+        let [x, scale, _, mean, variance] = &node.input[..] else {
+            return Err(place.form("it has not five inputs"));
+        };
+        if int_of(node, "training_mode", 0) != 0 {
+            return Err(place.form("its means are those of each batch"));
+        }
+        let rank = i64::try_from(self.dims(place, x)?.len()).unwrap_or(0);
+        let rest: Vec<i64> = (1..rank - 1).collect();
+        let rest = self.tape.list(&rest);
+        let by_channel = |sweep: &mut Self, list: &str| sweep.tape.op("Unsqueeze", &[list, &rest]);
+        let others: Vec<i64> = [0].into_iter().chain(2..rank).collect();
+        let others = self.tape.list(&others);
+        let summed = |sweep: &mut Self, value: &str| {
+            sweep.tape.op_with("ReduceSum", &[value, &others], vec![int("keepdims", 0)])
+        };
+        let deviation = self.deviation(place, variance);
+        let factor = self.tape.op("Mul", &[scale, &deviation]);
+        let mut gradients = Gradients::new();
+        if self.wants(node, 0) {
+            let factor = by_channel(self, &factor);
+            gradients.push((0, self.tape.op("Mul", &[d, &factor])));
+        }
+        let total = summed(self, d);
+        if self.wants(node, 1) || self.wants(node, 4) {
+            let mean = by_channel(self, mean);
+            let centred = self.tape.op("Sub", &[x, &mean]);
+            let weighted = self.tape.op("Mul", &[d, &centred]);
+            let weighted = summed(self, &weighted);
+            let of_scale = self.tape.op("Mul", &[&weighted, &deviation]);
+            if self.wants(node, 4) {
+                // -1/2 scale (variance + epsilon)^(-3/2) sum(d (x - mean))
+                let half = self.number_like(x, -0.5);
+                let cubed = self.tape.op("Mul", &[&of_scale, &deviation]);
+                let cubed = self.tape.op("Mul", &[&cubed, &factor]);
+                gradients.push((4, self.tape.op("Mul", &[&cubed, &half])));
+            }
+            if self.wants(node, 1) {
+                gradients.push((1, of_scale));
+            }
+        }
+        if self.wants(node, 3) {
+            let moved = self.tape.op("Mul", &[&total, &factor]);
+            gradients.push((3, self.tape.op("Neg", &[&moved])));
+        }
+        if self.wants(node, 2) {
+            gradients.push((2, total));
+        }
+        Ok(gradients)
+    }
+
+    pub(super) fn layer_normalization(
+        &mut self,
+        place: &Place<'_>,
+        d: &str,
+    ) -> Result<Gradients, GradientError> {
+        let node = place.node;
+        let [x, scale, ..] = &node.input[..] else { return Err(place.form("it has not two inputs")) };
+        let wide = self.dims(place, x)?;
+        let rank = i64::try_from(wide.len()).unwrap_or(0);
+        let axis = attribute(node, "axis").map_or(-1, typeloom_onnx::messages::AttributeProto::i);
+        let axes: Vec<i64> = (if axis < 0 { axis + rank } else { axis }..rank).collect();
+        let mean = self.mean_along(x, &axes);
+        let centred = self.tape.op("Sub", &[x, &mean]);
+        let squared = self.tape.op("Mul", &[&centred, &centred]);
+        let variance = self.mean_along(&squared, &axes);
+        let deviation = self.deviation(place, &variance);
+        let normal = self.tape.op("Mul", &[&centred, &deviation]);
+        let mut gradients = Gradients::new();
+        if self.wants(node, 0) {
+            // (g - mean(g) - n mean(g n)) / deviation, where g = d scale and n is what was normalised
+            let g = self.tape.op("Mul", &[d, scale]);
+            let share = self.mean_along(&g, &axes);
+            let weighted = self.tape.op("Mul", &[&g, &normal]);
+            let weighted = self.mean_along(&weighted, &axes);
+            let along = self.tape.op("Mul", &[&normal, &weighted]);
+            let rest = self.tape.op("Sub", &[&g, &share]);
+            let rest = self.tape.op("Sub", &[&rest, &along]);
+            gradients.push((0, self.tape.op("Mul", &[&rest, &deviation])));
+        }
+        if self.wants(node, 1) {
+            let weighted = self.tape.op("Mul", &[d, &normal]);
+            let own = self.dims(place, scale)?;
+            gradients.push((1, self.sum_to(place, weighted, &wide, &own)?));
+        }
+        if self.wants(node, 2) {
+            let own = self.dims(place, &node.input[2])?;
+            gradients.push((2, self.sum_to(place, d.to_owned(), &wide, &own)?));
+        }
+        Ok(gradients)
+    }
+}

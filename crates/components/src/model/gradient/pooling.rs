@@ -1,0 +1,82 @@
+//! The gradients of pooling.
+//!
+//! The greatest of a window has all of its gradient; what is the greatest of several windows has the sum. An average is a convolution
+//! by equal weights, channel by channel, and its gradient the transposed one.
+
+use typeloom_onnx::messages::AttributeProto;
+
+use super::convolution::Steps;
+use super::shapes::{attribute, int_of};
+use super::tape::{int, ints, word};
+use super::{GradientError, Place, Sweep};
+
+impl Sweep<'_> {
+    pub(super) fn max_pool(&mut self, place: &Place<'_>, d: &str) -> Result<String, GradientError> {
+        let (node, x) = (place.node, place.node.input[0].as_str());
+        if self.tape.version < 16 {
+            return Err(place.form("before version 16 nothing adds what falls on one element"));
+        }
+        if int_of(node, "storage_order", 0) != 0 {
+            return Err(place.form("its positions are not in the order of the elements"));
+        }
+        // Positions among all elements of `x`, whether or not the model asks for them.
+        let [_, positions] = self.tape.ops_with("MaxPool", &[x], node.attribute.clone());
+        let all = self.tape.list(&[-1]);
+        let positions = self.tape.op("Reshape", &[&positions, &all]);
+        let flat = self.tape.op("Reshape", &[d, &all]);
+        let zeros = self.zeros(x);
+        let zeros = self.tape.op("Reshape", &[&zeros, &all]);
+        let attributes = vec![int("axis", 0), word("reduction", "add")];
+        let gradient = self.tape.op_with("ScatterElements", &[&zeros, &positions, &flat], attributes);
+        Ok(self.reshaped_like(&gradient, x))
+    }
+
+    pub(super) fn average_pool(&mut self, place: &Place<'_>, d: &str) -> Result<String, GradientError> {
+        let (node, x) = (place.node, place.node.input[0].as_str());
+        if int_of(node, "ceil_mode", 0) != 0 {
+            return Err(place.form("its windows go beyond its pads"));
+        }
+        let kernel = attribute(node, "kernel_shape").map(|kernel| kernel.ints.clone()).unwrap_or_default();
+        let steps = Steps::of(place, kernel.len())?;
+        let padding = self.left_over(place, x, &kernel, &steps)?;
+        let extents: Option<Vec<usize>> = kernel.iter().map(|extent| usize::try_from(*extent).ok()).collect();
+        let size =
+            extents.as_ref().and_then(|it| it.iter().try_fold(1_usize, |size, it| size.checked_mul(*it)));
+        // A window is taken apart as weights; one that is larger than any picture is none.
+        let (Some(extents), Some(size @ ..=MOST)) = (extents, size) else {
+            return Err(place.form("its window is too large"));
+        };
+        let counts = self.number_like(x, size as f64);
+        let counts = if int_of(node, "count_include_pad", 0) != 0 || steps.pads.iter().all(|pad| *pad == 0) {
+            counts
+        } else {
+            // How many elements of each window are no pads: ones, averaged over whole windows, by their size.
+            let one = self.number_like(x, 1.0);
+            let shape = self.tape.op("Shape", &[x]);
+            let ones = self.tape.op("Expand", &[&one, &shape]);
+            let own = |attribute: &&AttributeProto| attribute.name() != "count_include_pad";
+            let mut attributes: Vec<AttributeProto> = node.attribute.iter().filter(own).cloned().collect();
+            attributes.push(int("count_include_pad", 1));
+            let shares = self.tape.op_with("AveragePool", &[&ones], attributes);
+            self.tape.op("Mul", &[&shares, &counts])
+        };
+        let each = self.tape.op("Div", &[d, &counts]);
+        let apart = self.led_by(&each, &[-1, 1]);
+        let dtype = self.typed(place, x)?.dtype;
+        let shape: Vec<usize> = [1, 1].into_iter().chain(extents).collect();
+        let weights = crate::dense::tensor_of(dtype, &shape, &vec![1.0; size]);
+        let weights = weights.map_err(|_| place.form("its elements are no floats"))?;
+        let weights = self.tape.constant(&weights);
+        let attributes = vec![
+            ints("strides", &steps.strides),
+            ints("dilations", &steps.dilations),
+            ints("pads", &steps.pads),
+            ints("output_padding", &padding),
+        ];
+        let spread = self.tape.op_with("ConvTranspose", &[&apart, &weights], attributes);
+        Ok(self.reshaped_like(&spread, x))
+    }
+}
+
+/// The most elements of a window that is averaged over.
+const MOST: usize = 1 << 16;
