@@ -198,3 +198,19 @@ fn aliases_in_a_circle_are_an_error_and_not_a_loop() {
     let found = describe(circle.to_string().as_bytes(), &mut Symbols::new());
     assert!(matches!(found, Err(Error::Lower(LowerError::Aliases { .. }))), "{found:?}");
 }
+
+#[test]
+fn very_many_choices_that_capture_very_many_lifetimes_are_an_error_and_not_a_flood() {
+    let json = json::of("sample", "pub fn f<'a>(_x: &'a u8) -> (impl Sized,) { (1,) }");
+    let text = String::from_utf8(json).expect("JSON is text");
+    let lifetime = r#"{"name":"'a","kind":{"lifetime":{"outlives":[]}}}"#;
+    let from = text.find(r#"{"impl_trait""#).expect("it is in the result");
+    let choice = &text[from..from + text[from..].find("]}").expect("it ends") + 2];
+    let lifetimes: Vec<String> = (0..2000).map(|n| lifetime.replace("'a", &format!("'l{n}"))).collect();
+    let many = text
+        .replace(lifetime, &format!("{lifetime},{}", lifetimes.join(",")))
+        .replace(choice, &vec![choice; 2000].join(","));
+    assert!(many.len() > text.len() + 200_000, "both were found");
+    let refused = describe(many.as_bytes(), &mut Symbols::new());
+    assert!(matches!(refused, Err(Error::Lower(LowerError::TooLarge { .. }))), "{refused:?}");
+}

@@ -377,6 +377,9 @@ impl Lower<'_> {
                 }
             }
             longer.extend(captures.into_iter().flatten().map(GenericArg::from));
+            // Every choice captures everything in scope: many of both are very many predicates.
+            let too_large = || LowerError::TooLarge { name: String::new() };
+            self.budget = self.budget.checked_sub(longer.len()).ok_or_else(too_large)?;
             sig.param(symbol, ParamKind::Region, Role::Inferred);
             for longer in longer {
                 sig.predicates.push(predicate::outlives(&self.cx, self.symbols, longer, shorter)?);

@@ -51,6 +51,8 @@ pub(crate) struct Sig {
     pub(crate) object: Region<Boxed>,
     /// Types whose size need not be known.
     pub(crate) unsized_types: Vec<Type>,
+    /// The last number that a name was given, where parameters share it.
+    numbers: HashMap<Symbol, usize>,
     /// What the function chooses, with the lifetimes that `use<..>` lists.
     pub(crate) opaque: Vec<Opaque>,
 }
@@ -77,6 +79,7 @@ impl Sig {
             bound: Vec::new(),
             object: Region::Static,
             unsized_types: Vec::new(),
+            numbers: HashMap::new(),
             opaque: Vec::new(),
         }
     }
@@ -94,14 +97,19 @@ impl Sig {
 
 impl Lower<'_> {
     /// A symbol that no parameter of the signature has.
-    pub(super) fn unique(&mut self, sig: &Sig, text: &str) -> Symbol {
-        let taken = |symbol: Symbol| sig.params.iter().any(|param| param.symbol == symbol);
+    pub(super) fn unique(&mut self, sig: &mut Sig, text: &str) -> Symbol {
         let mut symbol = self.symbols.intern(text);
-        let mut number = 2;
-        while taken(symbol) {
+        // Numbers that were given are not tried again: a signature may have very many parameters of one name.
+        let first = symbol;
+        let mut number = sig.numbers.get(&first).copied().unwrap_or(1);
+        if number > 1 {
             symbol = self.symbols.intern(&format!("{text}#{number}"));
-            number += 1;
         }
+        while sig.params.iter().any(|param| param.symbol == symbol) {
+            number += 1;
+            symbol = self.symbols.intern(&format!("{text}#{number}"));
+        }
+        sig.numbers.insert(first, number);
         symbol
     }
 
