@@ -61,13 +61,7 @@ pub(crate) fn check_size(shape: &[usize], width: usize) -> Result<(), Fault> {
 
 /// A tensor that `fill` writes; it is given zeros.
 pub(crate) fn build<T: Element>(shape: &[usize], fill: impl FnOnce(&mut [T])) -> Result<AnyTensor, Fault> {
-    check_size(shape, size_of::<T>())?;
-    if let Some(memory) = memory::used(AnyTensor::byte_len(T::DTYPE, shape)?) {
-        let mut tensor = AnyTensor::from_memory_with(T::DTYPE, shape, memory, |bytes| bytes.fill(0))?;
-        fill(tensor.as_mut_slice::<T>()?);
-        return Ok(tensor);
-    }
-    let mut tensor = AnyTensor::zeros(T::DTYPE, shape)?;
+    let mut tensor = blank::<T>(shape)?;
     fill(tensor.as_mut_slice::<T>()?);
     Ok(tensor)
 }
@@ -77,14 +71,30 @@ pub(crate) fn build_over<T: Element>(
     shape: &[usize],
     fill: impl FnOnce(&mut [T]),
 ) -> Result<AnyTensor, Fault> {
+    let mut tensor = room::<T>(shape)?;
+    fill(tensor.as_mut_slice::<T>()?);
+    Ok(tensor)
+}
+
+// There are hundreds of functions that fill a tensor and a few element types: what does not depend on the function stands on its own.
+
+/// A tensor of zeros.
+#[inline(never)]
+fn blank<T: Element>(shape: &[usize]) -> Result<AnyTensor, Fault> {
     check_size(shape, size_of::<T>())?;
     Ok(match memory::used(AnyTensor::byte_len(T::DTYPE, shape)?) {
-        Some(memory) => AnyTensor::from_elements_with(shape, memory, fill)?,
-        None => {
-            let mut tensor = AnyTensor::zeros(T::DTYPE, shape)?;
-            fill(tensor.as_mut_slice::<T>()?);
-            tensor
-        }
+        Some(memory) => AnyTensor::from_memory_with(T::DTYPE, shape, memory, |bytes| bytes.fill(0))?,
+        None => AnyTensor::zeros(T::DTYPE, shape)?,
+    })
+}
+
+/// A tensor whose elements may be anything.
+#[inline(never)]
+fn room<T: Element>(shape: &[usize]) -> Result<AnyTensor, Fault> {
+    check_size(shape, size_of::<T>())?;
+    Ok(match memory::used(AnyTensor::byte_len(T::DTYPE, shape)?) {
+        Some(memory) => AnyTensor::from_elements_with::<T>(shape, memory, |_| {})?,
+        None => AnyTensor::zeros(T::DTYPE, shape)?,
     })
 }
 

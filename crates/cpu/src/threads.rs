@@ -8,6 +8,8 @@
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use rayon::prelude::*;
+
 thread_local! {
     static SPLIT: Cell<bool> = const { Cell::new(false) };
 }
@@ -19,6 +21,17 @@ pub(crate) fn worth(work: usize, least: usize) -> bool {
         SPLIT.set(true);
     }
     several
+}
+
+/// Has every element of `out` written by `each`, which is given the place of a part and the part: all of it at once, or parts of
+/// `part` elements by several threads where there are at least two. A call of `each` is nothing beside a part, and a function that
+/// is known by its address alone is one that the pool's machinery is compiled for once.
+pub(crate) fn in_parts<T: Send>(out: &mut [T], part: usize, each: &(dyn Fn(usize, &mut [T]) + Sync)) {
+    if worth(out.len(), 2 * part) {
+        out.par_chunks_mut(part).enumerate().for_each(|(at, out)| each(at * part, out));
+    } else {
+        each(0, out);
+    }
 }
 
 /// Whether a kernel on this thread split its work since this was asked last.

@@ -1,6 +1,5 @@
 //! Arithmetic on two and more tensors: broadcast elementwise.
 
-use rayon::prelude::*;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 use typeloom_types::element::Element;
@@ -39,17 +38,10 @@ pub(crate) fn map2<A: Element, B: Element, C: Element>(
     let (left, right) = (a.as_slice::<A>()?, b.as_slice::<B>()?);
     if a.shape() == b.shape() {
         return build_over::<C>(a.shape(), |out| {
-            let map = |((out, left), right): ((&mut [C], &[A]), &[B])| {
-                for ((out, left), right) in out.iter_mut().zip(left).zip(right) {
-                    *out = each(*left, *right);
-                }
-            };
-            if !threads::worth(out.len(), 2 * WORTH) {
-                map(((out, left), right));
-            } else {
-                let parts = out.par_chunks_mut(WORTH).zip(left.par_chunks(WORTH));
-                parts.zip(right.par_chunks(WORTH)).for_each(map);
-            }
+            threads::in_parts(out, WORTH, &|at, out| {
+                let pairs = left[at..].iter().zip(&right[at..]);
+                out.iter_mut().zip(pairs).for_each(|(out, (left, right))| *out = each(*left, *right));
+            });
         });
     }
     let shape = broadcast(&[a.shape(), b.shape()])?;
@@ -94,16 +86,9 @@ fn map2_into<T: Element>(
     let mut a = a;
     let right = b.as_slice::<T>()?;
     let left = a.as_mut_slice::<T>()?;
-    let map = |(left, right): (&mut [T], &[T])| {
-        for (left, right) in left.iter_mut().zip(right) {
-            *left = each(*left, *right);
-        }
-    };
-    if !threads::worth(left.len(), 2 * WORTH) {
-        map((left, right));
-    } else {
-        left.par_chunks_mut(WORTH).zip(right.par_chunks(WORTH)).for_each(map);
-    }
+    threads::in_parts(left, WORTH, &|at, left| {
+        left.iter_mut().zip(&right[at..]).for_each(|(left, right)| *left = each(*left, *right));
+    });
     Ok(a)
 }
 

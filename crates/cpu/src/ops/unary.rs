@@ -1,6 +1,5 @@
 //! Functions of one tensor, element by element.
 
-use rayon::prelude::*;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 use typeloom_types::element::Element;
@@ -53,23 +52,13 @@ pub(crate) fn map_into<T: Element>(
     if tensor.is_shared() {
         let from = tensor.as_slice::<T>()?;
         return build_over::<T>(tensor.shape(), |to| {
-            let map = |(to, from): (&mut [T], &[T])| {
-                to.iter_mut().zip(from).for_each(|(to, from)| *to = each(*from));
-            };
-            if !threads::worth(to.len(), 2 * WORTH) {
-                map((to, from));
-            } else {
-                to.par_chunks_mut(WORTH).zip(from.par_chunks(WORTH)).for_each(map);
-            }
+            threads::in_parts(to, WORTH, &|at, to| {
+                to.iter_mut().zip(&from[at..]).for_each(|(to, from)| *to = each(*from));
+            });
         });
     }
     let data = tensor.as_mut_slice::<T>()?;
-    let map = |data: &mut [T]| data.iter_mut().for_each(|element| *element = each(*element));
-    if !threads::worth(data.len(), 2 * WORTH) {
-        map(data);
-    } else {
-        data.par_chunks_mut(WORTH).for_each(map);
-    }
+    threads::in_parts(data, WORTH, &|_, data| data.iter_mut().for_each(|element| *element = each(*element)));
     Ok(tensor)
 }
 
