@@ -24,14 +24,20 @@ pub(crate) fn worth(work: usize, least: usize) -> bool {
 }
 
 /// Has every element of `out` written by `each`, which is given the place of a part and the part: all of it at once, or parts of
-/// `part` elements by several threads where there are at least two. A call of `each` is nothing beside a part, and a function that
-/// is known by its address alone is one that the pool's machinery is compiled for once.
+/// `part` elements by several threads where there are at least two.
+#[inline]
 pub(crate) fn in_parts<T: Send>(out: &mut [T], part: usize, each: &(dyn Fn(usize, &mut [T]) + Sync)) {
     if worth(out.len(), 2 * part) {
-        out.par_chunks_mut(part).enumerate().for_each(|(at, out)| each(at * part, out));
+        split(out, part, each);
     } else {
         each(0, out);
     }
+}
+
+/// A call is nothing beside a part, and for functions that are known by their address the pool's machinery is compiled once.
+#[inline(never)]
+fn split<T: Send>(out: &mut [T], part: usize, each: &(dyn Fn(usize, &mut [T]) + Sync)) {
+    out.par_chunks_mut(part).enumerate().for_each(|(at, out)| each(at * part, out));
 }
 
 /// Whether a kernel on this thread split its work since this was asked last.
