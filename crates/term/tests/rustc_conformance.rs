@@ -8,6 +8,8 @@
 
 #[path = "support/ast.rs"]
 mod ast;
+#[path = "support/variables.rs"]
+mod variables;
 #[path = "support/verdicts.rs"]
 mod verdicts;
 
@@ -138,24 +140,7 @@ fn joins<F: TypeFamily<Name = Name>>(cx: &F, title: &str) {
 
 /// Renumbers `?7`, `?2`, ... in a text by first occurrence.
 fn canonical_text(texts: &[String]) -> Vec<String> {
-    let mut numbers: Vec<String> = Vec::new();
-    texts
-        .iter()
-        .map(|text| {
-            let mut parts = text.split('?');
-            let mut out = parts.next().unwrap_or_default().to_owned();
-            for part in parts {
-                let digits = part.chars().take_while(char::is_ascii_digit).count();
-                let (number, rest) = part.split_at(digits);
-                let index = numbers.iter().position(|known| known == number).unwrap_or_else(|| {
-                    numbers.push(number.into());
-                    numbers.len() - 1
-                });
-                out.push_str(&format!("?{index}{rest}"));
-            }
-            out
-        })
-        .collect()
+    variables::rename(texts, |index| format!("?{index}"))
 }
 
 fn unification<F: TypeFamily<Name = Name>>(cx: &F, title: &str) {

@@ -17,6 +17,8 @@ mod ast;
 mod compiler;
 #[path = "support/random.rs"]
 mod random;
+#[path = "support/variables.rs"]
+mod variables;
 
 use ast::Declarations;
 use random::Random;
@@ -212,25 +214,7 @@ fn ask_ourselves<F: TypeFamily<Name = Name>>(
 /// A solution with types of its own for the variables that are left.
 fn instance(texts: &[String]) -> Vec<String> {
     let own = ["i8", "u16", "i16", "u64", "i64", "f32", "f64", "char"];
-    let mut numbers: Vec<String> = Vec::new();
-    texts
-        .iter()
-        .map(|text| {
-            let mut parts = text.split('?');
-            let mut out = parts.next().unwrap_or_default().to_owned();
-            for part in parts {
-                let digits = part.chars().take_while(char::is_ascii_digit).count();
-                let (number, rest) = part.split_at(digits);
-                let index = numbers.iter().position(|known| known == number).unwrap_or_else(|| {
-                    numbers.push(number.into());
-                    numbers.len() - 1
-                });
-                out.push_str(own[index % own.len()]);
-                out.push_str(rest);
-            }
-            out
-        })
-        .collect()
+    variables::rename(texts, |index| own[index % own.len()].to_owned())
 }
 
 #[test]
