@@ -333,7 +333,7 @@ const GRAPHS: &[(i64, &str)] = &[
     (18, "g (<T>[4] x) => (z) { z = Celu<alpha = 0.3>(x) }"),
     (24, "g (<T>[4] x) => (z) { z = Swish<alpha = 0.2>(x) }"),
     (2, "g (<T>[1, 2, 4, 3] x) => (z) { z = GlobalLpPool(x) }"),
-    (26, "g (<T>[1, 2, 4, 4] x) => (z) { z = SpaceToDepth<blocksize = 2, mode = \"CRD\">(x) }"),
+    (28, "g (<T>[1, 2, 4, 4] x) => (z) { z = SpaceToDepth<blocksize = 2, mode = \"CRD\">(x) }"),
     (
         20,
         "g (float[1, 1, 3, 1] x) => (z) <float[1, 1, 2, 2] grid = {0.0, 1.5, 0.0, 0.8}> { z = GridSample<mode = \"cubic\", padding_mode = \"border\">(x, grid) }",
