@@ -28,11 +28,39 @@ const TOTAL: usize = 1 << 30;
 /// Values that are there before the model runs.
 struct Known<'p> {
     stored: HashMap<SlotId, &'p Constant>,
+    /// Those that somebody still reads: weights that are built into kernels are not held twice.
     computed: HashMap<SlotId, Value>,
+    /// How often a slot is read by what is left of the plan.
+    reads: HashMap<SlotId, usize>,
     bytes: usize,
 }
 
-impl Known<'_> {
+impl<'p> Known<'p> {
+    fn new<F: Flow>(plan: &'p Plan<F>) -> Self {
+        let stored = plan.constants.iter().map(|(slot, constant)| (*slot, constant)).collect();
+        let mut known = Self { stored, computed: HashMap::new(), reads: HashMap::new(), bytes: 0 };
+        known.add(plan.written.steps.iter().flat_map(Step::reads).chain(plan.outputs.iter().copied()));
+        known
+    }
+
+    /// Takes note that slots are read once more.
+    fn add(&mut self, slots: impl Iterator<Item = SlotId>) {
+        for slot in slots {
+            *self.reads.entry(slot).or_default() += 1;
+        }
+    }
+
+    /// Takes note that slots are read once less, and lets go what nobody reads any more.
+    fn leave(&mut self, slots: impl Iterator<Item = SlotId>) {
+        for slot in slots {
+            let Some(reads) = self.reads.get_mut(&slot) else { continue };
+            *reads -= 1;
+            if *reads == 0 {
+                self.computed.remove(&slot);
+            }
+        }
+    }
+
     fn has(&self, slot: SlotId) -> bool {
         self.stored.contains_key(&slot) || self.computed.contains_key(&slot)
     }
@@ -48,17 +76,16 @@ impl Known<'_> {
 
 /// The fast form of a plan. Constants of the plan that it shares become values in both.
 pub(crate) fn fast<F: Flow>(plan: &mut Plan<F>) -> Fast<F> {
-    let mut known = Known {
-        stored: plan.constants.iter().map(|(slot, constant)| (*slot, constant)).collect(),
-        computed: HashMap::new(),
-        bytes: 0,
-    };
+    let mut known = Known::new(plan);
     let mut steps: Vec<Option<Step<F>>> = Vec::with_capacity(plan.written.steps.len());
     for step in &plan.written.steps {
         let is_known = compute(plan, &mut known, step).is_some();
+        if is_known {
+            known.leave(step.reads());
+        }
         steps.push((!is_known).then(|| step.clone()));
     }
-    fuse(plan, &known, &mut steps);
+    fuse(plan, &mut known, &mut steps);
     let steps: Vec<Step<F>> = steps.into_iter().flatten().collect();
     let mut needed: Vec<SlotId> = plan.outputs.clone();
     for step in &steps {
@@ -126,7 +153,7 @@ fn size(stamp: &Stamp) -> Option<usize> {
 }
 
 /// Puts convolutions and their readers together.
-fn fuse<F: Flow>(plan: &Plan<F>, known: &Known<'_>, steps: &mut [Option<Step<F>>]) {
+fn fuse<F: Flow>(plan: &Plan<F>, known: &mut Known<'_>, steps: &mut [Option<Step<F>>]) {
     let readers = readers(plan, steps);
     for at in 0..steps.len() {
         let Some(step) = &steps[at] else { continue };
@@ -154,12 +181,14 @@ fn fuse<F: Flow>(plan: &Plan<F>, known: &Known<'_>, steps: &mut [Option<Step<F>>
             last = next;
         }
         let Some(end) = steps[last].clone() else { continue };
-        for taken in taken {
-            steps[taken] = None;
-        }
         let about = words.first().map_or_else(|| Arc::clone(&end.about), Arc::clone);
         let action = Action::Fused(Arc::new((kernel_of, words)));
-        steps[last] = Some(Step { about, action, inputs, ..end });
+        let fused = Step { about, action, inputs, ..end };
+        known.add(fused.reads());
+        for step in taken.into_iter().filter_map(|taken| steps[taken].take()) {
+            known.leave(step.reads());
+        }
+        steps[last] = Some(fused);
     }
 }
 
