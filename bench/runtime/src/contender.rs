@@ -133,6 +133,8 @@ impl Server {
         let mut command = contender.command()?;
         // Those that use rayon's own pool are told by its variable, the others by what they read first.
         command.env("RAYON_NUM_THREADS", threads.count().to_string());
+        // What is wrong goes into the report, and where in the sources of a machine that came up does not.
+        command.env("RUST_BACKTRACE", "0");
         command.arg(threads.count().to_string());
         let extents = |shape: &[usize]| shape.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
         command.arg(model).args(inputs.iter().map(|(name, shape)| format!("{name}={}", extents(shape))));

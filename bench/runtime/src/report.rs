@@ -1,5 +1,6 @@
 //! The report: what was measured as Markdown tables, the same on the screen and in the file.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use crate::cases::Kind;
@@ -21,9 +22,14 @@ pub fn document(command: &str, plan: &Plan, rows: &[Row]) -> String {
         }
         let _ = write!(text, "\n## {title}\n\n{about}\n\n{}", times(plan, &rows).markdown());
         let _ = write!(text, "\n{}", memory_and_loading(plan, &rows).markdown());
+        // One model has the same problem with any number of threads.
+        let mut problems = BTreeSet::new();
         for (row, contender, problem) in rows.iter().flat_map(|row| missing(row)) {
             let problem = problem.replace('`', "'");
-            let _ = writeln!(text, "\n{}, {}: not measured, `{problem}`", row.name, contender.title());
+            let line = format!("{}, {}: not measured, `{problem}`", row.name, contender.title());
+            if problems.insert(line.clone()) {
+                let _ = writeln!(text, "\n{line}");
+            }
         }
     }
     text
