@@ -42,10 +42,10 @@ struct Arguments {
     /// Where the report goes [default: ../../docs/PERFORMANCE-RUNTIME.md]
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Runs at most, of each contender on each model
+    /// Batches of runs at most, of each process
     #[arg(long)]
     runs: Option<usize>,
-    /// Seconds after which a contender gets no further runs on a model
+    /// Seconds after which a process gets no further batches
     #[arg(long)]
     budget: Option<f64>,
 }
@@ -81,6 +81,7 @@ fn run(arguments: &Arguments) -> Result<()> {
     }
     let quick = arguments.quick;
     let plan = Plan {
+        processes: if quick { 1 } else { 5 },
         runs: arguments.runs.unwrap_or(if quick { 5 } else { 15 }),
         budget: Duration::from_secs_f64(arguments.budget.unwrap_or(if quick { 1.0 } else { 4.0 })),
         limit: Duration::from_secs(60),

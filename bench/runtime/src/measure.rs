@@ -2,6 +2,9 @@
 //!
 //! A round asks every contender for a batch of runs that takes some milliseconds; the first batch warms up. A contender is done
 //! with a model when its time is spent. All outputs are held against one another: whoever is fast but wrong is marked.
+//!
+//! Where a process lies in memory makes it faster or slower by a tenth, for as long as it lives. So all of this is done with several
+//! processes of each contender, one after the other, and the median of them counts.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -20,9 +23,11 @@ const TOLERANCE: f32 = 1e-3;
 
 /// How to measure.
 pub struct Plan {
-    /// Batches at most, of each contender on each model.
+    /// Processes of each contender on each model.
+    pub processes: usize,
+    /// Batches at most, of each process.
     pub runs: usize,
-    /// Time after which a contender gets no further batches on a model.
+    /// Time after which a process gets no further batches.
     pub budget: Duration,
     /// The longest a request may take.
     pub limit: Duration,
@@ -35,7 +40,7 @@ pub struct Plan {
 pub struct Measured {
     /// Nanoseconds to load the model.
     pub load: u64,
-    /// Nanoseconds of a run: the median over the batches.
+    /// Nanoseconds of a run: the median over the batches, and of those the median over the processes.
     pub time: u64,
     /// The most memory it held over what it held before loading, in bytes.
     pub peak: u64,
@@ -54,7 +59,7 @@ pub struct Row {
     /// How many threads every contender had.
     pub threads: Threads,
     /// What each contender of the plan came to, or why there is nothing.
-    pub cells: Vec<(Contender, Result<Measured, String>)>,
+    pub cells: Cells,
 }
 
 /// A contender at work on a model.
@@ -118,18 +123,41 @@ pub fn measure(case: &Case, plan: &Plan) -> Result<Vec<Row>> {
     fs::write(&model, bytes).context("cannot write the model")?;
     let threads = case.kind.threads().iter();
     let rows = threads.map(|&threads| {
-        let cells = cells(plan, threads, &model, &inputs);
+        let rounds = (0..plan.processes).map(|_| cells(plan, threads, &model, &inputs)).collect();
+        let cells = together(rounds);
         Row { name: case.name, kind: case.kind, file, threads, cells }
     });
     Ok(rows.collect())
 }
 
-fn cells(
-    plan: &Plan,
-    threads: Threads,
-    model: &Path,
-    inputs: &[(String, Vec<usize>)],
-) -> Vec<(Contender, Result<Measured, String>)> {
+type Cells = Vec<(Contender, Result<Measured, String>)>;
+
+/// What the processes of each contender came to; its last problem if one of them had any.
+fn together(rounds: Vec<Cells>) -> Cells {
+    let mut all: Vec<(Contender, Result<Vec<Measured>, String>)> = Vec::new();
+    for (contender, cell) in rounds.into_iter().flatten() {
+        match (all.iter_mut().find(|(other, _)| *other == contender), cell) {
+            (None, cell) => all.push((contender, cell.map(|one| vec![one]))),
+            (Some((_, Ok(several))), Ok(one)) => several.push(one),
+            (Some((_, several)), Err(problem)) => *several = Err(problem),
+            (Some((_, Err(_))), Ok(_)) => {}
+        }
+    }
+    let median = |several: &[Measured], of: fn(&Measured) -> u64| {
+        let mut numbers: Vec<u64> = several.iter().map(of).collect();
+        numbers.sort_unstable();
+        numbers.get(numbers.len() / 2).copied().unwrap_or_default()
+    };
+    let of_all = |several: Vec<Measured>| Measured {
+        load: median(&several, |it| it.load),
+        time: median(&several, |it| it.time),
+        peak: median(&several, |it| it.peak),
+        differs: several.iter().any(|it| it.differs),
+    };
+    all.into_iter().map(|(contender, several)| (contender, several.map(of_all))).collect()
+}
+
+fn cells(plan: &Plan, threads: Threads, model: &Path, inputs: &[(String, Vec<usize>)]) -> Cells {
     let started = plan.contenders.iter().map(|it| (*it, Work::start(*it, threads, model, inputs, plan)));
     let mut works: Vec<(Contender, Result<Work, String>)> = started.collect();
     for _ in 0..plan.runs {

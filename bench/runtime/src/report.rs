@@ -39,7 +39,8 @@ const INTRODUCTION: &str = "\
 # Performance of running models
 
 Written by the benchmark in `bench/runtime/`; see its README. Times are medians over batches of runs, interleaved on one machine:
-ratios count, absolute times do not. Every contender is a process of its own, and all have as many threads as the tables
+ratios count, absolute times do not. Every contender is a process of its own, five times over, for where a process lies in memory
+makes a tenth of difference: figures are medians over the five. And all have as many threads as the tables
 say but for tract, which has one unless it is built otherwise: only rows of one thread compare with it fairly. The time is that of a run on inputs that lie ready, to outputs that lie ready; for typeloom it
 includes holding inputs and outputs against their solved types. In brackets: how many times
 tract's time that is. *peak* is the most memory that the process held
