@@ -16,6 +16,10 @@ use crate::pool::{
 };
 use crate::tag::Tag;
 
+/// The fewest types, and words of long types, that there is room made for at once: a pool of a thousand types grows often
+/// enough to show otherwise.
+const LEAST_GROWTH: usize = 256;
+
 /// What the next type to be found may be.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Expected {
@@ -317,7 +321,7 @@ impl Pool {
     #[cold]
     #[inline(never)]
     fn grow(&mut self) {
-        let more = (self.nodes.len() / 2).max(64);
+        let more = (self.nodes.len() / 2).max(LEAST_GROWTH);
         self.reserve(more);
     }
 
@@ -334,7 +338,7 @@ impl Pool {
         let start = u32::try_from(self.extra.len()).map_err(|_| TypeError::Full)?;
         let count = u32::try_from(words.len()).map_err(|_| TypeError::Full)?;
         if self.extra.capacity() - self.extra.len() < words.len() {
-            self.extra.reserve_exact((self.extra.len() / 2).max(words.len()).max(64));
+            self.extra.reserve_exact((self.extra.len() / 2).max(words.len()).max(LEAST_GROWTH));
         }
         // Not `extend_from_slice`, whose call of `memcpy` costs more than copying a few words.
         self.extra.extend(words.iter().copied());
