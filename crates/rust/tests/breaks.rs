@@ -1,5 +1,7 @@
 //! Two versions of a crate: every break is found, no harmless change is called one, no rewrite is reported at all.
 
+#[path = "pair/compare.rs"]
+mod compare;
 #[path = "pair/json.rs"]
 mod json;
 #[path = "pair/sources.rs"]
@@ -7,18 +9,10 @@ mod sources;
 
 use std::collections::BTreeSet;
 
+use compare::compare;
 use sources::{NEW, OLD};
-use typeloom_rust::{Api, Change, diff, lower, read, self_check};
+use typeloom_rust::{Change, lower, read, self_check};
 use typeloom_term::Symbols;
-
-fn compare(old: &[u8], new: &[u8]) -> Vec<Change> {
-    let mut symbols = Symbols::new();
-    let old = read(old).expect("rustdoc wrote it");
-    let new = read(new).expect("rustdoc wrote it");
-    let old: Api = lower(&old, &mut symbols, None).expect("the crate is small");
-    let new: Api = lower(&new, &mut symbols, Some(&old)).expect("the crate is small");
-    diff(&old, &new, &mut symbols).expect("the crate is small")
-}
 
 /// The modules of one of the sources.
 fn cases(source: &str) -> BTreeSet<String> {

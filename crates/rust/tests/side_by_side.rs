@@ -1,10 +1,13 @@
 //! Cases written side by side in `cases/*.txt`: what was, `---`, what is. Every break is found, no harmless change is
 //! called one, no rewrite is reported at all.
 
+#[path = "pair/compare.rs"]
+mod compare;
 #[path = "pair/json.rs"]
 mod json;
 
-use typeloom_rust::{Api, Change, diff, lower, read, self_check};
+use compare::compare;
+use typeloom_rust::{Change, lower, read, self_check};
 use typeloom_term::Symbols;
 
 const BREAKS: &str = include_str!("cases/breaks.txt");
@@ -39,15 +42,6 @@ fn version(side: for<'t> fn(&Case<'t>) -> &'t str) -> String {
         source.push_str("}\n");
     }
     source
-}
-
-fn compare(old: &[u8], new: &[u8]) -> Vec<Change> {
-    let mut symbols = Symbols::new();
-    let old = read(old).expect("rustdoc wrote it");
-    let new = read(new).expect("rustdoc wrote it");
-    let old: Api = lower(&old, &mut symbols, None).expect("the crate is small");
-    let new: Api = lower(&new, &mut symbols, Some(&old)).expect("the crate is small");
-    diff(&old, &new, &mut symbols).expect("the crate is small")
 }
 
 #[test]
