@@ -4,6 +4,7 @@
 //! children, which are most, need no more than that.
 
 use crate::error::TypeError;
+use crate::graph::MAX_WORK;
 use crate::layout::{self, Accepts, Cursor, Parts, Pattern, Role};
 use crate::pool::{Idx, MAX_BINDERS, Pool, meta};
 use crate::tag::{Class, Sort, Tag};
@@ -66,8 +67,8 @@ impl Pool {
                 |child| view(child).map(|(tag, _, meta)| (tag, sort_of(meta))),
                 |at| self.words(at),
             )?,
-            Tag::Scheme => self.check_binder(tag, words[0], &words[1..])?,
-            Tag::Declared => self.check_binder(tag, words[1], &words[2..])?,
+            Tag::Scheme => self.check_binder(tag, words[0], &words[1..], &mut { MAX_WORK })?,
+            Tag::Declared => self.check_binder(tag, words[1], &words[2..], &mut { MAX_WORK })?,
             _ => {}
         }
         Ok((free, meta_byte(sort, inherited, free)))

@@ -117,6 +117,16 @@ pub enum TypeError {
         /// How many may.
         max: usize,
     },
+    /// The order of a scheme's variables cannot be told: they occur only inside sums and products, beside variables of
+    /// binders in between, and nothing else tells them apart.
+    #[error("{count} variables of a scheme are told apart by nothing but variables of binders inside of it")]
+    EntangledVariables {
+        /// How many occur only in commutative positions.
+        count: usize,
+    },
+    /// Numbering the variables of schemes took more steps than allowed.
+    #[error("the variables of a scheme take too many steps to number")]
+    SchemeTooHard,
     /// A constant leaves the range of 64-bit integers.
     #[error("a constant expression leaves the range of 64-bit integers")]
     ConstOverflow,

@@ -89,13 +89,16 @@ impl Pool {
     /// Without the rollback, and with the caller's bound on the work.
     pub(crate) fn try_intern_locals(
         &mut self,
-        nodes: Vec<Local>,
+        mut nodes: Vec<Local>,
         work: &mut u64,
     ) -> Result<Interned, TypeError> {
         let wanted = nodes.len();
         check_graph(self, &nodes)?;
+        if nodes.iter().any(|node| node.tag == Tag::Scheme) {
+            self.settle_constants(&mut nodes)?;
+        }
         let mut graph = Graph { free: free_of(self, &nodes)?, pool: self, nodes };
-        let alias = normalise_schemes(&mut graph)?;
+        let alias = normalise_schemes(&mut graph, work)?;
         let rewritten = graph.nodes.len() != wanted || !alias.is_empty();
         let Graph { nodes, free, .. } = graph;
         let mut ids = vec![0u32; nodes.len()];
@@ -113,6 +116,31 @@ impl Pool {
         }
         ids.truncate(wanted);
         Ok(Interned { ids, rewritten })
+    }
+
+    /// Interns the constants of a graph and refers to them as types of the pool. In which order a scheme uses its variables
+    /// depends on their normal form: `max(n, n)` is `n`.
+    fn settle_constants(&mut self, nodes: &mut [Local]) -> Result<(), TypeError> {
+        if !nodes.iter().any(|node| node.tag.class() == Class::Const) {
+            return Ok(());
+        }
+        let mut ids = vec![0u32; nodes.len()];
+        for component in components(nodes) {
+            let [at] = component[..] else { continue };
+            let node = &nodes[at as usize];
+            let mut settled = node.tag.class() == Class::Const || matches!(node.tag, Tag::Bound | Tag::Infer);
+            layout::for_each_child(node.tag, &node.words, |child| settled &= resolve(child, &ids) != 0);
+            if settled {
+                ids[at as usize] = self.intern_single(node, &ids)?;
+            }
+        }
+        for node in nodes {
+            node.words = map_children(node, |child| match resolve(child, &ids) {
+                0 => child,
+                id => id,
+            });
+        }
+        Ok(())
     }
 
     fn intern_single(&mut self, node: &Local, ids: &[u32]) -> Result<u32, TypeError> {
@@ -483,7 +511,7 @@ fn free_of(pool: &Pool, nodes: &[Local]) -> Result<Vec<u8>, TypeError> {
 
 /// Checks the scopes of all binders and brings schemes into normal form. Gives the schemes that bind nothing, with what
 /// they stand for.
-fn normalise_schemes(graph: &mut Graph<'_>) -> Result<HashMap<u32, u32>, TypeError> {
+fn normalise_schemes(graph: &mut Graph<'_>, work: &mut u64) -> Result<HashMap<u32, u32>, TypeError> {
     let mut alias = HashMap::new();
     let mut at = 0;
     // Copies are appended and looked at in their turn.
@@ -491,12 +519,11 @@ fn normalise_schemes(graph: &mut Graph<'_>) -> Result<HashMap<u32, u32>, TypeErr
         let Local { tag, words } = &graph.nodes[at];
         match *tag {
             Tag::Declared => {
-                let uses = binder::uses(graph, words[1])?;
-                binder::check_uses(&uses, &words[2..])?;
+                binder::check_uses(&binder::used_places(graph, words[1], work)?, &words[2..])?;
             }
             Tag::Scheme => {
                 let body = words[0];
-                let uses = binder::uses(graph, body)?;
+                let uses = binder::uses(graph, body, work)?;
                 binder::check_uses(&uses, &words[1..])?;
                 if !binder::is_normal(&uses, words.len() - 1) {
                     let order: HashMap<u32, u32> =

@@ -333,10 +333,15 @@ impl Importer<'_, '_> {
         Ok(())
     }
 
-    fn type_fault(tag: Tag, error: TypeError) -> Fault {
+    fn type_error(&self, offset: usize, tag: Tag, error: TypeError) -> ImportError {
         match error {
-            TypeError::Layout { tag: Tag::Scheme } if tag == Tag::Scheme => Fault::SchemeNotNormal,
-            other => Fault::Type(other),
+            TypeError::Layout { tag: Tag::Scheme } if tag == Tag::Scheme => {
+                ImportError::at(offset, Fault::SchemeNotNormal)
+            }
+            TypeError::GroupTooHard | TypeError::SchemeTooHard => {
+                limit(offset, Bounded::Work, self.limits.work)
+            }
+            other => ImportError::at(offset, Fault::Type(other)),
         }
     }
 
@@ -369,7 +374,7 @@ impl Importer<'_, '_> {
             let depth = self.read_children(len, words)?;
             self.kid_ends.push(self.kids.len() as u32);
             let id = self.pool.intern_words(tag, words);
-            let id = id.map_err(|error| ImportError::at(start, Self::type_fault(tag, error)))?;
+            let id = id.map_err(|error| self.type_error(start, tag, error))?;
             return self.add_item(id, self.pool.len() > before, start, depth + 1);
         }
         let item = self.items.len() as u32;
@@ -399,9 +404,15 @@ impl Importer<'_, '_> {
             }
             id
         } else {
-            self.pool
-                .intern_words(tag, words)
-                .map_err(|error| ImportError::at(start, Self::type_fault(tag, error)))?
+            if let Some(at) = layout::binder_body(tag)
+                && let Some((&body, sorts)) = words.get(at..).and_then(<[u32]>::split_first)
+            {
+                // Bodies are walked for each binder around them, so this is counted over the whole bundle.
+                self.pool
+                    .check_binder(tag, body, sorts, &mut self.work)
+                    .map_err(|error| self.type_error(start, tag, error))?;
+            }
+            self.pool.intern_words(tag, words).map_err(|error| self.type_error(start, tag, error))?
         };
         let fresh = self.pool.len() > before;
         self.add_item(id, fresh, start, depth + 1)
@@ -447,7 +458,9 @@ impl Importer<'_, '_> {
         }
         let before = self.pool.len();
         let interned = self.pool.try_intern_locals(members, &mut self.work).map_err(|error| match error {
-            TypeError::GroupTooHard => limit(start, Bounded::Work, self.limits.work),
+            TypeError::GroupTooHard | TypeError::SchemeTooHard => {
+                limit(start, Bounded::Work, self.limits.work)
+            }
             other => ImportError::at(start, Fault::Type(other)),
         })?;
         if interned.rewritten {

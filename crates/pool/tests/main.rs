@@ -9,6 +9,7 @@ mod golden;
 mod hostile;
 mod laws;
 mod recursion;
+mod schemes;
 #[path = "../../term/tests/support/shape.rs"]
 mod shape;
 mod support;
