@@ -6,11 +6,11 @@ Usage: verify_bundle.py [--quiet] FILE...
 Needs nothing but the standard library and the `blake3` package. Exit code 0: every file is a valid bundle;
 1: some file is not (the reason and the offset are printed); 2: wrong usage or an unreadable file.
 
-Everything that can be told from the bundle alone is checked. Not checked are the normal form of constants beyond the
-order and number of operands, and the numbering of scheme variables that occur in sums and products only.
-Types that a thin bundle leaves out are taken on trust, sorts included.
+Everything that can be told from the bundle alone is checked. Types that a thin bundle leaves out are taken on trust,
+sorts and variables included.
 """
 
+import itertools
 import sys
 import unicodedata
 
@@ -42,10 +42,12 @@ KINDS.update({
     112: ("unknown", "", "", 0),
 })
 STRUCT, ENUM, DECLARED, INSTANCE, SCHEME, BOUND, GROUP = 83, 84, 87, 88, 90, 91, 127
-SUM, PRODUCT, MIN, MAX = 106, 107, 110, 111
+CONST, SYMBOL, SUM, PRODUCT, FLOOR_DIV, MOD, MIN, MAX, UNKNOWN = 104, 105, 106, 107, 108, 109, 110, 111, 112
 COMMUTATIVE = (SUM, PRODUCT, MIN, MAX)
 SORTS = "TRC"
+BINDERS = (SCHEME, DECLARED)
 MAX_NAME, MAX_BINDERS = 4096, 200
+MAX_UNORDERED, MAX_NESTING, MAX_TEXT = 5, 64, 65536
 
 
 class Bad(Exception):
@@ -200,6 +202,7 @@ class Bundle:
         self.check_types()
         self.check_order()
         self.compute_digests()
+        self.compute_free()
         self.check_scopes()
         for label, item, digest, start in self.roots:
             if self.digests[item] != digest:
@@ -288,18 +291,36 @@ class Bundle:
                 raise Bad(ty.offset, "a constant in a group")
             if ty.tag in COMMUTATIVE and len(ty.children()) > 256:
                 raise Bad(ty.offset, "more than 256 operands")
-            if ty.tag == SUM:
-                self.check_sum(ty)
+            if ty.tag in (SUM, PRODUCT, FLOOR_DIV, MOD, MIN, MAX) and not self.is_normal(ty):
+                raise Bad(ty.offset, "a constant is not in normal form")
 
-    def check_sum(self, ty):
+    @staticmethod
+    def integers(ty):
+        """The 64-bit integers of a const or sum: its own, then the coefficients."""
         numbers = [value for role, value in ty.words if role == "#"]
         integers = [low | high << 32 for low, high in zip(numbers[::2], numbers[1::2])]
-        if 0 in integers[1:] or integers == [0, 1]:
-            raise Bad(ty.offset, "a sum is not in normal form")
-        for child in ty.children():
-            monomial = self.items[child]
-            if monomial is not None and KINDS[monomial.tag][0] in ("const", "sum", "unknown"):
-                raise Bad(ty.offset, "a sum is not in normal form")
+        return [value - (1 << 64) if value >> 63 else value for value in integers]
+
+    def is_normal(self, ty):
+        # An operand that is left out of a thin bundle (None) could be an atom.
+        operands = [self.items[child] for child in ty.children()]
+        tags = [operand.tag if operand else SYMBOL for operand in operands]
+        if UNKNOWN in tags:
+            return False
+        if ty.tag == SUM:
+            integers = self.integers(ty)
+            return 0 not in integers[1:] and integers != [0, 1] and CONST not in tags and SUM not in tags
+        if ty.tag == PRODUCT:
+            return not {CONST, SUM, PRODUCT} & set(tags)
+        if ty.tag in (MIN, MAX):
+            return ty.tag not in tags and tags.count(CONST) <= 1
+        if tags[1] != CONST:
+            return True
+        dividend, divisor = operands[0], self.integers(operands[1])[0]
+        if tags[0] == CONST or divisor == 0:
+            return False
+        coefficients = self.integers(dividend) if tags[0] == SUM else [1]
+        return any(coefficient % divisor for coefficient in coefficients)
 
     def check_part_names(self, ty):
         variants, fields, after = [], [], 0
@@ -476,52 +497,172 @@ class Bundle:
 
     # Variables.
 
+    def binds(self, ty, at):
+        """Whether the child at a word is inside of the binder that the type is."""
+        return (ty.tag == SCHEME and at == 0) or (ty.tag == DECLARED and at == 1)
+
+    def inner(self, item, level):
+        """The children of an item, with the number of binders around each."""
+        ty = self.items[item]
+        return [(self.absolute(ty, value), level + self.binds(ty, at))
+                for at, (role, value) in enumerate(ty.words) if role in "TRC*"]
+
+    def compute_free(self):
+        """How many binders outside of it an item reaches with its variables; the least solution for groups."""
+        self.free = [0] * len(self.items)
+        item = len(self.imports)
+        while item < len(self.items):
+            first, count = self.unit(item)
+            changed = True
+            while changed:
+                changed = False
+                for at in range(first, first + count):
+                    ty = self.items[at]
+                    free = ty.words[0][1] + 1 if ty.tag == BOUND else max(
+                        (self.free[child] - level for child, level in self.inner(at, 0)), default=0)
+                    if free > self.free[at]:
+                        self.free[at], changed = free, count > 1 or ty.group is not None
+            item += count
+
     def check_scopes(self):
         for _, root, _, start in self.roots:
-            if self.free_uses(root, 0, any_level=True):
+            if self.free[root]:
                 raise Bad(start, "a root has variables that nothing binds")
         for ty in self.items:
-            if ty is None or ty.tag not in (SCHEME, DECLARED):
+            if ty is None or ty.tag not in BINDERS:
                 continue
             body = self.absolute(ty, next(value for role, value in ty.words if role == "T"))
             sorts = [value for role, value in ty.words if role == "#"]
-            uses, unordered = self.walk(body)
-            for index, sort in uses + unordered:
-                if index >= len(sorts) or sorts[index] != sort:
-                    raise Bad(ty.offset, "a variable that its binder does not have")
+            uses, operands = self.walk(body)
+            alone = []
+            for operand in operands:
+                self.uses_inside(operand, alone)
+            if any(index >= len(sorts) or sorts[index] != sort for index, sort in uses + alone):
+                raise Bad(ty.offset, "a variable that its binder does not have")
             if ty.tag == SCHEME:
                 ordered = [index for index, _ in uses]
-                rest = [index for index, _ in unordered if index not in ordered]
-                if ordered != list(range(len(ordered))) or len(ordered) + len(set(rest)) != len(sorts):
+                rest = sorted({index for index, _ in alone} - set(ordered))
+                if ordered + rest != list(range(len(sorts))):
                     raise Bad(ty.offset, "a scheme's variables are not in the order of first use")
+                if len(rest) > 1:
+                    self.check_numbering(ty, ordered, rest, operands)
 
-    def free_uses(self, item, level, any_level):
-        uses, unordered = self.walk(item, any_level)
-        return uses + unordered
+    def walk(self, body):
+        """The uses of the binder around `body` and the operands, in the order of the walk."""
+        uses, operands = [], []
 
-    def walk(self, start, any_level=False):
-        """Uses of the binder around `start` (or of any binder outside): in order, and those inside commutative operands."""
-        seen, uses, unordered = set(), [], []
-        stack = [(start, 0, False)]
-        while stack:
-            item, level, inside = stack.pop()
+        def enter(item, level):
             ty = self.items[item]
-            if ty is None or (item, level, inside) in seen:
-                continue
-            seen.add((item, level, inside))
             if ty.tag == BOUND:
                 depth, index, sort = (value for _, value in ty.words)
-                if depth == level or (any_level and depth > level):
-                    into = unordered if inside else uses
-                    if (index, sort) not in into:
-                        into.append((index, sort))
+                if depth == level and (index, sort) not in uses:
+                    uses.append((index, sort))
+                return []
+            if ty.tag in COMMUTATIVE and len(ty.children()) > 1:
+                operands.append((item, level))
+                return []
+            return [(child, at) for child, at in self.inner(item, level) if self.free[child] > at]
+
+        start = [(body, 0)] if self.free[body] else []
+        if self.is_infinite(start):
+            seen, distance = set(), start
+            while distance:
+                further = []
+                for item, level in distance:
+                    while self.items[item].tag == SCHEME and (item, level) not in seen:
+                        seen.add((item, level))
+                        item, level = self.inner(item, level)[0]
+                    if self.free[item] > level and (item, level) not in seen:
+                        seen.add((item, level))
+                        further += enter(item, level)
+                distance = further
+        else:
+            seen, stack = set(), start
+            while stack:
+                at = stack.pop()
+                if at not in seen:
+                    seen.add(at)
+                    stack += reversed(enter(*at))
+        return uses, operands
+
+    def is_infinite(self, start):
+        """Whether types with free variables make an infinite path: one is met again while it is being walked."""
+        walking, stack = {}, [(at, False) for at in start]
+        while stack:
+            at, done = stack.pop()
+            if done:
+                walking[at] = False
+            elif walking.get(at):
+                return True
+            elif at not in walking:
+                walking[at] = True
+                stack.append((at, True))
+                stack += [(child, False) for child in self.inner(*at) if self.free[child[0]] > child[1]]
+        return False
+
+    def uses_inside(self, start, uses):
+        seen, stack = set(), [start]
+        while stack:
+            item, level = stack.pop()
+            ty = self.items[item]
+            if ty is None or (item, level) in seen:
                 continue
-            children = ty.children()
-            inside = inside or (ty.tag in COMMUTATIVE and len(children) > 1)
-            binds = 1 if ty.tag in (SCHEME, DECLARED) else 0
-            for child in reversed(children):
-                stack.append((self.absolute(ty, child), level + binds, inside))
-        return uses, unordered
+            seen.add((item, level))
+            if ty.tag == BOUND and ty.words[0][1] == level:
+                uses.append((ty.words[1][1], ty.words[2][1]))
+            stack += self.inner(item, level)
+
+    def check_numbering(self, scheme, ordered, rest, operands):
+        if len(rest) > MAX_UNORDERED:
+            raise Bad(scheme.offset, f"more than {MAX_UNORDERED} variables occur in operands alone")
+        texts, entangled = {}, False
+        for candidate in itertools.permutations(rest):
+            place = {index: at for at, index in enumerate(ordered + list(candidate))}
+            self.text_left, text = MAX_TEXT, b""
+            for item, level in operands:
+                mentions = set()
+                text += self.key(scheme, item, level, place, set(rest), mentions, 0) + b";"
+                entangled = entangled or {"rest", "inside"} <= mentions
+            texts[candidate] = text
+        smallest = min(texts.values())
+        if texts[tuple(rest)] != smallest:
+            raise Bad(scheme.offset, "a scheme's variables are not in the order that makes its text smallest")
+        if entangled and list(texts.values()).count(smallest) > 1:
+            raise Bad(scheme.offset, "nothing but variables of binders inside tells a scheme's variables apart")
+
+    def key(self, scheme, item, level, place, rest, mentions, nesting):
+        ty = self.items[item]
+        self.text_left -= 1
+        if nesting > MAX_NESTING or self.text_left < 0:
+            raise Bad(scheme.offset, "the operands of a scheme are too many or nest too deep")
+        if ty is None:
+            return b"#" + self.digests[item].hex().encode()
+        if ty.tag == BOUND:
+            depth, index = ty.words[0][1], ty.words[1][1]
+            if depth < level:
+                mentions.add("inside")
+                return b"b-%d" % (level - depth)
+            if depth > level:
+                return b"b%d.%d" % (depth - level, index)
+            if index in rest:
+                mentions.add("rest")
+            return b"v%d" % place[index]
+        keys = [self.key(scheme, child, level, place, rest, mentions, nesting + 1) for child in ty.children()]
+        if ty.tag == CONST:
+            keys = [b"%d" % self.integers(ty)[0]]
+        elif ty.tag == SYMBOL:
+            name = ty.words[0][1]
+            self.text_left -= len(name.encode())
+            if self.text_left < 0:
+                raise Bad(scheme.offset, "the operands of a scheme are too many or nest too deep")
+            keys = [('"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"').encode()]
+        elif ty.tag == SUM:
+            constant, *coefficients = self.integers(ty)
+            terms = sorted(b"%d*%s" % term for term in zip(coefficients, keys))
+            keys = [b"%d" % constant] + terms
+        elif ty.tag in COMMUTATIVE:
+            keys.sort()
+        return KINDS[ty.tag][0].encode() + b"(" + b",".join(keys) + b")"
 
     # Printing.
 

@@ -276,7 +276,7 @@ impl Pool {
                     let int = self.as_int(dividend).unwrap_or(0);
                     return self.intern_words(Tag::DimConst, &int_words(floor_div(int, divisor_int)?));
                 }
-                if poly.values().all(|c| c.checked_rem(divisor_int).unwrap_or(1) == 0) {
+                if poly.values().all(|&c| i128::from(c) % i128::from(divisor_int) == 0) {
                     for coefficient in poly.values_mut() {
                         *coefficient = floor_div(*coefficient, divisor_int)?;
                     }
@@ -292,13 +292,13 @@ impl Pool {
         match self.as_int(divisor) {
             Some(0) => Err(TypeError::DivisionByZero),
             Some(divisor_int) => {
+                let wide = i128::from(divisor_int);
                 if let Some(int) = self.as_int(dividend) {
-                    let floor = i128::from(floor_div(int, divisor_int)?);
-                    let rest = i128::from(int) - floor * i128::from(divisor_int);
+                    let rest = (i128::from(int) % wide + wide) % wide;
                     let rest = i64::try_from(rest).map_err(|_| TypeError::ConstOverflow)?;
                     return self.intern_words(Tag::DimConst, &int_words(rest));
                 }
-                if self.poly(dividend).values().all(|c| c.checked_rem(divisor_int).unwrap_or(1) == 0) {
+                if self.poly(dividend).values().all(|&c| i128::from(c) % wide == 0) {
                     return self.intern_words(Tag::DimConst, &[0, 0]);
                 }
                 self.intern_words(Tag::DimMod, &[dividend, divisor])

@@ -60,7 +60,7 @@ pub enum Bounded {
     Imports,
     /// Roots.
     Roots,
-    /// Steps for minimising groups.
+    /// Steps for minimising groups and walking the bodies of schemes.
     Work,
 }
 
@@ -76,7 +76,7 @@ impl Bounded {
             Bounded::Group => "members of one recursive group",
             Bounded::Imports => "imports",
             Bounded::Roots => "roots",
-            Bounded::Work => "steps for recursive groups",
+            Bounded::Work => "steps for recursive groups and generic types",
         }
     }
 }

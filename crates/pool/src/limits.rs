@@ -21,7 +21,7 @@ pub struct Limits {
     pub imports: usize,
     /// Roots.
     pub roots: usize,
-    /// Steps spent on minimising recursive groups.
+    /// Steps spent on minimising recursive groups and on walking the bodies of schemes and declarations.
     pub work: u64,
 }
 

@@ -84,6 +84,8 @@ fn vectors() -> Vec<(&'static str, Bundle)> {
     let scheme = pool.scheme(&[Sort::Type, Sort::Type, Sort::Region, Sort::Const], body).unwrap();
     vectors.push(("scheme", pool.export(&[("generic", scheme)]).unwrap()));
 
+    vectors.push(("variables", variables().1));
+
     let list = |child| Descriptor::Container { tag: Tag::List, child };
     let graph = [
         Descriptor::Struct {
@@ -105,6 +107,40 @@ fn vectors() -> Vec<(&'static str, Bundle)> {
     vectors.push(("empty", pool.export(&[]).unwrap()));
     vectors.push(("random", random_bundle(2026, 120).1));
     vectors
+}
+
+/// Schemes whose variables are ordered by text, stand alike, or occur in a recursive body.
+fn variables() -> (Pool, Bundle) {
+    let mut pool = Pool::new();
+    let f32 = pool.primitive(Tag::F32).unwrap();
+    let [n, m] = [0, 1].map(|place| pool.bound(0, place, Sort::Const).unwrap());
+    let consts = [Sort::Const; 2];
+    let product = pool.dim_mul(&[n, m]).unwrap();
+    let weighted = pool.dim_add(&[n, n, m]).unwrap();
+    let [alike, by_text, behind] = [vec![product], vec![weighted, product], vec![product, m]].map(|dims| {
+        let tensor = pool.tensor(f32, &dims).unwrap();
+        pool.scheme(&consts, tensor).unwrap()
+    });
+    let [outer, other] = [0, 1].map(|place| pool.bound(1, place, Sort::Const).unwrap());
+    let [first, second] = [[outer, n], [other, m]].map(|factors| pool.dim_mul(&factors).unwrap());
+    let sum = pool.dim_add(&[first, second, second]).unwrap();
+    let tensor = pool.tensor(f32, &[sum]).unwrap();
+    let inside = pool.scheme(&consts, tensor).unwrap();
+    let nested = pool.scheme(&consts, inside).unwrap();
+    let [key, value] = [0, 1].map(|place| pool.bound(0, place, Sort::Type).unwrap());
+    let pair =
+        |left, right| Descriptor::Tuple { elements: vec![GraphRef::Member(left), GraphRef::Outer(right)] };
+    let bodies = pool.intern_graph(&[pair(1, key), pair(0, value)]).unwrap();
+    let recursive = pool.scheme(&[Sort::Type; 2], bodies[0]).unwrap();
+    let all = [
+        ("alike", alike),
+        ("behind", behind),
+        ("by text", by_text),
+        ("nested", nested),
+        ("recursive", recursive),
+    ];
+    let bundle = pool.export(&all).unwrap();
+    (pool, bundle)
 }
 
 #[test]
@@ -193,7 +229,7 @@ fn the_independent_verifier_rejects_what_the_importer_rejects() {
             continue;
         }
         let body = &bundle.as_bytes()[..bundle.as_bytes().len() - 32];
-        for at in 0..24 {
+        for at in 0..60 {
             let mut changed = body.to_vec();
             let bit = rng.below(changed.len() * 8);
             changed[bit / 8] ^= 1 << (bit % 8);

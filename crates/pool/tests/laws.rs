@@ -338,3 +338,19 @@ fn a_shared_pool_gives_all_threads_the_same_ids() {
     assert!(results.windows(2).all(|pair| pair[0] == pair[1]));
     assert_eq!(shared.read(Pool::len), 201);
 }
+
+#[test]
+fn quotients_and_remainders_at_the_ends_of_the_range_are_exact_or_refused() {
+    let mut pool = Pool::new();
+    let n = pool.dim_symbol("n").unwrap();
+    let [least, minus_one, zero] = [i64::MIN, -1, 0].map(|value| pool.dim_const(value).unwrap());
+    let lots = pool.dim_mul(&[least, n]).unwrap();
+    for dividend in [least, lots] {
+        assert_eq!(pool.dim_mod(dividend, minus_one), Ok(zero));
+        assert_eq!(pool.dim_floor_div(dividend, minus_one), Err(TypeError::ConstOverflow));
+    }
+    for (value, by, rest) in [(7, -2, -1), (-7, 2, 1), (-7, -2, -1), (7, i64::MIN, i64::MIN + 7)] {
+        let [value, by, rest] = [value, by, rest].map(|value| pool.dim_const(value).unwrap());
+        assert_eq!(pool.dim_mod(value, by), Ok(rest));
+    }
+}
