@@ -9,10 +9,16 @@
 //! A tensor of known rank is one of unknown rank, and any extent is an unknown one. Nothing else widens: numbers are
 //! never converted, names and labels must be equal, and symbols are rigid.
 //!
+//! Generic types are compared with their variables matched one to one, as they are met in fields, variants and positions
+//! of the same name or place (`matching`); a generic type is not taken for its instances.
+//!
 //! Recursive types are compared coinductively: a pair under comparison is assumed to fit. The walk is over pairs, each
-//! visited once per direction, so it ends after at most as many steps as there are pairs. Equal ids, and in
-//! the cache equal digests, are the fast yes.
+//! visited once per direction, so it ends after at most as many steps as there are pairs; it gives up, which is a no,
+//! after [`MAX_PAIRS`]. Equal ids, and in the cache equal digests, are the fast yes.
 
+mod matching;
+
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
@@ -21,7 +27,7 @@ use crate::digest::Digest;
 use crate::hashing::NotPortable;
 use crate::layout::{Part, Parts};
 use crate::pool::{Idx, Pool};
-use crate::tag::{Class, Tag};
+use crate::tag::{Class, Sort, Tag};
 
 /// Which way types must fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -123,7 +129,10 @@ pub struct Compat {
     pub breaking: Vec<Difference>,
     /// Every other difference.
     pub harmless: Vec<Difference>,
-    /// Whether differences were left out because there are more than [`MAX_DIFFERENCES`].
+    /// Whether the types fit in the direction. If not, `breaking` says why, unless it is truncated.
+    pub compatible: bool,
+    /// Whether differences were left out because there are more than [`MAX_DIFFERENCES`], or the comparison was given up
+    /// after [`MAX_PAIRS`] pairs.
     pub truncated: bool,
 }
 
@@ -131,12 +140,22 @@ impl Compat {
     /// Whether the types fit in the direction.
     #[must_use]
     pub fn is_compatible(&self) -> bool {
-        self.breaking.is_empty() && !self.truncated
+        self.compatible
     }
 }
 
 /// The most differences that one answer lists.
 pub const MAX_DIFFERENCES: usize = 1000;
+
+/// The most pairs of different types that one comparison looks at. Types of the same shape have as many pairs as types; recursive
+/// ones that are in no step with each other can have as many as the product.
+pub const MAX_PAIRS: usize = 1 << 20;
+
+/// The most steps of a path that are kept, from its end; what is left out is the step `…`.
+const MAX_STEPS: usize = 256;
+
+/// How often variables of generic types are matched anew, for those inside of others.
+const MAX_ROUNDS: usize = 16;
 
 /// Answers by the digests of the two types and the direction.
 #[derive(Clone, Debug, Default)]
@@ -190,31 +209,67 @@ struct Found {
     mode: Mode,
 }
 
+impl Found {
+    /// Whether it keeps the new from reading the old, and the old from reading the new.
+    fn breaks(&self) -> (bool, bool) {
+        match self.mode {
+            Mode::Invariant => (self.sub || self.sup, self.sub || self.sup),
+            Mode::Straight => (self.sub, self.sup),
+            Mode::Flipped => (self.sup, self.sub),
+        }
+    }
+}
+
 struct Trail {
     parent: usize,
-    step: Option<Step>,
+    step: At,
 }
+
+/// A step as it is kept during the walk, names by their ids.
+#[derive(Clone, Copy)]
+enum At {
+    Start,
+    Part(&'static str),
+    Param(u32),
+    Element(u32),
+    Field(u32),
+    Variant(u32),
+}
+
+/// Schemes whose variables are numbered otherwise, with the new one's body in the old one's numbering.
+type Bodies = HashMap<(u32, u32), u32>;
 
 struct Walk<'p> {
     pool: &'p Pool,
+    bodies: &'p Bodies,
+    /// Pairs of schemes that belong into `bodies`, with the old variable for each of the new.
+    wanted: Vec<((u32, u32), HashMap<u32, u32>)>,
+    /// Whether to match more variables.
+    matches: bool,
     trail: Vec<Trail>,
     todo: Vec<Pair>,
     seen: HashSet<(u32, u32, Mode)>,
     found: Vec<Found>,
+    breaks_backward: bool,
+    breaks_forward: bool,
     truncated: bool,
 }
 
 impl Walk<'_> {
     fn differ(&mut self, pair: Pair, change: Change, sub: bool, sup: bool) {
+        let (old, new, mode, trail) = pair;
+        let found = Found { trail, old, new, change, sub, sup, mode };
+        let (backward, forward) = found.breaks();
+        self.breaks_backward |= backward;
+        self.breaks_forward |= forward;
         if self.found.len() >= MAX_DIFFERENCES {
             self.truncated = true;
             return;
         }
-        let (old, new, mode, trail) = pair;
-        self.found.push(Found { trail, old, new, change, sub, sup, mode });
+        self.found.push(found);
     }
 
-    fn follow(&mut self, from: Pair, old: u32, new: u32, variance: Variance, step: Step) {
+    fn follow(&mut self, from: Pair, old: u32, new: u32, variance: Variance, step: At) {
         if old == new {
             return;
         }
@@ -226,7 +281,11 @@ impl Walk<'_> {
         };
         // A pair is expanded once; a difference without parts is listed for every place that leads to it.
         if self.seen.insert((old, new, mode)) || self.is_leaf(old, new) {
-            self.trail.push(Trail { parent: from.3, step: Some(step) });
+            if self.trail.len() > MAX_PAIRS {
+                (self.breaks_backward, self.breaks_forward, self.truncated) = (true, true, true);
+                return;
+            }
+            self.trail.push(Trail { parent: from.3, step });
             self.todo.push((old, new, mode, self.trail.len() - 1));
         }
     }
@@ -245,14 +304,16 @@ impl Walk<'_> {
         let pool = self.pool;
         let old_types: Vec<u32> = old.field_types().collect();
         let new_types: Vec<u32> = new.field_types().collect();
-        if !old.named || !new.named {
+        // A struct without fields takes named ones; a variant is one thing or the other.
+        let bare = |part: Part<'_>, types: &[u32]| open && !part.named && types.is_empty();
+        if !(old.named || bare(old, &old_types)) || !(new.named || bare(new, &new_types)) {
             if old.named != new.named || old_types.len() != new_types.len() {
                 let change = Change::Count { old: old_types.len(), new: new_types.len() };
                 self.differ(pair, if old.named == new.named { change } else { Change::Type }, true, true);
             }
             if old.named == new.named {
                 for (at, (&a, &b)) in old_types.iter().zip(&new_types).enumerate() {
-                    self.follow(pair, a, b, Variance::Co, Step::Element(at));
+                    self.follow(pair, a, b, Variance::Co, At::Element(at as u32));
                 }
             }
             return;
@@ -263,7 +324,7 @@ impl Walk<'_> {
         let text = |name: u32| pool.names.get(name).to_owned();
         for (&name, &ty) in old_names.iter().zip(&old_types) {
             match new_at.get(&name) {
-                Some(&at) => self.follow(pair, ty, new_types[at], Variance::Co, Step::Field(text(name))),
+                Some(&at) => self.follow(pair, ty, new_types[at], Variance::Co, At::Field(name)),
                 // The old has more fields than the new asks for.
                 None => self.differ(pair, Change::FieldRemoved(text(name)), !open, true),
             }
@@ -279,7 +340,8 @@ impl Walk<'_> {
             self.differ(pair, Change::Count { old: old.len(), new: new.len() }, true, true);
         }
         for (at, (&a, &b)) in old.iter().zip(new).enumerate() {
-            let step = if variance == Variance::Contra { Step::Param(at) } else { Step::Element(at) };
+            let step =
+                if variance == Variance::Contra { At::Param(at as u32) } else { At::Element(at as u32) };
             self.follow(pair, a, b, variance, step);
         }
     }
@@ -289,6 +351,11 @@ impl Walk<'_> {
         let (old, new, ..) = pair;
         let (old_tag, new_tag) = (pool.nodes[old as usize].tag, pool.nodes[new as usize].tag);
         let (a, b) = (pool.words(old), pool.words(new));
+        if pool.sort(Idx::from_raw(old)) == Sort::Region && pool.sort(Idx::from_raw(new)) == Sort::Region {
+            let is_static =
+                |tag: Tag, words: &[u32]| tag == Tag::Lifetime && pool.names.get(words[0]) == "static";
+            return self.differ(pair, Change::Type, !is_static(old_tag, a), !is_static(new_tag, b));
+        }
         if old_tag != new_tag {
             let sub = fits_by_tag(old_tag, new_tag);
             let sup = fits_by_tag(new_tag, old_tag);
@@ -298,7 +365,7 @@ impl Walk<'_> {
                 | (Tag::TensorUnranked, Tag::Tensor)
                 | (Tag::Iterator, Tag::DoubleEndedIterator)
                 | (Tag::DoubleEndedIterator, Tag::Iterator) => {
-                    self.follow(pair, a[0], b[0], Variance::Co, Step::Part("element"));
+                    self.follow(pair, a[0], b[0], Variance::Co, At::Part("element"));
                 }
                 _ => {}
             }
@@ -307,25 +374,25 @@ impl Walk<'_> {
         match old_tag.class() {
             Class::Container => {
                 let variance = if old_tag == Tag::Channel { Variance::In } else { Variance::Co };
-                self.follow(pair, a[0], b[0], variance, Step::Part("element"));
+                self.follow(pair, a[0], b[0], variance, At::Part("element"));
                 return;
             }
             Class::TwoChild => {
                 let (first, second) = if old_tag == Tag::Map { ("key", "value") } else { ("ok", "error") };
-                self.follow(pair, a[0], b[0], Variance::Co, Step::Part(first));
-                self.follow(pair, a[1], b[1], Variance::Co, Step::Part(second));
+                self.follow(pair, a[0], b[0], Variance::Co, At::Part(first));
+                self.follow(pair, a[1], b[1], Variance::Co, At::Part(second));
                 return;
             }
             Class::Primitive | Class::Constructor | Class::Region | Class::Const => {}
         }
         match old_tag {
             Tag::Borrowed => {
-                self.follow(pair, a[0], b[0], Variance::Co, Step::Part("inner"));
-                self.follow(pair, a[1], b[1], Variance::Co, Step::Part("lifetime"));
+                self.follow(pair, a[0], b[0], Variance::Co, At::Part("inner"));
+                self.follow(pair, a[1], b[1], Variance::Co, At::Part("lifetime"));
             }
             Tag::Function => {
                 self.lists(pair, &a[1..], &b[1..], Variance::Contra);
-                self.follow(pair, a[0], b[0], Variance::Co, Step::Part("returns"));
+                self.follow(pair, a[0], b[0], Variance::Co, At::Part("returns"));
             }
             Tag::Tuple => self.lists(pair, a, b, Variance::Co),
             Tag::Struct | Tag::Enum if a[0] != b[0] => self.differ(pair, Change::Type, true, true),
@@ -337,26 +404,40 @@ impl Walk<'_> {
             Tag::Enum => self.variants(pair, a, b),
             Tag::Applied if a[0] == b[0] => self.lists(pair, &a[1..], &b[1..], Variance::In),
             Tag::Declared if a[0] == b[0] && a[2..] == b[2..] => {
-                self.follow(pair, a[1], b[1], Variance::Co, Step::Part("definition"));
+                self.follow(pair, a[1], b[1], Variance::Co, At::Part("definition"));
             }
             Tag::Instance => {
-                self.follow(pair, a[0], b[0], Variance::Co, Step::Part("declaration"));
+                self.follow(pair, a[0], b[0], Variance::Co, At::Part("declaration"));
                 self.lists(pair, &a[1..], &b[1..], Variance::In);
             }
-            Tag::Scheme if a[1..] == b[1..] => {
-                self.follow(pair, a[0], b[0], Variance::Co, Step::Part("body"));
-            }
-            Tag::Lifetime => {
-                let is_static = |words: &[u32]| pool.names.get(words[0]) == "static";
-                self.differ(pair, Change::Type, !is_static(a), !is_static(b));
-            }
+            Tag::Scheme => self.schemes(pair, a, b),
             Tag::Tensor => {
-                self.follow(pair, a[0], b[0], Variance::Co, Step::Part("element"));
+                self.follow(pair, a[0], b[0], Variance::Co, At::Part("element"));
                 self.lists(pair, &a[1..], &b[1..], Variance::Co);
             }
-            Tag::TensorUnranked => self.follow(pair, a[0], b[0], Variance::Co, Step::Part("element")),
+            Tag::TensorUnranked => self.follow(pair, a[0], b[0], Variance::Co, At::Part("element")),
             _ => self.differ(pair, Change::Type, true, true),
         }
+    }
+
+    fn schemes(&mut self, pair: Pair, a: &[u32], b: &[u32]) {
+        let (old, new, ..) = pair;
+        let body = match self.bodies.get(&(old, new)) {
+            Some(&body) => body,
+            None => {
+                let order = matching::variables(self.pool, a, b);
+                if order.iter().any(|(from, to)| from != to) {
+                    if self.matches {
+                        self.wanted.push(((old, new), order));
+                    } else {
+                        self.differ(pair, Change::Type, true, true);
+                    }
+                    return;
+                }
+                b[0]
+            }
+        };
+        self.follow(pair, a[0], body, Variance::Co, At::Part("body"));
     }
 
     fn variants(&mut self, pair: Pair, a: &[u32], b: &[u32]) {
@@ -369,7 +450,7 @@ impl Walk<'_> {
             old_names.insert(old.name);
             match new_at.get(&old.name) {
                 Some(new) => {
-                    self.trail.push(Trail { parent: pair.3, step: Some(Step::Variant(text(old.name))) });
+                    self.trail.push(Trail { parent: pair.3, step: At::Variant(old.name) });
                     let inside = (pair.0, pair.1, pair.2, self.trail.len() - 1);
                     self.fields(inside, old, *new, false);
                 }
@@ -381,11 +462,82 @@ impl Walk<'_> {
         }
     }
 
+    /// Compares two types and everything below them.
+    fn through<'p>(pool: &'p Pool, bodies: &'p Bodies, (old, new): (Idx, Idx), matches: bool) -> Walk<'p> {
+        let mut walk = Walk {
+            pool,
+            bodies,
+            wanted: Vec::new(),
+            matches,
+            trail: vec![Trail { parent: 0, step: At::Start }],
+            todo: Vec::new(),
+            seen: HashSet::new(),
+            found: Vec::new(),
+            breaks_backward: false,
+            breaks_forward: false,
+            truncated: false,
+        };
+        if old != new {
+            walk.seen.insert((old.number(), new.number(), Mode::Straight));
+            walk.todo.push((old.number(), new.number(), Mode::Straight, 0));
+        }
+        while let Some(pair) = walk.todo.pop() {
+            walk.compare(pair);
+        }
+        walk
+    }
+
+    fn answer(&self, direction: Direction, equal: bool) -> Compat {
+        let limits = crate::render::RenderLimits { bytes: 200, lines: 0, depth: 6 };
+        let breaks = |backward: bool, forward: bool| match direction {
+            Direction::Backward => backward,
+            Direction::Forward => forward,
+            Direction::Full => backward || forward,
+        };
+        let mut breaking = Vec::new();
+        let mut harmless = Vec::new();
+        for found in &self.found {
+            let (breaks_backward, breaks_forward) = found.breaks();
+            let difference = Difference {
+                path: self.path(found.trail),
+                change: found.change.clone(),
+                old: self.pool.signature_within(Idx::from_raw(found.old), &limits),
+                new: self.pool.signature_within(Idx::from_raw(found.new), &limits),
+                breaks_backward,
+                breaks_forward,
+            };
+            if breaks(breaks_backward, breaks_forward) {
+                breaking.push(difference);
+            } else {
+                harmless.push(difference);
+            }
+        }
+        // The walk is depth first from the back; people read from the front.
+        let key = |difference: &Difference| difference.path.to_string();
+        breaking.sort_by_cached_key(key);
+        harmless.sort_by_cached_key(key);
+        let compatible = !breaks(self.breaks_backward, self.breaks_forward);
+        Compat { direction, equal, breaking, harmless, compatible, truncated: self.truncated }
+    }
+
     fn path(&self, mut at: usize) -> Path {
         let mut steps = Vec::new();
-        while let Some(step) = &self.trail[at].step {
-            steps.push(step.clone());
-            at = self.trail[at].parent;
+        let text = |name: u32| self.pool.names.get(name).to_owned();
+        loop {
+            let Trail { parent, step } = self.trail[at];
+            if steps.len() == MAX_STEPS {
+                steps.push(Step::Part("…"));
+                break;
+            }
+            steps.push(match step {
+                At::Start => break,
+                At::Part(name) => Step::Part(name),
+                At::Param(param) => Step::Param(param as usize),
+                At::Element(element) => Step::Element(element as usize),
+                At::Field(name) => Step::Field(text(name)),
+                At::Variant(name) => Step::Variant(text(name)),
+            });
+            at = parent;
         }
         steps.reverse();
         Path(steps)
@@ -417,50 +569,23 @@ impl Pool {
     /// If an id is not of this pool.
     #[must_use]
     pub fn compat(&self, old: Idx, new: Idx, direction: Direction) -> Compat {
-        let mut walk = Walk {
-            pool: self,
-            trail: vec![Trail { parent: 0, step: None }],
-            todo: Vec::new(),
-            seen: HashSet::new(),
-            found: Vec::new(),
-            truncated: false,
-        };
-        if old != new {
-            walk.seen.insert((old.number(), new.number(), Mode::Straight));
-            walk.todo.push((old.number(), new.number(), Mode::Straight, 0));
-        }
-        while let Some(pair) = walk.todo.pop() {
-            walk.compare(pair);
-        }
-        let limits = crate::render::RenderLimits { bytes: 200, lines: 0, depth: 6 };
-        let mut breaking = Vec::new();
-        let mut harmless = Vec::new();
-        for found in &walk.found {
-            let (breaks_backward, breaks_forward) = match found.mode {
-                Mode::Invariant => (found.sub || found.sup, found.sub || found.sup),
-                Mode::Straight => (found.sub, found.sup),
-                Mode::Flipped => (found.sup, found.sub),
+        let mut pool = Cow::Borrowed(self);
+        let mut bodies = Bodies::new();
+        let mut round = 0;
+        loop {
+            let walk = Walk::through(&pool, &bodies, (old, new), round < MAX_ROUNDS);
+            let wanted = match walk.wanted.is_empty() {
+                true => return walk.answer(direction, old == new),
+                false => walk.wanted,
             };
-            let difference = Difference {
-                path: walk.path(found.trail),
-                change: found.change.clone(),
-                old: self.signature_within(Idx::from_raw(found.old), &limits),
-                new: self.signature_within(Idx::from_raw(found.new), &limits),
-                breaks_backward,
-                breaks_forward,
-            };
-            let breaks = match direction {
-                Direction::Backward => breaks_backward,
-                Direction::Forward => breaks_forward,
-                Direction::Full => breaks_backward || breaks_forward,
-            };
-            if breaks { breaking.push(difference) } else { harmless.push(difference) }
+            for ((old, new), order) in wanted {
+                let body = pool.words(new)[0];
+                // What cannot be renumbered is compared as it is.
+                let renumbered = pool.to_mut().renumber(body, &order).unwrap_or(body);
+                bodies.insert((old, new), renumbered);
+            }
+            round += 1;
         }
-        // The walk is depth first from the back; people read from the front.
-        let key = |difference: &Difference| difference.path.to_string();
-        breaking.sort_by_cached_key(key);
-        harmless.sort_by_cached_key(key);
-        Compat { direction, equal: old == new, breaking, harmless, truncated: walk.truncated }
     }
 
     /// Like [`Pool::compat`], remembering answers by the digests of the types.

@@ -118,6 +118,15 @@ impl Pool {
         Ok(Interned { ids, rewritten })
     }
 
+    /// An open type with the places of the binder around it renumbered; places that are not in `order` stay.
+    pub(crate) fn renumber(&mut self, body: u32, order: &HashMap<u32, u32>) -> Result<u32, TypeError> {
+        let mut graph = Graph { pool: self, nodes: Vec::new(), free: Vec::new() };
+        let start = copy_open(&mut graph, body, order)?;
+        let nodes = graph.nodes;
+        let ids = self.intern_locals(nodes)?.ids;
+        Ok(resolve(start, &ids))
+    }
+
     /// Interns the constants of a graph and refers to them as types of the pool. In which order a scheme uses its variables
     /// depends on their normal form: `max(n, n)` is `n`.
     fn settle_constants(&mut self, nodes: &mut [Local]) -> Result<(), TypeError> {

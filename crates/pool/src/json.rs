@@ -4,6 +4,8 @@
 //! specified in `docs/bundle-format.md`. A view is not checked beyond what it takes to write the bytes down; importing
 //! the bundle checks everything.
 
+mod strict;
+
 use serde_json::{Map, Value, json};
 
 use crate::check::check_layout;
@@ -31,12 +33,24 @@ pub enum JsonError {
         limit: usize,
     },
     /// It is not JSON.
-    #[error("line {line}, column {column}: not JSON")]
+    #[error("line {line}, column {column}: not JSON: {reason}")]
     Syntax {
         /// From 1.
         line: usize,
         /// From 1.
         column: usize,
+        /// What is wrong there.
+        reason: String,
+    },
+    /// An object has a field twice.
+    #[error("line {line}, column {column}: the field {name:?} is there twice")]
+    DuplicateField {
+        /// From 1.
+        line: usize,
+        /// From 1.
+        column: usize,
+        /// The field.
+        name: String,
     },
     /// A value is not what the view has there.
     #[error("{path}: expected {expected}")]
@@ -46,6 +60,12 @@ pub enum JsonError {
         /// What belongs there.
         expected: &'static str,
     },
+    /// A field that an object of this kind does not have.
+    #[error("{path}: there is no such field")]
+    UnknownField {
+        /// Where.
+        path: String,
+    },
     /// A reference to an item that is not there or comes later.
     #[error("{path}: item {item} does not come before this one")]
     Reference {
@@ -53,6 +73,14 @@ pub enum JsonError {
         path: String,
         /// The item.
         item: u64,
+    },
+    /// A reference to a member that the group at hand does not have, or outside of groups.
+    #[error("{path}: there is no member {member} here")]
+    Member {
+        /// Where.
+        path: String,
+        /// The member.
+        member: u32,
     },
     /// A type that cannot be written down.
     #[error("{path}: {error}")]
@@ -231,8 +259,7 @@ impl Bundle {
         if text.len() > limits.bytes {
             return Err(JsonError::TooLong { limit: limits.bytes });
         }
-        let view: Value = serde_json::from_str(text)
-            .map_err(|error| JsonError::Syntax { line: error.line(), column: error.column() })?;
+        let view = strict::parse(text)?;
         let top = At { value: &view, path: String::new() };
         let top = top.object(&["format", "version", "hash", "imports", "types", "roots"])?;
         if top.field("format")?.value != "typeloom-bundle" {
@@ -252,7 +279,11 @@ impl Bundle {
         let mut item = imports.len() as u32;
         for entry in top.field("types")?.array()? {
             if entry.value.get("group").is_some() {
-                let members = entry.object(&["group"])?.field("group")?.array()?;
+                let group = entry.object(&["group"])?.field("group")?;
+                let members = group.array()?;
+                if members.is_empty() {
+                    return group.expected("at least one member");
+                }
                 writer.out.push(GROUP_NUMBER);
                 put_varint(&mut writer.out, members.len() as u32);
                 for member in &members {
@@ -314,8 +345,10 @@ impl<'v> At<'v> {
 
     fn object(&self, allowed: &[&str]) -> Result<Object<'v>, JsonError> {
         let Some(map) = self.value.as_object() else { return self.expected("an object") };
-        if map.keys().any(|key| !allowed.contains(&key.as_str())) {
-            return self.expected("no fields other than those of its kind");
+        if let Some(field) = map.keys().find(|key| !allowed.contains(&key.as_str())) {
+            let dot = if self.path.is_empty() { "" } else { "." };
+            let path = format!("{}{dot}{}", self.path, field.escape_debug());
+            return Err(JsonError::UnknownField { path });
         }
         Ok(Object { map, path: self.path.clone() })
     }
@@ -576,7 +609,9 @@ impl ToWords<ViewRef> for InPlace<'_> {
                 .map(|d| d << 1)
                 .ok_or_else(|| bad(item)),
             (GraphRef::Member(member), Place::Group { len, .. }) if member < len => Ok(member << 1 | 1),
-            (GraphRef::Member(member), Place::Group { .. } | Place::Item(_)) => Err(bad(member)),
+            (GraphRef::Member(member), Place::Group { .. } | Place::Item(_)) => {
+                Err(JsonError::Member { path: self.path.to_owned(), member })
+            }
         }
     }
 

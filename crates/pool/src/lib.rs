@@ -58,7 +58,7 @@ mod term;
 mod wire;
 
 pub use compat::{
-    Change, Compat, CompatCache, Difference, Direction, MAX_DIFFERENCES, ModuleCompat, Path, Step,
+    Change, Compat, CompatCache, Difference, Direction, MAX_DIFFERENCES, MAX_PAIRS, ModuleCompat, Path, Step,
 };
 pub use describe::ReconstructError;
 pub use descriptor::{

@@ -2,7 +2,8 @@
 
 use crate::support::{Rng, random_types};
 use typeloom_pool::{
-    Change, CompatCache, Descriptor, Direction, GraphRef, Idx, Pool, Tag, VariantDescriptor,
+    Change, Compat, CompatCache, Descriptor, Direction, GraphRef, Idx, MAX_DIFFERENCES, Pool, Sort, Tag,
+    VariantDescriptor,
 };
 
 fn structure(pool: &mut Pool, fields: &[(&str, Idx)]) -> Idx {
@@ -148,24 +149,93 @@ fn compatibility_is_a_preorder_on_random_types_and_forward_is_backward_reversed(
         });
     }
     types.extend(related);
+    // Generic ones, whose variables are numbered by the order of the fields.
+    let vars = [0, 1].map(|place| pool.bound(0, place, Sort::Type).unwrap());
+    for _ in 0..30 {
+        let parts = [0; 3].map(|_| match rng.below(3) {
+            0 => types[rng.below(4)],
+            at => vars[at - 1],
+        });
+        let [x, y, returns] = parts;
+        let fields = [[("x", x), ("y", y)], [("y", y), ("x", x)]][rng.below(2)];
+        let body = structure(&mut pool, &fields[..1 + rng.below(2)]);
+        let function = pool.function(&[body], returns).unwrap();
+        types.push(pool.scheme(&[Sort::Type; 2], function).unwrap());
+    }
     let count = types.len();
-    let matrix: Vec<Vec<bool>> = types
-        .iter()
-        .map(|&a| types.iter().map(|&b| pool.compat(a, b, Direction::Backward).is_compatible()).collect())
-        .collect();
+    let mut cache = CompatCache::new();
+    let mut matrix = vec![vec![false; count]; count];
+    for a in 0..count {
+        for b in 0..count {
+            let [backward, forward, full] = [Direction::Backward, Direction::Forward, Direction::Full]
+                .map(|direction| pool.compat_cached(&mut cache, types[a], types[b], direction).unwrap());
+            matrix[a][b] = backward.is_compatible();
+            assert_eq!(full.is_compatible(), backward.is_compatible() && forward.is_compatible());
+            assert_eq!(*full, pool.compat(types[a], types[b], Direction::Full));
+            let turned = pool.compat(types[b], types[a], Direction::Forward);
+            assert_eq!(turned.is_compatible(), backward.is_compatible());
+            assert_eq!(turned.breaking.is_empty(), backward.is_compatible());
+            // What breaks, and where, is the same seen from the other side.
+            let paths = |compat: &Compat| -> Vec<String> {
+                compat.breaking.iter().map(|it| it.path.to_string()).collect()
+            };
+            assert_eq!(paths(&backward), paths(&turned));
+        }
+    }
     let mut chains = 0;
     for a in 0..count {
         assert!(matrix[a][a]);
-        let reversed = pool.compat(types[0], types[a], Direction::Forward).is_compatible();
-        assert_eq!(matrix[a][0], reversed);
         for b in (0..count).filter(|&b| matrix[a][b] && types[a] != types[b]) {
             for c in (0..count).filter(|&c| matrix[b][c] && types[b] != types[c]) {
-                assert!(matrix[a][c]);
+                assert!(
+                    matrix[a][c],
+                    "{} {} {}",
+                    pool.signature(types[a]),
+                    pool.signature(types[b]),
+                    pool.signature(types[c])
+                );
                 chains += 1;
             }
         }
     }
     assert!(chains > 100, "{chains}");
+}
+
+#[test]
+fn more_differences_than_are_listed_do_not_change_the_answer() {
+    let mut pool = Pool::new();
+    let int = pool.primitive(Tag::Int).unwrap();
+    let names: Vec<String> = (0..MAX_DIFFERENCES + 5).map(|at| format!("f{at}")).collect();
+    let fields: Vec<(&str, Idx)> = names.iter().map(|name| (name.as_str(), int)).collect();
+    let (none, many) = (structure(&mut pool, &[]), structure(&mut pool, &fields));
+    assert_eq!(verdict(&pool, many, none), BACKWARD);
+    let answer = pool.compat(many, none, Direction::Backward);
+    assert!(answer.truncated && answer.harmless.len() == MAX_DIFFERENCES);
+    assert!(pool.diff(many, none).ends_with("…\n"));
+}
+
+#[test]
+fn recursive_types_that_never_fall_into_step_are_given_up() {
+    let mut pool = Pool::new();
+    let int = pool.primitive(Tag::Int).unwrap();
+    let mut ring = |len: u32| {
+        let node = |at: u32| {
+            let marks = usize::from(at == 0);
+            Descriptor::Struct {
+                name: "R".into(),
+                field_names: [&["next".to_owned()][..], &vec!["mark".into(); marks]].concat(),
+                field_types: [&[GraphRef::Member((at + 1) % len)][..], &vec![GraphRef::Outer(int); marks]]
+                    .concat(),
+            }
+        };
+        pool.intern_graph(&(0..len).map(node).collect::<Vec<_>>()).unwrap()[0]
+    };
+    let (old, new) = (ring(1500), ring(1499));
+    let answer = pool.compat(old, new, Direction::Full);
+    assert!(answer.truncated && !answer.is_compatible());
+    let longest = answer.breaking.iter().map(|it| it.path.0.len()).max();
+    assert_eq!(longest, Some(257));
+    assert!(answer.breaking.iter().any(|it| it.path.to_string().starts_with("….next.next")));
 }
 
 #[test]

@@ -4,9 +4,11 @@
 
 mod bundle;
 mod compat;
+mod compat_pairs;
 mod describe;
 mod golden;
 mod hostile;
+mod json;
 mod laws;
 mod recursion;
 mod schemes;

@@ -1,0 +1,84 @@
+//! Which variable of one generic type stands for which of another.
+//!
+//! The places of a scheme are numbered by first use, so a field more, or fields in another order, numbers them otherwise.
+//! Both bodies are walked together, fields and variants by name and everything else by position, and variables that meet
+//! are matched, one to one, the first time that they do. Operands of commutative constants do not say which of them meet;
+//! variables that occur nowhere else are matched in the order of their places.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::layout::{self, Part, Parts, Role};
+use crate::pool::Pool;
+use crate::tag::Tag;
+
+/// The most pairs of types that are looked at.
+const MAX_PAIRS: usize = 1 << 20;
+
+/// For every place of the new scheme, the place that it has in the old one's numbering. Places that match none are
+/// numbered after those of the old one. `old` and `new` are the words of the schemes.
+pub(crate) fn variables(pool: &Pool, old: &[u32], new: &[u32]) -> HashMap<u32, u32> {
+    let (old_sorts, new_sorts) = (&old[1..], &new[1..]);
+    let mut to_old: HashMap<u32, u32> = HashMap::new();
+    let mut taken: HashSet<u32> = HashSet::new();
+    let mut seen = HashSet::new();
+    let mut todo = vec![(old[0], new[0], 0)];
+    let mut children = Vec::new();
+    while let Some((a, b, level)) = todo.pop() {
+        let (old, new) = (&pool.nodes[a as usize], &pool.nodes[b as usize]);
+        if u32::from(old.free) <= level || u32::from(new.free) <= level || old.tag != new.tag {
+            continue;
+        }
+        let (a_words, b_words) = (pool.words(a), pool.words(b));
+        if old.tag == Tag::Bound {
+            let is_own = a_words[0] == level && b_words[0] == level && a_words[2] == b_words[2];
+            if is_own && !to_old.contains_key(&b_words[1]) && taken.insert(a_words[1]) {
+                to_old.insert(b_words[1], a_words[1]);
+            }
+            continue;
+        }
+        let ordered = !old.tag.is_commutative() || a_words.len() == 5;
+        if !ordered || seen.len() >= MAX_PAIRS || !seen.insert((a, b, level)) {
+            continue;
+        }
+        pairs_below(old.tag, a_words, b_words, level, &mut children);
+        todo.extend(children.drain(..).rev());
+    }
+    let mut left: Vec<u32> = (0..old_sorts.len() as u32).filter(|place| !taken.contains(place)).collect();
+    let mut next = old_sorts.len() as u32;
+    for (place, sort) in (0..).zip(new_sorts) {
+        to_old.entry(place).or_insert_with(|| {
+            match left.iter().position(|&old| old_sorts[old as usize] == *sort) {
+                Some(at) => left.remove(at),
+                None => {
+                    next += 1;
+                    next - 1
+                }
+            }
+        });
+    }
+    to_old
+}
+
+/// The children of two types of one kind that are compared with each other, with the number of binders around them.
+fn pairs_below(tag: Tag, old: &[u32], new: &[u32], level: u32, pairs: &mut Vec<(u32, u32, u32)>) {
+    let mut parts: HashMap<u32, Part<'_>> = Parts::of(tag, new).map(|part| (part.name, part)).collect();
+    for part in Parts::of(tag, old) {
+        let Some(other) = parts.remove(&part.name) else { continue };
+        if part.named && other.named {
+            let types: HashMap<u32, u32> = other.field_names().zip(other.field_types()).collect();
+            let fields = part.field_names().zip(part.field_types());
+            pairs.extend(fields.filter_map(|(name, ty)| types.get(&name).map(|&new| (ty, new, level))));
+        } else {
+            pairs.extend(part.field_types().zip(other.field_types()).map(|(old, new)| (old, new, level)));
+        }
+    }
+    if matches!(tag, Tag::Struct | Tag::Enum) {
+        return;
+    }
+    let body = layout::binder_body(tag);
+    layout::for_each(tag, old, |role, at, word| {
+        if let (Role::Child(_), Some(&other)) = (role, new.get(at)) {
+            pairs.push((word, other, level + u32::from(body == Some(at))));
+        }
+    });
+}

@@ -1,0 +1,95 @@
+//! JSON in which no object has a field twice: readers differ in which of the two they take, so a view must not have any.
+
+use std::cell::RefCell;
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Number, Value};
+
+use crate::json::JsonError;
+
+/// Parses text; nesting is bounded by the parser.
+pub(crate) fn parse(text: &str) -> Result<Value, JsonError> {
+    let twice = RefCell::new(None);
+    let mut reader = serde_json::Deserializer::from_str(text);
+    let value =
+        Strict { twice: &twice }.deserialize(&mut reader).and_then(|value| reader.end().map(|()| value));
+    value.map_err(|error| {
+        let (line, column) = (error.line(), error.column());
+        match twice.take() {
+            Some(name) => JsonError::DuplicateField { line, column, name },
+            None => {
+                let text = error.to_string();
+                let reason = text.split(" at line ").next().unwrap_or_default().to_owned();
+                JsonError::Syntax { line, column, reason }
+            }
+        }
+    })
+}
+
+/// Reads any value, and stops at a field that its object has already.
+#[derive(Clone, Copy)]
+struct Strict<'t> {
+    twice: &'t RefCell<Option<String>>,
+}
+
+impl<'de> DeserializeSeed<'de> for Strict<'_> {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Strict<'_> {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::Bool(value))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        Ok(Number::from_f64(value).map_or(Value::Null, Value::Number))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let mut all = Vec::new();
+        while let Some(item) = items.next_element_seed(self)? {
+            all.push(item);
+        }
+        Ok(Value::Array(all))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Value, A::Error> {
+        let mut all = Map::new();
+        while let Some(name) = fields.next_key::<String>()? {
+            if all.contains_key(&name) {
+                *self.twice.borrow_mut() = Some(name);
+                return Err(A::Error::custom("a field twice"));
+            }
+            let value = fields.next_value_seed(self)?;
+            all.insert(name, value);
+        }
+        Ok(Value::Object(all))
+    }
+}
