@@ -16,6 +16,7 @@
 //! visited once per direction, so it ends after at most as many steps as there are pairs; it gives up, which is a no,
 //! after [`MAX_PAIRS`]. Equal ids, and in the cache equal digests, are the fast yes.
 
+pub(crate) mod exports;
 mod matching;
 
 use std::borrow::Cow;
@@ -643,68 +644,6 @@ impl Pool {
     }
 }
 
-/// The compatibility of two modules' exports.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ModuleCompat {
-    /// Exports that only the old module has.
-    pub removed: Vec<String>,
-    /// Exports that only the new module has.
-    pub added: Vec<String>,
-    /// The exports that both have and whose types differ.
-    pub changed: Vec<(String, Arc<Compat>)>,
-    /// Which way was asked for.
-    pub direction: Direction,
-}
-
-impl ModuleCompat {
-    /// Whether users of the one module can use the other, in the direction that was asked for.
-    #[must_use]
-    pub fn is_compatible(&self) -> bool {
-        let exports = match self.direction {
-            Direction::Backward => self.removed.is_empty(),
-            Direction::Forward => self.added.is_empty(),
-            Direction::Full => self.removed.is_empty() && self.added.is_empty(),
-        };
-        exports && self.changed.iter().all(|(_, compat)| compat.is_compatible())
-    }
-}
-
-impl Pool {
-    /// Compares two lists of exports by name. An export is used by its importers, so backward compatible means that
-    /// nothing was removed and that each export's new type fits where the old one was expected.
-    ///
-    /// # Errors
-    /// If a type contains inference variables.
-    ///
-    /// # Panics
-    /// If an id is not of this pool.
-    pub fn compat_exports(
-        &mut self,
-        cache: &mut CompatCache,
-        old: &std::collections::BTreeMap<String, Idx>,
-        new: &std::collections::BTreeMap<String, Idx>,
-        direction: Direction,
-    ) -> Result<ModuleCompat, NotPortable> {
-        // The new export stands where the old one was expected: that is the types' forward direction.
-        let of_types = match direction {
-            Direction::Backward => Direction::Forward,
-            Direction::Forward => Direction::Backward,
-            Direction::Full => Direction::Full,
-        };
-        let removed = old.keys().filter(|name| !new.contains_key(*name)).cloned().collect();
-        let added = new.keys().filter(|name| !old.contains_key(*name)).cloned().collect();
-        let mut changed = Vec::new();
-        for (name, &before) in old {
-            if let Some(&after) = new.get(name)
-                && before != after
-            {
-                changed.push((name.clone(), self.compat_cached(cache, before, after, of_types)?));
-            }
-        }
-        Ok(ModuleCompat { removed, added, changed, direction })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -718,7 +657,7 @@ mod tests {
         let name = pool.name("n").unwrap();
         let at = pool.lifetime("a").unwrap();
         let build = |pool: &mut Pool, ty: Idx| -> Vec<Idx> {
-            let declared = pool.declared(name, &[crate::Sort::Type], ty).unwrap();
+            let declared = pool.declared(name, &[Sort::Type], ty).unwrap();
             vec![
                 pool.list(ty).unwrap(),
                 pool.container(Tag::Channel, ty).unwrap(),

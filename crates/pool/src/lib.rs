@@ -57,8 +57,9 @@ mod tag;
 mod term;
 mod wire;
 
+pub use compat::exports::ModuleCompat;
 pub use compat::{
-    Change, Compat, CompatCache, Difference, Direction, MAX_DIFFERENCES, MAX_PAIRS, ModuleCompat, Path, Step,
+    Change, Compat, CompatCache, Difference, Direction, MAX_DIFFERENCES, MAX_PAIRS, Path, Step,
 };
 pub use describe::ReconstructError;
 pub use descriptor::{
