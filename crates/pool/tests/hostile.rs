@@ -8,10 +8,11 @@ use typeloom_pool::{
     TypeError, VariantDescriptor,
 };
 
-/// A pool with some content, and everything that shows of it.
+/// A pool with some content, and a twin that never sees what the pool is given.
 struct Witness {
     pool: Pool,
-    before: Vec<(String, Option<typeloom_pool::Digest>)>,
+    twin: Pool,
+    seed: u64,
 }
 
 impl Witness {
@@ -19,25 +20,58 @@ impl Witness {
         let mut pool = Pool::new();
         random_types(&mut Rng(seed), &mut pool, 30);
         pool.compute_all_digests();
-        let before = Self::look(&pool);
-        Witness { pool, before }
+        Witness { twin: pool.clone(), pool, seed }
     }
 
     fn look(pool: &Pool) -> Vec<(String, Option<typeloom_pool::Digest>)> {
         pool.ids().map(|ty| (format!("{:?}", pool.get(ty)), pool.known_digest(ty))).collect()
     }
 
-    /// Everything is where it was, and types that are interned again are found.
+    /// Everything is where it was: the pool shows and finds what its twin does, and gives the same ids next.
     fn is_untouched(&mut self) {
-        assert_eq!(Self::look(&self.pool), self.before);
-        let ids: Vec<_> = self.pool.ids().collect();
+        self.is_untouched_by(&bundles());
+    }
+
+    fn is_untouched_by(&mut self, refused: &[Bundle]) {
+        let (pool, twin) = (&mut self.pool, &mut self.twin);
+        assert_eq!(Self::look(pool), Self::look(twin));
+        // What the bundles hold, and the pool did not, is not found.
+        for bundle in refused {
+            let mut other = Pool::new();
+            let Ok(roots) = other.import(bundle.as_bytes()) else { continue };
+            other.compute_all_digests();
+            for digest in other.ids().filter_map(|ty| other.known_digest(ty)) {
+                assert_eq!(pool.find_digest(&digest), twin.find_digest(&digest));
+            }
+            assert_eq!(pool.find_digest(&roots[0].digest), twin.find_digest(&roots[0].digest));
+        }
+        for name in ["S", "Node", "point", "Größe", "f0", "never seen", "N", "batch"] {
+            assert_eq!(pool.find_name(name), twin.find_name(name), "{name}");
+        }
+        let ids: Vec<_> = pool.ids().collect();
         for ty in ids {
-            if !self.pool.is_recursive(ty) {
-                let node = self.pool.get(ty);
-                assert_eq!(self.pool.intern(&node), Ok(ty));
+            if !pool.is_recursive(ty) {
+                let node = pool.get(ty);
+                assert_eq!(pool.intern(&node), Ok(ty));
             }
         }
-        assert_eq!(self.pool.len(), self.before.len());
+        // What comes next gets the same names, ids and digests, recursive types among it.
+        assert_eq!(pool.name("the next name"), twin.name("the next name"));
+        let next = |pool: &mut Pool| random_types(&mut Rng(self.seed + 7), pool, 40);
+        assert_eq!(next(pool), next(twin));
+        for bundle in refused {
+            assert_eq!(pool.import(bundle.as_bytes()), twin.import(bundle.as_bytes()));
+        }
+        pool.compute_all_digests();
+        twin.compute_all_digests();
+        assert_eq!(Self::look(pool), Self::look(twin));
+        let labels: Vec<String> = (0..pool.len()).map(|at| at.to_string()).collect();
+        let closed = |pool: &mut Pool| {
+            let ids: Vec<Idx> = pool.ids().filter(|&ty| !pool.is_open(ty)).collect();
+            let roots: Vec<(&str, Idx)> = labels.iter().map(String::as_str).zip(ids).collect();
+            pool.export(&roots).unwrap()
+        };
+        assert_eq!(closed(pool), closed(twin));
     }
 }
 

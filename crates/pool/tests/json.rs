@@ -3,6 +3,8 @@
 use serde_json::{Value, json};
 use typeloom_pool::{Bundle, ImportError, JsonError, Limits, Pool, Tag};
 
+type Edit<'e> = &'e dyn Fn(&mut Value);
+
 fn view(edit: &dyn Fn(&mut Value)) -> Value {
     let mut view = json!({
         "format": "typeloom-bundle", "version": 1, "hash": "blake3-256", "imports": [],
@@ -34,7 +36,7 @@ fn error(edit: &dyn Fn(&mut Value)) -> String {
 
 #[test]
 fn edits_by_hand_are_refused_with_their_place() {
-    let cases: &[(&dyn Fn(&mut Value), &str)] = &[
+    let cases: &[(Edit<'_>, &str)] = &[
         (&|v| v["version"] = json!(2), "version: expected version 1"),
         (&|v| v["version"] = json!(1.0), "version: expected version 1"),
         (&|v| v["format"] = json!("typeloom"), "format: expected \"typeloom-bundle\""),
@@ -144,10 +146,14 @@ fn places(value: &Value, here: &str, all: &mut Vec<String>) {
     all.push(here.to_owned());
     match value {
         Value::Array(items) => {
-            (0..).zip(items).for_each(|(at, item)| places(item, &format!("{here}/{at}"), all))
+            for (at, item) in items.iter().enumerate() {
+                places(item, &format!("{here}/{at}"), all);
+            }
         }
         Value::Object(fields) => {
-            fields.iter().for_each(|(name, item)| places(item, &format!("{here}/{name}"), all))
+            for (name, item) in fields {
+                places(item, &format!("{here}/{name}"), all);
+            }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }

@@ -452,11 +452,7 @@ fn ask_ourselves<F: TypeFamily<Name = Name>>(
 
 #[test]
 fn random_pairs_of_types_relate_as_the_compiler_says() {
-    let seeds: Vec<u64> = match std::env::var("TYPELOOM_RUSTC_SEEDS") {
-        Ok(count) => (0..count.parse().expect("TYPELOOM_RUSTC_SEEDS is a number")).collect(),
-        Err(_) => vec![0],
-    };
-    for seed in seeds {
+    for seed in random::seeds() {
         let pairs = pairs(seed, 80);
         let Some(compiler) = ask_rustc(&format!("agreement_{seed}"), &pairs) else {
             println!("skipped: there is no rustc on the path");

@@ -219,11 +219,7 @@ fn instance(texts: &[String]) -> Vec<String> {
 
 #[test]
 fn random_unification_problems_are_solved_as_the_compiler_solves_them() {
-    let seeds: u64 = match std::env::var("TYPELOOM_RUSTC_SEEDS") {
-        Ok(count) => count.parse().expect("TYPELOOM_RUSTC_SEEDS is a number"),
-        Err(_) => 1,
-    };
-    for seed in 0..seeds {
+    for seed in random::seeds() {
         let problems = problems(seed, 300);
         let mut program = Declarations::new();
         let arena = Arena::new();
