@@ -12,7 +12,7 @@ use std::hint::black_box;
 use std::ops::Range;
 use std::time::Instant;
 
-use baseline::Baseline;
+use baseline::{Baseline, Plain};
 use typeloom_pool::{Idx, Name, Pool, Tag};
 
 /// One type to build; children are numbers of earlier steps.
@@ -147,6 +147,47 @@ impl Interner for Pool {
     }
 }
 
+/// An interner that does nothing but look at what it is given.
+#[derive(Default)]
+struct Nothing(u32);
+
+impl Nothing {
+    fn next(&mut self, seen: u32) -> u32 {
+        self.0 += 1;
+        black_box(seen);
+        self.0
+    }
+}
+
+impl Interner for Nothing {
+    type Id = u32;
+    type Name = u32;
+
+    fn primitive(&mut self, tag: Tag) -> u32 {
+        self.next(tag as u32)
+    }
+
+    fn container(&mut self, tag: Tag, child: u32) -> u32 {
+        self.next(tag as u32 ^ child)
+    }
+
+    fn map(&mut self, key: u32, value: u32) -> u32 {
+        self.next(key ^ value)
+    }
+
+    fn function(&mut self, params: &[u32], returns: u32) -> u32 {
+        self.next(params.len() as u32 ^ returns)
+    }
+
+    fn tuple(&mut self, elements: &[u32]) -> u32 {
+        self.next(elements.len() as u32)
+    }
+
+    fn structure(&mut self, name: u32, fields: &[(u32, u32)]) -> u32 {
+        self.next(name ^ fields.len() as u32)
+    }
+}
+
 /// A call of an interner; children and fields are ranges of [`Calls`].
 enum Call<I: Interner> {
     Primitive(Tag),
@@ -232,9 +273,9 @@ fn pool_calls(plan: &Plan) -> Calls<Pool> {
     Calls::new(plan, &mut pool, &names)
 }
 
-fn baseline_calls(plan: &Plan) -> Calls<Baseline> {
+fn baseline_calls<I: Interner<Id = u32, Name = u32> + Default>(plan: &Plan) -> Calls<I> {
     let names: Vec<u32> = (0..plan.names.len() as u32).collect();
-    Calls::new(plan, &mut Baseline::default(), &names)
+    Calls::new(plan, &mut I::default(), &names)
 }
 
 /// Numbers below `count` in an order that no processor foresees.
@@ -290,17 +331,26 @@ fn names_in(plan: &Plan, pool: &mut Pool) -> Vec<Name> {
 fn repeat(phase: &str, count: usize, rounds: usize) {
     let plan = plan(count);
     let calls = pool_calls(&plan);
-    let base_calls = baseline_calls(&plan);
+    let base_calls = baseline_calls::<Baseline>(&plan);
     let mut ids = Vec::with_capacity(count);
     let mut base_ids = Vec::with_capacity(count);
     let mut pool = Pool::new();
     names_in(&plan, &mut pool);
     let empty = pool.clone();
-    let mut base = Baseline::default();
+    let mut base: Baseline = Baseline::default();
+    let order = shuffled(count);
     let mut run: Box<dyn FnMut()> = match phase {
         "new" => Box::new(|| calls.run(&mut empty.clone(), &mut ids)),
         "known" => Box::new(|| calls.run(&mut pool, &mut ids)),
-        "baseline-new" => Box::new(|| base_calls.run(&mut Baseline::default(), &mut base_ids)),
+        "any" => {
+            calls.run(&mut pool, &mut ids);
+            Box::new(|| calls.run_in(&order, &mut pool, &mut ids))
+        }
+        "baseline-any" => {
+            base_calls.run(&mut base, &mut base_ids);
+            Box::new(|| base_calls.run_in(&order, &mut base, &mut base_ids))
+        }
+        "baseline-new" => Box::new(|| base_calls.run(&mut <Baseline>::default(), &mut base_ids)),
         "baseline-known" => Box::new(|| base_calls.run(&mut base, &mut base_ids)),
         "export" | "import" | "reimport" => {
             calls.run(&mut pool, &mut ids);
@@ -316,7 +366,7 @@ fn repeat(phase: &str, count: usize, rounds: usize) {
             }
             return;
         }
-        _ => panic!("phases: new known baseline-new baseline-known export import reimport"),
+        _ => panic!("phases: new known any baseline-new baseline-known baseline-any export import reimport"),
     };
     for _ in 0..rounds {
         run();
@@ -355,16 +405,24 @@ fn main() {
     let wanted = |count: &usize| only.is_empty() || only.contains(count);
     let mut promises = Promises::default();
     println!(
-        "{:>9}  {:>32}  {:>32}  {:>32}  {:>17}",
-        "types", "intern new, ns (baseline, ratio)", "known, ns", "known, in any order, ns", "bytes a type"
+        "{:>9}  {:>32}  {:>32}  {:>32}  {:>22}  {:>23}  {:>17}",
+        "types",
+        "intern new, ns (baseline, ratio)",
+        "known, ns",
+        "known, in any order, ns",
+        "(plain baseline, ratio)",
+        "loop, ns (in any order)",
+        "bytes a type"
     );
     for count in [1_000, 10_000, 100_000, 1_000_000].into_iter().filter(wanted) {
         let plan = plan(count);
         let calls = pool_calls(&plan);
-        let base_calls = baseline_calls(&plan);
+        let base_calls = baseline_calls::<Baseline>(&plan);
+        let plain_calls = baseline_calls::<Plain>(&plan);
+        let no_calls = baseline_calls::<Nothing>(&plan);
         let rounds = (3_000_000 / count).clamp(5, 301);
         let order = shuffled(count);
-        let mut times = [const { Vec::new() }; 6];
+        let mut times = [const { Vec::new() }; 9];
         let (mut ids, mut base_ids) = (Vec::with_capacity(count), Vec::with_capacity(count));
         let mut bytes = (0.0, 0.0);
         for _ in 0..rounds {
@@ -378,20 +436,33 @@ fn main() {
             bytes.0 = (pool.allocated_bytes() - before) as f64 / count as f64;
             black_box(&pool);
             drop(pool);
-            let mut base = Baseline::default();
+            let mut base: Baseline = Baseline::default();
             times[1].push(timed(count, || base_calls.run(&mut base, &mut base_ids)));
             times[3].push(timed(count, || base_calls.run(&mut base, &mut base_ids)));
             times[5].push(timed(count, || base_calls.run_in(&order, &mut base, &mut base_ids)));
             bytes.1 = base.bytes() as f64 / count as f64;
             black_box(&base);
+            drop(base);
+            let mut plain = Plain::default();
+            plain_calls.run(&mut plain, &mut base_ids);
+            plain_calls.run(&mut plain, &mut base_ids);
+            times[6].push(timed(count, || plain_calls.run_in(&order, &mut plain, &mut base_ids)));
+            black_box(&plain);
+            let mut nothing = Nothing::default();
+            times[7].push(timed(count, || no_calls.run(&mut nothing, &mut base_ids)));
+            times[8].push(timed(count, || no_calls.run_in(&order, &mut nothing, &mut base_ids)));
         }
-        let [new, base_new, known, base_known, any, base_any] = times.each_mut().map(|times| median(times));
+        let [times @ .., in_order, in_any] = times.each_mut().map(|times| median(times));
+        let [new, base_new, known, base_known] = [0, 1, 2, 3].map(|at: usize| times[at] - in_order);
+        let [any, base_any, plain_any] = [4, 5, 6].map(|at: usize| times[at] - in_any);
         let beside = |ours: f64, base: f64| format!("{ours:>10.1} ({base:>9.1}, {:>6.2}x)", ours / base);
         println!(
-            "{count:>9}  {}  {}  {}  {:>6.1} ({:>6.1})",
+            "{count:>9}  {}  {}  {}  {:>22}  {:>23}  {:>6.1} ({:>6.1})",
             beside(new, base_new),
             beside(known, base_known),
             beside(any, base_any),
+            format!("({plain_any:.1}, {:.2}x)", any / plain_any),
+            format!("{in_order:.1} ({in_any:.1})"),
             bytes.0,
             bytes.1
         );

@@ -4,6 +4,7 @@ use crate::descriptor::{Descriptor, FromWords, GraphRef, ToWords, Variable};
 use crate::digest::Digest;
 use crate::error::TypeError;
 use crate::graph::{LOCAL, Local};
+use crate::intern::First;
 use crate::name::Name;
 use crate::pool::{ID_LIMIT, Idx, Pool};
 use crate::tag::{Class, Sort, Tag};
@@ -41,13 +42,6 @@ impl ToWords<GraphRef<Idx>> for PoolWords<'_> {
     fn name(&mut self, name: &str) -> Result<u32, TypeError> {
         Ok(self.0.name(name)?.0)
     }
-}
-
-/// What comes before the children of a type.
-#[derive(Clone, Copy)]
-enum First {
-    Child(Idx),
-    Name(Name),
 }
 
 struct PoolDescriptors<'p>(&'p Pool);
@@ -150,7 +144,7 @@ impl Pool {
         if tag.class() != Class::Container {
             return Err(TypeError::WrongTag { tag, wanted: "container" });
         }
-        Ok(Idx::from_raw(self.intern_short(tag, || child.number(), [child.number()])?))
+        Ok(Idx::from_raw(self.intern_short(tag, 1, || child.number(), [child.number(), 0, 0])?))
     }
 
     /// A list.
@@ -208,20 +202,14 @@ impl Pool {
 
     #[inline(always)]
     fn two_children(&mut self, tag: Tag, first: Idx, second: Idx) -> Result<Idx, TypeError> {
-        let words = [first.number(), second.number()];
-        Ok(Idx::from_raw(self.intern_short(tag, || first.max(second).number(), words)?))
+        let words = [first.number(), second.number(), 0];
+        Ok(Idx::from_raw(self.intern_short(tag, 2, || first.max(second).number(), words)?))
     }
 
     /// A word, if there is one, and children after it.
     #[inline(always)]
     fn with_children(&mut self, tag: Tag, first: Option<First>, rest: &[Idx]) -> Result<Idx, TypeError> {
-        let (first, child) = match first {
-            None => (None, 0),
-            Some(First::Child(child)) => (Some(child.number()), child.number()),
-            Some(First::Name(name)) => (Some(name.0), 0),
-        };
-        let newest = || rest.iter().fold(child, |newest, child| newest.max(child.number()));
-        Ok(Idx::from_raw(self.intern_children(tag, first, rest, newest)?))
+        Ok(Idx::from_raw(self.intern_children(tag, first, rest)?))
     }
 
     /// A function.

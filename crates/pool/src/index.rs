@@ -45,6 +45,17 @@ pub(crate) enum Place {
     Far(Vacant),
 }
 
+/// Where a search begins.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Home {
+    /// In the far table.
+    far: bool,
+    chunk: usize,
+    mark: u32,
+    /// The bits of a place there that are its id.
+    ids: u32,
+}
+
 /// A vacant place of a chunk.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Near {
@@ -94,20 +105,44 @@ impl Index {
         hash & !self.ids
     }
 
-    /// What is nearly always the type with this newest child and this hash, if it is near: to be compared, and not to
-    /// be relied on. 0 if no near type has this mark; otherwise it may be any number.
+    /// The first chunk where a type with this newest child and this hash may be. A near type is nowhere else.
     #[inline(always)]
-    pub(crate) fn likely(&self, newest: u32, hash: u32) -> u32 {
+    pub(crate) fn home(&self, newest: u32, hash: u32) -> Home {
         if newest < COMMON {
-            return self.far_ids.get(self.far.likely(hash) as usize).copied().unwrap_or(0);
+            let (chunk, mark, ids) = self.far.home_of(hash);
+            Home { far: true, chunk, mark, ids }
+        } else {
+            Home { far: false, chunk: newest as usize / SHARE, mark: self.mark(hash), ids: self.ids }
         }
-        let mark = self.mark(hash);
-        self.chunks.get(newest as usize / SHARE).map_or(0, |chunk| chunk.joined(mark, self.ids))
+    }
+
+    #[inline(always)]
+    fn chunk(&self, home: Home) -> Option<&Chunk> {
+        if home.far { self.far.chunk(home.chunk) } else { self.chunks.get(home.chunk) }
+    }
+
+    /// What is nearly always the type that was sought, if it is at home: to be compared, and not to be relied on. 0 if no
+    /// type there has this mark; otherwise it may be any number.
+    #[inline(always)]
+    pub(crate) fn likely(&self, home: Home) -> u32 {
+        let joined = self.chunk(home).map_or(0, |chunk| chunk.joined(home.mark, home.ids));
+        if home.far { self.far_ids.get(joined as usize).copied().unwrap_or(u32::MAX) } else { joined }
+    }
+
+    /// A place at home, if there is one; then the type is nowhere else.
+    #[inline(always)]
+    pub(crate) fn vacant(&self, home: Home) -> Option<Place> {
+        let place = self.chunk(home)?.vacant()?;
+        Some(if home.far {
+            Place::Far(Vacant::at_home(home.chunk, place))
+        } else {
+            Place::Near(Near { chunk: home.chunk, place })
+        })
     }
 
     /// A place beside the newest child, if there is one; then the type is not far.
     #[inline(always)]
-    pub(crate) fn vacant(&self, newest: u32) -> Option<Near> {
+    fn vacant_near(&self, newest: u32) -> Option<Near> {
         if newest < COMMON {
             return None;
         }
@@ -126,7 +161,7 @@ impl Index {
         {
             return Ok(id);
         }
-        if let Some(place) = self.vacant(newest) {
+        if let Some(place) = self.vacant_near(newest) {
             return Err(Place::Near(place));
         }
         match self.far.find(hash, |at| same(self.far_ids[at as usize])) {
@@ -137,7 +172,7 @@ impl Index {
 
     /// The place for a type that is known not to be there.
     pub(crate) fn place_for_new(&self, newest: u32, hash: u32) -> Place {
-        self.vacant(newest).map_or_else(|| Place::Far(self.far.vacant(hash)), Place::Near)
+        self.vacant_near(newest).map_or_else(|| Place::Far(self.far.vacant(hash)), Place::Near)
     }
 
     /// Whether a type of this id can be near.
@@ -222,7 +257,7 @@ mod tests {
 
         fn find(&self, content: Content) -> Result<u32, Place> {
             let same = |id: u32| self.types.get(id as usize) == Some(&content) && id != 0;
-            let likely = self.index.likely(content.0, content.1);
+            let likely = self.index.likely(self.index.home(content.0, content.1));
             if same(likely) {
                 return Ok(likely);
             }

@@ -16,9 +16,11 @@ use crate::pool::{
 };
 use crate::tag::Tag;
 
-/// The fewest types, and words of long types, that there is room made for at once: a pool of a thousand types grows often
-/// enough to show otherwise.
-const LEAST_GROWTH: usize = 256;
+/// For how many more types, or words of long types, room is made at once where there are so many. A small pool doubles; in
+/// a large one that would leave up to half of the memory unused, so it grows by half.
+fn growth(len: usize) -> usize {
+    if len < 4096 { len.max(256) } else { len / 2 }
+}
 
 /// What the next type to be found may be.
 #[derive(Clone, Copy, Debug, Default)]
@@ -57,23 +59,22 @@ impl Pool {
 
     /// Whether a type of up to three words is expected.
     #[inline(always)]
-    fn expects<const N: usize>(&self, tag: Tag, words: [u32; N]) -> bool {
-        let node = self.nodes.get(self.expected.id as usize);
-        node.is_some_and(|node| node.is(tag, N as u8, padded(words)))
+    fn expects_short(&self, kind: u16, words: [u32; 3]) -> bool {
+        self.nodes.get(self.expected.id as usize).is_some_and(|node| node.is(kind, words))
     }
 
-    /// Whether a type of perhaps one word, and children after it, is expected. The words are compared where they are, one
-    /// after another, whatever their number is: a way for each number would be shorter, but is hard to predict.
+    /// Whether a type of perhaps one word, and children after it, is expected. Many words are compared where they are, one
+    /// after another: a way for each number would be shorter, but is hard to predict.
     #[inline(always)]
     fn expects_children(&self, tag: Tag, first: Option<u32>, rest: &[Idx]) -> bool {
-        let own = match self.nodes.get(self.expected.id as usize) {
-            Some(node) if node.tag == tag => node.words_in(&self.extra),
-            Some(_) | None => return false,
-        };
-        let own = match (first, own) {
-            (None, own) => own,
-            (Some(first), [own_first, own @ ..]) if *own_first == first => own,
-            (Some(_), _) => return false,
+        let Some(node) = self.nodes.get(self.expected.id as usize) else { return false };
+        if let Some((len, words)) = few_words(first, rest) {
+            return node.is(kind(tag, len), words);
+        }
+        let own = match (first, node.long(&self.extra, tag)) {
+            (None, Some(own)) => own,
+            (Some(first), Some([own_first, own @ ..])) if *own_first == first => own,
+            (Some(_), Some(_)) | (_, None) => return false,
         };
         own.len() == rest.len() && own.iter().zip(rest).all(|(own, child)| *own == child.number())
     }
@@ -97,27 +98,29 @@ impl Pool {
     pub(crate) fn intern_words(&mut self, tag: Tag, words: &[u32]) -> Result<u32, TypeError> {
         let newest = || layout::newest_child(tag, words);
         match *words {
-            [] => self.intern_short(tag, newest, []),
-            [a] => self.intern_short(tag, newest, [a]),
-            [a, b] => self.intern_short(tag, newest, [a, b]),
-            [a, b, c] => self.intern_short(tag, newest, [a, b, c]),
+            [] => self.intern_short(tag, 0, newest, [0, 0, 0]),
+            [a] => self.intern_short(tag, 1, newest, [a, 0, 0]),
+            [a, b] => self.intern_short(tag, 2, newest, [a, b, 0]),
+            [a, b, c] => self.intern_short(tag, 3, newest, [a, b, c]),
             _ => self.find_or_add_long(tag, newest(), words),
         }
     }
 
-    /// [`Pool::intern_words`] for up to three words, which lie in the node: most types, so the way to one that is
-    /// expected is straight, and compiled for each length on its own where it is called. `newest` gives the newest child.
+    /// [`Pool::intern_words`] for up to three words, followed by zeros: most types, so the way to one that is expected is
+    /// straight. `newest` gives the newest child.
     #[inline(always)]
-    pub(crate) fn intern_short<const N: usize>(
+    pub(crate) fn intern_short(
         &mut self,
         tag: Tag,
+        len: u8,
         newest: impl FnOnce() -> u32,
-        words: [u32; N],
+        words: [u32; 3],
     ) -> Result<u32, TypeError> {
-        if self.expects(tag, words) {
+        let kind = kind(tag, len);
+        if self.expects_short(kind, words) {
             return Ok(self.found_expected());
         }
-        self.find_or_add_short(tag, newest(), words)
+        self.find_or_add_short(tag, len, newest(), words)
     }
 
     /// [`Pool::intern_words`] for a struct with named fields, at least one.
@@ -129,49 +132,61 @@ impl Pool {
         self.find_or_add_struct(name, fields)
     }
 
-    /// Interns a type of one word, perhaps, and children after it. `newest` gives the newest child.
+    /// Interns a type of one word, perhaps, and children after it.
     #[inline(always)]
     pub(crate) fn intern_children(
         &mut self,
         tag: Tag,
-        first: Option<u32>,
+        first: Option<First>,
         rest: &[Idx],
-        newest: impl FnOnce() -> u32,
     ) -> Result<u32, TypeError> {
+        let (first, child) = match first {
+            None => (None, 0),
+            Some(First::Child(child)) => (Some(child.number()), child.number()),
+            Some(First::Name(name)) => (Some(name.0), 0),
+        };
         if self.expects_children(tag, first, rest) {
             return Ok(self.found_expected());
         }
-        self.find_or_add_children(tag, first, newest(), rest)
+        self.find_or_add_children(tag, first, child, rest)
     }
 
-    /// Finds or adds a type of one word, perhaps, and children after it.
+    /// Finds or adds a type of one word, perhaps, and children after it. `child` is the word if it is a child, else 0.
     #[inline(never)]
     fn find_or_add_children(
         &mut self,
         tag: Tag,
         first: Option<u32>,
-        newest: u32,
+        child: u32,
         rest: &[Idx],
     ) -> Result<u32, TypeError> {
-        let n = Idx::number;
-        match (first, rest) {
-            (None, []) => self.find_or_add_short(tag, newest, []),
-            (None, [a]) => self.find_or_add_short(tag, newest, [n(*a)]),
-            (None, [a, b]) => self.find_or_add_short(tag, newest, [n(*a), n(*b)]),
-            (None, [a, b, c]) => self.find_or_add_short(tag, newest, [n(*a), n(*b), n(*c)]),
-            (None, [a, b, c, d]) => self.find_or_add_long(tag, newest, &[n(*a), n(*b), n(*c), n(*d)]),
-            (Some(first), []) => self.find_or_add_short(tag, newest, [first]),
-            (Some(first), [a]) => self.find_or_add_short(tag, newest, [first, n(*a)]),
-            (Some(first), [a, b]) => self.find_or_add_short(tag, newest, [first, n(*a), n(*b)]),
-            (Some(first), [a, b, c]) => self.find_or_add_long(tag, newest, &[first, n(*a), n(*b), n(*c)]),
-            (Some(first), [a, b, c, d]) => {
-                self.find_or_add_long(tag, newest, &[first, n(*a), n(*b), n(*c), n(*d)])
-            }
-            (first, rest) => {
-                let words: Vec<u32> = first.into_iter().chain(rest.iter().map(|child| n(*child))).collect();
-                self.find_or_add_long(tag, newest, &words)
-            }
+        if let Some((len, words)) = few_words(first, rest) {
+            // The first word is no child, or it is `child`.
+            let newest = match first {
+                None => words[0].max(words[1]).max(words[2]),
+                Some(_) => child.max(words[1]).max(words[2]),
+            };
+            return self.find_or_add_short(tag, len, newest, words);
         }
+        let skip = usize::from(first.is_some());
+        let mut few = [0; 8];
+        let mut many = Vec::new();
+        let words = match few.get_mut(..skip + rest.len()) {
+            Some(words) => words,
+            None => {
+                many.resize(skip + rest.len(), 0);
+                &mut many[..]
+            }
+        };
+        if let Some(first) = first {
+            words[0] = first;
+        }
+        let mut newest = child;
+        for (word, child) in words[skip..].iter_mut().zip(rest) {
+            *word = child.number();
+            newest = newest.max(*word);
+        }
+        self.find_or_add_long(tag, newest, words)
     }
 
     #[inline(never)]
@@ -196,59 +211,65 @@ impl Pool {
         self.find_or_add_long(Tag::Struct, newest, words)
     }
 
-    /// Finds or adds a type of up to three words.
+    /// Finds or adds a type of up to three words, followed by zeros.
     #[inline(never)]
-    fn find_or_add_short<const N: usize>(
+    fn find_or_add_short(
         &mut self,
         tag: Tag,
+        len: u8,
         newest: u32,
-        words: [u32; N],
+        words: [u32; 3],
     ) -> Result<u32, TypeError> {
-        let inline = padded(words);
-        let hash = self.seed.short(kind(tag, N as u8), inline);
-        let likely = self.index.likely(newest, hash);
+        let kind = kind(tag, len);
+        let hash = self.seed.short(kind, words);
+        let home = self.index.home(newest, hash);
+        let likely = self.index.likely(home);
         if let Some(node) = self.nodes.get(likely as usize)
-            && node.is(tag, N as u8, inline)
+            && node.is(kind, words)
         {
             return Ok(self.found(likely));
         }
-        let place = match self.index.vacant(newest) {
-            Some(place) if likely == 0 => Place::Near(place),
-            Some(_) | None => match self.search_short(newest, hash, tag, N as u8, inline) {
+        let place = match self.index.vacant(home) {
+            Some(place) if likely == 0 => place,
+            Some(_) | None => match self.search_short(newest, hash, kind, words) {
                 Ok(id) => return Ok(self.found(id)),
                 Err(place) => place,
             },
         };
-        // The common case first: children that are closed types.
-        let (free, meta) = if layout::may_be_types(tag, N) && self.are_closed_types(&words) {
+        // The common case first: children that are closed types. All three are looked at, whatever their number is.
+        let [a, b, c] = words;
+        let [b, c] = [if len > 1 { b } else { a }, if len > 2 { c } else { a }];
+        let (free, meta) = if layout::may_be_types(tag, usize::from(len)) && self.are_closed_types(&[a, b, c])
+        {
             (0, 0)
         } else {
-            self.check_completely(tag, &words)?
+            self.check_completely(tag, &words[..usize::from(len)])?
         };
-        let id = self.push(Node { tag, len: N as u8, free, words: inline }, meta)?;
+        let id = self.push(Node { tag, len, free, words }, meta)?;
         self.enter(place, hash, id);
         Ok(self.added(id))
     }
 
     /// Not inlined: it is seldom needed, and would take registers from those who call it.
     #[inline(never)]
-    fn search_short(&self, newest: u32, hash: u32, tag: Tag, len: u8, words: [u32; 3]) -> Result<u32, Place> {
+    fn search_short(&self, newest: u32, hash: u32, kind: u16, words: [u32; 3]) -> Result<u32, Place> {
         self.index
-            .find(newest, hash, |id| self.nodes.get(id as usize).is_some_and(|node| node.is(tag, len, words)))
+            .find(newest, hash, |id| self.nodes.get(id as usize).is_some_and(|node| node.is(kind, words)))
     }
 
     /// Finds or adds a type of more than three words.
     #[inline(never)]
     fn find_or_add_long(&mut self, tag: Tag, newest: u32, words: &[u32]) -> Result<u32, TypeError> {
         let hash = self.seed.long(kind(tag, SPILLED), words);
-        let likely = self.index.likely(newest, hash);
+        let home = self.index.home(newest, hash);
+        let likely = self.index.likely(home);
         if let Some(node) = self.nodes.get(likely as usize)
             && node.is_long(&self.extra, tag, words)
         {
             return Ok(self.found(likely));
         }
-        let place = match self.index.vacant(newest) {
-            Some(place) if likely == 0 => Place::Near(place),
+        let place = match self.index.vacant(home) {
+            Some(place) if likely == 0 => place,
             Some(_) | None => match self.search_long(newest, hash, tag, words) {
                 Ok(id) => return Ok(self.found(id)),
                 Err(place) => place,
@@ -279,8 +300,8 @@ impl Pool {
         let newest = layout::newest_child(tag, words);
         let found = match inline_words(words) {
             Some((len, inline)) => {
-                let hash = self.seed.short(kind(tag, len), inline);
-                self.search_short(newest, hash, tag, len, inline)
+                let kind = kind(tag, len);
+                self.search_short(newest, self.seed.short(kind, inline), kind, inline)
             }
             None => self.search_long(newest, self.seed.long(kind(tag, SPILLED), words), tag, words),
         };
@@ -317,12 +338,10 @@ impl Pool {
         index.put(place, hash, id, |id| hash_of(nodes, extra, *seed, id));
     }
 
-    /// Room for half as many types again: doubling would leave up to half of the memory unused.
     #[cold]
     #[inline(never)]
     fn grow(&mut self) {
-        let more = (self.nodes.len() / 2).max(LEAST_GROWTH);
-        self.reserve(more);
+        self.reserve(growth(self.nodes.len()));
     }
 
     /// Makes room for this many more types.
@@ -338,7 +357,7 @@ impl Pool {
         let start = u32::try_from(self.extra.len()).map_err(|_| TypeError::Full)?;
         let count = u32::try_from(words.len()).map_err(|_| TypeError::Full)?;
         if self.extra.capacity() - self.extra.len() < words.len() {
-            self.extra.reserve_exact((self.extra.len() / 2).max(words.len()).max(LEAST_GROWTH));
+            self.extra.reserve_exact(growth(self.extra.len()).max(words.len()));
         }
         // Not `extend_from_slice`, whose call of `memcpy` costs more than copying a few words.
         self.extra.extend(words.iter().copied());
@@ -370,6 +389,25 @@ impl Pool {
     }
 }
 
+/// What comes before the children of a type.
+#[derive(Clone, Copy)]
+pub(crate) enum First {
+    Child(Idx),
+    Name(Name),
+}
+
+/// One word, perhaps, and children after it, if they are at most three: how many, and the words, followed by zeros. They
+/// are read the same way whatever their number is, which would be hard to foresee.
+#[inline(always)]
+fn few_words(first: Option<u32>, rest: &[Idx]) -> Option<(u8, [u32; 3])> {
+    let at = |at: usize| rest.get(at).map_or(0, |child| child.number());
+    let (len, words) = match first {
+        None => (rest.len(), [at(0), at(1), at(2)]),
+        Some(first) => (1 + rest.len(), [first, at(0), at(1)]),
+    };
+    (len <= 3).then_some((len as u8, words))
+}
+
 /// The second word of a struct with named fields.
 #[inline(always)]
 fn struct_header(fields: &[(Name, Idx)]) -> u32 {
@@ -379,13 +417,4 @@ fn struct_header(fields: &[(Name, Idx)]) -> u32 {
 #[inline(always)]
 fn words_of((name, ty): &(Name, Idx)) -> [u32; 2] {
     [name.0, ty.number()]
-}
-
-/// Up to three words, followed by zeros.
-#[inline(always)]
-fn padded<const N: usize>(words: [u32; N]) -> [u32; 3] {
-    const { assert!(N <= 3, "more words do not fit in a node") };
-    let mut inline = [0; 3];
-    inline[..N].copy_from_slice(&words);
-    inline
 }

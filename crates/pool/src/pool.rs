@@ -82,9 +82,9 @@ pub(crate) struct Node {
 impl Node {
     /// Whether it is the type of these words, which are followed by zeros.
     #[inline(always)]
-    pub(crate) fn is(&self, tag: Tag, len: u8, words: [u32; 3]) -> bool {
+    pub(crate) fn is(&self, of_kind: u16, words: [u32; 3]) -> bool {
         // One branch for all of it.
-        (kind(self.tag, self.len) == kind(tag, len)) & (self.words == words)
+        (kind(self.tag, self.len) == of_kind) & (self.words == words)
     }
 
     /// Whether it is the type of these words, more than three.

@@ -58,6 +58,14 @@ pub(crate) struct Vacant {
     away: u32,
 }
 
+impl Vacant {
+    /// A vacant place of the chunk where the search began.
+    #[inline(always)]
+    pub(crate) fn at_home(chunk: usize, place: usize) -> Self {
+        Vacant { chunk, place, away: 0 }
+    }
+}
+
 impl Chunk {
     pub(crate) const EMPTY: Chunk = Chunk { places: [0; PLACES] };
 
@@ -205,12 +213,15 @@ impl Table {
         NOWHERE
     }
 
-    /// What is nearly always the id with this hash, if there is one: to be compared, and not to be relied on. 0 or an
-    /// id that turns out to be another one's says nothing; it may be greater than any id.
+    /// The chunk where a search for this hash begins, the mark that it has there, and the bits of a place that are its id.
     #[inline(always)]
-    pub(crate) fn likely(&self, hash: u32) -> u32 {
-        let mark = self.mark(hash);
-        self.chunks.get(self.home(hash)).map_or(0, |chunk| chunk.joined(mark, self.ids))
+    pub(crate) fn home_of(&self, hash: u32) -> (usize, u32, u32) {
+        (self.home(hash), self.mark(hash), self.ids)
+    }
+
+    #[inline(always)]
+    pub(crate) fn chunk(&self, chunk: usize) -> Option<&Chunk> {
+        self.chunks.get(chunk)
     }
 
     /// The id for which `same` holds, or the place to insert it. `same` is asked for some ids of other things, too.
