@@ -257,11 +257,15 @@ mod tests {
 
         fn find(&self, content: Content) -> Result<u32, Place> {
             let same = |id: u32| self.types.get(id as usize) == Some(&content) && id != 0;
-            let likely = self.index.likely(self.index.home(content.0, content.1));
+            let home = self.index.home(content.0, content.1);
+            let likely = self.index.likely(home);
             if same(likely) {
                 return Ok(likely);
             }
-            self.index.find(content.0, content.1, same)
+            match self.index.vacant(home) {
+                Some(place) if likely == 0 => Err(place),
+                Some(_) | None => self.index.find(content.0, content.1, same),
+            }
         }
 
         fn intern(&mut self, content: Content) -> u32 {
