@@ -241,11 +241,6 @@ impl Question<'_> {
         let facts = elaborate(self.world, self.symbols, &known)?;
         let outlives = Outlives::new(self.world, self.symbols, &facts, &implied);
         let knowledge = Knowledge::new(self.world, self.symbols, &facts);
-        let Ok(open) = table.retry(&knowledge, open) else { return Err(Place::Generics.into()) };
-        if !open.iter().all(is_harmless) {
-            let label = sup.parts.last().map(|part| part.label.clone());
-            return Err(label.map_or(Place::Generics, Place::Part).into());
-        }
         let prover =
             Prover { knowledge: &knowledge, facts: &facts, outlives: &outlives, steps: MAX_STEPS.into() };
         let mut goals: Vec<(Type, Place)> = Vec::new();
@@ -256,9 +251,24 @@ impl Question<'_> {
             goals.push((put(&cx, goal, &chosen)?, Place::Promise(goal.clone())));
         }
         // Equations first: they can say what the variables in the other goals are.
-        goals.sort_by_key(|(goal, _)| {
-            !matches!(predicate::view(self.symbols, goal), Some((_, predicate::Predicate::Projection(..))))
-        });
+        let is_equation = |goal: &Type| {
+            matches!(predicate::view(self.symbols, goal), Some((_, predicate::Predicate::Projection(..))))
+        };
+        goals.sort_by_key(|(goal, _)| !is_equation(goal));
+        let Ok(mut open) = table.retry(&knowledge, open) else { return Err(Place::Generics.into()) };
+        // Or what an associated type of a variable is, which a part may have left open; whether they hold is asked below.
+        for (goal, _) in goals.iter().filter(|(goal, _)| is_equation(goal)) {
+            if open.iter().all(is_harmless) {
+                break;
+            }
+            prover.holds(&mut table, goal);
+            let Ok(left) = table.retry(&knowledge, open) else { return Err(Place::Generics.into()) };
+            open = left;
+        }
+        if !open.iter().all(is_harmless) {
+            let label = sup.parts.last().map(|part| part.label.clone());
+            return Err(label.map_or(Place::Generics, Place::Part).into());
+        }
         for (goal, place) in goals {
             if !prover.holds(&mut table, &goal) || table.regions().check(&outlives.regions).is_err() {
                 return Err(place.into());

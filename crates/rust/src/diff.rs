@@ -77,12 +77,12 @@ pub struct Change {
 /// If a type grows too large when aliases in it are evaluated.
 pub fn diff(old: &Api, new: &Api, symbols: &mut Symbols) -> Result<Vec<Change>, TermError> {
     let worlds = (World::new(old, symbols)?, World::new(new, symbols)?);
-    let upgrade = Upgrade::new(&old.items, &new.items, symbols);
     let mut old_items = prepared(&old.items, &worlds.0, symbols)?;
+    let new_items = prepared(&new.items, &worlds.1, symbols)?;
+    let upgrade = Upgrade::new(&old_items, &new_items, &old.paths.root, symbols)?;
     for item in &mut old_items {
         upgrade.item(item, symbols)?;
     }
-    let new_items = prepared(&new.items, &worlds.1, symbols)?;
     let mut comparison = Comparison { worlds: &worlds, symbols, changes: Vec::new() };
     comparison.named(&old_items, &new_items);
     comparison.impls(&old_items, &new_items);
@@ -115,6 +115,12 @@ fn prepared(items: &[Item], world: &World, symbols: &mut Symbols) -> Result<Vec<
         .iter()
         .map(|item| {
             let mut item = item.clone();
+            if item.kind == Kind::Impl {
+                // Whoever uses an impl has types that are well formed; rustdoc leaves out of auto traits' impls what that asks.
+                for part in &item.parts {
+                    item.context.extend(world.asked_by(&part.ty)?);
+                }
+            }
             let known: Vec<_> =
                 item.context.iter().chain(&item.predicates).chain(&item.promises).cloned().collect();
             let known = elaborate(world, symbols, &known)?;
@@ -147,7 +153,7 @@ fn prepared(items: &[Item], world: &World, symbols: &mut Symbols) -> Result<Vec<
 /// The variances of a type's parameters, where its fields are known.
 fn variance_marks(item: &Item, world: &World, symbols: &Symbols) -> Vec<Mark> {
     let Some(symbol) = symbols.get(&item.path) else { return Vec::new() };
-    let known = world.adts.get(&symbol).is_some_and(|adt| !adt.hidden);
+    let known = world.adts.get(&symbol).is_some_and(|adt| adt.hidden.is_none());
     let Some(list) = world.variances.list(symbol).filter(|_| known) else { return Vec::new() };
     let params = item.params.iter().filter(|param| param.role == Role::Explicit);
     let mut marks = Vec::new();

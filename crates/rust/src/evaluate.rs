@@ -1,8 +1,9 @@
 //! Associated types that no list of impls can give: of trait objects, of what can be called, of iterators by the impl
 //! for all of them, of numbers.
 
+use typeloom_term::name::Mutability;
 use typeloom_term::ty::DynBoundKind;
-use typeloom_term::{ApplicationTy, Arity, Boxed, FnTy, GenericArg, Name, Symbol, Ty, TyData};
+use typeloom_term::{AliasTy, ApplicationTy, Arity, Boxed, FnTy, GenericArg, Name, Symbol, Ty, TyData};
 
 use crate::facts;
 use crate::item::Type;
@@ -18,6 +19,9 @@ impl Knowledge<'_> {
         if let Some(value) = of_object(item, this, args) {
             return Some(value);
         }
+        if let Some(value) = self.of_item(item, this) {
+            return Some(value);
+        }
         match self.symbols.resolve(item) {
             "core::iter::traits::collect::IntoIterator::IntoIter" if self.is_iterator(this) => {
                 Some(this.clone())
@@ -28,16 +32,41 @@ impl Knowledge<'_> {
             path @ ("core::iter::traits::iterator::Iterator::Item"
             | "core::future::future::Future::Output"
             | "core::ops::function::FnOnce::Output") => self.of_pointer(path, this, args),
+            "alloc::borrow::ToOwned::Owned" => self.is_own_owner(this).then(|| this.clone()),
             "core::convert::TryFrom::Error" => self.conversion_error(this, args.get(1)?.as_ty()?),
             "core::ops::index::Index::Output" => self.of_index(this, args.get(1)?.as_ty()?),
             path => of_arithmetic(path, this, args.get(1)),
         }
     }
 
+    /// What a trait of the standard library says about its associated types: `X::IntoIter` gives `X::Item`.
+    fn of_item(&self, item: Symbol, this: &Type) -> Option<Type> {
+        let TyData::Alias(AliasTy { name: Name::Projection(outer), args }) = this.data() else { return None };
+        let (outer, inner) = (self.symbols.resolve(outer), self.symbols.resolve(item));
+        let (_, _, value) = facts::OF_ITEMS.iter().find(|(of, own, _)| *of == outer && *own == inner)?;
+        let value = self.symbols.get(value)?;
+        Ty::alias(&self.world.cx, Name::Projection(value), args).ok()
+    }
+
+    /// Whether `ToOwned` of a type is by its `Clone`: there is no other impl for what has a size, but those of the crate.
+    fn is_own_owner(&self, this: &Type) -> bool {
+        match this.data() {
+            TyData::Apply(app) => !matches!(app.name, Name::Str | Name::Slice),
+            TyData::Fn(_) => true,
+            _ => self.clones.contains(this),
+        }
+    }
+
     /// Whether a type is known to be an iterator: so it is its own iterator.
     fn is_iterator(&self, this: &Type) -> bool {
-        if matches!(this.data(), TyData::InferenceVar(_)) {
-            return false;
+        match this.data() {
+            TyData::InferenceVar(_) => return false,
+            TyData::Alias(AliasTy { name: Name::Projection(item), .. })
+                if facts::is_bounded(self.symbols.resolve(item), ITERATOR) =>
+            {
+                return true;
+            }
+            _ => {}
         }
         self.iterators.contains(this)
             || self.symbols.get(ITERATOR).is_some_and(|of| {
@@ -123,11 +152,31 @@ fn closed(arity: Arity, body: &Type) -> Option<Type> {
     (arity.is_empty() || body.meta().outer == 0).then(|| body.clone())
 }
 
-/// `u8 + u8` is a `u8`.
+/// `u8 + u8` is a `u8`, and so is `&u8 + &u8`; what is shifted keeps its type.
 fn of_arithmetic(path: &str, this: &Type, other: Option<&GenericArg<Boxed>>) -> Option<Type> {
-    let TyData::Apply(app) = this.data() else { return None };
     let arithmetic = path.starts_with("core::ops::arith::") || path.starts_with("core::ops::bit::");
-    let same = other.is_none_or(|arg| arg.as_ty() == Some(this));
-    let number = app.name.primitive_text().is_some() && app.args.is_empty();
-    (arithmetic && path.ends_with("::Output") && same && number).then(|| this.clone())
+    let number = |ty: &Type| {
+        let mut ty = ty.clone();
+        if let TyData::Apply(ApplicationTy { name: Name::Ref(Mutability::Shared), args: [_, inner] }) =
+            ty.data()
+        {
+            ty = inner.as_ty()?.clone();
+        }
+        let TyData::Apply(app) = ty.data() else { return None };
+        let is_number = matches!(app.name, Name::Int(_) | Name::Uint(_) | Name::Float(_) | Name::Bool);
+        is_number.then_some(ty)
+    };
+    if !arithmetic || !path.ends_with("::Output") {
+        return None;
+    }
+    let own = number(this)?;
+    let fits = match other {
+        None => true,
+        Some(other) => {
+            let other = number(other.as_ty()?)?;
+            let shift = path.contains("::Shl::") || path.contains("::Shr::");
+            other == own || shift
+        }
+    };
+    fits.then_some(own)
 }

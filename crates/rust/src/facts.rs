@@ -4,6 +4,8 @@
 //! **Invariant:** a table errs on the side of a reported change: what is not listed here is invariant, implements
 //! nothing and evaluates to nothing.
 
+#[cfg(test)]
+mod oracle;
 pub(crate) mod table;
 
 use typeloom_term::Variance;
@@ -98,6 +100,8 @@ pub(crate) fn is_below(path: &str, above: &str) -> bool {
 pub(crate) const EVALUATED: &[&str] = &[
     "core::marker::Send",
     "core::marker::Sync",
+    "core::panic::unwind_safe::UnwindSafe",
+    "core::panic::unwind_safe::RefUnwindSafe",
     "core::convert::Infallible",
     "core::num::error::TryFromIntError",
     "core::iter::traits::iterator::Iterator",
@@ -106,7 +110,30 @@ pub(crate) const EVALUATED: &[&str] = &[
     "core::ops::function::FnOnce::Output",
     "core::ops::function::FnMut",
     "core::ops::function::FnOnce",
+    "core::iter::traits::collect::IntoIterator::Item",
+    "core::future::into_future::IntoFuture::Output",
 ];
+
+/// What traits of the standard library say about their associated types: the type, a trait's associated type of it, and
+/// what that is, an associated type of the first trait.
+pub(crate) const OF_ITEMS: &[(&str, &str, &str)] = &[
+    (
+        "core::iter::traits::collect::IntoIterator::IntoIter",
+        "core::iter::traits::iterator::Iterator::Item",
+        "core::iter::traits::collect::IntoIterator::Item",
+    ),
+    (
+        "core::future::into_future::IntoFuture::IntoFuture",
+        "core::future::future::Future::Output",
+        "core::future::into_future::IntoFuture::Output",
+    ),
+];
+
+/// Whether an associated type of the standard library implements a trait because its own trait says so.
+pub(crate) fn is_bounded(item: &str, of: &str) -> bool {
+    let home = |inner: &str| inner.rsplit_once("::").map(|(home, _)| home.to_owned());
+    OF_ITEMS.iter().any(|(outer, inner, _)| *outer == item && home(inner).as_deref() == Some(of))
+}
 
 /// Supertraits in the standard library, of traits whose supertraits take the same arguments, or none.
 pub(crate) const SUPERTRAITS: &[(&str, &[&str])] = &[
@@ -148,6 +175,24 @@ pub(crate) const ASSOC_HOME: &[(&str, &str)] = &[
 pub(crate) const UNSIZED_ITEMS: &[&str] =
     &["core::ops::deref::Deref::Target", "core::ops::index::Index::Output"];
 
+/// Types of the standard library whose size is not known.
+pub(crate) const UNSIZED_TYPES: &[&str] =
+    &["core::ffi::c_str::CStr", "std::ffi::os_str::OsStr", "std::path::Path"];
+
+/// What tuples implement if all of their elements do, as function pointers do of any kind, but for the last one.
+pub(crate) const OF_TUPLES: &[&str] = &[
+    "core::fmt::Debug",
+    "core::cmp::PartialEq",
+    "core::cmp::Eq",
+    "core::cmp::PartialOrd",
+    "core::cmp::Ord",
+    "core::hash::Hash",
+    "core::default::Default",
+];
+
+/// How many elements a tuple may have that implements anything but what the compiler knows of.
+pub(crate) const MAX_TUPLE: usize = 12;
+
 /// Modules and types of the standard library whose values stay in one thread.
 pub(crate) const OF_ONE_THREAD: &[&str] = &[
     "alloc::rc::",
@@ -186,6 +231,9 @@ pub(crate) const OWNING: &[&str] = &[
     "std::io::error::",
 ];
 
+/// Modules of the standard library whose types share what they hold, and do not change it.
+pub(crate) const SHARING: &[&str] = &["alloc::rc::Rc", "alloc::sync::Arc"];
+
 /// Types of the standard library whose first type parameter has to outlive their lifetime.
 pub(crate) const FIRST_OUTLIVES: &[&str] = &[
     "core::cell::Ref",
@@ -209,6 +257,17 @@ pub(crate) const AUTO_TRAITS: &[&str] = &[
     "core::panic::unwind_safe::UnwindSafe",
     "core::panic::unwind_safe::RefUnwindSafe",
 ];
+
+/// Auto traits of which a type loses at least one by a field that makes a parameter invariant: `&mut`, a cell or a trait
+/// object.
+pub(crate) const LOST_BY_INVARIANCE: &[&str] = &[
+    "core::panic::unwind_safe::UnwindSafe",
+    "core::panic::unwind_safe::RefUnwindSafe",
+    "core::marker::Freeze",
+];
+
+/// The auto trait that a type loses by a pointer as well.
+pub(crate) const LOST_BY_POINTERS: &str = "core::marker::Sync";
 
 /// Traits of the compiler's own that nobody can name.
 pub(crate) const INTERNAL_TRAITS: &[&str] =
@@ -235,7 +294,16 @@ const INVARIANT: &[&str] = &[
     "std::sync::lazy_lock::LazyLock",
     "std::sync::reentrant_lock::ReentrantLock",
     "std::thread::local::LocalKey",
+    // They hold associated types of their parameters, or have patterns inside of them that do.
+    "core::iter::adapters::peekable::Peekable",
+    "core::str::iter::Lines",
+    "core::str::iter::SplitWhitespace",
+    "core::str::iter::SplitAsciiWhitespace",
 ];
+
+/// Modules of the standard library whose types hold associated types of their parameters.
+const INVARIANT_MODULES: &[&str] =
+    &["core::iter::adapters::flatten::", "core::iter::adapters::map_windows::"];
 
 /// The variance of parameter `index` of a type of the standard library.
 pub(crate) fn std_variance(path: &str, index: usize) -> Variance {
@@ -251,6 +319,13 @@ pub(crate) fn std_variance(path: &str, index: usize) -> Variance {
         } else {
             Variance::Invariant
         };
+    }
+    // `Cow` holds what its parameter is owned as; ways to split a text hold what the pattern searches with.
+    let holds_projection = path == "alloc::borrow::Cow" && index > 0
+        || path.starts_with("core::str::iter::") && (last.contains("Split") || last.contains("Match"))
+        || INVARIANT_MODULES.iter().any(|module| path.starts_with(module));
+    if holds_projection {
+        return Variance::Invariant;
     }
     // Handles through which a collection is changed, by the naming of the standard library; a lifetime comes first.
     let is_handle = ["Mut", "Guard", "Entry", "Drain"].iter().any(|suffix| last.ends_with(suffix));

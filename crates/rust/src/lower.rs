@@ -122,9 +122,20 @@ pub(crate) struct TraitDef {
 pub(crate) struct AdtDef {
     pub(crate) params: Vec<(Symbol, ParamKind)>,
     pub(crate) fields: Vec<Type>,
-    /// Whether there are fields that the JSON leaves out.
-    pub(crate) hidden: bool,
+    /// What is known of fields that the JSON leaves out, where there are some.
+    pub(crate) hidden: Option<Hidden>,
     pub(crate) predicates: Vec<Type>,
+}
+
+/// What auto traits say of fields that the JSON leaves out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Hidden {
+    /// Nothing makes a parameter invariant.
+    Plain,
+    /// Nothing does, but for pointers.
+    Pointers,
+    /// Anything may.
+    Unknown,
 }
 
 /// An impl of the crate, for proofs and for evaluating associated types.

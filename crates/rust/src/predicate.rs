@@ -17,6 +17,9 @@ use crate::item::Type;
 /// The trait of types whose size is known.
 pub const SIZED: &str = "core::marker::Sized";
 
+/// The name of a list of parameters in front of what they are the parameters of. It is not a path, so no type has it.
+pub(crate) const LIST: &str = "'list";
+
 /// How the lifetimes are called that stand for what an `impl Trait` in a result captures.
 pub(crate) const CAPTURED: &str = "'_captured";
 

@@ -10,7 +10,7 @@ use typeloom_term::name::Mutability;
 use typeloom_term::subst::{Instantiation, instantiate_args};
 use typeloom_term::ty::{InferVar, Placeholder, PlaceholderId};
 use typeloom_term::{
-    ApplicationTy, Arity, Boxed, GenericArg, InferenceTable, Name, Region, Symbol, Ty, TyData,
+    AliasTy, ApplicationTy, Arity, Boxed, GenericArg, InferenceTable, Name, Region, Symbol, Ty, TyData,
 };
 
 use crate::assume::Outlives;
@@ -160,6 +160,11 @@ impl Prover<'_, '_> {
         if self.object(table, of, this, args) {
             return true;
         }
+        if let TyData::Alias(AliasTy { name: Name::Projection(item), args: _ }) = this.data()
+            && facts::is_bounded(self.knowledge.symbols.resolve(item), name)
+        {
+            return true;
+        }
         let world = self.knowledge.world;
         for rule in &world.rules {
             let Some(conditions) = world.apply(rule, of, args) else { continue };
@@ -240,11 +245,21 @@ impl Prover<'_, '_> {
         if name == predicate::SIZED {
             return self.sized(this);
         }
+        if facts::STATIC_TRAITS.contains(&name) {
+            // It is for everything that is `'static`.
+            return Some(self.longer(table, &this.clone().into(), Region::Static));
+        }
+        let of_tuples = facts::OF_TUPLES.contains(&name);
+        let of_pointers = of_tuples && !name.ends_with("::Default");
         match this.data() {
             TyData::Apply(ApplicationTy { name: head, args }) => match head {
                 Name::Tuple | Name::Array | Name::Slice if auto || (copy && head != Name::Slice) => {
                     Some(self.all(table, of, args, depth))
                 }
+                Name::Tuple if of_tuples && (1..=facts::MAX_TUPLE).contains(&args.len()) => {
+                    Some(self.all(table, of, args, depth))
+                }
+                Name::RawPtr(_) if of_pointers || name == "core::marker::Unpin" => Some(true),
                 Name::Tuple if args.is_empty() => Some(
                     facts::OF_PRIMITIVES
                         .iter()
@@ -258,14 +273,20 @@ impl Prover<'_, '_> {
                         let sync = self.find("core::marker::Sync")?;
                         Some(self.all(table, sync, args, depth))
                     }
-                    ("core::marker::Send" | "core::marker::Sync", _) => {
+                    ("core::marker::Send" | "core::marker::Sync", _)
+                    | ("core::panic::unwind_safe::RefUnwindSafe", _) => {
                         Some(self.all(table, of, args, depth))
+                    }
+                    // What `&T` leads to is seen by others, as what is behind `&mut T` is half changed.
+                    ("core::panic::unwind_safe::UnwindSafe", Mutability::Shared) => {
+                        let shared = self.find("core::panic::unwind_safe::RefUnwindSafe")?;
+                        Some(self.all(table, shared, args, depth))
                     }
                     _ => None,
                 },
                 Name::Adt(symbol) if auto => self.std_is_auto(table, name, of, symbol, args, depth),
                 Name::RawPtr(_) if copy => Some(true),
-                Name::Never => Some(copy || auto),
+                Name::Never => Some(copy || auto || of_pointers || name == "core::fmt::Display"),
                 _ => {
                     head.primitive_text()?;
                     if auto || (copy && head != Name::Str) {
@@ -276,7 +297,7 @@ impl Prover<'_, '_> {
                     listed.filter(|_| head != Name::Str).map(|(_, floats)| *floats || !float)
                 }
             },
-            TyData::Fn(_) if copy || auto => Some(true),
+            TyData::Fn(_) if copy || auto || of_pointers => Some(true),
             _ => None,
         }
     }
@@ -294,8 +315,20 @@ impl Prover<'_, '_> {
     ) -> Option<bool> {
         let path = self.knowledge.symbols.resolve(this);
         let thread = matches!(name, "core::marker::Send" | "core::marker::Sync");
-        if !facts::is_std(path) || !(thread || name == "core::marker::Unpin") {
+        if !facts::is_std(path) {
             return None;
+        }
+        if !thread && name != "core::marker::Unpin" {
+            // Of panics: what owns its arguments, in whatever way, is safe if they are, from inside and outside.
+            let holds = facts::OWNING.iter().chain(facts::SHARING).any(|root| path.starts_with(root));
+            let owns =
+                holds && path != "std::io::error::Error" && args.iter().all(|arg| arg.as_region().is_none());
+            let all = |trait_| self.find(trait_).is_some_and(|of| self.all(table, of, args, depth));
+            let safe = owns
+                && ["core::panic::unwind_safe::UnwindSafe", "core::panic::unwind_safe::RefUnwindSafe"]
+                    .map(all)
+                    == [true, true];
+            return safe.then_some(true);
         }
         if name == "core::marker::Unpin" {
             let always =
@@ -333,6 +366,9 @@ impl Prover<'_, '_> {
 
     fn sized(&self, this: &Type) -> Option<bool> {
         match this.data() {
+            TyData::Apply(ApplicationTy { name: Name::Adt(symbol), args: [] }) => {
+                Some(!facts::UNSIZED_TYPES.contains(&self.knowledge.symbols.resolve(symbol)))
+            }
             TyData::Apply(app) => Some(!matches!(app.name, Name::Str | Name::Slice)),
             TyData::Dyn(_) => Some(false),
             TyData::Alias(alias) => match alias.name {

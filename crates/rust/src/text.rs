@@ -1,8 +1,8 @@
 //! Items and predicates in Rust's syntax, as far as it has one.
 
 use typeloom_term::print::Printer;
-use typeloom_term::subst::{Instantiation, instantiate_args};
-use typeloom_term::{Arity, Boxed, GenericArg, Name, Region, Symbols};
+use typeloom_term::subst::{Instantiation, instantiate, instantiate_args};
+use typeloom_term::{Arity, Boxed, Const, FnTy, GenericArg, Name, Region, Symbols, Ty, TyData};
 
 use crate::item::{Item, Kind, Label, Order, Param, ParamKind, Role, Type};
 use crate::predicate::{self, Predicate};
@@ -114,9 +114,40 @@ pub(crate) fn captures(item: &Item, symbols: &Symbols) -> String {
     format!("use<{}>", names.join(", "))
 }
 
+/// What an impl gives to an associated type, with the parameters that the type has of its own.
+fn value(name: &str, of: &Type, symbols: &mut Symbols) -> String {
+    let TyData::Fn(FnTy { name: Name::Forall, arity, signature: [_, GenericArg::Ty(body)] }) = of.data()
+    else {
+        return format!("type {name} = {}", ty(of, symbols));
+    };
+    let cx = Boxed::new();
+    let mut names = Vec::new();
+    let mut list = |count: u16, letter: &str, symbols: &mut Symbols| -> Vec<Name> {
+        let texts: Vec<String> = (0..count).map(|index| format!("{letter}{index}")).collect();
+        let symbols = texts.iter().map(|text| Name::Param(symbols.intern(text))).collect();
+        names.extend(texts);
+        symbols
+    };
+    let regions = list(arity.regions, "'x", symbols).into_iter().map(Region::param).collect();
+    let types = list(arity.types, "X", symbols).into_iter().filter_map(|name| Ty::param(&cx, name).ok());
+    let with = Instantiation { regions, types: types.collect(), ..Instantiation::default() };
+    let consts = list(arity.consts, "N", symbols).into_iter().filter_map(|name| Const::param(&cx, name).ok());
+    let with = Instantiation { consts: consts.collect(), ..with };
+    let text = instantiate(&cx, body, &with).map_or_else(|_| ty(of, symbols), |body| ty(&body, symbols));
+    format!("type {name}<{}> = {text}", names.join(", "))
+}
+
 /// An item as one line.
 #[must_use]
 pub fn item(item: &Item, symbols: &mut Symbols) -> String {
+    let values: Vec<String> = item
+        .parts
+        .iter()
+        .filter_map(|part| match &part.label {
+            Label::Assoc(name) => Some(value(name, &part.ty, symbols)),
+            Label::SelfType | Label::TraitRef | Label::Input(..) | Label::Output | Label::Type => None,
+        })
+        .collect();
     let mut conditions: Vec<String> = Vec::new();
     for one in item.predicates.iter().chain(&item.promises) {
         if !is_sized(one, symbols) && !predicate::is_capture(symbols, one) {
@@ -171,17 +202,8 @@ pub fn item(item: &Item, symbols: &mut Symbols) -> String {
         Kind::TypeAlias => format!("type {path}{generics} = {}{clause}", of_type()),
         Kind::TraitType => format!("type {path}{clause}"),
         Kind::Impl => {
-            let types: Vec<String> = item
-                .parts
-                .iter()
-                .filter_map(|part| match &part.label {
-                    Label::Assoc(name) => Some(format!("type {name} = {}", ty(&part.ty, symbols))),
-                    Label::SelfType | Label::TraitRef | Label::Input(..) | Label::Output | Label::Type => {
-                        None
-                    }
-                })
-                .collect();
-            let body = if types.is_empty() { String::new() } else { format!(" {{ {} }}", types.join("; ")) };
+            let body =
+                if values.is_empty() { String::new() } else { format!(" {{ {} }}", values.join("; ")) };
             let path = tidy(path.strip_prefix("impl ").unwrap_or(path));
             format!("impl{generics} {path}{clause}{body}")
         }

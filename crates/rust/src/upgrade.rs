@@ -2,8 +2,12 @@
 //!
 //! A type or trait that gained parameters with defaults is still written with fewer arguments by everybody who used it
 //! before. So the old items are read as they would be today: with the defaults filled in.
+//!
+//! A type that nobody can name is written by a public alias for it. Where the alias gives it another argument now, and
+//! nobody can name that one either (or the one before), the alias is what there is to see, and the old items are read
+//! with what the alias stands for today.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use typeloom_term::fold::{FoldState, super_fold_ty};
 use typeloom_term::subst::replace_params;
@@ -12,17 +16,29 @@ use typeloom_term::{
     TyData,
 };
 
-use crate::item::{Item, Kind, Param};
+use crate::item::{Item, Kind, Label, Param, ParamKind, Type};
+use crate::lower::param_arg;
+use crate::world::{Bindings, matches_arg};
 
 /// What some names gained.
 pub(crate) struct Upgrade {
     gained: HashMap<Symbol, (usize, Vec<Param>)>,
+    /// What aliases stood for, by the definition that nobody can name, and what they stand for.
+    rewritten: HashMap<Symbol, Vec<Rewrite>>,
     cx: Boxed,
 }
 
+/// What an alias stood for, over its parameters, and what it stands for.
+struct Rewrite {
+    vars: Vec<Symbol>,
+    old: Type,
+    new: Type,
+}
+
 impl Upgrade {
-    /// The definitions that have more parameters than before, all of the additional ones with defaults.
-    pub(crate) fn new(old: &[Item], new: &[Item], symbols: &Symbols) -> Self {
+    /// The definitions that have more parameters than before, all of the additional ones with defaults, and the aliases
+    /// of the crate `root` that give others to what nobody can name.
+    pub(crate) fn new(old: &[Item], new: &[Item], root: &str, symbols: &Symbols) -> Result<Self, TermError> {
         let is_definition =
             |item: &&Item| matches!(item.kind, Kind::Struct | Kind::Enum | Kind::Union | Kind::Trait);
         let before: HashMap<&str, usize> =
@@ -37,12 +53,14 @@ impl Upgrade {
                 gained.insert(symbol, (count, item.params.clone()));
             }
         }
-        Self { gained, cx: Boxed::new() }
+        let cx = Boxed::new();
+        let rewritten = rewritten(&cx, old, new, root, symbols)?;
+        Ok(Self { gained, rewritten, cx })
     }
 
     /// An item as it would be read today.
     pub(crate) fn item(&self, item: &mut Item, symbols: &Symbols) -> Result<(), TermError> {
-        if self.gained.is_empty() {
+        if self.gained.is_empty() && self.rewritten.is_empty() {
             return Ok(());
         }
         // A projection carries the arguments of its trait.
@@ -51,7 +69,7 @@ impl Upgrade {
             projections.insert(symbols.resolve(*symbol).to_owned(), gained);
         }
         let mut fold =
-            Fill { gained: &self.gained, projections, symbols, cx: &self.cx, state: FoldState::default() };
+            Fill { upgrade: self, projections, symbols, cx: &self.cx, state: FoldState::default() };
         for part in &mut item.parts {
             part.ty = part.ty.try_fold_with(&mut fold)?;
         }
@@ -64,8 +82,68 @@ impl Upgrade {
     }
 }
 
+/// The application of a definition that a type is.
+fn application(ty: &Type) -> Option<(Symbol, &[GenericArg<Boxed>])> {
+    match ty.data() {
+        TyData::Apply(ApplicationTy { name: Name::Adt(symbol), args }) => Some((symbol, args)),
+        _ => None,
+    }
+}
+
+/// The public aliases whose definition nobody can name, where an argument of it changed that nobody can name.
+fn rewritten(
+    cx: &Boxed,
+    old: &[Item],
+    new: &[Item],
+    root: &str,
+    symbols: &Symbols,
+) -> Result<HashMap<Symbol, Vec<Rewrite>>, TermError> {
+    let known: HashSet<&str> = old.iter().chain(new).map(|item| item.path.as_str()).collect();
+    let is_nameless = |symbol: Symbol| {
+        let path = symbols.resolve(symbol);
+        path.split("::").next() == Some(root) && !known.contains(path)
+    };
+    let is_nameless_arg = |arg: &GenericArg<Boxed>| {
+        arg.as_ty().and_then(application).is_some_and(|(symbol, _)| is_nameless(symbol))
+    };
+    let is_alias = |item: &&Item| item.kind == Kind::TypeAlias;
+    let before: HashMap<&str, &Item> =
+        old.iter().filter(is_alias).map(|item| (item.path.as_str(), item)).collect();
+    let mut found: HashMap<Symbol, Vec<Rewrite>> = HashMap::new();
+    for item in new.iter().filter(is_alias) {
+        let Some(was) = before.get(item.path.as_str()) else { continue };
+        let (Some(from), Some(to)) = (was.part(&Label::Type), item.part(&Label::Type)) else { continue };
+        if was.params.len() != item.params.len() || from.ty == to.ty {
+            continue;
+        }
+        // Both over the parameters of the old one.
+        let renamed = |name: Name| {
+            let at = item.params.iter().position(|param| Name::Param(param.symbol) == name)?;
+            let param = was.params.get(at)?;
+            param_arg(cx, param.symbol, &param.kind).ok()
+        };
+        let to = replace_params(cx, &to.ty, renamed)?;
+        let (Some((name, of_old)), Some((other, of_new))) = (application(&from.ty), application(&to)) else {
+            continue;
+        };
+        let excused = |(a, b): (&GenericArg<Boxed>, &GenericArg<Boxed>)| {
+            a == b || is_nameless_arg(a) || is_nameless_arg(b)
+        };
+        if name == other
+            && is_nameless(name)
+            && of_old.len() == of_new.len()
+            && of_old.iter().zip(of_new).all(excused)
+            && was.params.iter().all(|param| !matches!(param.kind, ParamKind::Const(_)))
+        {
+            let vars = was.params.iter().map(|param| param.symbol).collect();
+            found.entry(name).or_default().push(Rewrite { vars, old: from.ty.clone(), new: to });
+        }
+    }
+    Ok(found)
+}
+
 struct Fill<'u> {
-    gained: &'u HashMap<Symbol, (usize, Vec<Param>)>,
+    upgrade: &'u Upgrade,
     projections: HashMap<String, &'u (usize, Vec<Param>)>,
     symbols: &'u Symbols,
     cx: &'u Boxed,
@@ -93,6 +171,24 @@ impl Fill<'_> {
         }
         Ok(Some(args))
     }
+
+    /// What a type that nobody can name is today, where it is what an alias stood for.
+    fn rewritten(&self, symbol: Symbol, ty: &Type) -> Result<Option<Type>, TermError> {
+        for rewrite in self.upgrade.rewritten.get(&symbol).into_iter().flatten() {
+            let mut bindings = Bindings::new();
+            let (pattern, term) = (rewrite.old.clone().into(), ty.clone().into());
+            if matches_arg(&pattern, &term, &rewrite.vars, &mut bindings)
+                && rewrite.vars.iter().all(|var| bindings.contains_key(var))
+            {
+                let find = |name: Name| match name {
+                    Name::Param(symbol) => bindings.get(&symbol).cloned(),
+                    _ => None,
+                };
+                return replace_params(self.cx, &rewrite.new, find).map(Some);
+            }
+        }
+        Ok(None)
+    }
 }
 
 impl Folder<Boxed> for Fill<'_> {
@@ -114,10 +210,13 @@ impl Folder<Boxed> for Fill<'_> {
         let folded = super_fold_ty(ty, self)?;
         match folded.data() {
             TyData::Apply(ApplicationTy { name: name @ (Name::Adt(symbol) | Name::Trait(symbol)), args }) => {
-                if let Some(gained) = self.gained.get(&symbol)
+                if let Some(gained) = self.upgrade.gained.get(&symbol)
                     && let Some(args) = self.filled(gained, args)?
                 {
                     return Ty::apply(self.cx, name, &args);
+                }
+                if let Some(today) = self.rewritten(symbol, &folded)? {
+                    return Ok(today);
                 }
             }
             TyData::Alias(AliasTy { name: name @ Name::Projection(symbol), args }) => {

@@ -3,8 +3,12 @@
 //! Every parameter starts bivariant; every occurrence in a field meets it with the variance of its place, where the
 //! types of the crate itself count with what is known of them so far. Variances only fall, so this ends.
 //!
-//! Fields that the JSON leaves out (private ones, unless rustdoc was asked for them) could use a parameter in any way:
-//! the type is then invariant, which may report a harmless change and never hides a break.
+//! Fields that the JSON leaves out (private ones, unless rustdoc was asked for them) could use a parameter in any way.
+//! What the compiler found out about auto traits says more: in a type that is `UnwindSafe`, `RefUnwindSafe` and `Freeze`
+//! by what it consists of there is no `&mut`, no cell and no trait object, and if it is `Sync` no pointer either, which is
+//! where invariance comes from (but for locks and function pointers that are hidden as well). The lifetimes of such a
+//! type count as covariant; its other parameters do if it is `Sync`, since pointers to them are common. What has no such
+//! evidence is invariant, which may report a harmless change and hides no break.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -15,11 +19,16 @@ use typeloom_term::{
 
 use crate::facts;
 use crate::item::{ParamKind, Type};
-use crate::lower::AdtDef;
+use crate::lower::{AdtDef, Hidden};
 
-/// What is known before any field was looked at; constants are equal or not, and have no order.
-fn starting(adt: &AdtDef, start: Variance) -> Vec<Variance> {
-    let of = |kind: &ParamKind| if matches!(kind, ParamKind::Const(_)) { Variance::Invariant } else { start };
+/// What is possible before any field that is known was looked at; constants are equal or not, and have no order.
+fn starting(adt: &AdtDef) -> Vec<Variance> {
+    let of = |kind: &ParamKind| match (kind, adt.hidden) {
+        (ParamKind::Const(_), _) | (_, Some(Hidden::Unknown)) => Variance::Invariant,
+        (_, None) => Variance::Bivariant,
+        (_, Some(Hidden::Plain)) | (ParamKind::Region, Some(Hidden::Pointers)) => Variance::Covariant,
+        (ParamKind::Type, Some(Hidden::Pointers)) => Variance::Invariant,
+    };
     adt.params.iter().map(|(_, kind)| of(kind)).collect()
 }
 
@@ -34,14 +43,13 @@ impl Variances {
     pub(crate) fn of(adts: &BTreeMap<Symbol, AdtDef>, symbols: &Symbols) -> Self {
         let mut known = HashMap::new();
         for (name, adt) in adts {
-            let start = if adt.hidden { Variance::Invariant } else { Variance::Bivariant };
-            known.insert(*name, starting(adt, start));
+            known.insert(*name, starting(adt));
         }
         let mut this = Self { known };
         loop {
             let mut changed = false;
-            for (name, adt) in adts.iter().filter(|(_, adt)| !adt.hidden) {
-                let mut found = starting(adt, Variance::Bivariant);
+            for (name, adt) in adts {
+                let mut found = starting(adt);
                 for field in &adt.fields {
                     this.walk(field, adt, symbols, &mut found);
                 }

@@ -92,10 +92,12 @@ impl World {
                 rules.push(Rule { vars: vars.clone(), of, args, conditions: list });
             }
         }
-        for Projection { item, this, value } in &table.projections {
+        for Projection { item, this, arg, value, .. } in &table.projections {
             let (Some(this), Some(value)) = (parse(this, symbols), parse(value, symbols)) else { continue };
             let item = symbols.intern(item);
-            equations.push(Equation { vars: vars.clone(), item, args: vec![this.into()], value });
+            let mut args = vec![this.into()];
+            args.extend(arg.as_deref().and_then(|arg| parse(arg, symbols)).map(GenericArg::from));
+            equations.push(Equation { vars: vars.clone(), item, args, value });
         }
         // What rules evaluate to.
         for path in facts::EVALUATED {
@@ -124,6 +126,26 @@ impl World {
         rule.conditions.iter().map(|condition| self.substitute(condition, &bindings)).collect()
     }
 
+    /// What the definitions in a type ask of their arguments.
+    pub(crate) fn asked_by(&self, ty: &Type) -> Result<Vec<Type>, TermError> {
+        let mut asked = Vec::new();
+        let mut stack = vec![ty.clone()];
+        while let Some(ty) = stack.pop() {
+            let TyData::Apply(app) = ty.data() else { continue };
+            stack.extend(app.args.iter().filter_map(GenericArg::as_ty).cloned());
+            let Name::Adt(symbol) = app.name else { continue };
+            let Some(adt) = self.adts.get(&symbol) else { continue };
+            let lookup = |name: Name| {
+                let index = adt.params.iter().position(|(symbol, _)| Name::Param(*symbol) == name)?;
+                app.args.get(index).cloned()
+            };
+            for predicate in &adt.predicates {
+                asked.push(replace_params(&self.cx, predicate, lookup)?);
+            }
+        }
+        Ok(asked)
+    }
+
     fn substitute<T: Fold<Boxed>>(&self, value: &T, bindings: &Bindings) -> Option<T> {
         let find = |name: Name| match name {
             Name::Param(symbol) => bindings.get(&symbol).cloned(),
@@ -140,7 +162,7 @@ fn trait_of(of: &Type, this: &Type) -> Option<(Symbol, Vec<GenericArg<Boxed>>)> 
 }
 
 /// Whether a term has the form of a pattern, and what the variables of the pattern are then.
-fn matches_arg(
+pub(crate) fn matches_arg(
     pattern: &GenericArg<Boxed>,
     term: &GenericArg<Boxed>,
     vars: &[Symbol],
@@ -237,6 +259,8 @@ pub(crate) struct Knowledge<'w> {
     equations: Vec<Equation>,
     /// Types that are assumed to be iterators.
     pub(crate) iterators: Vec<Type>,
+    /// Types that are assumed to be `Clone`.
+    pub(crate) clones: Vec<Type>,
 }
 
 impl<'w> Knowledge<'w> {
@@ -244,13 +268,17 @@ impl<'w> Knowledge<'w> {
     pub(crate) fn new(world: &'w World, symbols: &'w Symbols, given: &[Type]) -> Self {
         let mut equations = Vec::new();
         let mut iterators = Vec::new();
+        let mut clones = Vec::new();
         for fact in given {
             if let Some((arity, Predicate::Trait(of, [GenericArg::Ty(this), ..]))) =
                 predicate::view(symbols, fact)
                 && arity.is_empty()
-                && facts::is_below(symbols.resolve(of), "core::iter::traits::iterator::Iterator")
             {
-                iterators.push(this.clone());
+                if facts::is_below(symbols.resolve(of), "core::iter::traits::iterator::Iterator") {
+                    iterators.push(this.clone());
+                } else if facts::is_below(symbols.resolve(of), "core::clone::Clone") {
+                    clones.push(this.clone());
+                }
             }
             if let Some((arity, Predicate::Projection(item, args, GenericArg::Ty(value)))) =
                 predicate::view(symbols, fact)
@@ -265,7 +293,7 @@ impl<'w> Knowledge<'w> {
                 });
             }
         }
-        Self { world, symbols, equations, iterators }
+        Self { world, symbols, equations, iterators, clones }
     }
 
     /// Whether the size of an associated type need not be known.
@@ -291,7 +319,7 @@ impl<'w> Knowledge<'w> {
         // The associated type has parameters of its own: its value is under their binder.
         let TyData::Fn(function) = value.data() else { return None };
         let with = typeloom_term::subst::Instantiation::from_args(own);
-        let body = function.signature.first()?;
+        let body = function.signature.last()?;
         typeloom_term::subst::instantiate(&self.world.cx, body.as_ty()?, &with).ok()
     }
 

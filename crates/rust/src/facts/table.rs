@@ -5,7 +5,7 @@
 //! ```text
 //! use path::to::Name
 //! Trait<Args> for Type where T: Condition, U: Condition
-//! <Type as Trait>::Item = Type
+//! <Type as Trait<Arg>>::Item = Type where T: Condition
 //! ```
 
 use std::collections::HashMap;
@@ -34,7 +34,13 @@ pub(crate) struct Projection {
     /// The path of the trait and the name of the type.
     pub(crate) item: String,
     pub(crate) this: String,
+    /// The argument of the trait.
+    pub(crate) arg: Option<String>,
     pub(crate) value: String,
+    /// What has to hold for there to be such a type at all. Where one is written it does, so only the test that asks the
+    /// compiler reads this.
+    #[cfg(test)]
+    pub(crate) conditions: Vec<(String, String)>,
 }
 
 impl Table {
@@ -57,18 +63,28 @@ impl Table {
             return None;
         }
         let full = |text: &str| expand(text, names);
-        if let Some(projection) = line.strip_prefix('<') {
+        let (header, clause) = line.split_once(" where ").unwrap_or((line, ""));
+        let conditions = clause.split(", ").filter_map(|one| one.split_once(": "));
+        let conditions = conditions.map(|(this, of)| (full(this), full(of))).collect();
+        if let Some(projection) = header.strip_prefix('<') {
             let (place, value) = projection.split_once(" = ")?;
             let (header, name) = place.rsplit_once(">::")?;
             let (this, of) = header.rsplit_once(" as ")?;
-            let item = format!("{}::{name}", full(of));
-            self.projections.push(Projection { item, this: full(this), value: full(value) });
+            let (of, arg) = match of.strip_suffix('>').and_then(|of| of.split_once('<')) {
+                Some((of, arg)) => (of, Some(full(arg))),
+                None => (of, None),
+            };
+            self.projections.push(Projection {
+                item: format!("{}::{name}", full(of)),
+                this: full(this),
+                arg,
+                value: full(value),
+                #[cfg(test)]
+                conditions,
+            });
             return Some(());
         }
-        let (header, clause) = line.split_once(" where ").unwrap_or((line, ""));
         let (of, this) = header.split_once(" for ")?;
-        let conditions = clause.split(", ").filter_map(|one| one.split_once(": "));
-        let conditions = conditions.map(|(this, of)| (full(this), full(of))).collect();
         self.impls.push(Impl { of: full(of), this: full(this), conditions });
         Some(())
     }

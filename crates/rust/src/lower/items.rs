@@ -4,14 +4,15 @@ use std::collections::{BTreeSet, HashMap};
 
 use rustdoc_types::{
     Attribute, Function, Generics, Id, Impl, Item as JsonItem, ItemEnum, StructKind, Type as JsonType,
-    VariantKind, Visibility,
+    VariantKind, Visibility, WherePredicate,
 };
 use typeloom_term::name::Variadic;
 use typeloom_term::{Boxed, GenericArg, Name, Region, Symbol, Symbols, Ty};
 
 use super::generics::{Elided, ImplTrait};
 use super::ty::{abi_text, elided_result};
-use super::{AdtDef, Lower, LowerError, Sig, regions};
+use super::{AdtDef, Hidden, Lower, LowerError, Sig, regions};
+use crate::facts;
 use crate::item::{Item, Kind, Label, Mark, Order, ParamKind, Part, Role, Type};
 use crate::locate::children;
 use crate::paths::Namespace;
@@ -429,12 +430,12 @@ impl<'a> Lower<'a> {
 
     /// What the types of the crate consist of.
     pub(super) fn adt_definition(&mut self, item: &JsonItem) -> Result<(), LowerError> {
-        let (generics, fields, hidden) = match &item.inner {
+        let (generics, fields, hidden, impls) = match &item.inner {
             ItemEnum::Struct(of) => {
                 let (_, fields, hidden) = struct_fields(&of.kind);
-                (&of.generics, fields, hidden)
+                (&of.generics, fields, hidden, &of.impls)
             }
-            ItemEnum::Union(of) => (&of.generics, of.fields.clone(), of.has_stripped_fields),
+            ItemEnum::Union(of) => (&of.generics, of.fields.clone(), of.has_stripped_fields, &of.impls),
             ItemEnum::Enum(of) => {
                 let mut fields = Vec::new();
                 let mut hidden = of.has_stripped_variants;
@@ -454,7 +455,7 @@ impl<'a> Lower<'a> {
                         _ => hidden = true,
                     }
                 }
-                (&of.generics, fields, hidden)
+                (&of.generics, fields, hidden, &of.impls)
             }
             _ => return Ok(()),
         };
@@ -469,9 +470,36 @@ impl<'a> Lower<'a> {
             }
         }
         let params = main.params.iter().map(|param| (param.symbol, param.kind.clone())).collect();
+        let hidden = hidden.then(|| self.auto_traits_say(impls));
         let definition = AdtDef { params, fields: types, hidden, predicates: main.predicates };
         self.adts.insert(self.symbols.intern(&path), definition);
         Ok(())
+    }
+
+    /// What the auto traits of a type say about its fields: those that the compiler found it to have, under conditions
+    /// on parameters alone.
+    fn auto_traits_say(&self, impls: &[Id]) -> Hidden {
+        let found: Vec<&Impl> = impls
+            .iter()
+            .filter_map(|id| match self.get(*id).map(|item| &item.inner) {
+                Some(ItemEnum::Impl(of)) if of.is_synthetic && !of.is_negative => Some(of),
+                _ => None,
+            })
+            .collect();
+        let has = |name: &str| {
+            found.iter().any(|of| {
+                let is_it = |path: &rustdoc_types::Path| self.name(path.id, &path.path) == name;
+                let on_params = of.generics.where_predicates.iter().all(|clause| match clause {
+                    WherePredicate::BoundPredicate { type_, .. } => matches!(type_, JsonType::Generic(_)),
+                    WherePredicate::LifetimePredicate { .. } | WherePredicate::EqPredicate { .. } => true,
+                });
+                on_params && of.trait_.as_ref().is_some_and(is_it)
+            })
+        };
+        if !facts::LOST_BY_INVARIANCE.iter().all(|name| has(name)) {
+            return Hidden::Unknown;
+        }
+        if has(facts::LOST_BY_POINTERS) { Hidden::Plain } else { Hidden::Pointers }
     }
 }
 

@@ -130,8 +130,9 @@ impl<'a> Lower<'a> {
         Ok(types)
     }
 
-    /// A type under a binder of some parameters.
-    fn over(&self, params: &[Param], ty: Type) -> Result<Type, LowerError> {
+    /// A type under a binder of some parameters. A list of them stands in front of it: they are written by position, so
+    /// their order counts, and so do those that the type does not use.
+    fn over(&mut self, params: &[Param], ty: Type) -> Result<Type, LowerError> {
         let mut arity = Arity::NONE;
         let mut bound: Vec<(Name, GenericArg<Boxed>)> = Vec::new();
         for param in params {
@@ -151,7 +152,9 @@ impl<'a> Lower<'a> {
         }
         let find = |name: Name| bound.iter().find(|(own, _)| *own == name).map(|(_, arg)| arg.clone());
         let body = replace_params(&self.cx, &ty, find)?;
-        Ok(Ty::function(&self.cx, Name::Forall, arity, &[body.into()])?)
+        let list: Vec<GenericArg<Boxed>> = bound.iter().map(|(_, arg)| arg.clone()).collect();
+        let list = Ty::apply(&self.cx, Name::Adt(self.symbols.intern(predicate::LIST)), &list)?;
+        Ok(Ty::function(&self.cx, Name::Forall, arity, &[list.into(), body.into()])?)
     }
 
     /// The scope inside of a trait, its parameters as arguments (`Self` first), and its supertraits as predicates.
