@@ -9,7 +9,10 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use indexmap::IndexMap;
-use rustdoc_types::{Crate, Id, ItemEnum, ItemKind, Visibility};
+use rustdoc_types::{
+    Crate, GenericArg, GenericArgs, GenericParamDef, GenericParamDefKind, Generics, Id, ItemEnum, ItemKind,
+    StructKind, Type, Visibility,
+};
 
 use crate::lower::LowerError;
 
@@ -44,6 +47,8 @@ pub(crate) struct Paths {
     hidden_names: HashMap<Id, String>,
     /// Where the definitions are that cannot be named.
     hidden: BTreeSet<String>,
+    /// The types among what paths lead to.
+    types: HashSet<Id>,
     /// The first part of every path of the crate itself.
     pub(crate) root: String,
 }
@@ -72,7 +77,11 @@ impl Paths {
         let root = like.map_or_else(|| crate_name(krate), |like| like.root.clone());
         let mut walk = Walk { krate, found: BTreeMap::new(), visits: 0 };
         walk.module(krate.root, &root, false, &mut Vec::new())?;
-        let public: IndexMap<_, _> = walk.found.into_iter().map(|(key, found)| (key, found.id)).collect();
+        let mut public: IndexMap<_, _> = walk.found.into_iter().map(|(key, found)| (key, found.id)).collect();
+        if let Some(like) = like {
+            follow_renames(krate, &mut public, like);
+        }
+        let types = public.values().copied().filter(|id| definition(krate, *id).is_some()).collect();
         let mut names: HashMap<Id, String> = HashMap::new();
         let better = |new: &str, old: &str| {
             let parts = |path: &str| path.matches("::").count();
@@ -99,7 +108,8 @@ impl Paths {
                 }
             }
         }
-        let mut found = Self { public, names, hidden_names: HashMap::new(), hidden: BTreeSet::new(), root };
+        let mut found =
+            Self { public, names, hidden_names: HashMap::new(), hidden: BTreeSet::new(), types, root };
         found.hide(krate, like);
         Ok(found)
     }
@@ -190,6 +200,71 @@ impl Paths {
             Some(summary) => summary.path.join("::"),
             None => written.trim_start_matches("$crate::").to_owned(),
         }
+    }
+}
+
+/// The parameters of a type of the crate, and whether its name is that of a value as well.
+fn definition(krate: &Crate, id: Id) -> Option<(&Generics, bool)> {
+    match &krate.index.get(&id)?.inner {
+        ItemEnum::Struct(of) => Some((&of.generics, !matches!(of.kind, StructKind::Plain { .. }))),
+        ItemEnum::Enum(of) => Some((&of.generics, false)),
+        ItemEnum::Union(of) => Some((&of.generics, false)),
+        _ => None,
+    }
+}
+
+/// Lets paths that led to a type, and lead to an alias of a type with another name now, lead to that type: to whoever uses
+/// the alias, it is the same. (Not where the name is a constructor too, which an alias is not.)
+fn follow_renames(krate: &Crate, public: &mut IndexMap<(Namespace, String), Id>, like: &Paths) {
+    let before = |id: Id, public: &IndexMap<(Namespace, String), Id>| {
+        public.iter().any(|(key, found)| *found == id && like.public.contains_key(key))
+    };
+    let mut renamed = Vec::new();
+    for (at, (key, id)) in public.iter().enumerate() {
+        if like.public.get(key).is_some_and(|old| like.types.contains(old))
+            && let Some(target) = alias_of(krate, *id)
+            && !before(target, public)
+        {
+            renamed.push((at, target));
+        }
+    }
+    for (at, target) in renamed {
+        if let Some((_, id)) = public.get_index_mut(at) {
+            *id = target;
+        }
+    }
+}
+
+/// The type that an alias is another name of: with the same parameters, in the same order, with the same defaults.
+fn alias_of(krate: &Crate, id: Id) -> Option<Id> {
+    let ItemEnum::TypeAlias(alias) = &krate.index.get(&id)?.inner else { return None };
+    let Type::ResolvedPath(path) = &alias.type_ else { return None };
+    let (of, false) = definition(krate, path.id)? else { return None };
+    let args: &[GenericArg] = match path.args.as_deref() {
+        None => &[],
+        Some(GenericArgs::AngleBracketed { args, constraints: _ }) => args,
+        Some(GenericArgs::Parenthesized { .. } | GenericArgs::ReturnTypeNotation) => return None,
+    };
+    let own = &alias.generics.params;
+    let same = |(param, arg): (&GenericParamDef, &GenericArg)| match arg {
+        GenericArg::Lifetime(name) => *name == param.name,
+        GenericArg::Type(Type::Generic(name)) => *name == param.name,
+        GenericArg::Const(value) => value.expr == param.name,
+        GenericArg::Type(_) | GenericArg::Infer => false,
+    };
+    let defaults = |params: &[GenericParamDef]| params.iter().map(default_text).collect::<Vec<_>>();
+    let all = own.len() == args.len()
+        && own.len() == of.params.len()
+        && own.iter().zip(args).all(same)
+        && defaults(own) == defaults(&of.params);
+    all.then_some(path.id)
+}
+
+fn default_text(param: &GenericParamDef) -> Option<String> {
+    match &param.kind {
+        GenericParamDefKind::Lifetime { .. } => None,
+        GenericParamDefKind::Type { default, .. } => default.as_ref().map(|ty| format!("{ty:?}")),
+        GenericParamDefKind::Const { default, .. } => default.clone(),
     }
 }
 

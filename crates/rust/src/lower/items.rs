@@ -196,6 +196,8 @@ impl<'a> Lower<'a> {
                 let (mut main, mut sig) = self.adt(path, Kind::TypeAlias, &of.generics)?;
                 let ty = self.ty(&of.type_, &mut sig)?;
                 main.parts.push(Part { label: Label::Type, ty });
+                // The compiler does not look at bounds of aliases.
+                main.predicates.clear();
                 self.items.push(main);
                 Ok(())
             }
