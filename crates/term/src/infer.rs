@@ -270,16 +270,39 @@ impl<F: TypeFamily> InferenceTable<F> {
         b: &Ty<F>,
     ) -> Result<Vec<Obligation<F>>, TypeError<F>> {
         let snapshot = self.snapshot();
-        match unify::relate(self, program, variance, a, b, snapshot.outlives) {
-            Ok(obligations) => {
-                self.commit(snapshot);
-                Ok(obligations)
+        let from = snapshot.outlives;
+        let related = unify::relate(self, program, variance, a, b).and_then(|related| {
+            if related.entered_binders {
+                self.regions.leak_check(from).map_err(TypeError::Leak)?;
             }
-            Err(error) => {
-                self.rollback_to(snapshot);
-                Err(error)
-            }
+            Ok(related.obligations)
+        });
+        self.settle(snapshot, related)
+    }
+
+    /// Relates `a` and `b` as [`relate`](Self::relate) does, but leaves all that concerns regions to
+    /// [`RegionConstraints::check`], a bound region that would have to be another one too. That is how a compiler asks that
+    /// infers types first and looks at regions when it knows them all: where a type stays ambiguous, it never comes to
+    /// the regions.
+    pub fn relate_types<P: Program<F>>(
+        &mut self,
+        program: &P,
+        variance: Variance,
+        a: &Ty<F>,
+        b: &Ty<F>,
+    ) -> Result<Vec<Obligation<F>>, TypeError<F>> {
+        let snapshot = self.snapshot();
+        let related = unify::relate(self, program, variance, a, b).map(|related| related.obligations);
+        self.settle(snapshot, related)
+    }
+
+    /// Keeps what succeeded, and undoes what did not.
+    fn settle<T>(&mut self, snapshot: Snapshot, result: Result<T, TypeError<F>>) -> Result<T, TypeError<F>> {
+        match &result {
+            Ok(_) => self.commit(snapshot),
+            Err(_) => self.rollback_to(snapshot),
         }
+        result
     }
 
     /// Makes two constants equal.
@@ -290,16 +313,8 @@ impl<F: TypeFamily> InferenceTable<F> {
         b: &Const<F>,
     ) -> Result<Vec<Obligation<F>>, TypeError<F>> {
         let snapshot = self.snapshot();
-        match unify::equate(self, program, a, b) {
-            Ok(obligations) => {
-                self.commit(snapshot);
-                Ok(obligations)
-            }
-            Err(error) => {
-                self.rollback_to(snapshot);
-                Err(error)
-            }
-        }
+        let equated = unify::equate(self, program, a, b);
+        self.settle(snapshot, equated)
     }
 
     /// Requires `longer: shorter`.
@@ -315,12 +330,8 @@ impl<F: TypeFamily> InferenceTable<F> {
         obligations: Vec<Obligation<F>>,
     ) -> Result<Vec<Obligation<F>>, TypeError<F>> {
         let snapshot = self.snapshot();
-        let result = self.retry_all(program, obligations);
-        match result {
-            Ok(_) => self.commit(snapshot),
-            Err(_) => self.rollback_to(snapshot),
-        }
-        result
+        let retried = self.retry_all(program, obligations);
+        self.settle(snapshot, retried)
     }
 
     fn retry_all<P: Program<F>>(

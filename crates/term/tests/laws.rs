@@ -128,7 +128,10 @@ fn equality_is_syntactic_on_normal_forms<F: TypeFamily<Name = Name>>(cx: &F) {
 /// A type with free bound variables: the result of a function, without its binder.
 fn opened<F: TypeFamily<Name = Name>>(cx: &F, program: &mut Declarations, shape: &Shape) -> Ty<F> {
     let wrapped = Shape::Fn(3, 2, vec![], Box::new(shape.clone()));
-    let function = build(cx, program, &wrapped, Style::Plain);
+    output(&build(cx, program, &wrapped, Style::Plain))
+}
+
+fn output<F: TypeFamily<Name = Name>>(function: &Ty<F>) -> Ty<F> {
     match function.data() {
         TyData::Fn(function) => function.output().unwrap().clone(),
         other => panic!("a function is a function, not {other:?}"),
@@ -176,6 +179,29 @@ fn shifting_and_substitution<F: TypeFamily<Name = Name>>(cx: &F) {
             prop_assert!(shift(&t, m).same(&t), "a closed term is not copied");
             prop_assert!(instantiate(cx, &t, &with).unwrap().same(&t), "a closed term is not copied");
         }
+        Ok(())
+    });
+}
+
+/// t[s][r] = t[r][s[r]]: a body under two binders, instantiated from the inside out or from the outside in
+fn substitutions_compose<F: TypeFamily<Name = Name>>(cx: &F) {
+    check(CASES, &(shapes(), shapes(), shapes()), |(s, inner, outer)| {
+        let mut program = Declarations::new();
+        let function = opened(cx, &mut program, &Shape::Fn(3, 2, vec![], Box::new(s)));
+        let r = arguments(cx, &mut program, &outer);
+        // The inner arguments may mention the outer binder's variables.
+        let ty = opened(cx, &mut program, &inner);
+        let regions =
+            vec![Region::Bound(BoundVar::new(0, 2)), Region::Static, Region::Bound(BoundVar::new(0, 1))];
+        let s = Instantiation { regions, types: vec![ty.clone(), ty], consts: vec![] };
+        let s_of_r = Instantiation {
+            regions: s.regions.iter().map(|region| instantiate(cx, region, &r).unwrap()).collect(),
+            types: s.types.iter().map(|ty| instantiate(cx, ty, &r).unwrap()).collect(),
+            consts: vec![],
+        };
+        let inside_out = instantiate(cx, &instantiate(cx, &output(&function), &s).unwrap(), &r).unwrap();
+        let outside_in = instantiate(cx, &output(&instantiate(cx, &function, &r).unwrap()), &s_of_r).unwrap();
+        prop_assert_eq!(inside_out, outside_in);
         Ok(())
     });
 }
@@ -425,6 +451,7 @@ laws! {
     equality_is_an_equivalence_and_subtyping_a_preorder: equivalence_and_preorder;
     equality_is_syntactic_equality_of_normal_forms: equality_is_syntactic_on_normal_forms;
     shifts_add_up_and_substitution_undoes_them: shifting_and_substitution;
+    substitutions_compose_in_either_order: substitutions_compose;
     folds_preserve_identity_and_fuse: folding;
     unification_is_sound_general_and_idempotent: unification;
     snapshots_restore_everything: snapshots;

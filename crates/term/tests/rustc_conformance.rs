@@ -8,6 +8,8 @@
 
 #[path = "support/ast.rs"]
 mod ast;
+#[path = "support/solving.rs"]
+mod solving;
 #[path = "support/variables.rs"]
 mod variables;
 #[path = "support/verdicts.rs"]
@@ -161,12 +163,7 @@ fn unification<F: TypeFamily<Name = Name>>(cx: &F, title: &str) {
             let resolved = vars.iter().map(|var| table.resolve(var).unwrap());
             let texts: Vec<String> =
                 resolved.map(|ty| typeloom_term::print::rust(&ty, &program.symbols)).collect();
-            let known = texts.iter().all(|text| !text.contains('?'));
-            let ours = match (solved, known) {
-                (false, _) => "fail",
-                (true, true) => "ok",
-                (true, false) => "ambiguous",
-            };
+            let ours = solving::verdict(cx, &program, count as usize, &l, &r);
             let problem = format!("case {}: {} == {}", case["id"], case["l"], case["r"]);
             if ours != verdict || solved != case["unifiable"].as_bool().unwrap() {
                 return Some(format!("  {problem}: rustc says {verdict}, we say {ours} ({result:?})"));

@@ -2,7 +2,7 @@
 //!
 //! A worklist of pairs with their ambient variance. [`relate_structurally`] takes a pair apart by one level and puts
 //! the parts on the list, in order; variables are bound; aliases are evaluated; binders are instantiated. Universes
-//! are absolute, so nothing has to be done when a binder's pairs are used up, and the leak check runs once at the end.
+//! are absolute, so nothing has to be done when a binder's pairs are used up, and the leak check is run by the caller, once.
 //!
 //! Pairs of heavy nodes are remembered once a relation has taken many steps, so that graphs that are exponentially large as
 //! trees are related in the size of the graphs.
@@ -80,23 +80,26 @@ impl<'t, F: TypeFamily, P: Program<F>> Relating<'t, F, P> {
     }
 }
 
-/// Relates two types; the constraints of this relation start at position `constraints`.
+/// What relating two types gave.
+pub(super) struct Related<F: TypeFamily> {
+    pub(super) obligations: Vec<Obligation<F>>,
+    /// Whether there were binders, so that placeholders may have leaked.
+    pub(super) entered_binders: bool,
+}
+
+/// Relates two types, without the leak check.
 pub(super) fn relate<F: TypeFamily, P: Program<F>>(
     table: &mut InferenceTable<F>,
     program: &P,
     variance: Variance,
     a: &Ty<F>,
     b: &Ty<F>,
-    constraints: usize,
-) -> Result<Vec<Obligation<F>>, TypeError<F>> {
+) -> Result<Related<F>, TypeError<F>> {
     let mut relating = Relating::new(table, program);
     relating.step(variance, a, b)?;
     relating.run()?;
     let Relating { obligations, entered_binders, .. } = relating;
-    if entered_binders {
-        table.regions.leak_check(constraints).map_err(TypeError::Leak)?;
-    }
-    Ok(obligations)
+    Ok(Related { obligations, entered_binders })
 }
 
 /// Equates two constants.
