@@ -1,16 +1,18 @@
-//! The interfaces in a file: of a model, or those in a bundle.
+//! The interfaces in a file: of a model, or those in a bundle; and bundles of other types.
 
 use anyhow::Context as _;
 use typeloom::compiler::interface::MAIN;
 use typeloom::pool::Bundle;
 use typeloom::solver::diagnostic::{Diagnostic, diagnose, diagnose_error};
-use typeloom::{Exported, Interface};
+use typeloom::{BundleError, Exported, Interface};
 
 use crate::input::{Solve, Source};
 
 /// What is in a file.
 pub(crate) enum Found {
     Interfaces(Vec<Exported>),
+    /// A bundle with types of another kind.
+    Types(Vec<u8>),
     /// A model that is wrong somewhere has no interface.
     Problems(Vec<Diagnostic>),
 }
@@ -19,9 +21,11 @@ pub(crate) enum Found {
 pub(crate) fn read(source: &Source, solve: &Solve) -> anyhow::Result<Found> {
     let bytes = source.open()?;
     if Bundle::is_like(&bytes) {
-        let interfaces =
-            typeloom::import_interfaces(&bytes).with_context(|| format!("cannot read `{}`", source.name))?;
-        return Ok(Found::Interfaces(interfaces));
+        return match typeloom::import_interfaces(&bytes) {
+            Ok(interfaces) => Ok(Found::Interfaces(interfaces)),
+            Err(BundleError::NotAnInterface { .. }) => Ok(Found::Types(bytes.to_vec())),
+            Err(error) => Err(anyhow::Error::new(error).context(format!("cannot read `{}`", source.name))),
+        };
     }
     if let Some(interfaces) = typeloom::artifact_interfaces(&bytes)
         .with_context(|| format!("cannot read the interface of `{}`", source.name))?

@@ -85,6 +85,7 @@ fn vectors() -> Vec<(&'static str, Bundle)> {
     vectors.push(("scheme", pool.export(&[("generic", scheme)]).unwrap()));
 
     vectors.push(("variables", variables().1));
+    vectors.extend(module_versions());
 
     let list = |child| Descriptor::Container { tag: Tag::List, child };
     let graph = [
@@ -107,6 +108,35 @@ fn vectors() -> Vec<(&'static str, Bundle)> {
     vectors.push(("empty", pool.export(&[]).unwrap()));
     vectors.push(("random", random_bundle(2026, 120).1));
     vectors
+}
+
+/// What two versions of a module export; `spec/interfaces.md` compares them.
+fn module_versions() -> [(&'static str, Bundle); 2] {
+    [("module-1", false), ("module-2", true)].map(|(name, later)| {
+        let mut pool = Pool::new();
+        let [int, str, bool] = [Tag::Int, Tag::Str, Tag::Bool].map(|tag| pool.primitive(tag).unwrap());
+        let key = pool.bound(0, 0, Sort::Type).unwrap();
+        let structure = |pool: &mut Pool, name: &str, fields: &[(&str, Idx)]| {
+            let name = pool.name(name).unwrap();
+            let fields: Vec<_> = fields.iter().map(|&(field, ty)| (pool.name(field).unwrap(), ty)).collect();
+            pool.structure(name, &fields).unwrap()
+        };
+        let item = match later {
+            false => structure(&mut pool, "Item", &[("id", int), ("title", str)]),
+            true => structure(&mut pool, "Item", &[("title", str), ("id", int), ("hidden", bool)]),
+        };
+        let maybe = pool.option(item).unwrap();
+        let find = pool.function(&[key], maybe).unwrap();
+        let find = pool.scheme(&[Sort::Type], find).unwrap();
+        let limit = if later { str } else { int };
+        let items = pool.list(item).unwrap();
+        let list = pool.function(&[limit], items).unwrap();
+        let exports = match later {
+            false => vec![("find", find), ("list", list)],
+            true => vec![("count", int), ("find", find), ("list", list)],
+        };
+        (name, pool.export(&exports).unwrap())
+    })
 }
 
 /// Schemes whose variables are ordered by text, stand alike, or occur in a recursive body.

@@ -81,6 +81,9 @@ pub use meta::{Flags, Meta, TermError};
 pub use name::{Name, Symbol, Symbols};
 pub use program::Program;
 pub use region::Region;
-pub use ty::{AliasTy, ApplicationTy, DynBound, DynTy, ErrorProof, FnTy, InferVar, Placeholder, Ty, TyData};
+pub use ty::{
+    AliasTy, ApplicationTy, DynBound, DynTy, ErrorProof, FnTy, GenericArguments, InferVar, Placeholder, Ty,
+    TyData, TypeName,
+};
 pub use variance::Variance;
 pub use visit::{Visit, Visitor};

@@ -172,6 +172,19 @@ impl<F: TypeFamily> Clone for TyData<'_, F> {
 impl<F: TypeFamily> Copy for TyData<'_, F> {}
 
 impl<F: TypeFamily> TyData<'_, F> {
+    /// The type that looks like this; [`Ty::data`] is the way back.
+    ///
+    /// ```
+    /// use typeloom_term::{Boxed, Name, Ty, TyData, ty::ApplicationTy};
+    /// let cx = Boxed::new();
+    /// let unit = TyData::Apply(ApplicationTy { name: Name::Tuple, args: &[] }).intern(&cx)?;
+    /// assert_eq!(unit.data().intern(&cx)?, unit);
+    /// # Ok::<(), typeloom_term::TermError>(())
+    /// ```
+    pub fn intern(self, cx: &F) -> Result<Ty<F>, TermError> {
+        Ty::new(cx, self)
+    }
+
     /// Computes the metadata, or says why no such node may exist.
     #[inline]
     pub fn meta(&self) -> Result<Meta, TermError> {
@@ -241,13 +254,19 @@ macro_rules! borrowed_view {
 }
 borrowed_view!(ApplicationTy, DynTy, FnTy, WitnessTy, AliasTy);
 
+/// What is applied: a name that means nothing to this crate.
+pub type TypeName<F> = <F as TypeFamily>::Name;
+
+/// To what it is applied: types, regions and constants.
+pub type GenericArguments<'a, F> = &'a [GenericArg<F>];
+
 /// A name applied to arguments: `Vec<T>`, `&'a T`, `[T; N]`, `(A, B)`, a tensor.
 #[derive(PartialEq, Eq, Hash, Debug)]
 pub struct ApplicationTy<'a, F: TypeFamily> {
     /// What is applied.
-    pub name: F::Name,
+    pub name: TypeName<F>,
     /// To what.
-    pub args: &'a [GenericArg<F>],
+    pub args: GenericArguments<'a, F>,
 }
 
 /// An existential type: some type that satisfies all bounds and outlives the region.

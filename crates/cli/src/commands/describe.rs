@@ -1,6 +1,7 @@
 //! `typeloom describe FILE`: what callers have to know, on the screen and in a bundle.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
+use typeloom::pool::Pool;
 use typeloom::report;
 
 use crate::args::{DescribeArgs, TextFormat};
@@ -13,6 +14,7 @@ pub(crate) fn run(args: &DescribeArgs) -> anyhow::Result<Outcome> {
     let source = input::source(&args.file);
     let interfaces = match interfaces::read(&source, &input::solve(&args.solve)?)? {
         Found::Interfaces(interfaces) => interfaces,
+        Found::Types(bytes) => return types(args, &source.name, &bytes),
         Found::Problems(diagnostics) => {
             write(&report::human::diagnostics(&source.name, &diagnostics, args.color.paint()))?;
             write(&format!("{}: no interface\n", source.name))?;
@@ -37,6 +39,30 @@ pub(crate) fn run(args: &DescribeArgs) -> anyhow::Result<Outcome> {
                 let rest = report::interface::value(label, &exported.interface, &digest, &exported.signature);
                 object.extend(rest);
                 format!("{}\n", Value::Object(object))
+            }
+        })?;
+    }
+    Ok(Outcome::Typed)
+}
+
+/// The types of a bundle that holds no interfaces, each with its label and digest.
+fn types(args: &DescribeArgs, file: &str, bytes: &[u8]) -> anyhow::Result<Outcome> {
+    let target = args.output.as_deref().map(Target::named);
+    if let Some(target) = &target {
+        target.write(bytes)?;
+    }
+    if target.as_ref().is_some_and(Target::is_stdout) {
+        return Ok(Outcome::Typed);
+    }
+    let mut pool = Pool::new();
+    for root in pool.import(bytes)? {
+        let (signature, digest) = (pool.signature(root.ty), root.digest.to_string());
+        write(&match args.format {
+            TextFormat::Human => format!("{}: {signature}\n  digest {digest}\n", root.label),
+            TextFormat::Json => {
+                let line =
+                    json!({"file": file, "name": root.label, "digest": digest, "signature": signature});
+                format!("{line}\n")
             }
         })?;
     }

@@ -1,5 +1,7 @@
 //! `typeloom diff OLD NEW`: whether one program can replace another.
 
+mod exports;
+
 use anyhow::bail;
 use serde_json::{Value, json};
 use typeloom::Exported;
@@ -10,6 +12,13 @@ use crate::args::{DiffArgs, DiffMode, TextFormat};
 use crate::input::{self, Solve};
 use crate::interfaces::{self, Found};
 use crate::output::{Outcome, write};
+
+/// What one of the files holds.
+enum Side {
+    Interfaces(Vec<Exported>),
+    /// A bundle of other types.
+    Types(Vec<u8>),
+}
 
 /// What was found about one pair of files.
 struct Answer {
@@ -23,7 +32,16 @@ struct Answer {
 
 pub(crate) fn run(args: &DiffArgs) -> anyhow::Result<Outcome> {
     let solve = input::solve(&args.solve)?;
-    let (old, new) = (read(&args.old, &solve)?, read(&args.new, &solve)?);
+    let (old, new) = match (read(&args.old, &solve)?, read(&args.new, &solve)?) {
+        (Side::Interfaces(old), Side::Interfaces(new)) => (old, new),
+        (Side::Types(old), Side::Types(new)) => return exports::run(args, &old, &new),
+        (Side::Types(_), Side::Interfaces(_)) => {
+            bail!("`{}` holds types and `{}` interfaces of models", args.old, args.new)
+        }
+        (Side::Interfaces(_), Side::Types(_)) => {
+            bail!("`{}` holds interfaces of models and `{}` types", args.old, args.new)
+        }
+    };
     let direction = match args.mode {
         DiffMode::Backward => Direction::Backward,
         DiffMode::Forward => Direction::Forward,
@@ -39,9 +57,10 @@ pub(crate) fn run(args: &DiffArgs) -> anyhow::Result<Outcome> {
 }
 
 /// The interfaces in a file; anything wrong with it makes the question meaningless.
-fn read(file: &str, solve: &Solve) -> anyhow::Result<Vec<Exported>> {
+fn read(file: &str, solve: &Solve) -> anyhow::Result<Side> {
     match interfaces::read(&input::source(file), solve)? {
-        Found::Interfaces(interfaces) => Ok(interfaces),
+        Found::Interfaces(interfaces) => Ok(Side::Interfaces(interfaces)),
+        Found::Types(bytes) => Ok(Side::Types(bytes)),
         Found::Problems(diagnostics) => {
             let first = diagnostics.first().map(|diagnostic| report::concise::diagnostic(file, diagnostic));
             bail!(

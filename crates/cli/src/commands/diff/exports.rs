@@ -1,0 +1,121 @@
+//! `typeloom diff` of bundles that hold other types than interfaces of models: what two modules export, by label.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use typeloom::pool::{Change, Compat, CompatCache, Difference, Direction, Idx, ModuleCompat, Pool};
+
+use crate::args::{DiffArgs, DiffMode, TextFormat};
+use crate::output::{Outcome, write};
+
+pub(crate) fn run(args: &DiffArgs, old: &[u8], new: &[u8]) -> anyhow::Result<Outcome> {
+    let mut pool = Pool::new();
+    let mut roots = |bytes: &[u8]| -> anyhow::Result<BTreeMap<String, Idx>> {
+        Ok(pool.import(bytes)?.into_iter().map(|root| (root.label, root.ty)).collect())
+    };
+    let (old, new) = (roots(old)?, roots(new)?);
+    let (direction, word) = match args.mode {
+        DiffMode::Backward => (Direction::Backward, "backward"),
+        DiffMode::Forward => (Direction::Forward, "forward"),
+        DiffMode::Full => (Direction::Full, "full"),
+    };
+    let compat = pool.compat_exports(&mut CompatCache::new(), &old, &new, direction)?;
+    let compatible = compat.is_compatible();
+    write(&match args.format {
+        TextFormat::Human => human(args, &compat, word),
+        TextFormat::Json => format!("{}\n", to_json(args, &compat, word)),
+    })?;
+    Ok(if compatible { Outcome::Typed } else { Outcome::Problems })
+}
+
+fn is_equal(compat: &ModuleCompat) -> bool {
+    compat.removed.is_empty() && compat.added.is_empty() && compat.changed.is_empty()
+}
+
+/// Whether a difference breaks the new module for users of the old one, and the old one for users of the new. An export
+/// is taken from a module: the new one's type must fit where the old one's is expected, which is the types' forward.
+fn breaks(difference: &Difference) -> (bool, bool) {
+    (difference.breaks_forward, difference.breaks_backward)
+}
+
+/// What changed, as a word for programs and for people.
+fn change(difference: &Difference) -> (&'static str, String) {
+    match &difference.change {
+        Change::Type => ("type", format!("{} -> {}", difference.old, difference.new)),
+        Change::Count { old, new } => ("count", format!("{old} -> {new} in number")),
+        Change::FieldAdded(name) => ("field-added", format!("field `{name}` added")),
+        Change::FieldRemoved(name) => ("field-removed", format!("field `{name}` removed")),
+        Change::VariantAdded(name) => ("variant-added", format!("variant `{name}` added")),
+        Change::VariantRemoved(name) => ("variant-removed", format!("variant `{name}` removed")),
+    }
+}
+
+fn in_words(difference: &Difference) -> String {
+    let verdict = match breaks(difference) {
+        (true, true) => "breaks both ways",
+        (true, false) => "breaks backward",
+        (false, true) => "breaks forward",
+        (false, false) => "breaks nothing",
+    };
+    format!("{}: {} ({verdict})", difference.path, change(difference).1)
+}
+
+fn differences(compat: &Compat) -> impl Iterator<Item = (&Difference, bool)> {
+    let breaking = compat.breaking.iter().map(|difference| (difference, true));
+    breaking.chain(compat.harmless.iter().map(|difference| (difference, false)))
+}
+
+fn human(args: &DiffArgs, compat: &ModuleCompat, word: &str) -> String {
+    let mut text = String::new();
+    for label in &compat.removed {
+        text.push_str(&format!("{label}: removed (breaks backward)\n"));
+    }
+    for label in &compat.added {
+        text.push_str(&format!("{label}: added (breaks forward)\n"));
+    }
+    for (label, compat) in &compat.changed {
+        for (difference, _) in differences(compat) {
+            text.push_str(&format!("{label}: {}\n", in_words(difference)));
+        }
+        if compat.truncated {
+            text.push_str(&format!("{label}: and more\n"));
+        }
+    }
+    let verdict = match (is_equal(compat), compat.is_compatible()) {
+        (true, _) => "the same types".to_owned(),
+        (false, true) => format!("{word} compatible"),
+        (false, false) => format!("not {word} compatible"),
+    };
+    text.push_str(&format!("{} -> {}: {verdict}\n", args.old, args.new));
+    text
+}
+
+fn to_json(args: &DiffArgs, compat: &ModuleCompat, word: &str) -> Value {
+    let one = |label: &str, difference: &Difference, breaking: bool| {
+        let (backward, forward) = breaks(difference);
+        json!({
+            "export": label,
+            "path": difference.path.to_string(),
+            "code": change(difference).0,
+            "old": difference.old,
+            "new": difference.new,
+            "breaks": {"backward": backward, "forward": forward},
+            "breaking": breaking,
+            "message": in_words(difference),
+        })
+    };
+    let all = compat.changed.iter().flat_map(|(label, compat)| {
+        differences(compat).map(move |(difference, breaking)| one(label, difference, breaking))
+    });
+    json!({
+        "old": args.old,
+        "new": args.new,
+        "mode": word,
+        "compatible": compat.is_compatible(),
+        "equal": is_equal(compat),
+        "removed": compat.removed,
+        "added": compat.added,
+        "differences": all.collect::<Vec<_>>(),
+        "truncated": compat.changed.iter().any(|(_, compat)| compat.truncated),
+    })
+}
