@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 
 use typeloom_pool::Pool;
-use typeloom_rust::{bundle, describe, signature};
+use typeloom_rust::{Counts, bundle, describe, signature};
 use typeloom_term::normal::normal_form;
 use typeloom_term::{Boxed, Symbols};
 
@@ -20,6 +20,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let bundle = bundle(&api, &mut symbols)?;
         let mut pool = Pool::new();
         let roots: HashSet<_> = pool.import(bundle.as_bytes())?.into_iter().map(|root| root.ty).collect();
+        let imported = pool.len();
         let (mut same, mut different) = (0, Vec::new());
         for item in &api.items {
             let Some(ty) = signature(item, &mut symbols)? else { continue };
@@ -34,6 +35,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
         failed += different.len();
         println!("{file}: {same} signatures came back, {} did not", different.len());
+        let Counts { occurrences, distinct, unknown, .. } = &api.counts;
+        println!(
+            "  {} items, {occurrences} occurrences of {distinct} types, {} unknown; the bundle: {} types, {} bytes",
+            api.items.len(),
+            unknown.values().sum::<usize>(),
+            imported,
+            bundle.as_bytes().len()
+        );
         for path in different {
             println!("  {path}");
         }

@@ -16,7 +16,7 @@ use crate::assume::elaborate;
 use crate::blanket::Taken;
 use crate::compare::{Place, Question, Reading};
 use crate::item::{Item, Kind, Label, Mark, Order, ParamKind, Role};
-use crate::locate::{Sides, numbers};
+use crate::locate::{Sides, numbers, param};
 use crate::lower::Api;
 use crate::predicate;
 use crate::text;
@@ -602,7 +602,12 @@ impl Comparison<'_> {
         for index in candidates {
             match self.forward(item, &new[*index], Reading::Exact) {
                 Ok(()) => return Some(*index),
-                Err(Place::Part(Label::Assoc(_)) | Place::Condition(_)) => near = near.or(Some(*index)),
+                // One for every type is not the old one with another condition.
+                Err(Place::Part(Label::Assoc(_)) | Place::Condition(_))
+                    if is_for_any(item) || !is_for_any(&new[*index]) =>
+                {
+                    near = near.or(Some(*index));
+                }
                 Err(_) => {}
             }
         }
@@ -615,6 +620,11 @@ fn has_fields(items: &[Item], of: Option<&str>) -> bool {
     let Some(of) = of else { return false };
     let inside = format!("{of}::");
     items.iter().any(|item| item.kind == Kind::Field && item.path.starts_with(&inside))
+}
+
+/// Whether an impl is for a parameter: for every type that meets its conditions.
+fn is_for_any(item: &Item) -> bool {
+    item.part(&Label::SelfType).is_some_and(|part| param(&part.ty.clone().into()).is_some())
 }
 
 /// Impls that can cover each other have one trait, and one type constructor or none.

@@ -28,6 +28,9 @@ const MAX_MOVED: usize = 64;
 /// How deep modules may lie.
 const MAX_MODULES: usize = 128;
 
+/// The crates of the standard library.
+const STD: &[&str] = &["core", "alloc", "std"];
+
 /// Types, or values and macros: one path can name one of each.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(crate) enum Namespace {
@@ -104,6 +107,18 @@ impl Paths {
                 // The name may by now belong to another definition.
                 let holder = public.get(&(key.0, name.clone()));
                 if holder.is_none_or(|holder| holder == id) {
+                    names.insert(*id, name.clone());
+                }
+            }
+            // What was defined here and comes from another crate now is known by the name that it had here. (Of the
+            // standard library more is known by its own name.)
+            for (key, id) in public.iter().filter(|(_, id)| !own(id)) {
+                let Some(name) = like.public.get(key).and_then(|old| like.names.get(old)) else { continue };
+                let of_std = krate
+                    .paths
+                    .get(id)
+                    .is_none_or(|found| found.path.first().is_none_or(|root| STD.contains(&root.as_str())));
+                if !of_std && *name == key.1 {
                     names.insert(*id, name.clone());
                 }
             }

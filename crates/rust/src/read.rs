@@ -3,7 +3,7 @@
 //! The version is read first and on its own, so that a file of another version is named as such and not reported as
 //! malformed in some odd place. Nesting is bounded by the JSON reader (128 levels).
 
-use rustdoc_types::{Crate, FORMAT_VERSION};
+use rustdoc_types::{Crate, FORMAT_VERSION, ItemEnum};
 use serde::Deserialize;
 
 /// Why bytes are not the JSON of a crate.
@@ -33,7 +33,7 @@ pub enum ReadError {
     )]
     Version {
         /// The version that the file names.
-        found: u32,
+        found: u64,
     },
     /// It is of the right version, but has something that the format does not: an unknown kind of item or type, or a
     /// missing field.
@@ -46,7 +46,7 @@ pub enum ReadError {
 
 #[derive(Deserialize)]
 struct Header {
-    format_version: Option<u32>,
+    format_version: Option<serde_json::Value>,
 }
 
 /// Reads a crate.
@@ -58,15 +58,26 @@ pub fn read(bytes: &[u8]) -> Result<Crate, ReadError> {
         use serde_json::error::Category;
         match error.classify() {
             Category::Eof => ReadError::Truncated { line: error.line(), column: error.column() },
+            Category::Data if error.to_string().starts_with("duplicate") => {
+                ReadError::Malformed { message: error.to_string() }
+            }
             Category::Data => ReadError::NoVersion,
             Category::Syntax | Category::Io => ReadError::NotJson { message: error.to_string() },
         }
     })?;
-    match header.format_version {
-        None => Err(ReadError::NoVersion),
-        Some(FORMAT_VERSION) => {
-            serde_json::from_slice(bytes).map_err(|error| ReadError::Malformed { message: error.to_string() })
-        }
-        Some(found) => Err(ReadError::Version { found }),
+    let Some(version) = header.format_version else { return Err(ReadError::NoVersion) };
+    match version.as_u64() {
+        Some(found) if found == u64::from(FORMAT_VERSION) => {}
+        Some(found) => return Err(ReadError::Version { found }),
+        None => return Err(ReadError::Malformed { message: format!("`format_version` is {version}") }),
+    }
+    let krate: Crate =
+        serde_json::from_slice(bytes).map_err(|error| ReadError::Malformed { message: error.to_string() })?;
+    // Whatever else is missing may be of another crate; without its root, a crate would pass for an empty one.
+    match krate.index.get(&krate.root).map(|root| &root.inner) {
+        Some(ItemEnum::Module(_)) => Ok(krate),
+        Some(_) | None => Err(ReadError::Malformed {
+            message: format!("its root (item {}) is not a module in its index", krate.root.0),
+        }),
     }
 }

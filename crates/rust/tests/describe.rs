@@ -172,6 +172,18 @@ fn bad_input_is_refused_with_the_reason() {
     assert!(matches!(read("{}"), ReadError::NoVersion));
     let older = text.replace("\"format_version\":57", "\"format_version\":45");
     assert!(matches!(read(&older), ReadError::Version { found: 45 }));
+    for odd in ["\"57\"", "57.5", "-1"] {
+        let odd = text.replace("\"format_version\":57", &format!("\"format_version\":{odd}"));
+        assert!(read(&odd).to_string().contains("`format_version` is "));
+    }
+    let newer = text.replace("\"format_version\":57", "\"format_version\":4294967353");
+    assert!(matches!(read(&newer), ReadError::Version { found: 4_294_967_353 }));
+    let twice = text.replacen('{', "{\"format_version\":57,", 1);
+    assert!(read(&twice).to_string().contains("duplicate"));
+    let json: serde_json::Value = serde_json::from_str(&text).expect("rustdoc wrote it");
+    let mut rootless = json.clone();
+    rootless["root"] = serde_json::json!(987_654_321);
+    assert!(read(&rootless.to_string()).to_string().contains("root (item 987654321) is not a module"));
     let odd = text.replace("\"struct_field\"", "\"struct_hologram\"");
     let ReadError::Malformed { message } = read(&odd) else { panic!("an unknown kind is malformed") };
     assert!(message.contains("struct_hologram"), "{message}");

@@ -7,6 +7,7 @@ use typeloom_term::{Arity, Boxed, GenericArg, Name, Region, Symbol, Ty, TyData};
 
 use super::{Lower, LowerError, param_arg};
 use crate::item::{Param, ParamKind, Role, Type};
+use crate::locate::param;
 use crate::predicate;
 
 /// What a lifetime that is not written stands for.
@@ -178,13 +179,13 @@ impl Lower<'_> {
                     sized.push(ty.clone());
                     if let Some(default) = default {
                         let default = self.ty(default, sig)?;
-                        self.set_default(&arg, default.into(), sig);
+                        Self::set_default(&arg, default.into(), sig);
                     }
                 }
                 GenericParamDefKind::Const { default, .. } => {
                     if let Some(default) = default {
                         let default = self.constant(default, sig)?;
-                        self.set_default(&arg, default.into(), sig);
+                        Self::set_default(&arg, default.into(), sig);
                     }
                 }
             }
@@ -201,11 +202,10 @@ impl Lower<'_> {
         Ok(())
     }
 
-    fn set_default(&mut self, arg: &GenericArg<Boxed>, default: GenericArg<Boxed>, sig: &mut Sig) {
-        for param in &mut sig.params {
-            if param_arg(&self.cx, param.symbol, &param.kind).is_ok_and(|own| own == *arg) {
-                param.default = Some(default.clone());
-            }
+    fn set_default(arg: &GenericArg<Boxed>, default: GenericArg<Boxed>, sig: &mut Sig) {
+        let Some(symbol) = param(arg) else { return };
+        if let Some(param) = sig.params.iter_mut().find(|param| param.symbol == symbol) {
+            param.default = Some(default);
         }
     }
 
