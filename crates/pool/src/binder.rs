@@ -30,6 +30,9 @@ const MAX_CONST_DEPTH: u32 = 64;
 /// The most constants, and bytes of symbols, that are compared for telling apart variables in commutative positions.
 const MAX_TEXT: usize = 1 << 16;
 
+/// What entering one type costs of what the caller allows: it takes longer than a step of minimising a group.
+const ENTERING: usize = 16;
+
 /// Takes steps off what the caller allows.
 fn spend(work: &mut u64, steps: usize) -> Result<(), TypeError> {
     *work = work.checked_sub(steps as u64).ok_or(TypeError::SchemeTooHard)?;
@@ -99,7 +102,7 @@ impl Walk {
         let mut waiting = VecDeque::from([start]);
         let mut next = Vec::new();
         while let Some((mut reference, mut level)) = waiting.pop_front() {
-            spend(work, 1)?;
+            spend(work, ENTERING)?;
             if order == Order::Levels {
                 while let (Tag::Scheme, words, free) = view.node(reference)
                     && u32::from(free) > level
@@ -156,7 +159,7 @@ fn is_infinite(view: &impl View, body: u32, work: &mut u64) -> Result<bool, Type
     let mut stack = vec![(body, 0, false)];
     let mut children = Vec::new();
     while let Some((reference, level, done)) = stack.pop() {
-        spend(work, 1)?;
+        spend(work, ENTERING)?;
         if done {
             entered.insert((reference, level), false);
             continue;
@@ -234,7 +237,7 @@ pub(crate) fn uses(view: &impl View, body: u32, work: &mut u64) -> Result<Vec<Us
             Ok(key) => key,
             Err(error) => return failed = Some(error),
         };
-        if let Err(error) = spend(work, text.steps) {
+        if let Err(error) = spend(work, ENTERING * text.steps) {
             return failed = Some(error);
         }
         hides |= text.hides;

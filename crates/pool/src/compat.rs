@@ -247,6 +247,9 @@ struct Walk<'p> {
     wanted: Vec<((u32, u32), HashMap<u32, u32>)>,
     /// Whether to match more variables.
     matches: bool,
+    /// How many more pairs may be looked at for that.
+    left: usize,
+    gave_up: bool,
     trail: Vec<Trail>,
     todo: Vec<Pair>,
     seen: HashSet<(u32, u32, Mode)>,
@@ -270,6 +273,12 @@ impl Walk<'_> {
         self.found.push(found);
     }
 
+    /// What was not looked at may be anything.
+    fn give_up(&mut self) {
+        (self.breaks_backward, self.breaks_forward, self.truncated) = (true, true, true);
+        self.gave_up = true;
+    }
+
     fn follow(&mut self, from: Pair, old: u32, new: u32, variance: Variance, step: At) {
         if old == new {
             return;
@@ -283,8 +292,7 @@ impl Walk<'_> {
         // A pair is expanded once; a difference without parts is listed for every place that leads to it.
         if self.seen.insert((old, new, mode)) || self.is_leaf(old, new) {
             if self.trail.len() > MAX_PAIRS {
-                (self.breaks_backward, self.breaks_forward, self.truncated) = (true, true, true);
-                return;
+                return self.give_up();
             }
             self.trail.push(Trail { parent: from.3, step });
             self.todo.push((old, new, mode, self.trail.len() - 1));
@@ -426,7 +434,9 @@ impl Walk<'_> {
         let body = match self.bodies.get(&(old, new)) {
             Some(&body) => body,
             None => {
-                let order = matching::variables(self.pool, a, b);
+                let Some(order) = matching::variables(self.pool, a, b, &mut self.left) else {
+                    return self.give_up();
+                };
                 if order.iter().any(|(from, to)| from != to) {
                     if self.matches {
                         self.wanted.push(((old, new), order));
@@ -463,13 +473,20 @@ impl Walk<'_> {
         }
     }
 
-    /// Compares two types and everything below them.
-    fn through<'p>(pool: &'p Pool, bodies: &'p Bodies, (old, new): (Idx, Idx), matches: bool) -> Walk<'p> {
+    /// Compares two types and everything below them. Variables are matched while there are pairs `left` for it.
+    fn through<'p>(
+        pool: &'p Pool,
+        bodies: &'p Bodies,
+        (old, new): (Idx, Idx),
+        left: Option<usize>,
+    ) -> Walk<'p> {
         let mut walk = Walk {
             pool,
             bodies,
             wanted: Vec::new(),
-            matches,
+            matches: left.is_some(),
+            left: left.unwrap_or(MAX_PAIRS),
+            gave_up: false,
             trail: vec![Trail { parent: 0, step: At::Start }],
             todo: Vec::new(),
             seen: HashSet::new(),
@@ -482,7 +499,9 @@ impl Walk<'_> {
             walk.seen.insert((old.number(), new.number(), Mode::Straight));
             walk.todo.push((old.number(), new.number(), Mode::Straight, 0));
         }
-        while let Some(pair) = walk.todo.pop() {
+        while let Some(pair) = walk.todo.pop()
+            && !walk.gave_up
+        {
             walk.compare(pair);
         }
         walk
@@ -572,18 +591,21 @@ impl Pool {
     pub fn compat(&self, old: Idx, new: Idx, direction: Direction) -> Compat {
         let mut pool = Cow::Borrowed(self);
         let mut bodies = Bodies::new();
-        let mut round = 0;
+        let (mut round, mut room, mut left) = (0, MAX_PAIRS, MAX_PAIRS);
         loop {
-            let walk = Walk::through(&pool, &bodies, (old, new), round < MAX_ROUNDS);
-            let wanted = match walk.wanted.is_empty() {
-                true => return walk.answer(direction, old == new),
-                false => walk.wanted,
-            };
-            for ((old, new), order) in wanted {
-                let body = pool.words(new)[0];
-                // What cannot be renumbered is compared as it is.
-                let renumbered = pool.to_mut().renumber(body, &order).unwrap_or(body);
-                bodies.insert((old, new), renumbered);
+            let walk = Walk::through(&pool, &bodies, (old, new), (round < MAX_ROUNDS).then_some(left));
+            left = walk.left;
+            if walk.wanted.is_empty() || walk.gave_up {
+                return walk.answer(direction, old == new);
+            }
+            for ((first, second), order) in walk.wanted {
+                let body = pool.words(second)[0];
+                let Ok(renumbered) = pool.to_mut().renumber(body, &order, &mut room) else {
+                    let mut walk = Walk::through(&pool, &bodies, (old, new), None);
+                    walk.give_up();
+                    return walk.answer(direction, false);
+                };
+                bodies.insert((first, second), renumbered);
             }
             round += 1;
         }

@@ -118,11 +118,18 @@ impl Pool {
         Ok(Interned { ids, rewritten })
     }
 
-    /// An open type with the places of the binder around it renumbered; places that are not in `order` stay.
-    pub(crate) fn renumber(&mut self, body: u32, order: &HashMap<u32, u32>) -> Result<u32, TypeError> {
+    /// An open type with the places of the binder around it renumbered; places that are not in `order` stay. The types
+    /// that are made for it are taken off `room`.
+    pub(crate) fn renumber(
+        &mut self,
+        body: u32,
+        order: &HashMap<u32, u32>,
+        room: &mut usize,
+    ) -> Result<u32, TypeError> {
         let mut graph = Graph { pool: self, nodes: Vec::new(), free: Vec::new() };
         let start = copy_open(&mut graph, body, order)?;
         let nodes = graph.nodes;
+        *room = room.checked_sub(nodes.len()).ok_or(TypeError::SchemeTooHard)?;
         let ids = self.intern_locals(nodes)?.ids;
         Ok(resolve(start, &ids))
     }

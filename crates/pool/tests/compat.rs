@@ -270,3 +270,31 @@ fn exports_may_be_added_and_not_removed() {
     assert_eq!((answer.added.len(), answer.removed.len(), answer.changed.len()), (1, 0, 1));
     assert!(!pool.compat_exports(&mut cache, &new, &old, Direction::Backward).unwrap().is_compatible());
 }
+
+#[test]
+fn many_generic_types_over_one_large_body_are_compared_in_bounded_time() {
+    let mut pool = Pool::new();
+    let vars = [0, 1].map(|place| pool.bound(0, place, Sort::Type).unwrap());
+    let mut side = |order: usize| {
+        let leaf = structure(
+            &mut pool,
+            &[[("x", vars[0]), ("y", vars[1])], [("y", vars[0]), ("x", vars[1])]][order],
+        );
+        let mut body = leaf;
+        for _ in 0..300 {
+            let wide = pool.tuple(&[body, leaf]).unwrap();
+            body = pool.list(wide).unwrap();
+        }
+        let mut mark = pool.primitive(Tag::Int).unwrap();
+        let mut schemes = Vec::new();
+        for _ in 0..2500 {
+            mark = pool.list(mark).unwrap();
+            let marked = pool.tuple(&[body, mark]).unwrap();
+            schemes.push(pool.scheme(&[Sort::Type; 2], marked).unwrap());
+        }
+        pool.tuple(&schemes).unwrap()
+    };
+    let (old, new) = (side(0), side(1));
+    let answer = pool.compat(old, new, Direction::Full);
+    assert!(answer.truncated && !answer.is_compatible());
+}

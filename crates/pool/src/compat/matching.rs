@@ -11,12 +11,15 @@ use crate::layout::{self, Part, Parts, Role};
 use crate::pool::Pool;
 use crate::tag::Tag;
 
-/// The most pairs of types that are looked at.
-const MAX_PAIRS: usize = 1 << 20;
-
 /// For every place of the new scheme, the place that it has in the old one's numbering. Places that match none are
-/// numbered after those of the old one. `old` and `new` are the words of the schemes.
-pub(crate) fn variables(pool: &Pool, old: &[u32], new: &[u32]) -> HashMap<u32, u32> {
+/// numbered after those of the old one. `old` and `new` are the words of the schemes. Every pair that is looked at is
+/// taken off `left`; nothing is given if there are too many.
+pub(crate) fn variables(
+    pool: &Pool,
+    old: &[u32],
+    new: &[u32],
+    left: &mut usize,
+) -> Option<HashMap<u32, u32>> {
     let (old_sorts, new_sorts) = (&old[1..], &new[1..]);
     let mut to_old: HashMap<u32, u32> = HashMap::new();
     let mut taken: HashSet<u32> = HashSet::new();
@@ -24,6 +27,7 @@ pub(crate) fn variables(pool: &Pool, old: &[u32], new: &[u32]) -> HashMap<u32, u
     let mut todo = vec![(old[0], new[0], 0)];
     let mut children = Vec::new();
     while let Some((a, b, level)) = todo.pop() {
+        *left = left.checked_sub(1)?;
         let (old, new) = (&pool.nodes[a as usize], &pool.nodes[b as usize]);
         if u32::from(old.free) <= level || u32::from(new.free) <= level || old.tag != new.tag {
             continue;
@@ -37,18 +41,18 @@ pub(crate) fn variables(pool: &Pool, old: &[u32], new: &[u32]) -> HashMap<u32, u
             continue;
         }
         let ordered = !old.tag.is_commutative() || a_words.len() == 5;
-        if !ordered || seen.len() >= MAX_PAIRS || !seen.insert((a, b, level)) {
+        if !ordered || !seen.insert((a, b, level)) {
             continue;
         }
         pairs_below(old.tag, a_words, b_words, level, &mut children);
         todo.extend(children.drain(..).rev());
     }
-    let mut left: Vec<u32> = (0..old_sorts.len() as u32).filter(|place| !taken.contains(place)).collect();
+    let mut free: Vec<u32> = (0..old_sorts.len() as u32).filter(|place| !taken.contains(place)).collect();
     let mut next = old_sorts.len() as u32;
     for (place, sort) in (0..).zip(new_sorts) {
         to_old.entry(place).or_insert_with(|| {
-            match left.iter().position(|&old| old_sorts[old as usize] == *sort) {
-                Some(at) => left.remove(at),
+            match free.iter().position(|&old| old_sorts[old as usize] == *sort) {
+                Some(at) => free.remove(at),
                 None => {
                     next += 1;
                     next - 1
@@ -56,7 +60,7 @@ pub(crate) fn variables(pool: &Pool, old: &[u32], new: &[u32]) -> HashMap<u32, u
             }
         });
     }
-    to_old
+    Some(to_old)
 }
 
 /// The children of two types of one kind that are compared with each other, with the number of binders around them.
