@@ -508,8 +508,10 @@ class Bundle:
                 for at, (role, value) in enumerate(ty.words) if role in "TRC*"]
 
     def compute_free(self):
-        """How many binders outside of it an item reaches with its variables; the least solution for groups."""
+        """How many binders outside of it an item reaches with its variables; the least solution for groups. And whether it
+        reaches a type that is left out, whose variables are not known."""
         self.free = [0] * len(self.items)
+        self.thin = [ty is None for ty in self.items]
         item = len(self.imports)
         while item < len(self.items):
             first, count = self.unit(item)
@@ -522,6 +524,8 @@ class Bundle:
                         (self.free[child] - level for child, level in self.inner(at, 0)), default=0)
                     if free > self.free[at]:
                         self.free[at], changed = free, count > 1 or ty.group is not None
+            below = [child for at in range(first, first + count) for child, _ in self.inner(at, 0)]
+            self.thin[first:first + count] = [any(self.thin[child] for child in below)] * count
             item += count
 
     def check_scopes(self):
@@ -539,7 +543,7 @@ class Bundle:
                 self.uses_inside(operand, alone)
             if any(index >= len(sorts) or sorts[index] != sort for index, sort in uses + alone):
                 raise Bad(ty.offset, "a variable that its binder does not have")
-            if ty.tag == SCHEME:
+            if ty.tag == SCHEME and not self.thin[body]:
                 ordered = [index for index, _ in uses]
                 rest = sorted({index for index, _ in alone} - set(ordered))
                 if ordered + rest != list(range(len(sorts))):
@@ -635,8 +639,6 @@ class Bundle:
         self.text_left -= 1
         if nesting > MAX_NESTING or self.text_left < 0:
             raise Bad(scheme.offset, "the operands of a scheme are too many or nest too deep")
-        if ty is None:
-            return b"#" + self.digests[item].hex().encode()
         if ty.tag == BOUND:
             depth, index = ty.words[0][1], ty.words[1][1]
             if depth < level:
