@@ -22,6 +22,7 @@ use crate::predicate;
 use crate::text;
 use crate::upgrade::Upgrade;
 use crate::world::{Knowledge, World, normalize};
+use crate::written::Written;
 
 /// How an item changed.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -83,7 +84,8 @@ pub fn diff(old: &Api, new: &Api, symbols: &mut Symbols) -> Result<Vec<Change>, 
     for item in &mut old_items {
         upgrade.item(item, symbols)?;
     }
-    let mut comparison = Comparison { worlds: &worlds, symbols, changes: Vec::new() };
+    let written = Written::new(&[&old_items, &new_items], symbols);
+    let mut comparison = Comparison { worlds: &worlds, symbols, written, changes: Vec::new() };
     comparison.named(&old_items, &new_items);
     comparison.impls(&old_items, &new_items);
     let mut changes = comparison.changes;
@@ -102,7 +104,8 @@ pub fn diff(old: &Api, new: &Api, symbols: &mut Symbols) -> Result<Vec<Change>, 
 pub fn self_check(api: &Api, symbols: &mut Symbols) -> Result<Vec<Change>, TermError> {
     let worlds = (World::new(api, symbols)?, World::new(api, symbols)?);
     let items = prepared(&api.items, &worlds.0, symbols)?;
-    let mut comparison = Comparison { worlds: &worlds, symbols, changes: Vec::new() };
+    let written = Written::new(&[&items], symbols);
+    let mut comparison = Comparison { worlds: &worlds, symbols, written, changes: Vec::new() };
     for item in &items {
         comparison.pair(item, item);
     }
@@ -221,6 +224,7 @@ fn groups(items: &[Item]) -> Groups<'_> {
 struct Comparison<'c> {
     worlds: &'c (World, World),
     symbols: &'c mut Symbols,
+    written: Written,
     changes: Vec<Change>,
 }
 
@@ -231,10 +235,14 @@ impl Comparison<'_> {
     }
 
     fn forward(&mut self, old: &Item, new: &Item, reading: Reading) -> Result<(), Place> {
+        let Ok(both) = self.written.in_both(old, new) else { return Err(Place::Generics) };
+        let (old, new) = both.as_ref().map_or((old, new), |(old, new)| (old, new));
         Question { world: &self.worlds.1, symbols: self.symbols, reading }.usable(new, old)
     }
 
     fn backward(&mut self, old: &Item, new: &Item, reading: Reading) -> Result<(), Place> {
+        let Ok(both) = self.written.in_both(old, new) else { return Err(Place::Generics) };
+        let (old, new) = both.as_ref().map_or((old, new), |(old, new)| (old, new));
         Question { world: &self.worlds.0, symbols: self.symbols, reading }.usable(old, new)
     }
 

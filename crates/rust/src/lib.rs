@@ -17,6 +17,7 @@
 //! | `compare`, `locate`, `diff` | one item in place of another; where two types differ; two versions |
 //! | `blanket` | impls that leave no room for those of others |
 //! | `upgrade` | old items in terms of definitions that gained parameters |
+//! | `written` | arguments of the standard library's types that one of two items leaves out |
 //! | `bundle` | signatures in a pool |
 //! | `text`, `report` | items in Rust's syntax; descriptions and changes as text and JSON |
 
@@ -39,6 +40,7 @@ pub mod text;
 mod upgrade;
 mod variance;
 mod world;
+mod written;
 
 pub use bundle::{BundleError, bundle, signature};
 pub use diff::{Change, ChangeKind, diff, self_check};
