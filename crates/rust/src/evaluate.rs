@@ -51,7 +51,14 @@ impl Knowledge<'_> {
     /// Whether `ToOwned` of a type is by its `Clone`: there is no other impl for what has a size, but those of the crate.
     fn is_own_owner(&self, this: &Type) -> bool {
         match this.data() {
-            TyData::Apply(app) => !matches!(app.name, Name::Str | Name::Slice),
+            TyData::Apply(app) => match app.name {
+                Name::Str | Name::Slice => false,
+                // A type of another crate may have no size, and an impl of its own.
+                Name::Adt(symbol) => {
+                    facts::is_std(self.symbols.resolve(symbol)) || self.world.adts.contains_key(&symbol)
+                }
+                _ => true,
+            },
             TyData::Fn(_) => true,
             _ => self.clones.contains(this),
         }
