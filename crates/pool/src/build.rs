@@ -1,9 +1,10 @@
 //! Building types: one method for each kind, and graphs for recursive ones.
 
+use crate::binder::{check_uses, used_places};
 use crate::descriptor::{Descriptor, FromWords, GraphRef, ToWords, Variable};
 use crate::digest::Digest;
 use crate::error::TypeError;
-use crate::graph::{LOCAL, Local};
+use crate::graph::{LOCAL, Local, MAX_WORK};
 use crate::intern::First;
 use crate::name::Name;
 use crate::pool::{ID_LIMIT, Idx, Pool};
@@ -299,7 +300,7 @@ impl Pool {
     }
 
     /// A type that is generic over variables, in normal form: variables are renumbered by first use, and those that are
-    /// not used are dropped.
+    /// not used are dropped. If none is used, this is the body, whose variables of binders further out come one nearer.
     ///
     /// # Errors
     /// If the body is not a type, or uses a variable that is not there or is of another sort.
@@ -307,6 +308,15 @@ impl Pool {
         if !self.contains(body) {
             return Err(TypeError::UnknownType(body));
         }
+        let vars = match vars {
+            [] => {
+                let mut work = MAX_WORK;
+                check_uses(&used_places(self, body.number(), &mut work)?, &[])?;
+                // A variable that is not used makes no difference.
+                &[Sort::Type]
+            }
+            _ => vars,
+        };
         let words = std::iter::once(body.number()).chain(vars.iter().map(|&sort| sort as u32)).collect();
         self.intern_any(Tag::Scheme, words)
     }

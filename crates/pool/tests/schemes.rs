@@ -309,3 +309,19 @@ fn numbering_the_variables_of_a_whole_bundle_is_bounded() {
     }
     assert!(other.is_empty() && other.import(bundle.as_bytes()).is_ok());
 }
+
+#[test]
+fn a_scheme_over_nothing_is_its_body() {
+    let mut pool = Pool::new();
+    let int = pool.primitive(Tag::Int).unwrap();
+    assert_eq!(pool.scheme(&[], int), Ok(int));
+    assert_eq!(pool.scheme(&[Sort::Type, Sort::Region], int), Ok(int));
+    let own = pool.bound(0, 0, Sort::Type).unwrap();
+    let own_list = pool.list(own).unwrap();
+    assert_eq!(pool.scheme(&[], own_list), Err(TypeError::VariableOutOfScope { index: 0, count: 0 }));
+    let outer = pool.bound(1, 0, Sort::Type).unwrap();
+    let outer_list = pool.list(outer).unwrap();
+    assert_eq!(pool.scheme(&[], outer_list), Ok(own_list));
+    let lifetime = pool.lifetime("a").unwrap();
+    assert!(pool.scheme(&[], lifetime).is_err());
+}
