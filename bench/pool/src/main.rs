@@ -147,15 +147,14 @@ impl Interner for Pool {
     }
 }
 
-/// An interner that does nothing but look at what it is given.
+/// An interner that does nothing: its ids are made of what it is given, so that the compiler has to pass it on.
 #[derive(Default)]
 struct Nothing(u32);
 
 impl Nothing {
     fn next(&mut self, seen: u32) -> u32 {
         self.0 += 1;
-        black_box(seen);
-        self.0
+        self.0 ^ seen
     }
 }
 
