@@ -133,6 +133,16 @@ impl Meta {
         Self { flags, depth: 1, outer: 0, weight: 1 }
     }
 
+    /// Equality, by one comparison of all eight bytes.
+    #[inline(always)]
+    pub(crate) fn is(self, other: Self) -> bool {
+        let bits = |meta: Self| {
+            let [a, b, c, d] = [meta.flags.0, meta.depth, meta.outer, meta.weight].map(u64::from);
+            a | b << 16 | c << 32 | d << 48
+        };
+        bits(self) == bits(other)
+    }
+
     /// The metadata of a node over two children, without flags of its own and without a binder: what [`MetaBuilder`]
     /// gives, in half of the instructions.
     #[inline]

@@ -100,6 +100,57 @@ struct TyNode<N: BoxedName> {
     data: Stored<N>,
 }
 
+impl<N: BoxedName> TyNode<N> {
+    /// Whether it is the same type as another node.
+    #[inline(never)]
+    fn is_like(&self, other: &Self) -> bool {
+        if !self.meta.is(other.meta) {
+            return false;
+        }
+        if self.meta.weight < LARGE {
+            return self.has_data_of(other);
+        }
+        self.is_like_large(other)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn is_like_large(&self, other: &Self) -> bool {
+        let address = |node| std::ptr::from_ref::<Self>(node).addr();
+        large_eq((address(self), address(other)), || self.has_data_of(other))
+    }
+
+    #[inline(always)]
+    fn has_data_of(&self, other: &Self) -> bool {
+        match (&self.data, &other.data) {
+            // The most frequent case by far.
+            (
+                Stored::Apply(name, ArgList::Two([GenericArg::Ty(a), GenericArg::Ty(b)])),
+                Stored::Apply(other, ArgList::Two([GenericArg::Ty(c), GenericArg::Ty(d)])),
+            ) => name == other && a.interned() == c.interned() && b.interned() == d.interned(),
+            (Stored::Apply(name, args), Stored::Apply(other, others)) => name == other && **args == **others,
+            _ => self.view() == other.view(),
+        }
+    }
+
+    #[inline(always)]
+    fn view(&self) -> TyData<'_, Boxed<N>> {
+        match &self.data {
+            Stored::Apply(name, args) => TyData::Apply(ApplicationTy { name: *name, args }),
+            Stored::Placeholder(placeholder) => TyData::Placeholder(*placeholder),
+            Stored::InferenceVar(var) => TyData::InferenceVar(*var),
+            Stored::Dyn(bounds, region) => TyData::Dyn(DynTy { bounds, region: *region }),
+            Stored::Fn(name, arity, args) => TyData::Fn(FnTy { name: *name, arity: *arity, signature: args }),
+            Stored::GeneratorWitness(name, arity, args) => {
+                TyData::GeneratorWitness(WitnessTy { name: *name, arity: *arity, types: args })
+            }
+            Stored::Alias(name, args) => TyData::Alias(AliasTy { name: *name, args }),
+            Stored::BoundVariable(var) => TyData::BoundVariable(*var),
+            Stored::Error(proof) => TyData::Error(*proof),
+        }
+    }
+}
+
 struct ConstNode<N: BoxedName> {
     meta: Meta,
     data: StoredConst<N>,
@@ -192,19 +243,7 @@ impl<N: BoxedName> TypeFamily for Boxed<N> {
     // Always: a fold looks at a node twice, and the second look is free only where the compiler sees the first.
     #[inline(always)]
     fn ty_data(ty: &BoxedTy<N>) -> TyData<'_, Self> {
-        match &ty.node().data {
-            Stored::Apply(name, args) => TyData::Apply(ApplicationTy { name: *name, args }),
-            Stored::Placeholder(placeholder) => TyData::Placeholder(*placeholder),
-            Stored::InferenceVar(var) => TyData::InferenceVar(*var),
-            Stored::Dyn(bounds, region) => TyData::Dyn(DynTy { bounds, region: *region }),
-            Stored::Fn(name, arity, args) => TyData::Fn(FnTy { name: *name, arity: *arity, signature: args }),
-            Stored::GeneratorWitness(name, arity, args) => {
-                TyData::GeneratorWitness(WitnessTy { name: *name, arity: *arity, types: args })
-            }
-            Stored::Alias(name, args) => TyData::Alias(AliasTy { name: *name, args }),
-            Stored::BoundVariable(var) => TyData::BoundVariable(*var),
-            Stored::Error(proof) => TyData::Error(*proof),
-        }
+        ty.node().view()
     }
 
     #[inline]
@@ -268,21 +307,10 @@ fn large_eq(key: (usize, usize), compare: impl FnOnce() -> bool) -> bool {
 }
 
 impl<N: BoxedName> PartialEq for BoxedTy<N> {
+    /// Here only what needs no call: most pairs of subterms are one node.
+    #[inline(always)]
     fn eq(&self, other: &Self) -> bool {
-        if Arc::ptr_eq(self.node(), other.node()) {
-            return true;
-        }
-        if self.node().meta != other.node().meta {
-            return false;
-        }
-        let compare = || match (&self.node().data, &other.node().data) {
-            (Stored::Apply(name, args), Stored::Apply(other, others)) => name == other && **args == **others,
-            _ => Boxed::<N>::ty_data(self) == Boxed::<N>::ty_data(other),
-        };
-        if self.node().meta.weight < LARGE {
-            return compare();
-        }
-        large_eq((self.node().as_ptr().addr(), other.node().as_ptr().addr()), compare)
+        Arc::ptr_eq(self.node(), other.node()) || self.node().is_like(other.node())
     }
 }
 impl<N: BoxedName> Eq for BoxedTy<N> {}
