@@ -42,6 +42,10 @@ use crate::variance::Variance;
 use vars::{Mark, Probe, Variables};
 
 /// Why two terms do not relate.
+///
+/// An error holds the terms, whose names are elsewhere: [`print::type_error`](crate::print::type_error) says which terms
+/// they are. Those of the interned family live no longer than their arena, so such an error cannot become a
+/// `Box<dyn Error>` by `?`; its text can.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum TypeError<F: TypeFamily> {
     /// The types differ at the top.
@@ -92,7 +96,7 @@ pub enum TypeError<F: TypeFamily> {
     Term(#[from] TermError),
 }
 
-/// What a relation could not decide. Hand it to [`InferenceTable::retry`] when more is known, or to a trait solver.
+/// What a relation could not decide, for people by [`print::obligation`](crate::print::obligation). Hand it to [`InferenceTable::retry`] when more is known, or to a trait solver.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Obligation<F: TypeFamily> {
     /// Two types must relate; at least one is a variable, or an alias that cannot be evaluated yet.

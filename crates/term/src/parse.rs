@@ -34,7 +34,7 @@ pub struct ParseError {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Problem {
     /// Something else was needed here.
-    #[error("expected {0}")]
+    #[error("expected {}", quoted(.0))]
     Expected(&'static str),
     /// The type ended before the text.
     #[error("unexpected text after the type")]
@@ -57,6 +57,11 @@ pub enum Problem {
     /// The term cannot exist.
     #[error(transparent)]
     Term(TermError),
+}
+
+/// What was needed, in words; punctuation in backticks.
+fn quoted(what: &str) -> std::borrow::Cow<'_, str> {
+    if what.chars().any(char::is_alphabetic) { what.into() } else { format!("`{what}`").into() }
 }
 
 /// Which identifiers are parameters, and which traits are auto traits.

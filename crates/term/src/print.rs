@@ -9,12 +9,17 @@
 //! | `!1.0`, `'!1.0`, `!#1.0` | a placeholder: universe and index |
 //! | `^0.1`, `'^0.1`, `^#0.1` | a variable of a binder that is not part of the printed term: depth and index |
 //! | `{closure path<T>}` | kinds of types without a name in the language: `fn`, `closure`, `coroutine`, ... |
+//! | `dyn Tr + ~Super<Item = T>` | an associated type of a trait that is not a bound itself, as `Fn(A) -> B` has of `FnOnce` |
 //! | `{forall for<'x0> fn(P) -> R}` | what holds under conditions: a generic item, a predicate under a binder |
 //!
 //! The names of bound variables are not part of a term; the printer invents some that the program does not use.
 //!
 //! **Invariant:** printing ends. After [`Printer::limit`] parts the rest is an ellipsis: a term that is small as a
 //! graph can be astronomically large as text.
+
+mod problem;
+
+pub use problem::{obligation, region_error, type_error};
 
 use crate::arg::GenericArg;
 use crate::binder::{Arity, BoundVar};
@@ -97,6 +102,13 @@ impl<'s> Printer<'s> {
     #[must_use]
     pub fn arg<F: TypeFamily<Name = Name>>(mut self, arg: &GenericArg<F>) -> String {
         self.print_arg(arg);
+        self.out
+    }
+
+    /// The text of a constant, without the braces that an expression has as an argument.
+    #[must_use]
+    pub fn constant<F: TypeFamily<Name = Name>>(mut self, constant: &Const<F>) -> String {
+        self.print_expr(constant, 0);
         self.out
     }
 

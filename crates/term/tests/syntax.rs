@@ -98,6 +98,13 @@ fn other_spellings_are_read_and_printed_canonically() {
         ("dyn Tr", "dyn Tr + 'static"),
         ("dyn 'a + Send + Tr", "dyn Send + Tr + 'a"),
         ("dyn (for<'q> TrL<'q>) + 'a", "dyn for<'x0> TrL<'x0> + 'a"),
+        ("dyn Fn(u8, T) -> u8 + Send", "dyn Fn<(u8, T)> + ~FnOnce<(u8, T), Output = u8> + Send + 'static"),
+        ("dyn FnOnce()", "dyn FnOnce<(), Output = ()> + 'static"),
+        (
+            "dyn for<'a> std::ops::Fn(&'a u8) -> &'a u8",
+            "dyn for<'x0> std::ops::Fn<(&'x0 u8,)> \
+             + ~for<'x0> std::ops::FnOnce<(&'x0 u8,), Output = &'x0 u8> + 'static",
+        ),
         ("for<'x> fn(&'x u8)", "for<'x0> fn(&'x0 u8)"),
         ("[u8; 0x1_0usize]", "[u8; 16]"),
         ("Flag<'\\n'>", "Flag<'\\n'>"),
@@ -146,6 +153,17 @@ fn malformed_text_is_rejected_with_a_place() {
         ("^99999999.0", ParseError { offset: 0, problem: Problem::Term(TermError::BinderTooFar) }),
     ] {
         assert_eq!(parse(text).map(|(ty, _)| ty), Err(error), "{text}");
+    }
+}
+
+#[test]
+fn what_was_needed_is_quoted_where_it_is_punctuation() {
+    for (text, message) in [
+        ("Vec<u8", "expected `>` at byte 6"),
+        ("&'a", "expected a type at byte 3"),
+        ("*u8", "expected `const` or `mut` at byte 1"),
+    ] {
+        assert_eq!(parse(text).unwrap_err().to_string(), message);
     }
 }
 

@@ -365,6 +365,7 @@ impl<'t, F: TypeFamily<Name = Name>> Parser<'_, 't, F> {
 
     /// One bound; its associated types become bounds of their own.
     fn bound_into(&mut self, bounds: &mut Vec<DynBound<F>>) -> Result<(), ParseError> {
+        let at = self.offset();
         let only_items = self.eat("~");
         let parenthesized = self.eat("(");
         let arity = self.binder()?;
@@ -383,6 +384,16 @@ impl<'t, F: TypeFamily<Name = Name>> Parser<'_, 't, F> {
                 Ok(())
             })?;
         }
+        let home = if self.eat("(") {
+            // `Fn(A) -> B` is `Fn<(A,)>` with an associated type of its supertrait `FnOnce`.
+            let inputs = self.list(")", |this| Ok(this.ty()?.into()))?;
+            args.push(self.apply(at, Name::Tuple, &inputs)?.into());
+            let output = if self.eat("->") { self.ty()? } else { self.apply(at, Name::Tuple, &[])? };
+            items.push(("Output", output.into()));
+            path.rsplit_once("::").map_or("FnOnce".to_owned(), |(module, _)| format!("{module}::FnOnce"))
+        } else {
+            path.clone()
+        };
         self.binders.pop();
         if parenthesized {
             self.expect(")")?;
@@ -396,7 +407,7 @@ impl<'t, F: TypeFamily<Name = Name>> Parser<'_, 't, F> {
         for (item, value) in items {
             let mut args = args.clone();
             args.push(value);
-            let name = Name::Projection(self.symbols.intern(&format!("{path}::{item}")));
+            let name = Name::Projection(self.symbols.intern(&format!("{home}::{item}")));
             let args = self.cx.intern_args(&args);
             bounds.push(DynBound { arity, kind: DynBoundKind::Projection, name, args });
         }
