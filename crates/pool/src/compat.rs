@@ -3,14 +3,8 @@
 //! *Backward* compatible: whoever expects `new` can take what was made as `old`, so `old` is a subtype of `new`.
 //! *Forward* compatible: whoever still expects `old` can take what is made as `new`. *Full*: both.
 //!
-//! Subtyping is structural below names: `never` and `any` are bottom and top; containers, maps, results, tuples and
-//! fields are covariant, a channel and the arguments of a name are invariant, parameters are contravariant. A struct may
-//! have more named fields than its supertype, an enum fewer variants. A longer borrow is one of lifetime `static`.
-//! A tensor of known rank is one of unknown rank, and any extent is an unknown one. Nothing else widens: numbers are
-//! never converted, names and labels must be equal, and symbols are rigid.
-//!
-//! Generic types are compared with their variables matched one to one, as they are met in fields, variants and positions
-//! of the same name or place (`matching`); a generic type is not taken for its instances.
+//! What is a subtype of what is said at [`Pool::compat`]. Generic types are compared with their variables matched one to one, as they are met in fields, variants and positions
+//! of the same name or place (`matching`).
 //!
 //! Recursive types are compared coinductively: a pair under comparison is assumed to fit. The walk is over pairs, each
 //! visited once per direction, so it ends after at most as many steps as there are pairs; it gives up, which is a no,
@@ -30,12 +24,15 @@ use crate::layout::{Part, Parts};
 use crate::pool::{Idx, Pool};
 use crate::tag::{Class, Sort, Tag};
 
-/// Which way types must fit.
+/// Which way types must fit, for values that one program writes and another one reads.
+///
+/// What is *called* goes the other way: a new function takes the place of an old one if it is a subtype of it, which is
+/// `Forward` here. [`Pool::compat_exports`] turns the question round by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Direction {
-    /// The new reads the old.
+    /// The new reads the old: `old` is a subtype of `new`.
     Backward,
-    /// The old reads the new.
+    /// The old reads the new: `new` is a subtype of `old`.
     Forward,
     /// Both.
     Full,
@@ -116,6 +113,28 @@ pub struct Difference {
     pub breaks_backward: bool,
     /// Whether it keeps the old from reading the new.
     pub breaks_forward: bool,
+}
+
+/// As a line of [`Pool::diff`].
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { path, change, old, new, breaks_backward, breaks_forward } = self;
+        write!(f, "{path}: ")?;
+        match change {
+            Change::Type => write!(f, "`{old}` -> `{new}`")?,
+            Change::Count { old, new } => write!(f, "{old} -> {new} in number")?,
+            Change::FieldAdded(name) => write!(f, "field `{name}` added")?,
+            Change::FieldRemoved(name) => write!(f, "field `{name}` removed")?,
+            Change::VariantAdded(name) => write!(f, "variant `{name}` added")?,
+            Change::VariantRemoved(name) => write!(f, "variant `{name}` removed")?,
+        }
+        f.write_str(match (breaks_backward, breaks_forward) {
+            (true, true) => " (incompatible)",
+            (true, false) => " (breaks backward)",
+            (false, true) => " (breaks forward)",
+            (false, false) => " (compatible)",
+        })
+    }
 }
 
 /// The answer to a question of compatibility.
@@ -585,6 +604,31 @@ fn fits_by_tag(from: Tag, to: Tag) -> bool {
 impl Pool {
     /// Whether two types are compatible, and every difference.
     ///
+    /// Subtyping is structural below names: `never` and `any` are bottom and top; containers, maps, results, tuples and
+    /// fields are covariant, a channel and the arguments of a name are invariant, parameters are contravariant. A struct
+    /// may have more named fields than its supertype, an enum fewer variants. A longer borrow is one of lifetime `static`.
+    /// A tensor of known rank is one of unknown rank, and any extent is an unknown one. Nothing else widens: numbers are
+    /// never converted, names and labels must be equal, and symbols are rigid. A generic type is not taken for its
+    /// instances.
+    ///
+    /// ```
+    /// use typeloom_pool::{Direction, Pool, Tag};
+    /// let mut pool = Pool::new();
+    /// let (int, text) = (pool.primitive(Tag::I64)?, pool.primitive(Tag::Str)?);
+    /// let (user, id, mail) = (pool.name("User")?, pool.name("id")?, pool.name("mail")?);
+    /// let old = pool.structure(user, &[(id, int)])?;
+    /// let new = pool.structure(user, &[(id, int), (mail, text)])?;
+    ///
+    /// // Who reads old users does not miss what new ones have beside; who reads new ones misses it in old ones.
+    /// assert!(pool.compat(old, new, Direction::Forward).is_compatible());
+    /// let answer = pool.compat(old, new, Direction::Backward);
+    /// assert_eq!(answer.breaking[0].to_string(), "(the type itself): field `mail` added (breaks backward)");
+    ///
+    /// let (old, new) = (pool.list(old)?, pool.list(new)?);
+    /// assert_eq!(pool.diff(old, new), "element: field `mail` added (breaks backward)\n");
+    /// # Ok::<(), typeloom_pool::TypeError>(())
+    /// ```
+    ///
     /// # Panics
     /// If an id is not of this pool.
     #[must_use]
@@ -643,21 +687,7 @@ impl Pool {
         let answer = self.compat(old, new, Direction::Full);
         let mut lines = String::new();
         for difference in answer.breaking.iter().chain(&answer.harmless) {
-            let verdict = match (difference.breaks_backward, difference.breaks_forward) {
-                (true, true) => "incompatible",
-                (true, false) => "breaks backward",
-                (false, true) => "breaks forward",
-                (false, false) => "compatible",
-            };
-            let what = match &difference.change {
-                Change::Type => format!("`{}` -> `{}`", difference.old, difference.new),
-                Change::Count { old, new } => format!("{old} -> {new} in number"),
-                Change::FieldAdded(name) => format!("field `{name}` added"),
-                Change::FieldRemoved(name) => format!("field `{name}` removed"),
-                Change::VariantAdded(name) => format!("variant `{name}` added"),
-                Change::VariantRemoved(name) => format!("variant `{name}` removed"),
-            };
-            lines.push_str(&format!("{}: {what} ({verdict})\n", difference.path));
+            lines.push_str(&format!("{difference}\n"));
         }
         if answer.truncated {
             lines.push_str("…\n");

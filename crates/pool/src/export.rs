@@ -260,6 +260,27 @@ impl Pool {
     /// Like [`Pool::export`], but leaves out the types that the receiver has, by digest. A recursive group is left out as
     /// a whole if the receiver has one of its members.
     ///
+    /// What is left out is named by its digest, 32 bytes, where a small type takes three or four: name the large types that the
+    /// receiver has, such as the roots of an earlier bundle, and not all that they consist of.
+    ///
+    /// ```
+    /// use std::collections::BTreeSet;
+    /// use typeloom_pool::{Pool, Tag};
+    /// let mut sender = Pool::new();
+    /// let int = sender.primitive(Tag::Int)?;
+    /// let ints = sender.list(int)?;
+    /// let receiver_has = BTreeSet::from([sender.digest(ints)?]);
+    /// let lists = sender.list(ints)?;
+    /// let thin = sender.export_thin(&[("lists", lists)], &receiver_has)?;
+    ///
+    /// let mut receiver = Pool::new();
+    /// let error = receiver.import(thin.as_bytes()).unwrap_err();
+    /// assert!(error.is_recoverable());
+    /// receiver.import(sender.export(&[("ints", ints)])?.as_bytes())?;
+    /// assert_eq!(receiver.import(thin.as_bytes())?[0].label, "lists");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// As for [`Pool::export`].
     pub fn export_thin(

@@ -3,6 +3,83 @@
 //! A [`Pool`] stores each type once under a dense [`Idx`]. A type's [`Digest`] means the same in every pool, process and
 //! language; a [`Bundle`] carries types there. The format is specified in `docs/bundle-format.md`.
 //!
+//! # A service and its next version
+//!
+//! Types are built from the leaves up, a method of [`Pool`] for each kind ([`Pool::list`], [`Pool::structure`],
+//! [`Pool::tensor`], ...). [`Pool::intern`] takes any type as a [`Descriptor`], [`Pool::intern_graph`] several that refer to
+//! each other.
+//!
+//! ```
+//! use std::collections::BTreeMap;
+//! use typeloom_pool::{
+//!     CompatCache, Descriptor, Direction, GraphRef, Idx, Pool, Sort, Tag, TypeError, VariantDescriptor,
+//! };
+//!
+//! fn service(pool: &mut Pool) -> Result<Vec<(&'static str, Idx)>, TypeError> {
+//!     let (int, float) = (pool.primitive(Tag::I64)?, pool.primitive(Tag::F32)?);
+//!
+//!     // enum Tree { Leaf(i64), Node { children: list<Tree> } }, of two nodes that refer to each other.
+//!     let tree = pool.intern_graph(&[
+//!         Descriptor::Enum {
+//!             name: "Tree".to_owned(),
+//!             variants: vec![
+//!                 VariantDescriptor {
+//!                     name: "Leaf".to_owned(),
+//!                     field_names: vec![],
+//!                     field_types: vec![GraphRef::Outer(int)],
+//!                 },
+//!                 VariantDescriptor {
+//!                     name: "Node".to_owned(),
+//!                     field_names: vec!["children".to_owned()],
+//!                     field_types: vec![GraphRef::Member(1)],
+//!                 },
+//!             ],
+//!         },
+//!         Descriptor::Container { tag: Tag::List, child: GraphRef::Member(0) },
+//!     ])?[0];
+//!
+//!     // A generic function: its variable is place 0 of the nearest binder, the scheme.
+//!     let item = pool.bound(0, 0, Sort::Type)?;
+//!     let (items, maybe) = (pool.list(item)?, pool.option(item)?);
+//!     let first = pool.function(&[items], maybe)?;
+//!
+//!     // The extents of tensors are polynomials: `2*N` is `N + N`.
+//!     let (n, three) = (pool.dim_symbol("N")?, pool.dim_const(3)?);
+//!     let double = pool.dim_scale(2, n)?;
+//!     let image = pool.tensor(float, &[n, three, double])?;
+//!     Ok(vec![
+//!         ("draw", pool.function(&[tree], image)?),
+//!         ("first", pool.scheme(&[Sort::Type], first)?),
+//!     ])
+//! }
+//!
+//! // A bundle carries the types to another process, which needs neither the source nor the pool.
+//! let mut pool = Pool::new();
+//! let exports = service(&mut pool)?;
+//! let bundle = pool.export(&exports)?;
+//! let mut here = Pool::new();
+//! let roots = here.import(bundle.as_bytes())?;
+//! assert_eq!(
+//!     here.signature(roots[0].ty),
+//!     "(rec0 = enum Tree { Leaf(i64), Node(children: list<rec0>) }) -> Tensor<f32, [N, 3, 2*N]>"
+//! );
+//! assert_eq!(here.signature(roots[1].ty), "forall a. (list<a>) -> option<a>");
+//!
+//! // The next version may give something more special, but not something more general.
+//! let Descriptor::Function { params, returns } = here.get(roots[0].ty) else { unreachable!() };
+//! let Descriptor::Tensor { element, .. } = here.get(returns) else { unreachable!() };
+//! let any = here.tensor_unranked(element)?;
+//! let next = here.function(&params, any)?;
+//! let old = BTreeMap::from([("draw".to_owned(), roots[0].ty)]);
+//! let new = BTreeMap::from([("draw".to_owned(), next)]);
+//! let verdict = here.compat_exports(&mut CompatCache::new(), &old, &new, Direction::Backward)?;
+//! assert!(!verdict.is_compatible());
+//! let (_, draw) = &verdict.changed[0];
+//! assert_eq!(draw.breaking[0].path.to_string(), "returns");
+//! assert_eq!(draw.breaking[0].new, "Tensor<f32>");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! # Code map
 //!
 //! | module | what it holds |

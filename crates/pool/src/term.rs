@@ -4,17 +4,7 @@
 //! other. Where a pool has a kind of type for something (primitives, tuples, references, functions, tensors, lifetimes), it
 //! is used; everything else is an application of a name in braces that says which kind of term it is.
 //!
-//! | term | pool type |
-//! |---|---|
-//! | `u8`, `(A, B)`, `&'a A`, `fn(A) -> B` | primitive, tuple, borrowed, function |
-//! | `path::Name<A>` | applied `path::Name` |
-//! | any other name applied | applied `{kind path}` |
-//! | a binder with variables | a scheme, around whatever binds |
-//! | a parameter; a lifetime; a constant | named; lifetime; constant |
-//! | `Tensor<f32, [N + 1]>` | tensor; its dims are polynomials there |
-//! | `<T as Trait>::Item`, other aliases | applied `{=kind path}` |
-//! | `dyn ..` | applied `{dyn}` of the lifetime and the bounds `{+kind path}` |
-//! | constants that are no integers or symbols | applied `{#..}` |
+//! [`Pool::intern_term`] has the table.
 //!
 //! **Invariant:** for every portable term `t`, `term(intern_term(t))` is the normal form of `t`; the dims of tensors are
 //! equal as polynomials. Terms that are equal have one id, and so one digest.
@@ -63,6 +53,32 @@ pub enum ConvertError {
 
 impl Pool {
     /// Interns a term. Its names are found in `symbols`.
+    ///
+    /// What a pool has no kind of type for becomes an application of a name in braces:
+    ///
+    /// | term | pool type |
+    /// |---|---|
+    /// | `u8`, `(A, B)`, `&'a A`, `fn(A) -> B` | primitive, tuple, borrowed, function |
+    /// | `path::Name<A>` | applied `path::Name` |
+    /// | any other name applied | applied `{kind path}` |
+    /// | a binder with variables | a scheme, around whatever binds |
+    /// | a parameter; a lifetime; a constant | named; lifetime; constant |
+    /// | `Tensor<f32, [N + 1]>` | tensor; its dims are polynomials there |
+    /// | `<T as Trait>::Item`, other aliases | applied `{=kind path}` |
+    /// | `dyn ..` | applied `{dyn}` of the lifetime and the bounds `{+kind path}` |
+    /// | constants that are no integers or symbols | applied `{#..}` |
+    ///
+    /// ```
+    /// use typeloom_pool::Pool;
+    /// use typeloom_term::parse::{Scope, parse_ty};
+    /// use typeloom_term::{Boxed, Symbols};
+    /// let (cx, mut symbols, mut pool) = (Boxed::new(), Symbols::new(), Pool::new());
+    /// let term = parse_ty(&cx, &mut symbols, &Scope::new(), "for<'a> fn(&'a str, Vec<*const u8>) -> &'a str")?;
+    /// let id = pool.intern_term(&cx, &symbols, &term)?;
+    /// assert_eq!(pool.signature(id), "forall 'a. (&'a str, Vec<{ptr}<u8>>) -> &'a str");
+    /// assert_eq!(pool.term(&cx, &mut symbols, id)?, term);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// If the term is not portable, or a name in it is not one for a pool.

@@ -35,7 +35,11 @@ impl ModuleCompat {
 
 impl Pool {
     /// Compares two lists of exports by name. An export is used by its importers, so backward compatible means that
-    /// nothing was removed and that each export's new type fits where the old one was expected.
+    /// nothing was removed and that each export's new type fits where the old one was expected: a function may take more
+    /// than before and give something more special.
+    ///
+    /// For the types this is the question that [`Direction`] calls the other way, and the answers in
+    /// [`ModuleCompat::changed`] are answers to it: what breaks the users of a module `Backward` *breaks forward* there.
     ///
     /// # Errors
     /// If a type contains inference variables.
