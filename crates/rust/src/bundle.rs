@@ -32,7 +32,7 @@ pub enum BundleError {
     Export(#[from] ExportError),
 }
 
-/// The signatures of all public items that have a type.
+/// The signatures of all public items that have a type: a root for each, labelled with its path.
 ///
 /// # Errors
 /// If a signature cannot be carried elsewhere, or there are too many.
@@ -54,6 +54,11 @@ pub fn bundle(api: &Api, symbols: &mut Symbols) -> Result<Bundle, BundleError> {
 }
 
 /// The type of an item, closed; nothing for items without one.
+///
+/// Parameters of the item are bound and its conditions stand in front: of `fn find<T: Clone>(key: T)` it is
+/// `{forall for<T> fn({trait Clone<T>}, {trait Sized<T>}) -> fn(T)}`, of one without parameters and conditions the function
+/// pointer alone. So two signatures that differ in the names of their parameters only are terms of one normal form. The
+/// parts of a signature, with the parameters of the item free in them, are in [`Item::parts`].
 ///
 /// # Errors
 /// If the type grows too large.

@@ -2,6 +2,34 @@
 //!
 //! rustdoc writes what a crate offers as JSON. [`read()`] reads it, [`lower()`] turns every public item into terms,
 //! [`bundle`] puts their signatures into a pool, and [`diff()`] compares two versions *as types*.
+//! [`describe`] and [`compare`] do so from the bytes of the JSON:
+//!
+//! ```no_run
+//! use typeloom_rust::{compare, describe, report, signature, text};
+//! use typeloom_term::{Symbols, print};
+//!
+//! let (old, new) = (std::fs::read("old.json")?, std::fs::read("new.json")?);
+//! let mut symbols = Symbols::new();
+//! let api = describe(&old, &mut symbols)?;
+//! for item in api.items_at("my_crate::find") {
+//!     println!("{}", text::item(item, &mut symbols));
+//!     // Each part of a signature is a term, and so is the whole of it.
+//!     for part in &item.parts {
+//!         println!("{}: {}", part.label, print::rust(&part.ty, &symbols));
+//!     }
+//!     if let Some(whole) = signature(item, &mut symbols)? {
+//!         println!("{}", print::rust(&whole, &symbols));
+//!     }
+//! }
+//!
+//! let changes = compare(&old, &new).map_err(|(version, error)| format!("the {version} version: {error}"))?;
+//! print!("{}", report::changes_text(&changes));
+//! assert!(changes.iter().all(|change| !change.breaking));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Terms of two crates are comparable if both were lowered with one table of names, the second one *like* the first: that
+//! is the third argument of [`lower()`].
 //!
 //! # Code map
 //!
@@ -92,4 +120,13 @@ pub enum Version {
     Old,
     /// The one after.
     New,
+}
+
+impl std::fmt::Display for Version {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Old => "old",
+            Self::New => "new",
+        })
+    }
 }

@@ -167,6 +167,14 @@ pub struct Api {
     pub(crate) impls: Vec<ImplDef>,
 }
 
+impl Api {
+    /// The public items at a path, such as `my_crate::module::Type::method`. There may be several: a path can name a type, a
+    /// function and a macro, and methods of one name can be in impls for different arguments.
+    pub fn items_at<'a>(&'a self, path: &'a str) -> impl Iterator<Item = &'a Item> {
+        self.items.iter().filter(move |item| item.path == path)
+    }
+}
+
 pub(crate) struct Lower<'a> {
     krate: &'a Crate,
     paths: &'a Paths,

@@ -64,7 +64,8 @@ pub fn changes_text(changes: &[Change]) -> String {
         }
     }
     let breaks = changes.iter().filter(|change| change.breaking).count();
-    let _ = writeln!(out, "{} changes, {breaks} of them breaking", changes.len());
+    let noun = if changes.len() == 1 { "change" } else { "changes" };
+    let _ = writeln!(out, "{} {noun}, {breaks} breaking", changes.len());
     out
 }
 

@@ -108,6 +108,16 @@ fn a_bundle_of_a_crate_brings_every_signature_back() {
 }
 
 #[test]
+fn items_are_found_by_their_paths() {
+    let mut symbols = Symbols::new();
+    let api = describe(&json::of("sample", EVERYTHING), &mut symbols).expect("the crate is small");
+    for item in &api.items {
+        assert!(api.items_at(&item.path).any(|found| std::ptr::eq(found, item)), "{}", item.path);
+    }
+    assert_eq!(api.items_at("nothing::of::the::kind").count(), 0);
+}
+
+#[test]
 fn equal_signatures_have_equal_digests_in_both_versions() {
     let digests = |source: &str| {
         let mut symbols = Symbols::new();
