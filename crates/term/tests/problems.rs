@@ -6,13 +6,13 @@ use typeloom_term::program::NoProgram;
 use typeloom_term::{Arena, Boxed, InferenceTable, Interned, Name, Symbols, Ty, TypeFamily, print};
 
 fn ty<F: TypeFamily<Name = Name>>(cx: &F, symbols: &mut Symbols, text: &str) -> Ty<F> {
-    parse_ty(cx, symbols, &Scope::new().types(["T"]).consts(["N"]), text).unwrap()
+    parse_ty(cx, symbols, &Scope::new().types(["T"]).consts(["N"]), text).expect("the text is a type")
 }
 
 fn say<F: TypeFamily<Name = Name>>(cx: &F, symbols: &mut Symbols, a: &str, b: &str) -> String {
     let mut table = InferenceTable::new(cx.clone());
     for _ in 0..2 {
-        table.new_ty_var().unwrap();
+        table.new_ty_var().expect("there are few variables");
     }
     let (a, b) = (ty(cx, symbols, a), ty(cx, symbols, b));
     match table.sub(&NoProgram, &a, &b) {
