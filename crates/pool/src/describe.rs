@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use crate::descriptor::{Descriptor, FromWords, GraphRef, GroupDescriptor, ToWords, TypeDescriptor};
 use crate::digest::Digest;
-use crate::error::TypeError;
+use crate::error::{TypeError, counted};
 use crate::graph::{LOCAL, Local};
 use crate::hashing::{
     MemberRef, NotPortable, Space, hash_message, start_group, write_member, write_membership, write_type,
@@ -23,7 +23,7 @@ use crate::tag::Tag;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReconstructError {
     /// Types are referred to that are neither described nor in the pool. The only recoverable failure.
-    #[error("{} types are referred to that are neither described nor known", missing.len())]
+    #[error("neither described nor in this pool: {} that the descriptions refer to", counted(missing.len(), "type"))]
     NotFound {
         /// Their digests, ascending.
         missing: Vec<Digest>,

@@ -73,7 +73,7 @@ pub enum TypeError {
         found: Tag,
     },
     /// An instance with too few or too many arguments.
-    #[error("the declaration has {expected} parameters and was given {found} arguments")]
+    #[error("the declaration takes {} and was given {}", counted(*expected, "argument"), found)]
     ArgumentCount {
         /// The number of parameters.
         expected: usize,
@@ -154,4 +154,9 @@ pub enum TypeError {
     /// A described recursive type has no such member, or its members are not one minimal cycle in canonical order.
     #[error("a described recursive group is not in its canonical form")]
     BadGroup,
+}
+
+/// A number of things: `1 type`, `2 types`.
+pub(crate) fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }

@@ -9,7 +9,7 @@ use crate::name::NameError;
 pub enum ImportError {
     /// The bundle leaves out types that this pool does not have. The only recoverable failure: ask the sender for these,
     /// or for a bundle that leaves nothing out.
-    #[error("{} types that the bundle leaves out are not in this pool", missing.len())]
+    #[error("the bundle leaves out {} that this pool does not have", crate::error::counted(missing.len(), "type"))]
     NotFound {
         /// Their digests, ascending.
         missing: Vec<Digest>,

@@ -254,7 +254,9 @@ fn ill_formed_types_are_refused() {
     assert_eq!(pool.list(last), Err(TypeError::UnknownType(last)));
     let name = pool.name("D").unwrap();
     let declared = pool.declared(name, &[Sort::Type], int).unwrap();
-    assert_eq!(pool.instance(declared, &[]), Err(TypeError::ArgumentCount { expected: 1, found: 0 }));
+    let error = TypeError::ArgumentCount { expected: 1, found: 0 };
+    assert_eq!(error.to_string(), "the declaration takes 1 argument and was given 0");
+    assert_eq!(pool.instance(declared, &[]), Err(error));
     assert!(matches!(pool.instance(declared, &[n]), Err(TypeError::ArgumentSort { position: 0, .. })));
     assert!(matches!(pool.bound(200, 0, Sort::Type), Err(TypeError::TooManyBinders)));
 }

@@ -10,7 +10,7 @@ use serde::Deserialize;
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// The file ends too early.
-    #[error("the file is cut off: it ends at line {line}, column {column}, in the middle of a value")]
+    #[error("the file is cut off: it ends at line {line}, column {column}, before the JSON does")]
     Truncated {
         /// The last line.
         line: usize,

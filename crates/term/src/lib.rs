@@ -47,6 +47,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! [`Program`] has an example of a language with variances and projections of its own, [`TypeFamily`] one of a family of one's
+//! own, [`print::type_error`] says which types do not relate. The terms of [`Boxed`] cross threads and need no set-up;
+//! those of [`Interned`] are `Copy`, and equal ones are found in one step.
+//!
 //! **Invariant:** nothing here does I/O, keeps global state, or depends on the order of hash tables.
 
 pub mod arg;

@@ -48,7 +48,7 @@ fn every_sentence<F: TypeFamily<Name = Name>>(cx: &F) {
 
 #[test]
 fn every_way_not_to_relate_names_the_terms() {
-    every_sentence(&Boxed::new());
+    every_sentence(&Boxed::default());
     let arena = Arena::new();
     every_sentence(&Interned::new(&arena));
 }

@@ -31,8 +31,14 @@ use std::marker::PhantomData;
 use triomphe::Arc;
 
 /// The boxed family over names `N`.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Boxed<N = Name>(PhantomData<N>);
+
+impl<N> Default for Boxed<N> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
 
 impl<N> Boxed<N> {
     /// The family. There is nothing behind it.
