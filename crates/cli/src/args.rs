@@ -64,6 +64,28 @@ pub(crate) struct RustDescribeArgs {
     /// Write the signatures into a bundle
     #[arg(long, short, value_name = "BUNDLE")]
     pub(crate) output: Option<String>,
+    /// The edition that the crate is written in: before 2024, `impl Trait` in the result of a function that is not a
+    /// trait's borrows only from lifetimes that it mentions; the JSON does not say
+    #[arg(long, value_enum, value_name = "YEAR", default_value_t)]
+    pub(crate) edition: RustEdition,
+}
+
+/// An edition of Rust.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+pub(crate) enum RustEdition {
+    /// Rust 2015
+    #[value(name = "2015")]
+    E2015,
+    /// Rust 2018
+    #[value(name = "2018")]
+    E2018,
+    /// Rust 2021
+    #[value(name = "2021")]
+    E2021,
+    /// Rust 2024
+    #[default]
+    #[value(name = "2024")]
+    E2024,
 }
 
 /// `typeloom rust diff`
@@ -78,6 +100,13 @@ pub(crate) struct RustDiffArgs {
     /// How to show it
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: TextFormat,
+    /// The edition that both are written in (2024 where nothing is said): before 2024, `impl Trait` in the result of a
+    /// function that is not a trait's borrows only from lifetimes that it mentions; the JSON does not say
+    #[arg(long, value_enum, value_name = "YEAR")]
+    pub(crate) edition: Option<RustEdition>,
+    /// The edition of the version after, where it is another one
+    #[arg(long, value_enum, value_name = "YEAR", requires = "edition")]
+    pub(crate) new_edition: Option<RustEdition>,
 }
 
 /// Where a changed model goes.

@@ -62,6 +62,13 @@ pub(crate) fn complain(error: &anyhow::Error) {
     let _ = writeln!(err, "typeloom: {error:#}");
 }
 
+/// Writes what the reader of an answer should know beside it to standard error.
+pub(crate) fn note(text: &str) {
+    let mut err = anstream::stderr().lock();
+    // As above.
+    let _ = writeln!(err, "note: {text}");
+}
+
 /// Ends the program for a reason that is not in a model.
 pub(crate) fn failure(error: &anyhow::Error) -> ExitCode {
     complain(error);

@@ -110,3 +110,37 @@ fn unusable_files_are_exit_code_2_with_the_reason() {
         }
     }
 }
+
+#[test]
+fn what_the_edition_decides_is_read_as_asked_and_said_where_nobody_asked() {
+    let folder = Folder::new("edition");
+    let opaque = |bounds: &str| {
+        let input =
+            r#"["x",{"borrowed_ref":{"lifetime":null,"is_mutable":false,"type":{"primitive":"u8"}}}]"#;
+        json(&format!(r#"{{"inputs":[{input}],"output":{{"impl_trait":[{bounds}]}},"is_c_variadic":false}}"#))
+    };
+    folder.write("free.json", &opaque(""));
+    folder.write("borrows.json", &opaque(r#"{"outlives":"'_"}"#));
+    let args = ["diff", "free.json", "borrows.json", "--format", "json"];
+    let run = |more: &[&str]| folder.run(&[&args, more].concat());
+    for year in ["2015", "2018", "2021"] {
+        let (code, out, err) = run(&["--edition", year]);
+        assert_eq!((code, err.as_str()), (Some(1), ""), "{out}");
+        assert!(out.contains("\"captured lifetimes\",\"old\":\"use<>\",\"new\":\"use<'_>\""), "{out}");
+    }
+    let (code, out, err) = run(&["--edition", "2024"]);
+    assert_eq!((code, err.as_str()), (Some(0), ""), "{out}");
+    let (code, same, err) = run(&[]);
+    assert_eq!((code, same), (Some(0), out));
+    assert!(err.starts_with("note: ") && err.contains("--edition 2021`: `sample::f`"), "{err}");
+    let moved = ["diff", "free.json", "free.json", "--edition", "2021", "--new-edition", "2024"];
+    assert_eq!(folder.run(&moved).0, Some(1));
+    let (code, out, _) = run(&["--edition", "1999"]);
+    assert_eq!((code, out.as_str()), (Some(2), ""));
+    let described = |year| {
+        let run = folder.run(&["describe", "free.json", "--edition", year, "-o", year]);
+        assert_eq!(run.0, Some(0), "{run:?}");
+        std::fs::read(folder.0.join(year)).expect("the bundle was written")
+    };
+    assert_ne!(described("2021"), described("2024"));
+}

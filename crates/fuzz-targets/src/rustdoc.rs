@@ -1,6 +1,6 @@
 //! The JSON of Rust crates.
 
-use typeloom::rust::{bundle, describe, diff, lower, read, report, self_check};
+use typeloom::rust::{Edition, bundle, describe, diff, lower, read, report, self_check};
 use typeloom::term::Symbols;
 
 /// Describes a crate, puts it into a bundle, and compares it with itself, with and without proofs.
@@ -12,12 +12,13 @@ pub fn rustdoc(bytes: &[u8]) {
     if bytes.len() > 1 << 20 {
         return;
     }
+    let edition = if bytes.len() % 2 == 0 { Edition::E2024 } else { Edition::E2021 };
     let mut symbols = Symbols::new();
-    let Ok(api) = describe(bytes, &mut symbols) else { return };
+    let Ok(api) = describe(bytes, edition, &mut symbols) else { return };
     let _ = report::description(&api, &mut symbols);
     let _ = bundle(&api, &mut symbols);
     let _ = self_check(&api, &mut symbols);
-    let again = read(bytes).ok().and_then(|krate| lower(&krate, &mut symbols, Some(&api)).ok());
+    let again = read(bytes).ok().and_then(|krate| lower(&krate, edition, &mut symbols, Some(&api)).ok());
     let again = again.expect("what was read once can be read again");
     if let Ok(changes) = diff(&api, &again, &mut symbols) {
         let text = report::changes_text(&changes);

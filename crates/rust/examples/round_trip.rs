@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 
 use typeloom_pool::Pool;
-use typeloom_rust::{Counts, bundle, describe, signature};
+use typeloom_rust::{Counts, Edition, bundle, describe, signature};
 use typeloom_term::normal::normal_form;
 use typeloom_term::{Boxed, Symbols};
 
@@ -16,7 +16,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut failed = 0;
     for file in std::env::args().skip(1) {
         let mut symbols = Symbols::new();
-        let api = describe(&std::fs::read(&file)?, &mut symbols)?;
+        let api = describe(&std::fs::read(&file)?, Edition::default(), &mut symbols)?;
         let bundle = bundle(&api, &mut symbols)?;
         let mut pool = Pool::new();
         let roots: HashSet<_> = pool.import(bundle.as_bytes())?.into_iter().map(|root| root.ty).collect();

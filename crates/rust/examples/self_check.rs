@@ -4,13 +4,13 @@
 
 #![allow(clippy::print_stdout, reason = "an example shows what it does")]
 
-use typeloom_rust::{describe, self_check};
+use typeloom_rust::{Edition, describe, self_check};
 use typeloom_term::Symbols;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     for file in std::env::args().skip(1) {
         let mut symbols = Symbols::new();
-        let api = describe(&std::fs::read(&file)?, &mut symbols)?;
+        let api = describe(&std::fs::read(&file)?, Edition::default(), &mut symbols)?;
         let unproven = self_check(&api, &mut symbols)?;
         println!("{file}: {} items, {} of them not proven", api.items.len(), unproven.len());
         for change in unproven {

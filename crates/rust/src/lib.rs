@@ -39,6 +39,7 @@
 //! | `paths` | what can be reached from outside, and what it is called |
 //! | `lower` | JSON to items: names resolved, elision undone, aliases expanded |
 //! | `item`, `predicate` | the items; predicates as terms |
+//! | `edition` | what a type means in which edition |
 //! | `facts` | what is known about the standard library; what it implements is in `facts/std.txt` |
 //! | `variance`, `world`, `assume`, `prove` | variances; impls and assumptions; proofs from them |
 //! | `evaluate` | associated types by rule: of trait objects, iterators, functions, numbers |
@@ -54,6 +55,7 @@ mod blanket;
 mod bundle;
 mod compare;
 mod diff;
+mod edition;
 mod evaluate;
 mod facts;
 pub mod item;
@@ -72,6 +74,7 @@ mod written;
 
 pub use bundle::{BundleError, bundle, signature};
 pub use diff::{Change, ChangeKind, diff, self_check};
+pub use edition::{Edition, Editions};
 pub use lower::{Api, Counts, LowerError, lower};
 pub use read::{ReadError, read};
 
@@ -95,22 +98,33 @@ pub enum Error {
 ///
 /// # Errors
 /// [`Error`], where the bytes are not usable.
-pub fn describe(json: &[u8], symbols: &mut Symbols) -> Result<Api, Error> {
-    Ok(lower(&read(json)?, symbols, None)?)
+pub fn describe(json: &[u8], edition: Edition, symbols: &mut Symbols) -> Result<Api, Error> {
+    Ok(lower(&read(json)?, edition, symbols, None)?)
+}
+
+/// What [`compare`] finds.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Comparison {
+    /// Every item that is not equal.
+    pub changes: Vec<Change>,
+    /// Whether what some `impl Trait` borrows from is decided by the editions: only then can other editions give other
+    /// changes.
+    pub by_edition: bool,
 }
 
 /// Compares two versions of a crate.
 ///
 /// # Errors
 /// [`Error`], where the bytes of one are not usable, and which.
-pub fn compare(old: &[u8], new: &[u8]) -> Result<Vec<Change>, (Version, Error)> {
+pub fn compare(old: &[u8], new: &[u8], editions: Editions) -> Result<Comparison, (Version, Error)> {
     let mut symbols = Symbols::new();
     let of_old = |error: Error| (Version::Old, error);
     let of_new = |error: Error| (Version::New, error);
-    let old = describe(old, &mut symbols).map_err(of_old)?;
+    let old = describe(old, editions.old, &mut symbols).map_err(of_old)?;
     let new = read(new).map_err(|error| of_new(error.into()))?;
-    let new = lower(&new, &mut symbols, Some(&old)).map_err(|error| of_new(error.into()))?;
-    diff(&old, &new, &mut symbols).map_err(|error| of_new(error.into()))
+    let new = lower(&new, editions.new, &mut symbols, Some(&old)).map_err(|error| of_new(error.into()))?;
+    let changes = diff(&old, &new, &mut symbols).map_err(|error| of_new(error.into()))?;
+    Ok(Comparison { changes, by_edition: old.by_edition || new.by_edition })
 }
 
 /// Which of two versions.

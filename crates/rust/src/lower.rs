@@ -30,6 +30,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use rustdoc_types::{Crate, Id, Item as JsonItem, ItemEnum, Type as JsonType};
 use typeloom_term::{Boxed, Const, GenericArg, Name, Region, Symbol, Symbols, TermError, Ty};
 
+use crate::edition::Edition;
 use crate::item::{Item, ParamKind, Type};
 use crate::paths::Paths;
 
@@ -161,6 +162,8 @@ pub struct Api {
     pub items: Vec<Item>,
     /// What was counted on the way.
     pub counts: Counts,
+    /// Whether what some `impl Trait` borrows from is decided by the edition.
+    pub by_edition: bool,
     pub(crate) paths: Paths,
     pub(crate) traits: HashMap<Symbol, TraitDef>,
     pub(crate) adts: BTreeMap<Symbol, AdtDef>,
@@ -177,6 +180,8 @@ impl Api {
 
 pub(crate) struct Lower<'a> {
     krate: &'a Crate,
+    edition: Edition,
+    by_edition: bool,
     paths: &'a Paths,
     cx: Boxed,
     symbols: &'a mut Symbols,
@@ -203,10 +208,17 @@ pub(crate) struct Lower<'a> {
 ///
 /// # Errors
 /// [`LowerError`] where a type is too large, or aliases form a circle.
-pub fn lower(krate: &Crate, symbols: &mut Symbols, like: Option<&Api>) -> Result<Api, LowerError> {
+pub fn lower(
+    krate: &Crate,
+    edition: Edition,
+    symbols: &mut Symbols,
+    like: Option<&Api>,
+) -> Result<Api, LowerError> {
     let paths = Paths::of(krate, like.map(|api| &api.paths))?;
     let mut lower = Lower {
         krate,
+        edition,
+        by_edition: false,
         paths: &paths,
         cx: Boxed::new(),
         symbols,
@@ -225,7 +237,7 @@ pub fn lower(krate: &Crate, symbols: &mut Symbols, like: Option<&Api>) -> Result
         items: Vec::new(),
     };
     lower.all()?;
-    let Lower { mut counts, distinct, traits, adts, impls, mut items, .. } = lower;
+    let Lower { mut counts, distinct, by_edition, traits, adts, impls, mut items, .. } = lower;
     counts.distinct = distinct.len();
     for item in &items {
         *counts.items.entry(item.kind.word()).or_default() += 1;
@@ -236,6 +248,7 @@ pub fn lower(krate: &Crate, symbols: &mut Symbols, like: Option<&Api>) -> Result
         version: krate.crate_version.clone(),
         items,
         counts,
+        by_edition,
         paths,
         traits,
         adts,

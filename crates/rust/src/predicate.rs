@@ -28,9 +28,14 @@ pub(crate) fn is_capture(symbols: &Symbols, predicate: &Type) -> bool {
     let Some((_, Predicate::Outlives(_, shorter))) = view(symbols, predicate) else { return false };
     let Region::Placeholder(placeholder) = shorter else { return false };
     match placeholder.id {
-        PlaceholderId::Named(Name::Param(symbol)) => symbols.resolve(symbol).starts_with(CAPTURED),
+        PlaceholderId::Named(Name::Param(symbol)) => stands_for_captures(symbols, symbol),
         PlaceholderId::Named(_) | PlaceholderId::Fresh(_) => false,
     }
+}
+
+/// Whether a lifetime stands for what an `impl Trait` in a result captures.
+pub(crate) fn stands_for_captures(symbols: &Symbols, param: Symbol) -> bool {
+    symbols.resolve(param).starts_with(CAPTURED)
 }
 
 /// The name under which outlives-predicates are kept. It is not a path, so no trait has it.

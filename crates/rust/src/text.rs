@@ -103,15 +103,22 @@ fn param(param: &Param, symbols: &Symbols) -> Option<String> {
     })
 }
 
-/// The lifetimes that `impl Trait` in the result of a function may borrow from, as `use<'a>`.
+/// The lifetimes that each `impl Trait` in the result of a function may borrow from, as `use<'a>`.
 pub(crate) fn captures(item: &Item, symbols: &Symbols) -> String {
-    let of = |one: &Type| match predicate::view(symbols, one) {
-        Some((_, Predicate::Outlives(longer @ GenericArg::Region(_), _))) => Some(arg(longer, symbols)),
-        _ => None,
+    let outlives: Vec<_> = item.predicates.iter().filter_map(|one| predicate::view(symbols, one)).collect();
+    let of = |param: &Param| {
+        let choice = Region::param(Name::Param(param.symbol));
+        let of_choice = |(_, one): &(_, Predicate<'_>)| match one {
+            Predicate::Outlives(longer @ GenericArg::Region(_), shorter) if *shorter == choice => {
+                Some(arg(longer, symbols))
+            }
+            Predicate::Outlives(..) | Predicate::Trait(..) | Predicate::Projection(..) => None,
+        };
+        let names: Vec<String> = outlives.iter().filter_map(of_choice).collect();
+        format!("use<{}>", names.join(", "))
     };
-    let captured = item.predicates.iter().filter(|one| predicate::is_capture(symbols, one));
-    let names: Vec<String> = captured.filter_map(of).collect();
-    format!("use<{}>", names.join(", "))
+    let choices = item.params.iter().filter(|param| predicate::stands_for_captures(symbols, param.symbol));
+    choices.map(of).collect::<Vec<_>>().join(" ")
 }
 
 /// What an impl gives to an associated type, with the parameters that the type has of its own.

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 
 use compare::compare;
 use sources::{NEW, OLD};
-use typeloom_rust::{Change, lower, read, self_check};
+use typeloom_rust::{Change, Edition, lower, read, self_check};
 use typeloom_term::Symbols;
 
 /// The modules of one of the sources.
@@ -77,7 +77,7 @@ fn every_item_is_proven_to_be_usable_in_place_of_itself() {
     for source in [OLD, NEW] {
         let mut symbols = Symbols::new();
         let json = read(&json::of("sample", source)).expect("rustdoc wrote it");
-        let api = lower(&json, &mut symbols, None).expect("the crate is small");
+        let api = lower(&json, Edition::default(), &mut symbols, None).expect("the crate is small");
         assert_eq!(self_check(&api, &mut symbols).expect("the crate is small"), []);
     }
 }

@@ -7,7 +7,7 @@ mod sources;
 
 use sources::{NEW, OLD};
 use typeloom_pool::Pool;
-use typeloom_rust::{Error, LowerError, ReadError, bundle, describe, report, signature, text};
+use typeloom_rust::{Edition, Error, LowerError, ReadError, bundle, describe, report, signature, text};
 use typeloom_term::normal::normal_form;
 use typeloom_term::{Boxed, Symbols};
 
@@ -43,7 +43,8 @@ unsafe extern "C" { pub fn imported(x: u8); pub static GLOBAL: u8; }
 
 fn lines(source: &str) -> Vec<String> {
     let mut symbols = Symbols::new();
-    let api = describe(&json::of("sample", source), &mut symbols).expect("the crate is small");
+    let api =
+        describe(&json::of("sample", source), Edition::default(), &mut symbols).expect("the crate is small");
     assert!(api.counts.unknown.is_empty(), "{:?}", api.counts.unknown);
     api.items.iter().map(|item| text::item(item, &mut symbols)).collect()
 }
@@ -84,7 +85,8 @@ fn every_kind_of_item_is_described_as_it_would_be_written() {
 fn a_bundle_of_a_crate_brings_every_signature_back() {
     for source in [EVERYTHING, OLD, NEW] {
         let mut symbols = Symbols::new();
-        let api = describe(&json::of("sample", source), &mut symbols).expect("the crate is small");
+        let api = describe(&json::of("sample", source), Edition::default(), &mut symbols)
+            .expect("the crate is small");
         let bytes = bundle(&api, &mut symbols).expect("signatures are portable");
         let mut pool = Pool::new();
         let roots = pool.import(bytes.as_bytes()).expect("the bundle was just written");
@@ -121,7 +123,8 @@ fn items_are_found_by_their_paths() {
 fn equal_signatures_have_equal_digests_in_both_versions() {
     let digests = |source: &str| {
         let mut symbols = Symbols::new();
-        let api = describe(&json::of("sample", source), &mut symbols).expect("the crate is small");
+        let api = describe(&json::of("sample", source), Edition::default(), &mut symbols)
+            .expect("the crate is small");
         let bytes = bundle(&api, &mut symbols).expect("signatures are portable");
         let roots = Pool::new().import(bytes.as_bytes()).expect("the bundle was just written");
         roots.into_iter().map(|root| (root.label, root.digest)).collect::<std::collections::BTreeMap<_, _>>()
@@ -146,7 +149,8 @@ fn equal_signatures_have_equal_digests_in_both_versions() {
 #[test]
 fn the_count_names_every_kind_and_nothing_unknown() {
     let mut symbols = Symbols::new();
-    let api = describe(&json::of("sample", EVERYTHING), &mut symbols).expect("the crate is small");
+    let api = describe(&json::of("sample", EVERYTHING), Edition::default(), &mut symbols)
+        .expect("the crate is small");
     let text = report::counts(&api.counts);
     for kind in [
         "trait object",
@@ -172,7 +176,7 @@ fn the_count_names_every_kind_and_nothing_unknown() {
 fn bad_input_is_refused_with_the_reason() {
     let good = json::of("sample", "pub struct S { pub a: u8 }");
     let text = String::from_utf8(good.clone()).expect("JSON is text");
-    let read = |text: &str| match describe(text.as_bytes(), &mut Symbols::new()) {
+    let read = |text: &str| match describe(text.as_bytes(), Edition::default(), &mut Symbols::new()) {
         Err(Error::Read(error)) => error,
         other => panic!("{other:?}"),
     };
@@ -217,7 +221,7 @@ fn aliases_in_a_circle_are_an_error_and_not_a_loop() {
         let path = serde_json::json!({ "resolved_path": { "path": "x", "id": other, "args": null } });
         circle["index"][own.to_string()]["inner"]["type_alias"]["type"] = path;
     }
-    let found = describe(circle.to_string().as_bytes(), &mut Symbols::new());
+    let found = describe(circle.to_string().as_bytes(), Edition::default(), &mut Symbols::new());
     assert!(matches!(found, Err(Error::Lower(LowerError::Aliases { .. }))), "{found:?}");
 }
 
@@ -233,6 +237,6 @@ fn very_many_choices_that_capture_very_many_lifetimes_are_an_error_and_not_a_flo
         .replace(lifetime, &format!("{lifetime},{}", lifetimes.join(",")))
         .replace(choice, &vec![choice; 2000].join(","));
     assert!(many.len() > text.len() + 200_000, "both were found");
-    let refused = describe(many.as_bytes(), &mut Symbols::new());
+    let refused = describe(many.as_bytes(), Edition::default(), &mut Symbols::new());
     assert!(matches!(refused, Err(Error::Lower(LowerError::TooLarge { .. }))), "{refused:?}");
 }

@@ -7,12 +7,14 @@ mod compare;
 mod json;
 
 use compare::compare;
-use typeloom_rust::{Change, lower, read, self_check};
+use typeloom_rust::{Change, Edition, Editions, lower, read, self_check};
 use typeloom_term::Symbols;
 
 const BREAKS: &str = include_str!("cases/breaks.txt");
 const HARMLESS: &str = include_str!("cases/harmless.txt");
 const SAME: &str = include_str!("cases/same.txt");
+/// What the edition decides: behind the name, the verdict before 2024 and the one since.
+const EDITION: &str = include_str!("cases/edition.txt");
 /// Breaks that only the JSON with private items shows.
 const HIDDEN: &str = include_str!("cases/hidden.txt");
 
@@ -83,8 +85,8 @@ fn every_break_is_found_and_nothing_else_is_called_one() {
 
     for json in [&old, &new] {
         let mut symbols = Symbols::new();
-        let api =
-            lower(&read(json).expect("rustdoc wrote it"), &mut symbols, None).expect("the crate is small");
+        let api = lower(&read(json).expect("rustdoc wrote it"), Edition::default(), &mut symbols, None)
+            .expect("the crate is small");
         assert_eq!(self_check(&api, &mut symbols).expect("the crate is small"), []);
     }
 }
@@ -102,4 +104,55 @@ fn with_private_items_the_methods_of_types_that_nobody_can_name_are_compared() {
         let found = changes.iter().any(|change| change.breaking && change.item.contains(&inside));
         assert!(found, "not found: {}: {changes:?}", case.name);
     }
+}
+
+#[test]
+fn what_impl_trait_borrows_from_is_read_as_the_edition_has_it() {
+    let source = |side: for<'t> fn(&Case<'t>) -> &'t str| -> String {
+        let module = |case: Case<'_>| {
+            let name = case.name.split(' ').next().unwrap_or_default();
+            format!("pub mod {name} {{\n{}\n}}\n", side(&case))
+        };
+        format!("#![allow(warnings)]\n{}", cases(EDITION).into_iter().map(module).collect::<String>())
+    };
+    let (old, new) = (source(|case| case.old), source(|case| case.new));
+    // The JSON does not say which edition it is of, or this would not have to be asked.
+    let [old_2021, new_2021] = [&old, &new].map(|text| json::in_edition("2021", "sample", text, &[]));
+    let [old, new] = [old, new].map(|text| json::in_edition("2024", "sample", &text, &[]));
+    assert!(old_2021 == old && new_2021 == new, "the JSON depends on the edition: read that from it");
+
+    let mut wrong = Vec::new();
+    for (column, edition) in [(1, Edition::E2015), (1, Edition::E2021), (2, Edition::E2024)] {
+        let found = typeloom_rust::compare(&old, &new, edition.into()).expect("the crate is small");
+        assert!(found.by_edition);
+        for case in cases(EDITION) {
+            let words: Vec<&str> = case.name.split(' ').collect();
+            let inside = format!("::{}::", words[0]);
+            let breaks = found.changes.iter().filter(|change| change.item.contains(&inside));
+            let verdict = match breaks.map(|change| change.breaking).max() {
+                Some(true) => "break",
+                Some(false) => "harmless",
+                None => "same",
+            };
+            if verdict != words[column] {
+                wrong.push(format!("{} in {edition:?}: {verdict}", case.name));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+
+    // A crate that does nothing but move to edition 2024 lets more choices borrow.
+    let moved = Editions { old: Edition::E2021, new: Edition::E2024 };
+    let found = typeloom_rust::compare(&old, &old, moved).expect("the crate is small").changes;
+    assert!(
+        found.iter().any(|change| change.item == "sample::add_underscore::f" && change.breaking),
+        "{found:?}"
+    );
+    let back = Editions { old: Edition::E2024, new: Edition::E2021 };
+    let found = typeloom_rust::compare(&old, &old, back).expect("the crate is small").changes;
+    assert!(!found.is_empty() && found.iter().all(|change| !change.breaking), "{found:?}");
+
+    let plain = json::of("sample", "pub fn f(x: &u8) -> impl Iterator<Item = &u8> { Some(x).into_iter() }");
+    let found = typeloom_rust::compare(&plain, &plain, Editions::default()).expect("the crate is small");
+    assert!(!found.by_edition, "every lifetime is mentioned");
 }

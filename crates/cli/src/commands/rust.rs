@@ -1,12 +1,14 @@
 //! `typeloom rust describe CRATE.json`, `typeloom rust diff OLD.json NEW.json`.
 
+use std::collections::BTreeSet;
+
 use anyhow::{Context as _, anyhow};
-use typeloom::rust::{self, Version, report};
+use typeloom::rust::{self, Change, Comparison, Edition, Editions, Version, report};
 use typeloom::term::Symbols;
 
-use crate::args::{RustArgs, RustCommand, RustDescribeArgs, RustDiffArgs, TextFormat};
+use crate::args::{RustArgs, RustCommand, RustDescribeArgs, RustDiffArgs, RustEdition, TextFormat};
 use crate::input::{self, Bytes};
-use crate::output::{Outcome, write};
+use crate::output::{Outcome, note, write};
 use crate::target::Target;
 
 pub(crate) fn run(args: &RustArgs) -> anyhow::Result<Outcome> {
@@ -23,7 +25,8 @@ fn read(file: &str) -> anyhow::Result<Bytes> {
 fn describe(args: &RustDescribeArgs) -> anyhow::Result<Outcome> {
     let json = read(&args.file)?;
     let mut symbols = Symbols::new();
-    let api = rust::describe(&json, &mut symbols).with_context(|| format!("`{}`", args.file))?;
+    let api = rust::describe(&json, args.edition.into(), &mut symbols)
+        .with_context(|| format!("`{}`", args.file))?;
     let target = args.output.as_deref().map(Target::named);
     if let Some(target) = &target {
         let bundle = rust::bundle(&api, &mut symbols).with_context(|| format!("`{}`", args.file))?;
@@ -36,18 +39,53 @@ fn describe(args: &RustDescribeArgs) -> anyhow::Result<Outcome> {
     Ok(Outcome::Typed)
 }
 
+impl From<RustEdition> for Edition {
+    fn from(edition: RustEdition) -> Self {
+        match edition {
+            RustEdition::E2015 => Self::E2015,
+            RustEdition::E2018 => Self::E2018,
+            RustEdition::E2021 => Self::E2021,
+            RustEdition::E2024 => Self::E2024,
+        }
+    }
+}
+
 fn diff(args: &RustDiffArgs) -> anyhow::Result<Outcome> {
     let (old, new) = (read(&args.old)?, read(&args.new)?);
-    let changes = rust::compare(&old, &new).map_err(|(version, error)| {
-        let file = match version {
-            Version::Old => &args.old,
-            Version::New => &args.new,
-        };
-        anyhow!(error).context(format!("`{file}`"))
-    })?;
+    let compare = |editions: Editions| -> anyhow::Result<Comparison> {
+        rust::compare(&old, &new, editions).map_err(|(version, error)| {
+            let file = match version {
+                Version::Old => &args.old,
+                Version::New => &args.new,
+            };
+            anyhow!(error).context(format!("`{file}`"))
+        })
+    };
+    let before = args.edition.unwrap_or_default();
+    let editions = Editions { old: before.into(), new: args.new_edition.unwrap_or(before).into() };
+    let Comparison { changes, by_edition } = compare(editions)?;
+    if args.edition.is_none() && by_edition {
+        // Nobody has said which edition it is, so whoever reads the answer has to know that it depends on that.
+        note_other_edition(&changes, &compare(Edition::E2021.into())?.changes);
+    }
     write(&match args.format {
         TextFormat::Human => report::changes_text(&changes),
         TextFormat::Json => format!("{}\n", report::changes_json(&changes)?),
     })?;
     Ok(if changes.iter().any(|change| change.breaking) { Outcome::Problems } else { Outcome::Typed })
+}
+
+/// Says which items break somebody in one edition and nobody in the other.
+fn note_other_edition(changes: &[Change], before_2024: &[Change]) {
+    let breaks = |changes: &[Change]| -> BTreeSet<String> {
+        changes.iter().filter(|change| change.breaking).map(|change| change.item.clone()).collect()
+    };
+    let (now, before) = (breaks(changes), breaks(before_2024));
+    let differ: Vec<String> = now.symmetric_difference(&before).map(|item| format!("`{item}`")).collect();
+    if !differ.is_empty() {
+        note(&format!(
+            "both are read as edition 2024; whether they break depends on it, try `--edition 2021`: {}",
+            differ.join(", ")
+        ));
+    }
 }

@@ -3,6 +3,8 @@
 //! Every bound becomes a predicate of its own: `T: Iterator<Item = u8, IntoIter: Clone>` becomes three. Binders that are
 //! written at a where clause and at a bound in it become one.
 
+use std::collections::HashSet;
+
 use rustdoc_types::{
     AssocItemConstraint, AssocItemConstraintKind, DynTrait, GenericArgs, GenericBound, Id, ItemEnum,
     ItemKind, Path, PolyTrait, PreciseCapturingArg, TraitBoundModifier,
@@ -11,7 +13,8 @@ use typeloom_term::{
     AliasTy, Boxed, DynBound, DynTy, GenericArg, Name, Region, Symbol, Ty, TyData, TypeFamily,
 };
 
-use super::generics::Opaque;
+use super::generics::{Captures, Opaque};
+use super::regions;
 use super::ty::generics_of;
 use super::{Lower, LowerError, Sig};
 use crate::facts;
@@ -315,12 +318,18 @@ impl Lower<'_> {
         let symbol = self.unique(sig, &text);
         sig.param(symbol, ParamKind::Type, role);
         let ty = Ty::param(&self.cx, Name::Param(symbol))?;
+        let own = sig.opaque.len();
         if role == Role::Existential {
-            let captures = self.captured(bounds, sig)?;
-            sig.opaque.push(Opaque { ty: ty.clone(), captures });
+            sig.opaque.push(Opaque { ty: ty.clone(), captures: Captures::All });
         }
         let before = sig.unsized_types.len();
         let mut found = self.bounds(&ty, bounds, &[], sig)?;
+        if role == Role::Existential {
+            let captures = self.captured(bounds, &found, own, sig)?;
+            if let Some(opaque) = sig.opaque.get_mut(own) {
+                opaque.captures = captures;
+            }
+        }
         if !sig.unsized_types[before..].contains(&ty) {
             found.push(self.sized(&ty)?);
         }
@@ -331,17 +340,34 @@ impl Lower<'_> {
         Ok(ty)
     }
 
-    /// The lifetimes in `use<..>`. Type parameters have to be listed, so they need no looking at.
+    /// What the choice with this number, with these bounds, may borrow from. Type parameters have to be listed in
+    /// `use<..>`, so they need no looking at.
     fn captured(
         &mut self,
         bounds: &[GenericBound],
+        found: &[Type],
+        own: usize,
         sig: &mut Sig,
-    ) -> Result<Option<Vec<Region<Boxed>>>, LowerError> {
+    ) -> Result<Captures, LowerError> {
         let list = bounds.iter().find_map(|bound| match bound {
             GenericBound::Use(list) => Some(list),
             GenericBound::TraitBound { .. } | GenericBound::Outlives(_) => None,
         });
-        let Some(list) = list else { return Ok(None) };
+        let Some(list) = list else {
+            if sig.of_trait {
+                return Ok(Captures::All);
+            }
+            let mut mentioned: HashSet<_> = regions::all(found).into_iter().collect();
+            // A choice within the bounds is a parameter in them by now.
+            for within in sig.opaque.get(own + 1..).unwrap_or_default() {
+                match &within.captures {
+                    Captures::All => {}
+                    Captures::Listed(regions) => mentioned.extend(regions),
+                    Captures::Mentioned(regions) => mentioned.extend(regions),
+                }
+            }
+            return Ok(Captures::Mentioned(mentioned));
+        };
         let mut regions = Vec::new();
         for arg in list {
             match arg {
@@ -349,34 +375,44 @@ impl Lower<'_> {
                 PreciseCapturingArg::Param(_) => {}
             }
         }
-        Ok(Some(regions))
+        Ok(Captures::Listed(regions))
     }
 
     /// What a function's own choices may borrow from, as predicates. Whatever outlives a lifetime *because* everything
     /// that it captures does, outlives it; so for each choice there is a lifetime that stands for all of these: what is
     /// captured outlives it where the function is used, and the choice is promised to outlive it.
     ///
-    /// Where no list is written, everything in scope is captured, as edition 2024 has it; the JSON does not say which
-    /// edition a crate is written in.
+    /// Where no list is written, the edition decides.
     pub(super) fn captures(&mut self, sig: &mut Sig) -> Result<(), LowerError> {
         let opaque = std::mem::take(&mut sig.opaque);
         for Opaque { ty, captures } in opaque {
             let symbol = self.unique(sig, predicate::CAPTURED);
             let shorter = Region::param(Name::Param(symbol));
             let mut longer: Vec<GenericArg<Boxed>> = Vec::new();
+            let mut left_out = false;
             for param in &sig.params {
+                let arg = super::param_arg(&self.cx, param.symbol, &param.kind)?;
                 let captured = match (&param.kind, &captures) {
                     (ParamKind::Type, _) => param.role != Role::Existential,
-                    (ParamKind::Region, None) => {
-                        !self.symbols.resolve(param.symbol).starts_with(predicate::CAPTURED)
+                    (ParamKind::Region, Captures::All) => {
+                        !predicate::stands_for_captures(self.symbols, param.symbol)
                     }
-                    (ParamKind::Region, Some(_)) | (ParamKind::Const(_), _) => false,
+                    (ParamKind::Region, Captures::Mentioned(mentioned)) => {
+                        let known = mentioned.contains(&Region::param(Name::Param(param.symbol)));
+                        let in_scope = !predicate::stands_for_captures(self.symbols, param.symbol);
+                        left_out |= in_scope && !known;
+                        in_scope && (known || self.edition.captures_all())
+                    }
+                    (ParamKind::Region, Captures::Listed(_)) | (ParamKind::Const(_), _) => false,
                 };
                 if captured {
-                    longer.push(super::param_arg(&self.cx, param.symbol, &param.kind)?);
+                    longer.push(arg);
                 }
             }
-            longer.extend(captures.into_iter().flatten().map(GenericArg::from));
+            self.by_edition |= left_out;
+            if let Captures::Listed(listed) = captures {
+                longer.extend(listed.into_iter().map(GenericArg::from));
+            }
             // Every choice captures everything in scope: many of both are very many predicates.
             let too_large = || LowerError::TooLarge { name: String::new() };
             self.budget = self.budget.checked_sub(longer.len()).ok_or_else(too_large)?;
@@ -394,7 +430,7 @@ impl Lower<'_> {
         let symbol = self.unique(sig, "impl Future");
         sig.param(symbol, ParamKind::Type, Role::Existential);
         let ty = Ty::param(&self.cx, Name::Param(symbol))?;
-        sig.opaque.push(Opaque { ty: ty.clone(), captures: None });
+        sig.opaque.push(Opaque { ty: ty.clone(), captures: Captures::All });
         let future = self.symbols.intern("core::future::future::Future");
         let item = self.item_symbol(future, "Output");
         let none = typeloom_term::Arity::NONE;

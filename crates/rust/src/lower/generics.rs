@@ -1,6 +1,6 @@
 //! Parameters, and the scope that names are looked up in.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use rustdoc_types::{GenericParamDef, GenericParamDefKind, Generics, Id, WherePredicate};
 use typeloom_term::{Arity, Boxed, GenericArg, Name, Region, Symbol, Ty, TyData};
@@ -54,7 +54,9 @@ pub(crate) struct Sig {
     pub(crate) unsized_types: Vec<Type>,
     /// The last number that a name was given, where parameters share it.
     numbers: HashMap<Symbol, usize>,
-    /// What the function chooses, with the lifetimes that `use<..>` lists.
+    /// Whether a trait says what the function is: `impl Trait` captures everything then, in every edition.
+    pub(crate) of_trait: bool,
+    /// What the function chooses, with the lifetimes that it may borrow from.
     pub(crate) opaque: Vec<Opaque>,
 }
 
@@ -62,8 +64,18 @@ pub(crate) struct Sig {
 #[derive(Clone, Debug)]
 pub(crate) struct Opaque {
     pub(crate) ty: Type,
-    /// `None` where nothing is written.
-    pub(crate) captures: Option<Vec<Region<Boxed>>>,
+    pub(crate) captures: Captures,
+}
+
+/// The lifetimes that `impl Trait` in a result may borrow from.
+#[derive(Clone, Debug)]
+pub(crate) enum Captures {
+    /// All in scope.
+    All,
+    /// Those that `use<..>` lists.
+    Listed(Vec<Region<Boxed>>),
+    /// Those that the bounds mention; all in scope, where the edition says so.
+    Mentioned(HashSet<Region<Boxed>>),
 }
 
 impl Sig {
@@ -81,6 +93,7 @@ impl Sig {
             object: Region::Static,
             unsized_types: Vec::new(),
             numbers: HashMap::new(),
+            of_trait: false,
             opaque: Vec::new(),
         }
     }

@@ -340,6 +340,7 @@ impl<'a> Lower<'a> {
         let mut item = Item::new(path.to_owned(), kind);
         sig.elided = Elided::Fresh;
         sig.impl_trait = ImplTrait::Parameter;
+        sig.of_trait |= kind == Kind::TraitMethod;
         let mut inputs: Vec<Type> = Vec::new();
         let has_receiver = of.sig.inputs.first().is_some_and(|(name, _)| name == "self");
         for (index, (name, ty)) in of.sig.inputs.iter().enumerate() {

@@ -316,6 +316,7 @@ impl<'a> Lower<'a> {
             return Ok(());
         }
         let (mut sig, this) = self.impl_scope(of)?;
+        sig.of_trait = true;
         let (symbol, args) = self.trait_ref(path, &this, &mut sig)?;
         let mut item = Item::new(self.impl_path(symbol, &args, &this), Kind::Impl);
         let applied = Ty::apply(&self.cx, Name::Trait(symbol), without_self(&args))?;

@@ -268,7 +268,8 @@ fn world(symbols: &mut Symbols) -> World {
         "target":{{"triple":"","target_features":[]}},"format_version":{}}}"#,
         rustdoc_types::FORMAT_VERSION
     );
-    let api = crate::describe(json.as_bytes(), symbols).expect("the crate is empty");
+    let api =
+        crate::describe(json.as_bytes(), crate::Edition::default(), symbols).expect("the crate is empty");
     World::new(&api, symbols).expect("the tables are small")
 }
 

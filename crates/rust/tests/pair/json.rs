@@ -11,17 +11,22 @@ pub(crate) fn of(name: &str, source: &str) -> Vec<u8> {
 
 /// The same, with further options for rustdoc.
 pub(crate) fn with(name: &str, source: &str, options: &[&str]) -> Vec<u8> {
+    in_edition("2024", name, source, options)
+}
+
+/// The same, in another edition.
+pub(crate) fn in_edition(year: &str, name: &str, source: &str, options: &[&str]) -> Vec<u8> {
     static NUMBER: AtomicUsize = AtomicUsize::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
     let folder = std::env::temp_dir().join(format!("typeloom-rust-{}-{number}", std::process::id()));
-    let json = write(&folder, name, source, options);
+    let json = write(&folder, year, name, source, options);
     std::fs::remove_dir_all(&folder).expect("the folder was made by this test");
     json
 }
 
-fn write(folder: &Path, name: &str, source: &str, options: &[&str]) -> Vec<u8> {
+fn write(folder: &Path, year: &str, name: &str, source: &str, options: &[&str]) -> Vec<u8> {
     let manifest = format!(
-        "[package]\nname = \"{name}\"\nversion = \"1.0.0\"\nedition = \"2024\"\n[lib]\npath = \"lib.rs\"\n[workspace]\n"
+        "[package]\nname = \"{name}\"\nversion = \"1.0.0\"\nedition = \"{year}\"\n[lib]\npath = \"lib.rs\"\n[workspace]\n"
     );
     std::fs::create_dir_all(folder).expect("the folder for temporary files can be written to");
     std::fs::write(folder.join("Cargo.toml"), manifest).expect("the folder was just made");
