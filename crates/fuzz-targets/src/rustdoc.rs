@@ -12,7 +12,7 @@ pub fn rustdoc(bytes: &[u8]) {
     if bytes.len() > 1 << 20 {
         return;
     }
-    let edition = if bytes.len() % 2 == 0 { Edition::E2024 } else { Edition::E2021 };
+    let edition = if bytes.len().is_multiple_of(2) { Edition::E2024 } else { Edition::E2021 };
     let mut symbols = Symbols::new();
     let Ok(api) = describe(bytes, edition, &mut symbols) else { return };
     let _ = report::description(&api, &mut symbols);
