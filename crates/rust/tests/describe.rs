@@ -112,7 +112,8 @@ fn a_bundle_of_a_crate_brings_every_signature_back() {
 #[test]
 fn items_are_found_by_their_paths() {
     let mut symbols = Symbols::new();
-    let api = describe(&json::of("sample", EVERYTHING), &mut symbols).expect("the crate is small");
+    let api = describe(&json::of("sample", EVERYTHING), Edition::default(), &mut symbols)
+        .expect("the crate is small");
     for item in &api.items {
         assert!(api.items_at(&item.path).any(|found| std::ptr::eq(found, item)), "{}", item.path);
     }

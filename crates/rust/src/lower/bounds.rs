@@ -166,9 +166,9 @@ impl Lower<'_> {
                     self.note("trait bound");
                     let (names, hidden) = self.enter(generic_params, sig);
                     let mut names: Vec<Symbol> = outer.iter().copied().chain(names).collect();
-                    let before = std::mem::take(&mut sig.bound);
+                    let before = std::mem::take(&mut sig.of_bound);
                     self.trait_bound(this, trait_, &mut names, sig, &mut found)?;
-                    sig.bound = before;
+                    sig.of_bound = before;
                     self.leave(hidden, sig);
                 }
                 GenericBound::Outlives(lifetime) => {
@@ -195,7 +195,7 @@ impl Lower<'_> {
         found: &mut Vec<Type>,
     ) -> Result<(), LowerError> {
         let of = self.trait_applied(path, this, sig)?;
-        names.append(&mut sig.bound);
+        names.append(&mut sig.of_bound);
         let (arity, args) = self.bind(names, &of.args)?;
         found.push(predicate::implements(&self.cx, arity, of.of, &args)?);
         if let Some(output) = &of.output {
@@ -211,7 +211,7 @@ impl Lower<'_> {
             match binding {
                 AssocItemConstraintKind::Equality(term) => {
                     all.push(self.term(term, sig)?);
-                    names.append(&mut sig.bound);
+                    names.append(&mut sig.of_bound);
                     let (arity, all) = self.bind(names, &all)?;
                     found.push(predicate::projects(&self.cx, arity, item, &all)?);
                 }
@@ -240,9 +240,9 @@ impl Lower<'_> {
         let mut of_traits = None;
         for PolyTrait { trait_, generic_params } in traits {
             let (mut names, hidden) = self.enter(generic_params, sig);
-            let before = std::mem::take(&mut sig.bound);
+            let before = std::mem::take(&mut sig.of_bound);
             let of = self.trait_applied(trait_, &this, sig)?;
-            names.append(&mut sig.bound);
+            names.append(&mut sig.of_bound);
             let mut projections = Vec::new();
             if let Some(output) = &of.output {
                 let (item, mut args) = self.home(trait_, &of, "Output");
@@ -258,8 +258,8 @@ impl Lower<'_> {
                     projections.push((item, all));
                 }
             }
-            names.append(&mut sig.bound);
-            sig.bound = before;
+            names.append(&mut sig.of_bound);
+            sig.of_bound = before;
             self.leave(hidden, sig);
             let is_bound =
                 |region: Region<Boxed>| names.iter().any(|x| region == Region::param(Name::Param(*x)));

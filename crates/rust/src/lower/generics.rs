@@ -46,8 +46,11 @@ pub(crate) struct Sig {
     pub(crate) promises: Vec<Type>,
     pub(crate) elided: Elided,
     pub(crate) impl_trait: ImplTrait,
-    /// The lifetimes of the innermost binder that were not written.
+    /// The lifetimes that were not written, in the parameters of the innermost function pointer or `Fn(..)`.
     pub(crate) bound: Vec<Symbol>,
+    /// Those of the `Fn(..)` that the innermost bound is, for its binder. `&u8` in `Fn(&dyn Iterator<Item = &u8>)` is the
+    /// function's: the bound that it is written in has none of its own.
+    pub(crate) of_bound: Vec<Symbol>,
     /// What a trait object outlives where nothing is written.
     pub(crate) object: Region<Boxed>,
     /// Types whose size need not be known.
@@ -90,6 +93,7 @@ impl Sig {
             elided: Elided::Is(Region::Static),
             impl_trait: ImplTrait::Parameter,
             bound: Vec::new(),
+            of_bound: Vec::new(),
             object: Region::Static,
             unsized_types: Vec::new(),
             numbers: HashMap::new(),

@@ -387,6 +387,7 @@ impl Lower<'_> {
             Some(GenericArgs::Parenthesized { inputs, output }) => {
                 // What is elided here belongs to the binder of the bound.
                 let elided = std::mem::replace(&mut sig.elided, Elided::Bound);
+                let outer = std::mem::take(&mut sig.bound);
                 let inputs = inputs
                     .iter()
                     .map(|ty| Ok(self.ty(ty, sig)?.into()))
@@ -398,6 +399,7 @@ impl Lower<'_> {
                     None => Ty::apply(&self.cx, Name::Tuple, &[])?,
                 };
                 sig.elided = elided;
+                sig.of_bound.extend(std::mem::replace(&mut sig.bound, outer));
                 list.push(inputs.into());
                 return Ok((list, Some(output)));
             }
