@@ -5,12 +5,13 @@
 //! [`describe`] and [`compare`] do so from the bytes of the JSON:
 //!
 //! ```no_run
-//! use typeloom_rust::{compare, describe, report, signature, text};
+//! use typeloom_rust::{Edition, compare, describe, report, signature, text};
 //! use typeloom_term::{Symbols, print};
 //!
 //! let (old, new) = (std::fs::read("old.json")?, std::fs::read("new.json")?);
 //! let mut symbols = Symbols::new();
-//! let api = describe(&old, &mut symbols)?;
+//! let edition = Edition::E2024;
+//! let api = describe(&old, edition, &mut symbols)?;
 //! for item in api.items_at("my_crate::find") {
 //!     println!("{}", text::item(item, &mut symbols));
 //!     // Each part of a signature is a term, and so is the whole of it.
@@ -22,7 +23,9 @@
 //!     }
 //! }
 //!
-//! let changes = compare(&old, &new).map_err(|(version, error)| format!("the {version} version: {error}"))?;
+//! let found = compare(&old, &new, edition.into())
+//!     .map_err(|(version, error)| format!("the {version} version: {error}"))?;
+//! let changes = found.changes;
 //! print!("{}", report::changes_text(&changes));
 //! assert!(changes.iter().all(|change| !change.breaking));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
