@@ -192,7 +192,7 @@ impl Pool {
         Ok(Idx::from_raw(self.intern_words(Tag::Borrowed, &[inner.number(), lifetime.number()])?))
     }
 
-    /// A lifetime known by name.
+    /// A lifetime known by name, which is written without an apostrophe: `a` for `'a`.
     ///
     /// # Errors
     /// If the string is not a name.
@@ -231,7 +231,7 @@ impl Pool {
         self.with_children(Tag::Tuple, None, elements)
     }
 
-    /// A struct with named fields.
+    /// A struct with named fields; for positional ones, see [`Pool::intern`].
     ///
     /// # Errors
     /// If a child is not a type or a field name occurs twice.
@@ -244,7 +244,7 @@ impl Pool {
         Ok(Idx::from_raw(id))
     }
 
-    /// An enum whose variants have positional fields.
+    /// An enum whose variants have positional fields; for named ones, see [`Pool::intern`].
     ///
     /// # Errors
     /// If a child is not a type or a variant name occurs twice.
@@ -321,7 +321,8 @@ impl Pool {
         self.intern_any(Tag::Scheme, words)
     }
 
-    /// A variable of a binder.
+    /// A variable of a binder: of the scheme or declaration that has `depth` others between itself and the variable, the one
+    /// at place `index`.
     ///
     /// # Errors
     /// If there are too many binders between.
@@ -337,7 +338,8 @@ impl Pool {
         self.intern(&Descriptor::Variable(Variable::Infer { number, sort }))
     }
 
-    /// A tensor of known rank.
+    /// A tensor of known rank. Its extents are constants: [`Pool::dim_const`], [`Pool::dim_symbol`] and what is computed of
+    /// them.
     ///
     /// # Errors
     /// If the element is not a type or an extent is not a constant.

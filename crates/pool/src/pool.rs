@@ -282,8 +282,9 @@ impl Pool {
     /// If the id is not of this pool.
     #[inline]
     #[must_use]
+    #[track_caller]
     pub fn tag(&self, ty: Idx) -> Tag {
-        self.nodes[ty.at()].tag
+        self.try_tag(ty).unwrap_or_else(|| foreign(ty))
     }
 
     /// Whether it is a type, a lifetime or a constant.
@@ -291,8 +292,9 @@ impl Pool {
     /// # Panics
     /// If the id is not of this pool.
     #[must_use]
+    #[track_caller]
     pub fn sort(&self, ty: Idx) -> Sort {
-        sort_of(self.meta[ty.at()])
+        sort_of(self.meta_of(ty))
     }
 
     /// Whether variables of binders outside the type occur in it.
@@ -300,8 +302,9 @@ impl Pool {
     /// # Panics
     /// If the id is not of this pool.
     #[must_use]
+    #[track_caller]
     pub fn is_open(&self, ty: Idx) -> bool {
-        self.meta[ty.at()] & meta::OPEN != 0
+        self.meta_of(ty) & meta::OPEN != 0
     }
 
     /// Whether inference variables occur in it.
@@ -309,8 +312,9 @@ impl Pool {
     /// # Panics
     /// If the id is not of this pool.
     #[must_use]
+    #[track_caller]
     pub fn has_inference_variables(&self, ty: Idx) -> bool {
-        self.meta[ty.at()] & meta::INFER != 0
+        self.meta_of(ty) & meta::INFER != 0
     }
 
     /// Whether it is a member of a recursive group.
@@ -318,8 +322,15 @@ impl Pool {
     /// # Panics
     /// If the id is not of this pool.
     #[must_use]
+    #[track_caller]
     pub fn is_recursive(&self, ty: Idx) -> bool {
-        self.meta[ty.at()] & meta::RECURSIVE != 0
+        self.meta_of(ty) & meta::RECURSIVE != 0
+    }
+
+    #[inline]
+    #[track_caller]
+    fn meta_of(&self, ty: Idx) -> u8 {
+        self.meta.get(ty.at()).copied().unwrap_or_else(|| foreign(ty))
     }
 
     #[inline]
@@ -405,6 +416,13 @@ impl Pool {
         self.groups.truncate(to.groups);
         self.digests.truncate(to.nodes, to.groups);
     }
+}
+
+/// What the methods do whose documentation says that they panic.
+#[cold]
+#[track_caller]
+fn foreign(ty: Idx) -> ! {
+    panic!("type {ty:?} is not in this pool")
 }
 
 #[inline]

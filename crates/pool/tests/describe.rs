@@ -131,3 +131,12 @@ fn a_module_exports_what_its_public_signatures_reach_and_nothing_else() {
     let set: std::collections::HashSet<TypedModule> = [module.clone(), module].into();
     assert_eq!(set.len(), 1);
 }
+
+#[test]
+#[should_panic(expected = "type #2 is not in this pool")]
+fn a_type_of_another_pool_is_named_by_the_panic() {
+    let mut one = Pool::new();
+    let int = one.primitive(Tag::Int).unwrap();
+    let foreign = one.list(int).unwrap();
+    let _ = Pool::new().tag(foreign);
+}
