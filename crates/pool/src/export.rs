@@ -96,6 +96,9 @@ struct Exporter<'p> {
 }
 
 impl Exporter<'_> {
+    /// Writes a type after what it refers to. Not inlined, so that what surrounds it does not take its registers: that cost
+    /// an eighth.
+    #[inline(never)]
     fn visit(&mut self, root: u32) {
         let pool = self.pool;
         // Types that are entered, and how many of their words have been looked at; of types that are more than children
