@@ -96,8 +96,7 @@ struct Exporter<'p> {
 }
 
 impl Exporter<'_> {
-    /// Writes a type after what it refers to. Not inlined, so that what surrounds it does not take its registers: that cost
-    /// an eighth.
+    /// Writes a type after what it refers to. Not inlined, so that what surrounds it does not take its registers.
     #[inline(never)]
     fn visit(&mut self, root: u32) {
         let pool = self.pool;

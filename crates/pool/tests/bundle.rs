@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::process::Command;
 
-use crate::support::{self, Rng, random_types};
-use typeloom_pool::{Bundle, Descriptor, ExportError, GraphRef, Idx, ImportError, Limits, Pool, Sort, Tag};
+use crate::support::{self, Rng, chain, random_types};
+use typeloom_pool::{Bundle, ExportError, Idx, ImportError, Limits, Pool, Sort, Tag};
 
 /// A pool of random types and some labelled roots.
 pub(crate) fn random_bundle(seed: u64, types: usize) -> (Pool, Bundle) {
@@ -203,15 +203,7 @@ fn a_chain_of_a_hundred_thousand_types_needs_no_stack() {
 fn a_recursive_type_travels_as_a_group() {
     let mut pool = Pool::new();
     let int = pool.primitive(Tag::Int).unwrap();
-    let graph = [
-        Descriptor::Struct {
-            name: "Node".into(),
-            field_names: vec!["value".into(), "next".into()],
-            field_types: vec![GraphRef::Outer(int), GraphRef::Member(1)],
-        },
-        Descriptor::Container { tag: Tag::Option, child: GraphRef::Member(0) },
-    ];
-    let node = pool.intern_graph(&graph).unwrap()[0];
+    let node = chain(&mut pool, int);
     let bundle = pool.export(&[("node", node)]).unwrap();
     assert!(bundle.to_json().unwrap().contains("\"group\""));
     let mut other = Pool::new();

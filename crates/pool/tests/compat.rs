@@ -1,6 +1,6 @@
 //! Compatibility: directions, paths, caching, text.
 
-use crate::support::{Rng, random_types};
+use crate::support::{Rng, chain, random_types};
 use typeloom_pool::{
     Change, Compat, CompatCache, Descriptor, Direction, GraphRef, Idx, MAX_DIFFERENCES, Pool, Sort, Tag,
     VariantDescriptor,
@@ -114,18 +114,7 @@ fn every_difference_has_its_path() {
 fn recursive_types_are_compared_coinductively() {
     let mut pool = Pool::new();
     let [int, any] = [Tag::Int, Tag::Any].map(|tag| pool.primitive(tag).unwrap());
-    let node = |pool: &mut Pool, value: Idx| {
-        let graph = [
-            Descriptor::Struct {
-                name: "Node".into(),
-                field_names: vec!["value".into(), "next".into()],
-                field_types: vec![GraphRef::Outer(value), GraphRef::Member(1)],
-            },
-            Descriptor::Container { tag: Tag::Option, child: GraphRef::Member(0) },
-        ];
-        pool.intern_graph(&graph).unwrap()[0]
-    };
-    let (ints, anys) = (node(&mut pool, int), node(&mut pool, any));
+    let (ints, anys) = (chain(&mut pool, int), chain(&mut pool, any));
     assert_eq!(verdict(&pool, ints, anys), BACKWARD);
     let answer = pool.compat(anys, ints, Direction::Backward);
     assert_eq!(answer.breaking.len(), 1);

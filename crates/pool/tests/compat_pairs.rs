@@ -1,5 +1,6 @@
 //! Pairs of types whose answer was decided beforehand, from what a value of the one may be used for.
 
+use crate::support::chain;
 use typeloom_pool::{Descriptor, Direction, GraphRef, Idx, Pool, Sort, Tag, VariantDescriptor};
 
 /// Short names for building types.
@@ -116,17 +117,8 @@ impl Types {
         self.0.declared(name, params, body).unwrap()
     }
 
-    /// `struct Node { value, next: option<Node> }`.
     fn chain(&mut self, value: Idx) -> Idx {
-        let graph = [
-            Descriptor::Struct {
-                name: "Node".into(),
-                field_names: vec!["value".into(), "next".into()],
-                field_types: vec![GraphRef::Outer(value), GraphRef::Member(1)],
-            },
-            Descriptor::Container { tag: Tag::Option, child: GraphRef::Member(0) },
-        ];
-        self.0.intern_graph(&graph).unwrap()[0]
+        chain(&mut self.0, value)
     }
 }
 

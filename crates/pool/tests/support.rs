@@ -25,6 +25,19 @@ impl Rng {
     }
 }
 
+/// `struct Node { value, next: option<Node> }`.
+pub(crate) fn chain(pool: &mut Pool, value: Idx) -> Idx {
+    let graph = [
+        Descriptor::Struct {
+            name: "Node".into(),
+            field_names: vec!["value".into(), "next".into()],
+            field_types: vec![GraphRef::Outer(value), GraphRef::Member(1)],
+        },
+        Descriptor::Container { tag: Tag::Option, child: GraphRef::Member(0) },
+    ];
+    pool.intern_graph(&graph).unwrap()[0]
+}
+
 /// A graph node over a few constructors, for recursive types.
 pub(crate) fn random_node(rng: &mut Rng, outer: &[Idx], nodes: u32) -> Descriptor<GraphRef<Idx>> {
     let child = |rng: &mut Rng| {

@@ -659,13 +659,8 @@ fn at_defaults(old: &Item, new: &Item) -> Result<Item, TermError> {
         let param = item.params.remove(at);
         let lookup =
             |name: Name| if name == Name::Param(param.symbol) { param.default.clone() } else { None };
-        for part in &mut item.parts {
-            part.ty = replace_params(&cx, &part.ty, lookup)?;
-        }
-        for list in [&mut item.predicates, &mut item.promises, &mut item.context] {
-            for predicate in list.iter_mut() {
-                *predicate = replace_params(&cx, predicate, lookup)?;
-            }
+        for ty in item.types_mut() {
+            *ty = replace_params(&cx, ty, lookup)?;
         }
     }
     Ok(item)

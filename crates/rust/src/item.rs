@@ -257,6 +257,18 @@ pub struct Item {
 }
 
 impl Item {
+    /// All types of the item: its parts, what has to hold, what it promises, and what is known.
+    pub(crate) fn types(&self) -> impl Iterator<Item = &Type> {
+        let parts = self.parts.iter().map(|part| &part.ty);
+        parts.chain(&self.predicates).chain(&self.promises).chain(&self.context)
+    }
+
+    /// The same, to be changed.
+    pub(crate) fn types_mut(&mut self) -> impl Iterator<Item = &mut Type> {
+        let parts = self.parts.iter_mut().map(|part| &mut part.ty);
+        parts.chain(&mut self.predicates).chain(&mut self.promises).chain(&mut self.context)
+    }
+
     /// An item with nothing but a name.
     #[must_use]
     pub fn new(path: String, kind: Kind) -> Self {

@@ -69,6 +69,7 @@ pub mod predicate;
 mod prove;
 mod read;
 pub mod report;
+mod rewrite;
 pub mod text;
 mod upgrade;
 mod variance;

@@ -9,15 +9,14 @@
 
 use std::collections::{HashMap, HashSet};
 
-use typeloom_term::fold::{FoldState, super_fold_ty};
 use typeloom_term::subst::replace_params;
 use typeloom_term::{
-    AliasTy, ApplicationTy, Boxed, Fold, Folder, GenericArg, Meta, Name, Symbol, Symbols, TermError, Ty,
-    TyData,
+    AliasTy, ApplicationTy, Boxed, GenericArg, Name, Symbol, Symbols, TermError, Ty, TyData,
 };
 
 use crate::item::{Item, Kind, Label, Param, ParamKind, Type};
 use crate::lower::param_arg;
+use crate::rewrite::rewrite_types;
 use crate::world::{Bindings, matches_arg};
 
 /// What some names gained.
@@ -68,17 +67,8 @@ impl Upgrade {
         for (symbol, gained) in &self.gained {
             projections.insert(symbols.resolve(*symbol).to_owned(), gained);
         }
-        let mut fold =
-            Fill { upgrade: self, projections, symbols, cx: &self.cx, state: FoldState::default() };
-        for part in &mut item.parts {
-            part.ty = part.ty.try_fold_with(&mut fold)?;
-        }
-        for list in [&mut item.predicates, &mut item.promises, &mut item.context] {
-            for predicate in list.iter_mut() {
-                *predicate = predicate.try_fold_with(&mut fold)?;
-            }
-        }
-        Ok(())
+        let fill = Fill { upgrade: self, projections, symbols, cx: &self.cx };
+        rewrite_types(item, &self.cx, |ty| fill.today(ty))
     }
 }
 
@@ -147,7 +137,6 @@ struct Fill<'u> {
     projections: HashMap<String, &'u (usize, Vec<Param>)>,
     symbols: &'u Symbols,
     cx: &'u Boxed,
-    state: FoldState<Boxed>,
 }
 
 impl Fill<'_> {
@@ -189,46 +178,28 @@ impl Fill<'_> {
         }
         Ok(None)
     }
-}
 
-impl Folder<Boxed> for Fill<'_> {
-    type Error = TermError;
-
-    fn cx(&self) -> &Boxed {
-        self.cx
-    }
-
-    fn state(&mut self) -> &mut FoldState<Boxed> {
-        &mut self.state
-    }
-
-    fn skip(&self, _meta: Meta) -> bool {
-        false
-    }
-
-    fn fold_ty(&mut self, ty: &Ty<Boxed>) -> Result<Ty<Boxed>, TermError> {
-        let folded = super_fold_ty(ty, self)?;
-        match folded.data() {
+    /// What a type is today, if it is another one.
+    fn today(&self, ty: &Type) -> Result<Option<Type>, TermError> {
+        match ty.data() {
             TyData::Apply(ApplicationTy { name: name @ (Name::Adt(symbol) | Name::Trait(symbol)), args }) => {
                 if let Some(gained) = self.upgrade.gained.get(&symbol)
                     && let Some(args) = self.filled(gained, args)?
                 {
-                    return Ty::apply(self.cx, name, &args);
+                    return Ty::apply(self.cx, name, &args).map(Some);
                 }
-                if let Some(today) = self.rewritten(symbol, &folded)? {
-                    return Ok(today);
-                }
+                self.rewritten(symbol, ty)
             }
             TyData::Alias(AliasTy { name: name @ Name::Projection(symbol), args }) => {
                 let of = self.symbols.resolve(symbol).rsplit_once("::").map_or("", |(of, _)| of);
                 if let Some(gained) = self.projections.get(of)
                     && let Some(args) = self.filled(gained, args)?
                 {
-                    return Ty::alias(self.cx, name, &args);
+                    return Ty::alias(self.cx, name, &args).map(Some);
                 }
+                Ok(None)
             }
-            _ => {}
+            _ => Ok(None),
         }
-        Ok(folded)
     }
 }

@@ -5,15 +5,13 @@
 
 use std::collections::HashMap;
 
-use typeloom_term::fold::{FoldState, super_fold_ty};
 use typeloom_term::parse::{Scope, parse_ty};
-use typeloom_term::{
-    ApplicationTy, Boxed, Fold, Folder, GenericArg, Meta, Name, Symbol, Symbols, TermError, Ty, TyData,
-};
+use typeloom_term::{ApplicationTy, Boxed, GenericArg, Name, Symbol, Symbols, TermError, Ty, TyData};
 
 use crate::facts;
 use crate::item::{Item, Type};
 use crate::locate::children;
+use crate::rewrite::rewrite_types;
 
 /// The default arguments that some item of two versions does not leave out: how many arguments come before, lifetimes
 /// not counted, and the default.
@@ -60,7 +58,7 @@ impl Written {
     /// The types of the standard library that an item applies to all of their arguments.
     fn in_full(&self, item: &Item) -> Vec<Symbol> {
         let mut found = Vec::new();
-        let mut stack: Vec<GenericArg<Boxed>> = types(item).map(|ty| ty.clone().into()).collect();
+        let mut stack: Vec<GenericArg<Boxed>> = item.types().map(|ty| ty.clone().into()).collect();
         while let Some(arg) = stack.pop() {
             if let Some(TyData::Apply(ApplicationTy { name: Name::Adt(name), args })) =
                 arg.as_ty().map(Ty::data)
@@ -78,63 +76,24 @@ impl Written {
     fn filled(&self, item: &Item, names: &[Symbol]) -> Result<Item, TermError> {
         let mut item = item.clone();
         let cx = Boxed::new();
-        let mut fill = Fill { written: self, names, cx: &cx, state: FoldState::default() };
-        for part in &mut item.parts {
-            part.ty = part.ty.try_fold_with(&mut fill)?;
-        }
-        for list in [&mut item.predicates, &mut item.promises, &mut item.context] {
-            for predicate in list.iter_mut() {
-                *predicate = predicate.try_fold_with(&mut fill)?;
+        rewrite_types(&mut item, &cx, |ty| {
+            let TyData::Apply(ApplicationTy { name: name @ Name::Adt(symbol), args }) = ty.data() else {
+                return Ok(None);
+            };
+            match self.defaults.get(&symbol) {
+                Some((before, default)) if names.contains(&symbol) && others(args) == *before => {
+                    let mut args = args.to_vec();
+                    args.push(default.clone().into());
+                    Ty::apply(&cx, name, &args).map(Some)
+                }
+                Some(_) | None => Ok(None),
             }
-        }
+        })?;
         Ok(item)
     }
-}
-
-fn types(item: &Item) -> impl Iterator<Item = &Type> {
-    let parts = item.parts.iter().map(|part| &part.ty);
-    parts.chain(&item.predicates).chain(&item.promises).chain(&item.context)
 }
 
 /// How many arguments are no lifetimes.
 fn others(args: &[GenericArg<Boxed>]) -> usize {
     args.iter().filter(|arg| arg.as_region().is_none()).count()
-}
-
-struct Fill<'w> {
-    written: &'w Written,
-    names: &'w [Symbol],
-    cx: &'w Boxed,
-    state: FoldState<Boxed>,
-}
-
-impl Folder<Boxed> for Fill<'_> {
-    type Error = TermError;
-
-    fn cx(&self) -> &Boxed {
-        self.cx
-    }
-
-    fn state(&mut self) -> &mut FoldState<Boxed> {
-        &mut self.state
-    }
-
-    fn skip(&self, _meta: Meta) -> bool {
-        false
-    }
-
-    fn fold_ty(&mut self, ty: &Ty<Boxed>) -> Result<Ty<Boxed>, TermError> {
-        let folded = super_fold_ty(ty, self)?;
-        let TyData::Apply(ApplicationTy { name: name @ Name::Adt(symbol), args }) = folded.data() else {
-            return Ok(folded);
-        };
-        match self.written.defaults.get(&symbol) {
-            Some((before, default)) if self.names.contains(&symbol) && others(args) == *before => {
-                let mut args = args.to_vec();
-                args.push(default.clone().into());
-                Ty::apply(self.cx, name, &args)
-            }
-            Some(_) | None => Ok(folded),
-        }
-    }
 }

@@ -32,20 +32,20 @@ struct Answer {
 
 pub(crate) fn run(args: &DiffArgs) -> anyhow::Result<Outcome> {
     let solve = input::solve(&args.solve)?;
+    let direction = match args.mode {
+        DiffMode::Backward => Direction::Backward,
+        DiffMode::Forward => Direction::Forward,
+        DiffMode::Full => Direction::Full,
+    };
     let (old, new) = match (read(&args.old, &solve)?, read(&args.new, &solve)?) {
         (Side::Interfaces(old), Side::Interfaces(new)) => (old, new),
-        (Side::Types(old), Side::Types(new)) => return exports::run(args, &old, &new),
+        (Side::Types(old), Side::Types(new)) => return exports::run(args, direction, &old, &new),
         (Side::Types(_), Side::Interfaces(_)) => {
             bail!("`{}` holds types and `{}` interfaces of models", args.old, args.new)
         }
         (Side::Interfaces(_), Side::Types(_)) => {
             bail!("`{}` holds interfaces of models and `{}` types", args.old, args.new)
         }
-    };
-    let direction = match args.mode {
-        DiffMode::Backward => Direction::Backward,
-        DiffMode::Forward => Direction::Forward,
-        DiffMode::Full => Direction::Full,
     };
     let binding = if args.by_name { Binding::Name } else { Binding::NameAndPosition };
     let answer = answer(&old, &new, direction, binding);
@@ -100,14 +100,14 @@ fn shown<'l>(answer: &Answer, label: &'l str) -> &'l str {
     if several { label } else { "" }
 }
 
+/// A line for each label that only one of the files has.
+fn only_in_one(removed: &[String], added: &[String]) -> String {
+    let removed = removed.iter().map(|label| format!("{label}: removed (breaks backward)\n"));
+    removed.chain(added.iter().map(|label| format!("{label}: added (breaks forward)\n"))).collect()
+}
+
 fn human(args: &DiffArgs, answer: &Answer, direction: Direction) -> String {
-    let mut text = String::new();
-    for label in &answer.removed {
-        text.push_str(&format!("{label}: removed (breaks backward)\n"));
-    }
-    for label in &answer.added {
-        text.push_str(&format!("{label}: added (breaks forward)\n"));
-    }
+    let mut text = only_in_one(&answer.removed, &answer.added);
     for (label, comparison) in &answer.comparisons {
         for difference in &comparison.differences {
             text.push_str(&report::interface::difference(shown(answer, label), difference));

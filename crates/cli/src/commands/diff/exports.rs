@@ -3,23 +3,32 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
+use typeloom::compiler::interface;
 use typeloom::pool::{Change, Compat, CompatCache, Difference, Direction, Idx, ModuleCompat, Pool};
+use typeloom::report;
 
-use crate::args::{DiffArgs, DiffMode, TextFormat};
+use super::only_in_one;
+use crate::args::{DiffArgs, TextFormat};
 use crate::output::{Outcome, write};
 
-pub(crate) fn run(args: &DiffArgs, old: &[u8], new: &[u8]) -> anyhow::Result<Outcome> {
+pub(crate) fn run(
+    args: &DiffArgs,
+    direction: interface::Direction,
+    old: &[u8],
+    new: &[u8],
+) -> anyhow::Result<Outcome> {
     let mut pool = Pool::new();
     let mut roots = |bytes: &[u8]| -> anyhow::Result<BTreeMap<String, Idx>> {
         Ok(pool.import(bytes)?.into_iter().map(|root| (root.label, root.ty)).collect())
     };
     let (old, new) = (roots(old)?, roots(new)?);
-    let (direction, word) = match args.mode {
-        DiffMode::Backward => (Direction::Backward, "backward"),
-        DiffMode::Forward => (Direction::Forward, "forward"),
-        DiffMode::Full => (Direction::Full, "full"),
+    let of_exports = match direction {
+        interface::Direction::Backward => Direction::Backward,
+        interface::Direction::Forward => Direction::Forward,
+        interface::Direction::Full => Direction::Full,
     };
-    let compat = pool.compat_exports(&mut CompatCache::new(), &old, &new, direction)?;
+    let compat = pool.compat_exports(&mut CompatCache::new(), &old, &new, of_exports)?;
+    let word = report::interface::direction(direction);
     let compatible = compat.is_compatible();
     write(&match args.format {
         TextFormat::Human => human(args, &compat, word),
@@ -66,13 +75,7 @@ fn differences(compat: &Compat) -> impl Iterator<Item = (&Difference, bool)> {
 }
 
 fn human(args: &DiffArgs, compat: &ModuleCompat, word: &str) -> String {
-    let mut text = String::new();
-    for label in &compat.removed {
-        text.push_str(&format!("{label}: removed (breaks backward)\n"));
-    }
-    for label in &compat.added {
-        text.push_str(&format!("{label}: added (breaks forward)\n"));
-    }
+    let mut text = only_in_one(&compat.removed, &compat.added);
     for (label, compat) in &compat.changed {
         for (difference, _) in differences(compat) {
             text.push_str(&format!("{label}: {}\n", in_words(difference)));
