@@ -198,7 +198,7 @@ impl<'a> Writer<'a> {
         info: ValueInfoView<'a>,
         value: ValueId,
     ) -> Result<(), AnnotateError> {
-        let ty = checked.type_of(value);
+        let ty = checked.proven_type_of(value);
         if message::of(&ty, checked.dims()).is_none() {
             return Ok(());
         }
@@ -220,7 +220,7 @@ impl<'a> Writer<'a> {
 
     /// Adds an entry for a value that is not declared.
     fn add(&mut self, checked: &mut Checked<'a>, graph: usize, value: ValueId) {
-        let ty = checked.type_of(value);
+        let ty = checked.proven_type_of(value);
         if let Some(ty) = message::of(&ty, checked.dims()) {
             self.append(graph, VALUE_INFO, checked.body().value_name(value), ty);
         }

@@ -37,8 +37,8 @@ pub fn types(checked: &mut Checked<'_>) -> Map<String, Value> {
 }
 
 /// What nodes need of dims and nothing decides:
-/// `{"left":"a*b","right":"c","need":"equal","node":2,"operator":"Concat","rule":"concat.axis"}`. `need` is `equal`, or
-/// `one-or-equal` where the left side is broadcast; `value` stands for `rule` where a declaration says so;
+/// `{"left":"a*b","right":"c","need":"equal","node":2,"operator":"Concat","rule":"concat.axis"}`. `need` is `equal`,
+/// `one-or-equal` where the left side is broadcast, `broadcast` where either side may be, or `at-most`; `value` stands for `rule` where a declaration says so;
 /// `inside` is there where a node in the function that the node calls needs it.
 #[must_use]
 pub fn equations(checked: &Checked<'_>) -> Vec<Value> {
@@ -51,6 +51,8 @@ pub fn equations(checked: &Checked<'_>) -> Vec<Value> {
         let need = match need {
             Need::Equal => "equal",
             Need::OneOrEqual => "one-or-equal",
+            Need::AtMost => "at-most",
+            Need::Broadcast => "broadcast",
         };
         object.insert("need".to_owned(), json!(need));
         object.insert("node".to_owned(), json!(body.step(*step).position));
@@ -110,8 +112,13 @@ fn graph_types(checked: &mut Checked<'_>, graph: GraphId) -> Map<String, Value> 
         let mut object = Map::new();
         for value in values {
             let ty = checked.type_of(value);
+            let is_assumed = checked.is_assumed(value);
             let name = checked.body().value_name(value).to_owned();
-            object.insert(name, type_json(checked, &ty));
+            let mut ty = type_json(checked, &ty);
+            if is_assumed && let Some(ty) = ty.as_object_mut() {
+                ty.insert("assumed".to_owned(), Value::Bool(true));
+            }
+            object.insert(name, ty);
         }
         types.insert(key.to_owned(), Value::Object(object));
     }

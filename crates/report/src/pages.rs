@@ -46,6 +46,8 @@ pub fn page(code: Code) -> &'static str {
         Code::CallArity => page!("call-arity"),
         Code::RecursiveFunction => page!("recursive-function"),
         Code::ForcedSymbol => page!("forced-symbol"),
+        Code::RestrictedSymbol => page!("restricted-symbol"),
+        Code::AssumedType => page!("assumed-type"),
         Code::ForcedEquality => page!("forced-equality"),
         Code::UnresolvedType => page!("unresolved-type"),
         Code::MalformedFile => page!("malformed-file"),

@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 use typeloom_solver::diagnostic::graph_path;
 use typeloom_solver::model::Checked;
 use typeloom_solver::program::{GraphId, Origin, StepId, StepKind, ValueId};
-use typeloom_solver::solution::{Equation, EquationSource, Need};
+use typeloom_solver::solution::{Equation, EquationSource};
 
 /// The widest name that others are aligned with, in characters.
 const WIDEST: usize = 48;
@@ -100,7 +100,10 @@ fn sections(checked: &mut Checked<'_>, graph: GraphId) -> [(&'static str, Vec<Ro
 
 fn row(checked: &mut Checked<'_>, value: ValueId) -> Row {
     let ty = checked.type_of(value);
-    let ty = ty.display(checked.universe(), checked.dims()).to_string();
+    let mut ty = ty.display(checked.universe(), checked.dims()).to_string();
+    if checked.is_assumed(value) {
+        ty.push_str(" (assumed)");
+    }
     let body = checked.body();
     let by = match body.value(value).origin {
         Origin::Step(step) => body.op_name(step).to_owned(),
@@ -123,11 +126,7 @@ fn equations(checked: &Checked<'_>) -> Vec<String> {
                 "" => format!("{} (#{})", body.op_name(*step), record.position),
                 name => name.to_owned(),
             };
-            let (left, right) = (dims.display(*left), dims.display(*right));
-            let text = match need {
-                Need::Equal => format!("{left} = {right}"),
-                Need::OneOrEqual => format!("{left} = 1 or {left} = {right}"),
-            };
+            let text = need.between(&dims.display(*left).to_string(), &dims.display(*right).to_string());
             one_line(&match source {
                 EquationSource::Ports { .. } => format!("{text}, needed by {node} ({rule})"),
                 EquationSource::Call => format!("{text}, needed inside {node} ({rule})"),

@@ -23,7 +23,7 @@ use crate::core::Core;
 use crate::dim::DimId;
 use crate::engine::Engine;
 use crate::fault::{FaultKind, Side};
-use crate::frame::{Frame, Slot};
+use crate::frame::Frame;
 use crate::program::{Body, Step, StepId, build};
 use crate::rule::{DimVec, Ints};
 use crate::shape::ShapeId;
@@ -111,6 +111,8 @@ pub(crate) struct Calls<'a> {
     pub(crate) faulty: Vec<Instance<'a>>,
     /// Whether instances without faults are kept as well, and those that are.
     pub(crate) keep: bool,
+    /// Whether an instance has a declared shape that nothing confirms or refutes.
+    pub(crate) has_open_claims: bool,
     pub(crate) kept: Vec<Instance<'a>>,
 }
 
@@ -207,7 +209,7 @@ impl<'a> Calls<'a> {
             core.trace_given(frame.number, *parameter, Cause::Argument);
             if precise {
                 frame.slots[parameter.index()].shape =
-                    slot.shape.map(|shape| copy_shape(core, shape, &mut dims));
+                    caller.shape_read(argument).map(|shape| copy_shape(core, shape, &mut dims));
                 if let Some(data) =
                     core.data_of(caller, argument).cloned().and_then(|data| copy_data(core, &data, &mut dims))
                 {
@@ -224,11 +226,14 @@ impl<'a> Calls<'a> {
     }
 
     /// Takes a finished frame in.
-    pub(crate) fn leave(&mut self, core: &Core<'a>, frame: Frame<'a>) {
+    pub(crate) fn leave(&mut self, core: &mut Core<'a>, mut frame: Frame<'a>) {
         let Some(Running { function, key, caller }) = self.running.pop() else { return };
+        crate::claims::verify(core, &mut frame);
+        self.has_open_claims |= !frame.open_claims.is_empty();
+        let (core, frame) = (&*core, frame);
         let root = frame.body.graph(frame.body.root());
         let portable = |frame: &Frame<'a>, value: crate::program::ValueId| {
-            let Slot { ty, shape, .. } = frame.slots[value.index()];
+            let (ty, shape) = (frame.slots[value.index()].ty, frame.shape_read(value));
             let data = match core.data_of(frame, value) {
                 Some(Data::Ints(ints)) if ints.items.len() <= MOST_CONSTANTS => {
                     Some(Data::Ints(Arc::clone(ints)))
@@ -297,7 +302,7 @@ fn key<'a>(
         if !precise {
             continue;
         }
-        if let Some(shape) = slot.shape {
+        if let Some(shape) = frame.shape_read(value) {
             let dims: DimVec = core.shapes.get(shape).into();
             words.words.extend([SHAPED, i64::try_from(dims.len()).unwrap_or(i64::MAX)]);
             for dim in dims {
@@ -408,9 +413,7 @@ fn apply<'a>(
             let _ = core.types.unify(ty, copy);
         }
         // Unknown extents of the parameter are the argument's own.
-        if let (true, Some(known), Some(shape)) =
-            (precise, frame.slots[argument.index()].shape, parameter.shape)
-        {
+        if let (true, Some(known), Some(shape)) = (precise, frame.shape_read(argument), parameter.shape) {
             let (known, shape): (DimVec, DimVec) =
                 (core.shapes.get(known).into(), core.shapes.get(shape).into());
             for (dim, from) in known.iter().zip(&shape) {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::assume::Assumptions;
+use crate::claims::Trust;
 use crate::map::Map;
 
 use crate::constants::{Constants, Data};
@@ -36,6 +37,8 @@ pub(crate) struct Core<'a> {
     pub(crate) memo: Memo<'a>,
     pub(crate) trace: Option<Trace>,
     pub(crate) assumed: Assumed,
+    /// Whether readers of a value see what is declared of it.
+    pub(crate) trust: Trust,
     /// What the caller says of symbols.
     pub(crate) assumptions: Assumptions,
     /// The declared types that were read before, by their bytes.
@@ -54,6 +57,7 @@ impl<'a> Core<'a> {
             memo: Memo::default(),
             trace: None,
             assumed: Assumed::Nothing,
+            trust: Trust::Derived,
             assumptions: Assumptions::default(),
             declared: Map::default(),
             broadcasts: Map::default(),

@@ -5,15 +5,16 @@ use std::sync::Arc;
 use typeloom_onnx::DecodeError;
 use typeloom_onnx::view::{DimValue, ShapeView, TypeKindView, TypeView};
 
+use crate::claims::Trust;
 use crate::core::Core;
-use crate::dim::{Decision, DimId};
+use crate::dim::Decision;
 use crate::elem::{Elem, ElemSet};
-use crate::fault::{Fault, FaultKind, Place};
-use crate::frame::{DeclaredApart, Frame};
+use crate::fault::FaultKind;
+use crate::frame::Frame;
 use crate::program::{DeclarationKind, Origin, ValueId};
 use crate::rule::DimVec;
 use crate::shape::ShapeId;
-use crate::solution::{Equation, EquationSource, Need, TensorType, Type};
+use crate::solution::{TensorType, Type};
 use crate::ty::{Clash, Head, Ty, Types};
 
 /// The deepest nesting of type constructors that is read.
@@ -38,7 +39,7 @@ enum Wrap {
 impl<'a> Core<'a> {
     /// Reads a declared type of the model. Many values have the same, byte for byte, so what was read is
     /// kept, unless it has parts that are each value's own: unknown extents and open element types.
-    fn read_declared(&mut self, view: TypeView<'a>) -> Result<Declared, DecodeError> {
+    pub(crate) fn read_declared(&mut self, view: TypeView<'a>) -> Result<Declared, DecodeError> {
         if let Some((ty, shape)) = self.declared.get(view.bytes()).copied() {
             return Ok(Declared { ty: Some(ty), shape, negative: None });
         }
@@ -137,145 +138,115 @@ impl<'a> Core<'a> {
         Ok(())
     }
 
-    /// Meets the declared types of a value with what is known of it; the inferred type stays where they
-    /// contradict (but that of a seed does not), and the contradiction is reported once.
+    /// Reads the declarations of a value and unifies their element types with the inferred one.
+    ///
+    /// The declared shape of a graph input is knowledge: it becomes the shape of the slot. Every other declared shape is a
+    /// claim, see [`crate::claims`]: it never enters the slot. A solve that assumes declarations shows the claim to the
+    /// readers of the value where the derived shape is unknown.
     pub(crate) fn meet_declarations(&mut self, frame: &mut Frame<'a>, value: ValueId) {
         let body = Arc::clone(&frame.body);
-        let place = match body.value(value).origin {
-            Origin::Step(step) => Place::Step(body.first_step(step)),
-            Origin::Input | Origin::InputWithDefault(_) | Origin::Initializer(_) | Origin::Undefined => {
-                Place::Value(value)
-            }
-        };
-        let fault = |frame: &mut Frame<'a>, kind| {
-            frame.value_faults.entry(value).or_insert(Fault { place, kind });
-        };
         for declaration in body.declarations(value) {
             let declared = match self.read_declared(declaration.ty) {
                 Ok(declared) => declared,
                 Err(error) => {
-                    fault(frame, FaultKind::Malformed(error));
+                    frame.report_value(value, FaultKind::Malformed(error));
                     continue;
                 }
             };
             if let Some((axis, extent)) = declared.negative {
-                fault(frame, FaultKind::NegativeDim { axis, extent });
+                frame.report_value(value, FaultKind::NegativeDim { axis, extent });
             }
-            if let Some(kind) = self.meet_declared(frame, value, &declared, declaration.kind) {
-                fault(frame, kind);
+            let is_knowledge = is_given(frame, value, declaration.kind);
+            let met = self.meet_element(frame, value, &declared, declaration.kind);
+            let met = met.and_then(|()| match is_knowledge {
+                true => self.meet_given(frame, value, &declared, declaration.kind),
+                false => Ok(()),
+            });
+            if let Err(kind) = met {
+                frame.report_value(value, kind);
                 // Where the caller contradicts the model, the rest is checked as the model stands.
                 if frame.seeded.contains(&value) {
                     let slot = &mut frame.slots[value.index()];
                     slot.ty = declared.ty.or(slot.ty);
                     slot.shape = declared.shape;
                 }
+            } else if !is_knowledge && self.trust == Trust::Assumed {
+                self.assume_declared(frame, value, &declared);
             }
         }
     }
 
-    fn meet_declared(
+    /// Unifies the declared type of a value with the inferred one, shapes aside.
+    fn meet_element(
         &mut self,
         frame: &mut Frame<'a>,
         value: ValueId,
         declared: &Declared,
         declared_in: DeclarationKind,
-    ) -> Option<FaultKind<'a>> {
-        let contradiction = |core: &mut Self, frame: &Frame<'a>, axis| {
-            let inferred = core.snapshot(frame, value);
-            let declared = core.type_of(declared.ty, declared.shape);
-            Some(FaultKind::Contradiction { declared_in, declared, inferred, axis })
-        };
-        if let Some(ty) = declared.ty {
-            self.trace_given(frame.number, value, crate::trace::Cause::Declared(declared_in));
-            match frame.slots[value.index()].ty {
-                None | Some(Types::ERROR) => frame.slots[value.index()].ty = Some(ty),
-                Some(known) => {
-                    if let Err(Clash) = self.types.unify(known, ty) {
-                        return contradiction(self, frame, None);
-                    }
+    ) -> Result<(), FaultKind<'a>> {
+        let Some(ty) = declared.ty else { return Ok(()) };
+        self.trace_given(frame.number, value, crate::trace::Cause::Declared(declared_in));
+        match frame.slots[value.index()].ty {
+            None | Some(Types::ERROR) => frame.slots[value.index()].ty = Some(ty),
+            Some(known) => {
+                if let Err(Clash) = self.types.unify(known, ty) {
+                    return Err(self.contradiction(frame, value, declared, declared_in, None));
                 }
             }
         }
-        let shape = declared.shape?;
-        let Some(known) = frame.slots[value.index()].shape else {
-            frame.slots[value.index()].shape = Some(shape);
-            frame.refined(value);
-            return None;
-        };
-        let (old, new): (DimVec, DimVec) = (self.shapes.get(known).into(), self.shapes.get(shape).into());
-        if old.len() != new.len() {
-            return contradiction(self, frame, None);
-        }
-        let conditional = frame.is_conditional_value(value);
-        let mut met = DimVec::with_capacity(old.len());
-        for (axis, (old, new)) in old.iter().zip(&new).enumerate() {
-            let apart = if old == new { None } else { self.declared_apart(frame, value, axis, *old, *new) };
-            match self.meet_dim(*old, *new, conditional) {
-                Some(dim) => met.push(dim),
-                None => return contradiction(self, frame, Some(axis)),
-            }
-            if let (Some(apart), DeclarationKind::Output) = (apart, declared_in)
-                && !frame.declared_apart.contains(&apart)
-            {
-                frame.declared_apart.push(apart);
-            }
-        }
-        if met != old {
-            let shape = self.shapes.intern(&met);
-            frame.slots[value.index()].shape = Some(shape);
-            frame.refined(value);
-        }
-        None
+        Ok(())
     }
 
-    /// Keeps what a declaration says of an axis of the model's graph where nothing decides whether it is so;
-    /// gives the axis if it is declared with one symbol and inferred as another, or as broadcast with another.
-    fn declared_apart(
+    /// Meets the declared shape of a graph input with a seed of it.
+    fn meet_given(
         &mut self,
         frame: &mut Frame<'a>,
         value: ValueId,
-        axis: usize,
-        inferred: DimId,
-        declared: DimId,
-    ) -> Option<DeclaredApart> {
-        let Origin::Step(step) = frame.body.value(value).origin else { return None };
-        if frame.number != 0 || frame.is_nested(step) {
-            return None;
+        declared: &Declared,
+        declared_in: DeclarationKind,
+    ) -> Result<(), FaultKind<'a>> {
+        let Some(shape) = declared.shape else { return Ok(()) };
+        let Some(known) = frame.slots[value.index()].shape else {
+            frame.slots[value.index()].shape = Some(shape);
+            return Ok(());
+        };
+        let (old, new): (DimVec, DimVec) = (self.shapes.get(known).into(), self.shapes.get(shape).into());
+        if old.len() != new.len() {
+            return Err(self.contradiction(frame, value, declared, declared_in, None));
         }
-        let (left, right) = (self.dims.resolve(inferred), self.dims.resolve(declared));
-        if let Some((a, b)) = self.broadcast_of(left) {
-            let other = if a == right { b } else { a };
-            let declared = right;
-            return (a == declared || b == declared).then_some(DeclaredApart {
-                value,
-                axis,
-                declared,
-                other,
-                broadcast: true,
-            });
+        let mut met = DimVec::with_capacity(old.len());
+        for (axis, (old, new)) in old.iter().zip(&new).enumerate() {
+            match self.meet_dim(*old, *new, false) {
+                Some(dim) => met.push(dim),
+                None => return Err(self.contradiction(frame, value, declared, declared_in, Some(axis))),
+            }
         }
-        if left == right || self.dims.is_anonymous(left) || self.dims.is_anonymous(right) {
-            return None;
-        }
-        if self.dims.compare(left, right) != Decision::Undecided {
-            return None;
-        }
-        frame.add_equation(Equation {
-            left,
-            right,
-            need: Need::Equal,
-            step: frame.body.first_step(step),
-            rule: "",
-            source: EquationSource::Declared(value),
-        });
-        let symbols = [left, right].iter().all(|dim| self.dims.as_symbol(*dim).is_some());
-        symbols.then_some(DeclaredApart { value, axis, declared: right, other: left, broadcast: false })
+        frame.slots[value.index()].shape = Some(self.shapes.intern(&met));
+        Ok(())
+    }
+
+    /// The fault of a declaration that contradicts the derived type.
+    pub(crate) fn contradiction(
+        &mut self,
+        frame: &Frame<'a>,
+        value: ValueId,
+        declared: &Declared,
+        declared_in: DeclarationKind,
+        axis: Option<usize>,
+    ) -> FaultKind<'a> {
+        let slot = frame.slots[value.index()];
+        let inferred = self.type_of(slot.ty, slot.shape);
+        let declared = self.type_of(declared.ty, declared.shape);
+        FaultKind::Contradiction { declared_in, declared, inferred, axis }
     }
 
     /// What is known of a value now, as plain data.
     pub(crate) fn snapshot(&mut self, frame: &Frame<'a>, value: ValueId) -> Type {
-        let slot = frame.slots[value.index()];
-        self.type_of(slot.ty, slot.shape)
+        let shape = match frame.open_inputs.get(&value) {
+            Some(declared) => *declared,
+            None => frame.shape_read(value),
+        };
+        self.type_of(frame.slots[value.index()].ty, shape)
     }
 
     /// A type of the tables as plain data.
@@ -332,6 +303,13 @@ impl<'a> Core<'a> {
         let differs = |(a, b): (&_, &_)| self.dims.compare(*a, *b) == Decision::Different;
         a.iter().zip(&b).position(differs).map(Some)
     }
+}
+
+/// Whether a declared shape is where the shape of a value comes from: that of an input which the caller gives.
+pub(crate) fn is_given(frame: &Frame<'_>, value: ValueId, kind: DeclarationKind) -> bool {
+    let record = frame.body.value(value);
+    let is_input = matches!(record.origin, Origin::Input | Origin::InputWithDefault(_));
+    frame.number == 0 && is_input && record.graph == frame.body.root() && kind == DeclarationKind::Input
 }
 
 /// The set that a declared element type number stands for; `UNDEFINED` and unknown numbers say nothing.

@@ -13,6 +13,7 @@ use typeloom_onnx::{DecodeError, ErrorKind};
 use crate::call::{Call, Calls};
 use crate::catalogue::{FunctionId, OpKind, Operator, Operators};
 use crate::check;
+use crate::claims;
 use crate::constants::{Data, DataId};
 use crate::core::Core;
 use crate::elem::{Elem, ElemSet};
@@ -71,14 +72,17 @@ impl<'a, 'p> Engine<'a, 'p> {
                     Some(caller) => {
                         let callee = std::mem::replace(&mut frame, caller);
                         body = Arc::clone(&frame.body);
-                        self.calls.leave(&self.core, callee);
+                        self.calls.leave(&mut self.core, callee);
                         // The call itself runs now that there is an answer to take over.
                         if let Some(call) = frame.calling.take() {
                             frame.wake(call);
                         }
                     }
                     None if relation::assume_kinds(&mut self.core, self.operators, &mut frame) => {}
-                    None => return frame,
+                    None => {
+                        claims::verify(&mut self.core, &mut frame);
+                        return frame;
+                    }
                 },
             }
         }
@@ -119,6 +123,9 @@ impl<'a, 'p> Engine<'a, 'p> {
             if record.declaration.is_some() && (record.graph == body.root() || record.origin != Origin::Input)
             {
                 core.meet_declarations(frame, value);
+            }
+            if frame.number == 0 && record.graph == body.root() && record.origin == Origin::Input {
+                core.keep_declared_input(frame, value);
             }
         }
     }

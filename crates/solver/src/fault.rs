@@ -29,7 +29,10 @@ impl Fault<'_> {
         match &self.kind {
             FaultKind::MissingExternalData { .. }
             | FaultKind::ForcedEquality { .. }
-            | FaultKind::ForcedSymbol { baked: false, .. } => false,
+            | FaultKind::Assumed { .. }
+            | FaultKind::ForcedSymbol { baked: false, .. }
+            | FaultKind::Restricted { .. }
+            | FaultKind::NarrowedInput { .. } => false,
             FaultKind::UnknownOperator { .. } => mode == crate::model::Mode::Strict,
             FaultKind::Malformed(_)
             | FaultKind::NestingTooDeep
@@ -57,7 +60,7 @@ impl Fault<'_> {
             | FaultKind::CallArity { .. }
             | FaultKind::RecursiveFunction { .. }
             | FaultKind::ForcedSymbol { baked: true, .. }
-            | FaultKind::DeclaredSymbol { .. }
+            | FaultKind::RefutedClaim(_)
             | FaultKind::Unresolved { .. } => true,
         }
     }
@@ -254,16 +257,38 @@ pub enum FaultKind<'a> {
         /// The functions on the way, from the one called to itself.
         path: Vec<String>,
     },
-    /// A symbol that the model declares as free can only be one number.
+    /// A symbol that the model declares as free has finitely many admissible values.
     ForcedSymbol {
         /// The symbol.
         symbol: DimId,
-        /// The number.
-        value: i64,
-        /// What forces it.
+        /// The values, in ascending order.
+        values: Vec<i64>,
+        /// The equation that leaves only these.
         equation: Equation,
-        /// Whether a number in the graph does, rather than the declared extent of another input; that is a warning.
+        /// Whether a constant of the graph restricts it, rather than the declared extent of another input.
         baked: bool,
+    },
+    /// The graph runs for some bindings of the symbols of inputs only.
+    Restricted {
+        /// The relation that has to hold, in its simplest form.
+        need: crate::solution::Need,
+        /// Its left side.
+        left: DimId,
+        /// Its right side.
+        right: DimId,
+        /// The equation that it comes from.
+        equation: Equation,
+        /// A smallest binding of symbols that violates it.
+        binding: Vec<(DimId, i64)>,
+    },
+    /// An unknown extent of a graph input has one admissible value.
+    NarrowedInput {
+        /// The input.
+        value: ValueId,
+        /// The axis.
+        axis: usize,
+        /// The value.
+        extent: i64,
     },
     /// Two symbols that the model declares apart can only be equal.
     ForcedEquality {
@@ -274,18 +299,16 @@ pub enum FaultKind<'a> {
         /// What forces it.
         equation: Equation,
     },
-    /// A graph output is declared with one symbol of the inputs, and is another or can be.
-    DeclaredSymbol {
-        /// The output.
+    /// A declared extent differs from the derived one for some binding of the symbols of inputs.
+    RefutedClaim(Box<RefutedClaim>),
+    /// A declared shape is neither confirmed nor refuted by the graph.
+    Assumed {
+        /// The value.
         value: ValueId,
-        /// The axis.
-        axis: usize,
-        /// The declared symbol.
-        declared: DimId,
-        /// The symbol that it is, or that it is broadcast with.
-        other: DimId,
-        /// Whether it is broadcast with the other symbol.
-        broadcast: bool,
+        /// Its type with the declared extents.
+        declared: Type,
+        /// Its type without them.
+        derived: Type,
     },
     /// Strict mode: a value whose type is not settled.
     Unresolved {
@@ -301,6 +324,27 @@ pub enum FaultKind<'a> {
         /// The location, relative to the model.
         location: &'a str,
     },
+}
+
+/// A declared extent with a counterexample.
+#[derive(Clone, Debug)]
+pub struct RefutedClaim {
+    /// The value.
+    pub value: ValueId,
+    /// The list that holds the declaration.
+    pub declared_in: DeclarationKind,
+    /// The axis.
+    pub axis: usize,
+    /// The declared extent.
+    pub declared: DimId,
+    /// The derived extent; one side of the broadcast where it is one.
+    pub derived: DimId,
+    /// The other side, where the derived extent is the broadcast of two.
+    pub broadcast_with: Option<DimId>,
+    /// A binding of symbols for which the graph runs and the two differ.
+    pub binding: Vec<(DimId, i64)>,
+    /// The derived and the declared extent under that binding.
+    pub extents: (i64, i64),
 }
 
 /// One side of a node.

@@ -11,10 +11,11 @@ use std::sync::Arc;
 
 use typeloom_onnx::view::Attribute;
 
+use crate::claims::Claim;
 use crate::constants::DataId;
 use crate::dim::DimId;
-use crate::fault::Fault;
-use crate::map::Set;
+use crate::fault::{Fault, FaultKind, Place};
+use crate::map::{Map, Set};
 use crate::program::{Body, GraphId, Origin, StepId, ValueId};
 use crate::shape::ShapeId;
 use crate::solution::{Equation, EquationSource, Need};
@@ -32,16 +33,6 @@ pub(crate) struct Slot {
     pub(crate) shape: Option<ShapeId>,
     /// The constant it holds, once somebody has looked.
     pub(crate) data: Option<DataId>,
-}
-
-/// An axis of a graph output that is declared with one symbol and is another, or broadcast with another.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct DeclaredApart {
-    pub(crate) value: ValueId,
-    pub(crate) axis: usize,
-    pub(crate) declared: DimId,
-    pub(crate) other: DimId,
-    pub(crate) broadcast: bool,
 }
 
 /// A body being solved.
@@ -72,8 +63,14 @@ pub(crate) struct Frame<'a> {
     pub(crate) said: usize,
     /// What is in `equations`: once for each graph whose nodes need it.
     known_equations: Set<EquationKey>,
-    /// Axes of graph outputs whose declared symbols nothing confirms.
-    pub(crate) declared_apart: Vec<DeclaredApart>,
+    /// The declared extents that differ from the derived ones as expressions, once the body is solved.
+    pub(crate) claims: Vec<Claim>,
+    /// The values with a declared shape that nothing confirms or refutes, once the body is solved.
+    pub(crate) open_claims: Vec<ValueId>,
+    /// What readers see in place of the derived shape of a value, see [`crate::claims::Trust::Assumed`].
+    pub(crate) assumed_shapes: Map<ValueId, ShapeId>,
+    /// The shapes of graph inputs as they are declared, with unknown extents of their own that nothing narrows.
+    pub(crate) open_inputs: Map<ValueId, Option<ShapeId>>,
     /// The values whose types the caller gave.
     pub(crate) seeded: Vec<ValueId>,
     /// Steps with a relation on elements that met a port of unknown kind.
@@ -106,7 +103,10 @@ impl<'a> Frame<'a> {
             equations: Vec::new(),
             said: 0,
             known_equations: Set::default(),
-            declared_apart: Vec::new(),
+            claims: Vec::new(),
+            open_claims: Vec::new(),
+            assumed_shapes: Map::default(),
+            open_inputs: Map::default(),
             seeded: Vec::new(),
             undecided: Vec::new(),
             assumed: Vec::new(),
@@ -156,6 +156,28 @@ impl<'a> Frame<'a> {
     pub(crate) fn waiter(&self, step: StepId) -> Waiter {
         let step = u32::try_from(step.index()).expect("step ids are 32 bits wide");
         Waiter { frame: self.number, step }
+    }
+
+    /// The shape of a value as its readers see it.
+    #[inline]
+    pub(crate) fn shape_read(&self, value: ValueId) -> Option<ShapeId> {
+        if !self.assumed_shapes.is_empty()
+            && let Some(assumed) = self.assumed_shapes.get(&value)
+        {
+            return Some(*assumed);
+        }
+        self.slots[value.index()].shape
+    }
+
+    /// Keeps the first fault about a value.
+    pub(crate) fn report_value(&mut self, value: ValueId, kind: FaultKind<'a>) {
+        let place = match self.body.value(value).origin {
+            Origin::Step(step) => Place::Step(self.body.first_step(step)),
+            Origin::Input | Origin::InputWithDefault(_) | Origin::Initializer(_) | Origin::Undefined => {
+                Place::Value(value)
+            }
+        };
+        self.value_faults.entry(value).or_insert(Fault { place, kind });
     }
 
     pub(crate) fn set_shape(&mut self, value: ValueId, shape: ShapeId, by: StepId) {
@@ -250,8 +272,8 @@ impl<'a> Frame<'a> {
     fn equation_key(&self, equation: &Equation) -> EquationKey {
         let Equation { left, right, need, step, .. } = *equation;
         let (left, right) = match need {
-            Need::Equal => (left.min(right), left.max(right)),
-            Need::OneOrEqual => (left, right),
+            Need::Equal | Need::Broadcast => (left.min(right), left.max(right)),
+            Need::OneOrEqual | Need::AtMost => (left, right),
         };
         let declared = matches!(equation.source, EquationSource::Declared(_));
         (left, right, need, self.body.step(step).graph, declared)

@@ -242,6 +242,7 @@ fn ask<'a>(
             hasher.write_u64(0);
             continue;
         };
+        let shape = frame.shape_read(value);
         let slot = &mut frame.slots[value.index()];
         let mut ty = slot.ty?;
         if ty.constant_elem().is_none() {
@@ -252,7 +253,7 @@ fn ask<'a>(
         if inputs[..at].contains(input) {
             return None;
         }
-        let (ty, shape) = (ty.number(), slot.shape.map_or(UNKNOWN, ShapeId::number));
+        let (ty, shape) = (ty.number(), shape.map_or(UNKNOWN, ShapeId::number));
         words.copy_from_slice(&[ty, shape]);
         hasher.write_u64(u64::from(ty) << 32 | u64::from(shape));
     }
@@ -360,7 +361,7 @@ fn unchanged(memo: &Memo<'_>, frame: &Frame<'_>, inputs: &[Option<ValueId>]) -> 
         Some(value) => {
             let slot = frame.slots[value.index()];
             slot.ty.is_some_and(|ty| ty.number() == words[0])
-                && slot.shape.map_or(UNKNOWN, ShapeId::number) == words[1]
+                && frame.shape_read(*value).map_or(UNKNOWN, ShapeId::number) == words[1]
         }
     })
 }

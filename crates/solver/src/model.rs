@@ -8,6 +8,7 @@ use typeloom_onnx::view::ModelView;
 use crate::assume::{self, Assumptions};
 use crate::call::{self, Calls, Instance};
 use crate::catalogue::{Catalogue, Function, FunctionId, Operators, nearest};
+use crate::claims::Trust;
 use crate::core::Core;
 use crate::dim::Dims;
 use crate::engine::Engine;
@@ -92,6 +93,8 @@ pub struct Checked<'a> {
     pub(crate) function_errors: Vec<(FunctionId, BuildError)>,
     pub(crate) mode: Mode,
     pub(crate) faults: Vec<Fault<'a>>,
+    /// The types that hold without assuming any declared shape, where one had to be assumed.
+    pub(crate) proven: Option<Vec<Type>>,
 }
 
 /// Why a model could not be checked at all.
@@ -224,53 +227,57 @@ pub(crate) fn solve<'a>(
 ) -> Result<Checked<'a>, CheckError> {
     let (bodies, function_errors) = call::build_bodies(&mut operators);
     let mut against: Vec<usize> = Vec::new();
-    let run =
-        |trace: bool, merged: Option<(Dims, Assumptions)>, left_out: &[usize]| -> Result<_, CheckError> {
-            let mut core = Core::new(Arc::clone(universe));
-            core.trace = trace.then(Trace::default);
-            match merged {
-                Some((dims, assumptions)) => {
-                    core.dims = dims;
-                    core.assumptions = assumptions;
-                }
-                None => core.assumptions = assume::read(&mut core, &body, &options.assume)?,
+    let mut trust = Trust::Derived;
+    let run = |trace: bool,
+               trust: Trust,
+               merged: Option<(Dims, Assumptions)>,
+               left_out: &[usize]|
+     -> Result<_, CheckError> {
+        let mut core = Core::new(Arc::clone(universe));
+        core.trust = trust;
+        core.trace = trace.then(Trace::default);
+        match merged {
+            Some((dims, assumptions)) => {
+                core.dims = dims;
+                core.assumptions = assumptions;
             }
-            let mut frame = Frame::new(0, Arc::clone(&body));
-            seeds::give(&mut core, &mut frame, &options.seeds, left_out)?;
-            Engine::start(&mut core, &mut frame);
-            let mut calls = Calls::new(bodies.clone());
-            calls.keep = options.functions;
-            let mut engine = Engine::new(core, &operators, calls, options.mode);
-            let frame = engine.run(frame);
-            let Engine { mut core, calls, .. } = engine;
-            let faults = collect(&mut core, &frame, options.mode);
-            Ok((core, frame, calls, faults))
-        };
-    let (mut core, mut frame, mut calls, mut faults) = run(options.trace, None, &[])?;
+            None => core.assumptions = assume::read(&mut core, &body, &options.assume)?,
+        }
+        let mut frame = Frame::new(0, Arc::clone(&body));
+        seeds::give(&mut core, &mut frame, &options.seeds, left_out)?;
+        Engine::start(&mut core, &mut frame);
+        let mut calls = Calls::new(bodies.clone());
+        calls.keep = options.functions;
+        let mut engine = Engine::new(core, &operators, calls, options.mode);
+        let frame = engine.run(frame);
+        let Engine { mut core, calls, .. } = engine;
+        let faults = collect(&mut core, &frame, options.mode);
+        Ok((core, frame, calls, faults))
+    };
+    let (mut core, mut frame, mut calls, mut faults) = run(options.trace, trust, None, &[])?;
     if options.merge_symbols {
         for _ in 0..assume::MOST_ROUNDS {
             let mut assumptions = core.assumptions.clone();
             let mut news = false;
-            for (symbol, value) in crate::forced::merged(&mut core, &frame) {
+            for (symbol, value) in crate::conditions::merged(&mut core, &frame) {
                 news |= assumptions.add(&mut core.dims, symbol, value).unwrap_or(false);
             }
             if !news {
                 break;
             }
             // The symbols keep their numbers, so that what is assumed of them still is about them.
-            (core, frame, calls, faults) = run(options.trace, Some((core.dims, assumptions)), &[])?;
+            (core, frame, calls, faults) = run(options.trace, trust, Some((core.dims, assumptions)), &[])?;
         }
     }
-    let mut found_nothing = faults.is_empty() && calls.faulty.is_empty();
     let made = match believed {
         Believed::Model => seeds::of_made_values(&body, &options.seeds),
         Believed::Neither => Vec::new(),
     };
     let mut seed_faults = Vec::new();
-    if !found_nothing && !made.is_empty() {
+    if !(faults.is_empty() && calls.faulty.is_empty()) && !made.is_empty() {
         // What the caller says of a value that a node makes is held against the model as it is without that.
         let assumed = (core.dims.clone(), core.assumptions.clone());
-        let (mut bare, bare_frame, ..) = run(false, Some(assumed), &made)?;
+        let (mut bare, bare_frame, ..) = run(false, trust, Some(assumed), &made)?;
         for at in made {
             if let Some(fault) = seeds::against(&mut bare, &bare_frame, &options.seeds[at]) {
                 seed_faults.push(fault);
@@ -279,14 +286,23 @@ pub(crate) fn solve<'a>(
         }
         if !against.is_empty() {
             let assumed = (bare.dims, bare.assumptions);
-            (core, frame, calls, faults) = run(options.trace, Some(assumed), &against)?;
-            found_nothing = faults.is_empty() && calls.faulty.is_empty();
+            (core, frame, calls, faults) = run(options.trace, trust, Some(assumed), &against)?;
         }
     }
-    if !found_nothing && !options.trace {
-        let keep = !core.assumptions.is_empty() || !against.is_empty();
+    // Where a declared shape is neither confirmed nor refuted, the first solve is the proof and a second one assumes it.
+    let mut proven = None;
+    if calls.has_open_claims || !frame.open_claims.is_empty() {
+        proven = Some(body.values().map(|value| core.snapshot(&frame, value)).collect());
+        trust = Trust::Assumed;
+        (core, frame, calls, faults) =
+            run(options.trace, trust, Some((core.dims, core.assumptions)), &against)?;
+    }
+    let is_traced = |fault: &Fault<'_>| !matches!(fault.kind, FaultKind::Assumed { .. });
+    if (faults.iter().any(is_traced) || !calls.faulty.is_empty()) && !options.trace {
+        // Types that were solved before are made of these dims.
+        let keep = !core.assumptions.is_empty() || !against.is_empty() || proven.is_some();
         let assumed = keep.then_some((core.dims, core.assumptions));
-        (core, frame, calls, faults) = run(true, assumed, &against)?;
+        (core, frame, calls, faults) = run(true, trust, assumed, &against)?;
     }
     for (value, fault) in seed_faults {
         frame.value_faults.entry(value).or_insert_with(|| fault.clone());
@@ -304,18 +320,39 @@ pub(crate) fn solve<'a>(
         function_errors,
         mode: options.mode,
         faults,
+        proven,
     })
 }
 
 /// Everything that is wrong with a finished frame, in graph order.
 fn collect<'a>(core: &mut Core<'a>, frame: &Frame<'a>, mode: Mode) -> Vec<Fault<'a>> {
     let mut faults: Vec<Fault<'a>> = frame.all_faults().cloned().collect();
-    faults.extend(crate::forced::faults(core, frame));
+    faults.extend(crate::conditions::faults(core, frame));
+    if core.trust == Trust::Assumed {
+        faults.extend(assumed(core, frame));
+    }
     if mode == Mode::Strict {
         unresolved(core, frame, &mut faults);
     }
     faults.sort_by_key(|fault| fault.place);
     faults
+}
+
+/// One fault for every declared shape that the solve had to assume. What follows from an error is left out.
+fn assumed<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> Vec<Fault<'a>> {
+    let in_error = |value: ValueId| match frame.body.value(value).origin {
+        Origin::Step(step) => frame.faults.contains_key(&frame.body.first_step(step)),
+        Origin::Input | Origin::InputWithDefault(_) | Origin::Initializer(_) | Origin::Undefined => false,
+    };
+    let open = frame.open_claims.iter().copied().filter(|value| !in_error(*value));
+    let open: Vec<ValueId> = open.filter(|value| !frame.value_faults.contains_key(value)).collect();
+    let fault = |value: ValueId| {
+        let slot = frame.slots[value.index()];
+        let derived = core.type_of(slot.ty, slot.shape);
+        let kind = FaultKind::Assumed { value, declared: core.snapshot(frame, value), derived };
+        Fault { place: place_of(frame, value), kind }
+    };
+    open.into_iter().map(fault).collect()
 }
 
 /// One fault for every class of values whose types are tied together and not settled.
@@ -444,6 +481,32 @@ impl<'a> Checked<'a> {
     /// The type of a value.
     pub fn type_of(&mut self, value: ValueId) -> Type {
         self.core.snapshot(&self.frame, value)
+    }
+
+    /// The type of a value without any declared shape that had to be assumed: what a file may be annotated with.
+    pub fn proven_type_of(&mut self, value: ValueId) -> Type {
+        match &self.proven {
+            Some(types) => types[value.index()].clone(),
+            None => self.type_of(value),
+        }
+    }
+
+    /// Whether a part of the type of a value rests on a declared shape that had to be assumed.
+    pub fn is_assumed(&mut self, value: ValueId) -> bool {
+        if self.proven.is_none() {
+            return false;
+        }
+        let (shown, proven) = (self.type_of(value), self.proven_type_of(value));
+        let extents = |ty: &Type| ty.tensor().and_then(|tensor| tensor.shape.clone());
+        let dims = &self.core.dims;
+        match (extents(&shown), extents(&proven)) {
+            (None, _) => false,
+            (Some(_), None) => true,
+            (Some(shown), Some(proven)) => {
+                let narrowed = |(a, b): (&_, &_)| !dims.is_anonymous(*a) && dims.is_anonymous(*b);
+                shown.len() != proven.len() || shown.iter().zip(&proven).any(narrowed)
+            }
+        }
     }
 
     /// What could not be decided about dims.

@@ -57,13 +57,30 @@ pub struct Equation {
     pub source: EquationSource,
 }
 
-/// What is needed of two dims.
+/// The relation that an operator needs between two dims.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Need {
     /// They are equal.
     Equal,
-    /// The left one is 1 or equal to the right one: it is broadcast.
+    /// The left is 1 or equal to the right: it is broadcast to it.
     OneOrEqual,
+    /// The left is no more than the right.
+    AtMost,
+    /// They are equal, or one of them is 1: each may be broadcast to the other.
+    Broadcast,
+}
+
+impl Need {
+    /// The relation between two dims that are written already: `a = b`, `a <= b`.
+    #[must_use]
+    pub fn between(self, left: &str, right: &str) -> String {
+        match self {
+            Self::Equal => format!("{left} = {right}"),
+            Self::OneOrEqual => format!("{left} = 1 or {left} = {right}"),
+            Self::AtMost => format!("{left} <= {right}"),
+            Self::Broadcast => format!("{left} = {right} or one of them is 1"),
+        }
+    }
 }
 
 /// Where the two sides of an [`Equation`] stand.

@@ -153,8 +153,14 @@ fn loop_enter(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     }
     // The counter and the condition are single numbers, spelt with as many axes as the node's own.
     for (port, outer) in [(BodyIn(body, 0), In(0)), (BodyIn(body, 1), In(1))] {
-        if cx.rank(port).is_none() && !cx.declares_shape(port) {
-            let shape = cx.shape(outer).unwrap_or_default();
+        if cx.rank(port).is_none() {
+            // Runtimes give the counter and the condition the rank that the body declares.
+            let one = cx.dims().constant(1);
+            let shape = match cx.declared_shape(port) {
+                Some(declared) if declared.is_empty() => declared,
+                Some(declared) if declared.len() == 1 => DimVec::from_slice(&[one]),
+                Some(_) | None => cx.shape(outer).unwrap_or_default(),
+            };
             cx.assume_shape(port, Some(shape));
         }
     }

@@ -103,8 +103,10 @@ codes! {
     RelationFailed = "relation-failed", Error, "a relation that a custom operator declares does not hold";
     CallArity = "call-arity", Error, "a function is called with too many inputs or outputs";
     RecursiveFunction = "recursive-function", Error, "a function calls itself";
-    ForcedSymbol = "forced-symbol", Error, "a dim that is declared free can only be one number";
+    ForcedSymbol = "forced-symbol", Error, "a dim that is declared free has finitely many admissible values";
     ForcedEquality = "forced-equality", Warning, "two dims that are declared apart can only be equal";
+    RestrictedSymbol = "restricted-symbol", Warning, "the model runs for some values of a symbol only";
+    AssumedType = "assumed-type", Warning, "a declared type that nothing confirms or refutes";
     UnresolvedType = "unresolved-type", Error, "nothing determines the type of a value";
     MalformedFile = "malformed-file", Error, "the bytes are not an ONNX model";
     NestingTooDeep = "nesting-too-deep", Error, "graphs are nested too deep";

@@ -88,7 +88,10 @@ impl<'a> Scope<'_, 'a> {
             | FaultKind::SeedContradicts { .. }
             | FaultKind::ForcedSymbol { .. }
             | FaultKind::ForcedEquality { .. }
-            | FaultKind::DeclaredSymbol { .. }
+            | FaultKind::Restricted { .. }
+            | FaultKind::NarrowedInput { .. }
+            | FaultKind::RefutedClaim(_)
+            | FaultKind::Assumed { .. }
             | FaultKind::Unresolved { .. }
             | FaultKind::MissingExternalData { .. } => return None,
         })
@@ -153,14 +156,21 @@ impl<'a> Scope<'_, 'a> {
             }
             FaultKind::NegativeDim { axis, extent } => self.negative_dim(place, value, *axis, *extent),
             FaultKind::SeedContradicts { seed, found } => self.seed_contradicts(place, value, (seed, found)),
-            FaultKind::ForcedSymbol { symbol, value, equation, baked } => {
-                self.forced_symbol(place, (*symbol, *value), equation, *baked)
+            FaultKind::ForcedSymbol { symbol, values, equation, baked } => {
+                self.forced_symbol(place, (*symbol, values), equation, *baked)
+            }
+            FaultKind::Restricted { need, left, right, equation, binding } => {
+                self.restricted_symbol(place, (*need, *left, *right), equation, binding)
+            }
+            FaultKind::NarrowedInput { value, axis, extent } => {
+                self.narrowed_input(place, *value, *axis, *extent)
             }
             FaultKind::ForcedEquality { left, right, equation } => {
                 self.forced_equality(place, *left, *right, equation)
             }
-            FaultKind::DeclaredSymbol { value, axis, declared, other, broadcast } => {
-                self.declared_symbol(place, (*value, *axis), *declared, *other, *broadcast)
+            FaultKind::RefutedClaim(claim) => self.refuted_claim(place, claim),
+            FaultKind::Assumed { value, declared, derived } => {
+                self.assumed_type(place, *value, (declared, derived))
             }
             FaultKind::Unresolved { value, known, possible } => {
                 self.unresolved(place, *value, known, *possible)
@@ -227,7 +237,7 @@ pub(super) fn code_of(kind: &FaultKind<'_>) -> Code {
             Failure::Malformed(_) => Code::MalformedFile,
         },
         FaultKind::Relation { .. } => Code::RelationFailed,
-        FaultKind::Contradiction { .. } | FaultKind::DeclaredSymbol { .. } => Code::DeclaredTypeContradiction,
+        FaultKind::Contradiction { .. } | FaultKind::RefutedClaim(_) => Code::DeclaredTypeContradiction,
         FaultKind::DefaultContradicts { .. } => Code::DefaultContradiction,
         FaultKind::NegativeDim { .. } => Code::NegativeDim,
         FaultKind::SeedContradicts { .. } => Code::SeedContradiction,
@@ -235,6 +245,8 @@ pub(super) fn code_of(kind: &FaultKind<'_>) -> Code {
         FaultKind::RecursiveFunction { .. } => Code::RecursiveFunction,
         FaultKind::ForcedSymbol { .. } => Code::ForcedSymbol,
         FaultKind::ForcedEquality { .. } => Code::ForcedEquality,
+        FaultKind::Restricted { .. } | FaultKind::NarrowedInput { .. } => Code::RestrictedSymbol,
+        FaultKind::Assumed { .. } => Code::AssumedType,
         FaultKind::Unresolved { .. } => Code::UnresolvedType,
         FaultKind::MissingExternalData { .. } => Code::MissingExternalData,
     }

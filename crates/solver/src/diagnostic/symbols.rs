@@ -1,47 +1,129 @@
-//! Symbols of dims that are declared free but are not.
+//! Conditions on the symbols of inputs, and declared extents that they refute.
 
 use super::extents::Align;
 use super::node::{Mark, Part, declaration};
 use super::place::Role;
 use super::scope::Scope;
-use super::words::tick;
-use super::{Code, Diagnostic, Severity};
+use super::words::{list, tick};
+use super::{Code, Diagnostic, Severity, Snippet};
 use crate::constants::Data;
 use crate::dim::DimId;
-use crate::fault;
-use crate::program::{Origin, StepId, ValueId};
+use crate::fault::{self, RefutedClaim};
+use crate::program::{DeclarationKind, Origin, StepId, ValueId};
 use crate::rule::{Extent, Port};
-use crate::solution::{Equation, EquationSource, Need};
+use crate::solution::{Equation, EquationSource, Need, Type};
 
 /// How far back the origin of a constant is looked for.
-const MOST_STEPS: usize = 64;
+const MAX_STEPS: usize = 64;
 
 impl<'a> Scope<'_, 'a> {
-    /// A symbol can only be one number.
+    /// A symbol has finitely many admissible values.
     pub(super) fn forced_symbol(
         &mut self,
         place: fault::Place,
-        (symbol, value): (DimId, i64),
+        (symbol, values): (DimId, &[i64]),
         equation: &Equation,
         baked: bool,
     ) -> Diagnostic {
         let name = self.dim(symbol);
-        let message = format!("{name} is declared free, but it can only be {value}");
+        let numbers: Vec<String> = values.iter().map(ToString::to_string).collect();
+        let numbers = list(&numbers, "or");
+        let message = format!("{name} is declared free, but it can only be {numbers}");
+        let last = values.last().copied().unwrap_or_default();
+        if let EquationSource::Declared(value) = equation.source {
+            return self.forced_by_declaration(place, message, value, symbol, last);
+        }
         let mut diagnostic = Diagnostic::new(Code::ForcedSymbol, message, self.place(place));
         if !baked {
             diagnostic.severity = Severity::Warning;
         }
-        let origin = self.constant_note(equation, value);
-        let diagnostic = self.forced(diagnostic, place, equation, &format!("makes {name} {value}"));
+        let origin = self.constant_note(equation, last);
+        let diagnostic = self.forced(diagnostic, place, equation, &format!("makes {name} {numbers}"));
         diagnostic
             .with_notes(origin)
             .with_notes(self.declared_note(symbol))
             .with_notes(self.rule_of(place, equation))
             .with_help(match baked {
-                _ if value == 0 => "no other extent satisfies this: one of the two sides is wrong".to_owned(),
-                true => format!("declare the dim as {value}, or export the model without the constant"),
-                false => format!("declare the dim as {value}, or both with the symbol"),
+                _ if last == 0 => "no other extent satisfies this: one of the two sides is wrong".to_owned(),
+                true => format!("declare the dim as {last}, or export the model without the constant"),
+                false => format!("declare the dim as {last}, or both with the symbol"),
             })
+    }
+
+    /// A declared extent that holds for one value of a symbol only.
+    fn forced_by_declaration(
+        &mut self,
+        place: fault::Place,
+        message: String,
+        value: ValueId,
+        symbol: DimId,
+        extent: i64,
+    ) -> Diagnostic {
+        let found = self.type_of(value);
+        let found = self.show(&found);
+        let mut snippets = Vec::new();
+        if let fault::Place::Step(step) = place {
+            let mark = Mark::primary(self.output_part(step, value), format!("inferred as {found}"));
+            snippets.extend(self.snippet(step, &[mark]));
+        }
+        snippets.extend(self.declared_snippet(value));
+        let name = self.dim(symbol);
+        Diagnostic::new(Code::ForcedSymbol, message, self.place(place))
+            .with_snippets(snippets)
+            .with_notes([format!(
+                "the declared type of {} holds only where {name} is {extent}",
+                self.name(value)
+            )])
+            .with_notes(self.declared_note(symbol))
+            .with_help(format!("correct the declared type, or declare the dim as {extent}"))
+    }
+
+    /// The graph runs for some bindings of symbols only.
+    pub(super) fn restricted_symbol(
+        &mut self,
+        place: fault::Place,
+        (need, left, right): (Need, DimId, DimId),
+        equation: &Equation,
+        binding: &[(DimId, i64)],
+    ) -> Diagnostic {
+        let text = need.between(&self.bare(left), &self.bare(right));
+        let message = format!("the model runs only where {}", tick(&text));
+        let diagnostic = Diagnostic::new(Code::RestrictedSymbol, message, self.place(place));
+        let symbols: Vec<DimId> = binding.iter().map(|(symbol, _)| *symbol).collect();
+        let declared: Vec<String> = symbols.iter().filter_map(|symbol| self.declared_note(*symbol)).collect();
+        let failing = format!("it fails with {}", self.binding(binding));
+        self.forced(diagnostic, place, equation, "restricts the symbols")
+            .with_notes([failing])
+            .with_notes(declared)
+            .with_notes(self.rule_of(place, equation))
+    }
+
+    /// An unknown extent of an input has one admissible value.
+    pub(super) fn narrowed_input(
+        &mut self,
+        place: fault::Place,
+        value: ValueId,
+        axis: usize,
+        extent: i64,
+    ) -> Diagnostic {
+        let name = self.value_word(value);
+        let message = format!("axis {axis} of {name} has no declared extent, but it can only be {extent}");
+        let snippet = self.declared_text(value).map(|text| {
+            let words = format!("axis {axis} can only be {extent}");
+            declaration(&text, self.body().value_name(value), words, true)
+        });
+        Diagnostic::new(Code::RestrictedSymbol, message, self.place(place))
+            .with_snippets(snippet)
+            .with_help(format!("declare the extent as {extent}"))
+    }
+
+    /// A binding as text: `batch = 2 and seq = 3`.
+    fn binding(&self, binding: &[(DimId, i64)]) -> String {
+        let parts: Vec<String> = binding
+            .iter()
+            .map(|(symbol, value)| tick(&format!("{} = {value}", self.bare(*symbol))))
+            .collect();
+        list(&parts, "and")
     }
 
     /// Two symbols can only be equal.
@@ -63,47 +145,77 @@ impl<'a> Scope<'_, 'a> {
             .with_help("give both dims one name, if that is what is meant")
     }
 
-    /// A graph output is declared with one symbol of the inputs, and is another or can be.
-    pub(super) fn declared_symbol(
-        &mut self,
-        place: fault::Place,
-        (value, axis): (ValueId, usize),
-        declared: DimId,
-        other: DimId,
-        broadcast: bool,
-    ) -> Diagnostic {
-        let (name, symbol, second) = (self.name(value), self.dim(declared), self.dim(other));
-        let head = format!("graph output {name} is declared with {symbol} on axis {axis}");
-        let (message, label) = if broadcast {
-            let found = format!("{symbol} broadcast with {second}");
-            (format!("{head}, but it is {found}"), format!("axis {axis} is {found}"))
-        } else {
-            (format!("{head}, but it is {second}"), format!("axis {axis} is {second}"))
+    /// A declared extent that the graph refutes with a counterexample.
+    pub(super) fn refuted_claim(&mut self, place: fault::Place, claim: &RefutedClaim) -> Diagnostic {
+        let RefutedClaim { value, declared_in, axis, declared, derived, broadcast_with, binding, extents } =
+            claim;
+        let (name, claimed, found) = (self.name(*value), self.dim(*declared), self.dim(*derived));
+        let noun = match declared_in {
+            DeclarationKind::Output => "graph output ",
+            DeclarationKind::Input | DeclarationKind::Value => "",
         };
+        let found = match broadcast_with {
+            Some(other) => format!("{found} broadcast with {}", self.dim(*other)),
+            None => found,
+        };
+        let message = format!("{noun}{name} is declared with {claimed} on axis {axis}, but it is {found}");
         let mut snippets = Vec::new();
         if let fault::Place::Step(step) = place {
-            let mark = Mark::primary(self.output_part(step, value), label);
+            let mark = Mark::primary(self.output_part(step, *value), format!("axis {axis} is {found}"));
             snippets.extend(self.snippet(step, &[mark]));
         }
-        if let Some(text) = self.declared_text(value) {
-            let words = "declared as graph output".to_owned();
-            let mut shown = declaration(&text, self.body().value_name(value), words, false);
-            shown.place = Some(self.place_of_value(value, Role::Output));
-            snippets.push(shown);
-        }
-        let condition = if broadcast {
-            format!("the declaration holds only where {second} is 1 or equal to {symbol}")
+        snippets.extend(self.declared_snippet(*value));
+        let (derived_extent, declared_extent) = extents;
+        let example = if binding.is_empty() {
+            format!("the extent is {derived_extent}, declared {declared_extent}")
         } else {
-            format!("the declaration holds only where {second} is equal to {symbol}")
+            format!("{} gives {derived_extent}, declared {declared_extent}", self.binding(binding))
         };
+        let symbols: Vec<DimId> = binding.iter().map(|(symbol, _)| *symbol).collect();
+        let origins: Vec<String> = symbols.iter().filter_map(|symbol| self.declared_note(*symbol)).collect();
         Diagnostic::new(Code::DeclaredTypeContradiction, message, self.place(place))
             .with_snippets(snippets)
-            .with_notes([condition])
-            .with_notes(self.declared_note(declared))
-            .with_notes(self.declared_note(other))
-            .with_help(
-                "give dims that are always equal one name at the inputs, or the output a name of its own",
-            )
+            .with_notes([example])
+            .with_notes(origins)
+            .with_help("correct the declared type, or give the axis a name that no input has")
+    }
+
+    /// A declared shape that the graph neither confirms nor refutes.
+    pub(super) fn assumed_type(
+        &mut self,
+        place: fault::Place,
+        value: ValueId,
+        (declared, derived): (&Type, &Type),
+    ) -> Diagnostic {
+        let (name, claimed, found) = (self.name(value), self.show(declared), self.show(derived));
+        let message =
+            format!("the declared type of {name} is assumed: {claimed} is declared, {found} is proven");
+        let mut snippets = Vec::new();
+        if let fault::Place::Step(step) = place {
+            let mark = Mark::primary(self.output_part(step, value), format!("{found} is proven"));
+            snippets.extend(self.snippet(step, &[mark]));
+        }
+        snippets.extend(self.declared_snippet(value));
+        Diagnostic::new(Code::AssumedType, message, self.place(place)).with_snippets(snippets)
+    }
+
+    /// The declaration of a value as a snippet.
+    fn declared_snippet(&mut self, value: ValueId) -> Option<Snippet> {
+        let body = self.body();
+        let kind = body.declarations(value).map(|declaration| declaration.kind).find(|kind| match kind {
+            DeclarationKind::Output | DeclarationKind::Value => true,
+            DeclarationKind::Input => false,
+        })?;
+        let text = self.declared_text(value)?;
+        let role = match kind {
+            DeclarationKind::Output => Role::Output,
+            DeclarationKind::Input => Role::Input,
+            DeclarationKind::Value => Role::Value,
+        };
+        let list = self.list_word(kind, body.value(value).graph);
+        let mut shown = declaration(&text, body.value_name(value), format!("declared {list}"), false);
+        shown.place = Some(self.place_of_value(value, role));
+        Some(shown)
     }
 
     /// The node with the two sides of an equation, and the equation itself.
@@ -116,13 +228,7 @@ impl<'a> Scope<'_, 'a> {
     ) -> Diagnostic {
         let fault::Place::Step(step) = place else { return diagnostic };
         let op = self.op_word(step);
-        let text = match equation.need {
-            Need::Equal => format!("{} = {}", self.bare(equation.left), self.bare(equation.right)),
-            Need::OneOrEqual => {
-                format!("{} = 1 or {}", self.bare(equation.left), self.bare(equation.right))
-            }
-        };
-        let text = tick(&text);
+        let text = tick(&equation.need.between(&self.bare(equation.left), &self.bare(equation.right)));
         let EquationSource::Ports { left, right, relation } = equation.source else {
             let inside = match equation.source {
                 EquationSource::Call => format!("a node inside {op} needs {text}"),
@@ -211,7 +317,7 @@ impl<'a> Scope<'_, 'a> {
         }
         let body = self.body();
         let mut at = value;
-        for _ in 0..MOST_STEPS {
+        for _ in 0..MAX_STEPS {
             let Origin::Step(maker) = body.value(at).origin else { break };
             let inputs = body.inputs(body.first_step(maker)).iter().flatten().copied();
             match inputs.into_iter().find(|input| self.holds(*input, number)) {

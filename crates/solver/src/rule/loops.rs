@@ -81,6 +81,16 @@ impl RuleCx<'_, '_> {
             .any(|declaration| self.core.read_type(declaration.ty).is_ok_and(|read| read.shape.is_some()))
     }
 
+    /// The shape that the model declares for the value at `port`.
+    pub fn declared_shape(&mut self, port: Port) -> Option<DimVec> {
+        let value = self.value(port)?;
+        let body = self.body_rc();
+        body.declarations(value).find_map(|declaration| {
+            let shape = self.core.read_type(declaration.ty).ok()?.shape?;
+            Some(self.core.shapes.get(shape).into())
+        })
+    }
+
     /// The number of axes that the model declares for the value at `port`.
     pub fn declared_rank(&mut self, port: Port) -> Option<usize> {
         let value = self.value(port)?;

@@ -4,16 +4,16 @@
 //! inside it, as far as they agree.
 
 use super::{DimVec, Extent, Failure, Port, RuleCx};
-use crate::dim::{Bind, Decision, DimId, Solved};
-use crate::program::StepId;
+use crate::dim::{Bind, Decision, DimId, DimView, Solved};
+use crate::program::{StepId, ValueId};
+use crate::shape::ShapeId;
 use crate::solution::{Equation, EquationSource, Need};
 use std::ops::RangeBounds;
 
 impl RuleCx<'_, '_> {
     /// The shape at a port, if its rank is known.
     pub fn shape(&mut self, port: Port) -> Option<DimVec> {
-        let value = self.value(port)?;
-        let shape = self.frame.slots[value.index()].shape?;
+        let shape = self.shape_id(port)?;
         let core = &mut *self.core;
         Some(core.shapes.get(shape).iter().map(|dim| core.dims.resolve(*dim)).collect())
     }
@@ -21,8 +21,22 @@ impl RuleCx<'_, '_> {
     /// The number of axes at a port, if it is known.
     #[must_use]
     pub fn rank(&self, port: Port) -> Option<usize> {
+        self.shape_id(port).map(|shape| self.core.shapes.get(shape).len())
+    }
+
+    /// The shape at a port: at a port that the node reads, with the declared extents that the solve assumes.
+    #[inline]
+    fn shape_id(&self, port: Port) -> Option<ShapeId> {
         let value = self.value(port)?;
-        self.frame.slots[value.index()].shape.map(|shape| self.core.shapes.get(shape).len())
+        match port {
+            Port::In(_) | Port::BodyOut(..) => self.frame.shape_read(value),
+            Port::Out(_) | Port::BodyIn(..) => self.frame.slots[value.index()].shape,
+        }
+    }
+
+    /// Whether the node reads a declared shape at a port in place of the derived one, which it must not narrow.
+    fn is_assumed(&self, port: Port, value: ValueId) -> bool {
+        matches!(port, Port::In(_) | Port::BodyOut(..)) && self.frame.assumed_shapes.contains_key(&value)
     }
 
     /// Narrows the shape at a port by `dims`. Nothing happens at a port that is left out.
@@ -31,6 +45,9 @@ impl RuleCx<'_, '_> {
     /// [`Failure::Contradiction`] when the shape known so far contradicts it.
     pub fn set_shape(&mut self, port: Port, dims: &[DimId]) -> Result<(), Failure> {
         let Some(value) = self.value(port) else { return Ok(()) };
+        if self.is_assumed(port, value) {
+            return Ok(());
+        }
         let Some(known) = self.frame.slots[value.index()].shape else {
             let shape = self.core.shapes.intern(dims);
             self.frame.set_shape(value, shape, self.step);
@@ -102,7 +119,7 @@ impl RuleCx<'_, '_> {
     /// [`Failure::Contradiction`] when they cannot.
     pub fn same_shape(&mut self, a: Port, b: Port) -> Result<(), Failure> {
         let (Some(x), Some(y)) = (self.value(a), self.value(b)) else { return Ok(()) };
-        match (self.frame.slots[x.index()].shape, self.frame.slots[y.index()].shape) {
+        match (self.shape_id(a), self.shape_id(b)) {
             (Some(shape), None) => self.frame.set_shape(y, shape, self.step),
             (None, Some(shape)) => self.frame.set_shape(x, shape, self.step),
             (Some(known), Some(other)) if known != other => {
@@ -120,8 +137,7 @@ impl RuleCx<'_, '_> {
     /// Whether two ports are known to have one shape, at the cost of a comparison.
     #[must_use]
     pub fn shares_shape(&self, a: Port, b: Port) -> bool {
-        let shape = |port| self.value(port).and_then(|value| self.frame.slots[value.index()].shape);
-        shape(a).is_some() && shape(a) == shape(b)
+        self.shape_id(a).is_some() && self.shape_id(a) == self.shape_id(b)
     }
 
     /// Checks the number of axes at a port, where it is known, and gives it.
@@ -172,6 +188,33 @@ impl RuleCx<'_, '_> {
                 Ok(self.better_known(a, b))
             }
         }
+    }
+
+    /// Needs the left extent to be no more than the right one.
+    ///
+    /// `relation` completes the sentence "these dims ...". What cannot be decided is kept as a condition of the model.
+    ///
+    /// # Errors
+    /// [`Failure::Dims`] when the left one is always more.
+    pub fn require_at_most(
+        &mut self,
+        left: impl Into<Extent>,
+        right: impl IntoExtent,
+        relation: &'static str,
+    ) -> Result<(), Failure> {
+        let left: Extent = left.into();
+        let right = right.into_extent(left);
+        let (a, b) = (self.core.dims.resolve(left.dim), self.core.dims.resolve(right.dim));
+        let gap = self.core.dims.sub(b, a);
+        let (least, most) = self.core.dims.bounds(gap);
+        let (left, right) = (Extent { dim: a, ..left }, Extent { dim: b, ..right });
+        if most.is_some_and(|most| most < 0) {
+            return Err(Failure::Dims { left, right, relation });
+        }
+        if least.is_none_or(|least| least < 0) {
+            self.equation(Need::AtMost, left, right, relation);
+        }
+        Ok(())
     }
 
     /// Sets an extent that nobody named to what an equation leaves for it.
@@ -247,19 +290,40 @@ impl RuleCx<'_, '_> {
         match dims.compare(a, b) {
             Decision::Equal => Ok(a),
             Decision::Different | Decision::Undecided => {
-                let mut can_be_one = |dim| {
-                    let (least, most) = dims.bounds(dim);
-                    least.is_none_or(|least| least <= 1) && most.is_none_or(|most| most >= 1)
-                };
-                let (a_one, b_one) = (can_be_one(a), can_be_one(b));
+                let (a_one, b_one) = (dims.is_one_possible(a), dims.is_one_possible(b));
+                let (left, right) = (Extent { dim: a, ..left }, Extent { dim: b, ..right });
                 match (a_one, b_one) {
-                    (true, false) => Ok(b),
-                    (false, true) => Ok(a),
+                    (true, false) => {
+                        self.equation(Need::OneOrEqual, left, right, "are broadcast");
+                        Ok(b)
+                    }
+                    (false, true) => {
+                        self.equation(Need::OneOrEqual, right, left, "are broadcast");
+                        Ok(a)
+                    }
                     (false, false) => self.require_equal(left, right, "are broadcast and neither is 1"),
-                    (true, true) => Ok(self.core.broadcast_unknown(a, b)),
+                    (true, true) => {
+                        self.equation(Need::Broadcast, left, right, "are broadcast");
+                        Ok(self.wider(a, b).unwrap_or_else(|| self.core.broadcast_unknown(a, b)))
+                    }
                 }
             }
         }
+    }
+
+    /// The one of two dims that is the broadcast of both whenever there is one.
+    ///
+    /// Where `b` is the minimum of `a` and positive numbers, `b` is 1 if `a` is: so either both are equal, or `b` is 1, and
+    /// the result is `a`.
+    fn wider(&mut self, a: DimId, b: DimId) -> Option<DimId> {
+        for (wide, narrow) in [(a, b), (b, a)] {
+            let DimView::Min(parts) = self.core.dims.view(narrow) else { continue };
+            let dims = &mut self.core.dims;
+            if parts.contains(&wide) && parts.iter().all(|part| *part == wide || dims.is_positive(*part)) {
+                return Some(wide);
+            }
+        }
+        None
     }
 
     /// Broadcasts an extent against a constant that is not 1.

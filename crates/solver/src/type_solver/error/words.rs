@@ -253,14 +253,22 @@ impl Words<'_, '_> {
             FaultKind::RecursiveFunction { path } => {
                 format!("functions call each other: {}", path.join(", "))
             }
-            FaultKind::ForcedSymbol { value, equation, .. } => {
-                format!("a symbol can only be {value}, by {}", equation.rule)
+            FaultKind::ForcedSymbol { values, equation, .. } => {
+                let values: Vec<String> = values.iter().map(ToString::to_string).collect();
+                format!("a symbol can only be {}, by {}", values.join(" or "), equation.rule)
             }
+            FaultKind::Restricted { equation, .. } => {
+                format!("a symbol is restricted by {}", equation.rule)
+            }
+            FaultKind::NarrowedInput { axis, extent, .. } => {
+                format!("axis {axis} of an input can only be {extent}")
+            }
+            FaultKind::Assumed { .. } => "a declared shape is neither confirmed nor refuted".into(),
             FaultKind::ForcedEquality { equation, .. } => {
                 format!("two symbols can only be equal, by {}", equation.rule)
             }
-            FaultKind::DeclaredSymbol { axis, .. } => {
-                format!("axis {axis} is declared with a symbol that it need not be")
+            FaultKind::RefutedClaim(claim) => {
+                format!("axis {} does not always have the declared extent", claim.axis)
             }
             FaultKind::MissingExternalData { location } => format!("`{location}` is missing"),
             FaultKind::Rule { rule, .. } => format!("{rule} does not hold"),

@@ -1,0 +1,271 @@
+//! Declared shapes as claims: verified against the derived shape, never a source of knowledge.
+//!
+//! A declared shape of an output or an intermediate value claims that every run gives that shape. When a body is solved,
+//! each claim is compared with what the graph derives, axis by axis. Let `d` be the derived extent, `c` the declared one:
+//!
+//! | case | outcome |
+//! |---|---|
+//! | `d = c` for all bindings | accepted |
+//! | `d` and `c` never agree, or the ranks differ | [`FaultKind::Contradiction`] |
+//! | `d` and `c` are made of the symbols of inputs and differ as expressions | a [`Claim`], judged in [`crate::conditions`] |
+//! | `c` is a symbol that no input declares | it names `d`; every other use of the name is compared with `d` |
+//! | `d` mentions an extent that has no name, or the rank is unknown | the claim is open: it can only be assumed |
+//!
+//! Where a claim is open, the model is solved a second time with [`Trust::Assumed`]: then the readers of a value see its
+//! declared extents in place of the unknown ones. The first solve remains the proof: what only the second one knows is
+//! reported as assumed, and nothing writes it into a file.
+//!
+//! **Invariant:** a claim never changes the slot of a value, apart from giving an unknown extent a name that has no other
+//! meaning.
+//!
+//! Cost: linear in the number of declared extents.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::core::Core;
+use crate::declare::{Declared, is_given};
+use crate::dim::{Bind, Decision, DimId};
+use crate::frame::Frame;
+use crate::map::Map;
+use crate::program::{DeclarationKind, ValueId};
+use crate::rule::DimVec;
+use crate::ty::Types;
+
+/// Whether readers of a value see its declared shape where the derived one is unknown.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum Trust {
+    /// They see what is derived.
+    #[default]
+    Derived,
+    /// They see the declared extents where the derived ones are unknown.
+    Assumed,
+}
+
+/// A declared extent that differs from the derived one as an expression over the symbols of inputs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Claim {
+    pub(crate) value: ValueId,
+    pub(crate) declared_in: DeclarationKind,
+    pub(crate) axis: usize,
+    pub(crate) declared: DimId,
+    pub(crate) derived: DimId,
+    /// The two extents of which `derived` is the broadcast, where it is one.
+    pub(crate) broadcast: Option<(DimId, DimId)>,
+}
+
+/// What the comparison of one axis found.
+enum Verdict {
+    /// Nothing to report.
+    Accepted,
+    /// The extents never agree.
+    Refuted,
+    /// The symbols decide.
+    Claimed(Claim),
+    /// The derived extent is unknown.
+    Open,
+    /// The declared symbol is the name of the derived extent, which has no other.
+    Named,
+}
+
+/// Verifies the declared shapes of a finished body.
+pub(crate) fn verify<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>) {
+    let body = Arc::clone(&frame.body);
+    let mut verifier = Verifier { inputs: None, names: Map::default() };
+    for value in body.values() {
+        for declaration in body.declarations(value) {
+            if is_given(frame, value, declaration.kind) || frame.value_faults.contains_key(&value) {
+                continue;
+            }
+            // A type that cannot be read was reported when the value was typed.
+            let Ok(declared) = core.read_declared(declaration.ty) else { continue };
+            verifier.value(core, frame, value, &declared, declaration.kind);
+        }
+    }
+}
+
+struct Verifier {
+    /// The symbols that inputs declare, once they are needed.
+    inputs: Option<BTreeSet<DimId>>,
+    /// Symbols that no input declares, with the extent that their first use names.
+    names: Map<DimId, DimId>,
+}
+
+impl Verifier {
+    fn value<'a>(
+        &mut self,
+        core: &mut Core<'a>,
+        frame: &mut Frame<'a>,
+        value: ValueId,
+        declared: &Declared,
+        declared_in: DeclarationKind,
+    ) {
+        let Some(claimed) = declared.shape else { return };
+        let slot = frame.slots[value.index()];
+        if slot.ty.is_some_and(|ty| core.types.innermost(ty) == Types::ERROR) {
+            return;
+        }
+        let Some(derived) = slot.shape else {
+            frame.open_claims.push(value);
+            return;
+        };
+        if derived == claimed {
+            return;
+        }
+        let (mut dims, claimed): (DimVec, DimVec) =
+            (core.shapes.get(derived).into(), core.shapes.get(claimed).into());
+        if dims.len() != claimed.len() {
+            let kind = core.contradiction(frame, value, declared, declared_in, None);
+            frame.report_value(value, kind);
+            return;
+        }
+        let (mut is_open, mut is_named) = (false, false);
+        for (axis, claimed) in claimed.iter().enumerate() {
+            let claim = Claim {
+                value,
+                declared_in,
+                axis,
+                declared: core.dims.resolve(*claimed),
+                derived: core.dims.resolve(dims[axis]),
+                broadcast: None,
+            };
+            match self.axis(core, frame, claim) {
+                Verdict::Accepted => {}
+                Verdict::Refuted => {
+                    let kind = core.contradiction(frame, value, declared, declared_in, Some(axis));
+                    frame.report_value(value, kind);
+                    return;
+                }
+                Verdict::Claimed(claim) => frame.claims.push(claim),
+                Verdict::Open => is_open = true,
+                Verdict::Named => {
+                    dims[axis] = *claimed;
+                    is_named = true;
+                }
+            }
+        }
+        if is_open {
+            frame.open_claims.push(value);
+        }
+        if is_named {
+            frame.slots[value.index()].shape = Some(core.shapes.intern(&dims));
+        }
+    }
+
+    fn axis<'a>(&mut self, core: &mut Core<'a>, frame: &Frame<'a>, claim: Claim) -> Verdict {
+        let Claim { declared, derived, .. } = claim;
+        if core.dims.is_anonymous(declared) {
+            return Verdict::Accepted;
+        }
+        match core.dims.compare(derived, declared) {
+            Decision::Equal => return Verdict::Accepted,
+            Decision::Different => return Verdict::Refuted,
+            Decision::Undecided => {}
+        }
+        let has_symbols = !core.dims.symbols_of(declared).is_empty();
+        // Symbols inside functions belong to their author and say nothing about those of the caller.
+        if frame.number != 0 && has_symbols {
+            return Verdict::Accepted;
+        }
+        let symbols = core.dims.symbols_of(declared);
+        let inputs = self.inputs.get_or_insert_with(|| crate::conditions::input_symbols(core, frame));
+        if symbols.iter().any(|symbol| !inputs.contains(symbol)) {
+            return match core.dims.as_symbol(declared) {
+                Some(_) => self.name(core, frame, claim),
+                None => Verdict::Accepted,
+            };
+        }
+        compare_known(core, frame, claim)
+    }
+
+    /// A declared symbol that no input declares: its first use gives it a meaning.
+    fn name<'a>(&mut self, core: &mut Core<'a>, frame: &Frame<'a>, claim: Claim) -> Verdict {
+        let Claim { declared: symbol, derived, .. } = claim;
+        if let Some(known) = self.names.get(&symbol).copied() {
+            let known = core.dims.resolve(known);
+            return match core.dims.compare(derived, known) {
+                Decision::Equal => Verdict::Accepted,
+                Decision::Different => Verdict::Refuted,
+                Decision::Undecided if known == symbol || core.dims.is_anonymous(known) => {
+                    match core.dims.is_anonymous(derived) {
+                        true => Verdict::Open,
+                        false => Verdict::Accepted,
+                    }
+                }
+                Decision::Undecided => compare_known(core, frame, Claim { declared: known, ..claim }),
+            };
+        }
+        self.names.insert(symbol, derived);
+        if !core.dims.is_anonymous(derived) {
+            return Verdict::Accepted;
+        }
+        if core.dims.is_variable(derived) && core.dims.bind(derived, symbol) == Bind::Bound {
+            self.names.insert(symbol, symbol);
+        }
+        Verdict::Named
+    }
+}
+
+/// A declared extent made of the symbols of inputs against the derived one.
+fn compare_known(core: &Core<'_>, frame: &Frame<'_>, claim: Claim) -> Verdict {
+    // A value of a nested graph exists only in the runs that reach it, for which the symbols may be restricted.
+    let decidable = frame.number == 0 && !frame.is_conditional_value(claim.value);
+    if let Some(broadcast) = core.broadcast_of(claim.derived)
+        && decidable
+        && [broadcast.0, broadcast.1].iter().all(|dim| !core.dims.is_anonymous(*dim))
+    {
+        return Verdict::Claimed(Claim { broadcast: Some(broadcast), ..claim });
+    }
+    if core.dims.is_anonymous(claim.derived) {
+        return Verdict::Open;
+    }
+    if decidable { Verdict::Claimed(claim) } else { Verdict::Accepted }
+}
+
+impl<'a> Core<'a> {
+    /// Keeps the shape of a graph input as the model or the caller declares it, for reports: what operators need of an
+    /// unknown extent does not narrow the input.
+    pub(crate) fn keep_declared_input(&mut self, frame: &mut Frame<'a>, value: ValueId) {
+        let Some(shape) = frame.slots[value.index()].shape else {
+            frame.open_inputs.insert(value, None);
+            return;
+        };
+        let mut dims: DimVec = self.shapes.get(shape).into();
+        if !dims.iter().any(|dim| self.dims.is_anonymous(*dim)) {
+            return;
+        }
+        for dim in &mut dims {
+            if self.dims.is_anonymous(*dim) {
+                *dim = self.dims.fresh();
+            }
+        }
+        frame.open_inputs.insert(value, Some(self.shapes.intern(&dims)));
+    }
+
+    /// Shows the readers of a value its declared extents where the derived ones are unknown.
+    pub(crate) fn assume_declared(&mut self, frame: &mut Frame<'a>, value: ValueId, declared: &Declared) {
+        let Some(claimed) = declared.shape else { return };
+        let seen = frame.shape_read(value);
+        let shape = match seen {
+            None => claimed,
+            Some(seen) => {
+                let (mut dims, claimed): (DimVec, DimVec) =
+                    (self.shapes.get(seen).into(), self.shapes.get(claimed).into());
+                if dims.len() != claimed.len() {
+                    return;
+                }
+                for (derived, declared) in dims.iter_mut().zip(&claimed) {
+                    let is_unknown = self.dims.is_anonymous(*derived) && !self.dims.is_anonymous(*declared);
+                    if is_unknown && self.dims.compare(*derived, *declared) == Decision::Undecided {
+                        *derived = *declared;
+                    }
+                }
+                self.shapes.intern(&dims)
+            }
+        };
+        if seen != Some(shape) {
+            frame.assumed_shapes.insert(value, shape);
+            frame.refined(value);
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! The origin of the constants in an equation: an initializer or attribute of the graph, or a declared input.
+
+use std::collections::BTreeSet;
+
+use crate::core::Core;
+use crate::frame::Frame;
+use crate::program::{Origin, ValueId};
+use crate::rule::Port;
+use crate::solution::{Equation, EquationSource};
+
+/// The most values that are visited in search of constants, for one equation.
+const MAX_ANCESTORS: usize = 64;
+
+/// Whether a constant in an equation comes from the graph, and not from the declared type of another input.
+///
+/// Walks back from the ports of the equation over at most [`MAX_ANCESTORS`] values; beyond that the answer is yes.
+pub(super) fn is_baked(core: &Core<'_>, frame: &Frame<'_>, equation: &Equation) -> bool {
+    let EquationSource::Ports { left, right, .. } = equation.source else { return true };
+    let mut sides = vec![left, right];
+    sides.retain(|side| core.dims.symbols_of(side.dim).is_empty());
+    if sides.is_empty() {
+        sides = vec![left, right];
+    }
+    let body = &frame.body;
+    let value_at = |port: Port| match port {
+        Port::In(at) => body.inputs(equation.step).get(at).copied().flatten(),
+        Port::Out(_) | Port::BodyIn(..) | Port::BodyOut(..) => None,
+    };
+    let mut open = Vec::new();
+    for side in sides {
+        // Attributes belong to the graph.
+        match value_at(side.port) {
+            Some(value) => open.push(value),
+            None => return true,
+        }
+    }
+    let mut seen: BTreeSet<ValueId> = open.iter().copied().collect();
+    while let Some(value) = open.pop() {
+        match body.value(value).origin {
+            Origin::Input => {}
+            Origin::InputWithDefault(_) | Origin::Initializer(_) | Origin::Undefined => return true,
+            Origin::Step(step) => {
+                let inputs = body.inputs(body.first_step(step));
+                if inputs.is_empty() || seen.len() > MAX_ANCESTORS {
+                    return true;
+                }
+                open.extend(inputs.iter().flatten().filter(|input| seen.insert(**input)));
+            }
+        }
+    }
+    false
+}
