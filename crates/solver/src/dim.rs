@@ -33,7 +33,11 @@
 //! - Bounds: interval arithmetic, with floors and minima relaxed to the linear bounds they satisfy.
 //! - Equations: one symbol or variable at a time, see [`Solved`].
 //!
-//! Not decided: which of several cases holds (`n*(n + 1)` is even), systems of equations, assumptions between symbols.
+//! - Conditions on symbols, over bindings in which named symbols are at least 1 by default: see [`Dims::examine`]. There
+//!   proofs by cases, exact solutions in one symbol, and counterexamples are added.
+//!
+//! [`Dims::compare`] does not decide which of several cases holds (`n*(n + 1)` is even), systems of equations, assumptions
+//! between symbols.
 //!
 //! # Cost and limits
 //!
@@ -63,14 +67,37 @@
 //! # Ok::<(), typeloom_solver::dim::DimParseError>(())
 //! ```
 //!
+//! A condition is examined over a domain, and refuted by a smallest binding:
+//!
+//! ```
+//! use typeloom_solver::dim::{Condition, Dims, Domain, Relation, Verdict};
+//!
+//! let mut dims = Dims::new();
+//! let (seq, table) = (dims.symbol("seq"), dims.parse("min(seq, 64)")?);
+//! let condition = Condition::new(Relation::Broadcast, seq, table);
+//! let domain = Domain::nonempty();
+//! let Verdict::Restricted { conditions } = dims.examine(condition, &domain) else { panic!() };
+//! assert_eq!(dims.display_condition(conditions[0]).to_string(), "seq <= 64");
+//! assert_eq!(dims.counterexample(condition, &domain), Some(vec![(seq, 65)]));
+//! # Ok::<(), typeloom_solver::dim::DimParseError>(())
+//! ```
+//!
 //! Not for: element types, ranks, and the equations that a graph leaves open; those are the solver's.
 
 mod arena;
 mod bind;
 mod bounds;
+mod condition;
+#[cfg(test)]
+mod condition_laws;
 mod decide;
 mod display;
 mod divide;
+mod domain;
+mod evaluate;
+mod examine;
+#[cfg(test)]
+mod examine_tests;
 mod extremum;
 mod id;
 mod intern;
@@ -78,16 +105,23 @@ mod intern;
 mod laws;
 mod ops;
 mod parse;
+mod piecewise;
 mod poly;
+mod prove;
+mod solutions;
 mod solve;
 #[cfg(test)]
 mod tests;
 mod view;
+mod witness;
 
 pub use arena::Dims;
 pub use bind::Bind;
+pub use condition::{Condition, DisplayCondition, Relation};
 pub use decide::Decision;
 pub use display::DisplayDim;
+pub use domain::Domain;
+pub use examine::Verdict;
 pub use id::DimId;
 pub use parse::DimParseError;
 pub use solve::Solved;

@@ -177,6 +177,13 @@ impl Dims {
         self.fresh_in(Range::Extent)
     }
 
+    /// A new symbol without a name that ranges over an interval.
+    pub(super) fn bounded(&mut self, bounds: Interval) -> DimId {
+        let position = u32::try_from(self.names.len()).expect("fewer names than nodes");
+        self.names.push(Box::default());
+        self.push_unindexed(Kind::Symbol(position), Summary::leaf(bounds, 1, false), 0)
+    }
+
     /// How many variables were ever made.
     pub(crate) fn variable_count(&self) -> usize {
         self.variables.len()

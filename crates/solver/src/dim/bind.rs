@@ -108,6 +108,11 @@ impl Dims {
         if known.is_empty() {
             return dim;
         }
+        self.replace_nodes(dim, known)
+    }
+
+    /// The resolved dim with the values of `known` in the place of its keys, which may be any nodes.
+    pub(super) fn replace_nodes(&mut self, dim: DimId, mut known: HashMap<DimId, DimId>) -> DimId {
         let mut stack = vec![dim];
         while let Some(&top) = stack.last() {
             if known.contains_key(&top) {
@@ -135,7 +140,7 @@ impl Dims {
     }
 
     /// The dims that a node is built of; for a bound variable, its value.
-    fn parts(&self, dim: DimId) -> SmallVec<[DimId; 8]> {
+    pub(super) fn parts(&self, dim: DimId) -> SmallVec<[DimId; 8]> {
         match self.kind(dim) {
             None | Some(Kind::Constant(_) | Kind::Symbol(_)) => SmallVec::new(),
             Some(Kind::Variable(_)) => self.binding(dim).into_iter().collect(),

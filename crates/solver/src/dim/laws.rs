@@ -11,13 +11,13 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
 use std::cell::Cell;
 
-const NAMES: [&str; 3] = ["a", "b", "c"];
+pub(super) const NAMES: [&str; 3] = ["a", "b", "c"];
 
 /// Values of the three symbols.
-type Values = [i128; 3];
+pub(super) type Values = [i128; 3];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Op {
+pub(super) enum Op {
     Add,
     Sub,
     Mul,
@@ -29,7 +29,7 @@ enum Op {
 }
 
 #[derive(Clone, Debug)]
-enum Expr {
+pub(super) enum Expr {
     Constant(i64),
     Symbol(usize),
     Binary(Op, Box<Expr>, Box<Expr>),
@@ -37,7 +37,7 @@ enum Expr {
 
 impl Expr {
     /// The value; `None` where a divisor is zero.
-    fn value(&self, values: &Values) -> Option<i128> {
+    pub(super) fn value(&self, values: &Values) -> Option<i128> {
         match self {
             Self::Constant(value) => Some(i128::from(*value)),
             Self::Symbol(symbol) => Some(values[*symbol]),
@@ -45,7 +45,18 @@ impl Expr {
         }
     }
 
-    fn build(&self, dims: &mut Dims) -> DimId {
+    /// The expression with the first symbol in the place of all symbols.
+    pub(super) fn in_one_symbol(self) -> Self {
+        match self {
+            Self::Constant(value) => Self::Constant(value),
+            Self::Symbol(_) => Self::Symbol(0),
+            Self::Binary(op, a, b) => {
+                Self::Binary(op, Box::new(a.in_one_symbol()), Box::new(b.in_one_symbol()))
+            }
+        }
+    }
+
+    pub(super) fn build(&self, dims: &mut Dims) -> DimId {
         self.build_with(dims, |dims, symbol| dims.symbol(NAMES[symbol]))
     }
 
@@ -131,7 +142,7 @@ fn grid() -> Vec<Values> {
     grid
 }
 
-fn expr(ops: &'static [Op]) -> impl Strategy<Value = Expr> {
+pub(super) fn expr(ops: &'static [Op]) -> impl Strategy<Value = Expr> {
     let leaf = prop_oneof![
         (-4i64..9).prop_map(Expr::Constant),
         (0usize..3).prop_map(Expr::Symbol),
@@ -143,12 +154,16 @@ fn expr(ops: &'static [Op]) -> impl Strategy<Value = Expr> {
     })
 }
 
-const RING: &[Op] = &[Op::Add, Op::Sub, Op::Mul];
-const LINEAR: &[Op] = &[Op::Add, Op::Sub, Op::Add];
-const ALL: &[Op] =
+pub(super) const RING: &[Op] = &[Op::Add, Op::Sub, Op::Mul];
+pub(super) const LINEAR: &[Op] = &[Op::Add, Op::Sub, Op::Add];
+pub(super) const ALL: &[Op] =
     &[Op::Add, Op::Sub, Op::Mul, Op::Add, Op::Sub, Op::FloorDiv, Op::CeilDiv, Op::Modulo, Op::Min, Op::Max];
 
-fn check<S: Strategy>(cases: u32, strategy: &S, test: impl Fn(S::Value) -> Result<(), TestCaseError>) {
+pub(super) fn check<S: Strategy>(
+    cases: u32,
+    strategy: &S,
+    test: impl Fn(S::Value) -> Result<(), TestCaseError>,
+) {
     let config = Config { cases, failure_persistence: None, ..Config::default() };
     let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
     if let Err(error) = runner.run(strategy, test) {
@@ -156,7 +171,7 @@ fn check<S: Strategy>(cases: u32, strategy: &S, test: impl Fn(S::Value) -> Resul
     }
 }
 
-fn expect(condition: bool, message: impl FnOnce() -> String) -> Result<(), TestCaseError> {
+pub(super) fn expect(condition: bool, message: impl FnOnce() -> String) -> Result<(), TestCaseError> {
     if condition { Ok(()) } else { Err(TestCaseError::fail(message())) }
 }
 

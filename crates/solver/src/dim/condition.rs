@@ -1,0 +1,202 @@
+//! Conditions on the symbols of a model: relations between two dims.
+//!
+//! An operator accepts its inputs only where such a relation holds: a broadcast needs extents that are equal or 1, a
+//! slice needs a minimum length, a reshape needs divisibility. [`Dims::examine`] decides a condition over a
+//! [`Domain`](super::Domain).
+
+use super::arena::Dims;
+use super::id::DimId;
+use super::poly::{Term, Terms, constant_term, merge, without_constant};
+use std::fmt;
+
+/// How the two sides of a [`Condition`] relate.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Relation {
+    /// `left = right`.
+    Equal,
+    /// `left <= right`.
+    AtMost,
+    /// `left = 1` or `left = right`: the left side broadcasts to the right one.
+    OneOrEqual,
+    /// `left = 1` or `right = 1` or `left = right`: both sides broadcast to each other.
+    Broadcast,
+    /// `left` divides `right`. Undefined where `left` is 0.
+    Divides,
+}
+
+/// A relation between two dims of one arena.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Condition {
+    /// How the sides relate.
+    pub relation: Relation,
+    /// The left side; for [`Relation::Divides`] the divisor.
+    pub left: DimId,
+    /// The right side; for [`Relation::Divides`] the dividend.
+    pub right: DimId,
+}
+
+impl Condition {
+    /// The condition that `relation` holds between two dims.
+    #[must_use]
+    pub const fn new(relation: Relation, left: DimId, right: DimId) -> Self {
+        Self { relation, left, right }
+    }
+}
+
+impl Relation {
+    /// Whether the relation holds between two numbers; `None` where it is undefined.
+    pub(super) fn holds(self, left: i128, right: i128) -> Option<bool> {
+        Some(match self {
+            Self::Equal => left == right,
+            Self::AtMost => left <= right,
+            Self::OneOrEqual => left == 1 || left == right,
+            Self::Broadcast => left == 1 || right == 1 || left == right,
+            Self::Divides => right.checked_rem(left)? == 0,
+        })
+    }
+}
+
+/// An elementary statement about one dim.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Goal {
+    /// The dim is 0.
+    Zero(DimId),
+    /// The dim is at most 0.
+    NotPositive(DimId),
+}
+
+impl Goal {
+    pub(super) fn dim(self) -> DimId {
+        match self {
+            Self::Zero(dim) | Self::NotPositive(dim) => dim,
+        }
+    }
+
+    pub(super) fn with(self, dim: DimId) -> Self {
+        match self {
+            Self::Zero(_) => Self::Zero(dim),
+            Self::NotPositive(_) => Self::NotPositive(dim),
+        }
+    }
+}
+
+/// A condition as text: see [`Dims::display_condition`].
+#[derive(Clone)]
+pub struct DisplayCondition<'a> {
+    dims: &'a Dims,
+    condition: Condition,
+}
+
+impl Dims {
+    /// The condition as text: `seq <= 64`, `batch*seq is divisible by 7`.
+    ///
+    /// Sides are printed as by [`Dims::display`] and should be resolved.
+    #[must_use]
+    pub fn display_condition(&self, condition: Condition) -> DisplayCondition<'_> {
+        DisplayCondition { dims: self, condition }
+    }
+
+    /// Whether a condition holds where the leaves have the given values; `None` where a side is undefined, or a leaf
+    /// has no value.
+    #[must_use]
+    pub fn holds(&self, condition: Condition, values: &[(DimId, i64)]) -> Option<bool> {
+        let Condition { relation, left, right } = condition;
+        let (left, right) = (self.evaluate(left, values)?, self.evaluate(right, values)?);
+        relation.holds(i128::from(left), i128::from(right))
+    }
+
+    /// The goals of which at least one has to hold; `None` where a difference is beyond the limits.
+    pub(super) fn alternatives(&mut self, condition: Condition) -> Option<Vec<Goal>> {
+        let Condition { relation, left, right } = condition;
+        let (left, right) = (self.resolve(left), self.resolve(right));
+        Some(match relation {
+            Relation::Equal => vec![Goal::Zero(self.try_sub(left, right)?)],
+            Relation::AtMost => vec![Goal::NotPositive(self.try_sub(left, right)?)],
+            Relation::OneOrEqual => {
+                vec![Goal::Zero(self.try_sub(left, DimId::ONE)?), Goal::Zero(self.try_sub(left, right)?)]
+            }
+            Relation::Broadcast => vec![
+                Goal::Zero(self.try_sub(left, DimId::ONE)?),
+                Goal::Zero(self.try_sub(right, DimId::ONE)?),
+                Goal::Zero(self.try_sub(left, right)?),
+            ],
+            Relation::Divides => vec![Goal::Zero(self.try_modulo(right, left)?)],
+        })
+    }
+
+    /// The condition that says the same as a goal, in a readable form.
+    pub(super) fn condition_of(&mut self, goal: Goal) -> Option<Condition> {
+        let mut terms = self.terms(goal.dim());
+        if let Goal::Zero(_) = goal {
+            if let Some((divisor, dividend)) = self.divisibility(&terms) {
+                return Some(Condition::new(Relation::Divides, divisor, dividend));
+            }
+            // Equations have no direction: the older symbols go to the left.
+            if terms.first().is_some_and(|term| term.coefficient < 0) {
+                terms = merge(&[], &terms, -1)?;
+            }
+        }
+        let part = |positive: bool| -> Terms {
+            terms.iter().copied().filter(|term| (term.coefficient > 0) == positive).collect()
+        };
+        let (left, right) = (part(true), merge(&[], &part(false), -1)?);
+        let (left, right) = (self.intern_sum(&left)?, self.intern_sum(&right)?);
+        let relation = match goal {
+            Goal::Zero(_) => Relation::Equal,
+            Goal::NotPositive(_) => Relation::AtMost,
+        };
+        Some(Condition::new(relation, left, right))
+    }
+
+    /// The divisor and the dividend, where terms are a multiple of `a - b*(a//b)`.
+    fn divisibility(&mut self, terms: &[Term]) -> Option<(DimId, DimId)> {
+        for term in terms {
+            let factors = self.factors(term.monomial);
+            let floor = factors.iter().find_map(|&factor| self.as_floor(factor));
+            let Some((numerator, denominator)) = floor else { continue };
+            let Some(remainder) = self.try_modulo(numerator, denominator) else { continue };
+            let remainder = self.terms(remainder);
+            let found = remainder.iter().find(|other| other.monomial == term.monomial);
+            let Some(scale) = found.and_then(|other| term.coefficient.checked_div(other.coefficient)) else {
+                continue;
+            };
+            if scale != 0 && merge(terms, &remainder, -scale).is_some_and(|rest| rest.is_empty()) {
+                return Some((denominator, numerator));
+            }
+        }
+        None
+    }
+}
+
+impl fmt::Display for DisplayCondition<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Condition { relation, left, right } = self.condition;
+        let (shown_left, shown_right) = (self.dims.display(left), self.dims.display(right));
+        let left_is_constant = self.dims.as_constant(left).is_some();
+        match relation {
+            Relation::Equal if left_is_constant => write!(f, "{shown_right} = {shown_left}"),
+            Relation::Equal => write!(f, "{shown_left} = {shown_right}"),
+            Relation::AtMost if left_is_constant => write!(f, "{shown_right} >= {shown_left}"),
+            Relation::AtMost => write!(f, "{shown_left} <= {shown_right}"),
+            Relation::OneOrEqual => write!(f, "{shown_left} is 1 or equal to {shown_right}"),
+            Relation::Broadcast => write!(f, "{shown_left} and {shown_right} are equal, or one of them is 1"),
+            Relation::Divides => write!(f, "{shown_right} is divisible by {shown_left}"),
+        }
+    }
+}
+
+/// Divides a goal by the content of its terms; the goal says the same afterwards.
+pub(super) fn without_content(goal: Goal, dims: &mut Dims) -> Goal {
+    let mut terms = dims.terms(goal.dim());
+    let constant = constant_term(&terms);
+    let Ok(common) = i64::try_from(super::poly::content(without_constant(&terms))) else { return goal };
+    if common <= 1 || (matches!(goal, Goal::Zero(_)) && constant % common != 0) {
+        return goal;
+    }
+    for term in &mut terms {
+        // The constant of an inequality is rounded up, all other coefficients divide exactly.
+        term.coefficient = -(-term.coefficient).div_euclid(common);
+    }
+    terms.retain(|term| term.coefficient != 0);
+    dims.intern_sum(&terms).map_or(goal, |dim| goal.with(dim))
+}

@@ -1,0 +1,193 @@
+//! Verdicts on the conditions that operators place on real models.
+
+use super::{Condition, DimId, Dims, Domain, Relation, Verdict};
+
+/// Reads `left REL right`, where `REL` is one of `==`, `<=`, `1|`, `><`, `|`.
+fn condition(dims: &mut Dims, text: &str) -> Condition {
+    let relations = [
+        (" == ", Relation::Equal),
+        (" <= ", Relation::AtMost),
+        (" 1| ", Relation::OneOrEqual),
+        (" >< ", Relation::Broadcast),
+        (" | ", Relation::Divides),
+    ];
+    let (left, relation, right) = relations
+        .iter()
+        .find_map(|(sign, relation)| text.split_once(sign).map(|(left, right)| (left, *relation, right)))
+        .expect("a relation");
+    let mut read = |text| dims.parse(text).expect("a dim");
+    let (left, right) = (read(left), read(right));
+    Condition::new(relation, left, right)
+}
+
+fn shown(dims: &Dims, verdict: &Verdict) -> String {
+    match verdict {
+        Verdict::Always => "always".to_owned(),
+        Verdict::Never => "never".to_owned(),
+        Verdict::Only { symbol, values } => format!("{} in {values:?}", dims.display(*symbol)),
+        Verdict::Equals { symbol, value } => format!("{} := {}", dims.display(*symbol), dims.display(*value)),
+        Verdict::Restricted { conditions } => conditions
+            .iter()
+            .map(|condition| dims.display_condition(*condition).to_string())
+            .collect::<Vec<_>>()
+            .join("; "),
+        Verdict::Undecided => "undecided".to_owned(),
+    }
+}
+
+fn binding(dims: &Dims, binding: Option<Vec<(DimId, i64)>>) -> String {
+    let Some(binding) = binding else { return "none".to_owned() };
+    let shown = binding.iter().map(|(symbol, value)| format!("{}={value}", dims.display(*symbol)));
+    shown.collect::<Vec<_>>().join(" ")
+}
+
+/// Checks `(condition, verdict, counterexample)`; an empty counterexample is not compared.
+fn check(domain: impl Fn(&mut Dims) -> Domain, cases: &[(&str, &str, &str)]) {
+    let mut wrong = Vec::new();
+    for (text, expected, witness) in cases {
+        let mut dims = Dims::new();
+        let domain = domain(&mut dims);
+        let condition = condition(&mut dims, text);
+        let verdict = dims.examine(condition, &domain);
+        let found = shown(&dims, &verdict);
+        if found != *expected {
+            wrong.push(format!("{text}: {found}, expected {expected}"));
+        }
+        let counterexample = dims.counterexample(condition, &domain);
+        let counterexample = binding(&dims, counterexample);
+        if !witness.is_empty() && counterexample != *witness {
+            wrong.push(format!("{text} fails at {counterexample}, expected {witness}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+fn nonempty(_: &mut Dims) -> Domain {
+    Domain::nonempty()
+}
+
+#[test]
+fn conditions_in_one_symbol_are_solved_exactly() {
+    check(
+        nonempty,
+        &[
+            ("seq == seq", "always", "none"),
+            ("seq == 0", "never", "seq=1"),
+            ("seq == 7", "seq in [7]", "seq=1"),
+            ("seq >< 7", "seq in [1, 7]", "seq=2"),
+            ("seq 1| 7", "seq in [1, 7]", "seq=2"),
+            ("min(seq, 64) == seq", "seq <= 64", "seq=65"),
+            ("min(seq, 64) 1| seq", "seq <= 64", "seq=65"),
+            ("min(seq, 64) >< seq", "seq <= 64", "seq=65"),
+            ("min(seq, 2) == seq", "seq in [1, 2]", "seq=3"),
+            ("min(seq, 64) == 1", "seq in [1]", "seq=2"),
+            ("seq + min(seq, 1) == seq", "never", "seq=1"),
+            ("seq + max(seq - 1, 0) == seq", "seq in [1]", "seq=2"),
+            ("5 <= anchors", "anchors >= 5", "anchors=1"),
+            ("2*seq <= 129", "seq <= 64", "seq=65"),
+            ("seq <= 9000000000", "seq <= 9000000000", "seq=9000000001"),
+            ("7*(seq//7) == seq", "seq is divisible by 7", "seq=1"),
+            ("seq % 7 == 0", "seq is divisible by 7", "seq=1"),
+            ("7 | seq", "seq is divisible by 7", "seq=1"),
+            ("seq % 2 == 1", "seq + 1 is divisible by 2", "seq=2"),
+            ("2*seq == 7", "never", "seq=1"),
+            ("seq*seq == 49", "seq in [7]", "seq=1"),
+            ("seq*seq == 50", "never", "seq=1"),
+            ("seq*seq + 6 == 5*seq", "seq in [2, 3]", "seq=1"),
+            ("n*(n - 1) == 0", "n in [1]", "n=2"),
+            ("(n - 1)//2 + 1 == (n + 1)//2", "always", "none"),
+            ("(((n - 1)//2 + 1) - 1)//2 + 1 == (n - 1)//4 + 1", "always", "none"),
+            ("(a + 3)//2 - (a + 1)//2 == 1", "always", "none"),
+            ("(n + 2 - 3)//2 + 1 == 112", "n in [223, 224]", "n=1"),
+            ("n//2 + n//2 == n", "n is divisible by 2", "n=1"),
+            ("n*(n + 1)//2*2 == n*n + n", "always", "none"),
+            ("max(n - 3, 0) + 3 == n", "n >= 3", "n=1"),
+            ("n <= min(n, 8) + 4", "n in [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]", "n=13"),
+        ],
+    );
+}
+
+#[test]
+fn conditions_in_a_product_of_symbols_are_solved_exactly() {
+    check(
+        nonempty,
+        &[
+            ("7 | batch*seq", "batch*seq is divisible by 7", "batch=1 seq=1"),
+            ("batch*seq//7*7 == batch*seq", "batch*seq is divisible by 7", "batch=1 seq=1"),
+            ("14*(batch*seq//7) == 2*batch*seq", "batch*seq is divisible by 7", "batch=1 seq=1"),
+            ("min(batch*seq, 64) == batch*seq", "batch*seq <= 64", "batch=6 seq=11"),
+            ("batch*seq == 0", "never", "batch=1 seq=1"),
+        ],
+    );
+}
+
+#[test]
+fn positive_factors_are_divided_out() {
+    check(
+        nonempty,
+        &[
+            ("768*b*s == 780*b*s", "never", "b=1 s=1"),
+            ("b*s == 7*b", "s in [7]", "b=1 s=1"),
+            ("b*s == b*n", "n := s", "b=1 s=1 n=2"),
+            ("b*s + s == b*n + n", "n := s", "b=1 s=1 n=2"),
+            ("b*s <= 7*b", "s in [1, 2, 3, 4, 5, 6, 7]", "b=1 s=8"),
+            ("2*b + 2*s == 2*n + 1", "never", "b=1 s=1 n=1"),
+            ("seq == 2*h", "seq := 2*h", "seq=1 h=1"),
+        ],
+    );
+}
+
+#[test]
+fn conditions_in_several_symbols_are_proved_or_restricted() {
+    check(
+        nonempty,
+        &[
+            ("min(seq, seq + past) == seq", "always", "none"),
+            ("seq <= seq + past", "always", "none"),
+            ("seq + past <= seq", "never", "seq=1 past=1"),
+            ("seq + past <= seq*past + 1", "always", "none"),
+            ("min(a, b) + max(a, b) == a + b", "always", "none"),
+            ("min(a, b)*max(a, b) == a*b", "always", "none"),
+            ("(a + b)//2 + (a + b + 1)//2 == a + b", "always", "none"),
+            ("seq + past <= 2048", "seq + past <= 2048", "seq=1 past=2048"),
+        ],
+    );
+}
+
+#[test]
+fn anonymous_variables_are_not_chosen() {
+    let mut dims = Dims::new();
+    let (seq, unknown) = (dims.symbol("seq"), dims.fresh());
+    let condition = Condition::new(Relation::Equal, seq, unknown);
+    assert_eq!(dims.examine(condition, &Domain::nonempty()), Verdict::Undecided);
+    assert_eq!(dims.counterexample(condition, &Domain::nonempty()), None);
+    let more = dims.add(unknown, DimId::ONE);
+    let condition = Condition::new(Relation::Equal, unknown, more);
+    assert_eq!(dims.examine(condition, &Domain::nonempty()), Verdict::Never);
+}
+
+#[test]
+fn a_domain_bounds_symbols() {
+    let at_least_four = |dims: &mut Dims| {
+        let seq = dims.symbol("seq");
+        Domain::nonempty().at_least(seq, 4)
+    };
+    check(
+        at_least_four,
+        &[
+            ("seq == 3", "never", "seq=4"),
+            ("seq <= 5", "seq in [4, 5]", "seq=6"),
+            ("max(seq - 3, 0) + 3 == seq", "always", "none"),
+            ("2*past <= seq*past", "always", "none"),
+        ],
+    );
+    let up_to_64 = |dims: &mut Dims| {
+        let seq = dims.symbol("seq");
+        Domain::nonempty().at_most(seq, 64)
+    };
+    check(up_to_64, &[("min(seq, 64) == seq", "always", "none"), ("65 <= seq", "never", "seq=1")]);
+    check(
+        |_| Domain::extents(),
+        &[("seq == 0", "seq in [0]", "seq=1"), ("b*s == 7*b", "b*s = 7*b", "b=1 s=0")],
+    );
+}

@@ -1,0 +1,292 @@
+//! Proofs of statements about dims over a [`Domain`].
+//!
+//! The dim is copied to an arena of its own, in which every leaf that is at least `k` is written as `k + x` for a new leaf
+//! `x` from 0 on. Multiplied out, `(1 + x)*(1 + y) - (1 + x)` has no negative term left, so the interval arithmetic
+//! of [`bounds`](super::bounds) sees what it cannot see in `a*b - a`; floors and minima are brought to their lowest form
+//! under the bounds of the domain. Then the statement is proved
+//!
+//! 1. by bounds, divisibility and residues, as in [`decide`](super::decide);
+//! 2. by adding multiples of known facts `f >= 0` such that a term cancels;
+//! 3. by cases: each argument of a minimum is the least one, which adds facts; each remainder of a symbol by the
+//!    divisor of a floor.
+//!
+//! A proof is a proof: `false` only means that none was found. The number of statements that are looked at is
+//! limited by [`MAX_CLAIMS`], less for large dims.
+
+use super::arena::{Dims, Kind};
+use super::bounds::Interval;
+use super::condition::{Goal, Relation};
+use super::decide::Decision;
+use super::domain::Domain;
+use super::id::DimId;
+use super::poly::{Term, Terms, gcd, merge};
+use std::collections::HashMap;
+
+/// The most statements that one proof looks at.
+const MAX_CLAIMS: u32 = 128;
+/// The greatest divisor by which a proof tries all remainders.
+const MAX_MODULUS: i64 = 8;
+/// How many facts are added to one statement.
+const MAX_FACTS_ADDED: u32 = 3;
+
+/// A statement about a dim of the prover's arena.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Claim {
+    Zero,
+    NonZero,
+    NotPositive,
+}
+
+/// Whether leaves are shifted to start at 0.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Style {
+    Shifted,
+    /// For dims that would be too large when multiplied out.
+    Plain,
+}
+
+/// An arena in which the leaves have the bounds of a domain.
+pub(super) struct Prover<'d> {
+    dims: Dims,
+    domain: &'d Domain,
+    style: Style,
+    leaves: HashMap<DimId, DimId>,
+    /// Dims that are at least 0.
+    facts: Vec<DimId>,
+    budget: u32,
+}
+
+impl<'d> Prover<'d> {
+    fn new(main: &mut Dims, domain: &'d Domain, style: Style) -> Self {
+        let (dims, leaves, facts) = (Dims::new(), HashMap::new(), Vec::new());
+        let mut prover = Self { dims, domain, style, leaves, facts, budget: 0 };
+        for condition in domain.conditions() {
+            let (left, right) = (prover.import(main, condition.left), prover.import(main, condition.right));
+            match condition.relation {
+                Relation::AtMost => prover.facts.push(prover.dims.sub(right, left)),
+                Relation::Equal => {
+                    let facts = [prover.dims.sub(right, left), prover.dims.sub(left, right)];
+                    prover.facts.extend(facts);
+                }
+                Relation::OneOrEqual | Relation::Broadcast | Relation::Divides => {}
+            }
+        }
+        prover
+    }
+
+    fn import(&mut self, main: &Dims, dim: DimId) -> DimId {
+        let Self { dims, domain, style, leaves, facts: _, budget: _ } = self;
+        dims.copy_from(main, dim, &mut |dims, leaf| {
+            *leaves.entry(leaf).or_insert_with(|| {
+                let bounds = domain.bounds_of(main, leaf);
+                if *style == Style::Plain || bounds.low == i64::MIN {
+                    return dims.bounded(bounds);
+                }
+                let high =
+                    if bounds.high == i64::MAX { i64::MAX } else { bounds.high.saturating_sub(bounds.low) };
+                let rest = dims.bounded(Interval { low: 0, high: high.max(0) });
+                let low = dims.constant(bounds.low);
+                dims.add(rest, low)
+            })
+        })
+    }
+
+    fn prove(&mut self, claim: Claim, dim: DimId) -> bool {
+        self.budget = MAX_CLAIMS / (1 + u32::from(self.dims.summary(dim).size) / 16);
+        let facts = self.facts.clone();
+        self.claim(claim, dim, &facts)
+    }
+
+    fn claim(&mut self, claim: Claim, dim: DimId, facts: &[DimId]) -> bool {
+        if facts.iter().any(|&fact| self.dims.summary(fact).bounds.high < 0) {
+            // No binding is of this case.
+            return true;
+        }
+        if self.budget == 0 {
+            return false;
+        }
+        self.budget -= 1;
+        self.direct(claim, dim, facts)
+            || self.by_minimum(claim, dim, facts)
+            || self.by_residue(claim, dim, facts)
+    }
+
+    /// Without cases.
+    fn direct(&mut self, claim: Claim, dim: DimId, facts: &[DimId]) -> bool {
+        let terms = self.dims.terms(dim);
+        let facts: Vec<Terms> = facts.iter().map(|&fact| self.dims.terms(fact)).collect();
+        match claim {
+            Claim::NotPositive => self.is_not_positive(&terms, &facts, MAX_FACTS_ADDED),
+            Claim::Zero => {
+                self.dims.compare_to_zero(&terms) == Decision::Equal
+                    || !facts.is_empty()
+                        && [1, -1].into_iter().all(|sign| {
+                            merge(&[], &terms, sign)
+                                .is_some_and(|terms| self.is_not_positive(&terms, &facts, MAX_FACTS_ADDED))
+                        })
+            }
+            Claim::NonZero => {
+                self.dims.compare_to_zero(&terms) == Decision::Different
+                    || !facts.is_empty()
+                        && [1, -1].into_iter().any(|sign| {
+                            // `1 - dim <= 0` or `1 + dim <= 0`.
+                            let one = [Term { coefficient: 1, monomial: DimId::ONE }];
+                            merge(&one, &terms, sign)
+                                .is_some_and(|terms| self.is_not_positive(&terms, &facts, MAX_FACTS_ADDED))
+                        })
+            }
+        }
+    }
+
+    /// Adds multiples of facts such that a term cancels, until the bounds are not positive.
+    fn is_not_positive(&mut self, terms: &[Term], facts: &[Terms], depth: u32) -> bool {
+        if self.dims.bounds_of_terms(terms).high <= 0 {
+            return true;
+        }
+        if depth == 0 {
+            return false;
+        }
+        for fact in facts {
+            for term in terms.iter().filter(|term| term.monomial != DimId::ONE && term.coefficient > 0) {
+                let Ok(at) = fact.binary_search_by_key(&term.monomial, |other| other.monomial) else {
+                    continue;
+                };
+                let other = fact[at].coefficient;
+                if other >= 0 {
+                    continue;
+                }
+                let common = gcd(term.coefficient.unsigned_abs(), other.unsigned_abs());
+                let Ok(common) = i64::try_from(common) else { continue };
+                let sum = merge(&[], terms, -(other / common))
+                    .and_then(|terms| merge(&terms, fact, term.coefficient / common));
+                if let Some(sum) = sum
+                    && self.is_not_positive(&sum, facts, depth - 1)
+                {
+                    return true;
+                }
+            }
+        }
+        false
+    }
+
+    /// By cases: which argument of a minimum is the least one.
+    fn by_minimum(&mut self, claim: Claim, dim: DimId, facts: &[DimId]) -> bool {
+        let Some((atom, arguments)) = self.a_minimum(dim) else { return false };
+        arguments.iter().all(|&least| {
+            let case = self.dims.replace_nodes(dim, HashMap::from([(atom, least)]));
+            let mut facts = facts.to_vec();
+            for &other in arguments.iter().filter(|other| **other != least) {
+                facts.push(self.dims.sub(other, least));
+            }
+            self.claim(claim, case, &facts)
+        })
+    }
+
+    fn a_minimum(&self, dim: DimId) -> Option<(DimId, Vec<DimId>)> {
+        self.first_node(dim, |prover, dim| match prover.dims.kind(dim)? {
+            Kind::Min(span) => Some((dim, prover.dims.list(span).to_vec())),
+            Kind::Constant(_)
+            | Kind::Symbol(_)
+            | Kind::Variable(_)
+            | Kind::Floor { .. }
+            | Kind::Product(_)
+            | Kind::Sum(_) => None,
+        })
+    }
+
+    /// The first answer for a node of the dim, outer nodes first.
+    fn first_node<T>(&self, dim: DimId, wanted: impl Fn(&Self, DimId) -> Option<T>) -> Option<T> {
+        let (mut stack, mut seen) = (vec![dim], std::collections::HashSet::new());
+        while let Some(dim) = stack.pop() {
+            if !seen.insert(dim) {
+                continue;
+            }
+            if let Some(found) = wanted(self, dim) {
+                return Some(found);
+            }
+            stack.extend(self.dims.parts(dim));
+        }
+        None
+    }
+
+    /// By cases: the remainder of a symbol by the divisor of a floor.
+    fn by_residue(&mut self, claim: Claim, dim: DimId, facts: &[DimId]) -> bool {
+        let Some((leaf, modulus)) = self.a_residue(dim) else { return false };
+        let bounds = self.dims.summary(leaf).bounds;
+        (0..modulus).all(|remainder| {
+            if bounds.high < remainder {
+                return true;
+            }
+            let high = if bounds.high == i64::MAX { i64::MAX } else { (bounds.high - remainder) / modulus };
+            let quotient = self.dims.bounded(Interval { low: 0, high });
+            let (modulus, remainder) = (self.dims.constant(modulus), self.dims.constant(remainder));
+            let multiple = self.dims.mul(quotient, modulus);
+            let value = self.dims.add(multiple, remainder);
+            let case = self.dims.substitute(dim, &[(leaf, value)]);
+            let facts: Vec<DimId> =
+                facts.iter().map(|&fact| self.dims.substitute(fact, &[(leaf, value)])).collect();
+            self.claim(claim, case, &facts)
+        })
+    }
+
+    fn a_residue(&self, dim: DimId) -> Option<(DimId, i64)> {
+        self.first_node(dim, |prover, dim| {
+            let (numerator, denominator) = prover.dims.as_floor(dim)?;
+            let divisor = prover.dims.as_constant(denominator).filter(|divisor| *divisor > 1)?;
+            prover.dims.terms(numerator).iter().find_map(|term| {
+                let common = gcd(divisor.unsigned_abs(), term.coefficient.unsigned_abs());
+                let modulus = divisor / i64::try_from(common).ok()?;
+                let factors = prover.dims.factors(term.monomial);
+                let natural = |leaf: &&DimId| {
+                    prover.dims.is_leaf(**leaf) && prover.dims.summary(**leaf).bounds.low == 0
+                };
+                let leaf = factors.iter().find(natural)?;
+                (1 < modulus && modulus <= MAX_MODULUS).then_some((*leaf, modulus))
+            })
+        })
+    }
+}
+
+impl Dims {
+    /// Whether a statement about a resolved dim holds for all admissible bindings.
+    fn prove(&mut self, claim: Claim, dim: DimId, domain: &Domain) -> bool {
+        [Style::Shifted, Style::Plain].into_iter().any(|style| {
+            let mut prover = Prover::new(self, domain, style);
+            let dim = prover.import(self, dim);
+            let claimed = |prover: &mut Prover<'_>| prover.prove(claim, dim);
+            claimed(&mut prover)
+        })
+    }
+
+    /// Whether a goal holds for all admissible bindings, for none, or undecided.
+    pub(super) fn decide_goal(&mut self, goal: Goal, domain: &Domain) -> Decision {
+        match goal {
+            Goal::Zero(dim) => {
+                if self.prove(Claim::Zero, dim, domain) {
+                    Decision::Equal
+                } else if self.prove(Claim::NonZero, dim, domain) {
+                    Decision::Different
+                } else {
+                    Decision::Undecided
+                }
+            }
+            Goal::NotPositive(dim) => {
+                if self.prove(Claim::NotPositive, dim, domain) {
+                    return Decision::Equal;
+                }
+                match self.try_sub(DimId::ONE, dim) {
+                    Some(complement) if self.prove(Claim::NotPositive, complement, domain) => {
+                        Decision::Different
+                    }
+                    _ => Decision::Undecided,
+                }
+            }
+        }
+    }
+
+    /// Whether a resolved dim is at least `least` for all admissible bindings.
+    pub(super) fn is_at_least(&mut self, dim: DimId, least: i64, domain: &Domain) -> bool {
+        let least = self.constant(least);
+        self.try_sub(least, dim).is_some_and(|gap| self.prove(Claim::NotPositive, gap, domain))
+    }
+}

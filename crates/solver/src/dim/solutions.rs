@@ -1,0 +1,347 @@
+//! The exact solutions of goals in one variable.
+//!
+//! The variable, called the *pivot*, is a symbol or a product of symbols (`batch*seq`) in which all goals can be written.
+//! Let `period` be a common multiple of the divisors of all floors. For every residue `r` the substitution
+//! `pivot = r + period*t` turns every floor into an exact quotient, so each goal becomes a piecewise polynomial in
+//! `t` (see [`piecewise`](super::piecewise)), whose zeros and signs are found exactly. The solutions of all classes
+//! together are exact: nothing is sampled.
+//!
+//! Not every goal is covered: a divisor that is not a positive constant, a period beyond [`MAX_PERIOD`], and overflow
+//! yield `None`. The work is bounded by [`MAX_WORK`] nodes visited over all classes.
+
+use super::arena::{Dims, Kind};
+use super::bounds::Interval;
+use super::condition::Goal;
+use super::domain::Domain;
+use super::id::DimId;
+use super::piecewise::{Piecewise, Range, merge_ranges};
+use super::poly::gcd;
+use smallvec::SmallVec;
+use std::cmp::Ordering;
+
+/// The greatest common period of floors.
+const MAX_PERIOD: i64 = 840;
+/// The most nodes that are visited, over all residue classes.
+const MAX_WORK: i64 = 1 << 15;
+
+/// A product of symbols that takes the place of a variable.
+#[derive(Clone, Debug)]
+pub(super) struct Pivot {
+    /// The symbols, sorted, with repetition.
+    pub(super) factors: SmallVec<[DimId; 4]>,
+    pub(super) bounds: Interval,
+}
+
+/// The values of a pivot that satisfy at least one goal.
+#[derive(Clone, Debug)]
+pub(super) struct Solutions {
+    low: i64,
+    high: Option<i64>,
+    period: i64,
+    /// For each residue class, the ranges of `t` in `low + class + period*t`.
+    classes: Vec<Vec<Range>>,
+}
+
+/// A description of a set of integers.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Extent {
+    /// All values that the pivot can take.
+    All,
+    /// No value.
+    Empty,
+    /// These values, in increasing order.
+    Finite(Vec<i64>),
+    /// All values up to a bound.
+    UpTo(i64),
+    /// All values from a bound on.
+    From(i64),
+    /// All values between two bounds, inclusive.
+    Between(i64, i64),
+    /// All values with this remainder.
+    Residue { modulus: i64, remainder: i64 },
+    /// Anything else.
+    Other,
+}
+
+/// The most values that are listed.
+pub(super) const MAX_VALUES: usize = 16;
+
+impl Solutions {
+    /// How many values `t` can take in a class, minus one; `Some(-1)` for none, `None` for no end.
+    fn last(&self, class: usize) -> Option<i64> {
+        let first = self.value(class, 0)?;
+        self.high.map(|high| if high < first { -1 } else { (high - first) / self.period })
+    }
+
+    fn value(&self, class: usize, t: i64) -> Option<i64> {
+        let class = i64::try_from(class).ok()?;
+        t.checked_mul(self.period)?.checked_add(class)?.checked_add(self.low)
+    }
+
+    fn ranges(&self) -> impl Iterator<Item = (usize, Range)> {
+        self.classes
+            .iter()
+            .enumerate()
+            .flat_map(|(class, ranges)| ranges.iter().map(move |range| (class, *range)))
+    }
+
+    /// The least solution.
+    pub(super) fn least(&self) -> Option<i64> {
+        self.ranges().filter_map(|(class, (first, _))| self.value(class, first)).min()
+    }
+
+    /// The least value that is not a solution.
+    pub(super) fn least_violation(&self) -> Option<i64> {
+        let first_outside = |class: usize, ranges: &Vec<Range>| {
+            let t = match ranges.first() {
+                Some((0, None)) => return None,
+                Some((0, Some(last))) => last + 1,
+                _ => 0,
+            };
+            if self.last(class).is_some_and(|last| t > last) { None } else { self.value(class, t) }
+        };
+        self.classes.iter().enumerate().filter_map(|(class, ranges)| first_outside(class, ranges)).min()
+    }
+
+    /// All solutions, if they are at most `limit`.
+    pub(super) fn values(&self, limit: usize) -> Option<Vec<i64>> {
+        let mut values = Vec::new();
+        for (class, (first, last)) in self.ranges() {
+            let last = last?;
+            if last - first >= i64::try_from(limit).unwrap_or(i64::MAX) {
+                return None;
+            }
+            for t in first..=last {
+                values.push(self.value(class, t)?);
+            }
+            if values.len() > limit {
+                return None;
+            }
+        }
+        values.sort_unstable();
+        Some(values)
+    }
+
+    /// The greatest solution; `None` if there is no greatest.
+    fn greatest(&self) -> Option<i64> {
+        let mut greatest = self.low;
+        for (class, (_, last)) in self.ranges() {
+            greatest = greatest.max(self.value(class, last?)?);
+        }
+        Some(greatest)
+    }
+
+    /// Whether the solutions are all values between two bounds, the upper one optional.
+    fn is_range(&self, low: i64, high: Option<i64>) -> bool {
+        self.classes.iter().enumerate().all(|(class, ranges)| {
+            let Some(start) = self.value(class, 0) else { return false };
+            let first = if low <= start { 0 } else { (low - start - 1) / self.period + 1 };
+            let last = high.map(|high| if high < start { -1 } else { (high - start) / self.period });
+            match ranges[..] {
+                [] => last.is_some_and(|last| last < first),
+                [range] => range == (first, last),
+                _ => false,
+            }
+        })
+    }
+
+    /// The least modulus for which the solutions are one residue class.
+    fn residue(&self) -> Option<(i64, i64)> {
+        let full = |class: usize| match self.classes[class][..] {
+            [] => Some(false),
+            [(0, last)] => (last == self.last(class)).then_some(true),
+            _ => None,
+        };
+        let full: Vec<bool> = (0..self.classes.len()).map(full).collect::<Option<_>>()?;
+        let residues = |modulus: i64| {
+            let mut member = vec![None; usize::try_from(modulus).ok()?];
+            for (class, &full) in full.iter().enumerate() {
+                let residue = usize::try_from(self.value(class, 0)?.rem_euclid(modulus)).ok()?;
+                if *member[residue].get_or_insert(full) != full {
+                    return None;
+                }
+            }
+            let mut members = (0..).zip(member).filter(|(_, member)| *member == Some(true));
+            match (members.next(), members.next()) {
+                (Some((remainder, _)), None) => Some((modulus, remainder)),
+                _ => None,
+            }
+        };
+        (2..=self.period).filter(|modulus| self.period % modulus == 0).find_map(residues)
+    }
+
+    pub(super) fn extent(&self) -> Extent {
+        let Some(least) = self.least() else {
+            return if self.ranges().next().is_none() { Extent::Empty } else { Extent::Other };
+        };
+        if self.least_violation().is_none() && self.is_range(self.low, self.high) {
+            return Extent::All;
+        }
+        if let Some(values) = self.values(MAX_VALUES) {
+            return Extent::Finite(values);
+        }
+        let greatest = self.greatest().filter(|greatest| self.high.is_none_or(|high| *greatest < high));
+        let unbounded = greatest.is_none();
+        if self.is_range(least, if unbounded { self.high } else { greatest }) {
+            return match (least > self.low, greatest) {
+                (true, Some(greatest)) => Extent::Between(least, greatest),
+                (true, None) => Extent::From(least),
+                (false, Some(greatest)) => Extent::UpTo(greatest),
+                (false, None) => Extent::All,
+            };
+        }
+        match self.residue() {
+            Some((modulus, remainder)) => Extent::Residue { modulus, remainder },
+            None => Extent::Other,
+        }
+    }
+}
+
+impl Dims {
+    /// The exact solutions of goals in one variable, of which at least one has to hold.
+    pub(super) fn solutions(&self, goals: &[Goal], pivot: &Pivot) -> Option<Solutions> {
+        let Interval { low, high } = pivot.bounds;
+        if low == i64::MIN {
+            return None;
+        }
+        let mut period = 1;
+        let mut size = 0;
+        for goal in goals {
+            period = common_multiple(period, self.period(goal.dim())?)?;
+            size += i64::from(self.summary(goal.dim()).size) + 1;
+        }
+        if size.checked_mul(period)? > MAX_WORK {
+            return None;
+        }
+        let mut solutions =
+            Solutions { low, high: (high != i64::MAX).then_some(high), period, classes: Vec::new() };
+        for class in 0..usize::try_from(period).ok()? {
+            let variable = Piecewise::linear(solutions.value(class, 0)?, period);
+            let mut ranges = Vec::new();
+            for goal in goals {
+                let value = self.piecewise(goal.dim(), pivot, &variable)?;
+                let wanted: &[Ordering] = match goal {
+                    Goal::Zero(_) => &[Ordering::Equal],
+                    Goal::NotPositive(_) => &[Ordering::Less, Ordering::Equal],
+                };
+                ranges.extend(value.where_sign(wanted)?);
+            }
+            let last = solutions.last(class);
+            let clipped = merge_ranges(ranges).into_iter().filter_map(|(first, end)| match last {
+                None => Some((first, end)),
+                Some(last) if first > last => None,
+                Some(last) => Some((first, Some(end.map_or(last, |end| end.min(last))))),
+            });
+            solutions.classes.push(clipped.collect());
+        }
+        Some(solutions)
+    }
+
+    /// A period of the residues of all floors in a resolved dim.
+    fn period(&self, dim: DimId) -> Option<i64> {
+        match self.kind(dim) {
+            None | Some(Kind::Constant(_) | Kind::Symbol(_) | Kind::Variable(_)) => Some(1),
+            Some(Kind::Floor { numerator, denominator }) => {
+                let divisor = self.as_constant(denominator).filter(|divisor| *divisor > 0)?;
+                let period = self.period(numerator)?.checked_mul(divisor)?;
+                (period <= MAX_PERIOD).then_some(period)
+            }
+            Some(Kind::Min(_) | Kind::Product(_) | Kind::Sum(_)) => self
+                .parts(dim)
+                .iter()
+                .try_fold(1, |period, &part| common_multiple(period, self.period(part)?)),
+        }
+    }
+
+    /// The dim as a function of `t`, where the pivot is `variable`.
+    fn piecewise(&self, dim: DimId, pivot: &Pivot, variable: &Piecewise) -> Option<Piecewise> {
+        match self.kind(dim) {
+            None => Some(Piecewise::constant(i128::from(dim.inline_value()?))),
+            Some(Kind::Constant(value)) => Some(Piecewise::constant(i128::from(value))),
+            Some(Kind::Symbol(_)) => (pivot.factors[..] == [dim]).then(|| variable.clone()),
+            Some(Kind::Variable(_)) => None,
+            Some(Kind::Floor { numerator, denominator }) => {
+                let divisor = self.as_constant(denominator).filter(|divisor| *divisor > 0)?;
+                self.piecewise(numerator, pivot, variable)?.floor_div(divisor)
+            }
+            Some(Kind::Min(span)) => {
+                let mut arguments = self.list(span).iter();
+                let first = self.piecewise(*arguments.next()?, pivot, variable)?;
+                arguments.try_fold(first, |least, argument| {
+                    least.min(&self.piecewise(*argument, pivot, variable)?)
+                })
+            }
+            Some(Kind::Product(span)) => {
+                let mut factors: SmallVec<[DimId; 8]> = SmallVec::from_slice(self.list(span));
+                let mut product = Piecewise::constant(1);
+                while take_all(&mut factors, &pivot.factors) {
+                    product = product.multiply(variable)?;
+                }
+                factors.iter().try_fold(product, |product, factor| {
+                    product.multiply(&self.piecewise(*factor, pivot, variable)?)
+                })
+            }
+            Some(Kind::Sum(span)) => {
+                self.sum_terms(span).iter().try_fold(Piecewise::constant(0), |sum, term| {
+                    sum.add_scaled(&self.piecewise(term.monomial, pivot, variable)?, term.coefficient)
+                })
+            }
+        }
+    }
+
+    /// The smallest product of symbols of which all monomials of the goals may be powers.
+    pub(super) fn pivot(&self, goals: &[Goal], domain: &Domain) -> Option<Pivot> {
+        let mut smallest: Option<SmallVec<[DimId; 4]>> = None;
+        let mut stack: Vec<DimId> = goals.iter().map(|goal| goal.dim()).collect();
+        let mut seen = std::collections::HashSet::new();
+        while let Some(dim) = stack.pop() {
+            if !seen.insert(dim) {
+                continue;
+            }
+            let mut symbols: SmallVec<[DimId; 4]> = SmallVec::new();
+            match self.kind(dim) {
+                None | Some(Kind::Constant(_)) => {}
+                Some(Kind::Variable(_)) => return None,
+                Some(Kind::Symbol(_)) => symbols.push(dim),
+                Some(Kind::Product(span)) => {
+                    for &factor in self.list(span) {
+                        if self.is_leaf(factor) { symbols.push(factor) } else { stack.push(factor) }
+                    }
+                }
+                Some(Kind::Floor { .. } | Kind::Min(_) | Kind::Sum(_)) => stack.extend(self.parts(dim)),
+            }
+            if !symbols.is_empty() && smallest.as_ref().is_none_or(|known| symbols.len() < known.len()) {
+                smallest = Some(symbols);
+            }
+        }
+        let mut factors = smallest?;
+        if factors.iter().all(|factor| *factor == factors[0]) {
+            factors.truncate(1);
+        }
+        let bounds = factors
+            .iter()
+            .map(|&symbol| domain.bounds_of(self, symbol))
+            .fold(Interval::point(1), Interval::mul);
+        Some(Pivot { factors, bounds })
+    }
+}
+
+/// Removes `parts` from a sorted list, if it has them all; whether it had.
+fn take_all(list: &mut SmallVec<[DimId; 8]>, parts: &[DimId]) -> bool {
+    let mut rest = list.clone();
+    for part in parts {
+        match rest.binary_search(part) {
+            Ok(at) => {
+                rest.remove(at);
+            }
+            Err(_) => return false,
+        }
+    }
+    *list = rest;
+    true
+}
+
+fn common_multiple(a: i64, b: i64) -> Option<i64> {
+    let common = i64::try_from(gcd(a.unsigned_abs(), b.unsigned_abs())).ok()?.max(1);
+    (a / common).checked_mul(b).filter(|multiple| *multiple <= MAX_PERIOD)
+}

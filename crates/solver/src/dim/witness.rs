@@ -1,0 +1,268 @@
+//! Search for bindings that satisfy or violate a condition.
+//!
+//! Bindings are ordered by the sum of their values, then lexicographically in the order in which the symbols were created.
+//! Two sets of bindings are tried:
+//!
+//! 1. all admissible bindings in that order, as many as the budget allows;
+//! 2. bindings in which at most two symbols differ from their least value, and these have values around the constants
+//!    that occur in the condition.
+//!
+//! The first answer of the first set is the smallest binding of all. The first answer of the second set is the smallest
+//! of that set. Every answer is evaluated, never inferred.
+
+use super::arena::{Dims, Kind};
+use super::bounds::Interval;
+use super::condition::Condition;
+use super::domain::Domain;
+use super::evaluate::{Program, Results};
+use super::id::DimId;
+
+/// The most steps that a search evaluates.
+const MAX_STEPS: usize = 1 << 17;
+/// The most values of one symbol in the second set.
+const MAX_CANDIDATES: usize = 24;
+/// The most symbols of which pairs are varied in the second set.
+const MAX_PAIRED: usize = 6;
+
+/// Which bindings are wanted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Wanted {
+    Holds,
+    Fails,
+}
+
+/// A symbol whose value is chosen.
+struct Free {
+    position: usize,
+    bounds: Interval,
+}
+
+struct Search {
+    condition: Condition,
+    wanted: Wanted,
+    facts: Vec<Condition>,
+    /// The roots: both sides of the condition, both sides of every fact, the values of fixed symbols.
+    program: Program,
+    results: Results,
+    free: Vec<Free>,
+    fixed: Vec<(DimId, Interval)>,
+    /// The values of the leaves of the program.
+    leaves: Vec<i64>,
+    budget: usize,
+}
+
+impl Search {
+    fn new(dims: &mut Dims, condition: Condition, domain: &Domain, wanted: Wanted) -> Option<Self> {
+        let condition = domain.substituted(dims, condition);
+        let facts = domain.conditions().to_vec();
+        let mut roots = vec![condition.left, condition.right];
+        for fact in &facts {
+            roots.extend([dims.resolve(fact.left), dims.resolve(fact.right)]);
+        }
+        let mut fixed = Vec::new();
+        for (symbol, value) in domain.values(dims) {
+            fixed.push((symbol, domain.bounds_of(dims, symbol)));
+            roots.push(domain.substitute(dims, value));
+        }
+        let program = Program::new(dims, &roots);
+        let mut free = Vec::new();
+        for (position, &leaf) in program.leaves().iter().enumerate() {
+            dims.as_symbol(leaf)?;
+            free.push(Free { position, bounds: domain.bounds_of(dims, leaf) });
+        }
+        free.sort_by_key(|free| program.leaves()[free.position]);
+        let leaves = vec![0; program.leaves().len()];
+        let results = Results::default();
+        Some(Self { condition, wanted, facts, program, results, free, fixed, leaves, budget: MAX_STEPS })
+    }
+
+    /// Whether the current binding is admissible and wanted.
+    fn accepts(&mut self) -> bool {
+        self.budget = self.budget.saturating_sub(self.program.len());
+        let leaves = &self.leaves;
+        self.program.run(&mut self.results, |position| Some(leaves[position]));
+        let value = |root: usize| self.program.result(&self.results, root);
+        let holds = |condition: &Condition, root: usize| {
+            value(root).zip(value(root + 1)).and_then(|(left, right)| condition.relation.holds(left, right))
+        };
+        if holds(&self.condition, 0) != Some(self.wanted == Wanted::Holds) {
+            return false;
+        }
+        let facts = (1..).zip(&self.facts).all(|(at, fact)| holds(fact, 2 * at) == Some(true));
+        let first = 2 + 2 * self.facts.len();
+        facts
+            && (first..).zip(&self.fixed).all(|(root, (_, bounds))| {
+                value(root)
+                    .and_then(|value| i64::try_from(value).ok())
+                    .is_some_and(|value| bounds.contains(value))
+            })
+    }
+
+    /// The current binding of all symbols, sorted.
+    fn binding(&self) -> Vec<(DimId, i64)> {
+        let mut binding: Vec<(DimId, i64)> =
+            self.program.leaves().iter().copied().zip(self.leaves.iter().copied()).collect();
+        let first = 2 + 2 * self.facts.len();
+        for (root, (symbol, _)) in (first..).zip(&self.fixed) {
+            let value = self.program.result(&self.results, root).and_then(|value| i64::try_from(value).ok());
+            binding.extend(value.map(|value| (*symbol, value)));
+        }
+        binding.sort_unstable();
+        binding
+    }
+
+    /// The first binding of the first set that is wanted.
+    fn in_order(&mut self) -> Option<Vec<(DimId, i64)>> {
+        let limit = self.budget / 2;
+        let most: i64 = self
+            .free
+            .iter()
+            .map(|free| free.bounds.high.saturating_sub(free.bounds.low))
+            .fold(0, i64::saturating_add);
+        for offset in 0..=most {
+            if let Some(found) = self.with_offset(0, offset, limit) {
+                return Some(found);
+            }
+            if self.budget < limit {
+                return None;
+            }
+        }
+        None
+    }
+
+    /// Distributes what is left of the sum over the symbols from `at` on.
+    fn with_offset(&mut self, at: usize, offset: i64, limit: usize) -> Option<Vec<(DimId, i64)>> {
+        if self.budget < limit {
+            return None;
+        }
+        let Some(Free { position, bounds }) = self.free.get(at) else {
+            return (offset == 0 && self.accepts()).then(|| self.binding());
+        };
+        let (position, low) = (*position, bounds.low);
+        let room = bounds.high.saturating_sub(low);
+        let first = if at + 1 == self.free.len() { offset } else { 0 };
+        for own in first..=offset.min(room) {
+            self.leaves[position] = low + own;
+            if let Some(found) = self.with_offset(at + 1, offset - own, limit) {
+                return Some(found);
+            }
+        }
+        None
+    }
+
+    /// The first binding of the second set that is wanted.
+    fn around(&mut self, constants: &[i64]) -> Option<Vec<(DimId, i64)>> {
+        let candidates: Vec<Vec<i64>> =
+            self.free.iter().map(|free| candidates(free.bounds, constants)).collect();
+        let paired = self.free.len().min(MAX_PAIRED);
+        let mut bindings: Vec<(i128, Vec<i64>)> = Vec::new();
+        let lows: Vec<i64> = self.free.iter().map(|free| free.bounds.low).collect();
+        let size = self.program.len().max(1);
+        let mut push = |binding: Vec<i64>| {
+            if bindings.len() < MAX_STEPS / size {
+                bindings.push((binding.iter().map(|value| i128::from(*value)).sum(), binding));
+            }
+        };
+        for (first, values) in candidates.iter().enumerate() {
+            for &value in values {
+                let mut binding = lows.clone();
+                binding[first] = value;
+                push(binding.clone());
+                for second in (first + 1..paired).filter(|_| first < paired) {
+                    for &other in &candidates[second] {
+                        binding[second] = other;
+                        push(binding.clone());
+                    }
+                    binding[second] = lows[second];
+                }
+            }
+        }
+        bindings.sort_unstable();
+        bindings.dedup();
+        for (_, binding) in bindings {
+            for (free, value) in self.free.iter().zip(binding) {
+                self.leaves[free.position] = value;
+            }
+            if self.accepts() {
+                return Some(self.binding());
+            }
+        }
+        None
+    }
+}
+
+/// The values around the constants that a leaf can take.
+fn candidates(bounds: Interval, constants: &[i64]) -> Vec<i64> {
+    let low = bounds.low;
+    let near = constants.iter().flat_map(|constant| (-1..=1).map(move |step| constant.saturating_add(step)));
+    let mut values: Vec<i64> = [low, low.saturating_add(1)]
+        .into_iter()
+        .chain(near)
+        .filter(|value| bounds.contains(*value))
+        .collect();
+    values.sort_unstable();
+    values.dedup();
+    values.truncate(MAX_CANDIDATES);
+    values
+}
+
+impl Dims {
+    /// A smallest admissible binding of the symbols that violates the condition: smallest by the sum of the values, then
+    /// lexicographically.
+    ///
+    /// `None` if no such binding was found, or if an anonymous variable occurs.
+    pub fn counterexample(&mut self, condition: Condition, domain: &Domain) -> Option<Vec<(DimId, i64)>> {
+        self.witness(condition, domain, Wanted::Fails)
+    }
+
+    /// A smallest admissible binding of the symbols that satisfies the condition; see [`Dims::counterexample`].
+    pub fn example(&mut self, condition: Condition, domain: &Domain) -> Option<Vec<(DimId, i64)>> {
+        self.witness(condition, domain, Wanted::Holds)
+    }
+
+    fn witness(
+        &mut self,
+        condition: Condition,
+        domain: &Domain,
+        wanted: Wanted,
+    ) -> Option<Vec<(DimId, i64)>> {
+        if domain.is_empty(self) {
+            return None;
+        }
+        let mut search = Search::new(self, condition, domain, wanted)?;
+        if let Some(found) = search.in_order() {
+            return Some(found);
+        }
+        let mut constants = self.constants_of(search.condition.left);
+        constants.extend(self.constants_of(search.condition.right));
+        for fact in &search.facts {
+            constants.extend(self.constants_of(fact.left));
+            constants.extend(self.constants_of(fact.right));
+        }
+        constants.sort_unstable();
+        constants.dedup();
+        search.around(&constants)
+    }
+
+    /// The absolute values of all numbers that occur in a dim, and the quotients of constants by coefficients.
+    fn constants_of(&self, dim: DimId) -> Vec<i64> {
+        let mut constants = Vec::new();
+        let (mut stack, mut seen) = (vec![dim], std::collections::HashSet::new());
+        while let Some(dim) = stack.pop() {
+            if !seen.insert(dim) {
+                continue;
+            }
+            constants.extend(self.as_constant(dim).map(i64::saturating_abs));
+            if let Some(Kind::Sum(span)) = self.kind(dim) {
+                let terms = self.sum_terms(span);
+                let constant = super::poly::constant_term(terms);
+                for term in terms {
+                    constants.push(term.coefficient.saturating_abs());
+                    constants.extend(constant.checked_div(term.coefficient).map(i64::saturating_abs));
+                }
+            }
+            stack.extend(self.parts(dim));
+        }
+        constants
+    }
+}
