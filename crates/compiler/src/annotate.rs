@@ -28,6 +28,7 @@ use typeloom_solver::functions::FunctionTypes;
 use typeloom_solver::message;
 use typeloom_solver::model::Checked;
 use typeloom_solver::program::{Body, BodySource, GraphId, Origin, StepId, ValueId};
+use typeloom_solver::solution::Type;
 
 use crate::graphs::graphs_of_body;
 
@@ -60,6 +61,9 @@ pub enum Marks {
     Written,
     /// They cannot: the file has no more in it than the types.
     LeftOut,
+    /// They cannot, and what the file declares of values other than graph inputs is replaced by their proven types: the form
+    /// in which a runtime reads a model.
+    Solved,
 }
 
 /// An annotated model.
@@ -199,6 +203,12 @@ impl<'a> Writer<'a> {
         value: ValueId,
     ) -> Result<(), AnnotateError> {
         let ty = checked.proven_type_of(value);
+        let body = checked.body();
+        let is_input = body.value(value).graph == body.root()
+            && matches!(body.value(value).origin, Origin::Input | Origin::InputWithDefault(_));
+        if self.marks == Marks::Solved && !is_input {
+            return self.replace(checked, graph, field, info, &ty);
+        }
         if message::of(&ty, checked.dims()).is_none() {
             return Ok(());
         }
@@ -215,6 +225,30 @@ impl<'a> Writer<'a> {
         }
         self.splice.replace(graph, field, &Records::new().message(field.number, &new));
         self.filled += 1;
+        Ok(())
+    }
+
+    /// Replaces the declared type by the proven one.
+    fn replace(
+        &mut self,
+        checked: &Checked<'a>,
+        graph: usize,
+        field: &Field<'a>,
+        info: ValueInfoView<'a>,
+        ty: &Type,
+    ) -> Result<(), AnnotateError> {
+        let old: ValueInfoProto = read(bytes::Bytes::copy_from_slice(info.bytes()))?;
+        // A denotation is not part of what a solve proves.
+        let denotation = old.r#type.as_ref().and_then(|ty| ty.denotation.clone());
+        let mut ty = message::of(ty, checked.dims());
+        if let (Some(ty), Some(denotation)) = (&mut ty, denotation) {
+            ty.denotation.get_or_insert(denotation);
+        }
+        let new = ValueInfoProto { r#type: ty, ..old.clone() };
+        if new != old {
+            self.splice.replace(graph, field, &Records::new().message(field.number, &new));
+            self.filled += 1;
+        }
         Ok(())
     }
 

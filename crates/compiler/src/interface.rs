@@ -17,6 +17,12 @@
 //! extents of inputs that nobody named: a caller chooses them as well. A variable that occurs in outputs alone stands for
 //! a number that the program chooses; where it occurs once and by itself it says nothing, and is an unknown extent.
 //!
+//! The conditions that operators place on the symbols of inputs are a second parameter, where there are any:
+//!
+//! ```text
+//! forall A. (struct inputs { x: Tensor<f32, [A]> }, struct conditions { 0: at-most<Tensor<bool, [A, 64]>> }) -> ...
+//! ```
+//!
 //! # Compatibility
 //!
 //! See [`compare`](compare()). The rules are in `spec/interfaces.md`.
@@ -29,7 +35,7 @@ mod matching;
 
 use std::sync::Arc;
 
-use typeloom_solver::dim::{DimId, Dims};
+use typeloom_solver::dim::{Condition, DimId, Dims};
 use typeloom_solver::model::Checked;
 use typeloom_solver::program::Origin;
 use typeloom_solver::solution::Type;
@@ -49,6 +55,8 @@ pub struct Interface {
     pub inputs: Vec<Parameter>,
     /// What they get.
     pub outputs: Vec<Parameter>,
+    /// The conditions on the symbols of inputs under which the program runs.
+    pub conditions: Vec<Condition>,
     /// The extents that the types are made of.
     pub dims: Dims,
     /// The element types and the tree.
@@ -64,6 +72,9 @@ pub struct Parameter {
     pub ty: Type,
     /// Whether a caller may leave it out; never of an output.
     pub optional: bool,
+    /// Whether the type of an output rests on a declaration that the graph neither confirms nor refutes. Not part of the
+    /// portable type.
+    pub assumed: bool,
 }
 
 impl Interface {
@@ -85,12 +96,14 @@ impl Interface {
         let mut list = |values: Vec<_>| {
             let parameter = |(value, optional)| {
                 let name = checked.body().value_name(value).to_owned();
-                Parameter { name, ty: checked.type_of(value), optional }
+                Parameter { name, ty: checked.type_of(value), optional, assumed: checked.is_assumed(value) }
             };
             values.into_iter().map(parameter).collect()
         };
         let (inputs, outputs) = (list(inputs), list(outputs));
-        Self { inputs, outputs, dims: checked.dims().clone(), universe: Arc::clone(checked.universe()) }
+        let conditions = checked.preconditions();
+        let (dims, universe) = (checked.dims().clone(), Arc::clone(checked.universe()));
+        Self { inputs, outputs, conditions, dims, universe }
     }
 
     /// The named symbols in the order of their first use.
@@ -106,6 +119,12 @@ impl Interface {
             }
         }
         names
+    }
+
+    /// The conditions as text: `seq <= 64`.
+    #[must_use]
+    pub fn shown_conditions(&self) -> Vec<String> {
+        self.conditions.iter().map(|condition| self.dims.display_condition(*condition).to_string()).collect()
     }
 
     /// A type of the interface, as ONNX writes it.

@@ -11,10 +11,10 @@
 //! type tree that ONNX does not know, or `{"k":"none"}` where nothing is known.
 
 use serde_json::{Map, Value, json};
-use typeloom_solver::dim::Dims;
+use typeloom_solver::dim::{Dims, Relation};
 use typeloom_solver::model::Checked;
 use typeloom_solver::program::{Body, GraphId, StepId, ValueId};
-use typeloom_solver::solution::{Equation, EquationSource, Need, TensorType, Type};
+use typeloom_solver::solution::{Equation, EquationSource, TensorType, Type};
 use typeloom_solver::universe::Universe;
 
 /// The types of the main graph and of every graph nested in it, depth first.
@@ -38,7 +38,7 @@ pub fn types(checked: &mut Checked<'_>) -> Map<String, Value> {
 
 /// What nodes need of dims and nothing decides:
 /// `{"left":"a*b","right":"c","need":"equal","node":2,"operator":"Concat","rule":"concat.axis"}`. `need` is `equal`,
-/// `one-or-equal` where the left side is broadcast, `broadcast` where either side may be, or `at-most`; `value` stands for `rule` where a declaration says so;
+/// `one-or-equal` where the left side is broadcast, `broadcast` where either side may be, `at-most`, or `divides`; `value` stands for `rule` where a declaration says so;
 /// `inside` is there where a node in the function that the node calls needs it.
 #[must_use]
 pub fn equations(checked: &Checked<'_>) -> Vec<Value> {
@@ -49,10 +49,11 @@ pub fn equations(checked: &Checked<'_>) -> Vec<Value> {
         object.insert("left".to_owned(), json!(dims.display(*left).to_string()));
         object.insert("right".to_owned(), json!(dims.display(*right).to_string()));
         let need = match need {
-            Need::Equal => "equal",
-            Need::OneOrEqual => "one-or-equal",
-            Need::AtMost => "at-most",
-            Need::Broadcast => "broadcast",
+            Relation::Equal => "equal",
+            Relation::OneOrEqual => "one-or-equal",
+            Relation::AtMost => "at-most",
+            Relation::Broadcast => "broadcast",
+            Relation::Divides => "divides",
         };
         object.insert("need".to_owned(), json!(need));
         object.insert("node".to_owned(), json!(body.step(*step).position));

@@ -25,27 +25,56 @@ pub fn human(label: &str, interface: &Interface, digest: &str) -> String {
     let symbols = interface.symbols();
     let symbols = if symbols.is_empty() { String::new() } else { format!(" ({})", symbols.join(", ")) };
     let mut text = format!("{}{}\n", one_line(label), one_line(&symbols));
-    let rows = |parameters: &[Parameter]| -> Vec<(String, String, bool)> {
-        let row = |it: &Parameter| (one_line(&it.name), one_line(&interface.show(&it.ty)), it.optional);
+    let rows = |parameters: &[Parameter]| -> Vec<(String, String, Note)> {
+        let row = |it: &Parameter| (one_line(&it.name), one_line(&interface.show(&it.ty)), Note::of(it));
         parameters.iter().map(row).collect()
     };
     let sections = [("inputs", rows(&interface.inputs)), ("outputs", rows(&interface.outputs))];
-    let width = |part: fn(&(String, String, bool)) -> &str| {
+    let width = |part: fn(&(String, String, Note)) -> &str| {
         let all = sections.iter().flat_map(|(_, rows)| rows);
         all.map(|row| part(row).chars().count()).filter(|width| *width <= WIDEST).max().unwrap_or(0)
     };
     let (names, types) = (width(|row| &row.0), width(|row| &row.1));
     for (title, rows) in &sections {
         text.push_str(&format!("  {title}\n"));
-        for (name, ty, optional) in rows {
-            let note = if *optional { "optional" } else { "" };
+        for (name, ty, note) in rows {
+            let note = match note {
+                Note::Optional => "optional",
+                Note::Assumed => "assumed",
+                Note::None => "",
+            };
             let line = format!("    {name:names$}  {ty:types$}  {note}");
             text.push_str(line.trim_end());
             text.push('\n');
         }
     }
+    let conditions = interface.shown_conditions();
+    if !conditions.is_empty() {
+        text.push_str("  conditions\n");
+    }
+    for condition in conditions {
+        text.push_str(&format!("    {}\n", one_line(&condition)));
+    }
     text.push_str(&format!("  digest {digest}\n"));
     text
+}
+
+/// What a row of an interface says besides name and type.
+#[derive(Clone, Copy)]
+enum Note {
+    None,
+    Optional,
+    Assumed,
+}
+
+impl Note {
+    fn of(parameter: &Parameter) -> Self {
+        match (parameter.optional, parameter.assumed) {
+            (true, _) => Self::Optional,
+            (false, true) => Self::Assumed,
+            (false, false) => Self::None,
+        }
+    }
 }
 
 /// An interface as JSON.
@@ -54,7 +83,14 @@ pub fn value(label: &str, interface: &Interface, digest: &str, signature: &str) 
     let list = |parameters: &[Parameter]| -> Value {
         let one = |it: &Parameter| {
             let ty = type_value(&interface.universe, &interface.dims, &it.ty);
-            json!({"name": it.name, "type": ty, "text": interface.show(&it.ty), "optional": it.optional})
+            let mut object =
+                json!({"name": it.name, "type": ty, "text": interface.show(&it.ty), "optional": it.optional});
+            if it.assumed
+                && let Some(object) = object.as_object_mut()
+            {
+                object.insert("assumed".to_owned(), json!(true));
+            }
+            object
         };
         parameters.iter().map(one).collect()
     };
@@ -64,6 +100,9 @@ pub fn value(label: &str, interface: &Interface, digest: &str, signature: &str) 
     object.insert("symbols".to_owned(), json!(interface.symbols()));
     object.insert("inputs".to_owned(), list(&interface.inputs));
     object.insert("outputs".to_owned(), list(&interface.outputs));
+    if !interface.conditions.is_empty() {
+        object.insert("conditions".to_owned(), json!(interface.shown_conditions()));
+    }
     object.insert("signature".to_owned(), json!(signature));
     object
 }
@@ -86,6 +125,8 @@ pub fn difference(export: &str, difference: &Difference) -> String {
         Change::DefaultAdded => "may be left out now".to_owned(),
         Change::DefaultRemoved => "may not be left out any more".to_owned(),
         Change::InputOrder | Change::OutputOrder => format!("order changed from ({old}) to ({new})"),
+        Change::ConditionAdded => "needed now".to_owned(),
+        Change::ConditionRemoved => "not needed any more".to_owned(),
         Change::Kind | Change::Element | Change::Rank | Change::Extent => format!("{old} -> {new}"),
     };
     let place = if export.is_empty() { place.to_string() } else { format!("{export}: {place}") };

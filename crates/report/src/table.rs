@@ -13,6 +13,7 @@
 use std::collections::BTreeSet;
 
 use typeloom_solver::diagnostic::graph_path;
+use typeloom_solver::dim::Condition;
 use typeloom_solver::model::Checked;
 use typeloom_solver::program::{GraphId, Origin, StepId, StepKind, ValueId};
 use typeloom_solver::solution::{Equation, EquationSource};
@@ -126,7 +127,7 @@ fn equations(checked: &Checked<'_>) -> Vec<String> {
                 "" => format!("{} (#{})", body.op_name(*step), record.position),
                 name => name.to_owned(),
             };
-            let text = need.between(&dims.display(*left).to_string(), &dims.display(*right).to_string());
+            let text = dims.display_condition(Condition::new(*need, *left, *right));
             one_line(&match source {
                 EquationSource::Ports { .. } => format!("{text}, needed by {node} ({rule})"),
                 EquationSource::Call => format!("{text}, needed inside {node} ({rule})"),

@@ -83,6 +83,14 @@ pub enum RunError {
         /// In which way.
         mismatch: Mismatch,
     },
+    /// The extents of the inputs violate a condition that the model places on its symbols.
+    #[error("the model runs only where {condition}, but {}", bound(symbols))]
+    Precondition {
+        /// The condition.
+        condition: String,
+        /// The extents of the symbols.
+        symbols: Vec<(String, usize)>,
+    },
     /// A node failed.
     #[error("{node}: {fault}")]
     Node {
@@ -91,6 +99,12 @@ pub enum RunError {
         /// In which way.
         fault: NodeFault,
     },
+}
+
+/// Extents of symbols as text: `batch = 2 and seq = 3`.
+fn bound(symbols: &[(String, usize)]) -> String {
+    let parts: Vec<String> = symbols.iter().map(|(name, extent)| format!("{name} = {extent}")).collect();
+    parts.join(" and ")
 }
 
 /// How a node failed.

@@ -10,6 +10,7 @@ use typeloom_cpu::threads;
 use typeloom_cpu::value::Value;
 use typeloom_onnx::messages::{ModelProto, TensorProto, read, read_pieces};
 use typeloom_solver::model::Checked;
+use typeloom_solver::preconditions::Preconditions;
 
 use crate::error::{PrepareError, RunError};
 use crate::execute::{Run, Spare};
@@ -66,6 +67,8 @@ pub struct Session {
     inputs: Arc<[Port]>,
     outputs: Arc<[Port]>,
     memory: Arc<Spare<Tensors>>,
+    /// What operators need of the extents of inputs.
+    preconditions: Arc<Preconditions>,
     limits: Limits,
     /// Whether a run had work for several threads, so that the next is better done among them.
     splits: Arc<AtomicBool>,
@@ -86,9 +89,11 @@ impl Session {
     /// # Errors
     /// [`PrepareError`].
     pub fn of_checked(checked: &mut Checked<'_>, external: &ExternalData<'_>) -> Result<Self, PrepareError> {
-        let annotated = annotate(checked, Marks::LeftOut)?;
+        let preconditions = Arc::new(Preconditions::of_checked(checked));
+        let annotated = annotate(checked, Marks::Solved)?;
         let bytes = annotated.file.pieces().concat();
-        Self::new(&read::<ModelProto>(Bytes::from(bytes))?, external)
+        let session = Self::new(&read::<ModelProto>(Bytes::from(bytes))?, external)?;
+        Ok(Self { preconditions, ..session })
     }
 
     /// As [`Session::of_checked`], where the bytes that were checked are shared (a mapped file, say): stored tensors are
@@ -101,7 +106,8 @@ impl Session {
         file: &Bytes,
         external: &ExternalData<'_>,
     ) -> Result<Self, PrepareError> {
-        let annotated = annotate(checked, Marks::LeftOut)?;
+        let preconditions = Arc::new(Preconditions::of_checked(checked));
+        let annotated = annotate(checked, Marks::Solved)?;
         let own = file.as_ptr_range();
         let pieces = annotated.file.pieces().iter().map(|piece| {
             // What was kept of the file is a part of it, unless other bytes were checked.
@@ -109,7 +115,8 @@ impl Session {
             let is_part = own.start <= range.start && range.end <= own.end && !piece.is_empty();
             if is_part { file.slice_ref(piece) } else { Bytes::copy_from_slice(piece) }
         });
-        Self::new(&read_pieces::<ModelProto>(pieces.collect())?, external)
+        let session = Self::new(&read_pieces::<ModelProto>(pieces.collect())?, external)?;
+        Ok(Self { preconditions, ..session })
     }
 
     /// Prepares a model; what it declares of its values is taken for their solved types.
@@ -134,6 +141,7 @@ impl Session {
             inputs,
             outputs: outputs.into(),
             memory: Arc::default(),
+            preconditions: Arc::default(),
             limits: Limits::default(),
             splits: Arc::default(),
         })
@@ -190,6 +198,10 @@ impl Session {
         }
         if let Some(name) = inputs.into_keys().min() {
             return Err(RunError::UnknownInput { name });
+        }
+        if let Some(condition) = self.preconditions.violated(|symbol| symbols.get(symbol)) {
+            let symbols = symbols.iter().map(|(name, extent)| (name.to_owned(), extent)).collect();
+            return Err(RunError::Precondition { condition, symbols });
         }
         let (values, symbols) = match observer {
             // Whoever watches may be bound to this thread.

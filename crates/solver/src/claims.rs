@@ -30,6 +30,7 @@ use crate::frame::Frame;
 use crate::map::Map;
 use crate::program::{DeclarationKind, ValueId};
 use crate::rule::DimVec;
+use crate::shape::ShapeId;
 use crate::ty::Types;
 
 /// Whether readers of a value see its declared shape where the derived one is unknown.
@@ -152,7 +153,7 @@ impl Verifier {
         }
     }
 
-    fn axis<'a>(&mut self, core: &mut Core<'a>, frame: &Frame<'a>, claim: Claim) -> Verdict {
+    fn axis<'a>(&mut self, core: &mut Core<'a>, frame: &mut Frame<'a>, claim: Claim) -> Verdict {
         let Claim { declared, derived, .. } = claim;
         if core.dims.is_anonymous(declared) {
             return Verdict::Accepted;
@@ -179,7 +180,7 @@ impl Verifier {
     }
 
     /// A declared symbol that no input declares: its first use gives it a meaning.
-    fn name<'a>(&mut self, core: &mut Core<'a>, frame: &Frame<'a>, claim: Claim) -> Verdict {
+    fn name<'a>(&mut self, core: &mut Core<'a>, frame: &mut Frame<'a>, claim: Claim) -> Verdict {
         let Claim { declared: symbol, derived, .. } = claim;
         if let Some(known) = self.names.get(&symbol).copied() {
             let known = core.dims.resolve(known);
@@ -201,6 +202,7 @@ impl Verifier {
         }
         if core.dims.is_variable(derived) && core.dims.bind(derived, symbol) == Bind::Bound {
             self.names.insert(symbol, symbol);
+            frame.named.insert(symbol);
         }
         Verdict::Named
     }
@@ -230,16 +232,24 @@ impl<'a> Core<'a> {
             frame.open_inputs.insert(value, None);
             return;
         };
-        let mut dims: DimVec = self.shapes.get(shape).into();
-        if !dims.iter().any(|dim| self.dims.is_anonymous(*dim)) {
-            return;
+        let dims: DimVec = self.shapes.get(shape).into();
+        if dims.iter().any(|dim| self.dims.is_anonymous(*dim)) {
+            frame.open_inputs.insert(value, Some(shape));
         }
+    }
+
+    /// The shape of a graph input as its callers see it: an extent that operators narrow stays unknown, one that they do not
+    /// keeps its identity.
+    pub(crate) fn declared_input(&mut self, frame: &Frame<'a>, shape: ShapeId) -> ShapeId {
+        let mut dims: DimVec = self.shapes.get(shape).into();
         for dim in &mut dims {
-            if self.dims.is_anonymous(*dim) {
+            let is_named = |dim| frame.named.contains(&dim);
+            let resolved = self.dims.resolve(*dim);
+            if *dim != resolved && !self.dims.is_variable(resolved) && !is_named(resolved) {
                 *dim = self.dims.fresh();
             }
         }
-        frame.open_inputs.insert(value, Some(self.shapes.intern(&dims)));
+        self.shapes.intern(&dims)
     }
 
     /// Shows the readers of a value its declared extents where the derived ones are unknown.

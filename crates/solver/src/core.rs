@@ -92,7 +92,14 @@ impl<'a> Core<'a> {
         })
     }
 
-    /// The two extents that an unknown one is the broadcast of.
+    /// Notes that an expression is the broadcast of two extents, for reports.
+    pub(crate) fn note_broadcast(&mut self, dim: DimId, a: DimId, b: DimId) {
+        if dim != a && dim != b {
+            self.broadcast_of.entry(dim).or_insert((a, b));
+        }
+    }
+
+    /// The two extents that a dim is the broadcast of.
     pub(crate) fn broadcast_of(&self, dim: DimId) -> Option<(DimId, DimId)> {
         self.broadcast_of.get(&dim).copied()
     }

@@ -124,7 +124,9 @@ impl<'a, 'p> Engine<'a, 'p> {
             {
                 core.meet_declarations(frame, value);
             }
-            if frame.number == 0 && record.graph == body.root() && record.origin == Origin::Input {
+            // A type that the caller gives to one value may say something about another.
+            let is_free = frame.number == 0 && frame.seeded.is_empty();
+            if is_free && record.graph == body.root() && record.origin == Origin::Input {
                 core.keep_declared_input(frame, value);
             }
         }

@@ -6,7 +6,7 @@
 use typeloom_onnx::DecodeError;
 use typeloom_types::relation::RelationFailure;
 
-use crate::dim::DimId;
+use crate::dim::{Condition, DimId};
 use crate::elem::ElemSet;
 use crate::program::{DeclarationKind, GraphId, StepId, ValueId};
 use crate::rule::{Failure, Port};
@@ -270,12 +270,8 @@ pub enum FaultKind<'a> {
     },
     /// The graph runs for some bindings of the symbols of inputs only.
     Restricted {
-        /// The relation that has to hold, in its simplest form.
-        need: crate::solution::Need,
-        /// Its left side.
-        left: DimId,
-        /// Its right side.
-        right: DimId,
+        /// The condition that has to hold, in its simplest form.
+        condition: Condition,
         /// The equation that it comes from.
         equation: Equation,
         /// A smallest binding of symbols that violates it.

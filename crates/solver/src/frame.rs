@@ -13,16 +13,16 @@ use typeloom_onnx::view::Attribute;
 
 use crate::claims::Claim;
 use crate::constants::DataId;
-use crate::dim::DimId;
+use crate::dim::{DimId, Relation};
 use crate::fault::{Fault, FaultKind, Place};
 use crate::map::{Map, Set};
 use crate::program::{Body, GraphId, Origin, StepId, ValueId};
 use crate::shape::ShapeId;
-use crate::solution::{Equation, EquationSource, Need};
+use crate::solution::{Equation, EquationSource};
 use crate::ty::{Ty, Waiter};
 
 /// What makes two equations alike; the last says whether a declaration is one side.
-type EquationKey = (DimId, DimId, Need, GraphId, bool);
+type EquationKey = (DimId, DimId, Relation, GraphId, bool);
 
 /// What is known of one value.
 #[derive(Clone, Copy, Debug, Default)]
@@ -71,6 +71,8 @@ pub(crate) struct Frame<'a> {
     pub(crate) assumed_shapes: Map<ValueId, ShapeId>,
     /// The shapes of graph inputs as they are declared, with unknown extents of their own that nothing narrows.
     pub(crate) open_inputs: Map<ValueId, Option<ShapeId>>,
+    /// The symbols that no input declares and that name an unknown extent.
+    pub(crate) named: Set<DimId>,
     /// The values whose types the caller gave.
     pub(crate) seeded: Vec<ValueId>,
     /// Steps with a relation on elements that met a port of unknown kind.
@@ -107,6 +109,7 @@ impl<'a> Frame<'a> {
             open_claims: Vec::new(),
             assumed_shapes: Map::default(),
             open_inputs: Map::default(),
+            named: Set::default(),
             seeded: Vec::new(),
             undecided: Vec::new(),
             assumed: Vec::new(),
@@ -272,8 +275,8 @@ impl<'a> Frame<'a> {
     fn equation_key(&self, equation: &Equation) -> EquationKey {
         let Equation { left, right, need, step, .. } = *equation;
         let (left, right) = match need {
-            Need::Equal | Need::Broadcast => (left.min(right), left.max(right)),
-            Need::OneOrEqual | Need::AtMost => (left, right),
+            Relation::Equal | Relation::Broadcast => (left.min(right), left.max(right)),
+            Relation::OneOrEqual | Relation::AtMost | Relation::Divides => (left, right),
         };
         let declared = matches!(equation.source, EquationSource::Declared(_));
         (left, right, need, self.body.step(step).graph, declared)

@@ -16,6 +16,7 @@
 //! | [`rule`] | the interface of rules: what a declaration cannot say |
 //! | [`program`] | a model in dense numbers, nested graphs flattened |
 //! | [`model`] | the entry: check a whole model |
+//! | [`preconditions`] | the conditions that a model places on the symbols of its inputs, for a runtime |
 //! | [`functions`] | what holds inside functions at every call |
 //! | [`ports`] | a model taken apart: what each node asks of its ports by itself |
 //! | [`type_solver`] | the entry for graphs of plainly declared operators |
@@ -47,6 +48,8 @@ pub mod program;
 pub mod model;
 
 pub mod functions;
+
+pub mod preconditions;
 
 pub mod ports;
 

@@ -10,14 +10,14 @@ use crate::call::{self, Calls, Instance};
 use crate::catalogue::{Catalogue, Function, FunctionId, Operators, nearest};
 use crate::claims::Trust;
 use crate::core::Core;
-use crate::dim::Dims;
+use crate::dim::{Condition, Dims};
 use crate::engine::Engine;
 use crate::fault::{Fault, FaultKind, Place};
 use crate::frame::Frame;
 use crate::program::build::{self, BuildError, Defaults};
 use crate::program::{Body, Initializer, Origin, ValueId};
 use crate::seeds;
-use crate::solution::{Equation, Type};
+use crate::solution::{Equation, Requirement, Type};
 use crate::trace::Trace;
 use crate::ty::Types;
 use crate::universe::Universe;
@@ -48,6 +48,23 @@ pub struct Options {
     pub trace: bool,
     /// Whether to keep what was found inside functions, see [`Checked::function_types`].
     pub functions: bool,
+}
+
+/// How much is known of the types of the values of a model.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Coverage {
+    /// All values, those of nested graphs included.
+    pub values: usize,
+    /// Values with a concrete element type whose extents are numbers and expressions over the symbols of inputs.
+    pub typed: usize,
+    /// Values with an extent that is unknown, or a number that only the run knows.
+    pub unknown_extents: usize,
+    /// Values of unknown rank.
+    pub unknown_rank: usize,
+    /// Values whose type rests on a declaration that had to be assumed.
+    pub assumed: usize,
+    /// Conditions between symbols that nothing decides.
+    pub open_conditions: usize,
 }
 
 /// A type that the caller knows.
@@ -95,6 +112,7 @@ pub struct Checked<'a> {
     pub(crate) faults: Vec<Fault<'a>>,
     /// The types that hold without assuming any declared shape, where one had to be assumed.
     pub(crate) proven: Option<Vec<Type>>,
+    pub(crate) requirements: Vec<Requirement>,
 }
 
 /// Why a model could not be checked at all.
@@ -251,10 +269,11 @@ pub(crate) fn solve<'a>(
         let mut engine = Engine::new(core, &operators, calls, options.mode);
         let frame = engine.run(frame);
         let Engine { mut core, calls, .. } = engine;
-        let faults = collect(&mut core, &frame, options.mode);
-        Ok((core, frame, calls, faults))
+        let (faults, requirements) = collect(&mut core, &frame, options.mode);
+        Ok((core, frame, calls, faults, requirements))
     };
-    let (mut core, mut frame, mut calls, mut faults) = run(options.trace, trust, None, &[])?;
+    let (mut core, mut frame, mut calls, mut faults, mut requirements) =
+        run(options.trace, trust, None, &[])?;
     if options.merge_symbols {
         for _ in 0..assume::MOST_ROUNDS {
             let mut assumptions = core.assumptions.clone();
@@ -266,7 +285,8 @@ pub(crate) fn solve<'a>(
                 break;
             }
             // The symbols keep their numbers, so that what is assumed of them still is about them.
-            (core, frame, calls, faults) = run(options.trace, trust, Some((core.dims, assumptions)), &[])?;
+            (core, frame, calls, faults, requirements) =
+                run(options.trace, trust, Some((core.dims, assumptions)), &[])?;
         }
     }
     let made = match believed {
@@ -286,7 +306,7 @@ pub(crate) fn solve<'a>(
         }
         if !against.is_empty() {
             let assumed = (bare.dims, bare.assumptions);
-            (core, frame, calls, faults) = run(options.trace, trust, Some(assumed), &against)?;
+            (core, frame, calls, faults, requirements) = run(options.trace, trust, Some(assumed), &against)?;
         }
     }
     // Where a declared shape is neither confirmed nor refuted, the first solve is the proof and a second one assumes it.
@@ -294,7 +314,7 @@ pub(crate) fn solve<'a>(
     if calls.has_open_claims || !frame.open_claims.is_empty() {
         proven = Some(body.values().map(|value| core.snapshot(&frame, value)).collect());
         trust = Trust::Assumed;
-        (core, frame, calls, faults) =
+        (core, frame, calls, faults, requirements) =
             run(options.trace, trust, Some((core.dims, core.assumptions)), &against)?;
     }
     let is_traced = |fault: &Fault<'_>| !matches!(fault.kind, FaultKind::Assumed { .. });
@@ -302,7 +322,7 @@ pub(crate) fn solve<'a>(
         // Types that were solved before are made of these dims.
         let keep = !core.assumptions.is_empty() || !against.is_empty() || proven.is_some();
         let assumed = keep.then_some((core.dims, core.assumptions));
-        (core, frame, calls, faults) = run(true, trust, assumed, &against)?;
+        (core, frame, calls, faults, requirements) = run(true, trust, assumed, &against)?;
     }
     for (value, fault) in seed_faults {
         frame.value_faults.entry(value).or_insert_with(|| fault.clone());
@@ -321,13 +341,15 @@ pub(crate) fn solve<'a>(
         mode: options.mode,
         faults,
         proven,
+        requirements,
     })
 }
 
 /// Everything that is wrong with a finished frame, in graph order.
-fn collect<'a>(core: &mut Core<'a>, frame: &Frame<'a>, mode: Mode) -> Vec<Fault<'a>> {
+fn collect<'a>(core: &mut Core<'a>, frame: &Frame<'a>, mode: Mode) -> (Vec<Fault<'a>>, Vec<Requirement>) {
     let mut faults: Vec<Fault<'a>> = frame.all_faults().cloned().collect();
-    faults.extend(crate::conditions::faults(core, frame));
+    let judged = crate::conditions::judge(core, frame);
+    faults.extend(judged.faults);
     if core.trust == Trust::Assumed {
         faults.extend(assumed(core, frame));
     }
@@ -335,7 +357,7 @@ fn collect<'a>(core: &mut Core<'a>, frame: &Frame<'a>, mode: Mode) -> Vec<Fault<
         unresolved(core, frame, &mut faults);
     }
     faults.sort_by_key(|fault| fault.place);
-    faults
+    (faults, judged.requirements)
 }
 
 /// One fault for every declared shape that the solve had to assume. What follows from an error is left out.
@@ -481,6 +503,58 @@ impl<'a> Checked<'a> {
     /// The type of a value.
     pub fn type_of(&mut self, value: ValueId) -> Type {
         self.core.snapshot(&self.frame, value)
+    }
+
+    /// The conditions on the symbols of inputs under which the model runs, and those that nothing decides.
+    #[must_use]
+    pub fn requirements(&self) -> &[Requirement] {
+        &self.requirements
+    }
+
+    /// The conditions that callers have to satisfy, each once: those of [`Checked::requirements`] that operators need.
+    #[must_use]
+    pub fn preconditions(&self) -> Vec<Condition> {
+        let mut conditions: Vec<Condition> = Vec::new();
+        for Requirement { condition, equation, .. } in &self.requirements {
+            let is_declared = matches!(equation.source, crate::solution::EquationSource::Declared(_));
+            if !is_declared && !conditions.contains(condition) {
+                conditions.push(*condition);
+            }
+        }
+        conditions
+    }
+
+    /// How much is known of the types of all values.
+    pub fn coverage(&mut self) -> Coverage {
+        let inputs = crate::conditions::input_symbols(&mut self.core, &self.frame);
+        let mut coverage = Coverage::default();
+        for value in (0..self.frame.body.values.len()).map(ValueId::new) {
+            if self.frame.body.value(value).origin == Origin::Undefined {
+                continue;
+            }
+            coverage.values += 1;
+            coverage.assumed += usize::from(self.is_assumed(value));
+            let ty = self.type_of(value);
+            let Some(tensor) = ty.tensor() else {
+                match ty.is_concrete() {
+                    true => coverage.typed += 1,
+                    false => coverage.unknown_rank += 1,
+                }
+                continue;
+            };
+            let dims = &self.core.dims;
+            let is_known = |dim: &crate::dim::DimId| {
+                !dims.is_anonymous(*dim) && dims.symbols_of(*dim).iter().all(|symbol| inputs.contains(symbol))
+            };
+            match &tensor.shape {
+                None => coverage.unknown_rank += 1,
+                Some(shape) if shape.iter().all(is_known) && ty.is_concrete() => coverage.typed += 1,
+                Some(_) => coverage.unknown_extents += 1,
+            }
+        }
+        coverage.open_conditions =
+            self.requirements.iter().filter(|requirement| !requirement.is_decided).count();
+        coverage
     }
 
     /// The type of a value without any declared shape that had to be assumed: what a file may be annotated with.

@@ -2,7 +2,7 @@
 
 use typeloom_types::lattice::NodeNo;
 
-use crate::dim::{DimId, Dims};
+use crate::dim::{Condition, DimId, Dims, Relation};
 use crate::elem::{Elem, ElemSet};
 use crate::program::{StepId, ValueId};
 use crate::rule::Extent;
@@ -47,8 +47,8 @@ pub struct Equation {
     pub left: DimId,
     /// The other.
     pub right: DimId,
-    /// What is needed of them.
-    pub need: Need,
+    /// The relation that is needed.
+    pub need: Relation,
     /// The node that needs it.
     pub step: StepId,
     /// The rule that says so; empty for a declaration.
@@ -57,30 +57,15 @@ pub struct Equation {
     pub source: EquationSource,
 }
 
-/// The relation that an operator needs between two dims.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Need {
-    /// They are equal.
-    Equal,
-    /// The left is 1 or equal to the right: it is broadcast to it.
-    OneOrEqual,
-    /// The left is no more than the right.
-    AtMost,
-    /// They are equal, or one of them is 1: each may be broadcast to the other.
-    Broadcast,
-}
-
-impl Need {
-    /// The relation between two dims that are written already: `a = b`, `a <= b`.
-    #[must_use]
-    pub fn between(self, left: &str, right: &str) -> String {
-        match self {
-            Self::Equal => format!("{left} = {right}"),
-            Self::OneOrEqual => format!("{left} = 1 or {left} = {right}"),
-            Self::AtMost => format!("{left} <= {right}"),
-            Self::Broadcast => format!("{left} = {right} or one of them is 1"),
-        }
-    }
+/// A condition that the graph places on the symbols of its inputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Requirement {
+    /// The condition, in its simplest form where it is decided.
+    pub condition: Condition,
+    /// The equation that it comes from.
+    pub equation: Equation,
+    /// Whether some binding is known to violate it; otherwise it may hold always, but no proof was found.
+    pub is_decided: bool,
 }
 
 /// Where the two sides of an [`Equation`] stand.

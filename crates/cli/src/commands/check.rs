@@ -5,6 +5,7 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use typeloom::report;
 use typeloom::solver::diagnostic::{Diagnostic, Severity, diagnose, diagnose_error};
+use typeloom::solver::model::Coverage;
 
 use crate::args::{CheckArgs, CheckFormat};
 use crate::input::{self, Solve, Source};
@@ -13,8 +14,7 @@ use crate::output::{Outcome, complain, write};
 /// What was found in one file.
 struct Found {
     diagnostics: Vec<Diagnostic>,
-    /// How many values the main graph and the graphs in it have.
-    values: usize,
+    coverage: Coverage,
 }
 
 pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Outcome> {
@@ -66,7 +66,9 @@ fn check(source: &Source, solve: &Solve) -> anyhow::Result<Found> {
     let mut checked = match solve.check(&bytes) {
         Ok(checked) => checked,
         Err(error) => match diagnose_error(&error) {
-            Some(diagnostic) => return Ok(Found { diagnostics: vec![diagnostic], values: 0 }),
+            Some(diagnostic) => {
+                return Ok(Found { diagnostics: vec![diagnostic], coverage: Coverage::default() });
+            }
             None => return Err(anyhow::Error::new(error).context(format!("cannot check `{}`", source.name))),
         },
     };
@@ -77,7 +79,7 @@ fn check(source: &Source, solve: &Solve) -> anyhow::Result<Found> {
             }
         }
     }
-    Ok(Found { values: checked.value_count(), diagnostics: diagnose(&mut checked) })
+    Ok(Found { coverage: checked.coverage(), diagnostics: diagnose(&mut checked) })
 }
 
 fn render(args: &CheckArgs, file: &str, found: &Found) -> String {
@@ -107,21 +109,48 @@ fn with_line_end(mut line: String) -> String {
     line
 }
 
-/// One line a file: `model.onnx: ok, 120 values typed`.
+/// One line a file: `model.onnx: ok, 120 values fully typed`.
 fn summary(args: &CheckArgs, file: &str, found: &Found) -> String {
     let count =
         |severity| found.diagnostics.iter().filter(|diagnostic| diagnostic.severity == severity).count();
     let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
-    let number = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
-    match (errors, warnings) {
-        (0, 0) if args.quiet => String::new(),
-        (0, 0) => format!("{file}: ok, {} typed\n", number(found.values, "value")),
-        (0, warnings) => {
-            format!("{file}: ok, {} typed, {}\n", number(found.values, "value"), number(warnings, "warning"))
+    let mut parts = Vec::new();
+    if errors > 0 {
+        parts.push(number(errors, "error"));
+    } else {
+        if warnings == 0 && args.quiet {
+            return String::new();
         }
-        (errors, 0) => format!("{file}: {}\n", number(errors, "error")),
-        (errors, warnings) => {
-            format!("{file}: {}, {}\n", number(errors, "error"), number(warnings, "warning"))
+        parts.push("ok".to_owned());
+        parts.extend(coverage(&found.coverage));
+    }
+    if warnings > 0 {
+        parts.push(number(warnings, "warning"));
+    }
+    format!("{file}: {}\n", parts.join(", "))
+}
+
+/// How many values are fully typed, and what is known of the others.
+fn coverage(coverage: &Coverage) -> Vec<String> {
+    let Coverage { values, typed, unknown_extents, unknown_rank, assumed, open_conditions } = *coverage;
+    let mut parts = vec![if typed == values {
+        format!("{} fully typed", number(values, "value"))
+    } else {
+        format!("{typed} of {} fully typed", number(values, "value"))
+    }];
+    for (count, what) in
+        [(unknown_extents, "with unknown extents"), (unknown_rank, "of unknown rank"), (assumed, "assumed")]
+    {
+        if count > 0 {
+            parts.push(format!("{count} {what}"));
         }
     }
+    if open_conditions > 0 {
+        parts.push(format!("{} undecided", number(open_conditions, "condition")));
+    }
+    parts
+}
+
+fn number(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }

@@ -65,6 +65,10 @@ pub enum Change {
     Rank,
     /// Another extent, or another relation between extents.
     Extent,
+    /// Only the new program needs the condition.
+    ConditionAdded,
+    /// Only the old program needs the condition.
+    ConditionRemoved,
 }
 
 impl Change {
@@ -84,6 +88,8 @@ impl Change {
             Self::Element => "element-type-changed",
             Self::Rank => "rank-changed",
             Self::Extent => "extent-changed",
+            Self::ConditionAdded => "condition-added",
+            Self::ConditionRemoved => "condition-removed",
         }
     }
 
@@ -96,6 +102,8 @@ impl Change {
             Self::DefaultRemoved => Self::DefaultAdded,
             Self::OutputAdded => Self::OutputRemoved,
             Self::OutputRemoved => Self::OutputAdded,
+            Self::ConditionAdded => Self::ConditionRemoved,
+            Self::ConditionRemoved => Self::ConditionAdded,
             Self::InputOrder | Self::OutputOrder | Self::Kind | Self::Element | Self::Rank | Self::Extent => {
                 self
             }
@@ -106,6 +114,8 @@ impl Change {
 /// Where a difference is.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Place {
+    /// A condition on the symbols of inputs, as text.
+    Condition(String),
     /// The list of inputs.
     Inputs,
     /// An input.
@@ -123,6 +133,7 @@ pub enum Place {
 impl std::fmt::Display for Place {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
+            Self::Condition(text) => write!(f, "conditions.{text}"),
             Self::Inputs => f.write_str("inputs"),
             Self::Input(name) => write!(f, "inputs.{name}"),
             Self::InputAxis(name, axis) => write!(f, "inputs.{name}.shape[{axis}]"),
@@ -234,6 +245,7 @@ fn rank(old: &Interface, new: &Interface, place: &Place) -> (bool, bool, usize) 
             (false, false, at([&old.inputs, &new.inputs], name))
         }
         Place::Inputs => (false, true, 0),
+        Place::Condition(_) => (false, true, 1),
         Place::Output(name) | Place::OutputAxis(name, _) => {
             (true, false, at([&old.outputs, &new.outputs], name))
         }
@@ -272,6 +284,15 @@ fn reasons(given: &Interface, expected: &Interface, binding: Binding) -> Vec<Rea
     let mut cx = Cx { given, expected, matching };
     cx.inputs(&mut found, binding);
     cx.outputs(&mut found, binding);
+    for condition in cx.matching.stronger(given, expected) {
+        let text = given.dims.display_condition(condition).to_string();
+        found.push(Reason {
+            place: Place::Condition(text.clone()),
+            change: Change::ConditionAdded,
+            given: text,
+            expected: String::new(),
+        });
+    }
     found
 }
 

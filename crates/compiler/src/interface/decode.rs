@@ -3,13 +3,17 @@
 use std::sync::Arc;
 
 use typeloom_pool::{ConstDescriptor, Descriptor, Idx, Pool, Tag, Variable};
-use typeloom_solver::dim::{DimId, Dims};
+use typeloom_solver::dim::{Condition, DimId, Dims, Relation};
 use typeloom_solver::elem::{Elem, ElemSet};
 use typeloom_solver::solution::{TensorType, Type};
 use typeloom_solver::universe::Universe;
 
-use super::encode::{DEFAULT, ELEMENTS, INPUTS, OUTPUTS, SPARSE};
-use super::{Interface, Parameter};
+use super::encode::{CONDITIONS, DEFAULT, ELEMENTS, INPUTS, OUTPUTS, SPARSE, relation_name};
+use super::{Interface, Parameter, extents};
+
+/// Every relation of a condition.
+const RELATIONS: [Relation; 5] =
+    [Relation::Equal, Relation::AtMost, Relation::OneOrEqual, Relation::Broadcast, Relation::Divides];
 
 /// The deepest nesting of constructors and expressions that is read.
 const MAX_DEPTH: usize = 64;
@@ -29,6 +33,9 @@ pub enum NotAnInterface {
         /// Its name.
         parameter: String,
     },
+    /// A condition is not a known relation between two extents.
+    #[error("a condition is not a known relation between two extents")]
+    Condition,
     /// A parameter's type is larger than any program's.
     #[error("`{parameter}` has a type that is too large")]
     TooLarge {
@@ -64,13 +71,22 @@ impl Interface {
         let Descriptor::Function { params, returns } = pool.get(function) else {
             return Err(NotAnInterface::NotAFunction);
         };
-        let [params] = params[..] else { return Err(NotAnInterface::NotAFunction) };
+        let (params, conditions) = match params[..] {
+            [params] => (params, None),
+            [params, conditions] => (params, Some(conditions)),
+            _ => return Err(NotAnInterface::NotAFunction),
+        };
         let inputs = decoder.list(INPUTS, params)?;
         let outputs = decoder.list(OUTPUTS, returns)?;
         if outputs.iter().any(|output| output.optional) {
             return Err(NotAnInterface::NotAFunction);
         }
-        Ok(Self { inputs, outputs, dims: decoder.dims, universe: decoder.universe })
+        let conditions = match conditions {
+            Some(conditions) => decoder.conditions(conditions)?,
+            None => Vec::new(),
+        };
+        let Decoder { dims, universe, .. } = decoder;
+        Ok(Self { inputs, outputs, conditions, dims, universe })
     }
 }
 
@@ -89,12 +105,35 @@ impl Decoder<'_> {
                 _ => (ty, false),
             };
             match self.ty(ty) {
-                Ok(ty) => parameters.push(Parameter { name, ty, optional }),
+                Ok(ty) => parameters.push(Parameter { name, ty, optional, assumed: false }),
                 Err(Failed::Kind) => return Err(NotAnInterface::Parameter { parameter: name }),
                 Err(Failed::Size) => return Err(NotAnInterface::TooLarge { parameter: name }),
             }
         }
         Ok(parameters)
+    }
+
+    fn conditions(&mut self, list: Idx) -> Result<Vec<Condition>, NotAnInterface> {
+        let Descriptor::Struct { name, field_types, .. } = self.pool.get(list) else {
+            return Err(NotAnInterface::NotAFunction);
+        };
+        if name != CONDITIONS {
+            return Err(NotAnInterface::NotAFunction);
+        }
+        let mut conditions = Vec::with_capacity(field_types.len());
+        for field in field_types {
+            let Descriptor::Applied { name, args } = self.pool.get(field) else {
+                return Err(NotAnInterface::Condition);
+            };
+            let relation = RELATIONS.into_iter().find(|relation| relation_name(*relation) == name);
+            let [sides] = args[..] else { return Err(NotAnInterface::Condition) };
+            let sides = self.ty(sides).map_err(|_| NotAnInterface::Condition)?;
+            let (Some(relation), &[left, right]) = (relation, extents(&sides)) else {
+                return Err(NotAnInterface::Condition);
+            };
+            conditions.push(Condition { relation, left, right });
+        }
+        Ok(conditions)
     }
 
     fn ty(&mut self, ty: Idx) -> Result<Type, Failed> {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use typeloom_pool::{Idx, Pool, Sort, Tag, TypeError};
-use typeloom_solver::dim::{DimId, DimView, Dims};
+use typeloom_solver::dim::{Condition, DimId, DimView, Dims, Relation};
 use typeloom_solver::elem::{Elem, ElemSet};
 use typeloom_solver::solution::{TensorType, Type};
 use typeloom_solver::universe::Universe;
@@ -16,6 +16,8 @@ use super::{Interface, Parameter};
 pub(crate) const INPUTS: &str = "inputs";
 /// The name of the struct of outputs.
 pub(crate) const OUTPUTS: &str = "outputs";
+/// The name of the struct of conditions.
+pub(crate) const CONDITIONS: &str = "conditions";
 /// The constructor around the type of an input that may be left out.
 pub(crate) const DEFAULT: &str = "default";
 /// The constructor around a sparse tensor.
@@ -87,8 +89,15 @@ impl Interface {
         let mut encoder = Encoder { interface: self, pool, leaves, places: HashMap::new() };
         let inputs = encoder.list(INPUTS, &self.inputs)?;
         let outputs = encoder.list(OUTPUTS, &self.outputs)?;
+        let conditions = encoder.conditions(&self.conditions)?;
         let variables = vec![Sort::Const; encoder.places.len()];
-        let function = pool.function(&[inputs], outputs)?;
+        let function = if conditions.is_empty() {
+            pool.function(&[inputs], outputs)?
+        } else {
+            let name = pool.name(CONDITIONS)?;
+            let conditions = pool.structure(name, &conditions)?;
+            pool.function(&[inputs, conditions], outputs)?
+        };
         if variables.is_empty() {
             return Ok(function);
         }
@@ -106,13 +115,25 @@ pub fn value_to_pool(
     dims: Dims,
     universe: Arc<Universe>,
 ) -> Result<Idx, EncodeError> {
-    let value = Parameter { name: "value".to_owned(), ty, optional: false };
-    let interface = Interface { inputs: Vec::new(), outputs: vec![value], dims, universe };
+    let value = Parameter { name: "value".to_owned(), ty, optional: false, assumed: false };
+    let interface =
+        Interface { inputs: Vec::new(), outputs: vec![value], conditions: Vec::new(), dims, universe };
     let leaves = Leaves::of(&interface);
     let mut encoder = Encoder { interface: &interface, pool, leaves, places: HashMap::new() };
     let value = encoder.ty(&interface.outputs[0].ty)?;
     let variables = vec![Sort::Const; encoder.places.len()];
     Ok(if variables.is_empty() { value } else { pool.scheme(&variables, value)? })
+}
+
+/// The constructor of a condition.
+pub(crate) fn relation_name(relation: Relation) -> &'static str {
+    match relation {
+        Relation::Equal => "equal",
+        Relation::AtMost => "at-most",
+        Relation::OneOrEqual => "one-or-equal",
+        Relation::Broadcast => "broadcast",
+        Relation::Divides => "divides",
+    }
 }
 
 impl Encoder<'_, '_> {
@@ -134,6 +155,20 @@ impl Encoder<'_, '_> {
             ty = self.pool.applied(default, &[ty])?;
         }
         Ok((self.pool.name(&parameter.name)?, ty))
+    }
+
+    /// Each condition as a field named by its number: the relation applied to a tensor type with both sides as extents.
+    fn conditions(&mut self, conditions: &[Condition]) -> Result<Vec<(typeloom_pool::Name, Idx)>, TypeError> {
+        let mut fields = Vec::with_capacity(conditions.len());
+        for (at, Condition { relation, left, right }) in conditions.iter().enumerate() {
+            let sides = [self.dim(*left)?, self.dim(*right)?];
+            let boolean = self.pool.primitive(Tag::Bool)?;
+            let sides = self.pool.tensor(boolean, &sides)?;
+            let relation = self.pool.name(relation_name(*relation))?;
+            let condition = self.pool.applied(relation, &[sides])?;
+            fields.push((self.pool.name(&at.to_string())?, condition));
+        }
+        Ok(fields)
     }
 
     fn ty(&mut self, ty: &Type) -> Result<Idx, TypeError> {

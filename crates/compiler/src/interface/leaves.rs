@@ -27,6 +27,11 @@ impl Leaves {
         for (_, dim) in dims_of(&interface.inputs) {
             leaves.of_caller.extend(leaves_of(interface, dim));
         }
+        for condition in &interface.conditions {
+            for side in [condition.left, condition.right] {
+                leaves.of_caller.extend(leaves_of(interface, side));
+            }
+        }
         for (_, dim) in dims_of(&interface.outputs) {
             let inside = leaves_of(interface, dim);
             let alone = inside == [dim];

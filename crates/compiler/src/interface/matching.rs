@@ -14,7 +14,7 @@
 
 use std::collections::HashMap;
 
-use typeloom_solver::dim::{Decision, DimId, Dims, Solved};
+use typeloom_solver::dim::{Condition, Decision, DimId, Dims, Domain, Solved, Verdict};
 
 use super::Interface;
 use super::leaves::{Leaves, dims_of};
@@ -64,7 +64,9 @@ impl Matching {
         let leaves = Leaves::of(interface);
         let mut known: HashMap<DimId, DimId> = HashMap::new();
         let mut copies = HashMap::new();
-        for (_, dim) in dims_of(&interface.inputs).chain(dims_of(&interface.outputs)) {
+        let listed = dims_of(&interface.inputs).chain(dims_of(&interface.outputs)).map(|(_, dim)| dim);
+        let sides = interface.conditions.iter().flat_map(|condition| [condition.left, condition.right]);
+        for dim in listed.chain(sides) {
             let open = &mut self.open;
             let mut leaf = |dims: &mut Dims, leaf: DimId| {
                 *known.entry(leaf).or_insert_with(|| {
@@ -138,6 +140,38 @@ impl Matching {
             }
         }
         false
+    }
+
+    /// The conditions of the given interface that those of the expected one do not imply. A condition on a symbol that was
+    /// not matched is left out: the parameter that declares it differs already.
+    pub(crate) fn stronger(&mut self, given: &Interface, expected: &Interface) -> Vec<Condition> {
+        let mut domain = Domain::nonempty();
+        for condition in &expected.conditions {
+            if let Some(condition) = self.copied(Of::Expected, *condition) {
+                domain.assume(&mut self.dims, condition);
+            }
+        }
+        let mut stronger = Vec::new();
+        for condition in &given.conditions {
+            let Some(copy) = self.copied(Of::Given, *condition) else { continue };
+            let symbols = [self.dims.symbols_of(copy.left), self.dims.symbols_of(copy.right)].concat();
+            let is_matched = !symbols.iter().any(|symbol| self.open.contains(symbol));
+            if is_matched && self.dims.examine(copy, &domain) != Verdict::Always {
+                stronger.push(*condition);
+            }
+        }
+        stronger
+    }
+
+    fn copied(&mut self, of: Of, condition: Condition) -> Option<Condition> {
+        let side = match of {
+            Of::Given => &self.given,
+            Of::Expected => &self.expected,
+        };
+        let (left, right) = (*side.copies.get(&condition.left)?, *side.copies.get(&condition.right)?);
+        let left = self.dims.substitute(left, &self.values);
+        let right = self.dims.substitute(right, &self.values);
+        Some(Condition { relation: condition.relation, left, right })
     }
 
     fn pair(&self, given: DimId, expected: DimId) -> Option<(DimId, DimId)> {

@@ -159,8 +159,8 @@ impl<'a> Scope<'_, 'a> {
             FaultKind::ForcedSymbol { symbol, values, equation, baked } => {
                 self.forced_symbol(place, (*symbol, values), equation, *baked)
             }
-            FaultKind::Restricted { need, left, right, equation, binding } => {
-                self.restricted_symbol(place, (*need, *left, *right), equation, binding)
+            FaultKind::Restricted { condition, equation, binding } => {
+                self.restricted_symbol(place, *condition, equation, binding)
             }
             FaultKind::NarrowedInput { value, axis, extent } => {
                 self.narrowed_input(place, *value, *axis, *extent)

@@ -7,11 +7,11 @@ use super::scope::Scope;
 use super::words::{list, tick};
 use super::{Code, Diagnostic, Severity, Snippet};
 use crate::constants::Data;
-use crate::dim::DimId;
+use crate::dim::{Condition, DimId};
 use crate::fault::{self, RefutedClaim};
 use crate::program::{DeclarationKind, Origin, StepId, ValueId};
 use crate::rule::{Extent, Port};
-use crate::solution::{Equation, EquationSource, Need, Type};
+use crate::solution::{Equation, EquationSource, Type};
 
 /// How far back the origin of a constant is looked for.
 const MAX_STEPS: usize = 64;
@@ -82,11 +82,11 @@ impl<'a> Scope<'_, 'a> {
     pub(super) fn restricted_symbol(
         &mut self,
         place: fault::Place,
-        (need, left, right): (Need, DimId, DimId),
+        condition: Condition,
         equation: &Equation,
         binding: &[(DimId, i64)],
     ) -> Diagnostic {
-        let text = need.between(&self.bare(left), &self.bare(right));
+        let text = self.core.dims.display_condition(condition).to_string();
         let message = format!("the model runs only where {}", tick(&text));
         let diagnostic = Diagnostic::new(Code::RestrictedSymbol, message, self.place(place));
         let symbols: Vec<DimId> = binding.iter().map(|(symbol, _)| *symbol).collect();
@@ -228,7 +228,13 @@ impl<'a> Scope<'_, 'a> {
     ) -> Diagnostic {
         let fault::Place::Step(step) = place else { return diagnostic };
         let op = self.op_word(step);
-        let text = tick(&equation.need.between(&self.bare(equation.left), &self.bare(equation.right)));
+        let text = tick(
+            &self
+                .core
+                .dims
+                .display_condition(Condition::new(equation.need, equation.left, equation.right))
+                .to_string(),
+        );
         let EquationSource::Ports { left, right, relation } = equation.source else {
             let inside = match equation.source {
                 EquationSource::Call => format!("a node inside {op} needs {text}"),

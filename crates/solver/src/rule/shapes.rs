@@ -4,10 +4,10 @@
 //! inside it, as far as they agree.
 
 use super::{DimVec, Extent, Failure, Port, RuleCx};
-use crate::dim::{Bind, Decision, DimId, DimView, Solved};
+use crate::dim::{Bind, Decision, DimId, DimView, Relation, Solved};
 use crate::program::{StepId, ValueId};
 use crate::shape::ShapeId;
-use crate::solution::{Equation, EquationSource, Need};
+use crate::solution::{Equation, EquationSource};
 use std::ops::RangeBounds;
 
 impl RuleCx<'_, '_> {
@@ -97,7 +97,7 @@ impl RuleCx<'_, '_> {
         let (a, b) = (self.core.dims.resolve(left.dim), self.core.dims.resolve(right.dim));
         if a != b && self.core.dims.compare(a, b) == Decision::Undecided {
             let (left, right) = (Extent { dim: a, ..left }, Extent { dim: b, ..right });
-            self.equation(Need::Equal, left, right, "are one axis");
+            self.equation(Relation::Equal, left, right, "are one axis");
         }
     }
 
@@ -184,7 +184,7 @@ impl RuleCx<'_, '_> {
                     return Ok(self.better_known(a, b));
                 }
                 let (left, right) = (Extent { dim: a, ..left }, Extent { dim: b, ..right });
-                self.equation(Need::Equal, left, right, relation);
+                self.equation(Relation::Equal, left, right, relation);
                 Ok(self.better_known(a, b))
             }
         }
@@ -212,7 +212,7 @@ impl RuleCx<'_, '_> {
             return Err(Failure::Dims { left, right, relation });
         }
         if least.is_none_or(|least| least < 0) {
-            self.equation(Need::AtMost, left, right, relation);
+            self.equation(Relation::AtMost, left, right, relation);
         }
         Ok(())
     }
@@ -235,7 +235,7 @@ impl RuleCx<'_, '_> {
     }
 
     /// Keeps what cannot be decided, if both sides are made of the model's own symbols.
-    fn equation(&mut self, need: Need, left: Extent, right: Extent, relation: &'static str) {
+    fn equation(&mut self, need: Relation, left: Extent, right: Extent, relation: &'static str) {
         if self.core.dims.is_anonymous(left.dim) || self.core.dims.is_anonymous(right.dim) {
             return;
         }
@@ -294,36 +294,56 @@ impl RuleCx<'_, '_> {
                 let (left, right) = (Extent { dim: a, ..left }, Extent { dim: b, ..right });
                 match (a_one, b_one) {
                     (true, false) => {
-                        self.equation(Need::OneOrEqual, left, right, "are broadcast");
+                        self.equation(Relation::OneOrEqual, left, right, "are broadcast");
                         Ok(b)
                     }
                     (false, true) => {
-                        self.equation(Need::OneOrEqual, right, left, "are broadcast");
+                        self.equation(Relation::OneOrEqual, right, left, "are broadcast");
                         Ok(a)
                     }
                     (false, false) => self.require_equal(left, right, "are broadcast and neither is 1"),
                     (true, true) => {
-                        self.equation(Need::Broadcast, left, right, "are broadcast");
-                        Ok(self.wider(a, b).unwrap_or_else(|| self.core.broadcast_unknown(a, b)))
+                        self.equation(Relation::Broadcast, left, right, "are broadcast");
+                        Ok(self.broadcast_of_both(a, b))
                     }
                 }
             }
         }
     }
 
-    /// The one of two dims that is the broadcast of both whenever there is one.
+    /// The broadcast of two extents that may both be 1, as an expression over them: exact wherever they broadcast.
     ///
-    /// Where `b` is the minimum of `a` and positive numbers, `b` is 1 if `a` is: so either both are equal, or `b` is 1, and
-    /// the result is `a`.
-    fn wider(&mut self, a: DimId, b: DimId) -> Option<DimId> {
+    /// In general it is `max(a, b)*min(1, a, b)`: the greater extent, or 0 where one is 0. Simpler forms are used where they
+    /// are equal to that for all extents: `a` where `b` is the minimum of `a` and positive numbers, or the maximum of `a` and
+    /// 0.
+    fn broadcast_of_both(&mut self, a: DimId, b: DimId) -> DimId {
+        let dims = &mut self.core.dims;
         for (wide, narrow) in [(a, b), (b, a)] {
-            let DimView::Min(parts) = self.core.dims.view(narrow) else { continue };
-            let dims = &mut self.core.dims;
-            if parts.contains(&wide) && parts.iter().all(|part| *part == wide || dims.is_positive(*part)) {
-                return Some(wide);
+            if let DimView::Min(parts) = dims.view(narrow)
+                && parts.contains(&wide)
+                && parts.iter().all(|part| *part == wide || dims.is_positive(*part))
+            {
+                return wide;
+            }
+            // An extent is not negative.
+            if dims.max(wide, DimId::ZERO) == narrow {
+                return wide;
             }
         }
-        None
+        if dims.is_anonymous(a) || dims.is_anonymous(b) {
+            return self.core.broadcast_unknown(a, b);
+        }
+        let mut broadcast = dims.max(a, b);
+        if !(dims.is_positive(a) && dims.is_positive(b)) {
+            let least = dims.min(a, b);
+            let least = dims.min(least, DimId::ONE);
+            broadcast = dims.mul(broadcast, least);
+        }
+        if dims.is_anonymous(broadcast) {
+            return self.core.broadcast_unknown(a, b);
+        }
+        self.core.note_broadcast(broadcast, a, b);
+        broadcast
     }
 
     /// Broadcasts an extent against a constant that is not 1.
@@ -332,7 +352,7 @@ impl RuleCx<'_, '_> {
         if !self.core.dims.is_one_possible(dim) {
             return self.require_equal(narrow, wide, "are broadcast and neither is 1");
         }
-        self.equation(Need::OneOrEqual, Extent { dim, ..narrow }, wide, "are broadcast");
+        self.equation(Relation::OneOrEqual, Extent { dim, ..narrow }, wide, "are broadcast");
         Ok(wide.dim)
     }
 

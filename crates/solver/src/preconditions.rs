@@ -1,0 +1,70 @@
+//! The conditions of a checked model by themselves: what a runtime evaluates before a run.
+//!
+//! The equations are kept as operators need them, not in the simplified form of reports: simplification takes extents to
+//! be 1 or more, and a run may be given an empty tensor.
+
+use std::collections::HashMap;
+
+use crate::dim::{Condition, DimId, Dims};
+use crate::model::Checked;
+use crate::solution::EquationSource;
+
+/// Conditions on named symbols.
+#[derive(Clone, Default)]
+pub struct Preconditions {
+    dims: Dims,
+    conditions: Vec<Condition>,
+}
+
+impl std::fmt::Debug for Preconditions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let shown =
+            self.conditions.iter().map(|condition| self.dims.display_condition(*condition).to_string());
+        f.debug_list().entries(shown).finish()
+    }
+}
+
+impl Preconditions {
+    /// The conditions that the operators of a checked model place on the symbols of its inputs.
+    #[must_use]
+    pub fn of_checked(checked: &Checked<'_>) -> Self {
+        let (mut own, from) = (Self::default(), checked.dims());
+        let mut leaves: HashMap<DimId, DimId> = HashMap::new();
+        for requirement in checked.requirements() {
+            let equation = requirement.equation;
+            if matches!(equation.source, EquationSource::Declared(_))
+                || [equation.left, equation.right].iter().any(|dim| from.is_anonymous(*dim))
+            {
+                continue;
+            }
+            let [left, right] = [equation.left, equation.right].map(|dim| {
+                own.dims.copy_from(from, dim, &mut |dims, leaf| {
+                    let name = from.as_symbol(leaf).unwrap_or_default();
+                    *leaves.entry(leaf).or_insert_with(|| dims.symbol(name))
+                })
+            });
+            let condition = Condition::new(equation.need, left, right);
+            if !own.conditions.contains(&condition) {
+                own.conditions.push(condition);
+            }
+        }
+        own
+    }
+
+    /// The first condition that the extents of symbols violate, as text; `extent` gives the extent of a symbol by name.
+    ///
+    /// A condition on a symbol without an extent is not evaluated.
+    pub fn violated(&self, extent: impl Fn(&str) -> Option<usize>) -> Option<String> {
+        self.conditions.iter().find_map(|condition| {
+            let mut symbols = self.dims.symbols_of(condition.left).to_vec();
+            symbols.extend(self.dims.symbols_of(condition.right));
+            let value = |symbol: &DimId| {
+                let extent = extent(self.dims.as_symbol(*symbol)?)?;
+                Some((*symbol, i64::try_from(extent).ok()?))
+            };
+            let values: Vec<(DimId, i64)> = symbols.iter().map(value).collect::<Option<_>>()?;
+            let is_violated = self.dims.holds(*condition, &values) == Some(false);
+            is_violated.then(|| self.dims.display_condition(*condition).to_string())
+        })
+    }
+}
