@@ -139,6 +139,20 @@ pub(super) fn set_named_elem(
     cx.set_elem(port, elem)
 }
 
+/// Needs `left` to be at most `right`, where both are constants.
+pub(super) fn require_at_most(
+    cx: &mut RuleCx<'_, '_>,
+    left: impl Into<Extent>,
+    right: impl Into<Extent>,
+    relation: &'static str,
+) -> Result<(), Failure> {
+    let (left, right) = (left.into(), right.into());
+    match (cx.const_dim(left.dim), cx.const_dim(right.dim)) {
+        (Some(a), Some(b)) if a > b => Err(Failure::Dims { left, right, relation }),
+        (_, _) => Ok(()),
+    }
+}
+
 /// The extent of an axis that only a run knows: as an earlier turn of the rule left it, else a fresh one.
 pub(crate) fn unknown_extent(cx: &mut RuleCx<'_, '_>, port: Port, axis: usize) -> DimId {
     match cx.shape(port).and_then(|known| known.get(axis).copied()) {
