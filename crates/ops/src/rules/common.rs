@@ -140,7 +140,7 @@ pub(super) fn set_named_elem(
 }
 
 /// Needs `left` to be at most `right`, where both are constants.
-pub(super) fn require_at_most(
+pub(crate) fn require_at_most(
     cx: &mut RuleCx<'_, '_>,
     left: impl Into<Extent>,
     right: impl Into<Extent>,

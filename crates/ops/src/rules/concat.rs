@@ -1,5 +1,6 @@
 //! Operators that join and cut along one axis: Concat and Split.
 
+use smallvec::SmallVec;
 use typeloom_solver::dim::{Decision, DimId};
 use typeloom_solver::elem::Elem;
 use typeloom_solver::rule::Port::{In, Out};
@@ -31,9 +32,15 @@ fn concat_axis(cx: &RuleCx<'_, '_>, rank: usize) -> Result<usize, Failure> {
 }
 
 fn concat(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    let ports: SmallVec<[Port; 8]> = (0..cx.input_count()).map(In).collect();
+    concat_ports(cx, &ports)
+}
+
+/// Joins the tensors at some of the inputs.
+pub(super) fn concat_ports(cx: &mut RuleCx<'_, '_>, ports: &[Port]) -> Result<(), Failure> {
     let mut result: Option<(Port, DimVec)> = None;
     let mut along: Option<DimVec> = Some(DimVec::new());
-    for port in (0..cx.input_count()).map(In) {
+    for port in ports.iter().copied() {
         if !cx.has(port) {
             continue;
         }

@@ -20,11 +20,11 @@ const INSTANCE_CHANNELS: Rule = Rule { name: "instancenormalization.channels", r
 const GROUP_CHANNELS: Rule = Rule { name: "groupnormalization.groups", run: group_channels };
 
 /// Scale and bias broadcast to the normalised axes. Source: LayerNormalization, `axis`, `Scale`, `B`.
-const LAYER_SCALE: Rule = Rule { name: "layernormalization.scale", run: layer_scale };
+pub(super) const LAYER_SCALE: Rule = Rule { name: "layernormalization.scale", run: layer_scale };
 
 /// The statistics have extent 1 on the normalised axes and the type of `stash_type`.
 /// Source: LayerNormalization, `Mean`, `InvStdDev`, `stash_type`.
-const LAYER_STATISTICS: Rule = Rule { name: "layernormalization.statistics", run: layer_statistics };
+pub(super) const LAYER_STATISTICS: Rule = Rule { name: "layernormalization.statistics", run: layer_statistics };
 
 /// The normalised axes are the input's. Source: RMSNormalization, `axis`.
 const RMS_SCALE: Rule = Rule { name: "rmsnormalization.scale", run: layer_scale };
