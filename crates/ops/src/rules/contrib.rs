@@ -132,7 +132,10 @@ fn windows_last(cx: &mut RuleCx<'_, '_>, weights: Option<Port>) -> Result<(), Fa
     let (kernel, channels): (Option<SmallVec<[DimId; 6]>>, Option<DimId>) = match weights {
         None => {
             let kernel = sliding::kernel_shape(cx, spatial)?;
-            (kernel.map(|kernel| kernel.iter().map(|extent| cx.dims().constant(*extent)).collect()), Some(channels.dim))
+            (
+                kernel.map(|kernel| kernel.iter().map(|extent| cx.dims().constant(*extent)).collect()),
+                Some(channels.dim),
+            )
         }
         Some(weights) => {
             cx.require_rank(weights, input.len()..=input.len())?;
@@ -141,7 +144,11 @@ fn windows_last(cx: &mut RuleCx<'_, '_>, weights: Option<Port>) -> Result<(), Fa
                     let group = cx.attr_int("group")?.unwrap_or(1);
                     let group = cx.dims().constant(group);
                     let of_all = cx.dims().mul(shape[1], group);
-                    cx.require_equal(channels, (weights, of_all), "are the channels of the input and of the weights")?;
+                    cx.require_equal(
+                        channels,
+                        (weights, of_all),
+                        "are the channels of the input and of the weights",
+                    )?;
                     (Some(shape[2..].iter().copied().collect()), Some(shape[0]))
                 }
                 None => (None, None),

@@ -217,13 +217,12 @@ fn spatial_extents(
     let mut extents = SmallVec::new();
     for axis in 0..spatial {
         let places = match (&shape, kernel) {
-            (Some(shape), Some(kernel)) => windows.places(
-                cx,
-                axis,
-                (input, axis + 2, shape[axis + 2]).into(),
-                kernel[axis],
-                Rounding::Down,
-            )?,
+            (Some(shape), Some(kernel)) => {
+                let extent = (input, axis + 2, shape[axis + 2]).into();
+                let places = windows.places(cx, axis, extent, kernel[axis], Rounding::Down)?;
+                windows.require_fit(cx, axis, extent, kernel[axis], 0)?;
+                places
+            }
             (Some(_) | None, _) => None,
         };
         extents.push(match places {

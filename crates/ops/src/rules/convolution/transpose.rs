@@ -59,12 +59,7 @@ fn dynamic_pads(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     widen(cx, ports, spatial, &widening)
 }
 
-fn widen(
-    cx: &mut RuleCx<'_, '_>,
-    ports: Ports,
-    spatial: usize,
-    widening: &Widening,
-) -> Result<(), Failure> {
+fn widen(cx: &mut RuleCx<'_, '_>, ports: Ports, spatial: usize, widening: &Widening) -> Result<(), Failure> {
     let channels = out_channels(cx, ports)?.map(|channels| channels.dim);
     let kernel = sliding::kernel(cx, ports.weights, spatial)?;
     let input = cx.shape(ports.input);
