@@ -340,14 +340,15 @@ fn linear_classifier(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     scores(cx, rows, columns)
 }
 
-/// Needs a coefficient for each feature and class (or target).
+/// Needs a coefficient for each feature and class (or target) of a row. The specification does not say what the features
+/// of a vector are.
 fn coefficients(cx: &mut RuleCx<'_, '_>, classes: usize) -> Result<(), Failure> {
     let Some(given) = cx.attr_floats("coefficients")? else { return Ok(()) };
     let Some(shape) = cx.shape(In(0)) else { return Ok(()) };
-    let Some(last) = shape.len().checked_sub(1) else { return Ok(()) };
+    let [_, features] = shape[..] else { return Ok(()) };
     let most = count(cx, given.len() / classes.max(1));
     let relation = "are the features and the coefficients of a class";
-    require_at_most(cx, (In(0), last, shape[last]), (In(0), most), relation)
+    require_at_most(cx, (In(0), 1, features), (In(0), most), relation)
 }
 
 /// Without probabilities, a machine with support vectors has a score for each pair of classes.
