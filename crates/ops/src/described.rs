@@ -43,7 +43,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use typeloom_solver::catalogue::{Catalogue, Lookup, Operator, nearest};
-use typeloom_solver::rule::ShapeRule;
+use typeloom_solver::rule::{Rule, ShapeRule};
 use typeloom_solver::signature::Schema;
 use typeloom_types::op::AtomicOpsetDecl;
 
@@ -69,6 +69,8 @@ struct Domain {
 struct Entry {
     schema: Schema,
     shapes: Option<run::Shapes>,
+    /// Rules in Rust that run in addition; only operators of this crate's own text have any.
+    rules: &'static [Rule],
 }
 
 impl Described {
@@ -87,7 +89,18 @@ impl Described {
     #[must_use]
     pub fn microsoft() -> &'static Self {
         static MICROSOFT: OnceLock<Described> = OnceLock::new();
-        MICROSOFT.get_or_init(|| Self::parse(Self::MICROSOFT).expect("a test of this crate parses the text"))
+        MICROSOFT.get_or_init(|| {
+            let mut read = Self::parse(Self::MICROSOFT).expect("a test of this crate parses the text");
+            for (name, domain) in &mut read.domains {
+                for (operator, entries) in &mut domain.operators {
+                    for entry in entries {
+                        let found = crate::rules::entry_for(name, operator, entry.schema.since_version);
+                        entry.rules = found.map_or(&[], |found| found.rules);
+                    }
+                }
+            }
+            read
+        })
     }
 
     /// The domains, with the newest version of each.
@@ -107,9 +120,9 @@ impl Catalogue for Described {
         let Some(domain) = self.domains.get(domain) else { return Lookup::UnknownDomain };
         let Some(entries) = domain.operators.get(name) else { return Lookup::UnknownOperator };
         match entries.iter().rev().find(|entry| i64::from(entry.schema.since_version) <= version) {
-            Some(Entry { schema, shapes }) => {
+            Some(Entry { schema, shapes, rules }) => {
                 let described = shapes.as_ref().map(|shapes| shapes as &dyn ShapeRule);
-                Lookup::Found(Operator { schema, rules: &[], control: None, described })
+                Lookup::Found(Operator { schema, rules, control: None, described })
             }
             None => Lookup::NewerThanOpset {
                 since: entries.first().map_or(1, |entry| entry.schema.since_version),

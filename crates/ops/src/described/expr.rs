@@ -1,7 +1,7 @@
 //! Shapes, expressions and conditions: what they are, and how they are read.
 //!
 //! ```text
-//! clause    := 'shape' ['in' | 'out'] PORT shape | 'let' NAME '=' expr | 'require' expr '=' expr
+//! clause    := 'shape' ['in' | 'out'] PORT shape | 'let' NAME '=' expr | 'require' expr ('=' | '<=') expr
 //!            | 'like' OPERATOR [VERSION] | 'when' condition ':' clause
 //! shape     := '[' (item (',' item)*)? ']'
 //! item      := '_' | NAME '...' | 'broadcast' '(' NAME (',' NAME)* ')' '...'
@@ -106,6 +106,7 @@ pub(super) enum Clause {
     Shape(Port, Vec<Item>),
     Let(NameNo, Expr),
     Require(Expr, Expr),
+    RequireAtMost(Expr, Expr),
     /// The rules of an operator of ONNX, as of a version.
     Like(Box<str>, i64),
     When(Condition, Box<Clause>),
@@ -251,6 +252,9 @@ impl<'t> Reader<'t, '_> {
             }
             "require" => {
                 let left = reader.expr()?;
+                if reader.take("<=") {
+                    return Ok(Clause::RequireAtMost(left, reader.expr()?));
+                }
                 reader.need("=", "`=`")?;
                 Ok(Clause::Require(left, reader.expr()?))
             }

@@ -134,7 +134,7 @@ impl Reader {
         if versions.get(at).is_some_and(|other| other.schema.since_version == schema.since_version) {
             return Err(DescribeError { line: start, kind: Fault::Repeated(schema.name) });
         }
-        versions.insert(at, Entry { schema, shapes });
+        versions.insert(at, Entry { schema, shapes, rules: &[] });
         Ok(())
     }
 }
@@ -203,7 +203,7 @@ fn check_clause(clause: &Clause, names: &Names) -> Result<(), Fault> {
             Item::Broadcast(runs) => runs.iter().try_for_each(|run| check_run(run.0, names)),
         }),
         Clause::Let(_, value) => check_expr(value, names),
-        Clause::Require(left, right) => {
+        Clause::Require(left, right) | Clause::RequireAtMost(left, right) => {
             check_expr(left, names)?;
             check_expr(right, names)
         }

@@ -11,13 +11,16 @@ use typeloom_solver::rule::{DimVec, Extent, Failure, Port, RuleCx, ShapeRule};
 
 use super::expr::{Clause, Comparison, Condition, Expr, Item, NameNo, Operation, RunNo};
 use crate::catalogue::Standard;
-use crate::rules::common::unknown_extent;
+use crate::rules::common::{require_at_most, unknown_extent};
 
 /// What relates two extents that a description gives one name.
 const SAME_NAME: &str = "have one name in the operator's description";
 
 /// What relates an extent and what it is described as.
 const COMPUTED: &str = "are equal in the operator's description";
+
+/// What relates an extent and its bound.
+const AT_MOST: &str = "are an extent and the most that the operator's description allows for it";
 
 /// The clauses of one operator.
 #[derive(Debug)]
@@ -116,6 +119,13 @@ impl Env {
                     return Ok(Step::Waits);
                 };
                 cx.require_equal(left, right, COMPUTED)?;
+                Ok(Step::Done)
+            }
+            Clause::RequireAtMost(left, right) => {
+                let (Some(left), Some(right)) = (self.placed(cx, left)?, self.placed(cx, right)?) else {
+                    return Ok(Step::Waits);
+                };
+                require_at_most(cx, left, right, AT_MOST)?;
                 Ok(Step::Done)
             }
             Clause::Like(operator, version) => {

@@ -8,7 +8,7 @@ use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{DimVec, Extent, Failure, Port, Rule, RuleCx};
 
 use super::Entry;
-use super::common::{Deferred, Shared};
+use super::common::{Deferred, Shared, require_multiple};
 
 mod flex;
 mod linear;
@@ -214,8 +214,12 @@ fn share(cx: &mut RuleCx<'_, '_>, port: Port, packed: DimId, count: i64) -> Resu
     let share = match cx.dims().div_exact(packed, count) {
         Some(exact) => exact,
         None if cx.dims().is_variable(packed) => return Ok(None),
-        // It is exact in every run that does not fail, for a reason that the symbols do not show.
-        None => cx.dims().floor_div(packed, count),
+        None => {
+            let last = cx.rank(port).and_then(|rank| rank.checked_sub(1));
+            let packed = Extent { port, axis: last, dim: packed };
+            require_multiple(cx, packed, count, "are the last axis and the heads that share it")?;
+            cx.dims().floor_div(packed.dim, count)
+        }
     };
     Ok(Some((port, share).into()))
 }

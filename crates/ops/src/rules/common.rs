@@ -139,6 +139,67 @@ pub(super) fn set_named_elem(
     cx.set_elem(port, elem)
 }
 
+/// Needs `left` to be at most `right`; a condition that holds for all extents but 0 is not recorded.
+pub(crate) fn require_at_most(
+    cx: &mut RuleCx<'_, '_>,
+    left: impl Into<Extent>,
+    right: impl Into<Extent>,
+    relation: &'static str,
+) -> Result<(), Failure> {
+    let (left, right) = (left.into(), right.into());
+    let is_one = cx.const_dim(left.dim).is_some_and(|left| left <= 1);
+    if is_one && cx.const_dim(right.dim).is_none() {
+        return Ok(());
+    }
+    cx.require_at_most(left, right, relation)
+}
+
+/// Needs an extent to be a multiple of a number.
+pub(crate) fn require_multiple(
+    cx: &mut RuleCx<'_, '_>,
+    extent: impl Into<Extent>,
+    of: DimId,
+    relation: &'static str,
+) -> Result<(), Failure> {
+    let extent: Extent = extent.into();
+    let dims = cx.dims();
+    if dims.div_exact(extent.dim, of).is_some() || dims.is_anonymous(extent.dim) || dims.is_anonymous(of) {
+        return Ok(());
+    }
+    let quotient = dims.floor_div(extent.dim, of);
+    let rounded = dims.mul(quotient, of);
+    cx.require_equal(extent, (extent.port, rounded), relation).map(drop)
+}
+
+/// Needs constant indices to be those of elements of an axis, which negative ones count from the end.
+pub(super) fn require_indices(
+    cx: &mut RuleCx<'_, '_>,
+    port: Port,
+    indices: impl Iterator<Item = i64>,
+    axis: Extent,
+) -> Result<(), Failure> {
+    // An axis is long enough for all indices if it is for the farthest in either direction.
+    let (mut least, mut most) = (0, -1);
+    for index in indices {
+        least = least.min(index);
+        most = most.max(index);
+    }
+    if let Some(extent) = cx.const_dim(axis.dim) {
+        let outside = if most >= extent { Some(most) } else { Some(least).filter(|least| *least < -extent) };
+        return match outside {
+            Some(index) => {
+                let at = axis.axis.unwrap_or(0);
+                let message = format!("has the index {index}, outside [-{extent}, {extent}) for axis {at}");
+                Err(Failure::value(port, message))
+            }
+            None => Ok(()),
+        };
+    }
+    let needed = most.saturating_add(1).max(least.saturating_neg());
+    let needed = cx.dims().constant(needed);
+    require_at_most(cx, (port, needed), axis, "are the elements that an index needs and those of the axis")
+}
+
 /// The extent of an axis that only a run knows: as an earlier turn of the rule left it, else a fresh one.
 pub(crate) fn unknown_extent(cx: &mut RuleCx<'_, '_>, port: Port, axis: usize) -> DimId {
     match cx.shape(port).and_then(|known| known.get(axis).copied()) {

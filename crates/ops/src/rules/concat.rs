@@ -1,12 +1,13 @@
 //! Operators that join and cut along one axis: Concat and Split.
 
+use smallvec::SmallVec;
 use typeloom_solver::dim::{Decision, DimId};
 use typeloom_solver::elem::Elem;
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{DimVec, Failure, Ints, Port, Rule, RuleCx};
 
 use super::Entry;
-use super::common::{Source, list, unknown_extent};
+use super::common::{Source, list, require_multiple, unknown_extent};
 use super::items::{Items, MOST, separable, strides, whole};
 
 /// The inputs have one shape but for `axis`, along which the output is as long as all of them.
@@ -31,9 +32,15 @@ fn concat_axis(cx: &RuleCx<'_, '_>, rank: usize) -> Result<usize, Failure> {
 }
 
 fn concat(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    let ports: SmallVec<[Port; 8]> = (0..cx.input_count()).map(In).collect();
+    concat_ports(cx, &ports)
+}
+
+/// Joins the tensors at some of the inputs.
+pub(super) fn concat_ports(cx: &mut RuleCx<'_, '_>, ports: &[Port]) -> Result<(), Failure> {
     let mut result: Option<(Port, DimVec)> = None;
     let mut along: Option<DimVec> = Some(DimVec::new());
-    for port in (0..cx.input_count()).map(In) {
+    for port in ports.iter().copied() {
         if !cx.has(port) {
             continue;
         }
@@ -171,17 +178,30 @@ fn split(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     let Some(shape) = cx.shape(In(0)) else { return Ok(()) };
     let axis = cx.attr_int("axis")?.unwrap_or(0);
     let axis = cx.axis("axis", axis, shape.len())?;
+    let is_uneven = matches!(parts, Parts::Equal { uneven: true });
     let extents = match parts {
         Parts::Listed(source, extents) => {
             listed_parts(cx, source, &extents, (axis, shape[axis]))?;
             extents
         }
-        Parts::Equal { uneven } => equal_parts(cx, (axis, shape[axis]), outputs, uneven)?,
+        Parts::Equal { uneven } => {
+            let extents = equal_parts(cx, (axis, shape[axis]), outputs, uneven)?;
+            if uneven
+                && let Some(last) = extents.last().copied()
+                && cx.const_dim(last).is_none_or(|last| last > 0)
+            {
+                // ONNX Runtime refuses a part without elements.
+                let relation = "are the least extent of the last part and its extent";
+                cx.require_at_most((In(0), DimId::ONE), (In(0), last), relation)?;
+            }
+            extents
+        }
         Parts::Unknown if outputs == 1 => DimVec::from_slice(&[shape[axis]]),
         Parts::Unknown => (0..outputs).map(|at| unknown_extent(cx, Out(at), axis)).collect(),
     };
     for (at, extent) in extents.iter().enumerate() {
-        if cx.const_dim(*extent).is_some_and(|extent| extent < 0) {
+        let least = i64::from(is_uneven && at + 1 == outputs);
+        if cx.const_dim(*extent).is_some_and(|extent| extent < least) {
             let message = format!("nothing of axis {axis} is left for part {at}");
             return Err(Failure::shapes(&[In(0)], message));
         }
@@ -270,6 +290,12 @@ fn equal_parts(
             format!("axis {axis} of extent {whole} cannot be split into {outputs} parts of one size");
         return Err(Failure::shapes(&[In(0)], message));
     }
+    require_multiple(
+        cx,
+        (In(0), axis, whole),
+        divisor,
+        "are an extent and what parts of one size add up to",
+    )?;
     // Only an exact quotient passes at run time, so rounding changes nothing.
     let size = cx.dims().floor_div(whole, divisor);
     Ok((0..outputs).map(|_| size).collect())

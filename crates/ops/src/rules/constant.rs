@@ -209,7 +209,9 @@ fn range(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
 
 fn range_of_ints(cx: &mut RuleCx<'_, '_>) -> Result<Option<DimId>, Failure> {
     let item = |cx: &mut RuleCx<'_, '_>, at| cx.ints(In(at)).and_then(|ints| ints.items.first().copied());
-    let (Some(start), Some(limit), Some(delta)) = (item(cx, 0), item(cx, 1), item(cx, 2)) else {
+    // Only the operator of ONNX Runtime may leave the step out.
+    let delta = if cx.has(In(2)) { item(cx, 2) } else { Some(DimId::ONE) };
+    let (Some(start), Some(limit), Some(delta)) = (item(cx, 0), item(cx, 1), delta) else {
         return Ok(None);
     };
     if cx.const_dim(delta) == Some(0) {
@@ -244,7 +246,8 @@ fn range_of_ints(cx: &mut RuleCx<'_, '_>) -> Result<Option<DimId>, Failure> {
 fn range_of_floats(cx: &mut RuleCx<'_, '_>) -> Result<Option<DimId>, Failure> {
     let item =
         |cx: &mut RuleCx<'_, '_>, at| cx.floats(In(at)).and_then(|floats| floats.items.first().copied());
-    let (Some(start), Some(limit), Some(delta)) = (item(cx, 0), item(cx, 1), item(cx, 2)) else {
+    let delta = if cx.has(In(2)) { item(cx, 2) } else { Some(1.0) };
+    let (Some(start), Some(limit), Some(delta)) = (item(cx, 0), item(cx, 1), delta) else {
         return Ok(None);
     };
     if delta == 0.0 {

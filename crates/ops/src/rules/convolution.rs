@@ -18,6 +18,8 @@ mod deform;
 mod tests;
 mod transpose;
 
+pub(super) use transpose::DYNAMIC_PADS;
+
 /// Which inputs of a convolution are which.
 #[derive(Clone, Copy)]
 struct Ports {
@@ -27,6 +29,8 @@ struct Ports {
 }
 
 const PLAIN: Ports = Ports { input: In(0), weights: In(1), bias: Some(In(2)) };
+/// The windows of a convolution whose weights are laid out in blocks of channels.
+pub(super) const CONV_WINDOWS: Rule = Rule { name: "nchwc.windows", run: |cx| convolve(cx, PLAIN) };
 /// The inputs behind the weights of ConvInteger are zero points.
 const INTEGER: Ports = Ports { bias: None, ..PLAIN };
 const QLINEAR: Ports = Ports { input: In(0), weights: In(3), bias: Some(In(8)) };
@@ -213,13 +217,12 @@ fn spatial_extents(
     let mut extents = SmallVec::new();
     for axis in 0..spatial {
         let places = match (&shape, kernel) {
-            (Some(shape), Some(kernel)) => windows.places(
-                cx,
-                axis,
-                (input, axis + 2, shape[axis + 2]).into(),
-                kernel[axis],
-                Rounding::Down,
-            )?,
+            (Some(shape), Some(kernel)) => {
+                let extent = (input, axis + 2, shape[axis + 2]).into();
+                let places = windows.places(cx, axis, extent, kernel[axis], Rounding::Down)?;
+                windows.require_fit(cx, axis, extent, kernel[axis], 0)?;
+                places
+            }
             (Some(_) | None, _) => None,
         };
         extents.push(match places {

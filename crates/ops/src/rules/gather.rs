@@ -1,9 +1,12 @@
 //! Operators that pick elements or slices by index: Gather, GatherElements, GatherND.
 
+use smallvec::SmallVec;
+use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{DimVec, Failure, Ints, Rule, RuleCx};
+use typeloom_solver::rule::{DimVec, Extent, Failure, Ints, Rule, RuleCx};
 
 use super::Entry;
+use super::common::{require_at_most, require_indices};
 use super::items::{Items, MOST, separable, strides, whole};
 
 /// The axes of the indices stand in the place of `axis`. Source: Gather, output rank `q + (r - 1)`.
@@ -34,32 +37,39 @@ fn gather(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     let Some(data) = cx.shape(In(0)) else { return Ok(()) };
     let axis = cx.attr_int("axis")?.unwrap_or(0);
     let axis = cx.axis("axis", axis, data.len())?;
-    if let Some(extent) = cx.const_dim(data[axis])
-        && let Some(indices) = cx.ints(In(1))
-    {
-        for index in &indices.items {
-            require_index(cx, *index, extent, axis)?;
-        }
-    }
+    require_all_indices(cx, (In(0), axis, data[axis]).into())?;
     let Some(indices) = cx.shape(In(1)) else { return Ok(()) };
     let shape: DimVec = data[..axis].iter().chain(&indices).chain(&data[axis + 1..]).copied().collect();
     cx.set_shape(Out(0), &shape)
 }
 
-/// A constant index lies within the axis, counted from either end.
-fn require_index(
-    cx: &mut RuleCx<'_, '_>,
-    index: typeloom_solver::dim::DimId,
-    extent: i64,
-    axis: usize,
-) -> Result<(), Failure> {
-    match cx.const_dim(index) {
-        Some(index) if !(-extent..extent).contains(&index) => {
-            let message = format!("has the index {index}, outside [-{extent}, {extent}) for axis {axis}");
-            Err(Failure::value(In(1), message))
-        }
-        Some(_) | None => Ok(()),
+/// The constants among the indices lie within the axis, counted from either end.
+fn require_all_indices(cx: &mut RuleCx<'_, '_>, axis: Extent) -> Result<(), Failure> {
+    let Some(indices) = cx.ints(In(1)) else { return Ok(()) };
+    let constants: SmallVec<[i64; 8]> =
+        indices.items.iter().filter_map(|index| cx.const_dim(*index)).collect();
+    if constants.is_empty() {
+        return Ok(());
     }
+    require_indices(cx, In(1), constants.into_iter(), axis)
+}
+
+/// The constants in the last axis of the indices lie within the axes of the data from `batch` on.
+pub(super) fn require_tuples(
+    cx: &mut RuleCx<'_, '_>,
+    data: &[DimId],
+    (batch, tuple): (usize, usize),
+) -> Result<(), Failure> {
+    let Some(indices) = cx.ints(In(1)) else { return Ok(()) };
+    for at in 0..tuple {
+        let column = indices.items.iter().skip(at).step_by(tuple);
+        let constants: SmallVec<[i64; 8]> = column.filter_map(|index| cx.const_dim(*index)).collect();
+        let axis = (In(0), batch + at, data[batch + at]).into();
+        if !constants.is_empty() {
+            require_indices(cx, In(1), constants.into_iter(), axis)?;
+        }
+    }
+    Ok(())
 }
 
 /// The position of an index along an axis of this extent.
@@ -125,24 +135,24 @@ pub(super) fn require_inside(cx: &mut RuleCx<'_, '_>, axis: i64) -> Result<(), F
         return Err(cx.wrong_rank(In(1), data.len()..=data.len()));
     }
     for (at, (extent, picked)) in data.iter().zip(&indices).enumerate() {
-        let (extent, picked) = (cx.const_dim(*extent), cx.const_dim(*picked));
-        if let (Some(extent), Some(picked)) = (extent, picked)
-            && at != axis
+        if at == axis {
+            continue;
+        }
+        if let (Some(extent), Some(picked)) = (cx.const_dim(*extent), cx.const_dim(*picked))
             && picked > extent
         {
             let message =
                 format!("the indices have {picked} elements along axis {at}, but the data has {extent}");
             return Err(Failure::shapes(&[In(0), In(1)], message));
         }
+        require_at_most(
+            cx,
+            (In(1), at, *picked),
+            (In(0), at, *extent),
+            "are extents of the indices and the data",
+        )?;
     }
-    if let Some(extent) = cx.const_dim(data[axis])
-        && let Some(indices) = cx.ints(In(1))
-    {
-        for index in &indices.items {
-            require_index(cx, *index, extent, axis)?;
-        }
-    }
-    Ok(())
+    require_all_indices(cx, (In(0), axis, data[axis]).into())
 }
 
 fn gather_elements_value(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
@@ -186,6 +196,7 @@ fn gather_nd(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
         let message = format!("the indices are {tuple} numbers each, for {} axes", data.len() - batch);
         return Err(Failure::shapes(&[In(0), In(1)], message));
     };
+    require_tuples(cx, &data, (batch, tuple))?;
     let shape: DimVec = indices[..last].iter().chain(&data[batch + tuple..]).copied().collect();
     cx.set_shape(Out(0), &shape)
 }

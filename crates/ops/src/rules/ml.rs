@@ -3,9 +3,10 @@
 use typeloom_solver::dim::DimId;
 use typeloom_solver::elem::{Elem, ElemSet};
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{Failure, Rule, RuleCx};
+use typeloom_solver::rule::{DimVec, Failure, Port, Rule, RuleCx};
 
 use super::Entry;
+use super::common::{one_of, require_at_most, unknown_extent};
 use super::elementwise::SAME_SHAPE;
 
 mod tree;
@@ -29,19 +30,22 @@ rules! {
     DICTIONARY = "dictvectorizer.values", dictionary;
     /// Source: FeatureVectorizer, `inputdimensions`.
     FEATURES = "featurevectorizer.columns", features;
+    /// Source: Imputer, `imputed_value_floats` and `imputed_value_int64s`.
+    IMPUTER = "imputer.values", imputer;
     /// Source: LabelEncoder, `values_*` and `default_*`.
     LABELS = "labelencoder.values", labels;
     /// Source: LinearClassifier, `Y` and `Z`.
-    LINEAR_CLASSIFIER = "linearclassifier.classes", |cx| classifier(cx, "classlabels_strings", "classlabels_ints");
+    LINEAR_CLASSIFIER = "linearclassifier.classes", linear_classifier;
     /// Source: SVMClassifier, `Y` and `Z`.
-    SVM_CLASSIFIER = "svmclassifier.classes", |cx| classifier(cx, "classlabels_strings", "classlabels_ints");
+    SVM_CLASSIFIER = "svmclassifier.classes", svm_classifier;
     /// Source: LinearRegressor, `targets`.
-    LINEAR_REGRESSOR = "linearregressor.targets", |cx| {
-        let targets = cx.attr_int("targets")?.unwrap_or(1);
-        targets_per_row(cx, "targets", targets)
-    };
+    LINEAR_REGRESSOR = "linearregressor.targets", linear_regressor;
+    /// A vector or rows. Source: Normalizer, `X` and `norm`.
+    NORMALIZER = "normalizer.rows", normalizer;
+    /// One number for each feature, or one for all. Source: Scaler, `offset` and `scale`.
+    SCALER = "scaler.features", scaler;
     /// One number for each row. Source: SVMRegressor, `Y`.
-    SVM_REGRESSOR = "svmregressor.rows", |cx| targets_per_row(cx, "n_supports", 1);
+    SVM_REGRESSOR = "svmregressor.rows", svm_regressor;
     /// Source: OneHotEncoder, `cats_int64s` and `cats_strings`.
     ONE_HOT = "onehotencoder.categories", one_hot;
     /// Source: ZipMap, `classlabels_int64s` and `classlabels_strings`.
@@ -55,15 +59,15 @@ pub(super) const OPERATORS: &[Entry] = &[
     Entry::of("CategoryMapper", &[SAME_SHAPE, CATEGORY]).in_domain(DOMAIN),
     Entry::of("DictVectorizer", &[DICTIONARY]).in_domain(DOMAIN),
     Entry::of("FeatureVectorizer", &[FEATURES]).in_domain(DOMAIN),
-    Entry::of("Imputer", &[SAME_SHAPE]).in_domain(DOMAIN),
+    Entry::of("Imputer", &[SAME_SHAPE, IMPUTER]).in_domain(DOMAIN),
     Entry::of("LabelEncoder", &[SAME_SHAPE, LABELS]).in_domain(DOMAIN),
     Entry::of("LinearClassifier", &[LINEAR_CLASSIFIER]).in_domain(DOMAIN),
     Entry::of("LinearRegressor", &[LINEAR_REGRESSOR]).in_domain(DOMAIN),
-    Entry::of("Normalizer", &[SAME_SHAPE]).in_domain(DOMAIN),
+    Entry::of("Normalizer", &[SAME_SHAPE, NORMALIZER]).in_domain(DOMAIN),
     Entry::of("OneHotEncoder", &[ONE_HOT]).in_domain(DOMAIN),
     Entry::of("SVMClassifier", &[SVM_CLASSIFIER]).in_domain(DOMAIN),
     Entry::of("SVMRegressor", &[SVM_REGRESSOR]).in_domain(DOMAIN),
-    Entry::of("Scaler", &[SAME_SHAPE]).in_domain(DOMAIN),
+    Entry::of("Scaler", &[SAME_SHAPE, SCALER]).in_domain(DOMAIN),
     Entry::of("TreeEnsemble", &[tree::ENSEMBLE]).in_domain(DOMAIN),
     Entry::of("TreeEnsembleClassifier", &[tree::CLASSIFIER, tree::WEIGHTS]).in_domain(DOMAIN),
     Entry::of("TreeEnsembleRegressor", &[tree::REGRESSOR, tree::WEIGHTS]).in_domain(DOMAIN),
@@ -77,31 +81,41 @@ fn rows(cx: &mut RuleCx<'_, '_>) -> Result<Option<DimId>, Failure> {
     Ok(Some(if shape.len() == 1 { cx.dims().constant(1) } else { shape[0] }))
 }
 
+/// The last axis of `X` has an extent for each index, however many axes the indices have; a vector becomes a row.
 fn extract(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     cx.require_rank(In(0), 1..)?;
     let Some(shape) = cx.shape(In(0)) else { return Ok(()) };
-    let count = match cx.shape(In(1)) {
-        Some(indices) => match indices[..] {
-            [] => cx.dims().constant(1),
-            [.., last] => last,
-        },
-        None => match cx.shape(Out(0)).and_then(|known| known.last().copied()) {
-            Some(known) => known,
-            None => cx.fresh(),
-        },
-    };
-    match shape[..] {
-        [_] => {
-            let one = cx.dims().constant(1);
-            cx.set_shape(Out(0), &[one, count])
-        }
-        [ref before @ .., _] => {
-            let mut extracted: typeloom_solver::rule::DimVec = before.into();
-            extracted.push(count);
-            cx.set_shape(Out(0), &extracted)
-        }
-        [] => Ok(()),
+    let last = shape.len() - 1;
+    for index in cx.const_ints(In(1)).unwrap_or_default() {
+        index_below(cx, index, In(1), (In(0), last, shape[last]))?;
     }
+    let count = cx.shape(In(1)).map(|indices| cx.dims().product(&indices));
+    let mut extracted: DimVec =
+        if last == 0 { [DimId::ONE].into_iter().collect() } else { shape[..last].into() };
+    extracted.push(match count {
+        Some(count) => count,
+        None => unknown_extent(cx, Out(0), extracted.len()),
+    });
+    cx.set_shape(Out(0), &extracted)
+}
+
+/// Needs a constant index to be that of an element.
+fn index_below(
+    cx: &mut RuleCx<'_, '_>,
+    index: i64,
+    port: Port,
+    (data, axis, extent): (Port, usize, DimId),
+) -> Result<(), Failure> {
+    if index < 0 {
+        return Err(Failure::value(port, format!("holds the index {index}, but indices cannot be negative")));
+    }
+    let needed = cx.dims().constant(index.saturating_add(1));
+    require_at_most(
+        cx,
+        (port, needed),
+        (data, axis, extent),
+        "are an index plus 1 and the extent that it indexes",
+    )
 }
 
 fn cast_map(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
@@ -114,7 +128,19 @@ fn cast_map(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
             return Err(Failure::attribute("cast_to", message));
         }
     };
-    cx.set_elem(Out(0), elem)
+    cx.set_elem(Out(0), elem)?;
+    let width = match one_of(cx, "map_form", &["DENSE", "SPARSE"])? {
+        Some("SPARSE") => {
+            let width = cx.attr_int("max_map")?.unwrap_or(1);
+            if width < 1 {
+                return Err(Failure::attribute("max_map", format!("is {width}, but must be at least 1")));
+            }
+            cx.dims().constant(width)
+        }
+        // One column for each entry of the map.
+        Some(_) | None => unknown_extent(cx, Out(0), 1),
+    };
+    cx.set_shape(Out(0), &[DimId::ONE, width])
 }
 
 fn category(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
@@ -152,14 +178,37 @@ fn dictionary(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     cx.set_shape(Out(0), &[one, words])
 }
 
+/// A row has the columns of all inputs, as many of each as the attribute says.
 fn features(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
-    let Some(dims) = cx.attr_ints("inputdimensions")? else { return Ok(()) };
-    let Some(columns) = dims.iter().try_fold(0_i64, |sum, dim| sum.checked_add(*dim)) else { return Ok(()) };
-    let columns = cx.dims().constant(columns);
-    match rows(cx)? {
-        Some(rows) => cx.set_shape(Out(0), &[rows, columns]),
-        None => Ok(()),
+    let mut rows: Option<(Port, usize, DimId)> = None;
+    for port in (0..cx.input_count()).map(In) {
+        let Some(shape) = cx.shape(port) else { continue };
+        let own = if shape.len() < 2 { DimId::ONE } else { shape[0] };
+        rows = Some(match rows {
+            None => (port, 0, own),
+            Some(first) => {
+                let same = cx.require_equal(first, (port, own), "count the rows of the inputs")?;
+                (first.0, first.1, same)
+            }
+        });
     }
+    let columns = match cx.attr_ints("inputdimensions")? {
+        Some(dims) if dims.len() != cx.input_count() => {
+            let message = format!("has {} items for {} inputs", dims.len(), cx.input_count());
+            return Err(Failure::attribute("inputdimensions", message));
+        }
+        Some(dims) => dims.iter().try_fold(0_i64, |sum, dim| sum.checked_add(*dim)),
+        None => None,
+    };
+    let rows = match rows {
+        Some((_, _, rows)) => rows,
+        None => unknown_extent(cx, Out(0), 0),
+    };
+    let columns = match columns {
+        Some(columns) => cx.dims().constant(columns),
+        None => unknown_extent(cx, Out(0), 1),
+    };
+    cx.set_shape(Out(0), &[rows, columns])
 }
 
 /// The element type of the one list of values, keys or default among those that can be given.
@@ -167,11 +216,13 @@ fn labels(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     if cx.since_version() < 2 {
         return category_labels(cx);
     }
+    let mut lengths = Vec::new();
     for (port, prefix) in [
         (In(0), ["keys_strings", "keys_int64s", "keys_floats", "keys_tensor"]),
         (Out(0), ["values_strings", "values_int64s", "values_floats", "values_tensor"]),
     ] {
         let mut given = Vec::new();
+        let mut length = None;
         for (name, elem) in
             prefix.into_iter().zip([Some(Elem::STRING), Some(Elem::INT64), Some(Elem::FLOAT), None])
         {
@@ -181,8 +232,10 @@ fn labels(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
                     (elem, _) => elem,
                 };
                 given.push((name, of_tensor));
+                length = list_length(cx, name)?;
             }
         }
+        lengths.push(length);
         match given[..] {
             [(_, Some(elem))] => cx.set_elem(port, elem)?,
             [(_, None)] => {}
@@ -191,6 +244,12 @@ fn labels(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
                 return Err(Failure::attribute(name, "is one of several lists where only one can be given"));
             }
         }
+    }
+    if let (Some(keys), Some(values)) = (lengths[0], lengths[1])
+        && keys != values
+    {
+        let message = format!("or its kind has {keys} items, but there are {values} values");
+        return Err(Failure::attribute("keys_strings", message));
     }
     if let Some(default) = cx.attr_tensor("default_tensor")? {
         let header = default.header()?;
@@ -204,6 +263,23 @@ fn labels(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     Ok(())
 }
 
+/// How many items the list in an attribute has; the end of its name says what they are.
+fn list_length(cx: &RuleCx<'_, '_>, name: &'static str) -> Result<Option<usize>, Failure> {
+    let kind = name.rsplit('_').next();
+    Ok(match kind {
+        Some("strings") => cx.attr_strings(name)?.map(|items| items.len()),
+        Some("int64s") => cx.attr_ints(name)?.map(|items| items.len()),
+        Some("floats") => cx.attr_floats(name)?.map(|items| items.len()),
+        _ => match cx.attr_tensor(name)? {
+            Some(tensor) => match tensor.header()?.dims[..] {
+                [items] => usize::try_from(items).ok(),
+                _ => None,
+            },
+            None => None,
+        },
+    })
+}
+
 /// Version 1 maps strings to integers and back.
 fn category_labels(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     match cx.elem(In(0)) {
@@ -213,29 +289,90 @@ fn category_labels(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     }
 }
 
-/// The type of the class labels, and how many there are.
-fn classes(
-    cx: &mut RuleCx<'_, '_>,
-    strings: &'static str,
-    ints: &'static str,
-) -> Result<Option<i64>, Failure> {
-    let strings = cx.attr_strings(strings)?.unwrap_or_default().len();
-    let ints = cx.attr_ints(ints)?.unwrap_or_default().len();
-    cx.set_elem(Out(0), if strings > 0 { Elem::STRING } else { Elem::INT64 })?;
-    Ok(i64::try_from(strings.max(ints)).ok().filter(|count| *count > 0))
+/// How many class labels there are; they are the elements of the first output.
+fn classes(cx: &mut RuleCx<'_, '_>, strings: &'static str, ints: &'static str) -> Result<usize, Failure> {
+    let of_strings = cx.attr_strings(strings)?.unwrap_or_default().len();
+    let of_ints = cx.attr_ints(ints)?.unwrap_or_default().len();
+    if of_strings > 0 && of_ints > 0 {
+        return Err(Failure::attribute(strings, format!("and `{ints}` cannot both be given")));
+    }
+    cx.set_elem(Out(0), if of_strings > 0 { Elem::STRING } else { Elem::INT64 })?;
+    Ok(of_strings.max(of_ints))
 }
 
-fn classifier(cx: &mut RuleCx<'_, '_>, strings: &'static str, ints: &'static str) -> Result<(), Failure> {
-    let count = classes(cx, strings, ints)?;
-    let Some(rows) = rows(cx)? else { return Ok(()) };
+/// Shapes the label and the scores of each row.
+fn scores(cx: &mut RuleCx<'_, '_>, rows: Option<DimId>, columns: Option<usize>) -> Result<(), Failure> {
+    let rows = match rows {
+        Some(rows) => rows,
+        None => unknown_extent(cx, Out(0), 0),
+    };
     cx.set_shape(Out(0), &[rows])?;
-    match count {
-        Some(count) => {
-            let count = cx.dims().constant(count);
-            cx.set_shape(Out(1), &[rows, count])
+    let columns = match columns {
+        Some(columns) => count(cx, columns),
+        None => unknown_extent(cx, Out(1), 1),
+    };
+    cx.set_shape(Out(1), &[rows, columns])
+}
+
+fn count(cx: &mut RuleCx<'_, '_>, items: usize) -> DimId {
+    cx.dims().constant(i64::try_from(items).unwrap_or(i64::MAX))
+}
+
+/// One score for each intercept; with a single one, the other of two classes has the rest.
+fn linear_classifier(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    let labels = classes(cx, "classlabels_strings", "classlabels_ints")?;
+    let rows = rows(cx)?;
+    let intercepts = cx.attr_floats("intercepts")?.unwrap_or_default().len();
+    let columns = match (intercepts, labels) {
+        (0, 0) => None,
+        (0, labels) => Some(labels),
+        (1, 0) => Some(1),
+        (1, 2) => Some(2),
+        (1, labels) => {
+            let message = format!("has one item for {labels} labels, but separates two classes");
+            return Err(Failure::attribute("intercepts", message));
         }
-        None => cx.set_rank(Out(1), 2),
+        (many, _) => Some(many),
+    };
+    if intercepts > 0 {
+        coefficients(cx, intercepts)?;
     }
+    scores(cx, rows, columns)
+}
+
+/// Needs a coefficient for each feature and class (or target) of a row. The specification does not say what the features
+/// of a vector are.
+fn coefficients(cx: &mut RuleCx<'_, '_>, classes: usize) -> Result<(), Failure> {
+    let Some(given) = cx.attr_floats("coefficients")? else { return Ok(()) };
+    let Some(shape) = cx.shape(In(0)) else { return Ok(()) };
+    let [_, features] = shape[..] else { return Ok(()) };
+    let most = count(cx, given.len() / classes.max(1));
+    let relation = "are the features and the coefficients of a class";
+    require_at_most(cx, (In(0), 1, features), (In(0), most), relation)
+}
+
+/// Without probabilities, a machine with support vectors has a score for each pair of classes.
+fn svm_classifier(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    let labels = classes(cx, "classlabels_strings", "classlabels_ints")?;
+    let rows = rows(cx)?;
+    let vectors: i64 =
+        cx.attr_ints("vectors_per_class")?.unwrap_or_default().iter().copied().fold(0, i64::saturating_add);
+    let has_vectors = vectors > 0;
+    if has_vectors {
+        let numbers = cx.attr_floats("support_vectors")?.unwrap_or_default().len();
+        svm_features(cx, numbers, usize::try_from(vectors).unwrap_or(usize::MAX))?;
+    } else {
+        let numbers = cx.attr_floats("coefficients")?.unwrap_or_default().len();
+        svm_features(cx, numbers, labels)?;
+    }
+    let has_probabilities = !cx.attr_floats("prob_a")?.unwrap_or_default().is_empty();
+    let columns = match labels {
+        0 => None,
+        2 => Some(2),
+        many if has_vectors && !has_probabilities => Some(many * (many - 1) / 2),
+        many => Some(many),
+    };
+    scores(cx, rows, columns)
 }
 
 fn targets_per_row(cx: &mut RuleCx<'_, '_>, name: &'static str, targets: i64) -> Result<(), Failure> {
@@ -247,6 +384,76 @@ fn targets_per_row(cx: &mut RuleCx<'_, '_>, name: &'static str, targets: i64) ->
         Some(rows) => cx.set_shape(Out(0), &[rows, targets]),
         None => Ok(()),
     }
+}
+
+fn linear_regressor(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    let targets = cx.attr_int("targets")?.unwrap_or(1);
+    if let Ok(targets) = usize::try_from(targets) {
+        coefficients(cx, targets)?;
+    }
+    targets_per_row(cx, "targets", targets)
+}
+
+fn svm_regressor(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    let numbers = cx.attr_floats("support_vectors")?.unwrap_or_default().len();
+    let vectors = cx.attr_int("n_supports")?.and_then(|count| usize::try_from(count).ok()).unwrap_or(0);
+    svm_features(cx, numbers, vectors)?;
+    targets_per_row(cx, "n_supports", 1)
+}
+
+/// Needs as many features as there are numbers in one of so many vectors.
+fn svm_features(cx: &mut RuleCx<'_, '_>, numbers: usize, vectors: usize) -> Result<(), Failure> {
+    if vectors > 0
+        && numbers.is_multiple_of(vectors)
+        && let Some(shape) = cx.shape(In(0))
+        && let Some(last) = shape.len().checked_sub(1)
+    {
+        let features = count(cx, numbers / vectors);
+        let relation = "are the features of a row and those of a support vector";
+        cx.require_equal((In(0), last, shape[last]), features, relation)?;
+    }
+    Ok(())
+}
+
+/// There is one value for each feature, or one for all; ONNX Runtime also takes other numbers of them.
+fn imputer(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    let floats = cx.attr_floats("imputed_value_floats")?.is_some_and(|values| !values.is_empty());
+    let ints = cx.attr_ints("imputed_value_int64s")?.is_some_and(|values| !values.is_empty());
+    let (name, other, is_given) = match cx.elem(In(0)) {
+        Some(Elem::FLOAT | Elem::DOUBLE) => ("imputed_value_floats", "imputed_value_int64s", floats),
+        Some(_) => ("imputed_value_int64s", "imputed_value_floats", ints),
+        None => return Ok(()),
+    };
+    if floats && ints {
+        return Err(Failure::attribute(name, format!("and `{other}` cannot both be given")));
+    }
+    if !is_given {
+        return Err(Failure::attribute(name, "must be given for this element type"));
+    }
+    Ok(())
+}
+
+fn normalizer(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    one_of(cx, "norm", &["MAX", "L1", "L2"])?;
+    rows(cx).map(|_| ())
+}
+
+fn scaler(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    let (offset, scale) = (cx.attr_floats("offset")?, cx.attr_floats("scale")?);
+    let (Some(offset), Some(scale)) = (offset, scale) else { return Ok(()) };
+    if offset.len() != scale.len() {
+        let message = format!("has {} items, but `scale` has {}", offset.len(), scale.len());
+        return Err(Failure::attribute("offset", message));
+    }
+    let Some(shape) = cx.shape(In(0)) else { return Ok(()) };
+    let axis = usize::from(shape.len() > 1);
+    if let Some(features) = shape.get(axis).copied()
+        && scale.len() != 1
+    {
+        let needed = count(cx, scale.len());
+        cx.require_equal((In(0), axis, features), needed, "are the features and the items of `scale`")?;
+    }
+    Ok(())
 }
 
 fn one_hot(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
@@ -275,6 +482,12 @@ fn zip_map(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
             ));
         }
     };
+    if let Some(shape) = cx.shape(In(0))
+        && let Some(last) = shape.len().checked_sub(1)
+    {
+        let labels = count(cx, strings.max(ints));
+        cx.require_equal((In(0), last, shape[last]), labels, "are the columns and the class labels")?;
+    }
     let value = cx.types().tensor_of(ElemSet::of(Elem::FLOAT));
     let map = cx.types().map(key, value);
     let sequence = cx.types().sequence(map);

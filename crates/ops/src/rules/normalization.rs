@@ -5,7 +5,7 @@ use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{Failure, Rule, RuleCx};
 
 use super::Entry;
-use super::common::dtype_attr;
+use super::common::{dtype_attr, require_multiple};
 use super::elementwise::SAME_SHAPE;
 
 /// Scale, bias, mean and variance are vectors with one number a channel; so are the running statistics.
@@ -20,11 +20,12 @@ const INSTANCE_CHANNELS: Rule = Rule { name: "instancenormalization.channels", r
 const GROUP_CHANNELS: Rule = Rule { name: "groupnormalization.groups", run: group_channels };
 
 /// Scale and bias broadcast to the normalised axes. Source: LayerNormalization, `axis`, `Scale`, `B`.
-const LAYER_SCALE: Rule = Rule { name: "layernormalization.scale", run: layer_scale };
+pub(super) const LAYER_SCALE: Rule = Rule { name: "layernormalization.scale", run: layer_scale };
 
 /// The statistics have extent 1 on the normalised axes and the type of `stash_type`.
 /// Source: LayerNormalization, `Mean`, `InvStdDev`, `stash_type`.
-const LAYER_STATISTICS: Rule = Rule { name: "layernormalization.statistics", run: layer_statistics };
+pub(super) const LAYER_STATISTICS: Rule =
+    Rule { name: "layernormalization.statistics", run: layer_statistics };
 
 /// The normalised axes are the input's. Source: RMSNormalization, `axis`.
 const RMS_SCALE: Rule = Rule { name: "rmsnormalization.scale", run: layer_scale };
@@ -92,6 +93,10 @@ fn group_channels(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     {
         let message = format!("is {groups}, which does not divide the {channels} channels");
         return Err(Failure::attribute("num_groups", message));
+    }
+    if let Some(channels) = cx.shape(In(0)).map(|shape| shape[1]) {
+        let groups = cx.dims().constant(groups);
+        require_multiple(cx, (In(0), 1, channels), groups, "are the channels and those of all groups")?;
     }
     if cx.since_version() >= 21 {
         return channel_vectors(cx, 1..3);

@@ -1,10 +1,13 @@
 //! Operators that grow or cut the ends of axes: Pad and CenterCropPad.
 
+use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{Failure, Rule, RuleCx};
 
 use super::Entry;
-use super::common::{self, List, list, one_of, require_extent, require_single, unknown_extent};
+use super::common::{
+    self, List, Source, list, one_of, require_at_most, require_extent, require_single, unknown_extent,
+};
 
 /// Each padded axis grows by its pads at both ends, or shrinks where they are negative.
 /// Source: Pad, `pads` and `axes`.
@@ -43,6 +46,7 @@ fn pad(cx: &mut RuleCx<'_, '_>, name: &'static str, modes: &[&str]) -> Result<()
         return cx.set_rank(Out(0), shape.len());
     };
     let count = positions.len();
+    let is_reflected = cx.attr_str("mode")? == Some("reflect");
     if let Some(len) = pads.len
         && len != 2 * count
     {
@@ -56,12 +60,43 @@ fn pad(cx: &mut RuleCx<'_, '_>, name: &'static str, modes: &[&str]) -> Result<()
                 if let Some(extent) = cx.const_dim(grown).filter(|extent| *extent < 0) {
                     return Err(pads.source.fault(format!("leaves {extent} elements of axis {axis}")));
                 }
+                if let (Some(front), Some(back)) = (cx.const_dim(items[at]), cx.const_dim(items[at + count]))
+                {
+                    require_room(cx, pads.source, (axis, shape[axis]), [front, back], is_reflected)?;
+                }
                 grown
             }
             None => unknown_extent(cx, Out(0), axis),
         };
     }
     cx.set_shape(Out(0), &shape)
+}
+
+/// Needs an axis to have the elements that negative pads cut, and as many more as pads reflect, without its edge.
+fn require_room(
+    cx: &mut RuleCx<'_, '_>,
+    source: Source,
+    (axis, extent): (usize, DimId),
+    [front, back]: [i64; 2],
+    is_reflected: bool,
+) -> Result<(), Failure> {
+    let cut = front.min(0).saturating_add(back.min(0)).saturating_neg();
+    let widest = front.max(back);
+    let needed = if is_reflected && widest > 0 {
+        cut.saturating_add(widest).saturating_add(1)
+    } else {
+        front.saturating_add(back).saturating_neg()
+    };
+    match cx.const_dim(extent) {
+        Some(extent) if extent < needed => {
+            Err(source.fault(format!("needs {needed} elements of axis {axis}, which has {extent}")))
+        }
+        Some(_) => Ok(()),
+        None => {
+            let needed = cx.dims().constant(needed);
+            require_at_most(cx, (In(0), needed), (In(0), axis, extent), "are what pads need and the axis")
+        }
+    }
 }
 
 /// The axes that a list names, or all of them; `None` where only the run knows.

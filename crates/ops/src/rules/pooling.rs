@@ -63,7 +63,12 @@ fn pool(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
             (Some(input), _) if axis < 2 => Some(input[axis]),
             (Some(input), Some(kernel)) => {
                 let elements = cx.dims().constant(kernel[axis - 2]);
-                windows.places(cx, axis - 2, (In(0), axis, input[axis]).into(), elements, rounding)?
+                let extent = (In(0), axis, input[axis]).into();
+                let places = windows.places(cx, axis - 2, extent, elements, rounding)?;
+                // ONNX Runtime rounds towards zero, and refuses an extent below it.
+                let spare = windows.strides[axis - 2].saturating_mul(2).saturating_sub(1);
+                windows.require_fit(cx, axis - 2, extent, elements, spare)?;
+                places
             }
             // Only version 1 of LpPool lets the kernel be left out, and does not say what that means.
             (Some(_) | None, _) => None,

@@ -6,7 +6,7 @@ use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{DimVec, Failure, Rule, RuleCx};
 
 use super::Entry;
-use super::common::{Source, one_of, require_single};
+use super::common::{Source, one_of, require_at_most, require_multiple, require_single};
 use super::elementwise::SAME_SHAPE;
 use super::items::{Items, separable, strides, whole};
 
@@ -112,6 +112,7 @@ fn divided(cx: &mut RuleCx<'_, '_>, axis: usize, extent: DimId, by: i64) -> Resu
         let message = format!("axis {axis} has extent {extent}, which is not a multiple of {by}");
         return Err(Failure::shapes(&[In(0)], message));
     }
+    require_multiple(cx, (In(0), axis, extent), divisor, "are an extent and the blocks that divide it")?;
     Ok(cx.dims().floor_div(extent, divisor))
 }
 
@@ -150,6 +151,13 @@ fn reverse(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     cx.require_rank(In(1), 1..=1)?;
     if let (Some(shape), Some(lengths)) = (cx.shape(In(0)), cx.shape(In(1))) {
         cx.require_equal((In(1), 0, lengths[0]), (In(0), batch, shape[batch]), "hold one length a sequence")?;
+    }
+    if let Some(shape) = cx.shape(In(0))
+        && let Some(longest) = cx.const_ints(In(1)).and_then(|lengths| lengths.into_iter().max())
+    {
+        let longest = cx.dims().constant(longest);
+        let relation = "are the longest sequence and the time axis";
+        require_at_most(cx, (In(1), longest), (In(0), time, shape[time]), relation)?;
     }
     Ok(())
 }

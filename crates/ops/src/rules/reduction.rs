@@ -4,6 +4,7 @@ use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{DimVec, Failure, Rule, RuleCx};
 
 use super::Entry;
+use super::common::require_at_most;
 use super::elementwise::SAME_SHAPE;
 
 mod fold;
@@ -138,6 +139,7 @@ fn arg(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
 
 fn top_k(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     let axis = cx.attr_int("axis")?.unwrap_or(-1);
+    cx.require_rank(In(1), 1..=1)?;
     let Some(mut shape) = cx.shape(In(0)) else { return Ok(()) };
     let axis = cx.axis("axis", axis, shape.len())?;
     // Up to version 9 the number is an attribute.
@@ -148,12 +150,16 @@ fn top_k(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     let extent = shape[axis];
     shape[axis] = match count {
         Some(count) => {
-            if let (Some(count), Some(extent)) = (cx.const_dim(count), cx.const_dim(extent))
-                && !(0..=extent).contains(&count)
+            let port = if cx.has(In(1)) { In(1) } else { In(0) };
+            if let Some(count) = cx.const_dim(count)
+                && (count < 0 || cx.const_dim(extent).is_some_and(|extent| count > extent))
             {
+                let extent = cx.dims().display(extent).to_string();
                 let message = format!("asks for {count} of the {extent} elements of axis {axis}");
-                return Err(Failure::value(if cx.has(In(1)) { In(1) } else { In(0) }, message));
+                return Err(Failure::value(port, message));
             }
+            let relation = "are the number of elements to find and those of the axis";
+            require_at_most(cx, (port, count), (In(0), axis, extent), relation)?;
             count
         }
         None => match cx.shape(Out(0)).and_then(|known| known.get(axis).copied()) {

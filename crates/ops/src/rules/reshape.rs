@@ -5,7 +5,7 @@ use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{DimVec, Failure, Rule, RuleCx};
 
 use super::Entry;
-use super::common::{List, Source, list, unknown_extent};
+use super::common::{List, Source, list, require_multiple, unknown_extent};
 use super::items::relabel;
 
 /// The target lists the extents; 0 copies the input's, -1 is what is left of the number of elements, and
@@ -185,6 +185,7 @@ fn rest_of(
         );
         return Err(target.source.fault(message));
     }
+    require_multiple(cx, (In(0), count), known, "are the number of elements before and after")?;
     // Only an exact quotient passes at run time, so rounding changes nothing.
     Ok(Some(cx.dims().floor_div(count, known)))
 }

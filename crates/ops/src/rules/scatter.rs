@@ -5,9 +5,9 @@ use typeloom_solver::rule::Port::In;
 use typeloom_solver::rule::{DimVec, Failure, Rule, RuleCx};
 
 use super::Entry;
-use super::common::one_of;
+use super::common::{one_of, require_at_most};
 use super::elementwise::SAME_SHAPE;
-use super::gather::require_inside;
+use super::gather::{require_inside, require_tuples};
 
 /// Indices and updates have one shape, which lies inside the data's but for `axis`.
 /// Source: ScatterElements, `indices`, `updates` and `axis`.
@@ -64,6 +64,7 @@ fn nd(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
         let message = format!("the indices are {tuple} numbers each, for {} axes", data.len());
         return Err(Failure::shapes(&[In(0), In(1)], message));
     };
+    require_tuples(cx, &data, (0, tuple))?;
     let Some(updates) = cx.shape(In(2)) else { return Ok(()) };
     let needed: DimVec = indices[..last].iter().chain(&data[tuple..]).copied().collect();
     if needed.len() != updates.len() {
@@ -103,6 +104,8 @@ fn tensor(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
                 format!("the update has {written} elements along axis {axis}, but the cache has {most}");
             return Err(Failure::shapes(&[In(0), In(1)], message));
         }
+        let relation = "are what is written and the cache that it is written to";
+        require_at_most(cx, (In(1), axis, update[axis]), (In(0), axis, cache[axis]), relation)?;
     }
     cx.require_rank(In(2), 1..=1)?;
     if let Some(starts) = cx.shape(In(2)) {

@@ -90,6 +90,10 @@ fn compress(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
         let message = format!("picks element {last} of axis {axis}, which has {extent}");
         return Err(Failure::value(In(1), message));
     }
+    // Where the axis may be shorter than the condition, ONNX Runtime ignores the rest of the condition.
+    let needed = picked.as_ref().and_then(|picked| picked.last()).map_or(0, |last| last + 1);
+    let least = cx.dims().bounds(shape[axis]).0.and_then(|least| usize::try_from(least).ok()).unwrap_or(0);
+    let picked = picked.filter(|_| needed <= least);
     shape[axis] = picked_count(cx, picked.as_deref(), axis);
     cx.set_shape(Out(0), &shape)
 }

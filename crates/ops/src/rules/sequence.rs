@@ -180,7 +180,17 @@ fn split_to_sequence(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     }
     let extent = cx.const_dim(shape[axis]);
     shape[axis] = match (parts, extent) {
-        (Some(parts), extent) => part_extent(cx, &parts, extent)?,
+        (Some(parts), extent) => {
+            if parts.shape.len() == 1 && extent.is_none() {
+                let sum = cx.dims().sum(&parts.items);
+                cx.require_equal(
+                    (In(0), axis, shape[axis]),
+                    (In(1), sum),
+                    "are an extent and the sum of its parts",
+                )?;
+            }
+            part_extent(cx, &parts, extent)?
+        }
         (None, Some(_) | None) => cx.fresh(),
     };
     cx.set_element_shape(Out(0), &shape)

@@ -7,7 +7,7 @@ use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{Failure, Port, Rule, RuleCx};
 
 use super::Entry;
-use super::common::{MOST_AXES, require_single, unknown_extent};
+use super::common::{MOST_AXES, require_at_most, require_single, unknown_extent};
 
 #[cfg(test)]
 mod tests;
@@ -181,6 +181,7 @@ fn frames(cx: &mut RuleCx<'_, '_>, signal: DimId, length: DimId, step: DimId) ->
     if cx.dims().bounds(room).1.is_some_and(|most| most < 0) {
         return Err(Failure::shapes(&[In(0)], "a frame is longer than the signal"));
     }
+    require_at_most(cx, (In(2), length), (In(0), 1, signal), "are a frame and the signal")?;
     let one = cx.dims().constant(1);
     let moves = cx.dims().floor_div(room, step);
     Ok(cx.dims().add(moves, one))

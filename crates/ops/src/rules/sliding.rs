@@ -15,6 +15,8 @@ use smallvec::SmallVec;
 use typeloom_solver::dim::{Decision, DimId};
 use typeloom_solver::rule::{Extent, Failure, Port, RuleCx};
 
+use super::common::require_at_most;
+
 /// A number for each spatial axis.
 pub(super) type PerAxis = SmallVec<[i64; 6]>;
 
@@ -88,6 +90,30 @@ impl Windows {
         let steps = cx.dims().sub(kernel, one);
         let reach = cx.dims().mul(steps, dilation);
         Ok(cx.dims().add(reach, one))
+    }
+
+    /// Needs a window with `kernel` elements to fit into the padded axis; `spare` elements may stick out.
+    ///
+    /// Automatic padding makes every window fit.
+    pub(super) fn require_fit(
+        &self,
+        cx: &mut RuleCx<'_, '_>,
+        axis: usize,
+        input: Extent,
+        kernel: DimId,
+        spare: i64,
+    ) -> Result<(), Failure> {
+        if self.auto_pad == AutoPad::Same {
+            return Ok(());
+        }
+        let padding = match (&self.pads, self.auto_pad) {
+            (Some(pads), AutoPad::NotSet) => pads[axis].0.saturating_add(pads[axis].1),
+            (_, _) => 0,
+        };
+        let reach = self.reach(cx, axis, kernel)?;
+        let padding = cx.dims().constant(padding.saturating_add(spare));
+        let least = cx.dims().sub(reach, padding);
+        require_at_most(cx, (input.port, least), input, "are what a window needs and the axis")
     }
 
     /// In how many places a window with `kernel` elements stands along a spatial axis; `None` where the

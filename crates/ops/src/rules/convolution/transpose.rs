@@ -7,7 +7,7 @@
 //! or what `output_shape` says, which then decides the padding.
 
 use typeloom_solver::dim::DimId;
-use typeloom_solver::rule::Port::Out;
+use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{Extent, Failure, Rule, RuleCx};
 
 use super::{PLAIN, Ports, bias_fits, divides, group, kernel, leading, spatial_axes};
@@ -36,8 +36,31 @@ struct Widening {
 
 fn transpose(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<(), Failure> {
     let Some(spatial) = spatial_axes(cx, ports)? else { return Ok(()) };
-    let channels = out_channels(cx, ports)?.map(|channels| channels.dim);
     let widening = read(cx, spatial)?;
+    widen(cx, ports, spatial, &widening)
+}
+
+/// As ConvTranspose, with the padding from an input. Source: ConvTransposeWithDynamicPads, `Pads`.
+pub(in super::super) const DYNAMIC_PADS: Rule =
+    Rule { name: "convtransposewithdynamicpads.windows", run: dynamic_pads };
+
+fn dynamic_pads(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    let ports = Ports { input: In(0), weights: In(1), bias: Some(In(3)) };
+    let Some(spatial) = spatial_axes(cx, ports)? else { return Ok(()) };
+    channels(cx, ports)?;
+    bias(cx, ports)?;
+    let Some(pads) = cx.const_ints(In(2)) else { return Ok(()) };
+    if pads.len() != 2 * spatial {
+        let message = format!("must have {} numbers for these axes, but has {}", 2 * spatial, pads.len());
+        return Err(Failure::value(In(2), message));
+    }
+    let mut widening = read(cx, spatial)?;
+    widening.windows.pads = Some((0..spatial).map(|axis| (pads[axis], pads[axis + spatial])).collect());
+    widen(cx, ports, spatial, &widening)
+}
+
+fn widen(cx: &mut RuleCx<'_, '_>, ports: Ports, spatial: usize, widening: &Widening) -> Result<(), Failure> {
+    let channels = out_channels(cx, ports)?.map(|channels| channels.dim);
     let kernel = sliding::kernel(cx, ports.weights, spatial)?;
     let input = cx.shape(ports.input);
     let mut shape = leading(cx, ports, channels);
@@ -46,7 +69,7 @@ fn transpose(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<(), Failure> {
             (Some(given), _, _) => Some(cx.dims().constant(given[axis])),
             (None, Some(input), Some(kernel)) => {
                 let input = (ports.input, axis + 2, input[axis + 2]).into();
-                widened(cx, &widening, axis, input, kernel[axis])?
+                widened(cx, widening, axis, input, kernel[axis])?
             }
             (None, Some(_) | None, _) => None,
         };

@@ -4,16 +4,14 @@ use typeloom_solver::elem::Elem;
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{Failure, Rule, RuleCx};
 
-use super::{classifier, targets_per_row};
+use super::super::common::require_at_most;
+use super::{classes, scores, targets_per_row};
 
 /// Source: TreeEnsemble version 5, `n_targets`, `nodes_splits`, `leaf_weights`, `nodes_modes`.
 pub(super) const ENSEMBLE: Rule = Rule { name: "treeensemble.targets", run: ensemble };
 
 /// Source: TreeEnsembleClassifier, `Y` and `Z`.
-pub(super) const CLASSIFIER: Rule = Rule {
-    name: "treeensembleclassifier.classes",
-    run: |cx| classifier(cx, "classlabels_strings", "classlabels_int64s"),
-};
+pub(super) const CLASSIFIER: Rule = Rule { name: "treeensembleclassifier.classes", run: classifier };
 
 /// Source: TreeEnsembleRegressor, `n_targets`.
 pub(super) const REGRESSOR: Rule = Rule { name: "treeensembleregressor.targets", run: regressor };
@@ -22,7 +20,34 @@ pub(super) const REGRESSOR: Rule = Rule { name: "treeensembleregressor.targets",
 /// Source: TreeEnsembleClassifier version 3, the attributes that end in `_as_tensor`.
 pub(super) const WEIGHTS: Rule = Rule { name: "treeensemble.weights", run: weights };
 
+fn classifier(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    let labels = classes(cx, "classlabels_strings", "classlabels_int64s")?;
+    features(cx, branches(cx)?)?;
+    let rows = cx.shape(In(0)).map(|shape| shape[0]);
+    scores(cx, rows, Some(labels).filter(|labels| *labels > 0))
+}
+
+/// The largest feature that a node with branches looks at; leaves have a number there that means nothing.
+fn branches(cx: &RuleCx<'_, '_>) -> Result<Option<i64>, Failure> {
+    let features = cx.attr_ints("nodes_featureids")?.unwrap_or_default();
+    let modes = cx.attr_strings("nodes_modes")?.unwrap_or_default();
+    if features.len() != modes.len() {
+        return Ok(None);
+    }
+    Ok(features.iter().zip(&modes).filter(|(_, mode)| **mode != b"LEAF").map(|(feature, _)| *feature).max())
+}
+
+/// Needs rows of features, with as many as the trees look at.
+fn features(cx: &mut RuleCx<'_, '_>, largest: Option<i64>) -> Result<(), Failure> {
+    cx.require_rank(In(0), 2..=2)?;
+    let (Some(shape), Some(largest)) = (cx.shape(In(0)), largest) else { return Ok(()) };
+    let needed = cx.dims().constant(largest.saturating_add(1));
+    let relation = "are the features that the trees look at and those of a row";
+    require_at_most(cx, (In(0), needed), (In(0), 1, shape[1]), relation)
+}
+
 fn regressor(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    features(cx, branches(cx)?)?;
     match cx.attr_int("n_targets")? {
         Some(targets) => targets_per_row(cx, "n_targets", targets),
         None => cx.set_rank(Out(0), 2),
@@ -80,6 +105,8 @@ fn ensemble(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     ];
     same_length(cx, &lengths)?;
     same_length(cx, &["leaf_targetids", "leaf_weights"])?;
+    let largest = cx.attr_ints("nodes_featureids")?.unwrap_or_default().into_iter().max();
+    features(cx, largest)?;
     let targets = cx.attr_int("n_targets")?.unwrap_or(1);
     targets_per_row(cx, "n_targets", targets)
 }

@@ -4,7 +4,7 @@ use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{DimVec, Failure, Port, Rule, RuleCx};
 
-use crate::rules::common::{MOST_AXES, unknown_extent};
+use crate::rules::common::{MOST_AXES, require_multiple, unknown_extent};
 use crate::rules::sliding::{self, Rounding, Windows};
 
 /// The input is `[N, C * elements of a block, blocks]`, the output `[N, C, image...]`; there are as many
@@ -96,6 +96,7 @@ fn channels(cx: &mut RuleCx<'_, '_>, column: DimId, block: &[DimId]) -> Result<D
             format!("a column has {column} elements, which is no multiple of the {elements} of a block");
         return Err(Failure::shapes(&[INPUT], message));
     }
+    require_multiple(cx, (INPUT, 1, column), elements, "are a column and the blocks in it")?;
     Ok(match cx.dims().div_exact(column, elements) {
         Some(channels) => channels,
         None => cx.dims().floor_div(column, elements),

@@ -1,0 +1,271 @@
+//! The operators of ONNX Runtime (`com.microsoft`) whose types the description language cannot express.
+//!
+//! `data/com.microsoft.txt` describes most of them. These rules run in addition: they compute windows over layouts
+//! with the channels last, and element types that depend on attributes and on which inputs there are. Source of each
+//! rule: the operator's schema in the pinned package, and the recorded types in `tests/runtime_shapes/contrib.txt`.
+
+use smallvec::SmallVec;
+use typeloom_solver::dim::DimId;
+use typeloom_solver::elem::Elem;
+use typeloom_solver::rule::Port::{In, Out};
+use typeloom_solver::rule::{DimVec, Extent, Failure, Port, Rule, RuleCx};
+
+use super::Entry;
+use super::common::{MOST_AXES, require_at_most, unknown_extent};
+use super::concat::concat_ports;
+use super::convolution::{CONV_WINDOWS, DYNAMIC_PADS};
+use super::normalization::{LAYER_SCALE, LAYER_STATISTICS};
+use super::sliding::{self, Rounding, Windows};
+
+const DOMAIN: &str = "com.microsoft";
+
+/// Source: QLinearConcat, `axis`; the inputs are a scale, a zero point and then triples that a tensor begins.
+const CONCAT: Rule = Rule {
+    name: "qlinearconcat.axis",
+    run: |cx| {
+        let tensors: Vec<Port> = (2..cx.input_count()).step_by(3).map(In).collect();
+        concat_ports(cx, &tensors)
+    },
+};
+
+/// Source: NhwcConv, NhwcFusedConv, `X` and `W`.
+const CONV_LAST: Rule = Rule { name: "nhwcconv.windows", run: |cx| windows_last(cx, Some(In(1))) };
+
+/// Source: QLinearConv, `channels_last`.
+const QLINEAR_CONV: Rule = Rule {
+    name: "qlinearconv.channels_last",
+    run: |cx| if cx.attr_flag("channels_last")? { windows_last(cx, Some(In(3))) } else { Ok(()) },
+};
+
+/// Source: NhwcMaxPool, `kernel_shape`.
+const POOL_LAST: Rule = Rule { name: "nhwcmaxpool.windows", run: |cx| windows_last(cx, None) };
+
+/// Source: QLinearAveragePool, `channels_last`.
+const QLINEAR_POOL: Rule = Rule {
+    name: "qlinearaveragepool.channels_last",
+    run: |cx| if cx.attr_flag("channels_last")? { windows_last(cx, None) } else { Ok(()) },
+};
+
+/// Source: FusedMatMul, `transA`, `transBatchA`; an operand with one axis is a row or a column.
+const MATMUL: Rule = Rule { name: "fusedmatmul.contract", run: fused_matmul };
+
+/// Source: GatherBlockQuantized, `output`, `bits`.
+const GATHER: Rule = Rule { name: "gatherblockquantized.axis", run: gather };
+
+/// Source: UnfoldTensor, `dim`, `size`, `step`.
+const UNFOLD: Rule = Rule { name: "unfoldtensor.windows", run: unfold };
+
+/// Source: MurmurHash3, `positive`.
+const HASH: Rule = Rule {
+    name: "murmurhash3.elem",
+    run: |cx| {
+        let is_positive = cx.attr_int("positive")?.unwrap_or(1) != 0;
+        cx.set_elem(Out(0), if is_positive { Elem::UINT32 } else { Elem::INT32 })
+    },
+};
+
+/// Source: QGemm, `y_scale`, `y_zero_point`: without them, the product is a float.
+const QGEMM: Rule = Rule {
+    name: "qgemm.elem",
+    run: |cx| if cx.has(In(8)) { cx.same_elem(In(8), Out(0)) } else { cx.set_elem(Out(0), Elem::FLOAT) },
+};
+
+/// Source: MatMulInteger16, `Y`: products of signed numbers are signed.
+const INTEGER16: Rule = Rule {
+    name: "matmulinteger16.elem",
+    run: |cx| match (cx.elem(In(0)), cx.elem(In(1))) {
+        (Some(Elem::INT16), Some(Elem::INT16)) => cx.set_elem(Out(0), Elem::INT32),
+        (Some(Elem::UINT16), Some(Elem::UINT16)) => cx.set_elem(Out(0), Elem::UINT32),
+        (_, _) => Ok(()),
+    },
+};
+
+/// Source: GroupQueryAttention, `k_quant_type`, `kv_cache_bit_width`: only a quantised cache has elements of its own.
+const CACHE: Rule = Rule {
+    name: "groupqueryattention.cache",
+    run: |cx| {
+        let is_plain = !cx.has_attr("kv_cache_bit_width")?
+            && matches!(cx.attr_str("k_quant_type")?, None | Some("NONE"));
+        if is_plain { cx.same_elem(In(0), Out(1)) } else { Ok(()) }
+    },
+};
+
+/// Source: LinearAttention, `present_state`: a state that is not given has the elements of the data.
+const STATE: Rule = Rule {
+    name: "linearattention.state",
+    run: |cx| if cx.has(In(3)) { Ok(()) } else { cx.same_elem(In(0), Out(1)) },
+};
+
+/// Source: GridSample, `Y`.
+const SAMPLES: Rule = Rule { name: "gridsample.elem", run: |cx| cx.same_elem(In(0), Out(0)) };
+
+pub(super) const OPERATORS: &[Entry] = &[
+    Entry::of("ConvTransposeWithDynamicPads", &[DYNAMIC_PADS]).in_domain(DOMAIN),
+    Entry::of("FusedMatMul", &[MATMUL]).in_domain(DOMAIN),
+    Entry::of("FusedMatMulActivation", &[MATMUL]).in_domain(DOMAIN),
+    Entry::of("GatherBlockQuantized", &[GATHER]).in_domain(DOMAIN),
+    Entry::of("GridSample", &[SAMPLES]).in_domain(DOMAIN),
+    Entry::of("GroupQueryAttention", &[CACHE]).in_domain(DOMAIN),
+    Entry::of("LinearAttention", &[STATE]).in_domain(DOMAIN),
+    Entry::of("MatMulInteger16", &[INTEGER16]).in_domain(DOMAIN),
+    Entry::of("MurmurHash3", &[HASH]).in_domain(DOMAIN),
+    Entry::of("NhwcConv", &[CONV_LAST]).in_domain(DOMAIN),
+    Entry::of("NhwcFusedConv", &[CONV_LAST]).in_domain(DOMAIN),
+    Entry::of("NhwcMaxPool", &[POOL_LAST]).in_domain(DOMAIN),
+    Entry::of("QGemm", &[QGEMM]).in_domain(DOMAIN),
+    Entry::of("QLinearAveragePool", &[QLINEAR_POOL]).in_domain(DOMAIN),
+    Entry::of("QLinearConcat", &[CONCAT]).in_domain(DOMAIN),
+    Entry::of("QLinearConv", &[QLINEAR_CONV]).in_domain(DOMAIN),
+    Entry::of("TransposeMatMul", &[MATMUL]).in_domain(DOMAIN),
+    Entry::of("UnfoldTensor", &[UNFOLD]).in_domain(DOMAIN),
+    Entry::of("Conv", &[CONV_WINDOWS]).in_domain("com.microsoft.nchwc"),
+    Entry::of("SimplifiedLayerNormalization", &[LAYER_SCALE, LAYER_STATISTICS]),
+];
+
+/// Windows over data whose last axis is the channels. The weights have theirs on axis 1, as in `Conv`.
+fn windows_last(cx: &mut RuleCx<'_, '_>, weights: Option<Port>) -> Result<(), Failure> {
+    cx.require_rank(In(0), 3..=MOST_AXES)?;
+    let Some(input) = cx.shape(In(0)) else { return Ok(()) };
+    let spatial = input.len() - 2;
+    let windows = Windows::read(cx, spatial)?;
+    let channels: Extent = (In(0), spatial + 1, input[spatial + 1]).into();
+    let (kernel, channels): (Option<SmallVec<[DimId; 6]>>, Option<DimId>) = match weights {
+        None => {
+            let kernel = sliding::kernel_shape(cx, spatial)?;
+            (
+                kernel.map(|kernel| kernel.iter().map(|extent| cx.dims().constant(*extent)).collect()),
+                Some(channels.dim),
+            )
+        }
+        Some(weights) => {
+            cx.require_rank(weights, input.len()..=input.len())?;
+            match cx.shape(weights) {
+                Some(shape) => {
+                    let group = cx.attr_int("group")?.unwrap_or(1);
+                    let group = cx.dims().constant(group);
+                    let of_all = cx.dims().mul(shape[1], group);
+                    cx.require_equal(
+                        channels,
+                        (weights, of_all),
+                        "are the channels of the input and of the weights",
+                    )?;
+                    (Some(shape[2..].iter().copied().collect()), Some(shape[0]))
+                }
+                None => (None, None),
+            }
+        }
+    };
+    let rounding = if cx.attr_flag("ceil_mode")? { Rounding::Up } else { Rounding::Down };
+    let mut shape: DimVec = [input[0]].into_iter().collect();
+    for axis in 0..spatial {
+        let places = match &kernel {
+            Some(kernel) => {
+                let extent = (In(0), axis + 1, input[axis + 1]).into();
+                windows.places(cx, axis, extent, kernel[axis], rounding)?
+            }
+            None => None,
+        };
+        shape.push(match places {
+            Some(places) => places,
+            None => unknown_extent(cx, Out(0), axis + 1),
+        });
+    }
+    shape.push(match channels {
+        Some(channels) => channels,
+        None => unknown_extent(cx, Out(0), spatial + 1),
+    });
+    cx.set_shape(Out(0), &shape)
+}
+
+/// The axes of an operand as a product sees them, each with its extent: batch axes, rows, columns.
+fn operand(
+    cx: &mut RuleCx<'_, '_>,
+    port: Port,
+    [transposed, batch_transposed]: [&str; 2],
+) -> Result<Option<Vec<Extent>>, Failure> {
+    cx.require_rank(port, 1..)?;
+    let Some(shape) = cx.shape(port) else { return Ok(None) };
+    let mut axes: Vec<Extent> =
+        shape.iter().enumerate().map(|(axis, dim)| Extent::from((port, axis, *dim))).collect();
+    let rank = axes.len();
+    if rank > 1 {
+        if cx.attr_flag(batch_transposed)? {
+            // The first axis takes the place before the last one.
+            axes[..rank - 1].rotate_left(1);
+        }
+        if cx.attr_flag(transposed)? {
+            axes.swap(rank - 2, rank - 1);
+        }
+    }
+    Ok(Some(axes))
+}
+
+fn fused_matmul(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    let left = operand(cx, In(0), ["transA", "transBatchA"])?;
+    let right = operand(cx, In(1), ["transB", "transBatchB"])?;
+    let (Some(left), Some(right)) = (left, right) else { return Ok(()) };
+    let (inner_left, inner_right) = (left.len() - 1, right.len().saturating_sub(2));
+    cx.require_equal(left[inner_left], right[inner_right], "are contracted")?;
+    let (batch_left, batch_right) = (left.len().saturating_sub(2), right.len().saturating_sub(2));
+    let rank = batch_left.max(batch_right);
+    let mut shape = DimVec::new();
+    for axis in 0..rank {
+        let a = (axis + batch_left).checked_sub(rank).map(|at| left[at]);
+        let b = (axis + batch_right).checked_sub(rank).map(|at| right[at]);
+        match (a, b) {
+            (Some(a), Some(b)) => shape.push(cx.broadcast_dim(a, b)?),
+            (Some(only), None) | (None, Some(only)) => shape.push(only.dim),
+            (None, None) => {}
+        }
+    }
+    if left.len() > 1 {
+        shape.push(left[left.len() - 2].dim);
+    }
+    if right.len() > 1 {
+        shape.push(right[right.len() - 1].dim);
+    }
+    cx.set_shape(Out(0), &shape)
+}
+
+/// As `Gather`; several numbers of fewer than 8 bits share a byte along the last axis.
+fn gather(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    cx.require_rank(In(0), 1..)?;
+    let (Some(mut data), Some(elem)) = (cx.shape(In(0)), cx.elem(In(0))) else { return Ok(()) };
+    let axis = cx.attr_int("gather_axis")?.unwrap_or(0);
+    let axis = cx.axis("gather_axis", axis, data.len())?;
+    let bits = cx.attr_int("bits")?.unwrap_or(4);
+    if ![2, 4, 8].contains(&bits) {
+        return Err(Failure::attribute("bits", format!("is {bits}, but must be 2, 4 or 8")));
+    }
+    if elem == Elem::UINT8
+        && let Some(last) = data.last_mut()
+    {
+        let packed = cx.dims().constant(8 / bits);
+        *last = cx.dims().mul(*last, packed);
+    }
+    let Some(indices) = cx.shape(In(1)) else { return Ok(()) };
+    let shape: DimVec = data[..axis].iter().chain(&indices).chain(&data[axis + 1..]).copied().collect();
+    cx.set_shape(Out(0), &shape)
+}
+
+/// The axis becomes the places of the window, whose elements are a new last axis.
+fn unfold(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    cx.require_rank(In(0), 1..)?;
+    let Some(mut shape) = cx.shape(In(0)) else { return Ok(()) };
+    let axis = cx.attr_int("dim")?.unwrap_or(-1);
+    let axis = cx.axis("dim", axis, shape.len())?;
+    let (Some(size), step) = (cx.attr_int("size")?, cx.attr_int("step")?.unwrap_or(1)) else { return Ok(()) };
+    for (name, value) in [("size", size), ("step", step)] {
+        if value < 1 {
+            return Err(Failure::attribute(name, format!("is {value}, but must be at least 1")));
+        }
+    }
+    let (size, step) = (cx.dims().constant(size), cx.dims().constant(step));
+    let relation = "are the window and the axis that it slides along";
+    require_at_most(cx, (In(0), size), (In(0), axis, shape[axis]), relation)?;
+    let room = cx.dims().sub(shape[axis], size);
+    let moves = cx.dims().floor_div(room, step);
+    shape[axis] = cx.dims().add(moves, DimId::ONE);
+    shape.push(size);
+    cx.set_shape(Out(0), &shape)
+}
