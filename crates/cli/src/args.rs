@@ -395,6 +395,14 @@ pub(crate) struct RunArgs {
     /// The most turns that all loops of the model may take together, on the embedded backend
     #[arg(long, value_name = "NUMBER")]
     pub(crate) max_iterations: Option<u64>,
+    /// The most steps that the run may take, on the embedded backend: each node counts as one each time it runs, and in loops
+    /// and functions so does each 4 KiB of tensors (default: 1,048,576 and one for each 16 bytes of the model)
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) max_steps: Option<u64>,
+    /// The most memory that tensors may take, in bytes or with a unit: `512M`, `4G` (default: 192 MiB and eight times the size
+    /// of the model, its external data and the given inputs); weights that are used where the file has them do not count
+    #[arg(long, value_name = "SIZE", value_parser = crate::run::budget::size)]
+    pub(crate) max_memory: Option<u64>,
     /// Save the outputs in this folder: as `.npy`, or as `.pb` where NumPy has no such type
     #[arg(long, short, value_name = "FOLDER")]
     pub(crate) output: Option<PathBuf>,

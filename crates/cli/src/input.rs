@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use typeloom::compiler::coerce::{Policy, Repair, RepairError};
+use typeloom::onnx::text::escape;
 use typeloom::{CheckError, Checked, Described, Mode, Operators, Options, Seed};
 
 use crate::args::SolveArgs;
@@ -44,7 +45,7 @@ impl Deref for Bytes {
 /// One model to work on.
 #[derive(Clone, Debug)]
 pub(crate) struct Source {
-    /// How output names it.
+    /// How output names it: on one line, without unsafe characters.
     pub(crate) name: String,
     path: Option<PathBuf>,
 }
@@ -65,7 +66,7 @@ pub(crate) fn sources(arguments: &[String]) -> anyhow::Result<Vec<Source>> {
                 bail!("there is no model (*.onnx) in `{argument}`");
             }
         } else {
-            sources.push(Source { name: argument.clone(), path: Some(path) });
+            sources.push(Source { name: escape(argument).into_owned(), path: Some(path) });
         }
     }
     Ok(sources)
@@ -81,7 +82,8 @@ fn search(folder: &Path, depth: usize, sources: &mut Vec<Source>) -> anyhow::Res
         if path.is_dir() && !is_link && depth < MAX_DEPTH {
             search(&path, depth + 1, sources)?;
         } else if path.extension().is_some_and(|extension| extension == "onnx") {
-            sources.push(Source { name: path.display().to_string(), path: Some(path) });
+            let name = escape(&path.display().to_string()).into_owned();
+            sources.push(Source { name, path: Some(path) });
         }
     }
     Ok(())
@@ -90,7 +92,7 @@ fn search(folder: &Path, depth: usize, sources: &mut Vec<Source>) -> anyhow::Res
 /// The one file that an argument names, or standard input.
 pub(crate) fn source(argument: &str) -> Source {
     let path = (argument != "-").then(|| PathBuf::from(argument));
-    let name = if path.is_some() { argument.to_owned() } else { "<stdin>".to_owned() };
+    let name = if path.is_some() { escape(argument).into_owned() } else { "<stdin>".to_owned() };
     Source { name, path }
 }
 
@@ -108,12 +110,8 @@ impl Source {
             return Ok(Bytes::Read(bytes.into()));
         };
         let cannot = || format!("cannot read `{}`", self.name);
-        let file = File::open(path).with_context(cannot)?;
-        let meta = file.metadata().with_context(cannot)?;
-        if !meta.is_file() {
-            bail!("`{}` is not a file", self.name);
-        }
-        if meta.len() == 0 {
+        let file = regular(path).with_context(cannot)?;
+        if file.metadata().with_context(cannot)?.len() == 0 {
             return Ok(Bytes::Read(bytes::Bytes::new()));
         }
         map(&file).map(|map| Bytes::Mapped(map, file)).with_context(cannot)
@@ -123,6 +121,49 @@ impl Source {
     pub(crate) fn folder(&self) -> Option<&Path> {
         self.path.as_deref().map(|path| path.parent().unwrap_or(Path::new("")))
     }
+}
+
+/// Opens a regular file. Another kind is refused before it is opened: opening a named pipe waits for a writer, and opening
+/// a device can do anything.
+pub(crate) fn regular(path: &Path) -> std::io::Result<File> {
+    check_kind(&std::fs::metadata(path)?)?;
+    let file = File::open(path)?;
+    // It may have been replaced in between.
+    check_kind(&file.metadata()?)?;
+    Ok(file)
+}
+
+/// The contents of a regular file.
+pub(crate) fn read(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    regular(path)?.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn check_kind(meta: &std::fs::Metadata) -> std::io::Result<()> {
+    let kind = meta.file_type();
+    if kind.is_file() {
+        return Ok(());
+    }
+    let what = if kind.is_dir() { "a folder" } else { special(kind) };
+    Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, format!("it is {what}, not a file")))
+}
+
+#[cfg(unix)]
+fn special(kind: std::fs::FileType) -> &'static str {
+    use std::os::unix::fs::FileTypeExt as _;
+    if kind.is_fifo() {
+        "a named pipe"
+    } else if kind.is_socket() {
+        "a socket"
+    } else {
+        "a device"
+    }
+}
+
+#[cfg(not(unix))]
+fn special(_: std::fs::FileType) -> &'static str {
+    "of a special kind"
 }
 
 /// The one place where this project maps a file.
@@ -170,7 +211,8 @@ pub(crate) fn operators(files: &[PathBuf]) -> anyhow::Result<Operators> {
     let mut operators = Operators::standard();
     for file in files {
         let name = file.display();
-        let text = std::fs::read_to_string(file).with_context(|| format!("cannot read `{name}`"))?;
+        let bytes = read(file).with_context(|| format!("cannot read `{name}`"))?;
+        let text = String::from_utf8(bytes).with_context(|| format!("cannot read `{name}`"))?;
         let described = Described::parse(&text).map_err(|error| anyhow::anyhow!("`{name}`, {error}"))?;
         operators = operators.with(described);
     }

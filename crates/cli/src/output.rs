@@ -3,6 +3,8 @@
 use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
 
+use typeloom::onnx::text::{escape, is_unsafe};
+
 use crate::args::Color;
 
 /// How a command ended.
@@ -46,10 +48,43 @@ impl Color {
     }
 }
 
+/// Escapes what no output may hold, but for line breaks and the sequences that set colours.
+///
+/// Text of a model is escaped where it is put into a sentence, see [`escape`]; this is a second barrier, for text whose
+/// structure is not known here.
+fn guarded(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(|c| is_unsafe(c) && c != '\n') {
+        let (before, after) = rest.split_at(at);
+        safe.push_str(before);
+        let length = match colour(after) {
+            Some(length) => {
+                safe.push_str(&after[..length]);
+                length
+            }
+            None => {
+                let length = after.chars().next().map_or(0, char::len_utf8);
+                safe.push_str(&escape(&after[..length]));
+                length
+            }
+        };
+        rest = &after[length..];
+    }
+    safe + rest
+}
+
+/// The length of the sequence that a text begins with, if it sets colours.
+fn colour(text: &str) -> Option<usize> {
+    let parameters = text.strip_prefix("\u{1b}[")?;
+    let end = parameters.find(|c: char| !(c.is_ascii_digit() || c == ';'))?;
+    parameters[end..].starts_with('m').then_some(2 + end + 1)
+}
+
 /// Writes to standard output. A reader that has gone away (`| head`) ends the program quietly.
 pub(crate) fn write(text: &str) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    match out.write_all(guarded(text).as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => std::process::exit(0),
         written => Ok(written?),
     }
@@ -59,18 +94,30 @@ pub(crate) fn write(text: &str) -> anyhow::Result<()> {
 pub(crate) fn complain(error: &anyhow::Error) {
     let mut err = anstream::stderr().lock();
     // There is nobody left to tell if standard error is gone.
-    let _ = writeln!(err, "typeloom: {error:#}");
+    let _ = writeln!(err, "typeloom: {}", escape(&format!("{error:#}")));
 }
 
 /// Writes what the reader of an answer should know beside it to standard error.
 pub(crate) fn note(text: &str) {
     let mut err = anstream::stderr().lock();
     // As above.
-    let _ = writeln!(err, "note: {text}");
+    let _ = writeln!(err, "note: {}", escape(text));
 }
 
 /// Ends the program for a reason that is not in a model.
 pub(crate) fn failure(error: &anyhow::Error) -> ExitCode {
     complain(error);
     Outcome::Unusable.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colours_and_line_breaks_are_kept_and_nothing_else() {
+        let coloured = "\u{1b}[1m\u{1b}[38;5;9merror\u{1b}[0m\n";
+        assert_eq!(guarded(coloured), coloured);
+        assert_eq!(guarded("a\u{1b}[2Jb\r\u{202e}\u{1b}"), "a\\u{1b}[2Jb\\u{d}\\u{202e}\\u{1b}");
+    }
 }

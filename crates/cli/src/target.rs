@@ -6,6 +6,7 @@ use std::io::{Read as _, Seek as _, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
+use typeloom::onnx::text::escape;
 
 use crate::args::TargetArgs;
 use crate::input::{Bytes, Source};
@@ -43,7 +44,7 @@ impl Target {
     pub(crate) fn named(name: &str) -> Self {
         match name {
             "-" => Self::Stdout,
-            name => Self::File { path: PathBuf::from(name), name: name.to_owned() },
+            name => Self::File { path: PathBuf::from(name), name: escape(name).into_owned() },
         }
     }
 
@@ -144,10 +145,12 @@ fn copy(out: &mut Out, old: &Bytes, piece: &[u8]) -> std::io::Result<()> {
     }
 }
 
-/// A new file in the folder of `path`, so that moving it there is one step.
+/// A new file in the folder of `path`, so that moving it there is one step. Files that killed writers of `path` left there
+/// are removed.
 fn temporary(path: &Path) -> std::io::Result<(PathBuf, File)> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let id = std::process::id();
+    remove_stale(path, &name);
     let mut last = std::io::Error::from(std::io::ErrorKind::AlreadyExists);
     for attempt in 0..100 {
         let beside = path.with_file_name(format!(".{name}.{id}-{attempt}.tmp"));
@@ -158,4 +161,79 @@ fn temporary(path: &Path) -> std::io::Result<(PathBuf, File)> {
         }
     }
     Err(last)
+}
+
+/// Removes temporary files for `name` whose writer is gone. What cannot be removed stays.
+fn remove_stale(path: &Path, name: &str) {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        let file = entry.file_name();
+        let writer = file.to_str().and_then(|file| writer_of(file, name));
+        let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
+        if is_file && writer.is_some_and(is_gone) {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+}
+
+/// The process that wrote a temporary file for `name`, if `file` is the name of one.
+fn writer_of(file: &str, name: &str) -> Option<u32> {
+    let number = |text: &str| -> Option<u32> {
+        let is_plain = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        if is_plain { text.parse().ok() } else { None }
+    };
+    let rest = file.strip_prefix('.')?.strip_prefix(name)?.strip_prefix('.')?.strip_suffix(".tmp")?;
+    let (process, attempt) = rest.split_once('-')?;
+    number(attempt)?;
+    number(process)
+}
+
+/// Whether there is no process of this number. Where the system does not say, every process counts as running.
+fn is_gone(process: u32) -> bool {
+    let processes = Path::new("/proc");
+    processes.join("self").exists() && !processes.join(process.to_string()).exists()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_that_this_program_gives_are_those_of_temporary_files() {
+        assert_eq!(writer_of(".m.onnx.123-0.tmp", "m.onnx"), Some(123));
+        for other in [
+            "m.onnx.123-0.tmp",
+            ".m.onnx.123.tmp",
+            ".m.onnx.123-.tmp",
+            ".m.onnx.-0.tmp",
+            ".m.onnx.+1-0.tmp",
+            ".m.onnx.123-0.tmp.bak",
+            ".other.onnx.123-0.tmp",
+            ".m.onnx.tmp",
+        ] {
+            assert_eq!(writer_of(other, "m.onnx"), None, "{other}");
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn files_of_writers_that_are_gone_are_removed_and_others_stay() -> std::io::Result<()> {
+        let folder = std::env::temp_dir().join(format!("typeloom-stale-{}", std::process::id()));
+        std::fs::create_dir_all(&folder)?;
+        // No process has the greatest number.
+        let gone = format!(".m.onnx.{}-0.tmp", u32::MAX);
+        let own = format!(".m.onnx.{}-7.tmp", std::process::id());
+        let other = format!(".n.onnx.{}-0.tmp", u32::MAX);
+        for name in [&gone, &own, &other] {
+            std::fs::write(folder.join(name), b"x")?;
+        }
+        Target::named(&folder.join("m.onnx").display().to_string())
+            .write(b"new")
+            .map_err(std::io::Error::other)?;
+        let left = |name: &String| folder.join(name).exists();
+        assert_eq!([left(&gone), left(&own), left(&other)], [false, true, true]);
+        assert_eq!(std::fs::read(folder.join("m.onnx"))?, b"new");
+        std::fs::remove_dir_all(&folder)
+    }
 }

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use typeloom_contracts::role::Role;
+use typeloom_onnx::text::{escape, escape_lines};
 use typeloom_solver::diagnostic::Diagnostic;
 
 use crate::authoring::AuthoringError;
@@ -74,7 +75,7 @@ pub enum BuildError {
         known: Vec<String>,
     },
     /// Casts would lose something, and the policy does not allow that.
-    #[error("{}", lossy(.0))]
+    #[error("{}", .0.iter().map(lossy).collect::<Vec<_>>().join("\n"))]
     LossyCast(Vec<CastReport>),
     /// A value crosses from one class of peers to another without a send.
     #[error(
@@ -111,11 +112,23 @@ pub enum BuildError {
         /// The bound.
         limit: usize,
     },
-    /// Functions that call each other in a circle, or to no end.
-    #[error("function `{name}` calls itself")]
+    /// Calls of functions that are too large when they are expanded.
+    #[error("the functions of the program have more than {limit} bytes when they are expanded")]
+    TooLong {
+        /// The bound.
+        limit: usize,
+    },
+    /// Graphs inside graphs, once functions are expanded.
+    #[error("graphs are nested more than {limit} deep when functions are expanded")]
+    NestingTooDeep {
+        /// The bound.
+        limit: usize,
+    },
+    /// A function that calls itself, directly or through others.
+    #[error("error[recursive-function]: function `{}` calls itself: {}", escape(path.first().map_or("", String::as_str)), arrows(path))]
     RecursiveFunction {
-        /// The function.
-        name: String,
+        /// The functions on the way, from one back to itself.
+        path: Vec<String>,
     },
     /// The interface cannot be described.
     #[error("the interface of the program cannot be described: {message}")]
@@ -146,6 +159,35 @@ impl BuildError {
         }
     }
 
+    /// The message, one line for each independent part, without control characters or other unsafe text of the model.
+    #[must_use]
+    pub fn lines(&self) -> Vec<String> {
+        let line = |text: String| escape(&text).into_owned();
+        match self {
+            Self::Authoring(errors) => errors.iter().map(|error| line(error.to_string())).collect(),
+            Self::LossyCast(casts) => casts.iter().map(|cast| line(lossy(cast))).collect(),
+            Self::Several(errors) => errors.iter().flat_map(Self::lines).collect(),
+            // The solver escapes what it puts into a sentence.
+            Self::UnresolvedType(_) | Self::TypeConstraintFailed(_) => {
+                escape_lines(&self.to_string()).lines().map(str::to_owned).collect()
+            }
+            Self::InvalidProgram { .. }
+            | Self::UnboundSlot { .. }
+            | Self::SlotRole { .. }
+            | Self::BoundTwice { .. }
+            | Self::NoSuchSlot { .. }
+            | Self::UnknownPass { .. }
+            | Self::CrossesWithoutSend { .. }
+            | Self::NotDispatchable { .. }
+            | Self::TooLarge { .. }
+            | Self::TooLong { .. }
+            | Self::NestingTooDeep { .. }
+            | Self::RecursiveFunction { .. }
+            | Self::Interface { .. }
+            | Self::Pass { .. } => vec![line(self.to_string())],
+        }
+    }
+
     /// The diagnostics of the solver in it, for a renderer.
     #[must_use]
     pub fn diagnostics(&self) -> &[Diagnostic] {
@@ -162,6 +204,8 @@ impl BuildError {
             | Self::CrossesWithoutSend { .. }
             | Self::NotDispatchable { .. }
             | Self::TooLarge { .. }
+            | Self::TooLong { .. }
+            | Self::NestingTooDeep { .. }
             | Self::RecursiveFunction { .. }
             | Self::Interface { .. }
             | Self::Pass { .. }
@@ -190,17 +234,25 @@ fn class(name: &str) -> String {
     if name.is_empty() { "the module's own side".to_owned() } else { format!("the peers of `{name}`") }
 }
 
-fn lossy(casts: &[CastReport]) -> String {
-    let lines: Vec<String> = casts
-        .iter()
-        .map(|cast| {
-            format!(
-                "casting `{}` from {} to {} loses something: {}; convert it in the module, or ask for it with `Coercion::AsDeclared`",
-                cast.value, cast.from, cast.to, cast.reason
-            )
-        })
-        .collect();
-    lines.join("\n")
+fn lossy(cast: &CastReport) -> String {
+    format!(
+        "casting `{}` from {} to {} loses something: {}; convert it in the module, or ask for it with `Coercion::AsDeclared`",
+        cast.value, cast.from, cast.to, cast.reason
+    )
+}
+
+/// The most functions of a cycle that are named, from each of its ends.
+const MAX_ENDS: usize = 4;
+
+fn arrows(path: &[String]) -> String {
+    let names =
+        |part: &[String]| -> Vec<String> { part.iter().map(|name| format!("`{}`", escape(name))).collect() };
+    if path.len() <= 2 * MAX_ENDS {
+        return names(path).join(" -> ");
+    }
+    let hidden = format!("… {} more …", path.len() - 2 * MAX_ENDS);
+    let (head, tail) = (names(&path[..MAX_ENDS]), names(&path[path.len() - MAX_ENDS..]));
+    [head, vec![hidden], tail].concat().join(" -> ")
 }
 
 /// Diagnostics, each in full but without the printed graph.

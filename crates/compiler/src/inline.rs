@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use typeloom_onnx::messages::{AttributeProto, FunctionProto, GraphProto, NodeProto};
+use typeloom_onnx::prost::Message as _;
 
 use crate::ir;
 
@@ -21,6 +22,8 @@ pub(crate) struct Call {
     /// What stands before all other names.
     prefix: String,
     attributes: HashMap<String, AttributeProto>,
+    /// The encoded length of each attribute.
+    lengths: HashMap<String, usize>,
 }
 
 impl Call {
@@ -32,10 +35,35 @@ impl Call {
         prefix: String,
     ) -> Self {
         let mut attributes: HashMap<String, AttributeProto> = HashMap::new();
+        let mut lengths: HashMap<String, usize> = HashMap::new();
         for attribute in function.attribute_proto.iter().chain(&node.attribute) {
             attributes.insert(attribute.name().to_owned(), attribute.clone());
+            lengths.insert(attribute.name().to_owned(), attribute.encoded_len());
         }
-        Self { names, prefix, attributes }
+        Self { names, prefix, attributes, lengths }
+    }
+
+    /// The number of nodes in [`instance`](Self::instance) of a node, those of nested graphs included, and an upper bound of
+    /// its encoded length, up to the lengths of lengths. Nothing is copied.
+    pub(crate) fn size(&self, node: &NodeProto) -> (usize, usize) {
+        let (mut nodes, mut bytes) = (0, node.encoded_len());
+        let mut of_node = |node: &NodeProto| {
+            nodes += 1;
+            let names = node.input.iter().chain(&node.output);
+            bytes += names.map(|name| self.length(name)).sum::<usize>() + self.prefix.len();
+            let references = node.attribute.iter().filter_map(|it| it.ref_attr_name.as_deref());
+            bytes += references.filter_map(|name| self.lengths.get(name)).sum::<usize>();
+        };
+        of_node(node);
+        for graph in ir::graphs(node) {
+            ir::each_node(graph, &mut of_node);
+        }
+        (nodes, bytes)
+    }
+
+    /// The length of [`name`](Self::name) of a name.
+    fn length(&self, name: &str) -> usize {
+        self.names.get(name).map_or(self.prefix.len() + name.len(), String::len)
     }
 
     /// What a name of the function is called in the place of the call.

@@ -33,6 +33,7 @@ mod encode;
 mod leaves;
 mod matching;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use typeloom_solver::dim::{Condition, DimId, Dims};
@@ -110,11 +111,11 @@ impl Interface {
     #[must_use]
     pub fn symbols(&self) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
+        let mut known: HashSet<DimId> = HashSet::new();
         for dim in self.inputs.iter().chain(&self.outputs).flat_map(|parameter| extents(&parameter.ty)) {
             for symbol in self.dims.symbols_of(*dim) {
-                let name = self.dims.as_symbol(symbol).unwrap_or_default();
-                if !names.iter().any(|known| known == name) {
-                    names.push(name.to_owned());
+                if known.insert(symbol) {
+                    names.push(self.dims.as_symbol(symbol).unwrap_or_default().to_owned());
                 }
             }
         }

@@ -60,5 +60,6 @@ mod catalogue;
 mod graphs;
 mod inline;
 mod ir;
+mod recursion;
 mod settle;
 mod solve;

@@ -173,26 +173,38 @@ pub fn sparse(proto: &SparseTensorProto) -> Result<AnyTensor, DecodeTensorError>
     let indices = tensor(indices)?;
     let elements = |error| DecodeTensorError::Elements { name: name.to_owned(), error };
     let width = values.dtype().size_bytes().ok_or_else(|| bad("is a sparse tensor of packed elements"))?;
-    let total = AnyTensor::zeros(values.dtype(), &shape).map_err(elements)?;
-    let mut bytes = total.bytes().to_vec();
     let places = indices.as_slice::<i64>().map_err(elements)?;
     let rank = shape.len();
-    for (at, value) in values.bytes().chunks_exact(width.max(1)).enumerate() {
+    let mut offsets = Vec::with_capacity(values.len());
+    for at in 0..values.len() {
         let place = if indices.rank() == 2 {
             let row = places.get(at * rank..(at + 1) * rank);
-            row.ok_or_else(|| bad("has too few indices"))?
-                .iter()
-                .zip(&shape)
-                .try_fold(0_usize, |sum, (i, n)| {
-                    usize::try_from(*i).ok().filter(|i| i < n).map(|i| sum * n + i)
-                })
+            row.ok_or_else(|| bad("has too few indices"))?.iter().zip(&shape).try_fold(
+                0_usize,
+                |sum, (i, n)| {
+                    let i = usize::try_from(*i).ok().filter(|i| i < n)?;
+                    sum.checked_mul(*n)?.checked_add(i)
+                },
+            )
         } else {
             places.get(at).and_then(|place| usize::try_from(*place).ok())
         };
-        let slot = place.and_then(|place| bytes.get_mut(place.checked_mul(width)?..)?.get_mut(..width));
-        slot.ok_or_else(|| bad("has an index outside its shape"))?.copy_from_slice(value);
+        let offset = place.and_then(|place| place.checked_mul(width));
+        offsets.push(offset.ok_or_else(|| bad("has an index outside its shape"))?);
     }
-    AnyTensor::from_le_bytes(values.dtype(), &shape, &bytes).map_err(elements)
+    let len = AnyTensor::byte_len(values.dtype(), &shape).map_err(elements)?;
+    if offsets.iter().any(|offset| offset.checked_add(width).is_none_or(|end| end > len)) {
+        return Err(bad("has an index outside its shape"));
+    }
+    // Nothing is allocated for a shape that exceeds the memory of the run.
+    AnyTensor::from_bytes_with(values.dtype(), &shape, |bytes| {
+        for (offset, value) in offsets.iter().zip(values.bytes().chunks_exact(width.max(1))) {
+            if let Some(slot) = bytes.get_mut(*offset..).and_then(|rest| rest.get_mut(..width)) {
+                slot.copy_from_slice(value);
+            }
+        }
+    })
+    .map_err(elements)
 }
 
 /// A stored sequence.

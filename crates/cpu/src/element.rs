@@ -48,13 +48,15 @@ macro_rules! on_integers {
 
 pub(crate) use {dispatch, on_floats, on_integers, on_numbers};
 
-/// Refuses shapes that no tensor should have.
+/// Refuses shapes that no tensor should have, and those whose elements exceed the memory of the run.
 pub(crate) fn check_size(shape: &[usize], width: usize) -> Result<(), Fault> {
     // Beside an extent of 0 the others count too: kernels go through axes one by one.
     let mut extents = shape.iter().filter(|extent| **extent != 0);
     let bytes = extents.try_fold(width, |bytes, extent| bytes.checked_mul(*extent));
     match bytes {
-        Some(bytes) if bytes <= MAX_BYTES => Ok(()),
+        // Nothing is allocated for a shape with an extent of 0.
+        Some(bytes) if bytes <= MAX_BYTES && shape.contains(&0) => Ok(()),
+        Some(bytes) if bytes <= MAX_BYTES => memory::admit(bytes),
         Some(_) | None => Err(Fault::TooLarge { limit: MAX_BYTES }),
     }
 }

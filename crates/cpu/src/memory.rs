@@ -7,8 +7,9 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use typeloom_types::any_tensor::{AnyTensor, Memory};
+use typeloom_types::any_tensor::{AnyTensor, Memory, budget};
 
+use crate::error::Fault;
 use crate::value::Value;
 
 /// Smaller tensors are left to the allocator, which keeps their memory itself.
@@ -16,6 +17,9 @@ const LEAST: usize = 1 << 12;
 
 /// The most bytes that are kept.
 const MOST: usize = 1 << 27;
+
+/// The part of a limit on memory that may be kept: one in this many.
+const PART: usize = 8;
 
 /// Memory that nobody needs, by size.
 #[derive(Debug, Default)]
@@ -83,11 +87,24 @@ pub(crate) fn recycle_tensor(tensor: AnyTensor) {
     STORE.with_borrow_mut(|store| {
         let Some(store) = store else { return };
         let size = memory.capacity();
-        if store.held + size <= MOST {
+        if store.held + size <= MOST.min(budget::limit() / PART) {
             store.held += size;
             store.free.entry(size).or_default().push(memory);
         }
     });
+}
+
+/// Whether tensors may hold this many bytes more, see [`budget`]; what is kept for reuse is freed first if need be.
+pub(crate) fn admit(bytes: usize) -> Result<(), Fault> {
+    if budget::admit(bytes).is_ok() {
+        return Ok(());
+    }
+    STORE.with_borrow_mut(|store| {
+        if let Some(store) = store {
+            *store = Store::default();
+        }
+    });
+    Ok(budget::admit(bytes)?)
 }
 
 /// Memory for this many bytes, with anything in it, where some is kept that is at most three times as large. Were it

@@ -44,6 +44,7 @@
 //! inside a list.
 
 mod error;
+mod escape;
 mod lexer;
 mod names;
 mod parse;
@@ -51,6 +52,7 @@ mod print;
 pub mod span;
 
 pub use error::{Expected, Found, KeyPlace, NameOf, NumberTarget, ParseError, ParseErrorKind};
+pub use escape::{escape, escape_lines, is_unsafe};
 pub use lexer::Punct;
 pub use names::{attribute_type, attribute_type_name, element_type, element_type_name};
 pub use parse::{

@@ -31,5 +31,5 @@ impl Catalogue for Standard {
 /// Operators of a domain whose names are close to `name`, the nearest first.
 #[must_use]
 pub fn names_like(domain: &str, name: &str) -> Vec<String> {
-    typeloom_solver::catalogue::nearest(name, Table::get().names(domain))
+    typeloom_solver::suggest::nearest(name, Table::get().names(domain))
 }

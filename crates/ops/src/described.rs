@@ -42,9 +42,10 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use typeloom_solver::catalogue::{Catalogue, Lookup, Operator, nearest};
+use typeloom_solver::catalogue::{Catalogue, Lookup, Operator};
 use typeloom_solver::rule::{Rule, ShapeRule};
 use typeloom_solver::signature::Schema;
+use typeloom_solver::suggest::nearest;
 use typeloom_types::op::AtomicOpsetDecl;
 
 use crate::catalogue::Standard;
@@ -57,11 +58,11 @@ pub struct Described {
     domains: BTreeMap<Box<str>, Domain>,
 }
 
-/// The operators of one domain, each with its versions, oldest first.
+/// The operators of one domain, each with its forms by version.
 #[derive(Debug, Default)]
 struct Domain {
     newest: u32,
-    operators: BTreeMap<Box<str>, Vec<Entry>>,
+    operators: BTreeMap<Box<str>, BTreeMap<u32, Entry>>,
 }
 
 /// One version of an operator.
@@ -93,8 +94,8 @@ impl Described {
             let mut read = Self::parse(Self::MICROSOFT).expect("a test of this crate parses the text");
             for (name, domain) in &mut read.domains {
                 for (operator, entries) in &mut domain.operators {
-                    for entry in entries {
-                        let found = crate::rules::entry_for(name, operator, entry.schema.since_version);
+                    for (since, entry) in entries {
+                        let found = crate::rules::entry_for(name, operator, *since);
                         entry.rules = found.map_or(&[], |found| found.rules);
                     }
                 }
@@ -111,7 +112,7 @@ impl Described {
     /// The forms of an operator, oldest first.
     pub fn versions(&self, domain: &str, name: &str) -> impl Iterator<Item = &Schema> {
         let entries = self.domains.get(domain).and_then(|domain| domain.operators.get(name));
-        entries.into_iter().flatten().map(|entry| &entry.schema)
+        entries.into_iter().flat_map(BTreeMap::values).map(|entry| &entry.schema)
     }
 }
 
@@ -119,14 +120,15 @@ impl Catalogue for Described {
     fn lookup(&self, domain: &str, name: &str, version: i64) -> Lookup<'_> {
         let Some(domain) = self.domains.get(domain) else { return Lookup::UnknownDomain };
         let Some(entries) = domain.operators.get(name) else { return Lookup::UnknownOperator };
-        match entries.iter().rev().find(|entry| i64::from(entry.schema.since_version) <= version) {
-            Some(Entry { schema, shapes, rules }) => {
+        let newest = u32::try_from(version.max(0)).unwrap_or(u32::MAX);
+        match entries.range(..=newest).next_back() {
+            Some((_, Entry { schema, shapes, rules })) => {
                 let described = shapes.as_ref().map(|shapes| shapes as &dyn ShapeRule);
                 Lookup::Found(Operator { schema, rules, control: None, described })
             }
-            None => Lookup::NewerThanOpset {
-                since: entries.first().map_or(1, |entry| entry.schema.since_version),
-            },
+            None => {
+                Lookup::NewerThanOpset { since: entries.first_key_value().map_or(1, |(since, _)| *since) }
+            }
         }
     }
 

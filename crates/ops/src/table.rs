@@ -114,8 +114,8 @@ pub enum Found<'t> {
 /// A set of element types that the text names once.
 #[derive(Debug)]
 pub(crate) struct Group {
-    name: Box<str>,
-    members: ElemSet,
+    pub(crate) name: Box<str>,
+    pub(crate) members: ElemSet,
 }
 
 /// An operator, with the range of its versions in [`Table::entries`].

@@ -3,6 +3,7 @@
 //! Behind the file stands the position of the node; in a nested graph or a function, the way there
 //! stands before it.
 
+use typeloom_onnx::text::escape;
 use typeloom_solver::diagnostic::{Diagnostic, Place};
 
 /// One problem of a file, without line break.
@@ -17,11 +18,6 @@ pub fn diagnostic(file: &str, diagnostic: &Diagnostic) -> String {
         node.as_ref().map(|node| node.index.to_string()),
         offset.map(|offset| offset.to_string()),
     ];
-    let parts: Vec<String> = parts.into_iter().flatten().map(|part| one_line(&part)).collect();
-    format!("{}: {severity}[{code}]: {}", parts.join(":"), one_line(message))
-}
-
-/// Text without control characters.
-fn one_line(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+    let parts: Vec<String> = parts.into_iter().flatten().map(|part| escape(&part).into_owned()).collect();
+    format!("{}: {severity}[{code}]: {}", parts.join(":"), escape(message))
 }

@@ -3,6 +3,7 @@
 //! Source: "Workflow commands for GitHub Actions", setting an error message. A command is one line, so
 //! line breaks, percent signs and, in properties, colons and commas are escaped.
 
+use typeloom_onnx::text::{escape, escape_lines};
 use typeloom_solver::diagnostic::{Diagnostic, Severity, Snippet};
 
 /// One problem of a file as a command, without line break.
@@ -39,10 +40,10 @@ pub fn diagnostic(file: &str, diagnostic: &Diagnostic) -> String {
 
 /// The part of a command behind the second pair of colons.
 fn data(text: &str) -> String {
-    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+    escape_lines(text).replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
 /// The value of a property of a command.
 fn property(text: &str) -> String {
-    data(text).replace(':', "%3A").replace(',', "%2C")
+    data(&escape(text)).replace(':', "%3A").replace(',', "%2C")
 }

@@ -16,6 +16,7 @@
 
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Origin, Renderer, Snippet};
+use typeloom_onnx::text::escape;
 use typeloom_solver::diagnostic::{
     Diagnostic, Explanation, Label, Place, Reason, Severity, Snippet as Printed, SourceLine,
 };
@@ -71,11 +72,11 @@ pub fn diagnostics(file: &str, diagnostics: &[Diagnostic], color: Color) -> Stri
 #[must_use]
 pub fn explanation(file: &str, explanation: &Explanation, color: Color) -> String {
     let Explanation { value, place, ty, reasons, hidden, extents } = explanation;
-    let title = |text: String| Group::with_title(Level::NOTE.primary_title(text));
+    let title = |text: String| Group::with_title(Level::NOTE.primary_title(escape(&text).into_owned()));
     let mut texts = Vec::new();
     let of_extents = || {
         let group = title(format!("`{value}` is {ty}")).element(Origin::path(at(file, place)));
-        let notes = extents.iter().map(|extent| Level::NOTE.message(extent.clone()));
+        let notes = extents.iter().map(|extent| Level::NOTE.message(escape(extent).into_owned()));
         render(&[notes.fold(group, Group::element)], color)
     };
     if reasons.is_empty() {
@@ -107,7 +108,7 @@ pub fn explanation(file: &str, explanation: &Explanation, color: Color) -> Strin
 }
 
 fn from(source: &SourceLine) -> String {
-    format!("from {source}")
+    escape(&format!("from {source}")).into_owned()
 }
 
 fn render(groups: &[Group<'_>], color: Color) -> String {
@@ -157,11 +158,12 @@ fn level(severity: Severity) -> Level<'static> {
 }
 
 fn at(file: &str, place: &Place) -> String {
-    match (file, place.to_string()) {
+    let text = match (file, place.to_string()) {
         (file, place) if place.is_empty() => file.to_owned(),
         ("", place) => place,
         (file, place) => format!("{file}: {place}"),
-    }
+    };
+    escape(&text).into_owned()
 }
 
 fn source_of<'s>(snippet: &'s Printed, at: &str) -> Snippet<'s, Annotation<'s>> {

@@ -12,9 +12,9 @@
 
 use serde_json::{Map, Value, json};
 use typeloom_compiler::interface::{Change, Comparison, Difference, Direction, Interface, Parameter};
+use typeloom_onnx::text::escape;
 
 use crate::infer::type_value;
-use crate::table::one_line;
 
 /// The widest name or type that others are aligned with, in characters.
 const WIDEST: usize = 48;
@@ -24,9 +24,11 @@ const WIDEST: usize = 48;
 pub fn human(label: &str, interface: &Interface, digest: &str) -> String {
     let symbols = interface.symbols();
     let symbols = if symbols.is_empty() { String::new() } else { format!(" ({})", symbols.join(", ")) };
-    let mut text = format!("{}{}\n", one_line(label), one_line(&symbols));
+    let mut text = format!("{}{}\n", escape(label), escape(&symbols));
     let rows = |parameters: &[Parameter]| -> Vec<(String, String, Note)> {
-        let row = |it: &Parameter| (one_line(&it.name), one_line(&interface.show(&it.ty)), Note::of(it));
+        let row = |it: &Parameter| {
+            (escape(&it.name).into_owned(), escape(&interface.show(&it.ty)).into_owned(), Note::of(it))
+        };
         parameters.iter().map(row).collect()
     };
     let sections = [("inputs", rows(&interface.inputs)), ("outputs", rows(&interface.outputs))];
@@ -53,7 +55,7 @@ pub fn human(label: &str, interface: &Interface, digest: &str) -> String {
         text.push_str("  conditions\n");
     }
     for condition in conditions {
-        text.push_str(&format!("    {}\n", one_line(&condition)));
+        text.push_str(&format!("    {}\n", escape(&condition)));
     }
     text.push_str(&format!("  digest {digest}\n"));
     text
@@ -130,7 +132,7 @@ pub fn difference(export: &str, difference: &Difference) -> String {
         Change::Kind | Change::Element | Change::Rank | Change::Extent => format!("{old} -> {new}"),
     };
     let place = if export.is_empty() { place.to_string() } else { format!("{export}: {place}") };
-    one_line(&format!("{place}: {what} ({breaks})"))
+    escape(&format!("{place}: {what} ({breaks})")).into_owned()
 }
 
 /// A comparison as JSON, without the names of the files.

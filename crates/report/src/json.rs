@@ -12,14 +12,40 @@
 //! Parts that are not there are left out. Spans count bytes of the snippet's text in UTF-8.
 
 use serde_json::{Map, Value, json};
+use typeloom_onnx::text::is_unsafe;
 use typeloom_solver::diagnostic::{
     Diagnostic, Explanation, Fix, Label, NodePlace, Place, Reason, Role, Snippet, SourceLine, ValuePlace,
 };
 
+/// A value as JSON on one line, in which each [unsafe](is_unsafe) character is written as `\\uXXXX`.
+#[must_use]
+pub fn text(value: &Value) -> String {
+    escaped(&value.to_string())
+}
+
+/// JSON with each unsafe character as `\\uXXXX`: these occur inside of strings only, but for our own line breaks.
+pub(crate) fn escaped(json: &str) -> String {
+    let unsafe_in_json = |c: char| is_unsafe(c) && c != '\n';
+    if !json.contains(unsafe_in_json) {
+        return json.to_owned();
+    }
+    let mut text = String::with_capacity(json.len() + 8);
+    for c in json.chars() {
+        if unsafe_in_json(c) {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                text.push_str(&format!("\\u{unit:04x}"));
+            }
+        } else {
+            text.push(c);
+        }
+    }
+    text
+}
+
 /// One problem of a file as a line, without line break.
 #[must_use]
 pub fn diagnostic(file: &str, diagnostic: &Diagnostic) -> String {
-    value(file, diagnostic).to_string()
+    text(&value(file, diagnostic))
 }
 
 /// One problem of a file.

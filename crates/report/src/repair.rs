@@ -11,9 +11,8 @@
 
 use serde_json::{Value, json};
 use typeloom_compiler::coerce::{Cast, Copied, Declaration, Hunk, Reading, Refused, Repair};
+use typeloom_onnx::text::escape;
 use typeloom_solver::elem::Elem;
-
-use crate::table::one_line;
 
 /// The changed places as a unified diff over printed nodes, ending in a line break; empty where nothing changed.
 #[must_use]
@@ -21,17 +20,17 @@ pub fn diff(old: &str, new: &str, repair: &Repair) -> String {
     if repair.hunks.is_empty() && repair.declarations.is_empty() {
         return String::new();
     }
-    let mut text = format!("--- {}\n+++ {}\n", one_line(old), one_line(new));
+    let mut text = format!("--- {}\n+++ {}\n", escape(old), escape(new));
     for Hunk { graph, position, before, after } in &repair.hunks {
         text.push_str(&format!("@@ {}node #{position} @@\n", within(graph)));
         for (sign, lines) in [('-', before.as_slice()), ('+', after.as_slice())] {
             for line in lines {
-                text.push_str(&format!("{sign}{}\n", one_line(line)));
+                text.push_str(&format!("{sign}{}\n", escape(line)));
             }
         }
     }
     for Declaration { graph, name, from, to } in &repair.declarations {
-        text.push_str(&format!("@@ {}declaration of {} @@\n", within(graph), one_line(name)));
+        text.push_str(&format!("@@ {}declaration of {} @@\n", within(graph), escape(name)));
         text.push_str(&format!("-{}\n+{}\n", elem(*from), elem(*to)));
     }
     text
@@ -49,14 +48,14 @@ pub fn summary(repair: &Repair) -> String {
             None => elem(*to).to_owned(),
         };
         let line = format!("{}{input}: {} -> {to}, {loses}", within(graph), elem(*from));
-        text.push_str(&format!("{}\n", one_line(&line)));
+        text.push_str(&format!("{}\n", escape(&line)));
     }
     for Copied { function, name, calls } in &repair.copies {
         let line = format!(
             "function {function}: no one set of casts suits all calls; {name} is a copy for {}",
             calls.join(", ")
         );
-        text.push_str(&format!("{}\n", one_line(&line)));
+        text.push_str(&format!("{}\n", escape(&line)));
     }
     for Refused { value, from, to, calls } in &repair.refused {
         let called = if calls.is_empty() {
@@ -70,7 +69,7 @@ pub fn summary(repair: &Repair) -> String {
             elem(*to),
             elem(*to)
         );
-        text.push_str(&format!("{}\n", one_line(&line)));
+        text.push_str(&format!("{}\n", escape(&line)));
     }
     text
 }
@@ -131,7 +130,7 @@ pub fn value(repair: &Repair) -> Value {
 }
 
 fn within(graph: &str) -> String {
-    if graph.is_empty() { String::new() } else { format!("{} ", one_line(graph)) }
+    if graph.is_empty() { String::new() } else { format!("{} ", escape(graph)) }
 }
 
 fn elem(elem: Elem) -> &'static str {

@@ -27,7 +27,7 @@ pub fn document<'d>(files: impl IntoIterator<Item = (&'d str, &'d [Diagnostic])>
             "results": results,
         }],
     });
-    format!("{document:#}\n")
+    crate::json::escaped(&format!("{document:#}\n"))
 }
 
 fn rule(code: Code) -> Value {

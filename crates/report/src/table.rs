@@ -10,8 +10,9 @@
 //!   scores  float[batch, 4]  Add
 //! ```
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
+use typeloom_onnx::text::escape;
 use typeloom_solver::diagnostic::graph_path;
 use typeloom_solver::dim::Condition;
 use typeloom_solver::model::Checked;
@@ -32,11 +33,12 @@ struct Row {
 #[must_use]
 pub fn render(checked: &mut Checked<'_>) -> String {
     let mut text = String::new();
+    let mut initializers = initializers(checked);
     for (graph, path) in graphs(checked) {
         if !path.is_empty() {
-            text.push_str(&format!("\n{}\n", one_line(&path)));
+            text.push_str(&format!("\n{}\n", escape(&path)));
         }
-        let sections = sections(checked, graph);
+        let sections = sections(checked, graph, initializers.remove(&graph).unwrap_or_default());
         let rows = || sections.iter().flat_map(|(_, rows)| rows);
         let width = |part: fn(&Row) -> &str| {
             rows().map(|row| part(row).chars().count()).filter(|width| *width <= WIDEST).max().unwrap_or(0)
@@ -78,14 +80,28 @@ fn graphs(checked: &Checked<'_>) -> Vec<(GraphId, String)> {
     found
 }
 
-fn sections(checked: &mut Checked<'_>, graph: GraphId) -> [(&'static str, Vec<Row>); 4] {
+/// The initializers of each graph.
+fn initializers(checked: &Checked<'_>) -> HashMap<GraphId, Vec<ValueId>> {
+    let body = checked.body();
+    let mut found: HashMap<GraphId, Vec<ValueId>> = HashMap::new();
+    for value in body.values() {
+        if matches!(body.value(value).origin, Origin::Initializer(_)) {
+            found.entry(body.value(value).graph).or_default().push(value);
+        }
+    }
+    found
+}
+
+fn sections(
+    checked: &mut Checked<'_>,
+    graph: GraphId,
+    initializers: Vec<ValueId>,
+) -> [(&'static str, Vec<Row>); 4] {
     let body = checked.body();
     let listed = body.graph(graph);
     let (inputs, outputs) = (listed.inputs.clone(), listed.outputs.clone());
     let known: BTreeSet<ValueId> = inputs.iter().chain(&outputs).copied().collect();
-    let own = |value: &ValueId| body.value(*value).graph == graph && !known.contains(value);
-    let constant = |value: &ValueId| matches!(body.value(*value).origin, Origin::Initializer(_));
-    let initializers: Vec<ValueId> = body.values().filter(|value| own(value) && constant(value)).collect();
+    let initializers = initializers.into_iter().filter(|value| !known.contains(value)).collect();
     let (from, to) = listed.steps;
     let made: Vec<ValueId> = (from..to)
         .map(StepId::new)
@@ -112,7 +128,8 @@ fn row(checked: &mut Checked<'_>, value: ValueId) -> Row {
             String::new()
         }
     };
-    Row { name: one_line(body.value_name(value)), ty: one_line(&ty), by: one_line(&by) }
+    let own = |text: &str| escape(text).into_owned();
+    Row { name: own(body.value_name(value)), ty: own(&ty), by: own(&by) }
 }
 
 fn equations(checked: &Checked<'_>) -> Vec<String> {
@@ -128,18 +145,14 @@ fn equations(checked: &Checked<'_>) -> Vec<String> {
                 name => name.to_owned(),
             };
             let text = dims.display_condition(Condition::new(*need, *left, *right));
-            one_line(&match source {
+            let text = match source {
                 EquationSource::Ports { .. } => format!("{text}, needed by {node} ({rule})"),
                 EquationSource::Call => format!("{text}, needed inside {node} ({rule})"),
                 EquationSource::Declared(value) => {
                     format!("{text}, if {} is what it is declared as", body.value_name(*value))
                 }
-            })
+            };
+            escape(&text).into_owned()
         })
         .collect()
-}
-
-/// Text of a model without line breaks and escape sequences.
-pub(crate) fn one_line(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }

@@ -95,6 +95,7 @@ pub(crate) fn repeat<F: Flow>(
     };
     let mut slices: Vec<Vec<Value>> = vec![Vec::new(); collected];
     let mut turn = 0;
+    run.begin_loop();
     while go_on && turn < turns {
         run.turn()?;
         let mut given = Vec::with_capacity(2 + count);
@@ -125,7 +126,9 @@ pub(crate) fn map<F: Flow>(
     let first = inputs.first().and_then(Option::as_ref).and_then(F::as_sequence);
     let Some(first) = first else { return Err(bad("the first input is no sequence").into()) };
     let mut results: Vec<Vec<F::Value>> = vec![Vec::new(); body.outputs.len()];
+    run.begin_loop();
     for turn in 0..first.len() {
+        run.iteration()?;
         let mut given = Vec::with_capacity(inputs.len());
         for input in inputs.iter().flatten() {
             given.push(match F::as_sequence(input) {

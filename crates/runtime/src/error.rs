@@ -2,8 +2,9 @@
 
 use typeloom_compiler::annotate::AnnotateError;
 use typeloom_cpu::decode::DecodeTensorError;
-use typeloom_cpu::error::KernelError;
+use typeloom_cpu::error::{Fault, KernelError};
 use typeloom_onnx::DecodeError;
+use typeloom_types::any_tensor::error::TensorError;
 
 /// Why a model could not be prepared.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -107,6 +108,51 @@ fn bound(symbols: &[(String, usize)]) -> String {
     parts.join(" and ")
 }
 
+impl PrepareError {
+    /// Whether the cause is a limit of the budget, see [`Limits`](crate::session::Limits).
+    #[must_use]
+    pub fn exceeds_budget(&self) -> bool {
+        match self {
+            Self::Tensor(error) => match error {
+                DecodeTensorError::Elements { error, .. } => matches!(error, TensorError::OverBudget { .. }),
+                _ => false,
+            },
+            Self::Types(_)
+            | Self::Malformed(_)
+            | Self::NoGraph
+            | Self::ExternalData { .. }
+            | Self::UnknownValue { .. }
+            | Self::MissingGraph { .. }
+            | Self::TooDeep { .. }
+            | Self::TooManyNodes { .. } => false,
+        }
+    }
+}
+
+impl RunError {
+    /// Whether the cause is a limit of the budget, see [`Limits`](crate::session::Limits).
+    #[must_use]
+    pub fn exceeds_budget(&self) -> bool {
+        let mut error = self;
+        loop {
+            let Self::Node { fault, .. } = error else { return false };
+            match fault {
+                NodeFault::Inside(inner) => error = inner,
+                NodeFault::TooManySteps { .. } => return true,
+                NodeFault::Kernel(KernelError { fault, .. }) => {
+                    return matches!(fault, Fault::Tensor(TensorError::OverBudget { .. }));
+                }
+                NodeFault::UnknownOperator { .. }
+                | NodeFault::Panicked(_)
+                | NodeFault::NoValue(_)
+                | NodeFault::TooManyTurns { .. }
+                | NodeFault::ControlFlow(_)
+                | NodeFault::Mismatch { .. } => return false,
+            }
+        }
+    }
+}
+
 /// How a node failed.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum NodeFault {
@@ -130,6 +176,12 @@ pub enum NodeFault {
     /// Loops took more turns than the session allows.
     #[error("the loops of the model took more turns than the limit of {limit}")]
     TooManyTurns {
+        /// The most that are allowed.
+        limit: u64,
+    },
+    /// The run took more steps than the session allows.
+    #[error("the run took more steps than the limit of {limit}")]
+    TooManySteps {
         /// The most that are allowed.
         limit: u64,
     },

@@ -11,13 +11,14 @@ use typeloom_cpu::call::Call;
 use typeloom_cpu::fused::FusedError;
 use typeloom_cpu::memory::{self, Store};
 use typeloom_cpu::value::Value;
+use typeloom_types::any_tensor::budget;
 use typeloom_types::any_tensor::error::TensorError;
 
 use crate::error::NodeFault;
 use crate::flow::Flow;
 use crate::places::Places;
 use crate::plan::{About, Action, Form, Plan, SlotId, Step, Use};
-use crate::session::{Limits, Verify};
+use crate::session::{Limits, STEP_BYTES, Verify};
 use crate::stamp::Symbols;
 use crate::{control, flex, scan};
 
@@ -38,6 +39,12 @@ pub(crate) struct Run<'r, F: Flow> {
     limits: Limits,
     /// How many turns all loops have taken so far, those of graphs inside included.
     turns: Cell<u64>,
+    /// How many steps were taken so far, those of graphs inside included.
+    steps: Cell<u64>,
+    /// [`budget::made`] at the last turn of a loop.
+    made: Cell<u64>,
+    /// Whether the operands of nodes are counted: those of graphs inside and functions, which can run any number of times.
+    weighs: bool,
     rooms: Cell<Rooms<F>>,
 }
 
@@ -91,6 +98,21 @@ impl<'p, F: Flow> Frame<'p, F> {
     }
 }
 
+/// How many elements of a sequence count as one step.
+const STEP_ELEMENTS: u64 = 16;
+
+/// The operands of a step as steps: what an operator reads bounds its time from below, also where it writes in place.
+fn weight<F: Flow>(frame: &Frame<'_, F>, step: &Step<F>) -> u64 {
+    let bytes = |value: &F::Value| F::as_tensor(value).map_or(0, |tensor| tensor.bytes().len() as u64);
+    let of = |value: &F::Value| match F::as_sequence(value) {
+        Some(values) => {
+            values.len() as u64 / STEP_ELEMENTS + values.iter().map(bytes).sum::<u64>() / STEP_BYTES
+        }
+        None => bytes(value) / STEP_BYTES,
+    };
+    step.inputs.iter().flatten().filter_map(|used| frame.get(used.slot)).map(of).sum()
+}
+
 /// A fault that no node is to blame for.
 fn of_graph<F: Flow>(fault: NodeFault) -> F::Error {
     let node = "the graph".to_owned();
@@ -104,7 +126,9 @@ impl<'r, F: Flow> Run<'r, F> {
         limits: Limits,
         observer: Option<Watcher<'r, F>>,
     ) -> Self {
-        Self { verify, symbols, observer, limits, turns: Cell::default(), rooms: Cell::default() }
+        let (turns, steps) = (Cell::default(), Cell::default());
+        let made = Cell::new(budget::made());
+        Self { verify, symbols, observer, limits, turns, steps, made, weighs: false, rooms: Cell::default() }
     }
 
     /// The same run with rooms of a run before it, and its rooms for one after it.
@@ -122,9 +146,14 @@ impl<'r, F: Flow> Run<'r, F> {
     fn nested<T>(&self, inside: impl FnOnce(&mut Run<'static, F>) -> T) -> T {
         let mut run = Run::new(self.verify, self.symbols.clone(), self.limits, None);
         run.turns.set(self.turns.get());
+        run.steps.set(self.steps.get());
+        run.made.set(self.made.get());
+        run.weighs = self.limits.steps != u64::MAX;
         run.rooms.set(self.rooms.take());
         let result = inside(&mut run);
         self.turns.set(run.turns.get());
+        self.steps.set(run.steps.get());
+        self.made.set(run.made.get());
         self.rooms.set(run.rooms.take());
         result
     }
@@ -136,7 +165,27 @@ impl<'r, F: Flow> Run<'r, F> {
             return Err(NodeFault::TooManyTurns { limit });
         }
         self.turns.set(self.turns.get() + 1);
-        Ok(())
+        self.iteration()
+    }
+
+    /// Counts the steps of one iteration over data: a turn of a loop, or a slice of a scan.
+    pub(crate) fn iteration(&self) -> Result<(), NodeFault> {
+        let made = budget::made();
+        let bytes = made.wrapping_sub(self.made.replace(made));
+        self.spend(1 + bytes / STEP_BYTES)
+    }
+
+    /// Begins a loop: what was made before it is not part of a turn.
+    pub(crate) fn begin_loop(&self) {
+        self.made.set(budget::made());
+    }
+
+    /// Counts steps.
+    fn spend(&self, steps: u64) -> Result<(), NodeFault> {
+        let limit = self.limits.steps;
+        let taken = self.steps.get().saturating_add(steps);
+        self.steps.set(taken);
+        if taken > limit { Err(NodeFault::TooManySteps { limit }) } else { Ok(()) }
     }
 
     /// The values that the plan as it was written starts with.
@@ -194,7 +243,12 @@ impl<'r, F: Flow> Run<'r, F> {
         form: &Form<F>,
         frame: &mut Frame<'_, F>,
     ) -> Result<Vec<F::Value>, F::Error> {
+        self.spend(form.steps.len() as u64).map_err(of_graph::<F>)?;
         for step in &form.steps {
+            if self.weighs {
+                let failed = |fault: NodeFault| F::failed(&step.about, fault.into());
+                self.spend(weight(frame, step)).map_err(failed)?;
+            }
             self.step(plan, frame, step)?;
         }
         let mut results = Vec::with_capacity(form.results.len());

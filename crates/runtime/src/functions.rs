@@ -7,14 +7,30 @@ use typeloom_onnx::prost::Message as _;
 
 use crate::prepare::Imports;
 
-/// How many nodes all plans of a session may have together.
-pub(crate) const MAX_NODES: usize = 1 << 22;
+/// How many nodes all plans of a session may have together, whatever is written in the model.
+const MAX_NODES: usize = 1 << 16;
+
+/// How many times as many nodes as are written in a larger model its plans may have.
+const MAX_TIMES: usize = 64;
 
 /// How deep graphs inside the body of a function are looked into.
 const MAX_GRAPHS: usize = 64;
 
 /// The domain, the name and the overload of a function.
 type Name<'m> = (&'m str, &'m str, &'m str);
+
+/// How many nodes the plans of a model may have together.
+pub(crate) fn max_nodes(model: &ModelProto) -> usize {
+    let mut written = 0_usize;
+    let main = model.graph.iter().flat_map(|graph| &graph.node);
+    let mut open: Vec<&NodeProto> = main.chain(model.functions.iter().flat_map(|it| &it.node)).collect();
+    while let Some(node) = open.pop() {
+        written += 1;
+        let graphs = node.attribute.iter().flat_map(|it| it.g.as_deref().into_iter().chain(&it.graphs));
+        open.extend(graphs.flat_map(|graph| &graph.node));
+    }
+    MAX_NODES.max(written.saturating_mul(MAX_TIMES))
+}
 
 /// What makes two calls the same: the function and the attributes it is given.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]

@@ -25,7 +25,7 @@ use typeloom_types::dtype::Dtype;
 
 use crate::error::PrepareError;
 use crate::flow::Flow;
-use crate::functions::{Functions, Key, MAX_NODES, imports};
+use crate::functions::{Functions, Key, imports, max_nodes};
 use crate::fuse;
 use crate::places::Places;
 use crate::plan::{About, Action, Constant, Fast, Form, Kernel, Plan, Slot, SlotId, Step, Use};
@@ -115,6 +115,7 @@ pub(crate) struct Preparation<'m, F: Flow> {
     scopes: Vec<Scope<F>>,
     /// How many nodes there are in all plans, functions unfolded.
     nodes: usize,
+    max_nodes: usize,
 }
 
 impl<'m, F: Flow> Preparation<'m, F> {
@@ -128,6 +129,7 @@ impl<'m, F: Flow> Preparation<'m, F> {
             external,
             scopes: Vec::new(),
             nodes: 0,
+            max_nodes: max_nodes(model),
         }
     }
 
@@ -198,8 +200,8 @@ impl<'m, F: Flow> Preparation<'m, F> {
         depth: usize,
     ) -> Result<Plan<F>, F::Refused> {
         self.nodes += nodes.len();
-        if self.nodes > MAX_NODES {
-            return Err(PrepareError::TooManyNodes { limit: MAX_NODES }.into());
+        if self.nodes > self.max_nodes {
+            return Err(PrepareError::TooManyNodes { limit: self.max_nodes }.into());
         }
         self.scopes.push(scope);
         let mut steps = Vec::with_capacity(nodes.len());

@@ -56,8 +56,11 @@ pub(crate) fn scan<F: Flow>(
     }
     // What goes wrong in a turn is kept as it is.
     let mut inside = None;
+    run.begin_loop();
     let mut turn = |given: Vec<Value>| {
-        let results = run.body(frame, body, given.into_iter().map(F::of).collect()).and_then(values);
+        let inputs = given.into_iter().map(F::of).collect();
+        let begun = run.iteration().map_err(F::Fault::from);
+        let results = begun.and_then(|()| run.body(frame, body, inputs)).and_then(values);
         results.map_err(|fault| {
             inside = Some(fault);
             bad("a turn of the scan failed")

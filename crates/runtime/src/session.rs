@@ -11,6 +11,7 @@ use typeloom_cpu::value::Value;
 use typeloom_onnx::messages::{ModelProto, TensorProto, read, read_pieces};
 use typeloom_solver::model::Checked;
 use typeloom_solver::preconditions::Preconditions;
+use typeloom_types::any_tensor::budget;
 
 use crate::error::{PrepareError, RunError};
 use crate::execute::{Run, Spare};
@@ -40,11 +41,21 @@ pub enum Verify {
 pub struct Limits {
     /// How many turns all loops may take together. A loop whose condition never fails has no end of its own.
     pub turns: u64,
+    /// How many steps the run may take: each node counts as one each time it runs, and so does each turn of a loop. In graphs
+    /// inside and in functions, which can run any number of times, so do each [`STEP_BYTES`] of tensors that a node reads or a
+    /// turn makes. A tree of function calls can be exponential in its depth.
+    pub steps: u64,
+    /// How many bytes the tensors of the process may hold while the model is prepared and run, see
+    /// [`budget`]. Weights that are read from a mapped file do not count.
+    pub memory: usize,
 }
+
+/// How many bytes count as one step.
+pub const STEP_BYTES: u64 = 1 << 12;
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { turns: 1 << 26 }
+        Self { turns: 1 << 26, steps: u64::MAX, memory: usize::MAX }
     }
 }
 
@@ -106,6 +117,19 @@ impl Session {
         file: &Bytes,
         external: &ExternalData<'_>,
     ) -> Result<Self, PrepareError> {
+        Self::of_checked_file_within(checked, file, external, Limits::default())
+    }
+
+    /// As [`Session::of_checked_file`], with limits for preparing the model and for its runs.
+    ///
+    /// # Errors
+    /// [`PrepareError`].
+    pub fn of_checked_file_within(
+        checked: &mut Checked<'_>,
+        file: &Bytes,
+        external: &ExternalData<'_>,
+        limits: Limits,
+    ) -> Result<Self, PrepareError> {
         let preconditions = Arc::new(Preconditions::of_checked(checked));
         let annotated = annotate(checked, Marks::Solved)?;
         let own = file.as_ptr_range();
@@ -115,8 +139,9 @@ impl Session {
             let is_part = own.start <= range.start && range.end <= own.end && !piece.is_empty();
             if is_part { file.slice_ref(piece) } else { Bytes::copy_from_slice(piece) }
         });
-        let session = Self::new(&read_pieces::<ModelProto>(pieces.collect())?, external)?;
-        Ok(Self { preconditions, ..session })
+        let model = read_pieces::<ModelProto>(pieces.collect())?;
+        let prepared = budget::within(limits.memory, || Self::new(&model, external))?;
+        Ok(Self { preconditions, ..prepared.with_limits(limits) })
     }
 
     /// Prepares a model; what it declares of its values is taken for their solved types.
@@ -203,13 +228,16 @@ impl Session {
             let symbols = symbols.iter().map(|(name, extent)| (name.to_owned(), extent)).collect();
             return Err(RunError::Precondition { condition, symbols });
         }
+        let memory = self.limits.memory;
         let (values, symbols) = match observer {
             // Whoever watches may be bound to this thread.
-            Some(observer) => self.run_plan(given, verify, symbols, Some(observer))?,
-            None if self.splits.load(Ordering::Relaxed) => {
-                threads::within(|| self.run_plan(given, verify, symbols, None))?
+            Some(observer) => {
+                budget::within(memory, || self.run_plan(given, verify, symbols, Some(observer)))?
             }
-            None => self.run_plan(given, verify, symbols, None)?,
+            None if self.splits.load(Ordering::Relaxed) => {
+                threads::within(|| budget::within(memory, || self.run_plan(given, verify, symbols, None)))?
+            }
+            None => budget::within(memory, || self.run_plan(given, verify, symbols, None))?,
         };
         let outputs = self.outputs.iter().map(|port| port.name.clone()).zip(values).collect();
         Ok(Outcome { outputs, symbols })

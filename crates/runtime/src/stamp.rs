@@ -3,7 +3,7 @@
 //! Symbols are bound by the first extent that they stand for, and hold from then on; expressions over bound
 //! symbols are computed. Inside nested graphs symbols can be bound anew each time the graph runs.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use smallvec::SmallVec;
@@ -141,7 +141,12 @@ pub fn describe(value: &Value) -> String {
 pub struct Symbols {
     /// By name, in order: they are few, and every run of a graph inside starts with a copy.
     values: SmallVec<[(Arc<str>, usize); 3]>,
+    /// Those beyond [`MAX_FEW`], which a file from outside can have; shared by the copies until one binds more.
+    more: Option<Arc<BTreeMap<Arc<str>, usize>>>,
 }
+
+/// How many symbols are kept in a list.
+const MAX_FEW: usize = 64;
 
 impl Symbols {
     /// What a symbol stands for, where that is known.
@@ -152,8 +157,10 @@ impl Symbols {
             // Values of one type have their symbols from one place.
             return (std::ptr::eq(&**own, symbol) || **own == *symbol).then_some(*extent);
         }
-        let found = self.values.binary_search_by(|(own, _)| (**own).cmp(symbol));
-        found.ok().map(|at| self.values[at].1)
+        match self.values.binary_search_by(|(own, _)| (**own).cmp(symbol)) {
+            Ok(at) => Some(self.values[at].1),
+            Err(_) => self.more.as_ref().and_then(|more| more.get(symbol)).copied(),
+        }
     }
 
     /// Lets a symbol stand for an extent, unless it stands for one already.
@@ -164,8 +171,12 @@ impl Symbols {
     }
 
     fn insert(&mut self, symbol: Arc<str>, extent: usize) {
-        let at = self.values.partition_point(|(own, _)| **own < *symbol);
-        self.values.insert(at, (symbol, extent));
+        if self.values.len() < MAX_FEW {
+            let at = self.values.partition_point(|(own, _)| **own < *symbol);
+            self.values.insert(at, (symbol, extent));
+        } else {
+            Arc::make_mut(self.more.get_or_insert_default()).insert(symbol, extent);
+        }
     }
 
     /// Whether a symbol stands for an extent, or can from now on.
@@ -181,7 +192,11 @@ impl Symbols {
 
     /// The symbols that stand for something, by name.
     pub fn iter(&self) -> impl Iterator<Item = (&str, usize)> {
-        self.values.iter().map(|(name, value)| (&**name, *value))
+        let more = self.more.iter().flat_map(|more| more.iter());
+        let few = self.values.iter().map(|(name, value)| (name, value));
+        let mut all: Vec<(&str, usize)> = few.chain(more).map(|(name, value)| (&**name, *value)).collect();
+        all.sort_unstable();
+        all.into_iter()
     }
 
     /// The value of an expression, where all of its symbols are bound.

@@ -169,7 +169,7 @@ main (float[1] x) => (float[1] y)
   }}>
 }}"
     );
-    let session = session(&text).with_limits(Limits { turns: 1000 });
+    let session = session(&text).with_limits(Limits { turns: 1000, ..Limits::default() });
     let x = AnyTensor::from([0.0_f32]);
     let error = run(&session, &[("x", x.clone())]).unwrap_err();
     assert_eq!(
@@ -177,6 +177,57 @@ main (float[1] x) => (float[1] y)
         "`Loop`, which makes `y`: the loops of the model took more turns than the limit of 1000"
     );
     assert_eq!(run(&session, &[("x", x)]).unwrap_err(), error);
+}
+
+/// Calls of functions that call the next one twice, `depth` deep.
+fn tree(depth: usize) -> String {
+    let mut text = format!("{HEADER}\nmain (float[1] x) => (float[1] y) {{ y = l.f0 (x) }}\n");
+    text = text.replacen("opset_import: [", "opset_import: [\"l\": 1, ", 1);
+    for at in 0..depth {
+        let body = if at + 1 == depth {
+            "b = Relu (a)".to_owned()
+        } else {
+            format!("c = l.f{0} (a) b = l.f{0} (c)", at + 1)
+        };
+        text +=
+            &format!("<domain: \"l\", opset_import: [\"\": 18, \"l\": 1]> f{at} (a) => (b) {{ {body} }}\n");
+    }
+    text
+}
+
+#[test]
+fn a_tree_of_calls_is_stopped_at_its_limit_and_not_before() {
+    let x = AnyTensor::from([1.0_f32]);
+    // Ten levels: 2^10 - 1 calls with two steps each but for the leaves, and the step of the model.
+    let session = session(&tree(10));
+    let steps = |steps| session.clone().with_limits(Limits { steps, ..Limits::default() });
+    let taken = (1 << 10) - 2 + (1 << 9) + 1;
+    assert!(run(&steps(taken), &[("x", x.clone())]).is_ok());
+    let error = run(&steps(taken - 1), &[("x", x)]).unwrap_err();
+    assert!(
+        error.to_string().ends_with(&format!("the run took more steps than the limit of {}", taken - 1)),
+        "{error}"
+    );
+    assert!(error.exceeds_budget());
+}
+
+#[test]
+fn a_run_that_exceeds_its_memory_ends_before_it_allocates() {
+    let text = format!(
+        "{HEADER}
+main (float[1] x) => (y)
+<int64[1] shape = {{1099511627776}}>
+{{
+  y = Expand(x, shape)
+}}"
+    );
+    let x = AnyTensor::from([0.0_f32]);
+    let session = session(&text);
+    for memory in [usize::MAX, 1 << 20] {
+        let limited = session.clone().with_limits(Limits { memory, ..Limits::default() });
+        let error = run(&limited, &[("x", x.clone())]).unwrap_err();
+        assert!(error.to_string().contains("bytes"), "{error}");
+    }
 }
 
 #[test]

@@ -6,11 +6,12 @@
 
 use std::collections::BTreeSet;
 
-use crate::catalogue::nearest;
 use crate::core::Core;
 use crate::dim::{Decision, DimId, Dims};
+use crate::map::Map;
 use crate::model::CheckError;
 use crate::program::{Body, ValueId};
+use crate::suggest::nearest;
 
 /// How often symbols are merged and the model is solved again.
 pub(crate) const MOST_ROUNDS: usize = 8;
@@ -19,6 +20,8 @@ pub(crate) const MOST_ROUNDS: usize = 8;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Assumptions {
     known: Vec<(DimId, DimId)>,
+    /// The position of each symbol in `known`.
+    positions: Map<DimId, usize>,
 }
 
 impl Assumptions {
@@ -29,10 +32,14 @@ impl Assumptions {
     /// A dim with everything put in that is assumed.
     pub(crate) fn put_into(&self, dims: &mut Dims, dim: DimId) -> DimId {
         let mut dim = dim;
-        for (symbol, value) in &self.known {
-            if dims.symbols_of(dim).contains(symbol) {
-                dim = dims.substitute(dim, &[(*symbol, *value)]);
-            }
+        let mut next = 0;
+        // A value has none of the symbols before it, so the positions grow.
+        while next < self.known.len() {
+            let symbols = dims.symbols_of(dim);
+            let found = symbols.iter().filter_map(|symbol| self.positions.get(symbol).copied());
+            let Some(at) = found.filter(|at| *at >= next).min() else { break };
+            dim = dims.substitute(dim, &[self.known[at]]);
+            next = at + 1;
         }
         dim
     }
@@ -47,6 +54,7 @@ impl Assumptions {
         }
         for (symbol, value) in [(left, right), (right, left)] {
             if dims.as_symbol(symbol).is_some() && !dims.symbols_of(value).contains(&symbol) {
+                self.positions.insert(symbol, self.known.len());
                 self.known.push((symbol, value));
                 return Some(true);
             }

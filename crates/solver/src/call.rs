@@ -13,7 +13,7 @@
 
 use std::sync::Arc;
 
-use crate::map::Map;
+use crate::map::{Map, Set};
 use typeloom_onnx::DecodeError;
 use typeloom_onnx::view::{Attribute, NodeView};
 
@@ -36,6 +36,12 @@ const MOST_INSTANCES: usize = 256;
 
 /// The most elements of a constant that is passed into a function.
 const MOST_CONSTANTS: usize = 64;
+
+/// How many calls are kept between the model's graph and a function with faults, the innermost ones.
+pub(crate) const MAX_CALLS: usize = 8;
+
+/// How many functions of a cycle are kept, from each of its ends.
+pub(crate) const MAX_PATH: usize = 4;
 
 /// The most equations that a call takes over from its function.
 const MOST_EQUATIONS: usize = 64;
@@ -78,8 +84,12 @@ struct Portable {
 pub(crate) struct Instance<'a> {
     pub(crate) function: FunctionId,
     pub(crate) frame: Frame<'a>,
-    /// The calls that led to it, the outermost first.
+    /// The node of the model's graph that led to it.
+    pub(crate) entry: Option<NodeView<'a>>,
+    /// The innermost calls that led to it, at most [`MAX_CALLS`], the outermost first.
     pub(crate) calls: Vec<Caller<'a>>,
+    /// How many calls there are besides.
+    pub(crate) hidden: usize,
 }
 
 /// A node that calls a function.
@@ -97,6 +107,8 @@ struct Running<'a> {
     function: FunctionId,
     key: Key,
     caller: Caller<'a>,
+    /// Whether it and what led to it are in [`Calls::faulty_callers`].
+    is_noted: bool,
 }
 
 /// All functions of a model and their instances.
@@ -106,9 +118,13 @@ pub(crate) struct Calls<'a> {
     summaries: Map<Key, Option<Summary>>,
     counts: Map<FunctionId, usize>,
     running: Vec<Running<'a>>,
+    /// The functions in `running`.
+    open: Set<FunctionId>,
     frames: u32,
     /// Instances with faults, in the order in which they finished.
     pub(crate) faulty: Vec<Instance<'a>>,
+    /// The functions whose calls led to an instance with faults.
+    pub(crate) faulty_callers: Set<FunctionId>,
     /// Whether instances without faults are kept as well, and those that are.
     pub(crate) keep: bool,
     /// Whether an instance has a declared shape that nothing confirms or refutes.
@@ -143,20 +159,14 @@ impl<'a> Calls<'a> {
                 return Err(FaultKind::CallArity { side, given, most });
             }
         }
-        if let Some(at) = self.running.iter().position(|running| running.function == function) {
-            let name = |function: FunctionId| operators.functions[function.index()].name.to_owned();
-            let path = self.running[at..]
-                .iter()
-                .map(|running| name(running.function))
-                .chain([name(function)])
-                .collect();
-            return Err(FaultKind::RecursiveFunction { path });
+        if self.open.contains(&function) {
+            return Err(self.recursion(operators, function));
         }
         let attributes = arguments(frame, step).map_err(FaultKind::Malformed)?;
-        let given: Vec<&str> = attributes.iter().map(|(name, _)| *name).collect();
-        for name in operators.functions[function.index()].view.attributes() {
+        let given: Set<&str> = attributes.iter().map(|(name, _)| *name).collect();
+        for name in operators.functions()[function.index()].view.attributes() {
             let name = name.map_err(FaultKind::Malformed)?;
-            if !given.contains(&name) {
+            if !given.contains(name) {
                 return Err(FaultKind::MissingAttribute { name, kind: crate::signature::AttributeKind::Int });
             }
         }
@@ -189,13 +199,13 @@ impl<'a> Calls<'a> {
         };
         let mut frame = Frame::new(self.frames, body);
         frame.conditional = caller.is_conditional(step);
-        frame.arguments = arguments(caller, step).unwrap_or_default();
+        for (name, attribute) in arguments(caller, step).unwrap_or_default() {
+            frame.arguments.entry(name).or_insert(attribute);
+        }
         if let crate::program::BodySource::Function(view) = frame.body.source() {
             for default in view.attribute_protos() {
                 let Ok(default) = default.and_then(|default| default.parse()) else { continue };
-                if frame.argument(default.name).is_none() {
-                    frame.arguments.push((default.name, default));
-                }
+                frame.arguments.entry(default.name).or_insert(default);
             }
         }
         let root = frame.body.graph(frame.body.root()).inputs.clone();
@@ -220,14 +230,16 @@ impl<'a> Calls<'a> {
         self.summaries.insert(key.clone(), None);
         let Step { position, node, .. } = *caller.body.step(step);
         let caller = Caller { function: self.running.last().map(|running| running.function), position, node };
-        self.running.push(Running { function, key, caller });
+        self.running.push(Running { function, key, caller, is_noted: false });
+        self.open.insert(function);
         Engine::start(core, &mut frame);
         frame
     }
 
     /// Takes a finished frame in.
     pub(crate) fn leave(&mut self, core: &mut Core<'a>, mut frame: Frame<'a>) {
-        let Some(Running { function, key, caller }) = self.running.pop() else { return };
+        let Some(Running { function, key, caller, is_noted: _ }) = self.running.pop() else { return };
+        self.open.remove(&function);
         crate::claims::verify(core, &mut frame);
         self.has_open_claims |= !frame.open_claims.is_empty();
         let (core, frame) = (&*core, frame);
@@ -251,11 +263,32 @@ impl<'a> Calls<'a> {
         let equations = frame.equations.iter().filter(runs).take(MOST_EQUATIONS).copied().collect();
         self.summaries.insert(key, Some(Summary { parameters, results, equations }));
         if !(frame.faults.is_empty() && frame.value_faults.is_empty() && frame.body.faults().is_empty()) {
-            let calls = self.running.iter().map(|running| running.caller).chain([caller]).collect();
-            self.faulty.push(Instance { function, frame, calls });
+            let hidden = (self.running.len() + 1).saturating_sub(MAX_CALLS);
+            let calls = self.running.iter().map(|running| running.caller).chain([caller]).skip(hidden);
+            let entry = Some(self.running.first().map_or(caller, |outermost| outermost.caller).node);
+            self.faulty.push(Instance { function, frame, entry, calls: calls.collect(), hidden });
+            for running in self.running.iter_mut().rev() {
+                // What led to a function that was noted while it was open is noted too.
+                if std::mem::replace(&mut running.is_noted, true) {
+                    break;
+                }
+                self.faulty_callers.insert(running.function);
+            }
         } else if self.keep {
-            self.kept.push(Instance { function, frame, calls: Vec::new() });
+            self.kept.push(Instance { function, frame, entry: None, calls: Vec::new(), hidden: 0 });
         }
+    }
+
+    /// The fault of a call of a function that is open.
+    fn recursion(&self, operators: &Operators<'a>, function: FunctionId) -> FaultKind<'a> {
+        let name = |function: FunctionId| operators.functions()[function.index()].name.to_owned();
+        let start = self.running.iter().rposition(|running| running.function == function).unwrap_or_default();
+        let cycle = &self.running[start..];
+        let length = cycle.len() + 1;
+        let (head, tail) = if length <= 2 * MAX_PATH { (length, 0) } else { (MAX_PATH, MAX_PATH) };
+        let at = |at: usize| name(cycle.get(at).map_or(function, |running| running.function));
+        let path = (0..head).chain(length - tail..length).map(at).collect();
+        FaultKind::RecursiveFunction { path, hidden: length - head - tail }
     }
 }
 
@@ -463,7 +496,7 @@ pub(crate) fn build_bodies<'a>(
     operators: &mut Operators<'a>,
 ) -> (Bodies<'a>, Vec<(FunctionId, build::BuildError)>) {
     let mut errors = Vec::new();
-    let functions = operators.functions.clone();
+    let functions = operators.functions().to_vec();
     let bodies = functions.iter().enumerate().map(|(at, function)| {
         let built = build::function(function.view, &mut |domain, name, overload| {
             operators.resolve(function.imports, domain, name, overload)

@@ -12,9 +12,14 @@ use typeloom_onnx::view::FunctionView;
 use typeloom_types::op::AtomicOpDecl;
 
 use crate::fault::FaultKind;
+use crate::map::{Map, Set};
 use crate::program::OpId;
 use crate::rule::{Control, Rule, ShapeRule};
 use crate::signature::Schema;
+use crate::suggest::nearest;
+
+/// For how many unknown operators of a model suggestions are searched.
+const MAX_SUGGESTED: usize = 64;
 
 /// An operator: what it declares and the rules for what declarations cannot say.
 #[derive(Clone, Copy, Debug)]
@@ -107,11 +112,18 @@ pub(crate) struct Function<'a> {
 /// All operators that the model uses.
 pub(crate) struct Operators<'a> {
     catalogue: &'a dyn Catalogue,
-    pub(crate) functions: Vec<Function<'a>>,
+    functions: Vec<Function<'a>>,
+    /// The first function of each domain, name and overload.
+    by_name: Map<[&'a str; 3], FunctionId>,
+    /// The domains of the functions.
+    domains: Set<&'a str>,
     imports: Vec<Vec<(&'a str, i64)>>,
+    known_imports: Map<Vec<(&'a str, i64)>, ImportsId>,
     ops: Vec<Op<'a>>,
     table: HashTable<OpId>,
     hasher: RandomState,
+    /// How many unknown operators were given suggestions.
+    suggested: usize,
 }
 
 impl<'a> Operators<'a> {
@@ -119,22 +131,40 @@ impl<'a> Operators<'a> {
         Self {
             catalogue,
             functions: Vec::new(),
+            by_name: Map::default(),
+            domains: Set::default(),
             imports: Vec::new(),
+            known_imports: Map::default(),
             ops: Vec::new(),
             table: HashTable::new(),
             hasher: RandomState::default(),
+            suggested: 0,
         }
+    }
+
+    /// The functions of the model, in the order of the file.
+    pub(crate) fn functions(&self) -> &[Function<'a>] {
+        &self.functions
+    }
+
+    pub(crate) fn add_function(&mut self, function: Function<'a>) {
+        let id = FunctionId(u32::try_from(self.functions.len()).unwrap_or(u32::MAX));
+        let name = [canonical(function.domain), function.name, function.overload];
+        self.by_name.entry(name).or_insert(id);
+        self.domains.insert(name[0]);
+        self.functions.push(function);
     }
 
     pub(crate) fn add_imports(&mut self, imports: Vec<(&'a str, i64)>) -> ImportsId {
         let imports: Vec<_> =
             imports.into_iter().map(|(domain, version)| (canonical(domain), version)).collect();
-        let known = self.imports.iter().position(|other| *other == imports);
-        let at = known.unwrap_or_else(|| {
-            self.imports.push(imports);
-            self.imports.len() - 1
-        });
-        ImportsId(u32::try_from(at).unwrap_or(u32::MAX))
+        if let Some(known) = self.known_imports.get(&imports) {
+            return *known;
+        }
+        let id = ImportsId(u32::try_from(self.imports.len()).unwrap_or(u32::MAX));
+        self.imports.push(imports.clone());
+        self.known_imports.insert(imports, id);
+        id
     }
 
     pub(crate) fn op(&self, op: OpId) -> &Op<'a> {
@@ -181,12 +211,15 @@ impl<'a> Operators<'a> {
         id
     }
 
-    fn look_up(&self, imports: ImportsId, domain: &'a str, name: &'a str, overload: &'a str) -> OpKind<'a> {
-        let own = |function: &Function<'a>| {
-            function.name == name && canonical(function.domain) == domain && function.overload == overload
-        };
-        if let Some(at) = self.functions.iter().position(own) {
-            return OpKind::Function(FunctionId(u32::try_from(at).unwrap_or(u32::MAX)));
+    fn look_up(
+        &mut self,
+        imports: ImportsId,
+        domain: &'a str,
+        name: &'a str,
+        overload: &'a str,
+    ) -> OpKind<'a> {
+        if let Some(function) = self.by_name.get(&[domain, name, overload]) {
+            return OpKind::Function(*function);
         }
         let imports = &self.imports[imports.0 as usize];
         let imported = imports.iter().find(|(known, _)| *known == domain).map(|(_, version)| *version);
@@ -202,37 +235,29 @@ impl<'a> Operators<'a> {
                 missing(FaultKind::NewerOperator { since, imported })
             }
             (Lookup::UnknownOperator, _) => {
-                let functions = self.functions.iter().filter(|function| canonical(function.domain) == domain);
-                let names =
-                    catalogue.names(domain).into_iter().chain(functions.map(|function| function.name));
-                missing(FaultKind::UnknownOperator { near: nearest(name, names), domain_unknown: false })
+                let near = self.names_like(domain, name, catalogue.names(domain));
+                missing(FaultKind::UnknownOperator { near, domain_unknown: false })
             }
             (Lookup::UnknownDomain, _) => {
-                let functions = self.functions.iter().filter(|function| canonical(function.domain) == domain);
-                let names: Vec<_> = functions.map(|function| function.name).collect();
-                let domain_unknown = names.is_empty();
-                missing(FaultKind::UnknownOperator { near: nearest(name, names.into_iter()), domain_unknown })
+                let domain_unknown = !self.domains.contains(domain);
+                let near = self.names_like(domain, name, Vec::new());
+                missing(FaultKind::UnknownOperator { near, domain_unknown })
             }
         }
+    }
+
+    /// Operators and functions of a domain with names like this one, for the first unknown operators of a model.
+    fn names_like(&mut self, domain: &str, name: &str, operators: Vec<&str>) -> Vec<String> {
+        if self.suggested >= MAX_SUGGESTED {
+            return Vec::new();
+        }
+        self.suggested += 1;
+        let functions = self.functions.iter().filter(|function| canonical(function.domain) == domain);
+        nearest(name, operators.into_iter().chain(functions.map(|function| function.name)))
     }
 }
 
 /// The default domain has two names.
 pub(crate) fn canonical(domain: &str) -> &str {
     if domain == "ai.onnx" { "" } else { domain }
-}
-
-/// At most three of `names` that could be a misspelt `name`, the nearest first.
-#[must_use]
-pub fn nearest<'n>(name: &str, names: impl Iterator<Item = &'n str>) -> Vec<String> {
-    let lower = name.to_lowercase();
-    let mut near: Vec<(usize, &str)> = names
-        .filter_map(|other| {
-            let distance = strsim::osa_distance(&lower, &other.to_lowercase());
-            (distance <= 1 + name.len().min(other.len()) / 4).then_some((distance, other))
-        })
-        .collect();
-    near.sort_unstable();
-    near.dedup();
-    near.into_iter().take(3).map(|(_, name)| name.to_owned()).collect()
 }

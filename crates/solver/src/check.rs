@@ -8,7 +8,6 @@
 use smallvec::SmallVec;
 use typeloom_onnx::DecodeError;
 
-use crate::catalogue::nearest;
 use crate::core::Core;
 use crate::elem::ElemSet;
 use crate::fault::{FaultKind, Side};
@@ -16,6 +15,7 @@ use crate::frame::Frame;
 use crate::program::{Body, StepId, ValueId};
 use crate::rule::Port;
 use crate::signature::{AllowedTypes, Arity, AttributeKind, Formal, FormalType, Schema};
+use crate::suggest::nearest;
 use crate::ty::{Clash, Narrowed, Ty, Types};
 
 /// What a type variable stands for at this node.

@@ -73,6 +73,9 @@ enum Verdict {
 pub(crate) fn verify<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>) {
     let body = Arc::clone(&frame.body);
     let mut verifier = Verifier { inputs: None, names: Map::default() };
+    if frame.number == 0 {
+        verifier.define_names(core, frame);
+    }
     for value in body.values() {
         for declaration in body.declarations(value) {
             if is_given(frame, value, declaration.kind) || frame.value_faults.contains_key(&value) {
@@ -93,6 +96,41 @@ struct Verifier {
 }
 
 impl Verifier {
+    /// Gives the symbols that no input declares the known extent that they name, if one of their uses has one. So what a
+    /// name means does not depend on the order of its uses.
+    fn define_names<'a>(&mut self, core: &mut Core<'a>, frame: &Frame<'a>) {
+        let body = Arc::clone(&frame.body);
+        for value in body.values() {
+            let Some(derived) = frame.slots[value.index()].shape else { continue };
+            for declaration in body.declarations(value) {
+                if is_given(frame, value, declaration.kind) {
+                    continue;
+                }
+                let Ok(declared) = core.read_declared(declaration.ty) else { continue };
+                let Some(claimed) = declared.shape.filter(|claimed| *claimed != derived) else { continue };
+                let (derived, claimed): (DimVec, DimVec) =
+                    (core.shapes.get(derived).into(), core.shapes.get(claimed).into());
+                if derived.len() != claimed.len() {
+                    continue;
+                }
+                for (derived, claimed) in derived.into_iter().zip(claimed) {
+                    let derived = core.dims.resolve(derived);
+                    if derived == claimed
+                        || core.dims.as_symbol(claimed).is_none()
+                        || core.dims.is_anonymous(derived)
+                    {
+                        continue;
+                    }
+                    let inputs =
+                        self.inputs.get_or_insert_with(|| crate::conditions::input_symbols(core, frame));
+                    if !inputs.contains(&claimed) {
+                        self.names.entry(claimed).or_insert(derived);
+                    }
+                }
+            }
+        }
+    }
+
     fn value<'a>(
         &mut self,
         core: &mut Core<'a>,

@@ -97,9 +97,9 @@ impl<'a, 'p> Engine<'a, 'p> {
             let step = StepId::new(waiter.step as usize);
             if waiter.frame == frame.number {
                 frame.wake(step);
-            } else if let Some(other) = suspended.iter_mut().rev().find(|other| other.number == waiter.frame)
-            {
-                other.wake(step);
+            } else if let Ok(at) = suspended.binary_search_by_key(&waiter.frame, |other| other.number) {
+                // Frames are numbered in the order in which they are entered.
+                suspended[at].wake(step);
             }
         }
     }

@@ -254,8 +254,10 @@ pub enum FaultKind<'a> {
     },
     /// A function that calls itself, directly or through others.
     RecursiveFunction {
-        /// The functions on the way, from the one called to itself.
+        /// The functions on the way, from the one called to itself; of a long way, its ends.
         path: Vec<String>,
+        /// How many functions are left out in the middle of the path.
+        hidden: usize,
     },
     /// A symbol that the model declares as free has finitely many admissible values.
     ForcedSymbol {

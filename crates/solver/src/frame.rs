@@ -48,10 +48,10 @@ pub(crate) struct Frame<'a> {
     waiting: Vec<bool>,
     /// The call that waits for its function to be solved.
     pub(crate) calling: Option<StepId>,
-    /// The steps of nested graphs that a constant condition keeps from ever running.
-    pub(crate) dead: Vec<(usize, usize)>,
+    /// The steps of nested graphs that a constant condition keeps from ever running: from, to. No two overlap.
+    dead: BTreeMap<usize, usize>,
     /// The attributes that a function was called with.
-    pub(crate) arguments: Vec<(&'a str, Attribute<'a>)>,
+    pub(crate) arguments: Map<&'a str, Attribute<'a>>,
     /// Whether the whole body may never run (a function called from a branch).
     pub(crate) conditional: bool,
     /// At most one fault a step, by first step.
@@ -85,7 +85,7 @@ pub(crate) struct Frame<'a> {
     /// For the inputs of nested graphs that stand for every turn of a loop: how often their shape was widened.
     pub(crate) widened: BTreeMap<ValueId, u32>,
     /// The extents that widening made: each covers every extent.
-    pub(crate) widened_dims: Vec<DimId>,
+    pub(crate) widened_dims: Set<DimId>,
 }
 
 impl<'a> Frame<'a> {
@@ -97,8 +97,8 @@ impl<'a> Frame<'a> {
             again: BinaryHeap::new(),
             waiting: Vec::new(),
             calling: None,
-            dead: Vec::new(),
-            arguments: Vec::new(),
+            dead: BTreeMap::new(),
+            arguments: Map::default(),
             conditional: false,
             faults: BTreeMap::new(),
             value_faults: BTreeMap::new(),
@@ -116,7 +116,7 @@ impl<'a> Frame<'a> {
             #[cfg(test)]
             runs: vec![0; body.steps.len()],
             widened: BTreeMap::new(),
-            widened_dims: Vec::new(),
+            widened_dims: Set::default(),
             body,
         }
     }
@@ -252,7 +252,19 @@ impl<'a> Frame<'a> {
 
     /// Whether a step is of no graph that a constant condition keeps from ever running.
     pub(crate) fn runs(&self, step: StepId) -> bool {
-        !self.dead.iter().any(|(from, to)| (*from..*to).contains(&step.index()))
+        self.dead.range(..=step.index()).next_back().is_none_or(|(_, to)| step.index() >= *to)
+    }
+
+    /// Notes the steps of a graph that never runs. Graphs are nested in each other or disjoint.
+    pub(crate) fn never_runs(&mut self, (from, to): (usize, usize)) {
+        if from == to || !self.runs(StepId::new(from)) {
+            return;
+        }
+        while let Some((inner, _)) = self.dead.range(from..to).next() {
+            let inner = *inner;
+            self.dead.remove(&inner);
+        }
+        self.dead.insert(from, to);
     }
 
     /// Everything wrong with the body and with this instance of it, outside graphs that never run.
@@ -262,7 +274,7 @@ impl<'a> Frame<'a> {
     }
 
     pub(crate) fn argument(&self, name: &str) -> Option<Attribute<'a>> {
-        self.arguments.iter().find(|(known, _)| *known == name).map(|(_, attribute)| *attribute)
+        self.arguments.get(name).copied()
     }
 
     pub(crate) fn add_equation(&mut self, equation: Equation) {
@@ -295,11 +307,14 @@ impl<'a> Frame<'a> {
             self.faults.remove(&body.first_step(step));
             self.wake(step);
         }
-        let before = self.equations.len();
-        self.equations.retain(|equation| !(from..to).contains(&equation.step.index()));
-        if self.equations.len() < before {
-            self.known_equations =
-                self.equations.iter().map(|equation| self.equation_key(equation)).collect();
+        let (gone, left) = std::mem::take(&mut self.equations)
+            .into_iter()
+            .partition(|equation| (from..to).contains(&equation.step.index()));
+        self.equations = left;
+        let gone: Vec<Equation> = gone;
+        // A key names the graph, and all steps of a graph inside lie between the two.
+        for equation in &gone {
+            self.known_equations.remove(&self.equation_key(equation));
         }
     }
 }

@@ -40,6 +40,7 @@ pub mod shape;
 pub mod signature;
 
 pub mod catalogue;
+pub mod suggest;
 
 pub mod rule;
 

@@ -31,6 +31,9 @@ use crate::ty::Ty;
 const MAX_ATTRIBUTE_BYTES: usize = 512;
 /// Nodes with more inputs or outputs than this are not worth remembering.
 const MAX_PORTS: usize = 16;
+/// How many applications are compared that differ in nothing but the constants that their rules asked for. Beyond that, more
+/// of them are not remembered, so that a lookup stays short.
+const MAX_ALIKE: u32 = 32;
 /// The words of a question before those of its inputs: the operator, which outputs are there, bindings so far.
 const PREFIX: usize = 3;
 /// The word of a port that is left out.
@@ -186,14 +189,22 @@ pub(crate) fn recall<'a>(
     let Some(hash) = ask(core, frame, record, inputs, outputs) else { return Recall::Unfit };
     let memo = &core.memo;
     let question = &memo.question[..PREFIX + 2 * inputs.len()];
+    let mut alike = 0_u32;
     let found = memo.index.find(hash, |(known, entry)| {
+        if *known != hash {
+            return false;
+        }
+        alike += 1;
         let entry = &memo.entries[*entry as usize];
-        *known == hash
-            && entry.inputs == inputs.len()
-            && memo.words[entry.words..][..question.len()] == *question
-            && (attributes.is_empty() && entry.attributes.is_empty() || *entry.attributes == *attributes)
-            && (!entry.asks || same_constants(memo, entry, frame, body, inputs))
+        alike > MAX_ALIKE
+            || entry.inputs == inputs.len()
+                && memo.words[entry.words..][..question.len()] == *question
+                && (attributes.is_empty() && entry.attributes.is_empty() || *entry.attributes == *attributes)
+                && (!entry.asks || same_constants(memo, entry, frame, body, inputs))
     });
+    if alike > MAX_ALIKE {
+        return Recall::Unfit;
+    }
     let Some(entry) = found.map(|(_, entry)| *entry) else {
         return unanswered(core, frame, record.graph, outputs, hash);
     };

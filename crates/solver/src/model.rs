@@ -7,17 +7,19 @@ use typeloom_onnx::view::ModelView;
 
 use crate::assume::{self, Assumptions};
 use crate::call::{self, Calls, Instance};
-use crate::catalogue::{Catalogue, Function, FunctionId, Operators, nearest};
+use crate::catalogue::{Catalogue, Function, FunctionId, Operators};
 use crate::claims::Trust;
 use crate::core::Core;
 use crate::dim::{Condition, Dims};
 use crate::engine::Engine;
 use crate::fault::{Fault, FaultKind, Place};
 use crate::frame::Frame;
+use crate::map::Set;
 use crate::program::build::{self, BuildError, Defaults};
 use crate::program::{Body, Initializer, Origin, ValueId};
 use crate::seeds;
 use crate::solution::{Equation, Requirement, Type};
+use crate::suggest::nearest;
 use crate::trace::Trace;
 use crate::ty::Types;
 use crate::universe::Universe;
@@ -106,6 +108,8 @@ pub struct Checked<'a> {
     pub(crate) core: Core<'a>,
     pub(crate) frame: Frame<'a>,
     pub(crate) instances: Vec<Instance<'a>>,
+    /// The functions whose calls led to one of `instances`.
+    pub(crate) faulty_callers: Set<FunctionId>,
     pub(crate) kept: Vec<Instance<'a>>,
     pub(crate) function_errors: Vec<(FunctionId, BuildError)>,
     pub(crate) mode: Mode,
@@ -218,7 +222,7 @@ pub(crate) fn check_believing<'a>(
         }
         let imports = operators.add_imports(own_imports);
         let (domain, name, overload) = (view.domain()?, view.name()?, view.overload()?);
-        operators.functions.push(Function { domain, name, overload, view, imports });
+        operators.add_function(Function { domain, name, overload, view, imports });
     }
     // Before IR version 4, every initializer had to be listed as an input.
     let defaults = if model.ir_version() < 4 { Defaults::Constant } else { Defaults::Replaceable };
@@ -329,13 +333,14 @@ pub(crate) fn solve<'a>(
         faults.push(fault);
     }
     faults.sort_by_key(|fault| fault.place);
-    let (instances, kept) = (calls.faulty, calls.kept);
+    let (instances, faulty_callers, kept) = (calls.faulty, calls.faulty_callers, calls.kept);
     Ok(Checked {
         model,
         operators,
         core,
         frame,
         instances,
+        faulty_callers,
         kept,
         function_errors,
         mode: options.mode,
@@ -379,7 +384,7 @@ fn assumed<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> Vec<Fault<'a>> {
 
 /// One fault for every class of values whose types are tied together and not settled.
 fn unresolved<'a>(core: &mut Core<'a>, frame: &Frame<'a>, faults: &mut Vec<Fault<'a>>) {
-    let mut seen = crate::map::Set::default();
+    let mut seen = Set::default();
     for value in (0..frame.body.values.len()).map(ValueId::new) {
         let slot = frame.slots[value.index()];
         let Some(ty) = slot.ty else {

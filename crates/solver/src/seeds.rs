@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use crate::catalogue::nearest;
 use crate::core::Core;
 use crate::elem::Elem;
 use crate::fault::{Fault, FaultKind};
@@ -12,6 +11,7 @@ use crate::model::{CheckError, Seed, place_of};
 use crate::program::{Body, Origin, ValueId};
 use crate::rule::DimVec;
 use crate::shape::ShapeId;
+use crate::suggest::nearest;
 use crate::ty::Ty;
 
 /// Gives the values that the caller knows their types, but for the seeds that are left out.

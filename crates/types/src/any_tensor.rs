@@ -28,6 +28,8 @@ pub mod error;
 
 mod fmt;
 
+pub mod budget;
+
 mod packed;
 
 mod serial;
@@ -75,6 +77,7 @@ impl AnyTensor {
     /// [`TensorError::ElementCount`] and [`TensorError::ShapeOverflow`].
     pub fn from_slice<T: Element>(shape: &[usize], elements: &[T]) -> Result<Self, TensorError> {
         error::check_count(shape, elements.len())?;
+        budget::admit(size_of_val(elements))?;
         let buffer = Buffer::from_bytes(bytemuck::cast_slice(elements));
         Ok(Self { dtype: T::DTYPE, shape: shape.into(), buffer })
     }
@@ -102,6 +105,7 @@ impl AnyTensor {
     /// [`TensorError::StringOffsets`] and [`TensorError::NotUtf8`].
     pub fn from_le_bytes(dtype: Dtype, shape: &[usize], bytes: &[u8]) -> Result<Self, TensorError> {
         check(dtype, shape, bytes)?;
+        budget::admit(bytes.len())?;
         let mut buffer = Buffer::from_bytes(bytes);
         if let Some(bits) = partial_bits(dtype) {
             packed::clear_padding(buffer.bytes_mut(), error::element_count(shape)?, bits);
@@ -219,13 +223,14 @@ impl AnyTensor {
     /// A tensor of zeros (false, or empty strings).
     ///
     /// It takes the memory that the shape asks for at once; a shape from an untrusted source is
-    /// bounded by the caller first.
+    /// bounded by the caller first, or by a limit, see [`budget`].
     ///
     /// # Errors
-    /// [`TensorError::ShapeOverflow`].
+    /// [`TensorError::ShapeOverflow`] and [`TensorError::OverBudget`].
     pub fn zeros(dtype: Dtype, shape: &[usize]) -> Result<Self, TensorError> {
-        let count = error::element_count(shape)?;
-        let buffer = Buffer::zeroed(packed_len(dtype, shape, count)?);
+        let len = packed_len(dtype, shape, error::element_count(shape)?)?;
+        budget::admit(len)?;
+        let buffer = Buffer::zeroed(len);
         Ok(Self { dtype, shape: shape.into(), buffer })
     }
 

@@ -2,6 +2,7 @@
 
 use anyhow::Context as _;
 use typeloom::compiler::compiler::Compiler;
+use typeloom::onnx::text::escape;
 use typeloom::{Coercion, report};
 
 use crate::args::{CastPolicy, CompileArgs};
@@ -34,7 +35,9 @@ pub(crate) fn run(args: &CompileArgs) -> anyhow::Result<Outcome> {
         Err(error) => {
             let diagnostics = error.diagnostics();
             if diagnostics.is_empty() {
-                write(&format!("{}: {error}\n", source.name))?;
+                for line in error.lines() {
+                    write(&format!("{}: {line}\n", source.name))?;
+                }
             } else {
                 write(&report::human::diagnostics(&source.name, diagnostics, args.color.paint()))?;
             }
@@ -43,10 +46,11 @@ pub(crate) fn run(args: &CompileArgs) -> anyhow::Result<Outcome> {
         }
     };
     for (pass, text) in &artifact.report.printed {
+        // Names and strings are quoted and escaped by the printer.
         write(&format!("after {pass}:\n{}\n", text.trim_end()))?;
     }
     for cast in &artifact.report.casts {
-        write(&format!("{cast}\n"))?;
+        write(&format!("{}\n", escape(&cast.to_string())))?;
     }
     if let Some(output) = &args.output {
         let target = Target::named(output);

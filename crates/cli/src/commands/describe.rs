@@ -1,6 +1,7 @@
 //! `typeloom describe FILE`: what callers have to know, on the screen and in a bundle.
 
 use serde_json::{Map, Value, json};
+use typeloom::onnx::text::escape;
 use typeloom::pool::Pool;
 use typeloom::report;
 
@@ -38,7 +39,7 @@ pub(crate) fn run(args: &DescribeArgs) -> anyhow::Result<Outcome> {
                 object.insert("file".to_owned(), Value::String(source.name.clone()));
                 let rest = report::interface::value(label, &exported.interface, &digest, &exported.signature);
                 object.extend(rest);
-                format!("{}\n", Value::Object(object))
+                report::json::text(&Value::Object(object)) + "\n"
             }
         })?;
     }
@@ -58,11 +59,13 @@ fn types(args: &DescribeArgs, file: &str, bytes: &[u8]) -> anyhow::Result<Outcom
     for root in pool.import(bytes)? {
         let (signature, digest) = (pool.signature(root.ty), root.digest.to_string());
         write(&match args.format {
-            TextFormat::Human => format!("{}: {signature}\n  digest {digest}\n", root.label),
+            TextFormat::Human => {
+                format!("{}: {}\n  digest {digest}\n", escape(&root.label), escape(&signature))
+            }
             TextFormat::Json => {
                 let line =
                     json!({"file": file, "name": root.label, "digest": digest, "signature": signature});
-                format!("{line}\n")
+                report::json::text(&line) + "\n"
             }
         })?;
     }

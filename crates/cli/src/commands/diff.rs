@@ -6,6 +6,7 @@ use anyhow::bail;
 use serde_json::{Value, json};
 use typeloom::Exported;
 use typeloom::compiler::interface::{Binding, Comparison, Direction, compare};
+use typeloom::onnx::text::escape;
 use typeloom::report;
 
 use crate::args::{DiffArgs, DiffMode, TextFormat};
@@ -51,7 +52,7 @@ pub(crate) fn run(args: &DiffArgs) -> anyhow::Result<Outcome> {
     let answer = answer(&old, &new, direction, binding);
     write(&match args.format {
         TextFormat::Human => human(args, &answer, direction),
-        TextFormat::Json => format!("{}\n", to_json(args, &answer, direction, binding)),
+        TextFormat::Json => report::json::text(&to_json(args, &answer, direction, binding)) + "\n",
     })?;
     Ok(if answer.compatible { Outcome::Typed } else { Outcome::Problems })
 }
@@ -102,8 +103,8 @@ fn shown<'l>(answer: &Answer, label: &'l str) -> &'l str {
 
 /// A line for each label that only one of the files has.
 fn only_in_one(removed: &[String], added: &[String]) -> String {
-    let removed = removed.iter().map(|label| format!("{label}: removed (breaks backward)\n"));
-    removed.chain(added.iter().map(|label| format!("{label}: added (breaks forward)\n"))).collect()
+    let removed = removed.iter().map(|label| format!("{}: removed (breaks backward)\n", escape(label)));
+    removed.chain(added.iter().map(|label| format!("{}: added (breaks forward)\n", escape(label)))).collect()
 }
 
 fn human(args: &DiffArgs, answer: &Answer, direction: Direction) -> String {
@@ -120,7 +121,7 @@ fn human(args: &DiffArgs, answer: &Answer, direction: Direction) -> String {
         (false, true) => format!("{word} compatible"),
         (false, false) => format!("not {word} compatible"),
     };
-    text.push_str(&format!("{} -> {}: {verdict}\n", args.old, args.new));
+    text.push_str(&format!("{} -> {}: {verdict}\n", escape(&args.old), escape(&args.new)));
     text
 }
 

@@ -2,8 +2,8 @@
 
 use anyhow::{Context as _, bail};
 use typeloom::report;
-use typeloom::solver::catalogue::nearest;
 use typeloom::solver::diagnostic::{Code, explain_value};
+use typeloom::solver::suggest::nearest;
 
 use crate::args::{Color, ExplainArgs};
 use crate::input;

@@ -102,5 +102,5 @@ fn json(file: &str, repair: &Repair, left: &[Diagnostic]) -> String {
     object.extend(rest);
     let left: Vec<Value> = left.iter().map(|diagnostic| report::json::value(file, diagnostic)).collect();
     object.insert("diagnostics".to_owned(), Value::Array(left));
-    format!("{}\n", Value::Object(object))
+    report::json::text(&Value::Object(object)) + "\n"
 }

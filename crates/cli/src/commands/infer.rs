@@ -1,6 +1,5 @@
 //! `typeloom infer FILE...`: the type of every value.
 
-use anyhow::Context as _;
 use serde_json::{Map, Value};
 use typeloom::report;
 use typeloom::solver::diagnostic::{diagnose, diagnose_error};
@@ -58,7 +57,7 @@ fn unreadable(args: &InferArgs, source: &Source, error: &CheckError) -> anyhow::
                 "diagnostics".to_owned(),
                 Value::Array(vec![report::json::value(&source.name, &diagnostic)]),
             );
-            write(&format!("{}\n", Value::Object(object)))?;
+            write(&(report::json::text(&Value::Object(object)) + "\n"))?;
         }
         InferFormat::Table => {
             write(&report::human::diagnostics(&source.name, &[diagnostic], args.color.paint()))?;
@@ -80,7 +79,5 @@ fn json(name: &str, checked: &mut Checked<'_>) -> anyhow::Result<String> {
     let diagnostics = diagnose(checked);
     let diagnostics = diagnostics.iter().map(|diagnostic| report::json::value(name, diagnostic)).collect();
     object.insert("diagnostics".to_owned(), Value::Array(diagnostics));
-    let mut text = serde_json::to_string(&Value::Object(object)).context("types are always JSON")?;
-    text.push('\n');
-    Ok(text)
+    Ok(report::json::text(&Value::Object(object)) + "\n")
 }

@@ -8,10 +8,12 @@ use anyhow::{Context as _, bail};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use typeloom::cpu::ops::generate::Random;
 use typeloom::cpu::value::Value;
+use typeloom::onnx::text::escape;
 use typeloom::report;
-use typeloom::runtime::session::{Limits, Port};
+use typeloom::runtime::session::Port;
 use typeloom::runtime::stamp::{Extent, Stamp, Symbols};
 use typeloom::solver::diagnostic::{Diagnostic, diagnose, diagnose_error};
+use typeloom::types::any_tensor;
 
 use crate::args::RunArgs;
 use crate::engine::{self, Make};
@@ -19,7 +21,7 @@ use crate::input::{self, Source};
 use crate::output::{Outcome, write};
 use crate::run::external::SideFiles;
 use crate::run::prepared::{Prepared, RunFault};
-use crate::run::{random, store, summary};
+use crate::run::{budget, random, store, summary};
 
 /// Runs a model on the embedded backend, or on the engine that `make` gives.
 pub(crate) fn run(args: &RunArgs, make: Option<Make<'_>>) -> anyhow::Result<Outcome> {
@@ -31,6 +33,9 @@ pub(crate) fn run(args: &RunArgs, make: Option<Make<'_>>) -> anyhow::Result<Outc
     }
     if make.is_some() && args.max_iterations.is_some() {
         bail!("engines of others count no turns of loops");
+    }
+    if make.is_some() && (args.max_steps.is_some() || args.max_memory.is_some()) {
+        bail!("engines of others count neither steps nor memory");
     }
     let engine = make.map(|make| make(args.library.as_deref())).transpose()?;
     let source = input::source(&args.file);
@@ -49,7 +54,7 @@ pub(crate) fn run(args: &RunArgs, make: Option<Make<'_>>) -> anyhow::Result<Outc
     }
     let beside = SideFiles::new(source.folder());
     let read = |tensor: &_| beside.read(tensor);
-    let limits = args.max_iterations.map_or_else(Limits::default, |turns| Limits { turns });
+    let limits = budget::limits(args, &checked, bytes.len(), source.folder());
     let prepared = match engine {
         None => Prepared::embedded(&mut checked, bytes.shared(), &read, limits, args.verify),
         Some(engine) => Prepared::hosted(engine, &mut checked, &read, args.verify),
@@ -57,14 +62,14 @@ pub(crate) fn run(args: &RunArgs, make: Option<Make<'_>>) -> anyhow::Result<Outc
     let prepared = match prepared {
         Ok(prepared) => prepared,
         Err(RunFault::OfModel(message)) => {
-            write(&format!("{}: {message}\n", source.name))?;
+            write(&format!("{}: {}\n", source.name, escape(&message)))?;
             return Ok(Outcome::Problems);
         }
         Err(RunFault::OfFiles(error)) => {
             return Err(error).with_context(|| format!("cannot prepare `{}`", source.name));
         }
     };
-    let (inputs, made_up) = inputs(args, prepared.inputs())?;
+    let (inputs, made_up) = any_tensor::budget::within(limits.memory, || inputs(args, prepared.inputs()))?;
     let mut shown = String::new();
     if !made_up.is_empty() {
         shown += &format!("inputs, made up from seed {}\n{}", args.random_seed, summary::table(&made_up));
@@ -76,13 +81,13 @@ pub(crate) fn run(args: &RunArgs, make: Option<Make<'_>>) -> anyhow::Result<Outc
         Ok(done) => done,
         Err(message) => {
             write(&shown)?;
-            write(&format!("{}: {message}\n", source.name))?;
+            write(&format!("{}: {}\n", source.name, escape(&message)))?;
             return Ok(Outcome::Problems);
         }
     };
     shown += &format!("outputs\n{}", summary::table(&outcome.outputs));
     let symbols: Vec<String> =
-        outcome.symbols.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+        outcome.symbols.iter().map(|(name, value)| format!("{} = {value}", escape(name))).collect();
     if !symbols.is_empty() {
         shown += &format!("symbols\n  {}\n", symbols.join(", "));
     }
@@ -93,7 +98,8 @@ pub(crate) fn run(args: &RunArgs, make: Option<Make<'_>>) -> anyhow::Result<Outc
         std::fs::create_dir_all(folder).with_context(|| format!("cannot make `{}`", folder.display()))?;
         for (name, value) in &outcome.outputs {
             for file in store::write(folder, name, value)? {
-                shown += &format!("saved {}\n", folder.join(file).display());
+                let path = folder.join(file).display().to_string();
+                shown += &format!("saved {}\n", escape(&path));
             }
         }
     }

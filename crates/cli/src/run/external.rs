@@ -89,11 +89,8 @@ fn open(folder: &Path, location: &str) -> Result<File, String> {
             return Err(format!("`{location}` is, or lies behind, a link"));
         }
     }
-    let file = File::open(&path).map_err(cannot)?;
+    let file = input::regular(&path).map_err(cannot)?;
     let meta = file.metadata().map_err(cannot)?;
-    if !meta.is_file() {
-        return Err(format!("`{location}` is not a file"));
-    }
     if has_other_names(&meta) {
         return Err(format!("`{location}` is the same file as one elsewhere"));
     }
@@ -215,7 +212,11 @@ mod tests {
     fn a_folder_is_no_side_file() -> std::io::Result<()> {
         let folder = Folder::new("folder")?;
         std::fs::create_dir(folder.model().join("inner"))?;
-        assert!(folder.read(&[("location", "inner")]).is_err_and(|error| error.contains("not a file")));
+        assert!(
+            folder
+                .read(&[("location", "inner")])
+                .is_err_and(|error| error.contains("it is a folder, not a file"))
+        );
         Ok(())
     }
 }

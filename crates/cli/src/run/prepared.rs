@@ -8,6 +8,7 @@ use typeloom::cpu::value::Value;
 use typeloom::runtime::engine::Engine;
 use typeloom::runtime::engine::error::EngineError;
 use typeloom::runtime::engine::session::EngineSession;
+use typeloom::runtime::error::RunError;
 use typeloom::runtime::session::{ExternalData, Limits, Outcome, Port};
 use typeloom::{Checked, Session, Verify};
 
@@ -33,9 +34,11 @@ impl Prepared {
         limits: Limits,
         verify: bool,
     ) -> Result<Self, RunFault> {
-        let session = Session::of_checked_file(checked, file, external)
-            .map_err(|error| RunFault::OfFiles(error.into()))?;
-        Ok(Self::Embedded(session.with_limits(limits), held(verify)))
+        let session = Session::of_checked_file_within(checked, file, external, limits).map_err(|error| {
+            let text = with_remedy(error.to_string(), error.exceeds_budget());
+            if error.exceeds_budget() { RunFault::OfModel(text) } else { RunFault::OfFiles(error.into()) }
+        })?;
+        Ok(Self::Embedded(session, held(verify)))
     }
 
     pub(crate) fn hosted(
@@ -66,14 +69,14 @@ impl Prepared {
         match self {
             // Only where every value is looked at do they all have to be made.
             Self::Embedded(session, Verify::Inputs) => {
-                let outcome = session.run(inputs, Verify::Inputs).map_err(|error| error.to_string())?;
+                let outcome = session.run(inputs, Verify::Inputs).map_err(|error| failed(&error))?;
                 Ok((outcome, String::new()))
             }
             Self::Embedded(session, Verify::EveryValue) => {
                 let mut values = 0_usize;
                 let mut count = |_: &str, _: &Value| values += 1;
                 let outcome = session.run_observed(inputs, Verify::EveryValue, Some(&mut count));
-                let outcome = outcome.map_err(|error| error.to_string())?;
+                let outcome = outcome.map_err(|error| failed(&error))?;
                 let line = format!(
                     "verified: {values} values of the main graph, and those of graphs inside, have their solved types\n"
                 );
@@ -89,6 +92,15 @@ impl Prepared {
             }
         }
     }
+}
+
+/// The message of a run that failed.
+fn failed(error: &RunError) -> String {
+    with_remedy(error.to_string(), error.exceeds_budget())
+}
+
+fn with_remedy(message: String, exceeds_budget: bool) -> String {
+    if exceeds_budget { message + "; --max-memory and --max-steps allow more" } else { message }
 }
 
 fn held(verify: bool) -> Verify {

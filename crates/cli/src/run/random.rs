@@ -1,9 +1,10 @@
 //! Inputs that are made up from their types.
 
-use anyhow::bail;
+use anyhow::{Context as _, bail};
 use typeloom::cpu::ops::generate::Random;
 use typeloom::cpu::value::Value;
 use typeloom::runtime::stamp::{Extent, Stamp, Symbols};
+use typeloom::types::any_tensor::budget;
 use typeloom::{AnyTensor, Dtype};
 
 /// The most elements that a made-up input may have.
@@ -49,6 +50,11 @@ fn tensor(dtype: Dtype, shape: &[usize], random: &mut Random) -> anyhow::Result<
     let Some(count) = count.filter(|count| *count <= MOST) else {
         bail!("an input of shape {shape:?} is too large to be made up");
     };
+    // Numbers are drawn as 32-bit floats, made into a tensor and cast; words are put together one by one.
+    let width = if dtype == Dtype::String { 64 } else { 8 + dtype.size_bytes().unwrap_or(1) };
+    budget::admit(count.saturating_mul(width)).with_context(|| {
+        format!("an input of shape {shape:?} is too large to be made up (see --max-memory)")
+    })?;
     if dtype == Dtype::String {
         let words: Vec<String> = (0..count).map(|_| format!("word{}", random.bits() % 10)).collect();
         return Ok(AnyTensor::from_strings(shape, &words)?);

@@ -14,6 +14,8 @@ use typeloom::onnx::prost::Message as _;
 use typeloom::runtime::stamp::Stamp;
 use typeloom::{AnyTensor, Dtype};
 
+use crate::input;
+
 /// The elements as another type, as the operator `Cast` has it.
 pub(crate) fn cast(tensor: &AnyTensor, to: Dtype) -> Result<AnyTensor, KernelError> {
     let attributes = Attributes::default().with("to", Attribute::Int(i64::from(to.onnx_number())));
@@ -26,7 +28,7 @@ pub(crate) fn cast(tensor: &AnyTensor, to: Dtype) -> Result<AnyTensor, KernelErr
 /// The value of a file, which the type says how to read.
 pub(crate) fn read(path: &Path, stamp: &Stamp) -> anyhow::Result<Value> {
     let cannot = || format!("cannot read `{}`", path.display());
-    let bytes = std::fs::read(path).with_context(cannot)?;
+    let bytes = input::read(path).with_context(cannot)?;
     match path.extension().and_then(|extension| extension.to_str()) {
         Some("npy") => npy::read(&bytes).map(Value::Tensor).with_context(cannot),
         Some("pb") => stored(&bytes, stamp).with_context(cannot),

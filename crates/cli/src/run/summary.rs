@@ -1,6 +1,7 @@
 //! Values in a few words.
 
 use typeloom::cpu::value::Value;
+use typeloom::onnx::text::escape;
 use typeloom::runtime::stamp::describe;
 use typeloom::types::dtype::DtypeClass;
 use typeloom::{AnyTensor, Dtype};
@@ -48,7 +49,7 @@ pub(crate) fn table(values: &[(String, Value)]) -> String {
         .iter()
         .map(|(name, value)| {
             let elements = value.as_tensor().map_or_else(String::new, elements);
-            [name.clone(), describe(value), elements]
+            [name, &describe(value), &elements].map(|text| escape(text).into_owned())
         })
         .collect();
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);

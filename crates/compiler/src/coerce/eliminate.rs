@@ -9,7 +9,7 @@
 //! grow past [`MOST_COMBINATIONS`], the variable in most groups is set to its value of least cost in those groups,
 //! and the answer is no longer proved to be the best: see [`Assignment::is_proved`].
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::policy::{Cost, IMPOSSIBLE, plus};
 
@@ -50,6 +50,10 @@ struct Elimination<'d> {
     factors: Vec<Option<Factor>>,
     /// For each variable, the factors it is in.
     of: Vec<BTreeSet<usize>>,
+    /// For each variable, the others that it shares factors with, and how many.
+    near: Vec<BTreeMap<usize, usize>>,
+    /// For each variable, how many of its neighbours have a domain of each size.
+    spread: Vec<BTreeMap<usize, usize>>,
     left: BTreeSet<(usize, usize)>,
     sizes: Vec<usize>,
     constant: Cost,
@@ -61,6 +65,8 @@ pub(crate) fn minimise(domains: &[usize], factors: Vec<Factor>) -> Assignment {
         domains,
         factors: Vec::with_capacity(factors.len()),
         of: vec![BTreeSet::new(); domains.len()],
+        near: vec![BTreeMap::new(); domains.len()],
+        spread: vec![BTreeMap::new(); domains.len()],
         left: BTreeSet::new(),
         sizes: vec![0; domains.len()],
         constant: 0,
@@ -95,6 +101,13 @@ pub(crate) fn minimise(domains: &[usize], factors: Vec<Factor>) -> Assignment {
     Assignment { values, cost: run.constant, is_proved }
 }
 
+/// Each variable of a scope with each other one.
+fn pairs(scope: &[usize]) -> impl Iterator<Item = (usize, usize)> {
+    scope
+        .iter()
+        .flat_map(move |one| scope.iter().filter(move |other| *other != one).map(move |other| (*one, *other)))
+}
+
 impl Elimination<'_> {
     fn add(&mut self, factor: Factor) {
         if factor.scope.is_empty() {
@@ -104,32 +117,56 @@ impl Elimination<'_> {
         for variable in &factor.scope {
             self.of[*variable].insert(self.factors.len());
         }
+        for (variable, other) in pairs(&factor.scope) {
+            let shared = self.near[variable].entry(other).or_default();
+            *shared += 1;
+            if *shared == 1 {
+                *self.spread[variable].entry(self.domains[other]).or_default() += 1;
+            }
+        }
         self.factors.push(Some(factor));
-    }
-
-    /// The other variables that a variable shares a factor with.
-    fn neighbours(&self, variable: usize) -> BTreeSet<usize> {
-        let factors = self.of[variable].iter().filter_map(|at| self.factors[*at].as_ref());
-        let mut near: BTreeSet<usize> = factors.flat_map(|factor| factor.scope.iter().copied()).collect();
-        near.remove(&variable);
-        near
     }
 
     /// How many combinations of values its neighbours and the variable have.
     fn size(&self, variable: usize) -> usize {
-        let near = self.neighbours(variable);
-        near.iter().fold(self.domains[variable], |size, other| size.saturating_mul(self.domains[*other]))
+        self.spread[variable].iter().fold(self.domains[variable], |size, (domain, count)| {
+            size.saturating_mul(domain.saturating_pow(u32::try_from(*count).unwrap_or(u32::MAX)))
+        })
     }
 
+    /// Takes out a variable with its factors; the cost is that of the factors, whatever else its neighbours are in.
     fn remove(&mut self, variable: usize) -> (Vec<Factor>, BTreeSet<usize>) {
-        let near = self.neighbours(variable);
+        let near = self.near[variable].keys().copied().collect();
         self.left.remove(&(self.sizes[variable], variable));
-        let at = std::mem::take(&mut self.of[variable]);
-        let factors: Vec<Factor> = at.iter().filter_map(|at| self.factors[*at].take()).collect();
-        for other in &near {
-            self.of[*other].retain(|factor| !at.contains(factor));
+        let mut factors = Vec::new();
+        for at in std::mem::take(&mut self.of[variable]) {
+            let Some(factor) = self.factors[at].take() else { continue };
+            for other in &factor.scope {
+                self.of[*other].remove(&at);
+            }
+            for (one, other) in pairs(&factor.scope) {
+                self.part(one, other);
+            }
+            factors.push(factor);
         }
         (factors, near)
+    }
+
+    /// Notes that a variable shares one factor less with another.
+    fn part(&mut self, variable: usize, other: usize) {
+        let Some(shared) = self.near[variable].get_mut(&other) else { return };
+        *shared -= 1;
+        if *shared > 0 {
+            return;
+        }
+        self.near[variable].remove(&other);
+        let domain = self.domains[other];
+        if let Some(count) = self.spread[variable].get_mut(&domain) {
+            *count -= 1;
+            if *count == 0 {
+                self.spread[variable].remove(&domain);
+            }
+        }
     }
 
     fn update(&mut self, variables: &BTreeSet<usize>) {

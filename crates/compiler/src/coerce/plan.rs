@@ -1,6 +1,6 @@
 //! From a model taken apart to conversions with names and places.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use typeloom_solver::elem::Elem;
 use typeloom_solver::model::Checked;
@@ -63,6 +63,7 @@ pub(crate) fn plan(checked: &mut Checked<'_>, policy: Policy, support: Support) 
         Some(choose(&apart.classes, &groups, Policy::Widest, support))
     };
     let mut names = Names::new(checked.body());
+    let mut lengths: BTreeMap<GraphId, usize> = BTreeMap::new();
     for (at, readers) in readers.iter().enumerate() {
         if chosen.refused.contains(&at) {
             plan.elems[readers.value.index()] = None;
@@ -79,7 +80,10 @@ pub(crate) fn plan(checked: &mut Checked<'_>, policy: Policy, support: Support) 
             }
         }
         for (from, to, by) in conversions(readers, &apart, &chosen) {
-            let before = position(checked.body(), readers.graph, &by);
+            let before = position(checked.body(), readers.graph, &by).unwrap_or_else(|| {
+                let length = || nodes_of(checked.body(), readers.graph);
+                *lengths.entry(readers.graph).or_insert_with(length)
+            });
             let name = checked.body().value_name(readers.value);
             let output = if by.iter().any(|reader| is_interface(checked.body(), *reader)) {
                 let own = names.fresh(&format!("{name}_as_{}", word(from)));
@@ -152,8 +156,8 @@ fn is_interface(body: &Body<'_>, reader: Reader) -> bool {
     matches!(reader, Reader::Output { graph, .. } if graph == body.root())
 }
 
-/// In front of which node of a graph a value is read first, by that node or inside it.
-fn position(body: &Body<'_>, graph: GraphId, readers: &[Reader]) -> usize {
+/// In front of which node of a graph a value is read first, by that node or inside it; nothing for the end.
+fn position(body: &Body<'_>, graph: GraphId, readers: &[Reader]) -> Option<usize> {
     let first = readers.iter().filter_map(|reader| {
         let mut step = match *reader {
             Reader::Input { step, .. } => step,
@@ -167,7 +171,7 @@ fn position(body: &Body<'_>, graph: GraphId, readers: &[Reader]) -> usize {
             step = body.graph(body.step(step).graph).owner?.step;
         }
     });
-    first.min().unwrap_or_else(|| nodes_of(body, graph))
+    first.min()
 }
 
 /// How many nodes a graph has.
@@ -185,6 +189,8 @@ fn word(elem: Elem) -> &'static str {
 /// The names that a model uses.
 pub(crate) struct Names {
     taken: HashSet<String>,
+    /// The number to try next for a name that was wanted before.
+    next: HashMap<String, usize>,
 }
 
 impl Names {
@@ -192,15 +198,19 @@ impl Names {
         let mut taken: BTreeSet<String> =
             body.values().map(|value| body.value_name(value).to_owned()).collect();
         taken.extend(body.node_names().map(str::to_owned));
-        Self { taken: taken.into_iter().collect() }
+        Self { taken: taken.into_iter().collect(), next: HashMap::new() }
     }
 
     /// A name that nothing has, as close to the one that is wanted as possible.
     pub(crate) fn fresh(&mut self, wanted: &str) -> String {
-        let numbered = (2_usize..).map(|number| format!("{wanted}_{number}"));
-        let free = std::iter::once(wanted.to_owned()).chain(numbered).find(|name| !self.taken.contains(name));
-        let name = free.unwrap_or_else(|| wanted.to_owned());
-        self.taken.insert(name.clone());
-        name
+        // Names are never given back, so that smaller numbers stay taken.
+        let next = self.next.entry(wanted.to_owned()).or_insert(1);
+        loop {
+            let name = if *next == 1 { wanted.to_owned() } else { format!("{wanted}_{next}") };
+            *next += 1;
+            if self.taken.insert(name.clone()) {
+                return name;
+            }
+        }
     }
 }

@@ -66,6 +66,8 @@ pub(crate) enum Attribute {
 }
 
 struct Writer<'p, 'a> {
+    /// The positions of the conversions of each value in the plan.
+    casts_of: BTreeMap<ValueId, Vec<usize>>,
     body: &'p Body<'a>,
     plan: &'p Plan,
     splice: Splice<'a>,
@@ -91,7 +93,12 @@ pub(crate) fn write<'a>(
     for planned in &plan.casts {
         names.fresh(&planned.output);
     }
+    let mut casts_of: BTreeMap<ValueId, Vec<usize>> = BTreeMap::new();
+    for (at, planned) in plan.casts.iter().enumerate() {
+        casts_of.entry(planned.value).or_default().push(at);
+    }
     let mut writer = Writer {
+        casts_of,
         body,
         plan,
         splice: Splice::new::<ModelProto>(bytes),
@@ -311,7 +318,10 @@ impl<'a> Writer<'_, 'a> {
                     let name = ValueInfoView::from_body(bytes, offset).parse()?.name;
                     let value = values.get(name).copied();
                     // A name that went to a conversion means what that gives.
-                    let cast = self.plan.casts.iter().find(|it| Some(it.value) == value && it.output == name);
+                    let cast = value.and_then(|value| {
+                        let own = self.casts_of.get(&value).into_iter().flatten();
+                        own.map(|at| &self.plan.casts[*at]).find(|it| it.output == name)
+                    });
                     let own = || value.and_then(|value| self.plan.elems[value.index()]);
                     let elem = cast.map(|cast| cast.to).or_else(own);
                     self.declaration(graph, view, &field, (bytes, offset), elem, None)?;

@@ -9,6 +9,8 @@
 //! **Invariant:** two interfaces of one digest have no differences, and two without differences in either direction are
 //! interchangeable for every caller.
 
+use std::collections::HashMap;
+
 use typeloom_pool::Pool;
 use typeloom_solver::elem::ElemSet;
 use typeloom_solver::solution::{TensorType, Type};
@@ -206,12 +208,15 @@ pub fn compare(old: &Interface, new: &Interface, direction: Direction, binding: 
             breaks_forward: false,
         });
     }
+    let mut known: HashMap<(Place, Change), usize> = HashMap::new();
+    for (at, difference) in differences.iter().enumerate() {
+        known.entry((difference.place.clone(), difference.change)).or_insert(at);
+    }
     for found in reasons(old, new, binding) {
         let Reason { place, change, given, expected } = found;
         let change = change.reversed();
-        let known = differences.iter_mut().find(|known| known.place == place && known.change == change);
-        match known {
-            Some(known) => known.breaks_forward = true,
+        match known.get(&(place.clone(), change)) {
+            Some(at) => differences[*at].breaks_forward = true,
             None => differences.push(Difference {
                 place,
                 change,
@@ -222,8 +227,11 @@ pub fn compare(old: &Interface, new: &Interface, direction: Direction, binding: 
             }),
         }
     }
-    differences
-        .sort_by_cached_key(|difference| (rank(old, new, &difference.place), difference.place.clone()));
+    let inputs = positions(old.inputs.iter().chain(&new.inputs));
+    let outputs = positions(old.outputs.iter().chain(&new.outputs));
+    differences.sort_by_cached_key(|difference| {
+        (rank(&inputs, &outputs, &difference.place), difference.place.clone())
+    });
     Comparison { direction, differences }
 }
 
@@ -234,21 +242,25 @@ fn are_equal(old: &Interface, new: &Interface) -> bool {
     old.is_ok() && old == new.to_pool(&mut pool)
 }
 
+/// The first position of each name in a list of parameters.
+type Positions<'i> = HashMap<&'i str, usize>;
+
+fn positions<'i>(list: impl IntoIterator<Item = &'i Parameter>) -> Positions<'i> {
+    let mut positions = Positions::new();
+    for (at, parameter) in list.into_iter().enumerate() {
+        positions.entry(&parameter.name).or_insert(at);
+    }
+    positions
+}
+
 /// Where a place stands in the lists, for an order that people expect.
-fn rank(old: &Interface, new: &Interface, place: &Place) -> (bool, bool, usize) {
-    let at = |lists: [&[Parameter]; 2], name: &str| {
-        let mut names = lists.into_iter().flatten();
-        names.position(|parameter| parameter.name == name).unwrap_or(usize::MAX)
-    };
+fn rank(inputs: &Positions<'_>, outputs: &Positions<'_>, place: &Place) -> (bool, bool, usize) {
+    let at = |list: &Positions<'_>, name: &str| list.get(name).copied().unwrap_or(usize::MAX);
     match place {
-        Place::Input(name) | Place::InputAxis(name, _) => {
-            (false, false, at([&old.inputs, &new.inputs], name))
-        }
+        Place::Input(name) | Place::InputAxis(name, _) => (false, false, at(inputs, name)),
         Place::Inputs => (false, true, 0),
         Place::Condition(_) => (false, true, 1),
-        Place::Output(name) | Place::OutputAxis(name, _) => {
-            (true, false, at([&old.outputs, &new.outputs], name))
-        }
+        Place::Output(name) | Place::OutputAxis(name, _) => (true, false, at(outputs, name)),
         Place::Outputs => (true, true, 0),
     }
 }
@@ -266,7 +278,7 @@ fn pairs<'i>(
     given: &'i [Parameter],
     expected: &'i [Parameter],
 ) -> impl Iterator<Item = (&'i Parameter, &'i Parameter)> {
-    let by_name: std::collections::HashMap<&str, &Parameter> =
+    let by_name: HashMap<&str, &Parameter> =
         given.iter().map(|parameter| (parameter.name.as_str(), parameter)).collect();
     expected.iter().filter_map(move |parameter| Some((*by_name.get(parameter.name.as_str())?, parameter)))
 }
@@ -305,8 +317,9 @@ struct Cx<'i> {
 impl Cx<'_> {
     fn inputs(&mut self, found: &mut Vec<Reason>, binding: Binding) {
         let (given, expected) = (&self.given.inputs, &self.expected.inputs);
-        let named = |list: &[Parameter], name: &str| list.iter().any(|parameter| parameter.name == name);
-        for parameter in expected.iter().filter(|parameter| !named(given, &parameter.name)) {
+        let (in_given, in_expected) = (positions(given), positions(expected));
+        let named = |list: &Positions<'_>, name: &str| list.contains_key(name);
+        for parameter in expected.iter().filter(|parameter| !named(&in_given, &parameter.name)) {
             found.push(Reason {
                 place: Place::Input(parameter.name.clone()),
                 change: Change::InputRemoved,
@@ -315,7 +328,7 @@ impl Cx<'_> {
             });
         }
         // What callers do not know must have a value without them.
-        for parameter in given.iter().filter(|it| !it.optional && !named(expected, &it.name)) {
+        for parameter in given.iter().filter(|it| !it.optional && !named(&in_expected, &it.name)) {
             found.push(Reason {
                 place: Place::Input(parameter.name.clone()),
                 change: Change::InputAdded,
@@ -334,10 +347,10 @@ impl Cx<'_> {
             }
         }
         if binding == Binding::NameAndPosition {
-            let order = |list: &[Parameter], other: &[Parameter]| -> Vec<String> {
+            let order = |list: &[Parameter], other: &Positions<'_>| -> Vec<String> {
                 list.iter().map(|it| it.name.clone()).filter(|name| named(other, name)).collect()
             };
-            let (a, b) = (order(given, expected), order(expected, given));
+            let (a, b) = (order(given, &in_expected), order(expected, &in_given));
             if a != b {
                 found.push(Reason {
                     place: Place::Inputs,
@@ -355,12 +368,11 @@ impl Cx<'_> {
 
     fn outputs(&mut self, found: &mut Vec<Reason>, binding: Binding) {
         let (given, expected) = (&self.given.outputs, &self.expected.outputs);
-        let position =
-            |list: &[Parameter], name: &str| list.iter().position(|parameter| parameter.name == name);
+        let in_given = positions(given);
         let mut moved = false;
         for (at, parameter) in expected.iter().enumerate() {
-            match position(given, &parameter.name) {
-                Some(now) => moved |= now != at,
+            match in_given.get(parameter.name.as_str()) {
+                Some(now) => moved |= *now != at,
                 None => found.push(Reason {
                     place: Place::Output(parameter.name.clone()),
                     change: Change::OutputRemoved,
@@ -370,7 +382,7 @@ impl Cx<'_> {
             }
         }
         // Where one is gone, the others have moved because of that.
-        let gone = expected.iter().any(|it| position(given, &it.name).is_none());
+        let gone = expected.iter().any(|it| !in_given.contains_key(it.name.as_str()));
         if binding == Binding::NameAndPosition && moved && !gone {
             let names = |list: &[Parameter]| -> String {
                 list.iter().map(|parameter| parameter.name.as_str()).collect::<Vec<_>>().join(", ")

@@ -5,17 +5,25 @@
 //! nodes into the program would change what they mean.
 //!
 //! Algorithm: a stack of open calls, each with its own names; a node of a call is copied with its names put in. The
-//! cost is that of the result, which is bounded by [`MOST_NODES`] and [`MOST_TIMES`].
+//! cost is that of the result, which is bounded by [`MOST_NODES`], [`MOST_TIMES`] and [`MAX_COPIED`], and by [`MAX_NESTING`]
+//! where functions call each other in branches. Functions that call themselves are refused before that.
 
 use std::collections::{HashMap, HashSet};
 
-use typeloom_onnx::messages::{FunctionProto, GraphProto, ModelProto, NodeProto, ValueInfoProto};
+use typeloom_onnx::messages::{
+    AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, ValueInfoProto,
+};
+use typeloom_onnx::prost::Message as _;
+use typeloom_solver::diagnostic::Code;
+use typeloom_solver::program::MAX_NESTING;
 
 use crate::error::BuildError;
 use crate::inline::{self, Call, Key};
 use crate::ir;
 use crate::names::{COMPOSITE_DOMAIN, TYPES_DOMAIN};
 use crate::pass::Pass;
+use crate::recursion;
+use crate::solve;
 use crate::unit::Unit;
 
 /// The most nodes that any program may expand to.
@@ -23,6 +31,9 @@ pub const MOST_NODES: usize = 1 << 16;
 
 /// How many times as many nodes as are written down a larger program may expand to.
 pub const MOST_TIMES: usize = 64;
+
+/// The most bytes of nodes that are copied out of functions, encoded.
+pub const MAX_COPIED: usize = 1 << 26;
 
 /// The pass.
 pub struct Expand;
@@ -33,17 +44,24 @@ impl Pass for Expand {
     }
 
     fn run(&self, unit: &mut Unit) -> Result<(), BuildError> {
+        if let Some(path) = recursion::cycle(&unit.model) {
+            return Err(recursive(unit, path));
+        }
         let functions = std::mem::take(&mut unit.model.functions);
         let (inlined, kept) = inlinable(functions, &unit.model);
         if !inlined.is_empty() {
             let graph = unit.model.graph.get_or_insert_default();
-            let mut written: usize = inlined.values().map(|function| function.node.len()).sum();
-            ir::each_graph(graph, |graph, _| written += graph.node.len());
+            let mut nodes = 0;
+            ir::each_graph(graph, |graph, _| nodes += graph.node.len());
+            let written = nodes + inlined.values().map(|function| function.node.len()).sum::<usize>();
             let limit = MOST_NODES.max(written.saturating_mul(MOST_TIMES));
             let heads = heads(graph);
-            let mut expansion = Expansion { functions: &inlined, heads, nodes: 0, limit, calls: 0 };
+            let mut expansion = Expansion { functions: &inlined, heads, nodes, limit, copied: 0, calls: 0 };
             let mut result = Ok(());
-            ir::each_graph_mut(graph, |graph, _| {
+            ir::each_graph_mut(graph, |graph, depth| {
+                if result.is_ok() && depth > MAX_NESTING {
+                    result = Err(BuildError::NestingTooDeep { limit: MAX_NESTING });
+                }
                 if result.is_ok() {
                     result = expansion.graph(graph);
                 }
@@ -60,6 +78,17 @@ impl Pass for Expand {
         });
         result
     }
+}
+
+/// The error of functions that call themselves: the solver's diagnostics, which show the nodes, where it reaches the call.
+fn recursive(unit: &Unit, path: Vec<String>) -> BuildError {
+    let found = solve::solve(&unit.model, &unit.bindings, unit.mode).map(|outcome| outcome.diagnostics);
+    let mut diagnostics = found.unwrap_or_default();
+    diagnostics.retain(|diagnostic| diagnostic.code == Code::RecursiveFunction);
+    if diagnostics.is_empty() {
+        return BuildError::RecursiveFunction { path };
+    }
+    solve::failed(unit, diagnostics)
 }
 
 /// The functions whose operators mean the same in the program, and the others.
@@ -94,8 +123,11 @@ struct Expansion<'f> {
     functions: &'f HashMap<Key, FunctionProto>,
     /// What stands before the first slash of a name: no call may be called so.
     heads: HashSet<String>,
+    /// The nodes of the program so far.
     nodes: usize,
     limit: usize,
+    /// The bytes of the copies made of nodes of functions.
+    copied: usize,
     calls: usize,
 }
 
@@ -110,26 +142,27 @@ impl<'f> Expansion<'f> {
     fn graph(&mut self, graph: &mut GraphProto) -> Result<(), BuildError> {
         let calls = graph.node.iter().any(|node| self.function(node).is_some());
         if !calls {
-            self.nodes += graph.node.len();
-            return self.bounded();
+            return Ok(());
         }
         let mut expanded = Vec::with_capacity(graph.node.len());
         for node in std::mem::take(&mut graph.node) {
             match self.function(&node) {
-                None => {
-                    self.nodes += 1;
-                    expanded.push(node);
-                }
+                None => expanded.push(node),
                 Some(function) => self.call(node, function, &mut expanded, &mut graph.value_info)?,
             }
-            self.bounded()?;
         }
         graph.node = expanded;
         Ok(())
     }
 
-    fn bounded(&self) -> Result<(), BuildError> {
-        if self.nodes > self.limit { Err(BuildError::TooLarge { limit: self.limit }) } else { Ok(()) }
+    /// Counts what is about to be added to the program.
+    fn count(&mut self, nodes: usize, bytes: usize) -> Result<(), BuildError> {
+        self.nodes = self.nodes.saturating_add(nodes);
+        self.copied = self.copied.saturating_add(bytes);
+        if self.nodes > self.limit {
+            return Err(BuildError::TooLarge { limit: self.limit });
+        }
+        if self.copied > MAX_COPIED { Err(BuildError::TooLong { limit: MAX_COPIED }) } else { Ok(()) }
     }
 
     fn function(&self, node: &NodeProto) -> Option<&'f FunctionProto> {
@@ -148,29 +181,23 @@ impl<'f> Expansion<'f> {
         expanded: &mut Vec<NodeProto>,
         infos: &mut Vec<ValueInfoProto>,
     ) -> Result<(), BuildError> {
-        let mut open = vec![self.open(node, function, expanded, infos)];
+        let mut open = vec![self.open(node, function, expanded, infos)?];
         while let Some(call) = open.last_mut() {
             let Some(inner) = call.function.node.get(call.at) else {
                 open.pop();
                 continue;
             };
             call.at += 1;
+            let (nodes, bytes) = call.call.size(inner);
+            self.count(nodes, bytes)?;
             let inner = call.call.instance(inner);
             match self.function(&inner) {
-                None => {
-                    self.nodes += 1;
-                    expanded.push(inner);
-                }
+                None => expanded.push(inner),
                 Some(function) => {
-                    if open.iter().any(|call| std::ptr::eq(call.function, function)) {
-                        return Err(BuildError::RecursiveFunction { name: function.name().to_owned() });
-                    }
-                    self.nodes += 1;
-                    let call = self.open(inner, function, expanded, infos);
+                    let call = self.open(inner, function, expanded, infos)?;
                     open.push(call);
                 }
             }
-            self.bounded()?;
         }
         Ok(())
     }
@@ -182,7 +209,7 @@ impl<'f> Expansion<'f> {
         function: &'f FunctionProto,
         expanded: &mut Vec<NodeProto>,
         infos: &mut Vec<ValueInfoProto>,
-    ) -> Open<'f> {
+    ) -> Result<Open<'f>, BuildError> {
         let prefix = loop {
             self.calls += 1;
             let head = format!("{}.{}", function.name(), self.calls);
@@ -211,6 +238,11 @@ impl<'f> Expansion<'f> {
                 }),
             }
         }
+        // What the call itself keeps, and the types declared in the function.
+        let lengths = [&function.attribute_proto, &node.attribute].into_iter().flatten();
+        let attributes: usize = lengths.map(AttributeProto::encoded_len).sum();
+        let declared: usize = function.value_info.iter().map(|info| info.encoded_len() + prefix.len()).sum();
+        self.count(0, attributes.saturating_add(declared))?;
         let call = Call::new(function, &node, names, prefix);
         for info in &function.value_info {
             let name = call.name(info.name());
@@ -218,7 +250,7 @@ impl<'f> Expansion<'f> {
                 infos.push(ValueInfoProto { name: Some(name), ..info.clone() });
             }
         }
-        Open { function, at: 0, call }
+        Ok(Open { function, at: 0, call })
     }
 }
 

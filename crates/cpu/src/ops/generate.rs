@@ -79,6 +79,7 @@ fn eye_like(call: &mut Call<'_>) -> Outcome {
     let dtype = call.dtype("dtype")?.unwrap_or(x.dtype());
     let k = call.int("k", 0)?;
     let &[rows, columns] = x.shape() else { return invalid("the input is no matrix") };
+    check_size(&[rows, columns], size_of::<f64>())?;
     let mut values = vec![0.0; rows * columns];
     for row in 0..rows {
         if let Ok(column) = usize::try_from((row as i64).saturating_add(k))

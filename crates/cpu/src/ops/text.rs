@@ -8,7 +8,7 @@ use typeloom_types::dtype::Dtype;
 use super::layout::broadcast_to;
 use super::{Operator, native};
 use crate::call::{Call, Outcome, one};
-use crate::element::{build, to_f64s};
+use crate::element::{build, check_size, to_f64s};
 use crate::error::{Fault, invalid};
 use crate::shape::broadcast;
 
@@ -24,6 +24,7 @@ fn concat(call: &mut Call<'_>) -> Outcome {
     let (a, b) = (call.tensor(0)?, call.tensor(1)?);
     let shape = broadcast(&[a.shape(), b.shape()])?;
     let (a, b) = (broadcast_to(a, &shape)?, broadcast_to(b, &shape)?);
+    check_size(&[a.bytes().len().saturating_add(b.bytes().len())], 2)?;
     let joined: Vec<String> = a.strings()?.zip(b.strings()?).map(|(a, b)| format!("{a}{b}")).collect();
     one(AnyTensor::from_strings(&shape, &joined)?)
 }
@@ -55,6 +56,7 @@ fn split(call: &mut Call<'_>) -> Outcome {
     };
     let all: Vec<Vec<String>> = x.strings()?.map(parts_of).collect();
     let width = all.iter().map(Vec::len).max().unwrap_or(0);
+    check_size(&[all.len(), width], size_of::<String>())?;
     let counts: Vec<i64> = all.iter().map(|parts| parts.len() as i64).collect();
     let padded = all.into_iter().flat_map(|mut parts| {
         parts.resize(width, String::new());
@@ -134,7 +136,7 @@ fn tf_idf(call: &mut Call<'_>) -> Outcome {
         [rows, length] => (Some(rows), length),
         _ => return invalid(format!("the shape {:?} is neither [C] nor [N, C]", x.shape())),
     };
-    crate::element::check_size(&[rows.unwrap_or(1), width], size_of::<f32>())?;
+    check_size(&[rows.unwrap_or(1), width], size_of::<f32>())?;
     let mut counts = vec![0.0_f32; rows.unwrap_or(1) * width];
     // Each n-gram of the pool, with its length and its number.
     let mut number = 0;

@@ -240,6 +240,23 @@ fn functions(add: &mut impl FnMut(&'static str, String)) {
         &|next| format!("b = l.f{next}(a) n = Not(a) c = l.f{next}(b)"),
         "c = Not(a)",
     );
+    let in_branch = |callee: usize| {
+        format!(
+            "k = Constant <value = bool {{1}}> () c = If(k) <then_branch = t () => (p) {{ p = l.f{callee}(a) }}, \
+             else_branch = e () => (q) {{ q = Relu(a) }}>"
+        )
+    };
+    calls("a function that calls itself in a branch", 1, &in_branch, &in_branch(0));
+    calls("functions that call each other in branches", 3, &in_branch, &in_branch(0));
+    calls("a long chain of functions that call in branches", 1500, &in_branch, "c = Relu(a)");
+    calls(
+        "functions that call the next with a large attribute",
+        20,
+        &|next| {
+            format!("b = l.f{next}(a) d = l.f{next}(b) c = Einsum <equation = \"{}\"> (d)", "a".repeat(2000))
+        },
+        "c = Relu(a)",
+    );
     calls(
         "functions that call in branches",
         60,

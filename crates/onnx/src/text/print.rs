@@ -25,6 +25,7 @@ use crate::messages::{
 
 pub use options::{Annotations, Focus, Labels, Limits, Loss, PrintOptions, RawData, Subgraphs, Syntax};
 
+use super::escape::is_unsafe;
 use super::lexer::is_identifier;
 use super::names::is_plain;
 use super::parse::MAX_NESTING;
@@ -190,7 +191,7 @@ impl Printer<'_> {
         self.span(|printer| match printer.options.syntax {
             Syntax::Exact => printer.bare_or_quoted(name, is_plain(name)),
             Syntax::Readable => {
-                let plain = |c: char| !(c.is_whitespace() || c.is_control() || "\"\\()[]{}<>,=".contains(c));
+                let plain = |c: char| !(c.is_whitespace() || is_unsafe(c) || "\"\\()[]{}<>,=".contains(c));
                 printer.bare_or_quoted(name, !name.is_empty() && name.chars().all(plain));
             }
         })
@@ -233,9 +234,9 @@ impl Printer<'_> {
         for c in value.chars().take(limit) {
             match c {
                 '"' | '\\' => self.text.extend(['\\', c]),
-                c if readable && c.is_control() => {
+                c if readable && is_unsafe(c) => {
                     self.lose(Loss::Elided);
-                    self.text.extend(c.escape_default());
+                    self.text.extend(c.escape_unicode());
                 }
                 c => self.text.push(c),
             }

@@ -16,6 +16,9 @@
 //!            | ATTRIBUTE ('=' | '!=') STRING
 //! ```
 
+use std::collections::{BTreeSet, HashMap};
+use std::rc::Rc;
+
 use typeloom_solver::rule::Port;
 
 use super::error::DescribeErrorKind as Fault;
@@ -27,11 +30,11 @@ const MAX_DEPTH: usize = 24;
 const MAX_LINE: usize = 4096;
 
 /// A name that stands for an extent.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct NameNo(pub(super) usize);
 
 /// A name that stands for a list of axes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct RunNo(pub(super) usize);
 
 /// An operation on two extents.
@@ -112,17 +115,135 @@ pub(super) enum Clause {
     When(Condition, Box<Clause>),
 }
 
+impl Clause {
+    /// Tells of every extent and list of axes that the clause mentions.
+    pub(super) fn mentions(&self, tell: &mut dyn FnMut(Mention)) {
+        let mut clause = self;
+        while let Self::When(condition, inner) = clause {
+            condition.mentions(tell);
+            clause = inner;
+        }
+        match clause {
+            Self::Shape(_, items) => items.iter().for_each(|item| item.mentions(tell)),
+            Self::Let(name, value) => {
+                tell(Mention::Extent(*name));
+                value.mentions(tell);
+            }
+            Self::Require(left, right) | Self::RequireAtMost(left, right) => {
+                left.mentions(tell);
+                right.mentions(tell);
+            }
+            Self::Like(..) | Self::When(..) => {}
+        }
+    }
+}
+
+/// A name in a clause.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Mention {
+    Extent(NameNo),
+    Run(RunNo),
+}
+
+impl Item {
+    fn mentions(&self, tell: &mut dyn FnMut(Mention)) {
+        match self {
+            Self::Any => {}
+            Self::Extent(value) => value.mentions(tell),
+            Self::Run(run) | Self::AnyOf(run) | Self::OnesOf(run) => tell(Mention::Run(*run)),
+            Self::Broadcast(runs) => runs.iter().for_each(|run| tell(Mention::Run(*run))),
+        }
+    }
+}
+
+impl Condition {
+    fn mentions(&self, tell: &mut dyn FnMut(Mention)) {
+        match self {
+            Self::Not(inner) => inner.mentions(tell),
+            Self::All(all) => all.iter().for_each(|one| one.mentions(tell)),
+            Self::Compare(_, left, right) => {
+                left.mentions(tell);
+                right.mentions(tell);
+            }
+            Self::Has(_) | Self::HasAttribute(_) | Self::Text { .. } => {}
+        }
+    }
+}
+
+impl Expr {
+    /// Recursion is bounded by the length of a line.
+    fn mentions(&self, tell: &mut dyn FnMut(Mention)) {
+        match self {
+            Self::Name(name) => tell(Mention::Extent(*name)),
+            Self::Size(run) => tell(Mention::Run(*run)),
+            Self::Binary(_, left, right) => {
+                left.mentions(tell);
+                right.mentions(tell);
+            }
+            Self::If(condition, then, other) => {
+                condition.mentions(tell);
+                then.mentions(tell);
+                other.mentions(tell);
+            }
+            Self::Integer(_)
+            | Self::Attribute(_)
+            | Self::AttributeItem(..)
+            | Self::Value(..)
+            | Self::Axis(..)
+            | Self::Rank(_) => {}
+        }
+    }
+}
+
 /// The names of one operator.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Names {
-    pub(super) inputs: Vec<Box<str>>,
-    pub(super) outputs: Vec<Box<str>>,
-    pub(super) attributes: Vec<Box<str>>,
-    pub(super) extents: Vec<Box<str>>,
-    pub(super) runs: Vec<Box<str>>,
+    pub(super) inputs: Numbered,
+    pub(super) outputs: Numbered,
+    pub(super) attributes: Numbered,
+    pub(super) extents: Numbered,
+    pub(super) runs: Numbered,
     /// The extents that something gives a value.
-    pub(super) bound: Vec<NameNo>,
-    pub(super) bound_runs: Vec<RunNo>,
+    pub(super) bound: BTreeSet<NameNo>,
+    pub(super) bound_runs: BTreeSet<RunNo>,
+}
+
+/// Names, numbered in the order in which they were added.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Numbered {
+    names: Vec<Rc<str>>,
+    positions: HashMap<Rc<str>, usize>,
+}
+
+impl Numbered {
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// The name of a number.
+    pub(super) fn name(&self, number: usize) -> &str {
+        &self.names[number]
+    }
+
+    /// The number of a name; the first one where a name was added twice.
+    fn position(&self, name: &str) -> Option<usize> {
+        self.positions.get(name).copied()
+    }
+
+    /// Adds a name, also where it is known already.
+    pub(super) fn add(&mut self, name: &str) {
+        let name: Rc<str> = name.into();
+        self.positions.entry(Rc::clone(&name)).or_insert(self.names.len());
+        self.names.push(name);
+    }
+
+    fn position_or_add(&mut self, name: &str) -> usize {
+        self.position(name).unwrap_or_else(|| {
+            self.add(name);
+            self.names.len() - 1
+        })
+    }
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -247,7 +368,7 @@ impl<'t> Reader<'t, '_> {
                 reader.need("=", "`=`")?;
                 let value = reader.expr()?;
                 let name = reader.extent(name);
-                reader.names.bound.push(name);
+                reader.names.bound.insert(name);
                 Ok(Clause::Let(name, value))
             }
             "require" => {
@@ -294,13 +415,13 @@ impl<'t> Reader<'t, '_> {
         if named(self, "in") {
             self.at += 1;
             let name = self.word("an input")?;
-            let at = position(&self.names.inputs, name);
+            let at = self.names.inputs.position(name);
             return at.map(Port::In).ok_or_else(|| Fault::UnknownPort(name.into()));
         }
         if named(self, "out") {
             self.at += 1;
             let name = self.word("an output")?;
-            let at = position(&self.names.outputs, name);
+            let at = self.names.outputs.position(name);
             return at.map(Port::Out).ok_or_else(|| Fault::UnknownPort(name.into()));
         }
         let name = self.word("a port")?;
@@ -308,16 +429,16 @@ impl<'t> Reader<'t, '_> {
     }
 
     fn port(&self, name: &str) -> Option<Port> {
-        let input = position(&self.names.inputs, name).map(Port::In);
-        input.or_else(|| position(&self.names.outputs, name).map(Port::Out))
+        let input = self.names.inputs.position(name).map(Port::In);
+        input.or_else(|| self.names.outputs.position(name).map(Port::Out))
     }
 
     fn extent(&mut self, name: &str) -> NameNo {
-        NameNo(position_or_push(&mut self.names.extents, name))
+        NameNo(self.names.extents.position_or_add(name))
     }
 
     fn run(&mut self, name: &str) -> RunNo {
-        RunNo(position_or_push(&mut self.names.runs, name))
+        RunNo(self.names.runs.position_or_add(name))
     }
 
     fn shape(&mut self, binds: bool) -> Result<Vec<Item>, Fault> {
@@ -352,7 +473,7 @@ impl<'t> Reader<'t, '_> {
             self.at += 2;
             let run = self.run(name);
             if binds {
-                self.names.bound_runs.push(run);
+                self.names.bound_runs.insert(run);
             }
             return Ok(Item::Run(run));
         }
@@ -441,7 +562,7 @@ impl<'t> Reader<'t, '_> {
         }
         let name = self.word("an extent")?;
         if !self.take("(") {
-            if self.names.attributes.iter().any(|attribute| **attribute == *name) {
+            if self.names.attributes.position(name).is_some() {
                 if !self.take("[") {
                     return Ok(Expr::Attribute(name.into()));
                 }
@@ -527,7 +648,7 @@ impl<'t> Reader<'t, '_> {
             if let Some(port) = self.port(name) {
                 return Ok(Condition::Has(port));
             }
-            let known = self.names.attributes.iter().any(|attribute| **attribute == *name);
+            let known = self.names.attributes.position(name).is_some();
             return if known {
                 Ok(Condition::HasAttribute(name.into()))
             } else {
@@ -537,7 +658,7 @@ impl<'t> Reader<'t, '_> {
         if let (Some(Token::Word(name)), Some(Token::Mark(mark)), Some(Token::Text(text))) =
             (self.tokens.get(self.at), self.tokens.get(self.at + 1), self.tokens.get(self.at + 2))
         {
-            if !self.names.attributes.iter().any(|attribute| **attribute == **name) {
+            if self.names.attributes.position(name).is_none() {
                 return Err(Fault::UnknownAttribute((*name).into()));
             }
             let same = Condition::Text { attribute: (*name).into(), text: (*text).into() };
@@ -564,21 +685,12 @@ impl<'t> Reader<'t, '_> {
     }
 }
 
-fn position(names: &[Box<str>], name: &str) -> Option<usize> {
-    names.iter().position(|known| **known == *name)
-}
-
-fn position_or_push(names: &mut Vec<Box<str>>, name: &str) -> usize {
-    position(names, name).unwrap_or_else(|| {
-        names.push(name.into());
-        names.len() - 1
-    })
-}
-
 /// The names that an extent of an input gives a value: every name in a sum or product that can be solved for.
-fn bind(expr: &Expr, bound: &mut Vec<NameNo>) {
+fn bind(expr: &Expr, bound: &mut BTreeSet<NameNo>) {
     match expr {
-        Expr::Name(name) => bound.push(*name),
+        Expr::Name(name) => {
+            bound.insert(*name);
+        }
         Expr::Binary(Operation::Add | Operation::Sub | Operation::Mul, left, right) => {
             bind(left, bound);
             bind(right, bound);

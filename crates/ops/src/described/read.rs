@@ -1,15 +1,19 @@
 //! A text to [`Described`], line by line.
 
+use std::collections::HashMap;
+use std::collections::btree_map::Entry as MapEntry;
+
 use typeloom_solver::catalogue::{Catalogue as _, Lookup};
+use typeloom_solver::elem::ElemSet;
 use typeloom_solver::rule::Port;
 use typeloom_solver::signature::Schema;
 
 use super::error::{DescribeError, DescribeErrorKind as Fault};
-use super::expr::{self, Clause, Condition, Expr, Item, Names};
+use super::expr::{self, Clause, Condition, Expr, Item, Names, RunNo};
 use super::run::Shapes;
 use super::{Described, Entry, lasting};
 use crate::catalogue::Standard;
-use crate::table::decode::{Draft, group};
+use crate::table::decode::{Draft, FindGroup, group};
 use crate::table::words::Words;
 use crate::table::{Group, in_memory};
 
@@ -53,7 +57,7 @@ fn without_comment(line: &str) -> &str {
 #[derive(Default)]
 struct Reader {
     described: Described,
-    groups: Vec<Group>,
+    groups: HashMap<Box<str>, ElemSet>,
     domain: Option<Box<str>>,
     open: Option<Open>,
 }
@@ -75,8 +79,9 @@ impl Reader {
         match words.next_word().unwrap_or_default() {
             "group" => {
                 self.finish_operator()?;
-                let group = group(&mut words, &self.groups).map_err(|kind| here(kind.into()))?;
-                self.groups.push(group);
+                let find = |name: &str| self.groups.get(name).copied();
+                let Group { name, members } = group(&mut words, &find).map_err(|kind| here(kind.into()))?;
+                self.groups.insert(name, members);
                 Ok(())
             }
             "domain" => {
@@ -126,20 +131,21 @@ impl Reader {
     fn finish_operator(&mut self) -> Result<(), DescribeError> {
         let (Some(open), Some(domain)) = (self.open.take(), &self.domain) else { return Ok(()) };
         let start = open.line;
-        let (schema, names) = signature(&open, domain, &self.groups)?;
+        let (schema, names) = signature(&open, domain, &|name| self.groups.get(name).copied())?;
         let shapes = shapes(&open, &schema, names)?;
         let operators = &mut self.described.domains.entry(domain.clone()).or_default().operators;
         let versions = operators.entry(schema.name.clone()).or_default();
-        let at = versions.partition_point(|other| other.schema.since_version < schema.since_version);
-        if versions.get(at).is_some_and(|other| other.schema.since_version == schema.since_version) {
-            return Err(DescribeError { line: start, kind: Fault::Repeated(schema.name) });
+        match versions.entry(schema.since_version) {
+            MapEntry::Occupied(_) => Err(DescribeError { line: start, kind: Fault::Repeated(schema.name) }),
+            MapEntry::Vacant(free) => {
+                free.insert(Entry { schema, shapes, rules: &[] });
+                Ok(())
+            }
         }
-        versions.insert(at, Entry { schema, shapes, rules: &[] });
-        Ok(())
     }
 }
 
-fn signature(open: &Open, domain: &str, groups: &[Group]) -> Result<(Schema, Names), DescribeError> {
+fn signature(open: &Open, domain: &str, groups: FindGroup<'_>) -> Result<(Schema, Names), DescribeError> {
     let at =
         |line: usize| move |kind: crate::table::TableErrorKind| DescribeError { line, kind: kind.into() };
     let mut draft = Draft::head(&mut Words(&open.head)).map_err(at(open.line))?;
@@ -159,12 +165,16 @@ fn signature(open: &Open, domain: &str, groups: &[Group]) -> Result<(Schema, Nam
         draft.line(text, groups).map_err(at(*line))?;
     }
     let schema = draft.finish(domain);
-    let names = Names {
-        inputs: schema.inputs.iter().map(|formal| formal.name.clone()).collect(),
-        outputs: schema.outputs.iter().map(|formal| formal.name.clone()).collect(),
-        attributes: schema.attributes.iter().map(|attribute| attribute.name.clone()).collect(),
-        ..Names::default()
-    };
+    let mut names = Names::default();
+    for formal in &schema.inputs {
+        names.inputs.add(&formal.name);
+    }
+    for formal in &schema.outputs {
+        names.outputs.add(&formal.name);
+    }
+    for attribute in &schema.attributes {
+        names.attributes.add(&attribute.name);
+    }
     Ok((schema, names))
 }
 
@@ -182,7 +192,7 @@ fn shapes(open: &Open, schema: &Schema, mut names: Names) -> Result<Option<Shape
     }
     let name = lasting(format!("{}.shape", schema.name.to_lowercase()));
     let clauses = clauses.into_iter().map(|(_, clause)| clause).collect();
-    Ok(Some(Shapes { name, clauses, extents: names.extents.len(), runs: names.runs.len() }))
+    Ok(Some(Shapes::new(name, clauses, names.extents.len(), names.runs.len())))
 }
 
 fn check_clause(clause: &Clause, names: &Names) -> Result<(), Fault> {
@@ -219,10 +229,10 @@ fn check_clause(clause: &Clause, names: &Names) -> Result<(), Fault> {
 }
 
 fn check_run(run: usize, names: &Names) -> Result<(), Fault> {
-    if names.bound_runs.iter().any(|bound| bound.0 == run) {
+    if names.bound_runs.contains(&RunNo(run)) {
         Ok(())
     } else {
-        Err(Fault::UnboundAxes(names.runs[run].clone()))
+        Err(Fault::UnboundAxes(names.runs.name(run).into()))
     }
 }
 
@@ -230,7 +240,7 @@ fn check_run(run: usize, names: &Names) -> Result<(), Fault> {
 fn check_expr(expr: &Expr, names: &Names) -> Result<(), Fault> {
     match expr {
         Expr::Name(name) if names.bound.contains(name) => Ok(()),
-        Expr::Name(name) => Err(Fault::Unbound(names.extents[name.0].clone())),
+        Expr::Name(name) => Err(Fault::Unbound(names.extents.name(name.0).into())),
         Expr::Size(run) => check_run(run.0, names),
         Expr::Binary(_, left, right) => {
             check_expr(left, names)?;

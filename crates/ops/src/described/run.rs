@@ -1,15 +1,18 @@
 //! What a description does at a node: the shapes of inputs give names their extents, and the names give the
 //! outputs their shapes.
 //!
-//! Clauses are gone through until nothing more follows: an input whose rank is unknown yet, or a condition that
+//! Clauses are gone through in passes until nothing more follows, each pass over those that mention a name which was given
+//! a value since they were last looked at: an input whose rank is unknown yet, or a condition that
 //! cannot be decided yet, holds up only what depends on it. What stays unknown is a fresh extent.
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use typeloom_solver::catalogue::{Catalogue as _, Lookup};
 use typeloom_solver::dim::{Decision, DimId};
 use typeloom_solver::rule::Port::Out;
 use typeloom_solver::rule::{DimVec, Extent, Failure, Port, RuleCx, ShapeRule};
 
-use super::expr::{Clause, Comparison, Condition, Expr, Item, NameNo, Operation, RunNo};
+use super::expr::{Clause, Comparison, Condition, Expr, Item, Mention, NameNo, Operation, RunNo};
 use crate::catalogue::Standard;
 use crate::rules::common::{require_at_most, unknown_extent};
 
@@ -31,6 +34,23 @@ pub(super) struct Shapes {
     pub(super) extents: usize,
     /// How many names of lists of axes there are.
     pub(super) runs: usize,
+    /// The clauses that mention each extent and each list of axes.
+    readers: BTreeMap<Mention, Vec<usize>>,
+}
+
+impl Shapes {
+    pub(super) fn new(name: &'static str, clauses: Vec<Clause>, extents: usize, runs: usize) -> Self {
+        let mut readers: BTreeMap<Mention, Vec<usize>> = BTreeMap::new();
+        for (at, clause) in clauses.iter().enumerate() {
+            clause.mentions(&mut |mention| {
+                let list = readers.entry(mention).or_default();
+                if list.last() != Some(&at) {
+                    list.push(at);
+                }
+            });
+        }
+        Self { name, clauses, extents, runs, readers }
+    }
 }
 
 impl ShapeRule for Shapes {
@@ -40,29 +60,51 @@ impl ShapeRule for Shapes {
 
     fn run(&self, cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
         let mut env = Env { extents: vec![None; self.extents], runs: vec![None; self.runs] };
-        let mut done = vec![false; self.clauses.len()];
         let mut first = None;
-        let mut known = 0;
+        // The clauses of this pass and of the next one, by line.
+        let mut pass: BTreeSet<usize> = (0..self.clauses.len()).collect();
+        let mut next: BTreeSet<usize> = BTreeSet::new();
+        let mut waiting = pass.clone();
+        let mut progress = false;
         loop {
-            for (clause, done) in self.clauses.iter().zip(&mut done) {
-                if *done {
-                    continue;
-                }
+            while let Some(at) = pass.pop_first() {
+                let clause = &self.clauses[at];
+                let mut open = Vec::new();
+                clause.mentions(&mut |mention| open.extend((!env.knows(mention)).then_some(mention)));
                 match env.clause(cx, clause) {
-                    Ok(Step::Done) => *done = true,
                     Ok(Step::Waits) => {}
+                    Ok(Step::Done) => {
+                        waiting.remove(&at);
+                        progress = true;
+                    }
                     // What is wrong with the inputs says nothing about the outputs that follow from others.
                     Err(failure) => {
                         first.get_or_insert(failure);
-                        *done = true;
+                        waiting.remove(&at);
+                        progress = true;
+                    }
+                }
+                for mention in open.into_iter().filter(|mention| env.knows(*mention)) {
+                    progress = true;
+                    for reader in self.readers.get(&mention).into_iter().flatten() {
+                        if waiting.contains(reader) {
+                            if *reader > at {
+                                pass.insert(*reader)
+                            } else {
+                                next.insert(*reader)
+                            };
+                        }
                     }
                 }
             }
-            let now = done.iter().filter(|done| **done).count() + env.known();
-            if now == known {
-                break;
+            std::mem::swap(&mut pass, &mut next);
+            if pass.is_empty() {
+                if !std::mem::take(&mut progress) {
+                    break;
+                }
+                // Conditions also become decided by what was required of extents.
+                pass.clone_from(&waiting);
             }
-            known = now;
         }
         for clause in &self.clauses {
             if let Err(failure) = env.output(cx, clause) {
@@ -89,9 +131,12 @@ struct Env {
 }
 
 impl Env {
-    /// How many names have a value.
-    fn known(&self) -> usize {
-        self.extents.iter().flatten().count() + self.runs.iter().flatten().count()
+    /// Whether a name has a value.
+    fn knows(&self, mention: Mention) -> bool {
+        match mention {
+            Mention::Extent(name) => self.extents[name.0].is_some(),
+            Mention::Run(run) => self.runs[run.0].is_some(),
+        }
     }
 
     fn clause(&mut self, cx: &mut RuleCx<'_, '_>, clause: &Clause) -> Result<Step, Failure> {

@@ -1,5 +1,7 @@
 //! What several families need.
 
+use std::collections::HashSet;
+
 use typeloom_solver::dim::DimId;
 use typeloom_solver::elem::Elem;
 use typeloom_solver::rule::Port::In;
@@ -239,14 +241,36 @@ impl Source {
     pub(super) fn axes(self, axes: &[i64], rank: usize) -> Result<Vec<usize>, Failure> {
         let mut positions = Vec::with_capacity(axes.len());
         for axis in axes {
-            let at = self.axis(*axis, rank)?;
-            if positions.contains(&at) {
-                return Err(self.fault(format!("names axis {at} twice")));
-            }
-            positions.push(at);
+            positions.push(self.axis(*axis, rank)?);
         }
-        Ok(positions)
+        match repeated(&positions) {
+            Some(at) => Err(self.fault(format!("names axis {at} twice"))),
+            None => Ok(positions),
+        }
     }
+}
+
+/// Up to this many axes are compared one by one, without memory for a set.
+const FEW: usize = 16;
+
+/// The first axis that was in a list before.
+pub(super) fn repeated(axes: &[usize]) -> Option<usize> {
+    if axes.len() <= FEW {
+        return (1..axes.len()).find(|at| axes[..*at].contains(&axes[*at])).map(|at| axes[at]);
+    }
+    let mut seen = HashSet::with_capacity(axes.len());
+    axes.iter().copied().find(|axis| !seen.insert(*axis))
+}
+
+/// Which of `rank` axes are in a list.
+pub(super) fn members(axes: &[usize], rank: usize) -> Vec<bool> {
+    let mut members = vec![false; rank];
+    for axis in axes {
+        if let Some(member) = members.get_mut(*axis) {
+            *member = true;
+        }
+    }
+    members
 }
 
 /// A list of integers, as far as it is known.

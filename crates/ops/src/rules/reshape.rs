@@ -5,7 +5,7 @@ use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{DimVec, Failure, Rule, RuleCx};
 
 use super::Entry;
-use super::common::{List, Source, list, require_multiple, unknown_extent};
+use super::common::{List, Source, list, members, require_multiple, unknown_extent};
 use super::items::relabel;
 
 /// The target lists the extents; 0 copies the input's, -1 is what is left of the number of elements, and
@@ -256,8 +256,9 @@ fn unsqueeze(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     let positions = axes.source.axes(&known, rank)?;
     let one = cx.dims().constant(1);
     let mut rest = shape.iter().copied();
-    let wide: DimVec = (0..rank)
-        .map(|axis| if positions.contains(&axis) { one } else { rest.next().unwrap_or(one) })
+    let wide: DimVec = members(&positions, rank)
+        .into_iter()
+        .map(|is_new| if is_new { one } else { rest.next().unwrap_or(one) })
         .collect();
     cx.set_shape(Out(0), &wide)
 }

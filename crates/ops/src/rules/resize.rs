@@ -10,7 +10,7 @@ use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{DimVec, Failure, Port, Rule, RuleCx};
 
 use super::Entry;
-use super::common::{MOST_AXES, unknown_extent};
+use super::common::{MOST_AXES, repeated, unknown_extent};
 
 mod policy;
 #[cfg(test)]
@@ -166,13 +166,12 @@ fn axes(cx: &RuleCx<'_, '_>, rank: usize) -> Result<Axes, Failure> {
     let Some(given) = cx.attr_ints("axes")? else { return Ok((0..rank).collect()) };
     let mut axes = Axes::new();
     for axis in given {
-        let axis = cx.axis("axes", axis, rank)?;
-        if axes.contains(&axis) {
-            return Err(Failure::attribute("axes", format!("names axis {axis} twice")));
-        }
-        axes.push(axis);
+        axes.push(cx.axis("axes", axis, rank)?);
     }
-    Ok(axes)
+    match repeated(&axes) {
+        Some(axis) => Err(Failure::attribute("axes", format!("names axis {axis} twice"))),
+        None => Ok(axes),
+    }
 }
 
 fn scale_values(cx: &mut RuleCx<'_, '_>, port: Port) -> Result<Option<Vec<f64>>, Failure> {
@@ -214,12 +213,15 @@ fn set_extents(
     extents: &[Option<DimId>],
 ) -> Result<(), Failure> {
     let input = cx.shape(In(0));
+    let mut known: SmallVec<[Option<DimId>; 6]> =
+        (0..rank).map(|axis| input.as_ref().map(|input| input[axis])).collect();
+    for (at, axis) in axes.iter().enumerate() {
+        if let Some(known) = known.get_mut(*axis) {
+            *known = extents.get(at).copied().flatten();
+        }
+    }
     let mut shape = DimVec::with_capacity(rank);
-    for axis in 0..rank {
-        let known = match axes.iter().position(|resized| *resized == axis) {
-            Some(at) => extents.get(at).copied().flatten(),
-            None => input.as_ref().map(|input| input[axis]),
-        };
+    for (axis, known) in known.into_iter().enumerate() {
         shape.push(match known {
             Some(known) => known,
             None => unknown_extent(cx, Out(0), axis),

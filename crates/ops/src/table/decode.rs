@@ -16,19 +16,28 @@ use super::{Group, TableErrorKind as Fault};
 ///
 /// The first fault and the offset of its line in `text`.
 pub(super) fn schema(text: &str, domain: &str, groups: &[Group]) -> Result<Schema, (usize, Fault)> {
+    let find = |name: &str| find(groups, name);
     let mut lines = lines(text);
     let (start, head) = lines.next().unwrap_or_default();
     let mut draft = Draft::head(&mut Words(head)).map_err(|fault| (start, fault))?;
     for (start, line) in lines {
-        draft.line(line, groups).map_err(|fault| (start, fault))?;
+        draft.line(line, &find).map_err(|fault| (start, fault))?;
     }
     Ok(draft.finish(domain))
 }
 
+/// The element types of a group in a short list.
+pub(super) fn find(groups: &[Group], name: &str) -> Option<ElemSet> {
+    groups.iter().find(|group| &*group.name == name).map(|group| group.members)
+}
+
+/// Finds the element types of a group by its name.
+pub(crate) type FindGroup<'f> = &'f dyn Fn(&str) -> Option<ElemSet>;
+
 /// What a `group` line says behind its keyword.
-pub(crate) fn group(words: &mut Words<'_>, known: &[Group]) -> Result<Group, Fault> {
+pub(crate) fn group(words: &mut Words<'_>, known: FindGroup<'_>) -> Result<Group, Fault> {
     let name = words.word("a group's name")?;
-    if Elem::from_onnx_name(name).is_some() || known.iter().any(|group| &*group.name == name) {
+    if Elem::from_onnx_name(name).is_some() || known(name).is_some() {
         return Err(Fault::Repeated(name.into()));
     }
     let first = elem(words.word("an element type")?)?;
@@ -105,7 +114,7 @@ impl Draft {
     }
 
     /// Takes in a line under the `op` line.
-    pub(crate) fn line(&mut self, line: &str, groups: &[Group]) -> Result<(), Fault> {
+    pub(crate) fn line(&mut self, line: &str, groups: FindGroup<'_>) -> Result<(), Fault> {
         let mut words = Words(line);
         match words.word("a keyword")? {
             "type" => {
@@ -123,7 +132,7 @@ impl Draft {
         words.end()
     }
 
-    fn type_var(&self, words: &mut Words<'_>, groups: &[Group]) -> Result<TypeVar, Fault> {
+    fn type_var(&self, words: &mut Words<'_>, groups: FindGroup<'_>) -> Result<TypeVar, Fault> {
         let name = words.word("a type variable")?;
         if self.type_vars.iter().any(|var| &*var.name == name) {
             return Err(Fault::Repeated(name.into()));
@@ -155,7 +164,7 @@ impl Draft {
     }
 }
 
-fn add_types(allowed: &mut AllowedTypes, word: &str, groups: &[Group]) -> Result<(), Fault> {
+fn add_types(allowed: &mut AllowedTypes, word: &str, groups: FindGroup<'_>) -> Result<(), Fault> {
     let found =
         CONSTRUCTORS.into_iter().find_map(|constructor| Some((constructor, constructor.strip(word)?)));
     let (constructor, inner) = found.ok_or_else(|| unexpected("a set of types", word))?;
@@ -180,10 +189,10 @@ fn put_pairs(field: &mut Box<[(Elem, Elem)]>, pairs: Box<[(Elem, Elem)]>) -> boo
     std::mem::replace(field, pairs).is_empty()
 }
 
-fn elems(text: &str, groups: &[Group]) -> Result<ElemSet, Fault> {
+fn elems(text: &str, groups: FindGroup<'_>) -> Result<ElemSet, Fault> {
     text.split('+').try_fold(ElemSet::EMPTY, |set, name| {
-        let part = match groups.iter().find(|group| &*group.name == name) {
-            Some(group) => group.members,
+        let part = match groups(name) {
+            Some(members) => members,
             None => ElemSet::of(elem(name)?),
         };
         Ok(set.union(part))

@@ -104,7 +104,9 @@ impl Index {
     }
 
     fn group(&mut self, words: &mut Words<'_>) -> Result<(), Fault> {
-        self.groups.push(decode::group(words, &self.groups)?);
+        let groups = &self.groups;
+        let group = decode::group(words, &|name| decode::find(groups, name))?;
+        self.groups.push(group);
         Ok(())
     }
 

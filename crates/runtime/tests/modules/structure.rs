@@ -105,7 +105,7 @@ fn a_loop_that_never_ends_is_an_error() -> Outcome {
             g.loop_(None, None, &[&x], |_, _, go_on, carried| vec![go_on.clone(), carried[0].clone()]);
         g.output("y", &results[0]);
     })?;
-    let executor = executor.with_limits(Limits { turns: 100 });
+    let executor = executor.with_limits(Limits { turns: 100, ..Limits::default() });
     let error = run(&executor, [("x", floats(&[2], &[0.0; 2]))]).expect_err("it never ends");
     assert!(error.to_string().contains("limit of 100"), "{error}");
     Ok(())

@@ -10,6 +10,7 @@ use crate::call::Instance;
 use crate::catalogue::{FunctionId, OpKind};
 use crate::fault::{Fault, FaultKind, Place as FaultPlace};
 use crate::frame::Frame;
+use crate::map::Set;
 use crate::model::{CheckError, Checked, Mode};
 use crate::program::build::BuildError;
 use crate::program::{Body, GraphId, StepId, StepKind, ValueId};
@@ -27,13 +28,14 @@ const SEARCHED: usize = 1 << 18;
 #[must_use]
 pub fn diagnose(checked: &mut Checked<'_>) -> Vec<Diagnostic> {
     let mut list = List { found: Vec::new(), hidden: 0, budget: SEARCHED, told: BTreeSet::new() };
-    let Checked { operators, core, frame, instances, function_errors, mode, faults, .. } = checked;
+    let Checked { operators, core, frame, instances, faulty_callers, function_errors, mode, faults, .. } =
+        checked;
     let mode = *mode;
 
     // A function's faults stand where the first call of it in the model's graph stands.
     let body = std::sync::Arc::clone(&frame.body);
     let mut nested = in_functions(&body, instances);
-    let consequence = Consequences::of(operators, frame, instances);
+    let consequence = Consequences::of(operators, frame, instances, faulty_callers);
     let mut ordered: Vec<&Fault<'_>> = faults.iter().filter(|fault| !consequence.is(fault)).collect();
     ordered.sort_by_key(|fault| order(&body, fault.place));
     let mut used = BTreeSet::new();
@@ -130,7 +132,7 @@ impl List {
         instance: &Instance<'a>,
         mode: Mode,
     ) {
-        let Instance { function, frame, calls } = instance;
+        let Instance { function, frame, entry: _, calls: _, hidden: _ } = instance;
         let body = &frame.body;
         let mut faults: Vec<&Fault<'a>> = frame.all_faults().collect();
         faults.sort_by_key(|fault| order(body, fault.place));
@@ -142,7 +144,7 @@ impl List {
             let value = value_of(frame, fault, &mut used);
             let mut scope = self.scope(core, frame, operators, Some(*function));
             let diagnostic = scope.words(fault, value, mode);
-            let diagnostic = diagnostic.with_notes(scope.call_notes(calls));
+            let diagnostic = diagnostic.with_notes(scope.call_notes(instance));
             self.found.push(diagnostic);
         }
     }
@@ -168,6 +170,7 @@ impl Consequences {
         operators: &crate::catalogue::Operators<'_>,
         frame: &Frame<'_>,
         instances: &[Instance<'_>],
+        callers: &Set<FunctionId>,
     ) -> Self {
         let body = &frame.body;
         let structural = body.faults().iter().flat_map(|fault| {
@@ -181,13 +184,8 @@ impl Consequences {
             };
             place.into_iter().chain(cycle.iter().map(|(step, _)| *step))
         });
-        let functions: BTreeSet<FunctionId> = instances
-            .iter()
-            .flat_map(|instance| {
-                let callers = instance.calls.iter().filter_map(|call| call.function);
-                std::iter::once(instance.function).chain(callers)
-            })
-            .collect();
+        let functions: BTreeSet<FunctionId> =
+            instances.iter().map(|instance| instance.function).chain(callers.iter().copied()).collect();
         let calls = (0..body.steps.len()).map(StepId::new).filter(|step| {
             let kind = &operators.op(body.step(*step).op).kind;
             matches!(kind, OpKind::Function(function) if functions.contains(function))
@@ -239,7 +237,7 @@ fn in_functions<'i, 'a>(body: &Body<'a>, instances: &'i [Instance<'a>]) -> InFun
     let mut instances: Vec<(Order, &Instance<'a>)> = instances
         .iter()
         .map(|instance| {
-            let step = instance.calls.first().and_then(|call| steps.get(&call.node.offset()));
+            let step = instance.entry.and_then(|node| steps.get(&node.offset()));
             (step.map_or((usize::MAX, 0), |step| order(body, FaultPlace::Step(*step))), instance)
         })
         .collect();

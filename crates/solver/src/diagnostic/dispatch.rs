@@ -77,7 +77,7 @@ impl<'a> Scope<'_, 'a> {
             FaultKind::Rule { rule, failure } => self.rule_failed(step, rule, failure),
             FaultKind::Relation { relation, failure } => self.relation_failed(step, relation, failure),
             FaultKind::CallArity { side, given, most } => self.call_arity(step, *side, *given, *most),
-            FaultKind::RecursiveFunction { path } => self.recursive_function(step, path),
+            FaultKind::RecursiveFunction { path, hidden } => self.recursive_function(step, path, *hidden),
             FaultKind::Malformed(_)
             | FaultKind::NestingTooDeep
             | FaultKind::UndefinedOutput { .. }

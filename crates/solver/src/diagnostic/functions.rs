@@ -3,14 +3,11 @@
 use super::node::{Mark, Part};
 use super::ports::{noun, surplus};
 use super::scope::Scope;
-use super::words::{arrows, count, plain, tick};
+use super::words::{arrows, count, tick};
 use super::{Code, Diagnostic};
-use crate::call::Caller;
+use crate::call::{Caller, Instance};
 use crate::fault::Side;
 use crate::program::StepId;
-
-/// The most calls between the model's graph and a function that are listed.
-const MOST_CALLS: usize = 8;
 
 impl Scope<'_, '_> {
     /// A function is called with more inputs or outputs than it has.
@@ -29,9 +26,9 @@ impl Scope<'_, '_> {
     }
 
     /// A function calls itself.
-    pub(super) fn recursive_function(&self, step: StepId, path: &[String]) -> Diagnostic {
+    pub(super) fn recursive_function(&self, step: StepId, path: &[String], hidden: usize) -> Diagnostic {
         let names: Vec<String> = path.iter().map(|name| tick(name)).collect();
-        let message = format!("function {} calls itself: {}", self.op_word(step), arrows(&names));
+        let message = format!("function {} calls itself: {}", self.op_word(step), arrows(&names, hidden));
         Diagnostic::new(Code::RecursiveFunction, message, self.place_of_step(step))
             .with_snippets(
                 self.snippet(step, &[Mark::primary(Part::Operator, "this call comes back to itself")]),
@@ -40,12 +37,12 @@ impl Scope<'_, '_> {
     }
 
     /// Which calls led to the body, the innermost first.
-    pub(super) fn call_notes(&self, calls: &[Caller<'_>]) -> Vec<String> {
+    pub(super) fn call_notes(&self, instance: &Instance<'_>) -> Vec<String> {
+        let Instance { calls, hidden, function: _, frame: _, entry: _ } = instance;
         let mut notes: Vec<String> = calls
             .iter()
             .rev()
-            .take(MOST_CALLS)
-            .map(|call| {
+            .map(|call: &Caller<'_>| {
                 let name = match call.node.name().unwrap_or_default() {
                     "" => {
                         format!("node #{} ({})", call.position, tick(call.node.op_type().unwrap_or_default()))
@@ -60,8 +57,8 @@ impl Scope<'_, '_> {
                 }
             })
             .collect();
-        if calls.len() > MOST_CALLS {
-            notes.push(plain(&format!("and {} more calls", calls.len() - MOST_CALLS), 64));
+        if *hidden > 0 {
+            notes.push(format!("and {hidden} more calls"));
         }
         notes
     }

@@ -5,9 +5,9 @@ use super::place::Role;
 use super::scope::Scope;
 use super::words::{list, tick};
 use super::{Code, Diagnostic, Fix};
-use crate::catalogue::nearest;
 use crate::fault;
 use crate::program::{GraphId, Origin, StepId, ValueId};
+use crate::suggest::nearest;
 
 /// The shortest name for which another one is suggested.
 const SHORTEST: usize = 3;

@@ -11,6 +11,7 @@ use typeloom_onnx::text::span::{NodeSpans, Span};
 use typeloom_onnx::text::{Focus, PrintOptions, print_node, print_type};
 use typeloom_onnx::view::{Attribute, AttributeView, NodeField, NodeView, TensorView, TypeView};
 
+use super::scope::escaped;
 use super::words::plain;
 use super::{Label, Snippet};
 
@@ -79,15 +80,18 @@ pub(super) fn snippet(node: NodeView<'_>, position: usize, marks: &[Mark<'_>]) -
         }
     }
     labels.sort_by_key(|label| (label.span.start, label.span.end));
+    for label in &mut labels {
+        label.text = escaped(std::mem::take(&mut label.text));
+    }
     Some(Snippet { text: printed.text, line: Some(position), place: None, labels })
 }
 
 /// A declaration `float[2] x` with a label under its name, and one under its type where there is one.
 pub(super) fn declaration(ty: &str, name: &str, label: String, primary: bool) -> Snippet {
     let name = plain(name, 64);
-    let text = if ty.is_empty() { name } else { format!("{ty} {name}") };
+    let text = escaped(if ty.is_empty() { name } else { format!("{ty} {name}") });
     let span = 0..text.len();
-    Snippet { text, line: None, place: None, labels: vec![Label { span, text: label, primary }] }
+    Snippet { text, line: None, place: None, labels: vec![Label { span, text: escaped(label), primary }] }
 }
 
 /// A declared type as it is written in the file.

@@ -45,7 +45,7 @@ impl Scope<'_, '_> {
             [first].into_iter().chain(flow).chain([first]).map(|step| self.node_word(step)).collect();
         let message = match turn.len() {
             1 => format!("{} waits for its own output {}", self.node_word(first), self.name(turn[0].1)),
-            _ => format!("nodes wait for each other: {}", arrows(&names)),
+            _ => format!("nodes wait for each other: {}", arrows(&names, 0)),
         };
         let snippets: Vec<_> = turn
             .iter()

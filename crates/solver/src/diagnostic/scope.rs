@@ -1,5 +1,9 @@
 //! What the words of one fault can ask: names, types, signatures and printed nodes of one body.
 
+use std::borrow::Cow;
+
+use typeloom_onnx::text::{escape, escape_lines};
+
 use super::cause::Doubt;
 use super::node::{self, Mark, Part};
 use super::place::{NodePlace, Place, Role, ValuePlace, graph_path};
@@ -160,7 +164,7 @@ impl<'d, 'a> Scope<'d, 'a> {
             | Type::Map(..)
             | Type::Leaf(_)
             | Type::Unknown(Some(_))
-            | Type::Error => ty.display(self.core.types.universe(), &self.core.dims).to_string(),
+            | Type::Error => escaped(ty.display(self.core.types.universe(), &self.core.dims).to_string()),
         }
     }
 
@@ -274,7 +278,7 @@ impl<'d, 'a> Scope<'d, 'a> {
 
     /// A function's name with its domain.
     pub(super) fn function_name(&self, function: FunctionId) -> String {
-        let function = &self.operators.functions[function.index()];
+        let function = &self.operators.functions()[function.index()];
         if function.domain.is_empty() {
             function.name.to_owned()
         } else {
@@ -315,13 +319,22 @@ impl<'d, 'a> Scope<'d, 'a> {
     }
 }
 
+/// The text on one line, see [`escape`].
+pub(super) fn escaped(text: String) -> String {
+    match escape(&text) {
+        Cow::Borrowed(_) => text,
+        Cow::Owned(escaped) => escaped,
+    }
+}
+
 impl Diagnostic {
     /// A diagnostic with nothing but a message.
     pub(super) fn new(code: Code, message: String, place: Place) -> Self {
         Self {
             code,
             severity: code.severity(),
-            message,
+            // Types hold symbols with any name.
+            message: escaped(message),
             place,
             snippets: Vec::new(),
             notes: Vec::new(),
@@ -337,12 +350,15 @@ impl Diagnostic {
     }
 
     pub(super) fn with_notes(mut self, notes: impl IntoIterator<Item = String>) -> Self {
-        self.notes.extend(notes);
+        self.notes.extend(notes.into_iter().map(|note| match escape_lines(&note) {
+            Cow::Borrowed(_) => note,
+            Cow::Owned(escaped) => escaped,
+        }));
         self
     }
 
     pub(super) fn with_help(mut self, help: impl Into<String>) -> Self {
-        self.help = Some(help.into());
+        self.help = Some(escaped(help.into()));
         self
     }
 

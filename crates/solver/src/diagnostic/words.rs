@@ -1,5 +1,7 @@
 //! Small words that all diagnostics share: quoted names, lists, counts, element types.
 
+use typeloom_onnx::text::is_unsafe;
+
 use crate::elem::{Elem, ElemSet};
 use crate::signature::AllowedTypes;
 use crate::universe::Universe;
@@ -25,18 +27,13 @@ pub(super) fn plain(text: &str, most: usize) -> String {
             if at == hidden.start {
                 shown.push('…');
             }
-        } else if c.is_control() || is_invisible(c) {
+        } else if is_unsafe(c) {
             shown.extend(c.escape_unicode());
         } else {
             shown.push(c);
         }
     }
     shown
-}
-
-/// Line separators and marks that change the direction of text: nothing that belongs in a message.
-fn is_invisible(c: char) -> bool {
-    matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }
 
 /// `1 input`, `2 inputs`.
@@ -61,17 +58,18 @@ pub(super) fn article(noun: &str) -> &'static str {
     if noun.starts_with(['a', 'e', 'i', 'o']) { "an" } else { "a" }
 }
 
-/// The most steps of a way that are written out, from each of its ends.
-const MOST_STEPS: usize = 4;
+/// How many steps of a path are written out, from each of its ends.
+const MAX_STEPS: usize = 4;
 
-/// `a -> b -> c`; of a long way, its ends.
-pub(super) fn arrows(items: &[String]) -> String {
-    if items.len() <= 2 * MOST_STEPS {
+/// `a -> b -> c`; of a long path, its ends. `hidden` items were left out in the middle before.
+pub(super) fn arrows(items: &[String], hidden: usize) -> String {
+    let length = items.len() + hidden;
+    if length <= 2 * MAX_STEPS {
         return items.join(" -> ");
     }
-    let hidden = items.len() - 2 * MOST_STEPS;
-    let (head, tail) = (items[..MOST_STEPS].join(" -> "), items[items.len() - MOST_STEPS..].join(" -> "));
-    format!("{head} -> … {hidden} more … -> {tail}")
+    let end = MAX_STEPS.min(items.len() / 2);
+    let (head, tail) = (items[..end].join(" -> "), items[items.len() - end..].join(" -> "));
+    format!("{head} -> … {} more … -> {tail}", length - 2 * end)
 }
 
 /// Element types in words: a list, or what is missing from the list of all.
@@ -135,9 +133,12 @@ mod tests {
 
     #[test]
     fn a_long_way_shows_its_ends() {
-        assert_eq!(arrows(&strings(&["a", "b", "a"])), "a -> b -> a");
+        assert_eq!(arrows(&strings(&["a", "b", "a"]), 0), "a -> b -> a");
         let way: Vec<String> = (0..20).map(|at| at.to_string()).collect();
-        assert_eq!(arrows(&way), "0 -> 1 -> 2 -> 3 -> … 12 more … -> 16 -> 17 -> 18 -> 19");
+        let shown = "0 -> 1 -> 2 -> 3 -> … 12 more … -> 16 -> 17 -> 18 -> 19";
+        assert_eq!(arrows(&way, 0), shown);
+        let ends = [&way[..4], &way[16..]].concat();
+        assert_eq!(arrows(&ends, 12), shown);
     }
 
     #[test]

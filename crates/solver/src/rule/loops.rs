@@ -38,7 +38,7 @@ impl RuleCx<'_, '_> {
                 for (a, b) in joined.iter_mut().zip(&shape) {
                     if self.core.dims.compare(*a, *b) != Decision::Equal && !self.is_widened(*a) {
                         *a = self.core.dims.fresh();
-                        self.frame.widened_dims.push(*a);
+                        self.frame.widened_dims.insert(*a);
                     }
                 }
                 Some(joined)
@@ -68,9 +68,7 @@ impl RuleCx<'_, '_> {
     /// Says that a nested graph never runs: what its rules find wrong is wrong in no run.
     pub fn never_runs(&mut self, graph: GraphId) {
         let steps = self.frame.body.graph(graph).steps;
-        if !self.frame.dead.contains(&steps) {
-            self.frame.dead.push(steps);
-        }
+        self.frame.never_runs(steps);
     }
 
     /// Whether the model declares a shape for the value at `port`.

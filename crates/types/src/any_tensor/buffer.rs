@@ -11,6 +11,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
+use super::budget;
+
 /// The unit of storage; at least as aligned as any element, and on common targets to 16 bytes.
 type Word = u128;
 
@@ -19,13 +21,44 @@ const WORD: usize = size_of::<Word>();
 /// A few bytes, aligned for every element, and for no more: a word would ask for twice that of whatever holds it.
 type Few = [u64; WORD / size_of::<u64>()];
 
+/// Words that are counted as long as they are held.
+#[derive(Debug, Default)]
+pub(super) struct Words(Vec<Word>);
+
+impl Words {
+    fn new(words: Vec<Word>) -> Self {
+        budget::add(words.capacity() * WORD);
+        Self(words)
+    }
+
+    /// With this many words, those behind the present ones zeros.
+    fn resized(mut self, len: usize) -> Self {
+        let before = self.0.capacity();
+        self.0.resize(len, 0);
+        budget::add((self.0.capacity() - before) * WORD);
+        self
+    }
+}
+
+impl Clone for Words {
+    fn clone(&self) -> Self {
+        Self::new(self.0.clone())
+    }
+}
+
+impl Drop for Words {
+    fn drop(&mut self) {
+        budget::subtract(self.0.capacity() * WORD);
+    }
+}
+
 /// Bytes that clones share until one of them writes.
 #[derive(Clone)]
 pub(super) enum Buffer {
     /// At most a word.
     InPlace { len: u8, few: Few },
     /// Memory of our own.
-    Shared { len: usize, words: Arc<Vec<Word>> },
+    Shared { len: usize, words: Arc<Words> },
     /// Of somebody else, and not to be written.
     Foreign(Arc<Bytes>),
 }
@@ -33,20 +66,20 @@ pub(super) enum Buffer {
 /// Memory that a tensor had and another can have: see [`AnyTensor::into_memory`](super::AnyTensor::into_memory).
 #[derive(Debug, Default)]
 pub struct Memory {
-    words: Vec<Word>,
+    words: Words,
 }
 
 impl Memory {
     /// Memory for this many bytes, zeros.
     #[must_use]
     pub fn zeroed(len: usize) -> Self {
-        Self { words: vec![0; len.div_ceil(WORD)] }
+        Self { words: Words::new(vec![0; len.div_ceil(WORD)]) }
     }
 
     /// How many bytes it has room for.
     #[must_use]
     pub fn capacity(&self) -> usize {
-        self.words.capacity() * WORD
+        self.words.0.capacity() * WORD
     }
 }
 
@@ -54,7 +87,7 @@ impl Buffer {
     pub(super) fn zeroed(len: usize) -> Self {
         match Self::in_place(&[0; WORD], len) {
             Some(few) => few,
-            None => Self::Shared { len, words: Arc::new(vec![0; len.div_ceil(WORD)]) },
+            None => Self::Shared { len, words: Arc::new(Words::new(vec![0; len.div_ceil(WORD)])) },
         }
     }
 
@@ -80,7 +113,7 @@ impl Buffer {
             last[..rest.len()].copy_from_slice(rest);
             words.push(Word::from_ne_bytes(last));
         }
-        Self::Shared { len: bytes.len(), words: Arc::new(words) }
+        Self::Shared { len: bytes.len(), words: Arc::new(Words::new(words)) }
     }
 
     /// These bytes where they are, if they are aligned to `align` there; else a copy.
@@ -96,9 +129,9 @@ impl Buffer {
         if len <= WORD {
             return Self::zeroed(len);
         }
-        let mut words = memory.words;
-        words.resize(len.div_ceil(WORD), 0);
-        if let Some(last) = words.last_mut() {
+        budget::reuse(len);
+        let mut words = memory.words.resized(len.div_ceil(WORD));
+        if let Some(last) = words.0.last_mut() {
             *last = 0;
         }
         Self::Shared { len, words: Arc::new(words) }
@@ -124,7 +157,7 @@ impl Buffer {
     pub(super) fn bytes(&self) -> &[u8] {
         match self {
             Self::InPlace { len, few } => &bytemuck::bytes_of(few)[..usize::from(*len)],
-            Self::Shared { len, words } => &bytemuck::cast_slice(words)[..*len],
+            Self::Shared { len, words } => &bytemuck::cast_slice(&words.0)[..*len],
             Self::Foreign(bytes) => bytes,
         }
     }
@@ -136,7 +169,7 @@ impl Buffer {
         match self {
             Self::InPlace { len, few } => &mut bytemuck::bytes_of_mut(few)[..usize::from(*len)],
             Self::Shared { len, words } => {
-                let words: &mut Vec<Word> = Arc::make_mut(words);
+                let words: &mut Vec<Word> = &mut Arc::make_mut(words).0;
                 &mut bytemuck::cast_slice_mut(words)[..*len]
             }
             // What was foreign was copied above.

@@ -5,6 +5,16 @@ use crate::dtype::Dtype;
 /// Why parts do not make a tensor, or a tensor is not what was asked of it.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum TensorError {
+    /// Tensors would hold more memory than the limit of the run.
+    #[error("{asked} bytes more are needed, and tensors hold {held} of the {limit} bytes that they may take")]
+    OverBudget {
+        /// The limit.
+        limit: usize,
+        /// How many bytes tensors hold.
+        held: usize,
+        /// How many more were asked for.
+        asked: usize,
+    },
     /// The shape asks for more bytes than can be addressed.
     #[error("shape {} is too large to be addressed", Shape(.shape))]
     ShapeOverflow {

@@ -14,7 +14,11 @@ impl AnyTensor {
     /// [`TensorError::ElementCount`] and [`TensorError::ShapeOverflow`].
     pub fn from_strings<S: AsRef<str>>(shape: &[usize], strings: &[S]) -> Result<Self, TensorError> {
         check_count(shape, strings.len())?;
-        let mut bytes = Vec::with_capacity(packed_len(Dtype::String, shape, strings.len())?);
+        let text: usize = strings.iter().map(|string| string.as_ref().len()).sum();
+        let len = packed_len(Dtype::String, shape, strings.len())?.saturating_add(text);
+        // The bytes are put together before they are copied to aligned memory.
+        super::budget::admit(len.saturating_mul(2))?;
+        let mut bytes = Vec::with_capacity(len);
         let mut offset = 0_u64;
         bytes.extend(offset.to_le_bytes());
         for string in strings {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use typeloom::compiler::interface;
+use typeloom::onnx::text::escape;
 use typeloom::pool::{Change, Compat, CompatCache, Difference, Direction, Idx, ModuleCompat, Pool};
 use typeloom::report;
 
@@ -32,7 +33,7 @@ pub(crate) fn run(
     let compatible = compat.is_compatible();
     write(&match args.format {
         TextFormat::Human => human(args, &compat, word),
-        TextFormat::Json => format!("{}\n", to_json(args, &compat, word)),
+        TextFormat::Json => report::json::text(&to_json(args, &compat, word)) + "\n",
     })?;
     Ok(if compatible { Outcome::Typed } else { Outcome::Problems })
 }
@@ -78,10 +79,10 @@ fn human(args: &DiffArgs, compat: &ModuleCompat, word: &str) -> String {
     let mut text = only_in_one(&compat.removed, &compat.added);
     for (label, compat) in &compat.changed {
         for (difference, _) in differences(compat) {
-            text.push_str(&format!("{label}: {}\n", in_words(difference)));
+            text.push_str(&format!("{}: {}\n", escape(label), escape(&in_words(difference))));
         }
         if compat.truncated {
-            text.push_str(&format!("{label}: and more\n"));
+            text.push_str(&format!("{}: and more\n", escape(label)));
         }
     }
     let verdict = match (is_equal(compat), compat.is_compatible()) {
@@ -89,7 +90,7 @@ fn human(args: &DiffArgs, compat: &ModuleCompat, word: &str) -> String {
         (false, true) => format!("{word} compatible"),
         (false, false) => format!("not {word} compatible"),
     };
-    text.push_str(&format!("{} -> {}: {verdict}\n", args.old, args.new));
+    text.push_str(&format!("{} -> {}: {verdict}\n", escape(&args.old), escape(&args.new)));
     text
 }
 

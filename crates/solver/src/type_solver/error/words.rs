@@ -250,7 +250,7 @@ impl Words<'_, '_> {
             FaultKind::CallArity { side, given, most } => {
                 format!("a call has {given} {}, and the function {most}", side_name(*side))
             }
-            FaultKind::RecursiveFunction { path } => {
+            FaultKind::RecursiveFunction { path, hidden: _ } => {
                 format!("functions call each other: {}", path.join(", "))
             }
             FaultKind::ForcedSymbol { values, equation, .. } => {
