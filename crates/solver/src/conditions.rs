@@ -89,6 +89,7 @@ fn solve<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> Facts<'a> {
         domain: Domain::nonempty(),
         merged: Vec::new(),
         reported: BTreeSet::new(),
+        in_error: BTreeSet::new(),
         judged: Judged::default(),
     };
     let beyond = equations.split_off(equations.len().min(MAX_EQUATIONS));
@@ -116,6 +117,8 @@ struct Facts<'a> {
     merged: Vec<(DimId, DimId)>,
     /// The symbols that a fault names as forced.
     reported: BTreeSet<DimId>,
+    /// Those of them for which the fault is an error.
+    in_error: BTreeSet<DimId>,
     judged: Judged<'a>,
 }
 
@@ -128,7 +131,7 @@ impl<'a> Facts<'a> {
         }
         match core.dims.examine(condition, &self.domain) {
             Verdict::Always => {}
-            Verdict::Never => self.contradiction(core, frame, equation),
+            Verdict::Never => self.contradiction(core, equation),
             Verdict::Only { symbol, values } => {
                 self.domain.assume(&mut core.dims, condition);
                 if self.free.contains(&symbol) {
@@ -172,7 +175,14 @@ impl<'a> Facts<'a> {
         };
         self.require(condition, equation);
         if self.reported.insert(symbol) {
-            let baked = is_baked(core, frame, equation);
+            let baked = frame.equations.iter().any(|other| {
+                let is_same =
+                    (other.left, other.right, other.need) == (equation.left, equation.right, equation.need);
+                is_same && is_baked(core, frame, other)
+            });
+            if baked {
+                self.in_error.insert(symbol);
+            }
             let kind = FaultKind::ForcedSymbol { symbol, values, equation: *equation, baked };
             self.judged.faults.push(Fault { place: Place::Step(equation.step), kind });
         }
@@ -209,24 +219,22 @@ impl<'a> Facts<'a> {
     }
 
     /// With what is known already, an equation cannot hold.
-    fn contradiction(&mut self, core: &mut Core<'a>, frame: &Frame<'a>, equation: &Equation) {
+    fn contradiction(&mut self, core: &mut Core<'a>, equation: &Equation) {
         let place = Place::Step(equation.step);
         let condition = Condition::new(equation.need, equation.left, equation.right);
-        // By itself it may leave values for a symbol that an earlier equation excludes, or empty tensors only.
-        for domain in [Domain::nonempty(), Domain::extents()] {
-            if let Verdict::Only { symbol, values } = core.dims.examine(condition, &domain)
-                && self.free.contains(&symbol)
-            {
-                let baked = is_baked(core, frame, equation);
-                let kind = FaultKind::ForcedSymbol { symbol, values, equation: *equation, baked };
-                self.judged.faults.push(Fault { place, kind });
-                return;
-            }
-        }
-        // What a symbol that was reported cannot be follows from that report.
+        // What a symbol that is forced cannot be follows from that error.
         let mentions =
-            |core: &Core<'a>, dim| core.dims.symbols_of(dim).iter().any(|s| self.reported.contains(s));
+            |core: &Core<'a>, dim| core.dims.symbols_of(dim).iter().any(|s| self.in_error.contains(s));
         if mentions(core, equation.left) || mentions(core, equation.right) {
+            return;
+        }
+        // It may hold for empty tensors only.
+        if let Verdict::Only { symbol, values } = core.dims.examine(condition, &Domain::extents())
+            && self.free.contains(&symbol)
+        {
+            self.in_error.insert(symbol);
+            let kind = FaultKind::ForcedSymbol { symbol, values, equation: *equation, baked: true };
+            self.judged.faults.push(Fault { place, kind });
             return;
         }
         let failure = match equation.source {
