@@ -19,11 +19,10 @@
 //! period and the number of pieces, searches by the number of evaluated steps.
 
 use super::arena::Dims;
-use super::condition::{Condition, Goal, Relation, without_content};
+use super::condition::{Condition, Goal, Relation};
 use super::decide::Decision;
 use super::domain::Domain;
 use super::id::DimId;
-use super::poly::{Term, collect};
 use super::solutions::{Extent, Pivot, Solutions};
 
 /// What is known of a condition over a [`Domain`].
@@ -56,20 +55,57 @@ pub enum Verdict {
     Undecided,
 }
 
+/// The most symbols of a condition whose values are enumerated.
+const MAX_SYMBOLS: usize = 6;
+
+/// A budget of examinations.
+#[derive(Debug)]
+pub(super) struct Effort(u32);
+
+impl Default for Effort {
+    fn default() -> Self {
+        Self(256)
+    }
+}
+
+impl Effort {
+    /// `None` if the budget is spent.
+    pub(super) fn spend(&mut self) -> Option<()> {
+        self.0 = self.0.checked_sub(1)?;
+        Some(())
+    }
+}
+
 impl Dims {
     /// Decides a condition for all admissible bindings of the symbols.
     ///
     /// Bindings for which a side of the condition is undefined are ignored. Anonymous variables are treated as numbers of
     /// which only the range is known: a verdict holds for all their values.
     pub fn examine(&mut self, condition: Condition, domain: &Domain) -> Verdict {
-        let condition = domain.substituted(self, condition);
+        self.examine_within(condition, domain, &mut Effort::default())
+    }
+
+    pub(super) fn examine_within(
+        &mut self,
+        condition: Condition,
+        domain: &Domain,
+        effort: &mut Effort,
+    ) -> Verdict {
+        if effort.spend().is_none() {
+            return Verdict::Undecided;
+        }
         if domain.is_empty(self) {
             return Verdict::Always;
         }
+        let condition = self.simplify_condition(condition, domain);
         let Some(goals) = self.alternatives(condition) else { return Verdict::Undecided };
-        let mut open = Vec::new();
+        let known = self.known_goals(domain);
+        let mut open: Vec<(usize, Goal)> = Vec::new();
         for (position, goal) in goals.into_iter().enumerate() {
             for goal in self.factored(goal, domain) {
+                if known.contains(&goal) {
+                    return Verdict::Always;
+                }
                 match self.decide_goal(goal, domain) {
                     Decision::Equal => return Verdict::Always,
                     Decision::Different => {}
@@ -77,36 +113,108 @@ impl Dims {
                 }
             }
         }
-        if open.is_empty() {
+        let goals: Vec<Goal> = open.iter().map(|(_, goal)| *goal).collect();
+        if goals.is_empty() {
             return Verdict::Never;
         }
-        let goals: Vec<Goal> = open.iter().map(|(_, goal)| *goal).collect();
-        let narrowed = narrowed(condition, &open);
-        if let Some(pivot) = self.pivot(&goals, domain)
-            && let Some(solutions) = self.solutions(&goals, &pivot)
-            && let Some(verdict) = self.verdict_of(&solutions, &pivot)
-        {
-            return match verdict {
-                Verdict::Restricted { .. } if self.counterexample(condition, domain).is_none() => {
-                    Verdict::Undecided
-                }
-                verdict => verdict,
-            };
+        let exact = self.exact(&goals, domain);
+        match exact {
+            Some(Verdict::Restricted { .. }) | None => {}
+            Some(verdict) => return verdict,
         }
         if self.counterexample(condition, domain).is_none() {
             return Verdict::Undecided;
         }
-        if let [goal] = goals[..] {
-            if let Goal::Zero(dim) = goal
-                && let Some((symbol, value)) = self.determined(dim, domain)
-            {
-                return Verdict::Equals { symbol, value };
-            }
-            if let Some(simple) = self.condition_of(goal) {
-                return Verdict::Restricted { conditions: vec![simple] };
+        if let Some(verdict) = self.finitely_many(condition, &goals, domain, effort) {
+            return verdict;
+        }
+        if let Some(verdict) = exact {
+            return verdict;
+        }
+        if let [goal] = goals[..]
+            && let Some(verdict) = self.simplest(goal, domain, effort)
+        {
+            return verdict;
+        }
+        Verdict::Restricted { conditions: vec![narrowed(condition, &open)] }
+    }
+
+    /// The goals that conditions of the domain assert.
+    fn known_goals(&mut self, domain: &Domain) -> Vec<Goal> {
+        let mut known = Vec::new();
+        for &condition in domain.conditions() {
+            let condition = domain.substituted(self, condition);
+            if let Some([goal]) = self.alternatives(condition).as_deref() {
+                known.extend(self.factored(*goal, domain));
             }
         }
-        Verdict::Restricted { conditions: vec![narrowed] }
+        known
+    }
+
+    /// The verdict where the goals can be solved exactly in one variable.
+    fn exact(&mut self, goals: &[Goal], domain: &Domain) -> Option<Verdict> {
+        let pivot = self.pivot(goals, domain)?;
+        let solutions = self.solutions(goals, &pivot)?;
+        self.verdict_of(&solutions, &pivot)
+    }
+
+    /// The symbol that can have the fewest values, if it is finitely many.
+    fn finitely_many(
+        &mut self,
+        condition: Condition,
+        goals: &[Goal],
+        domain: &Domain,
+        effort: &mut Effort,
+    ) -> Option<Verdict> {
+        let mut symbols: Vec<DimId> = goals.iter().flat_map(|goal| self.symbols_of(goal.dim())).collect();
+        symbols.sort_unstable();
+        symbols.dedup();
+        if symbols.len() > MAX_SYMBOLS {
+            return None;
+        }
+        let mut fewest: Option<(DimId, Vec<i64>)> = None;
+        for symbol in symbols {
+            let Some(values) = self.finite(condition, goals, symbol, domain, effort) else { continue };
+            if values.is_empty() {
+                return Some(Verdict::Never);
+            }
+            if fewest.as_ref().is_none_or(|(_, known)| values.len() <= known.len()) {
+                fewest = Some((symbol, values));
+            }
+        }
+        fewest.map(|(symbol, values)| Verdict::Only { symbol, values })
+    }
+
+    /// The simplest verdict on one goal that fails for some admissible binding.
+    fn simplest(&mut self, goal: Goal, domain: &Domain, effort: &mut Effort) -> Option<Verdict> {
+        if let Goal::Zero(dim) = goal
+            && let Some((symbol, value)) = self.determined(dim, domain)
+        {
+            return Some(match self.as_constant(value) {
+                Some(value) => Verdict::Only { symbol, values: vec![value] },
+                None => Verdict::Equals { symbol, value },
+            });
+        }
+        let Some(parts) = self.all_of_arguments(goal, domain) else {
+            let condition = self.condition_of(goal)?;
+            return Some(Verdict::Restricted { conditions: vec![condition] });
+        };
+        let mut conditions: Vec<Condition> = Vec::new();
+        for part in parts {
+            let condition = self.condition_of(part)?;
+            match self.examine_within(condition, domain, effort) {
+                Verdict::Always => {}
+                Verdict::Never => return Some(Verdict::Never),
+                Verdict::Restricted { conditions: simple } => conditions.extend(simple),
+                Verdict::Only { .. } | Verdict::Equals { .. } | Verdict::Undecided => {
+                    conditions.push(condition)
+                }
+            }
+        }
+        match conditions[..] {
+            [] => None,
+            _ => Some(Verdict::Restricted { conditions }),
+        }
     }
 
     /// The verdict on goals whose solutions are known; `None` if these have no simple description.
@@ -118,10 +226,7 @@ impl Dims {
             Extent::Empty => return Some(Verdict::Never),
             Extent::Finite(values) => match (symbol, &values[..]) {
                 (Some(symbol), _) => return Some(Verdict::Only { symbol, values }),
-                (None, &[value]) => {
-                    let value = self.constant(value);
-                    vec![Condition::new(Relation::Equal, subject, value)]
-                }
+                (None, &[value]) => vec![Condition::new(Relation::Equal, subject, self.constant(value))],
                 (None, _) => return None,
             },
             Extent::UpTo(most) => vec![Condition::new(Relation::AtMost, subject, self.constant(most))],
@@ -138,76 +243,6 @@ impl Dims {
             Extent::Other => return None,
         };
         Some(Verdict::Restricted { conditions })
-    }
-
-    /// Goals of which one holds exactly if `goal` does: without content, and without common factors.
-    fn factored(&mut self, goal: Goal, domain: &Domain) -> Vec<Goal> {
-        let goal = without_content(goal, self);
-        let terms = self.terms(goal.dim());
-        let Some((first, others)) = terms.split_first() else { return vec![goal] };
-        if first.monomial == DimId::ONE {
-            return vec![goal];
-        }
-        let mut common = self.factors(first.monomial);
-        for term in others {
-            let mut factors = self.factors(term.monomial);
-            common.retain(|atom| {
-                let found = factors.iter().position(|factor| factor == atom);
-                found.map(|at| factors.remove(at)).is_some()
-            });
-        }
-        let mut zeros = Vec::new();
-        let mut divided = Vec::new();
-        for atom in common {
-            if self.is_at_least(atom, 1, domain) {
-                divided.push(atom);
-            } else if matches!(goal, Goal::Zero(_)) || self.is_at_least(atom, 0, domain) {
-                divided.push(atom);
-                zeros.push(Goal::Zero(atom));
-            }
-        }
-        let Some(divisor) = self.intern_product(&divided) else { return vec![goal] };
-        let mut rest: Vec<Term> = Vec::with_capacity(terms.len());
-        for Term { coefficient, monomial } in terms {
-            let Some(monomial) = self.divide_monomials(monomial, divisor) else { return vec![goal] };
-            rest.push(Term { coefficient, monomial });
-        }
-        let Some(rest) = collect(rest).and_then(|rest| self.intern_sum(&rest)) else { return vec![goal] };
-        zeros.dedup();
-        zeros.insert(0, without_content(goal.with(rest), self));
-        zeros
-    }
-
-    /// The symbol that has to have one value for the dim to be 0, and the value: `a*x + b = 0` with a positive `a` that
-    /// divides `b`. The youngest such symbol is taken.
-    fn determined(&mut self, dim: DimId, domain: &Domain) -> Option<(DimId, DimId)> {
-        let terms = self.terms(dim);
-        let symbols = self.symbols_of(dim);
-        for &symbol in symbols.iter().rev() {
-            let (mut factor, mut rest) = (Vec::new(), Vec::new());
-            for &Term { coefficient, monomial } in &terms {
-                match self.divide_monomials(monomial, symbol) {
-                    Some(monomial) => factor.push(Term { coefficient, monomial }),
-                    None => rest.push(Term { coefficient: coefficient.checked_neg()?, monomial }),
-                }
-            }
-            let (Some(factor), Some(rest)) = (collect(factor), collect(rest)) else { continue };
-            let (Some(factor), Some(rest)) = (self.intern_sum(&factor), self.intern_sum(&rest)) else {
-                continue;
-            };
-            let mentioned = |dims: &Self, dim| dims.symbols_of(dim).contains(&symbol);
-            if factor == DimId::ZERO || mentioned(self, factor) || mentioned(self, rest) {
-                continue;
-            }
-            let negated = self.try_sub(DimId::ZERO, factor)?;
-            if !self.is_at_least(factor, 1, domain) && !self.is_at_least(negated, 1, domain) {
-                continue;
-            }
-            if let Some(value) = self.div_exact(rest, factor) {
-                return Some((symbol, value));
-            }
-        }
-        None
     }
 }
 

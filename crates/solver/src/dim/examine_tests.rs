@@ -155,6 +155,86 @@ fn conditions_in_several_symbols_are_proved_or_restricted() {
 }
 
 #[test]
+fn finitely_many_values_of_a_symbol_are_listed() {
+    check(
+        nonempty,
+        &[
+            ("b*s == 7", "s in [1, 7]", "b=1 s=1"),
+            ("b*s >< 7", "s in [1, 7]", "b=1 s=2"),
+            ("b*s == 2048", "s in [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048]", "b=1 s=1"),
+            ("a*b == a + b", "b in [2]", "a=1 b=1"),
+            ("a*b == a + b + 1", "b in [2, 3]", "a=1 b=1"),
+            ("b*s + b == 7*s + 7", "b in [7]", "b=1 s=1"),
+            ("seq >< min(seq + past, 64)", "seq in [1, 64]", "seq=2 past=1"),
+            ("seq >< min(seq + past, 2048)", "seq in [1, 2048]", "seq=2 past=1"),
+            ("min(seq, past) == 1", "min(seq, past) = 1", "seq=2 past=2"),
+            ("a + b == 3", "b in [1, 2]", "a=1 b=1"),
+            ("a*a + b*b == 25", "b in [3, 4]", "a=1 b=1"),
+            ("2*a*a + b*b*b == 25", "never", "a=1 b=1"),
+            ("2*a*a + b*b*b == 26", "b in [2]", "a=1 b=1"),
+        ],
+    );
+}
+
+#[test]
+fn minima_become_inequalities() {
+    check(
+        nonempty,
+        &[
+            ("min(a, b) == a", "a <= b", "a=2 b=1"),
+            ("min(a, b) 1| a", "min(a, b) is 1 or equal to a", "a=3 b=2"),
+            ("max(a, b) == a", "b <= a", "a=1 b=2"),
+            ("a <= min(b, c)", "a <= b; a <= c", "a=2 b=1 c=1"),
+            ("max(a, 2*b) <= c", "2*b <= c; a <= c", "a=1 b=1 c=1"),
+            ("min(a, 64) <= b", "min(a, 64) <= b", "a=2 b=1"),
+            ("min(a + b, 64) == a + b", "a + b <= 64", "a=1 b=64"),
+            ("min(a + b, 64) >< a + b", "a + b <= 64", "a=1 b=64"),
+            ("7 | a + b", "a + b is divisible by 7", "a=1 b=1"),
+        ],
+    );
+}
+
+#[test]
+fn dims_are_simplified_under_facts() {
+    let mut dims = Dims::new();
+    let mut domain = Domain::nonempty();
+    for fact in ["seq <= 64", "4 <= seq", "total == seq + past", "past <= n"] {
+        let fact = condition(&mut dims, fact);
+        domain.assume(&mut dims, fact);
+    }
+    for (dim, simple) in [
+        ("min(seq, 64)", "seq"),
+        ("min(seq, 64)*batch", "seq*batch"),
+        ("max(seq - 3, 0)", "seq - 3"),
+        ("min(total, seq)", "seq"),
+        ("total - past", "seq"),
+        ("min(past, n + 1)", "past"),
+        ("(seq + 3)//128", "0"),
+        ("min(seq, 63)", "min(seq, 63)"),
+    ] {
+        let read = dims.parse(dim).expect("a dim");
+        let found = dims.simplify(read, &domain);
+        assert_eq!(dims.display(found).to_string(), simple, "{dim}");
+    }
+    for (text, expected) in [
+        ("total <= 64", "seq + past <= 64"),
+        ("past <= n + 1", "always"),
+        ("past <= n", "always"),
+        ("n + 1 <= past", "never"),
+        ("seq == 3", "never"),
+        ("min(seq, 64) == past", "past := seq"),
+    ] {
+        let condition = condition(&mut dims, text);
+        let verdict = dims.examine(condition, &domain);
+        assert_eq!(shown(&dims, &verdict), expected, "{text}");
+    }
+    let fact = condition(&mut dims, "7 | batch*k");
+    domain.assume(&mut dims, fact);
+    let again = condition(&mut dims, "7*(batch*k//7) == batch*k");
+    assert_eq!(dims.examine(again, &domain), Verdict::Always);
+}
+
+#[test]
 fn anonymous_variables_are_not_chosen() {
     let mut dims = Dims::new();
     let (seq, unknown) = (dims.symbol("seq"), dims.fresh());
