@@ -7,6 +7,7 @@ use super::arena::Dims;
 use super::bounds::Interval;
 use super::condition::{Condition, Relation};
 use super::id::DimId;
+use smallvec::SmallVec;
 
 /// The bindings over which a condition is decided.
 ///
@@ -18,7 +19,22 @@ pub struct Domain {
     starts: Vec<(DimId, i64)>,
     bounds: Vec<(DimId, Interval)>,
     values: Vec<(DimId, DimId)>,
-    conditions: Vec<Condition>,
+    facts: Vec<Fact>,
+}
+
+/// A condition that holds, and the symbols that occur in it.
+#[derive(Clone, Debug)]
+struct Fact {
+    condition: Condition,
+    symbols: SmallVec<[DimId; 4]>,
+}
+
+impl Fact {
+    fn new(dims: &Dims, condition: Condition) -> Self {
+        let mut symbols = dims.symbols_of(condition.left);
+        symbols.extend(dims.symbols_of(condition.right));
+        Self { condition, symbols }
+    }
 }
 
 impl Default for Domain {
@@ -41,7 +57,7 @@ impl Domain {
     }
 
     const fn starting_at(least: i64) -> Self {
-        Self { least, starts: Vec::new(), bounds: Vec::new(), values: Vec::new(), conditions: Vec::new() }
+        Self { least, starts: Vec::new(), bounds: Vec::new(), values: Vec::new(), facts: Vec::new() }
     }
 
     /// Restricts a symbol or variable to values from `least` on. Weaker bounds than the known ones are ignored.
@@ -101,8 +117,8 @@ impl Domain {
                 ..,
             ) => {
                 let condition = Condition::new(relation, left, right);
-                if !self.conditions.contains(&condition) {
-                    self.conditions.push(condition);
+                if self.facts.iter().all(|fact| fact.condition != condition) {
+                    self.facts.push(Fact::new(dims, condition));
                 }
             }
         }
@@ -114,9 +130,13 @@ impl Domain {
         for (_, other) in &mut self.values {
             *other = dims.substitute(*other, &[(symbol, value)]);
         }
-        for condition in &mut self.conditions {
-            condition.left = dims.substitute(condition.left, &[(symbol, value)]);
-            condition.right = dims.substitute(condition.right, &[(symbol, value)]);
+        for fact in &mut self.facts {
+            if fact.symbols.contains(&symbol) {
+                let Condition { relation, left, right } = fact.condition;
+                let values = [(symbol, value)];
+                let (left, right) = (dims.substitute(left, &values), dims.substitute(right, &values));
+                *fact = Fact::new(dims, Condition::new(relation, left, right));
+            }
         }
         self.values.push((symbol, value));
         for (relation, bound) in [(Relation::AtMost, high), (Relation::Equal, low)] {
@@ -155,9 +175,10 @@ impl Domain {
         values
     }
 
-    /// The conditions that are neither bounds nor values of single symbols.
-    pub(super) fn conditions(&self) -> &[Condition] {
-        &self.conditions
+    /// The conditions on any of these symbols that are neither bounds nor values of single symbols.
+    pub(super) fn conditions_on(&self, symbols: &[DimId]) -> impl Iterator<Item = Condition> {
+        let mentioned = |fact: &&Fact| fact.symbols.iter().any(|symbol| symbols.contains(symbol));
+        self.facts.iter().filter(mentioned).map(|fact| fact.condition)
     }
 
     /// What a leaf ranges over.

@@ -58,13 +58,18 @@ pub enum Verdict {
 /// The most symbols of a condition whose values are enumerated.
 const MAX_SYMBOLS: usize = 6;
 
+/// The most conditions of the domain that are compared with a goal.
+const MAX_KNOWN: usize = 64;
+/// The greatest size of goals whose values are enumerated.
+const MAX_ENUMERATED: u16 = 48;
+
 /// A budget of examinations.
 #[derive(Debug)]
 pub(super) struct Effort(u32);
 
 impl Default for Effort {
     fn default() -> Self {
-        Self(256)
+        Self(192)
     }
 }
 
@@ -99,7 +104,7 @@ impl Dims {
         }
         let condition = self.simplify_condition(condition, domain);
         let Some(goals) = self.alternatives(condition) else { return Verdict::Undecided };
-        let known = self.known_goals(domain);
+        let known = self.known_goals(condition, domain);
         let mut open: Vec<(usize, Goal)> = Vec::new();
         for (position, goal) in goals.into_iter().enumerate() {
             for goal in self.factored(goal, domain) {
@@ -140,10 +145,11 @@ impl Dims {
     }
 
     /// The goals that conditions of the domain assert.
-    fn known_goals(&mut self, domain: &Domain) -> Vec<Goal> {
+    fn known_goals(&mut self, condition: Condition, domain: &Domain) -> Vec<Goal> {
+        let mut symbols = self.symbols_of(condition.left);
+        symbols.extend(self.symbols_of(condition.right));
         let mut known = Vec::new();
-        for &condition in domain.conditions() {
-            let condition = domain.substituted(self, condition);
+        for condition in domain.conditions_on(&symbols).take(MAX_KNOWN) {
             if let Some([goal]) = self.alternatives(condition).as_deref() {
                 known.extend(self.factored(*goal, domain));
             }
@@ -169,7 +175,8 @@ impl Dims {
         let mut symbols: Vec<DimId> = goals.iter().flat_map(|goal| self.symbols_of(goal.dim())).collect();
         symbols.sort_unstable();
         symbols.dedup();
-        if symbols.len() > MAX_SYMBOLS {
+        let large = goals.iter().any(|goal| self.summary(goal.dim()).size > MAX_ENUMERATED);
+        if large || symbols.len() > MAX_SYMBOLS {
             return None;
         }
         let mut fewest: Option<(DimId, Vec<i64>)> = None;
@@ -207,7 +214,7 @@ impl Dims {
                 Verdict::Never => return Some(Verdict::Never),
                 Verdict::Restricted { conditions: simple } => conditions.extend(simple),
                 Verdict::Only { .. } | Verdict::Equals { .. } | Verdict::Undecided => {
-                    conditions.push(condition)
+                    conditions.push(condition);
                 }
             }
         }

@@ -271,3 +271,44 @@ fn a_domain_bounds_symbols() {
         &[("seq == 0", "seq in [0]", "seq=1"), ("b*s == 7*b", "b*s = 7*b", "b=1 s=0")],
     );
 }
+
+/// Conditions of a size near the limits of the arena.
+fn large_conditions(dims: &mut Dims) -> Vec<Condition> {
+    let symbols: Vec<DimId> = (0..40).map(|at| dims.symbol(&format!("s{at}"))).collect();
+    let sum = dims.sum(&symbols);
+    let product = dims.product(&symbols[..8]);
+    let (mut floors, mut minima, mut products) = (DimId::ZERO, DimId::ZERO, DimId::ZERO);
+    for (at, pair) in symbols.windows(2).enumerate() {
+        let divisor = dims.constant(2 + i64::try_from(at % 7).unwrap());
+        let total = dims.add(pair[0], pair[1]);
+        let quotient = dims.floor_div(total, divisor);
+        floors = dims.add(floors, quotient);
+        let least = dims.min(pair[0], pair[1]);
+        minima = dims.add(minima, least);
+        let product = dims.mul(pair[0], pair[1]);
+        products = dims.add(products, product);
+    }
+    let nested = symbols[..3].iter().fold(symbols[39], |nested, &symbol| {
+        let (three, cap) = (dims.constant(3), dims.constant(50));
+        let capped = dims.min(nested, cap);
+        let sum = dims.add(capped, symbol);
+        dims.floor_div(sum, three)
+    });
+    let dims = [sum, product, floors, minima, products, nested, symbols[0]];
+    let pairs =
+        dims.iter().enumerate().flat_map(|(at, left)| dims[at + 1..].iter().map(|right| (*left, *right)));
+    let relations = [Relation::Equal, Relation::AtMost, Relation::Broadcast, Relation::Divides];
+    let related = pairs.zip(relations.into_iter().cycle());
+    related.map(|((left, right), relation)| Condition::new(relation, left, right)).collect()
+}
+
+#[test]
+fn large_conditions_are_examined_within_the_limits() {
+    let mut dims = Dims::new();
+    let mut decided = 0;
+    for condition in large_conditions(&mut dims) {
+        let verdict = dims.examine(condition, &Domain::nonempty());
+        decided += usize::from(verdict != Verdict::Undecided);
+    }
+    assert!(decided >= 12, "{decided} are decided");
+}

@@ -4,7 +4,7 @@
 //!
 //! - in `x*p = c` for a constant `c` that is not 0, the symbol `x` divides `c`;
 //! - otherwise the values of the symbol are bisected. An interval is dropped as a whole where the condition is proved
-//!   to fail for all its values, beginning with all values from [`FAR`] on.
+//!   to fail for all its values, beginning with all large ones, see [`FAR`].
 //!
 //! A single value is put in, and the condition in the remaining symbols is examined. A value is listed if a binding was
 //! found that satisfies the condition. If neither that nor a proof of the contrary is found for some value, there is no
@@ -18,8 +18,8 @@ use super::id::DimId;
 use super::poly::{constant_term, without_constant};
 use super::solutions::MAX_VALUES;
 
-/// A value from which on solutions are expected to be periodic, or proved to be absent.
-const FAR: i64 = 1 << 31;
+/// Values from which on solutions are proved to be absent, if they are finitely many.
+const FAR: [i64; 4] = [1 << 31, 1 << 16, 1 << 8, 1 << 4];
 /// The greatest constant whose divisors are enumerated.
 const MAX_DIVIDED: u64 = 1 << 32;
 /// The most divisors that are tried.
@@ -52,12 +52,21 @@ impl Dims {
             let candidates = candidates.into_iter().filter(|value| bounds.contains(*value));
             return self.possible(condition, candidates, symbol, domain, effort);
         }
-        let far = bounds.low.checked_add(FAR)?;
-        if bounds.high >= far && !self.fails_everywhere(goals, &domain.clone().at_least(symbol, far)) {
+        let mut most = bounds.high;
+        for far in FAR {
+            let far = bounds.low.checked_add(far)?;
+            if most >= far {
+                if !self.fails_everywhere(goals, &domain.clone().at_least(symbol, far)) {
+                    break;
+                }
+                most = far - 1;
+            }
+        }
+        if most == i64::MAX {
             return None;
         }
         let mut values = Vec::new();
-        let mut stack = vec![(bounds.low, bounds.high.min(far - 1))];
+        let mut stack = vec![(bounds.low, most)];
         while let Some((low, high)) = stack.pop() {
             if low == high {
                 values.extend(self.possible(condition, [low].into_iter(), symbol, domain, effort)?);

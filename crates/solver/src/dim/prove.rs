@@ -10,8 +10,8 @@
 //! 3. by cases: each argument of a minimum is the least one, which adds facts; each remainder of a symbol by the
 //!    divisor of a floor; a symbol in a product is at its least value, or above it.
 //!
-//! A proof is a proof: `false` only means that none was found. The number of statements that are looked at is
-//! limited by [`MAX_CLAIMS`], less for large dims.
+//! A proof is a proof: `false` only means that none was found. The work of one proof is limited by [`MAX_WORK`], the
+//! facts by [`MAX_FACTS`] conditions that share a symbol with the dim.
 
 use super::arena::{Dims, Kind};
 use super::bounds::Interval;
@@ -22,8 +22,12 @@ use super::id::DimId;
 use super::poly::{Term, Terms, gcd, merge};
 use std::collections::HashMap;
 
-/// The most statements that one proof looks at.
-const MAX_CLAIMS: u32 = 128;
+/// The most terms that one proof visits.
+const MAX_WORK: usize = 1 << 14;
+/// How often the bounds of a sum with floors and minima visit its terms.
+const RELAXATION_WORK: usize = 50;
+/// The most conditions of the domain that a proof uses.
+const MAX_FACTS: usize = 16;
 /// The greatest divisor by which a proof tries all remainders.
 const MAX_MODULUS: i64 = 8;
 /// How many symbols are split into their least value and the values above it, in one case.
@@ -55,16 +59,17 @@ pub(super) struct Prover<'d> {
     leaves: HashMap<DimId, DimId>,
     /// Dims that are at least 0.
     facts: Vec<DimId>,
-    budget: u32,
+    work: usize,
     /// How many symbols may still be split into their least value and the values above it.
     splits: u32,
 }
 
 impl<'d> Prover<'d> {
-    fn new(main: &mut Dims, domain: &'d Domain, style: Style) -> Self {
+    /// A prover with the facts of the domain that concern `subject`.
+    fn new(main: &mut Dims, subject: DimId, domain: &'d Domain, style: Style) -> Self {
         let (dims, leaves, facts) = (Dims::new(), HashMap::new(), Vec::new());
-        let mut prover = Self { dims, domain, style, leaves, facts, budget: 0, splits: MAX_SPLITS };
-        for condition in domain.conditions() {
+        let mut prover = Self { dims, domain, style, leaves, facts, work: 0, splits: MAX_SPLITS };
+        for condition in domain.conditions_on(&main.symbols_of(subject)).take(MAX_FACTS) {
             let (left, right) = (prover.import(main, condition.left), prover.import(main, condition.right));
             match condition.relation {
                 Relation::AtMost => prover.facts.push(prover.dims.sub(right, left)),
@@ -84,7 +89,7 @@ impl<'d> Prover<'d> {
     }
 
     fn import(&mut self, main: &Dims, dim: DimId) -> DimId {
-        let Self { dims, domain, style, leaves, facts: _, budget: _, splits: _ } = self;
+        let Self { dims, domain, style, leaves, facts: _, work: _, splits: _ } = self;
         dims.copy_from(main, dim, &mut |dims, leaf| {
             *leaves.entry(leaf).or_insert_with(|| {
                 let bounds = domain.bounds_of(main, leaf);
@@ -101,7 +106,7 @@ impl<'d> Prover<'d> {
     }
 
     fn prove(&mut self, claim: Claim, dim: DimId) -> bool {
-        self.budget = MAX_CLAIMS / (1 + u32::from(self.dims.summary(dim).size) / 16);
+        self.work = MAX_WORK;
         let facts = self.facts.clone();
         self.claim(claim, dim, &facts)
     }
@@ -111,19 +116,34 @@ impl<'d> Prover<'d> {
             // No binding is of this case.
             return true;
         }
-        if self.budget == 0 {
+        if !self.spend(8 * usize::from(self.dims.summary(dim).size)) {
             return false;
         }
-        self.budget -= 1;
         self.direct(claim, dim, facts)
             || self.by_minimum(claim, dim, facts)
             || self.by_residue(claim, dim, facts)
             || self.by_least_value(claim, dim, facts)
     }
 
+    /// Whether the budget allows this much work.
+    fn spend(&mut self, work: usize) -> bool {
+        let allowed = self.work >= work;
+        self.work = self.work.saturating_sub(work);
+        allowed
+    }
+
+    /// Whether the budget allows computing the bounds of a sum.
+    fn spend_bounds(&mut self, terms: &[Term]) -> bool {
+        let nested = terms.iter().any(|term| self.dims.summary(term.monomial).nesting > 0);
+        self.spend(terms.len() * if nested { RELAXATION_WORK } else { 1 })
+    }
+
     /// Without cases.
     fn direct(&mut self, claim: Claim, dim: DimId, facts: &[DimId]) -> bool {
         let terms = self.dims.terms(dim);
+        if !self.spend_bounds(&terms) {
+            return false;
+        }
         let facts: Vec<Terms> = facts.iter().map(|&fact| self.dims.terms(fact)).collect();
         match claim {
             Claim::NotPositive => self.is_not_positive(&terms, &facts, MAX_FACTS_ADDED),
@@ -150,6 +170,9 @@ impl<'d> Prover<'d> {
 
     /// Adds multiples of facts such that a term cancels, until the bounds are not positive.
     fn is_not_positive(&mut self, terms: &[Term], facts: &[Terms], depth: u32) -> bool {
+        if !self.spend_bounds(terms) {
+            return false;
+        }
         if self.dims.bounds_of_terms(terms).high <= 0 {
             return true;
         }
@@ -291,7 +314,7 @@ impl Dims {
     /// Whether a statement about a resolved dim holds for all admissible bindings.
     fn prove(&mut self, claim: Claim, dim: DimId, domain: &Domain) -> bool {
         [Style::Shifted, Style::Plain].into_iter().any(|style| {
-            let mut prover = Prover::new(self, domain, style);
+            let mut prover = Prover::new(self, dim, domain, style);
             let dim = prover.import(self, dim);
             let claimed = |prover: &mut Prover<'_>| prover.prove(claim, dim);
             claimed(&mut prover)
@@ -323,7 +346,7 @@ impl Dims {
 
     /// The only value of a resolved dim over all admissible bindings, where bounds prove it.
     pub(super) fn only_value(&mut self, dim: DimId, domain: &Domain) -> Option<i64> {
-        let mut prover = Prover::new(self, domain, Style::Shifted);
+        let mut prover = Prover::new(self, dim, domain, Style::Shifted);
         let dim = prover.import(self, dim);
         prover.dims.as_constant(dim).or_else(|| prover.dims.summary(dim).bounds.single())
     }

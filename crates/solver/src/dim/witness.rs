@@ -18,7 +18,7 @@ use super::evaluate::{Program, Results};
 use super::id::DimId;
 
 /// The most steps that a search evaluates.
-const MAX_STEPS: usize = 1 << 17;
+const MAX_STEPS: usize = 1 << 15;
 /// The most values of one symbol in the second set.
 const MAX_CANDIDATES: usize = 24;
 /// The most symbols of which pairs are varied in the second set.
@@ -54,7 +54,9 @@ struct Search {
 impl Search {
     fn new(dims: &mut Dims, condition: Condition, domain: &Domain, wanted: Wanted) -> Option<Self> {
         let condition = domain.substituted(dims, condition);
-        let facts = domain.conditions().to_vec();
+        let mut symbols = dims.symbols_of(condition.left);
+        symbols.extend(dims.symbols_of(condition.right));
+        let facts: Vec<Condition> = domain.conditions_on(&symbols).collect();
         let mut roots = vec![condition.left, condition.right];
         for fact in &facts {
             roots.extend([dims.resolve(fact.left), dims.resolve(fact.right)]);
