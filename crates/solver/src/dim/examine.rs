@@ -21,9 +21,9 @@
 use super::arena::Dims;
 use super::condition::{Condition, Goal, Relation};
 use super::decide::Decision;
-use super::domain::Domain;
+use super::domain::{Domain, symbols_of};
 use super::id::DimId;
-use super::solutions::{Extent, Pivot, Solutions};
+use super::solutions::{Extent, MAX_VALUES, Pivot, Solutions};
 
 /// What is known of a condition over a [`Domain`].
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -58,8 +58,6 @@ pub enum Verdict {
 /// The most symbols of a condition whose values are enumerated.
 const MAX_SYMBOLS: usize = 6;
 
-/// The most conditions of the domain that are compared with a goal.
-const MAX_KNOWN: usize = 64;
 /// The greatest size of goals whose values are enumerated.
 const MAX_ENUMERATED: u16 = 48;
 
@@ -87,7 +85,8 @@ impl Dims {
     /// Bindings for which a side of the condition is undefined are ignored. Anonymous variables are treated as numbers of
     /// which only the range is known: a verdict holds for all their values.
     pub fn examine(&mut self, condition: Condition, domain: &Domain) -> Verdict {
-        self.examine_within(condition, domain, &mut Effort::default())
+        let domain = domain.around(self, &symbols_of(self, condition));
+        self.examine_within(condition, &domain, &mut Effort::default())
     }
 
     pub(super) fn examine_within(
@@ -104,7 +103,7 @@ impl Dims {
         }
         let condition = self.simplify_condition(condition, domain);
         let Some(goals) = self.alternatives(condition) else { return Verdict::Undecided };
-        let known = self.known_goals(condition, domain);
+        let known = self.known_goals(domain);
         let mut open: Vec<(usize, Goal)> = Vec::new();
         for (position, goal) in goals.into_iter().enumerate() {
             for goal in self.factored(goal, domain) {
@@ -145,11 +144,9 @@ impl Dims {
     }
 
     /// The goals that conditions of the domain assert.
-    fn known_goals(&mut self, condition: Condition, domain: &Domain) -> Vec<Goal> {
-        let mut symbols = self.symbols_of(condition.left);
-        symbols.extend(self.symbols_of(condition.right));
+    fn known_goals(&mut self, domain: &Domain) -> Vec<Goal> {
         let mut known = Vec::new();
-        for condition in domain.conditions_on(&symbols).take(MAX_KNOWN) {
+        for condition in domain.conditions() {
             if let Some([goal]) = self.alternatives(condition).as_deref() {
                 known.extend(self.factored(*goal, domain));
             }
@@ -160,8 +157,52 @@ impl Dims {
     /// The verdict where the goals can be solved exactly in one variable.
     fn exact(&mut self, goals: &[Goal], domain: &Domain) -> Option<Verdict> {
         let pivot = self.pivot(goals, domain)?;
-        let solutions = self.solutions(goals, &pivot)?;
-        self.verdict_of(&solutions, &pivot)
+        let period = self.common_period(goals)?;
+        let solutions = self.solutions(goals, &pivot, period)?;
+        let facts = self.facts_on(&pivot, domain);
+        if facts.is_empty() {
+            return self.verdict_of(&solutions, &pivot);
+        }
+        let mut all = goals.to_vec();
+        all.extend(facts.iter().flatten());
+        let period = self.common_period(&all)?;
+        let mut admissible = self.solutions(&[Goal::Zero(DimId::ZERO)], &pivot, period)?;
+        for fact in facts {
+            let fact = self.solutions(&fact, &pivot, period)?;
+            admissible = admissible.intersect(&fact);
+        }
+        let within = self.solutions(goals, &pivot, period)?.intersect(&admissible);
+        if within.is_same(&admissible) {
+            return Some(Verdict::Always);
+        }
+        // The facts need not be repeated in a restriction, but decide which values remain.
+        match self.verdict_of(&within, &pivot) {
+            Some(Verdict::Restricted { .. }) | None => match self.verdict_of(&solutions, &pivot) {
+                Some(Verdict::Only { symbol, .. }) => {
+                    let values = within.values(MAX_VALUES)?;
+                    Some(Verdict::Only { symbol, values })
+                }
+                verdict => verdict,
+            },
+            verdict => verdict,
+        }
+    }
+
+    /// The conditions of the domain that are about the pivot alone, as goals of which one holds.
+    fn facts_on(&mut self, pivot: &Pivot, domain: &Domain) -> Vec<Vec<Goal>> {
+        let mut facts = Vec::new();
+        for condition in domain.conditions() {
+            let Some(goals) = self.alternatives(condition) else { continue };
+            let same = self.pivot(&goals, domain).is_some_and(|other| other.factors == pivot.factors);
+            if same
+                && self
+                    .common_period(&goals)
+                    .is_some_and(|period| self.solutions(&goals, pivot, period).is_some())
+            {
+                facts.push(goals);
+            }
+        }
+        facts
     }
 
     /// The symbol that can have the fewest values, if it is finitely many.
@@ -184,6 +225,12 @@ impl Dims {
             let Some(values) = self.finite(condition, goals, symbol, domain, effort) else { continue };
             if values.is_empty() {
                 return Some(Verdict::Never);
+            }
+            // Nothing is learned if these are all values that the domain allows.
+            let bounds = domain.bounds_of(self, symbol);
+            if values.first() == Some(&bounds.low) && values.last() == Some(&bounds.high) && is_dense(&values)
+            {
+                continue;
             }
             if fewest.as_ref().is_none_or(|(_, known)| values.len() <= known.len()) {
                 fewest = Some((symbol, values));
@@ -236,21 +283,30 @@ impl Dims {
                 (None, &[value]) => vec![Condition::new(Relation::Equal, subject, self.constant(value))],
                 (None, _) => return None,
             },
-            Extent::UpTo(most) => vec![Condition::new(Relation::AtMost, subject, self.constant(most))],
-            Extent::From(least) => vec![Condition::new(Relation::AtMost, self.constant(least), subject)],
-            Extent::Between(least, most) => vec![
-                Condition::new(Relation::AtMost, self.constant(least), subject),
-                Condition::new(Relation::AtMost, subject, self.constant(most)),
-            ],
-            Extent::Residue { modulus, remainder } => {
-                let shift = self.constant(if remainder == 0 { 0 } else { modulus - remainder });
-                let dividend = self.try_add(subject, shift)?;
-                vec![Condition::new(Relation::Divides, self.constant(modulus), dividend)]
+            Extent::Range { least, greatest, modulus, remainder } => {
+                let mut conditions = Vec::new();
+                if let Some(least) = least {
+                    conditions.push(Condition::new(Relation::AtMost, self.constant(least), subject));
+                }
+                if let Some(greatest) = greatest {
+                    conditions.push(Condition::new(Relation::AtMost, subject, self.constant(greatest)));
+                }
+                if modulus > 1 {
+                    let shift = self.constant(if remainder == 0 { 0 } else { modulus - remainder });
+                    let dividend = self.try_add(subject, shift)?;
+                    conditions.push(Condition::new(Relation::Divides, self.constant(modulus), dividend));
+                }
+                conditions
             }
             Extent::Other => return None,
         };
         Some(Verdict::Restricted { conditions })
     }
+}
+
+/// Whether the values are consecutive.
+fn is_dense(values: &[i64]) -> bool {
+    values.windows(2).all(|pair| pair[0] + 1 == pair[1])
 }
 
 /// The condition, where some of its alternatives are known to fail.

@@ -235,6 +235,51 @@ fn dims_are_simplified_under_facts() {
 }
 
 #[test]
+fn facts_about_one_symbol_are_used_together() {
+    let mut dims = Dims::new();
+    let mut domain = Domain::nonempty();
+    for fact in ["seq >< 7", "2 | n", "min(k, 64) 1| k", "a <= b", "b <= c", "c <= 3"] {
+        let fact = condition(&mut dims, fact);
+        domain.assume(&mut dims, fact);
+    }
+    for (text, expected) in [
+        ("seq <= 7", "always"),
+        ("seq == 3", "never"),
+        ("2 <= seq", "seq in [7]"),
+        ("seq*batch <= 7*batch", "always"),
+        ("n == 3", "never"),
+        ("n <= 5", "n in [2, 4]"),
+        ("2*(n//2) == n", "always"),
+        ("4 | n", "n is divisible by 4"),
+        ("4*(n//4) == n - 2", "n + 2 is divisible by 4"),
+        ("min(k, 64) == k", "always"),
+        ("a <= c", "always"),
+        ("a <= 3", "always"),
+        ("c <= a", "c <= a"),
+    ] {
+        let condition = condition(&mut dims, text);
+        let verdict = dims.examine(condition, &domain);
+        assert_eq!(shown(&dims, &verdict), expected, "{text}");
+    }
+    let condition = condition(&mut dims, "2 <= a");
+    let example = dims.example(condition, &domain);
+    assert_eq!(binding(&dims, example), "a=2 b=2 c=2");
+}
+
+#[test]
+fn ranges_and_remainders_are_stated_together() {
+    check(
+        nonempty,
+        &[
+            ("7*((n - 1)//7) + 1 == n", "n + 6 is divisible by 7", "n=2"),
+            ("max(n - 20, 2*((n - 1)//2)) == n - 1", "n + 1 is divisible by 2", "n=2"),
+            ("3*(max(n - 9, 1)//3) == n - 9", "n >= 9; n is divisible by 3", "n=1"),
+            ("2*(min(n, 100)//2) == n", "n <= 100; n is divisible by 2", "n=1"),
+        ],
+    );
+}
+
+#[test]
 fn anonymous_variables_are_not_chosen() {
     let mut dims = Dims::new();
     let (seq, unknown) = (dims.symbol("seq"), dims.fresh());

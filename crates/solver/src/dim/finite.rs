@@ -12,7 +12,7 @@
 
 use super::arena::Dims;
 use super::condition::{Condition, Goal};
-use super::domain::Domain;
+use super::domain::{Domain, symbols_of};
 use super::examine::{Effort, Verdict};
 use super::id::DimId;
 use super::poly::{constant_term, without_constant};
@@ -30,6 +30,7 @@ impl Dims {
     ///
     /// `None` if they are infinitely many, more than a small number, or not found out.
     pub fn values_of(&mut self, condition: Condition, symbol: DimId, domain: &Domain) -> Option<Vec<i64>> {
+        let domain = &domain.around(self, &symbols_of(self, condition));
         let condition = self.simplify_condition(condition, domain);
         let mut goals = Vec::new();
         for goal in self.alternatives(condition)? {

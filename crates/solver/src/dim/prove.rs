@@ -11,7 +11,7 @@
 //!    divisor of a floor; a symbol in a product is at its least value, or above it.
 //!
 //! A proof is a proof: `false` only means that none was found. The work of one proof is limited by [`MAX_WORK`], the
-//! facts by [`MAX_FACTS`] conditions that share a symbol with the dim.
+//! facts by [`MAX_FACTS`] conditions of the domain.
 
 use super::arena::{Dims, Kind};
 use super::bounds::Interval;
@@ -65,11 +65,10 @@ pub(super) struct Prover<'d> {
 }
 
 impl<'d> Prover<'d> {
-    /// A prover with the facts of the domain that concern `subject`.
-    fn new(main: &mut Dims, subject: DimId, domain: &'d Domain, style: Style) -> Self {
+    fn new(main: &mut Dims, domain: &'d Domain, style: Style) -> Self {
         let (dims, leaves, facts) = (Dims::new(), HashMap::new(), Vec::new());
         let mut prover = Self { dims, domain, style, leaves, facts, work: 0, splits: MAX_SPLITS };
-        for condition in domain.conditions_on(&main.symbols_of(subject)).take(MAX_FACTS) {
+        for condition in domain.conditions().take(MAX_FACTS) {
             let (left, right) = (prover.import(main, condition.left), prover.import(main, condition.right));
             match condition.relation {
                 Relation::AtMost => prover.facts.push(prover.dims.sub(right, left)),
@@ -314,7 +313,7 @@ impl Dims {
     /// Whether a statement about a resolved dim holds for all admissible bindings.
     fn prove(&mut self, claim: Claim, dim: DimId, domain: &Domain) -> bool {
         [Style::Shifted, Style::Plain].into_iter().any(|style| {
-            let mut prover = Prover::new(self, dim, domain, style);
+            let mut prover = Prover::new(self, domain, style);
             let dim = prover.import(self, dim);
             let claimed = |prover: &mut Prover<'_>| prover.prove(claim, dim);
             claimed(&mut prover)
@@ -346,7 +345,7 @@ impl Dims {
 
     /// The only value of a resolved dim over all admissible bindings, where bounds prove it.
     pub(super) fn only_value(&mut self, dim: DimId, domain: &Domain) -> Option<i64> {
-        let mut prover = Prover::new(self, dim, domain, Style::Shifted);
+        let mut prover = Prover::new(self, domain, Style::Shifted);
         let dim = prover.import(self, dim);
         prover.dims.as_constant(dim).or_else(|| prover.dims.summary(dim).bounds.single())
     }

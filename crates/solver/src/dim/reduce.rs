@@ -168,6 +168,10 @@ impl Dims {
     /// in, arguments of minima that are never the least are dropped, and quotients with one value are replaced by it.
     pub fn simplify(&mut self, dim: DimId, domain: &Domain) -> DimId {
         let mut dim = domain.substitute(self, dim);
+        if self.summary(dim).nesting == 0 {
+            return dim;
+        }
+        let domain = &domain.around(self, &self.symbols_of(dim));
         let mut done = HashSet::new();
         for _ in 0..MAX_ATOMS {
             let Some(atom) = self.atom_except(dim, &done) else { break };
