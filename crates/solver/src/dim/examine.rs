@@ -19,11 +19,15 @@
 //! period and the number of pieces, searches by the number of evaluated steps.
 
 use super::arena::Dims;
+use super::bounds::Interval;
 use super::condition::{Condition, Goal, Relation};
 use super::decide::Decision;
 use super::domain::{Domain, symbols_of};
 use super::id::DimId;
+use super::poly::{merge, without_constant};
 use super::solutions::{Extent, MAX_VALUES, Pivot, Solutions};
+use smallvec::SmallVec;
+use std::collections::HashSet;
 
 /// What is known of a condition over a [`Domain`].
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -58,6 +62,10 @@ pub enum Verdict {
 /// The most symbols of a condition whose values are enumerated.
 const MAX_SYMBOLS: usize = 6;
 
+/// The most sums of symbols in which goals are solved.
+const MAX_SUMS: usize = 4;
+/// The most goals that are compared with each other.
+const MAX_ALTERNATIVES: usize = 4;
 /// The greatest size of goals whose values are enumerated.
 const MAX_ENUMERATED: u16 = 48;
 
@@ -117,11 +125,18 @@ impl Dims {
                 }
             }
         }
-        let goals: Vec<Goal> = open.iter().map(|(_, goal)| *goal).collect();
+        let mut goals: Vec<Goal> = open.iter().map(|(_, goal)| *goal).collect();
         if goals.is_empty() {
             return Verdict::Never;
         }
-        let exact = self.exact(&goals, domain);
+        let mut exact = self.exact(&goals, domain);
+        if exact.is_none() && goals.len() > 1 {
+            self.drop_implied(&mut open, domain);
+            goals = open.iter().map(|(_, goal)| *goal).collect();
+        }
+        if exact.is_none() {
+            exact = self.exact_in_sum(&goals, domain);
+        }
         match exact {
             Some(Verdict::Restricted { .. }) | None => {}
             Some(verdict) => return verdict,
@@ -188,6 +203,81 @@ impl Dims {
         }
     }
 
+    /// The verdict where the goals can be solved exactly in a sum of symbols, such as `seq + past`.
+    fn exact_in_sum(&mut self, goals: &[Goal], domain: &Domain) -> Option<Verdict> {
+        for sum in self.sums_of_symbols(goals) {
+            let terms = self.terms(sum);
+            let Some(symbol) = terms.iter().find(|term| term.coefficient == 1) else { continue };
+            let bounds = terms.iter().fold(Interval::point(0), |bounds, term| {
+                let own = domain.bounds_of(self, term.monomial);
+                bounds.add(own.mul(Interval::point(term.coefficient)))
+            });
+            let variable = self.bounded(bounds);
+            let rest = self.try_sub(sum, symbol.monomial)?;
+            let value = self.try_sub(variable, rest)?;
+            let mut replaced = Vec::with_capacity(goals.len());
+            for goal in goals {
+                replaced.push(goal.with(self.substitute(goal.dim(), &[(symbol.monomial, value)])));
+            }
+            if replaced.iter().any(|goal| *self.symbols_of(goal.dim()) != [variable]) {
+                continue;
+            }
+            let pivot = Pivot { factors: SmallVec::from_slice(&[variable]), bounds };
+            let Some(period) = self.common_period(&replaced) else { continue };
+            let Some(solutions) = self.solutions(&replaced, &pivot, period) else { continue };
+            if let Some(verdict) = self.described(&solutions, sum) {
+                return Some(verdict);
+            }
+        }
+        None
+    }
+
+    /// The sums of positive multiples of symbols that occur in goals, without their constants.
+    fn sums_of_symbols(&mut self, goals: &[Goal]) -> Vec<DimId> {
+        let mut sums = Vec::new();
+        let mut stack: Vec<DimId> = goals.iter().map(|goal| goal.dim()).collect();
+        let mut seen = HashSet::new();
+        while let Some(dim) = stack.pop() {
+            if !seen.insert(dim) || sums.len() == MAX_SUMS {
+                continue;
+            }
+            stack.extend(self.parts(dim));
+            let terms = self.terms(dim);
+            let symbols = without_constant(&terms);
+            let sign = symbols.first().map_or(1, |term| term.coefficient.signum());
+            let linear = symbols.len() > 1
+                && symbols
+                    .iter()
+                    .all(|term| self.as_symbol(term.monomial).is_some() && term.coefficient.signum() == sign);
+            if let Some(sum) = merge(&[], symbols, sign).filter(|_| linear)
+                && let Some(sum) = self.intern_sum(&sum)
+                && !sums.contains(&sum)
+            {
+                sums.push(sum);
+            }
+        }
+        sums
+    }
+
+    /// Drops goals that imply another one.
+    fn drop_implied(&mut self, open: &mut Vec<(usize, Goal)>, domain: &Domain) {
+        let mut at = 0;
+        while at < open.len() && open.len() <= MAX_ALTERNATIVES {
+            let implied = (0..open.len()).filter(|&other| other != at).any(|other| {
+                let Some(condition) = self.condition_of(open[at].1) else { return false };
+                let mut domain = domain.clone();
+                domain.assume(self, condition);
+                let dim = domain.substitute(self, open[other].1.dim());
+                self.always_holds(open[other].1.with(dim), &domain)
+            });
+            if implied {
+                open.remove(at);
+            } else {
+                at += 1;
+            }
+        }
+    }
+
     /// The conditions of the domain that are about the pivot alone, as goals of which one holds.
     fn facts_on(&mut self, pivot: &Pivot, domain: &Domain) -> Vec<Vec<Goal>> {
         let mut facts = Vec::new();
@@ -216,8 +306,11 @@ impl Dims {
         let mut symbols: Vec<DimId> = goals.iter().flat_map(|goal| self.symbols_of(goal.dim())).collect();
         symbols.sort_unstable();
         symbols.dedup();
-        let large = goals.iter().any(|goal| self.summary(goal.dim()).size > MAX_ENUMERATED);
-        if large || symbols.len() > MAX_SYMBOLS {
+        // An inequality says more about several symbols than a list of the values of one.
+        let is_unsuitable = goals.iter().any(|goal| {
+            matches!(goal, Goal::NotPositive(_)) || self.summary(goal.dim()).size > MAX_ENUMERATED
+        });
+        if is_unsuitable || symbols.len() > MAX_SYMBOLS {
             return None;
         }
         let mut fewest: Option<(DimId, Vec<i64>)> = None;
@@ -274,7 +367,12 @@ impl Dims {
     /// The verdict on goals whose solutions are known; `None` if these have no simple description.
     fn verdict_of(&mut self, solutions: &Solutions, pivot: &Pivot) -> Option<Verdict> {
         let subject = self.intern_product(&pivot.factors)?;
-        let symbol = (pivot.factors.len() == 1).then_some(subject);
+        self.described(solutions, subject)
+    }
+
+    /// The verdict that a dim has one of the values of a set; `None` if the set has no simple description.
+    fn described(&mut self, solutions: &Solutions, subject: DimId) -> Option<Verdict> {
+        let symbol = self.as_symbol(subject).is_some().then_some(subject);
         let conditions = match solutions.extent() {
             Extent::All => return Some(Verdict::Always),
             Extent::Empty => return Some(Verdict::Never),

@@ -195,6 +195,43 @@ fn minima_become_inequalities() {
 }
 
 #[test]
+fn conditions_in_a_sum_of_symbols_are_solved_exactly() {
+    let past_may_be_empty = |dims: &mut Dims| {
+        let past = dims.symbol("past");
+        Domain::nonempty().from(past, 0)
+    };
+    check(
+        past_may_be_empty,
+        &[
+            ("min(past + seq, 64) 1| past + seq", "past + seq <= 64", "past=0 seq=65"),
+            ("min(past + seq, 64) >< past + seq", "past + seq <= 64", "past=0 seq=65"),
+            ("max(past + seq - 5, 0) + 5 == past + seq", "past + seq >= 5", "past=0 seq=1"),
+            (
+                "(past + seq)//2 + (past + seq)//2 == past + seq",
+                "past + seq is divisible by 2",
+                "past=0 seq=1",
+            ),
+            ("2*past + 2*seq <= 31", "past + seq <= 15", "past=0 seq=16"),
+            ("((past + seq - 1)//2 + 1)//2 == (past + seq + 1)//4", "always", "none"),
+            ("past + seq == seq", "past in [0]", "past=1 seq=1"),
+        ],
+    );
+}
+
+#[test]
+fn divisors_of_a_constant_are_listed() {
+    check(
+        nonempty,
+        &[
+            ("h | 64", "h in [1, 2, 4, 8, 16, 32, 64]", "h=3"),
+            ("h | 2048", "h in [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048]", "h=3"),
+            ("h*(768//h) == 768", "768 is divisible by h", "h=5"),
+            ("100//h == 7", "h in [13, 14]", "h=1"),
+        ],
+    );
+}
+
+#[test]
 fn dims_are_simplified_under_facts() {
     let mut dims = Dims::new();
     let mut domain = Domain::nonempty();

@@ -6,22 +6,25 @@
 //! - otherwise the values of the symbol are bisected. An interval is dropped as a whole where the condition is proved
 //!   to fail for all its values, beginning with all large ones, see [`FAR`].
 //!
-//! A single value is put in, and the condition in the remaining symbols is examined. A value is listed if a binding was
+//! In one symbol, a condition is evaluated at every value of a small range. Otherwise a single value is put in, and the condition in the remaining symbols is examined. A value is listed if a binding was
 //! found that satisfies the condition. If neither that nor a proof of the contrary is found for some value, there is no
 //! answer. All of this draws on one budget of examinations, which nested examinations share.
 
 use super::arena::Dims;
 use super::condition::{Condition, Goal};
 use super::domain::{Domain, symbols_of};
+use super::evaluate::{Program, Results};
 use super::examine::{Effort, Verdict};
 use super::id::DimId;
 use super::poly::{constant_term, without_constant};
 use super::solutions::MAX_VALUES;
 
 /// Values from which on solutions are proved to be absent, if they are finitely many.
-const FAR: [i64; 4] = [1 << 31, 1 << 16, 1 << 8, 1 << 4];
+const FAR: [i64; 5] = [1 << 31, 1 << 16, 1 << 12, 1 << 8, 1 << 4];
 /// The greatest constant whose divisors are enumerated.
 const MAX_DIVIDED: u64 = 1 << 32;
+/// The most values at which a condition in one symbol is evaluated.
+const MAX_EVALUATED: i64 = 1 << 12;
 /// The most divisors that are tried.
 const MAX_DIVISORS: usize = 64;
 
@@ -66,6 +69,10 @@ impl Dims {
         if most == i64::MAX {
             return None;
         }
+        let alone = goals.iter().all(|goal| *self.symbols_of(goal.dim()) == [symbol]);
+        if alone && most - bounds.low < MAX_EVALUATED {
+            return self.by_evaluation(condition, symbol, (bounds.low, most));
+        }
         let mut values = Vec::new();
         let mut stack = vec![(bounds.low, most)];
         while let Some((low, high)) = stack.pop() {
@@ -81,6 +88,32 @@ impl Dims {
             if !self.fails_everywhere(goals, &within) {
                 let middle = low + (high - low) / 2;
                 stack.extend([(middle + 1, high), (low, middle)]);
+            }
+        }
+        Some(values)
+    }
+
+    /// The values in a range for which a condition in one symbol holds, found by evaluating it at each of them.
+    fn by_evaluation(
+        &self,
+        condition: Condition,
+        symbol: DimId,
+        (low, high): (i64, i64),
+    ) -> Option<Vec<i64>> {
+        let program = Program::new(self, &[condition.left, condition.right]);
+        if program.leaves() != [symbol] {
+            return None;
+        }
+        let mut results = Results::default();
+        let mut values = Vec::new();
+        for value in low..=high {
+            program.run(&mut results, |_| Some(value));
+            let sides = program.result(&results, 0).zip(program.result(&results, 1));
+            if sides.and_then(|(left, right)| condition.relation.holds(left, right)) == Some(true) {
+                values.push(value);
+                if values.len() > MAX_VALUES {
+                    return None;
+                }
             }
         }
         Some(values)

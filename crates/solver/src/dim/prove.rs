@@ -206,7 +206,10 @@ impl<'d> Prover<'d> {
         let Some((atom, arguments)) = self.a_minimum(dim) else { return false };
         arguments.iter().all(|&least| {
             let case = self.dims.replace_nodes(dim, HashMap::from([(atom, least)]));
-            let mut facts = facts.to_vec();
+            let mut facts: Vec<DimId> = facts
+                .iter()
+                .map(|&fact| self.dims.replace_nodes(fact, HashMap::from([(atom, least)])))
+                .collect();
             for &other in arguments.iter().filter(|other| **other != least) {
                 facts.push(self.dims.sub(other, least));
             }
@@ -322,16 +325,20 @@ impl Dims {
 
     /// Whether a goal holds for all admissible bindings, for none, or undecided.
     pub(super) fn decide_goal(&mut self, goal: Goal, domain: &Domain) -> Decision {
-        let always = match goal {
-            Goal::Zero(dim) => self.prove(Claim::Zero, dim, domain),
-            Goal::NotPositive(dim) => self.prove(Claim::NotPositive, dim, domain),
-        };
-        if always {
+        if self.always_holds(goal, domain) {
             Decision::Equal
         } else if self.never_holds(goal, domain) {
             Decision::Different
         } else {
             Decision::Undecided
+        }
+    }
+
+    /// Whether a goal is proved to hold for all admissible bindings.
+    pub(super) fn always_holds(&mut self, goal: Goal, domain: &Domain) -> bool {
+        match goal {
+            Goal::Zero(dim) => self.prove(Claim::Zero, dim, domain),
+            Goal::NotPositive(dim) => self.prove(Claim::NotPositive, dim, domain),
         }
     }
 
