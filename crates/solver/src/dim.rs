@@ -99,6 +99,7 @@ mod examine;
 #[cfg(test)]
 mod examine_tests;
 mod extremum;
+mod finite;
 mod id;
 mod intern;
 #[cfg(test)]
@@ -108,6 +109,7 @@ mod parse;
 mod piecewise;
 mod poly;
 mod prove;
+mod reduce;
 mod solutions;
 mod solve;
 #[cfg(test)]

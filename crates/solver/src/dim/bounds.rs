@@ -75,7 +75,7 @@ impl Interval {
         self.high < other.low || other.high < self.low
     }
 
-    fn add(self, other: Self) -> Self {
+    pub(super) fn add(self, other: Self) -> Self {
         let low = if self.low == i64::MIN || other.low == i64::MIN {
             i64::MIN
         } else {

@@ -1,12 +1,24 @@
 //! Admissible bindings: what a condition may take for granted about the leaves of dims.
 //!
-//! A domain holds bounds of single leaves, values of symbols in terms of others, and further conditions.
+//! A domain holds bounds of single leaves, values of symbols in terms of others, and further conditions, called facts.
 //! **Invariant:** the value of a symbol mentions no symbol that has a value itself.
+//!
+//! A question about a few symbols is answered in the part of the domain that is connected with them by values and facts
+//! (see [`Domain::around`]), so that its cost does not grow with the size of the model. The part is limited to
+//! [`MAX_CONNECTED`] symbols and [`MAX_FACTS`] facts; what is left out is not used.
 
 use super::arena::Dims;
 use super::bounds::Interval;
 use super::condition::{Condition, Relation};
 use super::id::DimId;
+use super::solutions::Extent;
+use smallvec::SmallVec;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The most symbols that are connected with a question.
+const MAX_CONNECTED: usize = 64;
+/// The most facts that are connected with a question.
+const MAX_FACTS: usize = 48;
 
 /// The bindings over which a condition is decided.
 ///
@@ -15,10 +27,30 @@ use super::id::DimId;
 #[derive(Clone, Debug)]
 pub struct Domain {
     least: i64,
-    starts: Vec<(DimId, i64)>,
-    bounds: Vec<(DimId, Interval)>,
-    values: Vec<(DimId, DimId)>,
-    conditions: Vec<Condition>,
+    starts: BTreeMap<DimId, i64>,
+    bounds: BTreeMap<DimId, Interval>,
+    values: BTreeMap<DimId, DimId>,
+    facts: Vec<Fact>,
+    /// The positions of the facts that mention a symbol.
+    mentions: BTreeMap<DimId, Vec<usize>>,
+    /// Whether a fact is known to hold for no binding.
+    contradictory: bool,
+}
+
+/// A condition that holds, and the symbols that occur in it.
+#[derive(Clone, Debug)]
+struct Fact {
+    condition: Condition,
+    symbols: SmallVec<[DimId; 4]>,
+}
+
+/// The symbols of both sides.
+pub(super) fn symbols_of(dims: &Dims, condition: Condition) -> SmallVec<[DimId; 4]> {
+    let mut symbols = dims.symbols_of(condition.left);
+    symbols.extend(dims.symbols_of(condition.right));
+    symbols.sort_unstable();
+    symbols.dedup();
+    symbols
 }
 
 impl Default for Domain {
@@ -41,7 +73,15 @@ impl Domain {
     }
 
     const fn starting_at(least: i64) -> Self {
-        Self { least, starts: Vec::new(), bounds: Vec::new(), values: Vec::new(), conditions: Vec::new() }
+        Self {
+            least,
+            starts: BTreeMap::new(),
+            bounds: BTreeMap::new(),
+            values: BTreeMap::new(),
+            facts: Vec::new(),
+            mentions: BTreeMap::new(),
+            contradictory: false,
+        }
     }
 
     /// Restricts a symbol or variable to values from `least` on. Weaker bounds than the known ones are ignored.
@@ -61,22 +101,18 @@ impl Domain {
     /// Replaces the lower bound that a symbol has by default, for instance by 0 where it may be empty.
     #[must_use]
     pub fn from(mut self, symbol: DimId, least: i64) -> Self {
-        self.starts.retain(|(leaf, _)| *leaf != symbol);
-        self.starts.push((symbol, least));
+        self.starts.insert(symbol, least);
         self
     }
 
     fn restrict(&mut self, leaf: DimId, bounds: Interval) {
-        match self.bounds.iter_mut().find(|(other, _)| *other == leaf) {
-            Some((_, known)) => *known = known.intersect(bounds),
-            None => self.bounds.push((leaf, bounds)),
-        }
+        self.bounds.entry(leaf).and_modify(|known| *known = known.intersect(bounds)).or_insert(bounds);
     }
 
     /// Adds a condition that holds. Bounds and values of single symbols are recognised.
     pub fn assume(&mut self, dims: &mut Dims, condition: Condition) {
+        let condition = self.substituted(dims, condition);
         let Condition { relation, left, right } = condition;
-        let (left, right) = (self.substitute(dims, left), self.substitute(dims, right));
         let (a, b) = (dims.as_constant(left), dims.as_constant(right));
         let symbols = (dims.as_symbol(left).is_some(), dims.as_symbol(right).is_some());
         match (relation, symbols, a, b) {
@@ -100,39 +136,101 @@ impl Domain {
                 | Relation::Divides,
                 ..,
             ) => {
-                let condition = Condition::new(relation, left, right);
-                if !self.conditions.contains(&condition) {
-                    self.conditions.push(condition);
-                }
+                self.restrict_to_solutions(dims, condition);
+                self.insert(dims, condition);
             }
+        }
+    }
+
+    /// Adds a fact, unless it is known.
+    fn insert(&mut self, dims: &Dims, condition: Condition) {
+        let symbols = symbols_of(dims, condition);
+        let Some(first) = symbols.first() else {
+            self.contradictory |= dims.holds(condition, &[]) == Some(false);
+            return;
+        };
+        let mut known = self.mentions.get(first).into_iter().flatten();
+        if known.any(|&at| self.facts[at].condition == condition) {
+            return;
+        }
+        for &symbol in &symbols {
+            self.mentions.entry(symbol).or_default().push(self.facts.len());
+        }
+        self.facts.push(Fact { condition, symbols });
+    }
+
+    /// Restricts the symbol of a condition in one symbol to the least and the greatest solution.
+    fn restrict_to_solutions(&mut self, dims: &mut Dims, condition: Condition) {
+        let Some(goals) = dims.alternatives(condition) else { return };
+        let Some(pivot) = dims.pivot(&goals, self) else { return };
+        let [symbol] = pivot.factors[..] else { return };
+        let Some(period) = dims.common_period(&goals) else { return };
+        let Some(solutions) = dims.solutions(&goals, &pivot, period) else { return };
+        match solutions.least() {
+            Some(least) => {
+                let high = solutions.greatest().unwrap_or(i64::MAX);
+                self.restrict(symbol, Interval { low: least, high });
+            }
+            None => self.contradictory |= solutions.extent() == Extent::Empty,
         }
     }
 
     /// Fixes a symbol, and keeps its bounds as conditions on the value.
     fn set(&mut self, dims: &mut Dims, symbol: DimId, value: DimId) {
+        if let Some(value) = dims.as_constant(value) {
+            self.restrict(symbol, Interval::point(value));
+            return;
+        }
         let Interval { low, high } = self.bounds_of(dims, symbol);
-        for (_, other) in &mut self.values {
-            *other = dims.substitute(*other, &[(symbol, value)]);
-        }
-        for condition in &mut self.conditions {
-            condition.left = dims.substitute(condition.left, &[(symbol, value)]);
-            condition.right = dims.substitute(condition.right, &[(symbol, value)]);
-        }
-        self.values.push((symbol, value));
-        for (relation, bound) in [(Relation::AtMost, high), (Relation::Equal, low)] {
-            if bound == i64::MIN || bound == i64::MAX || dims.as_constant(value).is_some() {
-                continue;
+        for other in self.values.values_mut() {
+            if dims.symbols_of(*other).contains(&symbol) {
+                *other = dims.substitute(*other, &[(symbol, value)]);
             }
-            let bound = dims.constant(bound);
-            let (left, right) = if relation == Relation::AtMost { (value, bound) } else { (bound, value) };
-            self.assume(dims, Condition::new(Relation::AtMost, left, right));
         }
+        self.values.insert(symbol, value);
+        for at in self.mentions.remove(&symbol).unwrap_or_default() {
+            let Condition { relation, left, right } = self.facts[at].condition;
+            let values = [(symbol, value)];
+            let (left, right) = (dims.substitute(left, &values), dims.substitute(right, &values));
+            // The old fact is no longer reachable by a symbol that has no value.
+            self.insert(dims, Condition::new(relation, left, right));
+        }
+        if low != i64::MIN {
+            let low = dims.constant(low);
+            self.assume(dims, Condition::new(Relation::AtMost, low, value));
+        }
+        if high != i64::MAX {
+            let high = dims.constant(high);
+            self.assume(dims, Condition::new(Relation::AtMost, value, high));
+        }
+    }
+
+    /// The known values of these symbols.
+    fn values_among(&self, dims: &mut Dims, symbols: &[DimId]) -> Vec<(DimId, DimId)> {
+        let mut values = Vec::new();
+        for &symbol in symbols {
+            if let Some(&value) = self.values.get(&symbol) {
+                values.push((symbol, value));
+            } else if let Some(value) = self.bounds_of(dims, symbol).single() {
+                values.push((symbol, dims.constant(value)));
+            }
+        }
+        values
     }
 
     /// The dim with the known values of symbols put in.
     pub(super) fn substitute(&self, dims: &mut Dims, dim: DimId) -> DimId {
-        let known = self.values(dims);
-        if known.is_empty() { dims.resolve(dim) } else { dims.substitute(dim, &known) }
+        let mut dim = dims.resolve(dim);
+        // A value may mention symbols of which only one value is left.
+        for _ in 0..2 {
+            let symbols = dims.symbols_of(dim);
+            let values = self.values_among(dims, &symbols);
+            if values.is_empty() {
+                break;
+            }
+            dim = dims.substitute(dim, &values);
+        }
+        dim
     }
 
     /// The condition with the known values of symbols put in.
@@ -144,38 +242,69 @@ impl Domain {
         }
     }
 
-    /// The symbols that have a value, with it.
+    /// The values of the domain's symbols, each free of symbols that have a value.
     pub(super) fn values(&self, dims: &mut Dims) -> Vec<(DimId, DimId)> {
-        let mut values = self.values.clone();
-        for (leaf, _) in &self.bounds {
-            if let Some(value) = self.bounds_of(dims, *leaf).single() {
-                values.push((*leaf, dims.constant(value)));
-            }
+        let symbols: Vec<DimId> = self.values.keys().chain(self.bounds.keys()).copied().collect();
+        let mut values = self.values_among(dims, &symbols);
+        values.sort_unstable();
+        values.dedup();
+        for (_, value) in &mut values {
+            *value = self.substitute(dims, *value);
         }
         values
     }
 
-    /// The conditions that are neither bounds nor values of single symbols.
-    pub(super) fn conditions(&self) -> &[Condition] {
-        &self.conditions
+    /// The part of the domain that is connected with a question by values and facts.
+    pub(super) fn around(&self, dims: &Dims, symbols: &[DimId]) -> Self {
+        let mut part = Self { contradictory: self.contradictory, ..Self::starting_at(self.least) };
+        let (mut queue, mut seen) = (symbols.to_vec(), BTreeSet::new());
+        let mut facts = BTreeSet::new();
+        while let Some(symbol) = queue.pop() {
+            if seen.len() >= MAX_CONNECTED || !seen.insert(symbol) {
+                continue;
+            }
+            if let Some(&start) = self.starts.get(&symbol) {
+                part.starts.insert(symbol, start);
+            }
+            if let Some(&bounds) = self.bounds.get(&symbol) {
+                part.bounds.insert(symbol, bounds);
+            }
+            if let Some(&value) = self.values.get(&symbol) {
+                part.values.insert(symbol, value);
+                queue.extend(dims.symbols_of(value));
+            }
+            for &at in self.mentions.get(&symbol).into_iter().flatten() {
+                if facts.len() < MAX_FACTS && facts.insert(at) {
+                    queue.extend_from_slice(&self.facts[at].symbols);
+                }
+            }
+        }
+        for at in facts {
+            part.insert(dims, self.facts[at].condition);
+        }
+        part
+    }
+
+    /// The facts.
+    pub(super) fn conditions(&self) -> impl Iterator<Item = Condition> {
+        self.facts.iter().map(|fact| fact.condition)
     }
 
     /// What a leaf ranges over.
     pub(super) fn bounds_of(&self, dims: &Dims, leaf: DimId) -> Interval {
         let mut bounds = dims.summary(leaf).bounds;
         if dims.as_symbol(leaf).is_some() {
-            let start = self.starts.iter().find(|(symbol, _)| *symbol == leaf);
-            bounds.low = start.map_or(self.least, |(_, start)| *start).max(0);
+            bounds.low = self.starts.get(&leaf).copied().unwrap_or(self.least).max(0);
         }
-        let known = self.bounds.iter().find(|(other, _)| *other == leaf);
-        known.map_or(bounds, |(_, known)| bounds.intersect(*known))
+        self.bounds.get(&leaf).map_or(bounds, |known| bounds.intersect(*known))
     }
 
     /// Whether no binding is admissible, as far as the bounds of single leaves tell.
     pub(super) fn is_empty(&self, dims: &Dims) -> bool {
-        self.bounds.iter().any(|(leaf, _)| {
-            let Interval { low, high } = self.bounds_of(dims, *leaf);
-            low > high
-        })
+        self.contradictory
+            || self.bounds.keys().any(|leaf| {
+                let Interval { low, high } = self.bounds_of(dims, *leaf);
+                low > high
+            })
     }
 }

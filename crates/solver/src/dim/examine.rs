@@ -19,12 +19,15 @@
 //! period and the number of pieces, searches by the number of evaluated steps.
 
 use super::arena::Dims;
-use super::condition::{Condition, Goal, Relation, without_content};
+use super::bounds::Interval;
+use super::condition::{Condition, Goal, Relation};
 use super::decide::Decision;
-use super::domain::Domain;
+use super::domain::{Domain, symbols_of};
 use super::id::DimId;
-use super::poly::{Term, collect};
-use super::solutions::{Extent, Pivot, Solutions};
+use super::poly::{merge, without_constant};
+use super::solutions::{Extent, MAX_VALUES, Pivot, Solutions};
+use smallvec::SmallVec;
+use std::collections::HashSet;
 
 /// What is known of a condition over a [`Domain`].
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -56,20 +59,65 @@ pub enum Verdict {
     Undecided,
 }
 
+/// The most symbols of a condition whose values are enumerated.
+const MAX_SYMBOLS: usize = 6;
+
+/// The most sums of symbols in which goals are solved.
+const MAX_SUMS: usize = 4;
+/// The most goals that are compared with each other.
+const MAX_ALTERNATIVES: usize = 4;
+/// The greatest size of goals whose values are enumerated.
+const MAX_ENUMERATED: u16 = 48;
+
+/// A budget of examinations.
+#[derive(Debug)]
+pub(super) struct Effort(u32);
+
+impl Default for Effort {
+    fn default() -> Self {
+        Self(192)
+    }
+}
+
+impl Effort {
+    /// `None` if the budget is spent.
+    pub(super) fn spend(&mut self) -> Option<()> {
+        self.0 = self.0.checked_sub(1)?;
+        Some(())
+    }
+}
+
 impl Dims {
     /// Decides a condition for all admissible bindings of the symbols.
     ///
     /// Bindings for which a side of the condition is undefined are ignored. Anonymous variables are treated as numbers of
     /// which only the range is known: a verdict holds for all their values.
     pub fn examine(&mut self, condition: Condition, domain: &Domain) -> Verdict {
-        let condition = domain.substituted(self, condition);
+        let domain = domain.around(self, &symbols_of(self, condition));
+        self.examine_within(condition, &domain, &mut Effort::default())
+    }
+
+    pub(super) fn examine_within(
+        &mut self,
+        condition: Condition,
+        domain: &Domain,
+        effort: &mut Effort,
+    ) -> Verdict {
+        if effort.spend().is_none() {
+            return Verdict::Undecided;
+        }
         if domain.is_empty(self) {
             return Verdict::Always;
         }
+        let condition = self.simplify_condition(condition, domain);
         let Some(goals) = self.alternatives(condition) else { return Verdict::Undecided };
-        let mut open = Vec::new();
+        let known = self.known_goals(domain);
+        let mut open: Vec<(usize, Goal)> = Vec::new();
         for (position, goal) in goals.into_iter().enumerate() {
             for goal in self.factored(goal, domain) {
+                if known.contains(&goal) {
+                    return Verdict::Always;
+                }
                 match self.decide_goal(goal, domain) {
                     Decision::Equal => return Verdict::Always,
                     Decision::Different => {}
@@ -77,138 +125,286 @@ impl Dims {
                 }
             }
         }
-        if open.is_empty() {
+        let mut goals: Vec<Goal> = open.iter().map(|(_, goal)| *goal).collect();
+        if goals.is_empty() {
             return Verdict::Never;
         }
-        let goals: Vec<Goal> = open.iter().map(|(_, goal)| *goal).collect();
-        let narrowed = narrowed(condition, &open);
-        if let Some(pivot) = self.pivot(&goals, domain)
-            && let Some(solutions) = self.solutions(&goals, &pivot)
-            && let Some(verdict) = self.verdict_of(&solutions, &pivot)
-        {
-            return match verdict {
-                Verdict::Restricted { .. } if self.counterexample(condition, domain).is_none() => {
-                    Verdict::Undecided
-                }
-                verdict => verdict,
-            };
+        let mut exact = self.exact(&goals, domain);
+        if exact.is_none() && goals.len() > 1 {
+            self.drop_implied(&mut open, domain);
+            goals = open.iter().map(|(_, goal)| *goal).collect();
+        }
+        if exact.is_none() {
+            exact = self.exact_in_sum(&goals, domain);
+        }
+        match exact {
+            Some(Verdict::Restricted { .. }) | None => {}
+            Some(verdict) => return verdict,
         }
         if self.counterexample(condition, domain).is_none() {
             return Verdict::Undecided;
         }
-        if let [goal] = goals[..] {
-            if let Goal::Zero(dim) = goal
-                && let Some((symbol, value)) = self.determined(dim, domain)
-            {
-                return Verdict::Equals { symbol, value };
-            }
-            if let Some(simple) = self.condition_of(goal) {
-                return Verdict::Restricted { conditions: vec![simple] };
+        if let Some(verdict) = self.finitely_many(condition, &goals, domain, effort) {
+            return verdict;
+        }
+        if let Some(verdict) = exact {
+            return verdict;
+        }
+        if let [goal] = goals[..]
+            && let Some(verdict) = self.simplest(goal, domain, effort)
+        {
+            return verdict;
+        }
+        Verdict::Restricted { conditions: vec![narrowed(condition, &open)] }
+    }
+
+    /// The goals that conditions of the domain assert.
+    fn known_goals(&mut self, domain: &Domain) -> Vec<Goal> {
+        let mut known = Vec::new();
+        for condition in domain.conditions() {
+            if let Some([goal]) = self.alternatives(condition).as_deref() {
+                known.extend(self.factored(*goal, domain));
             }
         }
-        Verdict::Restricted { conditions: vec![narrowed] }
+        known
+    }
+
+    /// The verdict where the goals can be solved exactly in one variable.
+    fn exact(&mut self, goals: &[Goal], domain: &Domain) -> Option<Verdict> {
+        let pivot = self.pivot(goals, domain)?;
+        let period = self.common_period(goals)?;
+        let solutions = self.solutions(goals, &pivot, period)?;
+        let facts = self.facts_on(&pivot, domain);
+        if facts.is_empty() {
+            return self.verdict_of(&solutions, &pivot);
+        }
+        let mut all = goals.to_vec();
+        all.extend(facts.iter().flatten());
+        let period = self.common_period(&all)?;
+        let mut admissible = self.solutions(&[Goal::Zero(DimId::ZERO)], &pivot, period)?;
+        for fact in facts {
+            let fact = self.solutions(&fact, &pivot, period)?;
+            admissible = admissible.intersect(&fact);
+        }
+        let within = self.solutions(goals, &pivot, period)?.intersect(&admissible);
+        if within.is_same(&admissible) {
+            return Some(Verdict::Always);
+        }
+        // The facts need not be repeated in a restriction, but decide which values remain.
+        match self.verdict_of(&within, &pivot) {
+            Some(Verdict::Restricted { .. }) | None => match self.verdict_of(&solutions, &pivot) {
+                Some(Verdict::Only { symbol, .. }) => {
+                    let values = within.values(MAX_VALUES)?;
+                    Some(Verdict::Only { symbol, values })
+                }
+                verdict => verdict,
+            },
+            verdict => verdict,
+        }
+    }
+
+    /// The verdict where the goals can be solved exactly in a sum of symbols, such as `seq + past`.
+    fn exact_in_sum(&mut self, goals: &[Goal], domain: &Domain) -> Option<Verdict> {
+        for sum in self.sums_of_symbols(goals) {
+            let terms = self.terms(sum);
+            let Some(symbol) = terms.iter().find(|term| term.coefficient == 1) else { continue };
+            let bounds = terms.iter().fold(Interval::point(0), |bounds, term| {
+                let own = domain.bounds_of(self, term.monomial);
+                bounds.add(own.mul(Interval::point(term.coefficient)))
+            });
+            let variable = self.bounded(bounds);
+            let rest = self.try_sub(sum, symbol.monomial)?;
+            let value = self.try_sub(variable, rest)?;
+            let mut replaced = Vec::with_capacity(goals.len());
+            for goal in goals {
+                replaced.push(goal.with(self.substitute(goal.dim(), &[(symbol.monomial, value)])));
+            }
+            if replaced.iter().any(|goal| *self.symbols_of(goal.dim()) != [variable]) {
+                continue;
+            }
+            let pivot = Pivot { factors: SmallVec::from_slice(&[variable]), bounds };
+            let Some(period) = self.common_period(&replaced) else { continue };
+            let Some(solutions) = self.solutions(&replaced, &pivot, period) else { continue };
+            if let Some(verdict) = self.described(&solutions, sum) {
+                return Some(verdict);
+            }
+        }
+        None
+    }
+
+    /// The sums of positive multiples of symbols that occur in goals, without their constants.
+    fn sums_of_symbols(&mut self, goals: &[Goal]) -> Vec<DimId> {
+        let mut sums = Vec::new();
+        let mut stack: Vec<DimId> = goals.iter().map(|goal| goal.dim()).collect();
+        let mut seen = HashSet::new();
+        while let Some(dim) = stack.pop() {
+            if !seen.insert(dim) || sums.len() == MAX_SUMS {
+                continue;
+            }
+            stack.extend(self.parts(dim));
+            let terms = self.terms(dim);
+            let symbols = without_constant(&terms);
+            let sign = symbols.first().map_or(1, |term| term.coefficient.signum());
+            let linear = symbols.len() > 1
+                && symbols
+                    .iter()
+                    .all(|term| self.as_symbol(term.monomial).is_some() && term.coefficient.signum() == sign);
+            if let Some(sum) = merge(&[], symbols, sign).filter(|_| linear)
+                && let Some(sum) = self.intern_sum(&sum)
+                && !sums.contains(&sum)
+            {
+                sums.push(sum);
+            }
+        }
+        sums
+    }
+
+    /// Drops goals that imply another one.
+    fn drop_implied(&mut self, open: &mut Vec<(usize, Goal)>, domain: &Domain) {
+        let mut at = 0;
+        while at < open.len() && open.len() <= MAX_ALTERNATIVES {
+            let implied = (0..open.len()).filter(|&other| other != at).any(|other| {
+                let Some(condition) = self.condition_of(open[at].1) else { return false };
+                let mut domain = domain.clone();
+                domain.assume(self, condition);
+                let dim = domain.substitute(self, open[other].1.dim());
+                self.always_holds(open[other].1.with(dim), &domain)
+            });
+            if implied {
+                open.remove(at);
+            } else {
+                at += 1;
+            }
+        }
+    }
+
+    /// The conditions of the domain that are about the pivot alone, as goals of which one holds.
+    fn facts_on(&mut self, pivot: &Pivot, domain: &Domain) -> Vec<Vec<Goal>> {
+        let mut facts = Vec::new();
+        for condition in domain.conditions() {
+            let Some(goals) = self.alternatives(condition) else { continue };
+            let same = self.pivot(&goals, domain).is_some_and(|other| other.factors == pivot.factors);
+            if same
+                && self
+                    .common_period(&goals)
+                    .is_some_and(|period| self.solutions(&goals, pivot, period).is_some())
+            {
+                facts.push(goals);
+            }
+        }
+        facts
+    }
+
+    /// The symbol that can have the fewest values, if it is finitely many.
+    fn finitely_many(
+        &mut self,
+        condition: Condition,
+        goals: &[Goal],
+        domain: &Domain,
+        effort: &mut Effort,
+    ) -> Option<Verdict> {
+        let mut symbols: Vec<DimId> = goals.iter().flat_map(|goal| self.symbols_of(goal.dim())).collect();
+        symbols.sort_unstable();
+        symbols.dedup();
+        // An inequality says more about several symbols than a list of the values of one.
+        let is_unsuitable = goals.iter().any(|goal| {
+            matches!(goal, Goal::NotPositive(_)) || self.summary(goal.dim()).size > MAX_ENUMERATED
+        });
+        if is_unsuitable || symbols.len() > MAX_SYMBOLS {
+            return None;
+        }
+        let mut fewest: Option<(DimId, Vec<i64>)> = None;
+        for symbol in symbols {
+            let Some(values) = self.finite(condition, goals, symbol, domain, effort) else { continue };
+            if values.is_empty() {
+                return Some(Verdict::Never);
+            }
+            // Nothing is learned if these are all values that the domain allows.
+            let bounds = domain.bounds_of(self, symbol);
+            if values.first() == Some(&bounds.low) && values.last() == Some(&bounds.high) && is_dense(&values)
+            {
+                continue;
+            }
+            if fewest.as_ref().is_none_or(|(_, known)| values.len() <= known.len()) {
+                fewest = Some((symbol, values));
+            }
+        }
+        fewest.map(|(symbol, values)| Verdict::Only { symbol, values })
+    }
+
+    /// The simplest verdict on one goal that fails for some admissible binding.
+    fn simplest(&mut self, goal: Goal, domain: &Domain, effort: &mut Effort) -> Option<Verdict> {
+        if let Goal::Zero(dim) = goal
+            && let Some((symbol, value)) = self.determined(dim, domain)
+        {
+            return Some(match self.as_constant(value) {
+                Some(value) => Verdict::Only { symbol, values: vec![value] },
+                None => Verdict::Equals { symbol, value },
+            });
+        }
+        let Some(parts) = self.all_of_arguments(goal, domain) else {
+            let condition = self.condition_of(goal)?;
+            return Some(Verdict::Restricted { conditions: vec![condition] });
+        };
+        let mut conditions: Vec<Condition> = Vec::new();
+        for part in parts {
+            let condition = self.condition_of(part)?;
+            match self.examine_within(condition, domain, effort) {
+                Verdict::Always => {}
+                Verdict::Never => return Some(Verdict::Never),
+                Verdict::Restricted { conditions: simple } => conditions.extend(simple),
+                Verdict::Only { .. } | Verdict::Equals { .. } | Verdict::Undecided => {
+                    conditions.push(condition);
+                }
+            }
+        }
+        match conditions[..] {
+            [] => None,
+            _ => Some(Verdict::Restricted { conditions }),
+        }
     }
 
     /// The verdict on goals whose solutions are known; `None` if these have no simple description.
     fn verdict_of(&mut self, solutions: &Solutions, pivot: &Pivot) -> Option<Verdict> {
         let subject = self.intern_product(&pivot.factors)?;
-        let symbol = (pivot.factors.len() == 1).then_some(subject);
+        self.described(solutions, subject)
+    }
+
+    /// The verdict that a dim has one of the values of a set; `None` if the set has no simple description.
+    fn described(&mut self, solutions: &Solutions, subject: DimId) -> Option<Verdict> {
+        let symbol = self.as_symbol(subject).is_some().then_some(subject);
         let conditions = match solutions.extent() {
             Extent::All => return Some(Verdict::Always),
             Extent::Empty => return Some(Verdict::Never),
             Extent::Finite(values) => match (symbol, &values[..]) {
                 (Some(symbol), _) => return Some(Verdict::Only { symbol, values }),
-                (None, &[value]) => {
-                    let value = self.constant(value);
-                    vec![Condition::new(Relation::Equal, subject, value)]
-                }
+                (None, &[value]) => vec![Condition::new(Relation::Equal, subject, self.constant(value))],
                 (None, _) => return None,
             },
-            Extent::UpTo(most) => vec![Condition::new(Relation::AtMost, subject, self.constant(most))],
-            Extent::From(least) => vec![Condition::new(Relation::AtMost, self.constant(least), subject)],
-            Extent::Between(least, most) => vec![
-                Condition::new(Relation::AtMost, self.constant(least), subject),
-                Condition::new(Relation::AtMost, subject, self.constant(most)),
-            ],
-            Extent::Residue { modulus, remainder } => {
-                let shift = self.constant(if remainder == 0 { 0 } else { modulus - remainder });
-                let dividend = self.try_add(subject, shift)?;
-                vec![Condition::new(Relation::Divides, self.constant(modulus), dividend)]
+            Extent::Range { least, greatest, modulus, remainder } => {
+                let mut conditions = Vec::new();
+                if let Some(least) = least {
+                    conditions.push(Condition::new(Relation::AtMost, self.constant(least), subject));
+                }
+                if let Some(greatest) = greatest {
+                    conditions.push(Condition::new(Relation::AtMost, subject, self.constant(greatest)));
+                }
+                if modulus > 1 {
+                    let shift = self.constant(if remainder == 0 { 0 } else { modulus - remainder });
+                    let dividend = self.try_add(subject, shift)?;
+                    conditions.push(Condition::new(Relation::Divides, self.constant(modulus), dividend));
+                }
+                conditions
             }
             Extent::Other => return None,
         };
         Some(Verdict::Restricted { conditions })
     }
+}
 
-    /// Goals of which one holds exactly if `goal` does: without content, and without common factors.
-    fn factored(&mut self, goal: Goal, domain: &Domain) -> Vec<Goal> {
-        let goal = without_content(goal, self);
-        let terms = self.terms(goal.dim());
-        let Some((first, others)) = terms.split_first() else { return vec![goal] };
-        if first.monomial == DimId::ONE {
-            return vec![goal];
-        }
-        let mut common = self.factors(first.monomial);
-        for term in others {
-            let mut factors = self.factors(term.monomial);
-            common.retain(|atom| {
-                let found = factors.iter().position(|factor| factor == atom);
-                found.map(|at| factors.remove(at)).is_some()
-            });
-        }
-        let mut zeros = Vec::new();
-        let mut divided = Vec::new();
-        for atom in common {
-            if self.is_at_least(atom, 1, domain) {
-                divided.push(atom);
-            } else if matches!(goal, Goal::Zero(_)) || self.is_at_least(atom, 0, domain) {
-                divided.push(atom);
-                zeros.push(Goal::Zero(atom));
-            }
-        }
-        let Some(divisor) = self.intern_product(&divided) else { return vec![goal] };
-        let mut rest: Vec<Term> = Vec::with_capacity(terms.len());
-        for Term { coefficient, monomial } in terms {
-            let Some(monomial) = self.divide_monomials(monomial, divisor) else { return vec![goal] };
-            rest.push(Term { coefficient, monomial });
-        }
-        let Some(rest) = collect(rest).and_then(|rest| self.intern_sum(&rest)) else { return vec![goal] };
-        zeros.dedup();
-        zeros.insert(0, without_content(goal.with(rest), self));
-        zeros
-    }
-
-    /// The symbol that has to have one value for the dim to be 0, and the value: `a*x + b = 0` with a positive `a` that
-    /// divides `b`. The youngest such symbol is taken.
-    fn determined(&mut self, dim: DimId, domain: &Domain) -> Option<(DimId, DimId)> {
-        let terms = self.terms(dim);
-        let symbols = self.symbols_of(dim);
-        for &symbol in symbols.iter().rev() {
-            let (mut factor, mut rest) = (Vec::new(), Vec::new());
-            for &Term { coefficient, monomial } in &terms {
-                match self.divide_monomials(monomial, symbol) {
-                    Some(monomial) => factor.push(Term { coefficient, monomial }),
-                    None => rest.push(Term { coefficient: coefficient.checked_neg()?, monomial }),
-                }
-            }
-            let (Some(factor), Some(rest)) = (collect(factor), collect(rest)) else { continue };
-            let (Some(factor), Some(rest)) = (self.intern_sum(&factor), self.intern_sum(&rest)) else {
-                continue;
-            };
-            let mentioned = |dims: &Self, dim| dims.symbols_of(dim).contains(&symbol);
-            if factor == DimId::ZERO || mentioned(self, factor) || mentioned(self, rest) {
-                continue;
-            }
-            let negated = self.try_sub(DimId::ZERO, factor)?;
-            if !self.is_at_least(factor, 1, domain) && !self.is_at_least(negated, 1, domain) {
-                continue;
-            }
-            if let Some(value) = self.div_exact(rest, factor) {
-                return Some((symbol, value));
-            }
-        }
-        None
-    }
+/// Whether the values are consecutive.
+fn is_dense(values: &[i64]) -> bool {
+    values.windows(2).all(|pair| pair[0] + 1 == pair[1])
 }
 
 /// The condition, where some of its alternatives are known to fail.

@@ -155,6 +155,168 @@ fn conditions_in_several_symbols_are_proved_or_restricted() {
 }
 
 #[test]
+fn finitely_many_values_of_a_symbol_are_listed() {
+    check(
+        nonempty,
+        &[
+            ("b*s == 7", "s in [1, 7]", "b=1 s=1"),
+            ("b*s >< 7", "s in [1, 7]", "b=1 s=2"),
+            ("b*s == 2048", "s in [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048]", "b=1 s=1"),
+            ("a*b == a + b", "b in [2]", "a=1 b=1"),
+            ("a*b == a + b + 1", "b in [2, 3]", "a=1 b=1"),
+            ("b*s + b == 7*s + 7", "b in [7]", "b=1 s=1"),
+            ("seq >< min(seq + past, 64)", "seq in [1, 64]", "seq=2 past=1"),
+            ("seq >< min(seq + past, 2048)", "seq in [1, 2048]", "seq=2 past=1"),
+            ("min(seq, past) == 1", "min(seq, past) = 1", "seq=2 past=2"),
+            ("a + b == 3", "b in [1, 2]", "a=1 b=1"),
+            ("a*a + b*b == 25", "b in [3, 4]", "a=1 b=1"),
+            ("2*a*a + b*b*b == 25", "never", "a=1 b=1"),
+            ("2*a*a + b*b*b == 26", "b in [2]", "a=1 b=1"),
+        ],
+    );
+}
+
+#[test]
+fn minima_become_inequalities() {
+    check(
+        nonempty,
+        &[
+            ("min(a, b) == a", "a <= b", "a=2 b=1"),
+            ("min(a, b) 1| a", "min(a, b) is 1 or equal to a", "a=3 b=2"),
+            ("max(a, b) == a", "b <= a", "a=1 b=2"),
+            ("a <= min(b, c)", "a <= b; a <= c", "a=2 b=1 c=1"),
+            ("max(a, 2*b) <= c", "2*b <= c; a <= c", "a=1 b=1 c=1"),
+            ("min(a, 64) <= b", "min(a, 64) <= b", "a=2 b=1"),
+            ("min(a + b, 64) == a + b", "a + b <= 64", "a=1 b=64"),
+            ("min(a + b, 64) >< a + b", "a + b <= 64", "a=1 b=64"),
+            ("7 | a + b", "a + b is divisible by 7", "a=1 b=1"),
+        ],
+    );
+}
+
+#[test]
+fn conditions_in_a_sum_of_symbols_are_solved_exactly() {
+    let past_may_be_empty = |dims: &mut Dims| {
+        let past = dims.symbol("past");
+        Domain::nonempty().from(past, 0)
+    };
+    check(
+        past_may_be_empty,
+        &[
+            ("min(past + seq, 64) 1| past + seq", "past + seq <= 64", "past=0 seq=65"),
+            ("min(past + seq, 64) >< past + seq", "past + seq <= 64", "past=0 seq=65"),
+            ("max(past + seq - 5, 0) + 5 == past + seq", "past + seq >= 5", "past=0 seq=1"),
+            (
+                "(past + seq)//2 + (past + seq)//2 == past + seq",
+                "past + seq is divisible by 2",
+                "past=0 seq=1",
+            ),
+            ("2*past + 2*seq <= 31", "past + seq <= 15", "past=0 seq=16"),
+            ("((past + seq - 1)//2 + 1)//2 == (past + seq + 1)//4", "always", "none"),
+            ("past + seq == seq", "past in [0]", "past=1 seq=1"),
+        ],
+    );
+}
+
+#[test]
+fn divisors_of_a_constant_are_listed() {
+    check(
+        nonempty,
+        &[
+            ("h | 64", "h in [1, 2, 4, 8, 16, 32, 64]", "h=3"),
+            ("h | 2048", "h in [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048]", "h=3"),
+            ("h*(768//h) == 768", "768 is divisible by h", "h=5"),
+            ("100//h == 7", "h in [13, 14]", "h=1"),
+        ],
+    );
+}
+
+#[test]
+fn dims_are_simplified_under_facts() {
+    let mut dims = Dims::new();
+    let mut domain = Domain::nonempty();
+    for fact in ["seq <= 64", "4 <= seq", "total == seq + past", "past <= n"] {
+        let fact = condition(&mut dims, fact);
+        domain.assume(&mut dims, fact);
+    }
+    for (dim, simple) in [
+        ("min(seq, 64)", "seq"),
+        ("min(seq, 64)*batch", "seq*batch"),
+        ("max(seq - 3, 0)", "seq - 3"),
+        ("min(total, seq)", "seq"),
+        ("total - past", "seq"),
+        ("min(past, n + 1)", "past"),
+        ("(seq + 3)//128", "0"),
+        ("min(seq, 63)", "min(seq, 63)"),
+    ] {
+        let read = dims.parse(dim).expect("a dim");
+        let found = dims.simplify(read, &domain);
+        assert_eq!(dims.display(found).to_string(), simple, "{dim}");
+    }
+    for (text, expected) in [
+        ("total <= 64", "seq + past <= 64"),
+        ("past <= n + 1", "always"),
+        ("past <= n", "always"),
+        ("n + 1 <= past", "never"),
+        ("seq == 3", "never"),
+        ("min(seq, 64) == past", "past := seq"),
+    ] {
+        let condition = condition(&mut dims, text);
+        let verdict = dims.examine(condition, &domain);
+        assert_eq!(shown(&dims, &verdict), expected, "{text}");
+    }
+    let fact = condition(&mut dims, "7 | batch*k");
+    domain.assume(&mut dims, fact);
+    let again = condition(&mut dims, "7*(batch*k//7) == batch*k");
+    assert_eq!(dims.examine(again, &domain), Verdict::Always);
+}
+
+#[test]
+fn facts_about_one_symbol_are_used_together() {
+    let mut dims = Dims::new();
+    let mut domain = Domain::nonempty();
+    for fact in ["seq >< 7", "2 | n", "min(k, 64) 1| k", "a <= b", "b <= c", "c <= 3"] {
+        let fact = condition(&mut dims, fact);
+        domain.assume(&mut dims, fact);
+    }
+    for (text, expected) in [
+        ("seq <= 7", "always"),
+        ("seq == 3", "never"),
+        ("2 <= seq", "seq in [7]"),
+        ("seq*batch <= 7*batch", "always"),
+        ("n == 3", "never"),
+        ("n <= 5", "n in [2, 4]"),
+        ("2*(n//2) == n", "always"),
+        ("4 | n", "n is divisible by 4"),
+        ("4*(n//4) == n - 2", "n + 2 is divisible by 4"),
+        ("min(k, 64) == k", "always"),
+        ("a <= c", "always"),
+        ("a <= 3", "always"),
+        ("c <= a", "c <= a"),
+    ] {
+        let condition = condition(&mut dims, text);
+        let verdict = dims.examine(condition, &domain);
+        assert_eq!(shown(&dims, &verdict), expected, "{text}");
+    }
+    let condition = condition(&mut dims, "2 <= a");
+    let example = dims.example(condition, &domain);
+    assert_eq!(binding(&dims, example), "a=2 b=2 c=2");
+}
+
+#[test]
+fn ranges_and_remainders_are_stated_together() {
+    check(
+        nonempty,
+        &[
+            ("7*((n - 1)//7) + 1 == n", "n + 6 is divisible by 7", "n=2"),
+            ("max(n - 20, 2*((n - 1)//2)) == n - 1", "n + 1 is divisible by 2", "n=2"),
+            ("3*(max(n - 9, 1)//3) == n - 9", "n >= 9; n is divisible by 3", "n=1"),
+            ("2*(min(n, 100)//2) == n", "n <= 100; n is divisible by 2", "n=1"),
+        ],
+    );
+}
+
+#[test]
 fn anonymous_variables_are_not_chosen() {
     let mut dims = Dims::new();
     let (seq, unknown) = (dims.symbol("seq"), dims.fresh());
@@ -190,4 +352,45 @@ fn a_domain_bounds_symbols() {
         |_| Domain::extents(),
         &[("seq == 0", "seq in [0]", "seq=1"), ("b*s == 7*b", "b*s = 7*b", "b=1 s=0")],
     );
+}
+
+/// Conditions of a size near the limits of the arena.
+fn large_conditions(dims: &mut Dims) -> Vec<Condition> {
+    let symbols: Vec<DimId> = (0..40).map(|at| dims.symbol(&format!("s{at}"))).collect();
+    let sum = dims.sum(&symbols);
+    let product = dims.product(&symbols[..8]);
+    let (mut floors, mut minima, mut products) = (DimId::ZERO, DimId::ZERO, DimId::ZERO);
+    for (at, pair) in symbols.windows(2).enumerate() {
+        let divisor = dims.constant(2 + i64::try_from(at % 7).unwrap());
+        let total = dims.add(pair[0], pair[1]);
+        let quotient = dims.floor_div(total, divisor);
+        floors = dims.add(floors, quotient);
+        let least = dims.min(pair[0], pair[1]);
+        minima = dims.add(minima, least);
+        let product = dims.mul(pair[0], pair[1]);
+        products = dims.add(products, product);
+    }
+    let nested = symbols[..3].iter().fold(symbols[39], |nested, &symbol| {
+        let (three, cap) = (dims.constant(3), dims.constant(50));
+        let capped = dims.min(nested, cap);
+        let sum = dims.add(capped, symbol);
+        dims.floor_div(sum, three)
+    });
+    let dims = [sum, product, floors, minima, products, nested, symbols[0]];
+    let pairs =
+        dims.iter().enumerate().flat_map(|(at, left)| dims[at + 1..].iter().map(|right| (*left, *right)));
+    let relations = [Relation::Equal, Relation::AtMost, Relation::Broadcast, Relation::Divides];
+    let related = pairs.zip(relations.into_iter().cycle());
+    related.map(|((left, right), relation)| Condition::new(relation, left, right)).collect()
+}
+
+#[test]
+fn large_conditions_are_examined_within_the_limits() {
+    let mut dims = Dims::new();
+    let mut decided = 0;
+    for condition in large_conditions(&mut dims) {
+        let verdict = dims.examine(condition, &Domain::nonempty());
+        decided += usize::from(verdict != Verdict::Undecided);
+    }
+    assert!(decided >= 12, "{decided} are decided");
 }

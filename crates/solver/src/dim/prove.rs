@@ -8,10 +8,10 @@
 //! 1. by bounds, divisibility and residues, as in [`decide`](super::decide);
 //! 2. by adding multiples of known facts `f >= 0` such that a term cancels;
 //! 3. by cases: each argument of a minimum is the least one, which adds facts; each remainder of a symbol by the
-//!    divisor of a floor.
+//!    divisor of a floor; a symbol in a product is at its least value, or above it.
 //!
-//! A proof is a proof: `false` only means that none was found. The number of statements that are looked at is
-//! limited by [`MAX_CLAIMS`], less for large dims.
+//! A proof is a proof: `false` only means that none was found. The work of one proof is limited by [`MAX_WORK`], the
+//! facts by [`MAX_FACTS`] conditions of the domain.
 
 use super::arena::{Dims, Kind};
 use super::bounds::Interval;
@@ -22,10 +22,16 @@ use super::id::DimId;
 use super::poly::{Term, Terms, gcd, merge};
 use std::collections::HashMap;
 
-/// The most statements that one proof looks at.
-const MAX_CLAIMS: u32 = 128;
+/// The most terms that one proof visits.
+const MAX_WORK: usize = 1 << 14;
+/// How often the bounds of a sum with floors and minima visit its terms.
+const RELAXATION_WORK: usize = 50;
+/// The most conditions of the domain that a proof uses.
+const MAX_FACTS: usize = 16;
 /// The greatest divisor by which a proof tries all remainders.
 const MAX_MODULUS: i64 = 8;
+/// How many symbols are split into their least value and the values above it, in one case.
+const MAX_SPLITS: u32 = 2;
 /// How many facts are added to one statement.
 const MAX_FACTS_ADDED: u32 = 3;
 
@@ -53,14 +59,16 @@ pub(super) struct Prover<'d> {
     leaves: HashMap<DimId, DimId>,
     /// Dims that are at least 0.
     facts: Vec<DimId>,
-    budget: u32,
+    work: usize,
+    /// How many symbols may still be split into their least value and the values above it.
+    splits: u32,
 }
 
 impl<'d> Prover<'d> {
     fn new(main: &mut Dims, domain: &'d Domain, style: Style) -> Self {
         let (dims, leaves, facts) = (Dims::new(), HashMap::new(), Vec::new());
-        let mut prover = Self { dims, domain, style, leaves, facts, budget: 0 };
-        for condition in domain.conditions() {
+        let mut prover = Self { dims, domain, style, leaves, facts, work: 0, splits: MAX_SPLITS };
+        for condition in domain.conditions().take(MAX_FACTS) {
             let (left, right) = (prover.import(main, condition.left), prover.import(main, condition.right));
             match condition.relation {
                 Relation::AtMost => prover.facts.push(prover.dims.sub(right, left)),
@@ -68,14 +76,19 @@ impl<'d> Prover<'d> {
                     let facts = [prover.dims.sub(right, left), prover.dims.sub(left, right)];
                     prover.facts.extend(facts);
                 }
-                Relation::OneOrEqual | Relation::Broadcast | Relation::Divides => {}
+                Relation::Divides => {
+                    let remainder = prover.dims.modulo(right, left);
+                    let facts = [remainder, prover.dims.neg(remainder)];
+                    prover.facts.extend(facts);
+                }
+                Relation::OneOrEqual | Relation::Broadcast => {}
             }
         }
         prover
     }
 
     fn import(&mut self, main: &Dims, dim: DimId) -> DimId {
-        let Self { dims, domain, style, leaves, facts: _, budget: _ } = self;
+        let Self { dims, domain, style, leaves, facts: _, work: _, splits: _ } = self;
         dims.copy_from(main, dim, &mut |dims, leaf| {
             *leaves.entry(leaf).or_insert_with(|| {
                 let bounds = domain.bounds_of(main, leaf);
@@ -92,7 +105,7 @@ impl<'d> Prover<'d> {
     }
 
     fn prove(&mut self, claim: Claim, dim: DimId) -> bool {
-        self.budget = MAX_CLAIMS / (1 + u32::from(self.dims.summary(dim).size) / 16);
+        self.work = MAX_WORK;
         let facts = self.facts.clone();
         self.claim(claim, dim, &facts)
     }
@@ -102,18 +115,34 @@ impl<'d> Prover<'d> {
             // No binding is of this case.
             return true;
         }
-        if self.budget == 0 {
+        if !self.spend(8 * usize::from(self.dims.summary(dim).size)) {
             return false;
         }
-        self.budget -= 1;
         self.direct(claim, dim, facts)
             || self.by_minimum(claim, dim, facts)
             || self.by_residue(claim, dim, facts)
+            || self.by_least_value(claim, dim, facts)
+    }
+
+    /// Whether the budget allows this much work.
+    fn spend(&mut self, work: usize) -> bool {
+        let allowed = self.work >= work;
+        self.work = self.work.saturating_sub(work);
+        allowed
+    }
+
+    /// Whether the budget allows computing the bounds of a sum.
+    fn spend_bounds(&mut self, terms: &[Term]) -> bool {
+        let nested = terms.iter().any(|term| self.dims.summary(term.monomial).nesting > 0);
+        self.spend(terms.len() * if nested { RELAXATION_WORK } else { 1 })
     }
 
     /// Without cases.
     fn direct(&mut self, claim: Claim, dim: DimId, facts: &[DimId]) -> bool {
         let terms = self.dims.terms(dim);
+        if !self.spend_bounds(&terms) {
+            return false;
+        }
         let facts: Vec<Terms> = facts.iter().map(|&fact| self.dims.terms(fact)).collect();
         match claim {
             Claim::NotPositive => self.is_not_positive(&terms, &facts, MAX_FACTS_ADDED),
@@ -140,6 +169,9 @@ impl<'d> Prover<'d> {
 
     /// Adds multiples of facts such that a term cancels, until the bounds are not positive.
     fn is_not_positive(&mut self, terms: &[Term], facts: &[Terms], depth: u32) -> bool {
+        if !self.spend_bounds(terms) {
+            return false;
+        }
         if self.dims.bounds_of_terms(terms).high <= 0 {
             return true;
         }
@@ -174,7 +206,10 @@ impl<'d> Prover<'d> {
         let Some((atom, arguments)) = self.a_minimum(dim) else { return false };
         arguments.iter().all(|&least| {
             let case = self.dims.replace_nodes(dim, HashMap::from([(atom, least)]));
-            let mut facts = facts.to_vec();
+            let mut facts: Vec<DimId> = facts
+                .iter()
+                .map(|&fact| self.dims.replace_nodes(fact, HashMap::from([(atom, least)])))
+                .collect();
             for &other in arguments.iter().filter(|other| **other != least) {
                 facts.push(self.dims.sub(other, least));
             }
@@ -229,6 +264,36 @@ impl<'d> Prover<'d> {
         })
     }
 
+    /// By cases: a symbol in a product has its least value, or a greater one.
+    fn by_least_value(&mut self, claim: Claim, dim: DimId, facts: &[DimId]) -> bool {
+        if self.splits == 0 || self.style == Style::Plain {
+            return false;
+        }
+        let Some((leaf, bounds)) = self.a_factor(dim) else { return false };
+        self.splits -= 1;
+        let high = if bounds.high == i64::MAX { i64::MAX } else { bounds.high - 1 };
+        let rest = self.dims.bounded(Interval { low: 0, high });
+        let above = self.dims.add(rest, DimId::ONE);
+        let proved = [above, DimId::ZERO].into_iter().all(|value| {
+            let case = self.dims.substitute(dim, &[(leaf, value)]);
+            let facts: Vec<DimId> =
+                facts.iter().map(|&fact| self.dims.substitute(fact, &[(leaf, value)])).collect();
+            self.claim(claim, case, &facts)
+        });
+        self.splits += 1;
+        proved
+    }
+
+    /// A leaf that can be 0 and more in a product of a sum.
+    fn a_factor(&self, dim: DimId) -> Option<(DimId, Interval)> {
+        let terms = self.dims.terms(dim);
+        let products = terms.iter().filter(|term| self.dims.summary(term.monomial).degree > 1);
+        products.flat_map(|term| self.dims.factors(term.monomial)).find_map(|factor| {
+            let bounds = self.dims.summary(factor).bounds;
+            (self.dims.is_leaf(factor) && bounds.low == 0 && bounds.high > 0).then_some((factor, bounds))
+        })
+    }
+
     fn a_residue(&self, dim: DimId) -> Option<(DimId, i64)> {
         self.first_node(dim, |prover, dim| {
             let (numerator, denominator) = prover.dims.as_floor(dim)?;
@@ -260,28 +325,36 @@ impl Dims {
 
     /// Whether a goal holds for all admissible bindings, for none, or undecided.
     pub(super) fn decide_goal(&mut self, goal: Goal, domain: &Domain) -> Decision {
-        match goal {
-            Goal::Zero(dim) => {
-                if self.prove(Claim::Zero, dim, domain) {
-                    Decision::Equal
-                } else if self.prove(Claim::NonZero, dim, domain) {
-                    Decision::Different
-                } else {
-                    Decision::Undecided
-                }
-            }
-            Goal::NotPositive(dim) => {
-                if self.prove(Claim::NotPositive, dim, domain) {
-                    return Decision::Equal;
-                }
-                match self.try_sub(DimId::ONE, dim) {
-                    Some(complement) if self.prove(Claim::NotPositive, complement, domain) => {
-                        Decision::Different
-                    }
-                    _ => Decision::Undecided,
-                }
-            }
+        if self.always_holds(goal, domain) {
+            Decision::Equal
+        } else if self.never_holds(goal, domain) {
+            Decision::Different
+        } else {
+            Decision::Undecided
         }
+    }
+
+    /// Whether a goal is proved to hold for all admissible bindings.
+    pub(super) fn always_holds(&mut self, goal: Goal, domain: &Domain) -> bool {
+        match goal {
+            Goal::Zero(dim) => self.prove(Claim::Zero, dim, domain),
+            Goal::NotPositive(dim) => self.prove(Claim::NotPositive, dim, domain),
+        }
+    }
+
+    /// Whether a goal is proved to hold for no admissible binding.
+    pub(super) fn never_holds(&mut self, goal: Goal, domain: &Domain) -> bool {
+        match goal {
+            Goal::Zero(dim) => self.prove(Claim::NonZero, dim, domain),
+            Goal::NotPositive(dim) => self.is_at_least(dim, 1, domain),
+        }
+    }
+
+    /// The only value of a resolved dim over all admissible bindings, where bounds prove it.
+    pub(super) fn only_value(&mut self, dim: DimId, domain: &Domain) -> Option<i64> {
+        let mut prover = Prover::new(self, domain, Style::Shifted);
+        let dim = prover.import(self, dim);
+        prover.dims.as_constant(dim).or_else(|| prover.dims.summary(dim).bounds.single())
     }
 
     /// Whether a resolved dim is at least `least` for all admissible bindings.

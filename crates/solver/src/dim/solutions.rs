@@ -51,14 +51,8 @@ pub(super) enum Extent {
     Empty,
     /// These values, in increasing order.
     Finite(Vec<i64>),
-    /// All values up to a bound.
-    UpTo(i64),
-    /// All values from a bound on.
-    From(i64),
-    /// All values between two bounds, inclusive.
-    Between(i64, i64),
-    /// All values with this remainder.
-    Residue { modulus: i64, remainder: i64 },
+    /// All values between two bounds, inclusive, with this remainder.
+    Range { least: Option<i64>, greatest: Option<i64>, modulus: i64, remainder: i64 },
     /// Anything else.
     Other,
 }
@@ -85,22 +79,35 @@ impl Solutions {
             .flat_map(|(class, ranges)| ranges.iter().map(move |range| (class, *range)))
     }
 
+    /// The values that are in both sets, which have the same pivot and the same period.
+    pub(super) fn intersect(mut self, other: &Self) -> Self {
+        for (own, others) in self.classes.iter_mut().zip(&other.classes) {
+            let mut both = Vec::new();
+            for &(first, last) in own.iter() {
+                for &(other_first, other_last) in others {
+                    let first = first.max(other_first);
+                    let last = match (last, other_last) {
+                        (Some(a), Some(b)) => Some(a.min(b)),
+                        (one, None) | (None, one) => one,
+                    };
+                    if last.is_none_or(|last| first <= last) {
+                        both.push((first, last));
+                    }
+                }
+            }
+            *own = both;
+        }
+        self
+    }
+
+    /// Whether both sets, which have the same pivot and the same period, are equal.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        self.classes == other.classes
+    }
+
     /// The least solution.
     pub(super) fn least(&self) -> Option<i64> {
         self.ranges().filter_map(|(class, (first, _))| self.value(class, first)).min()
-    }
-
-    /// The least value that is not a solution.
-    pub(super) fn least_violation(&self) -> Option<i64> {
-        let first_outside = |class: usize, ranges: &Vec<Range>| {
-            let t = match ranges.first() {
-                Some((0, None)) => return None,
-                Some((0, Some(last))) => last + 1,
-                _ => 0,
-            };
-            if self.last(class).is_some_and(|last| t > last) { None } else { self.value(class, t) }
-        };
-        self.classes.iter().enumerate().filter_map(|(class, ranges)| first_outside(class, ranges)).min()
     }
 
     /// All solutions, if they are at most `limit`.
@@ -123,7 +130,7 @@ impl Solutions {
     }
 
     /// The greatest solution; `None` if there is no greatest.
-    fn greatest(&self) -> Option<i64> {
+    pub(super) fn greatest(&self) -> Option<i64> {
         let mut greatest = self.low;
         for (class, (_, last)) in self.ranges() {
             greatest = greatest.max(self.value(class, last?)?);
@@ -131,10 +138,13 @@ impl Solutions {
         Some(greatest)
     }
 
-    /// Whether the solutions are all values between two bounds, the upper one optional.
-    fn is_range(&self, low: i64, high: Option<i64>) -> bool {
+    /// Whether the solutions are all values between two bounds, the upper one optional, with a remainder.
+    fn is_range(&self, low: i64, high: Option<i64>, (modulus, remainder): (i64, i64)) -> bool {
         self.classes.iter().enumerate().all(|(class, ranges)| {
             let Some(start) = self.value(class, 0) else { return false };
+            if start.rem_euclid(modulus) != remainder {
+                return ranges.is_empty();
+            }
             let first = if low <= start { 0 } else { (low - start - 1) / self.period + 1 };
             let last = high.map(|high| if high < start { -1 } else { (high - start) / self.period });
             match ranges[..] {
@@ -145,72 +155,51 @@ impl Solutions {
         })
     }
 
-    /// The least modulus for which the solutions are one residue class.
-    fn residue(&self) -> Option<(i64, i64)> {
-        let full = |class: usize| match self.classes[class][..] {
-            [] => Some(false),
-            [(0, last)] => (last == self.last(class)).then_some(true),
-            _ => None,
-        };
-        let full: Vec<bool> = (0..self.classes.len()).map(full).collect::<Option<_>>()?;
-        let residues = |modulus: i64| {
-            let mut member = vec![None; usize::try_from(modulus).ok()?];
-            for (class, &full) in full.iter().enumerate() {
-                let residue = usize::try_from(self.value(class, 0)?.rem_euclid(modulus)).ok()?;
-                if *member[residue].get_or_insert(full) != full {
-                    return None;
-                }
-            }
-            let mut members = (0..).zip(member).filter(|(_, member)| *member == Some(true));
-            match (members.next(), members.next()) {
-                (Some((remainder, _)), None) => Some((modulus, remainder)),
-                _ => None,
-            }
-        };
-        (2..=self.period).filter(|modulus| self.period % modulus == 0).find_map(residues)
-    }
-
+    /// The simplest description.
     pub(super) fn extent(&self) -> Extent {
         let Some(least) = self.least() else {
             return if self.ranges().next().is_none() { Extent::Empty } else { Extent::Other };
         };
-        if self.least_violation().is_none() && self.is_range(self.low, self.high) {
+        let everything = |residue| self.is_range(self.low, self.high, residue);
+        if everything((1, 0)) {
             return Extent::All;
         }
         if let Some(values) = self.values(MAX_VALUES) {
             return Extent::Finite(values);
         }
-        let greatest = self.greatest().filter(|greatest| self.high.is_none_or(|high| *greatest < high));
-        let unbounded = greatest.is_none();
-        if self.is_range(least, if unbounded { self.high } else { greatest }) {
-            return match (least > self.low, greatest) {
-                (true, Some(greatest)) => Extent::Between(least, greatest),
-                (true, None) => Extent::From(least),
-                (false, Some(greatest)) => Extent::UpTo(greatest),
-                (false, None) => Extent::All,
-            };
+        let greatest = self.greatest();
+        let divisors = (1..=self.period).filter(|modulus| self.period % modulus == 0);
+        for modulus in divisors {
+            let remainder = least.rem_euclid(modulus);
+            if !self.is_range(least, greatest, (modulus, remainder)) {
+                continue;
+            }
+            // A bound is worth stating where it excludes a value with this remainder.
+            let least = (least >= self.low.saturating_add(modulus)).then_some(least);
+            let greatest = greatest
+                .filter(|greatest| self.high.is_none_or(|high| greatest.saturating_add(modulus) <= high));
+            return Extent::Range { least, greatest, modulus, remainder };
         }
-        match self.residue() {
-            Some((modulus, remainder)) => Extent::Residue { modulus, remainder },
-            None => Extent::Other,
-        }
+        Extent::Other
     }
 }
 
 impl Dims {
-    /// The exact solutions of goals in one variable, of which at least one has to hold.
-    pub(super) fn solutions(&self, goals: &[Goal], pivot: &Pivot) -> Option<Solutions> {
-        let Interval { low, high } = pivot.bounds;
-        if low == i64::MIN {
-            return None;
-        }
+    /// A common period of the floors of goals; `None` if there is none, or the goals are too large.
+    pub(super) fn common_period(&self, goals: &[Goal]) -> Option<i64> {
         let mut period = 1;
         let mut size = 0;
         for goal in goals {
             period = common_multiple(period, self.period(goal.dim())?)?;
             size += i64::from(self.summary(goal.dim()).size) + 1;
         }
-        if size.checked_mul(period)? > MAX_WORK {
+        (size.checked_mul(period)? <= MAX_WORK).then_some(period)
+    }
+
+    /// The exact solutions of goals in one variable, of which at least one has to hold.
+    pub(super) fn solutions(&self, goals: &[Goal], pivot: &Pivot, period: i64) -> Option<Solutions> {
+        let Interval { low, high } = pivot.bounds;
+        if low == i64::MIN {
             return None;
         }
         let mut solutions =

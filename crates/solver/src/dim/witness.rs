@@ -13,12 +13,12 @@
 use super::arena::{Dims, Kind};
 use super::bounds::Interval;
 use super::condition::Condition;
-use super::domain::Domain;
+use super::domain::{Domain, symbols_of};
 use super::evaluate::{Program, Results};
 use super::id::DimId;
 
 /// The most steps that a search evaluates.
-const MAX_STEPS: usize = 1 << 17;
+const MAX_STEPS: usize = 1 << 15;
 /// The most values of one symbol in the second set.
 const MAX_CANDIDATES: usize = 24;
 /// The most symbols of which pairs are varied in the second set.
@@ -53,16 +53,18 @@ struct Search {
 
 impl Search {
     fn new(dims: &mut Dims, condition: Condition, domain: &Domain, wanted: Wanted) -> Option<Self> {
+        let mentioned = symbols_of(dims, condition);
         let condition = domain.substituted(dims, condition);
-        let facts = domain.conditions().to_vec();
+        let facts: Vec<Condition> = domain.conditions().collect();
         let mut roots = vec![condition.left, condition.right];
         for fact in &facts {
             roots.extend([dims.resolve(fact.left), dims.resolve(fact.right)]);
         }
         let mut fixed = Vec::new();
-        for (symbol, value) in domain.values(dims) {
+        let values = domain.values(dims);
+        for (symbol, value) in values.into_iter().filter(|(symbol, _)| mentioned.contains(symbol)) {
             fixed.push((symbol, domain.bounds_of(dims, symbol)));
-            roots.push(domain.substitute(dims, value));
+            roots.push(value);
         }
         let program = Program::new(dims, &roots);
         let mut free = Vec::new();
@@ -226,10 +228,11 @@ impl Dims {
         domain: &Domain,
         wanted: Wanted,
     ) -> Option<Vec<(DimId, i64)>> {
+        let domain = domain.around(self, &symbols_of(self, condition));
         if domain.is_empty(self) {
             return None;
         }
-        let mut search = Search::new(self, condition, domain, wanted)?;
+        let mut search = Search::new(self, condition, &domain, wanted)?;
         if let Some(found) = search.in_order() {
             return Some(found);
         }

@@ -1,0 +1,173 @@
+//! The values of one symbol for which a condition can hold, where they are finitely many.
+//!
+//! Candidates are found in one of two ways:
+//!
+//! - in `x*p = c` for a constant `c` that is not 0, the symbol `x` divides `c`;
+//! - otherwise the values of the symbol are bisected. An interval is dropped as a whole where the condition is proved
+//!   to fail for all its values, beginning with all large ones, see [`FAR`].
+//!
+//! In one symbol, a condition is evaluated at every value of a small range. Otherwise a single value is put in, and the condition in the remaining symbols is examined. A value is listed if a binding was
+//! found that satisfies the condition. If neither that nor a proof of the contrary is found for some value, there is no
+//! answer. All of this draws on one budget of examinations, which nested examinations share.
+
+use super::arena::Dims;
+use super::condition::{Condition, Goal};
+use super::domain::{Domain, symbols_of};
+use super::evaluate::{Program, Results};
+use super::examine::{Effort, Verdict};
+use super::id::DimId;
+use super::poly::{constant_term, without_constant};
+use super::solutions::MAX_VALUES;
+
+/// Values from which on solutions are proved to be absent, if they are finitely many.
+const FAR: [i64; 5] = [1 << 31, 1 << 16, 1 << 12, 1 << 8, 1 << 4];
+/// The greatest constant whose divisors are enumerated.
+const MAX_DIVIDED: u64 = 1 << 32;
+/// The most values at which a condition in one symbol is evaluated.
+const MAX_EVALUATED: i64 = 1 << 12;
+/// The most divisors that are tried.
+const MAX_DIVISORS: usize = 64;
+
+impl Dims {
+    /// All values of a symbol for which a condition holds for some values of the other symbols, in increasing order.
+    ///
+    /// `None` if they are infinitely many, more than a small number, or not found out.
+    pub fn values_of(&mut self, condition: Condition, symbol: DimId, domain: &Domain) -> Option<Vec<i64>> {
+        let domain = &domain.around(self, &symbols_of(self, condition));
+        let condition = self.simplify_condition(condition, domain);
+        let mut goals = Vec::new();
+        for goal in self.alternatives(condition)? {
+            goals.extend(self.factored(goal, domain));
+        }
+        self.finite(condition, &goals, symbol, domain, &mut Effort::default())
+    }
+
+    /// [`Dims::values_of`] for a condition that is already written as goals.
+    pub(super) fn finite(
+        &mut self,
+        condition: Condition,
+        goals: &[Goal],
+        symbol: DimId,
+        domain: &Domain,
+        effort: &mut Effort,
+    ) -> Option<Vec<i64>> {
+        let bounds = domain.bounds_of(self, symbol);
+        if let Some(candidates) = self.divisors(goals, symbol) {
+            let candidates = candidates.into_iter().filter(|value| bounds.contains(*value));
+            return self.possible(condition, candidates, symbol, domain, effort);
+        }
+        let mut most = bounds.high;
+        for far in FAR {
+            let far = bounds.low.checked_add(far)?;
+            if most >= far {
+                if !self.fails_everywhere(goals, &domain.clone().at_least(symbol, far)) {
+                    break;
+                }
+                most = far - 1;
+            }
+        }
+        if most == i64::MAX {
+            return None;
+        }
+        let alone = goals.iter().all(|goal| *self.symbols_of(goal.dim()) == [symbol]);
+        if alone && most - bounds.low < MAX_EVALUATED {
+            return self.by_evaluation(condition, symbol, (bounds.low, most));
+        }
+        let mut values = Vec::new();
+        let mut stack = vec![(bounds.low, most)];
+        while let Some((low, high)) = stack.pop() {
+            if low == high {
+                values.extend(self.possible(condition, [low].into_iter(), symbol, domain, effort)?);
+                if values.len() > MAX_VALUES {
+                    return None;
+                }
+                continue;
+            }
+            effort.spend()?;
+            let within = domain.clone().at_least(symbol, low).at_most(symbol, high);
+            if !self.fails_everywhere(goals, &within) {
+                let middle = low + (high - low) / 2;
+                stack.extend([(middle + 1, high), (low, middle)]);
+            }
+        }
+        Some(values)
+    }
+
+    /// The values in a range for which a condition in one symbol holds, found by evaluating it at each of them.
+    fn by_evaluation(
+        &self,
+        condition: Condition,
+        symbol: DimId,
+        (low, high): (i64, i64),
+    ) -> Option<Vec<i64>> {
+        let program = Program::new(self, &[condition.left, condition.right]);
+        if program.leaves() != [symbol] {
+            return None;
+        }
+        let mut results = Results::default();
+        let mut values = Vec::new();
+        for value in low..=high {
+            program.run(&mut results, |_| Some(value));
+            let sides = program.result(&results, 0).zip(program.result(&results, 1));
+            if sides.and_then(|(left, right)| condition.relation.holds(left, right)) == Some(true) {
+                values.push(value);
+                if values.len() > MAX_VALUES {
+                    return None;
+                }
+            }
+        }
+        Some(values)
+    }
+
+    /// The candidates for which the condition can hold; `None` if that is not decided for one of them.
+    fn possible(
+        &mut self,
+        condition: Condition,
+        candidates: impl Iterator<Item = i64>,
+        symbol: DimId,
+        domain: &Domain,
+        effort: &mut Effort,
+    ) -> Option<Vec<i64>> {
+        let mut values = Vec::new();
+        for value in candidates {
+            let fixed = domain.clone().at_least(symbol, value).at_most(symbol, value);
+            if self.example(condition, &fixed).is_some() {
+                values.push(value);
+            } else if self.examine_within(condition, &fixed, effort) != Verdict::Never {
+                return None;
+            }
+            effort.spend()?;
+            if values.len() > MAX_VALUES {
+                return None;
+            }
+        }
+        Some(values)
+    }
+
+    /// The divisors of the constant that the symbol has to divide, in increasing order.
+    fn divisors(&self, goals: &[Goal], symbol: DimId) -> Option<Vec<i64>> {
+        let [Goal::Zero(dim)] = *goals else { return None };
+        let terms = self.terms(dim);
+        let constant = constant_term(&terms).unsigned_abs();
+        let everywhere =
+            without_constant(&terms).iter().all(|term| self.factors(term.monomial).contains(&symbol));
+        if constant == 0 || constant > MAX_DIVIDED || !everywhere {
+            return None;
+        }
+        let small = (1..).take_while(|divisor| divisor * divisor <= constant);
+        let mut divisors: Vec<u64> = small.filter(|divisor| constant.is_multiple_of(*divisor)).collect();
+        let large: Vec<u64> = divisors.iter().map(|divisor| constant / divisor).collect();
+        divisors.extend(large);
+        divisors.sort_unstable();
+        divisors.dedup();
+        if divisors.len() > MAX_DIVISORS {
+            return None;
+        }
+        divisors.into_iter().map(|divisor| i64::try_from(divisor).ok()).collect()
+    }
+
+    /// Whether no goal holds for any admissible binding.
+    pub(super) fn fails_everywhere(&mut self, goals: &[Goal], domain: &Domain) -> bool {
+        goals.iter().all(|&goal| self.never_holds(goal, domain))
+    }
+}
