@@ -108,6 +108,7 @@ mod parse;
 mod piecewise;
 mod poly;
 mod prove;
+mod shifted;
 mod solutions;
 mod solve;
 #[cfg(test)]
