@@ -44,6 +44,7 @@ mod pad;
 mod pooling;
 mod quantization;
 mod random;
+mod range;
 mod rearrange;
 mod recurrent;
 mod reduction;
@@ -84,6 +85,7 @@ const FAMILIES: &[&[Entry]] = &[
     pooling::OPERATORS,
     quantization::OPERATORS,
     random::OPERATORS,
+    range::OPERATORS,
     rearrange::OPERATORS,
     recurrent::OPERATORS,
     reduction::OPERATORS,

@@ -253,7 +253,8 @@ impl<'a> Calls<'a> {
                 Some(Data::Floats(floats)) if floats.items.len() <= MOST_CONSTANTS => {
                     Some(Data::Floats(Arc::clone(floats)))
                 }
-                Some(Data::Ints(_) | Data::Floats(_) | Data::Opaque) | None => None,
+                Some(Data::Ints(_) | Data::Floats(_) | Data::Filled(_) | Data::Ratios(..) | Data::Opaque)
+                | None => None,
             };
             Portable { ty, shape, data }
         };
@@ -349,7 +350,8 @@ fn key<'a>(
                     words.dim(core, *item);
                 }
             }
-            Some(Data::Ints(_) | Data::Floats(_) | Data::Opaque) | None => {}
+            Some(Data::Ints(_) | Data::Floats(_) | Data::Filled(_) | Data::Ratios(..) | Data::Opaque)
+            | None => {}
         }
     }
     let mut bytes = Vec::new();
@@ -422,7 +424,7 @@ fn copy_data(core: &mut Core<'_>, data: &Data, dims: &mut Map<DimId, DimId>) -> 
             let items = ints.items.iter().map(|item| copy_dim(core, *item, dims)).collect();
             Some(Data::Ints(Arc::new(Ints { shape: ints.shape.clone(), items })))
         }
-        Data::Ints(_) | Data::Floats(_) | Data::Opaque => None,
+        Data::Ints(_) | Data::Floats(_) | Data::Filled(_) | Data::Ratios(..) | Data::Opaque => None,
     }
 }
 

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 
+use crate::dim::DimId;
 use crate::rule::{Floats, Ints};
 
 /// A constant that the solver follows, because shapes can depend on it.
@@ -16,6 +17,10 @@ use crate::rule::{Floats, Ints};
 pub(crate) enum Data {
     Ints(Arc<Ints>),
     Floats(Arc<Floats>),
+    /// Every element is this whole number; how many elements there are is not a constant.
+    Filled(DimId),
+    /// Floats that are these integers divided by a constant of 2 or more.
+    Ratios(Arc<Ints>, i64),
     /// Looked at, and of no use: too large, of another element type, or not in the file.
     Opaque,
 }
@@ -78,6 +83,8 @@ fn hash(hasher: &RandomState, data: &Data) -> u64 {
             let bits = floats.items.iter().fold(0_u64, |sum, item| sum.rotate_left(7) ^ item.to_bits());
             hasher.hash_one((&floats.shape, bits))
         }
+        Data::Filled(item) => hasher.hash_one(item),
+        Data::Ratios(ints, divisor) => hasher.hash_one((&ints.shape, &ints.items, divisor)),
         Data::Opaque => 0,
     }
 }
@@ -91,8 +98,10 @@ fn same(a: &Data, b: &Data) -> bool {
                 && a.items.len() == b.items.len()
                 && a.items.iter().zip(&b.items).all(|(a, b)| a.to_bits() == b.to_bits())
         }
+        (Data::Filled(a), Data::Filled(b)) => a == b,
+        (Data::Ratios(a, by), Data::Ratios(b, other)) => a == b && by == other,
         (Data::Opaque, Data::Opaque) => true,
-        (Data::Ints(_) | Data::Floats(_) | Data::Opaque, _) => false,
+        (Data::Ints(_) | Data::Floats(_) | Data::Filled(_) | Data::Ratios(..) | Data::Opaque, _) => false,
     }
 }
 

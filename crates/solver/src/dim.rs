@@ -110,6 +110,7 @@ mod piecewise;
 mod poly;
 mod prove;
 mod reduce;
+mod shifted;
 mod solutions;
 mod solve;
 #[cfg(test)]

@@ -8,7 +8,7 @@ use typeloom_solver::rule::{Failure, Floats, Ints, Rule, RuleCx};
 use super::Entry;
 use super::common::{dtype_attr, one_of, set_named_elem};
 use super::elementwise::SAME_SHAPE;
-use super::items::Items;
+use super::items::{Items, follows_whole};
 
 /// The output has the type that `to` names. Source: Cast, `to`.
 const TO: Rule = Rule { name: "cast.type", run: to };
@@ -120,9 +120,16 @@ fn value(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     match Items::at(cx, In(0)) {
         Some(Items::Ints(ints)) => {
             if let Some(bits) = significand(to) {
-                let items = ints.items.iter().map(|item| exact(cx.const_dim(*item)?, bits)).collect();
-                if let Some(items) = items {
-                    cx.set_floats(Out(0), Floats { shape: ints.shape.clone(), items });
+                let constants: Option<Vec<i64>> = ints.items.iter().map(|item| cx.const_dim(*item)).collect();
+                match constants {
+                    Some(constants) => {
+                        let items = constants.into_iter().map(|item| exact(item, bits)).collect();
+                        if let Some(items) = items {
+                            cx.set_floats(Out(0), Floats { shape: ints.shape.clone(), items });
+                        }
+                    }
+                    None if follows_whole(to) => cx.set_ints(Out(0), Ints::clone(&ints)),
+                    None => {}
                 }
             } else if to == Elem::BOOL {
                 let items = ints.items.iter().map(|item| truth(cx, *item)).collect();
@@ -159,7 +166,26 @@ fn value(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
                 cx.set_ints(Out(0), Ints { shape: floats.shape.clone(), items });
             }
         }
-        None => {}
+        None => {
+            // A cast to an integer cuts towards zero, which is a floor where the number is not negative.
+            if let Some((numerators, divisor)) = cx.ratios(In(0))
+                && matches!(to, Elem::INT64 | Elem::INT32)
+            {
+                let divisor = cx.dims().constant(divisor);
+                let items = numerators.items.iter().map(|item| match cx.dims().bounds(*item) {
+                    (Some(0..), _) => cx.dims().floor_div(*item, divisor),
+                    _ => cx.dims().fresh_integer(),
+                });
+                let items = items.collect();
+                cx.set_ints(Out(0), Ints { shape: numerators.shape.clone(), items });
+            }
+            if let Some(item) = cx.filled(In(0))
+                && (to == Elem::BOOL || int_range(to).is_some() || follows_whole(to))
+                && cx.const_dim(item).is_some_and(|item| (0..=1).contains(&item))
+            {
+                cx.set_filled(Out(0), item);
+            }
+        }
     }
     Ok(())
 }
@@ -272,5 +298,34 @@ mod tests {
         assert_eq!(y, "float[?, 3]");
         assert_eq!(exact(2049, 11), None);
         assert_eq!(exact(-2048, 11), Some(-2048.0));
+    }
+
+    #[test]
+    fn a_symbol_survives_arithmetic_in_floats_as_long_as_the_result_is_whole() {
+        let sized = |steps: &str| {
+            infer_y(
+                15,
+                &format!(
+                    "g (float[N, 4] x) => (y) <float[1] two = {{2.0}}, float[1] half = {{0.5}}, float[1] seven = {{7.0}}> {{
+                       shape = Shape <start = 0, end = 1> (x)
+                       n = Cast <to = 1> (shape)
+                       {steps}
+                       whole = Cast <to = 7> (size)
+                       y = ConstantOfShape (whole)
+                     }}"
+                ),
+            )
+        };
+        assert_eq!(sized("size = Add (n, seven)"), "float[N + 7]");
+        assert_eq!(sized("size = Concat <axis = 0> (n, two)"), "float[N, 2]");
+        assert_eq!(sized("up = Mul (n, two) size = Ceil (up)"), "float[2*N]");
+        assert_eq!(sized("size = Mul (n, half)"), "float[?]");
+        assert_eq!(sized("size = Div (n, two)"), "float[N//2]");
+        assert_eq!(
+            sized("part = Div (n, seven) up = Ceil (part) size = Mul (up, seven)"),
+            "float[7*((N - 1)//7) + 7]"
+        );
+        assert_eq!(sized("more = Add (n, half) size = Div (more, two)"), "float[?]");
+        assert_eq!(sized("both = Concat <axis = 0> (n, two) size = ReduceMax (both)"), "float[max(2, N)]");
     }
 }

@@ -8,7 +8,7 @@ use typeloom_solver::rule::{DimVec, Failure, Ints, Port, Rule, RuleCx};
 
 use super::Entry;
 use super::common::{Source, list, require_multiple, unknown_extent};
-use super::items::{Items, MOST, separable, strides, whole};
+use super::items::{Items, MOST, separable, strides, whole, whole_items};
 
 /// The inputs have one shape but for `axis`, along which the output is as long as all of them.
 /// Source: Concat, `axis`.
@@ -113,6 +113,13 @@ fn concat_value(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
         }
     }
     let axis = concat_axis(cx, rank)?;
+    // Floats beside whole floats that are symbols: all of them as integers, or none.
+    let ints = |items: &Items| matches!(items, Items::Ints(_));
+    if parts.iter().any(ints) && !parts.iter().all(ints) {
+        let whole = inputs.iter().map(|port| whole_items(cx, *port).map(Items::Ints)).collect();
+        let Some(whole) = whole else { return Ok(()) };
+        parts = whole;
+    }
     join(cx, &parts, axis);
     Ok(())
 }

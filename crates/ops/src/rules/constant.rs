@@ -1,4 +1,4 @@
-//! Operators that make tensors from attributes and sizes: Constant, ConstantOfShape, EyeLike, Range.
+//! Operators that make tensors from attributes and sizes: Constant, ConstantOfShape, EyeLike.
 
 use typeloom_solver::dim::DimId;
 use typeloom_solver::elem::Elem;
@@ -6,7 +6,7 @@ use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{DimVec, Failure, Floats, Ints, Rule, RuleCx};
 
 use super::Entry;
-use super::common::{Source, dtype_attr, require_extent, require_single, set_named_elem, unknown_extent};
+use super::common::{Source, dtype_attr, require_extent, set_named_elem};
 use super::elementwise::SAME_SHAPE;
 use super::items::MOST;
 
@@ -21,15 +21,10 @@ const CONSTANT_OF_SHAPE: Rule = Rule { name: "constantofshape.shape", run: const
 /// Source: EyeLike, `dtype`.
 const EYE_LIKE: Rule = Rule { name: "eyelike.matrix", run: eye_like };
 
-/// The output has `max(ceil((limit - start) / delta), 0)` elements, `start + i*delta`.
-/// Source: Range, formula.
-const RANGE: Rule = Rule { name: "range.length", run: range };
-
 pub(super) const OPERATORS: &[Entry] = &[
     Entry::of("Constant", &[CONSTANT]),
     Entry::of("ConstantOfShape", &[CONSTANT_OF_SHAPE]),
     Entry::of("EyeLike", &[SAME_SHAPE, EYE_LIKE]),
-    Entry::of("Range", &[RANGE]),
 ];
 
 /// The attributes of Constant, of which one is given.
@@ -165,7 +160,17 @@ fn constant_of_shape(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     }
     cx.set_shape(Out(0), &shape)?;
     let extents = shape.iter().map(|dim| cx.const_dim(*dim).and_then(|extent| usize::try_from(extent).ok()));
-    let Some(extents) = extents.collect::<Option<Box<[usize]>>>() else { return Ok(()) };
+    let Some(extents) = extents.collect::<Option<Box<[usize]>>>() else {
+        let item = match value {
+            None => Some(0),
+            Some(tensor) => tensor.int_values(1)?.and_then(|ints| ints.first().copied()),
+        };
+        if let Some(item) = item {
+            let item = cx.dims().constant(item);
+            cx.set_filled(Out(0), item);
+        }
+        return Ok(());
+    };
     let count = extents.iter().try_fold(1_usize, |count, extent| count.checked_mul(*extent));
     let Some(count) = count.filter(|count| *count <= MOST) else { return Ok(()) };
     match value {
@@ -190,81 +195,6 @@ fn eye_like(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
         Some(elem) => set_named_elem(cx, Out(0), "dtype", elem),
         None => cx.same_elem(In(0), Out(0)),
     }
-}
-
-fn range(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
-    for port in [In(0), In(1), In(2)] {
-        require_single(cx, port)?;
-    }
-    let length = match range_of_ints(cx)? {
-        Some(length) => Some(length),
-        None => range_of_floats(cx)?,
-    };
-    let length = match length {
-        Some(length) => length,
-        None => unknown_extent(cx, Out(0), 0),
-    };
-    cx.set_shape(Out(0), &[length])
-}
-
-fn range_of_ints(cx: &mut RuleCx<'_, '_>) -> Result<Option<DimId>, Failure> {
-    let item = |cx: &mut RuleCx<'_, '_>, at| cx.ints(In(at)).and_then(|ints| ints.items.first().copied());
-    // Only the operator of ONNX Runtime may leave the step out.
-    let delta = if cx.has(In(2)) { item(cx, 2) } else { Some(DimId::ONE) };
-    let (Some(start), Some(limit), Some(delta)) = (item(cx, 0), item(cx, 1), delta) else {
-        return Ok(None);
-    };
-    if cx.const_dim(delta) == Some(0) {
-        return Err(Failure::value(In(2), "is 0, so the limit is never reached"));
-    }
-    let (least, most) = cx.dims().bounds(delta);
-    let span = cx.dims().sub(limit, start);
-    let count = if least.is_some_and(|least| least > 0) {
-        cx.dims().ceil_div(span, delta)
-    } else if most.is_some_and(|most| most < 0) {
-        let (span, step) = (cx.dims().neg(span), cx.dims().neg(delta));
-        cx.dims().ceil_div(span, step)
-    } else {
-        return Ok(None);
-    };
-    let zero = cx.dims().constant(0);
-    let count = cx.dims().max(count, zero);
-    if let Some(count) = cx.const_dim(count).and_then(|count| usize::try_from(count).ok())
-        && count <= MOST
-    {
-        let mut item = start;
-        let mut items = Vec::with_capacity(count);
-        for _ in 0..count {
-            items.push(item);
-            item = cx.dims().add(item, delta);
-        }
-        cx.set_ints(Out(0), Ints::vector(items));
-    }
-    Ok(Some(count))
-}
-
-fn range_of_floats(cx: &mut RuleCx<'_, '_>) -> Result<Option<DimId>, Failure> {
-    let item =
-        |cx: &mut RuleCx<'_, '_>, at| cx.floats(In(at)).and_then(|floats| floats.items.first().copied());
-    let delta = if cx.has(In(2)) { item(cx, 2) } else { Some(1.0) };
-    let (Some(start), Some(limit), Some(delta)) = (item(cx, 0), item(cx, 1), delta) else {
-        return Ok(None);
-    };
-    if delta == 0.0 {
-        return Err(Failure::value(In(2), "is 0, so the limit is never reached"));
-    }
-    let count = ((limit - start) / delta).ceil().max(0.0);
-    // Beyond this, neighbouring doubles are not neighbouring integers.
-    if !count.is_finite() || count > 9_007_199_254_740_992.0 {
-        return Ok(None);
-    }
-    // A whole number within the range of i64, see above.
-    let count = count as i64;
-    if usize::try_from(count).is_ok_and(|count| count <= MOST) {
-        let items: Box<[f64]> = (0..count).map(|at| start + at as f64 * delta).collect();
-        cx.set_floats(Out(0), Floats { shape: Box::new([items.len()]), items });
-    }
-    Ok(Some(cx.dims().constant(count)))
 }
 
 #[cfg(test)]
@@ -351,52 +281,5 @@ mod tests {
             fault(9, "g (int64[2, 2] x) => (y) { y = EyeLike <dtype = 8> (x) }"),
             "eyelike.matrix: dtype is string, which the output cannot have"
         );
-    }
-
-    fn range_of(elem: &str, start: &str, limit: &str, delta: &str) -> String {
-        format!(
-            "g () => (y) <{elem} a = {{{start}}}, {elem} b = {{{limit}}}, {elem} c = {{{delta}}}> {{ y = Range (a, b, c) }}"
-        )
-    }
-
-    #[test]
-    fn a_range_is_counted_by_the_formula_in_either_direction() {
-        for (elem, start, limit, delta, y) in [
-            ("int64", "3", "9", "3", "int64[2]"),
-            ("int64", "10", "4", "-2", "int64[3]"),
-            ("int64", "10", "4", "2", "int64[0]"),
-            ("int32", "0", "10", "3", "int32[4]"),
-            ("float", "1", "5", "2", "float[2]"),
-            ("float", "0", "1", "0.3", "float[4]"),
-            ("double", "1", "0", "-0.5", "double[2]"),
-        ] {
-            assert_eq!(infer_y(11, &range_of(elem, start, limit, delta)), y, "{start} {limit} {delta}");
-        }
-    }
-
-    #[test]
-    fn a_range_up_to_an_extent_is_as_long_as_the_extent() {
-        let types = infer(
-            15,
-            "g (float[P + S, S] x) => () <int64 zero = {0}, int64 one = {1}, int64 two = {2}> {
-               shape = Shape (x)
-               all = Gather (shape, zero)
-               new = Gather (shape, one)
-               past = Sub (all, new)
-               a = Range (zero, all, one)
-               b = Range (past, all, one)
-               c = Range (zero, new, two)
-             }",
-        );
-        assert_eq!(types["a"], "int64[P + S]");
-        assert_eq!(types["b"], "int64[S]");
-        assert_eq!(types["c"], "int64[(S - 1)//2 + 1]");
-    }
-
-    #[test]
-    fn a_range_that_never_ends_is_a_fault() {
-        let message = "range.length: In(2) is 0, so the limit is never reached";
-        assert_eq!(fault(11, &range_of("int64", "0", "4", "0")), message);
-        assert_eq!(fault(11, &range_of("float", "0", "4", "0")), message);
     }
 }

@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use typeloom_solver::elem::Elem;
 use typeloom_solver::rule::{Floats, Ints, Port, RuleCx};
 
 /// The most elements of a constant that is followed through a move.
@@ -11,7 +12,7 @@ pub(super) const MOST: usize = 1024;
 
 /// A constant of either kind.
 pub(super) enum Items {
-    /// Integers or truth values.
+    /// Integers or truth values, or whole floats that are not all constants.
     Ints(Arc<Ints>),
     /// Floating-point numbers.
     Floats(Arc<Floats>),
@@ -77,6 +78,45 @@ impl Items {
                 }
             }
         }
+    }
+}
+
+/// Whether a float type is followed as integers where all elements are whole; the others hold too few exactly.
+pub(super) fn follows_whole(elem: Elem) -> bool {
+    elem == Elem::FLOAT || elem == Elem::DOUBLE
+}
+
+/// The integers at a port, or its floats as integers if all of them are whole.
+pub(super) fn whole_items(cx: &mut RuleCx<'_, '_>, port: Port) -> Option<Arc<Ints>> {
+    if let Some(ints) = cx.ints(port) {
+        return Some(ints);
+    }
+    cx.elem(port).filter(|elem| follows_whole(*elem))?;
+    let floats = cx.floats(port)?;
+    let whole = floats.items.iter().map(|item| {
+        // Exact in both float types.
+        const LIMIT: f64 = 16_777_216.0;
+        (item.fract() == 0.0 && item.abs() <= LIMIT).then(|| cx.dims().constant(*item as i64))
+    });
+    let items = whole.collect::<Option<_>>()?;
+    Some(Arc::new(Ints { shape: floats.shape.clone(), items }))
+}
+
+/// Records integers at a port; at a float port as floats where all of them are constants.
+pub(super) fn put_whole(cx: &mut RuleCx<'_, '_>, port: Port, ints: Ints) {
+    let Some(elem) = cx.elem(port).filter(|elem| follows_whole(*elem)) else {
+        return cx.set_ints(port, ints);
+    };
+    let limit = if elem == Elem::FLOAT { 1_i64 << 24 } else { 1_i64 << 53 };
+    let constants: Option<Vec<i64>> = ints.items.iter().map(|item| cx.const_dim(*item)).collect();
+    match constants {
+        // Whole numbers up to 2^53 are doubles.
+        Some(items) if items.iter().all(|item| (-limit..=limit).contains(item)) => {
+            let items = items.into_iter().map(|item| item as f64).collect();
+            cx.set_floats(port, Floats { shape: ints.shape, items });
+        }
+        Some(_) => {}
+        None => cx.set_ints(port, ints),
     }
 }
 

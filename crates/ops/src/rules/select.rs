@@ -54,7 +54,10 @@ fn non_zero(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     let rows = cx.dims().constant(i64::try_from(rank).unwrap_or(i64::MAX));
     let known = Items::at(cx, In(0)).and_then(|items| Some((nonzero_elements(cx, &items)?, items)));
     let Some((found, items)) = known else {
-        let columns = unknown_extent(cx, Out(0), 1);
+        let columns = match filled_columns(cx) {
+            Some(columns) => columns,
+            None => unknown_extent(cx, Out(0), 1),
+        };
         return cx.set_shape(Out(0), &[rows, columns]);
     };
     let columns = cx.dims().constant(i64::try_from(found.len()).unwrap_or(i64::MAX));
@@ -71,6 +74,18 @@ fn non_zero(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
         cx.set_ints(Out(0), Ints { shape: Box::new([rank, found.len()]), items: positions.into() });
     }
     Ok(())
+}
+
+/// How many elements are not zero where all elements are one known number: all of them or none.
+fn filled_columns(cx: &mut RuleCx<'_, '_>) -> Option<DimId> {
+    let item = cx.filled(In(0))?;
+    let item = cx.const_dim(item)?;
+    let shape = cx.shape(In(0))?;
+    let one = cx.dims().constant(1);
+    Some(match item {
+        0 => cx.dims().constant(0),
+        _ => shape.iter().fold(one, |count, extent| cx.dims().mul(count, *extent)),
+    })
 }
 
 fn compress(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
@@ -279,6 +294,26 @@ mod tests {
         assert_eq!(
             fault(11, "g (int64[N] i, int64 d, float[3] v) => (y) { y = OneHot (i, d, v) }"),
             "onehot.depth: In(2) axis Some(0) and In(2) axis None are the off value and the on value"
+        );
+    }
+
+    #[test]
+    fn a_tensor_filled_with_one_number_has_all_positions_or_none() {
+        let types = infer(
+            15,
+            "g (float[N, 3] x) => () {
+               shape = Shape (x)
+               ones = ConstantOfShape <value = int64[1] {1}> (shape)
+               a = NonZero (ones)
+               truths = Cast <to = 9> (ones)
+               b = NonZero (truths)
+               zeros = ConstantOfShape (shape)
+               c = NonZero (zeros)
+             }",
+        );
+        assert_eq!(
+            ["a", "b", "c"].map(|name| types[name].as_str()),
+            ["int64[2, 3*N]", "int64[2, 3*N]", "int64[2, 0]"]
         );
     }
 }

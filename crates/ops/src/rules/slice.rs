@@ -3,7 +3,8 @@
 //! With `d` the extent of an axis, a negative start or end counts from `d`, and both are then cut to
 //! `0..=d` where the step is positive, to `-1..=d - 1` where it is negative (a start to `0..=d - 1`). What
 //! is left has `max(ceil((end - start) / step), 0)` elements. The same is computed with symbols, as minima
-//! and maxima; a start or end whose sign is not known gives an extent that is not known.
+//! and maxima. A start or end `-n` with a symbol `n` counts from the end for `n >= 1` and is the beginning for
+//! `n = 0`, which is `min(n, 1)*(d - n)`. One whose sign is not known gives an extent that is not known.
 
 use typeloom_solver::dim::{DimId, Dims};
 use typeloom_solver::rule::Port::{In, Out};
@@ -99,6 +100,14 @@ fn steps_of(cx: &mut RuleCx<'_, '_>, steps: &List) -> Result<Option<Vec<Option<i
     Ok(Some(known))
 }
 
+/// The position of `-back` in an axis, where `back` is a symbol that can be 0: what is 0 from the beginning.
+fn counted_from_end(dims: &mut Dims, back: DimId, extent: DimId) -> DimId {
+    let position = dims.sub(extent, back);
+    let position = dims.max(position, DimId::ZERO);
+    let is_some = dims.min(back, DimId::ONE);
+    dims.mul(position, is_some)
+}
+
 /// A start or end, counted from the beginning and cut to what the axis has; `None` if its sign is not known.
 fn cut(dims: &mut Dims, at: DimId, extent: DimId, least: i64, most: DimId) -> Option<DimId> {
     let least = dims.constant(least);
@@ -113,6 +122,10 @@ fn cut(dims: &mut Dims, at: DimId, extent: DimId, least: i64, most: DimId) -> Op
     let at = match dims.bounds(at) {
         (Some(low), _) if low >= 0 => at,
         (_, Some(high)) if high < 0 => dims.add(at, extent),
+        (_, Some(0)) => {
+            let back = dims.neg(at);
+            counted_from_end(dims, back, extent)
+        }
         _ => return None,
     };
     let at = dims.max(at, least);
@@ -258,6 +271,34 @@ mod tests {
              }",
         );
         assert_eq!(y, "float[S, 4]");
+    }
+
+    #[test]
+    fn the_last_elements_up_to_a_symbol_are_counted_for_every_size() {
+        let types = infer(
+            15,
+            "g (float[S, 8] x, float[P + S, 4] m) => () <int64[1] end = {9223372036854775807}> {
+               shape = Shape <start = 0, end = 1> (x)
+               back = Neg (shape)
+               all = Slice (x, back, end)
+               last = Slice (m, back, end)
+             }",
+        );
+        assert_eq!(types["all"], "float[S, 8]");
+        assert_eq!(types["last"], "float[P*max(0, 1 - S) + S, 4]");
+    }
+
+    #[test]
+    fn an_end_that_is_a_remainder_is_never_negative() {
+        let y = infer_y(
+            15,
+            "g (float[H, 8] x) => (y) <int64[1] zero = {0}, int64[1] three = {3}> {
+               shape = Shape <start = 0, end = 1> (x)
+               shift = Mod (three, shape)
+               y = Slice (x, zero, shift)
+             }",
+        );
+        assert_eq!(y, "float[min(H*(3//H + 1), 3) - H*(3//H), 8]");
     }
 
     #[test]

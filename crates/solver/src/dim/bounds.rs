@@ -6,6 +6,7 @@
 //!
 //! ```text
 //! num - den + 1  <=  den * (num//den)  <=  num        for a constant den > 0
+//!                    den * (num//den)  <=  num        for any den >= 0 that stands beside its floor
 //!                    min(a, b, ..)     <=  a, b, ..
 //! ```
 //!
@@ -185,7 +186,17 @@ impl Dims {
 
     /// The interval of a sum of terms.
     pub(super) fn bounds_of_terms(&mut self, terms: &[Term]) -> Interval {
-        let plain = self.plain_bounds(terms);
+        let mut plain = self.plain_bounds(terms);
+        if plain.low < 0
+            && let Some(low) = self.shifted_low(terms, 1)
+        {
+            plain.low = plain.low.max(low);
+        }
+        if plain.high > 0
+            && let Some(low) = self.shifted_low(terms, -1)
+        {
+            plain.high = plain.high.min(low.saturating_neg());
+        }
         if plain.single().is_some() || !terms.iter().any(|term| self.relaxable(term.monomial).is_some()) {
             return plain.rounded(terms);
         }
@@ -210,7 +221,9 @@ impl Dims {
         let mut scratch = [DimId::ONE];
         let factors = self.factors_of(monomial, &mut scratch);
         let at = factors.iter().position(|&factor| match self.kind(factor) {
-            Some(Kind::Floor { denominator, .. }) => self.as_constant(denominator).is_some(),
+            Some(Kind::Floor { denominator, .. }) => {
+                self.as_constant(denominator).is_some() || factors.contains(&denominator)
+            }
             Some(Kind::Min(_)) => true,
             Some(
                 Kind::Constant(_) | Kind::Symbol(_) | Kind::Variable(_) | Kind::Product(_) | Kind::Sum(_),
@@ -235,6 +248,15 @@ impl Dims {
             // Whether this term itself has to be bounded from below or from above.
             let from_below = (end == End::Low) == (term.coefficient > 0);
             match self.kind(atom) {
+                Some(Kind::Floor { numerator, denominator }) if self.as_constant(denominator).is_none() => {
+                    // The product with the divisor is replaced as a whole; a divisor of 0 never runs.
+                    if from_below || self.summary(denominator).bounds.low < 0 {
+                        continue;
+                    }
+                    let Some(rest) = self.divide_monomials(rest, denominator) else { continue };
+                    let bound = LinearBound { argument: numerator, shift: 0, divisor: 1, rest };
+                    best = self.try_bound(best, (terms, at), bound, end, budget);
+                }
                 Some(Kind::Floor { numerator, denominator }) => {
                     let Some(divisor) = self.as_constant(denominator).filter(|&divisor| divisor > 0) else {
                         continue;

@@ -3,6 +3,10 @@
 //! An integer tensor is followed element by element as dims, so that `Shape -> Gather -> Concat ->
 //! Reshape` carries symbols through. Truth values are the integers 0 and 1. An element nobody knows is
 //! a fresh integer. Tensors of more than [`MAX_ELEMENTS`] elements are not followed.
+//!
+//! A `float` or `double` tensor whose elements are whole numbers, not all of them constants, is followed as
+//! integers too: exporters compute sizes in floats. Rules that depend on the difference ask for the element type.
+//! An element type holds such a number exactly up to 2^24 or 2^53; larger extents do not occur in practice.
 
 use std::sync::Arc;
 
@@ -20,7 +24,7 @@ use crate::program::{Initializer, InitializerId, Origin, ValueId};
 /// The most elements of a constant that the solver follows.
 pub(crate) const MAX_ELEMENTS: usize = 4096;
 
-/// An integer (or boolean) tensor, its elements as dims in row-major order.
+/// An integer (or boolean) tensor, or a tensor of whole floats, its elements as dims in row-major order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ints {
     /// Its extents; empty for a single element.
@@ -59,7 +63,7 @@ impl RuleCx<'_, '_> {
         let value = self.value(port)?;
         match self.data(value) {
             Some(Data::Ints(ints)) => Some(ints),
-            Some(Data::Floats(_) | Data::Opaque) | None => None,
+            Some(Data::Floats(_) | Data::Filled(_) | Data::Ratios(..) | Data::Opaque) | None => None,
         }
     }
 
@@ -68,7 +72,25 @@ impl RuleCx<'_, '_> {
         let value = self.value(port)?;
         match self.data(value) {
             Some(Data::Floats(floats)) => Some(floats),
-            Some(Data::Ints(_) | Data::Opaque) | None => None,
+            Some(Data::Ints(_) | Data::Filled(_) | Data::Ratios(..) | Data::Opaque) | None => None,
+        }
+    }
+
+    /// The whole number that every element at a port has, where their count is not a constant.
+    pub fn filled(&mut self, port: Port) -> Option<DimId> {
+        let value = self.value(port)?;
+        match self.data(value) {
+            Some(Data::Filled(item)) => Some(item),
+            Some(Data::Ints(_) | Data::Floats(_) | Data::Ratios(..) | Data::Opaque) | None => None,
+        }
+    }
+
+    /// The floats at a port as integers and what all of them are divided by, if that is how they are known.
+    pub fn ratios(&mut self, port: Port) -> Option<(Arc<Ints>, i64)> {
+        let value = self.value(port)?;
+        match self.data(value) {
+            Some(Data::Ratios(numerators, divisor)) => Some((numerators, divisor)),
+            Some(Data::Ints(_) | Data::Floats(_) | Data::Filled(_) | Data::Opaque) | None => None,
         }
     }
 
@@ -107,10 +129,23 @@ impl RuleCx<'_, '_> {
         }
     }
 
+    /// Records that every element at a port is one whole number; for shapes that are not constant.
+    pub fn set_filled(&mut self, port: Port, item: DimId) {
+        self.set_data(port, Data::Filled(item));
+    }
+
+    /// Records that the floats at a port are integers divided by a constant from 2 on.
+    pub fn set_ratios(&mut self, port: Port, numerators: Ints, divisor: i64) {
+        if numerators.items.len() <= MAX_ELEMENTS && divisor >= 2 {
+            self.set_data(port, Data::Ratios(Arc::new(numerators), divisor));
+        }
+    }
+
     /// Gives `to` the constant that stands at `from`, if one does.
     pub fn copy_data(&mut self, from: Port, to: Port) {
         if let Some(value) = self.value(from)
-            && let Some(data @ (Data::Ints(_) | Data::Floats(_))) = self.data(value)
+            && let Some(data @ (Data::Ints(_) | Data::Floats(_) | Data::Filled(_) | Data::Ratios(..))) =
+                self.data(value)
         {
             self.set_data(to, data);
         }

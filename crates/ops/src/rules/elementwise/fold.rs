@@ -2,7 +2,11 @@
 //!
 //! Integers are followed as dims, so `Mul(Shape(x)[0], 4)` is `4*batch`. Truth values are 0 and 1. What
 //! cannot be computed is an unknown integer, element by element: one unknown extent does not hide the
-//! others. Floating-point tensors are followed only where exporters compute sizes with them.
+//! others. Floating-point tensors are followed only where exporters compute sizes with them: as numbers, or
+//! as dims where all elements are whole (`Cast(Shape(x)) + 7.0`). A quotient by a constant is kept until it is
+//! rounded.
+
+use std::sync::Arc;
 
 use typeloom_solver::dim::{Decision, DimId, Dims};
 use typeloom_solver::elem::Elem;
@@ -11,6 +15,7 @@ use typeloom_solver::rule::{Failure, Floats, Ints, Rule, RuleCx};
 
 use crate::rules::cast::{rounded, significand};
 use crate::rules::common::{broadcast_positions, is_unsigned};
+use crate::rules::items::{follows_whole, put_whole, whole_items};
 
 macro_rules! folds {
     ($($(#[$doc:meta])* $rule:ident = $name:literal, $run:expr;)*) => {
@@ -23,17 +28,17 @@ folds! {
     COPY = "identity.value", |cx| { cx.copy_data(In(0), Out(0)); Ok(()) };
     ABS = "abs.value", |cx| unary(cx, |cx, x| { let minus = cx.dims().neg(x); cx.dims().max(x, minus) }, f64::abs);
     NEG = "neg.value", |cx| unary(cx, |cx, x| cx.dims().neg(x), |x| -x);
-    CEIL = "ceil.value", |cx| unary(cx, |_, x| x, f64::ceil);
+    CEIL = "ceil.value", |cx| round(cx, Dims::ceil_div, f64::ceil);
     RELU = "relu.value", |cx| unary(cx, |cx, x| { let zero = cx.dims().constant(0); cx.dims().max(x, zero) }, |x| x.max(0.0));
     ROUND = "round.value", |cx| unary(cx, |_, x| x, f64::round_ties_even);
-    FLOOR = "floor.value", |cx| unary(cx, |_, x| x, f64::floor);
+    FLOOR = "floor.value", |cx| round(cx, Dims::floor_div, f64::floor);
     NOT = "not.value", |cx| unary(cx, |cx, x| { let one = cx.dims().constant(1); cx.dims().sub(one, x) }, |x| x);
     ADD = "add.value", |cx| binary(cx, |cx, a, b| wrapped(cx, a, b, i64::wrapping_add, Dims::add), |a, b| a + b);
     SUM = "sum.value", |cx| variadic(cx, |cx, a, b| cx.dims().add(a, b));
     SUB = "sub.value", |cx| binary(cx, |cx, a, b| wrapped(cx, a, b, i64::wrapping_sub, Dims::sub), |a, b| a - b);
     MUL = "mul.value", |cx| binary(cx, |cx, a, b| wrapped(cx, a, b, i64::wrapping_mul, Dims::mul), |a, b| a * b);
     /// Integer division truncates towards zero. Source: Div version 14.
-    DIV = "div.value", |cx| binary(cx, divide, |a, b| a / b);
+    DIV = "div.value", quotient;
     /// Source: Mod, `fmod`.
     MOD = "mod.value", modulo;
     POW = "pow.value", |cx| binary(cx, power, f64::powf);
@@ -74,12 +79,26 @@ fn wrapped(
 }
 
 type Unary = fn(&mut RuleCx<'_, '_>, DimId) -> DimId;
+/// Whole numbers stay, and quotients are rounded. A run computes the quotient of whole floats of up to 2^24 so closely
+/// that it rounds to the same number.
+fn round(
+    cx: &mut RuleCx<'_, '_>,
+    divide: fn(&mut Dims, DimId, DimId) -> DimId,
+    float: fn(f64) -> f64,
+) -> Result<(), Failure> {
+    let Some((numerators, divisor)) = cx.ratios(In(0)) else { return unary(cx, |_, x| x, float) };
+    let divisor = cx.dims().constant(divisor);
+    let items = numerators.items.iter().map(|item| divide(cx.dims(), *item, divisor)).collect();
+    put_whole(cx, Out(0), Ints { shape: numerators.shape.clone(), items });
+    Ok(())
+}
+
 type Binary = fn(&mut RuleCx<'_, '_>, DimId, DimId) -> DimId;
 
 fn unary(cx: &mut RuleCx<'_, '_>, int: Unary, float: fn(f64) -> f64) -> Result<(), Failure> {
     if let Some(x) = cx.ints(In(0)) {
         let items = x.items.iter().map(|item| int(cx, *item)).collect();
-        cx.set_ints(Out(0), Ints { shape: x.shape.clone(), items });
+        put_whole(cx, Out(0), Ints { shape: x.shape.clone(), items });
     } else if let Some(x) = cx.floats(In(0)) {
         let items = x.items.iter().map(|item| float(*item)).collect();
         set_rounded(cx, x.shape.clone(), items);
@@ -88,15 +107,55 @@ fn unary(cx: &mut RuleCx<'_, '_>, int: Unary, float: fn(f64) -> f64) -> Result<(
 }
 
 fn binary(cx: &mut RuleCx<'_, '_>, int: Binary, float: fn(f64, f64) -> f64) -> Result<(), Failure> {
-    if let (Some(a), Some(b)) = (cx.ints(In(0)), cx.ints(In(1))) {
+    if let Some((a, b)) = both_ints(cx) {
         if let Some(result) = map_ints(cx, &a, &b, int) {
-            cx.set_ints(Out(0), result);
+            put_whole(cx, Out(0), result);
         }
-    } else if let (Some(a), Some(b)) = (cx.floats(In(0)), cx.floats(In(1)))
+        return Ok(());
+    }
+    both_floats(cx, float);
+    Ok(())
+}
+
+/// The operands as integers, where at least one of them is not given as floats.
+fn both_ints(cx: &mut RuleCx<'_, '_>) -> Option<(Arc<Ints>, Arc<Ints>)> {
+    if cx.floats(In(0)).is_some() && cx.floats(In(1)).is_some() {
+        return None;
+    }
+    Some((whole_items(cx, In(0))?, whole_items(cx, In(1))?))
+}
+
+fn both_floats(cx: &mut RuleCx<'_, '_>, float: fn(f64, f64) -> f64) {
+    if let (Some(a), Some(b)) = (cx.floats(In(0)), cx.floats(In(1)))
         && let Some((shape, positions)) = broadcast_positions(&[&a.shape, &b.shape])
     {
         let items = positions.iter().map(|at| float(a.items[at[0]], b.items[at[1]])).collect();
         set_rounded(cx, shape, items);
+    }
+}
+
+/// The largest number by which whole floats are divided.
+const MAX_DIVISOR: i64 = 1 << 16;
+
+/// Integers are divided element by element. Quotients of floats are followed where all of them are whole, or
+/// as ratios where the divisor is one constant.
+fn quotient(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    if !cx.elem(Out(0)).is_some_and(follows_whole) {
+        return binary(cx, divide, |a, b| a / b);
+    }
+    let Some((a, b)) = both_ints(cx) else {
+        both_floats(cx, |a, b| a / b);
+        return Ok(());
+    };
+    let Some((shape, positions)) = broadcast_positions(&[&a.shape, &b.shape]) else { return Ok(()) };
+    let exact = positions.iter().map(|at| cx.dims().div_exact(a.items[at[0]], b.items[at[1]])).collect();
+    if let Some(items) = exact {
+        put_whole(cx, Out(0), Ints { shape, items });
+    } else if let [divisor] = b.items[..]
+        && let Some(divisor @ 2..=MAX_DIVISOR) = cx.const_dim(divisor)
+    {
+        let items = positions.iter().map(|at| a.items[at[0]]).collect();
+        cx.set_ratios(Out(0), Ints { shape, items }, divisor);
     }
     Ok(())
 }
@@ -122,14 +181,14 @@ fn map_ints(cx: &mut RuleCx<'_, '_>, a: &Ints, b: &Ints, int: Binary) -> Option<
 }
 
 fn variadic(cx: &mut RuleCx<'_, '_>, int: Binary) -> Result<(), Failure> {
-    let Some(first) = cx.ints(In(0)) else { return Ok(()) };
+    let Some(first) = whole_items(cx, In(0)) else { return Ok(()) };
     let mut result = Ints::clone(&first);
     for at in 1..cx.input_count() {
-        let Some(next) = cx.ints(In(at)) else { return Ok(()) };
+        let Some(next) = whole_items(cx, In(at)) else { return Ok(()) };
         let Some(combined) = map_ints(cx, &result, &next, int) else { return Ok(()) };
         result = combined;
     }
-    cx.set_ints(Out(0), result);
+    put_whole(cx, Out(0), result);
     Ok(())
 }
 
@@ -220,7 +279,7 @@ fn compare(
         }
         return Ok(());
     }
-    let (Some(a), Some(b)) = (cx.ints(In(0)), cx.ints(In(1))) else { return Ok(()) };
+    let Some((a, b)) = both_ints(cx) else { return Ok(()) };
     let Some((shape, positions)) = broadcast_positions(&[&a.shape, &b.shape]) else { return Ok(()) };
     let items = positions.iter().map(|at| {
         let (a, b) = (a.items[at[0]], b.items[at[1]]);

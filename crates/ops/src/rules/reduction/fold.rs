@@ -1,10 +1,11 @@
-//! Reductions of the small integer vectors that exporters compute shapes with.
+//! Reductions of the small vectors of integers, or of whole floats, that exporters compute shapes with.
 
 use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{Failure, Ints, Rule, RuleCx};
 
 use super::{Axes, axes};
+use crate::rules::items::{put_whole, whole_items};
 
 pub(super) const SUM: Rule =
     Rule { name: "reducesum.value", run: |cx| reduce(cx, Some(0), |cx, a, b| cx.dims().add(a, b)) };
@@ -24,13 +25,13 @@ fn reduce(
     empty: Option<i64>,
     combine: fn(&mut RuleCx<'_, '_>, DimId, DimId) -> DimId,
 ) -> Result<(), Failure> {
-    let Some(x) = cx.ints(In(0)) else { return Ok(()) };
+    let Some(x) = whole_items(cx, In(0)) else { return Ok(()) };
     let keep = cx.attr_int("keepdims")?.unwrap_or(1) != 0;
     let whole = match axes(cx)? {
         Axes::All => true,
         Axes::These(axes) => x.shape.len() == 1 && axes.iter().all(|axis| [0, -1].contains(axis)),
         Axes::Nothing => {
-            cx.set_ints(Out(0), Ints::clone(&x));
+            put_whole(cx, Out(0), Ints::clone(&x));
             return Ok(());
         }
         Axes::Unknown => false,
@@ -46,7 +47,7 @@ fn reduce(
     };
     let result = items.fold(first, |result, item| combine(cx, result, item));
     let shape = if keep { vec![1; x.shape.len()] } else { Vec::new() };
-    cx.set_ints(Out(0), Ints { shape: shape.into(), items: Box::new([result]) });
+    put_whole(cx, Out(0), Ints { shape: shape.into(), items: Box::new([result]) });
     Ok(())
 }
 
