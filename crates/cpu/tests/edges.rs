@@ -164,3 +164,20 @@ fn a_crop_goes_by_the_length_that_its_scale_says_before_it_is_cut() {
     let rounded: Vec<i32> = y.to_vec::<f32>().unwrap().iter().map(|y| y.round() as i32).collect();
     assert_eq!(rounded, [0, 6, 11, 17]);
 }
+
+#[test]
+fn a_split_into_more_parts_than_there_are_elements_fails() {
+    let parts = |version, extent: usize, parts| {
+        let attributes = none().with("num_outputs", Attribute::Int(parts));
+        let x = tensor(&[extent], &vec![0_i32; extent]);
+        let outputs = usize::try_from(parts).expect("a few parts");
+        let call = Call { version, attributes: &attributes, inputs: vec![Some(x.into())], outputs };
+        let parts = ops::find("", "Split").expect("the operator is known").run(call).ok()?;
+        Some(parts.iter().map(|part| part.as_tensor().map_or(0, AnyTensor::len)).collect::<Vec<_>>())
+    };
+    assert_eq!(parts(18, 7, 3), Some(vec![3, 3, 1]));
+    assert_eq!(parts(18, 5, 4), None);
+    assert_eq!(parts(18, 1, 3), None);
+    assert_eq!(parts(13, 6, 3), Some(vec![2, 2, 2]));
+    assert_eq!(parts(13, 7, 3), None);
+}

@@ -156,6 +156,8 @@ fn unique_indices(cx: &mut RuleCx<'_, '_>, count: DimId, all: DimId) -> Result<(
 }
 
 fn one_hot(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    // ONNX's own inference rejects a single index without axes.
+    cx.require_rank(In(0), 1..)?;
     if let Some(indices) = cx.shape(In(0)) {
         let axis = cx.attr_int("axis")?.unwrap_or(-1);
         let axis = cx.axis("axis", axis, indices.len() + 1)?;
