@@ -13,7 +13,7 @@ use typeloom::{AnyTensor, Dtype};
 
 use crate::choices::Choices;
 use crate::interpret::{Failure, Machine};
-use crate::program::{Attribute, Declaration, Function, Graph, Node};
+use crate::program::{Attribute, Declaration, Declared, Function, Graph, Node};
 use crate::world::World;
 
 /// A value with what it is in each world.
@@ -157,7 +157,8 @@ impl<'c> Builder<'c> {
         let hidden = self.scopes.iter().rposition(|scope| scope.surroundings == Surroundings::Hidden);
         let readable = &self.scopes[hidden.unwrap_or(0)..];
         let active = self.active();
-        let has_value = |var: &&Var| active.iter().zip(&var.values).all(|(active, it)| !active || it.is_some());
+        let has_value =
+            |var: &&Var| active.iter().zip(&var.values).all(|(active, it)| !active || it.is_some());
         readable.iter().flat_map(|scope| &scope.vars).filter(has_value).collect()
     }
 
@@ -310,11 +311,22 @@ impl<'c> Builder<'c> {
         Some(vars)
     }
 
-    /// Enters a nested graph in which these worlds take part, with inputs that have these values.
-    pub fn enter(&mut self, inputs: Vec<Var>, active: Vec<bool>, surroundings: Surroundings) {
+    /// Enters a nested graph in which these worlds take part, with inputs that have these values. The first `scalars` of
+    /// them have no axes in any iteration.
+    pub fn enter(&mut self, inputs: Vec<Var>, scalars: usize, active: Vec<bool>, surroundings: Surroundings) {
         let name = self.name("g");
-        let declare = |var: &Var| Declaration { name: var.name.clone(), ty: None };
-        let graph = Graph { name, inputs: inputs.iter().map(declare).collect(), ..Graph::default() };
+        // ONNX Runtime needs the element types of inputs, and the shapes of counters and conditions. Functions have neither.
+        let element = |(at, var): (usize, &Var)| match surroundings {
+            Surroundings::Visible => {
+                let shape = (at < scalars).then(Vec::new);
+                var.dtype().map(|dtype| Declared { dtype, shape })
+            }
+            Surroundings::Hidden => None,
+        };
+        let declare =
+            |(at, var): (usize, &Var)| Declaration { name: var.name.clone(), ty: element((at, var)) };
+        let graph =
+            Graph { name, inputs: inputs.iter().enumerate().map(declare).collect(), ..Graph::default() };
         self.scopes.push(Scope { graph, vars: inputs, active, surroundings });
     }
 
@@ -324,8 +336,7 @@ impl<'c> Builder<'c> {
     /// If no scope was entered.
     pub fn leave(&mut self, outputs: &[String]) -> Graph {
         let mut graph = self.scopes.pop().expect("a scope was entered").graph;
-        graph.outputs =
-            outputs.iter().map(|name| Declaration { name: name.clone(), ty: None }).collect();
+        graph.outputs = outputs.iter().map(|name| Declaration { name: name.clone(), ty: None }).collect();
         graph
     }
 

@@ -5,7 +5,7 @@ use typeloom::cpu::value::Value;
 
 use crate::build::{Builder, Var};
 use crate::choices::Choices;
-use crate::expression::{Binding, evaluate};
+use crate::expression::{Binding, evaluate, names};
 use crate::families;
 use crate::program::{Declaration, Declared, Graph, Program};
 use crate::world::{self, World};
@@ -22,12 +22,26 @@ pub struct Case {
 /// The symbols that inputs declare.
 const SYMBOLS: [&str; 3] = ["batch", "seq", "k"];
 
+/// What is declared of values that nodes compute.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Declarations {
+    /// Nothing.
+    None,
+    /// What holds in all worlds, and other types.
+    TrueAndFalse,
+}
+
 /// Generates a case.
-pub fn generate(choices: &mut Choices) -> Case {
+pub fn generate(declarations: Declarations, choices: &mut Choices) -> Case {
     let count = choices.below(3) + 1;
     let ports = ports(&SYMBOLS[..count], choices);
+    let is_declared = |symbol: &&str| {
+        let extents = ports.iter().filter_map(|port| port.ty.as_ref()?.shape.as_ref()).flatten();
+        extents.flat_map(|extent| names(extent)).any(|name| name == **symbol)
+    };
+    let symbols: Vec<&str> = SYMBOLS.into_iter().filter(is_declared).collect();
     let mut worlds = Vec::new();
-    for binding in world::bindings(&SYMBOLS[..count], choices) {
+    for binding in world::bindings(&symbols, choices) {
         let first = world::inputs(&ports, &binding, choices);
         let second = world::inputs(&ports, &binding, choices);
         if ports.iter().any(is_flag) {
@@ -58,7 +72,11 @@ pub fn generate(choices: &mut Choices) -> Case {
     let active = builder.active().to_vec();
     let vars = builder.own_vars();
     let (graph, functions) = builder.finish();
-    let graph = declared(graph, &vars, &worlds, &active, choices);
+    let mut graph = declared(graph, &vars, &worlds, &active, choices);
+    if declarations == Declarations::None {
+        graph.values.clear();
+        graph.outputs.iter_mut().for_each(|output| output.ty = None);
+    }
     Case { program: Program { graph, functions }, worlds }
 }
 
@@ -66,7 +84,13 @@ fn is_flag(port: &Declaration) -> bool {
     port.ty.as_ref().is_some_and(|ty| ty.dtype == Dtype::Bool)
 }
 
-fn with_flags(ports: &[Declaration], mut inputs: Vec<Value>, symbols: &Binding, dtype: Dtype, flag: u8) -> World {
+fn with_flags(
+    ports: &[Declaration],
+    mut inputs: Vec<Value>,
+    symbols: &Binding,
+    dtype: Dtype,
+    flag: u8,
+) -> World {
     for (port, input) in ports.iter().zip(&mut inputs) {
         if is_flag(port)
             && let Ok(tensor) = typeloom::AnyTensor::from_le_bytes(dtype, &[], &[flag])
@@ -121,7 +145,9 @@ fn declared(
 ) -> Graph {
     let made: Vec<&Var> = vars
         .iter()
-        .filter(|var| graph.nodes.iter().any(|node| node.op != "Constant" && node.outputs.contains(&var.name)))
+        .filter(|var| {
+            graph.nodes.iter().any(|node| node.op != "Constant" && node.outputs.contains(&var.name))
+        })
         .collect();
     let mut left = made.clone();
     for at in 0..choices.between(1, 3) {
@@ -193,6 +219,7 @@ fn fitting(extents: &[(&Binding, i64)]) -> Option<String> {
             candidates.push(format!("{one} + {other}"));
         }
     }
-    let fits = |text: &String| extents.iter().all(|(binding, extent)| evaluate(text, binding) == Some(*extent));
+    let fits =
+        |text: &String| extents.iter().all(|(binding, extent)| evaluate(text, binding) == Some(*extent));
     candidates.into_iter().find(fits)
 }

@@ -98,12 +98,7 @@ impl<'p> Machine<'p> {
     ///
     /// # Errors
     /// [`Failure`].
-    pub fn node(
-        &self,
-        node: &Node,
-        known: &Outer<'_>,
-        watch: &mut Watch<'_>,
-    ) -> Result<Vec<Value>, Failure> {
+    pub fn node(&self, node: &Node, known: &Outer<'_>, watch: &mut Watch<'_>) -> Result<Vec<Value>, Failure> {
         let mut inputs = Vec::with_capacity(node.inputs.len());
         for name in &node.inputs {
             inputs.push(if name.is_empty() { None } else { Some(known(name)) });
@@ -178,7 +173,9 @@ impl<'p> Machine<'p> {
     ) -> Result<Vec<Value>, Failure> {
         let body = &node.graphs[0].1;
         let count = node.attributes.iter().find_map(|(name, value)| match value {
-            crate::program::Attribute::Int(count) if *name == "num_scan_inputs" => usize::try_from(*count).ok(),
+            crate::program::Attribute::Int(count) if *name == "num_scan_inputs" => {
+                usize::try_from(*count).ok()
+            }
             _ => None,
         });
         let mut state: Vec<Value> = inputs.into_iter().flatten().collect();
@@ -240,8 +237,9 @@ fn number(value: &Value) -> Result<i64, Failure> {
 
 /// A kernel with integer attributes.
 fn operator(op: &str, inputs: Vec<Value>, attributes: &[(&str, i64)]) -> Result<Vec<Value>, Failure> {
-    let attributes =
-        attributes.iter().fold(Attributes::default(), |all, (name, value)| all.with(name, Plain::Int(*value)));
+    let attributes = attributes
+        .iter()
+        .fold(Attributes::default(), |all, (name, value)| all.with(name, Plain::Int(*value)));
     run(op, &attributes, inputs.into_iter().map(Some).collect(), 1)
 }
 
@@ -276,7 +274,6 @@ fn run(
     let Some(operator) = ops::find("", op) else { return unsupported(op) };
     let call = Call { version: OPSET, attributes, inputs, outputs };
     let results = operator.run(call).map_err(|error| Failure::Rejected(error.to_string()))?;
-    let large =
-        |value: &Value| value.as_tensor().is_some_and(|tensor| tensor.len() > MAX_ELEMENTS);
+    let large = |value: &Value| value.as_tensor().is_some_and(|tensor| tensor.len() > MAX_ELEMENTS);
     if results.iter().any(large) { unsupported("a large value") } else { Ok(results) }
 }

@@ -8,6 +8,8 @@
 //! `cargo run -p typeloom-differential -- --count 5000 --seed 1` runs many programs and prints those that break a law,
 //! [reduced](shrink) to few nodes.
 //!
+//! A short run with a fresh seed is part of the tests of this crate. It prints the seed; `TYPELOOM_SEED` repeats it.
+//!
 //! Not for: numerical results. The kernels have tests of their own.
 
 pub mod build;

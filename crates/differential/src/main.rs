@@ -1,14 +1,16 @@
 //! Runs many random programs and prints those that break a law, reduced to few nodes.
 //!
 //! ```text
-//! cargo run -p typeloom-differential -- [--count N] [--seed N] [--law LAW] [--signature TEXT] [--each N]
+//! cargo run -p typeloom-differential -- [--count N] [--seed N] [--law LAW] [--signature TEXT] [--each N] [--declarations none|any]
 //! ```
+//!
+//! `--each` is how many programs are printed for each cause; `--law` and `--signature` choose causes.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
 
 use typeloom_differential::choices::Choices;
-use typeloom_differential::generate::generate;
+use typeloom_differential::generate::{Declarations, generate};
 use typeloom_differential::laws::{Law, Runs, examine};
 use typeloom_differential::shrink::shrink;
 
@@ -18,10 +20,12 @@ struct Arguments {
     law: Option<String>,
     signature: Option<String>,
     each: usize,
+    declarations: Declarations,
 }
 
 fn arguments() -> Result<Arguments, String> {
-    let mut arguments = Arguments { count: 500, seed: 1, law: None, signature: None, each: 1 };
+    let declarations = Declarations::TrueAndFalse;
+    let mut arguments = Arguments { count: 500, seed: 1, law: None, signature: None, each: 1, declarations };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
         let value = words.next().ok_or_else(|| format!("{word} needs a value"))?;
@@ -30,6 +34,8 @@ fn arguments() -> Result<Arguments, String> {
             "--count" => arguments.count = number()?,
             "--seed" => arguments.seed = number()?,
             "--each" => arguments.each = usize::try_from(number()?).unwrap_or(usize::MAX),
+            "--declarations" if value == "none" => arguments.declarations = Declarations::None,
+            "--declarations" if value == "any" => arguments.declarations = Declarations::TrueAndFalse,
             "--law" => arguments.law = Some(value),
             "--signature" => arguments.signature = Some(value),
             _ => return Err(format!("unknown option {word}")),
@@ -40,7 +46,7 @@ fn arguments() -> Result<Arguments, String> {
 
 #[derive(Default)]
 struct Tally {
-    runs: BTreeMap<&'static str, (u64, u64)>,
+    runs: BTreeMap<&'static str, (u64, u64, u64)>,
     findings: BTreeMap<(Law, String), Vec<u64>>,
     compared: usize,
     full: usize,
@@ -58,7 +64,7 @@ fn main() -> std::io::Result<()> {
     let mut tally = Tally::default();
     for seed in arguments.seed..arguments.seed + arguments.count {
         let examined = std::panic::catch_unwind(|| {
-            let case = generate(&mut Choices::seeded(seed));
+            let case = generate(arguments.declarations, &mut Choices::seeded(seed));
             let report = examine(&case);
             (case, report)
         });
@@ -76,6 +82,7 @@ fn main() -> std::io::Result<()> {
         let entry = tally.runs.entry(runs).or_default();
         entry.0 += 1;
         entry.1 += u64::from(report.rejected);
+        entry.2 += u64::from(report.reported);
         tally.compared += report.compared;
         tally.full += report.full;
         for finding in &report.findings {
@@ -96,9 +103,9 @@ fn main() -> std::io::Result<()> {
             out.flush()?;
         }
     }
-    writeln!(out, "== programs that run, and how many of them are rejected")?;
-    for (runs, (count, rejected)) in &tally.runs {
-        writeln!(out, "{runs}: {rejected} of {count}")?;
+    writeln!(out, "== programs that run")?;
+    for (runs, (count, rejected, reported)) in &tally.runs {
+        writeln!(out, "{runs}: {count}, {rejected} rejected, {reported} rejected or warned of")?;
     }
     writeln!(out, "values compared: {}, with full types: {}", tally.compared, tally.full)?;
     writeln!(out, "== broken laws")?;

@@ -193,8 +193,7 @@ impl fmt::Display for Nested<'_> {
         write!(f, "{} ({}) => ({})", graph.name, list(&graph.inputs), list(&graph.outputs))?;
         if !graph.constants.is_empty() || !graph.values.is_empty() {
             let constants = graph.constants.iter().map(|(name, tensor)| constant(Some(name), tensor));
-            let all: Vec<String> =
-                constants.chain(graph.values.iter().map(ToString::to_string)).collect();
+            let all: Vec<String> = constants.chain(graph.values.iter().map(ToString::to_string)).collect();
             write!(f, " <{}>", all.join(", "))?;
         }
         f.write_str(" {\n")?;

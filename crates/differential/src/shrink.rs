@@ -66,9 +66,13 @@ fn edited(case: &Case, mut at: usize) -> Option<Case> {
     }
     at -= graph.values.len();
     if edit_node(graph, &mut at) {
+        return Some(case);
+    }
+    if at == 0 {
         sweep(graph);
         return Some(case);
     }
+    at -= 1;
     for function in &mut case.program.functions {
         if edit_node(&mut function.graph, &mut at) {
             return Some(case);
@@ -77,9 +81,21 @@ fn edited(case: &Case, mut at: usize) -> Option<Case> {
     None
 }
 
-/// Replaces the outputs of a node by one of its inputs. Counts `at` down to the node and input to edit.
+/// Removes a node that is not read, or replaces the outputs of a node by one of its inputs. Counts `at` down to the edit.
 fn edit_node(graph: &mut Graph, at: &mut usize) -> bool {
     for index in 0..graph.nodes.len() {
+        if *at == 0 {
+            let mut used: HashSet<&String> = HashSet::new();
+            graph.walk(&mut |inner| {
+                used.extend(inner.nodes.iter().flat_map(|node| &node.inputs));
+                used.extend(inner.outputs.iter().map(|output| &output.name));
+            });
+            if !graph.nodes[index].outputs.iter().any(|output| used.contains(output)) {
+                graph.nodes.remove(index);
+            }
+            return true;
+        }
+        *at -= 1;
         let inputs = graph.nodes[index].inputs.len();
         if *at < inputs {
             let node = graph.nodes[index].clone();

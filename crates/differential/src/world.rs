@@ -76,10 +76,9 @@ pub fn tensor(dtype: Dtype, shape: &[usize], choices: &mut Choices) -> AnyTensor
             shape,
             (0..count).map(|_| i32::try_from(choices.between(0, 2)).unwrap_or(0)).collect::<Vec<i32>>(),
         ),
-        Dtype::F64 => AnyTensor::from_vec(
-            shape,
-            (0..count).map(|_| f64::from(small(choices))).collect::<Vec<f64>>(),
-        ),
+        Dtype::F64 => {
+            AnyTensor::from_vec(shape, (0..count).map(|_| f64::from(small(choices))).collect::<Vec<f64>>())
+        }
         // The generator makes inputs and constants of no other type.
         _ => AnyTensor::from_vec(shape, (0..count).map(|_| small(choices)).collect::<Vec<f32>>()),
     };

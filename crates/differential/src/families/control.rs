@@ -69,7 +69,7 @@ pub(super) fn branch(b: &mut Builder<'_>) -> Option<()> {
             // A branch that is never entered can be anything that is well typed.
             active = b.active().to_vec();
         }
-        b.enter(Vec::new(), active, Surroundings::Visible);
+        b.enter(Vec::new(), 0, active, Surroundings::Visible);
         let count = b.choices.between(1, 3);
         fill(b, count);
         let mut names = Vec::new();
@@ -137,7 +137,7 @@ pub(super) fn repeat(b: &mut Builder<'_>) -> Option<()> {
     }
     let carried = parameters[2..].to_vec();
     let goes_on = parameters[1].name.clone();
-    b.enter(parameters, b.active().to_vec(), Surroundings::Visible);
+    b.enter(parameters, 2, b.active().to_vec(), Surroundings::Visible);
     let count = b.choices.between(1, 3);
     fill(b, count);
     let mut outputs = vec![b.simple("Identity", &[&goes_on])?.name];
@@ -189,11 +189,20 @@ pub(super) fn scan(b: &mut Builder<'_>) -> Option<()> {
         rows.push(row.map(Value::Tensor));
     }
     let parameters = vec![parameter(b, state.values.clone()), parameter(b, rows)];
-    b.enter(parameters, b.active().to_vec(), Surroundings::Visible);
+    b.enter(parameters, 0, b.active().to_vec(), Surroundings::Visible);
     let count = b.choices.between(1, 3);
     fill(b, count);
-    let dtype = state.dtype();
-    let first = result(b, |var| var.dtype() == dtype)?;
+    // The state of a scan keeps its shape.
+    let is_state = |var: &Var| {
+        let same = |(own, state): (&Option<Value>, &Option<Value>)| match (own, state) {
+            (Some(Value::Tensor(own)), Some(Value::Tensor(state))) => {
+                own.dtype() == state.dtype() && own.shape() == state.shape()
+            }
+            (own, _) => own.is_none(),
+        };
+        var.values.iter().zip(&state.values).all(same)
+    };
+    let first = result(b, is_state)?;
     let mut outputs = vec![first.clone()];
     let second = result(b, |var| var.dtype().is_some())?;
     outputs.push(if second == first { b.simple("Identity", &[&second])?.name } else { second });
@@ -217,7 +226,7 @@ pub(super) fn call(b: &mut Builder<'_>) -> Option<()> {
     }
     let arguments = [tensor(b, 0, 4)?, tensor(b, 0, 4)?];
     let parameters = arguments.iter().map(|it| parameter(b, it.values.clone())).collect();
-    b.enter(parameters, b.active().to_vec(), Surroundings::Hidden);
+    b.enter(parameters, 0, b.active().to_vec(), Surroundings::Hidden);
     let count = b.choices.between(2, 4);
     fill(b, count);
     let output = result(b, |var| var.dtype().is_some())?;

@@ -76,7 +76,7 @@ pub(super) fn best(b: &mut Builder<'_>) -> Option<()> {
 }
 
 pub(super) fn one_hot(b: &mut Builder<'_>) -> Option<()> {
-    let index = b.any(|var| is_int(var) && var.rank().is_some_and(|rank| rank <= 2))?;
+    let index = b.any(|var| is_int(var) && var.rank().is_some_and(|rank| (1..=2).contains(&rank)))?;
     let depth = match b.any(|var| is_int(var) && var.rank() == Some(0)) {
         Some(depth) if b.choices.percent(50) => depth.name,
         _ => {

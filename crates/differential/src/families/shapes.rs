@@ -50,9 +50,13 @@ pub(super) fn extent(b: &mut Builder<'_>) -> Option<()> {
 fn small_ints(b: &mut Builder<'_>, rank: Option<usize>) -> Option<Var> {
     b.any(|var| {
         let of_rank = var.rank().is_some_and(|own| rank.map_or(own <= 1, |rank| own == rank));
-        is_int(var) && of_rank && var.values.iter().flatten().all(|value| {
-            value.as_tensor().is_some_and(|tensor| tensor.len() <= 8)
-        })
+        is_int(var)
+            && of_rank
+            && var
+                .values
+                .iter()
+                .flatten()
+                .all(|value| value.as_tensor().is_some_and(|tensor| tensor.len() <= 8))
     })
 }
 

@@ -26,12 +26,15 @@ fn window(b: &mut Builder<'_>, spatial: usize) -> Vec<(&'static str, Attribute)>
         let strides: Vec<i64> = (0..spatial).map(|_| b.choices.between(1, 3)).collect();
         attributes.push(ints("strides", &strides));
     }
-    if b.choices.percent(20) {
+    // ONNX Runtime does not implement dilations with automatic padding.
+    let dilated = b.choices.percent(20);
+    if dilated {
         let dilations: Vec<i64> = (0..spatial).map(|_| b.choices.between(1, 2)).collect();
         attributes.push(ints("dilations", &dilations));
     }
-    if b.choices.percent(25) {
-        attributes.push(("auto_pad", Attribute::Text(*b.choices.pick(&["SAME_UPPER", "SAME_LOWER", "VALID"]))));
+    if !dilated && b.choices.percent(25) {
+        attributes
+            .push(("auto_pad", Attribute::Text(*b.choices.pick(&["SAME_UPPER", "SAME_LOWER", "VALID"]))));
     } else if b.choices.percent(50) {
         let pads: Vec<i64> = (0..2 * spatial).map(|_| b.choices.between(0, 1)).collect();
         attributes.push(ints("pads", &pads));
