@@ -367,6 +367,15 @@ fn types(case: &Case, checked: &mut Checked<'_>, executions: &[Execution], repor
     }
 }
 
+/// Whether a value that something else computed has the type that is reported for it.
+#[must_use]
+pub fn fits(checked: &mut Checked<'_>, name: &str, value: &Value, symbols: &Binding) -> bool {
+    let Some(id) = checked.find(name) else { return true };
+    let ty = checked.proven_type_of(id);
+    let stamp = message::of(&ty, checked.dims()).map_or(Stamp::Open, |message| Stamp::of(&message));
+    !contradicts(value, &stamp, &mut symbols.clone())
+}
+
 /// Whether a type has no unknown part.
 fn is_full(stamp: &Stamp) -> bool {
     match stamp {

@@ -4,10 +4,12 @@
 //! cargo run -p typeloom-differential -- [--count N] [--seed N] [--law LAW] [--signature TEXT] [--each N] [--declarations none|any]
 //! ```
 //!
+//! `--corpus FOLDER` instead writes streams of bytes from which the generator makes programs with every operator, for the fuzzer.
 //! `--each` is how many programs are printed for each cause; `--law` and `--signature` choose causes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
+use std::path::{Path, PathBuf};
 
 use typeloom_differential::choices::Choices;
 use typeloom_differential::generate::{Declarations, generate};
@@ -21,11 +23,13 @@ struct Arguments {
     signature: Option<String>,
     each: usize,
     declarations: Declarations,
+    corpus: Option<PathBuf>,
 }
 
 fn arguments() -> Result<Arguments, String> {
     let declarations = Declarations::TrueAndFalse;
-    let mut arguments = Arguments { count: 500, seed: 1, law: None, signature: None, each: 1, declarations };
+    let mut arguments =
+        Arguments { count: 500, seed: 1, law: None, signature: None, each: 1, declarations, corpus: None };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
         let value = words.next().ok_or_else(|| format!("{word} needs a value"))?;
@@ -36,6 +40,7 @@ fn arguments() -> Result<Arguments, String> {
             "--each" => arguments.each = usize::try_from(number()?).unwrap_or(usize::MAX),
             "--declarations" if value == "none" => arguments.declarations = Declarations::None,
             "--declarations" if value == "any" => arguments.declarations = Declarations::TrueAndFalse,
+            "--corpus" => arguments.corpus = Some(value.into()),
             "--law" => arguments.law = Some(value),
             "--signature" => arguments.signature = Some(value),
             _ => return Err(format!("unknown option {word}")),
@@ -60,6 +65,9 @@ fn main() -> std::io::Result<()> {
             std::process::exit(2);
         }
     };
+    if let Some(folder) = &arguments.corpus {
+        return corpus(folder, &arguments);
+    }
     let mut out = std::io::stdout().lock();
     let mut tally = Tally::default();
     for seed in arguments.seed..arguments.seed + arguments.count {
@@ -114,4 +122,32 @@ fn main() -> std::io::Result<()> {
         writeln!(out, "{:5} {law:?}: {signature} (seeds {})", seeds.len(), shown.join(", "))?;
     }
     Ok(())
+}
+
+/// The length of a stream of bytes.
+const STREAM: usize = 500;
+
+/// Writes a stream for each program that has an operator which no program before it has.
+fn corpus(folder: &Path, arguments: &Arguments) -> std::io::Result<()> {
+    std::fs::create_dir_all(folder)?;
+    let mut known = BTreeSet::new();
+    for seed in arguments.seed..arguments.seed + arguments.count {
+        let mut choices = Choices::seeded(seed);
+        let bytes: Vec<u8> = (0..STREAM).map(|_| u8::try_from(choices.below(256)).unwrap_or(0)).collect();
+        let case = generate(Declarations::None, &mut Choices::of_bytes(&bytes));
+        if examine(&case).runs != Runs::Everywhere {
+            continue;
+        }
+        let mut operators = BTreeSet::new();
+        case.program.graph.walk(&mut |graph| {
+            operators
+                .extend(graph.nodes.iter().filter(|node| node.domain.is_empty()).map(|node| node.op.clone()));
+        });
+        let before = known.len();
+        known.extend(operators);
+        if known.len() > before {
+            std::fs::write(folder.join(format!("{seed}.bin")), bytes)?;
+        }
+    }
+    writeln!(std::io::stdout(), "{} operators", known.len())
 }
