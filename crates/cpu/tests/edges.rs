@@ -164,3 +164,42 @@ fn a_crop_goes_by_the_length_that_its_scale_says_before_it_is_cut() {
     let rounded: Vec<i32> = y.to_vec::<f32>().unwrap().iter().map(|y| y.round() as i32).collect();
     assert_eq!(rounded, [0, 6, 11, 17]);
 }
+
+#[test]
+fn a_split_into_more_parts_than_there_are_elements_fails() {
+    let parts = |version, extent: usize, parts| {
+        let attributes = none().with("num_outputs", Attribute::Int(parts));
+        let x = tensor(&[extent], &vec![0_i32; extent]);
+        let outputs = usize::try_from(parts).expect("a few parts");
+        let call = Call { version, attributes: &attributes, inputs: vec![Some(x.into())], outputs };
+        let parts = ops::find("", "Split").expect("the operator is known").run(call).ok()?;
+        Some(parts.iter().map(|part| part.as_tensor().map_or(0, AnyTensor::len)).collect::<Vec<_>>())
+    };
+    assert_eq!(parts(18, 7, 3), Some(vec![3, 3, 1]));
+    assert_eq!(parts(18, 5, 4), None);
+    assert_eq!(parts(18, 1, 3), None);
+    assert_eq!(parts(13, 6, 3), Some(vec![2, 2, 2]));
+    assert_eq!(parts(13, 7, 3), None);
+}
+
+/// Whether the operator accepts these inputs.
+fn accepts(op: &str, inputs: &[AnyTensor]) -> bool {
+    let inputs = inputs.iter().map(|input| Some(input.clone().into())).collect();
+    let call = Call { version: 21, attributes: &none(), inputs, outputs: 1 };
+    ops::find("", op).expect("the operator is known").run(call).is_ok()
+}
+
+#[test]
+fn a_shape_is_a_vector() {
+    assert!(accepts("ConstantOfShape", &[tensor(&[1], &[3_i64])]));
+    assert!(!accepts("ConstantOfShape", &[tensor(&[], &[3_i64])]));
+}
+
+#[test]
+fn updates_have_the_shape_of_the_slices_that_they_replace() {
+    let (data, index) = (tensor(&[2, 3, 2], &[0_f32; 12]), tensor(&[1, 1], &[0_i64]));
+    assert!(accepts("ScatterND", &[data.clone(), index.clone(), tensor(&[1, 3, 2], &[1_f32; 6])]));
+    assert!(!accepts("ScatterND", &[data, index.clone(), tensor(&[1, 2, 3], &[1_f32; 6])]));
+    let empty = tensor::<f32>(&[2, 0, 2], &[]);
+    assert!(!accepts("ScatterND", &[empty, index, tensor::<f32>(&[1, 0, 7], &[])]));
+}

@@ -225,6 +225,23 @@ fn models_are_refused_or_networks() {
 }
 
 #[test]
+fn generated_programs_keep_the_laws() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/seeds/programs");
+    let files = std::fs::read_dir(folder).expect("the streams of bytes are there");
+    let mut paths: Vec<_> = files.map(|file| file.expect("the folder can be read").path()).collect();
+    paths.sort();
+    assert!(paths.len() > 10, "there are few streams of bytes");
+    for (seed, path) in paths.iter().enumerate() {
+        let bytes = std::fs::read(path).expect("the file can be read");
+        let mut rng = Rng(9000 + seed as u64);
+        let mut inputs: Vec<_> = (0..2).map(|_| rng.mutilate(&bytes)).collect();
+        inputs.push(bytes);
+        survive(&path.display().to_string(), &inputs, target::programs);
+    }
+    memory_is_bounded();
+}
+
+#[test]
 fn files_of_samples_are_refused_or_read() {
     let tensor = AnyTensor::from_slice(&[5, 2], &[1_i16; 10]).expect("a small tensor");
     let header = br#"{"x":{"dtype":"F32","shape":[2,1],"data_offsets":[0,8]}}"#;

@@ -11,6 +11,7 @@ use repository::{files, none, read, shown, source};
 /// A new crate is placed here first.
 const LAYERS: &[&[&str]] = &[
     &["cli", "spec", "fuzz-targets"],
+    &["differential"],
     &["typeloom"],
     &["report", "components"],
     &["runtime"],

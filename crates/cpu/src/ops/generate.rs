@@ -59,6 +59,9 @@ fn constant(call: &mut Call<'_>) -> Outcome {
 
 fn constant_of_shape(call: &mut Call<'_>) -> Outcome {
     let Some(shape) = call.integers(0)? else { return Err(Fault::MissingInput(0)) };
+    if call.tensor(0)?.rank() != 1 {
+        return invalid("the shape is not a vector");
+    }
     let shape = extents(&shape)?;
     let fill = match call.attributes.tensor("value")? {
         Some(fill) if fill.len() == 1 => fill.clone(),

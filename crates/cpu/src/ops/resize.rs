@@ -99,7 +99,7 @@ impl Sampling<'_> {
                 Nearest::Unnamed if axis.scale < 1.0 => at.ceil(),
                 Nearest::Floor | Nearest::Unnamed => at.floor(),
             };
-            return vec![(usize::try_from((index as i64).clamp(0, last)).unwrap_or(0), 1.0)];
+            return vec![(usize::try_from((index as i64).min(last)).unwrap_or(0), 1.0)];
         }
         let base = at.floor();
         let ratio = at - base;
@@ -116,7 +116,7 @@ impl Sampling<'_> {
             let index = base as i64 + step;
             let counts = !self.exclude_outside || (0..=last).contains(&index);
             if weight != 0.0 && counts {
-                taps.push((usize::try_from(index.clamp(0, last)).unwrap_or(0), weight));
+                taps.push((usize::try_from(index.min(last)).unwrap_or(0), weight));
             }
         }
         if self.antialias || self.exclude_outside {

@@ -122,8 +122,9 @@ fn scatter_nd(call: &mut Call<'_>) -> Outcome {
     }
     let inner = count(&data.shape()[depth..]);
     let values = integers(indices)?;
-    let tuples = count(&indices.shape()[..indices.rank() - 1]);
-    if updates.len() != tuples * inner {
+    let outer = &indices.shape()[..indices.rank() - 1];
+    let tuples = count(outer);
+    if updates.shape() != [outer, &data.shape()[depth..]].concat() {
         return invalid(format!("updates {:?} do not fit indices {:?}", updates.shape(), indices.shape()));
     }
     let mut places = Vec::with_capacity(tuples);

@@ -114,7 +114,7 @@ fn split(call: &mut Call<'_>) -> Outcome {
                 Some(parts) => usize::try_from(parts).unwrap_or(0),
                 None => call.outputs,
             };
-            even_sizes(x.shape()[axis], parts)?
+            even_sizes(x.shape()[axis], parts, if call.version < 18 { Last::Equal } else { Last::Smaller })?
         }
     };
     if sizes.iter().sum::<usize>() != x.shape()[axis] {
@@ -129,13 +129,30 @@ fn split(call: &mut Call<'_>) -> Outcome {
     Ok(parts)
 }
 
-/// Equal parts, the last of which may be smaller.
-fn even_sizes(extent: usize, parts: usize) -> Result<Vec<usize>, Fault> {
+/// The extent of the last of several equal parts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Last {
+    /// That of the others.
+    Equal,
+    /// What the others leave, if they leave something of the axis.
+    Smaller,
+}
+
+/// The extents of equal parts.
+fn even_sizes(extent: usize, parts: usize, last: Last) -> Result<Vec<usize>, Fault> {
     if parts == 0 || parts > 1 << 20 {
         return invalid(format!("{parts} parts cannot be made"));
     }
     let size = extent.div_ceil(parts);
-    Ok((0..parts).map(|at| size.min(extent.saturating_sub(at * size))).collect())
+    let Some(rest) = extent.checked_sub(size * (parts - 1)) else {
+        return invalid(format!("parts of {size} leave nothing of {extent} for part {}", parts - 1));
+    };
+    if last == Last::Equal && rest != size {
+        return invalid(format!("{extent} is not a multiple of {parts}"));
+    }
+    let mut sizes = vec![size; parts - 1];
+    sizes.push(rest);
+    Ok(sizes)
 }
 
 fn concat(call: &mut Call<'_>) -> Outcome {

@@ -175,6 +175,8 @@ fn unique_indices(cx: &mut RuleCx<'_, '_>, count: DimId, all: DimId) -> Result<(
 }
 
 fn one_hot(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    // ONNX's own inference rejects a single index without axes.
+    cx.require_rank(In(0), 1..)?;
     if let Some(indices) = cx.shape(In(0)) {
         let axis = cx.attr_int("axis")?.unwrap_or(-1);
         let axis = cx.axis("axis", axis, indices.len() + 1)?;
@@ -291,6 +293,10 @@ mod tests {
         assert_eq!(infer_y(11, &with(-3, "5")), "float[5, N, 2]");
         assert_eq!(fault(11, &with(3, "5")), "onehot.depth: axis is 3, outside [-3, 3) for 3 axes");
         assert_eq!(fault(11, &with(0, "-5")), "onehot.depth: In(1) has the negative extent -5");
+        assert_eq!(
+            fault(11, "g (int64 i, int64 d, float[2] v) => (y) { y = OneHot (i, d, v) }"),
+            "onehot.depth: In(0) has rank 0, not 1..=None"
+        );
         assert_eq!(
             fault(11, "g (int64[N] i, int64 d, float[3] v) => (y) { y = OneHot (i, d, v) }"),
             "onehot.depth: In(2) axis Some(0) and In(2) axis None are the off value and the on value"

@@ -1,0 +1,349 @@
+//! Builds a program node by node, and executes each node in all worlds when it is added.
+//!
+//! A node that fails in the leading world of its scope is never kept. A node that fails in other worlds is kept only while the
+//! builder [permits](Builder::permit) that; the other worlds of the scope then end there. So what a finished program does in each world is known.
+//!
+//! Bodies of `If`, `Loop`, `Scan` and of functions are scopes. In the scope of a branch only those worlds take part that enter the
+//! branch; the scope of a loop body has the values of the first iteration, and the whole loop is executed when it is added.
+
+use std::collections::HashMap;
+
+use typeloom::cpu::value::Value;
+use typeloom::{AnyTensor, Dtype};
+
+use crate::choices::Choices;
+use crate::interpret::{Failure, Machine};
+use crate::program::{Attribute, Declaration, Declared, Function, Graph, Node};
+use crate::world::World;
+
+/// A value with what it is in each world.
+#[derive(Clone, Debug)]
+pub struct Var {
+    /// Its name.
+    pub name: String,
+    /// Its value by world, in the worlds that compute it.
+    pub values: Vec<Option<Value>>,
+}
+
+impl Var {
+    fn tensors(&self) -> impl Iterator<Item = Option<&AnyTensor>> {
+        self.values.iter().flatten().map(Value::as_tensor)
+    }
+
+    /// The element type, if this is a tensor.
+    #[must_use]
+    pub fn dtype(&self) -> Option<Dtype> {
+        self.tensors().next().flatten().map(AnyTensor::dtype)
+    }
+
+    /// The rank, if this is a tensor that has the same one in every world.
+    #[must_use]
+    pub fn rank(&self) -> Option<usize> {
+        let first = self.tensors().next().flatten()?.rank();
+        self.tensors().all(|tensor| tensor.is_some_and(|it| it.rank() == first)).then_some(first)
+    }
+
+    /// Whether this is one element in a vector, in every world.
+    #[must_use]
+    pub fn shape_is_one(&self) -> bool {
+        self.tensors().all(|tensor| tensor.is_some_and(|it| it.shape() == [1]))
+    }
+
+    /// The shape in a world.
+    #[must_use]
+    pub fn shape(&self, world: usize) -> Option<&[usize]> {
+        self.values.get(world)?.as_ref()?.as_tensor().map(AnyTensor::shape)
+    }
+}
+
+/// What surrounds the nodes that are being added.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Surroundings {
+    /// Values of the surrounding graphs can be read.
+    Visible,
+    /// The body of a function: nothing can be read but the inputs.
+    Hidden,
+}
+
+#[derive(Clone, Debug)]
+struct Scope {
+    graph: Graph,
+    vars: Vec<Var>,
+    active: Vec<bool>,
+    surroundings: Surroundings,
+}
+
+/// A state of the builder to go back to.
+pub struct Mark {
+    nodes: usize,
+    constants: usize,
+    vars: usize,
+    functions: usize,
+    active: Vec<Vec<bool>>,
+}
+
+/// Builds a program.
+pub struct Builder<'c> {
+    /// The choices that the program is made from.
+    pub choices: &'c mut Choices,
+    /// Whether nodes may fail in worlds other than the leading one.
+    pub permit: bool,
+    functions: Vec<Function>,
+    scopes: Vec<Scope>,
+    names: usize,
+}
+
+impl<'c> Builder<'c> {
+    /// A builder of a main graph with these inputs.
+    pub fn new(inputs: Vec<Declaration>, worlds: &[World], choices: &'c mut Choices) -> Self {
+        let vars = inputs.iter().enumerate().map(|(at, input)| Var {
+            name: input.name.clone(),
+            values: worlds.iter().map(|world| Some(world.inputs[at].clone())).collect(),
+        });
+        let scope = Scope {
+            vars: vars.collect(),
+            graph: Graph { name: "main".to_owned(), inputs, ..Graph::default() },
+            active: vec![true; worlds.len()],
+            surroundings: Surroundings::Hidden,
+        };
+        Self { choices, permit: false, functions: Vec::new(), scopes: vec![scope], names: 0 }
+    }
+
+    /// The main graph and the functions.
+    ///
+    /// # Panics
+    /// If a scope was entered and not left.
+    #[must_use]
+    pub fn finish(mut self) -> (Graph, Vec<Function>) {
+        let scope = self.scopes.pop().expect("the main scope is open until the end");
+        (scope.graph, self.functions)
+    }
+
+    fn scope(&mut self) -> &mut Scope {
+        self.scopes.last_mut().expect("the main scope is open until the end")
+    }
+
+    fn top(&self) -> &Scope {
+        self.scopes.last().expect("the main scope is open until the end")
+    }
+
+    /// How deep scopes are nested; the main graph is at depth 1.
+    #[must_use]
+    pub fn depth(&self) -> usize {
+        self.scopes.len()
+    }
+
+    /// The worlds that take part in this scope.
+    #[must_use]
+    pub fn active(&self) -> &[bool] {
+        &self.top().active
+    }
+
+    /// The world that decides: the first one that takes part.
+    #[must_use]
+    pub fn lead(&self) -> usize {
+        self.active().iter().position(|active| *active).unwrap_or(0)
+    }
+
+    /// A name that is not used yet.
+    pub fn name(&mut self, prefix: &str) -> String {
+        self.names += 1;
+        format!("{prefix}{}", self.names)
+    }
+
+    /// The values that can be read here, those of the innermost scope last.
+    #[must_use]
+    pub fn vars(&self) -> Vec<&Var> {
+        let hidden = self.scopes.iter().rposition(|scope| scope.surroundings == Surroundings::Hidden);
+        let readable = &self.scopes[hidden.unwrap_or(0)..];
+        let active = self.active();
+        let has_value =
+            |var: &&Var| active.iter().zip(&var.values).all(|(active, it)| !active || it.is_some());
+        readable.iter().flat_map(|scope| &scope.vars).filter(has_value).collect()
+    }
+
+    /// The values that were added in this scope.
+    #[must_use]
+    pub fn own_vars(&self) -> Vec<Var> {
+        self.top().vars.clone()
+    }
+
+    /// The value of this name, restricted to the worlds that take part.
+    #[must_use]
+    pub fn var(&self, name: &str) -> Option<Var> {
+        let mut found = self.vars().into_iter().find(|var| var.name == name)?.clone();
+        for (value, active) in found.values.iter_mut().zip(self.active()) {
+            if !active {
+                *value = None;
+            }
+        }
+        Some(found)
+    }
+
+    /// Some value with a property, more often a recent one.
+    pub fn any(&mut self, fits: impl Fn(&Var) -> bool) -> Option<Var> {
+        let names: Vec<String> = self.vars().iter().map(|var| var.name.clone()).collect();
+        let fitting: Vec<Var> =
+            names.iter().filter_map(|name| self.var(name)).filter(|var| fits(var)).collect();
+        if fitting.is_empty() {
+            return None;
+        }
+        let last = fitting.len().min(5);
+        let at = if self.choices.percent(50) {
+            fitting.len() - 1 - self.choices.below(last)
+        } else {
+            self.choices.below(fitting.len())
+        };
+        Some(fitting[at].clone())
+    }
+
+    /// The state to go back to.
+    #[must_use]
+    pub fn mark(&self) -> Mark {
+        let scope = self.top();
+        Mark {
+            nodes: scope.graph.nodes.len(),
+            constants: scope.graph.constants.len(),
+            vars: scope.vars.len(),
+            functions: self.functions.len(),
+            active: self.scopes.iter().map(|scope| scope.active.clone()).collect(),
+        }
+    }
+
+    /// Goes back to a state of the same scope or a surrounding one.
+    pub fn undo(&mut self, mark: Mark) {
+        self.scopes.truncate(mark.active.len());
+        for (scope, active) in self.scopes.iter_mut().zip(mark.active) {
+            scope.active = active;
+        }
+        self.functions.truncate(mark.functions);
+        let scope = self.scope();
+        scope.graph.nodes.truncate(mark.nodes);
+        scope.graph.constants.truncate(mark.constants);
+        scope.vars.truncate(mark.vars);
+    }
+
+    /// A constant, as an initializer or a node.
+    pub fn constant(&mut self, tensor: AnyTensor) -> String {
+        let name = self.name("c");
+        let values = vec![Some(Value::Tensor(tensor.clone())); self.active().len()];
+        let in_function = self.top().surroundings == Surroundings::Hidden && self.depth() > 1;
+        let as_node = in_function || self.choices.percent(30);
+        let scope = self.scope();
+        if as_node {
+            scope.graph.nodes.push(Node {
+                op: "Constant".to_owned(),
+                domain: "",
+                inputs: Vec::new(),
+                outputs: vec![name.clone()],
+                attributes: vec![("value", Attribute::Tensor(tensor))],
+                graphs: Vec::new(),
+            });
+        } else {
+            scope.graph.constants.push((name.clone(), tensor));
+        }
+        scope.vars.push(Var { name: name.clone(), values });
+        name
+    }
+
+    /// A constant vector of integers.
+    ///
+    /// # Panics
+    /// Never: a vector has as many elements as it has.
+    pub fn ints(&mut self, values: &[i64]) -> String {
+        self.constant(AnyTensor::from_slice(&[values.len()], values).expect("a vector"))
+    }
+
+    /// A constant integer.
+    pub fn int(&mut self, value: i64) -> String {
+        self.constant(AnyTensor::from_scalar(value))
+    }
+
+    /// Adds a node of the standard operator set.
+    pub fn node(
+        &mut self,
+        op: &str,
+        inputs: &[&str],
+        attributes: Vec<(&'static str, Attribute)>,
+        outputs: usize,
+    ) -> Option<Vec<Var>> {
+        let inputs = inputs.iter().map(|name| (*name).to_owned()).collect();
+        let outputs = (0..outputs).map(|_| self.name("v")).collect();
+        self.add(Node { op: op.to_owned(), domain: "", inputs, outputs, attributes, graphs: Vec::new() })
+    }
+
+    /// Adds a node with one output and no attributes.
+    pub fn simple(&mut self, op: &str, inputs: &[&str]) -> Option<Var> {
+        self.node(op, inputs, Vec::new(), 1)?.pop()
+    }
+
+    /// Executes a node in all worlds that take part and adds it, unless it fails in one that has to succeed.
+    pub fn add(&mut self, node: Node) -> Option<Vec<Var>> {
+        let lead = self.lead();
+        let mut active = self.active().to_vec();
+        let mut vars: Vec<Var> = node
+            .outputs
+            .iter()
+            .map(|name| Var { name: name.clone(), values: vec![None; active.len()] })
+            .collect();
+        let visible = self.vars();
+        let by_name: HashMap<&str, &Var> = visible.iter().map(|var| (var.name.as_str(), *var)).collect();
+        let machine = Machine::new(&self.functions);
+        for world in 0..active.len() {
+            if !active[world] {
+                continue;
+            }
+            let known = |name: &str| by_name.get(name).and_then(|var| var.values[world].clone());
+            match machine.node(&node, &known, &mut |_, _| {}) {
+                Ok(values) if values.len() >= vars.len() => {
+                    for (var, value) in vars.iter_mut().zip(values) {
+                        var.values[world] = Some(value);
+                    }
+                }
+                Err(Failure::Rejected(_)) if self.permit && world != lead => active[world] = false,
+                Ok(_) | Err(_) => return None,
+            }
+        }
+        let scope = self.scope();
+        scope.active = active;
+        scope.graph.nodes.push(node);
+        scope.vars.extend(vars.iter().cloned());
+        Some(vars)
+    }
+
+    /// Enters a nested graph in which these worlds take part, with inputs that have these values. The first `scalars` of
+    /// them have no axes in any iteration.
+    pub fn enter(&mut self, inputs: Vec<Var>, scalars: usize, active: Vec<bool>, surroundings: Surroundings) {
+        let name = self.name("g");
+        // ONNX Runtime needs the element types of inputs, and the shapes of counters and conditions. Functions have neither.
+        let element = |(at, var): (usize, &Var)| match surroundings {
+            Surroundings::Visible => {
+                let shape = (at < scalars).then(Vec::new);
+                var.dtype().map(|dtype| Declared { dtype, shape })
+            }
+            Surroundings::Hidden => None,
+        };
+        let declare =
+            |(at, var): (usize, &Var)| Declaration { name: var.name.clone(), ty: element((at, var)) };
+        let graph =
+            Graph { name, inputs: inputs.iter().enumerate().map(declare).collect(), ..Graph::default() };
+        self.scopes.push(Scope { graph, vars: inputs, active, surroundings });
+    }
+
+    /// Leaves a nested graph with these outputs.
+    ///
+    /// # Panics
+    /// If no scope was entered.
+    pub fn leave(&mut self, outputs: &[String]) -> Graph {
+        let mut graph = self.scopes.pop().expect("a scope was entered").graph;
+        graph.outputs = outputs.iter().map(|name| Declaration { name: name.clone(), ty: None }).collect();
+        graph
+    }
+
+    /// Adds a function and returns its name.
+    pub fn function(&mut self, graph: Graph) -> String {
+        let name = self.name("F");
+        self.functions.push(Function { name: name.clone(), graph });
+        name
+    }
+}

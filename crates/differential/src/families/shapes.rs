@@ -1,0 +1,146 @@
+//! Shape arithmetic: shapes as vectors, their elements, integer arithmetic on them, and values that are made from them.
+
+use typeloom::{AnyTensor, Dtype};
+
+use super::{axis, elements_of, int, is_int, signed, tensor};
+use crate::build::{Builder, Var};
+use crate::program::Attribute;
+
+pub(super) fn shape(b: &mut Builder<'_>) -> Option<()> {
+    let x = tensor(b, 0, 5)?;
+    let rank = signed(x.rank()?);
+    match b.choices.below(6) {
+        0 => b.simple("Size", &[&x.name]).map(|_| ()),
+        1 => {
+            let start = b.choices.between(-rank, rank);
+            b.node("Shape", &[&x.name], vec![int("start", start)], 1).map(|_| ())
+        }
+        2 => {
+            let end = b.choices.between(-rank, rank);
+            b.node("Shape", &[&x.name], vec![int("end", end)], 1).map(|_| ())
+        }
+        _ => b.simple("Shape", &[&x.name]).map(|_| ()),
+    }
+}
+
+/// The extent of some axis, as a vector of one element or as a scalar.
+pub(super) fn one_extent(b: &mut Builder<'_>, x: &Var, axis: i64, vector: Vector) -> Option<String> {
+    let shape = b.simple("Shape", &[&x.name])?;
+    let index = match vector {
+        Vector::One => b.ints(&[axis]),
+        Vector::Scalar => b.int(axis),
+    };
+    Some(b.simple("Gather", &[&shape.name, &index])?.name)
+}
+
+/// The form of an integer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Vector {
+    One,
+    Scalar,
+}
+
+pub(super) fn extent(b: &mut Builder<'_>) -> Option<()> {
+    let x = tensor(b, 1, 5)?;
+    let axis = axis(b, x.rank()?);
+    let form = if b.choices.percent(50) { Vector::One } else { Vector::Scalar };
+    one_extent(b, &x, axis, form).map(|_| ())
+}
+
+fn small_ints(b: &mut Builder<'_>, rank: Option<usize>) -> Option<Var> {
+    b.any(|var| {
+        let of_rank = var.rank().is_some_and(|own| rank.map_or(own <= 1, |rank| own == rank));
+        is_int(var)
+            && of_rank
+            && var
+                .values
+                .iter()
+                .flatten()
+                .all(|value| value.as_tensor().is_some_and(|tensor| tensor.len() <= 8))
+    })
+}
+
+pub(super) fn arithmetic(b: &mut Builder<'_>) -> Option<()> {
+    let x = small_ints(b, None)?;
+    let op = *b.choices.pick(&["Add", "Sub", "Mul", "Div", "Mod", "Max", "Min", "Div", "Min"]);
+    let y = if b.choices.percent(40) {
+        small_ints(b, None)?.name
+    } else {
+        let value = b.choices.between(1, 9);
+        if b.choices.percent(50) { b.int(value) } else { b.ints(&[value]) }
+    };
+    let swapped = b.choices.percent(20);
+    let inputs = if swapped { [y.as_str(), &x.name] } else { [&x.name, y.as_str()] };
+    // The sign of a quotient is where integers and machines differ; extents are positive.
+    let divides = matches!(op, "Div" | "Mod");
+    let divisor = b.var(inputs[1])?;
+    if divides && !elements_of_all(&divisor).all(|value| value > 0) {
+        return None;
+    }
+    b.simple(op, &inputs).map(|_| ())
+}
+
+fn elements_of_all(var: &Var) -> impl Iterator<Item = i64> {
+    let tensors = var.values.iter().flatten().filter_map(typeloom::cpu::value::Value::as_tensor);
+    tensors.flat_map(|tensor| tensor.to_vec::<i64>().unwrap_or_default())
+}
+
+/// A vector that is put together from others, or taken apart.
+pub(super) fn vector(b: &mut Builder<'_>) -> Option<()> {
+    match b.choices.below(6) {
+        0 => {
+            let x = small_ints(b, Some(0))?;
+            let axes = b.ints(&[0]);
+            b.simple("Unsqueeze", &[&x.name, &axes]).map(|_| ())
+        }
+        1 => {
+            let x = small_ints(b, Some(1))?;
+            let op = *b.choices.pick(&["ReduceProd", "ReduceSum", "ReduceMax"]);
+            let keep = i64::from(b.choices.percent(50));
+            b.node(op, &[&x.name], vec![int("keepdims", keep)], 1).map(|_| ())
+        }
+        2 => {
+            let x = small_ints(b, Some(1))?;
+            let op = *b.choices.pick(&["Equal", "Less", "Greater"]);
+            let y = b.choices.between(1, 6);
+            let y = b.ints(&[y]);
+            b.simple(op, &[&x.name, &y]).map(|_| ())
+        }
+        3 => {
+            let x = small_ints(b, Some(1))?;
+            let to = int("to", i64::from(Dtype::I32.onnx_number()));
+            let narrow = b.node("Cast", &[&x.name], vec![to], 1)?.pop()?;
+            let back = int("to", i64::from(Dtype::I64.onnx_number()));
+            b.node("Cast", &[&narrow.name], vec![back], 1).map(|_| ())
+        }
+        _ => {
+            let mut parts = Vec::new();
+            for _ in 0..b.choices.between(2, 3) {
+                parts.push(if b.choices.percent(60) {
+                    small_ints(b, Some(1))?.name
+                } else {
+                    let value = b.choices.between(1, 4);
+                    b.ints(&[value])
+                });
+            }
+            let names: Vec<&str> = parts.iter().map(String::as_str).collect();
+            b.node("Concat", &names, vec![int("axis", 0)], 1).map(|_| ())
+        }
+    }
+}
+
+pub(super) fn range(b: &mut Builder<'_>) -> Option<()> {
+    let limit = small_ints(b, Some(0))?;
+    let (start, step) = (b.choices.between(0, 3), b.choices.between(1, 3));
+    let (start, step) = (b.int(start), b.int(step));
+    b.simple("Range", &[&start, &limit.name, &step]).map(|_| ())
+}
+
+pub(super) fn filled(b: &mut Builder<'_>) -> Option<()> {
+    let shape = small_ints(b, Some(1))?;
+    if elements_of(b, &shape).len() > 5 {
+        return None;
+    }
+    let value = AnyTensor::from_slice(&[1], &[0.5_f32]).ok()?;
+    b.node("ConstantOfShape", &[&shape.name], vec![("value", Attribute::Tensor(value))], 1).map(|_| ())
+}

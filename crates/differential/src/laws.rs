@@ -1,0 +1,501 @@
+//! The laws that typeloom's answers are held to.
+//!
+//! | law | |
+//! |---|---|
+//! | [`Law::Type`] | a reported type agrees with the value of every execution |
+//! | [`Law::Alarm`] | a program that runs in every world, and whose declarations hold there, has no errors |
+//! | [`Law::Declaration`] | a declaration that an execution violates is rejected or marked as assumed |
+//! | [`Law::Rejection`] | a program that runs at one binding only is rejected (a rate, not an invariant) |
+//! | [`Law::Runtime`] | the runtime computes the same values, and accepts them |
+//! | [`Law::Annotation`] | an annotated model has no errors and behaves identically |
+//! | [`Law::Strip`] | stripping an annotated model restores its bytes |
+//! | [`Law::Fix`] | a repaired model has no errors |
+
+use std::collections::HashMap;
+
+use typeloom::compiler::annotate::{Marks, annotate, strip};
+use typeloom::compiler::coerce::Policy;
+use typeloom::cpu::value::Value;
+use typeloom::runtime::stamp::{Extent, Stamp};
+use typeloom::solver::diagnostic::{Diagnostic, diagnose};
+use typeloom::solver::message;
+use typeloom::{Checked, Operators, Options, Verify};
+
+use crate::choices::Choices;
+use crate::expression::{Binding, evaluate, names};
+use crate::generate::Case;
+use crate::interpret::Failure;
+use crate::program::{Declaration, Program};
+use crate::world::{self, World};
+
+/// A law.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
+#[expect(missing_docs, reason = "described in the documentation of the module")]
+pub enum Law {
+    Type,
+    Alarm,
+    Declaration,
+    Rejection,
+    Runtime,
+    Annotation,
+    Strip,
+    Fix,
+}
+
+/// The laws that hold for every program; the others are measured.
+pub const HELD: &[Law] = &[Law::Type, Law::Alarm, Law::Runtime, Law::Annotation, Law::Strip, Law::Fix];
+
+/// A law that a case breaks.
+#[derive(Clone, Debug)]
+pub struct Finding {
+    /// The law.
+    pub law: Law,
+    /// What findings with one cause have in common: an operator, the code of a diagnostic.
+    pub signature: String,
+    /// The value that it is about, if there is one.
+    pub value: Option<String>,
+    /// What was reported and what happened.
+    pub detail: String,
+}
+
+/// At which bindings a program runs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum Runs {
+    /// At all.
+    Everywhere,
+    /// At the first one only.
+    Once,
+    /// At some.
+    Sometimes,
+    /// The interpreter cannot tell.
+    Unknown,
+}
+
+/// What a case shows.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// At which bindings the program runs.
+    pub runs: Runs,
+    /// Whether it has errors.
+    pub rejected: bool,
+    /// Whether it has errors, or warnings about symbols that are not free.
+    pub reported: bool,
+    /// Whether an input has an anonymous extent.
+    pub anonymous: bool,
+    /// How many values were compared, and how many of those have a type without unknown parts.
+    pub compared: usize,
+    /// How many of the compared values have a type without unknown parts.
+    pub full: usize,
+    /// The laws that it breaks.
+    pub findings: Vec<Finding>,
+}
+
+/// How many further bindings are tried before a law counts as broken.
+const FURTHER: usize = 40;
+
+/// The values of one execution by name; of a body that runs several times, all of them.
+type Seen = HashMap<String, Vec<Value>>;
+
+fn execute(program: &Program, world: &World) -> Result<(Vec<Value>, Seen), Failure> {
+    let mut seen = Seen::new();
+    let outputs = program.run(world.inputs.clone(), &mut |name, value| {
+        seen.entry(name.to_owned()).or_default().push(value.clone());
+    })?;
+    Ok((outputs, seen))
+}
+
+/// Holds a case to all laws.
+///
+/// # Panics
+/// If the program is not a model: an error of the generator.
+#[must_use]
+pub fn examine(case: &Case) -> Report {
+    let text = case.program.text();
+    let bytes = match typeloom::model_from_text(&text) {
+        Ok(bytes) => bytes,
+        Err(error) => panic!("the generator made a text that cannot be read: {error}\n{text}"),
+    };
+    let mut checked = match typeloom::check(&bytes, &Options::default()) {
+        Ok(checked) => checked,
+        Err(error) => panic!("the generator made a model that cannot be checked: {error}\n{text}"),
+    };
+    let diagnostics = diagnose(&mut checked);
+    let errors: Vec<&Diagnostic> = diagnostics.iter().filter(|it| it.is_error()).collect();
+    let executions: Vec<_> = case.worlds.iter().map(|world| execute(&case.program, world)).collect();
+    let mut report = Report {
+        runs: runs(case, &executions),
+        rejected: !errors.is_empty(),
+        reported: diagnostics.iter().any(|it| {
+            it.is_error() || matches!(it.code.name(), "forced-symbol" | "restricted-symbol" | "assumed-type")
+        }),
+        anonymous: case.program.graph.inputs.iter().any(has_anonymous),
+        compared: 0,
+        full: 0,
+        findings: Vec::new(),
+    };
+    if report.runs == Runs::Unknown {
+        return report;
+    }
+    let violated = violated(case, &executions);
+    if let Some(error) = errors.first() {
+        rejected(case, &bytes, error, !violated.is_empty(), &mut report);
+        return report;
+    }
+    if report.runs == Runs::Once {
+        let warned = if report.reported { " (warned of)" } else { "" };
+        let signature = format!("{}{warned}", last_operator(case));
+        let detail = "it runs at the first binding only, and has no errors".to_owned();
+        report.findings.push(Finding { law: Law::Rejection, signature, value: None, detail });
+    }
+    let any_violated = !violated.is_empty();
+    let is_assumed = |checked: &mut Checked<'_>, finding: &Finding| {
+        let value = finding.value.as_ref().and_then(|name| checked.find(name));
+        value.is_some_and(|value| checked.is_assumed(value))
+    };
+    if let Some(finding) = violated.into_iter().find(|finding| !is_assumed(&mut checked, finding)) {
+        report.findings.push(finding);
+        return report;
+    }
+    types(case, &mut checked, &executions, &mut report);
+    // The runtime holds outputs to their declarations, assumed ones included.
+    if !any_violated {
+        behaviour(case, &bytes, &mut checked, &executions, &mut report);
+    }
+    report
+}
+
+fn has_anonymous(port: &Declaration) -> bool {
+    port.ty.as_ref().and_then(|ty| ty.shape.as_ref()).is_some_and(|shape| shape.iter().any(|it| it == "?"))
+}
+
+type Execution = Result<(Vec<Value>, Seen), Failure>;
+
+fn runs(case: &Case, executions: &[Execution]) -> Runs {
+    if executions.iter().any(|it| matches!(it, Err(Failure::Unsupported(_)))) {
+        return Runs::Unknown;
+    }
+    let base = &case.worlds[0].symbols;
+    let is_base = |at: usize| case.worlds[at].symbols == *base;
+    if executions.iter().all(Result::is_ok) {
+        return Runs::Everywhere;
+    }
+    let once = executions.iter().enumerate().all(|(at, it)| it.is_ok() == is_base(at));
+    if !once || !further(case).is_empty_of_successes() {
+        return Runs::Sometimes;
+    }
+    Runs::Once
+}
+
+/// Executions at further bindings.
+struct Further {
+    worlds: Vec<World>,
+    executions: Vec<Execution>,
+}
+
+impl Further {
+    fn is_empty_of_successes(&self) -> bool {
+        self.executions.iter().all(|it| matches!(it, Err(Failure::Rejected(_))))
+    }
+}
+
+fn further(case: &Case) -> Further {
+    let mut choices = Choices::seeded(7);
+    let ports = &case.program.graph.inputs;
+    let base = &case.worlds[0].symbols;
+    let worlds: Vec<World> = (0..FURTHER)
+        .map(|_| {
+            let symbols = world::other_binding(base, &mut choices);
+            World { inputs: world::inputs(ports, &symbols, &mut choices), symbols }
+        })
+        .collect();
+    let executions = worlds.iter().map(|world| execute(&case.program, world)).collect();
+    Further { worlds, executions }
+}
+
+/// The operator of the node that fails first where the program does not run.
+fn last_operator(case: &Case) -> String {
+    let failure = case.worlds.iter().find_map(|world| execute(&case.program, world).err());
+    match failure {
+        Some(Failure::Rejected(message)) => message.split([':', ' ']).next().unwrap_or_default().to_owned(),
+        Some(Failure::Unsupported(_)) | None => String::new(),
+    }
+}
+
+/// A program with errors: whether they are right, and whether a repair resolves them.
+fn rejected(case: &Case, bytes: &[u8], error: &Diagnostic, violated: bool, report: &mut Report) {
+    if report.runs == Runs::Everywhere && !violated {
+        let further = further(case);
+        let runs = further.executions.iter().all(Result::is_ok);
+        let holds = {
+            let case = Case { program: case.program.clone(), worlds: further.worlds };
+            self::violated(&case, &further.executions).is_empty()
+        };
+        if runs && holds {
+            report.findings.push(Finding {
+                law: Law::Alarm,
+                signature: format!("{} {}", error.code.name(), operator_of(case, error)),
+                value: None,
+                detail: format!("error[{}]: {}", error.code.name(), error.message),
+            });
+        }
+    }
+    let repair = typeloom::repair(bytes, &Options::default(), &Operators::standard(), Policy::Fewest);
+    if let Ok(repair) = repair
+        && let Some(file) = repair.file.filter(|_| repair.is_ok)
+        && !typeloom::check(&file, &Options::default()).is_ok_and(|checked| checked.is_ok())
+    {
+        let signature = error.code.name().to_owned();
+        let detail = format!("`fix` leaves error[{}]: {}", error.code.name(), error.message);
+        report.findings.push(Finding { law: Law::Fix, signature, value: None, detail });
+    }
+}
+
+/// The operator that a diagnostic names first.
+fn operator_of(case: &Case, error: &Diagnostic) -> String {
+    let mut operators = Vec::new();
+    case.program.graph.walk(&mut |graph| operators.extend(graph.nodes.iter().map(|node| node.op.clone())));
+    let quoted = error.message.split('`').skip(1).step_by(2);
+    quoted.map(str::to_owned).find(|word| operators.contains(word)).unwrap_or_default()
+}
+
+/// The declarations that an execution violates.
+fn violated(case: &Case, executions: &[Execution]) -> Vec<Finding> {
+    let graph = &case.program.graph;
+    let mut findings: Vec<Finding> = Vec::new();
+    for (world, execution) in case.worlds.iter().zip(executions) {
+        let Ok((_, seen)) = execution else { continue };
+        let mut binding = world.symbols.clone();
+        for declaration in graph.outputs.iter().chain(&graph.values) {
+            let Some(ty) = &declaration.ty else { continue };
+            let Some(shape) = &ty.shape else { continue };
+            for value in seen.get(&declaration.name).into_iter().flatten() {
+                let Some(actual) = value.as_tensor().map(typeloom::AnyTensor::shape) else { continue };
+                let known = findings.iter().any(|it| it.value.as_ref() == Some(&declaration.name));
+                if known || agrees(shape, actual, &mut binding) {
+                    continue;
+                }
+                let symbols = shown(&world.symbols);
+                findings.push(Finding {
+                    law: Law::Declaration,
+                    signature: producer(case, &declaration.name),
+                    value: Some(declaration.name.clone()),
+                    detail: format!(
+                        "`{}` is declared {ty} and is {actual:?} where {symbols}",
+                        declaration.name
+                    ),
+                });
+            }
+        }
+    }
+    findings
+}
+
+/// Whether a shape has these extents; symbols that are not bound name whatever they meet first.
+fn agrees(shape: &[String], actual: &[usize], binding: &mut Binding) -> bool {
+    if shape.len() != actual.len() {
+        return false;
+    }
+    shape.iter().zip(actual).all(|(text, actual)| {
+        let actual = i64::try_from(*actual).unwrap_or(-1);
+        if names(text).as_slice() == std::slice::from_ref(text) {
+            return *binding.entry(text.clone()).or_insert(actual) == actual;
+        }
+        evaluate(text, binding).is_none_or(|value| value == actual)
+    })
+}
+
+fn shown(binding: &Binding) -> String {
+    binding.iter().map(|(name, value)| format!("{name} = {value}")).collect::<Vec<_>>().join(", ")
+}
+
+/// The operator that computes a value.
+fn producer(case: &Case, name: &str) -> String {
+    let mut found = String::new();
+    case.program.graph.walk(&mut |graph| {
+        let node = graph.nodes.iter().find(|node| node.outputs.iter().any(|output| output == name));
+        if let Some(node) = node {
+            found.clone_from(&node.op);
+        }
+        if graph.inputs.iter().any(|input| input.name == name) {
+            found.push_str("a body's input");
+        }
+    });
+    found
+}
+
+/// Compares the type of every value with its values.
+fn types(case: &Case, checked: &mut Checked<'_>, executions: &[Execution], report: &mut Report) {
+    let root = checked.body().root();
+    let values: Vec<_> = checked.body().values().collect();
+    let mut stamps: HashMap<String, (Stamp, bool, String)> = HashMap::new();
+    for value in values {
+        let (name, graph) = (checked.body().value_name(value).to_owned(), checked.body().value(value).graph);
+        let ty = checked.proven_type_of(value);
+        let stamp = message::of(&ty, checked.dims()).map_or(Stamp::Open, |message| Stamp::of(&message));
+        let text = ty.display(checked.universe(), checked.dims()).to_string();
+        stamps.insert(name, (stamp, graph == root, text));
+    }
+    let mut names: Vec<&String> = stamps.keys().collect();
+    names.sort_by_key(|name| (name.len(), (*name).clone()));
+    for name in names {
+        let (stamp, in_main, text) = &stamps[name];
+        let mut compared = false;
+        for (world, execution) in case.worlds.iter().zip(executions) {
+            let Ok((_, seen)) = execution else { continue };
+            for value in seen.get(name).into_iter().flatten() {
+                compared = true;
+                // Symbols that no input declares have one value in the main graph, and one for each run of a nested graph.
+                let mut binding = world.symbols.clone();
+                if !contradicts(value, stamp, &mut binding) {
+                    continue;
+                }
+                report.findings.push(Finding {
+                    law: Law::Type,
+                    signature: producer(case, name),
+                    value: in_main.then(|| name.clone()),
+                    detail: format!(
+                        "`{name}` has type {text} and is {} where {}",
+                        typeloom::runtime::stamp::describe(value),
+                        shown(&world.symbols)
+                    ),
+                });
+                return;
+            }
+        }
+        report.compared += usize::from(compared);
+        report.full += usize::from(compared && is_full(stamp));
+    }
+}
+
+/// Whether a value that something else computed has the type that is reported for it.
+#[must_use]
+pub fn fits(checked: &mut Checked<'_>, name: &str, value: &Value, symbols: &Binding) -> bool {
+    let Some(id) = checked.find(name) else { return true };
+    let ty = checked.proven_type_of(id);
+    let stamp = message::of(&ty, checked.dims()).map_or(Stamp::Open, |message| Stamp::of(&message));
+    !contradicts(value, &stamp, &mut symbols.clone())
+}
+
+/// Whether a type has no unknown part.
+fn is_full(stamp: &Stamp) -> bool {
+    match stamp {
+        Stamp::Open => false,
+        Stamp::Tensor { dtype, shape } => {
+            let known = |extent: &Extent| match extent {
+                Extent::Open => false,
+                Extent::Known(_) => true,
+                Extent::Symbol(text) | Extent::Expression(text) => !text.contains('?'),
+            };
+            dtype.is_some() && shape.as_ref().is_some_and(|shape| shape.iter().all(known))
+        }
+        Stamp::Sequence(inner) | Stamp::Optional(inner) => is_full(inner),
+    }
+}
+
+fn contradicts(value: &Value, stamp: &Stamp, binding: &mut Binding) -> bool {
+    match (value, stamp) {
+        (_, Stamp::Open) | (Value::Optional(None), Stamp::Optional(_)) => false,
+        (Value::Tensor(tensor), Stamp::Tensor { dtype, shape }) => {
+            let text = |extent: &Extent| match extent {
+                Extent::Open => "?".to_owned(),
+                Extent::Known(value) => value.to_string(),
+                Extent::Symbol(text) | Extent::Expression(text) => text.to_string(),
+            };
+            let shape = shape.as_ref().map(|shape| shape.iter().map(text).collect::<Vec<_>>());
+            dtype.is_some_and(|dtype| dtype != tensor.dtype())
+                || shape.is_some_and(|shape| !agrees(&shape, tensor.shape(), binding))
+        }
+        (Value::Sequence(values), Stamp::Sequence(inner)) => {
+            values.iter().any(|value| contradicts(value, inner, &mut binding.clone()))
+        }
+        (Value::Optional(Some(value)), Stamp::Optional(inner)) => contradicts(value, inner, binding),
+        (Value::Tensor(_) | Value::Sequence(_) | Value::Optional(_), _) => true,
+    }
+}
+
+/// The runtime and the annotated model compute what the interpreter computes.
+fn behaviour(
+    case: &Case,
+    bytes: &[u8],
+    checked: &mut Checked<'_>,
+    executions: &[Execution],
+    report: &mut Report,
+) {
+    let mut finding = |law, signature: String, detail| {
+        report.findings.push(Finding { law, signature, value: None, detail });
+    };
+    if let Some(detail) = differs(case, checked, executions) {
+        finding(Law::Runtime, first_word(&detail), detail);
+        return;
+    }
+    let annotated = match annotate(checked, Marks::Written) {
+        Ok(annotated) => annotated.file.to_vec(),
+        Err(error) => return finding(Law::Annotation, String::new(), error.to_string()),
+    };
+    match strip(&annotated) {
+        Ok(stripped) if stripped.file.to_vec() == bytes => {}
+        Ok(_) => finding(Law::Strip, String::new(), "the bytes are different".to_owned()),
+        Err(error) => finding(Law::Strip, String::new(), error.to_string()),
+    }
+    match typeloom::check(&annotated, &Options::default()) {
+        Ok(mut again) => {
+            let errors = diagnose(&mut again);
+            if let Some(error) = errors.iter().find(|it| it.is_error()) {
+                let detail = format!("annotated: error[{}]: {}", error.code.name(), error.message);
+                finding(Law::Annotation, error.code.name().to_owned(), detail);
+            } else if let Some(detail) = differs(case, &mut again, executions) {
+                finding(Law::Annotation, first_word(&detail), detail);
+            }
+        }
+        Err(error) => finding(Law::Annotation, String::new(), error.to_string()),
+    }
+}
+
+fn first_word(text: &str) -> String {
+    text.chars().filter(|it| !it.is_ascii_digit()).take(48).collect()
+}
+
+/// How the runtime differs from the interpreter, if it does.
+fn differs(case: &Case, checked: &mut Checked<'_>, executions: &[Execution]) -> Option<String> {
+    let session = match typeloom::session(checked) {
+        Ok(session) => session,
+        Err(error) => return Some(format!("not prepared: {error}")),
+    };
+    for (world, execution) in case.worlds.iter().zip(executions) {
+        let ports = case.program.graph.inputs.iter().map(|port| port.name.clone());
+        let inputs = ports.zip(world.inputs.iter().cloned()).collect();
+        match (session.run(inputs, Verify::EveryValue), execution) {
+            (Ok(outcome), Ok((outputs, _))) => {
+                for ((name, found), expected) in outcome.outputs.iter().zip(outputs) {
+                    if !equal(found, expected) {
+                        return Some(format!("output `{name}` differs where {}", shown(&world.symbols)));
+                    }
+                }
+            }
+            (Err(error), Ok(_)) => return Some(format!("{error} (where {})", shown(&world.symbols))),
+            (Ok(_), Err(Failure::Rejected(message))) => {
+                return Some(format!("runs, but the interpreter fails: {message}"));
+            }
+            (Ok(_), Err(Failure::Unsupported(_))) | (Err(_), Err(_)) => {}
+        }
+    }
+    None
+}
+
+/// Whether two values have the same type and shape. Elements are not compared: some kernels add in another order when they
+/// are fused.
+fn equal(left: &Value, right: &Value) -> bool {
+    match (left, right) {
+        (Value::Tensor(left), Value::Tensor(right)) => {
+            left.dtype() == right.dtype() && left.shape() == right.shape()
+        }
+        (Value::Sequence(left), Value::Sequence(right)) => {
+            left.len() == right.len() && left.iter().zip(right).all(|(left, right)| equal(left, right))
+        }
+        (Value::Optional(left), Value::Optional(right)) => match (left, right) {
+            (Some(left), Some(right)) => equal(left, right),
+            (left, right) => left.is_none() && right.is_none(),
+        },
+        (Value::Tensor(_) | Value::Sequence(_) | Value::Optional(_), _) => false,
+    }
+}

@@ -1,0 +1,262 @@
+//! Generated programs: graphs, nodes and functions, and how they are printed in ONNX's textual syntax.
+//!
+//! **Invariant:** a name is defined once in a program, nested graphs and functions included, so that a value is
+//! identified by its name alone.
+
+use std::fmt::{self, Write as _};
+
+use typeloom::cpu::attributes::{Attribute as Plain, Attributes};
+use typeloom::{AnyTensor, Dtype};
+
+/// The operator set that programs import.
+pub const OPSET: i64 = 21;
+/// The domain of the functions of a program.
+pub const LOCAL: &str = "local";
+
+/// A whole model.
+#[derive(Clone, Debug, Default)]
+pub struct Program {
+    /// The main graph.
+    pub graph: Graph,
+    /// The functions, callees first.
+    pub functions: Vec<Function>,
+}
+
+/// A graph.
+#[derive(Clone, Debug, Default)]
+pub struct Graph {
+    /// Its name.
+    pub name: String,
+    /// Its inputs.
+    pub inputs: Vec<Declaration>,
+    /// Its outputs.
+    pub outputs: Vec<Declaration>,
+    /// Its initializers.
+    pub constants: Vec<(String, AnyTensor)>,
+    /// Its `value_info`.
+    pub values: Vec<Declaration>,
+    /// Its nodes, in an order in which they can run.
+    pub nodes: Vec<Node>,
+}
+
+/// A function. Its attributes are not used.
+#[derive(Clone, Debug)]
+pub struct Function {
+    /// Its name in the domain [`LOCAL`].
+    pub name: String,
+    /// Its inputs, outputs and nodes.
+    pub graph: Graph,
+}
+
+/// A name with a declared type.
+#[derive(Clone, Debug)]
+pub struct Declaration {
+    /// The name.
+    pub name: String,
+    /// The type; `None` if nothing is declared.
+    pub ty: Option<Declared>,
+}
+
+/// A declared tensor type.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Declared {
+    /// The element type.
+    pub dtype: Dtype,
+    /// The extents as text, `?` for an anonymous one; `None` if no shape is declared.
+    pub shape: Option<Vec<String>>,
+}
+
+/// A node.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// The operator, or the function.
+    pub op: String,
+    /// Empty, or [`LOCAL`].
+    pub domain: &'static str,
+    /// The names of its inputs; empty for one that is omitted.
+    pub inputs: Vec<String>,
+    /// The names of its outputs.
+    pub outputs: Vec<String>,
+    /// The attributes that are not graphs.
+    pub attributes: Vec<(&'static str, Attribute)>,
+    /// The graphs.
+    pub graphs: Vec<(&'static str, Graph)>,
+}
+
+/// The value of an attribute.
+#[derive(Clone, Debug)]
+pub enum Attribute {
+    /// An integer.
+    Int(i64),
+    /// Integers.
+    Ints(Vec<i64>),
+    /// A float.
+    Float(f32),
+    /// Text.
+    Text(&'static str),
+    /// A tensor.
+    Tensor(AnyTensor),
+}
+
+impl Node {
+    /// The attributes as kernels read them.
+    #[must_use]
+    pub fn kernel_attributes(&self) -> Attributes {
+        self.attributes.iter().fold(Attributes::default(), |attributes, (name, value)| {
+            let value = match value {
+                Attribute::Int(value) => Plain::Int(*value),
+                Attribute::Ints(values) => Plain::Ints(values.clone()),
+                Attribute::Float(value) => Plain::Float(*value),
+                Attribute::Text(text) => Plain::Bytes(text.as_bytes().to_vec()),
+                Attribute::Tensor(tensor) => Plain::Tensor(tensor.clone()),
+            };
+            attributes.with(name, value)
+        })
+    }
+}
+
+impl Graph {
+    /// The graph and all graphs nested in it.
+    pub fn walk<'g>(&'g self, visit: &mut dyn FnMut(&'g Graph)) {
+        visit(self);
+        for (_, graph) in self.nodes.iter().flat_map(|node| &node.graphs) {
+            graph.walk(visit);
+        }
+    }
+
+    /// How many nodes there are, nested graphs included.
+    #[must_use]
+    pub fn node_count(&self) -> usize {
+        let mut count = 0;
+        self.walk(&mut |graph| count += graph.nodes.len());
+        count
+    }
+}
+
+impl Program {
+    /// The program in ONNX's textual syntax.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut text = format!("<ir_version: 10, opset_import: [\"\" : {OPSET}");
+        if !self.functions.is_empty() {
+            let _ = write!(text, ", \"{LOCAL}\" : 1");
+        }
+        text.push_str("]>\n");
+        let _ = write!(text, "{}", Nested { graph: &self.graph, depth: 0 });
+        text.push('\n');
+        for Function { name, graph } in &self.functions {
+            let _ = writeln!(text, "<domain: \"{LOCAL}\", opset_import: [\"\" : {OPSET}]>");
+            let names = |ports: &[Declaration]| {
+                ports.iter().map(|port| port.name.as_str()).collect::<Vec<_>>().join(", ")
+            };
+            let _ = writeln!(text, "{name} ({}) => ({}) {{", names(&graph.inputs), names(&graph.outputs));
+            for node in &graph.nodes {
+                let _ = writeln!(text, "  {}", Indented { node, depth: 1 });
+            }
+            text.push_str("}\n");
+        }
+        text
+    }
+}
+
+impl fmt::Display for Declaration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(ty) = &self.ty {
+            write!(f, "{ty} ")?;
+        }
+        f.write_str(&self.name)
+    }
+}
+
+impl fmt::Display for Declared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.dtype.onnx_name())?;
+        match self.shape.as_deref() {
+            None => f.write_str("[]"),
+            Some([]) => Ok(()),
+            Some(shape) => write!(f, "[{}]", shape.join(", ")),
+        }
+    }
+}
+
+/// A graph inside `depth` others.
+struct Nested<'g> {
+    graph: &'g Graph,
+    depth: usize,
+}
+
+impl fmt::Display for Nested<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { graph, depth } = *self;
+        let list =
+            |ports: &[Declaration]| ports.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        write!(f, "{} ({}) => ({})", graph.name, list(&graph.inputs), list(&graph.outputs))?;
+        if !graph.constants.is_empty() || !graph.values.is_empty() {
+            let constants = graph.constants.iter().map(|(name, tensor)| constant(Some(name), tensor));
+            let all: Vec<String> = constants.chain(graph.values.iter().map(ToString::to_string)).collect();
+            write!(f, " <{}>", all.join(", "))?;
+        }
+        f.write_str(" {\n")?;
+        let indent = "  ".repeat(depth + 1);
+        for node in &graph.nodes {
+            writeln!(f, "{indent}{}", Indented { node, depth: depth + 1 })?;
+        }
+        write!(f, "{}}}", "  ".repeat(depth))
+    }
+}
+
+/// A node inside `depth` graphs.
+struct Indented<'g> {
+    node: &'g Node,
+    depth: usize,
+}
+
+impl fmt::Display for Indented<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Node { op, domain, inputs, outputs, attributes, graphs } = self.node;
+        let dot = if domain.is_empty() { "" } else { "." };
+        write!(f, "{} = {domain}{dot}{op}", outputs.join(", "))?;
+        let mut all: Vec<String> = attributes
+            .iter()
+            .map(|(name, value)| match value {
+                Attribute::Int(value) => format!("{name} = {value}"),
+                Attribute::Ints(values) if values.is_empty() => format!("{name}: ints = []"),
+                Attribute::Ints(values) => format!("{name} = {values:?}"),
+                Attribute::Float(value) => format!("{name} = {value:?}"),
+                Attribute::Text(text) => format!("{name} = {text:?}"),
+                Attribute::Tensor(tensor) => format!("{name} = {}", constant(None, tensor)),
+            })
+            .collect();
+        for (name, graph) in graphs {
+            all.push(format!("{name} = {}", Nested { graph, depth: self.depth }));
+        }
+        if !all.is_empty() {
+            write!(f, " <{}>", all.join(", "))?;
+        }
+        write!(f, " ({})", inputs.join(", "))
+    }
+}
+
+/// A constant with its elements, named or not.
+fn constant(name: Option<&str>, tensor: &AnyTensor) -> String {
+    let shape = tensor.shape().iter().map(ToString::to_string).collect::<Vec<_>>();
+    let ty = Declared { dtype: tensor.dtype(), shape: Some(shape) };
+    let elements: Vec<String> = match tensor.dtype() {
+        Dtype::F32 => numbers::<f32>(tensor, |it| format!("{it:?}")),
+        Dtype::F64 => numbers::<f64>(tensor, |it| format!("{it:?}")),
+        Dtype::I64 => numbers::<i64>(tensor, |it| it.to_string()),
+        Dtype::I32 => numbers::<i32>(tensor, |it| it.to_string()),
+        // Elements are bytes: the generator makes no other constants than of the types above and `bool`.
+        _ => tensor.bytes().iter().map(ToString::to_string).collect(),
+    };
+    let (gap, name) = name.map_or(("", ""), |name| (" ", name));
+    let equals = if name.is_empty() { "" } else { " =" };
+    format!("{ty}{gap}{name}{equals} {{{}}}", elements.join(", "))
+}
+
+fn numbers<T: typeloom::types::element::Element>(
+    tensor: &AnyTensor,
+    print: impl Fn(T) -> String,
+) -> Vec<String> {
+    tensor.to_vec::<T>().map(|elements| elements.into_iter().map(print).collect()).unwrap_or_default()
+}

@@ -1,0 +1,90 @@
+//! Worlds: bindings of a program's symbols, with inputs of the bound extents.
+
+use typeloom::cpu::value::Value;
+use typeloom::{AnyTensor, Dtype};
+
+use crate::choices::Choices;
+use crate::expression::{Binding, evaluate};
+use crate::program::{Declaration, Declared};
+
+/// One binding of the symbols, and the inputs of one run.
+#[derive(Clone, Debug)]
+pub struct World {
+    /// The symbols that inputs declare.
+    pub symbols: Binding,
+    /// The inputs, in the order of the graph.
+    pub inputs: Vec<Value>,
+}
+
+/// The largest extent that a binding gives to a symbol.
+const LARGE: i64 = 17;
+
+/// Bindings of the symbols. The first one is the binding that constants are chosen for; the others differ from it in every
+/// symbol, and have small, large and mixed extents.
+pub fn bindings(symbols: &[&str], choices: &mut Choices) -> Vec<Binding> {
+    let mut free = vec![2, 3, 4, 5, 6, 7];
+    let base: Vec<i64> = symbols.iter().map(|_| free.remove(choices.below(free.len()))).collect();
+    let mut bindings = vec![base.clone()];
+    bindings.push(base.iter().map(|extent| extent + choices.between(1, 3)).collect());
+    bindings.push((LARGE - 4..).zip(&base).map(|(extent, _)| extent).collect());
+    bindings.push(base.iter().map(|extent| if *extent > 2 { extent - 1 } else { 8 }).collect());
+    bindings.push(base.iter().map(|extent| other(*extent, choices)).collect());
+    bindings.push(base.iter().map(|_| 1).collect());
+    let named = |extents: Vec<i64>| symbols.iter().map(|name| (*name).to_owned()).zip(extents).collect();
+    bindings.into_iter().map(named).collect()
+}
+
+/// A further binding that differs from `base` in every symbol.
+pub fn other_binding(base: &Binding, choices: &mut Choices) -> Binding {
+    base.iter().map(|(name, extent)| (name.clone(), other(*extent, choices))).collect()
+}
+
+fn other(extent: i64, choices: &mut Choices) -> i64 {
+    let drawn = choices.between(1, 12);
+    if drawn == extent { LARGE } else { drawn }
+}
+
+/// Inputs for a binding. Anonymous extents are drawn anew.
+pub fn inputs(ports: &[Declaration], binding: &Binding, choices: &mut Choices) -> Vec<Value> {
+    let value = |port: &Declaration| {
+        let ty = port.ty.clone().unwrap_or(Declared { dtype: Dtype::F32, shape: Some(Vec::new()) });
+        let mut shape = Vec::new();
+        for extent in ty.shape.unwrap_or_default() {
+            let value = if extent == "?" { Some(choices.between(1, 9)) } else { evaluate(&extent, binding) };
+            shape.push(value.and_then(|value| usize::try_from(value).ok()).unwrap_or(1));
+        }
+        Value::Tensor(tensor(ty.dtype, &shape, choices))
+    };
+    ports.iter().map(value).collect()
+}
+
+/// A tensor with small elements.
+///
+/// # Panics
+/// If the shape is too large for memory.
+pub fn tensor(dtype: Dtype, shape: &[usize], choices: &mut Choices) -> AnyTensor {
+    let count: usize = shape.iter().product();
+    let made = match dtype {
+        Dtype::Bool => {
+            let bytes: Vec<u8> = (0..count).map(|_| u8::from(choices.percent(50))).collect();
+            AnyTensor::from_le_bytes(dtype, shape, &bytes)
+        }
+        Dtype::I64 => {
+            AnyTensor::from_vec(shape, (0..count).map(|_| choices.between(0, 2)).collect::<Vec<i64>>())
+        }
+        Dtype::I32 => AnyTensor::from_vec(
+            shape,
+            (0..count).map(|_| i32::try_from(choices.between(0, 2)).unwrap_or(0)).collect::<Vec<i32>>(),
+        ),
+        Dtype::F64 => {
+            AnyTensor::from_vec(shape, (0..count).map(|_| f64::from(small(choices))).collect::<Vec<f64>>())
+        }
+        // The generator makes inputs and constants of no other type.
+        _ => AnyTensor::from_vec(shape, (0..count).map(|_| small(choices)).collect::<Vec<f32>>()),
+    };
+    made.expect("the shape is small")
+}
+
+fn small(choices: &mut Choices) -> f32 {
+    [-1.5, -0.5, 0.0, 0.5, 1.0, 2.0][choices.below(6)]
+}

@@ -1,0 +1,88 @@
+//! Random programs on ONNX Runtime: the values that it computes have the types that typeloom reports.
+//!
+//! `TYPELOOM_SEED` repeats a run. Without `ORT_DYLIB_PATH` the test does nothing, unless `CI` is set.
+
+use std::path::PathBuf;
+
+use typeloom::cpu::value::Value;
+use typeloom::onnx::messages::{ModelProto, ValueInfoProto, read};
+use typeloom::runtime::engine::Engine as _;
+use typeloom::{AnyTensor, Options};
+use typeloom_differential::choices::Choices;
+use typeloom_differential::generate::{Case, Declarations, generate};
+use typeloom_differential::laws::{Runs, examine, fits};
+use typeloom_ort::Ort;
+
+/// How many programs a run has.
+const PROGRAMS: u64 = 60;
+
+fn seed() -> u64 {
+    if let Ok(text) = std::env::var("TYPELOOM_SEED") {
+        return text.trim().parse().expect("TYPELOOM_SEED is a number");
+    }
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    now.expect("the clock is past 1970").as_secs() % 1_000_000_000 * 1000
+}
+
+/// The model with all tensors of the main graph as outputs, in the order of `names`.
+fn exposed(case: &Case) -> (ModelProto, Vec<u8>, Vec<String>) {
+    let bytes = typeloom::model_from_text(&case.program.text()).expect("the generator makes models");
+    let mut model: ModelProto = read(bytes.clone().into()).expect("the bytes are a model");
+    let mut names = Vec::new();
+    if let Some(graph) = &mut model.graph {
+        graph.output.clear();
+        graph.value_info.clear();
+        for node in &case.program.graph.nodes {
+            for name in &node.outputs {
+                names.push(name.clone());
+                graph.output.push(ValueInfoProto { name: Some(name.clone()), ..ValueInfoProto::default() });
+            }
+        }
+    }
+    (model, bytes, names)
+}
+
+fn tensors(values: &[Value]) -> Option<Vec<AnyTensor>> {
+    values.iter().map(|value| value.as_tensor().cloned()).collect()
+}
+
+#[test]
+fn values_have_the_reported_types() {
+    let Ok(library) = std::env::var("ORT_DYLIB_PATH") else {
+        assert!(std::env::var("CI").is_err(), "ORT_DYLIB_PATH names no shared library");
+        return;
+    };
+    let engine = Ort::load(&PathBuf::from(library)).expect("ORT_DYLIB_PATH names ONNX Runtime");
+    let first = seed();
+    println!("TYPELOOM_SEED={first}");
+    let (mut loaded, mut compared) = (0, 0);
+    for seed in first..first + PROGRAMS {
+        let case = generate(Declarations::None, &mut Choices::seeded(seed));
+        let report = examine(&case);
+        if report.rejected || report.runs == Runs::Unknown {
+            continue;
+        }
+        let (model, bytes, names) = exposed(&case);
+        // What the engine does not load or run says nothing about types: it has fewer kernels and further limits.
+        let Ok(program) = engine.load(&model) else { continue };
+        loaded += 1;
+        let mut checked = typeloom::check(&bytes, &Options::default()).expect("it was checked before");
+        for world in &case.worlds {
+            let Some(inputs) = tensors(&world.inputs) else { continue };
+            let Ok(outputs) = program.program.run(inputs) else { continue };
+            for (name, tensor) in names.iter().zip(outputs) {
+                let found = tensor.shape().to_vec();
+                let fits = fits(&mut checked, name, &Value::Tensor(tensor), &world.symbols);
+                let text = case.program.text();
+                assert!(
+                    fits,
+                    "TYPELOOM_SEED={seed}: `{name}` is {found:?} where {:?}\n{text}",
+                    world.symbols
+                );
+                compared += 1;
+            }
+        }
+    }
+    assert!(loaded > PROGRAMS / 4, "only {loaded} of {PROGRAMS} programs were loaded");
+    assert!(compared as u64 > PROGRAMS, "only {compared} values were compared");
+}
