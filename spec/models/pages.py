@@ -66,6 +66,27 @@ MODELS = {
             score = Mul(sum, scale)
             label = Cast <to = 7> (score)
         }""",
+    # Two functions that call each other, one of them from a branch.
+    "recursive_branch": """
+        g (float[N] x) => (y) { y = local.f(x) }
+        <domain: "local", opset_import: ["" : 21, "local" : 1]>
+        f (a) => (c) { c = local.g(a) }
+        <domain: "local", opset_import: ["" : 21, "local" : 1]>
+        g (a) => (c)
+        {
+            k = Constant <value = bool {1}> ()
+            c = If(k) <then_branch = t () => (p) { p = local.f(a) }, else_branch = e () => (q) { q = Relu(a) }>
+        }""",
+    # A loop whose condition never fails.
+    "endless_loop": """
+        g (float[1] x) => (y) <int64 m = {9223372036854775807}, bool go = {1}>
+        {
+            y = Loop(m, go, x) <body = b (int64 i, bool k, float[1] p) => (bool k2, float[1] o)
+            {
+                k2 = Identity(k)
+                o = Relu(p)
+            }>
+        }""",
 }
 
 for name, text in MODELS.items():
