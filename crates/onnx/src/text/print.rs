@@ -236,7 +236,7 @@ impl Printer<'_> {
                 '"' | '\\' => self.text.extend(['\\', c]),
                 c if readable && is_unsafe(c) => {
                     self.lose(Loss::Elided);
-                    self.text.extend(c.escape_unicode());
+                    self.text.extend(c.escape_default());
                 }
                 c => self.text.push(c),
             }
