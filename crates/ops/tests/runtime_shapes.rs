@@ -88,9 +88,9 @@ fn cases(text: &str) -> Vec<Case<'_>> {
         if let Some(recorded) = line.strip_prefix("  ") {
             cases.last_mut().expect("a graph is first").recorded.push(recorded);
         } else if let Some(version) = line.strip_prefix("opset ") {
-            opset = version.parse().unwrap();
+            opset = version.parse().expect("a version");
         } else if let Some(version) = line.strip_prefix("ml ") {
-            ml = version.parse().unwrap();
+            ml = version.parse().expect("a version");
         } else if let Some(start) = line.find("g (").filter(|start| *start <= 4 && !line.starts_with('#')) {
             let marks = &line[..start];
             cases.push(Case {
@@ -117,7 +117,7 @@ fn outcome<'a>(case: &Case<'a>) -> Outcome<'a> {
             case.recorded
                 .iter()
                 .map(|line| {
-                    let (name, ty) = line.split_once(' ').unwrap();
+                    let (name, ty) = line.split_once(' ').expect("a name and a type");
                     (name, parse_type(ty).unwrap_or_else(|error| panic!("{ty}: {error}")))
                 })
                 .collect(),
@@ -138,7 +138,7 @@ fn verify(
     );
     let mut model = parse_model(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
     let mut values = Vec::new();
-    let graph = model.graph.as_mut().unwrap();
+    let graph = model.graph.as_mut().expect("the text has a graph");
     match variant {
         Variant::AsIs => {}
         Variant::UnknownConstants => constants_as_inputs(graph),
@@ -146,7 +146,7 @@ fn verify(
     }
     let bytes = ModelProto::encode_to_vec(&model);
     let options = Options { mode: Mode::Permissive, ..Options::default() };
-    let mut checked = check(&bytes, operators, universe, &options).unwrap();
+    let mut checked = check(&bytes, operators, universe, &options).expect("the model can be read");
     // A symbol that constants of the graph force to one number is an error; `is_violated` checks the number.
     let is_unconditional = |fault: &&Fault<'_>| {
         fault.is_error(Mode::Permissive) && !matches!(fault.kind, FaultKind::ForcedSymbol { .. })
@@ -167,12 +167,12 @@ fn verify(
             }
             let is_exact = variant == Variant::AsIs && !case.is_imprecise;
             for (name, expected) in recorded {
-                let value = checked.find(name).unwrap();
+                let value = checked.find(name).expect("outputs have names");
                 let ty = checked.type_of(value);
                 let shown = checked.display_type(value);
                 let mut dims = checked.dims().clone();
                 let bound = bind(&mut dims, &values);
-                let fit = fits(&ty, &expected, &mut dims, &bound, universe);
+                let fit = fits(&ty, &expected, &mut dims, &bound);
                 if fit == Fit::Contradiction || (fit == Fit::LessPrecise && is_exact) {
                     return Err(format!(
                         "{name} is {shown}, recorded {} ({fit:?})",
@@ -267,26 +267,20 @@ enum Fit {
     Contradiction,
 }
 
-fn fits(
-    ty: &Type,
-    expected: &TypeProto,
-    dims: &mut Dims,
-    bound: &[(DimId, DimId)],
-    universe: &Universe,
-) -> Fit {
-    let inner = |ty: &Option<Box<TypeProto>>| ty.as_deref().unwrap().clone();
-    match (ty, expected.value.as_ref().unwrap()) {
+fn fits(ty: &Type, expected: &TypeProto, dims: &mut Dims, bound: &[(DimId, DimId)]) -> Fit {
+    let inner = |ty: &Option<Box<TypeProto>>| ty.as_deref().expect("recorded types are complete").clone();
+    match (ty, expected.value.as_ref().expect("recorded types are complete")) {
         (Type::Tensor(found), TypeValue::TensorType(tensor)) => fits_tensor(found, tensor, dims, bound),
         (Type::Sequence(found), TypeValue::SequenceType(sequence)) => {
-            fits(found, &inner(&sequence.elem_type), dims, bound, universe)
+            fits(found, &inner(&sequence.elem_type), dims, bound)
         }
         (Type::Optional(found), TypeValue::OptionalType(optional)) => {
-            fits(found, &inner(&optional.elem_type), dims, bound, universe)
+            fits(found, &inner(&optional.elem_type), dims, bound)
         }
         (Type::Map(key, found), TypeValue::MapType(map))
-            if Elem::from_onnx(map.key_type.unwrap()) == Some(*key) =>
+            if map.key_type.and_then(Elem::from_onnx) == Some(*key) =>
         {
-            fits(found, &inner(&map.value_type), dims, bound, universe)
+            fits(found, &inner(&map.value_type), dims, bound)
         }
         (Type::Unknown(_), _) => Fit::LessPrecise,
         _ => Fit::Contradiction,
@@ -294,7 +288,7 @@ fn fits(
 }
 
 fn fits_tensor(found: &TensorType, expected: &Tensor, dims: &mut Dims, bound: &[(DimId, DimId)]) -> Fit {
-    let elem = Elem::from_onnx(expected.elem_type.unwrap()).unwrap();
+    let elem = expected.elem_type.and_then(Elem::from_onnx).expect("recorded types are complete");
     if !found.elem.contains(elem) {
         return Fit::Contradiction;
     }
