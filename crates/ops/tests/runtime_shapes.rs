@@ -22,11 +22,11 @@ use typeloom_onnx::messages::{GraphProto, ModelProto, TensorShapeProto, TypeProt
 use typeloom_onnx::prost::Message as _;
 use typeloom_onnx::text::{parse_model, parse_type};
 use typeloom_ops::described::Operators;
-use typeloom_solver::dim::{Decision, DimId, Dims};
+use typeloom_solver::dim::{Condition, Decision, DimId, Dims};
 use typeloom_solver::elem::Elem;
 use typeloom_solver::fault::{Fault, FaultKind};
 use typeloom_solver::model::{Checked, Mode, Options, check};
-use typeloom_solver::solution::{Need, TensorType, Type};
+use typeloom_solver::solution::{Equation, TensorType, Type};
 use typeloom_solver::universe::Universe;
 
 /// A graph and what was recorded of it.
@@ -190,9 +190,7 @@ fn verify(
 
 fn conditions(checked: &Checked<'_>) -> String {
     let dims = checked.dims();
-    let shown = |equation: &typeloom_solver::solution::Equation| {
-        format!("{} {:?} {}", dims.display(equation.left), equation.need, dims.display(equation.right))
-    };
+    let shown = |equation: &Equation| dims.display_condition(condition(equation)).to_string();
     checked.equations().iter().map(shown).collect::<Vec<_>>().join("; ")
 }
 
@@ -210,7 +208,7 @@ fn constants_as_inputs(graph: &mut GraphProto) {
     }
 }
 
-/// Gives each extent of each input a symbol of its own, and returns them with their extents.
+/// Gives each extent of each input a symbol of its own, and returns them with their extents. Symbols are positive.
 fn extents_as_symbols(graph: &mut GraphProto) -> Vec<(String, i64)> {
     let mut values = Vec::new();
     for input in &mut graph.input {
@@ -221,7 +219,7 @@ fn extents_as_symbols(graph: &mut GraphProto) -> Vec<(String, i64)> {
                 Some(TypeValue::OptionalType(optional)) => optional.elem_type.as_deref_mut(),
                 Some(TypeValue::TensorType(tensor)) => {
                     for dim in tensor.shape.iter_mut().flat_map(|shape| &mut shape.dim) {
-                        if let Some(DimValue::DimValue(value)) = dim.value {
+                        if let Some(DimValue::DimValue(value @ 1..)) = dim.value {
                             let name = format!("d{}", values.len());
                             dim.value = Some(DimValue::DimParam(name.clone()));
                             values.push((name, value));
@@ -243,21 +241,13 @@ fn bind(dims: &mut Dims, values: &[(String, i64)]) -> Vec<(DimId, DimId)> {
 /// Whether a recorded equation does not hold at the given extents.
 fn is_violated(checked: &Checked<'_>, values: &[(String, i64)]) -> bool {
     let mut dims = checked.dims().clone();
-    let bound = bind(&mut dims, values);
-    checked.equations().iter().any(|equation| {
-        let left = dims.substitute(equation.left, &bound);
-        let right = dims.substitute(equation.right, &bound);
-        let (left, right) = (dims.resolve(left), dims.resolve(right));
-        let (Some(left), Some(right)) = (dims.as_constant(left), dims.as_constant(right)) else {
-            return false;
-        };
-        match equation.need {
-            Need::Equal => left != right,
-            Need::OneOrEqual => left != 1 && left != right,
-            Need::AtMost => left > right,
-            Need::Broadcast => left != right && left != 1 && right != 1,
-        }
-    })
+    let values: Vec<(DimId, i64)> = values.iter().map(|(name, value)| (dims.symbol(name), *value)).collect();
+    checked.equations().iter().any(|equation| dims.holds(condition(equation), &values) == Some(false))
+}
+
+fn condition(equation: &Equation) -> Condition {
+    let Equation { left, right, need: relation, .. } = *equation;
+    Condition { relation, left, right }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use prost::Message;
+use typeloom_solver::dim::Condition;
 use typeloom_solver::fault::FaultKind;
 use typeloom_solver::model::{Mode, Options, check};
 use typeloom_solver::program::ValueId;
@@ -65,9 +66,8 @@ pub(super) fn conditions(opset: u32, graph: &str) -> Vec<String> {
     let checked = check(&bytes, &Standard, &universe(), &options).unwrap();
     let dims = checked.dims();
     let text = |equation: &Equation| {
-        let (left, right) =
-            (dims.display(equation.left).to_string(), dims.display(equation.right).to_string());
-        equation.need.between(&left, &right)
+        let Equation { left, right, need: relation, .. } = *equation;
+        dims.display_condition(Condition { relation, left, right }).to_string()
     };
     checked.equations().iter().map(text).collect()
 }
