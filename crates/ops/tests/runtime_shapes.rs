@@ -22,11 +22,11 @@ use typeloom_onnx::messages::{GraphProto, ModelProto, TensorShapeProto, TypeProt
 use typeloom_onnx::prost::Message as _;
 use typeloom_onnx::text::{parse_model, parse_type};
 use typeloom_ops::described::Operators;
-use typeloom_solver::dim::{Decision, DimId, Dims};
+use typeloom_solver::dim::{Condition, Decision, DimId, Dims};
 use typeloom_solver::elem::Elem;
 use typeloom_solver::fault::{Fault, FaultKind};
 use typeloom_solver::model::{Checked, Mode, Options, check};
-use typeloom_solver::solution::{Need, TensorType, Type};
+use typeloom_solver::solution::{Equation, TensorType, Type};
 use typeloom_solver::universe::Universe;
 
 /// A graph and what was recorded of it.
@@ -88,9 +88,9 @@ fn cases(text: &str) -> Vec<Case<'_>> {
         if let Some(recorded) = line.strip_prefix("  ") {
             cases.last_mut().expect("a graph is first").recorded.push(recorded);
         } else if let Some(version) = line.strip_prefix("opset ") {
-            opset = version.parse().unwrap();
+            opset = version.parse().expect("a version");
         } else if let Some(version) = line.strip_prefix("ml ") {
-            ml = version.parse().unwrap();
+            ml = version.parse().expect("a version");
         } else if let Some(start) = line.find("g (").filter(|start| *start <= 4 && !line.starts_with('#')) {
             let marks = &line[..start];
             cases.push(Case {
@@ -117,7 +117,7 @@ fn outcome<'a>(case: &Case<'a>) -> Outcome<'a> {
             case.recorded
                 .iter()
                 .map(|line| {
-                    let (name, ty) = line.split_once(' ').unwrap();
+                    let (name, ty) = line.split_once(' ').expect("a name and a type");
                     (name, parse_type(ty).unwrap_or_else(|error| panic!("{ty}: {error}")))
                 })
                 .collect(),
@@ -138,7 +138,7 @@ fn verify(
     );
     let mut model = parse_model(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
     let mut values = Vec::new();
-    let graph = model.graph.as_mut().unwrap();
+    let graph = model.graph.as_mut().expect("the text has a graph");
     match variant {
         Variant::AsIs => {}
         Variant::UnknownConstants => constants_as_inputs(graph),
@@ -146,7 +146,7 @@ fn verify(
     }
     let bytes = ModelProto::encode_to_vec(&model);
     let options = Options { mode: Mode::Permissive, ..Options::default() };
-    let mut checked = check(&bytes, operators, universe, &options).unwrap();
+    let mut checked = check(&bytes, operators, universe, &options).expect("the model can be read");
     // A symbol that constants of the graph force to one number is an error; `is_violated` checks the number.
     let is_unconditional = |fault: &&Fault<'_>| {
         fault.is_error(Mode::Permissive) && !matches!(fault.kind, FaultKind::ForcedSymbol { .. })
@@ -167,12 +167,12 @@ fn verify(
             }
             let is_exact = variant == Variant::AsIs && !case.is_imprecise;
             for (name, expected) in recorded {
-                let value = checked.find(name).unwrap();
+                let value = checked.find(name).expect("outputs have names");
                 let ty = checked.type_of(value);
                 let shown = checked.display_type(value);
                 let mut dims = checked.dims().clone();
                 let bound = bind(&mut dims, &values);
-                let fit = fits(&ty, &expected, &mut dims, &bound, universe);
+                let fit = fits(&ty, &expected, &mut dims, &bound);
                 if fit == Fit::Contradiction || (fit == Fit::LessPrecise && is_exact) {
                     return Err(format!(
                         "{name} is {shown}, recorded {} ({fit:?})",
@@ -190,9 +190,7 @@ fn verify(
 
 fn conditions(checked: &Checked<'_>) -> String {
     let dims = checked.dims();
-    let shown = |equation: &typeloom_solver::solution::Equation| {
-        format!("{} {:?} {}", dims.display(equation.left), equation.need, dims.display(equation.right))
-    };
+    let shown = |equation: &Equation| dims.display_condition(condition(equation)).to_string();
     checked.equations().iter().map(shown).collect::<Vec<_>>().join("; ")
 }
 
@@ -210,7 +208,7 @@ fn constants_as_inputs(graph: &mut GraphProto) {
     }
 }
 
-/// Gives each extent of each input a symbol of its own, and returns them with their extents.
+/// Gives each extent of each input a symbol of its own, and returns them with their extents. Symbols are positive.
 fn extents_as_symbols(graph: &mut GraphProto) -> Vec<(String, i64)> {
     let mut values = Vec::new();
     for input in &mut graph.input {
@@ -221,7 +219,7 @@ fn extents_as_symbols(graph: &mut GraphProto) -> Vec<(String, i64)> {
                 Some(TypeValue::OptionalType(optional)) => optional.elem_type.as_deref_mut(),
                 Some(TypeValue::TensorType(tensor)) => {
                     for dim in tensor.shape.iter_mut().flat_map(|shape| &mut shape.dim) {
-                        if let Some(DimValue::DimValue(value)) = dim.value {
+                        if let Some(DimValue::DimValue(value @ 1..)) = dim.value {
                             let name = format!("d{}", values.len());
                             dim.value = Some(DimValue::DimParam(name.clone()));
                             values.push((name, value));
@@ -243,21 +241,13 @@ fn bind(dims: &mut Dims, values: &[(String, i64)]) -> Vec<(DimId, DimId)> {
 /// Whether a recorded equation does not hold at the given extents.
 fn is_violated(checked: &Checked<'_>, values: &[(String, i64)]) -> bool {
     let mut dims = checked.dims().clone();
-    let bound = bind(&mut dims, values);
-    checked.equations().iter().any(|equation| {
-        let left = dims.substitute(equation.left, &bound);
-        let right = dims.substitute(equation.right, &bound);
-        let (left, right) = (dims.resolve(left), dims.resolve(right));
-        let (Some(left), Some(right)) = (dims.as_constant(left), dims.as_constant(right)) else {
-            return false;
-        };
-        match equation.need {
-            Need::Equal => left != right,
-            Need::OneOrEqual => left != 1 && left != right,
-            Need::AtMost => left > right,
-            Need::Broadcast => left != right && left != 1 && right != 1,
-        }
-    })
+    let values: Vec<(DimId, i64)> = values.iter().map(|(name, value)| (dims.symbol(name), *value)).collect();
+    checked.equations().iter().any(|equation| dims.holds(condition(equation), &values) == Some(false))
+}
+
+fn condition(equation: &Equation) -> Condition {
+    let Equation { left, right, need: relation, .. } = *equation;
+    Condition { relation, left, right }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -267,26 +257,20 @@ enum Fit {
     Contradiction,
 }
 
-fn fits(
-    ty: &Type,
-    expected: &TypeProto,
-    dims: &mut Dims,
-    bound: &[(DimId, DimId)],
-    universe: &Universe,
-) -> Fit {
-    let inner = |ty: &Option<Box<TypeProto>>| ty.as_deref().unwrap().clone();
-    match (ty, expected.value.as_ref().unwrap()) {
+fn fits(ty: &Type, expected: &TypeProto, dims: &mut Dims, bound: &[(DimId, DimId)]) -> Fit {
+    let inner = |ty: &Option<Box<TypeProto>>| ty.as_deref().expect("recorded types are complete").clone();
+    match (ty, expected.value.as_ref().expect("recorded types are complete")) {
         (Type::Tensor(found), TypeValue::TensorType(tensor)) => fits_tensor(found, tensor, dims, bound),
         (Type::Sequence(found), TypeValue::SequenceType(sequence)) => {
-            fits(found, &inner(&sequence.elem_type), dims, bound, universe)
+            fits(found, &inner(&sequence.elem_type), dims, bound)
         }
         (Type::Optional(found), TypeValue::OptionalType(optional)) => {
-            fits(found, &inner(&optional.elem_type), dims, bound, universe)
+            fits(found, &inner(&optional.elem_type), dims, bound)
         }
         (Type::Map(key, found), TypeValue::MapType(map))
-            if Elem::from_onnx(map.key_type.unwrap()) == Some(*key) =>
+            if map.key_type.and_then(Elem::from_onnx) == Some(*key) =>
         {
-            fits(found, &inner(&map.value_type), dims, bound, universe)
+            fits(found, &inner(&map.value_type), dims, bound)
         }
         (Type::Unknown(_), _) => Fit::LessPrecise,
         _ => Fit::Contradiction,
@@ -294,7 +278,7 @@ fn fits(
 }
 
 fn fits_tensor(found: &TensorType, expected: &Tensor, dims: &mut Dims, bound: &[(DimId, DimId)]) -> Fit {
-    let elem = Elem::from_onnx(expected.elem_type.unwrap()).unwrap();
+    let elem = expected.elem_type.and_then(Elem::from_onnx).expect("recorded types are complete");
     if !found.elem.contains(elem) {
         return Fit::Contradiction;
     }

@@ -349,7 +349,7 @@ fn split_value(cx: &mut RuleCx<'_, '_>, axis: usize, extents: &[DimId]) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{fault, infer, infer_y};
+    use super::super::testing::{conditions, fault, infer, infer_y};
 
     #[test]
     fn joined_tensors_add_up_along_the_axis() {
@@ -470,5 +470,13 @@ mod tests {
              }",
         );
         assert_eq!(types["y"], "float[B, 3]");
+    }
+
+    #[test]
+    fn parts_need_an_extent_that_they_divide() {
+        let graph = "g (float[N] x) => (a, b) { a, b = Split (x) }";
+        assert_eq!(conditions(13, graph), ["N = 2*(N//2)"]);
+        let graph = "g (float[N] x) => (a, b) { a, b = Split <num_outputs = 2> (x) }";
+        assert_eq!(conditions(18, graph), ["N//2 >= 1"]);
     }
 }

@@ -203,7 +203,7 @@ fn gather_nd(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{fault, infer_y};
+    use super::super::testing::{conditions, fault, infer_y};
 
     #[test]
     fn the_axes_of_the_indices_stand_in_the_place_of_the_axis() {
@@ -285,5 +285,19 @@ mod tests {
             fault(13, &with(1, "3, B", "4, N, 1")),
             "gathernd.tuples: In(0) axis Some(0) and In(1) axis Some(0) are a batch axis"
         );
+    }
+
+    #[test]
+    fn a_constant_index_needs_an_axis_that_is_long_enough() {
+        let picked = |indices: &str| {
+            format!(
+                "g (float[B, S] x) => (y) <int64[2] i = {{{indices}}}> {{ y = Gather <axis = 1> (x, i) }}"
+            )
+        };
+        assert_eq!(conditions(13, &picked("3, -2")), ["S >= 4"]);
+        assert_eq!(conditions(13, &picked("3, -5")), ["S >= 5"]);
+        assert_eq!(conditions(13, &picked("0, -1")), [""; 0], "holds wherever there is an element");
+        let tuples = "g (float[A, B, C] x) => (y) <int64[1, 2] i = {2, -3}> { y = GatherND (x, i) }";
+        assert_eq!(conditions(13, tuples), ["A >= 3", "B >= 3"]);
     }
 }

@@ -142,7 +142,7 @@ fn center_crop_pad(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{fault, infer_y};
+    use super::super::testing::{conditions, fault, infer_y};
 
     fn padded(pads: &str) -> String {
         let count = pads.split(',').count();
@@ -190,5 +190,18 @@ mod tests {
         assert_eq!(infer_y(18, graph), "float[?, ?]");
         let graph = "g (float[N, 7] x) => (y) <int64[1] s = {10}> { y = CenterCropPad (x, s) }";
         assert_eq!(fault(18, graph), "centercroppad.shape: In(1) has 1 items, for 2 axes");
+    }
+
+    #[test]
+    fn pads_that_cut_or_reflect_need_elements() {
+        assert_eq!(
+            conditions(13, "g (float[N] x) => (y) <int64[2] p = {-1, -2}> { y = Pad (x, p) }"),
+            ["N >= 3"]
+        );
+        let reflected =
+            "g (float[N] x) => (y) <int64[2] p = {2, -1}> { y = Pad <mode = \"reflect\"> (x, p) }";
+        assert_eq!(conditions(13, reflected), ["N >= 4"]);
+        let constant = "g (float[N] x) => (y) <int64[2] p = {2, 9}> { y = Pad (x, p) }";
+        assert_eq!(conditions(13, constant), [""; 0]);
     }
 }

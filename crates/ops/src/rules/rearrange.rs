@@ -169,7 +169,7 @@ fn trilu(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{fault, infer_y};
+    use super::super::testing::{conditions, fault, infer_y};
 
     #[test]
     fn a_transposition_moves_extents_and_values() {
@@ -231,5 +231,13 @@ mod tests {
             fault(14, "g (float[N] x) => (y) { y = Trilu (x) }"),
             "trilu.matrices: In(0) has rank 1, not 2..=None"
         );
+    }
+
+    #[test]
+    fn blocks_divide_the_axis_and_sequences_fit_into_it() {
+        let blocks = "g (float[N, C, 2, 3] x) => (y) { y = DepthToSpace <blocksize = 2> (x) }";
+        assert_eq!(conditions(13, blocks), ["C = 4*(C//4)"]);
+        let sequences = "g (float[T, 2] x) => (y) <int64[2] n = {3, 6}> { y = ReverseSequence (x, n) }";
+        assert_eq!(conditions(10, sequences), ["T >= 6"]);
     }
 }

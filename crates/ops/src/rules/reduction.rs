@@ -192,3 +192,14 @@ fn axis(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::conditions;
+
+    #[test]
+    fn the_largest_elements_are_elements_of_the_axis() {
+        let graph = "g (float[B, N] x) => (v, i) <int64[1] k = {5}> { v, i = TopK (x, k) }";
+        assert_eq!(conditions(11, graph), ["N >= 5"]);
+    }
+}

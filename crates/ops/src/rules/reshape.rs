@@ -265,7 +265,7 @@ fn unsqueeze(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{fault, infer_y};
+    use super::super::testing::{conditions, fault, infer_y};
 
     fn reshaped(input: &str, target: &str) -> String {
         let count = target.split(',').filter(|item| !item.is_empty()).count();
@@ -398,5 +398,13 @@ mod tests {
             infer_y(13, "g (float[N] x, int64[2] a) => (y) { y = Unsqueeze (x, a) }"),
             "float[?, ?, ?]"
         );
+    }
+
+    #[test]
+    fn what_is_left_of_the_elements_is_a_whole_number() {
+        let graph = "g (float[B, S] x) => (y) <int64[2] t = {-1, 7}> { y = Reshape (x, t) }";
+        assert_eq!(conditions(13, graph), ["B*S = 7*((B*S)//7)"]);
+        let graph = "g (float[B, 14] x) => (y) <int64[2] t = {-1, 7}> { y = Reshape (x, t) }";
+        assert_eq!(conditions(13, graph), [""; 0]);
     }
 }

@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use prost::Message;
+use typeloom_solver::dim::Condition;
 use typeloom_solver::fault::FaultKind;
 use typeloom_solver::model::{Mode, Options, check};
 use typeloom_solver::program::ValueId;
 use typeloom_solver::rule::Failure;
+use typeloom_solver::solution::Equation;
 use typeloom_solver::universe::Universe;
 
 use crate::catalogue::Standard;
@@ -55,6 +57,19 @@ pub(super) fn faults(opset: u32, graph: &str) -> Vec<String> {
         other => format!("{other:?}"),
     };
     checked.faults().iter().map(|fault| words(&fault.kind)).collect()
+}
+
+/// The conditions that a graph places on its symbols, in the order in which they are found.
+pub(super) fn conditions(opset: u32, graph: &str) -> Vec<String> {
+    let bytes = model(opset, graph);
+    let options = Options { mode: Mode::Permissive, ..Options::default() };
+    let checked = check(&bytes, &Standard, &universe(), &options).unwrap();
+    let dims = checked.dims();
+    let text = |equation: &Equation| {
+        let Equation { left, right, need: relation, .. } = *equation;
+        dims.display_condition(Condition { relation, left, right }).to_string()
+    };
+    checked.equations().iter().map(text).collect()
 }
 
 /// The only fault of a graph.
