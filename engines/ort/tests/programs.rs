@@ -76,6 +76,10 @@ fn values_have_the_reported_types() {
         loaded += 1;
         let mut checked = typeloom::check(&bytes, &Options::default()).expect("it was checked before");
         for world in &case.worlds {
+            // Where an operator is undefined, ONNX Runtime may compute something: a window that is larger than its input.
+            if case.program.run(world.inputs.clone(), &mut |_, _| {}).is_err() {
+                continue;
+            }
             let Some(inputs) = tensors(&world.inputs) else { continue };
             let Ok(outputs) = program.program.run(inputs) else { continue };
             for (name, tensor) in names.iter().zip(outputs) {
