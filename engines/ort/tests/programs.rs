@@ -2,6 +2,7 @@
 //!
 //! `TYPELOOM_SEED` repeats a run. Without `ORT_DYLIB_PATH` the test does nothing, unless `CI` is set.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 use typeloom::cpu::value::Value;
@@ -24,8 +25,15 @@ fn seed() -> u64 {
     now.expect("the clock is past 1970").as_secs() % 1_000_000_000 * 1000
 }
 
-/// The model with all tensors of the main graph as outputs, in the order of `names`.
+/// The model with all tensors of the main graph as outputs, and their names. Sequences and optionals stay inside.
 fn exposed(case: &Case) -> (ModelProto, Vec<u8>, Vec<String>) {
+    let mut tensors = HashSet::new();
+    let inputs = case.worlds[0].inputs.clone();
+    let _ = case.program.run(inputs, &mut |name, value| {
+        if value.as_tensor().is_some() {
+            tensors.insert(name.to_owned());
+        }
+    });
     let bytes = typeloom::model_from_text(&case.program.text()).expect("the generator makes models");
     let mut model: ModelProto = read(bytes.clone().into()).expect("the bytes are a model");
     let mut names = Vec::new();
@@ -33,7 +41,7 @@ fn exposed(case: &Case) -> (ModelProto, Vec<u8>, Vec<String>) {
         graph.output.clear();
         graph.value_info.clear();
         for node in &case.program.graph.nodes {
-            for name in &node.outputs {
+            for name in node.outputs.iter().filter(|name| tensors.contains(*name)) {
                 names.push(name.clone());
                 graph.output.push(ValueInfoProto { name: Some(name.clone()), ..ValueInfoProto::default() });
             }
@@ -68,6 +76,10 @@ fn values_have_the_reported_types() {
         loaded += 1;
         let mut checked = typeloom::check(&bytes, &Options::default()).expect("it was checked before");
         for world in &case.worlds {
+            // Where an operator is undefined, ONNX Runtime may compute something: a window that is larger than its input.
+            if case.program.run(world.inputs.clone(), &mut |_, _| {}).is_err() {
+                continue;
+            }
             let Some(inputs) = tensors(&world.inputs) else { continue };
             let Ok(outputs) = program.program.run(inputs) else { continue };
             for (name, tensor) in names.iter().zip(outputs) {

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{DimVec, Extent, Failure, Port, Rule, RuleCx};
 
-/// Every letter is one extent in all operands. Source: Einsum, `equation`.
+/// Every letter is one extent in all operands, or 1: the reference and ONNX Runtime broadcast as NumPy does, which the text
+/// of the operator does not mention. A letter that an operand repeats selects a diagonal of equal extents. Source: Einsum,
+/// `equation`.
 pub(super) const RULE: Rule = Rule { name: "einsum.letters", run: einsum };
 
 /// One operand's part of the equation: letters before the ellipsis, and after it.
@@ -58,7 +60,7 @@ fn einsum(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     if let Some(unknown) = result.letters().find(|letter| !known.contains(letter)) {
         return Err(Failure::attribute("equation", format!("gives `{unknown}`, which no operand has")));
     }
-    let mut extents: BTreeMap<char, Extent> = BTreeMap::new();
+    let mut extents: BTreeMap<char, (usize, Extent)> = BTreeMap::new();
     let mut ellipsis: Option<DimVec> = Some(DimVec::new());
     let mut covered_axes: Option<usize> = None;
     let mut complete = true;
@@ -99,24 +101,25 @@ fn einsum(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
         for (axis, letter) in places {
             let extent = Extent::from((port, axis, shape[axis]));
             let merged = match extents.get(&letter) {
-                Some(before)
-                    if cx.const_dim(before.dim) == Some(1) || cx.const_dim(extent.dim) == Some(1) =>
-                {
-                    let dim = cx.broadcast_dim(*before, extent)?;
-                    Extent { dim, ..extent }
-                }
-                Some(before) => {
+                Some((operand, before)) if *operand == at => {
                     let dim = cx.require_equal(*before, extent, "share a letter of the equation")?;
                     Extent { dim, ..*before }
                 }
+                Some((_, before)) => {
+                    let dim = cx.broadcast_dim(*before, extent)?;
+                    Extent { dim, ..extent }
+                }
                 None => extent,
             };
-            extents.insert(letter, merged);
+            extents.insert(letter, (at, merged));
         }
     }
     let wants_ellipsis = result.after.is_some();
     let dims = |letters: &[char]| {
-        letters.iter().map(|letter| extents.get(letter).map(|extent| extent.dim)).collect::<Option<DimVec>>()
+        letters
+            .iter()
+            .map(|letter| extents.get(letter).map(|(_, extent)| extent.dim))
+            .collect::<Option<DimVec>>()
     };
     let (Some(mut shape), Some(after)) = (dims(&result.before), dims(result.after.as_deref().unwrap_or(&[])))
     else {
