@@ -147,8 +147,7 @@ fn errors_with_one_cause_are_one_diagnostic() {
 #[test]
 fn errors_of_different_kinds_are_found_in_one_run() {
     let found = diagnose(&of_text(
-        "g (float[N, 4] x) => (float[N, 2] y)
-            <double[4, 8] w1, float[7, 6] w2, float[5] b, float[6, 2] w3> {
+        "g (float[N, 4] x, double[4, 8] w1, float[7, 6] w2, float[5] b, float[6, 2] w3) => (float[N, 2] y) {
             a = MatMul(x, w1) c = Relu(a) d = MatMul(c, w2) e = Add(d, b) y = MatMul(e, w3)
         }",
     ));

@@ -33,8 +33,17 @@ struct Wrong {
     scalars: HashSet<ValueId>,
     /// Whether extents are negative.
     negative: bool,
-    /// Whether dims are named by placeholders.
-    unnamed: bool,
+    /// Whether dims are named by placeholders, and what becomes of them.
+    unnamed: Option<Naming>,
+}
+
+/// What becomes of an axis of an input whose name is a placeholder.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Naming {
+    /// It gets a name of its own.
+    Apart,
+    /// It is left unknown.
+    Unknown,
 }
 
 /// Corrects declared shapes; `None` where none is wrong.
@@ -48,7 +57,7 @@ pub(super) fn correct(
     repairs: Repairs,
     reshaped: &mut Vec<Reshaped>,
 ) -> Result<Option<Vec<u8>>, RepairError> {
-    let mut wrong = Wrong { scalars: HashSet::new(), negative: false, unnamed: false };
+    let mut wrong = Wrong { scalars: HashSet::new(), negative: false, unnamed: None };
     for fault in checked.faults() {
         match &fault.kind {
             FaultKind::EmptyShape { value, .. } if repairs.has(Code::EmptyShape) => {
@@ -57,8 +66,23 @@ pub(super) fn correct(
             FaultKind::NegativeDim { declared_in: Some(_), .. } => {
                 wrong.negative |= repairs.has(Code::NegativeDim);
             }
-            FaultKind::PlaceholderDim { .. } => wrong.unnamed |= repairs.has(Code::PlaceholderDim),
+            FaultKind::PlaceholderDim { .. } if repairs.has(Code::PlaceholderDim) => {
+                wrong.unnamed = Some(Naming::Apart);
+            }
             _ => {}
+        }
+    }
+    if wrong.unnamed.is_some() {
+        // A named extent is free; where the graph does not leave it free, the axis stays without a name.
+        let unknown = Wrong { unnamed: Some(Naming::Unknown), scalars: HashSet::new(), ..wrong };
+        let errors = |wrong: &Wrong| -> Result<usize, RepairError> {
+            let edited = edit(checked, bytes, wrong, &HashMap::new(), &mut Vec::new())?;
+            let checked = check(edited.as_deref().unwrap_or(bytes), catalogue, universe, options)?;
+            Ok(checked.all_faults().filter(|fault| fault.is_error(options.mode)).count())
+        };
+        let named = Wrong { unnamed: Some(Naming::Apart), scalars: HashSet::new(), ..wrong };
+        if errors(&named)? > errors(&unknown)? {
+            wrong.unnamed = Some(Naming::Unknown);
         }
     }
     if wrong.scalars.is_empty() {
@@ -89,7 +113,7 @@ fn edit(
     reshaped: &mut Vec<Reshaped>,
 ) -> Result<Option<Vec<u8>>, RepairError> {
     let Wrong { scalars, negative, unnamed } = wrong;
-    if scalars.is_empty() && !negative && !unnamed {
+    if scalars.is_empty() && !negative && unnamed.is_none() {
         return Ok(None);
     }
     let mut taken = symbols(checked).map_err(write_error)?;
@@ -114,12 +138,13 @@ fn edit(
             {
                 ty.value.clone_from(&proved.value);
             }
-            let name = (field.number == INPUT && is_root).then(|| old.name().to_owned());
+            let is_named = field.number == INPUT && is_root && *unnamed == Some(Naming::Apart);
+            let name = is_named.then(|| old.name().to_owned());
             if let Some(shape) = shape_of(ty) {
                 if *negative {
                     drop_negative(shape);
                 }
-                if *unnamed {
+                if unnamed.is_some() {
                     rename(shape, name.as_deref(), &mut taken);
                 }
             }

@@ -165,6 +165,8 @@ impl List {
 
 /// What is said already: the types of what a node at fault, or a function at fault, would have made.
 struct Consequences {
+    /// Whether something is wrong, so that what has to be assumed may be known without it.
+    has_errors: bool,
     nodes: BTreeSet<StepId>,
     values: BTreeSet<ValueId>,
 }
@@ -200,13 +202,16 @@ impl Consequences {
             FaultKind::DuplicateValue { first, .. } => Some(*first),
             _ => None,
         });
-        Self { nodes: nodes.map(|step| body.first_step(step)).collect(), values: twice.collect() }
+        let has_errors = !(frame.faults.is_empty() && body.faults().is_empty() && instances.is_empty())
+            || !frame.shapeless.is_empty();
+        Self { has_errors, nodes: nodes.map(|step| body.first_step(step)).collect(), values: twice.collect() }
     }
 
     fn is(&self, fault: &Fault<'_>) -> bool {
         match (fault.place, &fault.kind) {
             (FaultPlace::Step(step), FaultKind::Unresolved { .. }) => self.nodes.contains(&step),
             (_, FaultKind::Unresolved { value, .. }) => self.values.contains(value),
+            (_, FaultKind::Assumed { .. }) => self.has_errors,
             (_, _) => false,
         }
     }
