@@ -109,7 +109,7 @@ impl Verifier {
                 if is_given(frame, value, declaration.kind) {
                     continue;
                 }
-                let Ok(declared) = core.read_declared(declaration.ty) else { continue };
+                let Ok(declared) = core.read_declared(declaration.ty, declaration.kind) else { continue };
                 let Some(claimed) = declared.shape.filter(|claimed| *claimed != derived) else { continue };
                 let (derived, claimed): (DimVec, DimVec) =
                     (core.shapes.get(derived).into(), core.shapes.get(claimed).into());
