@@ -41,6 +41,23 @@ MODELS = {
             half = Cast <to = 10> (a)
             c = Mul(half, b)
         }""",
+    # One weight of another type than the rest.
+    "odd": """
+        odd (float[n, 2] x) => (float[n, 2] y)
+            <float[2, 2] first = {1, 2, 3, 4}, double[2, 2] second = {1, 2, 3, 4}, float[2, 2] third = {1, 2, 3, 4}>
+        {
+            a = MatMul(x, first)
+            b = MatMul(a, second)
+            y = MatMul(b, third)
+        }""",
+    # What exporters write for what they do not know, and nodes out of order.
+    "exported": """
+        exported (float["?", 4] x) => (float y)
+            <float[-1, 4] h>
+        {
+            y = Relu(h)
+            h = Abs(x)
+        }""",
     # Three versions of one service.
     "scorer": """
         scorer (float[1, 4] features) => (float[1] score, int64[1] label)

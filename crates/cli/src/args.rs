@@ -132,10 +132,10 @@ pub(crate) struct FixArgs {
     /// Show what would be done, and write nothing
     #[arg(long, group = "TargetArgs")]
     pub(crate) dry_run: bool,
-    /// Which casts may be made: `widest` (those that keep every value, and only where none does, one to the widest type),
-    /// `lossless` (only those that keep every value), `fewest` (as few as possible, whatever they lose), `to=TYPE` (into one
+    /// Which casts may be made: `minority` (as few as possible, of the odd values to the types that the model uses), `widest`
+    /// (those that keep every value, and only where none does, one to the widest type), `lossless` (only those that keep every value), `fewest` (as few as possible, whatever they lose), `to=TYPE` (into one
     /// type whatever that loses, elsewhere lossless)
-    #[arg(long, default_value = "widest", value_name = "POLICY")]
+    #[arg(long, default_value = "minority", value_name = "POLICY")]
     pub(crate) policy: String,
     #[command(flatten)]
     pub(crate) solve: SolveArgs,
@@ -334,6 +334,9 @@ pub(crate) struct CheckArgs {
     /// Say nothing about models without problems
     #[arg(long, short)]
     pub(crate) quiet: bool,
+    /// Show at most this many problems of each model; the summary counts all of them
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) max_problems: Option<usize>,
 }
 
 /// How to show types.

@@ -10,7 +10,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use typeloom::compiler::coerce::{Policy, Repair, RepairError};
+use typeloom::compiler::mend::Repairs;
 use typeloom::onnx::text::escape;
+use typeloom::solver::diagnostic::Diagnostic;
 use typeloom::{CheckError, Checked, Described, Mode, Operators, Options, Seed};
 
 use crate::args::SolveArgs;
@@ -195,6 +197,16 @@ impl Solve {
         typeloom::check_with(bytes, &self.options, &self.operators)
     }
 
+    /// What is wrong with a checked model, with fixes that were tried.
+    pub(crate) fn diagnose(&self, bytes: &[u8], checked: &mut Checked<'_>) -> Vec<Diagnostic> {
+        typeloom::diagnose(bytes, checked, &self.options, &self.operators)
+    }
+
+    /// The model without what exporters write wrongly; nothing where it has none of that.
+    pub(crate) fn mend(&self, bytes: &[u8]) -> Result<Option<Vec<u8>>, RepairError> {
+        typeloom::mend(bytes, &self.options, &self.operators, Repairs::Errors).map(|mended| mended.file)
+    }
+
     /// Repairs a model.
     pub(crate) fn repair(&self, bytes: &[u8], policy: Policy) -> Result<Repair, RepairError> {
         typeloom::repair(bytes, &self.options, &self.operators, policy)
@@ -226,9 +238,12 @@ fn options(args: &SolveArgs) -> anyhow::Result<Options> {
     Ok(Options { mode, seeds, assume, merge_symbols: args.merge_symbols, ..Options::default() })
 }
 
-/// `SYMBOL=DIM`; neither a symbol nor a dim contains `=`.
-fn read_assumption(text: &str) -> anyhow::Result<(String, String)> {
-    match text.split_once('=') {
+/// `SYMBOL=DIM`; a symbol that contains `=` stands in double quotes.
+pub(crate) fn read_assumption(text: &str) -> anyhow::Result<(String, String)> {
+    // A name in double quotes can have any letters in it.
+    let quoted = text.trim_start().strip_prefix('"').and_then(|rest| rest.split_once('"'));
+    let quoted = quoted.and_then(|(symbol, rest)| Some((symbol, rest.trim_start().strip_prefix('=')?)));
+    match quoted.or_else(|| text.split_once('=')) {
         Some((symbol, dim)) if !symbol.trim().is_empty() && !dim.trim().is_empty() => {
             Ok((symbol.trim().to_owned(), dim.trim().to_owned()))
         }

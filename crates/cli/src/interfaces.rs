@@ -3,7 +3,7 @@
 use anyhow::Context as _;
 use typeloom::compiler::interface::MAIN;
 use typeloom::pool::Bundle;
-use typeloom::solver::diagnostic::{Diagnostic, diagnose, diagnose_error};
+use typeloom::solver::diagnostic::{Diagnostic, diagnose_error};
 use typeloom::{BundleError, Exported, Interface};
 
 use crate::input::{Solve, Source};
@@ -40,7 +40,7 @@ pub(crate) fn read(source: &Source, solve: &Solve) -> anyhow::Result<Found> {
         },
     };
     if !checked.is_ok() {
-        return Ok(Found::Problems(diagnose(&mut checked)));
+        return Ok(Found::Problems(solve.diagnose(&bytes, &mut checked)));
     }
     let exported = Exported::new(MAIN, Interface::of_checked(&mut checked))
         .with_context(|| format!("cannot describe `{}`", source.name))?;

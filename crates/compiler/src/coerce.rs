@@ -18,7 +18,9 @@
 //! The interface of a model does not change: inputs and outputs keep names and types. What is declared of other values
 //! is derived from them, and follows. A conversion in the body of a function counts once, however often it is called.
 //!
-//! **Invariant:** a model without errors is left as it is, byte for byte. What comes out of a repair that says so checks.
+//! The repairs of [`mend`](crate::mend) come first.
+//!
+//! **Invariant:** a model without diagnostics is left as it is, byte for byte. What comes out of a repair that says so checks.
 
 mod assign;
 mod bodies;
@@ -35,10 +37,13 @@ use typeloom_onnx::view::ModelView;
 use typeloom_solver::catalogue::{Catalogue, Lookup};
 use typeloom_solver::elem::{Elem, ElemSet};
 use typeloom_solver::model::{CheckError, Checked, Options, check};
+use typeloom_solver::program::ValueId;
 use typeloom_solver::signature::FormalType;
 use typeloom_solver::universe::Universe;
 
-use policy::Support;
+use crate::mend::{Mended, Moved, Repairs, Reshaped, mend};
+
+use policy::{Support, Usage};
 
 pub use policy::{Policy, keeps_values};
 pub use write::WriteError;
@@ -159,6 +164,10 @@ pub struct Repair {
     pub hunks: Vec<Hunk>,
     /// Functions that no one set of conversions suits, copied.
     pub copies: Vec<Copied>,
+    /// Nodes that were moved, so that every value is made before it is read.
+    pub moved: Vec<Moved>,
+    /// Declared shapes that were corrected.
+    pub reshaped: Vec<Reshaped>,
     /// What the policy does not allow.
     pub refused: Vec<Refused>,
     /// Whether fewer conversions are impossible.
@@ -176,7 +185,7 @@ pub enum RepairError {
     Write(#[from] WriteError),
 }
 
-/// Repairs the element types of a serialized model.
+/// Repairs a serialized model: what exporters write wrongly (see [`mend`](crate::mend)), and then the element types.
 ///
 /// # Errors
 /// [`RepairError`]; what conversions cannot repair is no error: see [`Repair::is_ok`].
@@ -187,7 +196,8 @@ pub fn repair(
     options: &Options,
     policy: Policy,
 ) -> Result<Repair, RepairError> {
-    let mut repair = Repair { is_minimal: true, ..Repair::default() };
+    let Mended { file, moved, reshaped } = mend(bytes, catalogue, universe, options, Repairs::All)?;
+    let mut repair = Repair { is_minimal: true, file, moved, reshaped, ..Repair::default() };
     for round in 0..MOST_ROUNDS {
         let current = repair.file.take();
         let model = current.as_deref().unwrap_or(bytes);
@@ -221,7 +231,8 @@ fn step<'a>(
     policy: Policy,
     repair: &mut Repair,
 ) -> Result<Option<Vec<u8>>, RepairError> {
-    let Some((support, target)) = support(bytes, catalogue)? else { return Ok(None) };
+    let usage = usage(checked);
+    let Some((support, target)) = support(bytes, catalogue, usage)? else { return Ok(None) };
     let settings = (catalogue, universe, options);
     if let Some(changed) = functions::step(bytes, settings, policy, (support, target), repair)? {
         return Ok(changed);
@@ -250,6 +261,12 @@ fn step<'a>(
     Ok(Some(written.file.to_vec()))
 }
 
+/// How often a model uses each element type.
+fn usage(checked: &mut Checked<'_>) -> Usage {
+    let values: Vec<ValueId> = checked.body().values().collect();
+    Usage::of(values.into_iter().filter_map(|value| checked.type_of(value).tensor()?.elem.single()))
+}
+
 /// The newest version of the operator set that each version of the format came with, from the oldest on.
 const VERSIONS: [i64; 12] = [8, 9, 10, 11, 14, 18, 20, 22, 23, 24, 25, 26];
 
@@ -257,7 +274,11 @@ const VERSIONS: [i64; 12] = [8, 9, 10, 11, 14, 18, 20, 22, 23, 24, 25, 26];
 const FIRST_FORMAT: i64 = 3;
 
 /// What the model's own Cast operator can do; `None` where there is none.
-fn support(bytes: &[u8], catalogue: &dyn Catalogue) -> Result<Option<(Support, write::Target)>, CheckError> {
+fn support(
+    bytes: &[u8],
+    catalogue: &dyn Catalogue,
+    usage: Usage,
+) -> Result<Option<(Support, write::Target)>, CheckError> {
     let model = ModelView::new(bytes)?;
     let mut imported = None;
     for import in model.opset_imports() {
@@ -282,6 +303,7 @@ fn support(bytes: &[u8], catalogue: &dyn Catalogue) -> Result<Option<(Support, w
     let support = Support {
         from: set(schema.input(0).map(|formal| formal.ty)),
         to: set(schema.output(0).map(|formal| formal.ty)),
+        usage,
     };
     let attribute = if version < NUMBERED { write::Attribute::Word } else { write::Attribute::Number };
     let import = if imported.is_some() { None } else { Some(version) };

@@ -264,7 +264,7 @@ impl fmt::Display for Listed<'_> {
             if at > 0 {
                 f.write_str("\n")?;
             }
-            let Diagnostic { code, severity, message, place, snippets, notes, help, fix: _, source } =
+            let Diagnostic { code, severity, message, place, also: _, snippets, notes, help, fix: _, source } =
                 diagnostic;
             write!(f, "{severity}[{code}]: {message}\n  at {place}")?;
             if let Some(source) = source {

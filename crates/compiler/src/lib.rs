@@ -52,6 +52,10 @@ pub mod annotate;
 
 pub mod coerce;
 
+pub mod mend;
+
+pub mod advise;
+
 pub mod interface;
 
 mod assign;

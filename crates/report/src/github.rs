@@ -9,7 +9,8 @@ use typeloom_solver::diagnostic::{Diagnostic, Severity, Snippet};
 /// One problem of a file as a command, without line break.
 #[must_use]
 pub fn diagnostic(file: &str, diagnostic: &Diagnostic) -> String {
-    let Diagnostic { code, severity, message, place, snippets, notes, help, fix: _, source } = diagnostic;
+    let Diagnostic { code, severity, message, place, also: _, snippets, notes, help, fix: _, source } =
+        diagnostic;
     let command = match severity {
         Severity::Error => "error",
         Severity::Warning => "warning",

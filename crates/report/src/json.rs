@@ -14,7 +14,8 @@
 use serde_json::{Map, Value, json};
 use typeloom_onnx::text::is_unsafe;
 use typeloom_solver::diagnostic::{
-    Diagnostic, Explanation, Fix, Label, NodePlace, Place, Reason, Role, Snippet, SourceLine, ValuePlace,
+    Diagnostic, Explanation, Fix, Label, NodePlace, Place, Reader, Reason, Role, Snippet, SourceLine,
+    ValuePlace,
 };
 
 /// A value as JSON on one line, in which each [unsafe](is_unsafe) character is written as `\\uXXXX`.
@@ -51,13 +52,14 @@ pub fn diagnostic(file: &str, diagnostic: &Diagnostic) -> String {
 /// One problem of a file.
 #[must_use]
 pub fn value(file: &str, diagnostic: &Diagnostic) -> Value {
-    let Diagnostic { code, severity, message, place, snippets, notes, help, fix, source } = diagnostic;
+    let Diagnostic { code, severity, message, place, also, snippets, notes, help, fix, source } = diagnostic;
     object([
         ("file", Some(json!(file))),
         ("code", Some(json!(code.name()))),
         ("severity", Some(json!(severity.name()))),
         ("message", Some(json!(message))),
         ("place", Some(self::place(place))),
+        ("also", (!also.is_empty()).then(|| also.iter().map(self::place).collect())),
         ("snippets", Some(snippets.iter().map(snippet).collect())),
         ("notes", Some(json!(notes))),
         ("help", help.as_ref().map(|help| json!(help))),
@@ -142,14 +144,25 @@ fn source(source: &SourceLine) -> Value {
 
 fn fix(fix: &Fix) -> Value {
     match fix {
-        Fix::InsertCast { input, value, to } => {
-            json!({"kind": "insert-cast", "input": input, "value": value, "to": to})
+        Fix::InsertCast { input, value, to, readers } => {
+            let reader =
+                |Reader { place, input }: &Reader| json!({"place": self::place(place), "input": input});
+            object([
+                ("kind", Some(json!("insert-cast"))),
+                ("input", Some(json!(input))),
+                ("value", Some(json!(value))),
+                ("to", Some(json!(to))),
+                ("readers", (!readers.is_empty()).then(|| readers.iter().map(reader).collect())),
+            ])
         }
         Fix::RenameInput { input, to } => json!({"kind": "rename-input", "input": input, "to": to}),
         Fix::RenameOperator { to } => json!({"kind": "rename-operator", "to": to}),
         Fix::RenameAttribute { from, to } => json!({"kind": "rename-attribute", "from": from, "to": to}),
         Fix::RemoveAttribute { name } => json!({"kind": "remove-attribute", "name": name}),
-        Fix::MoveNode { from, before } => json!({"kind": "move-node", "from": from, "before": before}),
+        Fix::SortNodes => json!({"kind": "sort-nodes"}),
+        Fix::DropShapes => json!({"kind": "drop-shapes"}),
+        Fix::DropDims => json!({"kind": "drop-dims"}),
+        Fix::RenameDims => json!({"kind": "rename-dims"}),
         Fix::ImportOpset { domain, version } => {
             json!({"kind": "import-opset", "domain": domain, "version": version})
         }

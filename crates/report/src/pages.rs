@@ -19,6 +19,8 @@ pub fn page(code: Code) -> &'static str {
         Code::DimMismatch => page!("dim-mismatch"),
         Code::ShapeMismatch => page!("shape-mismatch"),
         Code::WrongRank => page!("wrong-rank"),
+        Code::EmptyShape => page!("empty-shape"),
+        Code::PlaceholderDim => page!("placeholder-dim"),
         Code::NegativeDim => page!("negative-dim"),
         Code::UnknownOperator => page!("unknown-operator"),
         Code::NewerOperator => page!("newer-operator"),

@@ -11,13 +11,14 @@
 
 use serde_json::{Value, json};
 use typeloom_compiler::coerce::{Cast, Copied, Declaration, Hunk, Reading, Refused, Repair};
+use typeloom_compiler::mend::{Moved, Reshaped};
 use typeloom_onnx::text::escape;
 use typeloom_solver::elem::Elem;
 
 /// The changed places as a unified diff over printed nodes, ending in a line break; empty where nothing changed.
 #[must_use]
 pub fn diff(old: &str, new: &str, repair: &Repair) -> String {
-    if repair.hunks.is_empty() && repair.declarations.is_empty() {
+    if repair.hunks.is_empty() && repair.declarations.is_empty() && repair.reshaped.is_empty() {
         return String::new();
     }
     let mut text = format!("--- {}\n+++ {}\n", escape(old), escape(new));
@@ -28,6 +29,10 @@ pub fn diff(old: &str, new: &str, repair: &Repair) -> String {
                 text.push_str(&format!("{sign}{}\n", escape(line)));
             }
         }
+    }
+    for Reshaped { graph, name, from, to } in &repair.reshaped {
+        text.push_str(&format!("@@ {}declaration of {} @@\n", within(graph), escape(name)));
+        text.push_str(&format!("-{}\n+{}\n", escape(from), escape(to)));
     }
     for Declaration { graph, name, from, to } in &repair.declarations {
         text.push_str(&format!("@@ {}declaration of {} @@\n", within(graph), escape(name)));
@@ -40,6 +45,12 @@ pub fn diff(old: &str, new: &str, repair: &Repair) -> String {
 #[must_use]
 pub fn summary(repair: &Repair) -> String {
     let mut text = String::new();
+    for Moved { graph, node, from, to } in &repair.moved {
+        text.push_str(&format!(
+            "{}\n",
+            escape(&format!("{}{node}: moved from #{from} to #{to}", within(graph)))
+        ));
+    }
     for cast in &repair.casts {
         let Cast { graph, input, from, to, .. } = cast;
         let loses = if cast.is_lossy() { "can lose values" } else { "keeps every value" };
@@ -79,7 +90,13 @@ pub fn summary(repair: &Repair) -> String {
 pub fn count(repair: &Repair) -> String {
     let number = |count: usize, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
     let mut parts = Vec::new();
-    if !repair.casts.is_empty() || repair.declarations.is_empty() {
+    if !repair.moved.is_empty() {
+        parts.push(format!("{} moved", number(repair.moved.len(), "node")));
+    }
+    if !repair.reshaped.is_empty() {
+        parts.push(format!("{} corrected", number(repair.reshaped.len(), "shape")));
+    }
+    if !repair.casts.is_empty() || repair.declarations.is_empty() && parts.is_empty() {
         let proved =
             if repair.is_minimal { ", the fewest possible" } else { ", not proved to be the fewest" };
         let proved = if repair.casts.is_empty() { "" } else { proved };
@@ -116,6 +133,8 @@ pub fn value(repair: &Repair) -> Value {
     let declaration = |Declaration { graph, name, from, to }: &Declaration| json!({"graph": graph, "name": name, "from": elem(*from), "to": elem(*to)});
     let hunk = |Hunk { graph, position, before, after }: &Hunk| json!({"graph": graph, "node": position, "before": before, "after": after});
     let refused = |Refused { value, from, to, calls }: &Refused| json!({"value": value, "from": elem(*from), "to": elem(*to), "calls": calls});
+    let moved = |Moved { graph, node, from, to }: &Moved| json!({"graph": graph, "node": node, "from": from, "to": to});
+    let reshaped = |Reshaped { graph, name, from, to }: &Reshaped| json!({"graph": graph, "name": name, "from": from, "to": to});
     let copy = |Copied { function, name, calls }: &Copied| json!({"function": function, "name": name, "calls": calls});
     json!({
         "ok": repair.is_ok,
@@ -124,6 +143,8 @@ pub fn value(repair: &Repair) -> Value {
         "casts": repair.casts.iter().map(cast).collect::<Vec<Value>>(),
         "declarations": repair.declarations.iter().map(declaration).collect::<Vec<Value>>(),
         "diff": repair.hunks.iter().map(hunk).collect::<Vec<Value>>(),
+        "moved": repair.moved.iter().map(moved).collect::<Vec<Value>>(),
+        "shapes": repair.reshaped.iter().map(reshaped).collect::<Vec<Value>>(),
         "copies": repair.copies.iter().map(copy).collect::<Vec<Value>>(),
         "refused": repair.refused.iter().map(refused).collect::<Vec<Value>>(),
     })

@@ -53,7 +53,8 @@ fn level(severity: Severity) -> &'static str {
 }
 
 fn result(file: &str, diagnostic: &Diagnostic) -> Value {
-    let Diagnostic { code, severity, message, place, snippets, notes, help, fix: _, source } = diagnostic;
+    let Diagnostic { code, severity, message, place, also: _, snippets, notes, help, fix: _, source } =
+        diagnostic;
     let mut text = message.clone();
     for line in notes.iter().chain(help) {
         text.push('\n');

@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use typeloom_cpu::value::Value;
 use typeloom_onnx::messages::tensor_shape_proto::dimension;
 use typeloom_onnx::messages::{TypeProto, type_proto};
-use typeloom_solver::dim::Dims;
+use typeloom_solver::dim::{Dims, is_placeholder};
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
@@ -67,7 +67,9 @@ impl Stamp {
                         Some(dimension::Value::DimValue(value)) => {
                             usize::try_from(*value).map_or(Extent::Open, Extent::Known)
                         }
-                        Some(dimension::Value::DimParam(text)) if !text.trim().is_empty() => {
+                        Some(dimension::Value::DimParam(text))
+                            if !text.trim().is_empty() && !is_placeholder(text) =>
+                        {
                             let kept = text.as_str().into();
                             if Symbols::is_symbol(text) {
                                 Extent::Symbol(kept)

@@ -6,8 +6,11 @@
 
 use std::collections::BTreeSet;
 
+use typeloom_onnx::view::DimValue;
+
 use crate::core::Core;
-use crate::dim::{Decision, DimId, Dims};
+use crate::declare::dims_of;
+use crate::dim::{Decision, DimId, Dims, is_placeholder};
 use crate::map::Map;
 use crate::model::CheckError;
 use crate::program::{Body, ValueId};
@@ -22,11 +25,13 @@ pub(crate) struct Assumptions {
     known: Vec<(DimId, DimId)>,
     /// The position of each symbol in `known`.
     positions: Map<DimId, usize>,
+    /// What inputs have where no extent is named.
+    pub(crate) unnamed: Option<DimId>,
 }
 
 impl Assumptions {
     pub(crate) fn is_empty(&self) -> bool {
-        self.known.is_empty()
+        self.known.is_empty() && self.unnamed.is_none()
     }
 
     /// A dim with everything put in that is assumed.
@@ -82,7 +87,8 @@ pub(crate) fn read(
             reason: reason.to_owned(),
         };
         let symbol = core.dims.symbol(name);
-        if !symbols.contains(&symbol) {
+        let is_unnamed = is_placeholder(name) && has_unnamed(body);
+        if !is_unnamed && !symbols.contains(&symbol) {
             let names: Vec<String> =
                 symbols.iter().filter_map(|symbol| core.dims.as_symbol(*symbol).map(str::to_owned)).collect();
             let near = nearest(name, names.iter().map(String::as_str));
@@ -95,11 +101,30 @@ pub(crate) fn read(
         if core.dims.is_anonymous(value) {
             return Err(bad("it has to be known"));
         }
+        if is_unnamed {
+            if assumed.unnamed.is_some_and(|known| core.dims.compare(known, value) != Decision::Equal) {
+                return Err(bad("it contradicts what was assumed before"));
+            }
+            assumed.unnamed = Some(value);
+            continue;
+        }
         if assumed.add(&mut core.dims, symbol, value).is_none() {
             return Err(bad("it contradicts what was assumed before"));
         }
     }
     Ok(assumed)
+}
+
+/// Whether an input of a body has an extent that is unknown and has no name.
+fn has_unnamed(body: &Body<'_>) -> bool {
+    let mut inputs = body.graph(body.root()).inputs.iter().flat_map(|input| body.declarations(*input));
+    inputs.any(|declaration| {
+        dims_of(declaration.ty).any(|dim| match dim {
+            DimValue::Param(name) => name.trim().is_empty() || is_placeholder(name),
+            DimValue::Unknown => true,
+            DimValue::Value(_) => false,
+        })
+    })
 }
 
 /// The symbols that the declared types of a body mention.

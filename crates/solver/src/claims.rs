@@ -78,11 +78,14 @@ pub(crate) fn verify<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>) {
     }
     for value in body.values() {
         for declaration in body.declarations(value) {
-            if is_given(frame, value, declaration.kind) || frame.value_faults.contains_key(&value) {
+            if is_given(frame, value, declaration.kind)
+                || frame.value_faults.contains_key(&value)
+                || frame.is_shapeless(value)
+            {
                 continue;
             }
             // A type that cannot be read was reported when the value was typed.
-            let Ok(declared) = core.read_declared(declaration.ty) else { continue };
+            let Ok(declared) = core.read_declared(declaration.ty, declaration.kind) else { continue };
             verifier.value(core, frame, value, &declared, declaration.kind);
         }
     }
@@ -106,7 +109,7 @@ impl Verifier {
                 if is_given(frame, value, declaration.kind) {
                     continue;
                 }
-                let Ok(declared) = core.read_declared(declaration.ty) else { continue };
+                let Ok(declared) = core.read_declared(declaration.ty, declaration.kind) else { continue };
                 let Some(claimed) = declared.shape.filter(|claimed| *claimed != derived) else { continue };
                 let (derived, claimed): (DimVec, DimVec) =
                     (core.shapes.get(derived).into(), core.shapes.get(claimed).into());

@@ -43,6 +43,10 @@ pub(crate) struct Core<'a> {
     pub(crate) assumptions: Assumptions,
     /// The declared types that were read before, by their bytes.
     pub(crate) declared: Map<&'a [u8], (Ty, Option<ShapeId>)>,
+    /// Whether a declared dim was named by a mark for an unknown extent.
+    pub(crate) has_placeholders: bool,
+    /// What is kept of nodes in error.
+    pub(crate) salvage: crate::salvage::Salvage,
     broadcasts: Map<(DimId, DimId), DimId>,
     broadcast_of: Map<DimId, (DimId, DimId)>,
 }
@@ -60,6 +64,8 @@ impl<'a> Core<'a> {
             trust: Trust::Derived,
             assumptions: Assumptions::default(),
             declared: Map::default(),
+            has_placeholders: false,
+            salvage: crate::salvage::Salvage::default(),
             broadcasts: Map::default(),
             broadcast_of: Map::default(),
         }

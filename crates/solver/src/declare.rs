@@ -7,7 +7,7 @@ use typeloom_onnx::view::{DimValue, ShapeView, TypeKindView, TypeView};
 
 use crate::claims::Trust;
 use crate::core::Core;
-use crate::dim::Decision;
+use crate::dim::{Decision, DimId, is_placeholder};
 use crate::elem::{Elem, ElemSet};
 use crate::fault::FaultKind;
 use crate::frame::Frame;
@@ -39,11 +39,18 @@ enum Wrap {
 impl<'a> Core<'a> {
     /// Reads a declared type of the model. Many values have the same, byte for byte, so what was read is
     /// kept, unless it has parts that are each value's own: unknown extents and open element types.
-    pub(crate) fn read_declared(&mut self, view: TypeView<'a>) -> Result<Declared, DecodeError> {
+    pub(crate) fn read_declared(
+        &mut self,
+        view: TypeView<'a>,
+        kind: DeclarationKind,
+    ) -> Result<Declared, DecodeError> {
         if let Some((ty, shape)) = self.declared.get(view.bytes()).copied() {
             return Ok(Declared { ty: Some(ty), shape, negative: None });
         }
         let before = self.dims.variable_count();
+        if kind == DeclarationKind::Input && self.assumptions.unnamed.is_some() {
+            return self.read_type_with(view, self.assumptions.unnamed);
+        }
         let read = self.read_type(view)?;
         if let Declared { ty: Some(ty), shape, negative: None } = read
             && ty.constant_elem().is_some()
@@ -56,6 +63,15 @@ impl<'a> Core<'a> {
 
     /// Reads a type.
     pub(crate) fn read_type(&mut self, view: TypeView<'_>) -> Result<Declared, DecodeError> {
+        self.read_type_with(view, None)
+    }
+
+    /// Reads a type, with the extent that is assumed for those without a name.
+    fn read_type_with(
+        &mut self,
+        view: TypeView<'_>,
+        unnamed: Option<DimId>,
+    ) -> Result<Declared, DecodeError> {
         let mut wraps = Vec::new();
         let mut declared = Declared { ty: None, shape: None, negative: None };
         let mut next = Some(view);
@@ -68,11 +84,11 @@ impl<'a> Core<'a> {
                 TypeKindView::None | TypeKindView::Opaque { .. } => {}
                 TypeKindView::Tensor { elem, shape } => {
                     declared.ty = Some(self.types.tensor_of(elem_set(elem)));
-                    self.read_shape(shape, &mut declared)?;
+                    self.read_shape(shape, unnamed, &mut declared)?;
                 }
                 TypeKindView::Sparse { elem, shape } => {
                     declared.ty = Some(self.types.sparse_of(elem_set(elem)));
-                    self.read_shape(shape, &mut declared)?;
+                    self.read_shape(shape, unnamed, &mut declared)?;
                 }
                 TypeKindView::Sequence(inner) => {
                     wraps.push(Wrap::Sequence);
@@ -116,6 +132,7 @@ impl<'a> Core<'a> {
     fn read_shape(
         &mut self,
         shape: Option<ShapeView<'_>>,
+        unnamed: Option<DimId>,
         declared: &mut Declared,
     ) -> Result<(), DecodeError> {
         let Some(shape) = shape else { return Ok(()) };
@@ -127,11 +144,15 @@ impl<'a> Core<'a> {
                     declared.negative.get_or_insert((axis, extent));
                     self.dims.fresh()
                 }
+                DimValue::Param(name) if is_placeholder(name) => {
+                    self.has_placeholders = true;
+                    unnamed.unwrap_or_else(|| self.dims.fresh())
+                }
                 DimValue::Param(name) if !name.trim().is_empty() => {
                     let dim = self.dims.declare(name).unwrap_or_else(|_| self.dims.symbol(name));
                     self.assumptions.put_into(&mut self.dims, dim)
                 }
-                DimValue::Param(_) | DimValue::Unknown => self.dims.fresh(),
+                DimValue::Param(_) | DimValue::Unknown => unnamed.unwrap_or_else(|| self.dims.fresh()),
             });
         }
         declared.shape = Some(self.shapes.intern(&dims));
@@ -146,7 +167,9 @@ impl<'a> Core<'a> {
     pub(crate) fn meet_declarations(&mut self, frame: &mut Frame<'a>, value: ValueId) {
         let body = Arc::clone(&frame.body);
         for declaration in body.declarations(value) {
-            let declared = match self.read_declared(declaration.ty) {
+            let declared = match self.read_declared(declaration.ty, declaration.kind) {
+                // A false `shape {}` is no knowledge.
+                Ok(declared) if frame.is_shapeless(value) => Declared { shape: None, ..declared },
                 Ok(declared) => declared,
                 Err(error) => {
                     frame.report_value(value, FaultKind::Malformed(error));
@@ -154,7 +177,10 @@ impl<'a> Core<'a> {
                 }
             };
             if let Some((axis, extent)) = declared.negative {
-                frame.report_value(value, FaultKind::NegativeDim { axis, extent });
+                frame.report_value(
+                    value,
+                    FaultKind::NegativeDim { declared_in: Some(declaration.kind), axis, extent },
+                );
             }
             let is_knowledge = is_given(frame, value, declaration.kind);
             let met = self.meet_element(frame, value, &declared, declaration.kind);
@@ -310,6 +336,26 @@ pub(crate) fn is_given(frame: &Frame<'_>, value: ValueId, kind: DeclarationKind)
     let record = frame.body.value(value);
     let is_input = matches!(record.origin, Origin::Input | Origin::InputWithDefault(_));
     frame.number == 0 && is_input && record.graph == frame.body.root() && kind == DeclarationKind::Input
+}
+
+/// The declared extents of the tensors in a type; nothing where it cannot be read.
+pub(crate) fn dims_of(view: TypeView<'_>) -> impl Iterator<Item = DimValue<'_>> {
+    let mut next = Some(view);
+    let mut found = None;
+    for _ in 0..MAX_TYPE_DEPTH {
+        let Some(kind) = next.take().and_then(|view| view.parse().ok()).map(|ty| ty.kind) else { break };
+        match kind {
+            TypeKindView::Tensor { shape, .. } | TypeKindView::Sparse { shape, .. } => found = shape,
+            TypeKindView::Sequence(inner) | TypeKindView::Optional(inner) => next = inner,
+            TypeKindView::Map { value, .. } => next = value,
+            TypeKindView::None | TypeKindView::Opaque { .. } => {}
+        }
+    }
+    found
+        .into_iter()
+        .flat_map(|shape: ShapeView<'_>| shape.dims())
+        .filter_map(Result::ok)
+        .map(|dim| dim.value)
 }
 
 /// The set that a declared element type number stands for; `UNDEFINED` and unknown numbers say nothing.

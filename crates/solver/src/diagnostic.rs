@@ -10,7 +10,7 @@
 //! | file | codes |
 //! |---|---|
 //! | `element` | `element-type-mismatch`, `element-type-not-allowed`, `type-mismatch` |
-//! | `extents` | `dim-mismatch`, `shape-mismatch`, `wrong-rank`, `negative-dim` |
+//! | `extents` | `dim-mismatch`, `shape-mismatch`, `wrong-rank`, `negative-dim`, `empty-shape`, `placeholder-dim` |
 //! | `operators` | `unknown-operator`, `newer-operator`, `deprecated-operator`, `missing-opset` |
 //! | `ports` | `missing-input`, `missing-output`, `surplus-ports`, `input-value` |
 //! | `attributes` | `missing-attribute`, `unknown-attribute`, `attribute-kind`, `attribute-value` |
@@ -46,6 +46,7 @@ mod extents;
 mod files;
 mod fix;
 mod functions;
+mod group;
 mod lineage;
 mod names;
 mod node;
@@ -68,7 +69,7 @@ use std::ops::Range;
 pub use code::{Code, Severity};
 pub use collect::{MOST_EXPLAINED, MOST_LISTED, diagnose, diagnose_error};
 pub use explain::{Explanation, Reason, explain_value};
-pub use fix::Fix;
+pub use fix::{Fix, Reader};
 pub use place::{NodePlace, Place, Role, ValuePlace, graph_path};
 pub use source::SourceLine;
 
@@ -83,6 +84,8 @@ pub struct Diagnostic {
     pub message: String,
     /// Where it is.
     pub place: Place,
+    /// Other places with the same problem for the same cause.
+    pub also: Vec<Place>,
     /// The nodes and declarations that show it; the first is the one at `place`.
     pub snippets: Vec<Snippet>,
     /// What else helps to understand it; a note can have several lines.

@@ -129,3 +129,13 @@ pub use id::DimId;
 pub use parse::DimParseError;
 pub use solve::Solved;
 pub use view::DimView;
+
+/// Whether a dim's name is a mark for an unknown extent, such as `?` or `-1`: it names nothing, and two axes with it need
+/// not be equal.
+#[must_use]
+pub fn is_placeholder(name: &str) -> bool {
+    let name = name.trim();
+    let is_word = name.chars().any(|letter| letter.is_alphanumeric() || letter == '_');
+    let is_negative = name.strip_prefix('-').is_some_and(|rest| rest.bytes().all(|it| it.is_ascii_digit()));
+    !name.is_empty() && (!is_word || is_negative)
+}

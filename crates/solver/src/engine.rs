@@ -24,6 +24,7 @@ use crate::model::Mode;
 use crate::program::{Body, Initializer, Origin, StepId, StepKind, ValueId};
 use crate::relation;
 use crate::rule::{Exit, Failure, MAX_ELEMENTS, Rule, RuleCx};
+use crate::salvage::{self, Purpose};
 use crate::trace::Cause;
 use crate::ty::{Clash, Types, Waiter};
 
@@ -115,6 +116,7 @@ impl<'a, 'p> Engine<'a, 'p> {
                 Origin::Input => {}
                 Origin::Initializer(at) | Origin::InputWithDefault(at) => {
                     if let Err(kind) = initializer(core, frame, value, body.initializers[at.index()]) {
+                        let kind = kind.specific(value);
                         frame.value_faults.insert(value, Fault { place: Place::Value(value), kind });
                     }
                 }
@@ -134,6 +136,8 @@ impl<'a, 'p> Engine<'a, 'p> {
 
     fn step(&mut self, frame: &mut Frame<'a>, body: &Body<'a>, step: StepId) -> Outcome {
         let first = body.first_step(step);
+        // Whether the node is found to be in error now, so that what is known of its shapes may be wrong.
+        let mut doubtful = false;
         if !frame.faults.contains_key(&first) {
             let op = self.operators.op(body.step(step).op);
             let outcome = match &op.kind {
@@ -150,6 +154,7 @@ impl<'a, 'p> Engine<'a, 'p> {
                 },
             };
             if let Err(kind) = outcome {
+                doubtful = salvage::is_doubtful(&kind) || frame.second_faults.contains_key(&first);
                 frame.faults.insert(first, Fault { place: Place::Step(first), kind });
             }
         }
@@ -164,6 +169,9 @@ impl<'a, 'p> Engine<'a, 'p> {
             }
             if body.value(value).declaration.is_some() {
                 self.core.meet_declarations(frame, value);
+                if doubtful {
+                    salvage::adopt_declared(&mut self.core, frame, value);
+                }
             }
         }
         Outcome::Done
@@ -207,10 +215,14 @@ impl<'a, 'p> Engine<'a, 'p> {
                 Err(error) => return Err(FaultKind::Malformed(error)),
             }
             if let Some(fault) = check::types(&mut self.core, frame, body, step, schema) {
+                self.after_types(frame, step, operator, &fault);
                 return Err(fault);
             }
         }
-        self.rules(frame, step, kind, operator)?;
+        if let Err(fault) = self.rules(frame, step, kind, operator) {
+            self.salvage(frame, step, operator);
+            return Err(fault);
+        }
         if recall == Recall::New {
             memo::remember(&mut self.core, frame, body, step);
         }
@@ -219,6 +231,42 @@ impl<'a, 'p> Engine<'a, 'p> {
             return Err(FaultKind::DeprecatedOperator { since: schema.since_version });
         }
         Ok(())
+    }
+
+    /// Keeps what a contradiction of element types leaves of a node: its shapes, which can have a fault of their own.
+    #[cold]
+    fn after_types(
+        &mut self,
+        frame: &mut Frame<'a>,
+        step: StepId,
+        operator: Operator<'a>,
+        fault: &FaultKind<'a>,
+    ) {
+        if !salvage::concerns_elements(fault) {
+            return;
+        }
+        salvage::elements(&mut self.core, self.operators, frame, step, operator.schema, fault);
+        let kind = frame.body.step(step).kind;
+        if let Err(other) = self.rules(frame, step, kind, operator) {
+            if salvage::is_independent(&other) {
+                let first = frame.body.first_step(step);
+                frame.second_faults.insert(first, Fault { place: Place::Step(first), kind: other });
+            }
+            self.salvage(frame, step, operator);
+        }
+    }
+
+    /// Runs the rules of a node in error once more, for what is known of its outputs all the same.
+    #[cold]
+    fn salvage(&mut self, frame: &mut Frame<'a>, step: StepId, operator: Operator<'a>) {
+        if !matches!(frame.body.step(step).kind, StepKind::Node) {
+            return;
+        }
+        self.core.salvage.purpose = Purpose::Salvage;
+        // What is wrong is known. A rule may rely on those before it, so the first that has no answer ends it.
+        let _ = self.rules(frame, step, StepKind::Node, operator);
+        self.rule_cx(frame, step, operator, "").doubt_swapped();
+        self.core.salvage.purpose = Purpose::Check;
     }
 
     fn rules(
@@ -349,7 +397,7 @@ fn initializer<'a>(
     }
     core.trace_given(frame.number, value, Cause::Initializer);
     if let Some((axis, extent)) = dims.iter().copied().enumerate().find(|(_, extent)| *extent < 0) {
-        return Err(FaultKind::NegativeDim { axis, extent });
+        return Err(FaultKind::NegativeDim { declared_in: None, axis, extent });
     }
     // The caller may replace a default by a tensor of another shape; what the input declares holds then.
     let body = Arc::clone(&frame.body);

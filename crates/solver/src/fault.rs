@@ -28,16 +28,19 @@ impl Fault<'_> {
     pub fn is_error(&self, mode: crate::model::Mode) -> bool {
         match &self.kind {
             FaultKind::MissingExternalData { .. }
+            | FaultKind::PlaceholderDim { .. }
             | FaultKind::ForcedEquality { .. }
             | FaultKind::Assumed { .. }
             | FaultKind::ForcedSymbol { baked: false, .. }
             | FaultKind::Restricted { .. }
             | FaultKind::NarrowedInput { .. } => false,
-            FaultKind::UnknownOperator { .. } => mode == crate::model::Mode::Strict,
+            FaultKind::UnknownOperator { .. }
+            | FaultKind::UsedBeforeMade { .. }
+            | FaultKind::EmptyShape { .. }
+            | FaultKind::NegativeDim { declared_in: Some(_), .. } => mode == crate::model::Mode::Strict,
             FaultKind::Malformed(_)
             | FaultKind::NestingTooDeep
             | FaultKind::UndefinedValue { .. }
-            | FaultKind::UsedBeforeMade { .. }
             | FaultKind::Cycle { .. }
             | FaultKind::DuplicateValue { .. }
             | FaultKind::UndefinedOutput { .. }
@@ -55,7 +58,7 @@ impl Fault<'_> {
             | FaultKind::Relation { .. }
             | FaultKind::Contradiction { .. }
             | FaultKind::DefaultContradicts { .. }
-            | FaultKind::NegativeDim { .. }
+            | FaultKind::NegativeDim { declared_in: None, .. }
             | FaultKind::SeedContradicts { .. }
             | FaultKind::CallArity { .. }
             | FaultKind::RecursiveFunction { .. }
@@ -93,7 +96,7 @@ pub enum FaultKind<'a> {
         /// The input that reads it.
         input: usize,
     },
-    /// A node reads a value that is made by a later node of the same graph.
+    /// Nodes are not in topological order: one reads a value that a later node makes.
     UsedBeforeMade {
         /// The value.
         value: ValueId,
@@ -101,6 +104,8 @@ pub enum FaultKind<'a> {
         input: usize,
         /// The node that makes it.
         maker: StepId,
+        /// How many more nodes read what a later node makes.
+        others: usize,
     },
     /// Nodes that wait for each other: each reads the value beside it, made by the next.
     Cycle {
@@ -229,8 +234,30 @@ pub enum FaultKind<'a> {
         /// The initializer's type.
         found: Type,
     },
-    /// A declared extent is negative.
+    /// A value is declared with the shape of a scalar and has axes: some exporters write an empty shape for an unknown one.
+    EmptyShape {
+        /// The value.
+        value: ValueId,
+        /// In which list the declaration stands.
+        declared_in: DeclarationKind,
+        /// What shows that it has axes.
+        shown: Axes,
+    },
+    /// Dims are named by a mark that exporters write for an unknown extent, such as `?`.
+    PlaceholderDim {
+        /// The first value that is declared with one.
+        value: ValueId,
+        /// The axis.
+        axis: usize,
+        /// The mark.
+        mark: String,
+        /// How many more axes are named so.
+        others: usize,
+    },
+    /// An extent is negative.
     NegativeDim {
+        /// The list of the declaration; `None` for an extent of a stored tensor.
+        declared_in: Option<DeclarationKind>,
         /// Which axis.
         axis: usize,
         /// The extent.
@@ -343,6 +370,38 @@ pub struct RefutedClaim {
     pub binding: Vec<(DimId, i64)>,
     /// The derived and the declared extent under that binding.
     pub extents: (i64, i64),
+}
+
+/// What shows that a value has axes.
+#[derive(Clone, Debug)]
+pub enum Axes {
+    /// The type that its node gives it.
+    Inferred(Type),
+    /// A node that is at fault where the value has none.
+    Needed(StepId),
+}
+
+impl FaultKind<'_> {
+    /// The same, as an [`FaultKind::EmptyShape`] where the shape of a scalar is declared for a value with axes.
+    pub(crate) fn specific(self, value: ValueId) -> Self {
+        let is_false = |declared: &Type, found: &Type| match (declared, found) {
+            (Type::Tensor(declared), Type::Tensor(found)) => {
+                declared.elem == found.elem
+                    && declared.shape.as_ref().is_some_and(|shape| shape.is_empty())
+                    && found.shape.as_ref().is_some_and(|shape| !shape.is_empty())
+            }
+            _ => false,
+        };
+        match self {
+            Self::Contradiction { declared_in, declared, inferred, .. } if is_false(&declared, &inferred) => {
+                Self::EmptyShape { value, declared_in, shown: Axes::Inferred(inferred) }
+            }
+            Self::DefaultContradicts { declared, found } if is_false(&declared, &found) => {
+                Self::EmptyShape { value, declared_in: DeclarationKind::Input, shown: Axes::Inferred(found) }
+            }
+            other => other,
+        }
+    }
 }
 
 /// One side of a node.

@@ -56,6 +56,10 @@ pub(crate) struct Frame<'a> {
     pub(crate) conditional: bool,
     /// At most one fault a step, by first step.
     pub(crate) faults: BTreeMap<StepId, Fault<'a>>,
+    /// Of nodes whose element types are at fault, what is wrong with their shapes.
+    pub(crate) second_faults: BTreeMap<StepId, Fault<'a>>,
+    /// Of nodes whose element types are at fault, the value that the rest of the model speaks against.
+    pub(crate) culprits: BTreeMap<StepId, ValueId>,
     /// At most one fault a value, about its declared types.
     pub(crate) value_faults: BTreeMap<ValueId, Fault<'a>>,
     pub(crate) equations: Vec<Equation>,
@@ -75,6 +79,8 @@ pub(crate) struct Frame<'a> {
     pub(crate) named: Set<DimId>,
     /// The values whose types the caller gave.
     pub(crate) seeded: Vec<ValueId>,
+    /// The values whose declared empty shape is false, each with a node that shows it.
+    pub(crate) shapeless: Vec<(ValueId, StepId)>,
     /// Steps with a relation on elements that met a port of unknown kind.
     pub(crate) undecided: Vec<StepId>,
     /// The values whose kind was unknown when everything that can be proved was.
@@ -101,6 +107,8 @@ impl<'a> Frame<'a> {
             arguments: Map::default(),
             conditional: false,
             faults: BTreeMap::new(),
+            second_faults: BTreeMap::new(),
+            culprits: BTreeMap::new(),
             value_faults: BTreeMap::new(),
             equations: Vec::new(),
             said: 0,
@@ -111,6 +119,7 @@ impl<'a> Frame<'a> {
             open_inputs: Map::default(),
             named: Set::default(),
             seeded: Vec::new(),
+            shapeless: Vec::new(),
             undecided: Vec::new(),
             assumed: Vec::new(),
             #[cfg(test)]
@@ -180,7 +189,13 @@ impl<'a> Frame<'a> {
                 Place::Value(value)
             }
         };
+        let kind = kind.specific(value);
         self.value_faults.entry(value).or_insert(Fault { place, kind });
+    }
+
+    /// Whether the declared empty shape of a value is false.
+    pub(crate) fn is_shapeless(&self, value: ValueId) -> bool {
+        self.shapeless.iter().any(|(it, _)| *it == value)
     }
 
     pub(crate) fn set_shape(&mut self, value: ValueId, shape: ShapeId, by: StepId) {
@@ -191,14 +206,14 @@ impl<'a> Frame<'a> {
     /// Whether a step is the one that the first pass has come to: what it says reaches only steps to come.
     #[inline]
     pub(crate) fn is_front(&self, step: StepId) -> bool {
-        step.index() + 1 >= self.front
+        step.index() + 1 >= self.front && !self.body.is_unsorted
     }
 
     /// More is known about `value`, said by the step `by`: whoever else can use it runs again.
     pub(crate) fn touch(&mut self, value: ValueId, by: StepId) {
-        // All that can use it comes after its maker; while the front is there, it is still to run.
+        // In a sorted body all that can use it comes after its maker; while the front is there, it is still to run.
         if let Origin::Step(maker) = self.body.value(value).origin {
-            if maker.index() + 1 >= self.front {
+            if self.is_front(maker) {
                 return;
             }
             if maker != by {
@@ -221,7 +236,7 @@ impl<'a> Frame<'a> {
         let body = Arc::clone(&self.body);
         if let Origin::Step(maker) = body.value(value).origin {
             self.wake(maker);
-            if maker.index() + 1 >= self.front {
+            if self.is_front(maker) {
                 return;
             }
         }
@@ -269,7 +284,12 @@ impl<'a> Frame<'a> {
 
     /// Everything wrong with the body and with this instance of it, outside graphs that never run.
     pub(crate) fn all_faults(&self) -> impl Iterator<Item = &Fault<'a>> {
-        let solved = self.faults.iter().filter(|(step, _)| self.runs(**step)).map(|(_, fault)| fault);
+        let solved = self
+            .faults
+            .iter()
+            .chain(&self.second_faults)
+            .filter(|(step, _)| self.runs(**step))
+            .map(|(_, fault)| fault);
         self.body.faults().iter().chain(solved).chain(self.value_faults.values())
     }
 
@@ -305,6 +325,7 @@ impl<'a> Frame<'a> {
                 self.slots[value.index()].data = None;
             }
             self.faults.remove(&body.first_step(step));
+            self.second_faults.remove(&body.first_step(step));
             self.wake(step);
         }
         let (gone, left) = std::mem::take(&mut self.equations)

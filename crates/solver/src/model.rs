@@ -12,11 +12,12 @@ use crate::claims::Trust;
 use crate::core::Core;
 use crate::dim::{Condition, Dims};
 use crate::engine::Engine;
+use crate::false_shapes;
 use crate::fault::{Fault, FaultKind, Place};
 use crate::frame::Frame;
 use crate::map::Set;
 use crate::program::build::{self, BuildError, Defaults};
-use crate::program::{Body, Initializer, Origin, ValueId};
+use crate::program::{Body, Initializer, Origin, StepId, ValueId};
 use crate::seeds;
 use crate::solution::{Equation, Requirement, Type};
 use crate::suggest::nearest;
@@ -79,7 +80,7 @@ pub enum Seed {
 }
 
 impl Seed {
-    /// A type as ONNX writes it (`float[batch, 3]`, `seq(int64)`), or the id of a node of the type tree
+    /// A type as ONNX writes it, where a dim can be any name or expression (`float[batch, 3]`, `seq(int64)`), or the id of a node of the type tree
     /// (`tensor.f32`, `peer_id`). A node is only looked up when the seed is used.
     ///
     /// # Errors
@@ -87,7 +88,8 @@ impl Seed {
     pub fn parse(text: &str) -> Result<Self, typeloom_onnx::text::ParseError> {
         use typeloom_onnx::prost::Message as _;
         let text = text.trim();
-        match typeloom_onnx::text::parse_type(text) {
+        let parse = typeloom_onnx::text::parse_type;
+        match parse(text).or_else(|error| parse(&with_quoted_dims(text)).map_err(|_| error)) {
             Ok(ty) => Ok(Self::Onnx(ty.encode_to_vec())),
             Err(error) => {
                 let is_id = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '.';
@@ -99,6 +101,29 @@ impl Seed {
             }
         }
     }
+}
+
+/// A type with quotes around each dim that is not a number, a plain name or quoted already: exporters use names such as
+/// `input.1`.
+fn with_quoted_dims(text: &str) -> String {
+    let mut quoted = String::with_capacity(text.len() + 8);
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('[') {
+        let Some((dims, after)) = after.split_once(']') else { break };
+        quoted.push_str(before);
+        quoted.push('[');
+        for (at, dim) in dims.split(',').enumerate() {
+            let is_plain = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == '?';
+            let dim = dim.trim();
+            let separator = if at == 0 { "" } else { "," };
+            let mark = if dim.chars().all(is_plain) || dim.contains('"') { "" } else { "\"" };
+            quoted.extend([separator, mark, dim, mark]);
+        }
+        quoted.push(']');
+        rest = after;
+    }
+    quoted.push_str(rest);
+    quoted
 }
 
 /// A checked model: the type of every value, and everything that is wrong.
@@ -250,10 +275,12 @@ pub(crate) fn solve<'a>(
     let (bodies, function_errors) = call::build_bodies(&mut operators);
     let mut against: Vec<usize> = Vec::new();
     let mut trust = Trust::Derived;
+    let mut shapeless: Vec<(ValueId, StepId)> = Vec::new();
     let run = |trace: bool,
                trust: Trust,
                merged: Option<(Dims, Assumptions)>,
-               left_out: &[usize]|
+               left_out: &[usize],
+               shapeless: &[(ValueId, StepId)]|
      -> Result<_, CheckError> {
         let mut core = Core::new(Arc::clone(universe));
         core.trust = trust;
@@ -266,6 +293,7 @@ pub(crate) fn solve<'a>(
             None => core.assumptions = assume::read(&mut core, &body, &options.assume)?,
         }
         let mut frame = Frame::new(0, Arc::clone(&body));
+        frame.shapeless = shapeless.to_vec();
         seeds::give(&mut core, &mut frame, &options.seeds, left_out)?;
         Engine::start(&mut core, &mut frame);
         let mut calls = Calls::new(bodies.clone());
@@ -277,7 +305,18 @@ pub(crate) fn solve<'a>(
         Ok((core, frame, calls, faults, requirements))
     };
     let (mut core, mut frame, mut calls, mut faults, mut requirements) =
-        run(options.trace, trust, None, &[])?;
+        run(options.trace, trust, None, &[], &[])?;
+    if !faults.is_empty() {
+        for suspect in false_shapes::suspects(&core, &frame) {
+            shapeless.push(suspect);
+            let tried = run(options.trace, trust, None, &[], &shapeless)?;
+            if tried.3.len() < faults.len() {
+                (core, frame, calls, faults, requirements) = tried;
+            } else {
+                shapeless.pop();
+            }
+        }
+    }
     if options.merge_symbols {
         for _ in 0..assume::MOST_ROUNDS {
             let mut assumptions = core.assumptions.clone();
@@ -290,7 +329,7 @@ pub(crate) fn solve<'a>(
             }
             // The symbols keep their numbers, so that what is assumed of them still is about them.
             (core, frame, calls, faults, requirements) =
-                run(options.trace, trust, Some((core.dims, assumptions)), &[])?;
+                run(options.trace, trust, Some((core.dims, assumptions)), &[], &shapeless)?;
         }
     }
     let made = match believed {
@@ -301,7 +340,7 @@ pub(crate) fn solve<'a>(
     if !(faults.is_empty() && calls.faulty.is_empty()) && !made.is_empty() {
         // What the caller says of a value that a node makes is held against the model as it is without that.
         let assumed = (core.dims.clone(), core.assumptions.clone());
-        let (mut bare, bare_frame, ..) = run(false, trust, Some(assumed), &made)?;
+        let (mut bare, bare_frame, ..) = run(false, trust, Some(assumed), &made, &shapeless)?;
         for at in made {
             if let Some(fault) = seeds::against(&mut bare, &bare_frame, &options.seeds[at]) {
                 seed_faults.push(fault);
@@ -310,7 +349,8 @@ pub(crate) fn solve<'a>(
         }
         if !against.is_empty() {
             let assumed = (bare.dims, bare.assumptions);
-            (core, frame, calls, faults, requirements) = run(options.trace, trust, Some(assumed), &against)?;
+            (core, frame, calls, faults, requirements) =
+                run(options.trace, trust, Some(assumed), &against, &shapeless)?;
         }
     }
     // Where a declared shape is neither confirmed nor refuted, the first solve is the proof and a second one assumes it.
@@ -319,15 +359,16 @@ pub(crate) fn solve<'a>(
         proven = Some(body.values().map(|value| core.snapshot(&frame, value)).collect());
         trust = Trust::Assumed;
         (core, frame, calls, faults, requirements) =
-            run(options.trace, trust, Some((core.dims, core.assumptions)), &against)?;
+            run(options.trace, trust, Some((core.dims, core.assumptions)), &against, &shapeless)?;
     }
     let is_traced = |fault: &Fault<'_>| !matches!(fault.kind, FaultKind::Assumed { .. });
     if (faults.iter().any(is_traced) || !calls.faulty.is_empty()) && !options.trace {
         // Types that were solved before are made of these dims.
         let keep = !core.assumptions.is_empty() || !against.is_empty() || proven.is_some();
         let assumed = keep.then_some((core.dims, core.assumptions));
-        (core, frame, calls, faults, requirements) = run(true, trust, assumed, &against)?;
+        (core, frame, calls, faults, requirements) = run(true, trust, assumed, &against, &shapeless)?;
     }
+    seed_faults.extend(false_shapes::faults(&frame));
     for (value, fault) in seed_faults {
         frame.value_faults.entry(value).or_insert_with(|| fault.clone());
         faults.push(fault);
@@ -355,6 +396,7 @@ fn collect<'a>(core: &mut Core<'a>, frame: &Frame<'a>, mode: Mode) -> (Vec<Fault
     let mut faults: Vec<Fault<'a>> = frame.all_faults().cloned().collect();
     let judged = crate::conditions::judge(core, frame);
     faults.extend(judged.faults);
+    faults.extend(false_shapes::placeholders(core, frame));
     if core.trust == Trust::Assumed {
         faults.extend(assumed(core, frame));
     }
@@ -430,6 +472,12 @@ impl<'a> Checked<'a> {
     #[must_use]
     pub fn faults(&self) -> &[Fault<'a>] {
         &self.faults
+    }
+
+    /// Everything that is wrong with the main graph and the functions that it calls.
+    pub fn all_faults(&self) -> impl Iterator<Item = &Fault<'a>> {
+        let in_functions = self.instances.iter().flat_map(|instance| instance.frame.all_faults());
+        self.faults.iter().chain(in_functions)
     }
 
     /// Whether nothing is wrong at all, functions included.

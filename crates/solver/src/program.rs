@@ -95,6 +95,8 @@ pub struct Body<'a> {
     pub(crate) declarations: Vec<Declaration<'a>>,
     pub(crate) initializers: Vec<Initializer<'a>>,
     pub(crate) faults: Vec<Fault<'a>>,
+    /// Whether a node reads what a later node makes.
+    pub(crate) is_unsorted: bool,
     consumers: OnceLock<Consumers>,
 }
 
@@ -293,6 +295,7 @@ impl<'a> Body<'a> {
             declarations: self.declarations.clone(),
             initializers: self.initializers.clone(),
             faults: Vec::new(),
+            is_unsorted: self.is_unsorted,
             consumers: OnceLock::new(),
         }
     }

@@ -211,6 +211,44 @@ pub fn check_with<'a>(
     typeloom_solver::model::check(bytes, operators, universe(), options)
 }
 
+/// Everything that is wrong with a checked model, with fixes that were tried: making one removes its diagnostic and brings no
+/// other. `bytes` is the model that was checked, with the same options and operators.
+pub fn diagnose(
+    bytes: &[u8],
+    checked: &mut Checked<'_>,
+    options: &Options,
+    operators: &Operators,
+) -> Vec<typeloom_solver::diagnostic::Diagnostic> {
+    let mut found = typeloom_solver::diagnostic::diagnose(checked);
+    compiler::advise::advise(bytes, &mut found, operators, universe(), options);
+    found
+}
+
+/// The model with the fix of one of its diagnostics and nothing else changed; `None` where the fix cannot be made.
+#[must_use]
+pub fn apply_fix(
+    bytes: &[u8],
+    diagnostic: &typeloom_solver::diagnostic::Diagnostic,
+    options: &Options,
+    operators: &Operators,
+) -> Option<Vec<u8>> {
+    let fix = diagnostic.fix.as_ref()?;
+    compiler::advise::applied(bytes, diagnostic, fix, (operators, universe(), options))
+}
+
+/// Repairs what exporters write wrongly beside the element types: the order of nodes, and false shapes.
+///
+/// # Errors
+/// [`compiler::coerce::RepairError`] where the model cannot be read.
+pub fn mend(
+    bytes: &[u8],
+    options: &Options,
+    operators: &Operators,
+    repairs: compiler::mend::Repairs,
+) -> Result<compiler::mend::Mended, compiler::coerce::RepairError> {
+    compiler::mend::mend(bytes, operators, universe(), options, repairs)
+}
+
 /// Repairs the element types of a serialized ONNX model with the fewest conversions that a policy allows.
 ///
 /// # Errors

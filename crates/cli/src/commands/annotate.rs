@@ -3,7 +3,7 @@
 use anyhow::{Context as _, bail};
 use typeloom::compiler::annotate::{Marks, annotate, strip};
 use typeloom::report;
-use typeloom::solver::diagnostic::{Diagnostic, diagnose, diagnose_error};
+use typeloom::solver::diagnostic::{Diagnostic, diagnose_error};
 
 use crate::args::AnnotateArgs;
 use crate::input::{self, Source};
@@ -30,7 +30,7 @@ pub(crate) fn run(args: &AnnotateArgs) -> anyhow::Result<Outcome> {
         },
     };
     if !checked.is_ok() {
-        let diagnostics = diagnose(&mut checked);
+        let diagnostics = solve.diagnose(&bytes, &mut checked);
         return refuse(args, &source, &diagnostics);
     }
     let marks = if args.no_marks { Marks::LeftOut } else { Marks::Written };

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use typeloom::report;
-use typeloom::solver::diagnostic::{Diagnostic, Severity, diagnose, diagnose_error};
+use typeloom::solver::diagnostic::{Diagnostic, Severity, diagnose_error};
 use typeloom::solver::model::Coverage;
 
 use crate::args::{CheckArgs, CheckFormat};
@@ -40,7 +40,7 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Outcome> {
         progress.suspend(|| write(&text))?;
         progress.inc(1);
         if args.format == CheckFormat::Sarif {
-            log.push((source.name.clone(), found.diagnostics));
+            log.push((source.name.clone(), shown(args, &found.diagnostics).to_vec()));
         }
     }
     progress.finish_and_clear();
@@ -79,11 +79,11 @@ fn check(source: &Source, solve: &Solve) -> anyhow::Result<Found> {
             }
         }
     }
-    Ok(Found { coverage: checked.coverage(), diagnostics: diagnose(&mut checked) })
+    Ok(Found { coverage: checked.coverage(), diagnostics: solve.diagnose(&bytes, &mut checked) })
 }
 
 fn render(args: &CheckArgs, file: &str, found: &Found) -> String {
-    let Found { diagnostics, .. } = found;
+    let diagnostics = shown(args, &found.diagnostics);
     let lines = |line: fn(&str, &Diagnostic) -> String| -> String {
         diagnostics.iter().map(|diagnostic| with_line_end(line(file, diagnostic))).collect()
     };
@@ -100,6 +100,12 @@ fn render(args: &CheckArgs, file: &str, found: &Found) -> String {
         CheckFormat::Github => lines(report::github::diagnostic),
         CheckFormat::Sarif => String::new(),
     }
+}
+
+/// The problems that are shown.
+fn shown<'d>(args: &CheckArgs, diagnostics: &'d [Diagnostic]) -> &'d [Diagnostic] {
+    let most = args.max_problems.unwrap_or(usize::MAX);
+    &diagnostics[..most.min(diagnostics.len())]
 }
 
 fn with_line_end(mut line: String) -> String {
@@ -126,6 +132,10 @@ fn summary(args: &CheckArgs, file: &str, found: &Found) -> String {
     }
     if warnings > 0 {
         parts.push(number(warnings, "warning"));
+    }
+    match found.diagnostics.len() - shown(args, &found.diagnostics).len() {
+        0 => {}
+        hidden => parts.push(format!("{hidden} not shown")),
     }
     format!("{file}: {}\n", parts.join(", "))
 }

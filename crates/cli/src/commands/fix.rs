@@ -4,7 +4,7 @@ use anyhow::bail;
 use serde_json::{Value, json};
 use typeloom::compiler::coerce::{Policy, Repair, RepairError};
 use typeloom::report;
-use typeloom::solver::diagnostic::{Diagnostic, diagnose, diagnose_error};
+use typeloom::solver::diagnostic::{Diagnostic, diagnose_error};
 
 use crate::args::{FixArgs, TextFormat};
 use crate::input::{self, Solve, Source};
@@ -58,13 +58,14 @@ pub(crate) fn run(args: &FixArgs) -> anyhow::Result<Outcome> {
 /// `lossless`, `widest`, `fewest`, or `to=TYPE`.
 fn policy(text: &str) -> anyhow::Result<Policy> {
     match text {
+        "minority" => return Ok(Policy::Minority),
         "lossless" => return Ok(Policy::Lossless),
         "widest" => return Ok(Policy::Widest),
         "fewest" => return Ok(Policy::Fewest),
         _ => {}
     }
     let Some(name) = text.strip_prefix("to=") else {
-        bail!("there is no policy `{text}`; there are lossless, widest, fewest and to=TYPE");
+        bail!("there is no policy `{text}`; there are minority, lossless, widest, fewest and to=TYPE");
     };
     match typeloom::element_type(name) {
         Some(elem) => Ok(Policy::To(elem)),
@@ -75,7 +76,7 @@ fn policy(text: &str) -> anyhow::Result<Policy> {
 /// What is wrong with a model after all that could be done.
 fn remaining(bytes: &[u8], solve: &Solve) -> Vec<Diagnostic> {
     match solve.check(bytes) {
-        Ok(mut checked) => diagnose(&mut checked),
+        Ok(mut checked) => solve.diagnose(bytes, &mut checked),
         Err(error) => diagnose_error(&error).into_iter().collect(),
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 use typeloom::report;
-use typeloom::solver::diagnostic::{diagnose, diagnose_error};
+use typeloom::solver::diagnostic::diagnose_error;
 use typeloom::{CheckError, Checked};
 
 use crate::args::{InferArgs, InferFormat};
@@ -27,10 +27,10 @@ fn one(args: &InferArgs, solve: &Solve, source: &Source) -> anyhow::Result<Outco
         Ok(mut checked) => {
             let ok = checked.is_ok();
             match args.format {
-                InferFormat::Json => write(&json(&source.name, &mut checked)?)?,
+                InferFormat::Json => write(&json(&source.name, solve, &bytes, &mut checked)?)?,
                 InferFormat::Table => {
                     write(&format!("{}\n{}", source.name, report::table::render(&mut checked)))?;
-                    let diagnostics = diagnose(&mut checked);
+                    let diagnostics = solve.diagnose(&bytes, &mut checked);
                     if !diagnostics.is_empty() {
                         write("\n")?;
                     }
@@ -66,7 +66,7 @@ fn unreadable(args: &InferArgs, source: &Source, error: &CheckError) -> anyhow::
     Ok(Outcome::Problems)
 }
 
-fn json(name: &str, checked: &mut Checked<'_>) -> anyhow::Result<String> {
+fn json(name: &str, solve: &Solve, bytes: &[u8], checked: &mut Checked<'_>) -> anyhow::Result<String> {
     let ok = checked.is_ok();
     let mut object = Map::new();
     object.insert("file".to_owned(), Value::String(name.to_owned()));
@@ -76,7 +76,7 @@ fn json(name: &str, checked: &mut Checked<'_>) -> anyhow::Result<String> {
     if !equations.is_empty() {
         object.insert("equations".to_owned(), Value::Array(equations));
     }
-    let diagnostics = diagnose(checked);
+    let diagnostics = solve.diagnose(bytes, checked);
     let diagnostics = diagnostics.iter().map(|diagnostic| report::json::value(name, diagnostic)).collect();
     object.insert("diagnostics".to_owned(), Value::Array(diagnostics));
     Ok(report::json::text(&Value::Object(object)) + "\n")

@@ -6,13 +6,16 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use typeloom::Checked;
 use typeloom::cpu::ops::generate::Random;
 use typeloom::cpu::value::Value;
 use typeloom::onnx::text::escape;
 use typeloom::report;
 use typeloom::runtime::session::Port;
 use typeloom::runtime::stamp::{Extent, Stamp, Symbols};
-use typeloom::solver::diagnostic::{Diagnostic, diagnose, diagnose_error};
+use typeloom::solver::diagnostic::{Diagnostic, diagnose_error};
+use typeloom::solver::message;
+use typeloom::solver::program::ValueId;
 use typeloom::types::any_tensor;
 
 use crate::args::RunArgs;
@@ -39,8 +42,14 @@ pub(crate) fn run(args: &RunArgs, make: Option<Make<'_>>) -> anyhow::Result<Outc
     }
     let engine = make.map(|make| make(args.library.as_deref())).transpose()?;
     let source = input::source(&args.file);
-    let bytes = source.open()?;
     let solve = input::solve(&args.solve)?;
+    let mut bytes = source.open()?.shared().clone();
+    if args.solve.permissive
+        && let Ok(Some(mended)) = solve.mend(&bytes)
+    {
+        // What cannot be read is reported by the check.
+        bytes = mended.into();
+    }
     let mut checked = match solve.check(&bytes) {
         Ok(checked) => checked,
         Err(error) => match diagnose_error(&error) {
@@ -49,14 +58,15 @@ pub(crate) fn run(args: &RunArgs, make: Option<Make<'_>>) -> anyhow::Result<Outc
         },
     };
     if !checked.is_ok() {
-        let diagnostics = diagnose(&mut checked);
+        let diagnostics = solve.diagnose(&bytes, &mut checked);
         return refuse(args, &source, &diagnostics);
     }
     let beside = SideFiles::new(source.folder());
     let read = |tensor: &_| beside.read(tensor);
     let limits = budget::limits(args, &checked, bytes.len(), source.folder());
+    let narrowed = narrowed(&mut checked);
     let prepared = match engine {
-        None => Prepared::embedded(&mut checked, bytes.shared(), &read, limits, args.verify),
+        None => Prepared::embedded(&mut checked, &bytes, &read, limits, args.verify),
         Some(engine) => Prepared::hosted(engine, &mut checked, &read, args.verify),
     };
     let prepared = match prepared {
@@ -69,7 +79,13 @@ pub(crate) fn run(args: &RunArgs, make: Option<Make<'_>>) -> anyhow::Result<Outc
             return Err(error).with_context(|| format!("cannot prepare `{}`", source.name));
         }
     };
-    let (inputs, made_up) = any_tensor::budget::within(limits.memory, || inputs(args, prepared.inputs()))?;
+    let mut ports = prepared.inputs().to_vec();
+    for port in &mut ports {
+        if let Some(stamp) = narrowed.get(&port.name) {
+            port.stamp = stamp.clone();
+        }
+    }
+    let (inputs, made_up) = any_tensor::budget::within(limits.memory, || inputs(args, &ports))?;
     let mut shown = String::new();
     if !made_up.is_empty() {
         shown += &format!("inputs, made up from seed {}\n{}", args.random_seed, summary::table(&made_up));
@@ -105,6 +121,17 @@ pub(crate) fn run(args: &RunArgs, make: Option<Make<'_>>) -> anyhow::Result<Outc
     }
     write(&shown)?;
     Ok(Outcome::Typed)
+}
+
+/// The types of the inputs as the caller narrows them by `--seed` and `--assume`.
+fn narrowed(checked: &mut Checked<'_>) -> HashMap<String, Stamp> {
+    let inputs = checked.body().graph(checked.body().root()).inputs.clone();
+    let stamp = |input: ValueId| {
+        let ty = checked.type_of(input);
+        let stamp = Stamp::of(&message::of(&ty, checked.dims())?);
+        Some((checked.body().value_name(input).to_owned(), stamp))
+    };
+    inputs.into_iter().filter_map(stamp).collect()
 }
 
 /// A sign of life, on a terminal, once a run takes long enough to be wondered about.
@@ -153,9 +180,8 @@ fn inputs(args: &RunArgs, ports: &[Port]) -> anyhow::Result<Inputs> {
         inputs.insert(name.to_owned(), value);
     }
     for argument in &args.sizes {
-        let size = argument
-            .rsplit_once('=')
-            .and_then(|(symbol, size)| Some((symbol.trim(), size.trim().parse().ok()?)));
+        let read = input::read_assumption(argument).ok();
+        let size = read.as_ref().and_then(|(symbol, size)| Some((symbol.as_str(), size.parse().ok()?)));
         let Some((symbol, size)) = size else { bail!("a size is written SYMBOL=NUMBER, not `{argument}`") };
         if !ports.iter().any(|port| speaks_of(&port.stamp, symbol)) {
             bail!("no input of the model speaks of a symbol `{symbol}`");
@@ -179,16 +205,16 @@ fn inputs(args: &RunArgs, ports: &[Port]) -> anyhow::Result<Inputs> {
     Ok((inputs, made_up))
 }
 
-/// Whether an extent of a type is this symbol, or an expression with it.
+/// Whether an extent of a type is this symbol, or an expression with it; `?` is an extent without a name.
 fn speaks_of(stamp: &Stamp, symbol: &str) -> bool {
-    let is_word = |letter: char| letter.is_alphanumeric() || letter == '_';
     match stamp {
         Stamp::Open => false,
         Stamp::Sequence(inner) | Stamp::Optional(inner) => speaks_of(inner, symbol),
         Stamp::Tensor { shape, .. } => shape.iter().flatten().any(|extent| match extent {
-            Extent::Open | Extent::Known(_) => false,
+            Extent::Open => symbol == random::UNNAMED,
+            Extent::Known(_) => false,
             Extent::Symbol(name) => **name == *symbol,
-            Extent::Expression(text) => text.split(|letter| !is_word(letter)).any(|word| word == symbol),
+            Extent::Expression(text) => Symbols::default().unbound(text).iter().any(|name| name == symbol),
         }),
     }
 }

@@ -10,6 +10,9 @@ use typeloom::{AnyTensor, Dtype};
 /// The most elements that a made-up input may have.
 const MOST: usize = 1 << 28;
 
+/// How an extent without a name is written.
+pub(crate) const UNNAMED: &str = "?";
+
 /// What an extent stands for of which nothing is known.
 const OPEN: usize = 2;
 
@@ -30,7 +33,7 @@ pub(crate) fn value(stamp: &Stamp, symbols: &mut Symbols, random: &mut Random) -
 
 fn extent(extent: &Extent, symbols: &mut Symbols, random: &mut Random) -> anyhow::Result<usize> {
     match extent {
-        Extent::Open => Ok(OPEN),
+        Extent::Open => Ok(symbols.get(UNNAMED).unwrap_or(OPEN)),
         Extent::Known(extent) => Ok(*extent),
         Extent::Symbol(text) | Extent::Expression(text) => {
             for symbol in symbols.unbound(text) {

@@ -12,7 +12,7 @@ use typeloom_solver::elem::{Elem, ElemSet};
 use typeloom_solver::ports::ClassId;
 
 use super::eliminate::{Factor, minimise};
-use super::policy::{CONVERSION, Cost, DECLARATION, IMPOSSIBLE, Policy, Support, plus};
+use super::policy::{CONVERSION, Cost, DECLARATION, IMPOSSIBLE, Policy, Stored, Support, plus};
 
 mod shared;
 
@@ -25,6 +25,8 @@ pub(crate) struct Group {
     pub(crate) readers: BTreeSet<ClassId>,
     /// Whether there can be conversions at all: there are none of sequences, or of inputs that are outputs.
     pub(crate) converts: bool,
+    /// Whether the value is a tensor in the file.
+    pub(crate) stored: Stored,
     /// The element type that the value is declared to have, which is to be kept if it costs nothing.
     pub(crate) declared: Option<Elem>,
 }
@@ -221,7 +223,8 @@ impl<'p> Component<'p> {
     /// What the conversions of a value into some element types cost together.
     fn conversions(&self, group: &Group, from: Elem, to: ElemSet) -> Cost {
         let each = |elem: Elem| match group.converts || elem == from {
-            true => self.cost(from, elem),
+            true if elem == from => 0,
+            true => plus(self.cost(from, elem), self.policy.of_source(group.stored)),
             false => IMPOSSIBLE,
         };
         let declared = group.declared.is_some_and(|declared| declared != from);
@@ -369,8 +372,8 @@ fn labels(
                 && !kept.iter().any(|by| dominates(*by, *elem, &kept))
         };
         // The best first; what is added can dominate others.
-        let Some(elem) = policy.candidates().find(is_new) else { break };
+        let Some(elem) = policy.candidates(support).find(is_new) else { break };
         kept.insert(elem);
     }
-    policy.candidates().filter(|elem| kept.contains(elem)).collect()
+    policy.candidates(support).filter(|elem| kept.contains(elem)).collect()
 }

@@ -21,7 +21,7 @@ use typeloom_solver::universe::Universe;
 use super::assign::{Chosen, Group, Shared, Source, choose, choose_shared};
 use super::bodies::{self, Edit, Kind, Placed, Site};
 use super::flatten::{Flat, Operators, Origin, Role, flatten, instance_of};
-use super::policy::{Policy, Support};
+use super::policy::{Policy, Stored, Support};
 use super::write::Target;
 use super::{Refused, Repair, RepairError};
 use crate::graphs::graphs_of_body;
@@ -471,6 +471,7 @@ impl Readers {
             maker: self.makers[&instance],
             readers: self.readers.values().filter_map(|classes| classes.get(&instance).copied()).collect(),
             converts: self.converts,
+            stored: Stored::No,
             declared: self.declared,
         }
     }

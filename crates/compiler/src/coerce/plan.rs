@@ -9,7 +9,7 @@ use typeloom_solver::program::{Body, GraphId, Origin, StepId, ValueId};
 use typeloom_solver::solution::Type;
 
 use super::assign::{Chosen, Group, choose};
-use super::policy::{Policy, Support};
+use super::policy::{Policy, Stored, Support};
 
 /// A conversion to insert.
 #[derive(Clone, Debug)]
@@ -144,11 +144,21 @@ fn groups(checked: &mut Checked<'_>, apart: &Ports) -> (Vec<Readers>, Vec<Group>
             maker,
             readers: by_class.keys().copied().collect(),
             converts: converts && is_tensor,
+            stored: stored(checked.body(), value),
             declared: derived_declaration(checked, value),
         });
         readers.push(Readers { value, graph, by_class });
     }
     (readers, groups)
+}
+
+fn stored(body: &Body<'_>, value: ValueId) -> Stored {
+    match body.value(value).origin {
+        Origin::Initializer(_) | Origin::InputWithDefault(_) => Stored::Yes,
+        // A node without inputs is a constant.
+        Origin::Step(step) if body.inputs(body.first_step(step)).is_empty() => Stored::Yes,
+        Origin::Step(_) | Origin::Input | Origin::Undefined => Stored::No,
+    }
 }
 
 /// Whether a reader is an output of the model, whose name callers know.

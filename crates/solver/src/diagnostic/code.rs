@@ -77,6 +77,8 @@ codes! {
     DimMismatch = "dim-mismatch", Error, "dims that must be equal differ";
     ShapeMismatch = "shape-mismatch", Error, "shapes do not fit together";
     WrongRank = "wrong-rank", Error, "a tensor has the wrong number of axes";
+    EmptyShape = "empty-shape", Error, "a value with axes is declared as a scalar";
+    PlaceholderDim = "placeholder-dim", Warning, "a dim is named by a mark for an unknown extent";
     NegativeDim = "negative-dim", Error, "a declared dim is negative";
     UnknownOperator = "unknown-operator", Error, "nothing defines the operator";
     NewerOperator = "newer-operator", Error, "the operator is newer than the imported operator set";

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::dispatch::code_of;
+use super::group::Groups;
 use super::scope::Scope;
 use super::words::count;
 use super::{Code, Diagnostic, Place, files};
@@ -38,6 +39,7 @@ pub fn diagnose(checked: &mut Checked<'_>) -> Vec<Diagnostic> {
     let consequence = Consequences::of(operators, frame, instances, faulty_callers);
     let mut ordered: Vec<&Fault<'_>> = faults.iter().filter(|fault| !consequence.is(fault)).collect();
     ordered.sort_by_key(|fault| order(&body, fault.place));
+    let (ordered, mut groups) = Groups::of(frame, ordered);
     let mut used = BTreeSet::new();
     let unknown = unknown_operators(operators, frame, mode);
     let mut unknown = unknown.iter().peekable();
@@ -55,7 +57,8 @@ pub fn diagnose(checked: &mut Checked<'_>) -> Vec<Diagnostic> {
         }
         if list.has_room() {
             let value = value_of(frame, fault, &mut used);
-            let diagnostic = list.scope(core, frame, operators, None).words(fault, value, mode);
+            let mut scope = list.scope(core, frame, operators, None);
+            let diagnostic = groups.add_to(fault, scope.words(fault, value, mode), &scope);
             list.found.push(diagnostic);
         }
     }
@@ -136,6 +139,7 @@ impl List {
         let body = &frame.body;
         let mut faults: Vec<&Fault<'a>> = frame.all_faults().collect();
         faults.sort_by_key(|fault| order(body, fault.place));
+        let (faults, mut groups) = Groups::of(frame, faults);
         let mut used = BTreeSet::new();
         for fault in faults {
             if !self.told.insert((*function, fault.place, code_of(&fault.kind))) || !self.has_room() {
@@ -143,7 +147,7 @@ impl List {
             }
             let value = value_of(frame, fault, &mut used);
             let mut scope = self.scope(core, frame, operators, Some(*function));
-            let diagnostic = scope.words(fault, value, mode);
+            let diagnostic = groups.add_to(fault, scope.words(fault, value, mode), &scope);
             let diagnostic = diagnostic.with_notes(scope.call_notes(instance));
             self.found.push(diagnostic);
         }
@@ -161,6 +165,8 @@ impl List {
 
 /// What is said already: the types of what a node at fault, or a function at fault, would have made.
 struct Consequences {
+    /// Whether something is wrong, so that what has to be assumed may be known without it.
+    has_errors: bool,
     nodes: BTreeSet<StepId>,
     values: BTreeSet<ValueId>,
 }
@@ -196,13 +202,16 @@ impl Consequences {
             FaultKind::DuplicateValue { first, .. } => Some(*first),
             _ => None,
         });
-        Self { nodes: nodes.map(|step| body.first_step(step)).collect(), values: twice.collect() }
+        let has_errors = !(frame.faults.is_empty() && body.faults().is_empty() && instances.is_empty())
+            || !frame.shapeless.is_empty();
+        Self { has_errors, nodes: nodes.map(|step| body.first_step(step)).collect(), values: twice.collect() }
     }
 
     fn is(&self, fault: &Fault<'_>) -> bool {
         match (fault.place, &fault.kind) {
             (FaultPlace::Step(step), FaultKind::Unresolved { .. }) => self.nodes.contains(&step),
             (_, FaultKind::Unresolved { value, .. }) => self.values.contains(value),
+            (_, FaultKind::Assumed { .. }) => self.has_errors,
             (_, _) => false,
         }
     }
@@ -298,8 +307,8 @@ fn is_same_contradiction(a: &FaultKind<'_>, b: &FaultKind<'_>) -> bool {
             },
         ) => kind == other_kind && declared == other && inferred == other_inferred,
         (
-            FaultKind::NegativeDim { axis, extent },
-            FaultKind::NegativeDim { axis: other, extent: other_extent },
+            FaultKind::NegativeDim { axis, extent, declared_in: _ },
+            FaultKind::NegativeDim { axis: other, extent: other_extent, declared_in: _ },
         ) => (axis, extent) == (other, other_extent),
         (
             FaultKind::SeedContradicts { seed, found },

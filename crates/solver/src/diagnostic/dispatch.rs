@@ -1,7 +1,7 @@
 //! Which words say which fault.
 
 use super::scope::Scope;
-use super::{Code, Diagnostic, files, source};
+use super::{Code, Diagnostic, Severity, files, source};
 use crate::catalogue::OpKind;
 use crate::fault::{Fault, FaultKind, Place as FaultPlace};
 use crate::model::Mode;
@@ -24,7 +24,10 @@ impl<'a> Scope<'_, 'a> {
             let code = code_of(kind);
             Diagnostic::new(code, code.summary().to_owned(), self.place(*place))
         };
-        let diagnostic = said.unwrap_or_else(bare);
+        let mut diagnostic = said.unwrap_or_else(bare);
+        if !fault.is_error(mode) {
+            diagnostic.severity = Severity::Warning;
+        }
         self.with_source(diagnostic, *place)
     }
 
@@ -49,8 +52,8 @@ impl<'a> Scope<'_, 'a> {
     fn about_node(&mut self, step: StepId, kind: &FaultKind<'a>, mode: Mode) -> Option<Diagnostic> {
         Some(match kind {
             FaultKind::UndefinedValue { value, input } => self.undefined_value(step, *value, *input),
-            FaultKind::UsedBeforeMade { value, input, maker } => {
-                self.node_order(step, *value, *input, *maker)
+            FaultKind::UsedBeforeMade { value, input, maker, others } => {
+                self.node_order(step, (*value, *input), *maker, *others)
             }
             FaultKind::Cycle { steps } => self.cycle(steps),
             FaultKind::UnknownOperator { near, domain_unknown } => {
@@ -85,6 +88,8 @@ impl<'a> Scope<'_, 'a> {
             | FaultKind::Contradiction { .. }
             | FaultKind::DefaultContradicts { .. }
             | FaultKind::NegativeDim { .. }
+            | FaultKind::EmptyShape { .. }
+            | FaultKind::PlaceholderDim { .. }
             | FaultKind::SeedContradicts { .. }
             | FaultKind::ForcedSymbol { .. }
             | FaultKind::ForcedEquality { .. }
@@ -154,7 +159,15 @@ impl<'a> Scope<'_, 'a> {
             FaultKind::DefaultContradicts { declared, found } => {
                 self.default_contradicts(place, value, (declared, found))
             }
-            FaultKind::NegativeDim { axis, extent } => self.negative_dim(place, value, *axis, *extent),
+            FaultKind::NegativeDim { declared_in, axis, extent } => {
+                self.negative_dim(place, value, *declared_in, *axis, *extent)
+            }
+            FaultKind::EmptyShape { value, declared_in, shown } => {
+                self.empty_shape(place, *value, *declared_in, shown)
+            }
+            FaultKind::PlaceholderDim { value, axis, mark, others } => {
+                self.placeholder_dim(place, *value, *axis, mark, *others)
+            }
             FaultKind::SeedContradicts { seed, found } => self.seed_contradicts(place, value, (seed, found)),
             FaultKind::ForcedSymbol { symbol, values, equation, baked } => {
                 self.forced_symbol(place, (*symbol, values), equation, *baked)
@@ -240,6 +253,8 @@ pub(super) fn code_of(kind: &FaultKind<'_>) -> Code {
         FaultKind::Contradiction { .. } | FaultKind::RefutedClaim(_) => Code::DeclaredTypeContradiction,
         FaultKind::DefaultContradicts { .. } => Code::DefaultContradiction,
         FaultKind::NegativeDim { .. } => Code::NegativeDim,
+        FaultKind::EmptyShape { .. } => Code::EmptyShape,
+        FaultKind::PlaceholderDim { .. } => Code::PlaceholderDim,
         FaultKind::SeedContradicts { .. } => Code::SeedContradiction,
         FaultKind::CallArity { .. } => Code::CallArity,
         FaultKind::RecursiveFunction { .. } => Code::RecursiveFunction,

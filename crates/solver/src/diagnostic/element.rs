@@ -22,7 +22,7 @@ impl Scope<'_, '_> {
         right: (Port, &Type),
         notes: Vec<String>,
     ) -> Diagnostic {
-        let cast = cast(left, right);
+        let cast = self.odd_one_out(step, left, right).or_else(|| cast(left, right));
         let code = if is_tensor(left.1) && is_tensor(right.1) {
             Code::ElementTypeMismatch
         } else {
@@ -140,6 +140,17 @@ impl Scope<'_, '_> {
             .with_notes(notes)
     }
 
+    /// The input that the rest of the model speaks against, with the element type of the other one.
+    fn odd_one_out(&self, step: StepId, left: (Port, &Type), right: (Port, &Type)) -> Option<(Port, Elem)> {
+        let culprit = *self.frame.culprits.get(&self.body().first_step(step))?;
+        let [(port, from), (_, to)] =
+            if self.value(step, left.0) == Some(culprit) { [left, right] } else { [right, left] };
+        width(single(from)?)?;
+        let to = single(to)?;
+        width(to)?;
+        (self.value(step, port) == Some(culprit)).then_some((port, to))
+    }
+
     fn with_cast(
         &self,
         diagnostic: Diagnostic,
@@ -156,7 +167,7 @@ impl Scope<'_, '_> {
             Some(version) => format!("{cast}, or import opset {version}, which takes the type as it is"),
             None => cast,
         };
-        diagnostic.with_help(help).with_fix(Fix::InsertCast { input, value, to })
+        diagnostic.with_help(help).with_fix(Fix::InsertCast { input, value, to, readers: Vec::new() })
     }
 
     fn with_opset(&self, diagnostic: Diagnostic, step: StepId, version: i64, shown: &str) -> Diagnostic {

@@ -4,11 +4,11 @@ use super::cause::Doubt;
 use super::node::{Mark, declaration};
 use super::scope::Scope;
 use super::words::{list, tick};
-use super::{Code, Diagnostic};
+use super::{Code, Diagnostic, Fix};
 use crate::dim::{Decision, DimId};
 use crate::elem::Elem;
-use crate::fault;
-use crate::program::{Initializer, Origin, StepId, ValueId};
+use crate::fault::{self, Axes};
+use crate::program::{DeclarationKind, Initializer, Origin, StepId, ValueId};
 use crate::rule::{Extent, Port};
 use crate::solution::Type;
 
@@ -164,19 +164,73 @@ impl<'a> Scope<'_, 'a> {
         &mut self,
         place: fault::Place,
         value: Option<ValueId>,
+        declared_in: Option<DeclarationKind>,
         axis: usize,
         extent: i64,
     ) -> Diagnostic {
         let at = self.place(place);
         let name = value.map_or_else(|| "a value".to_owned(), |value| self.value_word(value));
         let message = format!("axis {axis} of {name} has the negative extent {extent}");
-        let help = "write a symbol such as `batch`, or nothing, for an extent that is not known";
         let snippet = value.and_then(|value| {
             let ty = self.declared_text(value)?;
             let label = format!("axis {axis} is {extent}");
             Some(declaration(&ty, self.body().value_name(value), label, true))
         });
-        Diagnostic::new(Code::NegativeDim, message, at).with_snippets(snippet).with_help(help)
+        let diagnostic = Diagnostic::new(Code::NegativeDim, message, at).with_snippets(snippet);
+        if declared_in.is_none() {
+            return diagnostic;
+        }
+        diagnostic
+            .with_help("leave the extent unknown, as `typeloom fix` does, or write a symbol such as `batch`")
+            .with_fix(Fix::DropDims)
+    }
+
+    /// A value with axes is declared as a scalar.
+    pub(super) fn empty_shape(
+        &mut self,
+        place: fault::Place,
+        value: ValueId,
+        declared_in: DeclarationKind,
+        shown: &Axes,
+    ) -> Diagnostic {
+        let list = self.list_word(declared_in, self.body().value(value).graph);
+        let found = match shown {
+            Axes::Inferred(inferred) => format!("it is {}", self.show(inferred)),
+            Axes::Needed(step) => format!("{} needs axes", self.node_word(*step)),
+        };
+        let message = format!("{} is declared without axes (`shape {{}}`), but {found}", self.name(value));
+        let text = self.declared_text(value).unwrap_or_default();
+        let snippet =
+            declaration(&text, self.body().value_name(value), format!("declared {list}: a scalar"), true);
+        Diagnostic::new(Code::EmptyShape, message, self.place(place))
+            .with_snippets([snippet])
+            .with_help("drop the declared shape, as `typeloom fix` does; ONNX writes an unknown shape by no shape at all")
+            .with_fix(Fix::DropShapes)
+    }
+
+    /// Dims are named by a mark for an unknown extent.
+    pub(super) fn placeholder_dim(
+        &mut self,
+        place: fault::Place,
+        value: ValueId,
+        axis: usize,
+        mark: &str,
+        others: usize,
+    ) -> Diagnostic {
+        let mark = tick(mark);
+        let mut message =
+            format!("axis {axis} of {} is named {mark}, which is no name", self.value_word(value));
+        if others > 0 {
+            let noun = if others == 1 { "axis" } else { "axes" };
+            message.push_str(&format!(" (and {others} more {noun})"));
+        }
+        let text = self.declared_text(value).unwrap_or_default();
+        let label = format!("axis {axis} is treated as unknown");
+        let snippet = declaration(&text, self.body().value_name(value), label, true);
+        Diagnostic::new(Code::PlaceholderDim, message, self.place(place))
+            .with_snippets([snippet])
+            .with_help("give each axis a name such as `batch`; `typeloom fix` names each input axis apart")
+            .with_fix(Fix::RenameDims)
     }
 
     /// The declared type of a value or the type of its initializer, as it is written in the file.

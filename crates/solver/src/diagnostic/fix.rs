@@ -1,5 +1,16 @@
 //! Repairs as data, so that a tool can make them.
 
+use super::Place;
+
+/// An input of a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reader {
+    /// Where the node is.
+    pub place: Place,
+    /// The input's position.
+    pub input: usize,
+}
+
 /// An edit of the node at the diagnostic's place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fix {
@@ -11,6 +22,8 @@ pub enum Fix {
         value: String,
         /// The element type to convert to, by ONNX's name.
         to: String,
+        /// The other inputs of the same value that read the conversion.
+        readers: Vec<Reader>,
     },
     /// Read another value at an input.
     RenameInput {
@@ -36,13 +49,8 @@ pub enum Fix {
         /// Its name.
         name: String,
     },
-    /// Move a node of the same graph to an earlier position.
-    MoveNode {
-        /// Where it is.
-        from: usize,
-        /// The position of the node that it should stand in front of.
-        before: usize,
-    },
+    /// Put the nodes of the body in topological order, moving as few as possible.
+    SortNodes,
     /// Import an operator set in this version, or a newer one.
     ImportOpset {
         /// Its domain; empty for ONNX's own.
@@ -57,4 +65,10 @@ pub enum Fix {
         /// The value to give.
         to: String,
     },
+    /// Drop the declared shapes of values that are declared as scalars and have axes.
+    DropShapes,
+    /// Leave negative declared extents unknown.
+    DropDims,
+    /// Give every input axis with a placeholder a name of its own, and leave the others unknown.
+    RenameDims,
 }

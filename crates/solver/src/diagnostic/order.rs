@@ -2,7 +2,7 @@
 
 use super::node::{Mark, Part};
 use super::scope::Scope;
-use super::words::arrows;
+use super::words::{arrows, count};
 use super::{Code, Diagnostic, Fix};
 use crate::program::{StepId, ValueId};
 
@@ -10,22 +10,27 @@ use crate::program::{StepId, ValueId};
 const MOST_NODES: usize = 8;
 
 impl Scope<'_, '_> {
-    /// A node stands before the node whose result it reads.
-    pub(super) fn node_order(&self, step: StepId, value: ValueId, input: usize, maker: StepId) -> Diagnostic {
+    /// Nodes are not in topological order: a node stands before the node whose result it reads.
+    pub(super) fn node_order(
+        &self,
+        step: StepId,
+        (value, input): (ValueId, usize),
+        maker: StepId,
+        others: usize,
+    ) -> Diagnostic {
         let (name, maker_word) = (self.name(value), self.node_word(maker));
-        let message = format!("{} reads {name} before {maker_word} makes it", self.op_word(step));
+        let mut message = format!("{} reads {name} before {maker_word} makes it", self.op_word(step));
+        if others > 0 {
+            message.push_str(&format!(", and {} out of order", are(others)));
+        }
         let reader = self.snippet(step, &[Mark::primary(Part::Input(input), "not made yet")]);
         let part = self.output_part(maker, value);
         let made = self.other_snippet(maker, &[Mark::context(part, "made here")]);
-        let diagnostic = Diagnostic::new(Code::NodeOrder, message, self.place_of_step(step))
+        Diagnostic::new(Code::NodeOrder, message, self.place_of_step(step))
             .with_snippets(reader)
             .with_snippets(made)
-            .with_help(format!("move {maker_word} in front of {}", self.node_word(step)));
-        let (late, early) = (self.body().step(maker), self.body().step(step));
-        if late.graph != early.graph {
-            return diagnostic;
-        }
-        diagnostic.with_fix(Fix::MoveNode { from: late.position as usize, before: early.position as usize })
+            .with_help("sort the nodes; `typeloom fix` does".to_owned())
+            .with_fix(Fix::SortNodes)
     }
 
     /// Nodes wait for each other.
@@ -76,4 +81,9 @@ impl Scope<'_, '_> {
         let at = body.outputs(body.last_step(step)).iter().position(|output| *output == Some(value));
         at.map_or(Part::Operator, Part::Output)
     }
+}
+
+/// `1 more node is`, `2 more nodes are`.
+fn are(others: usize) -> String {
+    format!("{} {}", count(others, "more node"), if others == 1 { "is" } else { "are" })
 }

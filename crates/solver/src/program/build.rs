@@ -135,6 +135,7 @@ impl<'a, 'r> Builder<'a, 'r> {
                 declarations: Vec::new(),
                 initializers: Vec::new(),
                 faults: Vec::new(),
+                is_unsorted: false,
                 consumers: OnceLock::new(),
             },
             names: Names::default(),

@@ -1,7 +1,7 @@
 //! What is wrong with the order of nodes: a value read before the node that makes it, or a cycle.
 //!
-//! ONNX wants nodes in topological order. A graph that is merely out of order is reported node by
-//! node; nodes that wait for each other are reported once, as the whole cycle. Cycles are found as
+//! ONNX wants nodes in topological order. A body that is merely out of order is reported once, however many of its
+//! nodes are; nodes that wait for each other are reported once, as the whole cycle. Cycles are found as
 //! strongly connected components (Tarjan's algorithm with an explicit stack), over the nodes from the
 //! first late reader to the last late maker only.
 
@@ -18,7 +18,7 @@ pub(super) struct Late {
     pub(super) input: usize,
 }
 
-/// Adds a fault for every cycle, and one for every late input outside the cycles.
+/// Adds a fault for every cycle, and one for all late inputs outside the cycles.
 pub(super) fn report(body: &mut Body<'_>, late: &[Late]) {
     let late: Vec<(Late, StepId)> = late
         .iter()
@@ -36,13 +36,18 @@ pub(super) fn report(body: &mut Body<'_>, late: &[Late]) {
         let place = Place::Step(cycle.iter().map(|(step, _)| *step).min().unwrap_or_else(|| StepId::new(0)));
         body.faults.push(Fault { place, kind: FaultKind::Cycle { steps: cycle } });
     }
-    let mut reported = BTreeSet::new();
-    for (Late { value, reader, input }, maker) in late {
-        if !(in_cycle.contains(&reader) && in_cycle.contains(&maker)) && reported.insert(value) {
-            let kind = FaultKind::UsedBeforeMade { value, input, maker };
-            body.faults.push(Fault { place: Place::Step(reader), kind });
-        }
-    }
+    let is_merely_late =
+        |(late, maker): &&(Late, StepId)| !(in_cycle.contains(&late.reader) && in_cycle.contains(maker));
+    let merely: Vec<&(Late, StepId)> = late.iter().filter(is_merely_late).collect();
+    body.is_unsorted = true;
+    let Some((Late { value, reader, input }, maker)) = merely.iter().min_by_key(|(late, _)| late.reader)
+    else {
+        return;
+    };
+    let readers: BTreeSet<StepId> = merely.iter().map(|(late, _)| late.reader).collect();
+    let kind =
+        FaultKind::UsedBeforeMade { value: *value, input: *input, maker: *maker, others: readers.len() - 1 };
+    body.faults.push(Fault { place: Place::Step(*reader), kind });
 }
 
 /// One cycle out of every strongly connected component: the nodes, each with a value it takes from the next.

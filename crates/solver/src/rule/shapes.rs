@@ -6,6 +6,7 @@
 use super::{DimVec, Extent, Failure, Port, RuleCx};
 use crate::dim::{Bind, Decision, DimId, DimView, Relation, Solved};
 use crate::program::{StepId, ValueId};
+use crate::salvage::Purpose;
 use crate::shape::ShapeId;
 use crate::solution::{Equation, EquationSource};
 use std::ops::RangeBounds;
@@ -54,7 +55,8 @@ impl RuleCx<'_, '_> {
             return Ok(());
         };
         let known: DimVec = self.core.shapes.get(known).into();
-        if known[..] == *dims {
+        // What is known does not come from a node in error.
+        if known[..] == *dims || self.core.salvage.purpose == Purpose::Salvage {
             return Ok(());
         }
         let met = self.meet_dims(port, &known, dims)?;
@@ -175,9 +177,16 @@ impl RuleCx<'_, '_> {
             Decision::Equal => Ok(a),
             Decision::Different => {
                 let (left, right) = (Extent { dim: a, ..left }, Extent { dim: b, ..right });
-                Err(Failure::Dims { left, right, relation })
+                self.extents_differ(left, right, relation)
+            }
+            Decision::Undecided if self.core.salvage.purpose == Purpose::Salvage => {
+                Ok(self.better_known(a, b))
             }
             Decision::Undecided => {
+                let (of_a, of_b) = (Extent { dim: a, ..left }, Extent { dim: b, ..right });
+                if let Some(known) = self.after_fault(of_a, of_b, relation) {
+                    return known;
+                }
                 if !self.frame.is_conditional(self.step) && self.bind_unnamed(a, b) {
                     self.touch_ports();
                     let (a, b) = (self.core.dims.resolve(a), self.core.dims.resolve(b));
@@ -236,7 +245,10 @@ impl RuleCx<'_, '_> {
 
     /// Keeps what cannot be decided, if both sides are made of the model's own symbols.
     fn equation(&mut self, need: Relation, left: Extent, right: Extent, relation: &'static str) {
-        if self.core.dims.is_anonymous(left.dim) || self.core.dims.is_anonymous(right.dim) {
+        if self.core.salvage.purpose == Purpose::Salvage
+            || self.core.dims.is_anonymous(left.dim)
+            || self.core.dims.is_anonymous(right.dim)
+        {
             return;
         }
         let step: StepId = self.frame.body.first_step(self.step);
@@ -280,7 +292,7 @@ impl RuleCx<'_, '_> {
             (_, Some(1)) => return Ok(a),
             (Some(_), Some(_)) => {
                 let (left, right) = (Extent { dim: a, ..left }, Extent { dim: b, ..right });
-                return Err(Failure::Dims { left, right, relation: "are broadcast" });
+                return self.extents_differ(left, right, "are broadcast");
             }
             // A constant that is not 1 wins: the other is 1 or the same constant.
             (Some(_), None) => return self.broadcast_to_constant(right, left),
@@ -349,6 +361,9 @@ impl RuleCx<'_, '_> {
     /// Broadcasts an extent against a constant that is not 1.
     fn broadcast_to_constant(&mut self, narrow: Extent, wide: Extent) -> Result<DimId, Failure> {
         let dim = self.core.dims.resolve(narrow.dim);
+        if let Some(known) = self.after_fault(Extent { dim, ..narrow }, wide, "are broadcast") {
+            return known;
+        }
         if !self.core.dims.is_one_possible(dim) {
             return self.require_equal(narrow, wide, "are broadcast and neither is 1");
         }

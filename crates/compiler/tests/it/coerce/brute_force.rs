@@ -128,7 +128,7 @@ fn is_repair(model: &ModelProto, casts: &[(&str, Elem, Vec<Reader>)], policy: Po
         let from = checked.type_of(value).tensor().and_then(|tensor| tensor.elem.single());
         match policy {
             Policy::Lossless => from.is_some_and(|from| keeps_values(from, *to)),
-            Policy::Widest | Policy::Fewest | Policy::To(_) => true,
+            Policy::Minority | Policy::Widest | Policy::Fewest | Policy::To(_) => true,
         }
     })
 }

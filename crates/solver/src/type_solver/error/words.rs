@@ -231,7 +231,13 @@ impl Words<'_, '_> {
             FaultKind::UndefinedOutput { value } => {
                 format!("nothing makes the output `{}`", self.value(*value))
             }
-            FaultKind::NegativeDim { axis, extent } => format!("axis {axis} has the extent {extent}"),
+            FaultKind::EmptyShape { value, .. } => {
+                format!("`{}` is declared without axes and has some", self.value(*value))
+            }
+            FaultKind::PlaceholderDim { value, axis, mark, .. } => {
+                format!("axis {axis} of `{}` is named `{mark}`", self.value(*value))
+            }
+            FaultKind::NegativeDim { axis, extent, .. } => format!("axis {axis} has the extent {extent}"),
             FaultKind::DefaultContradicts { declared, found } => {
                 format!("a default is {}, and declared as {}", self.ty(found), self.ty(declared))
             }

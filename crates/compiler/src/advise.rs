@@ -1,0 +1,248 @@
+//! Fixes of diagnostics that are known to work: each is made on a copy of the model, and the copy is checked.
+//!
+//! The solver proposes a fix where a fault shows one. For element types the planner behind [`repair`](crate::coerce::repair)
+//! proposes first: a conversion that it would insert at the node of the diagnostic. A proposal stays if with it, and nothing
+//! else, the diagnostic is gone and no other has come. A proposal after which other problems come to light keeps its help
+//! and loses its [`Fix`]; one that does not remove the diagnostic loses both.
+//!
+//! Copies are made of the *skeleton* of a model: large payloads are replaced by references to a file, as nothing that is
+//! checked needs them. So the cost is that of a few checks of the graph, and only for models with diagnostics.
+//!
+//! Limits: the first [`MAX_TRIED`] diagnostics, and [`MAX_BYTES`] of copies in all. What is beyond loses its fix and keeps
+//! its help.
+
+mod apply;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use typeloom_onnx::DecodeError;
+use typeloom_onnx::messages::{ModelProto, StringStringEntryProto, read};
+use typeloom_onnx::prost::Message as _;
+use typeloom_onnx::splice::{Records, Splice};
+use typeloom_onnx::view::ModelView;
+use typeloom_onnx::wire::Value;
+use typeloom_solver::catalogue::Catalogue;
+use typeloom_solver::diagnostic::{Code, Diagnostic, Fix, NodePlace, Place, Reader, diagnose};
+use typeloom_solver::model::{Options, check};
+use typeloom_solver::universe::Universe;
+
+use crate::coerce::{Cast, Policy, repair};
+use crate::mend::{Repairs, mend};
+
+/// For how many diagnostics fixes are tried.
+const MAX_TRIED: usize = 64;
+
+/// How many bytes of copies are checked in all.
+const MAX_BYTES: usize = 1 << 26;
+
+/// Payloads from this length on are no part of a skeleton.
+const LARGE: usize = 1 << 16;
+
+/// How a model is checked.
+struct Settings<'s> {
+    catalogue: &'s dyn Catalogue,
+    universe: &'s Arc<Universe>,
+    options: &'s Options,
+}
+
+/// Tries the fixes of diagnostics of a serialized model, and keeps those that work.
+pub fn advise(
+    bytes: &[u8],
+    diagnostics: &mut [Diagnostic],
+    catalogue: &dyn Catalogue,
+    universe: &Arc<Universe>,
+    options: &Options,
+) {
+    if diagnostics.iter().all(|diagnostic| diagnostic.fix.is_none()) {
+        return;
+    }
+    let settings = Settings { catalogue, universe, options };
+    let Ok(skeleton) = skeleton(bytes) else {
+        diagnostics.iter_mut().for_each(|diagnostic| diagnostic.fix = None);
+        return;
+    };
+    let casts = match repair(&skeleton, catalogue, universe, options, Policy::default()) {
+        Ok(repair) => repair.casts,
+        Err(_) => Vec::new(),
+    };
+    let before = keys(diagnostics);
+    let mut left = MAX_BYTES;
+    for (at, diagnostic) in diagnostics.iter_mut().enumerate() {
+        let Some(own) = diagnostic.fix.take() else { continue };
+        if at >= MAX_TRIED || left < skeleton.len() {
+            continue;
+        }
+        let planned = planned(diagnostic, &casts).filter(|planned| *planned != own);
+        let proposals = planned.into_iter().chain([own.clone()]);
+        let mut resolved = false;
+        for fix in proposals {
+            left = left.saturating_sub(skeleton.len());
+            match outcome(&skeleton, diagnostic, &fix, &before, &settings) {
+                Outcome::Works => {
+                    if fix != own
+                        && let Fix::InsertCast { value, to, .. } = &fix
+                    {
+                        diagnostic.help = Some(format!("insert Cast({value}, to={to}) before this node"));
+                    }
+                    diagnostic.fix = Some(fix);
+                    break;
+                }
+                Outcome::Uncovers => resolved |= fix == own,
+                Outcome::Fails => {}
+            }
+        }
+        if diagnostic.fix.is_none() && !resolved {
+            diagnostic.help = None;
+        }
+    }
+}
+
+/// What comes of a fix.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Outcome {
+    /// The diagnostic is gone, and no other came.
+    Works,
+    /// The diagnostic is gone, and another came.
+    Uncovers,
+    /// The diagnostic is still there, or the fix cannot be made.
+    Fails,
+}
+
+/// The model with the fix of one of its diagnostics; `None` where it cannot be made.
+#[must_use]
+pub fn applied(
+    bytes: &[u8],
+    diagnostic: &Diagnostic,
+    fix: &Fix,
+    (catalogue, universe, options): (&dyn Catalogue, &Arc<Universe>, &Options),
+) -> Option<Vec<u8>> {
+    let only = |code| mend(bytes, catalogue, universe, options, Repairs::Only(code)).ok()?.file;
+    match fix {
+        Fix::SortNodes => only(Code::NodeOrder),
+        Fix::DropShapes => only(Code::EmptyShape),
+        Fix::DropDims => only(Code::NegativeDim),
+        Fix::RenameDims => only(Code::PlaceholderDim),
+        Fix::InsertCast { .. }
+        | Fix::RenameInput { .. }
+        | Fix::RenameOperator { .. }
+        | Fix::RenameAttribute { .. }
+        | Fix::RemoveAttribute { .. }
+        | Fix::ImportOpset { .. }
+        | Fix::RenameOutput { .. } => {
+            let mut copy: ModelProto = read(bytes::Bytes::copy_from_slice(bytes)).ok()?;
+            apply::apply(&mut copy, &diagnostic.place, fix).map(|()| copy.encode_to_vec())
+        }
+    }
+}
+
+fn outcome(
+    skeleton: &[u8],
+    diagnostic: &Diagnostic,
+    fix: &Fix,
+    before: &BTreeMap<Key, usize>,
+    settings: &Settings<'_>,
+) -> Outcome {
+    let Settings { catalogue, universe, options } = *settings;
+    let Some(fixed) = applied(skeleton, diagnostic, fix, (catalogue, universe, options)) else {
+        return Outcome::Fails;
+    };
+    let Ok(mut checked) = check(&fixed, catalogue, universe, options) else { return Outcome::Fails };
+    let after = keys(&diagnose(&mut checked));
+    let key = key(diagnostic);
+    let count = |of: &BTreeMap<Key, usize>, key: &Key| of.get(key).copied().unwrap_or(0);
+    if count(&after, &key) >= count(before, &key) {
+        return Outcome::Fails;
+    }
+    let is_known = |(key, found): (&Key, &usize)| *found <= count(before, key);
+    if after.iter().all(is_known) { Outcome::Works } else { Outcome::Uncovers }
+}
+
+/// What two diagnostics have in common that are the same in two versions of a model: positions of nodes may differ.
+type Key = (Code, String);
+
+fn key(diagnostic: &Diagnostic) -> Key {
+    let mut text = String::with_capacity(diagnostic.message.len());
+    let mut after_number_sign = false;
+    for letter in diagnostic.message.chars() {
+        if after_number_sign && letter.is_ascii_digit() {
+            continue;
+        }
+        after_number_sign = letter == '#';
+        text.push(letter);
+    }
+    (diagnostic.code, text)
+}
+
+fn keys(diagnostics: &[Diagnostic]) -> BTreeMap<Key, usize> {
+    let mut keys = BTreeMap::new();
+    for diagnostic in diagnostics {
+        *keys.entry(key(diagnostic)).or_insert(0) += 1;
+    }
+    keys
+}
+
+/// The conversion that the planner would insert for the node of a diagnostic.
+fn planned(diagnostic: &Diagnostic, casts: &[Cast]) -> Option<Fix> {
+    let is_of_types = matches!(
+        diagnostic.code,
+        Code::ElementTypeMismatch | Code::ElementTypeNotAllowed | Code::TypeMismatch
+    );
+    let place = &diagnostic.place;
+    let node = place.node.as_ref()?.index;
+    if !is_of_types || place.function.is_some() {
+        return None;
+    }
+    let here = |cast: &&Cast| {
+        cast.like.is_none() && cast.readings.iter().any(|it| it.graph == place.graph && it.node == Some(node))
+    };
+    let mut found = casts.iter().filter(here);
+    let cast = found.next()?;
+    // Where several are needed, one alone does not resolve it.
+    if found.next().is_some() || cast.readings.iter().any(|it| it.node.is_none()) {
+        return None;
+    }
+    let own = cast.readings.iter().find(|it| it.graph == place.graph && it.node == Some(node))?;
+    let others = cast.readings.iter().filter(|it| *it != own).filter_map(|it| {
+        let node = NodePlace { index: it.node?, name: String::new(), operator: it.operator.clone() };
+        let place = Place { graph: it.graph.clone(), node: Some(node), ..Place::default() };
+        Some(Reader { place, input: it.at })
+    });
+    Some(Fix::InsertCast {
+        input: own.at,
+        value: cast.input.clone(),
+        to: cast.to.onnx_name()?.to_owned(),
+        readers: others.collect(),
+    })
+}
+
+/// The model without large payloads.
+fn skeleton(bytes: &[u8]) -> Result<Vec<u8>, DecodeError> {
+    const RAW_DATA: u32 = 9;
+    const EXTERNAL_DATA: u32 = 13;
+    const DATA_LOCATION: u32 = 14;
+    const EXTERNAL: i64 = 1;
+    let mut splice = Splice::new::<ModelProto>(bytes);
+    let model = ModelView::new(bytes)?;
+    if let Some(graph) = model.graph() {
+        for tensor in graph.initializers() {
+            let tensor = tensor?;
+            for field in tensor.wire_fields() {
+                let field = field?;
+                if let (RAW_DATA, Value::Len(data, _)) = (field.number, field.value)
+                    && data.len() >= LARGE
+                {
+                    let entry = StringStringEntryProto {
+                        key: Some("location".into()),
+                        value: Some("payload".into()),
+                        ..StringStringEntryProto::default()
+                    };
+                    let records = Records::new().message(EXTERNAL_DATA, &entry).int(DATA_LOCATION, EXTERNAL);
+                    splice.replace(tensor.offset(), &field, &records);
+                }
+            }
+        }
+    }
+    // Every edit names a record that was just read.
+    Ok(splice.finish().map_or_else(|_| bytes.to_vec(), |spliced| spliced.to_vec()))
+}

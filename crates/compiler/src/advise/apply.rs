@@ -1,0 +1,156 @@
+//! One fix, made in a decoded model.
+
+use typeloom_onnx::messages::attribute_proto::AttributeType;
+use typeloom_onnx::messages::{AttributeProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto};
+use typeloom_solver::diagnostic::{Fix, Place};
+use typeloom_solver::elem::Elem;
+
+/// Makes a fix at the place of its diagnostic; nothing where the place is not found. Fixes of a whole model are not made
+/// here, see [`mend`](crate::mend).
+pub(super) fn apply(model: &mut ModelProto, place: &Place, fix: &Fix) -> Option<()> {
+    match fix {
+        Fix::InsertCast { input, value: _, to, readers } => {
+            let to = Elem::from_onnx_name(to)?;
+            let mut sites: Vec<(&Place, usize)> = vec![(place, *input)];
+            sites.extend(readers.iter().map(|reader| (&reader.place, reader.input)));
+            // Later nodes first, so that the positions of the others stay.
+            sites.sort_by_key(|(place, input)| (place.node.as_ref().map(|node| node.index), *input));
+            for (number, (place, input)) in sites.into_iter().enumerate().rev() {
+                cast(model, place, input, to, number)?;
+            }
+            Some(())
+        }
+        Fix::RenameInput { input, to } => {
+            at_node(model, place, |node| node.input.get_mut(*input).map(|name| to.clone_into(name)))
+        }
+        Fix::RenameOperator { to } => at_node(model, place, |node| {
+            node.op_type = Some(to.clone());
+            Some(())
+        }),
+        Fix::RenameAttribute { from, to } => at_node(model, place, |node| {
+            let attribute = node.attribute.iter_mut().find(|attribute| attribute.name() == from)?;
+            attribute.name = Some(to.clone());
+            Some(())
+        }),
+        Fix::RemoveAttribute { name } => at_node(model, place, |node| {
+            node.attribute.retain(|attribute| attribute.name() != name);
+            Some(())
+        }),
+        Fix::ImportOpset { domain, version } => {
+            let imports: &mut Vec<OperatorSetIdProto> = match &place.function {
+                None => &mut model.opset_import,
+                Some(name) => &mut function(model, name)?.opset_import,
+            };
+            match imports.iter_mut().find(|import| import.domain() == domain) {
+                Some(import) => import.version = Some(*version),
+                None => imports.push(OperatorSetIdProto {
+                    domain: Some(domain.clone()),
+                    version: Some(*version),
+                    ..OperatorSetIdProto::default()
+                }),
+            }
+            Some(())
+        }
+        Fix::RenameOutput { from, to } => {
+            let output = |name: &mut String| to.clone_into(name);
+            match (&place.function, place.graph.as_str()) {
+                (Some(name), "") => {
+                    let outputs = &mut function(model, name)?.output;
+                    outputs.iter_mut().find(|name| *name == from).map(output)
+                }
+                _ => {
+                    let graph = graph(model, place)?;
+                    let info = graph.output.iter_mut().find(|info| info.name() == from)?;
+                    info.name = Some(to.clone());
+                    Some(())
+                }
+            }
+        }
+        Fix::SortNodes | Fix::DropShapes | Fix::DropDims | Fix::RenameDims => None,
+    }
+}
+
+fn cast(model: &mut ModelProto, place: &Place, input: usize, to: Elem, number: usize) -> Option<()> {
+    let index = place.node.as_ref()?.index;
+    let nodes = nodes(model, place)?;
+    let port = nodes.get_mut(index)?.input.get_mut(input)?;
+    let output = format!("{port}\u{1}{number}");
+    let read = std::mem::replace(port, output.clone());
+    let attribute = AttributeProto {
+        name: Some("to".to_owned()),
+        i: Some(i64::from(to.number())),
+        r#type: Some(AttributeType::Int as i32),
+        ..AttributeProto::default()
+    };
+    let node = NodeProto {
+        op_type: Some("Cast".to_owned()),
+        input: vec![read],
+        output: vec![output],
+        attribute: vec![attribute],
+        ..NodeProto::default()
+    };
+    nodes.insert(index, node);
+    Some(())
+}
+
+fn at_node(
+    model: &mut ModelProto,
+    place: &Place,
+    change: impl FnOnce(&mut NodeProto) -> Option<()>,
+) -> Option<()> {
+    let index = place.node.as_ref()?.index;
+    change(nodes(model, place)?.get_mut(index)?)
+}
+
+/// The function that a place names, by its name with its domain.
+fn function<'m>(
+    model: &'m mut ModelProto,
+    name: &str,
+) -> Option<&'m mut typeloom_onnx::messages::FunctionProto> {
+    model.functions.iter_mut().find(|function| match function.domain() {
+        "" => function.name() == name,
+        domain => name.strip_prefix(domain).and_then(|rest| rest.strip_prefix('.')) == Some(function.name()),
+    })
+}
+
+/// The nodes of the graph or function at a place.
+fn nodes<'m>(model: &'m mut ModelProto, place: &Place) -> Option<&'m mut Vec<NodeProto>> {
+    if let (Some(name), "") = (&place.function, place.graph.as_str()) {
+        return Some(&mut function(model, name)?.node);
+    }
+    Some(&mut graph(model, place)?.node)
+}
+
+/// The graph at a place, by the path that diagnostics print.
+fn graph<'m>(model: &'m mut ModelProto, place: &Place) -> Option<&'m mut GraphProto> {
+    let mut rest = place.graph.as_str();
+    if rest.is_empty() && place.function.is_none() {
+        return model.graph.as_mut();
+    }
+    let mut nodes = match &place.function {
+        Some(name) => &mut function(model, name)?.node,
+        None => &mut model.graph.as_mut()?.node,
+    };
+    loop {
+        let (index, after) = rest.strip_prefix('/')?.split_once(':')?;
+        let index: usize = index.parse().ok()?;
+        let node = nodes.get_mut(index)?;
+        let operator = node.op_type().to_owned();
+        let after = after.strip_prefix(operator.as_str())?.strip_prefix('.')?;
+        let (segment, next) = match after.find('/') {
+            Some(at) => after.split_at(at),
+            None => (after, ""),
+        };
+        let (attribute, at) = match segment.strip_suffix(']').and_then(|it| it.rsplit_once('[')) {
+            Some((attribute, at)) => (attribute, at.parse().ok()?),
+            None => (segment, 0),
+        };
+        let attribute = node.attribute.iter_mut().find(|own| own.name() == attribute)?;
+        let found = attribute.g.as_deref_mut().into_iter().chain(&mut attribute.graphs).nth(at)?;
+        if next.is_empty() {
+            return Some(found);
+        }
+        rest = next;
+        nodes = &mut found.node;
+    }
+}

@@ -1,0 +1,258 @@
+//! Declared shapes that say what exporters do not mean.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use typeloom_onnx::messages::tensor_shape_proto::dimension::Value as DimValue;
+use typeloom_onnx::messages::type_proto::Value as TypeValue;
+use typeloom_onnx::messages::{ModelProto, TensorShapeProto, TypeProto, ValueInfoProto, read};
+use typeloom_onnx::splice::{Records, Splice};
+use typeloom_onnx::text::print_type;
+use typeloom_onnx::view::{GraphView, ValueInfoView};
+use typeloom_onnx::wire::Value as WireValue;
+use typeloom_solver::catalogue::Catalogue;
+use typeloom_solver::diagnostic::{Code, graph_path};
+use typeloom_solver::dim::is_placeholder;
+use typeloom_solver::fault::FaultKind;
+use typeloom_solver::message;
+use typeloom_solver::model::{Checked, Options, check};
+use typeloom_solver::program::{GraphId, Origin, ValueId};
+use typeloom_solver::universe::Universe;
+
+use super::{Repairs, Reshaped, write_error};
+use crate::coerce::RepairError;
+use crate::graphs::graphs_of_body;
+
+const INPUT: u32 = 11;
+const OUTPUT: u32 = 12;
+const VALUE_INFO: u32 = 13;
+
+/// Which declarations are wrong.
+struct Wrong {
+    /// Values that are declared as scalars and are none.
+    scalars: HashSet<ValueId>,
+    /// Whether extents are negative.
+    negative: bool,
+    /// Whether dims are named by placeholders, and what becomes of them.
+    unnamed: Option<Naming>,
+}
+
+/// What becomes of an axis of an input whose name is a placeholder.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Naming {
+    /// It gets a name of its own.
+    Apart,
+    /// It is left unknown.
+    Unknown,
+}
+
+/// Corrects declared shapes; `None` where none is wrong.
+///
+/// Where one empty shape is false, no other of a value that a node makes is believed: all are dropped, and the outputs of
+/// the model get the shapes that are proved without them.
+pub(super) fn correct(
+    checked: &mut Checked<'_>,
+    bytes: &[u8],
+    (catalogue, universe, options): (&dyn Catalogue, &Arc<Universe>, &Options),
+    repairs: Repairs,
+    reshaped: &mut Vec<Reshaped>,
+) -> Result<Option<Vec<u8>>, RepairError> {
+    let mut wrong = Wrong { scalars: HashSet::new(), negative: false, unnamed: None };
+    for fault in checked.faults() {
+        match &fault.kind {
+            FaultKind::EmptyShape { value, .. } if repairs.has(Code::EmptyShape) => {
+                wrong.scalars.insert(*value);
+            }
+            FaultKind::NegativeDim { declared_in: Some(_), .. } => {
+                wrong.negative |= repairs.has(Code::NegativeDim);
+            }
+            FaultKind::PlaceholderDim { .. } if repairs.has(Code::PlaceholderDim) => {
+                wrong.unnamed = Some(Naming::Apart);
+            }
+            _ => {}
+        }
+    }
+    if wrong.unnamed.is_some() {
+        // A named extent is free; where the graph does not leave it free, the axis stays without a name.
+        let unknown = Wrong { unnamed: Some(Naming::Unknown), scalars: HashSet::new(), ..wrong };
+        let errors = |wrong: &Wrong| -> Result<usize, RepairError> {
+            let edited = edit(checked, bytes, wrong, &HashMap::new(), &mut Vec::new())?;
+            let checked = check(edited.as_deref().unwrap_or(bytes), catalogue, universe, options)?;
+            Ok(checked.all_faults().filter(|fault| fault.is_error(options.mode)).count())
+        };
+        let named = Wrong { unnamed: Some(Naming::Apart), scalars: HashSet::new(), ..wrong };
+        if errors(&named)? > errors(&unknown)? {
+            wrong.unnamed = Some(Naming::Unknown);
+        }
+    }
+    if wrong.scalars.is_empty() {
+        return edit(checked, bytes, &wrong, &HashMap::new(), reshaped);
+    }
+    let body = checked.body();
+    let made = body.values().filter(|value| matches!(body.value(*value).origin, Origin::Step(_)));
+    wrong.scalars.extend(made);
+    let mut proved = HashMap::new();
+    if let Some(dropped) = edit(checked, bytes, &wrong, &proved, &mut Vec::new())? {
+        let mut checked = check(&dropped, catalogue, universe, options)?;
+        for output in checked.body().graph(checked.body().root()).outputs.clone() {
+            let ty = checked.type_of(output);
+            if let Some(ty) = message::of(&ty, checked.dims()) {
+                proved.insert(checked.body().value_name(output).to_owned(), ty);
+            }
+        }
+    }
+    edit(checked, bytes, &wrong, &proved, reshaped)
+}
+
+/// Writes the corrections; outputs of the model get the types that are proved.
+fn edit(
+    checked: &Checked<'_>,
+    bytes: &[u8],
+    wrong: &Wrong,
+    proved: &HashMap<String, TypeProto>,
+    reshaped: &mut Vec<Reshaped>,
+) -> Result<Option<Vec<u8>>, RepairError> {
+    let Wrong { scalars, negative, unnamed } = wrong;
+    if scalars.is_empty() && !negative && unnamed.is_none() {
+        return Ok(None);
+    }
+    let mut taken = symbols(checked).map_err(write_error)?;
+    let mut splice = Splice::new::<ModelProto>(bytes);
+    let mut changed = false;
+    let graphs = graphs_of_body(checked.body()).map_err(write_error)?;
+    for (graph, view) in graphs {
+        let values = values_of(checked, graph);
+        let is_root = graph == checked.body().root();
+        for field in view.wire_fields() {
+            let field = field.map_err(write_error)?;
+            let (INPUT | OUTPUT | VALUE_INFO, WireValue::Len(info, _)) = (field.number, field.value) else {
+                continue;
+            };
+            let old: ValueInfoProto = read(bytes::Bytes::copy_from_slice(info)).map_err(write_error)?;
+            let mut new = old.clone();
+            let Some(ty) = &mut new.r#type else { continue };
+            let is_scalar = values.get(old.name()).is_some_and(|value| scalars.contains(value));
+            if is_scalar
+                && drop_empty(ty)
+                && let (OUTPUT, true, Some(proved)) = (field.number, is_root, proved.get(old.name()))
+            {
+                ty.value.clone_from(&proved.value);
+            }
+            let is_named = field.number == INPUT && is_root && *unnamed == Some(Naming::Apart);
+            let name = is_named.then(|| old.name().to_owned());
+            if let Some(shape) = shape_of(ty) {
+                if *negative {
+                    drop_negative(shape);
+                }
+                if unnamed.is_some() {
+                    rename(shape, name.as_deref(), &mut taken);
+                }
+            }
+            if new == old {
+                continue;
+            }
+            let text = |info: &ValueInfoProto| info.r#type.as_ref().map(print_type).unwrap_or_default();
+            reshaped.push(Reshaped {
+                graph: graph_path(checked.body(), graph),
+                name: old.name().to_owned(),
+                from: text(&old),
+                to: text(&new),
+            });
+            splice.replace(view.offset(), &field, &Records::new().message(field.number, &new));
+            changed = true;
+        }
+    }
+    if !changed {
+        return Ok(None);
+    }
+    Ok(Some(splice.finish().map_err(write_error)?.to_vec()))
+}
+
+/// The names of dims that a model declares.
+fn symbols(checked: &Checked<'_>) -> Result<HashSet<String>, typeloom_onnx::DecodeError> {
+    let mut taken = HashSet::new();
+    for (_, view) in graphs_of_body(checked.body())? {
+        for info in infos(view) {
+            let info: ValueInfoProto = read(bytes::Bytes::copy_from_slice(info?.bytes()))?;
+            let mut ty = info.r#type.unwrap_or_default();
+            for dim in shape_of(&mut ty).map(|shape| std::mem::take(&mut shape.dim)).unwrap_or_default() {
+                if let Some(DimValue::DimParam(name)) = dim.value {
+                    taken.insert(name);
+                }
+            }
+        }
+    }
+    Ok(taken)
+}
+
+fn infos<'a>(
+    view: GraphView<'a>,
+) -> impl Iterator<Item = Result<ValueInfoView<'a>, typeloom_onnx::DecodeError>> {
+    view.inputs().chain(view.outputs()).chain(view.value_info())
+}
+
+fn values_of<'a>(checked: &Checked<'a>, graph: GraphId) -> HashMap<&'a str, ValueId> {
+    let body = checked.body();
+    let own = body.values().filter(|value| body.value(*value).graph == graph);
+    own.map(|value| (body.value_name(value), value)).collect()
+}
+
+/// Drops an empty shape; whether there was one.
+fn drop_empty(ty: &mut TypeProto) -> bool {
+    match &mut ty.value {
+        Some(TypeValue::TensorType(tensor)) if tensor.shape.as_ref().is_some_and(|it| it.dim.is_empty()) => {
+            tensor.shape = None;
+            true
+        }
+        _ => false,
+    }
+}
+
+/// The shape of the tensors in a type.
+fn shape_of(ty: &mut TypeProto) -> Option<&mut TensorShapeProto> {
+    let mut at = ty;
+    loop {
+        match at.value.as_mut()? {
+            TypeValue::TensorType(tensor) => return tensor.shape.as_mut(),
+            TypeValue::SparseTensorType(tensor) => return tensor.shape.as_mut(),
+            TypeValue::SequenceType(inner) => at = inner.elem_type.as_deref_mut()?,
+            TypeValue::OptionalType(inner) => at = inner.elem_type.as_deref_mut()?,
+            TypeValue::MapType(inner) => at = inner.value_type.as_deref_mut()?,
+            TypeValue::OpaqueType(_) => return None,
+        }
+    }
+}
+
+fn drop_negative(shape: &mut TensorShapeProto) {
+    for dim in &mut shape.dim {
+        if matches!(dim.value, Some(DimValue::DimValue(extent)) if extent < 0) {
+            dim.value = None;
+        }
+    }
+}
+
+/// Names the placeholders of an input apart; those of other values are left unknown.
+fn rename(shape: &mut TensorShapeProto, input: Option<&str>, taken: &mut HashSet<String>) {
+    for (axis, dim) in shape.dim.iter_mut().enumerate() {
+        let Some(DimValue::DimParam(name)) = &dim.value else { continue };
+        if !is_placeholder(name) {
+            continue;
+        }
+        dim.value = input.map(|input| DimValue::DimParam(fresh(input, axis, taken)));
+    }
+}
+
+/// A name for an axis of an input that can be written without quotes.
+fn fresh(input: &str, axis: usize, taken: &mut HashSet<String>) -> String {
+    let letter = |letter: char| if letter.is_ascii_alphanumeric() { letter } else { '_' };
+    let mut stem: String = input.chars().map(letter).collect();
+    if !stem.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_') {
+        stem.insert(0, '_');
+    }
+    let wanted = format!("{stem}_dim_{axis}");
+    let numbered = (2_usize..).map(|number| format!("{wanted}_{number}"));
+    let free = std::iter::once(wanted.clone()).chain(numbered).find(|name| !taken.contains(name));
+    let name = free.unwrap_or(wanted);
+    taken.insert(name.clone());
+    name
+}

@@ -1,0 +1,309 @@
+//! Topological order with few moves.
+//!
+//! Two orders are tried, both stable: one pulls the nodes that make a value in front of its first reader (a depth-first
+//! walk in file order), one puts readers behind what they read (Kahn's algorithm, the first node in file order first). The
+//! one that moves fewer nodes is taken: nodes outside of a longest increasing run of old positions move. The first is best
+//! where constants stand at the end, the second where a single reader stands too early; neither is always minimal.
+//!
+//! One call sorts the outermost unsorted graphs. Graphs nested in a moved node are sorted by the next call, so that no edit
+//! lies inside a record that another edit replaces.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap, HashMap, HashSet};
+
+use typeloom_onnx::DecodeError;
+use typeloom_onnx::messages::ModelProto;
+use typeloom_onnx::splice::{Records, Splice};
+use typeloom_onnx::view::{FunctionView, GraphView, ModelView, NodeView};
+use typeloom_onnx::wire::{Field, Fields, Value};
+
+use super::{Moved, write_error};
+use crate::coerce::RepairError;
+use crate::graphs::graphs_of_node;
+
+/// The field of a function that holds its nodes.
+const FUNCTION_NODE: u32 = 7;
+
+/// The nodes of one graph or function with their records.
+struct Nodes<'a> {
+    /// How people find it.
+    path: String,
+    /// Where the message starts.
+    message: usize,
+    records: Vec<(Field<'a>, NodeView<'a>)>,
+}
+
+/// Sorts the outermost graphs and functions that are not in topological order; `None` where all are, or cannot be.
+pub(super) fn sort(bytes: &[u8], moved: &mut Vec<Moved>) -> Result<Option<Vec<u8>>, RepairError> {
+    let model = ModelView::new(bytes).map_err(write_error)?;
+    let mut splice = Splice::new::<ModelProto>(bytes);
+    let mut changed = false;
+    let mut open = outermost(&model).map_err(write_error)?;
+    while let Some(nodes) = open.pop() {
+        match order(&nodes).map_err(write_error)? {
+            Some(order) => {
+                changed = true;
+                write(&nodes, &order, &mut splice, moved).map_err(write_error)?;
+            }
+            None => open.extend(nested(&nodes).map_err(write_error)?),
+        }
+    }
+    if !changed {
+        return Ok(None);
+    }
+    Ok(Some(splice.finish().map_err(write_error)?.to_vec()))
+}
+
+fn outermost<'a>(model: &ModelView<'a>) -> Result<Vec<Nodes<'a>>, DecodeError> {
+    let mut found = Vec::new();
+    if let Some(graph) = model.graph() {
+        found.push(of_graph(graph, String::new())?);
+    }
+    for function in model.functions() {
+        let function: FunctionView<'a> = function?;
+        let path = format!("function {}", function.name()?);
+        found.push(nodes(path, function.offset(), function.wire_fields(), FUNCTION_NODE)?);
+    }
+    // The main graph is changed, and told about, first.
+    found.reverse();
+    Ok(found)
+}
+
+fn of_graph(graph: GraphView<'_>, path: String) -> Result<Nodes<'_>, DecodeError> {
+    nodes(path, graph.offset(), graph.wire_fields(), GraphView::NODE)
+}
+
+fn nodes<'a>(
+    path: String,
+    message: usize,
+    fields: Fields<'a>,
+    number: u32,
+) -> Result<Nodes<'a>, DecodeError> {
+    let mut records = Vec::new();
+    for field in fields {
+        let field = field?;
+        if let (true, Value::Len(bytes, offset)) = (field.number == number, field.value) {
+            records.push((field, NodeView::from_body(bytes, offset)));
+        }
+    }
+    Ok(Nodes { path, message, records })
+}
+
+fn nested<'a>(nodes: &Nodes<'a>) -> Result<Vec<Nodes<'a>>, DecodeError> {
+    let mut found = Vec::new();
+    for (at, (_, node)) in nodes.records.iter().enumerate() {
+        for graph in graphs_of_node(*node)? {
+            let path = match nodes.path.as_str() {
+                "" => format!("node #{at}"),
+                path => format!("{path}, node #{at}"),
+            };
+            found.push(of_graph(graph, path)?);
+        }
+    }
+    found.reverse();
+    Ok(found)
+}
+
+/// A new order of nodes, by old positions; `None` where they are in order, or wait for each other.
+fn order(nodes: &Nodes<'_>) -> Result<Option<Vec<usize>>, DecodeError> {
+    let mut makers: HashMap<&str, usize> = HashMap::new();
+    for (at, (_, node)) in nodes.records.iter().enumerate() {
+        for name in node.outputs() {
+            let name = name?;
+            if !name.is_empty() {
+                makers.entry(name).or_insert(at);
+            }
+        }
+    }
+    let mut needs: Vec<Vec<usize>> = Vec::with_capacity(nodes.records.len());
+    let mut is_sorted = true;
+    for (at, (_, node)) in nodes.records.iter().enumerate() {
+        let mut own = BTreeSet::new();
+        for name in reads(*node)? {
+            if let Some(maker) = makers.get(name) {
+                is_sorted &= *maker < at;
+                own.insert(*maker);
+            }
+        }
+        needs.push(own.into_iter().collect());
+    }
+    if is_sorted {
+        return Ok(None);
+    }
+    let orders = [pulled(&needs), pushed(&needs)];
+    Ok(orders.into_iter().flatten().min_by_key(|order| order.len() - stay(order).len()))
+}
+
+/// The names that a node reads, those that the graphs in it capture included.
+fn reads<'a>(node: NodeView<'a>) -> Result<Vec<&'a str>, DecodeError> {
+    let mut found: Vec<&'a str> = node.inputs().collect::<Result<_, _>>()?;
+    for graph in graphs_of_node(node)? {
+        found.extend(captures(graph)?);
+    }
+    found.retain(|name| !name.is_empty());
+    Ok(found)
+}
+
+/// The names that a graph reads and does not define. Recursion is bounded by the nesting that a check accepts.
+fn captures<'a>(graph: GraphView<'a>) -> Result<Vec<&'a str>, DecodeError> {
+    let mut own: HashSet<&str> = HashSet::new();
+    for input in graph.inputs() {
+        own.insert(input?.parse()?.name);
+    }
+    for tensor in graph.initializers() {
+        own.insert(tensor?.header()?.name);
+    }
+    let mut found = Vec::new();
+    for node in graph.nodes() {
+        let node = node?;
+        found.extend(reads(node)?);
+        for name in node.outputs() {
+            own.insert(name?);
+        }
+    }
+    for output in graph.outputs() {
+        found.push(output?.parse()?.name);
+    }
+    found.retain(|name| !own.contains(name));
+    Ok(found)
+}
+
+/// File order, with what a node needs in front of it.
+fn pulled(needs: &[Vec<usize>]) -> Option<Vec<usize>> {
+    const NEW: u8 = 0;
+    const OPEN: u8 = 1;
+    const DONE: u8 = 2;
+    let mut state = vec![NEW; needs.len()];
+    let mut order = Vec::with_capacity(needs.len());
+    let mut path: Vec<(usize, usize)> = Vec::new();
+    for start in 0..needs.len() {
+        if state[start] == NEW {
+            state[start] = OPEN;
+            path.push((start, 0));
+        }
+        while let Some((at, next)) = path.last_mut() {
+            match needs[*at].get(*next) {
+                None => {
+                    state[*at] = DONE;
+                    order.push(*at);
+                    path.pop();
+                }
+                Some(need) => {
+                    *next += 1;
+                    match state[*need] {
+                        DONE => {}
+                        NEW => {
+                            state[*need] = OPEN;
+                            path.push((*need, 0));
+                        }
+                        _ => return None,
+                    }
+                }
+            }
+        }
+    }
+    Some(order)
+}
+
+/// The first node in file order of which everything that it needs is there.
+fn pushed(needs: &[Vec<usize>]) -> Option<Vec<usize>> {
+    let mut missing: Vec<usize> = needs.iter().map(Vec::len).collect();
+    let mut readers: Vec<Vec<usize>> = vec![Vec::new(); needs.len()];
+    for (at, needs) in needs.iter().enumerate() {
+        for need in needs {
+            readers[*need].push(at);
+        }
+    }
+    let mut ready: BinaryHeap<Reverse<usize>> =
+        (0..needs.len()).filter(|at| missing[*at] == 0).map(Reverse).collect();
+    let mut order = Vec::with_capacity(needs.len());
+    while let Some(Reverse(at)) = ready.pop() {
+        order.push(at);
+        for reader in &readers[at] {
+            missing[*reader] -= 1;
+            if missing[*reader] == 0 {
+                ready.push(Reverse(*reader));
+            }
+        }
+    }
+    (order.len() == needs.len()).then_some(order)
+}
+
+/// The nodes that need not move: a longest increasing run of old positions (patience sorting).
+fn stay(order: &[usize]) -> HashSet<usize> {
+    let mut last: Vec<usize> = Vec::new();
+    let mut before: Vec<Option<usize>> = vec![None; order.len()];
+    let mut place_of = vec![0; order.len()];
+    for at in order.iter().copied() {
+        let pile = last.partition_point(|top| *top < at);
+        before[at] = pile.checked_sub(1).map(|pile| last[pile]);
+        place_of[at] = pile;
+        match last.get_mut(pile) {
+            Some(top) => *top = at,
+            None => last.push(at),
+        }
+    }
+    let mut next = last.last().copied();
+    let mut found = HashSet::new();
+    while let Some(at) = next {
+        found.insert(at);
+        next = before[at];
+    }
+    found
+}
+
+/// Puts each node's record where the order wants it; records that stay are not touched.
+fn write(
+    nodes: &Nodes<'_>,
+    order: &[usize],
+    splice: &mut Splice<'_>,
+    moved: &mut Vec<Moved>,
+) -> Result<(), DecodeError> {
+    let stay = stay(order);
+    for (to, from) in order.iter().copied().enumerate() {
+        let (_, node) = nodes.records[from];
+        if to != from {
+            let (slot, _) = nodes.records[to];
+            splice.replace(nodes.message, &slot, &Records::new().bytes(slot.number, node.bytes()));
+        }
+        if !stay.contains(&from) {
+            let name = match node.name()? {
+                "" => node.op_type()?,
+                name => name,
+            };
+            moved.push(Moved { graph: nodes.path.clone(), node: name.to_owned(), from, to });
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_nodes_move() {
+        // The constant at the end is pulled forward; the reader at the start is pushed back.
+        let constant_last = [vec![3], vec![0], vec![1], vec![]];
+        assert_eq!(pulled(&constant_last), Some(vec![3, 0, 1, 2]));
+        let order = pulled(&constant_last).unwrap_or_default();
+        assert_eq!(order.len() - stay(&order).len(), 1);
+        let reader_first = [vec![3], vec![], vec![1], vec![2]];
+        assert_eq!(pushed(&reader_first), Some(vec![1, 2, 3, 0]));
+        let order = pushed(&reader_first).unwrap_or_default();
+        assert_eq!(order.len() - stay(&order).len(), 1);
+    }
+
+    #[test]
+    fn nodes_that_wait_for_each_other_have_no_order() {
+        let cycle = [vec![1], vec![0]];
+        assert_eq!((pulled(&cycle), pushed(&cycle)), (None, None));
+    }
+
+    #[test]
+    fn long_chains_need_no_stack() {
+        let reversed: Vec<Vec<usize>> =
+            (0..100_000).map(|at| if at + 1 < 100_000 { vec![at + 1] } else { vec![] }).collect();
+        assert_eq!(pulled(&reversed), Some((0..100_000).rev().collect()));
+    }
+}

@@ -1,0 +1,105 @@
+//! Declared shapes that some exporters write for "unknown": `shape {}`, and dims named `?`.
+//!
+//! An empty shape says that a value is a scalar. Where the value's node gives it axes, the declaration is false
+//! ([`FaultKind::specific`]). Where only declarations give the value a type, such as an input of the model, its readers
+//! show it: the model is solved again without the declaration, and if fewer faults remain the declaration was false. The
+//! rest of the model is then typed as if the shape were unknown.
+//!
+//! Limits: at most [`MAX_SUSPECTS`] declarations are tried, each for one solve, and only in a model with faults.
+
+use std::collections::VecDeque;
+
+use typeloom_onnx::view::{DimValue, TypeKindView};
+
+use crate::core::Core;
+use crate::declare::dims_of;
+use crate::dim::is_placeholder;
+use crate::fault::{Axes, Fault, FaultKind};
+use crate::frame::Frame;
+use crate::model::place_of;
+use crate::program::{DeclarationKind, Origin, StepId, ValueId};
+
+/// The most declarations that are tried.
+pub(crate) const MAX_SUSPECTS: usize = 16;
+
+/// The most values that are searched for suspects.
+const MAX_SEARCHED: usize = 1 << 12;
+
+/// Values with a declared empty shape that nodes at fault make or compute from, the nearest first.
+pub(crate) fn suspects(core: &Core<'_>, frame: &Frame<'_>) -> Vec<(ValueId, StepId)> {
+    let body = &frame.body;
+    let mut seen = crate::map::Set::default();
+    let mut open: VecDeque<(ValueId, StepId)> = VecDeque::new();
+    for step in frame.faults.keys().chain(frame.second_faults.keys()) {
+        let ports = body.inputs(*step).iter().chain(body.outputs(body.last_step(*step)));
+        open.extend(ports.flatten().map(|value| (*value, *step)));
+    }
+    let mut found = Vec::new();
+    while let Some((value, by)) = open.pop_front() {
+        if !seen.insert(value) || seen.len() > MAX_SEARCHED {
+            continue;
+        }
+        let is_scalar = frame.shape_read(value).is_some_and(|shape| core.shapes.get(shape).is_empty());
+        if is_scalar && declared_empty(frame, value).is_some() && found.len() < MAX_SUSPECTS {
+            found.push((value, by));
+        }
+        if let Origin::Step(step) = body.value(value).origin {
+            open.extend(body.inputs(body.first_step(step)).iter().flatten().map(|value| (*value, by)));
+        }
+    }
+    found
+}
+
+/// The list in which a value is declared with an empty shape; `None` for a stored tensor, which has dims of its own.
+fn declared_empty(frame: &Frame<'_>, value: ValueId) -> Option<DeclarationKind> {
+    let body = &frame.body;
+    if matches!(body.value(value).origin, Origin::Initializer(_)) {
+        return None;
+    }
+    let is_empty = |view: typeloom_onnx::view::TypeView<'_>| {
+        let Ok(ty) = view.parse() else { return false };
+        match ty.kind {
+            TypeKindView::Tensor { shape: Some(shape), .. } => shape.dims().next().is_none(),
+            _ => false,
+        }
+    };
+    let mut declarations = body.declarations(value);
+    declarations.find(|declaration| is_empty(declaration.ty)).map(|declaration| declaration.kind)
+}
+
+/// The faults of values whose declared empty shape was found to be false.
+pub(crate) fn faults<'a>(frame: &Frame<'a>) -> Vec<(ValueId, Fault<'a>)> {
+    let fault = |(value, by): &(ValueId, StepId)| {
+        let declared_in = declared_empty(frame, *value)?;
+        let kind = FaultKind::EmptyShape { value: *value, declared_in, shown: Axes::Needed(*by) };
+        Some((*value, Fault { place: place_of(frame, *value), kind }))
+    };
+    frame.shapeless.iter().filter_map(fault).collect()
+}
+
+/// One warning about all dims that are named by a mark for an unknown extent.
+pub(crate) fn placeholders<'a>(core: &Core<'a>, frame: &Frame<'a>) -> Option<Fault<'a>> {
+    if !core.has_placeholders {
+        return None;
+    }
+    let body = &frame.body;
+    let mut found: Option<(ValueId, usize, String)> = None;
+    let mut others = 0;
+    for value in body.values() {
+        for declaration in body.declarations(value) {
+            for (axis, dim) in dims_of(declaration.ty).enumerate() {
+                let DimValue::Param(name) = dim else { continue };
+                if !is_placeholder(name) {
+                    continue;
+                }
+                match &found {
+                    None => found = Some((value, axis, name.trim().to_owned())),
+                    Some(_) => others += 1,
+                }
+            }
+        }
+    }
+    let (value, axis, mark) = found?;
+    let kind = FaultKind::PlaceholderDim { value, axis, mark, others };
+    Some(Fault { place: place_of(frame, value), kind })
+}

@@ -1,0 +1,481 @@
+//! What stays known of a node in error, so that independent errors behind it are found too.
+//!
+//! A fault concerns one aspect of a node: the element types of its ports, or their shapes. The other aspect is unaffected,
+//! and often most of the affected one is too.
+//!
+//! - *Element mismatch.* The rules run as usual, so the outputs keep their shapes, and a wrong extent at the same node is a
+//!   second fault. The outputs get the element type that the rest of the model confirms ([`element`]), so that the next
+//!   wrong operand is a fault of its own and operands that agree with the model are not.
+//! - *Shape error.* The outputs keep their element types, which the signature gives. The rules run once more with
+//!   [`Purpose::Salvage`]: an extent that two ports contradict is unknown, every other extent of the outputs is kept. The
+//!   unknown extent remembers its two candidates: an operand that fits neither is another fault.
+//!
+//! One cause must stay one diagnostic, so everything doubtful is unknown: where a transposed operand would fit, the extent
+//! has two candidates, and where the model declares a type for the output, the declaration is taken instead.
+//!
+//! Not for proofs: nothing here runs in a model without faults.
+
+use typeloom_onnx::view::TypeKindView;
+
+use crate::catalogue::{OpKind, Operators};
+use crate::core::Core;
+use crate::dim::DimId;
+use crate::elem::{Elem, ElemSet};
+use crate::fault::FaultKind;
+use crate::frame::Frame;
+use crate::map::Map;
+use crate::program::{Body, DeclarationKind, Origin, StepId, StepKind, ValueId};
+use crate::rule::{Extent, Failure, Port, RuleCx};
+use crate::signature::{FormalType, Schema};
+use crate::solution::Type;
+use crate::ty::Types;
+
+/// Why rules run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum Purpose {
+    /// To find faults.
+    #[default]
+    Check,
+    /// To keep what is known of a node with a fault.
+    Salvage,
+}
+
+/// The state of salvaging; empty in a model without faults.
+#[derive(Debug, Default)]
+pub(crate) struct Salvage {
+    pub(crate) purpose: Purpose,
+    /// The two extents that an unknown one was computed from.
+    candidates: Map<DimId, (DimId, DimId)>,
+    /// In the node that is salvaged, an extent that an operand has on another axis than it needs, and what it has instead.
+    swapped: Option<(DimId, DimId)>,
+    /// How often the interface and the constants of the main graph have each element type.
+    census: Option<Census>,
+    /// Whether the element type of a value of the main graph is that of an input of the model, where it was asked.
+    given: Map<ValueId, bool>,
+}
+
+/// How often a model uses each element type.
+#[derive(Debug, Default)]
+struct Census {
+    inputs: Map<Elem, usize>,
+    outputs: Map<Elem, usize>,
+    constants: Map<Elem, usize>,
+}
+
+/// The most nodes behind a fault that are searched for an operand that confirms an element type.
+const MAX_SEARCHED: usize = 16;
+
+/// Whether a fault is about element types alone, so that shapes are unaffected.
+pub(crate) fn concerns_elements(kind: &FaultKind<'_>) -> bool {
+    match kind {
+        FaultKind::Disagree { left, right, .. } => is_tensor(&left.1) && is_tensor(&right.1),
+        FaultKind::NotAllowed { found, allowed, .. } => is_tensor(found) && !allowed.tensor.is_empty(),
+        FaultKind::Rule { failure, .. } => matches!(failure, Failure::Element { .. }),
+        _ => false,
+    }
+}
+
+/// Whether a fault leaves doubts about the shapes that are kept of its node, so that a declared shape is better.
+pub(crate) fn is_doubtful(kind: &FaultKind<'_>) -> bool {
+    matches!(kind, FaultKind::Rule { .. }) && !concerns_elements(kind)
+}
+
+/// Whether a failure of a rule is independent of a fault about element types at the same node.
+pub(crate) fn is_independent(kind: &FaultKind<'_>) -> bool {
+    match kind {
+        FaultKind::Rule { failure, .. } => match failure {
+            Failure::Rank { .. }
+            | Failure::Dims { .. }
+            | Failure::Attribute { .. }
+            | Failure::Value { .. }
+            | Failure::Shapes { .. } => true,
+            Failure::Types { .. }
+            | Failure::Element { .. }
+            | Failure::Kind { .. }
+            | Failure::Contradiction { .. }
+            | Failure::Body { .. }
+            | Failure::Relation(_)
+            | Failure::Malformed(_) => false,
+        },
+        _ => false,
+    }
+}
+
+fn is_tensor(ty: &Type) -> bool {
+    ty.tensor().is_some()
+}
+
+impl RuleCx<'_, '_> {
+    /// Two extents that must be equal and never are: a failure, or an unknown extent while salvaging.
+    pub(crate) fn extents_differ(
+        &mut self,
+        left: Extent,
+        right: Extent,
+        relation: &'static str,
+    ) -> Result<DimId, Failure> {
+        if self.core.salvage.purpose == Purpose::Check {
+            return Err(Failure::Dims { left, right, relation });
+        }
+        if let Some(swapped) = self.transposed(left, right) {
+            self.core.salvage.swapped = Some(swapped);
+        }
+        Ok(self.one_of(left.dim, right.dim))
+    }
+
+    /// An unknown extent that is one of two.
+    fn one_of(&mut self, one: DimId, other: DimId) -> DimId {
+        let dim = self.core.dims.fresh();
+        self.core.salvage.candidates.insert(dim, (one, other));
+        dim
+    }
+
+    /// The extent that an operand needs and has on another axis, and the one that it has instead.
+    fn transposed(&mut self, left: Extent, right: Extent) -> Option<(DimId, DimId)> {
+        let mut elsewhere = |at: Extent, wanted: DimId| {
+            let (Some(axis), Some(shape)) = (at.axis, self.shape(at.port)) else { return false };
+            shape.iter().enumerate().any(|(other, dim)| other != axis && *dim == wanted)
+        };
+        if elsewhere(right, left.dim) {
+            return Some((left.dim, right.dim));
+        }
+        elsewhere(left, right.dim).then_some((right.dim, left.dim))
+    }
+
+    /// Where an operand would fit with its axes in another order, the outputs' axes may be in another order too.
+    pub(crate) fn doubt_swapped(&mut self) {
+        let Some((needed, found)) = self.core.salvage.swapped.take() else { return };
+        for at in 0..self.output_count() {
+            let Some(mut shape) = self.shape(Port::Out(at)) else { continue };
+            if !shape.contains(&needed) {
+                continue;
+            }
+            for dim in &mut shape {
+                if *dim == needed {
+                    *dim = self.one_of(needed, found);
+                }
+            }
+            if let Some(value) = self.value(Port::Out(at)) {
+                let shape = self.core.shapes.intern(&shape);
+                self.frame.set_shape(value, shape, self.step);
+            }
+        }
+    }
+
+    /// What two extents of which one was left unknown by an earlier fault come to: that one, or a failure where the other
+    /// can be neither of its candidates. `None` where there is no such extent.
+    pub(crate) fn after_fault(
+        &mut self,
+        left: Extent,
+        right: Extent,
+        relation: &'static str,
+    ) -> Option<Result<DimId, Failure>> {
+        if self.core.salvage.candidates.is_empty() {
+            return None;
+        }
+        let dims = &self.core.dims;
+        let (unknown, other) = [(left.dim, right.dim), (right.dim, left.dim)]
+            .into_iter()
+            .find(|(unknown, _)| self.core.salvage.candidates.contains_key(unknown))?;
+        let (one, two) = self.core.salvage.candidates.get(&unknown)?;
+        let constant = |dim| dims.as_constant(dim);
+        let is_neither = match (constant(*one), constant(*two), constant(other)) {
+            (Some(one), Some(two), Some(other)) => one != other && two != other,
+            _ => false,
+        };
+        Some(if is_neither { self.extents_differ(left, right, relation) } else { Ok(unknown) })
+    }
+}
+
+/// Gives a value whose shape is doubtful the shape that is declared for it, if there is one.
+pub(crate) fn adopt_declared<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>, value: ValueId) {
+    let body = std::sync::Arc::clone(&frame.body);
+    for declaration in body.declarations(value) {
+        if let Ok(declared) = core.read_declared(declaration.ty, declaration.kind)
+            && declared.shape.is_some()
+        {
+            frame.slots[value.index()].shape = declared.shape;
+            return;
+        }
+    }
+}
+
+/// Gives the outputs of a node whose element types contradict each other the type that the rest of the model confirms.
+pub(crate) fn elements<'a>(
+    core: &mut Core<'a>,
+    operators: &Operators<'a>,
+    frame: &mut Frame<'a>,
+    step: StepId,
+    schema: &Schema,
+    kind: &FaultKind<'a>,
+) {
+    let body = std::sync::Arc::clone(&frame.body);
+    let (port, candidates) = match kind {
+        FaultKind::Disagree { left, right, .. } => match (single(&left.1), single(&right.1)) {
+            (Some(a), Some(b)) => (left.0, [(left.0, a), (right.0, b)]),
+            _ => return,
+        },
+        FaultKind::NotAllowed { port, .. } => {
+            // Another port of the same type variable may have a type that is allowed.
+            let Some(variable) = variable_of(schema, *port) else { return };
+            let allowed = schema.type_vars[usize::from(variable)].allowed.tensor;
+            let other = body.inputs(step).iter().enumerate().find_map(|(at, value)| {
+                let elem = elem_of(core, frame, (*value)?)?;
+                (variable_of(schema, Port::In(at)) == Some(variable) && allowed.contains(elem))
+                    .then_some((Port::In(at), elem))
+            });
+            let Some(other) = other else { return };
+            (*port, [other, other])
+        }
+        _ => return,
+    };
+    let Some(variable) = variable_of(schema, port) else { return };
+    let outputs = body.outputs(body.last_step(step)).iter().enumerate();
+    let tied: Vec<ValueId> = outputs
+        .filter(|(at, _)| variable_of(schema, Port::Out(*at)) == Some(variable))
+        .filter_map(|(_, value)| *value)
+        // What the model declares of a value in error is taken as it is.
+        .filter(|value| frame.slots[value.index()].ty == Some(Types::ERROR))
+        .filter(|value| body.value(*value).declaration.is_none())
+        .collect();
+    let Some(elem) = confirmed(core, operators, frame, &body, step, &tied, candidates) else { return };
+    let odd = candidates.iter().find(|(_, candidate)| *candidate != elem);
+    if let Some((Port::In(at), _)) = odd
+        && let Some(culprit) = body.inputs(step).get(*at).copied().flatten()
+    {
+        frame.culprits.insert(body.first_step(step), culprit);
+    }
+    let ty = core.types.tensor_of(ElemSet::of(elem));
+    for value in tied {
+        frame.slots[value.index()].ty = Some(ty);
+    }
+}
+
+/// Which of two element types the rest of the model confirms.
+///
+/// Where an operand has its element type from an input of the model, the one that the interface uses. Then the one that
+/// operands behind the node have; then the one that more constants have. At last the one that was computed rather than
+/// stored.
+fn confirmed<'a>(
+    core: &mut Core<'a>,
+    operators: &Operators<'a>,
+    frame: &Frame<'a>,
+    body: &Body<'a>,
+    step: StepId,
+    outputs: &[ValueId],
+    [(a_port, a), (b_port, b)]: [(Port, Elem); 2],
+) -> Option<Elem> {
+    if a == b {
+        return Some(a);
+    }
+    let is_main = frame.number == 0;
+    if is_main && core.salvage.census.is_none() {
+        let census = Census::of(core, frame);
+        core.salvage.census = Some(census);
+    }
+    let count = |of: fn(&Census) -> &Map<Elem, usize>, core: &Core<'a>, elem| {
+        let census = core.salvage.census.as_ref().filter(|_| is_main);
+        census.and_then(|census| of(census).get(&elem).copied()).unwrap_or(0)
+    };
+    let operand = |port: Port| match port {
+        Port::In(at) => body.inputs(step).get(at).copied().flatten(),
+        Port::Out(_) | Port::BodyIn(..) | Port::BodyOut(..) => None,
+    };
+    let mut is_given =
+        |port: Port| operand(port).is_some_and(|value| is_main && given(core, operators, body, value));
+    let (given_a, given_b) = (is_given(a_port), is_given(b_port));
+    if given_a || given_b {
+        for value in outputs {
+            core.salvage.given.insert(*value, true);
+        }
+        let used = |elem| {
+            let (inputs, outputs) = (count(|it| &it.inputs, core, elem), count(|it| &it.outputs, core, elem));
+            (inputs > 0, outputs > 0)
+        };
+        match (used(a), used(b)) {
+            ((false, false), (false, false)) => {}
+            ((true, _) | (_, true), (false, false)) => return Some(a),
+            ((false, false), (true, _) | (_, true)) => return Some(b),
+            (_, _) => {}
+        }
+    }
+    if let Some(found) = behind(core, operators, frame, body, outputs, (a, b)) {
+        return Some(found);
+    }
+    if is_float(a) == is_float(b) {
+        let (of_a, of_b) = (count(|it| &it.constants, core, a), count(|it| &it.constants, core, b));
+        if of_a != of_b {
+            return Some(if of_a > of_b { a } else { b });
+        }
+    }
+    let is_stored = |port: Port| {
+        operand(port).is_some_and(|value| {
+            matches!(body.value(value).origin, Origin::Initializer(_) | Origin::InputWithDefault(_))
+        })
+    };
+    match (is_stored(a_port), is_stored(b_port)) {
+        (true, false) => Some(b),
+        (false, true) => Some(a),
+        // Where nothing decides, whatever follows is left without a type.
+        (true, true) | (false, false) => None,
+    }
+}
+
+/// Whether the element type of a value is that of an input of the model: whether ties of signatures lead there.
+fn given<'a>(core: &mut Core<'a>, operators: &Operators<'a>, body: &Body<'a>, value: ValueId) -> bool {
+    let mut path = Vec::new();
+    let mut at = value;
+    let found = loop {
+        if let Some(known) = core.salvage.given.get(&at) {
+            break *known;
+        }
+        path.push(at);
+        let maker = match body.value(at).origin {
+            Origin::Input => break body.value(at).graph == body.root(),
+            Origin::InputWithDefault(_) | Origin::Initializer(_) | Origin::Undefined => break false,
+            Origin::Step(maker) => maker,
+        };
+        let OpKind::Schema(operator) = &operators.op(body.step(maker).op).kind else { break false };
+        let outputs = body.outputs(maker);
+        let Some(output) = outputs.iter().position(|output| *output == Some(at)) else { break false };
+        let Some(variable) = variable_of(operator.schema, Port::Out(output)) else { break false };
+        let is_stored = |value: ValueId| {
+            matches!(body.value(value).origin, Origin::Initializer(_) | Origin::InputWithDefault(_))
+        };
+        let tied = body.inputs(maker).iter().enumerate().find_map(|(port, input)| {
+            let is_tied = variable_of(operator.schema, Port::In(port)) == Some(variable);
+            (*input).filter(|input| is_tied && !is_stored(*input))
+        });
+        match tied {
+            // A cycle has no start.
+            Some(next) if path.len() <= body.values.len() => at = next,
+            Some(_) | None => break false,
+        }
+    };
+    for value in path {
+        core.salvage.given.insert(value, found);
+    }
+    found
+}
+
+/// The element type of an operand that nodes behind tie to some values, where it is one of two.
+fn behind<'a>(
+    core: &mut Core<'a>,
+    operators: &Operators<'a>,
+    frame: &Frame<'a>,
+    body: &Body<'a>,
+    from: &[ValueId],
+    (a, b): (Elem, Elem),
+) -> Option<Elem> {
+    let mut open: std::collections::VecDeque<ValueId> = from.iter().copied().collect();
+    let mut searched = 0;
+    while let Some(value) = open.pop_front() {
+        for reader in body.consumers().of(value).iter().copied() {
+            searched += 1;
+            if searched > MAX_SEARCHED {
+                return None;
+            }
+            let OpKind::Schema(operator) = &operators.op(body.step(reader).op).kind else { continue };
+            if !matches!(body.step(reader).kind, StepKind::Node) {
+                continue;
+            }
+            let schema = operator.schema;
+            let inputs = body.inputs(reader);
+            let Some(at) = inputs.iter().position(|input| *input == Some(value)) else { continue };
+            let Some(variable) = variable_of(schema, Port::In(at)) else { continue };
+            for (other, input) in inputs.iter().enumerate() {
+                let Some(input) = *input else { continue };
+                if other == at || variable_of(schema, Port::In(other)) != Some(variable) {
+                    continue;
+                }
+                let found = elem_of(core, frame, input);
+                if let Some(found) = found.filter(|found| *found == a || *found == b) {
+                    return Some(found);
+                }
+            }
+            let outputs = body.outputs(body.last_step(reader)).iter().enumerate();
+            open.extend(
+                outputs
+                    .filter(|(at, _)| variable_of(schema, Port::Out(*at)) == Some(variable))
+                    .filter_map(|(_, value)| *value),
+            );
+        }
+    }
+    None
+}
+
+fn variable_of(schema: &Schema, port: Port) -> Option<u8> {
+    let formal = match port {
+        Port::In(at) => schema.input(at),
+        Port::Out(at) => schema.output(at),
+        Port::BodyIn(..) | Port::BodyOut(..) => None,
+    };
+    match formal?.ty {
+        FormalType::Var(variable) => Some(variable),
+        FormalType::Tensor(_) => None,
+    }
+}
+
+fn elem_of(core: &mut Core<'_>, frame: &Frame<'_>, value: ValueId) -> Option<Elem> {
+    let ty = frame.slots[value.index()].ty?;
+    core.types.elems(ty).and_then(ElemSet::single)
+}
+
+fn single(ty: &Type) -> Option<Elem> {
+    ty.tensor()?.elem.single()
+}
+
+/// Whether an element type is a float.
+fn is_float(elem: Elem) -> bool {
+    !matches!(
+        elem,
+        Elem::BOOL
+            | Elem::STRING
+            | Elem::INT2
+            | Elem::INT4
+            | Elem::INT8
+            | Elem::INT16
+            | Elem::INT32
+            | Elem::INT64
+            | Elem::UINT2
+            | Elem::UINT4
+            | Elem::UINT8
+            | Elem::UINT16
+            | Elem::UINT32
+            | Elem::UINT64
+    )
+}
+
+impl Census {
+    fn of(core: &mut Core<'_>, frame: &Frame<'_>) -> Self {
+        let body = &frame.body;
+        let mut census = Self::default();
+        for value in body.values() {
+            let record = body.value(value);
+            match record.origin {
+                Origin::Initializer(_) | Origin::InputWithDefault(_) => {
+                    if let Some(elem) = elem_of(core, frame, value) {
+                        *census.constants.entry(elem).or_insert(0) += 1;
+                    }
+                }
+                Origin::Input | Origin::Step(_) | Origin::Undefined => {}
+            }
+            if record.declaration.is_none() || record.graph != body.root() {
+                continue;
+            }
+            for declaration in body.declarations(value) {
+                let list = match (declaration.kind, record.origin) {
+                    (DeclarationKind::Input, Origin::Input) => &mut census.inputs,
+                    (DeclarationKind::Output, _) => &mut census.outputs,
+                    (DeclarationKind::Input | DeclarationKind::Value, _) => continue,
+                };
+                let Ok(ty) = declaration.ty.parse() else { continue };
+                if let TypeKindView::Tensor { elem, .. } = ty.kind
+                    && let Some(elem) = Elem::from_onnx(elem)
+                {
+                    *list.entry(elem).or_insert(0) += 1;
+                }
+            }
+        }
+        census
+    }
+}

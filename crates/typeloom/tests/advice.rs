@@ -1,0 +1,156 @@
+//! The law of fixes: with the fix of a diagnostic, and nothing else, the diagnostic is gone and no other has come.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use typeloom::solver::diagnostic::{Code, Diagnostic, Fix};
+use typeloom::{Operators, Options};
+
+fn diagnose(bytes: &[u8]) -> Vec<Diagnostic> {
+    let (options, operators) = (Options::default(), Operators::standard());
+    let mut checked = typeloom::check(bytes, &options).expect("the model can be read");
+    typeloom::diagnose(bytes, &mut checked, &options, &operators)
+}
+
+fn of_text(graph: &str) -> Vec<u8> {
+    let text = format!("<ir_version: 10, opset_import: [\"\" : 21, \"local\" : 1]>\n{graph}");
+    typeloom::model_from_text(&text).unwrap_or_else(|error| panic!("{error}: {graph}"))
+}
+
+/// How often each code is there.
+fn counts(diagnostics: &[Diagnostic]) -> BTreeMap<Code, usize> {
+    let mut counts = BTreeMap::new();
+    for diagnostic in diagnostics {
+        *counts.entry(diagnostic.code).or_insert(0) += 1;
+    }
+    counts
+}
+
+/// Makes every fix of a model for itself; gives how many there were.
+fn fixes_hold(name: &str, bytes: &[u8]) -> usize {
+    let (options, operators) = (Options::default(), Operators::standard());
+    let found = diagnose(bytes);
+    let before = counts(&found);
+    let mut made = 0;
+    for diagnostic in &found {
+        let Some(fix) = &diagnostic.fix else { continue };
+        let fixed = typeloom::apply_fix(bytes, diagnostic, &options, &operators)
+            .unwrap_or_else(|| panic!("{name}: {fix:?} cannot be made"));
+        let after = counts(&diagnose(&fixed));
+        let of = |counts: &BTreeMap<Code, usize>, code: &Code| counts.get(code).copied().unwrap_or(0);
+        assert!(
+            of(&after, &diagnostic.code) < of(&before, &diagnostic.code),
+            "{name}: {fix:?} leaves {}",
+            diagnostic.message
+        );
+        for (code, count) in &after {
+            assert!(*count <= of(&before, code), "{name}: {fix:?} brings {code}");
+        }
+        made += 1;
+    }
+    made
+}
+
+/// Models with errors that have a fix.
+const FIXABLE: &[&str] = &[
+    // One wrong weight, a wrong input, an index that is a float.
+    "g (float[N, 2] x) => (float[N, 2] y) <double[2, 2] w = {1, 2, 3, 4}> { y = MatMul(x, w) }",
+    "g (double[N] x) => (float[N] y) <float[1] a = {1}, float[1] b = {2}> { h = Add(x, a) y = Add(h, b) }",
+    "g (float[n, 4] x, float[m] at) => (float[m, 4] y) { y = Gather(x, at) }",
+    // One wrong weight in several nodes, and in a branch.
+    "g (float[2] x) => (float[2] y) <double[2] w = {1, 2}> { a = Add(x, w) b = Mul(a, w) y = Sub(b, w) }",
+    "g (bool c, float[2] x) => (float[2] y) <double[2] w = {1, 2}> {
+        y = If (c) <then_branch = t () => (float[2] p) { p = Add(x, w) }, else_branch = e () => (float[2] q) { q = Abs(x) }>
+    }",
+    // Names of values, operators and attributes.
+    "g (float[2] hidden) => (float[2] y) { y = Relu(hiden) }",
+    "g (float[2] x) => (float[2] y) { y = Reluu(x) }",
+    "g (float[2, 3] x) => (float[2, 3] y) { y = Softmax <axes = 1> (x) }",
+    "g (float[2] x) => (float[2] out) { oot = Relu(x) }",
+    // Order and shapes.
+    "g (float[2] x) => (float[2] y) { y = Relu(a) a = Abs(b) b = Neg(x) }",
+    "g (float[N, 2] x) => (float y) { y = Relu(x) }",
+    "g (float[-1, 2] x) => (float[-1, 2] y) { y = Relu(x) }",
+    "g (float[\"?\", 2] x) => (float[\"?\", 2] y) { y = Relu(x) }",
+];
+
+#[test]
+fn a_fix_removes_its_diagnostic_and_brings_no_other() {
+    for graph in FIXABLE {
+        assert!(fixes_hold(graph, &of_text(graph)) > 0, "there is a fix for {graph}");
+    }
+}
+
+#[test]
+fn the_fixes_of_recorded_models_hold() {
+    let beside = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/conformance");
+    let folder = std::env::var_os("TYPELOOM_CONFORMANCE").map_or(beside, PathBuf::from).join("illtyped");
+    let Ok(entries) = std::fs::read_dir(&folder) else {
+        assert!(std::env::var("CI").as_deref() != Ok("true"), "no recorded cases at {}", folder.display());
+        return;
+    };
+    let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "onnx"));
+    files.sort();
+    let mut made = 0;
+    for file in files {
+        let bytes = std::fs::read(&file).expect("the file was listed");
+        if typeloom::check(&bytes, &Options::default()).is_ok() {
+            made += fixes_hold(&file.display().to_string(), &bytes);
+        }
+    }
+    assert!(made > 8, "{made} fixes");
+}
+
+/// A chain of layers, some of whose weights have another type or extent.
+fn chain(layers: usize, is_wrong: impl Fn(usize) -> bool, wrong: &str) -> String {
+    let mut weights = Vec::new();
+    let mut nodes = String::new();
+    for layer in 0..layers {
+        let ty = if is_wrong(layer) { wrong } else { "float[2, 2]" };
+        let values = vec!["1"; if ty.contains('3') { 6 } else { 4 }].join(", ");
+        weights.push(format!("{ty} w{layer} = {{{values}}}"));
+        let from = if layer == 0 { "x".to_owned() } else { format!("h{}", layer - 1) };
+        let to = if layer + 1 == layers { "y".to_owned() } else { format!("h{layer}") };
+        nodes.push_str(&format!("{to} = MatMul({from}, w{layer})\n"));
+    }
+    format!("g (float[N, 2] x) => (float[N, 2] y) <{}> {{ {nodes} }}", weights.join(", "))
+}
+
+#[test]
+fn independent_errors_are_as_many_diagnostics() {
+    for (layers, every) in [(20, 1), (40, 2), (30, 7)] {
+        let bytes = of_text(&chain(layers, |layer| layer % every == 0, "double[2, 2]"));
+        let found = diagnose(&bytes);
+        assert_eq!(found.len(), layers.div_ceil(every), "{layers} layers, every {every}");
+        assert_eq!(fixes_hold("chain", &bytes), found.len());
+    }
+    let bytes = of_text(&chain(12, |layer| layer % 3 == 0, "float[3, 2]"));
+    assert_eq!(diagnose(&bytes).len(), 4, "wrong extents");
+}
+
+#[test]
+fn errors_with_one_cause_are_one_diagnostic() {
+    let nodes: String = (0..200).map(|at| format!("y{at} = Add(x, w)\n")).collect();
+    let found =
+        diagnose(&of_text(&format!("g (float[N, 2] x) => (y0) <double[2] w = {{1, 2}}> {{ {nodes} }}")));
+    let [only] = &found[..] else { panic!("{found:?}") };
+    assert!(only.message.ends_with("(and 199 more nodes)"), "{}", only.message);
+    assert_eq!(only.also.len(), 199);
+    let Some(Fix::InsertCast { value, readers, .. }) = &only.fix else { panic!("{:?}", only.fix) };
+    assert_eq!((value.as_str(), readers.len()), ("w", 199));
+    // A wrong input is one cause, too, however many weights it meets.
+    let found = diagnose(&of_text(&chain(20, |_| false, "").replace("(float[N, 2] x)", "(double[N, 2] x)")));
+    assert_eq!(found.len(), 1, "{found:?}");
+}
+
+#[test]
+fn errors_of_different_kinds_are_found_in_one_run() {
+    let found = diagnose(&of_text(
+        "g (float[N, 4] x, double[4, 8] w1, float[7, 6] w2, float[5] b, float[6, 2] w3) => (float[N, 2] y) {
+            a = MatMul(x, w1) c = Relu(a) d = MatMul(c, w2) e = Add(d, b) y = MatMul(e, w3)
+        }",
+    ));
+    let codes: Vec<Code> = found.iter().map(|diagnostic| diagnostic.code).collect();
+    assert_eq!(codes, [Code::ElementTypeMismatch, Code::DimMismatch, Code::DimMismatch], "{found:?}");
+}
