@@ -132,6 +132,12 @@ impl<'a> Facts<'a> {
         match core.dims.examine(condition, &self.domain) {
             Verdict::Always => {}
             Verdict::Never => self.contradiction(core, equation),
+            Verdict::Only { symbol, values } if is_bound(condition, &values) => {
+                let most = core.dims.constant(values.last().copied().unwrap_or_default());
+                let bound = Condition::new(Relation::AtMost, symbol, most);
+                self.restricted(core, equation, bound);
+                self.domain.assume(&mut core.dims, bound);
+            }
             Verdict::Only { symbol, values } => {
                 self.domain.assume(&mut core.dims, condition);
                 if self.free.contains(&symbol) {
@@ -312,6 +318,12 @@ impl<'a> Facts<'a> {
         }
         if open { Err(()) } else { Ok(None) }
     }
+}
+
+/// Whether the values that an inequality leaves are an upper bound: three or more from 1 on. A caller expects a table of 64
+/// positions to end, but not a symbol with one or two values.
+fn is_bound(condition: Condition, values: &[i64]) -> bool {
+    condition.relation == Relation::AtMost && values.len() > 2 && values.first() == Some(&1)
 }
 
 /// A claim as an equation between the derived and the declared extent.
