@@ -45,7 +45,8 @@
 //! one probe of a hash table. All work on one dim is bounded, because all of these are: 64 terms, 8 factors per
 //! monomial, 8 levels of floors and minima in each other, 512 leaves when written out, 8 arguments of a minimum.
 //! What would be larger is an unknown. Walks over bindings of variables, which can form chains of any length,
-//! use an explicit stack.
+//! use an explicit stack. The work on a condition is bounded too: proofs by the terms they visit, exact solutions by the period
+//! of floors, searches by the steps they evaluate. What is beyond these limits is undecided.
 //!
 //! ```
 //! use typeloom_solver::dim::{Decision, Dims, Solved};
