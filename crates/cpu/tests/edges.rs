@@ -178,6 +178,8 @@ fn a_split_into_more_parts_than_there_are_elements_fails() {
     assert_eq!(parts(18, 7, 3), Some(vec![3, 3, 1]));
     assert_eq!(parts(18, 5, 4), None);
     assert_eq!(parts(18, 1, 3), None);
+    assert_eq!(parts(18, 1, 2), None);
+    assert_eq!(parts(18, 4, 3), None);
     assert_eq!(parts(13, 6, 3), Some(vec![2, 2, 2]));
     assert_eq!(parts(13, 7, 3), None);
 }

@@ -144,7 +144,9 @@ fn even_sizes(extent: usize, parts: usize, last: Last) -> Result<Vec<usize>, Fau
         return invalid(format!("{parts} parts cannot be made"));
     }
     let size = extent.div_ceil(parts);
-    let Some(rest) = extent.checked_sub(size * (parts - 1)) else {
+    let rest = extent.checked_sub(size * (parts - 1));
+    // ONNX Runtime rejects an empty last part, too.
+    let Some(rest) = rest.filter(|rest| *rest > 0 || last == Last::Equal) else {
         return invalid(format!("parts of {size} leave nothing of {extent} for part {}", parts - 1));
     };
     if last == Last::Equal && rest != size {
