@@ -131,6 +131,8 @@ fn read_target(
             }
             // Where a symbol is 0, the tensor has no elements, and which extent is copied does not matter.
             None if cx.dims().is_non_negative(*item) => Item::Extent(*item),
+            // An extent of the input is never -1, whatever its expression can be.
+            None if input.is_some_and(|input| input.contains(item)) => Item::Extent(*item),
             None => Item::Open,
         });
     }
@@ -406,5 +408,21 @@ mod tests {
         assert_eq!(conditions(13, graph), ["B*S = 7*((B*S)//7)"]);
         let graph = "g (float[B, 14] x) => (y) <int64[2] t = {-1, 7}> { y = Reshape (x, t) }";
         assert_eq!(conditions(13, graph), [""; 0]);
+    }
+
+    #[test]
+    fn an_extent_of_the_input_is_not_the_rest() {
+        let y = infer_y(
+            15,
+            "g (float[N, 4, S] x, float[32, 4, 30] w) => (y) {
+               frames = Conv <strides = [20]> (x, w)
+               last = Transpose <perm = [0, 2, 1]> (frames)
+               size = Shape <start = 0, end = 2> (last)
+               rest = Constant <value_ints = [-1, 8]> ()
+               target = Concat <axis = 0> (size, rest)
+               y = Reshape (last, target)
+             }",
+        );
+        assert_eq!(y, "float[N, (S - 10)//20, 4, 8]");
     }
 }
