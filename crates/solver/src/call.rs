@@ -9,36 +9,38 @@
 //!
 //! Functions that call functions twice each, to any depth, are solved in a number of frames that is
 //! linear in the number of distinct keys. A function whose shapes differ on every call has at most
-//! [`MOST_INSTANCES`] precise instances; after that its calls are typed without shapes.
+//! [`MAX_INSTANCES`] precise instances; after that its calls are typed without shapes, and the first of
+//! them is reported, because nothing is proved about the shapes of the others.
+//!
+//! An argument that a call leaves out is left out in the body too: the body is solved with these inputs
+//! absent at every node that reads them. A node that needs one is an error of the call.
 
 use std::sync::Arc;
 
-use crate::map::Map;
+use crate::map::{Map, Set};
 use typeloom_onnx::DecodeError;
 use typeloom_onnx::view::{Attribute, NodeView};
 
-use crate::catalogue::{FunctionId, Operators};
+use crate::catalogue::{FunctionId, OpKind, Operators};
 use crate::constants::Data;
 use crate::core::Core;
 use crate::dim::DimId;
 use crate::engine::Engine;
 use crate::fault::{FaultKind, Side};
 use crate::frame::Frame;
-use crate::program::{Body, Step, StepId, build};
+use crate::program::{Body, Step, StepId, ValueId, build};
 use crate::rule::{DimVec, Ints};
 use crate::shape::ShapeId;
+use crate::signature::Arity;
 use crate::solution::{Equation, EquationSource};
 use crate::trace::Cause;
 use crate::ty::{Copier, Ty};
 
 /// How many instances of one function keep shapes.
-const MOST_INSTANCES: usize = 256;
+pub(crate) const MAX_INSTANCES: usize = 1024;
 
-/// The most elements of a constant that is passed into a function.
-const MOST_CONSTANTS: usize = 64;
-
-/// The most equations that a call takes over from its function.
-const MOST_EQUATIONS: usize = 64;
+/// The most elements of a constant that is passed into a function or out of it.
+pub(crate) const MAX_CONSTANTS: usize = 64;
 
 /// A call that needs a frame.
 pub(crate) struct Call {
@@ -63,7 +65,9 @@ struct Summary {
     parameters: Vec<Option<Portable>>,
     results: Vec<Portable>,
     /// What its nodes need of dims of the model and nothing decides.
-    equations: Vec<Equation>,
+    equations: Arc<[Equation]>,
+    /// Its number among the summaries.
+    number: u32,
 }
 
 /// What is known of one value, outside its frame.
@@ -107,6 +111,8 @@ pub(crate) struct Calls<'a> {
     counts: Map<FunctionId, usize>,
     running: Vec<Running<'a>>,
     frames: u32,
+    /// Functions with a call that was reported because there are too many instances.
+    reported: Set<FunctionId>,
     /// Instances with faults, in the order in which they finished.
     pub(crate) faulty: Vec<Instance<'a>>,
     /// Whether instances without faults are kept as well, and those that are.
@@ -143,6 +149,15 @@ impl<'a> Calls<'a> {
                 return Err(FaultKind::CallArity { side, given, most });
             }
         }
+        if outputs < root.outputs.len() {
+            return Err(FaultKind::CallOutputs { given: outputs, has: root.outputs.len() });
+        }
+        for input in absent_inputs(&frame.body, step, &callee) {
+            if let Some(reader) = needs(operators, &callee, root.inputs[input]) {
+                let name = callee.value_name(root.inputs[input]);
+                return Err(FaultKind::CallInput { input, name, reader });
+            }
+        }
         if let Some(at) = self.running.iter().position(|running| running.function == function) {
             let name = |function: FunctionId| operators.functions[function.index()].name.to_owned();
             let path = self.running[at..]
@@ -160,12 +175,21 @@ impl<'a> Calls<'a> {
                 return Err(FaultKind::MissingAttribute { name, kind: crate::signature::AttributeKind::Int });
             }
         }
-        let precise = self.counts.get(&function).is_none_or(|count| *count < MOST_INSTANCES);
-        let key = key(core, frame, step, function, &attributes, precise);
+        let mut precise = true;
+        let mut key = key(core, frame, step, function, &attributes, precise);
+        let is_full = self.counts.get(&function).is_some_and(|count| *count >= MAX_INSTANCES);
+        if is_full && !self.summaries.contains_key(&key) {
+            precise = false;
+            key = self::key(core, frame, step, function, &attributes, precise);
+        }
         match self.summaries.get(&key) {
             Some(Some(summary)) => {
                 let summary = summary.clone();
-                apply(core, frame, step, &summary, precise)
+                apply(core, frame, step, &summary, precise);
+                if !precise && self.reported.insert(function) {
+                    return Err(FaultKind::TooManyInstances { most: MAX_INSTANCES });
+                }
+                Ok(None)
             }
             Some(None) => Ok(None),
             None => Ok(Some(Call { function, key, precise })),
@@ -187,6 +211,10 @@ impl<'a> Calls<'a> {
             Some(body) => Arc::clone(body),
             None => Arc::clone(&caller.body),
         };
+        let absent: Vec<ValueId> = absent_inputs(&caller.body, step, &body)
+            .map(|input| body.graph(body.root()).inputs[input])
+            .collect();
+        let body = if absent.is_empty() { body } else { Arc::new(body.without(&absent)) };
         let mut frame = Frame::new(self.frames, body);
         frame.conditional = caller.is_conditional(step);
         frame.arguments = arguments(caller, step).unwrap_or_default();
@@ -232,13 +260,13 @@ impl<'a> Calls<'a> {
         self.has_open_claims |= !frame.open_claims.is_empty();
         let (core, frame) = (&*core, frame);
         let root = frame.body.graph(frame.body.root());
-        let portable = |frame: &Frame<'a>, value: crate::program::ValueId| {
+        let portable = |frame: &Frame<'a>, value: ValueId| {
             let (ty, shape) = (frame.slots[value.index()].ty, frame.shape_read(value));
             let data = match core.data_of(frame, value) {
-                Some(Data::Ints(ints)) if ints.items.len() <= MOST_CONSTANTS => {
+                Some(Data::Ints(ints)) if ints.items.len() <= MAX_CONSTANTS => {
                     Some(Data::Ints(Arc::clone(ints)))
                 }
-                Some(Data::Floats(floats)) if floats.items.len() <= MOST_CONSTANTS => {
+                Some(Data::Floats(floats)) if floats.items.len() <= MAX_CONSTANTS => {
                     Some(Data::Floats(Arc::clone(floats)))
                 }
                 Some(Data::Ints(_) | Data::Floats(_) | Data::Opaque) | None => None,
@@ -248,8 +276,9 @@ impl<'a> Calls<'a> {
         let parameters = root.inputs.iter().map(|value| Some(portable(&frame, *value))).collect();
         let results = root.outputs.iter().map(|value| portable(&frame, *value)).collect();
         let runs = |equation: &&Equation| !frame.is_nested(equation.step);
-        let equations = frame.equations.iter().filter(runs).take(MOST_EQUATIONS).copied().collect();
-        self.summaries.insert(key, Some(Summary { parameters, results, equations }));
+        let equations = frame.equations.iter().filter(runs).copied().collect();
+        let number = frame.number;
+        self.summaries.insert(key, Some(Summary { parameters, results, equations, number }));
         if !(frame.faults.is_empty() && frame.value_faults.is_empty() && frame.body.faults().is_empty()) {
             let calls = self.running.iter().map(|running| running.caller).chain([caller]).collect();
             self.faulty.push(Instance { function, frame, calls });
@@ -310,7 +339,7 @@ fn key<'a>(
             }
         }
         match core.data_of(frame, value).cloned() {
-            Some(Data::Ints(ints)) if ints.items.len() <= MOST_CONSTANTS => {
+            Some(Data::Ints(ints)) if ints.items.len() <= MAX_CONSTANTS => {
                 words.words.extend([VALUED, i64::try_from(ints.items.len()).unwrap_or(i64::MAX)]);
                 for item in &ints.items {
                     words.dim(core, *item);
@@ -385,7 +414,7 @@ fn copy_shape(core: &mut Core<'_>, shape: ShapeId, dims: &mut Map<DimId, DimId>)
 
 fn copy_data(core: &mut Core<'_>, data: &Data, dims: &mut Map<DimId, DimId>) -> Option<Data> {
     match data {
-        Data::Ints(ints) if ints.items.len() <= MOST_CONSTANTS => {
+        Data::Ints(ints) if ints.items.len() <= MAX_CONSTANTS => {
             let items = ints.items.iter().map(|item| copy_dim(core, *item, dims)).collect();
             Some(Data::Ints(Arc::new(Ints { shape: ints.shape.clone(), items })))
         }
@@ -394,13 +423,7 @@ fn copy_data(core: &mut Core<'_>, data: &Data, dims: &mut Map<DimId, DimId>) -> 
 }
 
 /// Copies a summary into the caller.
-fn apply<'a>(
-    core: &mut Core<'a>,
-    frame: &mut Frame<'a>,
-    step: StepId,
-    summary: &Summary,
-    precise: bool,
-) -> Result<Option<Call>, FaultKind<'a>> {
+fn apply<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>, step: StepId, summary: &Summary, precise: bool) {
     let body = Arc::clone(&frame.body);
     let mut copier = Copier::default();
     let mut dims = Map::default();
@@ -449,10 +472,36 @@ fn apply<'a>(
             core.set_data(frame, output, data);
         }
     }
-    for equation in &summary.equations {
-        frame.add_equation(Equation { step, source: EquationSource::Call, ..*equation });
+    // Equations are about dims of the model alone, so that a second call of an instance in a graph adds nothing.
+    if !summary.equations.is_empty() && frame.applied.insert((summary.number, body.step(step).graph)) {
+        for equation in &*summary.equations {
+            frame.add_equation(Equation { step, source: EquationSource::Call, ..*equation });
+        }
     }
-    Ok(None)
+}
+
+/// The positions of the inputs that a call leaves out, by an empty name or at the end.
+fn absent_inputs(caller: &Body<'_>, step: StepId, callee: &Body<'_>) -> impl Iterator<Item = usize> {
+    let given = caller.inputs(step);
+    let count = callee.graph(callee.root()).inputs.len();
+    (0..count).filter(|input| given.get(*input).is_none_or(Option::is_none))
+}
+
+/// The operator that needs an input of a function, or `Some(None)` where the function returns it. An operator that declares the
+/// input as optional does not need it; a function that is called with it decides for itself.
+fn needs<'a>(operators: &Operators<'a>, callee: &Body<'a>, value: ValueId) -> Option<Option<&'a str>> {
+    for step in callee.consumers().of(value) {
+        let OpKind::Schema(operator) = &operators.op(callee.step(*step).op).kind else { continue };
+        let schema = operator.schema;
+        for (at, input) in callee.inputs(*step).iter().enumerate() {
+            let is_optional = schema.input(at).is_some_and(|formal| formal.arity == Arity::Optional);
+            if *input == Some(value) && !is_optional {
+                return Some(Some(callee.op_name(*step)));
+            }
+        }
+    }
+    let returned = callee.graphs.iter().any(|graph| graph.outputs.contains(&value));
+    returned.then_some(None)
 }
 
 /// The bodies of a model's functions, by position; `None` where one is malformed.

@@ -138,9 +138,12 @@ impl<'a, 'p> Engine<'a, 'p> {
             let op = self.operators.op(body.step(step).op);
             let outcome = match &op.kind {
                 OpKind::Schema(operator) => self.operator(frame, body, step, *operator),
-                OpKind::Declared(decl) => relation::run(&mut self.core, frame, step, decl),
+                OpKind::Declared(decl) => relation::run(&mut self.core, frame, step, decl)
+                    .and_then(|()| check::payloads(frame, step).map_err(FaultKind::Malformed)),
                 OpKind::Missing(kind) => match (&**kind, self.mode) {
-                    (FaultKind::UnknownOperator { .. }, Mode::Permissive) => Ok(()),
+                    (FaultKind::UnknownOperator { .. }, Mode::Permissive) => {
+                        check::payloads(frame, step).map_err(FaultKind::Malformed)
+                    }
                     (kind, Mode::Permissive | Mode::Strict) => Err(kind.clone()),
                 },
                 OpKind::Function(function) => match self.call(frame, step, *function) {
@@ -211,6 +214,9 @@ impl<'a, 'p> Engine<'a, 'p> {
             }
         }
         self.rules(frame, step, kind, operator)?;
+        if schema.takes_tensors && !matches!(kind, StepKind::Exit(_)) {
+            check::payloads(frame, step).map_err(FaultKind::Malformed)?;
+        }
         if recall == Recall::New {
             memo::remember(&mut self.core, frame, body, step);
         }
@@ -313,10 +319,12 @@ fn initializer<'a>(
     value: ValueId,
     initializer: Initializer<'a>,
 ) -> Result<(), FaultKind<'a>> {
+    let mut dense = None;
     let (number, dims) = match initializer {
         Initializer::Dense(tensor) => {
             let header = tensor.header().map_err(FaultKind::Malformed)?;
-            (header.data_type, header.dims)
+            let dims = header.dims.clone();
+            (dense.insert(header).data_type, dims)
         }
         Initializer::Sparse(sparse) => {
             let sparse = sparse.parse().map_err(FaultKind::Malformed)?;
@@ -374,10 +382,17 @@ fn initializer<'a>(
     let shape: crate::rule::DimVec = dims.iter().map(|dim| core.dims.constant(*dim)).collect();
     let shape = core.shapes.intern(&shape);
     if replaceable && declares(core) {
-        return default_fits(core, frame, value, shape);
+        default_fits(core, frame, value, shape)?;
+    } else {
+        frame.slots[value.index()].shape = Some(shape);
     }
-    frame.slots[value.index()].shape = Some(shape);
-    Ok(())
+    // The type is known whatever is wrong with the data.
+    match (initializer, dense) {
+        (Initializer::Dense(_), Some(header)) => header.check_payload(),
+        (Initializer::Dense(tensor), None) => tensor.check_payload(),
+        (Initializer::Sparse(sparse), _) => sparse.check_payload(),
+    }
+    .map_err(FaultKind::Malformed)
 }
 
 /// A default must itself have the declared shape of its input.

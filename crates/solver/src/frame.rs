@@ -61,6 +61,8 @@ pub(crate) struct Frame<'a> {
     pub(crate) equations: Vec<Equation>,
     /// How often an equation was stated, those that are known already included.
     pub(crate) said: usize,
+    /// The summaries of functions whose equations were taken over, once for each graph.
+    pub(crate) applied: Set<(u32, GraphId)>,
     /// What is in `equations`: once for each graph whose nodes need it.
     known_equations: Set<EquationKey>,
     /// The declared extents that differ from the derived ones as expressions, once the body is solved.
@@ -104,6 +106,7 @@ impl<'a> Frame<'a> {
             value_faults: BTreeMap::new(),
             equations: Vec::new(),
             said: 0,
+            applied: Set::default(),
             known_equations: Set::default(),
             claims: Vec::new(),
             open_claims: Vec::new(),
@@ -298,6 +301,7 @@ impl<'a> Frame<'a> {
         let before = self.equations.len();
         self.equations.retain(|equation| !(from..to).contains(&equation.step.index()));
         if self.equations.len() < before {
+            self.applied.clear();
             self.known_equations =
                 self.equations.iter().map(|equation| self.equation_key(equation)).collect();
         }

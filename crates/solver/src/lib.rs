@@ -75,6 +75,7 @@ mod core;
 mod declare;
 mod engine;
 mod frame;
+mod load;
 mod map;
 mod memo;
 mod relation;

@@ -286,20 +286,6 @@ fn within_range(
     Ok(result)
 }
 
-/// A string attribute that must be one of a few words.
-pub(super) fn one_of<'a>(
-    cx: &RuleCx<'_, 'a>,
-    name: &'static str,
-    words: &[&str],
-) -> Result<Option<&'a str>, Failure> {
-    match cx.attr_str(name)? {
-        Some(word) if !words.contains(&word) => {
-            Err(Failure::attribute(name, format!("is `{word}`, but must be one of {}", words.join(", "))))
-        }
-        known => Ok(known),
-    }
-}
-
 /// Whether an element type has no negative numbers.
 pub(super) fn is_unsigned(elem: Elem) -> bool {
     [Elem::UINT8, Elem::UINT16, Elem::UINT32, Elem::UINT64, Elem::UINT4, Elem::UINT2].contains(&elem)
