@@ -10,7 +10,7 @@ use typeloom_onnx::DecodeError;
 use typeloom_onnx::view::Attribute;
 
 use crate::catalogue::nearest;
-use crate::core::Core;
+use crate::core::{Core, Payloads};
 use crate::elem::ElemSet;
 use crate::fault::{FaultKind, Side};
 use crate::frame::Frame;
@@ -111,8 +111,8 @@ fn not_a_choice(attribute: Attribute<'_>, choices: Choices) -> Result<Option<Str
 }
 
 /// The payloads of the tensors in a node's attributes.
-pub(crate) fn payloads(frame: &Frame<'_>, step: StepId) -> Result<(), DecodeError> {
-    if !frame.body.step(step).has_attributes() {
+pub(crate) fn payloads(core: &Core<'_>, frame: &Frame<'_>, step: StepId) -> Result<(), DecodeError> {
+    if core.payloads == Payloads::Optional || !frame.body.step(step).has_attributes() {
         return Ok(());
     }
     for attribute in frame.body.step(step).attribute_part().attributes() {

@@ -15,7 +15,7 @@ use crate::catalogue::{FunctionId, OpKind, Operator, Operators};
 use crate::check;
 use crate::claims;
 use crate::constants::{Data, DataId};
-use crate::core::Core;
+use crate::core::{Core, Payloads};
 use crate::elem::{Elem, ElemSet};
 use crate::fault::{Fault, FaultKind, Place};
 use crate::frame::Frame;
@@ -139,10 +139,10 @@ impl<'a, 'p> Engine<'a, 'p> {
             let outcome = match &op.kind {
                 OpKind::Schema(operator) => self.operator(frame, body, step, *operator),
                 OpKind::Declared(decl) => relation::run(&mut self.core, frame, step, decl)
-                    .and_then(|()| check::payloads(frame, step).map_err(FaultKind::Malformed)),
+                    .and_then(|()| check::payloads(&self.core, frame, step).map_err(FaultKind::Malformed)),
                 OpKind::Missing(kind) => match (&**kind, self.mode) {
                     (FaultKind::UnknownOperator { .. }, Mode::Permissive) => {
-                        check::payloads(frame, step).map_err(FaultKind::Malformed)
+                        check::payloads(&self.core, frame, step).map_err(FaultKind::Malformed)
                     }
                     (kind, Mode::Permissive | Mode::Strict) => Err(kind.clone()),
                 },
@@ -215,7 +215,7 @@ impl<'a, 'p> Engine<'a, 'p> {
         }
         self.rules(frame, step, kind, operator)?;
         if schema.takes_tensors && !matches!(kind, StepKind::Exit(_)) {
-            check::payloads(frame, step).map_err(FaultKind::Malformed)?;
+            check::payloads(&self.core, frame, step).map_err(FaultKind::Malformed)?;
         }
         if recall == Recall::New {
             memo::remember(&mut self.core, frame, body, step);
@@ -385,6 +385,9 @@ fn initializer<'a>(
         default_fits(core, frame, value, shape)?;
     } else {
         frame.slots[value.index()].shape = Some(shape);
+    }
+    if core.payloads == Payloads::Optional {
+        return Ok(());
     }
     // The type is known whatever is wrong with the data.
     match (initializer, dense) {

@@ -9,7 +9,7 @@ use crate::assume::{self, Assumptions};
 use crate::call::{self, Calls, Instance};
 use crate::catalogue::{Catalogue, Function, FunctionId, OpKind, Operators, nearest};
 use crate::claims::Trust;
-use crate::core::Core;
+use crate::core::{Core, Payloads};
 use crate::dim::{Condition, Dims};
 use crate::engine::Engine;
 use crate::fault::{Fault, FaultKind, Place};
@@ -277,6 +277,10 @@ pub(crate) fn solve<'a>(
         let mut core = Core::new(Arc::clone(universe));
         core.trust = trust;
         core.trace = trace.then(Trace::default);
+        core.payloads = match believed {
+            Believed::Model => Payloads::Required,
+            Believed::Neither => Payloads::Optional,
+        };
         match merged {
             Some((dims, assumptions)) => {
                 core.dims = dims;
