@@ -55,6 +55,7 @@ pub fn page(code: Code) -> &'static str {
         Code::RestrictedSymbol => page!("restricted-symbol"),
         Code::AssumedType => page!("assumed-type"),
         Code::ForcedEquality => page!("forced-equality"),
+        Code::LimitReached => page!("limit-reached"),
         Code::UnresolvedType => page!("unresolved-type"),
         Code::MalformedFile => page!("malformed-file"),
         Code::LfsPointer => page!("lfs-pointer"),

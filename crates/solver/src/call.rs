@@ -27,9 +27,9 @@ use crate::core::Core;
 use crate::dim::DimId;
 use crate::engine::Engine;
 use crate::fault::{FaultKind, Side};
-use crate::frame::Frame;
-use crate::program::{Body, Step, StepId, ValueId, build};
-use crate::rule::{DimVec, Ints};
+use crate::frame::{Frame, Slot};
+use crate::program::{Body, Initializer, Origin, Step, StepId, ValueId, build};
+use crate::rule::{DimVec, Ints, is_followed};
 use crate::shape::ShapeId;
 use crate::signature::Arity;
 use crate::solution::{Equation, EquationSource};
@@ -76,6 +76,8 @@ struct Portable {
     ty: Option<Ty>,
     shape: Option<ShapeId>,
     data: Option<Data>,
+    /// Whether it holds integers that are too many to be passed on.
+    is_dropped: bool,
 }
 
 /// A finished instance of a function, for reports.
@@ -175,6 +177,9 @@ impl<'a> Calls<'a> {
                 return Err(FaultKind::MissingAttribute { name, kind: crate::signature::AttributeKind::Int });
             }
         }
+        for value in frame.body.inputs(step).to_vec().into_iter().flatten() {
+            read_initializer(core, frame, value);
+        }
         let mut precise = true;
         let mut key = key(core, frame, step, function, &attributes, precise);
         let is_full = self.counts.get(&function).is_some_and(|count| *count >= MAX_INSTANCES);
@@ -243,6 +248,9 @@ impl<'a> Calls<'a> {
                 {
                     core.set_data(&mut frame, *parameter, data);
                 }
+                if caller.dropped.contains(&argument) || is_too_large(core, caller, argument) {
+                    frame.dropped.insert(*parameter);
+                }
             }
         }
         self.summaries.insert(key.clone(), None);
@@ -257,6 +265,7 @@ impl<'a> Calls<'a> {
     pub(crate) fn leave(&mut self, core: &mut Core<'a>, mut frame: Frame<'a>) {
         let Some(Running { function, key, caller }) = self.running.pop() else { return };
         crate::claims::verify(core, &mut frame);
+        frame.limit_faults = crate::limits::faults(core, &frame);
         self.has_open_claims |= !frame.open_claims.is_empty();
         let (core, frame) = (&*core, frame);
         let root = frame.body.graph(frame.body.root());
@@ -271,7 +280,8 @@ impl<'a> Calls<'a> {
                 }
                 Some(Data::Ints(_) | Data::Floats(_) | Data::Opaque) | None => None,
             };
-            Portable { ty, shape, data }
+            let is_dropped = frame.dropped.contains(&value) || is_too_large(core, frame, value);
+            Portable { ty, shape, data, is_dropped }
         };
         let parameters = root.inputs.iter().map(|value| Some(portable(&frame, *value))).collect();
         let results = root.outputs.iter().map(|value| portable(&frame, *value)).collect();
@@ -279,7 +289,7 @@ impl<'a> Calls<'a> {
         let equations = frame.equations.iter().filter(runs).copied().collect();
         let number = frame.number;
         self.summaries.insert(key, Some(Summary { parameters, results, equations, number }));
-        if !(frame.faults.is_empty() && frame.value_faults.is_empty() && frame.body.faults().is_empty()) {
+        if frame.all_faults().next().is_some() {
             let calls = self.running.iter().map(|running| running.caller).chain([caller]).collect();
             self.faulty.push(Instance { function, frame, calls });
         } else if self.keep {
@@ -471,12 +481,40 @@ fn apply<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>, step: StepId, summary: 
         {
             core.set_data(frame, output, data);
         }
+        if result.is_dropped {
+            frame.dropped.insert(output);
+        }
     }
     // Equations are about dims of the model alone, so that a second call of an instance in a graph adds nothing.
     if !summary.equations.is_empty() && frame.applied.insert((summary.number, body.step(step).graph)) {
         for equation in &*summary.equations {
             frame.add_equation(Equation { step, source: EquationSource::Call, ..*equation });
         }
+    }
+}
+
+/// Reads the integers of an initializer, which no rule may have read yet.
+fn read_initializer<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>, value: ValueId) {
+    let Slot { ty, data, .. } = frame.slots[value.index()];
+    let is_followed = ty.and_then(|ty| ty.constant_elem()).is_some_and(is_followed);
+    let (Origin::Initializer(at) | Origin::InputWithDefault(at)) = frame.body.value(value).origin else {
+        return;
+    };
+    let Initializer::Dense(tensor) = frame.body.initializers[at.index()] else { return };
+    // A payload that cannot be read is reported with the initializer.
+    if data.is_none()
+        && is_followed
+        && let Ok(read) = core.read_tensor(tensor)
+    {
+        core.set_data(frame, value, read.unwrap_or(Data::Opaque));
+    }
+}
+
+/// Whether a value holds more integers than are passed into a function or out of it.
+fn is_too_large(core: &Core<'_>, frame: &Frame<'_>, value: ValueId) -> bool {
+    match core.data_of(frame, value) {
+        Some(Data::Ints(ints)) => ints.items.len() > MAX_CONSTANTS,
+        Some(Data::Floats(_) | Data::Opaque) | None => false,
     }
 }
 

@@ -21,7 +21,7 @@
 //! | `relations` | `relation-failed` |
 //! | `functions` | `call-arity`, `recursive-function`, `too-many-instances` |
 //! | `symbols` | `forced-symbol`, `forced-equality` |
-//! | `unresolved` | `unresolved-type` |
+//! | `unresolved` | `unresolved-type`, `limit-reached` |
 //! | `files` | `malformed-file`, `tensor-data`, `ir-version`, `newer-opset`, `nesting-too-deep`, `missing-external-data` |
 //!
 //! **Invariant:** messages are in lower case without final full stop, and show names of the model in

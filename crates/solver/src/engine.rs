@@ -23,7 +23,7 @@ use crate::memo::{self, Recall};
 use crate::model::Mode;
 use crate::program::{Body, Initializer, Origin, StepId, StepKind, ValueId};
 use crate::relation;
-use crate::rule::{Exit, Failure, MAX_ELEMENTS, Rule, RuleCx};
+use crate::rule::{Exit, Failure, MAX_ELEMENTS, Rule, RuleCx, is_followed};
 use crate::trace::Cause;
 use crate::ty::{Clash, Types, Waiter};
 
@@ -371,6 +371,9 @@ fn initializer<'a>(
         let shapes_use = matches!(elem, Elem::INT64 | Elem::INT32);
         if count.is_none_or(|count| count > MAX_FOLLOWED) {
             frame.slots[value.index()].data = Some(DataId::OPAQUE);
+            if is_followed(elem) {
+                frame.dropped.insert(value);
+            }
         } else if shapes_use && count.is_some_and(|count| count <= MAX_READ_AHEAD) {
             // Rules ask for these anyway, and the memo compares what was read.
             // A payload that cannot be read is reported where a rule asks for it.

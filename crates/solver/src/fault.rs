@@ -8,6 +8,7 @@ use typeloom_types::relation::RelationFailure;
 
 use crate::dim::{Condition, DimId};
 use crate::elem::ElemSet;
+pub use crate::limits::Limit;
 use crate::program::{DeclarationKind, GraphId, StepId, ValueId};
 use crate::rule::{Failure, Port};
 use crate::signature::{AllowedTypes, AttributeKind, Choices};
@@ -30,6 +31,7 @@ impl Fault<'_> {
             FaultKind::ForcedEquality { .. }
             | FaultKind::Assumed { .. }
             | FaultKind::DuplicateNodeName { .. }
+            | FaultKind::LimitReached { .. }
             | FaultKind::ForcedSymbol { baked: false, .. }
             | FaultKind::Restricted { .. }
             | FaultKind::NarrowedInput { .. } => false,
@@ -316,6 +318,13 @@ pub enum FaultKind<'a> {
         count: usize,
         /// The first of them.
         first: StepId,
+    },
+    /// A limit hides a part of the type of a value.
+    LimitReached {
+        /// The value.
+        value: ValueId,
+        /// The limit.
+        limit: Limit,
     },
     /// The extents of a tensor are known, and their product does not fit into 64 bits.
     ExtentOverflow {

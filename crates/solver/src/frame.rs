@@ -15,6 +15,7 @@ use crate::claims::Claim;
 use crate::constants::DataId;
 use crate::dim::{DimId, Relation};
 use crate::fault::{Fault, FaultKind, Place};
+use crate::limits::Limit;
 use crate::map::{Map, Set};
 use crate::program::{Body, GraphId, Origin, StepId, ValueId};
 use crate::shape::ShapeId;
@@ -61,6 +62,12 @@ pub(crate) struct Frame<'a> {
     pub(crate) equations: Vec<Equation>,
     /// How often an equation was stated, those that are known already included.
     pub(crate) said: usize,
+    /// Values that hold integer constants too large to be followed.
+    pub(crate) dropped: Set<ValueId>,
+    /// Steps that met a limit.
+    pub(crate) limited: Set<(StepId, Limit)>,
+    /// What limits hide, once the body is solved.
+    pub(crate) limit_faults: Vec<Fault<'a>>,
     /// The summaries of functions whose equations were taken over, once for each graph.
     pub(crate) applied: Set<(u32, GraphId)>,
     /// What is in `equations`: once for each graph whose nodes need it.
@@ -106,6 +113,9 @@ impl<'a> Frame<'a> {
             value_faults: BTreeMap::new(),
             equations: Vec::new(),
             said: 0,
+            dropped: Set::default(),
+            limited: Set::default(),
+            limit_faults: Vec::new(),
             applied: Set::default(),
             known_equations: Set::default(),
             claims: Vec::new(),
@@ -261,7 +271,7 @@ impl<'a> Frame<'a> {
     /// Everything wrong with the body and with this instance of it, outside graphs that never run.
     pub(crate) fn all_faults(&self) -> impl Iterator<Item = &Fault<'a>> {
         let solved = self.faults.iter().filter(|(step, _)| self.runs(**step)).map(|(_, fault)| fault);
-        self.body.faults().iter().chain(solved).chain(self.value_faults.values())
+        self.body.faults().iter().chain(solved).chain(self.value_faults.values()).chain(&self.limit_faults)
     }
 
     pub(crate) fn argument(&self, name: &str) -> Option<Attribute<'a>> {

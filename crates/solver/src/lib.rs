@@ -75,6 +75,7 @@ mod core;
 mod declare;
 mod engine;
 mod frame;
+mod limits;
 mod load;
 mod map;
 mod memo;

@@ -376,6 +376,7 @@ pub(crate) fn solve<'a>(
 fn collect<'a>(core: &mut Core<'a>, frame: &Frame<'a>, mode: Mode) -> (Vec<Fault<'a>>, Vec<Requirement>) {
     let mut faults: Vec<Fault<'a>> = frame.all_faults().cloned().collect();
     load::overflows(core, frame, &mut faults);
+    faults.extend(crate::limits::faults(core, frame));
     let judged = crate::conditions::judge(core, frame);
     faults.extend(judged.faults);
     if core.trust == Trust::Assumed {

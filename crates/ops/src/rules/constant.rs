@@ -8,7 +8,7 @@ use typeloom_solver::rule::{DimVec, Failure, Floats, Ints, Rule, RuleCx};
 use super::Entry;
 use super::common::{Source, dtype_attr, require_extent, require_single, set_named_elem, unknown_extent};
 use super::elementwise::SAME_SHAPE;
-use super::items::MOST;
+use super::items::MAX_ITEMS;
 
 /// The output is the tensor in the one attribute that is given. Source: Constant, attributes.
 const CONSTANT: Rule = Rule { name: "constant.value", run: constant };
@@ -167,7 +167,7 @@ fn constant_of_shape(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     let extents = shape.iter().map(|dim| cx.const_dim(*dim).and_then(|extent| usize::try_from(extent).ok()));
     let Some(extents) = extents.collect::<Option<Box<[usize]>>>() else { return Ok(()) };
     let count = extents.iter().try_fold(1_usize, |count, extent| count.checked_mul(*extent));
-    let Some(count) = count.filter(|count| *count <= MOST) else { return Ok(()) };
+    let Some(count) = count.filter(|count| *count <= MAX_ITEMS) else { return Ok(()) };
     match value {
         None => cx.set_floats(Out(0), Floats { shape: extents, items: vec![0.0; count].into() }),
         Some(tensor) => {
@@ -227,9 +227,10 @@ fn range_of_ints(cx: &mut RuleCx<'_, '_>) -> Result<Option<DimId>, Failure> {
     };
     let zero = cx.dims().constant(0);
     let count = cx.dims().max(count, zero);
-    if let Some(count) = cx.const_dim(count).and_then(|count| usize::try_from(count).ok())
-        && count <= MOST
-    {
+    let known = cx.const_dim(count).and_then(|count| usize::try_from(count).ok());
+    if known.is_some_and(|count| count > MAX_ITEMS) {
+        cx.drop_constant(Out(0));
+    } else if let Some(count) = known {
         let mut item = start;
         let mut items = Vec::with_capacity(count);
         for _ in 0..count {
@@ -257,7 +258,7 @@ fn range_of_floats(cx: &mut RuleCx<'_, '_>) -> Result<Option<DimId>, Failure> {
     }
     // A whole number within the range of i64, see above.
     let count = count as i64;
-    if usize::try_from(count).is_ok_and(|count| count <= MOST) {
+    if usize::try_from(count).is_ok_and(|count| count <= MAX_ITEMS) {
         let items: Box<[f64]> = (0..count).map(|at| start + at as f64 * delta).collect();
         cx.set_floats(Out(0), Floats { shape: Box::new([items.len()]), items });
     }

@@ -113,6 +113,7 @@ codes! {
     ForcedEquality = "forced-equality", Warning, "two dims that are declared apart can only be equal";
     RestrictedSymbol = "restricted-symbol", Warning, "the model runs for some values of a symbol only";
     AssumedType = "assumed-type", Warning, "a declared type that nothing confirms or refutes";
+    LimitReached = "limit-reached", Warning, "a limit of the checker hides a part of a type";
     UnresolvedType = "unresolved-type", Error, "nothing determines the type of a value";
     MalformedFile = "malformed-file", Error, "the bytes are not an ONNX model";
     LfsPointer = "lfs-pointer", Error, "the file is a Git LFS pointer";

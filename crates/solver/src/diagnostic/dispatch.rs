@@ -91,6 +91,7 @@ impl<'a> Scope<'_, 'a> {
             | FaultKind::IrVersion { .. }
             | FaultKind::NewerOpset { .. }
             | FaultKind::ExtentOverflow { .. }
+            | FaultKind::LimitReached { .. }
             | FaultKind::NestingTooDeep
             | FaultKind::UndefinedOutput { .. }
             | FaultKind::DuplicateValue { .. }
@@ -155,6 +156,7 @@ impl<'a> Scope<'_, 'a> {
             FaultKind::NewerOpset { function, domain, imported, newest } => {
                 files::newer_opset(function.as_deref(), domain, (*imported, *newest), mode)
             }
+            FaultKind::LimitReached { value, limit } => self.limit_reached(place, *value, *limit),
             FaultKind::ExtentOverflow { value } => self.extent_overflow(place, *value),
             FaultKind::Malformed(error) => files::malformed(error, self.place(place)),
             FaultKind::NestingTooDeep => files::too_deep(self.place(place)),
@@ -232,6 +234,7 @@ pub(super) fn code_of(kind: &FaultKind<'_>) -> Code {
         FaultKind::NewerOpset { .. } => Code::NewerOpset,
         FaultKind::DuplicateNodeName { .. } => Code::DuplicateNodeName,
         FaultKind::ExtentOverflow { .. } => Code::ExtentOverflow,
+        FaultKind::LimitReached { .. } => Code::LimitReached,
         FaultKind::AttributeChoice { .. } => Code::AttributeValue,
         FaultKind::CallOutputs { .. } | FaultKind::CallInput { .. } => Code::CallArity,
         FaultKind::TooManyInstances { .. } => Code::TooManyInstances,

@@ -285,6 +285,9 @@ impl Words<'_, '_> {
             FaultKind::NewerOpset { domain, imported, .. } => {
                 format!("version {imported} of domain `{domain}` is not known")
             }
+            FaultKind::LimitReached { value, limit } => {
+                format!("the type of `{}` is not known: {}", self.value(*value), limit.reason())
+            }
             FaultKind::DuplicateNodeName { name, .. } => format!("several nodes are named `{name}`"),
             FaultKind::ExtentOverflow { value } => {
                 format!("`{}` has more elements than 64 bits can count", self.value(*value))
