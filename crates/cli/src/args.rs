@@ -325,6 +325,9 @@ pub(crate) struct CheckArgs {
     pub(crate) files: Vec<String>,
     #[command(flatten)]
     pub(crate) solve: SolveArgs,
+    /// Do not look for the files in which the model keeps tensors
+    #[arg(long)]
+    pub(crate) no_external_data: bool,
     /// How to show diagnostics
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: CheckFormat,

@@ -177,14 +177,6 @@ pub(crate) fn map(file: &File) -> std::io::Result<bytes::Bytes> {
     unsafe { memmap2::Mmap::map(file) }.map(bytes::Bytes::from_owner)
 }
 
-/// Whether a model's side file is there, inside the model's folder: neither an absolute path nor one
-/// that leaves the folder counts, whatever it points at.
-pub(crate) fn is_inside(folder: &Path, location: &str) -> bool {
-    let relative = Path::new(location);
-    let plain = relative.components().all(|part| matches!(part, std::path::Component::Normal(_)));
-    !location.is_empty() && plain && folder.join(relative).is_file()
-}
-
 /// How models are checked: the options, and the operators that are known.
 pub(crate) struct Solve {
     pub(crate) options: Options,

@@ -10,6 +10,7 @@
 
 mod args;
 mod commands;
+mod external;
 mod input;
 mod interfaces;
 mod output;

@@ -143,4 +143,8 @@ impl Catalogue for Operators {
             None => Standard.names(domain),
         }
     }
+
+    fn newest(&self, domain: &str) -> Option<i64> {
+        Standard.newest(domain)
+    }
 }

@@ -140,6 +140,45 @@ pub enum ErrorKind {
         /// The size there is.
         found: u64,
     },
+    /// A tensor's payload is in a field for other element types.
+    #[error("a tensor's payload is in `{found}`, but its element type needs `{expected}`")]
+    PayloadField {
+        /// The field it is in.
+        found: &'static FieldName,
+        /// The field for the element type.
+        expected: &'static FieldName,
+    },
+    /// A tensor has two payloads.
+    #[error("a tensor has a payload in `{first}` and another in `{second}`")]
+    TwoPayloads {
+        /// One field.
+        first: &'static FieldName,
+        /// The other.
+        second: &'static FieldName,
+    },
+    /// A tensor has a payload in the model and names another file.
+    #[error("a tensor refers to another file for its payload, but has one in the model too")]
+    ExternalAndInline,
+    /// A tensor's payload is in another file, which the model does not name.
+    #[error("a tensor's payload is in another file, but `location` does not name one")]
+    ExternalWithoutLocation,
+    /// Strings have no format in other files.
+    #[error("a tensor of strings cannot have its payload in another file")]
+    ExternalStrings,
+    /// The offset or length of a payload in another file is not a number of bytes.
+    #[error("a tensor's external `{key}` is {value:?}, which is not a number of bytes")]
+    ExternalNumber {
+        /// `offset` or `length`.
+        key: Box<str>,
+        /// The text.
+        value: Box<str>,
+    },
+    /// The parts of a sparse tensor do not fit together.
+    #[error("a sparse tensor {reason}")]
+    SparseTensor {
+        /// Completes "a sparse tensor ...".
+        reason: Box<str>,
+    },
     /// A fault that only prost reports.
     #[error("{0}")]
     Other(Box<str>),

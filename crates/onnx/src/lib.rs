@@ -12,6 +12,7 @@
 //! malformed bytes are a [`DecodeError`] with the offset of the fault.
 
 pub mod error;
+pub mod lfs;
 pub mod messages;
 pub mod splice;
 pub mod text;

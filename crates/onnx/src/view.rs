@@ -37,10 +37,12 @@
 //! **Invariant:** every iterator ends after its first error, and every error has the offset in the file.
 //!
 //! **Invariant:** weight payloads are not read, except by [`TensorView::int_values`], [`TensorView::float_values`] and
-//! [`TensorView::string_values`], which take a limit. (Lists written unpacked, as no exporter writes weights, are walked.)
+//! [`TensorView::string_values`], which take a limit, and by [`TensorView::check_payload`], which counts variable-length integers
+//! and reads the indices of sparse tensors. (Lists written unpacked, as no exporter writes weights, are walked.)
 
 mod attribute;
 mod graph;
+mod measure;
 mod model;
 mod node;
 mod payload;

@@ -26,6 +26,10 @@ impl Catalogue for Standard {
     fn names(&self, domain: &str) -> Vec<&str> {
         Table::get().names(domain).collect()
     }
+
+    fn newest(&self, domain: &str) -> Option<i64> {
+        Table::get().domain(domain).map(|domain| i64::from(domain.newest))
+    }
 }
 
 /// Operators of a domain whose names are close to `name`, the nearest first.

@@ -225,6 +225,10 @@ impl Catalogue for Operators {
         names.extend(self.descriptions().flat_map(|described| described.names(domain)));
         names
     }
+
+    fn newest(&self, domain: &str) -> Option<i64> {
+        Standard.newest(domain)
+    }
 }
 
 /// The one copy of a rule's name that lives as long as the process: rules cite their names everywhere, and

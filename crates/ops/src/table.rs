@@ -54,6 +54,7 @@ mod index;
 mod render;
 #[cfg(test)]
 mod tests;
+pub(crate) mod values;
 pub(crate) mod words;
 
 use std::borrow::Cow;

@@ -9,7 +9,11 @@
 //!
 //! Functions that call functions twice each, to any depth, are solved in a number of frames that is
 //! linear in the number of distinct keys. A function whose shapes differ on every call has at most
-//! [`MOST_INSTANCES`] precise instances; after that its calls are typed without shapes.
+//! [`MAX_INSTANCES`] precise instances; after that its calls are typed without shapes, and the first of
+//! them is reported, because nothing is proved about the shapes of the others.
+//!
+//! An argument that a call leaves out is left out in the body too: the body is solved with these inputs
+//! absent at every node that reads them. A node that needs one is an error of the call.
 
 use std::sync::Arc;
 
@@ -17,34 +21,32 @@ use crate::map::{Map, Set};
 use typeloom_onnx::DecodeError;
 use typeloom_onnx::view::{Attribute, NodeView};
 
-use crate::catalogue::{FunctionId, Operators};
+use crate::catalogue::{FunctionId, OpKind, Operators};
 use crate::constants::Data;
 use crate::core::Core;
 use crate::dim::DimId;
 use crate::engine::Engine;
 use crate::fault::{FaultKind, Side};
-use crate::frame::Frame;
-use crate::program::{Body, Step, StepId, build};
-use crate::rule::{DimVec, Ints};
+use crate::frame::{Frame, Slot};
+use crate::program::{Body, Initializer, Origin, Step, StepId, ValueId, build};
+use crate::rule::{DimVec, Ints, is_followed};
 use crate::shape::ShapeId;
+use crate::signature::Arity;
 use crate::solution::{Equation, EquationSource};
 use crate::trace::Cause;
 use crate::ty::{Copier, Ty};
 
 /// How many instances of one function keep shapes.
-const MOST_INSTANCES: usize = 256;
+pub(crate) const MAX_INSTANCES: usize = 1024;
 
-/// The most elements of a constant that is passed into a function.
-const MOST_CONSTANTS: usize = 64;
+/// The most elements of a constant that is passed into a function or out of it.
+pub(crate) const MAX_CONSTANTS: usize = 64;
 
 /// How many calls are kept between the model's graph and a function with faults, the innermost ones.
 pub(crate) const MAX_CALLS: usize = 8;
 
 /// How many functions of a cycle are kept, from each of its ends.
 pub(crate) const MAX_PATH: usize = 4;
-
-/// The most equations that a call takes over from its function.
-const MOST_EQUATIONS: usize = 64;
 
 /// A call that needs a frame.
 pub(crate) struct Call {
@@ -69,7 +71,9 @@ struct Summary {
     parameters: Vec<Option<Portable>>,
     results: Vec<Portable>,
     /// What its nodes need of dims of the model and nothing decides.
-    equations: Vec<Equation>,
+    equations: Arc<[Equation]>,
+    /// Its number among the summaries.
+    number: u32,
 }
 
 /// What is known of one value, outside its frame.
@@ -78,6 +82,8 @@ struct Portable {
     ty: Option<Ty>,
     shape: Option<ShapeId>,
     data: Option<Data>,
+    /// Whether it holds integers that are too many to be passed on.
+    is_dropped: bool,
 }
 
 /// A finished instance of a function, for reports.
@@ -121,6 +127,8 @@ pub(crate) struct Calls<'a> {
     /// The functions in `running`.
     open: Set<FunctionId>,
     frames: u32,
+    /// Functions with a call that was reported because there are too many instances.
+    reported: Set<FunctionId>,
     /// Instances with faults, in the order in which they finished.
     pub(crate) faulty: Vec<Instance<'a>>,
     /// The functions whose calls led to an instance with faults.
@@ -162,6 +170,15 @@ impl<'a> Calls<'a> {
         if self.open.contains(&function) {
             return Err(self.recursion(operators, function));
         }
+        if outputs < root.outputs.len() {
+            return Err(FaultKind::CallOutputs { given: outputs, has: root.outputs.len() });
+        }
+        for input in absent_inputs(&frame.body, step, &callee) {
+            if let Some(reader) = needs(operators, &callee, root.inputs[input]) {
+                let name = callee.value_name(root.inputs[input]);
+                return Err(FaultKind::CallInput { input, name, reader });
+            }
+        }
         let attributes = arguments(frame, step).map_err(FaultKind::Malformed)?;
         let given: Set<&str> = attributes.iter().map(|(name, _)| *name).collect();
         for name in operators.functions()[function.index()].view.attributes() {
@@ -170,12 +187,24 @@ impl<'a> Calls<'a> {
                 return Err(FaultKind::MissingAttribute { name, kind: crate::signature::AttributeKind::Int });
             }
         }
-        let precise = self.counts.get(&function).is_none_or(|count| *count < MOST_INSTANCES);
-        let key = key(core, frame, step, function, &attributes, precise);
+        for value in frame.body.inputs(step).to_vec().into_iter().flatten() {
+            read_initializer(core, frame, value);
+        }
+        let mut precise = true;
+        let mut key = key(core, frame, step, function, &attributes, precise);
+        let is_full = self.counts.get(&function).is_some_and(|count| *count >= MAX_INSTANCES);
+        if is_full && !self.summaries.contains_key(&key) {
+            precise = false;
+            key = self::key(core, frame, step, function, &attributes, precise);
+        }
         match self.summaries.get(&key) {
             Some(Some(summary)) => {
                 let summary = summary.clone();
-                apply(core, frame, step, &summary, precise)
+                apply(core, frame, step, &summary, precise);
+                if !precise && self.reported.insert(function) {
+                    return Err(FaultKind::TooManyInstances { most: MAX_INSTANCES });
+                }
+                Ok(None)
             }
             Some(None) => Ok(None),
             None => Ok(Some(Call { function, key, precise })),
@@ -197,6 +226,10 @@ impl<'a> Calls<'a> {
             Some(body) => Arc::clone(body),
             None => Arc::clone(&caller.body),
         };
+        let absent: Vec<ValueId> = absent_inputs(&caller.body, step, &body)
+            .map(|input| body.graph(body.root()).inputs[input])
+            .collect();
+        let body = if absent.is_empty() { body } else { Arc::new(body.without(&absent)) };
         let mut frame = Frame::new(self.frames, body);
         frame.conditional = caller.is_conditional(step);
         for (name, attribute) in arguments(caller, step).unwrap_or_default() {
@@ -225,6 +258,9 @@ impl<'a> Calls<'a> {
                 {
                     core.set_data(&mut frame, *parameter, data);
                 }
+                if caller.dropped.contains(&argument) || is_too_large(core, caller, argument) {
+                    frame.dropped.insert(*parameter);
+                }
             }
         }
         self.summaries.insert(key.clone(), None);
@@ -241,29 +277,32 @@ impl<'a> Calls<'a> {
         let Some(Running { function, key, caller, is_noted: _ }) = self.running.pop() else { return };
         self.open.remove(&function);
         crate::claims::verify(core, &mut frame);
+        frame.limit_faults = crate::limits::faults(core, &frame);
         self.has_open_claims |= !frame.open_claims.is_empty();
         let (core, frame) = (&*core, frame);
         let root = frame.body.graph(frame.body.root());
-        let portable = |frame: &Frame<'a>, value: crate::program::ValueId| {
+        let portable = |frame: &Frame<'a>, value: ValueId| {
             let (ty, shape) = (frame.slots[value.index()].ty, frame.shape_read(value));
             let data = match core.data_of(frame, value) {
-                Some(Data::Ints(ints)) if ints.items.len() <= MOST_CONSTANTS => {
+                Some(Data::Ints(ints)) if ints.items.len() <= MAX_CONSTANTS => {
                     Some(Data::Ints(Arc::clone(ints)))
                 }
-                Some(Data::Floats(floats)) if floats.items.len() <= MOST_CONSTANTS => {
+                Some(Data::Floats(floats)) if floats.items.len() <= MAX_CONSTANTS => {
                     Some(Data::Floats(Arc::clone(floats)))
                 }
                 Some(Data::Ints(_) | Data::Floats(_) | Data::Filled(_) | Data::Ratios(..) | Data::Opaque)
                 | None => None,
             };
-            Portable { ty, shape, data }
+            let is_dropped = frame.dropped.contains(&value) || is_too_large(core, frame, value);
+            Portable { ty, shape, data, is_dropped }
         };
         let parameters = root.inputs.iter().map(|value| Some(portable(&frame, *value))).collect();
         let results = root.outputs.iter().map(|value| portable(&frame, *value)).collect();
         let runs = |equation: &&Equation| !frame.is_nested(equation.step);
-        let equations = frame.equations.iter().filter(runs).take(MOST_EQUATIONS).copied().collect();
-        self.summaries.insert(key, Some(Summary { parameters, results, equations }));
-        if !(frame.faults.is_empty() && frame.value_faults.is_empty() && frame.body.faults().is_empty()) {
+        let equations = frame.equations.iter().filter(runs).copied().collect();
+        let number = frame.number;
+        self.summaries.insert(key, Some(Summary { parameters, results, equations, number }));
+        if frame.all_faults().next().is_some() {
             let hidden = (self.running.len() + 1).saturating_sub(MAX_CALLS);
             let calls = self.running.iter().map(|running| running.caller).chain([caller]).skip(hidden);
             let entry = Some(self.running.first().map_or(caller, |outermost| outermost.caller).node);
@@ -344,7 +383,7 @@ fn key<'a>(
             }
         }
         match core.data_of(frame, value).cloned() {
-            Some(Data::Ints(ints)) if ints.items.len() <= MOST_CONSTANTS => {
+            Some(Data::Ints(ints)) if ints.items.len() <= MAX_CONSTANTS => {
                 words.words.extend([VALUED, i64::try_from(ints.items.len()).unwrap_or(i64::MAX)]);
                 for item in &ints.items {
                     words.dim(core, *item);
@@ -420,7 +459,7 @@ fn copy_shape(core: &mut Core<'_>, shape: ShapeId, dims: &mut Map<DimId, DimId>)
 
 fn copy_data(core: &mut Core<'_>, data: &Data, dims: &mut Map<DimId, DimId>) -> Option<Data> {
     match data {
-        Data::Ints(ints) if ints.items.len() <= MOST_CONSTANTS => {
+        Data::Ints(ints) if ints.items.len() <= MAX_CONSTANTS => {
             let items = ints.items.iter().map(|item| copy_dim(core, *item, dims)).collect();
             Some(Data::Ints(Arc::new(Ints { shape: ints.shape.clone(), items })))
         }
@@ -429,13 +468,7 @@ fn copy_data(core: &mut Core<'_>, data: &Data, dims: &mut Map<DimId, DimId>) -> 
 }
 
 /// Copies a summary into the caller.
-fn apply<'a>(
-    core: &mut Core<'a>,
-    frame: &mut Frame<'a>,
-    step: StepId,
-    summary: &Summary,
-    precise: bool,
-) -> Result<Option<Call>, FaultKind<'a>> {
+fn apply<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>, step: StepId, summary: &Summary, precise: bool) {
     let body = Arc::clone(&frame.body);
     let mut copier = Copier::default();
     let mut dims = Map::default();
@@ -483,11 +516,65 @@ fn apply<'a>(
         {
             core.set_data(frame, output, data);
         }
+        if result.is_dropped {
+            frame.dropped.insert(output);
+        }
     }
-    for equation in &summary.equations {
-        frame.add_equation(Equation { step, source: EquationSource::Call, ..*equation });
+    // Equations are about dims of the model alone, so that a second call of an instance in a graph adds nothing.
+    if !summary.equations.is_empty() && frame.applied.insert((summary.number, body.step(step).graph)) {
+        for equation in &*summary.equations {
+            frame.add_equation(Equation { step, source: EquationSource::Call, ..*equation });
+        }
     }
-    Ok(None)
+}
+
+/// Reads the integers of an initializer, which no rule may have read yet.
+fn read_initializer<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>, value: ValueId) {
+    let Slot { ty, data, .. } = frame.slots[value.index()];
+    let is_followed = ty.and_then(|ty| ty.constant_elem()).is_some_and(is_followed);
+    let (Origin::Initializer(at) | Origin::InputWithDefault(at)) = frame.body.value(value).origin else {
+        return;
+    };
+    let Initializer::Dense(tensor) = frame.body.initializers[at.index()] else { return };
+    // A payload that cannot be read is reported with the initializer.
+    if data.is_none()
+        && is_followed
+        && let Ok(read) = core.read_tensor(tensor)
+    {
+        core.set_data(frame, value, read.unwrap_or(Data::Opaque));
+    }
+}
+
+/// Whether a value holds more integers than are passed into a function or out of it.
+fn is_too_large(core: &Core<'_>, frame: &Frame<'_>, value: ValueId) -> bool {
+    match core.data_of(frame, value) {
+        Some(Data::Ints(ints)) => ints.items.len() > MAX_CONSTANTS,
+        Some(Data::Floats(_) | Data::Filled(_) | Data::Ratios(..) | Data::Opaque) | None => false,
+    }
+}
+
+/// The positions of the inputs that a call leaves out, by an empty name or at the end.
+fn absent_inputs(caller: &Body<'_>, step: StepId, callee: &Body<'_>) -> impl Iterator<Item = usize> {
+    let given = caller.inputs(step);
+    let count = callee.graph(callee.root()).inputs.len();
+    (0..count).filter(|input| given.get(*input).is_none_or(Option::is_none))
+}
+
+/// The operator that needs an input of a function, or `Some(None)` where the function returns it. An operator that declares the
+/// input as optional does not need it; a function that is called with it decides for itself.
+fn needs<'a>(operators: &Operators<'a>, callee: &Body<'a>, value: ValueId) -> Option<Option<&'a str>> {
+    for step in callee.consumers().of(value) {
+        let OpKind::Schema(operator) = &operators.op(callee.step(*step).op).kind else { continue };
+        let schema = operator.schema;
+        for (at, input) in callee.inputs(*step).iter().enumerate() {
+            let is_optional = schema.input(at).is_some_and(|formal| formal.arity == Arity::Optional);
+            if *input == Some(value) && !is_optional {
+                return Some(Some(callee.op_name(*step)));
+            }
+        }
+    }
+    let returned = callee.graphs.iter().any(|graph| graph.outputs.contains(&value));
+    returned.then_some(None)
 }
 
 /// The bodies of a model's functions, by position; `None` where one is malformed.

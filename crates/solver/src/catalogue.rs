@@ -64,6 +64,12 @@ pub trait Catalogue: Sync {
     fn assumed_version(&self, _domain: &str) -> Option<i64> {
         None
     }
+
+    /// The newest version of a domain that is known, where the domain is one with published versions; a model that imports
+    /// a newer one is reported.
+    fn newest(&self, _domain: &str) -> Option<i64> {
+        None
+    }
 }
 
 /// The operator set imports of a model or function, by number.
@@ -175,6 +181,11 @@ impl<'a> Operators<'a> {
     pub(crate) fn imported(&self, op: &Op<'a>) -> Option<i64> {
         let imports = &self.imports[op.imports.0 as usize];
         imports.iter().find(|(known, _)| *known == op.domain).map(|(_, version)| *version)
+    }
+
+    /// The newest known version of a domain.
+    pub(crate) fn newest(&self, domain: &str) -> Option<i64> {
+        self.catalogue.newest(domain)
     }
 
     /// What the catalogue knows about an operator in another version of its domain.

@@ -7,14 +7,15 @@
 
 use smallvec::SmallVec;
 use typeloom_onnx::DecodeError;
+use typeloom_onnx::view::Attribute;
 
-use crate::core::Core;
+use crate::core::{Core, Payloads};
 use crate::elem::ElemSet;
 use crate::fault::{FaultKind, Side};
 use crate::frame::Frame;
 use crate::program::{Body, StepId, ValueId};
 use crate::rule::Port;
-use crate::signature::{AllowedTypes, Arity, AttributeKind, Formal, FormalType, Schema};
+use crate::signature::{AllowedTypes, Arity, AttributeKind, Choices, Formal, FormalType, Schema};
 use crate::suggest::nearest;
 use crate::ty::{Clash, Narrowed, Ty, Types};
 
@@ -80,10 +81,56 @@ pub(crate) fn attributes<'a>(
         if found != Some(declared.kind) && !(found.is_none() && attribute.ref_attr_name.is_some()) {
             return Ok(Some(FaultKind::AttributeKind { name, found, expected: declared.kind }));
         }
+        if let Some(choices) = declared.choices {
+            let value = match attribute.ref_attr_name {
+                None => Some(attribute),
+                Some(outer) => frame.argument(outer),
+            };
+            if let Some(found) = value.map(|value| not_a_choice(value, choices)).transpose()?.flatten() {
+                return Ok(Some(FaultKind::AttributeChoice { name, found, choices }));
+            }
+        }
     }
     let missing =
         schema.attributes.iter().find(|declared| declared.required && !given.contains(&&*declared.name));
     Ok(missing.map(|declared| FaultKind::MissingAttribute { name: &declared.name, kind: declared.kind }))
+}
+
+/// The first string of an attribute that is not one of its values.
+fn not_a_choice(attribute: Attribute<'_>, choices: Choices) -> Result<Option<String>, DecodeError> {
+    let is_string = attribute.kind == AttributeKind::String as i32;
+    let single = is_string.then(|| attribute.s().unwrap_or_default()).map(Ok);
+    let fits = |bytes: &[u8]| std::str::from_utf8(bytes).is_ok_and(|string| choices.contain(string));
+    for bytes in single.into_iter().chain(attribute.strings()) {
+        let bytes = bytes?;
+        if !fits(bytes) {
+            return Ok(Some(String::from_utf8_lossy(bytes).into_owned()));
+        }
+    }
+    Ok(None)
+}
+
+/// The payloads of the tensors in a node's attributes.
+pub(crate) fn payloads(core: &Core<'_>, frame: &Frame<'_>, step: StepId) -> Result<(), DecodeError> {
+    if core.payloads == Payloads::Optional || !frame.body.step(step).has_attributes() {
+        return Ok(());
+    }
+    for attribute in frame.body.step(step).attribute_part().attributes() {
+        let attribute = attribute?.parse()?;
+        if let Some(tensor) = attribute.t() {
+            tensor.check_payload()?;
+        }
+        if let Some(sparse) = attribute.sparse_tensor() {
+            sparse.check_payload()?;
+        }
+        if attribute.kind == AttributeKind::Tensors as i32 {
+            attribute.tensors().try_for_each(|tensor| tensor?.check_payload())?;
+        }
+        if attribute.kind == AttributeKind::SparseTensors as i32 {
+            attribute.sparse_tensors().try_for_each(|sparse| sparse?.check_payload())?;
+        }
+    }
+    Ok(())
 }
 
 /// The types of ports. Outputs that a contradiction leaves without a type are in error.

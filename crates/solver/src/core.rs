@@ -28,6 +28,16 @@ pub(crate) enum Assumed {
     Scalars,
 }
 
+/// Whether tensors have to come with their data.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum Payloads {
+    /// In a model: their length is checked.
+    #[default]
+    Required,
+    /// In a fragment, which is made without the data of large tensors.
+    Optional,
+}
+
 /// The tables.
 pub(crate) struct Core<'a> {
     pub(crate) types: Types,
@@ -39,6 +49,7 @@ pub(crate) struct Core<'a> {
     pub(crate) assumed: Assumed,
     /// Whether readers of a value see what is declared of it.
     pub(crate) trust: Trust,
+    pub(crate) payloads: Payloads,
     /// What the caller says of symbols.
     pub(crate) assumptions: Assumptions,
     /// The declared types that were read before, by their bytes.
@@ -62,6 +73,7 @@ impl<'a> Core<'a> {
             trace: None,
             assumed: Assumed::Nothing,
             trust: Trust::Derived,
+            payloads: Payloads::Required,
             assumptions: Assumptions::default(),
             declared: Map::default(),
             has_placeholders: false,

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use typeloom_onnx::DecodeError;
 use typeloom_onnx::view::{DimValue, ShapeView, TypeKindView, TypeView};
+use typeloom_onnx::{DecodeError, ErrorKind};
 
 use crate::claims::Trust;
 use crate::core::Core;
@@ -77,7 +77,8 @@ impl<'a> Core<'a> {
         let mut next = Some(view);
         while let Some(view) = next.take() {
             if wraps.len() > MAX_TYPE_DEPTH {
-                return Ok(Declared { ty: None, shape: None, negative: None });
+                let kind = ErrorKind::NestingTooDeep { limit: MAX_TYPE_DEPTH };
+                return Err(DecodeError { offset: view.offset(), kind });
             }
             let ty = view.parse()?;
             match ty.kind {

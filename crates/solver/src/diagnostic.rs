@@ -10,8 +10,8 @@
 //! | file | codes |
 //! |---|---|
 //! | `element` | `element-type-mismatch`, `element-type-not-allowed`, `type-mismatch` |
-//! | `extents` | `dim-mismatch`, `shape-mismatch`, `wrong-rank`, `negative-dim`, `empty-shape`, `placeholder-dim` |
-//! | `operators` | `unknown-operator`, `newer-operator`, `deprecated-operator`, `missing-opset` |
+//! | `extents` | `dim-mismatch`, `shape-mismatch`, `wrong-rank`, `negative-dim`, `empty-shape`, `placeholder-dim`, `extent-overflow` |
+//! | `operators` | `unknown-operator`, `newer-operator`, `deprecated-operator`, `missing-opset`, `duplicate-node-name` |
 //! | `ports` | `missing-input`, `missing-output`, `surplus-ports`, `input-value` |
 //! | `attributes` | `missing-attribute`, `unknown-attribute`, `attribute-kind`, `attribute-value` |
 //! | `names` | `undefined-value`, `undefined-output`, `duplicate-value` |
@@ -19,10 +19,10 @@
 //! | `declarations` | `declared-type-contradiction`, `default-contradiction`, `seed-contradiction` |
 //! | `branches` | `branch-mismatch`, `body-mismatch` |
 //! | `relations` | `relation-failed` |
-//! | `functions` | `call-arity`, `recursive-function` |
+//! | `functions` | `call-arity`, `recursive-function`, `too-many-instances` |
 //! | `symbols` | `forced-symbol`, `forced-equality` |
-//! | `unresolved` | `unresolved-type` |
-//! | `files` | `malformed-file`, `nesting-too-deep`, `missing-external-data` |
+//! | `unresolved` | `unresolved-type`, `limit-reached` |
+//! | `files` | `malformed-file`, `tensor-data`, `ir-version`, `newer-opset`, `nesting-too-deep`, `missing-external-data` |
 //!
 //! **Invariant:** messages are in lower case without final full stop, and show names of the model in
 //! backticks, never an id of ours. Names are one line each, whatever the model calls its values.

@@ -15,7 +15,7 @@ use crate::catalogue::{FunctionId, OpKind, Operator, Operators};
 use crate::check;
 use crate::claims;
 use crate::constants::{Data, DataId};
-use crate::core::Core;
+use crate::core::{Core, Payloads};
 use crate::elem::{Elem, ElemSet};
 use crate::fault::{Fault, FaultKind, Place};
 use crate::frame::Frame;
@@ -23,7 +23,7 @@ use crate::memo::{self, Recall};
 use crate::model::Mode;
 use crate::program::{Body, Initializer, Origin, StepId, StepKind, ValueId};
 use crate::relation;
-use crate::rule::{Exit, Failure, MAX_ELEMENTS, Rule, RuleCx};
+use crate::rule::{Exit, Failure, MAX_ELEMENTS, Rule, RuleCx, is_followed};
 use crate::salvage::{self, Purpose};
 use crate::trace::Cause;
 use crate::ty::{Clash, Types, Waiter};
@@ -142,9 +142,12 @@ impl<'a, 'p> Engine<'a, 'p> {
             let op = self.operators.op(body.step(step).op);
             let outcome = match &op.kind {
                 OpKind::Schema(operator) => self.operator(frame, body, step, *operator),
-                OpKind::Declared(decl) => relation::run(&mut self.core, frame, step, decl),
+                OpKind::Declared(decl) => relation::run(&mut self.core, frame, step, decl)
+                    .and_then(|()| check::payloads(&self.core, frame, step).map_err(FaultKind::Malformed)),
                 OpKind::Missing(kind) => match (&**kind, self.mode) {
-                    (FaultKind::UnknownOperator { .. }, Mode::Permissive) => Ok(()),
+                    (FaultKind::UnknownOperator { .. }, Mode::Permissive) => {
+                        check::payloads(&self.core, frame, step).map_err(FaultKind::Malformed)
+                    }
                     (kind, Mode::Permissive | Mode::Strict) => Err(kind.clone()),
                 },
                 OpKind::Function(function) => match self.call(frame, step, *function) {
@@ -222,6 +225,9 @@ impl<'a, 'p> Engine<'a, 'p> {
         if let Err(fault) = self.rules(frame, step, kind, operator) {
             self.salvage(frame, step, operator);
             return Err(fault);
+        }
+        if schema.takes_tensors && !matches!(kind, StepKind::Exit(_)) {
+            check::payloads(&self.core, frame, step).map_err(FaultKind::Malformed)?;
         }
         if recall == Recall::New {
             memo::remember(&mut self.core, frame, body, step);
@@ -361,10 +367,12 @@ fn initializer<'a>(
     value: ValueId,
     initializer: Initializer<'a>,
 ) -> Result<(), FaultKind<'a>> {
+    let mut dense = None;
     let (number, dims) = match initializer {
         Initializer::Dense(tensor) => {
             let header = tensor.header().map_err(FaultKind::Malformed)?;
-            (header.data_type, header.dims)
+            let dims = header.dims.clone();
+            (dense.insert(header).data_type, dims)
         }
         Initializer::Sparse(sparse) => {
             let sparse = sparse.parse().map_err(FaultKind::Malformed)?;
@@ -411,6 +419,9 @@ fn initializer<'a>(
         let shapes_use = matches!(elem, Elem::INT64 | Elem::INT32);
         if count.is_none_or(|count| count > MAX_FOLLOWED) {
             frame.slots[value.index()].data = Some(DataId::OPAQUE);
+            if is_followed(elem) {
+                frame.dropped.insert(value);
+            }
         } else if shapes_use && count.is_some_and(|count| count <= MAX_READ_AHEAD) {
             // Rules ask for these anyway, and the memo compares what was read.
             // A payload that cannot be read is reported where a rule asks for it.
@@ -422,10 +433,20 @@ fn initializer<'a>(
     let shape: crate::rule::DimVec = dims.iter().map(|dim| core.dims.constant(*dim)).collect();
     let shape = core.shapes.intern(&shape);
     if replaceable && declares(core) {
-        return default_fits(core, frame, value, shape);
+        default_fits(core, frame, value, shape)?;
+    } else {
+        frame.slots[value.index()].shape = Some(shape);
     }
-    frame.slots[value.index()].shape = Some(shape);
-    Ok(())
+    if core.payloads == Payloads::Optional {
+        return Ok(());
+    }
+    // The type is known whatever is wrong with the data.
+    match (initializer, dense) {
+        (Initializer::Dense(_), Some(header)) => header.check_payload(),
+        (Initializer::Dense(tensor), None) => tensor.check_payload(),
+        (Initializer::Sparse(sparse), _) => sparse.check_payload(),
+    }
+    .map_err(FaultKind::Malformed)
 }
 
 /// A default must itself have the declared shape of its input.

@@ -8,9 +8,10 @@ use typeloom_types::relation::RelationFailure;
 
 use crate::dim::{Condition, DimId};
 use crate::elem::ElemSet;
+pub use crate::limits::Limit;
 use crate::program::{DeclarationKind, GraphId, StepId, ValueId};
 use crate::rule::{Failure, Port};
-use crate::signature::{AllowedTypes, AttributeKind};
+use crate::signature::{AllowedTypes, AttributeKind, Choices};
 use crate::solution::{Equation, Type};
 
 /// One thing that is wrong, in one body.
@@ -27,16 +28,20 @@ impl Fault<'_> {
     #[must_use]
     pub fn is_error(&self, mode: crate::model::Mode) -> bool {
         match &self.kind {
-            FaultKind::MissingExternalData { .. }
-            | FaultKind::PlaceholderDim { .. }
+            FaultKind::PlaceholderDim { .. }
             | FaultKind::ForcedEquality { .. }
             | FaultKind::Assumed { .. }
+            | FaultKind::DuplicateNodeName { .. }
+            | FaultKind::LimitReached { .. }
             | FaultKind::ForcedSymbol { baked: false, .. }
             | FaultKind::Restricted { .. }
             | FaultKind::NarrowedInput { .. } => false,
             FaultKind::UnknownOperator { .. }
             | FaultKind::UsedBeforeMade { .. }
             | FaultKind::EmptyShape { .. }
+            | FaultKind::NewerOpset { .. }
+            | FaultKind::IrVersion { .. }
+            | FaultKind::TooManyInstances { .. }
             | FaultKind::NegativeDim { declared_in: Some(_), .. } => mode == crate::model::Mode::Strict,
             FaultKind::Malformed(_)
             | FaultKind::NestingTooDeep
@@ -52,6 +57,11 @@ impl Fault<'_> {
             | FaultKind::MissingAttribute { .. }
             | FaultKind::UnknownAttribute { .. }
             | FaultKind::AttributeKind { .. }
+            | FaultKind::AttributeChoice { .. }
+            | FaultKind::ExtentOverflow { .. }
+            | FaultKind::CallOutputs { .. }
+            | FaultKind::CallInput { .. }
+            | FaultKind::MissingExternalData { .. }
             | FaultKind::Disagree { .. }
             | FaultKind::NotAllowed { .. }
             | FaultKind::Rule { .. }
@@ -184,6 +194,15 @@ pub enum FaultKind<'a> {
         /// The kind it must have.
         expected: AttributeKind,
     },
+    /// A string attribute whose value is none of its operator's.
+    AttributeChoice {
+        /// Its name.
+        name: &'a str,
+        /// The value.
+        found: String,
+        /// The values that it can have.
+        choices: Choices,
+    },
     /// Two ports that share a type variable have different types.
     Disagree {
         /// The type variable.
@@ -279,6 +298,66 @@ pub enum FaultKind<'a> {
         /// How many the function has.
         most: usize,
     },
+    /// A function is called with fewer outputs than it has. An output that is not needed has an empty name.
+    CallOutputs {
+        /// How many the call has.
+        given: usize,
+        /// How many the function has.
+        has: usize,
+    },
+    /// A function is called without an input that its body needs.
+    CallInput {
+        /// The position of the input.
+        input: usize,
+        /// The function's name for it.
+        name: &'a str,
+        /// The operator in the body that needs it; `None` where it is an output of the body.
+        reader: Option<&'a str>,
+    },
+    /// A function is called with more different types and shapes than are solved; this call is typed without shapes.
+    TooManyInstances {
+        /// How many are solved.
+        most: usize,
+    },
+    /// The model's IR version is missing, zero, or newer than the newest that is known.
+    IrVersion {
+        /// The version; zero where it is missing.
+        found: i64,
+        /// The newest that is known.
+        newest: i64,
+    },
+    /// The model or a function imports a newer version of a domain than is known.
+    NewerOpset {
+        /// The function, if it is not the model.
+        function: Option<String>,
+        /// The domain.
+        domain: &'a str,
+        /// The version.
+        imported: i64,
+        /// The newest version that is known.
+        newest: i64,
+    },
+    /// Nodes of one graph have the same name.
+    DuplicateNodeName {
+        /// The name.
+        name: &'a str,
+        /// How many nodes have it.
+        count: usize,
+        /// The first of them.
+        first: StepId,
+    },
+    /// A limit hides a part of the type of a value.
+    LimitReached {
+        /// The value.
+        value: ValueId,
+        /// The limit.
+        limit: Limit,
+    },
+    /// The extents of a tensor are known, and their product does not fit into 64 bits.
+    ExtentOverflow {
+        /// The value.
+        value: ValueId,
+    },
     /// A function that calls itself, directly or through others.
     RecursiveFunction {
         /// The functions on the way, from the one called to itself; of a long way, its ends.
@@ -344,10 +423,10 @@ pub enum FaultKind<'a> {
         /// The element types that it could still have, where it is a tensor.
         possible: Option<ElemSet>,
     },
-    /// A tensor's payload lies in a file that is not there; nothing needs it.
+    /// A tensor's data is in another file, which cannot be used.
     MissingExternalData {
-        /// The location, relative to the model.
-        location: &'a str,
+        /// Why it cannot be used, as a clause of its own.
+        reason: String,
     },
 }
 

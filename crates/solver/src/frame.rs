@@ -15,6 +15,7 @@ use crate::claims::Claim;
 use crate::constants::DataId;
 use crate::dim::{DimId, Relation};
 use crate::fault::{Fault, FaultKind, Place};
+use crate::limits::Limit;
 use crate::map::{Map, Set};
 use crate::program::{Body, GraphId, Origin, StepId, ValueId};
 use crate::shape::ShapeId;
@@ -65,6 +66,14 @@ pub(crate) struct Frame<'a> {
     pub(crate) equations: Vec<Equation>,
     /// How often an equation was stated, those that are known already included.
     pub(crate) said: usize,
+    /// Values that hold integer constants too large to be followed.
+    pub(crate) dropped: Set<ValueId>,
+    /// Steps that met a limit.
+    pub(crate) limited: Set<(StepId, Limit)>,
+    /// What limits hide, once the body is solved.
+    pub(crate) limit_faults: Vec<Fault<'a>>,
+    /// The summaries of functions whose equations were taken over, once for each graph.
+    pub(crate) applied: Set<(u32, GraphId)>,
     /// What is in `equations`: once for each graph whose nodes need it.
     known_equations: Set<EquationKey>,
     /// The declared extents that differ from the derived ones as expressions, once the body is solved.
@@ -112,6 +121,10 @@ impl<'a> Frame<'a> {
             value_faults: BTreeMap::new(),
             equations: Vec::new(),
             said: 0,
+            dropped: Set::default(),
+            limited: Set::default(),
+            limit_faults: Vec::new(),
+            applied: Set::default(),
             known_equations: Set::default(),
             claims: Vec::new(),
             open_claims: Vec::new(),
@@ -290,7 +303,7 @@ impl<'a> Frame<'a> {
             .chain(&self.second_faults)
             .filter(|(step, _)| self.runs(**step))
             .map(|(_, fault)| fault);
-        self.body.faults().iter().chain(solved).chain(self.value_faults.values())
+        self.body.faults().iter().chain(solved).chain(self.value_faults.values()).chain(&self.limit_faults)
     }
 
     pub(crate) fn argument(&self, name: &str) -> Option<Attribute<'a>> {
@@ -333,6 +346,9 @@ impl<'a> Frame<'a> {
             .partition(|equation| (from..to).contains(&equation.step.index()));
         self.equations = left;
         let gone: Vec<Equation> = gone;
+        if !gone.is_empty() {
+            self.applied.clear();
+        }
         // A key names the graph, and all steps of a graph inside lie between the two.
         for equation in &gone {
             self.known_equations.remove(&self.equation_key(equation));

@@ -77,6 +77,8 @@ mod declare;
 mod engine;
 mod false_shapes;
 mod frame;
+mod limits;
+mod load;
 mod map;
 mod memo;
 mod relation;

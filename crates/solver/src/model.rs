@@ -3,21 +3,22 @@
 use std::sync::Arc;
 
 use typeloom_onnx::DecodeError;
-use typeloom_onnx::view::ModelView;
+use typeloom_onnx::view::{ModelView, TensorView};
 
 use crate::assume::{self, Assumptions};
 use crate::call::{self, Calls, Instance};
-use crate::catalogue::{Catalogue, Function, FunctionId, Operators};
+use crate::catalogue::{Catalogue, Function, FunctionId, OpKind, Operators};
 use crate::claims::Trust;
-use crate::core::Core;
+use crate::core::{Core, Payloads};
 use crate::dim::{Condition, Dims};
 use crate::engine::Engine;
 use crate::false_shapes;
 use crate::fault::{Fault, FaultKind, Place};
 use crate::frame::Frame;
+use crate::load;
 use crate::map::Set;
 use crate::program::build::{self, BuildError, Defaults};
-use crate::program::{Body, Initializer, Origin, StepId, ValueId};
+use crate::program::{Body, Initializer, Origin, StepId, StepKind, ValueId};
 use crate::seeds;
 use crate::solution::{Equation, Requirement, Type};
 use crate::suggest::nearest;
@@ -144,6 +145,19 @@ pub struct Checked<'a> {
     pub(crate) requirements: Vec<Requirement>,
 }
 
+/// A tensor whose data is in another file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExternalTensor<'a> {
+    /// The initializer or node that it belongs to.
+    pub place: Place,
+    /// The file, as the model writes it: relative to the model's folder. Empty where the model names none.
+    pub location: &'a str,
+    /// Where the data starts in the file.
+    pub offset: u64,
+    /// The bytes of its elements; `None` where the dims or the element type have no size.
+    pub bytes: Option<u64>,
+}
+
 /// Why a model could not be checked at all.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CheckError {
@@ -156,6 +170,9 @@ pub enum CheckError {
     /// There is no graph in the model.
     #[error("the model has no graph")]
     NoGraph,
+    /// The bytes are a Git LFS pointer.
+    #[error("the file is a Git LFS pointer, not the model itself: download the model with `git lfs pull`")]
+    LfsPointer,
     /// A seed that is no type.
     #[error("the type given for `{name}` is not a type of this tree{}", did_you_mean(near))]
     BadSeed {
@@ -234,6 +251,9 @@ pub(crate) fn check_believing<'a>(
     options: &Options,
     believed: Believed,
 ) -> Result<Checked<'a>, CheckError> {
+    if typeloom_onnx::lfs::is_pointer(bytes) {
+        return Err(CheckError::LfsPointer);
+    }
     let model = ModelView::new(bytes)?;
     let graph = model.graph().ok_or(CheckError::NoGraph)?;
     let mut operators = Operators::new(catalogue);
@@ -254,7 +274,10 @@ pub(crate) fn check_believing<'a>(
     let body = build::main(graph, defaults, &mut |domain, name, overload| {
         operators.resolve(own, domain, name, overload)
     })?;
-    solve(Some(model), Arc::new(body), operators, universe, options, believed)
+    let versions = load::versions(&model, &operators);
+    let mut checked = solve(Some(model), Arc::new(body), operators, universe, options, believed)?;
+    checked.faults.splice(0..0, versions);
+    Ok(checked)
 }
 
 fn imports<'a>(
@@ -285,6 +308,10 @@ pub(crate) fn solve<'a>(
         let mut core = Core::new(Arc::clone(universe));
         core.trust = trust;
         core.trace = trace.then(Trace::default);
+        core.payloads = match believed {
+            Believed::Model => Payloads::Required,
+            Believed::Neither => Payloads::Optional,
+        };
         match merged {
             Some((dims, assumptions)) => {
                 core.dims = dims;
@@ -394,6 +421,8 @@ pub(crate) fn solve<'a>(
 /// Everything that is wrong with a finished frame, in graph order.
 fn collect<'a>(core: &mut Core<'a>, frame: &Frame<'a>, mode: Mode) -> (Vec<Fault<'a>>, Vec<Requirement>) {
     let mut faults: Vec<Fault<'a>> = frame.all_faults().cloned().collect();
+    load::overflows(core, frame, &mut faults);
+    faults.extend(crate::limits::faults(core, frame));
     let judged = crate::conditions::judge(core, frame);
     faults.extend(judged.faults);
     faults.extend(false_shapes::placeholders(core, frame));
@@ -489,32 +518,49 @@ impl<'a> Checked<'a> {
             && self.instances.iter().all(|instance| instance.frame.all_faults().all(fine))
     }
 
-    /// The tensors of the main graph and the graphs in it whose payloads lie in other files, with the
-    /// location of the file as the model writes it: relative to the model's folder.
+    /// The tensors of the main graph and the graphs in it whose data is in other files: initializers, their sparse parts, and
+    /// attributes of nodes whose operators take tensors.
     #[must_use]
-    pub fn external_data(&self) -> Vec<(ValueId, &'a str)> {
+    pub fn external_data(&self) -> Vec<ExternalTensor<'a>> {
         let body = &self.frame.body;
-        let of_value = |value: ValueId| {
-            let (Origin::Initializer(at) | Origin::InputWithDefault(at)) = body.value(value).origin else {
-                return None;
-            };
-            let Initializer::Dense(tensor) = body.initializers[at.index()] else { return None };
-            if !tensor.header().ok()?.is_external() {
-                return None;
-            }
-            let entry = |entry: Result<typeloom_onnx::view::EntryView<'a>, DecodeError>| {
-                let entry = entry.ok()?;
-                (entry.key().ok()? == "location").then(|| entry.value().ok()).flatten()
-            };
-            Some((value, tensor.external_data().find_map(entry).unwrap_or_default()))
+        let mut found = Vec::new();
+        let mut add = |place: Place, view: TensorView<'a>| {
+            found.extend(load::external(view).map(|external| ExternalTensor { place, ..external }));
         };
-        (0..body.values.len()).map(ValueId::new).filter_map(of_value).collect()
+        for value in (0..body.values.len()).map(ValueId::new) {
+            let (Origin::Initializer(at) | Origin::InputWithDefault(at)) = body.value(value).origin else {
+                continue;
+            };
+            match body.initializers[at.index()] {
+                Initializer::Dense(tensor) => add(Place::Value(value), tensor),
+                Initializer::Sparse(sparse) => {
+                    let Ok(sparse) = sparse.parse() else { continue };
+                    let parts = [sparse.values, sparse.indices].into_iter().flatten();
+                    parts.for_each(|tensor| add(Place::Value(value), tensor));
+                }
+            }
+        }
+        for step in (0..body.steps.len()).map(StepId::new) {
+            let record = body.step(step);
+            let takes_tensors = match &self.operators.op(record.op).kind {
+                OpKind::Schema(operator) => operator.schema.takes_tensors,
+                OpKind::Declared(_) | OpKind::Function(_) | OpKind::Missing(_) => true,
+            };
+            if !takes_tensors || matches!(record.kind, StepKind::Exit(_)) {
+                continue;
+            }
+            let attributes = record.attribute_part().attributes().flatten();
+            for attribute in attributes.filter_map(|attribute| attribute.parse().ok()) {
+                let tensors = attribute.t().into_iter().chain(attribute.tensors().flatten());
+                tensors.for_each(|tensor| add(Place::Step(step), tensor));
+            }
+        }
+        found
     }
 
-    /// Notes that the file with a tensor's payload is not there: a warning, as nothing here needs it.
-    pub fn note_missing_data(&mut self, value: ValueId, location: &'a str) {
-        let kind = FaultKind::MissingExternalData { location };
-        self.faults.push(Fault { place: Place::Value(value), kind });
+    /// Reports that the data of a tensor in another file cannot be read.
+    pub fn report_missing_data(&mut self, place: Place, reason: String) {
+        self.faults.push(Fault { place, kind: FaultKind::MissingExternalData { reason } });
         self.faults.sort_by_key(|fault| fault.place);
     }
 

@@ -300,6 +300,23 @@ impl<'a> Body<'a> {
         }
     }
 
+    /// The same body with these values left out wherever a node reads them.
+    pub(crate) fn without(&self, values: &[ValueId]) -> Self {
+        let mut ports = self.ports.clone();
+        for step in values.iter().flat_map(|value| self.consumers().of(*value)) {
+            let (from, count) = self.steps[step.index()].inputs;
+            for port in &mut ports[from as usize..(from + count) as usize] {
+                if port.is_some_and(|port| values.contains(&port)) {
+                    *port = None;
+                }
+            }
+        }
+        Self {
+            faults: self.faults.clone(),
+            ..self.with_parts(self.values.clone(), ports, self.graphs.clone())
+        }
+    }
+
     /// The outermost graph.
     #[must_use]
     pub fn root(&self) -> GraphId {

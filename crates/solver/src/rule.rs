@@ -45,7 +45,8 @@ use crate::frame::Frame;
 use crate::program::{GraphId, Step, StepId, ValueId};
 use crate::signature::Schema;
 
-pub(crate) use constants::MAX_ELEMENTS;
+pub use constants::MAX_ELEMENTS;
+pub(crate) use constants::is_followed;
 pub use constants::{Floats, Ints};
 pub use types::Kind;
 

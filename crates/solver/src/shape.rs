@@ -67,6 +67,11 @@ impl Shapes {
         slice(&self.dims, &self.ends, shape)
     }
 
+    /// Every shape, in the order in which they were made.
+    pub(crate) fn ids(&self) -> impl Iterator<Item = ShapeId> + use<> {
+        (1..=u32::try_from(self.ends.len()).unwrap_or(u32::MAX)).filter_map(NonZeroU32::new).map(ShapeId)
+    }
+
     /// How many different shapes there are.
     #[must_use]
     pub fn len(&self) -> usize {

@@ -27,6 +27,8 @@ pub struct Schema {
     pub type_vars: Box<[TypeVar]>,
     /// Declared attributes, ordered by name.
     pub attributes: Box<[AttributeDecl]>,
+    /// Whether an attribute holds tensors.
+    pub takes_tensors: bool,
 }
 
 impl Schema {
@@ -140,6 +142,29 @@ pub struct AttributeDecl {
     pub required: bool,
     /// The value it has where a node does not give it.
     pub default: Option<AttributeDefault>,
+    /// The strings that it takes, where they are a closed set.
+    pub choices: Option<Choices>,
+}
+
+/// A closed set of values of a string attribute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Choices {
+    /// The values.
+    pub values: &'static [&'static str],
+    /// Whether upper and lower case are equal.
+    pub any_case: bool,
+}
+
+impl Choices {
+    /// Whether a string is one of the values.
+    #[must_use]
+    pub fn contain(&self, string: &str) -> bool {
+        let same = |value: &&str| match self.any_case {
+            true => value.eq_ignore_ascii_case(string),
+            false => *value == string,
+        };
+        self.values.iter().any(same)
+    }
 }
 
 /// The kinds of attribute values, with ONNX's `AttributeProto.AttributeType` numbers.

@@ -304,6 +304,7 @@ impl From<CheckError> for TypeError {
             CheckError::Malformed(_)
             | CheckError::NestingTooDeep
             | CheckError::NoGraph
+            | CheckError::LfsPointer
             | CheckError::UnknownSymbol { .. }
             | CheckError::BadAssumption { .. } => {
                 Self::InvalidGraph { node: None, message: error.to_string() }

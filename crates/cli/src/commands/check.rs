@@ -8,6 +8,7 @@ use typeloom::solver::diagnostic::{Diagnostic, Severity, diagnose_error};
 use typeloom::solver::model::Coverage;
 
 use crate::args::{CheckArgs, CheckFormat};
+use crate::external;
 use crate::input::{self, Solve, Source};
 use crate::output::{Outcome, complain, write};
 
@@ -25,7 +26,7 @@ pub(crate) fn run(args: &CheckArgs) -> anyhow::Result<Outcome> {
     let mut log: Vec<(String, Vec<Diagnostic>)> = Vec::new();
     for source in &sources {
         progress.set_message(source.name.clone());
-        let found = match check(source, &solve) {
+        let found = match check(source, &solve, args) {
             Ok(found) => found,
             Err(error) => {
                 progress.suspend(|| complain(&error));
@@ -61,7 +62,7 @@ fn progress(files: usize) -> ProgressBar {
     bar
 }
 
-fn check(source: &Source, solve: &Solve) -> anyhow::Result<Found> {
+fn check(source: &Source, solve: &Solve, args: &CheckArgs) -> anyhow::Result<Found> {
     let bytes = source.open()?;
     let mut checked = match solve.check(&bytes) {
         Ok(checked) => checked,
@@ -72,12 +73,8 @@ fn check(source: &Source, solve: &Solve) -> anyhow::Result<Found> {
             None => return Err(anyhow::Error::new(error).context(format!("cannot check `{}`", source.name))),
         },
     };
-    if let Some(folder) = source.folder() {
-        for (value, location) in checked.external_data() {
-            if !input::is_inside(folder, location) {
-                checked.note_missing_data(value, location);
-            }
-        }
+    if !args.no_external_data {
+        external::report(&mut checked, source.folder());
     }
     Ok(Found { coverage: checked.coverage(), diagnostics: solve.diagnose(&bytes, &mut checked) })
 }

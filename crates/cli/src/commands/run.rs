@@ -20,9 +20,9 @@ use typeloom::types::any_tensor;
 
 use crate::args::RunArgs;
 use crate::engine::{self, Make};
+use crate::external::{self, SideFiles};
 use crate::input::{self, Source};
 use crate::output::{Outcome, write};
-use crate::run::external::SideFiles;
 use crate::run::prepared::{Prepared, RunFault};
 use crate::run::{budget, random, store, summary};
 
@@ -57,6 +57,7 @@ pub(crate) fn run(args: &RunArgs, make: Option<Make<'_>>) -> anyhow::Result<Outc
             None => bail!("cannot check `{}`: {error}", source.name),
         },
     };
+    external::report(&mut checked, source.folder());
     if !checked.is_ok() {
         let diagnostics = solve.diagnose(&bytes, &mut checked);
         return refuse(args, &source, &diagnostics);

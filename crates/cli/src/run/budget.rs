@@ -10,7 +10,7 @@ use typeloom::Checked;
 use typeloom::runtime::session::Limits;
 
 use crate::args::RunArgs;
-use crate::input::is_inside;
+use crate::external;
 
 /// The memory of a model of no size.
 const BASE_MEMORY: u64 = 192 << 20;
@@ -44,12 +44,11 @@ pub(crate) fn size(text: &str) -> Result<u64, String> {
 pub(crate) fn limits(args: &RunArgs, checked: &Checked<'_>, file: usize, folder: Option<&Path>) -> Limits {
     let file = file as u64;
     let length = |path: &Path| path.metadata().map_or(0, |meta| meta.len());
-    let mut beside: Vec<&str> = checked.external_data().into_iter().map(|(_, location)| location).collect();
+    let mut beside: Vec<&str> = checked.external_data().into_iter().map(|tensor| tensor.location).collect();
     beside.sort_unstable();
     beside.dedup();
-    beside.retain(|location| folder.is_some_and(|folder| is_inside(folder, location)));
     let external: u64 =
-        folder.map_or(0, |folder| beside.iter().map(|location| length(&folder.join(location))).sum());
+        folder.map_or(0, |folder| beside.iter().map(|location| external::length(folder, location)).sum());
     let given = args.inputs.iter().filter_map(|input| input.rsplit_once('='));
     let given: u64 = given.map(|(_, path)| length(Path::new(path))).sum();
     let size = file.saturating_add(external).saturating_add(given);

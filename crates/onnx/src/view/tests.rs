@@ -331,3 +331,5 @@ fn payloads_are_not_read() {
     let view = TensorView::from_body(&tensor, 0);
     assert!(view.header().is_ok_and(|header| header.has_typed_data));
 }
+
+mod measure;

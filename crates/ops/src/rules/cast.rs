@@ -6,7 +6,7 @@ use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{Failure, Floats, Ints, Rule, RuleCx};
 
 use super::Entry;
-use super::common::{dtype_attr, one_of, set_named_elem};
+use super::common::{dtype_attr, set_named_elem};
 use super::elementwise::SAME_SHAPE;
 use super::items::{Items, follows_whole};
 
@@ -20,19 +20,14 @@ const TO_WORD: Rule = Rule { name: "cast.type_word", run: to_word };
 /// Source: BitCast, `to`.
 const BIT_CAST: Rule = Rule { name: "bitcast.type", run: bit_cast };
 
-/// Rounding of `round_mode` and range of `saturate`. Source: Cast version 24, `round_mode`.
-const ROUND_MODE: Rule = Rule { name: "cast.round_mode", run: round_mode };
-
 /// The value, in the output's type. Source: Cast, table of conversions.
 const VALUE: Rule = Rule { name: "cast.value", run: value };
 
 pub(super) const OPERATORS: &[Entry] = &[
     Entry::of("BitCast", &[SAME_SHAPE, BIT_CAST]),
     Entry::of("Cast", &[SAME_SHAPE, TO_WORD, VALUE]).until(6),
-    Entry::of("Cast", &[SAME_SHAPE, TO, VALUE]).since(6).until(24),
-    Entry::of("Cast", &[SAME_SHAPE, TO, ROUND_MODE, VALUE]).since(24),
-    Entry::of("CastLike", &[SAME_SHAPE, VALUE]).until(24),
-    Entry::of("CastLike", &[SAME_SHAPE, ROUND_MODE, VALUE]).since(24),
+    Entry::of("Cast", &[SAME_SHAPE, TO, VALUE]).since(6),
+    Entry::of("CastLike", &[SAME_SHAPE, VALUE]),
 ];
 
 fn named(cx: &RuleCx<'_, '_>) -> Result<Elem, Failure> {
@@ -50,10 +45,6 @@ fn to_word(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
         Some(elem) => set_named_elem(cx, Out(0), "to", elem),
         None => Err(Failure::attribute("to", format!("is \"{word}\", which is no element type"))),
     }
-}
-
-fn round_mode(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
-    one_of(cx, "round_mode", &["up", "down", "nearest"]).map(drop)
 }
 
 /// How many bits an element takes; `None` for strings and custom types.

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use typeloom_solver::dim::DimId;
 use typeloom_solver::elem::Elem;
 use typeloom_solver::rule::Port::In;
-use typeloom_solver::rule::{DimVec, Extent, Failure, Port, RuleCx};
+use typeloom_solver::rule::{DimVec, Extent, Failure, MAX_ELEMENTS, Port, RuleCx};
 use typeloom_solver::signature::FormalType;
 
 /// The extents of a broadcast result, and for each of its elements a position in every operand.
@@ -14,7 +14,6 @@ pub(super) type Positions = (Box<[usize]>, Vec<[usize; 3]>);
 /// Where each element of a broadcast result comes from: the result's extents, and for every element
 /// the position in each operand. `None` where the shapes do not broadcast or the result is too large to follow.
 pub(super) fn broadcast_positions(shapes: &[&[usize]]) -> Option<Positions> {
-    const MOST: usize = 4096;
     let rank = shapes.iter().map(|shape| shape.len()).max()?;
     let mut extents = vec![1_usize; rank];
     for shape in shapes {
@@ -32,7 +31,7 @@ pub(super) fn broadcast_positions(shapes: &[&[usize]]) -> Option<Positions> {
     let count = extents
         .iter()
         .try_fold(1_usize, |count, extent| count.checked_mul(*extent))
-        .filter(|count| *count <= MOST)?;
+        .filter(|count| *count <= MAX_ELEMENTS)?;
     let position = |element: usize| {
         let mut at = [0; 3];
         for (at, shape) in at.iter_mut().zip(shapes) {
@@ -67,7 +66,7 @@ pub(super) fn dtype_attr(cx: &RuleCx<'_, '_>, name: &'static str) -> Result<Opti
 
 /// The most axes that rules follow one by one. No implementation has more, and a file that claims a
 /// million of them must not cost a walk over all for each.
-pub(super) const MOST_AXES: usize = 64;
+pub(super) const MAX_AXES: usize = 64;
 
 /// An extent that several axes share: the first one to be known brings it, the others must agree.
 #[derive(Clone, Copy, Debug, Default)]
@@ -369,20 +368,6 @@ fn within_range(
         return Err(source.fault("makes an axis longer than any tensor can be"));
     }
     Ok(result)
-}
-
-/// A string attribute that must be one of a few words.
-pub(super) fn one_of<'a>(
-    cx: &RuleCx<'_, 'a>,
-    name: &'static str,
-    words: &[&str],
-) -> Result<Option<&'a str>, Failure> {
-    match cx.attr_str(name)? {
-        Some(word) if !words.contains(&word) => {
-            Err(Failure::attribute(name, format!("is `{word}`, but must be one of {}", words.join(", "))))
-        }
-        known => Ok(known),
-    }
 }
 
 /// Whether an element type has no negative numbers.

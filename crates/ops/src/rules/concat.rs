@@ -8,7 +8,7 @@ use typeloom_solver::rule::{DimVec, Failure, Ints, Port, Rule, RuleCx};
 
 use super::Entry;
 use super::common::{Source, list, require_multiple, unknown_extent};
-use super::items::{Items, MOST, separable, strides, whole, whole_items};
+use super::items::{Items, MAX_ITEMS, separable, strides, whole, whole_items};
 
 /// The inputs have one shape but for `axis`, along which the output is as long as all of them.
 /// Source: Concat, `axis`.
@@ -80,7 +80,7 @@ pub(super) fn concat_ports(cx: &mut RuleCx<'_, '_>, ports: &[Port]) -> Result<()
 }
 
 /// The most elements of an input of which nothing but their number is known, beside one whose elements are.
-const MOST_UNKNOWN: i64 = 64;
+const MAX_UNKNOWN: i64 = 64;
 
 /// Whether a tensor of this element type is followed as integers.
 fn is_integral(elem: Elem) -> bool {
@@ -127,7 +127,7 @@ fn concat_value(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
 /// A short vector of which nothing but the length is known.
 fn unknown_items(cx: &mut RuleCx<'_, '_>, port: Port) -> Option<Items> {
     let [length] = cx.shape(port)?[..] else { return None };
-    let length = cx.const_dim(length).filter(|length| (0..=MOST_UNKNOWN).contains(length))?;
+    let length = cx.const_dim(length).filter(|length| (0..=MAX_UNKNOWN).contains(length))?;
     let items: Vec<DimId> = (0..length).map(|_| cx.dims().fresh_integer()).collect();
     Some(Items::Ints(Ints::vector(items).into()))
 }
@@ -141,7 +141,11 @@ fn join(cx: &mut RuleCx<'_, '_>, parts: &[Items], axis: usize) {
     let total: usize = parts.iter().map(Items::len).sum();
     let fits =
         |part: &Items| part.shape().iter().enumerate().all(|(at, extent)| at == axis || *extent == shape[at]);
-    if total > MOST || !parts.iter().all(fits) {
+    if !parts.iter().all(fits) {
+        return;
+    }
+    if total > MAX_ITEMS {
+        cx.drop_constant(Out(0));
         return;
     }
     // Positions in all parts laid end to end.

@@ -8,7 +8,7 @@ use typeloom_solver::rule::{DimVec, Failure, Floats, Ints, Rule, RuleCx};
 use super::Entry;
 use super::common::{Source, dtype_attr, require_extent, set_named_elem};
 use super::elementwise::SAME_SHAPE;
-use super::items::MOST;
+use super::items::MAX_ITEMS;
 
 /// The output is the tensor in the one attribute that is given. Source: Constant, attributes.
 const CONSTANT: Rule = Rule { name: "constant.value", run: constant };
@@ -172,7 +172,7 @@ fn constant_of_shape(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
         return Ok(());
     };
     let count = extents.iter().try_fold(1_usize, |count, extent| count.checked_mul(*extent));
-    let Some(count) = count.filter(|count| *count <= MOST) else { return Ok(()) };
+    let Some(count) = count.filter(|count| *count <= MAX_ITEMS) else { return Ok(()) };
     match value {
         None => cx.set_floats(Out(0), Floats { shape: extents, items: vec![0.0; count].into() }),
         Some(tensor) => {

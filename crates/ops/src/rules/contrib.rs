@@ -11,7 +11,7 @@ use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{DimVec, Extent, Failure, Port, Rule, RuleCx};
 
 use super::Entry;
-use super::common::{MOST_AXES, require_at_most, unknown_extent};
+use super::common::{MAX_AXES, require_at_most, unknown_extent};
 use super::concat::concat_ports;
 use super::convolution::{CONV_WINDOWS, DYNAMIC_PADS};
 use super::normalization::{LAYER_SCALE, LAYER_STATISTICS};
@@ -124,7 +124,7 @@ pub(super) const OPERATORS: &[Entry] = &[
 
 /// Windows over data whose last axis is the channels. The weights have theirs on axis 1, as in `Conv`.
 fn windows_last(cx: &mut RuleCx<'_, '_>, weights: Option<Port>) -> Result<(), Failure> {
-    cx.require_rank(In(0), 3..=MOST_AXES)?;
+    cx.require_rank(In(0), 3..=MAX_AXES)?;
     let Some(input) = cx.shape(In(0)) else { return Ok(()) };
     let spatial = input.len() - 2;
     let windows = Windows::read(cx, spatial)?;

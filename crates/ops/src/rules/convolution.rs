@@ -10,7 +10,7 @@ use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{DimVec, Extent, Failure, Port, Rule, RuleCx};
 
 use super::Entry;
-use super::common::{MOST_AXES, require_single, unknown_extent};
+use super::common::{MAX_AXES, require_single, unknown_extent};
 use super::sliding::{self, Rounding, Windows};
 
 mod deform;
@@ -121,7 +121,7 @@ fn spatial_axes(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<Option<usize>, 
             format!("the input has {} spatial axes and the weights have {}", input - 2, weights - 2);
         return Err(Failure::shapes(&[ports.input, ports.weights], message));
     }
-    Ok(input.or(weights).or(given).filter(|rank| (3..=MOST_AXES).contains(rank)).map(|rank| rank - 2))
+    Ok(input.or(weights).or(given).filter(|rank| (3..=MAX_AXES).contains(rank)).map(|rank| rank - 2))
 }
 
 fn channels(cx: &mut RuleCx<'_, '_>, ports: Ports) -> Result<(), Failure> {

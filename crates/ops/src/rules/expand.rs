@@ -68,7 +68,7 @@ fn expand_value(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     let strides = strides(items.shape());
     let mut axes = Vec::with_capacity(shape.len());
     for (axis, extent) in shape.iter().copied().enumerate() {
-        if extent > super::items::MOST {
+        if extent > super::items::MAX_ITEMS {
             return Ok(());
         }
         axes.push(match axis.checked_sub(missing) {
@@ -137,7 +137,7 @@ fn tile_value(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     let (Some(items), Some(shape)) = (Items::at(cx, In(0)), constant_shape(cx, Out(0))) else {
         return Ok(());
     };
-    if shape.len() != items.shape().len() || shape.iter().any(|extent| *extent > super::items::MOST) {
+    if shape.len() != items.shape().len() || shape.iter().any(|extent| *extent > super::items::MAX_ITEMS) {
         return Ok(());
     }
     let strides = strides(items.shape());

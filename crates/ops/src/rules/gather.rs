@@ -7,7 +7,7 @@ use typeloom_solver::rule::{DimVec, Extent, Failure, Ints, Rule, RuleCx};
 
 use super::Entry;
 use super::common::{require_at_most, require_indices};
-use super::items::{Items, MOST, separable, strides, whole};
+use super::items::{Items, MAX_ITEMS, separable, strides, whole};
 
 /// The axes of the indices stand in the place of `axis`. Source: Gather, output rank `q + (r - 1)`.
 const GATHER: Rule = Rule { name: "gather.axis", run: gather };
@@ -158,7 +158,7 @@ pub(super) fn require_inside(cx: &mut RuleCx<'_, '_>, axis: i64) -> Result<(), F
 fn gather_elements_value(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     let (Some(items), Some(indices)) = (Items::at(cx, In(0)), cx.ints(In(1))) else { return Ok(()) };
     let data = items.shape().to_vec();
-    if data.is_empty() || data.len() != indices.shape.len() || indices.items.len() > MOST {
+    if data.is_empty() || data.len() != indices.shape.len() || indices.items.len() > MAX_ITEMS {
         return Ok(());
     }
     let axis = cx.attr_int("axis")?.unwrap_or(0);

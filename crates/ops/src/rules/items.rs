@@ -1,14 +1,14 @@
 //! Constants that are moved: which element of the input each element of an output is.
 //!
-//! Only small constants are followed ([`MOST`] elements): those that exporters compute shapes with.
+//! Only small constants are followed ([`MAX_ITEMS`] elements): those that exporters compute shapes with.
 
 use std::sync::Arc;
 
 use typeloom_solver::elem::Elem;
-use typeloom_solver::rule::{Floats, Ints, Port, RuleCx};
+use typeloom_solver::rule::{Floats, Ints, MAX_ELEMENTS, Port, RuleCx};
 
 /// The most elements of a constant that is followed through a move.
-pub(super) const MOST: usize = 1024;
+pub(super) const MAX_ITEMS: usize = MAX_ELEMENTS;
 
 /// A constant of either kind.
 pub(super) enum Items {
@@ -24,7 +24,8 @@ impl Items {
         // A large initializer is not even read.
         if let Some(shape) = cx.shape(port) {
             let extents = shape.iter().filter_map(|dim| cx.const_dim(*dim)).filter(|extent| *extent > 0);
-            if extents.fold(1_i64, i64::saturating_mul) > i64::try_from(MOST).unwrap_or(i64::MAX) {
+            if extents.fold(1_i64, i64::saturating_mul) > i64::try_from(MAX_ITEMS).unwrap_or(i64::MAX) {
+                cx.misses_constant(port);
                 return None;
             }
         }
@@ -134,7 +135,7 @@ pub(super) fn strides(shape: &[usize]) -> Vec<usize> {
 pub(super) fn separable(axes: &[Vec<Option<usize>>]) -> Option<(Vec<usize>, Vec<Option<usize>>)> {
     let shape: Vec<usize> = axes.iter().map(Vec::len).collect();
     let count = shape.iter().try_fold(1_usize, |count, extent| count.checked_mul(*extent))?;
-    if count > MOST {
+    if count > MAX_ITEMS {
         return None;
     }
     let mut positions = vec![Some(0)];

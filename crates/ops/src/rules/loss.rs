@@ -4,7 +4,6 @@ use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{Failure, Rule, RuleCx};
 
 use super::Entry;
-use super::common::one_of;
 
 /// Labels have the scores' shape without the classes, and so has the loss unless it is reduced to one number.
 /// Source: NegativeLogLikelihoodLoss, `input`, `target`, `weight`, `reduction`.
@@ -22,7 +21,7 @@ pub(super) const OPERATORS: &[Entry] = &[
 fn classes(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     cx.require_rank(In(0), 2..)?;
     cx.require_rank(In(1), 1..)?;
-    let reduction = one_of(cx, "reduction", &["mean", "sum", "none"])?;
+    let reduction = cx.attr_str("reduction")?;
     if reduction != Some("none") {
         cx.set_shape(Out(0), &[])?;
     }

@@ -6,7 +6,7 @@ use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{DimVec, Failure, Port, Rule, RuleCx};
 
 use super::Entry;
-use super::common::{one_of, require_at_most, unknown_extent};
+use super::common::{require_at_most, unknown_extent};
 use super::elementwise::SAME_SHAPE;
 
 mod tree;
@@ -129,7 +129,7 @@ fn cast_map(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
         }
     };
     cx.set_elem(Out(0), elem)?;
-    let width = match one_of(cx, "map_form", &["DENSE", "SPARSE"])? {
+    let width = match cx.attr_str("map_form")? {
         Some("SPARSE") => {
             let width = cx.attr_int("max_map")?.unwrap_or(1);
             if width < 1 {
@@ -434,7 +434,6 @@ fn imputer(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
 }
 
 fn normalizer(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
-    one_of(cx, "norm", &["MAX", "L1", "L2"])?;
     rows(cx).map(|_| ())
 }
 

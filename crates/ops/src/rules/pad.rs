@@ -6,20 +6,15 @@ use typeloom_solver::rule::{Failure, Rule, RuleCx};
 
 use super::Entry;
 use super::common::{
-    self, List, Source, list, one_of, require_at_most, require_extent, require_single, unknown_extent,
+    self, List, Source, list, require_at_most, require_extent, require_single, unknown_extent,
 };
 
 /// Each padded axis grows by its pads at both ends, or shrinks where they are negative.
 /// Source: Pad, `pads` and `axes`.
-const PAD: Rule = Rule { name: "pad.pads", run: |cx| pad(cx, "pads", &["constant", "reflect", "edge"]) };
-
-/// As `pad.pads`, with a mode that wraps around. Source: Pad version 19, `mode`.
-const PAD_WRAP: Rule =
-    Rule { name: "pad.pads", run: |cx| pad(cx, "pads", &["constant", "reflect", "edge", "wrap"]) };
+const PAD: Rule = Rule { name: "pad.pads", run: |cx| pad(cx, "pads") };
 
 /// As `pad.pads`, under another name. Source: Pad version 1, `paddings`.
-const PADDINGS: Rule =
-    Rule { name: "pad.paddings", run: |cx| pad(cx, "paddings", &["constant", "reflect", "edge"]) };
+const PADDINGS: Rule = Rule { name: "pad.paddings", run: |cx| pad(cx, "paddings") };
 
 /// The axes that `axes` lists, or all, get the extents in `shape`. Source: CenterCropPad, `shape` and `axes`.
 const CENTER_CROP_PAD: Rule = Rule { name: "centercroppad.shape", run: center_crop_pad };
@@ -27,12 +22,10 @@ const CENTER_CROP_PAD: Rule = Rule { name: "centercroppad.shape", run: center_cr
 pub(super) const OPERATORS: &[Entry] = &[
     Entry::of("CenterCropPad", &[CENTER_CROP_PAD]),
     Entry::of("Pad", &[PADDINGS]).until(2),
-    Entry::of("Pad", &[PAD]).since(2).until(19),
-    Entry::of("Pad", &[PAD_WRAP]).since(19),
+    Entry::of("Pad", &[PAD]).since(2),
 ];
 
-fn pad(cx: &mut RuleCx<'_, '_>, name: &'static str, modes: &[&str]) -> Result<(), Failure> {
-    one_of(cx, "mode", modes)?;
+fn pad(cx: &mut RuleCx<'_, '_>, name: &'static str) -> Result<(), Failure> {
     require_single(cx, In(2))?;
     let (Some(pads), axes) = (list(cx, name, 1)?, list(cx, "axes", 3)?) else { return Ok(()) };
     let Some(mut shape) = cx.shape(In(0)) else {
@@ -178,7 +171,7 @@ mod tests {
         assert_eq!(fault(13, &padded("1, 0, 1")), "pad.pads: In(1) has 3 items, and 2 axes need two each");
         assert_eq!(fault(13, &padded("0, -2, 0, -3")), "pad.pads: In(1) leaves -1 elements of axis 1");
         let graph = "g (float[4] x) => (y) <int64[2] p = {1, 1}> { y = Pad <mode = \"wrap\"> (x, p) }";
-        assert!(fault(13, graph).starts_with("pad.pads: mode is"), "wrapping came with version 19");
+        assert!(fault(13, graph).starts_with("attribute mode is"), "wrapping came with version 19");
         assert_eq!(infer_y(19, graph), "float[6]");
     }
 

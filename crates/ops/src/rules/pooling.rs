@@ -4,7 +4,7 @@ use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{DimVec, Failure, Rule, RuleCx};
 
 use super::Entry;
-use super::common::{MOST_AXES, Shared, unknown_extent};
+use super::common::{MAX_AXES, Shared, unknown_extent};
 use super::sliding::{self, Rounding, Windows};
 
 mod columns;
@@ -39,12 +39,12 @@ pub(super) const OPERATORS: &[Entry] = &[
 /// The number of spatial axes, from the input or else from `kernel_shape`.
 fn spatial_axes(cx: &mut RuleCx<'_, '_>) -> Result<Option<usize>, Failure> {
     if let Some(rank) = cx.require_rank(In(0), 3..)? {
-        return Ok((rank <= MOST_AXES).then(|| rank - 2));
+        return Ok((rank <= MAX_AXES).then(|| rank - 2));
     }
     Ok(cx
         .attr_ints("kernel_shape")?
         .map(|kernel| kernel.len())
-        .filter(|spatial| (1..MOST_AXES).contains(spatial)))
+        .filter(|spatial| (1..MAX_AXES).contains(spatial)))
 }
 
 fn pool(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {

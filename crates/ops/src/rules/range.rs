@@ -9,7 +9,7 @@ use typeloom_solver::rule::{Failure, Floats, Ints, Rule, RuleCx};
 
 use super::Entry;
 use super::common::{require_single, unknown_extent};
-use super::items::{MOST, put_whole, whole_items};
+use super::items::{MAX_ITEMS, put_whole, whole_items};
 
 /// The output has `max(ceil((limit - start) / delta), 0)` elements, `start + i*delta`.
 /// Source: Range, formula.
@@ -60,7 +60,7 @@ fn range_of_ints(cx: &mut RuleCx<'_, '_>) -> Result<Option<DimId>, Failure> {
     let zero = cx.dims().constant(0);
     let count = cx.dims().max(count, zero);
     if let Some(count) = cx.const_dim(count).and_then(|count| usize::try_from(count).ok())
-        && count <= MOST
+        && count <= MAX_ITEMS
     {
         let mut item = start;
         let mut items = Vec::with_capacity(count);
@@ -90,7 +90,7 @@ fn range_of_floats(cx: &mut RuleCx<'_, '_>) -> Result<Option<DimId>, Failure> {
     }
     // A whole number within the range of i64, see above.
     let count = count as i64;
-    if usize::try_from(count).is_ok_and(|count| count <= MOST) {
+    if usize::try_from(count).is_ok_and(|count| count <= MAX_ITEMS) {
         let items: Box<[f64]> = (0..count).map(|at| start + at as f64 * delta).collect();
         cx.set_floats(Out(0), Floats { shape: Box::new([items.len()]), items });
     }

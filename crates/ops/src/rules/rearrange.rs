@@ -6,7 +6,7 @@ use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{DimVec, Failure, Rule, RuleCx};
 
 use super::Entry;
-use super::common::{Source, one_of, require_at_most, require_multiple, require_single};
+use super::common::{Source, require_at_most, require_multiple, require_single};
 use super::elementwise::SAME_SHAPE;
 use super::items::{Items, separable, strides, whole};
 
@@ -93,7 +93,6 @@ fn move_back(cx: &mut RuleCx<'_, '_>, positions: &[usize], moved: &[DimId]) -> R
 }
 
 fn block_size(cx: &RuleCx<'_, '_>) -> Result<i64, Failure> {
-    one_of(cx, "mode", &["DCR", "CRD"])?;
     match cx.attr_int("blocksize")? {
         // Its square is a number of channels.
         Some(size @ 1..=0x7fff_ffff) => Ok(size),

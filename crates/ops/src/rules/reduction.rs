@@ -22,7 +22,7 @@ const TOP_K: Rule = Rule { name: "topk.axis", run: top_k };
 /// The axis is one of the tensor's. Source: CumSum, `axis`.
 const CUMULATE: Rule = Rule { name: "cumsum.axis", run: cumulate };
 
-/// The attribute `axis` is one of the tensor's. Source: Softmax, `axis`.
+/// The tensor has an axis at least, and the attribute `axis` is one of its axes. Source: Softmax, `axis`.
 const AXIS: Rule = Rule { name: "softmax.axis", run: axis };
 
 const REDUCTION: &[Rule] = &[REDUCE];
@@ -185,9 +185,9 @@ fn cumulate(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
 }
 
 fn axis(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    cx.require_rank(In(0), 1..)?;
     let (Some(rank), Some(axis)) = (cx.rank(In(0)), cx.attr_int("axis")?) else { return Ok(()) };
-    // A scalar has no axis, and nothing depends on which one is named.
-    if rank > 0 && !(axis == i64::try_from(rank).unwrap_or(-1) && cx.since_version() < 13) {
+    if !(axis == i64::try_from(rank).unwrap_or(-1) && cx.since_version() < 13) {
         cx.axis("axis", axis, rank)?;
     }
     Ok(())

@@ -10,7 +10,7 @@ use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{DimVec, Failure, Port, Rule, RuleCx};
 
 use super::Entry;
-use super::common::{MOST_AXES, repeated, unknown_extent};
+use super::common::{MAX_AXES, repeated, unknown_extent};
 
 mod policy;
 #[cfg(test)]
@@ -41,7 +41,7 @@ fn by_scales(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     let scales = In(1);
     cx.require_rank(scales, 1..=1)?;
     let count = cx.vector_len(scales);
-    let Some(rank) = cx.rank(In(0)).or(count).filter(|rank| *rank <= MOST_AXES) else { return Ok(()) };
+    let Some(rank) = cx.rank(In(0)).or(count).filter(|rank| *rank <= MAX_AXES) else { return Ok(()) };
     require_one_each(scales, count, rank)?;
     let scales = scale_values(cx, scales)?;
     let axes: Axes = (0..rank).collect();
@@ -51,7 +51,7 @@ fn by_scales(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
 fn by_attribute(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     let Some(scales) = cx.attr_floats("scales")? else { return Ok(()) };
     let rank = cx.rank(In(0)).unwrap_or(scales.len());
-    if rank > MOST_AXES {
+    if rank > MAX_AXES {
         return Ok(());
     }
     if scales.len() != rank {
@@ -103,8 +103,7 @@ fn resize(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
         (List::Absent | List::Unknown, _) => None,
     };
     let axes_given = cx.has_attr("axes")?;
-    let Some(rank) = cx.rank(In(0)).or(count.filter(|_| !axes_given)).filter(|rank| *rank <= MOST_AXES)
-    else {
+    let Some(rank) = cx.rank(In(0)).or(count.filter(|_| !axes_given)).filter(|rank| *rank <= MAX_AXES) else {
         return Ok(());
     };
     let axes = axes(cx, rank)?;

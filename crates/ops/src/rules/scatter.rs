@@ -5,7 +5,7 @@ use typeloom_solver::rule::Port::In;
 use typeloom_solver::rule::{DimVec, Failure, Rule, RuleCx};
 
 use super::Entry;
-use super::common::{one_of, require_at_most};
+use super::common::require_at_most;
 use super::elementwise::SAME_SHAPE;
 use super::gather::{require_inside, require_tuples};
 
@@ -21,22 +21,10 @@ const ND: Rule = Rule { name: "scatternd.shapes", run: nd };
 /// Source: TensorScatter, `update`, `write_indices` and `mode`.
 const TENSOR: Rule = Rule { name: "tensorscatter.shapes", run: tensor };
 
-/// How updates are combined, up to version 17. Source: ScatterElements version 16, `reduction`.
-const REDUCTION: Rule =
-    Rule { name: "scatter.reduction", run: |cx| one_of(cx, "reduction", &["none", "add", "mul"]).map(drop) };
-
-/// How updates are combined. Source: ScatterElements version 18, `reduction`.
-const WIDE_REDUCTION: Rule = Rule {
-    name: "scatter.reduction",
-    run: |cx| one_of(cx, "reduction", &["none", "add", "mul", "max", "min"]).map(drop),
-};
-
 pub(super) const OPERATORS: &[Entry] = &[
     Entry::of("Scatter", &[SAME_SHAPE, ELEMENTS]),
-    Entry::of("ScatterElements", &[SAME_SHAPE, ELEMENTS, REDUCTION]).until(18),
-    Entry::of("ScatterElements", &[SAME_SHAPE, ELEMENTS, WIDE_REDUCTION]).since(18),
-    Entry::of("ScatterND", &[SAME_SHAPE, ND, REDUCTION]).until(18),
-    Entry::of("ScatterND", &[SAME_SHAPE, ND, WIDE_REDUCTION]).since(18),
+    Entry::of("ScatterElements", &[SAME_SHAPE, ELEMENTS]),
+    Entry::of("ScatterND", &[SAME_SHAPE, ND]),
     Entry::of("TensorScatter", &[SAME_SHAPE, TENSOR]),
 ];
 
@@ -79,7 +67,6 @@ fn nd(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
 }
 
 fn tensor(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
-    one_of(cx, "mode", &["linear", "circular"])?;
     let axis = cx.attr_int("axis")?.unwrap_or(-2);
     let Some(cache) = cx.shape(In(0)) else { return Ok(()) };
     let axis = cx.axis("axis", axis, cache.len())?;
@@ -164,7 +151,7 @@ mod tests {
             )
         };
         assert_eq!(infer_y(18, &with("max")), "float[9]");
-        assert!(fault(16, &with("max")).starts_with("scatter.reduction: reduction is"));
+        assert_eq!(fault(16, &with("max")), "attribute reduction is `max`, not one of none, add, mul");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use typeloom_solver::rule::{DimVec, Failure, Ints, Rule, RuleCx};
 
 use super::Entry;
 use super::common::{Source, require_extent, require_single, unknown_extent};
-use super::items::{Items, MOST, strides};
+use super::items::{Items, MAX_ITEMS, strides};
 
 /// One row of positions for each axis of the input (none for a single number), one column for each element
 /// that is not zero. Source: NonZero, text on scalars.
@@ -63,7 +63,7 @@ fn non_zero(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     let columns = cx.dims().constant(i64::try_from(found.len()).unwrap_or(i64::MAX));
     cx.set_shape(Out(0), &[rows, columns])?;
     let (shape, strides) = (items.shape(), strides(items.shape()));
-    if shape.len() == rank && rank * found.len() <= MOST {
+    if shape.len() == rank && rank * found.len() <= MAX_ITEMS {
         let mut positions = Vec::with_capacity(rank * found.len());
         for axis in 0..rank {
             for at in &found {

@@ -7,7 +7,7 @@ use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{Failure, Port, Rule, RuleCx};
 
 use super::Entry;
-use super::common::{MOST_AXES, require_at_most, require_single, unknown_extent};
+use super::common::{MAX_AXES, require_at_most, require_single, unknown_extent};
 
 #[cfg(test)]
 mod tests;
@@ -34,7 +34,7 @@ fn dft(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     let length = scalar(cx, In(1), 1)?;
     let Some(input) = cx.shape(In(0)) else { return Ok(()) };
     let rank = input.len();
-    if rank > MOST_AXES {
+    if rank > MAX_AXES {
         return Ok(());
     }
     let last = rank - 1;

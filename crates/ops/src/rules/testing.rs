@@ -54,6 +54,9 @@ pub(super) fn faults(opset: u32, graph: &str) -> Vec<String> {
     let checked = check(&bytes, &Standard, &universe(), &options).unwrap();
     let words = |kind: &FaultKind<'_>| match kind {
         FaultKind::Rule { rule, failure } => format!("{rule}: {}", failure_words(failure)),
+        FaultKind::AttributeChoice { name, found, choices } => {
+            format!("attribute {name} is `{found}`, not one of {}", choices.values.join(", "))
+        }
         other => format!("{other:?}"),
     };
     checked.faults().iter().map(|fault| words(&fault.kind)).collect()

@@ -5,7 +5,7 @@ use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{DimVec, Failure, Rule, RuleCx};
 
 use super::Entry;
-use super::common::{Deferred, MOST_AXES, Shared, require_single, unknown_extent};
+use super::common::{Deferred, MAX_AXES, Shared, require_single, unknown_extent};
 use super::sliding::require_extents;
 
 #[cfg(test)]
@@ -45,7 +45,7 @@ fn grid_sample(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
             format!("the grid must have as many axes as the image, {}, but has {}", image.len(), grid.len());
         return Err(Failure::shapes(&[In(0), In(1)], message));
     }
-    let Some(rank) = image.as_ref().or(grid.as_ref()).map(DimVec::len).filter(|rank| *rank <= MOST_AXES)
+    let Some(rank) = image.as_ref().or(grid.as_ref()).map(DimVec::len).filter(|rank| *rank <= MAX_AXES)
     else {
         return Ok(());
     };

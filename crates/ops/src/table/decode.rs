@@ -99,8 +99,23 @@ impl Draft {
     }
 
     /// The schema of everything that was read.
-    pub(crate) fn finish(self, domain: &str) -> Schema {
+    pub(crate) fn finish(mut self, domain: &str) -> Schema {
+        for decl in &mut self.attributes {
+            if matches!(decl.kind, AttributeKind::String | AttributeKind::Strings) {
+                decl.choices = super::values::choices(domain, &self.name, self.since_version, &decl.name);
+            }
+        }
+        let takes_tensors = |decl: &AttributeDecl| {
+            matches!(
+                decl.kind,
+                AttributeKind::Tensor
+                    | AttributeKind::Tensors
+                    | AttributeKind::SparseTensor
+                    | AttributeKind::SparseTensors
+            )
+        };
         Schema {
+            takes_tensors: self.attributes.iter().any(takes_tensors),
             domain: domain.into(),
             name: self.name,
             since_version: self.since_version,
@@ -160,7 +175,7 @@ impl Draft {
             Some("=") => (false, Some(default(kind, words)?)),
             Some(found) => return Err(unexpected("`required` or `=`", found)),
         };
-        Ok(AttributeDecl { name: name.into(), kind, required, default })
+        Ok(AttributeDecl { name: name.into(), kind, required, default, choices: None })
     }
 }
 

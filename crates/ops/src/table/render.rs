@@ -113,6 +113,7 @@ fn write_schema(f: &mut Formatter<'_>, schema: &Schema, groups: &[Group]) -> fmt
         outputs,
         type_vars,
         attributes,
+        takes_tensors: _,
     } = schema;
     write!(f, "op {name} {since_version}")?;
     if *deprecated {
@@ -197,7 +198,7 @@ fn write_port(f: &mut Formatter<'_>, keyword: &str, formal: &Formal, schema: &Sc
 }
 
 fn write_attribute(f: &mut Formatter<'_>, decl: &AttributeDecl) -> fmt::Result {
-    let AttributeDecl { name, kind, required, default } = decl;
+    let AttributeDecl { name, kind, required, default, choices: _ } = decl;
     write!(f, "  attr {name} {}", kind_word(*kind))?;
     if *required {
         write!(f, " required")?;

@@ -10,9 +10,12 @@ use typeloom_report::pages::page;
 use typeloom_solver::diagnostic::Code;
 
 /// Codes whose situation a model in textual syntax cannot show, and why.
-const WITHOUT_EXAMPLE: [(Code, &str); 4] = [
+const WITHOUT_EXAMPLE: [(Code, &str); 7] = [
     (Code::RelationFailed, "needs an operator that is described to the checker"),
     (Code::MalformedFile, "is about bytes"),
+    (Code::LfsPointer, "is about bytes"),
+    (Code::LimitReached, "would be thousands of elements long"),
+    (Code::TooManyInstances, "would be 1,025 calls long"),
     (Code::NestingTooDeep, "would be 65 graphs long"),
     (Code::MissingExternalData, "is found by who opens files"),
 ];

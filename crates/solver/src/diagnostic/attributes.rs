@@ -6,7 +6,8 @@ use super::words::{article, list, tick};
 use super::{Code, Diagnostic, Fix};
 use crate::catalogue::OpKind;
 use crate::program::StepId;
-use crate::signature::AttributeKind;
+use crate::signature::{AttributeKind, Choices};
+use crate::suggest::nearest;
 
 impl Scope<'_, '_> {
     /// A required attribute is left out.
@@ -77,6 +78,34 @@ impl Scope<'_, '_> {
         Diagnostic::new(Code::AttributeValue, words, self.place_of_step(step))
             .with_snippets(self.snippet(step, &[mark]))
             .with_notes(notes)
+    }
+
+    /// A string attribute has none of its values.
+    pub(super) fn attribute_choice(
+        &self,
+        step: StepId,
+        name: &str,
+        found: &str,
+        choices: Choices,
+    ) -> Diagnostic {
+        let values: Vec<String> =
+            choices.values.iter().filter(|value| !value.is_empty()).map(|value| tick(value)).collect();
+        let words = format!(
+            "attribute {} of {} is {}, but must be {}",
+            tick(name),
+            self.op_word(step),
+            tick(found),
+            list(&values, "or")
+        );
+        let mark = Mark::primary(Part::Attribute(name), "not a value of this attribute");
+        let diagnostic = Diagnostic::new(Code::AttributeValue, words, self.place_of_step(step))
+            .with_snippets(self.snippet(step, &[mark]));
+        let near = nearest(found, choices.values.iter().copied().filter(|value| !value.is_empty()));
+        if near.is_empty() {
+            return diagnostic;
+        }
+        let names: Vec<String> = near.iter().map(|name| tick(name)).collect();
+        diagnostic.with_help(format!("did you mean {}?", list(&names, "or")))
     }
 
     /// Which attributes there are.

@@ -80,10 +80,14 @@ codes! {
     EmptyShape = "empty-shape", Error, "a value with axes is declared as a scalar";
     PlaceholderDim = "placeholder-dim", Warning, "a dim is named by a mark for an unknown extent";
     NegativeDim = "negative-dim", Error, "a declared dim is negative";
+    ExtentOverflow = "extent-overflow", Error, "a tensor has more elements than 64 bits can count";
+    TensorData = "tensor-data", Error, "a tensor's data does not fit its dims and element type";
     UnknownOperator = "unknown-operator", Error, "nothing defines the operator";
     NewerOperator = "newer-operator", Error, "the operator is newer than the imported operator set";
     DeprecatedOperator = "deprecated-operator", Error, "the operator was withdrawn from the operator set";
     MissingOpset = "missing-opset", Error, "the model does not import the operator's domain";
+    NewerOpset = "newer-opset", Error, "the model imports a newer operator set than is known";
+    IrVersion = "ir-version", Error, "the model's IR version is missing or newer than is known";
     MissingInput = "missing-input", Error, "a required input is left out";
     MissingOutput = "missing-output", Error, "a required output is left out";
     SurplusPorts = "surplus-ports", Error, "a node has more inputs or outputs than its operator";
@@ -95,6 +99,7 @@ codes! {
     UndefinedValue = "undefined-value", Error, "a node reads a value that nothing defines";
     UndefinedOutput = "undefined-output", Error, "a graph promises an output that nothing defines";
     DuplicateValue = "duplicate-value", Error, "a value is defined twice";
+    DuplicateNodeName = "duplicate-node-name", Warning, "nodes of a graph have the same name";
     NodeOrder = "node-order", Error, "a node stands before the node whose result it reads";
     Cycle = "cycle", Error, "nodes wait for each other";
     DeclaredTypeContradiction = "declared-type-contradiction", Error, "a declared type contradicts the inferred one";
@@ -103,16 +108,19 @@ codes! {
     BranchMismatch = "branch-mismatch", Error, "the branches of a node give different types";
     BodyMismatch = "body-mismatch", Error, "a nested graph does not fit the node it belongs to";
     RelationFailed = "relation-failed", Error, "a relation that a custom operator declares does not hold";
-    CallArity = "call-arity", Error, "a function is called with too many inputs or outputs";
+    CallArity = "call-arity", Error, "a function is called with too many or too few inputs or outputs";
     RecursiveFunction = "recursive-function", Error, "a function calls itself";
+    TooManyInstances = "too-many-instances", Error, "a function is called with more different types than are solved";
     ForcedSymbol = "forced-symbol", Error, "a dim that is declared free has finitely many admissible values";
     ForcedEquality = "forced-equality", Warning, "two dims that are declared apart can only be equal";
     RestrictedSymbol = "restricted-symbol", Warning, "the model runs for some values of a symbol only";
     AssumedType = "assumed-type", Warning, "a declared type that nothing confirms or refutes";
+    LimitReached = "limit-reached", Warning, "a limit of the checker hides a part of a type";
     UnresolvedType = "unresolved-type", Error, "nothing determines the type of a value";
     MalformedFile = "malformed-file", Error, "the bytes are not an ONNX model";
+    LfsPointer = "lfs-pointer", Error, "the file is a Git LFS pointer";
     NestingTooDeep = "nesting-too-deep", Error, "graphs are nested too deep";
-    MissingExternalData = "missing-external-data", Warning, "a tensor's payload lies in a file that is not there";
+    MissingExternalData = "missing-external-data", Error, "a tensor's data is in a file that cannot be used";
 }
 
 impl Code {

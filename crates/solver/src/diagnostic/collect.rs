@@ -37,7 +37,9 @@ pub fn diagnose(checked: &mut Checked<'_>) -> Vec<Diagnostic> {
     let body = std::sync::Arc::clone(&frame.body);
     let mut nested = in_functions(&body, instances);
     let consequence = Consequences::of(operators, frame, instances, faulty_callers);
-    let mut ordered: Vec<&Fault<'_>> = faults.iter().filter(|fault| !consequence.is(fault)).collect();
+    let names = crate::load::node_names(&body);
+    let mut ordered: Vec<&Fault<'_>> =
+        faults.iter().chain(&names).filter(|fault| !consequence.is(fault)).collect();
     ordered.sort_by_key(|fault| order(&body, fault.place));
     let (ordered, mut groups) = Groups::of(frame, ordered);
     let mut used = BTreeSet::new();
@@ -92,6 +94,7 @@ pub fn diagnose_error(error: &CheckError) -> Option<Diagnostic> {
         CheckError::Malformed(error) => Some(files::malformed(error, Place::default())),
         CheckError::NestingTooDeep => Some(files::too_deep(Place::default())),
         CheckError::NoGraph => Some(files::no_graph()),
+        CheckError::LfsPointer => Some(files::lfs_pointer()),
         CheckError::BadSeed { .. }
         | CheckError::UnknownSeed { .. }
         | CheckError::UnknownSymbol { .. }

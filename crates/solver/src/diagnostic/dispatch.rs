@@ -18,7 +18,7 @@ impl<'a> Scope<'_, 'a> {
         };
         let said = match of_node {
             Some(diagnostic) => Some(diagnostic),
-            None => self.about_declaration(*place, kind, value),
+            None => self.about_declaration(*place, kind, value, mode),
         };
         let bare = || {
             let code = code_of(kind);
@@ -69,6 +69,9 @@ impl<'a> Scope<'_, 'a> {
             FaultKind::AttributeKind { name, found, expected } => {
                 self.attribute_kind(step, name, *found, *expected)
             }
+            FaultKind::AttributeChoice { name, found, choices } => {
+                self.attribute_choice(step, name, found, *choices)
+            }
             FaultKind::Disagree { variable: _, left, right } => {
                 let notes = self.signature_note(step);
                 self.types_differ(step, (left.0, &left.1), (right.0, &right.1), notes)
@@ -81,7 +84,17 @@ impl<'a> Scope<'_, 'a> {
             FaultKind::Relation { relation, failure } => self.relation_failed(step, relation, failure),
             FaultKind::CallArity { side, given, most } => self.call_arity(step, *side, *given, *most),
             FaultKind::RecursiveFunction { path, hidden } => self.recursive_function(step, path, *hidden),
+            FaultKind::CallOutputs { given, has } => self.call_outputs(step, *given, *has),
+            FaultKind::CallInput { input, name, reader } => self.call_input(step, *input, name, *reader),
+            FaultKind::TooManyInstances { most } => self.too_many_instances(step, *most, mode),
+            FaultKind::DuplicateNodeName { name, count, first } => {
+                self.duplicate_node_name(step, name, *count, *first)
+            }
             FaultKind::Malformed(_)
+            | FaultKind::IrVersion { .. }
+            | FaultKind::NewerOpset { .. }
+            | FaultKind::ExtentOverflow { .. }
+            | FaultKind::LimitReached { .. }
             | FaultKind::NestingTooDeep
             | FaultKind::UndefinedOutput { .. }
             | FaultKind::DuplicateValue { .. }
@@ -141,8 +154,15 @@ impl<'a> Scope<'_, 'a> {
         place: FaultPlace,
         kind: &FaultKind<'a>,
         value: Option<ValueId>,
+        mode: Mode,
     ) -> Option<Diagnostic> {
         Some(match kind {
+            FaultKind::IrVersion { found, newest } => files::ir_version(*found, *newest, mode),
+            FaultKind::NewerOpset { function, domain, imported, newest } => {
+                files::newer_opset(function.as_deref(), domain, (*imported, *newest), mode)
+            }
+            FaultKind::LimitReached { value, limit } => self.limit_reached(place, *value, *limit),
+            FaultKind::ExtentOverflow { value } => self.extent_overflow(place, *value),
             FaultKind::Malformed(error) => files::malformed(error, self.place(place)),
             FaultKind::NestingTooDeep => files::too_deep(self.place(place)),
             FaultKind::UndefinedOutput { value } => {
@@ -188,9 +208,9 @@ impl<'a> Scope<'_, 'a> {
             FaultKind::Unresolved { value, known, possible } => {
                 self.unresolved(place, *value, known, *possible)
             }
-            FaultKind::MissingExternalData { location } => {
+            FaultKind::MissingExternalData { reason } => {
                 let name = value.map(|value| self.value_word(value));
-                files::missing_external_data(name, location, self.place(place))
+                files::missing_external_data(name, reason, self.place(place))
             }
             FaultKind::UndefinedValue { .. }
             | FaultKind::UsedBeforeMade { .. }
@@ -208,7 +228,12 @@ impl<'a> Scope<'_, 'a> {
             | FaultKind::NotAllowed { .. }
             | FaultKind::Rule { .. }
             | FaultKind::Relation { .. }
+            | FaultKind::AttributeChoice { .. }
             | FaultKind::CallArity { .. }
+            | FaultKind::CallOutputs { .. }
+            | FaultKind::CallInput { .. }
+            | FaultKind::TooManyInstances { .. }
+            | FaultKind::DuplicateNodeName { .. }
             | FaultKind::RecursiveFunction { .. } => return None,
         })
     }
@@ -217,7 +242,15 @@ impl<'a> Scope<'_, 'a> {
 /// The code of a fault, as far as its kind alone decides it.
 pub(super) fn code_of(kind: &FaultKind<'_>) -> Code {
     match kind {
-        FaultKind::Malformed(_) => Code::MalformedFile,
+        FaultKind::Malformed(error) => files::code_of_bytes(error),
+        FaultKind::IrVersion { .. } => Code::IrVersion,
+        FaultKind::NewerOpset { .. } => Code::NewerOpset,
+        FaultKind::DuplicateNodeName { .. } => Code::DuplicateNodeName,
+        FaultKind::ExtentOverflow { .. } => Code::ExtentOverflow,
+        FaultKind::LimitReached { .. } => Code::LimitReached,
+        FaultKind::AttributeChoice { .. } => Code::AttributeValue,
+        FaultKind::CallOutputs { .. } | FaultKind::CallInput { .. } => Code::CallArity,
+        FaultKind::TooManyInstances { .. } => Code::TooManyInstances,
         FaultKind::NestingTooDeep => Code::NestingTooDeep,
         FaultKind::UndefinedValue { .. } => Code::UndefinedValue,
         FaultKind::UsedBeforeMade { .. } => Code::NodeOrder,
@@ -247,7 +280,7 @@ pub(super) fn code_of(kind: &FaultKind<'_>) -> Code {
             Failure::Shapes { .. } | Failure::Contradiction { .. } => Code::ShapeMismatch,
             Failure::Body { .. } => Code::BodyMismatch,
             Failure::Relation(_) => Code::RelationFailed,
-            Failure::Malformed(_) => Code::MalformedFile,
+            Failure::Malformed(error) => files::code_of_bytes(error),
         },
         FaultKind::Relation { .. } => Code::RelationFailed,
         FaultKind::Contradiction { .. } | FaultKind::RefutedClaim(_) => Code::DeclaredTypeContradiction,

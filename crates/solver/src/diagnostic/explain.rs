@@ -68,7 +68,10 @@ pub fn explain_value(checked: &mut Checked<'_>, name: &str) -> Option<Explanatio
     let chain = scope.chain(value, Doubt::Nothing);
     let hidden = chain.as_ref().map_or(0, |chain| chain.links.len().saturating_sub(MOST_LINKS));
     let reasons = chain.map(|chain| scope.reasons(&chain)).unwrap_or_default();
-    let extents = scope.extents(value, &ty);
+    let mut extents = scope.extents(value, &ty);
+    if let Some(limit) = crate::limits::of_value(scope.core, scope.frame, value) {
+        extents.push(format!("a part of the shape is not known, because {}", limit.reason()));
+    }
     Some(Explanation { value: name.to_owned(), place, ty: scope.show(&ty), reasons, hidden, extents })
 }
 

@@ -233,6 +233,15 @@ impl<'a> Scope<'_, 'a> {
             .with_fix(Fix::RenameDims)
     }
 
+    /// A tensor has more elements than 64 bits can count.
+    pub(super) fn extent_overflow(&mut self, place: fault::Place, value: ValueId) -> Diagnostic {
+        let word = self.value_word(value);
+        let ty = self.type_of(value);
+        let ty = self.show(&ty);
+        let message = format!("{word} is {ty}, which is more elements than 64 bits can count");
+        Diagnostic::new(Code::ExtentOverflow, message, self.place(place))
+    }
+
     /// The declared type of a value or the type of its initializer, as it is written in the file.
     pub(super) fn declared_text(&self, value: ValueId) -> Option<String> {
         let body = self.body();

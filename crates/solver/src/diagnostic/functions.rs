@@ -4,9 +4,10 @@ use super::node::{Mark, Part};
 use super::ports::{noun, surplus};
 use super::scope::Scope;
 use super::words::{arrows, count, tick};
-use super::{Code, Diagnostic};
+use super::{Code, Diagnostic, Severity};
 use crate::call::{Caller, Instance};
 use crate::fault::Side;
+use crate::model::Mode;
 use crate::program::StepId;
 
 impl Scope<'_, '_> {
@@ -23,6 +24,59 @@ impl Scope<'_, '_> {
         );
         Diagnostic::new(Code::CallArity, message, self.place_of_step(step))
             .with_snippets(self.snippet(step, &surplus(side, given, most)))
+    }
+
+    /// A function is called with fewer outputs than it has.
+    pub(super) fn call_outputs(&self, step: StepId, given: usize, has: usize) -> Diagnostic {
+        let message = format!(
+            "function {} gives {}, but this node has {given}",
+            self.op_word(step),
+            count(has, noun(Side::Outputs))
+        );
+        let mark =
+            Mark::primary(Part::Operator, format!("{} missing", count(has - given, noun(Side::Outputs))));
+        Diagnostic::new(Code::CallArity, message, self.place_of_step(step))
+            .with_snippets(self.snippet(step, &[mark]))
+            .with_help("list every output of the function; an empty name leaves one out")
+    }
+
+    /// A function is called without an input that its body needs.
+    pub(super) fn call_input(
+        &self,
+        step: StepId,
+        input: usize,
+        name: &str,
+        reader: Option<&str>,
+    ) -> Diagnostic {
+        let need = match reader {
+            Some(reader) => format!("{} in it needs", tick(reader)),
+            None => "its output needs".to_owned(),
+        };
+        let message =
+            format!("function {} is called without input {}, which {need}", self.op_word(step), tick(name));
+        let mark = Mark::primary(Part::Operator, format!("input #{input}, {}, is missing", tick(name)));
+        Diagnostic::new(Code::CallArity, message, self.place_of_step(step))
+            .with_snippets(self.snippet(step, &[mark]))
+    }
+
+    /// A function is called with more different types and shapes than are solved.
+    pub(super) fn too_many_instances(&self, step: StepId, most: usize, mode: Mode) -> Diagnostic {
+        let message = format!(
+            "function {} is called with more than {most} different types and shapes",
+            self.op_word(step)
+        );
+        let mark = Mark::primary(Part::Operator, "from this call on, nothing is known of the shapes");
+        let mut diagnostic = Diagnostic::new(Code::TooManyInstances, message, self.place_of_step(step))
+            .with_snippets(self.snippet(step, &[mark]))
+            .with_notes(["the body is solved again for each combination of argument types".to_owned()])
+            .with_help(
+                "inline the function, or call a copy of it under another name from here on; \
+                 `--permissive` accepts the unknown shapes",
+            );
+        if mode == Mode::Permissive {
+            diagnostic.severity = Severity::Warning;
+        }
+        diagnostic
     }
 
     /// A function calls itself.

@@ -2,7 +2,7 @@
 
 use super::node::{Mark, Part};
 use super::scope::Scope;
-use super::words::{list, tick};
+use super::words::{count, list, tick};
 use super::{Code, Diagnostic, Fix, Severity};
 use crate::model::Mode;
 use crate::program::StepId;
@@ -77,6 +77,24 @@ impl Scope<'_, '_> {
         Diagnostic::new(Code::DeprecatedOperator, message, self.place_of_step(step))
             .with_snippets(self.snippet(step, &[mark]))
             .with_help(format!("use the operator that replaces it, or import {name} {before}"))
+    }
+
+    /// Nodes of one graph have the same name.
+    pub(super) fn duplicate_node_name(
+        &self,
+        step: StepId,
+        name: &str,
+        nodes: usize,
+        first: StepId,
+    ) -> Diagnostic {
+        let message = format!("{} of the graph are named {}", count(nodes, "node"), tick(name));
+        let again = self.snippet(step, &[Mark::primary(Part::Operator, "named again")]);
+        let before = self.other_snippet(first, &[Mark::context(Part::Operator, "named first")]);
+        Diagnostic::new(Code::DuplicateNodeName, message, self.place_of_step(step))
+            .with_snippets(again)
+            .with_snippets(before)
+            .with_notes(["ONNX Runtime does not load a model with two nodes of one name".to_owned()])
+            .with_help("give each node a name of its own, or none")
     }
 
     /// The model does not import the operator's domain.

@@ -50,10 +50,11 @@ const SMALL: &str = r#"<ir_version: 10, opset_import: ["": 21]>
     g (float[seq, past] x) => (y) { [first] y = Pass(x) }"#;
 
 #[test]
-fn a_missing_payload_is_a_warning_that_says_when_it_matters() {
-    let diagnostic = files::missing_external_data(Some("`w`".to_owned()), "weights.bin", Place::default());
-    assert_eq!(diagnostic.message, "the payload of `w` lies in `weights.bin`, which is not there");
-    assert!(!diagnostic.is_error());
+fn a_missing_payload_is_an_error_with_the_reason() {
+    let reason = "`weights.bin` is not there";
+    let diagnostic = files::missing_external_data(Some("`w`".to_owned()), reason, Place::default());
+    assert_eq!(diagnostic.message, "the data of `w` cannot be read: `weights.bin` is not there");
+    assert!(diagnostic.is_error());
 }
 
 #[test]
@@ -96,7 +97,7 @@ fn many_faults(count: usize) -> Vec<u8> {
     let input = ValueInfoProto { name: Some("x".into()), ..ValueInfoProto::default() };
     let graph =
         GraphProto { node: (0..count).map(node).collect(), input: vec![input], ..GraphProto::default() };
-    ModelProto { graph: Some(graph), ..ModelProto::default() }.encode_to_vec()
+    ModelProto { ir_version: Some(10), graph: Some(graph), ..ModelProto::default() }.encode_to_vec()
 }
 
 #[test]

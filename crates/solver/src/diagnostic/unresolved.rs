@@ -1,15 +1,32 @@
-//! Values whose type nothing determines.
+//! Values whose type nothing determines, and those of which a limit hides a part.
 
 use super::node::{Mark, declaration};
 use super::scope::Scope;
 use super::words::elems;
 use super::{Code, Diagnostic};
 use crate::elem::ElemSet;
-use crate::fault;
+use crate::fault::{self, Limit};
 use crate::program::{Origin, ValueId};
 use crate::solution::Type;
 
 impl Scope<'_, '_> {
+    /// A limit hides a part of the type of a value.
+    pub(super) fn limit_reached(&mut self, place: fault::Place, value: ValueId, limit: Limit) -> Diagnostic {
+        let word = self.value_word(value);
+        let ty = self.type_of(value);
+        let message = format!("{word} is {}, because {}", self.show(&ty), limit.reason());
+        let snippet = match (place, self.body().value(value).origin) {
+            (fault::Place::Step(step), Origin::Step(_)) => {
+                let mark = Mark::primary(self.output_part(step, value), "not known because of a limit");
+                self.snippet(step, &[mark])
+            }
+            (_, _) => None,
+        };
+        Diagnostic::new(Code::LimitReached, message, self.place(place))
+            .with_snippets(snippet)
+            .with_help(format!("the limits are listed in docs/limits.md; to go on, seed the type of {word}"))
+    }
+
     /// Nothing determines the type of a value.
     pub(super) fn unresolved(
         &self,

@@ -131,6 +131,8 @@ pub struct Dims {
     /// Counts bindings, so that a memo from before the latest one is recognised.
     epoch: u32,
     unknowns: HashMap<(Operation, DimId, DimId), DimId, RandomState>,
+    /// The unknowns of operations that are beyond the limits, in ascending order.
+    given_up: Vec<DimId>,
     /// How the author of a model writes a dim.
     spellings: HashMap<DimId, Box<str>, RandomState>,
     hasher: RandomState,
@@ -253,7 +255,30 @@ impl Dims {
         };
         let fresh = self.fresh_in(range);
         self.unknowns.insert((operation, a, b), fresh);
+        // A quotient by what may be zero or negative is undefined rather than beyond a limit.
+        let is_undefined = match operation {
+            Operation::FloorDiv | Operation::CeilDiv | Operation::Modulo => self.summary(b).bounds.low < 1,
+            Operation::Add
+            | Operation::Sub
+            | Operation::Mul
+            | Operation::Min
+            | Operation::Max
+            | Operation::Rebuild => false,
+        };
+        if !is_undefined {
+            self.given_up.push(fresh);
+        }
         fresh
+    }
+
+    /// Whether an operation was beyond the limits.
+    pub(crate) fn has_given_up(&self) -> bool {
+        !self.given_up.is_empty()
+    }
+
+    /// Whether a variable is the answer of an operation that was beyond the limits.
+    pub(crate) fn is_given_up(&self, variable: DimId) -> bool {
+        self.given_up.binary_search(&variable).is_ok()
     }
 
     /// The value of a constant.

@@ -18,11 +18,12 @@ use crate::core::Core;
 use crate::dim::DimId;
 use crate::elem::Elem;
 use crate::fault::{Fault, FaultKind, Place};
+use crate::limits::Limit;
 use crate::memo;
 use crate::program::{Initializer, InitializerId, Origin, ValueId};
 
 /// The most elements of a constant that the solver follows.
-pub(crate) const MAX_ELEMENTS: usize = 4096;
+pub const MAX_ELEMENTS: usize = 4096;
 
 /// An integer (or boolean) tensor, or a tensor of whole floats, its elements as dims in row-major order.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -116,8 +117,44 @@ impl RuleCx<'_, '_> {
 
     /// Records the integers at a port (their number must be that of `ints.shape`; too many are dropped).
     pub fn set_ints(&mut self, port: Port, ints: Ints) {
-        if ints.items.len() <= MAX_ELEMENTS && ints.shape.iter().product::<usize>() == ints.items.len() {
+        if ints.items.len() > MAX_ELEMENTS {
+            self.drop_constant(port);
+        } else if ints.shape.iter().product::<usize>() == ints.items.len() {
             self.set_data(port, Data::Ints(Arc::new(ints)));
+        }
+    }
+
+    /// Notes that a port holds integers that are known, but too many to be followed.
+    pub fn drop_constant(&mut self, port: Port) {
+        memo::looked_elsewhere(self.core);
+        if let Some(value) = self.value(port) {
+            self.frame.dropped.insert(value);
+        }
+    }
+
+    /// Notes that the rule would use the constant at a port if it were smaller. What the step makes of it is not known either.
+    pub fn misses_constant(&mut self, port: Port) {
+        if let Some(value) = self.value(port) {
+            self.misses(value);
+        }
+    }
+
+    fn misses(&mut self, value: ValueId) {
+        if self.frame.dropped.is_empty() || !self.frame.dropped.contains(&value) {
+            return;
+        }
+        memo::looked_elsewhere(self.core);
+        let is_call_limit =
+            self.frame.number != 0 && matches!(self.frame.body.value(value).origin, Origin::Input);
+        let most = if is_call_limit { crate::call::MAX_CONSTANTS } else { MAX_ELEMENTS };
+        let step = self.frame.body.first_step(self.step);
+        self.frame.limited.insert((step, Limit::Constant { most }));
+        let body = self.body_rc();
+        for output in body.outputs(body.last_step(self.step)).iter().flatten() {
+            let ty = self.frame.slots[output.index()].ty;
+            if ty.and_then(|ty| ty.constant_elem()).is_some_and(is_followed) {
+                self.frame.dropped.insert(*output);
+            }
         }
     }
 
@@ -162,6 +199,7 @@ impl RuleCx<'_, '_> {
     /// What a value holds; an initializer is read the first time somebody asks.
     fn data(&mut self, value: ValueId) -> Option<Data> {
         memo::asked(self.core, value);
+        self.misses(value);
         if let Some(known) = self.core.data_of(self.frame, value) {
             return Some(known.clone());
         }
@@ -225,11 +263,21 @@ impl RuleCx<'_, '_> {
         }
         let dims: DimVec = header.dims.iter().map(|dim| self.core.dims.constant(*dim)).collect();
         self.set_shape(port, &dims)?;
+        if Elem::from_onnx(header.data_type).is_some_and(is_followed)
+            && header.element_count().is_ok_and(|count| count > MAX_ELEMENTS as u64)
+        {
+            self.drop_constant(port);
+        }
         if let Some(data) = self.core.read_tensor(tensor)? {
             self.set_data(port, data);
         }
         Ok(())
     }
+}
+
+/// Whether integers of this type are followed because shapes are computed with them.
+pub(crate) fn is_followed(elem: Elem) -> bool {
+    [Elem::INT64, Elem::INT32].contains(&elem)
 }
 
 impl Core<'_> {

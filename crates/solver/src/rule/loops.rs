@@ -7,10 +7,11 @@
 
 use super::{DimVec, Port, RuleCx};
 use crate::dim::Decision;
+use crate::limits::Limit;
 use crate::program::{GraphId, ValueId};
 
 /// How often one input may be widened axis by axis before its rank is given up.
-const MOST_WIDENINGS: u32 = 4;
+const MAX_WIDENINGS: u32 = 4;
 
 impl RuleCx<'_, '_> {
     /// Assumes that in some turn the input at `port` has the shape at `from`; true when what was
@@ -32,8 +33,9 @@ impl RuleCx<'_, '_> {
             return false;
         };
         let Some(assumed) = self.shape(port) else { return false };
+        let same_rank = shape.as_ref().is_some_and(|shape| shape.len() == assumed.len());
         let joined = match shape {
-            Some(shape) if shape.len() == assumed.len() && count < MOST_WIDENINGS => {
+            Some(shape) if shape.len() == assumed.len() && count < MAX_WIDENINGS => {
                 let mut joined = assumed.clone();
                 for (a, b) in joined.iter_mut().zip(&shape) {
                     if self.core.dims.compare(*a, *b) != Decision::Equal && !self.is_widened(*a) {
@@ -47,6 +49,11 @@ impl RuleCx<'_, '_> {
         };
         if joined.as_ref() == Some(&assumed) {
             return false;
+        }
+        if count >= MAX_WIDENINGS && same_rank {
+            let limit = Limit::Widenings { most: MAX_WIDENINGS as usize };
+            let step = self.frame.body.first_step(self.step);
+            self.frame.limited.insert((step, limit));
         }
         self.frame.widened.insert(value, count + 1);
         self.widen(value, joined);

@@ -71,7 +71,7 @@ fn windows_must_fit() {
     let both = "g (float[1, 1, 5] x, float[1, 1, 3] w) => (y) { y = Conv <auto_pad = \"SAME_UPPER\", pads = [2, 2]> (x, w) }";
     assert_eq!(fault(11, both), "conv.windows: auto_pad asks for another padding than `pads`");
     let word = "g (float[1, 1, 5] x, float[1, 1, 3] w) => (y) { y = Conv <auto_pad = \"SAME\"> (x, w) }";
-    assert!(fault(11, word).starts_with("conv.windows: auto_pad is `SAME`"));
+    assert!(fault(11, word).starts_with("attribute auto_pad is `SAME`"));
 }
 
 #[test]

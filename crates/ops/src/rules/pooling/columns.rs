@@ -4,7 +4,7 @@ use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{DimVec, Failure, Port, Rule, RuleCx};
 
-use crate::rules::common::{MOST_AXES, require_multiple, unknown_extent};
+use crate::rules::common::{MAX_AXES, require_multiple, unknown_extent};
 use crate::rules::sliding::{self, Rounding, Windows};
 
 /// The input is `[N, C * elements of a block, blocks]`, the output `[N, C, image...]`; there are as many
@@ -74,7 +74,7 @@ fn spatial_axes(cx: &mut RuleCx<'_, '_>) -> Result<Option<usize>, Failure> {
     if known.is_none() {
         known = cx.attr_ints("strides")?.or(cx.attr_ints("dilations")?).map(|list| list.len());
     }
-    Ok(known.filter(|spatial| *spatial < MOST_AXES))
+    Ok(known.filter(|spatial| *spatial < MAX_AXES))
 }
 
 /// The extents that an input spells.

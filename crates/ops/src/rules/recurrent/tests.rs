@@ -57,7 +57,7 @@ fn attributes_have_few_values() {
             "g (float[t, b, 4] x, float[1, 6, 4] w, float[1, 6, 6] r) => (y) {{ y = RNN <{attribute}> (x, w, r) }}"
         )
     };
-    assert!(fault(14, &graph("direction = \"both\"")).starts_with("rnn.states: direction is `both`"));
+    assert!(fault(14, &graph("direction = \"both\"")).starts_with("attribute direction is `both`"));
     assert_eq!(fault(14, &graph("layout = 2")), "rnn.states: layout is 2, but must be 0 or 1");
     assert_eq!(fault(14, &graph("hidden_size = 0")), "rnn.states: hidden_size is 0, but must be at least 1");
 }

@@ -27,7 +27,7 @@ fn the_aspect_ratio_can_be_kept() {
     };
     assert_eq!(infer_y(18, &graph("not_larger")), "float[1, 1, 4, 8]");
     assert_eq!(infer_y(18, &graph("not_smaller")), "float[1, 1, 7, 14]");
-    assert!(fault(18, &graph("larger")).starts_with("resize.sizes: keep_aspect_ratio_policy is `larger`"));
+    assert!(fault(18, &graph("larger")).starts_with("attribute keep_aspect_ratio_policy is `larger`"));
 }
 
 #[test]

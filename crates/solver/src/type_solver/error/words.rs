@@ -276,7 +276,28 @@ impl Words<'_, '_> {
             FaultKind::RefutedClaim(claim) => {
                 format!("axis {} does not always have the declared extent", claim.axis)
             }
-            FaultKind::MissingExternalData { location } => format!("`{location}` is missing"),
+            FaultKind::MissingExternalData { reason } => reason.clone(),
+            FaultKind::AttributeChoice { name, found, .. } => {
+                format!("attribute `{name}` cannot be `{found}`")
+            }
+            FaultKind::CallOutputs { given, has } => {
+                format!("a call has {given} outputs, and the function {has}")
+            }
+            FaultKind::CallInput { name, .. } => format!("a function needs its input `{name}`"),
+            FaultKind::TooManyInstances { most } => {
+                format!("a function is called with more than {most} different types")
+            }
+            FaultKind::IrVersion { found, .. } => format!("IR version {found} is not known"),
+            FaultKind::NewerOpset { domain, imported, .. } => {
+                format!("version {imported} of domain `{domain}` is not known")
+            }
+            FaultKind::LimitReached { value, limit } => {
+                format!("the type of `{}` is not known: {}", self.value(*value), limit.reason())
+            }
+            FaultKind::DuplicateNodeName { name, .. } => format!("several nodes are named `{name}`"),
+            FaultKind::ExtentOverflow { value } => {
+                format!("`{}` has more elements than 64 bits can count", self.value(*value))
+            }
             FaultKind::Rule { rule, .. } => format!("{rule} does not hold"),
             FaultKind::Relation { failure, .. } => failure.to_string(),
             FaultKind::UnknownOperator { .. } => "the operator has no declaration".into(),

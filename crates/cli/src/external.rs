@@ -2,15 +2,20 @@
 //!
 //! A model is not trusted. Its side files are named by relative paths that stay inside its folder; neither a link on the
 //! way, nor a file that has another name somewhere else, nor a range outside the file is read.
+//!
+//! **Invariant:** `check` reports exactly the files that `run` refuses: both go through [`open`] and [`range`].
 
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fs::File;
+use std::io::{ErrorKind, Read as _};
 use std::path::{Component, Path};
 
 use bytes::Bytes;
-use typeloom::TensorProto;
 use typeloom::cpu::decode;
+use typeloom::onnx::lfs;
+use typeloom::solver::model::ExternalTensor;
+use typeloom::{Checked, TensorProto};
 
 use crate::input;
 
@@ -50,10 +55,8 @@ impl<'a> SideFiles<'a> {
             return Err(format!("its type takes {needed} bytes, not {length}"));
         }
         let map = self.map(folder, &location)?;
-        match offset.checked_add(needed).filter(|end| *end <= map.len()) {
-            Some(end) => Ok(map.slice(offset..end)),
-            None => Err(format!("bytes {offset} and on are outside `{location}`, which has {}", map.len())),
-        }
+        let end = range(&location, offset as u64, needed as u64, map.len() as u64)?;
+        Ok(map.slice(offset..usize::try_from(end).map_err(|error| error.to_string())?))
     }
 
     fn map(&self, folder: &Path, location: &str) -> Result<Bytes, String> {
@@ -73,6 +76,39 @@ impl<'a> SideFiles<'a> {
     }
 }
 
+/// Reports every tensor of a model whose data cannot be read; `folder` is the model's, if it has one.
+pub(crate) fn report(checked: &mut Checked<'_>, folder: Option<&Path>) {
+    // Many tensors are in one file, which is opened once.
+    let mut sizes: HashMap<&str, Result<u64, String>> = HashMap::new();
+    for external in checked.external_data() {
+        let ExternalTensor { place, location, offset, bytes } = external;
+        // An empty location and sizes that are unknown are errors of the model, which are reported without files.
+        let (false, Some(bytes)) = (location.is_empty(), bytes) else { continue };
+        let size = sizes.entry(location).or_insert_with(|| {
+            let folder = folder.ok_or("a model from standard input has no folder")?;
+            let meta = open(folder, location)?.metadata().map_err(|error| error.to_string())?;
+            Ok(meta.len())
+        });
+        let read = size.clone().and_then(|size| range(location, offset, bytes, size));
+        if let Err(reason) = read {
+            checked.report_missing_data(place, reason);
+        }
+    }
+}
+
+/// The end of the range of a tensor in a file of `size` bytes.
+fn range(location: &str, offset: u64, bytes: u64, size: u64) -> Result<u64, String> {
+    offset.checked_add(bytes).filter(|end| *end <= size).ok_or_else(|| {
+        format!("`{location}` has {size} bytes, and the tensor is {bytes} bytes from byte {offset} on")
+    })
+}
+
+/// The length of a side file; 0 where it cannot be read.
+pub(crate) fn length(folder: &Path, location: &str) -> u64 {
+    let meta = open(folder, location).ok().and_then(|file| file.metadata().ok());
+    meta.map_or(0, |meta| meta.len())
+}
+
 /// Opens a file inside a folder, without following a link.
 fn open(folder: &Path, location: &str) -> Result<File, String> {
     let relative = Path::new(location);
@@ -81,7 +117,10 @@ fn open(folder: &Path, location: &str) -> Result<File, String> {
     if !is_named || !is_plain {
         return Err(format!("`{location}` is not a path inside the model's folder"));
     }
-    let cannot = |error: std::io::Error| format!("`{location}`: {error}");
+    let cannot = |error: std::io::Error| match error.kind() {
+        ErrorKind::NotFound => format!("`{location}` is not there"),
+        _ => format!("`{location}`: {error}"),
+    };
     let mut path = folder.to_path_buf();
     for part in relative.components() {
         path.push(part);
@@ -94,7 +133,20 @@ fn open(folder: &Path, location: &str) -> Result<File, String> {
     if has_other_names(&meta) {
         return Err(format!("`{location}` is the same file as one elsewhere"));
     }
+    if is_pointer(&file, meta.len()).map_err(cannot)? {
+        return Err(format!("`{location}` is a Git LFS pointer; download the file with `git lfs pull`"));
+    }
     Ok(file)
+}
+
+/// Whether a file is a Git LFS pointer; only small files are read.
+fn is_pointer(mut file: &File, size: u64) -> std::io::Result<bool> {
+    if size > 1024 {
+        return Ok(false);
+    }
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    Ok(lfs::is_pointer(&bytes))
 }
 
 #[cfg(unix)]
@@ -168,7 +220,8 @@ mod tests {
     #[test]
     fn what_lies_outside_the_file_is_refused() -> std::io::Result<()> {
         let folder = Folder::new("outside")?;
-        for (offset, reason) in [("49", "outside"), ("18446744073709551615", "outside"), ("-1", "no number")]
+        for (offset, reason) in
+            [("49", "from byte 49 on"), ("18446744073709551615", "64 bytes"), ("-1", "no number")]
         {
             let read = folder.read(&[("location", "weights.bin"), ("offset", offset)]);
             assert!(read.clone().is_err_and(|error| error.contains(reason)), "{offset}: {read:?}");

@@ -1,0 +1,303 @@
+//! Checks of a tensor's payload against its header: the field that holds it, its length, and the indices of sparse tensors.
+//!
+//! **Invariant:** the cost does not depend on the number of elements, with two exceptions. Variable-length integers (`int32_data`,
+//! `int64_data`, `uint64_data`) are counted by their bytes, and the indices of a sparse tensor are read.
+//!
+//! The rules are those of the ONNX checker, and in addition the exact length: ONNX Runtime rejects a payload that is too long.
+//! A `raw_data` field that is present and empty counts as absent where a typed field has elements.
+
+use super::tensor::{SparseTensorView, TensorHeader, TensorView};
+use super::{EntryView, name};
+use crate::error::{DecodeError, ErrorKind, FieldName};
+use crate::messages::tensor_proto::DataType;
+use crate::wire::Value;
+
+const RAW_DATA: &FieldName = name!("TensorProto", "raw_data");
+const LENGTH: &FieldName = name!("TensorProto", "external_data");
+
+/// The typed payload fields.
+const TYPED: [(u32, &FieldName); 6] = [
+    (4, name!("TensorProto", "float_data")),
+    (5, name!("TensorProto", "int32_data")),
+    (6, name!("TensorProto", "string_data")),
+    (7, name!("TensorProto", "int64_data")),
+    (10, name!("TensorProto", "double_data")),
+    (11, name!("TensorProto", "uint64_data")),
+];
+
+/// How the elements of a type are stored.
+struct Storage {
+    /// The bits of one element in `raw_data`; `None` for strings, which `raw_data` cannot hold.
+    bits: Option<u64>,
+    /// The number of the typed field.
+    field: u32,
+    /// The entries of the typed field for every `elements` elements.
+    entries: u64,
+    elements: u64,
+}
+
+impl Storage {
+    fn of(data_type: DataType) -> Option<Self> {
+        let (bits, field, entries, elements) = match data_type {
+            DataType::Undefined => return None,
+            DataType::String => {
+                return Some(Self { bits: None, field: 6, entries: 1, elements: 1 });
+            }
+            DataType::Float => (32, 4, 1, 1),
+            DataType::Complex64 => (64, 4, 2, 1),
+            DataType::Double => (64, 10, 1, 1),
+            DataType::Complex128 => (128, 10, 2, 1),
+            DataType::Int64 => (64, 7, 1, 1),
+            DataType::Uint64 => (64, 11, 1, 1),
+            DataType::Uint32 => (32, 11, 1, 1),
+            DataType::Int32 => (32, 5, 1, 1),
+            DataType::Int16 | DataType::Uint16 | DataType::Float16 | DataType::Bfloat16 => (16, 5, 1, 1),
+            DataType::Int8
+            | DataType::Uint8
+            | DataType::Bool
+            | DataType::Float8e4m3fn
+            | DataType::Float8e4m3fnuz
+            | DataType::Float8e5m2
+            | DataType::Float8e5m2fnuz
+            | DataType::Float8e8m0 => (8, 5, 1, 1),
+            DataType::Float6e2m3 | DataType::Float6e3m2 => (6, 5, 1, 1),
+            DataType::Int4 | DataType::Uint4 | DataType::Float4e2m1 => (4, 5, 1, 2),
+            DataType::Int2 | DataType::Uint2 => (2, 5, 1, 4),
+        };
+        Some(Self { bits: Some(bits), field, entries, elements })
+    }
+
+    /// The bytes of `count` elements in `raw_data`; the bits are rounded up to whole bytes.
+    fn bytes(&self, count: u64) -> Option<u64> {
+        let bits = self.bits?;
+        // Groups of eight elements take a whole number of bytes.
+        (count / 8).checked_mul(bits)?.checked_add((count % 8 * bits).div_ceil(8))
+    }
+
+    /// The entries of `count` elements in the typed field.
+    fn entries(&self, count: u64) -> Option<u64> {
+        count.div_ceil(self.elements).checked_mul(self.entries)
+    }
+}
+
+impl TensorHeader<'_> {
+    /// Checks that there is one payload, in the field for the element type, of exactly the length that the dims require.
+    /// For a payload in another file, checks the length that the model states.
+    ///
+    /// An unknown element type has no storage format and passes.
+    ///
+    /// # Errors
+    /// The first mismatch.
+    pub fn check_payload(&self) -> Result<(), DecodeError> {
+        let Some(storage) = DataType::try_from(self.data_type).ok().and_then(Storage::of) else {
+            return Ok(());
+        };
+        let fault = |kind| DecodeError { offset: self.view.offset(), kind };
+        let count = self.exact_count()?;
+        let bytes = storage.bytes(count);
+        if self.is_external() {
+            return self.check_external(bytes);
+        }
+        let overflow = || fault(ErrorKind::ElementCountOverflow);
+        let raw = self.raw_data.filter(|raw| !raw.is_empty() || !self.has_typed_data);
+        if self.has_typed_data {
+            return self.check_typed(&storage, storage.entries(count).ok_or_else(overflow)?, raw.is_some());
+        }
+        let Some(raw) = raw else {
+            if count == 0 {
+                return Ok(());
+            }
+            let field =
+                TYPED.iter().find(|(number, _)| *number == storage.field).map_or(RAW_DATA, |found| found.1);
+            let (field, unit, expected) = match bytes {
+                Some(bytes) => (RAW_DATA, "bytes", bytes),
+                None => (field, "elements", count),
+            };
+            return Err(fault(ErrorKind::PayloadSize { field, unit, expected, found: 0 }));
+        };
+        let Some(_) = storage.bits else {
+            // An empty field is what some writers emit for an empty tensor.
+            if raw.is_empty() && count == 0 {
+                return Ok(());
+            }
+            return Err(fault(ErrorKind::PayloadField {
+                found: RAW_DATA,
+                expected: self.typed_field(&storage),
+            }));
+        };
+        let expected = bytes.ok_or_else(overflow)?;
+        let found = raw.len() as u64;
+        if expected == found {
+            return Ok(());
+        }
+        Err(fault(ErrorKind::PayloadSize { field: RAW_DATA, unit: "bytes", expected, found }))
+    }
+
+    /// The bytes of the elements in `raw_data` or in another file; `None` where the dims or the element type have no size.
+    #[must_use]
+    pub fn payload_bytes(&self) -> Option<u64> {
+        let storage = DataType::try_from(self.data_type).ok().and_then(Storage::of)?;
+        storage.bytes(self.exact_count().ok()?)
+    }
+
+    /// The product of the extents in their order; unlike [`TensorHeader::element_count`], a zero does not hide an overflow
+    /// to the left of it, which other loaders reject.
+    fn exact_count(&self) -> Result<u64, DecodeError> {
+        let fault = |kind| DecodeError { offset: self.view.offset(), kind };
+        self.dims
+            .iter()
+            .try_fold(1_i64, |count, dim| {
+                if *dim < 0 {
+                    return Err(fault(ErrorKind::NegativeDim { dim: *dim }));
+                }
+                count.checked_mul(*dim).ok_or_else(|| fault(ErrorKind::ElementCountOverflow))
+            })
+            .map(i64::cast_unsigned)
+    }
+
+    fn typed_field(&self, storage: &Storage) -> &'static FieldName {
+        TYPED.iter().find(|(number, _)| *number == storage.field).map_or(RAW_DATA, |(_, name)| name)
+    }
+
+    fn check_typed(&self, storage: &Storage, expected: u64, has_raw: bool) -> Result<(), DecodeError> {
+        let fault = |kind| DecodeError { offset: self.view.offset(), kind };
+        let mut counts = [0_u64; TYPED.len()];
+        for field in self.view.wire_fields() {
+            let field = field?;
+            let Some(at) = TYPED.iter().position(|(number, _)| *number == field.number) else { continue };
+            counts[at] += match (field.value, field.number) {
+                // Each string is a record.
+                (_, 6) | (Value::Varint(_) | Value::Fixed64(_) | Value::Fixed32(_) | Value::Group(..), _) => {
+                    1
+                }
+                (Value::Len(bytes, _), 4) => bytes.len() as u64 / 4,
+                (Value::Len(bytes, _), 10) => bytes.len() as u64 / 8,
+                (Value::Len(bytes, _), _) => bytes.iter().filter(|byte| **byte < 0x80).count() as u64,
+            };
+        }
+        let expected_field = self.typed_field(storage);
+        for ((number, name), found) in TYPED.iter().zip(counts) {
+            if *number != storage.field && found > 0 {
+                return Err(fault(ErrorKind::PayloadField { found: name, expected: expected_field }));
+            }
+        }
+        let found =
+            TYPED.iter().zip(counts).find(|((number, _), _)| *number == storage.field).map_or(0, |(_, n)| n);
+        if has_raw {
+            return Err(fault(ErrorKind::TwoPayloads { first: RAW_DATA, second: expected_field }));
+        }
+        if expected == found {
+            return Ok(());
+        }
+        let unit = if storage.entries == storage.elements { "elements" } else { "entries" };
+        Err(fault(ErrorKind::PayloadSize { field: expected_field, unit, expected, found }))
+    }
+
+    /// A payload in another file: nothing may be stored here, and the stated length is that of the elements.
+    fn check_external(&self, bytes: Option<u64>) -> Result<(), DecodeError> {
+        let fault = |kind| DecodeError { offset: self.view.offset(), kind };
+        if self.has_typed_data || self.raw_data.is_some_and(|raw| !raw.is_empty()) {
+            return Err(fault(ErrorKind::ExternalAndInline));
+        }
+        let mut located = false;
+        for entry in self.view.external_data() {
+            let entry: EntryView<'_> = entry?;
+            let (key, value) = (entry.key()?, entry.value()?);
+            located |= key == "location" && !value.is_empty();
+            if !matches!(key, "offset" | "length") {
+                continue;
+            }
+            let Ok(number) = value.parse::<u64>() else {
+                return Err(fault(ErrorKind::ExternalNumber { key: key.into(), value: value.into() }));
+            };
+            if key == "length"
+                && let Some(expected) = bytes
+                && expected != number
+            {
+                let kind = ErrorKind::PayloadSize { field: LENGTH, unit: "bytes", expected, found: number };
+                return Err(fault(kind));
+            }
+        }
+        match (located, bytes) {
+            (false, _) => Err(fault(ErrorKind::ExternalWithoutLocation)),
+            (true, None) => Err(fault(ErrorKind::ExternalStrings)),
+            (true, Some(_)) => Ok(()),
+        }
+    }
+}
+
+impl TensorView<'_> {
+    /// As [`TensorHeader::check_payload`].
+    ///
+    /// # Errors
+    /// The first mismatch.
+    pub fn check_payload(&self) -> Result<(), DecodeError> {
+        self.header()?.check_payload()
+    }
+}
+
+impl SparseTensorView<'_> {
+    /// Checks the parts of a sparse tensor: a vector of values, and as many `int64` indices, in ascending order and inside
+    /// the dims. An index is a position in the flattened tensor, or a row with one coordinate for each axis.
+    ///
+    /// # Errors
+    /// The first mismatch.
+    pub fn check_payload(&self) -> Result<(), DecodeError> {
+        let fault = |reason: String| DecodeError {
+            offset: self.offset(),
+            kind: ErrorKind::SparseTensor { reason: reason.into() },
+        };
+        let sparse = self.parse()?;
+        if sparse.dims.is_empty() || sparse.dims.iter().any(|dim| *dim <= 0) {
+            return Err(fault("needs at least one axis, and extents of 1 or more".to_owned()));
+        }
+        let count = sparse.dims.iter().try_fold(1_i64, |count, dim| count.checked_mul(*dim));
+        let Some(count) = count else {
+            return Err(DecodeError { offset: self.offset(), kind: ErrorKind::ElementCountOverflow });
+        };
+        let Some(values) = sparse.values else { return Err(fault("has no values".to_owned())) };
+        let values = values.header()?;
+        let &[stored] = &values.dims[..] else {
+            return Err(fault(format!("has values with {} axes; they must be a vector", values.dims.len())));
+        };
+        values.check_payload()?;
+        let Some(indices) = sparse.indices else {
+            return if stored == 0 { Ok(()) } else { Err(fault("has no indices".to_owned())) };
+        };
+        let header = indices.header()?;
+        if header.data_type != DataType::Int64 as i32 {
+            return Err(fault("has indices that are not of type int64".to_owned()));
+        }
+        let rank = sparse.dims.len();
+        let width = match header.dims[..] {
+            [rows] if rows == stored => 1,
+            [rows, width] if rows == stored && usize::try_from(width) == Ok(rank) => rank,
+            _ => {
+                let shape: Vec<String> = header.dims.iter().map(i64::to_string).collect();
+                let shape = shape.join(", ");
+                return Err(fault(format!(
+                    "has indices of shape [{shape}] for {stored} values; [{stored}] or [{stored}, {rank}] is needed"
+                )));
+            }
+        };
+        header.check_payload()?;
+        if header.is_external() {
+            return Ok(());
+        }
+        let Some(numbers) = indices.int_values(usize::MAX)? else { return Ok(()) };
+        let bounds = if header.dims.len() == 1 { &[count][..] } else { &sparse.dims[..] };
+        let mut last: Option<&[i64]> = None;
+        for (at, index) in numbers.chunks_exact(width).enumerate() {
+            if index.iter().zip(bounds).any(|(coordinate, bound)| !(0..*bound).contains(coordinate)) {
+                return Err(fault(format!(
+                    "has index {index:?} at position {at}, which is outside its dims"
+                )));
+            }
+            if last.is_some_and(|last| last >= index) {
+                return Err(fault(format!("has indices that are not in ascending order at position {at}")));
+            }
+            last = Some(index);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,104 @@
+//! Limits that hide a part of a type, and the values that they hide it of.
+//!
+//! A rule that cannot follow a constant because it is too large notes that, and so does a loop whose shapes change too often. The
+//! arena of dims notes the extents that it gives up. When a body is solved, the values whose shapes are unknown for that reason are
+//! found: those with an unknown rank, or with an unknown extent that no input of the node has. Each is one warning.
+//!
+//! **Invariant:** where no limit was met, the cost is that of two empty lists.
+
+use crate::core::Core;
+use crate::dim::DimId;
+use crate::fault::{Fault, FaultKind, Place};
+use crate::frame::Frame;
+use crate::map::Set;
+use crate::model::place_of;
+use crate::program::{StepId, ValueId};
+use crate::rule::DimVec;
+
+/// A limit that hides a part of a type.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Limit {
+    /// A constant has more elements than are followed.
+    Constant {
+        /// How many are.
+        most: usize,
+    },
+    /// An expression over symbols is too large, or a number does not fit into 64 bits.
+    Expression,
+    /// A loop changes the shape of a value too often.
+    Widenings {
+        /// How often its extents are widened before its rank is given up.
+        most: usize,
+    },
+}
+
+impl Limit {
+    /// The reason, as a clause that follows "because".
+    pub(crate) fn reason(self) -> String {
+        match self {
+            Self::Constant { most } => format!("a constant of more than {most} elements is not followed"),
+            Self::Expression => "its expression is larger than the limits of dims".to_owned(),
+            Self::Widenings { most } => format!("the loop changes it more than {most} times"),
+        }
+    }
+}
+
+/// The values of a solved body whose shapes are unknown because of a limit, in step order.
+pub(crate) fn faults<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> Vec<Fault<'a>> {
+    let mut found = Vec::new();
+    let mut noted: Vec<(StepId, Limit)> = frame.limited.iter().copied().collect();
+    noted.sort_unstable();
+    for (step, limit) in noted {
+        let body = &frame.body;
+        let inputs: Set<DimId> =
+            body.inputs(step).iter().flatten().flat_map(|value| variables(core, frame, *value)).collect();
+        for value in body.outputs(body.last_step(step)).iter().flatten().copied() {
+            let is_hidden = match frame.shape_read(value) {
+                None => frame.slots[value.index()].ty.is_some_and(|ty| ty.constant_elem().is_some()),
+                Some(_) => variables(core, frame, value).iter().any(|variable| !inputs.contains(variable)),
+            };
+            if is_hidden {
+                found.push(fault(frame, value, limit));
+            }
+        }
+    }
+    if core.dims.has_given_up() {
+        let mut seen: Set<DimId> = Set::default();
+        for value in (0..frame.body.values.len()).map(ValueId::new) {
+            for variable in variables(core, frame, value) {
+                if core.dims.is_given_up(variable) && seen.insert(variable) {
+                    found.push(fault(frame, value, Limit::Expression));
+                }
+            }
+        }
+    }
+    found
+}
+
+/// The limit that hides a part of the shape of a value.
+pub(crate) fn of_value<'a>(core: &mut Core<'a>, frame: &Frame<'a>, value: ValueId) -> Option<Limit> {
+    if variables(core, frame, value).iter().any(|variable| core.dims.is_given_up(*variable)) {
+        return Some(Limit::Expression);
+    }
+    faults(core, frame).into_iter().find_map(|fault| match fault.kind {
+        FaultKind::LimitReached { value: of, limit } if of == value => Some(limit),
+        _ => None,
+    })
+}
+
+fn fault<'a>(frame: &Frame<'a>, value: ValueId, limit: Limit) -> Fault<'a> {
+    let place: Place = place_of(frame, value);
+    Fault { place, kind: FaultKind::LimitReached { value, limit } }
+}
+
+/// The unknown extents that the shape of a value mentions.
+fn variables(core: &mut Core<'_>, frame: &Frame<'_>, value: ValueId) -> Vec<DimId> {
+    let Some(shape) = frame.shape_read(value) else { return Vec::new() };
+    let dims: DimVec = core.shapes.get(shape).into();
+    let mut found = Vec::new();
+    for dim in dims {
+        let dim = core.dims.resolve(dim);
+        found.extend(core.dims.variables_of(dim));
+    }
+    found
+}

@@ -1,0 +1,112 @@
+//! Checks of a model's header and structure that other loaders make: versions, names of nodes, sizes of tensors.
+//!
+//! **Invariant:** nothing here depends on what operators mean. Linear in the imports, the different shapes and the nodes.
+
+use typeloom_onnx::view::{ModelView, TensorHeader, TensorView};
+
+use crate::catalogue::{Operators, canonical};
+use crate::core::Core;
+use crate::fault::{Fault, FaultKind, Place};
+use crate::frame::Frame;
+use crate::map::Map;
+use crate::model::{ExternalTensor, place_of};
+use crate::program::{Body, GraphId, Origin, StepId, StepKind, ValueId};
+use crate::rule::DimVec;
+use crate::shape::ShapeId;
+
+/// The newest IR version that is known: that of ONNX 1.23.
+const NEWEST_IR_VERSION: i64 = 14;
+
+/// IR and operator set versions that are missing or newer than is known.
+pub(crate) fn versions<'a>(model: &ModelView<'a>, operators: &Operators<'a>) -> Vec<Fault<'a>> {
+    let mut faults = Vec::new();
+    let mut fault = |kind| faults.push(Fault { place: Place::Body, kind });
+    let found = model.ir_version();
+    if !(1..=NEWEST_IR_VERSION).contains(&found) {
+        fault(FaultKind::IrVersion { found, newest: NEWEST_IR_VERSION });
+    }
+    let mut imports = |function: Option<&crate::catalogue::Function<'a>>, domain: &'a str, imported: i64| {
+        let domain = canonical(domain);
+        let Some(newest) = operators.newest(domain).filter(|newest| *newest < imported) else { return };
+        let function = function.map(|function| match function.domain {
+            "" => function.name.to_owned(),
+            domain => format!("{domain}.{}", function.name),
+        });
+        fault(FaultKind::NewerOpset { function, domain, imported, newest });
+    };
+    for import in model.opset_imports().flatten() {
+        imports(None, import.domain, import.version);
+    }
+    for function in operators.functions() {
+        for import in function.view.opset_imports().flatten() {
+            imports(Some(function), import.domain, import.version);
+        }
+    }
+    faults
+}
+
+/// Where the data of a tensor is, if it is in another file.
+pub(crate) fn external(view: TensorView<'_>) -> Option<ExternalTensor<'_>> {
+    let header = view.header().ok().filter(TensorHeader::is_external)?;
+    let bytes = header.payload_bytes();
+    let mut external = ExternalTensor { place: Place::Body, location: "", offset: 0, bytes };
+    for entry in view.external_data().flatten() {
+        match (entry.key(), entry.value()) {
+            (Ok("location"), Ok(location)) => external.location = location,
+            (Ok("offset"), Ok(offset)) => external.offset = offset.parse().unwrap_or(u64::MAX),
+            (Ok(_) | Err(_), Ok(_) | Err(_)) => {}
+        }
+    }
+    Some(external)
+}
+
+/// Names that several nodes of one graph have, one fault for each name; unnamed nodes are none.
+pub(crate) fn node_names<'a>(body: &Body<'a>) -> Vec<Fault<'a>> {
+    let mut seen: Map<(GraphId, &'a str), (StepId, usize)> = Map::default();
+    let mut repeated: Vec<(StepId, GraphId, &'a str)> = Vec::new();
+    for step in (0..body.steps.len()).map(StepId::new) {
+        let record = body.step(step);
+        let (StepKind::Node | StepKind::Enter(_), Ok(name)) = (record.kind, record.node.name()) else {
+            continue;
+        };
+        if name.is_empty() {
+            continue;
+        }
+        let (_, count) = seen.entry((record.graph, name)).or_insert((step, 0));
+        *count += 1;
+        if *count == 2 {
+            repeated.push((step, record.graph, name));
+        }
+    }
+    let fault = |(step, graph, name): (StepId, GraphId, &'a str)| {
+        let (first, count) = *seen.get(&(graph, name))?;
+        Some(Fault { place: Place::Step(step), kind: FaultKind::DuplicateNodeName { name, count, first } })
+    };
+    repeated.into_iter().filter_map(fault).collect()
+}
+
+/// Values whose known extents have a product beyond 64 bits: the first value of each shape.
+pub(crate) fn overflows<'a>(core: &mut Core<'a>, frame: &Frame<'a>, faults: &mut Vec<Fault<'a>>) {
+    let mut shapes: Vec<ShapeId> = Vec::new();
+    for shape in core.shapes.ids() {
+        let dims: DimVec = core.shapes.get(shape).into();
+        let mut extents = dims.iter().filter_map(|dim| core.dims.as_constant(*dim));
+        let is_empty = extents.clone().any(|extent| extent == 0);
+        if !is_empty && extents.try_fold(1_i64, |count, extent| count.checked_mul(extent)).is_none() {
+            shapes.push(shape);
+        }
+    }
+    if shapes.is_empty() {
+        return;
+    }
+    for value in (0..frame.body.values.len()).map(ValueId::new) {
+        let Some(shape) = frame.slots[value.index()].shape else { continue };
+        let Some(at) = shapes.iter().position(|other| *other == shape) else { continue };
+        let own = frame.value_faults.contains_key(&value);
+        let is_undefined = frame.body.value(value).origin == Origin::Undefined;
+        shapes.swap_remove(at);
+        if !own && !is_undefined {
+            faults.push(Fault { place: place_of(frame, value), kind: FaultKind::ExtentOverflow { value } });
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! Limits that affect verdicts, each at the limit and one past it: what a limit hides is reported, see `docs/limits.md`.
+
+use typeloom::onnx::prost::Message as _;
+use typeloom::onnx::text::parse_model;
+use typeloom::solver::diagnostic::{Code, Diagnostic, diagnose, explain_value};
+use typeloom::{Mode, Options};
+
+fn check(text: &str, mode: Mode) -> (bool, Vec<Diagnostic>) {
+    let bytes = parse_model(text).expect("the text is a model").encode_to_vec();
+    let options = Options { mode, ..Options::default() };
+    let mut checked = typeloom::check(&bytes, &options).expect("the bytes are a model");
+    (checked.is_ok(), diagnose(&mut checked))
+}
+
+fn codes(text: &str) -> Vec<Code> {
+    check(text, Mode::Strict).1.into_iter().map(|diagnostic| diagnostic.code).collect()
+}
+
+fn type_of(text: &str, value: &str) -> String {
+    let bytes = parse_model(text).expect("the text is a model").encode_to_vec();
+    let mut checked = typeloom::check(&bytes, &Options::default()).expect("the bytes are a model");
+    let value = checked.find(value).expect("the model has the value");
+    checked.display_type(value)
+}
+
+fn list(count: usize, item: impl Fn(usize) -> String, between: &str) -> String {
+    (0..count).map(item).collect::<Vec<_>>().join(between)
+}
+
+/// A model that calls a function with `count` shapes; the last output is declared with the extent `declared`.
+fn calls(count: usize, declared: usize) -> String {
+    let inputs = list(count, |at| format!("float[{}] x{at}", at + 1), ", ");
+    let nodes = list(count, |at| format!("y{at} = local.Join(x{at})"), "\n");
+    let last = count - 1;
+    format!(
+        "<ir_version: 10, opset_import: [\"\": 21, \"local\": 1]>
+        g ({inputs}) => (float[{declared}] y{last}) {{ {nodes} }}
+        <domain: \"local\", opset_import: [\"\": 21]>
+        Join (a) => (b) {{ b = Concat <axis = 0> (a, a) }}"
+    )
+}
+
+#[test]
+fn a_function_is_solved_for_1024_shapes() {
+    assert_eq!(codes(&calls(1024, 2048)), []);
+    assert_eq!(codes(&calls(1024, 7)), [Code::DeclaredTypeContradiction]);
+    assert_eq!(type_of(&calls(1024, 2048), "y1023"), "float[2048]");
+}
+
+#[test]
+fn one_shape_more_is_reported() {
+    for declared in [2050, 7] {
+        let found = codes(&calls(1025, declared));
+        assert_eq!(found.first(), Some(&Code::TooManyInstances), "{found:?}");
+    }
+    let (is_ok, found) = check(&calls(1030, 2060), Mode::Permissive);
+    assert!(is_ok);
+    let of_limit = found.iter().filter(|diagnostic| diagnostic.code == Code::TooManyInstances).count();
+    assert_eq!(of_limit, 1, "one warning for each function");
+}
+
+/// A model whose output is as long as `count` inputs with different symbols.
+fn sum(count: usize) -> String {
+    let inputs = list(count, |at| format!("float[s{at}] x{at}"), ", ");
+    let names = list(count, |at| format!("x{at}"), ", ");
+    format!(
+        "<ir_version: 10, opset_import: [\"\": 21]>
+        g ({inputs}) => (y) {{ y = Concat <axis = 0> ({names}) }}"
+    )
+}
+
+#[test]
+fn a_sum_of_64_symbols_is_kept() {
+    assert_eq!(codes(&sum(64)), []);
+    assert!(type_of(&sum(64), "y").contains("s63"));
+}
+
+#[test]
+fn a_sum_of_65_symbols_is_reported() {
+    let text = sum(65);
+    assert_eq!(codes(&text), [Code::LimitReached]);
+    let bytes = parse_model(&text).expect("the text is a model").encode_to_vec();
+    let options = Options { trace: true, ..Options::default() };
+    let mut checked = typeloom::check(&bytes, &options).expect("the bytes are a model");
+    let explained = explain_value(&mut checked, "y").expect("the model has the value");
+    assert!(explained.extents.iter().any(|sentence| sentence.contains("limits of dims")), "{explained:?}");
+}
+
+/// A model that takes one of the elements of a constant as an extent.
+fn picked(count: usize) -> String {
+    let items = list(count, |at| (at % 7 + 1).to_string(), ", ");
+    format!(
+        "<ir_version: 10, opset_import: [\"\": 21]>
+        g (float x) => (y) <int64[{count}] table = {{ {items} }}, int64[1] at = {{ 3 }}> {{
+            shape = Gather(table, at)
+            y = Expand(x, shape)
+        }}"
+    )
+}
+
+#[test]
+fn a_constant_of_4096_elements_is_followed() {
+    assert_eq!(codes(&picked(4096)), []);
+    assert_eq!(type_of(&picked(4096), "y"), "float[4]");
+}
+
+#[test]
+fn a_constant_of_4097_elements_is_reported() {
+    assert_eq!(codes(&picked(4097)), [Code::LimitReached]);
+    assert_eq!(type_of(&picked(4097), "y"), "float[?]");
+}
+
+#[test]
+fn a_large_table_that_decides_no_shape_is_not_reported() {
+    let text = picked(4097).replace("Expand(x, shape)", "Cast <to = 1> (shape)");
+    assert_eq!(codes(&text), []);
+}
+
+/// As [`picked`], with the constant given to a function.
+fn passed(count: usize) -> String {
+    let items = list(count, |at| (at % 7 + 1).to_string(), ", ");
+    format!(
+        "<ir_version: 10, opset_import: [\"\": 21, \"local\": 1]>
+        g (float x) => (y) <int64[{count}] table = {{ {items} }}> {{ y = local.Pick(x, table) }}
+        <domain: \"local\", opset_import: [\"\": 21]>
+        Pick (x, table) => (y) {{
+            at = Constant <value_ints = [3]> ()
+            shape = Gather(table, at)
+            y = Expand(x, shape)
+        }}"
+    )
+}
+
+#[test]
+fn a_constant_of_64_elements_goes_into_a_function() {
+    assert_eq!(codes(&passed(64)), []);
+    assert_eq!(type_of(&passed(64), "y"), "float[4]");
+}
+
+#[test]
+fn a_constant_of_65_elements_is_reported() {
+    assert_eq!(codes(&passed(65)), [Code::LimitReached]);
+}
+
+/// A function whose body needs `count` equal pairs of extents, called with symbols.
+fn demands(count: usize) -> String {
+    let inputs = list(count, |at| format!("float[a{at}] x{at}, float[b{at}] y{at}"), ", ");
+    let given = list(count, |at| format!("x{at}, y{at}"), ", ");
+    let taken = list(count, |at| format!("p{at}, q{at}"), ", ");
+    let nodes = list(count, |at| format!("r{at} = MatMul(p{at}, q{at})"), "\n");
+    let last = count - 1;
+    format!(
+        "<ir_version: 10, opset_import: [\"\": 21, \"local\": 1]>
+        g ({inputs}) => (z) {{ z = local.F({given}) }}
+        <domain: \"local\", opset_import: [\"\": 21]>
+        F ({taken}) => (r{last}) {{ {nodes} }}"
+    )
+}
+
+#[test]
+fn a_call_keeps_every_demand_of_its_function() {
+    let bytes = parse_model(&demands(65)).expect("the text is a model").encode_to_vec();
+    let checked = typeloom::check(&bytes, &Options::default()).expect("the bytes are a model");
+    assert_eq!(checked.equations().len(), 65);
+}
