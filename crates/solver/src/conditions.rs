@@ -75,12 +75,8 @@ pub(crate) fn merged<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> Vec<(DimId, 
 }
 
 fn solve<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> Facts<'a> {
-    let mut equations: Vec<Equation> = frame
-        .equations
-        .iter()
-        .filter(|equation| !frame.is_conditional(equation.step) && frame.runs(equation.step))
-        .copied()
-        .collect();
+    let mut equations: Vec<Equation> =
+        frame.equations.iter().filter(|equation| frame.runs_always(equation.step)).copied().collect();
     equations.sort_by_key(|equation| equation.step);
     let mut seen = BTreeSet::new();
     equations.retain(|equation| seen.insert((equation.left, equation.right, equation.need)));

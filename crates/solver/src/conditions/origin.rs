@@ -28,8 +28,10 @@ pub(super) fn is_baked(core: &Core<'_>, frame: &Frame<'_>, equation: &Equation) 
     };
     let mut open = Vec::new();
     for side in sides {
-        // Attributes belong to the graph.
+        // Attributes, and what a rule computes from elements of a constant, belong to the graph.
+        let is_computed = side.axis.is_none() && core.dims.as_constant(side.dim).is_some();
         match value_at(side.port) {
+            Some(value) if is_computed && core.data_of(frame, value).is_none() => return true,
             Some(value) => open.push(value),
             None => return true,
         }
