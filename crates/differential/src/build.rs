@@ -289,8 +289,8 @@ impl<'c> Builder<'c> {
         let visible = self.vars();
         let by_name: HashMap<&str, &Var> = visible.iter().map(|var| (var.name.as_str(), *var)).collect();
         let machine = Machine::new(&self.functions);
-        for world in 0..active.len() {
-            if !active[world] {
+        for (world, takes_part) in active.iter_mut().enumerate() {
+            if !*takes_part {
                 continue;
             }
             let known = |name: &str| by_name.get(name).and_then(|var| var.values[world].clone());
@@ -300,7 +300,7 @@ impl<'c> Builder<'c> {
                         var.values[world] = Some(value);
                     }
                 }
-                Err(Failure::Rejected(_)) if self.permit && world != lead => active[world] = false,
+                Err(Failure::Rejected(_)) if self.permit && world != lead => *takes_part = false,
                 Ok(_) | Err(_) => return None,
             }
         }

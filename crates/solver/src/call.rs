@@ -531,7 +531,7 @@ fn apply<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>, step: StepId, summary: 
 /// Reads the integers of an initializer, which no rule may have read yet.
 fn read_initializer<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>, value: ValueId) {
     let Slot { ty, data, .. } = frame.slots[value.index()];
-    let is_followed = ty.and_then(|ty| ty.constant_elem()).is_some_and(is_followed);
+    let is_followed = ty.and_then(Ty::constant_elem).is_some_and(is_followed);
     let (Origin::Initializer(at) | Origin::InputWithDefault(at)) = frame.body.value(value).origin else {
         return;
     };

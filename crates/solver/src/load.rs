@@ -92,7 +92,7 @@ pub(crate) fn overflows<'a>(core: &mut Core<'a>, frame: &Frame<'a>, faults: &mut
         let dims: DimVec = core.shapes.get(shape).into();
         let mut extents = dims.iter().filter_map(|dim| core.dims.as_constant(*dim));
         let is_empty = extents.clone().any(|extent| extent == 0);
-        if !is_empty && extents.try_fold(1_i64, |count, extent| count.checked_mul(extent)).is_none() {
+        if !is_empty && extents.try_fold(1_i64, i64::checked_mul).is_none() {
             shapes.push(shape);
         }
     }

@@ -365,7 +365,8 @@ pub(crate) fn solve<'a>(
         Believed::Neither => Vec::new(),
     };
     let mut seed_faults = Vec::new();
-    if !(faults.is_empty() && calls.faulty.is_empty()) && !made.is_empty() {
+    let found_any = !faults.is_empty() || !calls.faulty.is_empty();
+    if found_any && !made.is_empty() {
         // What the caller says of a value that a node makes is held against the model as it is without that.
         let assumed = (core.dims.clone(), core.assumptions.clone());
         let (mut bare, bare_frame, ..) = run(false, trust, Some(assumed), &made, &shapeless)?;

@@ -205,8 +205,10 @@ impl Consequences {
             FaultKind::DuplicateValue { first, .. } => Some(*first),
             _ => None,
         });
-        let has_errors = !(frame.faults.is_empty() && body.faults().is_empty() && instances.is_empty())
-            || !frame.shapeless.is_empty();
+        let has_errors = !(frame.faults.is_empty()
+            && body.faults().is_empty()
+            && instances.is_empty()
+            && frame.shapeless.is_empty());
         Self { has_errors, nodes: nodes.map(|step| body.first_step(step)).collect(), values: twice.collect() }
     }
 

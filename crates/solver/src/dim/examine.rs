@@ -163,7 +163,12 @@ impl Dims {
         let mut known = Vec::new();
         for condition in domain.conditions() {
             if let Some([goal]) = self.alternatives(condition).as_deref() {
-                known.extend(self.factored(*goal, domain));
+                // One of the factors is zero, not each of them.
+                let mut goals = self.factored(*goal, domain);
+                goals.retain(|goal| self.as_constant(goal.dim()).is_none_or(|value| value == 0));
+                if let [goal] = goals[..] {
+                    known.push(goal);
+                }
             }
         }
         known

@@ -394,3 +394,15 @@ fn large_conditions_are_examined_within_the_limits() {
     }
     assert!(decided >= 12, "{decided} are decided");
 }
+
+#[test]
+fn a_fact_about_nested_quotients_leaves_both_of_its_solutions() {
+    let mut dims = Dims::new();
+    let narrow = dims.parse("(max(0, seq - 1) - 1)//2 + 1").expect("an expression");
+    let wide = dims.parse("(seq - 1)//2 + 1").expect("an expression");
+    let mut domain = Domain::extents();
+    domain.assume(&mut dims, Condition::new(Relation::Equal, narrow, DimId::ONE));
+    // The fact leaves 2 and 3 for `seq`, for which the other side is 1 and 2.
+    let verdict = dims.examine(Condition::new(Relation::Equal, wide, DimId::ONE), &domain);
+    assert_ne!(verdict, Verdict::Always);
+}

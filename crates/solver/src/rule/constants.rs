@@ -152,7 +152,7 @@ impl RuleCx<'_, '_> {
         let body = self.body_rc();
         for output in body.outputs(body.last_step(self.step)).iter().flatten() {
             let ty = self.frame.slots[output.index()].ty;
-            if ty.and_then(|ty| ty.constant_elem()).is_some_and(is_followed) {
+            if ty.and_then(crate::ty::Ty::constant_elem).is_some_and(is_followed) {
                 self.frame.dropped.insert(*output);
             }
         }
