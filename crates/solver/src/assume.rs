@@ -2,7 +2,7 @@
 //!
 //! An assumption is put in wherever a declared type is read, before anything is solved, so that every extent that is
 //! computed from the symbol follows. Symbols are merged by solving once, taking over what the equations left open say
-//! (see [`crate::forced`]), and solving again.
+//! (see [`crate::conditions`]), and solving again.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ use crate::program::{Body, ValueId};
 use crate::suggest::nearest;
 
 /// How often symbols are merged and the model is solved again.
-pub(crate) const MOST_ROUNDS: usize = 8;
+pub(crate) const MAX_ROUNDS: usize = 8;
 
 /// What symbols stand for, each free of the symbols before it.
 #[derive(Clone, Debug, Default)]

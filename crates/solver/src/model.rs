@@ -346,7 +346,7 @@ pub(crate) fn solve<'a>(
         }
     }
     if options.merge_symbols {
-        for _ in 0..assume::MOST_ROUNDS {
+        for _ in 0..assume::MAX_ROUNDS {
             let mut assumptions = core.assumptions.clone();
             let mut news = false;
             for (symbol, value) in crate::conditions::merged(&mut core, &frame) {
