@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::assume::Assumptions;
+use crate::case::Cases;
 use crate::claims::Trust;
 use crate::map::Map;
 
@@ -41,6 +42,8 @@ pub(crate) struct Core<'a> {
     pub(crate) trust: Trust,
     /// What the caller says of symbols.
     pub(crate) assumptions: Assumptions,
+    /// The conditions that are assumed or open.
+    pub(crate) cases: Cases,
     /// The declared types that were read before, by their bytes.
     pub(crate) declared: Map<&'a [u8], (Ty, Option<ShapeId>)>,
     broadcasts: Map<(DimId, DimId), DimId>,
@@ -59,6 +62,7 @@ impl<'a> Core<'a> {
             assumed: Assumed::Nothing,
             trust: Trust::Derived,
             assumptions: Assumptions::default(),
+            cases: Cases::default(),
             declared: Map::default(),
             broadcasts: Map::default(),
             broadcast_of: Map::default(),

@@ -99,6 +99,7 @@ mod examine;
 #[cfg(test)]
 mod examine_tests;
 mod extremum;
+mod facts;
 mod id;
 mod intern;
 #[cfg(test)]
@@ -122,6 +123,7 @@ pub use decide::Decision;
 pub use display::DisplayDim;
 pub use domain::Domain;
 pub use examine::Verdict;
+pub(crate) use facts::Facts;
 pub use id::DimId;
 pub use parse::DimParseError;
 pub use solve::Solved;

@@ -17,6 +17,7 @@ use crate::dim::{DimId, Relation};
 use crate::fault::{Fault, FaultKind, Place};
 use crate::map::{Map, Set};
 use crate::program::{Body, GraphId, Origin, StepId, ValueId};
+use crate::rule::{Loops, Unrolled};
 use crate::shape::ShapeId;
 use crate::solution::{Equation, EquationSource};
 use crate::ty::{Ty, Waiter};
@@ -50,6 +51,10 @@ pub(crate) struct Frame<'a> {
     pub(crate) calling: Option<StepId>,
     /// The steps of nested graphs that a constant condition keeps from ever running.
     pub(crate) dead: Vec<(usize, usize)>,
+    /// The same, as graphs.
+    pub(crate) dead_graphs: Vec<GraphId>,
+    /// The nested graphs that run any number of times.
+    pub(crate) repeated: Vec<GraphId>,
     /// The attributes that a function was called with.
     pub(crate) arguments: Vec<(&'a str, Attribute<'a>)>,
     /// Whether the whole body may never run (a function called from a branch).
@@ -82,10 +87,10 @@ pub(crate) struct Frame<'a> {
     /// How often each step ran.
     #[cfg(test)]
     pub(crate) runs: Vec<u32>,
-    /// For the inputs of nested graphs that stand for every turn of a loop: how often their shape was widened.
-    pub(crate) widened: BTreeMap<ValueId, u32>,
-    /// The extents that widening made: each covers every extent.
-    pub(crate) widened_dims: Vec<DimId>,
+    /// What is known of its loops.
+    pub(crate) loops: Loops,
+    /// The loops that are solved iteration by iteration.
+    pub(crate) unrolled: Unrolled,
 }
 
 impl<'a> Frame<'a> {
@@ -98,6 +103,8 @@ impl<'a> Frame<'a> {
             waiting: Vec::new(),
             calling: None,
             dead: Vec::new(),
+            dead_graphs: Vec::new(),
+            repeated: Vec::new(),
             arguments: Vec::new(),
             conditional: false,
             faults: BTreeMap::new(),
@@ -115,8 +122,8 @@ impl<'a> Frame<'a> {
             assumed: Vec::new(),
             #[cfg(test)]
             runs: vec![0; body.steps.len()],
-            widened: BTreeMap::new(),
-            widened_dims: Vec::new(),
+            loops: Loops::default(),
+            unrolled: Unrolled::default(),
             body,
         }
     }
@@ -255,6 +262,20 @@ impl<'a> Frame<'a> {
         !self.dead.iter().any(|(from, to)| (*from..*to).contains(&step.index()))
     }
 
+    /// Whether no constant condition keeps a graph, or one around it, from ever running.
+    pub(crate) fn runs_in(&self, graph: GraphId) -> bool {
+        let mut at = graph;
+        loop {
+            if self.dead_graphs.contains(&at) {
+                return false;
+            }
+            match self.body.graph(at).owner {
+                Some(owner) => at = self.body.step(owner.step).graph,
+                None => return true,
+            }
+        }
+    }
+
     /// Everything wrong with the body and with this instance of it, outside graphs that never run.
     pub(crate) fn all_faults(&self) -> impl Iterator<Item = &Fault<'a>> {
         let solved = self.faults.iter().filter(|(step, _)| self.runs(**step)).map(|(_, fault)| fault);
@@ -295,6 +316,10 @@ impl<'a> Frame<'a> {
             self.faults.remove(&body.first_step(step));
             self.wake(step);
         }
+        let inside = |graph: GraphId| {
+            body.graph(graph).owner.is_some_and(|owner| (from..to).contains(&owner.step.index()))
+        };
+        self.unrolled.forget(inside);
         let before = self.equations.len();
         self.equations.retain(|equation| !(from..to).contains(&equation.step.index()));
         if self.equations.len() < before {

@@ -93,6 +93,7 @@ impl<'a> Scope<'_, 'a> {
             | FaultKind::RefutedClaim(_)
             | FaultKind::Assumed { .. }
             | FaultKind::Unresolved { .. }
+            | FaultKind::InCase { .. }
             | FaultKind::MissingExternalData { .. } => return None,
         })
     }
@@ -196,7 +197,8 @@ impl<'a> Scope<'_, 'a> {
             | FaultKind::Rule { .. }
             | FaultKind::Relation { .. }
             | FaultKind::CallArity { .. }
-            | FaultKind::RecursiveFunction { .. } => return None,
+            | FaultKind::RecursiveFunction { .. }
+            | FaultKind::InCase { .. } => return None,
         })
     }
 }
@@ -248,6 +250,7 @@ pub(super) fn code_of(kind: &FaultKind<'_>) -> Code {
         FaultKind::Restricted { .. } | FaultKind::NarrowedInput { .. } => Code::RestrictedSymbol,
         FaultKind::Assumed { .. } => Code::AssumedType,
         FaultKind::Unresolved { .. } => Code::UnresolvedType,
+        FaultKind::InCase { .. } => Code::BranchMismatch,
         FaultKind::MissingExternalData { .. } => Code::MissingExternalData,
     }
 }

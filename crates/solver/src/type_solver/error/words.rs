@@ -270,6 +270,7 @@ impl Words<'_, '_> {
             FaultKind::RefutedClaim(claim) => {
                 format!("axis {} does not always have the declared extent", claim.axis)
             }
+            FaultKind::InCase { fault, .. } => return self.structure(fault),
             FaultKind::MissingExternalData { location } => format!("`{location}` is missing"),
             FaultKind::Rule { rule, .. } => format!("{rule} does not hold"),
             FaultKind::Relation { failure, .. } => failure.to_string(),
