@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use typeloom_cpu::value::Value;
+use typeloom_onnx::messages::TensorProto;
 use typeloom_onnx::prost::Message as _;
 use typeloom_ops::catalogue::Standard;
 use typeloom_runtime::error::{NodeFault, RunError};
@@ -189,7 +190,10 @@ fn is_contradiction(error: &RunError) -> bool {
         RunError::Input { .. } => true,
         RunError::Node { fault: NodeFault::Mismatch { .. }, .. } => true,
         RunError::Node { fault: NodeFault::Inside(inner), .. } => is_contradiction(inner),
-        RunError::Node { .. } | RunError::MissingInput { .. } | RunError::UnknownInput { .. } => false,
+        RunError::Node { .. }
+        | RunError::Precondition { .. }
+        | RunError::MissingInput { .. }
+        | RunError::UnknownInput { .. } => false,
     }
 }
 
@@ -206,7 +210,7 @@ fn no_run_contradicts_an_inferred_type_and_what_is_rejected_fails() {
         let bytes = proto.encode_to_vec();
         let mut checked = check(&bytes, &Standard, &universe, &options).unwrap();
         let is_ok = checked.is_ok();
-        let none = |_: &str| Err("there are no other files".to_owned());
+        let none = |_: &TensorProto| Err("there are no other files".to_owned());
         let session =
             if is_ok { Session::of_checked(&mut checked, &none) } else { Session::new(&proto, &none) };
         let session =

@@ -10,7 +10,7 @@ use crate::assume::Assumptions;
 use crate::call::{Calls, Instance};
 use crate::core::Core;
 use crate::dim::{Decision, DimId, Dims, Facts, Solved};
-use crate::fault::Fault;
+use crate::fault::{Fault, FaultKind};
 use crate::frame::Frame;
 use crate::model::CheckError;
 
@@ -118,6 +118,8 @@ fn solve<'a>(
     core.dims.forget_unknowns();
     let facts = core.dims.set_facts(Facts::default());
     let Calls { faulty, has_open_claims, .. } = calls;
+    let mut faults = faults;
+    faults.retain(|fault| is_in_case(&mut core.dims, &facts, fault));
     Ok(Leaf { literals, facts, core: solved, frame, faulty, has_open_claims, faults })
 }
 
@@ -171,4 +173,16 @@ pub(super) fn same_in(dims: &mut Dims, leaf: &Leaf<'_>, a: DimId, b: DimId) -> b
     let same = dims.compare(a, b) == Decision::Equal;
     dims.set_facts(Facts::default());
     same
+}
+
+/// Whether the binding with which a fault refutes a declaration fulfils the facts of the case.
+fn is_in_case(dims: &mut Dims, facts: &Facts, fault: &Fault<'_>) -> bool {
+    let FaultKind::RefutedClaim(claim) = &fault.kind else { return true };
+    let values: Vec<(DimId, DimId)> =
+        claim.binding.iter().map(|(symbol, value)| (*symbol, dims.constant(*value))).collect();
+    let bound = facts.map(|dim| dims.substitute(dim, &values));
+    dims.set_facts(bound);
+    let contradict = dims.facts_contradict();
+    dims.set_facts(Facts::default());
+    !contradict
 }
