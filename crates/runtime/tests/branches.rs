@@ -224,15 +224,17 @@ fn no_run_contradicts_an_inferred_type_and_what_is_rejected_fails() {
                     runs += 1;
                     if let Err(error) = outcome {
                         failed = true;
+                        // A type holds in the runs that come to an end: what a node needs of its inputs is known before it.
+                        let ends = || session.run(inputs(n, k, conditions, turns), Verify::Inputs).is_ok();
                         assert!(
-                            !(is_ok && is_contradiction(&error)),
+                            !(is_ok && is_contradiction(&error) && ends()),
                             "seed {seed}: n = {n}, k = {k}, conditions {conditions}, {turns} iterations: {error}\n{text}"
                         );
                     }
                 }
             }
         }
-        let diagnostics = || {
+        let mut diagnostics = || {
             let found = typeloom_solver::diagnostic::diagnose(&mut checked);
             found.into_iter().map(|found| format!("{}: {}\n", found.code, found.message)).collect::<String>()
         };
