@@ -19,7 +19,7 @@ use typeloom_solver::universe::Universe;
 use typeloom_types::any_tensor::AnyTensor;
 
 const SEED: u64 = 0x14_2026;
-const PROGRAMS: usize = 400;
+const PROGRAMS: usize = 200;
 
 /// Numbers of a linear congruential generator (Knuth's MMIX).
 struct Random(u64);

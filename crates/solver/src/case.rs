@@ -101,6 +101,12 @@ impl Cases {
         self.questions.get(&truth).copied()
     }
 
+    /// Whether a dim is computed from truth values of questions alone, so that it means the same in every body.
+    pub(crate) fn is_about_questions(&self, dims: &Dims, dim: DimId) -> bool {
+        !self.questions.is_empty()
+            && dims.variables_of(dim).iter().all(|variable| self.questions.contains_key(variable))
+    }
+
     /// What is assumed of a condition.
     pub(crate) fn assumed(&self, value: ValueId) -> Option<bool> {
         let of_value = |literal: &&Literal| literal.asked.question == Question::Condition(value);
@@ -131,7 +137,8 @@ impl Cases {
     }
 }
 
-/// Gives the assumed conditions their value, where their shape is known.
+/// Gives the assumed conditions their value, where their shape is known, and the truth values that callers give a question
+/// each, so that what is computed from them is recognised.
 pub(crate) fn seed_conditions<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>) {
     let literals = core.cases.literals.clone();
     for Literal { asked, holds } in literals {
@@ -140,6 +147,21 @@ pub(crate) fn seed_conditions<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>) {
         let ints = match asked.rank {
             Some(0) => crate::rule::Ints::scalar(item),
             Some(1) => crate::rule::Ints::vector([item]),
+            Some(_) | None => continue,
+        };
+        core.set_data(frame, value, crate::constants::Data::Ints(std::sync::Arc::new(ints)));
+    }
+    let body = std::sync::Arc::clone(&frame.body);
+    for value in body.graph(body.root()).inputs.iter().copied() {
+        let slot = frame.slots[value.index()];
+        let is_truth = slot.ty.and_then(crate::ty::Ty::constant_elem) == Some(crate::elem::Elem::BOOL);
+        if !is_truth || slot.data.is_some() || body.value(value).origin != crate::program::Origin::Input {
+            continue;
+        }
+        let truth = |core: &mut Core<'a>| core.cases.truth(&mut core.dims, Question::Condition(value));
+        let ints = match slot.shape.map(|shape| core.shapes.get(shape)) {
+            Some([]) => crate::rule::Ints::scalar(truth(core)),
+            Some([DimId::ONE]) => crate::rule::Ints::vector([truth(core)]),
             Some(_) | None => continue,
         };
         core.set_data(frame, value, crate::constants::Data::Ints(std::sync::Arc::new(ints)));

@@ -248,7 +248,9 @@ fn loop_exit(cx: &mut RuleCx<'_, '_>) -> Result<Exit, Failure> {
         let (from, to) = (BodyOut(body, at + 1 + state), Out(at + state));
         cx.set_elems(from, ElemSet::ALL)?;
         cx.same_type(from, to)?;
-        let Some(element) = cx.shape(from) else { continue };
+        // What a body that never runs would return depends on what the runtime infers of it.
+        let known = if trips.known == Knowledge::Never { None } else { cx.shape(from) };
+        let Some(element) = known else { continue };
         let element = cx.collected(trips, element);
         let shape: DimVec = std::iter::once(trips.count).chain(element).collect();
         set_last(cx, to, &shape)?;

@@ -72,7 +72,11 @@ pub(super) fn in_case<'a>(
     match branches.as_deref() {
         None => {}
         Some([]) => {
-            diagnostic.message = format!("{}, {}", diagnostic.message, list(&assumptions, "and"));
+            let conditions = literals.iter().filter_map(|literal| scope.condition(literal));
+            let assumptions: Vec<String> = assumptions.into_iter().chain(conditions).collect();
+            if !assumptions.is_empty() {
+                diagnostic.message = format!("{}, {}", diagnostic.message, list(&assumptions, "and"));
+            }
             limit_to_case(&mut diagnostic);
         }
         Some(branches) => {
@@ -136,6 +140,12 @@ impl<'a> Scope<'_, 'a> {
             })
             .collect();
         shown.join(", ")
+    }
+
+    /// What a case assumes of a condition of the main graph.
+    fn condition(&self, literal: &Literal) -> Option<String> {
+        let Question::Condition(value) = literal.asked.question else { return None };
+        Some(format!("if {} is {}", self.name(value), literal.holds))
     }
 
     /// What a case assumes of symbols.

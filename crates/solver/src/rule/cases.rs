@@ -73,7 +73,15 @@ impl RuleCx<'_, '_> {
             None => None,
         };
         if let Some(question) = item.and_then(|item| self.question_about_symbols(item)) {
-            self.core.cases.ask(Asked { question, reach: Reach::Free, rank: None });
+            // Only conditions of the main graph have truth values of their own.
+            let rank = match question {
+                Question::Condition(value) if self.frame.number == 0 => {
+                    self.frame.slots[value.index()].shape.map(|shape| self.core.shapes.get(shape).len())
+                }
+                Question::Condition(_) => Some(0),
+                Question::Equal(..) | Question::NonNegative(_) => None,
+            };
+            self.core.cases.ask(Asked { question, reach: Reach::Free, rank });
             return;
         }
         let graph = self.frame.body.value(value).graph;
@@ -95,7 +103,7 @@ impl RuleCx<'_, '_> {
             let (a, b) = match question {
                 Question::Equal(a, b) => (a, b),
                 Question::NonNegative(dim) => (dim, dim),
-                Question::Condition(_) => continue,
+                Question::Condition(_) => return Some(question),
             };
             if !dims.is_anonymous(a) && !dims.is_anonymous(b) {
                 return Some(question);
