@@ -46,6 +46,7 @@ fn contradicts(error: &RunError) -> bool {
         RunError::Node { fault: NodeFault::Mismatch { .. }, .. } => true,
         RunError::Node { fault: NodeFault::Inside(inside), .. } => contradicts(inside),
         RunError::Node { .. } | RunError::MissingInput { .. } | RunError::UnknownInput { .. } => false,
+        RunError::Precondition { .. } => true,
     }
 }
 

@@ -75,31 +75,47 @@ pub(crate) fn merged<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> Vec<(DimId, 
 }
 
 fn solve<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> Facts<'a> {
-    let mut equations: Vec<Equation> = frame
-        .equations
-        .iter()
-        .filter(|equation| !frame.is_conditional(equation.step) && frame.runs(equation.step))
-        .copied()
-        .collect();
+    let mut equations: Vec<Equation> =
+        frame.equations.iter().filter(|equation| frame.runs_always(equation.step)).copied().collect();
     equations.sort_by_key(|equation| equation.step);
-    let mut seen = BTreeSet::new();
-    equations.retain(|equation| seen.insert((equation.left, equation.right, equation.need)));
+    let beyond = equations.split_off(equations.len().min(MAX_EQUATIONS));
+    // One equation that several nodes need is one; a constant in it comes from the graph if it does so for any of them.
+    let mut unique: Vec<(Equation, bool)> = Vec::new();
+    let mut at: BTreeMap<(DimId, DimId, Relation), usize> = BTreeMap::new();
+    for equation in equations {
+        let is_constant = |dim| core.dims.as_constant(dim).is_some();
+        let is_open = !is_constant(equation.left) && !is_constant(equation.right);
+        let baked = is_open || is_baked(core, frame, &equation);
+        let position = *at.entry((equation.left, equation.right, equation.need)).or_insert(unique.len());
+        match unique.get_mut(position) {
+            Some((_, known)) => *known |= baked,
+            None => unique.push((equation, baked)),
+        }
+    }
     let mut facts = Facts {
         free: input_symbols(core, frame),
         domain: Domain::nonempty(),
         merged: Vec::new(),
         reported: BTreeSet::new(),
         in_error: BTreeSet::new(),
+        baked: true,
         judged: Judged::default(),
     };
-    let beyond = equations.split_off(equations.len().min(MAX_EQUATIONS));
+    // What the graph by itself leaves of a symbol is an error, whatever the declared extents of other inputs are; so the
+    // equations with these come last, and the verdict does not depend on the order of nodes.
     let mut open: Vec<Equation> = Vec::new();
-    for equation in equations {
-        if !facts.use_equation(core, frame, &equation) {
-            open.push(equation);
+    for baked in [true, false] {
+        facts.baked = baked;
+        let mut undecided: Vec<Equation> = Vec::new();
+        for (equation, _) in unique.iter().filter(|(_, own)| *own == baked) {
+            if !facts.use_equation(core, equation) {
+                undecided.push(*equation);
+            }
         }
+        undecided.retain(|equation| !facts.use_equation(core, equation));
+        open.extend(undecided);
     }
-    open.retain(|equation| !facts.use_equation(core, frame, equation));
+    open.retain(|equation| !facts.use_equation(core, equation));
     for equation in open.into_iter().chain(beyond) {
         let condition = Condition::new(equation.need, equation.left, equation.right);
         facts.judged.requirements.push(Requirement { condition, equation, is_decided: false });
@@ -117,14 +133,16 @@ struct Facts<'a> {
     merged: Vec<(DimId, DimId)>,
     /// The symbols that a fault names as forced.
     reported: BTreeSet<DimId>,
-    /// Those of them for which the fault is an error.
+    /// Whether the equations that are used now hold constants of the graph alone.
+    baked: bool,
+    /// The symbols for which the fault is an error.
     in_error: BTreeSet<DimId>,
     judged: Judged<'a>,
 }
 
 impl<'a> Facts<'a> {
     /// Uses an equation; whether it was decided.
-    fn use_equation(&mut self, core: &mut Core<'a>, frame: &Frame<'a>, equation: &Equation) -> bool {
+    fn use_equation(&mut self, core: &mut Core<'a>, equation: &Equation) -> bool {
         let condition = Condition::new(equation.need, equation.left, equation.right);
         if [condition.left, condition.right].iter().any(|dim| core.dims.is_anonymous(*dim)) {
             return true;
@@ -141,7 +159,7 @@ impl<'a> Facts<'a> {
             Verdict::Only { symbol, values } => {
                 self.domain.assume(&mut core.dims, condition);
                 if self.free.contains(&symbol) {
-                    self.force(core, frame, equation, symbol, values);
+                    self.force(core, equation, symbol, values);
                 }
             }
             Verdict::Equals { symbol, value } => self.determined(core, equation, symbol, value),
@@ -162,14 +180,7 @@ impl<'a> Facts<'a> {
             .all(|dim| core.dims.symbols_of(*dim).iter().all(|symbol| self.free.contains(symbol)))
     }
 
-    fn force(
-        &mut self,
-        core: &mut Core<'a>,
-        frame: &Frame<'a>,
-        equation: &Equation,
-        symbol: DimId,
-        values: Vec<i64>,
-    ) {
+    fn force(&mut self, core: &mut Core<'a>, equation: &Equation, symbol: DimId, values: Vec<i64>) {
         if let &[value] = &values[..] {
             let right = core.dims.constant(value);
             let condition = Condition::new(Relation::Equal, symbol, right);
@@ -181,15 +192,10 @@ impl<'a> Facts<'a> {
         };
         self.require(condition, equation);
         if self.reported.insert(symbol) {
-            let baked = frame.equations.iter().any(|other| {
-                let is_same =
-                    (other.left, other.right, other.need) == (equation.left, equation.right, equation.need);
-                is_same && is_baked(core, frame, other)
-            });
-            if baked {
+            if self.baked {
                 self.in_error.insert(symbol);
             }
-            let kind = FaultKind::ForcedSymbol { symbol, values, equation: *equation, baked };
+            let kind = FaultKind::ForcedSymbol { symbol, values, equation: *equation, baked: self.baked };
             self.judged.faults.push(Fault { place: Place::Step(equation.step), kind });
         }
     }

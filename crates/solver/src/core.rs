@@ -114,11 +114,19 @@ impl<'a> Core<'a> {
         })
     }
 
-    /// Notes that an expression is the broadcast of two extents, for reports.
+    /// Notes the broadcast of two extents: it is derived once, and reports show the two.
     pub(crate) fn note_broadcast(&mut self, dim: DimId, a: DimId, b: DimId) {
+        let pair = if a < b { (a, b) } else { (b, a) };
+        self.broadcasts.insert(pair, dim);
         if dim != a && dim != b {
-            self.broadcast_of.entry(dim).or_insert((a, b));
+            self.broadcast_of.entry(dim).or_insert(pair);
         }
+    }
+
+    /// The broadcast of two extents, if it was derived before.
+    pub(crate) fn known_broadcast(&mut self, a: DimId, b: DimId) -> Option<DimId> {
+        let pair = if a < b { (a, b) } else { (b, a) };
+        self.broadcasts.get(&pair).copied()
     }
 
     /// The two extents that a dim is the broadcast of.

@@ -283,6 +283,26 @@ impl<'a> Frame<'a> {
         self.conditional || self.is_nested(step)
     }
 
+    /// Whether a step of a solved body runs in every run: it is in the outermost graph, or in a branch whose alternatives
+    /// never run.
+    pub(crate) fn runs_always(&self, step: StepId) -> bool {
+        if self.conditional || !self.runs(step) {
+            return false;
+        }
+        let mut graph = self.body.step(step).graph;
+        while let Some(owner) = self.body.graph(graph).owner {
+            let mut others = self.body.graphs_of(owner.step).filter(|(other, _)| *other != graph);
+            let never_runs = |steps: (usize, usize)| steps.0 < steps.1 && !self.runs(StepId::new(steps.0));
+            // A node with one graph may run it any number of times.
+            match (others.next(), others.next()) {
+                (Some((_, other)), None) if never_runs(other.steps) => {}
+                _ => return false,
+            }
+            graph = self.body.step(owner.step).graph;
+        }
+        true
+    }
+
     /// Whether a step is of a graph nested in a node.
     pub(crate) fn is_nested(&self, step: StepId) -> bool {
         self.body.step(step).graph != self.body.root()

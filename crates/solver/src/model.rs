@@ -326,6 +326,7 @@ pub(crate) fn solve<'a>(
             }
             None => core.assumptions = assume::read(&mut core, &body, &options.assume)?,
         }
+        seeds::bind_symbols(&mut core, &body, &options.seeds, left_out)?;
         let mut frame = Frame::new(0, Arc::clone(&body));
         frame.shapeless = shapeless.to_vec();
         seeds::give(&mut core, &mut frame, &options.seeds, left_out)?;

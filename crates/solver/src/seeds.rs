@@ -48,6 +48,42 @@ pub(crate) fn give<'a>(
     Ok(())
 }
 
+/// The extents that seeds of graph inputs give to the symbols that the model declares for them.
+pub(crate) fn bind_symbols(
+    core: &mut Core<'_>,
+    body: &Body<'_>,
+    seeds: &[(String, Seed)],
+    left_out: &[usize],
+) -> Result<(), CheckError> {
+    if seeds.is_empty() {
+        return Ok(());
+    }
+    let by_name = by_name(body);
+    for (at, (name, seed)) in seeds.iter().enumerate() {
+        let Some(value) = by_name.get(name.as_str()).copied() else { continue };
+        if left_out.contains(&at) || body.value(value).origin != Origin::Input {
+            continue;
+        }
+        let Some(given) = read(core, name, seed)?.1 else { continue };
+        let declarations: Vec<_> = body.declarations(value).map(|declaration| declaration.ty).collect();
+        for ty in declarations {
+            let Some(declared) = core.read_type(ty).ok().and_then(|read| read.shape) else { continue };
+            let (given, declared): (DimVec, DimVec) =
+                (core.shapes.get(given).into(), core.shapes.get(declared).into());
+            if given.len() != declared.len() {
+                continue;
+            }
+            for (given, declared) in given.into_iter().zip(declared) {
+                if core.dims.as_constant(given).is_some() && core.dims.as_symbol(declared).is_some() {
+                    // A contradiction with an assumption is found where the types meet.
+                    let _ = core.assumptions.add(&mut core.dims, declared, given);
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Names of types that are written nearly like `text`: nodes of the type tree and ONNX's element types.
 fn type_names_like(core: &Core<'_>, text: &str) -> Vec<String> {
     let universe = core.types.universe();

@@ -64,11 +64,15 @@ fn models() -> Vec<Model> {
 struct Answer {
     ok: bool,
     types: Map<String, Value>,
+    problems: Vec<String>,
 }
 
 fn answer_with(bytes: &[u8], options: &Options) -> Option<Answer> {
     let mut checked = typeloom::check(bytes, options).ok()?;
-    Some(Answer { ok: checked.is_ok(), types: typeloom::report::infer::types(&mut checked) })
+    let (ok, types) = (checked.is_ok(), typeloom::report::infer::types(&mut checked));
+    let shown = |it: &typeloom::solver::diagnostic::Diagnostic| format!("{}: {}", it.severity, it.message);
+    let problems = typeloom::solver::diagnostic::diagnose(&mut checked).iter().map(shown).collect();
+    Some(Answer { ok, types, problems })
 }
 
 fn answer(bytes: &[u8]) -> Option<Answer> {
@@ -119,7 +123,7 @@ fn the_order_of_nodes_does_not_matter() {
         let Some(after) = answer(&bytes) else { continue };
         tried += 1;
         if before.ok != after.ok {
-            broken.push(format!("{}: right {} and {}", model.name, before.ok, after.ok));
+            broken.push(format!("{}: {:#?} and {:#?}", model.name, before.problems, after.problems));
         } else if before.ok
             && let Some(words) = first_difference(&main_types(&before.types), &main_types(&after.types))
         {

@@ -28,8 +28,12 @@ pub(super) fn is_baked(core: &Core<'_>, frame: &Frame<'_>, equation: &Equation) 
     };
     let mut open = Vec::new();
     for side in sides {
-        // Attributes belong to the graph.
+        // Attributes belong to the graph. What a rule computes may come from any input.
+        let is_computed = side.axis.is_none() && core.dims.as_constant(side.dim).is_some();
         match value_at(side.port) {
+            Some(value) if is_computed && core.data_of(frame, value).is_none() => {
+                open.extend(body.inputs(equation.step).iter().flatten());
+            }
             Some(value) => open.push(value),
             None => return true,
         }

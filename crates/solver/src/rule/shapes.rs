@@ -4,7 +4,7 @@
 //! inside it, as far as they agree.
 
 use super::{DimVec, Extent, Failure, Port, RuleCx};
-use crate::dim::{Bind, Decision, DimId, DimView, Relation, Solved};
+use crate::dim::{Bind, Condition, Decision, DimId, DimView, Dims, Domain, Relation, Solved, Verdict};
 use crate::program::{StepId, ValueId};
 use crate::salvage::Purpose;
 use crate::shape::ShapeId;
@@ -325,10 +325,18 @@ impl RuleCx<'_, '_> {
 
     /// The broadcast of two extents that may both be 1, as an expression over them: exact wherever they broadcast.
     ///
-    /// In general it is `max(a, b)*min(1, a, b)`: the greater extent, or 0 where one is 0. Simpler forms are used where they
-    /// are equal to that for all extents: `a` where `b` is the minimum of `a` and positive numbers, or the maximum of `a` and
-    /// 0.
+    /// It is `a` if `b` is 1 whenever `a` is: then either both are equal, or `b` is 1. In general it is
+    /// `max(a, b)*min(1, a, b)`: the greater extent, or 0 where one is 0.
     fn broadcast_of_both(&mut self, a: DimId, b: DimId) -> DimId {
+        if let Some(known) = self.core.known_broadcast(a, b) {
+            return known;
+        }
+        let broadcast = self.derive_broadcast(a, b);
+        self.core.note_broadcast(broadcast, a, b);
+        broadcast
+    }
+
+    fn derive_broadcast(&mut self, a: DimId, b: DimId) -> DimId {
         let dims = &mut self.core.dims;
         for (wide, narrow) in [(a, b), (b, a)] {
             if let DimView::Min(parts) = dims.view(narrow)
@@ -345,17 +353,24 @@ impl RuleCx<'_, '_> {
         if dims.is_anonymous(a) || dims.is_anonymous(b) {
             return self.core.broadcast_unknown(a, b);
         }
+        let is_symbol = |dims: &Dims, dim| dims.as_symbol(dim).is_some();
+        if !(is_symbol(dims, a) && is_symbol(dims, b)) {
+            for (wide, narrow) in [(a, b), (b, a)] {
+                let mut domain = Domain::extents();
+                domain.assume(dims, Condition::new(Relation::Equal, wide, DimId::ONE));
+                let is_one = Condition::new(Relation::Equal, narrow, DimId::ONE);
+                if dims.examine(is_one, &domain) == Verdict::Always {
+                    return wide;
+                }
+            }
+        }
         let mut broadcast = dims.max(a, b);
         if !(dims.is_positive(a) && dims.is_positive(b)) {
             let least = dims.min(a, b);
             let least = dims.min(least, DimId::ONE);
             broadcast = dims.mul(broadcast, least);
         }
-        if dims.is_anonymous(broadcast) {
-            return self.core.broadcast_unknown(a, b);
-        }
-        self.core.note_broadcast(broadcast, a, b);
-        broadcast
+        if dims.is_anonymous(broadcast) { self.core.broadcast_unknown(a, b) } else { broadcast }
     }
 
     /// Broadcasts an extent against a constant that is not 1.
