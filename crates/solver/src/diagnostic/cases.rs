@@ -64,7 +64,7 @@ pub(super) fn in_case<'a>(
                 budget,
             };
             let diagnostic = scope.words(own_fault.unwrap_or(&inner), None, mode);
-            diagnostic.with_notes(scope.call_notes(&instance))
+            diagnostic.with_notes(scope.call_notes(instance))
         }
     };
     let mut scope = Scope { core: own, frame, operators, function: None, explains, budget };
