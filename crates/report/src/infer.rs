@@ -116,8 +116,15 @@ fn graph_types(checked: &mut Checked<'_>, graph: GraphId) -> Map<String, Value> 
             let is_assumed = checked.is_assumed(value);
             let name = checked.body().value_name(value).to_owned();
             let mut ty = type_json(checked, &ty);
-            if is_assumed && let Some(ty) = ty.as_object_mut() {
-                ty.insert("assumed".to_owned(), Value::Bool(true));
+            let alternatives: Value =
+                checked.alternatives(value).iter().map(|ty| type_json(checked, ty)).collect();
+            if let Some(ty) = ty.as_object_mut() {
+                if is_assumed {
+                    ty.insert("assumed".to_owned(), Value::Bool(true));
+                }
+                if alternatives.as_array().is_some_and(|types| !types.is_empty()) {
+                    ty.insert("alternatives".to_owned(), alternatives);
+                }
             }
             object.insert(name, ty);
         }

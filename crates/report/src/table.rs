@@ -116,8 +116,7 @@ fn sections(
 }
 
 fn row(checked: &mut Checked<'_>, value: ValueId) -> Row {
-    let ty = checked.type_of(value);
-    let mut ty = ty.display(checked.universe(), checked.dims()).to_string();
+    let mut ty = checked.display_type(value);
     if checked.is_assumed(value) {
         ty.push_str(" (assumed)");
     }

@@ -418,7 +418,7 @@ impl Words {
         let dim = core.dims.resolve(dim);
         if let Some(constant) = core.dims.as_constant(dim) {
             self.words.extend([0, constant]);
-        } else if core.dims.is_anonymous(dim) {
+        } else if core.dims.is_anonymous(dim) && !core.cases.is_about_questions(&core.dims, dim) {
             let next = i64::try_from(self.unknown.len()).unwrap_or(i64::MAX);
             self.words.extend([1, *self.unknown.entry(dim).or_insert(next)]);
         } else {
@@ -430,7 +430,7 @@ impl Words {
 
 fn copy_dim(core: &mut Core<'_>, dim: DimId, dims: &mut Map<DimId, DimId>) -> DimId {
     let dim = core.dims.resolve(dim);
-    if !core.dims.is_anonymous(dim) {
+    if !core.dims.is_anonymous(dim) || core.cases.is_about_questions(&core.dims, dim) {
         return dim;
     }
     if let Some(known) = dims.get(&dim) {

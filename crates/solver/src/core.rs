@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::assume::Assumptions;
+use crate::case::Cases;
 use crate::claims::Trust;
 use crate::map::Map;
 
@@ -52,6 +53,8 @@ pub(crate) struct Core<'a> {
     pub(crate) payloads: Payloads,
     /// What the caller says of symbols.
     pub(crate) assumptions: Assumptions,
+    /// The conditions that are assumed or open.
+    pub(crate) cases: Cases,
     /// The declared types that were read before, by their bytes.
     pub(crate) declared: Map<&'a [u8], (Ty, Option<ShapeId>)>,
     /// Whether a declared dim was named by a mark for an unknown extent.
@@ -75,6 +78,7 @@ impl<'a> Core<'a> {
             trust: Trust::Derived,
             payloads: Payloads::Required,
             assumptions: Assumptions::default(),
+            cases: Cases::default(),
             declared: Map::default(),
             has_placeholders: false,
             salvage: crate::salvage::Salvage::default(),

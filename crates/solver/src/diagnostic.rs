@@ -18,6 +18,7 @@
 //! | `order` | `node-order`, `cycle` |
 //! | `declarations` | `declared-type-contradiction`, `default-contradiction`, `seed-contradiction` |
 //! | `branches` | `branch-mismatch`, `body-mismatch` |
+//! | `cases` | `branch-mismatch`, where one branch contradicts what uses its result |
 //! | `relations` | `relation-failed` |
 //! | `functions` | `call-arity`, `recursive-function`, `too-many-instances` |
 //! | `symbols` | `forced-symbol`, `forced-equality` |
@@ -35,6 +36,7 @@
 
 mod attributes;
 mod branches;
+mod cases;
 mod cause;
 mod code;
 mod collect;

@@ -100,6 +100,7 @@ mod examine;
 #[cfg(test)]
 mod examine_tests;
 mod extremum;
+mod facts;
 mod finite;
 mod id;
 mod intern;
@@ -126,6 +127,7 @@ pub use decide::Decision;
 pub use display::DisplayDim;
 pub use domain::Domain;
 pub use examine::Verdict;
+pub(crate) use facts::Facts;
 pub use id::DimId;
 pub use parse::DimParseError;
 pub use solve::Solved;

@@ -27,7 +27,13 @@ impl Fault<'_> {
     /// Whether the model cannot be used as it is; other faults are warnings.
     #[must_use]
     pub fn is_error(&self, mode: crate::model::Mode) -> bool {
-        match &self.kind {
+        self.kind.is_error(mode)
+    }
+}
+
+impl FaultKind<'_> {
+    fn is_error(&self, mode: crate::model::Mode) -> bool {
+        match self {
             FaultKind::PlaceholderDim { .. }
             | FaultKind::ForcedEquality { .. }
             | FaultKind::Assumed { .. }
@@ -43,6 +49,7 @@ impl Fault<'_> {
             | FaultKind::IrVersion { .. }
             | FaultKind::TooManyInstances { .. }
             | FaultKind::NegativeDim { declared_in: Some(_), .. } => mode == crate::model::Mode::Strict,
+            FaultKind::InCase { fault, reach, .. } => *reach == Reach::Free && fault.is_error(mode),
             FaultKind::Malformed(_)
             | FaultKind::NestingTooDeep
             | FaultKind::UndefinedValue { .. }
@@ -423,6 +430,19 @@ pub enum FaultKind<'a> {
         /// The element types that it could still have, where it is a tensor.
         possible: Option<ElemSet>,
     },
+    /// Something that is wrong only if certain branches run, or in every case in a way of its own.
+    InCase {
+        /// The case, by its position among those of the model.
+        case: usize,
+        /// The branches that cause it: the first step of each node, and the graph. `None` where it is wrong in every case.
+        branches: Option<Vec<(StepId, GraphId)>>,
+        /// What is wrong, in terms of the case.
+        fault: Box<FaultKind<'a>>,
+        /// Where it is wrong.
+        owner: CaseOwner,
+        /// Whether the branches are known to be possible.
+        reach: Reach,
+    },
     /// A tensor's data is in another file, which cannot be used.
     MissingExternalData {
         /// Why it cannot be used, as a clause of its own.
@@ -481,6 +501,26 @@ impl FaultKind<'_> {
             other => other,
         }
     }
+}
+
+/// What a fault of one case belongs to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CaseOwner {
+    /// The node at its place.
+    Node,
+    /// The declared types of a value.
+    Value(ValueId),
+    /// An instance of a function, by its position among those of the case in which something is wrong.
+    Instance(usize),
+}
+
+/// Whether a branch is known to be possible.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reach {
+    /// It is: its condition depends on symbols or data.
+    Free,
+    /// Its condition depends on extents that are not known, which may always choose the other branch.
+    Doubtful,
 }
 
 /// One side of a node.

@@ -6,7 +6,7 @@
 //! the whole solve is one pass.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::sync::Arc;
 
 use typeloom_onnx::view::Attribute;
@@ -18,6 +18,7 @@ use crate::fault::{Fault, FaultKind, Place};
 use crate::limits::Limit;
 use crate::map::{Map, Set};
 use crate::program::{Body, GraphId, Origin, StepId, ValueId};
+use crate::rule::{Loops, Unrolled};
 use crate::shape::ShapeId;
 use crate::solution::{Equation, EquationSource};
 use crate::ty::{Ty, Waiter};
@@ -51,6 +52,12 @@ pub(crate) struct Frame<'a> {
     pub(crate) calling: Option<StepId>,
     /// The steps of nested graphs that a constant condition keeps from ever running: from, to. No two overlap.
     dead: BTreeMap<usize, usize>,
+    /// The same, as graphs.
+    pub(crate) dead_graphs: Vec<GraphId>,
+    /// The nested graphs that run any number of times.
+    pub(crate) repeated: Vec<GraphId>,
+    /// The first steps of nodes whose outputs depend on an open condition.
+    pub(crate) asking: BTreeSet<StepId>,
     /// The attributes that a function was called with.
     pub(crate) arguments: Map<&'a str, Attribute<'a>>,
     /// Whether the whole body may never run (a function called from a branch).
@@ -97,10 +104,10 @@ pub(crate) struct Frame<'a> {
     /// How often each step ran.
     #[cfg(test)]
     pub(crate) runs: Vec<u32>,
-    /// For the inputs of nested graphs that stand for every turn of a loop: how often their shape was widened.
-    pub(crate) widened: BTreeMap<ValueId, u32>,
-    /// The extents that widening made: each covers every extent.
-    pub(crate) widened_dims: Set<DimId>,
+    /// What is known of its loops.
+    pub(crate) loops: Loops,
+    /// The loops that are solved iteration by iteration.
+    pub(crate) unrolled: Unrolled,
 }
 
 impl<'a> Frame<'a> {
@@ -113,6 +120,9 @@ impl<'a> Frame<'a> {
             waiting: Vec::new(),
             calling: None,
             dead: BTreeMap::new(),
+            dead_graphs: Vec::new(),
+            repeated: Vec::new(),
+            asking: BTreeSet::new(),
             arguments: Map::default(),
             conditional: false,
             faults: BTreeMap::new(),
@@ -137,8 +147,8 @@ impl<'a> Frame<'a> {
             assumed: Vec::new(),
             #[cfg(test)]
             runs: vec![0; body.steps.len()],
-            widened: BTreeMap::new(),
-            widened_dims: Set::default(),
+            loops: Loops::default(),
+            unrolled: Unrolled::default(),
             body,
         }
     }
@@ -315,6 +325,20 @@ impl<'a> Frame<'a> {
         self.dead.insert(from, to);
     }
 
+    /// Whether no constant condition keeps a graph, or one around it, from ever running.
+    pub(crate) fn runs_in(&self, graph: GraphId) -> bool {
+        let mut at = graph;
+        loop {
+            if self.dead_graphs.contains(&at) {
+                return false;
+            }
+            match self.body.graph(at).owner {
+                Some(owner) => at = self.body.step(owner.step).graph,
+                None => return true,
+            }
+        }
+    }
+
     /// Everything wrong with the body and with this instance of it, outside graphs that never run.
     pub(crate) fn all_faults(&self) -> impl Iterator<Item = &Fault<'a>> {
         let solved = self
@@ -361,6 +385,10 @@ impl<'a> Frame<'a> {
             self.second_faults.remove(&body.first_step(step));
             self.wake(step);
         }
+        let inside = |graph: GraphId| {
+            body.graph(graph).owner.is_some_and(|owner| (from..to).contains(&owner.step.index()))
+        };
+        self.unrolled.forget(inside);
         let (gone, left) = std::mem::take(&mut self.equations)
             .into_iter()
             .partition(|equation| (from..to).contains(&equation.step.index()));

@@ -68,6 +68,7 @@ pub mod diagnostic;
 
 mod assume;
 mod call;
+mod case;
 mod check;
 mod claims;
 mod conditions;

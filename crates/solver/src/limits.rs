@@ -1,6 +1,7 @@
 //! Limits that hide a part of a type, and the values that they hide it of.
 //!
-//! A rule that cannot follow a constant because it is too large notes that, and so does a loop whose shapes change too often. The
+//! A rule that cannot follow a constant because it is too large notes that, and so does a loop whose shapes change too often
+//! or that has too many iterations, and an If whose condition is beyond those that are solved case by case. The
 //! arena of dims notes the extents that it gives up. When a body is solved, the values whose shapes are unknown for that reason are
 //! found: those with an unknown rank, or with an unknown extent that no input of the node has. Each is one warning.
 //!
@@ -30,6 +31,18 @@ pub enum Limit {
         /// How often its extents are widened before its rank is given up.
         most: usize,
     },
+    /// A loop whose iterations are solved one by one has too many.
+    Iterations {
+        /// How many are solved.
+        most: usize,
+    },
+    /// Too many conditions are open.
+    Cases {
+        /// How many cases are solved.
+        most: usize,
+        /// How many conditions one case may assume.
+        depth: usize,
+    },
 }
 
 impl Limit {
@@ -39,6 +52,12 @@ impl Limit {
             Self::Constant { most } => format!("a constant of more than {most} elements is not followed"),
             Self::Expression => "its expression is larger than the limits of dims".to_owned(),
             Self::Widenings { most } => format!("the loop changes it more than {most} times"),
+            Self::Iterations { most } => {
+                format!("no more than {most} iterations of a loop are solved one by one")
+            }
+            Self::Cases { most, depth } => {
+                format!("no more than {most} cases of at most {depth} conditions are solved")
+            }
         }
     }
 }

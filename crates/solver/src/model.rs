@@ -1,5 +1,6 @@
 //! Checks a whole model: the entry of the crate.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use typeloom_onnx::DecodeError;
@@ -7,6 +8,7 @@ use typeloom_onnx::view::{ModelView, TensorView};
 
 use crate::assume::{self, Assumptions};
 use crate::call::{self, Calls, Instance};
+use crate::case::{self, Alternatives, Cases, Leaf, Tracing};
 use crate::catalogue::{Catalogue, Function, FunctionId, OpKind, Operators};
 use crate::claims::Trust;
 use crate::core::{Core, Payloads};
@@ -143,6 +145,9 @@ pub struct Checked<'a> {
     /// The types that hold without assuming any declared shape, where one had to be assumed.
     pub(crate) proven: Option<Vec<Type>>,
     pub(crate) requirements: Vec<Requirement>,
+    /// The cases in which something is wrong that is not wrong in general, by their position.
+    pub(crate) cases: BTreeMap<usize, Leaf<'a>>,
+    pub(crate) alternatives: Alternatives,
 }
 
 /// A tensor whose data is in another file.
@@ -303,7 +308,8 @@ pub(crate) fn solve<'a>(
                trust: Trust,
                merged: Option<(Dims, Assumptions)>,
                left_out: &[usize],
-               shapeless: &[(ValueId, StepId)]|
+               shapeless: &[(ValueId, StepId)],
+               literals|
      -> Result<_, CheckError> {
         let mut core = Core::new(Arc::clone(universe));
         core.trust = trust;
@@ -312,6 +318,7 @@ pub(crate) fn solve<'a>(
             Believed::Model => Payloads::Required,
             Believed::Neither => Payloads::Optional,
         };
+        core.cases = Cases::new(literals);
         match merged {
             Some((dims, assumptions)) => {
                 core.dims = dims;
@@ -324,6 +331,7 @@ pub(crate) fn solve<'a>(
         frame.shapeless = shapeless.to_vec();
         seeds::give(&mut core, &mut frame, &options.seeds, left_out)?;
         Engine::start(&mut core, &mut frame);
+        case::seed_conditions(&mut core, &mut frame);
         let mut calls = Calls::new(bodies.clone());
         calls.keep = options.functions;
         let mut engine = Engine::new(core, &operators, calls, options.mode);
@@ -333,11 +341,11 @@ pub(crate) fn solve<'a>(
         Ok((core, frame, calls, faults, requirements))
     };
     let (mut core, mut frame, mut calls, mut faults, mut requirements) =
-        run(options.trace, trust, None, &[], &[])?;
+        run(options.trace, trust, None, &[], &[], Vec::new())?;
     if !faults.is_empty() {
         for suspect in false_shapes::suspects(&core, &frame) {
             shapeless.push(suspect);
-            let tried = run(options.trace, trust, None, &[], &shapeless)?;
+            let tried = run(options.trace, trust, None, &[], &shapeless, Vec::new())?;
             if tried.3.len() < faults.len() {
                 (core, frame, calls, faults, requirements) = tried;
             } else {
@@ -357,7 +365,7 @@ pub(crate) fn solve<'a>(
             }
             // The symbols keep their numbers, so that what is assumed of them still is about them.
             (core, frame, calls, faults, requirements) =
-                run(options.trace, trust, Some((core.dims, assumptions)), &[], &shapeless)?;
+                run(options.trace, trust, Some((core.dims, assumptions)), &[], &shapeless, Vec::new())?;
         }
     }
     let made = match believed {
@@ -369,7 +377,7 @@ pub(crate) fn solve<'a>(
     if found_any && !made.is_empty() {
         // What the caller says of a value that a node makes is held against the model as it is without that.
         let assumed = (core.dims.clone(), core.assumptions.clone());
-        let (mut bare, bare_frame, ..) = run(false, trust, Some(assumed), &made, &shapeless)?;
+        let (mut bare, bare_frame, ..) = run(false, trust, Some(assumed), &made, &shapeless, Vec::new())?;
         for at in made {
             if let Some(fault) = seeds::against(&mut bare, &bare_frame, &options.seeds[at]) {
                 seed_faults.push(fault);
@@ -379,25 +387,75 @@ pub(crate) fn solve<'a>(
         if !against.is_empty() {
             let assumed = (bare.dims, bare.assumptions);
             (core, frame, calls, faults, requirements) =
-                run(options.trace, trust, Some(assumed), &against, &shapeless)?;
+                run(options.trace, trust, Some(assumed), &against, &shapeless, Vec::new())?;
         }
     }
+    let mut solve_case = |start: case::Start| -> Result<case::Run<'a>, CheckError> {
+        let case::Start { tracing, dims, assumptions, literals } = start;
+        let (core, frame, calls, faults, _) = run(
+            tracing == Tracing::On,
+            Trust::Derived,
+            Some((dims, assumptions)),
+            &against,
+            &shapeless,
+            literals,
+        )?;
+        Ok(case::Run { core, frame, calls, faults })
+    };
+    let mut leaves = case::split(&mut core, &mut solve_case)?;
+    // What every case confirms is not open.
+    let open = match leaves.is_empty() {
+        true => calls.has_open_claims || !frame.open_claims.is_empty(),
+        false => leaves.iter().any(|leaf| leaf.has_open_claims || !leaf.frame.open_claims.is_empty()),
+    };
     // Where a declared shape is neither confirmed nor refuted, the first solve is the proof and a second one assumes it.
     let mut proven = None;
-    if calls.has_open_claims || !frame.open_claims.is_empty() {
+    if open {
+        if !leaves.is_empty() {
+            let _ = case::merge(&mut core, &mut frame, &mut leaves.iter_mut().collect::<Vec<_>>());
+        }
         proven = Some(body.values().map(|value| core.snapshot(&frame, value)).collect());
         trust = Trust::Assumed;
         (core, frame, calls, faults, requirements) =
-            run(options.trace, trust, Some((core.dims, core.assumptions)), &against, &shapeless)?;
+            run(options.trace, trust, Some((core.dims, core.assumptions)), &against, &shapeless, Vec::new())?;
     }
     let is_traced = |fault: &Fault<'_>| !matches!(fault.kind, FaultKind::Assumed { .. });
     if (faults.iter().any(is_traced) || !calls.faulty.is_empty()) && !options.trace {
         // Types that were solved before are made of these dims.
-        let keep = !core.assumptions.is_empty() || !against.is_empty() || proven.is_some();
+        let keep =
+            !core.assumptions.is_empty() || !against.is_empty() || proven.is_some() || !leaves.is_empty();
         let assumed = keep.then_some((core.dims, core.assumptions));
-        (core, frame, calls, faults, requirements) = run(true, trust, assumed, &against, &shapeless)?;
+        (core, frame, calls, faults, requirements) =
+            run(true, trust, assumed, &against, &shapeless, Vec::new())?;
     }
     seed_faults.extend(false_shapes::faults(&frame));
+    let (mut alternatives, mut shown) = (Alternatives::new(), BTreeSet::new());
+    if !leaves.is_empty() {
+        let base = core.assumptions.clone();
+        let mut verdict = case::judge(&frame, &calls.faulty, &faults, &leaves);
+        if !verdict.shown.is_empty() {
+            for at in &verdict.shown {
+                case::trace(&mut core, &base, &mut leaves[*at], &mut solve_case)?;
+            }
+            // The ids in what is wrong in a case are those of its last run.
+            verdict = case::judge(&frame, &calls.faulty, &faults, &leaves);
+        }
+        case::prune(&mut frame, &leaves);
+        let mut at = 0..;
+        calls.faulty.retain(|_| at.next().is_some_and(|at| verdict.instances.contains(&at)));
+        if calls.faulty.is_empty() {
+            calls.faulty_callers.clear();
+        }
+        let counted = leaves.iter_mut().enumerate().filter(|(at, _)| verdict.counted.contains(at));
+        let mut counted: Vec<&mut Leaf<'a>> = counted.map(|(_, leaf)| leaf).collect();
+        alternatives = case::merge(&mut core, &mut frame, &mut counted);
+        faults = verdict.faults;
+        frame.limited.extend(leaves.iter().flat_map(|leaf| leaf.frame.limited.iter().copied()));
+        faults.extend(crate::limits::faults(&mut core, &frame));
+        shown = verdict.shown;
+    }
+    // Only what is shown of a case is needed from here on.
+    let cases = leaves.into_iter().enumerate().filter(|(at, _)| shown.contains(at)).collect();
     for (value, fault) in seed_faults {
         frame.value_faults.entry(value).or_insert_with(|| fault.clone());
         faults.push(fault);
@@ -417,6 +475,8 @@ pub(crate) fn solve<'a>(
         faults,
         proven,
         requirements,
+        cases,
+        alternatives,
     })
 }
 
@@ -595,10 +655,15 @@ impl<'a> Checked<'a> {
         Some(main.unwrap_or(first))
     }
 
-    /// The type of a value, as ONNX writes it.
+    /// The type of a value, as ONNX writes it; `float[2|4, 3]` or `float[3] | float[2, 3]` where the shape depends on which
+    /// branches run.
     pub fn display_type(&mut self, value: ValueId) -> String {
         let ty = self.type_of(value);
-        ty.display(self.universe(), self.dims()).to_string()
+        let (universe, dims) = (self.universe(), self.dims());
+        match self.alternatives(value) {
+            [] => ty.display(universe, dims).to_string(),
+            types => case::display_union(universe, dims, &ty, types),
+        }
     }
 
     /// The type of a value.
@@ -682,6 +747,12 @@ impl<'a> Checked<'a> {
                 shown.len() != proven.len() || shown.iter().zip(&proven).any(narrowed)
             }
         }
+    }
+
+    /// The types that a value can have, where its shape depends on which branches run and there are only a few.
+    #[must_use]
+    pub fn alternatives(&self, value: ValueId) -> &[Type] {
+        self.alternatives.get(&value).map_or(&[], Vec::as_slice)
     }
 
     /// What could not be decided about dims.

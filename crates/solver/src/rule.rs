@@ -25,10 +25,12 @@
 //! ```
 
 mod attributes;
+mod cases;
 mod constants;
 mod loops;
 mod shapes;
 mod types;
+mod unroll;
 
 use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
@@ -45,10 +47,15 @@ use crate::frame::Frame;
 use crate::program::{GraphId, Step, StepId, ValueId};
 use crate::signature::Schema;
 
+pub use cases::Comparison;
 pub use constants::MAX_ELEMENTS;
 pub(crate) use constants::is_followed;
 pub use constants::{Floats, Ints};
+pub(crate) use loops::Loops;
+pub use loops::{Knowledge, Trips};
 pub use types::Kind;
+pub use unroll::Unroll;
+pub(crate) use unroll::Unrolled;
 
 /// The dims of one shape.
 pub type DimVec = SmallVec<[DimId; 6]>;

@@ -163,3 +163,67 @@ fn a_call_keeps_every_demand_of_its_function() {
     let checked = typeloom::check(&bytes, &Options::default()).expect("the bytes are a model");
     assert_eq!(checked.equations().len(), 65);
 }
+
+/// A model with a loop that joins its state with `joined` in each of `count` iterations.
+fn iterations(count: usize, joined: &str) -> String {
+    format!(
+        "<ir_version: 10, opset_import: [\"\": 21]>
+        g (float[2] x) => (y)
+        <int64 n = {{{count}}}>
+        {{
+            y = Loop (n, , x) <body = each (int64 i, bool go, v) => (bool next, w) {{
+                next = Identity(go)
+                w = Concat <axis = 0> (v, {joined})
+            }}>
+        }}"
+    )
+}
+
+#[test]
+fn a_loop_of_16_iterations_is_solved_one_by_one() {
+    let text = iterations(16, "v");
+    assert_eq!(codes(&text), []);
+    assert_eq!(type_of(&text, "y"), "float[131072]");
+}
+
+#[test]
+fn a_loop_of_17_iterations_is_reported() {
+    assert_eq!(codes(&iterations(17, "v")), [Code::LimitReached]);
+}
+
+#[test]
+fn a_loop_that_adds_the_same_is_followed_however_often_it_runs() {
+    let text = iterations(100, "x");
+    assert_eq!(codes(&text), []);
+    assert_eq!(type_of(&text, "y"), "float[202]");
+}
+
+/// A model with `count` conditions that a run decides.
+fn conditions(count: usize) -> String {
+    let inputs = list(count, |at| format!("bool c{at}"), ", ");
+    let outputs = list(count, |at| format!("y{at}"), ", ");
+    let branch = |at: usize| {
+        format!(
+            "y{at} = If (c{at}) <
+                then_branch = t{at} () => (a{at}) {{ a{at} = Identity(x) }},
+                else_branch = e{at} () => (b{at}) {{ b{at} = Concat <axis = 0> (x, x) }}
+            >"
+        )
+    };
+    let nodes = list(count, branch, "\n");
+    format!("<ir_version: 10, opset_import: [\"\": 21]> g ({inputs}, float[2] x) => ({outputs}) {{ {nodes} }}")
+}
+
+#[test]
+fn four_open_conditions_are_solved_case_by_case() {
+    let text = conditions(4);
+    assert_eq!(codes(&text), []);
+    assert_eq!(type_of(&text, "y3"), "float[2|4]");
+}
+
+#[test]
+fn a_fifth_open_condition_is_reported() {
+    let (is_ok, found) = check(&conditions(5), Mode::Strict);
+    assert!(is_ok);
+    assert_eq!(found.iter().map(|diagnostic| diagnostic.code).collect::<Vec<_>>(), [Code::LimitReached]);
+}

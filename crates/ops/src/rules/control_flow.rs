@@ -1,15 +1,18 @@
 //! Operators with nested graphs: If, Loop, Scan, SequenceMap.
 //!
 //! Types flow both ways between a node and its graphs by unification. Shapes flow in before the
-//! graphs are solved and out after: the branches of an If are joined; what a Loop or Scan carries from
-//! turn to turn is assumed to keep the shape of the first turn, and that assumption is widened until
-//! it holds for every turn (see `RuleCx::assume_shape`).
+//! graphs are solved and out after. Where the branches of an If differ, each is a case of its own, see
+//! `RuleCx::ask`. What a Loop or Scan carries from iteration to iteration is assumed to keep the shape of the first
+//! one, and that assumption is widened until it holds for every iteration (see `RuleCx::assume_shape`). The number of
+//! iterations can be 0, so what comes out has the shape of what was carried in or of what the body returned.
 
 use typeloom_solver::dim::DimId;
 use typeloom_solver::elem::{Elem, ElemSet};
 use typeloom_solver::program::GraphId;
 use typeloom_solver::rule::Port::{BodyIn, BodyOut, In, Out};
-use typeloom_solver::rule::{Control, DimVec, Exit, ExitRule, Failure, Ints, Kind, Port, Rule, RuleCx};
+use typeloom_solver::rule::{
+    Control, DimVec, Exit, ExitRule, Failure, Ints, Kind, Knowledge, Port, Rule, RuleCx, Unroll,
+};
 
 use super::Entry;
 
@@ -72,24 +75,28 @@ fn if_enter(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
 fn if_exit(cx: &mut RuleCx<'_, '_>) -> Result<Exit, Failure> {
     let (then, other) = (graph(cx, "then_branch")?, graph(cx, "else_branch")?);
     // A condition that is a constant leaves one branch, whose shapes are the node's.
-    let live = match cx.const_int(In(0)) {
-        Some(0) => {
+    let live = match cx.truth(In(0)) {
+        Some(false) => {
             cx.never_runs(then);
             Some(other)
         }
-        Some(_) => {
+        Some(true) => {
             cx.never_runs(other);
             Some(then)
         }
         None => None,
     };
+    let mut lossy = live.is_none() && (cx.is_wrong_inside(then) || cx.is_wrong_inside(other));
     for at in 0..cx.output_count() {
         let (a, b) = (BodyOut(then, at), BodyOut(other, at));
         cx.same_type(a, b)?;
         cx.same_type(a, Out(at))?;
         let shape = match live {
             Some(live) => cx.shape(BodyOut(live, at)),
-            None => cx.join_shapes(&[a, b]),
+            None => {
+                lossy |= cx.differ(a, b);
+                cx.join_shapes(&[a, b])
+            }
         };
         if let Some(shape) = shape {
             cx.set_shape(Out(at), &shape)?;
@@ -97,14 +104,15 @@ fn if_exit(cx: &mut RuleCx<'_, '_>) -> Result<Exit, Failure> {
         match live {
             Some(live) => cx.copy_data(BodyOut(live, at), Out(at)),
             // Elements on which both branches agree are known whichever runs.
-            None => {
-                if let (Some(x), Some(y)) = (cx.ints(a), cx.ints(b))
-                    && x == y
-                {
-                    cx.copy_data(a, Out(at));
-                }
-            }
+            None => match (cx.ints(a), cx.ints(b)) {
+                (Some(x), Some(y)) if x == y => cx.copy_data(a, Out(at)),
+                (None, None) => {}
+                (Some(_) | None, Some(_) | None) => lossy = true,
+            },
         }
+    }
+    if lossy {
+        cx.ask(In(0));
     }
     Ok(Exit::Done)
 }
@@ -171,6 +179,8 @@ fn loop_enter(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
         Some(1) => cx.set_ints(BodyIn(body, 1), Ints::vector([one])),
         Some(_) | None => {}
     }
+    cx.repeats(body);
+    cx.count_iterations(body, BodyIn(body, 0));
     for at in 0..state {
         cx.same_type(In(at + 2), BodyIn(body, at + 2))?;
         cx.assume_shape_of(BodyIn(body, at + 2), In(at + 2));
@@ -178,73 +188,128 @@ fn loop_enter(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// `loop.turns`: what is carried keeps its type; what is collected gets a leading axis, one element a
-/// turn. Source: Loop, "Outputs".
+/// `loop.turns`: what is carried keeps its type; what is collected gets a leading axis, one element for each
+/// iteration. Source: Loop, "Outputs".
 fn loop_exit(cx: &mut RuleCx<'_, '_>) -> Result<Exit, Failure> {
     let LoopPorts { body, state, scans } = loop_ports(cx)?;
     // Only now, so that a body which changes the type of a carried value is not blamed on a node in it.
     for at in 0..state {
-        cx.same_type(BodyIn(body, at + 2), BodyOut(body, at + 1))?;
+        let (before, next) = (BodyIn(body, at + 2), BodyOut(body, at + 1));
+        match is_unwrapped(cx, before, next) {
+            true => cx.optional_of(before, next)?,
+            false => cx.same_type(before, next)?,
+        }
+    }
+    if cx.is_unrolling(body) && !cx.is_wrong_inside(body) {
+        let next = (0..state).map(|at| cx.shape(BodyOut(body, at + 1))).collect();
+        cx.next_iteration(body, next);
+        return Ok(Exit::Again);
     }
     let mut widened = false;
     for at in 0..state {
-        widened |= cx.assume_shape_of(BodyIn(body, at + 2), BodyOut(body, at + 1));
+        let (first, next) = (cx.shape(In(at + 2)), cx.shape(BodyOut(body, at + 1)));
+        widened |= cx.assume_next(body, BodyIn(body, at + 2), next, first.as_ref());
     }
     if widened {
         return Ok(Exit::Again);
     }
+    let count = trip_count(cx, body)?;
+    let trips = cx.trips(body, count);
+    if trips.known == Knowledge::Never {
+        cx.never_runs(body);
+    }
+    let mut last: Vec<Option<DimVec>> = Vec::with_capacity(state);
     for at in 0..state.min(cx.output_count()) {
-        cx.same_type(In(at + 2), Out(at))?;
-        if let Some(shape) = cx.shape(BodyIn(body, at + 2)) {
-            cx.set_shape(Out(at), &shape)?;
+        let (first, next) = (cx.shape(In(at + 2)), cx.shape(BodyOut(body, at + 1)));
+        let after = cx.after_iterations(trips, first, BodyIn(body, at + 2), next);
+        last.push(cx.unrolled(body, at).or(after));
+    }
+    let unknown = |cx: &mut RuleCx<'_, '_>, shape: &Option<DimVec>| {
+        shape.as_ref().is_none_or(|shape| shape.iter().any(|dim| cx.dims().is_variable(*dim)))
+    };
+    if last.iter().any(|shape| unknown(cx, shape))
+        && let Some(count) = cx.const_dim(trips.count)
+    {
+        let first: Vec<_> = (0..state).map(|at| (BodyIn(body, at + 2), cx.shape(In(at + 2)))).collect();
+        match cx.unroll(body, count, BodyIn(body, 0), &first) {
+            Unroll::Again => return Ok(Exit::Again),
+            Unroll::TooMany => cx.note_iterations((0..state).map(|at| BodyOut(body, at + 1))),
+            Unroll::General => {}
         }
     }
-    let turns = trip_count(cx, body)?;
+    for (at, shape) in last.into_iter().enumerate() {
+        match is_unwrapped(cx, BodyIn(body, at + 2), BodyOut(body, at + 1)) {
+            true => cx.same_type(BodyOut(body, at + 1), Out(at))?,
+            false => cx.same_type(In(at + 2), Out(at))?,
+        }
+        if let Some(shape) = shape {
+            set_last(cx, Out(at), &shape)?;
+        }
+    }
     for at in 0..scans {
         let (from, to) = (BodyOut(body, at + 1 + state), Out(at + state));
         cx.set_elems(from, ElemSet::ALL)?;
         cx.same_type(from, to)?;
-        collected(cx, from, to, turns)?;
+        // What a body that never runs would return depends on what the runtime infers of it.
+        let known = if trips.known == Knowledge::Never { None } else { cx.shape(from) };
+        let Some(element) = known else { continue };
+        let element = cx.collected(trips, element);
+        let shape: DimVec = std::iter::once(trips.count).chain(element).collect();
+        set_last(cx, to, &shape)?;
     }
     Ok(Exit::Done)
 }
 
-/// The number of turns, where the trip count is known and the condition never ends the loop early.
-fn trip_count(cx: &mut RuleCx<'_, '_>, body: GraphId) -> Result<Option<DimId>, Failure> {
-    if !cx.has(In(0)) {
-        return Ok(None);
-    }
-    let goes_on = !cx.has(In(1)) || cx.const_int(In(1)) == Some(1);
-    let keeps_going =
-        cx.const_int(BodyOut(body, 0)) == Some(1) || cx.is_same_value(BodyOut(body, 0), BodyIn(body, 1));
-    if !(goes_on && keeps_going) {
-        return Ok(None);
-    }
-    let Some(count) = cx.ints(In(0)) else { return Ok(None) };
-    let [count] = count.items[..] else { return Ok(None) };
-    let zero = cx.dims().constant(0);
-    Ok(Some(cx.dims().max(count, zero)))
+/// Whether a carried value is an optional before each iteration and what is inside it afterwards. Runtimes take a value
+/// where an optional of it is expected.
+fn is_unwrapped(cx: &mut RuleCx<'_, '_>, before: Port, next: Port) -> bool {
+    cx.kind(before) == Kind::Optional
+        && match cx.kind(next) {
+            Kind::Tensor | Kind::Sparse | Kind::Scalar | Kind::Sequence | Kind::Map | Kind::Leaf => true,
+            Kind::Optional | Kind::Unknown | Kind::Error => false,
+        }
 }
 
-/// One element a turn: the element's shape behind the number of turns.
-fn collected(cx: &mut RuleCx<'_, '_>, from: Port, to: Port, turns: Option<DimId>) -> Result<(), Failure> {
-    let Some(element) = cx.shape(from) else { return Ok(()) };
-    let turns = match turns {
-        Some(turns) => turns,
-        // Already unknown on an earlier run: stay with that unknown.
-        None => match cx.shape(to).and_then(|known| known.first().copied()) {
-            Some(known) => known,
-            None => cx.fresh(),
-        },
-    };
-    let shape: DimVec = std::iter::once(turns).chain(element).collect();
-    cx.set_shape(to, &shape)
+/// Gives an output its shape. An extent that is unknown now and was before stays the same unknown.
+pub(super) fn set_last(cx: &mut RuleCx<'_, '_>, port: Port, shape: &[DimId]) -> Result<(), Failure> {
+    let known = cx.shape(port).filter(|known| known.len() == shape.len());
+    let dims: DimVec = shape
+        .iter()
+        .enumerate()
+        .map(|(axis, dim)| match &known {
+            Some(known) if cx.dims().is_variable(*dim) => known[axis],
+            Some(_) | None => *dim,
+        })
+        .collect();
+    cx.set_shape(port, &dims)
+}
+
+/// The number of iterations, where the trip count is known and the condition never ends the loop early.
+fn trip_count(cx: &mut RuleCx<'_, '_>, body: GraphId) -> Result<Option<DimId>, Failure> {
+    let zero = cx.dims().constant(0);
+    let starts = if cx.has(In(1)) { cx.truth(In(1)) } else { Some(true) };
+    if starts == Some(false) {
+        return Ok(Some(zero));
+    }
+    let count = if cx.has(In(0)) { cx.ints(In(0)) } else { None };
+    let Some(count) = count else { return Ok(None) };
+    let [count] = count.items[..] else { return Ok(None) };
+    if cx.dims().bounds(count).1.is_some_and(|most| most <= 0) {
+        return Ok(Some(zero));
+    }
+    let keeps_going =
+        cx.const_int(BodyOut(body, 0)) == Some(1) || cx.is_same_value(BodyOut(body, 0), BodyIn(body, 1));
+    if starts != Some(true) || !keeps_going {
+        return Ok(None);
+    }
+    Ok(Some(cx.dims().max(count, zero)))
 }
 
 /// `sequencemap.elements`: the body takes one element of each sequence, and other inputs as they are.
 /// Source: SequenceMap, "Inputs" and `body`.
 fn sequence_map_enter(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     let body = graph(cx, "body")?;
+    cx.repeats(body);
     require_count(body, "inputs", cx.body_inputs(body), cx.input_count())?;
     require_count(body, "outputs", cx.body_outputs(body), cx.output_count())?;
     for at in 0..cx.input_count() {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::cases::{CaseContext, in_case};
 use super::dispatch::code_of;
 use super::group::Groups;
 use super::scope::Scope;
@@ -29,9 +30,21 @@ const SEARCHED: usize = 1 << 18;
 #[must_use]
 pub fn diagnose(checked: &mut Checked<'_>) -> Vec<Diagnostic> {
     let mut list = List { found: Vec::new(), hidden: 0, budget: SEARCHED, told: BTreeSet::new() };
-    let Checked { operators, core, frame, instances, faulty_callers, function_errors, mode, faults, .. } =
-        checked;
+    let Checked {
+        operators,
+        core,
+        frame,
+        instances,
+        faulty_callers,
+        function_errors,
+        mode,
+        faults,
+        cases,
+        alternatives,
+        ..
+    } = checked;
     let mode = *mode;
+    let varying: BTreeSet<ValueId> = alternatives.keys().copied().collect();
 
     // A function's faults stand where the first call of it in the model's graph stands.
     let body = std::sync::Arc::clone(&frame.body);
@@ -56,6 +69,16 @@ pub fn diagnose(checked: &mut Checked<'_>) -> Vec<Diagnostic> {
         }
         while let Some((_, instance)) = nested.next_if_before(at) {
             list.add_instance(core, operators, instance, mode);
+        }
+        if let FaultKind::InCase { case, .. } = &fault.kind {
+            if list.has_room() {
+                let explains = list.found.len() < MOST_EXPLAINED;
+                let (varying, budget) = (&varying, &mut list.budget);
+                let cx = CaseContext { core, operators, varying, mode, explains, budget };
+                let diagnostic = cases.get_mut(case).and_then(|leaf| in_case(cx, leaf, fault));
+                list.found.extend(diagnostic);
+            }
+            continue;
         }
         if list.has_room() {
             let value = value_of(frame, fault, &mut used);

@@ -111,6 +111,7 @@ impl<'a> Scope<'_, 'a> {
             | FaultKind::RefutedClaim(_)
             | FaultKind::Assumed { .. }
             | FaultKind::Unresolved { .. }
+            | FaultKind::InCase { .. }
             | FaultKind::MissingExternalData { .. } => return None,
         })
     }
@@ -234,7 +235,8 @@ impl<'a> Scope<'_, 'a> {
             | FaultKind::CallInput { .. }
             | FaultKind::TooManyInstances { .. }
             | FaultKind::DuplicateNodeName { .. }
-            | FaultKind::RecursiveFunction { .. } => return None,
+            | FaultKind::RecursiveFunction { .. }
+            | FaultKind::InCase { .. } => return None,
         })
     }
 }
@@ -296,6 +298,7 @@ pub(super) fn code_of(kind: &FaultKind<'_>) -> Code {
         FaultKind::Restricted { .. } | FaultKind::NarrowedInput { .. } => Code::RestrictedSymbol,
         FaultKind::Assumed { .. } => Code::AssumedType,
         FaultKind::Unresolved { .. } => Code::UnresolvedType,
+        FaultKind::InCase { .. } => Code::BranchMismatch,
         FaultKind::MissingExternalData { .. } => Code::MissingExternalData,
     }
 }

@@ -9,6 +9,7 @@
 //! point to a younger node, and the occurs check of [`Dims::bind`] keeps that acyclic.
 
 use super::bounds::Interval;
+use super::facts::Facts;
 use super::id::DimId;
 use super::poly::Term;
 use foldhash::fast::RandomState;
@@ -136,6 +137,8 @@ pub struct Dims {
     /// How the author of a model writes a dim.
     spellings: HashMap<DimId, Box<str>, RandomState>,
     hasher: RandomState,
+    /// What is assumed while one case is solved.
+    pub(super) facts: Facts,
 }
 
 impl Dims {
@@ -279,6 +282,11 @@ impl Dims {
     /// Whether a variable is the answer of an operation that was beyond the limits.
     pub(crate) fn is_given_up(&self, variable: DimId) -> bool {
         self.given_up.binary_search(&variable).is_ok()
+    }
+
+    /// Makes new unknowns for operations whose answer is unknown, so that bindings of one case do not reach another.
+    pub(crate) fn forget_unknowns(&mut self) {
+        self.unknowns.clear();
     }
 
     /// The value of a constant.

@@ -166,7 +166,7 @@ impl Dims {
     #[must_use]
     pub fn bounds(&mut self, dim: DimId) -> (Option<i64>, Option<i64>) {
         let dim = self.resolve(dim);
-        let Interval { low, high } = self.summary(dim).bounds;
+        let Interval { low, high } = self.interval_by_facts(dim);
         ((low != i64::MIN).then_some(low), (high != i64::MAX).then_some(high))
     }
 

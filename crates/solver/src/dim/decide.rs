@@ -41,10 +41,15 @@ impl Dims {
             return Decision::Different;
         }
         let simple = |dim| self.is_leaf(dim) || self.as_constant(dim).is_some();
-        if simple(a) && simple(b) {
-            return Decision::Undecided;
+        let decision = if simple(a) && simple(b) {
+            Decision::Undecided
+        } else {
+            self.difference(a, b).map_or(Decision::Undecided, |terms| self.compare_to_zero(&terms))
+        };
+        match decision {
+            Decision::Undecided => self.compare_by_facts(a, b),
+            Decision::Equal | Decision::Different => decision,
         }
-        self.difference(a, b).map_or(Decision::Undecided, |terms| self.compare_to_zero(&terms))
     }
 
     /// Whether the dim is at least 1, whatever the symbols are.

@@ -193,6 +193,8 @@ impl RuleCx<'_, '_> {
         if self.frame.slots[value.index()].data.is_none() {
             self.core.set_data(self.frame, value, data);
             self.frame.touch(value, self.step);
+        } else if self.frame.number == 0 && !self.core.cases.assumes_nothing() {
+            self.confirm(value, &data);
         }
     }
 

@@ -442,6 +442,22 @@ impl RuleCx<'_, '_> {
         self.set_shape(port, dims)
     }
 
+    /// Whether a join of two shapes forgets something about either.
+    pub fn differ(&mut self, a: Port, b: Port) -> bool {
+        match (self.shape(a), self.shape(b)) {
+            (Some(a), Some(b)) => {
+                let known = |cx: &Self, dim: &DimId| !cx.core.dims.is_variable(*dim);
+                a.len() != b.len()
+                    || a.iter().zip(&b).any(|(a, b)| {
+                        (known(self, a) || known(self, b))
+                            && self.core.dims.compare(*a, *b) != Decision::Equal
+                    })
+            }
+            (None, None) => false,
+            (Some(_), None) | (None, Some(_)) => true,
+        }
+    }
+
     /// What several shapes have in common: the dims that agree stay, the others become fresh; `None`
     /// where ranks differ or one of them is unknown.
     pub fn join_shapes(&mut self, ports: &[Port]) -> Option<DimVec> {

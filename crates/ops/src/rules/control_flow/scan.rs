@@ -4,9 +4,9 @@ use typeloom_solver::dim::DimId;
 use typeloom_solver::elem::ElemSet;
 use typeloom_solver::program::GraphId;
 use typeloom_solver::rule::Port::{BodyIn, BodyOut, In, Out};
-use typeloom_solver::rule::{Control, DimVec, Exit, ExitRule, Failure, Rule, RuleCx};
+use typeloom_solver::rule::{Control, DimVec, Exit, ExitRule, Failure, Knowledge, Rule, RuleCx, Trips};
 
-use super::{graph, require_count};
+use super::{graph, require_count, set_last};
 
 /// Scan from version 9 on.
 pub(super) const SCAN: Control = Control {
@@ -88,6 +88,7 @@ fn axes(cx: &RuleCx<'_, '_>, name: &'static str, count: usize) -> Result<Vec<i64
 fn enter(cx: &mut RuleCx<'_, '_>, form: Form) -> Result<(), Failure> {
     let Ports { body, state, scanned, .. } = ports(cx, form)?;
     let (skip, batch) = (form.skipped_inputs(), form.batch_axes());
+    cx.repeats(body);
     for at in 0..state {
         cx.same_type(In(at + skip), BodyIn(body, at))?;
         cx.same_type(BodyIn(body, at), BodyOut(body, at))?;
@@ -123,23 +124,32 @@ fn enter(cx: &mut RuleCx<'_, '_>, form: Form) -> Result<(), Failure> {
 fn exit(cx: &mut RuleCx<'_, '_>, form: Form) -> Result<Exit, Failure> {
     let Ports { body, state, scanned, collected } = ports(cx, form)?;
     let skip = form.skipped_inputs();
+    let inner = |cx: &mut RuleCx<'_, '_>, at: usize| {
+        let shape = cx.shape(In(at + skip)).filter(|shape| shape.len() >= form.batch_axes())?;
+        Some(DimVec::from(&shape[form.batch_axes()..]))
+    };
     let mut widened = false;
     for at in 0..state {
-        let shape = cx.shape(BodyOut(body, at));
-        widened |= cx.assume_shape(BodyIn(body, at), shape);
+        let (first, next) = (inner(cx, at), cx.shape(BodyOut(body, at)));
+        widened |= cx.assume_next(body, BodyIn(body, at), next, first.as_ref());
     }
     if widened {
         return Ok(Exit::Again);
     }
+    let turns = turns(cx, form, state, scanned)?;
+    // With sequence lengths of its own, each element of the batch stops after its own number of iterations.
+    let padded = form == Form::Batched && cx.has(In(0));
+    let count = if padded { None } else { turns };
+    let trips = cx.trips(body, count);
     let batch = batch_extent(cx, form, state + scanned);
     for at in 0..state {
         cx.same_type(In(at + skip), Out(at))?;
-        if let Some(shape) = cx.shape(BodyIn(body, at)) {
+        let (first, next) = (inner(cx, at), cx.shape(BodyOut(body, at)));
+        if let Some(shape) = cx.after_iterations(trips, first, BodyIn(body, at), next) {
             let shape: DimVec = batch.into_iter().chain(shape).collect();
-            cx.set_shape(Out(at), &shape)?;
+            set_last(cx, Out(at), &shape)?;
         }
     }
-    let turns = turns(cx, form, state, scanned)?;
     let axes = match form {
         Form::Plain => axes(cx, "scan_output_axes", collected)?,
         Form::Batched => vec![0; collected],
@@ -148,11 +158,13 @@ fn exit(cx: &mut RuleCx<'_, '_>, form: Form) -> Result<Exit, Failure> {
         let (from, to) = (BodyOut(body, at + state), Out(at + state));
         cx.set_elems(from, ElemSet::ALL)?;
         cx.same_type(from, to)?;
-        let (Some(mut shape), Some(turns)) = (cx.shape(from), turns) else { continue };
+        let (Some(shape), Some(turns)) = (cx.shape(from), turns) else { continue };
+        // Runtimes reject a scan without an iteration.
+        let mut shape = cx.collected(Trips { known: Knowledge::Extents, ..trips }, shape);
         let axis = cx.axis("scan_output_axes", axis, shape.len() + 1)?;
         shape.insert(axis, turns);
         let shape: DimVec = batch.into_iter().chain(shape).collect();
-        cx.set_shape(to, &shape)?;
+        set_last(cx, to, &shape)?;
     }
     Ok(Exit::Done)
 }

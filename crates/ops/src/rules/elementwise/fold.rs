@@ -11,7 +11,7 @@ use std::sync::Arc;
 use typeloom_solver::dim::{Decision, DimId, Dims};
 use typeloom_solver::elem::Elem;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{Failure, Floats, Ints, Rule, RuleCx};
+use typeloom_solver::rule::{Comparison, Failure, Floats, Ints, Rule, RuleCx};
 
 use crate::rules::cast::{rounded, significand};
 use crate::rules::common::{broadcast_positions, is_unsigned};
@@ -46,20 +46,20 @@ folds! {
     MAX = "max.value", |cx| variadic(cx, |cx, a, b| cx.dims().max(a, b));
     AND = "and.value", |cx| binary(cx, |cx, a, b| wrapped(cx, a, b, i64::wrapping_mul, Dims::mul), f64::min);
     OR = "or.value", |cx| binary(cx, |cx, a, b| cx.dims().max(a, b), f64::max);
-    XOR = "xor.value", |cx| compare(cx, |decision, _| match decision {
+    XOR = "xor.value", |cx| compare(cx, Comparison::Different, |decision, _| match decision {
         Decision::Equal => Some(false),
         Decision::Different => Some(true),
         Decision::Undecided => None,
     });
-    EQUAL = "equal.value", |cx| compare(cx, |decision, _| match decision {
+    EQUAL = "equal.value", |cx| compare(cx, Comparison::Equal, |decision, _| match decision {
         Decision::Equal => Some(true),
         Decision::Different => Some(false),
         Decision::Undecided => None,
     });
-    LESS = "less.value", |cx| compare(cx, |_, sign| sign.map(std::cmp::Ordering::is_lt));
-    LESS_OR_EQUAL = "lessorequal.value", |cx| compare(cx, |_, sign| sign.map(std::cmp::Ordering::is_le));
-    GREATER = "greater.value", |cx| compare(cx, |_, sign| sign.map(std::cmp::Ordering::is_gt));
-    GREATER_OR_EQUAL = "greaterorequal.value", |cx| compare(cx, |_, sign| sign.map(std::cmp::Ordering::is_ge));
+    LESS = "less.value", |cx| compare(cx, Comparison::Less, |_, sign| sign.map(std::cmp::Ordering::is_lt));
+    LESS_OR_EQUAL = "lessorequal.value", |cx| compare(cx, Comparison::LessOrEqual, |_, sign| sign.map(std::cmp::Ordering::is_le));
+    GREATER = "greater.value", |cx| compare(cx, Comparison::Greater, |_, sign| sign.map(std::cmp::Ordering::is_gt));
+    GREATER_OR_EQUAL = "greaterorequal.value", |cx| compare(cx, Comparison::GreaterOrEqual, |_, sign| sign.map(std::cmp::Ordering::is_ge));
     WHERE = "where.value", choose;
     CLIP = "clip.value", clip;
 }
@@ -261,9 +261,13 @@ fn power(cx: &mut RuleCx<'_, '_>, base: DimId, exponent: DimId) -> DimId {
     }
 }
 
+/// Conditions of branches are single numbers, so comparisons of more elements than this are just unknown.
+const MAX_QUESTIONS: usize = 4;
+
 /// Compares element by element; what the dims do not decide is unknown.
 fn compare(
     cx: &mut RuleCx<'_, '_>,
+    comparison: Comparison,
     judge: fn(Decision, Option<std::cmp::Ordering>) -> Option<bool>,
 ) -> Result<(), Failure> {
     if let (Some(a), Some(b)) = (cx.floats(In(0)), cx.floats(In(1))) {
@@ -291,8 +295,10 @@ fn compare(
             (_, (_, Some(most))) if most < 0 => Some(std::cmp::Ordering::Less),
             (Decision::Different | Decision::Undecided, _) => None,
         };
-        let truth = judge(decision, sign);
-        truth_value(cx, truth)
+        match judge(decision, sign) {
+            None if positions.len() <= MAX_QUESTIONS => cx.open_comparison(a, comparison, b),
+            truth => truth_value(cx, truth),
+        }
     });
     let items = items.collect();
     cx.set_ints(Out(0), Ints { shape, items });

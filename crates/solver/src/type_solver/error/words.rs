@@ -298,6 +298,7 @@ impl Words<'_, '_> {
             FaultKind::ExtentOverflow { value } => {
                 format!("`{}` has more elements than 64 bits can count", self.value(*value))
             }
+            FaultKind::InCase { fault, .. } => self.structure(fault),
             FaultKind::Rule { rule, .. } => format!("{rule} does not hold"),
             FaultKind::Relation { failure, .. } => failure.to_string(),
             FaultKind::UnknownOperator { .. } => "the operator has no declaration".into(),

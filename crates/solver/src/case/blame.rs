@@ -1,0 +1,287 @@
+//! Which branch is at fault: compares what is wrong in each case.
+//!
+//! What is wrong in every case is an ordinary error. What is wrong in some cases only is caused by what these have in
+//! common: the branch of a node that runs in all of them and in no other case. Of several, the one that is nearest
+//! upstream of the error is named.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use super::Leaf;
+use crate::call::Instance;
+use crate::fault::{CaseOwner, Fault, FaultKind, Place, Reach};
+use crate::frame::Frame;
+use crate::program::{Body, GraphId, Origin, StepId, ValueId};
+
+/// How many values are looked at in search of the branch that an error comes from.
+const MAX_ANCESTORS: usize = 1024;
+
+/// A branch that runs: the first step of its node, and its graph.
+pub(crate) type Branch = (StepId, GraphId);
+
+/// What is wrong, and which cases a run can be in.
+pub(crate) struct Verdict<'a> {
+    pub(crate) faults: Vec<Fault<'a>>,
+    /// The cases whose types count.
+    pub(crate) counted: Vec<usize>,
+    /// The cases that a fault refers to.
+    pub(crate) shown: BTreeSet<usize>,
+    /// The instances of functions that are wrong in every case, by their position among those of the plain run.
+    pub(crate) instances: Vec<usize>,
+}
+
+/// Where something is wrong: at most one fault each.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Spot {
+    Step(StepId),
+    /// The shapes of a node whose element types are at fault too.
+    Shapes(StepId),
+    Value(ValueId),
+    /// A declared extent of the value that some binding of symbols contradicts.
+    Claim(ValueId),
+}
+
+/// Judges the faults of all cases, given those of the plain run.
+pub(crate) fn judge<'a>(
+    frame: &Frame<'a>,
+    faulty: &[Instance<'a>],
+    faults: &[Fault<'a>],
+    leaves: &[Leaf<'a>],
+) -> Verdict<'a> {
+    let body = std::sync::Arc::clone(&frame.body);
+    let found: Vec<BTreeMap<Spot, &Fault<'a>>> = leaves.iter().map(spots).collect();
+    let decisions: Vec<Vec<Branch>> = leaves.iter().map(|leaf| decisions(frame, &leaf.frame)).collect();
+    let wrong: BTreeSet<Spot> = found.iter().flat_map(|found| found.keys().copied()).collect();
+    let mut verdict = Verdict {
+        faults: faults
+            .iter()
+            .filter(|fault| !is_at_spot(frame, fault) && claimed(fault).is_none())
+            .filter(|fault| match &fault.kind {
+                FaultKind::Assumed { value, .. } => is_open(leaves, *value),
+                // What limits hide is known once the cases are merged.
+                FaultKind::LimitReached { .. } => false,
+                _ => true,
+            })
+            .cloned()
+            .collect(),
+        counted: Vec::new(),
+        shown: BTreeSet::new(),
+        instances: Vec::new(),
+    };
+    let mut excluded: BTreeSet<usize> = BTreeSet::new();
+    for spot in wrong {
+        let runs: Vec<usize> = (0..leaves.len()).filter(|at| runs(&leaves[*at].frame, &body, spot)).collect();
+        let at: Vec<usize> = runs.iter().copied().filter(|leaf| found[*leaf].contains_key(&spot)).collect();
+        let Some(first) = at.first().copied() else { continue };
+        let plain = match spot {
+            Spot::Step(step) => frame.faults.get(&step),
+            Spot::Shapes(step) => frame.second_faults.get(&step),
+            Spot::Value(value) => frame.value_faults.get(&value),
+            Spot::Claim(value) => faults.iter().find(|fault| claimed(fault) == Some(value)),
+        };
+        let everywhere = at.len() == runs.len();
+        if let (true, Some(plain)) = (everywhere, plain) {
+            verdict.faults.push(plain.clone());
+            continue;
+        }
+        let certain: Vec<usize> = at.iter().copied().filter(|leaf| !is_doubtful(&leaves[*leaf])).collect();
+        let reach = if everywhere || !certain.is_empty() { Reach::Free } else { Reach::Doubtful };
+        if reach == Reach::Doubtful {
+            excluded.extend(&at);
+        }
+        let branches = (!everywhere).then(|| blamed(&body, spot, &at, &decisions));
+        let case = certain.first().copied().unwrap_or(first);
+        let Some(fault) = found[case].get(&spot) else { continue };
+        verdict.shown.insert(case);
+        let owner = match spot {
+            Spot::Value(value) | Spot::Claim(value) => CaseOwner::Value(value),
+            Spot::Step(_) | Spot::Shapes(_) => CaseOwner::Node,
+        };
+        let kind = FaultKind::InCase { case, branches, fault: Box::new(fault.kind.clone()), owner, reach };
+        verdict.faults.push(Fault { place: fault.place, kind });
+    }
+    functions(frame, faulty, leaves, &decisions, &mut verdict);
+    verdict.counted = (0..leaves.len()).filter(|at| !excluded.contains(at)).collect();
+    if verdict.counted.is_empty() {
+        verdict.counted = (0..leaves.len()).collect();
+    }
+    verdict
+}
+
+/// Takes out of the plain run what is wrong in no case.
+pub(crate) fn prune<'a>(frame: &mut Frame<'a>, leaves: &[Leaf<'a>]) {
+    let found: BTreeSet<Spot> =
+        leaves.iter().flat_map(|leaf| spots(leaf).into_keys().collect::<Vec<_>>()).collect();
+    frame.faults.retain(|step, _| found.contains(&Spot::Step(*step)));
+    frame.second_faults.retain(|step, _| found.contains(&Spot::Shapes(*step)));
+    frame.value_faults.retain(|value, _| found.contains(&Spot::Value(*value)));
+    frame.open_claims.retain(|value| is_open(leaves, *value));
+    frame.assumed_shapes.retain(|value, _| is_open(leaves, *value));
+}
+
+/// Whether some case neither confirms nor refutes a declared shape of the value.
+fn is_open(leaves: &[Leaf<'_>], value: ValueId) -> bool {
+    leaves.iter().any(|leaf| leaf.frame.open_claims.contains(&value))
+}
+
+/// The faults of functions that are wrong in some cases; those that are wrong in every case stay with the plain run.
+fn functions<'a>(
+    frame: &Frame<'a>,
+    faulty: &[Instance<'a>],
+    leaves: &[Leaf<'a>],
+    decisions: &[Vec<Branch>],
+    verdict: &mut Verdict<'a>,
+) {
+    let body = &frame.body;
+    let mut steps = BTreeMap::new();
+    if leaves.iter().any(|leaf| !leaf.faulty.is_empty()) {
+        for step in (0..body.steps.len()).map(StepId::new) {
+            steps.entry(body.step(step).node.offset()).or_insert(step);
+        }
+    }
+    let call = |instance: &Instance<'a>| Some(instance.calls.first()?.node.offset());
+    let mut wrong: BTreeMap<usize, Vec<(usize, usize)>> = BTreeMap::new();
+    for (at, leaf) in leaves.iter().enumerate() {
+        for (position, instance) in leaf.faulty.iter().enumerate() {
+            let Some(offset) = call(instance) else { continue };
+            let Some(step) = steps.get(&offset) else { continue };
+            let found = wrong.entry(offset).or_default();
+            if runs(&leaf.frame, body, Spot::Step(*step)) && found.last().is_none_or(|(leaf, _)| *leaf != at)
+            {
+                found.push((at, position));
+            }
+        }
+    }
+    let everywhere = |step: StepId, found: &[(usize, usize)]| {
+        found.len() == leaves.iter().filter(|leaf| runs(&leaf.frame, body, Spot::Step(step))).count()
+    };
+    let stays = |instance: &Instance<'a>| {
+        let found = call(instance).and_then(|offset| Some((steps.get(&offset)?, wrong.get(&offset)?)));
+        found.is_some_and(|(step, found)| everywhere(*step, found))
+    };
+    verdict.instances = (0..faulty.len()).filter(|at| stays(&faulty[*at])).collect();
+    let stays =
+        |offset: usize| faulty.iter().any(|instance| call(instance) == Some(offset) && stays(instance));
+    for (offset, found) in &wrong {
+        let (Some(step), Some((case, position))) = (steps.get(offset), found.first().copied()) else {
+            continue;
+        };
+        if stays(*offset) {
+            continue;
+        }
+        let at: Vec<usize> = found.iter().map(|(leaf, _)| *leaf).collect();
+        let all = everywhere(*step, found);
+        let branches = (!all).then(|| blamed(body, Spot::Step(*step), &at, decisions));
+        let doubtful = !all && at.iter().all(|leaf| is_doubtful(&leaves[*leaf]));
+        let reach = if doubtful { Reach::Doubtful } else { Reach::Free };
+        let Some(fault) = leaves[case].faulty[position].frame.all_faults().next() else { continue };
+        verdict.shown.insert(case);
+        let (fault, owner) = (Box::new(fault.kind.clone()), CaseOwner::Instance(position));
+        let kind = FaultKind::InCase { case, branches, fault, owner, reach };
+        verdict.faults.push(Fault { place: Place::Step(*step), kind });
+    }
+}
+
+/// What is wrong in a case, outside of graphs that never run.
+fn spots<'l, 'a>(leaf: &'l Leaf<'a>) -> BTreeMap<Spot, &'l Fault<'a>> {
+    let frame = &leaf.frame;
+    let steps = frame.faults.iter().map(|(step, fault)| (Spot::Step(*step), fault));
+    let shapes = frame.second_faults.iter().map(|(step, fault)| (Spot::Shapes(*step), fault));
+    let values = frame.value_faults.iter().map(|(value, fault)| (Spot::Value(*value), fault));
+    let claims = leaf.faults.iter().filter_map(|fault| Some((Spot::Claim(claimed(fault)?), fault)));
+    steps
+        .chain(shapes)
+        .chain(values)
+        .chain(claims)
+        .filter(|(spot, _)| runs(frame, &frame.body, *spot))
+        .collect()
+}
+
+/// The value whose declared extent a fault refutes with a binding.
+fn claimed(fault: &Fault<'_>) -> Option<ValueId> {
+    match &fault.kind {
+        FaultKind::RefutedClaim(claim) => Some(claim.value),
+        _ => None,
+    }
+}
+
+fn runs(frame: &Frame<'_>, body: &Body<'_>, spot: Spot) -> bool {
+    frame.runs_in(match spot {
+        Spot::Step(step) | Spot::Shapes(step) => body.step(step).graph,
+        Spot::Value(value) | Spot::Claim(value) => body.value(value).graph,
+    })
+}
+
+/// Whether a fault of the plain run is one that the cases judge.
+fn is_at_spot(frame: &Frame<'_>, fault: &Fault<'_>) -> bool {
+    let same = |own: &Fault<'_>| {
+        own.place == fault.place && std::mem::discriminant(&own.kind) == std::mem::discriminant(&fault.kind)
+    };
+    frame.faults.values().chain(frame.second_faults.values()).chain(frame.value_faults.values()).any(same)
+}
+
+fn is_doubtful(leaf: &Leaf<'_>) -> bool {
+    leaf.literals.iter().any(|literal| literal.asked.reach == Reach::Doubtful)
+}
+
+/// The branches that run in a case and are undecided in the plain run.
+fn decisions(plain: &Frame<'_>, leaf: &Frame<'_>) -> Vec<Branch> {
+    let body = &plain.body;
+    let news = leaf.dead_graphs.iter().filter(|graph| !plain.dead_graphs.contains(graph));
+    let mut found: Vec<Branch> = news
+        .filter_map(|graph| {
+            let step = body.graph(*graph).owner?.step;
+            let live = body.graphs_of(step).map(|(id, _)| id).find(|id| id != graph)?;
+            leaf.runs_in(body.step(step).graph).then_some((step, live))
+        })
+        .collect();
+    found.sort_unstable();
+    found
+}
+
+/// The branches that cause what is wrong in the cases `at`.
+fn blamed(body: &Body<'_>, spot: Spot, at: &[usize], decisions: &[Vec<Branch>]) -> Vec<Branch> {
+    let upstream = upstream(body, spot);
+    let rank = |branch: &Branch| upstream.iter().position(|step| *step == branch.0).unwrap_or(usize::MAX);
+    let taken = |branch: &Branch| -> Vec<usize> {
+        (0..decisions.len()).filter(|leaf| decisions[*leaf].contains(branch)).collect()
+    };
+    let mut candidates: Vec<Branch> = at.iter().flat_map(|leaf| decisions[*leaf].iter().copied()).collect();
+    candidates.sort_unstable();
+    candidates.dedup();
+    let single = candidates
+        .iter()
+        .filter(|branch| taken(branch).iter().all(|leaf| at.contains(leaf)))
+        .min_by_key(|branch| (rank(branch), **branch));
+    if let Some(single) = single {
+        return vec![*single];
+    }
+    let mut all = at.first().map(|leaf| decisions[*leaf].clone()).unwrap_or_default();
+    if all.iter().any(|branch| rank(branch) < usize::MAX) {
+        all.retain(|branch| rank(branch) < usize::MAX);
+    }
+    all
+}
+
+/// The nodes with branches that a place depends on, the nearest first.
+fn upstream(body: &Body<'_>, spot: Spot) -> Vec<StepId> {
+    let mut queue: VecDeque<ValueId> = match spot {
+        Spot::Step(step) | Spot::Shapes(step) => body.inputs(step).iter().flatten().copied().collect(),
+        Spot::Value(value) | Spot::Claim(value) => [value].into(),
+    };
+    let mut seen: BTreeSet<ValueId> = queue.iter().copied().collect();
+    let mut found = Vec::new();
+    while let Some(value) = queue.pop_front() {
+        if seen.len() > MAX_ANCESTORS {
+            break;
+        }
+        let Origin::Step(maker) = body.value(value).origin else { continue };
+        let first = body.first_step(maker);
+        if first != maker && !found.contains(&first) {
+            found.push(first);
+        }
+        let inner = body.graphs_of(first).flat_map(|(_, graph)| graph.outputs.iter().copied());
+        let next: Vec<ValueId> = body.inputs(first).iter().flatten().copied().chain(inner).collect();
+        queue.extend(next.into_iter().filter(|value| seen.insert(*value)));
+    }
+    found
+}

@@ -1,0 +1,170 @@
+//! Joins the types that a value has in each case.
+//!
+//! An extent on which all cases agree stays, also where they write it differently: `k` in general is 1 in the case
+//! `k = 1`. Any other extent is unknown, and a value whose rank depends on the case has no shape. What is lost that way is
+//! kept beside the type as a short list of alternatives.
+
+use std::collections::BTreeMap;
+
+use super::Leaf;
+use super::split::same_in;
+use crate::core::Core;
+use crate::dim::{Decision, DimId, Dims, Facts};
+use crate::frame::Frame;
+use crate::program::{Origin, ValueId};
+use crate::rule::DimVec;
+use crate::solution::Type;
+use crate::ty::Types;
+
+/// The most alternatives of one value; what has more of them is unknown.
+const MAX_ALTERNATIVES: usize = 4;
+
+/// For values whose shape depends on the case: the types that they can have.
+pub(crate) type Alternatives = BTreeMap<ValueId, Vec<Type>>;
+
+/// Writes the joined shapes into the frame of the plain run.
+pub(crate) fn merge<'a>(
+    core: &mut Core<'a>,
+    frame: &mut Frame<'a>,
+    leaves: &mut [&mut Leaf<'a>],
+) -> Alternatives {
+    let shapes: Vec<Vec<Known>> = leaves.iter_mut().map(|leaf| shapes(core, leaf)).collect();
+    let mut alternatives = Alternatives::new();
+    for value in (0..frame.body.values.len()).map(ValueId::new) {
+        // What the graph needs of an input is no part of its type.
+        let record = frame.body.value(value);
+        if record.graph == frame.body.root() && !matches!(record.origin, Origin::Step(_)) {
+            continue;
+        }
+        let known: Vec<(usize, &Known)> =
+            shapes.iter().map(|shapes| &shapes[value.index()]).enumerate().collect();
+        let live: Vec<(usize, Option<&DimVec>)> = known
+            .into_iter()
+            .filter_map(|(at, known)| match known {
+                Known::Shape(shape) => Some((at, Some(shape))),
+                Known::Unknown => Some((at, None)),
+                Known::Absent => None,
+            })
+            .collect();
+        let plain = plain_shape(core, frame, value);
+        if live.is_empty() || live.iter().all(|(_, shape)| *shape == plain.as_ref()) {
+            continue;
+        }
+        let Some(known) =
+            live.iter().map(|(at, shape)| shape.map(|shape| (*at, shape))).collect::<Option<Vec<_>>>()
+        else {
+            continue;
+        };
+        let first = known[0].1;
+        let merged = if known.iter().all(|(_, shape)| shape.len() == first.len()) {
+            let plain = plain.filter(|plain| plain.len() == first.len());
+            let axes = (0..first.len()).map(|axis| {
+                let plain = plain.as_ref().map(|plain| plain[axis]);
+                merged_dim(&mut core.dims, leaves, &known, axis, plain)
+            });
+            Some(axes.collect::<DimVec>())
+        } else {
+            None
+        };
+        let open = |dims: &Dims| {
+            merged.as_ref().is_none_or(|shape| {
+                shape.iter().enumerate().any(|(axis, dim)| {
+                    dims.is_anonymous(*dim) && known.iter().any(|(_, shape)| !dims.is_anonymous(shape[axis]))
+                })
+            })
+        };
+        if open(&core.dims)
+            && let Some(types) = alternatives_of(core, frame, value, &known)
+        {
+            alternatives.insert(value, types);
+        }
+        frame.slots[value.index()].shape = merged.map(|shape| core.shapes.intern(&shape));
+    }
+    alternatives
+}
+
+/// What a case knows of a value.
+enum Known {
+    Shape(DimVec),
+    Unknown,
+    /// The value is not computed in this case, or is in error.
+    Absent,
+}
+
+fn shapes<'a>(core: &mut Core<'a>, leaf: &mut Leaf<'a>) -> Vec<Known> {
+    let frame = &leaf.frame;
+    let known = |value: ValueId| {
+        let slot = frame.slots[value.index()];
+        if slot.ty == Some(Types::ERROR) || !frame.runs_in(frame.body.value(value).graph) {
+            return Known::Absent;
+        }
+        match slot.shape {
+            Some(shape) => {
+                Known::Shape(leaf.core.shapes.get(shape).iter().map(|dim| core.dims.resolve(*dim)).collect())
+            }
+            None => Known::Unknown,
+        }
+    };
+    (0..frame.slots.len()).map(ValueId::new).map(known).collect()
+}
+
+fn plain_shape(core: &mut Core<'_>, frame: &Frame<'_>, value: ValueId) -> Option<DimVec> {
+    let shape = frame.slots[value.index()].shape?;
+    let dims: DimVec = core.shapes.get(shape).into();
+    Some(dims.iter().map(|dim| core.dims.resolve(*dim)).collect())
+}
+
+/// The extent of one axis in all cases: the one of the plain run or of a case that is right in every case.
+fn merged_dim(
+    dims: &mut Dims,
+    leaves: &[&mut Leaf<'_>],
+    known: &[(usize, &DimVec)],
+    axis: usize,
+    plain: Option<DimId>,
+) -> DimId {
+    let named = |dims: &Dims, dim: &DimId| !dims.is_anonymous(*dim);
+    let candidates: Vec<DimId> =
+        plain.into_iter().chain(known.iter().rev().map(|(_, shape)| shape[axis])).collect();
+    for candidate in candidates.into_iter().filter(|dim| named(dims, dim)).collect::<DimVec>() {
+        if known.iter().all(|(at, shape)| same_in(dims, leaves[*at], candidate, shape[axis])) {
+            return candidate;
+        }
+    }
+    match plain {
+        Some(plain) if dims.is_anonymous(plain) => plain,
+        // The plain run is right in every case; a proof that a case agrees was not found.
+        Some(plain) if known.iter().all(|(at, shape)| may_be(dims, leaves[*at], plain, shape[axis])) => plain,
+        Some(_) | None => dims.fresh(),
+    }
+}
+
+fn may_be(dims: &mut Dims, leaf: &Leaf<'_>, a: DimId, b: DimId) -> bool {
+    let a = leaf.put_into(dims, a);
+    dims.set_facts(leaf.facts.clone());
+    let differ = dims.compare(a, b) == Decision::Different;
+    dims.set_facts(Facts::default());
+    !differ
+}
+
+fn alternatives_of(
+    core: &mut Core<'_>,
+    frame: &Frame<'_>,
+    value: ValueId,
+    known: &[(usize, &DimVec)],
+) -> Option<Vec<Type>> {
+    let mut shapes: Vec<&DimVec> = Vec::new();
+    for (_, shape) in known {
+        if !shapes.contains(shape) {
+            shapes.push(*shape);
+        }
+    }
+    if !(2..=MAX_ALTERNATIVES).contains(&shapes.len()) {
+        return None;
+    }
+    let ty = frame.slots[value.index()].ty;
+    let types = shapes.into_iter().map(|shape| {
+        let shape = core.shapes.intern(shape);
+        core.type_of(ty, Some(shape))
+    });
+    Some(types.collect())
+}

@@ -1,0 +1,194 @@
+//! Solves a model once for each case.
+//!
+//! Algorithm: depth first over a binary tree of assumptions. A run under some assumptions reports the questions that it
+//! would like to have answered; the first of them splits the case in two. Cases that contradict themselves or the model are
+//! dropped, as no run is in them. All runs share one arena of dims, so symbols mean the same in all of them; anonymous
+//! variables are each run's own.
+
+use super::{Asked, Literal, MAX_CASES, MAX_DEPTH, Question};
+use crate::assume::Assumptions;
+use crate::call::{Calls, Instance};
+use crate::core::Core;
+use crate::dim::{Decision, DimId, Dims, Facts, Solved};
+use crate::fault::{Fault, FaultKind};
+use crate::frame::Frame;
+use crate::limits::Limit;
+use crate::model::CheckError;
+
+/// With what a run starts.
+pub(crate) struct Start {
+    pub(crate) tracing: Tracing,
+    pub(crate) dims: Dims,
+    pub(crate) assumptions: Assumptions,
+    pub(crate) literals: Vec<Literal>,
+}
+
+/// Whether a run records causes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Tracing {
+    /// It does.
+    On,
+    /// It does not.
+    Off,
+}
+
+/// A finished run.
+pub(crate) struct Run<'a> {
+    pub(crate) core: Core<'a>,
+    pub(crate) frame: Frame<'a>,
+    pub(crate) calls: Calls<'a>,
+    pub(crate) faults: Vec<Fault<'a>>,
+}
+
+/// One case, solved. The dims of its core are empty: all cases share those of the model.
+pub(crate) struct Leaf<'a> {
+    pub(crate) literals: Vec<Literal>,
+    pub(crate) facts: Facts,
+    pub(crate) core: Core<'a>,
+    pub(crate) frame: Frame<'a>,
+    /// The instances of functions in which something is wrong.
+    pub(crate) faulty: Vec<Instance<'a>>,
+    /// Whether a declared shape inside a function is neither confirmed nor refuted.
+    pub(crate) has_open_claims: bool,
+    /// Everything that is wrong, conditions on symbols included.
+    pub(crate) faults: Vec<Fault<'a>>,
+}
+
+impl Leaf<'_> {
+    /// A dim with what the case assumes of symbols put in.
+    pub(crate) fn put_into(&self, dims: &mut Dims, dim: DimId) -> DimId {
+        self.core.assumptions.put_into(dims, dim)
+    }
+}
+
+/// Solves the cases of a model whose plain run asked questions; nothing where there is only one case.
+pub(crate) fn split<'a>(
+    core: &mut Core<'a>,
+    run: &mut dyn FnMut(Start) -> Result<Run<'a>, CheckError>,
+) -> Result<Vec<Leaf<'a>>, CheckError> {
+    let Some(first) = core.cases.next() else { return Ok(Vec::new()) };
+    let base = core.assumptions.clone();
+    let mut leaves: Vec<Leaf<'a>> = Vec::new();
+    let mut open: Vec<Vec<Literal>> = both(&[], first);
+    while let Some(literals) = open.pop() {
+        let Some((assumptions, facts)) = settle(&mut core.dims, &base, &literals) else { continue };
+        let leaf = solve(core, run, Tracing::Off, literals, assumptions, facts)?;
+        if leaf.core.cases.impossible {
+            continue;
+        }
+        match leaf.core.cases.next() {
+            Some(next) if leaf.literals.len() < MAX_DEPTH && leaves.len() + open.len() + 2 <= MAX_CASES => {
+                open.extend(both(&leaf.literals, next));
+            }
+            Some(_) | None => leaves.push(leaf),
+        }
+    }
+    Ok(leaves)
+}
+
+/// Solves a case again and records causes.
+pub(crate) fn trace<'a>(
+    core: &mut Core<'a>,
+    base: &Assumptions,
+    leaf: &mut Leaf<'a>,
+    run: &mut dyn FnMut(Start) -> Result<Run<'a>, CheckError>,
+) -> Result<(), CheckError> {
+    if leaf.core.trace.is_some() {
+        return Ok(());
+    }
+    if let Some((assumptions, facts)) = settle(&mut core.dims, base, &leaf.literals) {
+        *leaf = solve(core, run, Tracing::On, leaf.literals.clone(), assumptions, facts)?;
+    }
+    Ok(())
+}
+
+fn solve<'a>(
+    core: &mut Core<'a>,
+    run: &mut dyn FnMut(Start) -> Result<Run<'a>, CheckError>,
+    tracing: Tracing,
+    literals: Vec<Literal>,
+    assumptions: Assumptions,
+    facts: Facts,
+) -> Result<Leaf<'a>, CheckError> {
+    let mut dims = std::mem::take(&mut core.dims);
+    dims.forget_unknowns();
+    dims.set_facts(facts);
+    let Run { core: mut solved, mut frame, calls, faults } =
+        run(Start { tracing, dims, assumptions, literals: literals.clone() })?;
+    core.dims = std::mem::take(&mut solved.dims);
+    core.dims.forget_unknowns();
+    let facts = core.dims.set_facts(Facts::default());
+    if solved.cases.next().is_some() {
+        // A run with open questions is only kept beyond the limits.
+        let limit = Limit::Cases { most: MAX_CASES, depth: MAX_DEPTH };
+        frame.limited.extend(frame.asking.iter().map(|step| (*step, limit)));
+    }
+    let Calls { faulty, has_open_claims, .. } = calls;
+    let mut faults = faults;
+    faults.retain(|fault| is_in_case(&mut core.dims, &facts, fault));
+    Ok(Leaf { literals, facts, core: solved, frame, faulty, has_open_claims, faults })
+}
+
+/// The two cases of a question. The one in which it holds is solved first, so it comes last.
+fn both(literals: &[Literal], asked: Asked) -> Vec<Vec<Literal>> {
+    [false, true].map(|holds| literals.iter().copied().chain([Literal { asked, holds }]).collect()).into()
+}
+
+/// What the literals of a case say about symbols; `None` where they contradict each other.
+fn settle(dims: &mut Dims, base: &Assumptions, literals: &[Literal]) -> Option<(Assumptions, Facts)> {
+    let mut assumptions = base.clone();
+    let mut facts = Facts::default();
+    for Literal { asked, holds } in literals {
+        match (asked.question, holds) {
+            (Question::Condition(_), _) => {}
+            (Question::Equal(a, b), true) => {
+                let (a, b) = (assumptions.put_into(dims, a), assumptions.put_into(dims, b));
+                match dims.solve_for(a, b) {
+                    Solved::Always => {}
+                    Solved::Contradiction => return None,
+                    Solved::Symbol { symbol, value } => {
+                        assumptions.add(dims, symbol, value)?;
+                        facts.add_non_negative(value);
+                    }
+                    Solved::Variable { .. } | Solved::Undecided => {
+                        facts.add_non_negative(dims.sub(a, b));
+                        facts.add_non_negative(dims.sub(b, a));
+                    }
+                }
+            }
+            (Question::Equal(a, b), false) => facts.add_nonzero(dims.sub(a, b)),
+            (Question::NonNegative(dim), true) => facts.add_non_negative(dim),
+            (Question::NonNegative(dim), false) => {
+                let one = dims.constant(1);
+                let negative = dims.neg(dim);
+                facts.add_non_negative(dims.sub(negative, one));
+            }
+        }
+    }
+    let facts = facts.map(|dim| assumptions.put_into(dims, dim));
+    dims.set_facts(facts.clone());
+    let contradict = dims.facts_contradict();
+    dims.set_facts(Facts::default());
+    (!contradict).then_some((assumptions, facts))
+}
+
+/// Whether two dims are equal in a case.
+pub(super) fn same_in(dims: &mut Dims, leaf: &Leaf<'_>, a: DimId, b: DimId) -> bool {
+    let a = leaf.put_into(dims, a);
+    dims.set_facts(leaf.facts.clone());
+    let same = dims.compare(a, b) == Decision::Equal;
+    dims.set_facts(Facts::default());
+    same
+}
+
+/// Whether the binding with which a fault refutes a declaration fulfils the facts of the case.
+fn is_in_case(dims: &mut Dims, facts: &Facts, fault: &Fault<'_>) -> bool {
+    let FaultKind::RefutedClaim(claim) = &fault.kind else { return true };
+    let values: Vec<(DimId, DimId)> =
+        claim.binding.iter().map(|(symbol, value)| (*symbol, dims.constant(*value))).collect();
+    let bound = facts.map(|dim| dims.substitute(dim, &values));
+    dims.set_facts(bound);
+    let contradict = dims.facts_contradict();
+    dims.set_facts(Facts::default());
+    !contradict
+}

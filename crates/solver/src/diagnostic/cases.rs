@@ -1,0 +1,167 @@
+//! What is wrong only if certain branches run.
+//!
+//! The words are those of the same problem in the case in which it was found, where the branch is the only one. What is added is
+//! the branch, and what the branch gives.
+
+use std::collections::BTreeSet;
+
+use super::node::Mark;
+use super::node::Part;
+use super::scope::Scope;
+use super::words::list;
+use super::{Code, Diagnostic, Severity};
+use crate::case::{Leaf, Literal, Question};
+use crate::catalogue::Operators;
+use crate::core::Core;
+use crate::fault::{CaseOwner, Fault, FaultKind, Reach};
+use crate::model::Mode;
+use crate::program::{GraphId, StepId, ValueId};
+
+/// How many outputs of a node are shown with the types that a branch gives them.
+const MAX_OUTPUTS: usize = 3;
+
+/// The tables that a diagnostic about a case needs.
+pub(super) struct CaseContext<'d, 'a> {
+    pub(super) core: &'d mut Core<'a>,
+    pub(super) operators: &'d Operators<'a>,
+    /// The values whose shape depends on the case.
+    pub(super) varying: &'d BTreeSet<ValueId>,
+    pub(super) mode: Mode,
+    pub(super) explains: bool,
+    pub(super) budget: &'d mut usize,
+}
+
+/// The diagnostic of a fault of one case; `None` for other faults.
+pub(super) fn in_case<'a>(
+    cx: CaseContext<'_, 'a>,
+    leaf: &mut Leaf<'a>,
+    fault: &Fault<'a>,
+) -> Option<Diagnostic> {
+    let FaultKind::InCase { case: _, branches, fault: kind, owner, reach } = &fault.kind else { return None };
+    let CaseContext { core, operators, varying, mode, explains, budget } = cx;
+    // The cases share the dims of the model.
+    std::mem::swap(&mut core.dims, &mut leaf.core.dims);
+    let Leaf { core: own, frame, faulty, literals, .. } = leaf;
+    let inner = Fault { place: fault.place, kind: (**kind).clone() };
+    let is_error = *reach == Reach::Free && inner.is_error(mode);
+    let mut diagnostic = match owner {
+        CaseOwner::Node | CaseOwner::Value(_) => {
+            let value = match owner {
+                CaseOwner::Value(value) => Some(*value),
+                CaseOwner::Node | CaseOwner::Instance(_) => None,
+            };
+            Scope { core: own, frame, operators, function: None, explains, budget }.words(&inner, value, mode)
+        }
+        CaseOwner::Instance(at) => {
+            let instance = &faulty[*at];
+            let own_fault = instance.frame.all_faults().next();
+            let mut scope = Scope {
+                core: own,
+                frame: &instance.frame,
+                operators,
+                function: Some(instance.function),
+                explains,
+                budget,
+            };
+            let diagnostic = scope.words(own_fault.unwrap_or(&inner), None, mode);
+            diagnostic.with_notes(scope.call_notes(instance))
+        }
+    };
+    let mut scope = Scope { core: own, frame, operators, function: None, explains, budget };
+    let assumptions: Vec<String> = literals.iter().filter_map(|literal| scope.assumption(literal)).collect();
+    match branches.as_deref() {
+        None => {}
+        Some([]) => {
+            let conditions = literals.iter().filter_map(|literal| scope.condition(literal));
+            let assumptions: Vec<String> = assumptions.into_iter().chain(conditions).collect();
+            if !assumptions.is_empty() {
+                diagnostic.message = format!("{}, {}", diagnostic.message, list(&assumptions, "and"));
+            }
+            limit_to_case(&mut diagnostic);
+        }
+        Some(branches) => {
+            scope.in_branches(&mut diagnostic, branches, varying);
+            limit_to_case(&mut diagnostic);
+            diagnostic.notes.extend(assumptions);
+        }
+    }
+    if !is_error {
+        diagnostic.severity = Severity::Warning;
+    }
+    std::mem::swap(&mut core.dims, &mut leaf.core.dims);
+    Some(diagnostic)
+}
+
+/// Makes a diagnostic one about a branch.
+fn limit_to_case(diagnostic: &mut Diagnostic) {
+    if diagnostic.severity == Severity::Error {
+        diagnostic.code = Code::BranchMismatch;
+    }
+    // What is right in one case may be wrong in another.
+    diagnostic.fix = None;
+    diagnostic.help = None;
+}
+
+impl<'a> Scope<'_, 'a> {
+    /// Adds the branches that cause a problem.
+    fn in_branches(
+        &mut self,
+        diagnostic: &mut Diagnostic,
+        branches: &[(StepId, GraphId)],
+        varying: &BTreeSet<ValueId>,
+    ) {
+        let words: Vec<String> = branches
+            .iter()
+            .map(|(step, graph)| format!("{} of {}", self.graph_word(*graph), self.op_word(*step)))
+            .collect();
+        let verb = if words.len() == 1 { "runs" } else { "run" };
+        diagnostic.message = format!("{}, if {} {verb}", diagnostic.message, list(&words, "and"));
+        for (step, graph) in branches {
+            let Some(owner) = self.body().graph(*graph).owner else { continue };
+            let text = self.given(*step, varying);
+            let mark: Mark<'a> = Mark::context(Part::AttributeName(owner.attribute), text);
+            let snippet = self.other_snippet(*step, &[mark]);
+            diagnostic.snippets.extend(snippet);
+        }
+    }
+
+    /// What the outputs of a node with branches are in this case.
+    fn given(&mut self, step: StepId, varying: &BTreeSet<ValueId>) -> String {
+        let body = self.body();
+        let outputs: Vec<ValueId> = body.outputs(body.last_step(step)).iter().flatten().copied().collect();
+        let depends: Vec<ValueId> = outputs.iter().copied().filter(|value| varying.contains(value)).collect();
+        let shown = if depends.is_empty() { outputs } else { depends };
+        let shown: Vec<String> = shown
+            .into_iter()
+            .take(MAX_OUTPUTS)
+            .map(|value| {
+                let ty = self.core.snapshot(self.frame, value);
+                format!("{} is {}", self.name(value), self.show(&ty))
+            })
+            .collect();
+        shown.join(", ")
+    }
+
+    /// What a case assumes of a condition of the main graph.
+    fn condition(&self, literal: &Literal) -> Option<String> {
+        let Question::Condition(value) = literal.asked.question else { return None };
+        Some(format!("if {} is {}", self.name(value), literal.holds))
+    }
+
+    /// What a case assumes of symbols.
+    fn assumption(&self, literal: &Literal) -> Option<String> {
+        let dims = &self.core.dims;
+        let holds = literal.holds;
+        Some(match literal.asked.question {
+            Question::Equal(a, b) => {
+                let sign = if holds { "=" } else { "!=" };
+                format!("in the case `{} {sign} {}`", dims.display(a), dims.display(b))
+            }
+            Question::NonNegative(dim) => {
+                let sign = if holds { ">=" } else { "<" };
+                format!("in the case `{} {sign} 0`", dims.display(dim))
+            }
+            Question::Condition(_) => return None,
+        })
+    }
+}

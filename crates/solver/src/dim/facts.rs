@@ -1,0 +1,170 @@
+//! Facts: what is assumed of dims while one case of a model is solved.
+//!
+//! A fact says that a dim is not zero, or that it is zero or more. Facts are data of the arena, but no part of any
+//! normal form: they are consulted only by [`Dims::compare`] and [`Dims::bounds`], after everything that holds for all
+//! values. So dims that are made under one set of facts mean the same under another.
+//!
+//! Not complete: a question is decided by a fact only if the two differ by a constant, up to the sign.
+
+use super::arena::Dims;
+use super::bounds::Interval;
+use super::decide::Decision;
+use super::id::DimId;
+
+/// The most facts that are kept; further ones are dropped, which only loses precision.
+const MAX_FACTS: usize = 16;
+
+/// How often the lower bound is raised past values that are excluded one by one.
+const MAX_EXCLUDED: usize = 4;
+
+/// Assumptions about dims.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Facts {
+    nonzero: Vec<DimId>,
+    non_negative: Vec<DimId>,
+}
+
+impl Facts {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.nonzero.is_empty() && self.non_negative.is_empty()
+    }
+
+    /// Assumes that the dim is not zero.
+    pub(crate) fn add_nonzero(&mut self, dim: DimId) {
+        if self.nonzero.len() < MAX_FACTS && !self.nonzero.contains(&dim) {
+            self.nonzero.push(dim);
+        }
+    }
+
+    /// Assumes that the dim is zero or more.
+    pub(crate) fn add_non_negative(&mut self, dim: DimId) {
+        if self.non_negative.len() < MAX_FACTS && !self.non_negative.contains(&dim) {
+            self.non_negative.push(dim);
+        }
+    }
+
+    /// The facts with every dim replaced.
+    pub(crate) fn map(&self, mut replace: impl FnMut(DimId) -> DimId) -> Self {
+        Self {
+            nonzero: self.nonzero.iter().map(|dim| replace(*dim)).collect(),
+            non_negative: self.non_negative.iter().map(|dim| replace(*dim)).collect(),
+        }
+    }
+}
+
+impl Dims {
+    /// Replaces the facts, and gives those that held before.
+    pub(crate) fn set_facts(&mut self, facts: Facts) -> Facts {
+        std::mem::replace(&mut self.facts, facts)
+    }
+
+    /// Adds to the facts: the dim is not zero.
+    pub(crate) fn assume_nonzero(&mut self, dim: DimId) {
+        self.facts.add_nonzero(dim);
+    }
+
+    /// Adds to the facts: the dim is zero or more.
+    pub(crate) fn assume_non_negative(&mut self, dim: DimId) {
+        self.facts.add_non_negative(dim);
+    }
+
+    /// Whether no values fulfil the facts; false where that was not disproved.
+    pub(crate) fn facts_contradict(&mut self) -> bool {
+        let Facts { nonzero, non_negative } = self.facts.clone();
+        let empty = |interval: Interval| interval.low > interval.high;
+        nonzero
+            .iter()
+            .any(|dim| self.as_constant(*dim) == Some(0) || self.interval_by_facts(*dim).single() == Some(0))
+            || non_negative.iter().any(|dim| {
+                let interval = self.interval_by_facts(*dim);
+                empty(interval) || interval.high < 0
+            })
+    }
+
+    /// The bounds of a resolved dim, the facts included.
+    pub(super) fn interval_by_facts(&mut self, dim: DimId) -> Interval {
+        let mut interval = self.summary(dim).bounds;
+        if self.facts.is_empty() || self.as_constant(dim).is_some() {
+            return interval;
+        }
+        let Facts { nonzero, non_negative } = self.facts.clone();
+        for fact in non_negative {
+            let difference = self.sub(dim, fact);
+            if let Some(low) = self.as_constant(difference) {
+                interval.low = interval.low.max(low);
+            }
+            let sum = self.add(dim, fact);
+            if let Some(high) = self.as_constant(sum) {
+                interval.high = interval.high.min(high);
+            }
+        }
+        for _ in 0..MAX_EXCLUDED {
+            let low = self.constant(interval.low);
+            let excluded = interval.low != i64::MIN && self.is_excluded(&nonzero, dim, low);
+            if !excluded {
+                break;
+            }
+            interval.low += 1;
+        }
+        interval
+    }
+
+    /// Whether a fact says that two dims differ.
+    fn is_excluded(&mut self, nonzero: &[DimId], a: DimId, b: DimId) -> bool {
+        let (one, other) = (self.sub(a, b), self.sub(b, a));
+        nonzero.iter().any(|fact| *fact == one || *fact == other)
+    }
+
+    /// What the facts say about two resolved dims that nothing else decides.
+    pub(super) fn compare_by_facts(&mut self, a: DimId, b: DimId) -> Decision {
+        if self.facts.is_empty() {
+            return Decision::Undecided;
+        }
+        let nonzero = self.facts.nonzero.clone();
+        if self.is_excluded(&nonzero, a, b) {
+            return Decision::Different;
+        }
+        let difference = self.sub(a, b);
+        let interval = self.interval_by_facts(difference);
+        let apart = !interval.contains(0) || self.interval_by_facts(a).is_disjoint(self.interval_by_facts(b));
+        match (apart, interval.single()) {
+            (true, _) => Decision::Different,
+            (false, Some(0)) => Decision::Equal,
+            (false, Some(_) | None) => Decision::Undecided,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn facts_decide_what_differs_from_them_by_a_constant() {
+        let mut dims = Dims::new();
+        let k = dims.symbol("k");
+        let (one, four) = (dims.constant(1), dims.constant(4));
+        assert_eq!(dims.compare(k, one), Decision::Undecided);
+        let mut facts = Facts::default();
+        let not_one = dims.sub(k, one);
+        facts.add_nonzero(not_one);
+        facts.add_nonzero(k);
+        dims.set_facts(facts);
+        assert_eq!(dims.compare(k, one), Decision::Different);
+        assert_eq!(dims.bounds(k), (Some(2), None));
+        assert_eq!(dims.compare(k, four), Decision::Undecided);
+
+        let mut facts = Facts::default();
+        let at_most_three = dims.parse("3 - k").unwrap();
+        facts.add_non_negative(at_most_three);
+        dims.set_facts(facts);
+        assert_eq!(dims.compare(k, four), Decision::Different);
+        assert_eq!(dims.bounds(k), (Some(0), Some(3)));
+        assert!(!dims.facts_contradict());
+        let at_least_four = dims.parse("k - 4").unwrap();
+        dims.assume_non_negative(at_least_four);
+        assert!(dims.facts_contradict());
+        dims.set_facts(Facts::default());
+        assert_eq!(dims.compare(k, four), Decision::Undecided);
+    }
+}

@@ -1,0 +1,187 @@
+//! Verbs on conditions: comparisons that dims leave open, and branches that a condition chooses.
+//!
+//! See [`crate::case`] for what becomes of a question.
+
+use super::{Port, RuleCx};
+use crate::case::{self, Asked, Question};
+use crate::constants::Data;
+use crate::dim::{Bind, DimId};
+use crate::fault::Reach;
+use crate::program::{GraphId, ValueId};
+
+/// A comparison of two integers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Comparison {
+    /// `a = b`
+    Equal,
+    /// `a != b`
+    Different,
+    /// `a < b`
+    Less,
+    /// `a <= b`
+    LessOrEqual,
+    /// `a > b`
+    Greater,
+    /// `a >= b`
+    GreaterOrEqual,
+}
+
+impl RuleCx<'_, '_> {
+    /// The truth value of a comparison that the dims do not decide: unknown, but the same each time it is computed.
+    pub fn open_comparison(&mut self, a: DimId, comparison: Comparison, b: DimId) -> DimId {
+        let core = &mut *self.core;
+        let (a, b) = (core.dims.resolve(a), core.dims.resolve(b));
+        // `x > y` is `x - y - 1 >= 0`.
+        let mut greater = |x: DimId, y: DimId| {
+            let difference = core.dims.sub(x, y);
+            let one = core.dims.constant(1);
+            Question::NonNegative(core.dims.sub(difference, one))
+        };
+        let (question, negated) = match comparison {
+            Comparison::Equal => (Question::Equal(a.min(b), a.max(b)), false),
+            Comparison::Different => (Question::Equal(a.min(b), a.max(b)), true),
+            Comparison::Greater => (greater(a, b), false),
+            Comparison::LessOrEqual => (greater(a, b), true),
+            Comparison::Less => (greater(b, a), false),
+            Comparison::GreaterOrEqual => (greater(b, a), true),
+        };
+        let truth = core.cases.truth(&mut core.dims, question);
+        if !negated {
+            return truth;
+        }
+        let one = core.dims.constant(1);
+        core.dims.sub(one, truth)
+    }
+
+    /// Whether the condition at a port is true, as far as it is known or assumed.
+    pub fn truth(&mut self, port: Port) -> Option<bool> {
+        match self.const_int(port) {
+            Some(truth) => Some(truth != 0),
+            None if self.frame.number == 0 => self.core.cases.assumed(self.value(port)?),
+            None => None,
+        }
+    }
+
+    /// Says that the types of this node would be more precise if the condition at a port were known.
+    pub fn ask(&mut self, port: Port) {
+        let Some(value) = self.value(port) else { return };
+        let item = match self.ints(port) {
+            Some(ints) => match ints.items[..] {
+                [item] => Some(self.core.dims.resolve(item)),
+                [] | [_, _, ..] => None,
+            },
+            None => None,
+        };
+        if let Some(question) = item.and_then(|item| self.question_about_symbols(item)) {
+            // Only conditions of the main graph have truth values of their own.
+            let rank = match question {
+                Question::Condition(value) if self.frame.number == 0 => {
+                    self.frame.slots[value.index()].shape.map(|shape| self.core.shapes.get(shape).len())
+                }
+                Question::Condition(_) => Some(0),
+                Question::Equal(..) | Question::NonNegative(_) => None,
+            };
+            self.core.cases.ask(Asked { question, reach: Reach::Free, rank });
+            self.frame.asking.insert(self.frame.body.first_step(self.step));
+            return;
+        }
+        let graph = self.frame.body.value(value).graph;
+        if self.frame.number != 0 || !case::runs_once(self.frame, graph) {
+            return;
+        }
+        let reach = if item.is_some() { Reach::Doubtful } else { Reach::Free };
+        let rank = self.rank(port);
+        self.core.cases.ask(Asked { question: Question::Condition(value), reach, rank });
+        self.frame.asking.insert(self.frame.body.first_step(self.step));
+    }
+
+    /// The first question on which a truth value depends that is about symbols alone.
+    fn question_about_symbols(&self, truth: DimId) -> Option<Question> {
+        let dims = &self.core.dims;
+        let mut open = dims.variables_of(truth).to_vec();
+        let mut seen = open.clone();
+        while let Some(variable) = (!open.is_empty()).then(|| open.remove(0)) {
+            let Some(question) = self.core.cases.question(variable) else { continue };
+            let (a, b) = match question {
+                Question::Equal(a, b) => (a, b),
+                Question::NonNegative(dim) => (dim, dim),
+                Question::Condition(_) => return Some(question),
+            };
+            if !dims.is_anonymous(a) && !dims.is_anonymous(b) {
+                return Some(question);
+            }
+            for inner in dims.variables_of(a).into_iter().chain(dims.variables_of(b)) {
+                if !seen.contains(&inner) {
+                    seen.push(inner);
+                    open.push(inner);
+                }
+            }
+        }
+        None
+    }
+
+    /// Says that a nested graph runs any number of times.
+    pub fn repeats(&mut self, graph: GraphId) {
+        if !self.frame.repeated.contains(&graph) {
+            self.frame.repeated.push(graph);
+        }
+    }
+
+    /// Whether something is wrong inside a nested graph.
+    #[must_use]
+    pub fn is_wrong_inside(&self, graph: GraphId) -> bool {
+        let (from, to) = self.frame.body.graph(graph).steps;
+        self.frame.faults.keys().any(|step| (from..to).contains(&step.index()))
+    }
+
+    /// Compares what a rule computes for a condition with what the case assumes of it.
+    pub(super) fn confirm(&mut self, value: ValueId, data: &Data) {
+        let Some(assumed) = self.core.cases.assumed(value) else { return };
+        let Data::Ints(ints) = data else { return };
+        let [item] = ints.items[..] else { return };
+        let dims = &mut self.core.dims;
+        let item = dims.resolve(item);
+        if let Some(found) = dims.as_constant(item) {
+            if (found != 0) != assumed {
+                self.core.cases.contradict();
+            }
+            return;
+        }
+        let one = dims.constant(1);
+        let negated = dims.sub(one, item);
+        let question = match (self.core.cases.question(item), self.core.cases.question(negated)) {
+            (Some(question), _) => Some((question, assumed)),
+            (None, Some(question)) => Some((question, !assumed)),
+            (None, None) => None,
+        };
+        let Some((question, holds)) = question else { return };
+        // The condition of a branch may never be computed, so it says nothing about extents outside.
+        if self.frame.body.value(value).graph != self.frame.body.root() {
+            return;
+        }
+        let dims = &mut self.core.dims;
+        match (question, holds) {
+            (Question::Equal(a, b), true) => {
+                let bound = [(a, b), (b, a)].into_iter().any(|(variable, value)| {
+                    dims.is_variable(variable) && dims.bind(variable, value) == Bind::Bound
+                });
+                if !bound {
+                    let (difference, negative) = (dims.sub(a, b), dims.sub(b, a));
+                    dims.assume_non_negative(difference);
+                    dims.assume_non_negative(negative);
+                }
+            }
+            (Question::Equal(a, b), false) => {
+                let difference = dims.sub(a, b);
+                dims.assume_nonzero(difference);
+            }
+            (Question::NonNegative(dim), true) => dims.assume_non_negative(dim),
+            (Question::NonNegative(dim), false) => {
+                let negative = dims.neg(dim);
+                let negative = dims.sub(negative, one);
+                dims.assume_non_negative(negative);
+            }
+            (Question::Condition(_), _) => {}
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! Loops with a small constant number of iterations, solved iteration by iteration.
+//!
+//! Where state changes its rank, or an extent other than by a constant amount, a join over all iterations knows little.
+//! If the number of iterations is a small constant, the body is solved once for each with the exact shapes of its state, only to
+//! learn the shapes after the last one. Afterwards the inputs of the body get back what holds in every iteration, and the
+//! body is solved a last time.
+//!
+//! **Limits:** [`MAX_ITERATIONS`] for one loop, [`MAX_TOTAL`] for all loops of a frame together (nested loops multiply).
+//! Beyond these the result is joined.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::{DimVec, Ints, Port, RuleCx};
+use crate::constants::{Data, DataId};
+use crate::limits::Limit;
+use crate::program::{GraphId, ValueId};
+use crate::shape::ShapeId;
+
+/// The most iterations that are solved one by one.
+const MAX_ITERATIONS: i64 = 16;
+/// The most iterations that are solved one by one in one frame.
+const MAX_TOTAL: u32 = 128;
+
+/// The loops of a frame that are solved iteration by iteration.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Unrolled {
+    loops: BTreeMap<GraphId, Progress>,
+    total: u32,
+}
+
+/// How far one loop is.
+#[derive(Clone, Debug)]
+enum Progress {
+    Running {
+        iteration: i64,
+        count: i64,
+        number: Option<(ValueId, Option<DataId>)>,
+        saved: Vec<(ValueId, Option<ShapeId>)>,
+    },
+    /// The shapes of the state after the last iteration.
+    Done(Vec<Option<DimVec>>),
+}
+
+/// What to do at the end of a body.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Unroll {
+    /// The body was solved for one iteration; it has to be solved again for another one.
+    Again,
+    /// The body is solved for all iterations at once.
+    General,
+    /// As `General`, because the loop is beyond the limits.
+    TooMany,
+}
+
+impl Unrolled {
+    /// Forgets the loops whose graphs `is_inside` accepts.
+    pub(crate) fn forget(&mut self, is_inside: impl Fn(GraphId) -> bool) {
+        self.loops.retain(|graph, _| !is_inside(*graph));
+    }
+}
+
+impl RuleCx<'_, '_> {
+    /// Whether the body is being solved for one iteration.
+    #[must_use]
+    pub fn is_unrolling(&self, graph: GraphId) -> bool {
+        matches!(self.frame.unrolled.loops.get(&graph), Some(Progress::Running { .. }))
+    }
+
+    /// The shape of the carried value `at` after the last iteration, where the iterations were solved one by one.
+    #[must_use]
+    pub fn unrolled(&self, graph: GraphId, at: usize) -> Option<DimVec> {
+        match self.frame.unrolled.loops.get(&graph) {
+            Some(Progress::Done(shapes)) => shapes.get(at).cloned().flatten(),
+            Some(Progress::Running { .. }) | None => None,
+        }
+    }
+
+    /// Starts to solve a body iteration by iteration, if that is possible and was not done. `number` is the input that
+    /// receives the number of the iteration; `state` lists where each carried value is at the start, and its first shape.
+    pub fn unroll(
+        &mut self,
+        graph: GraphId,
+        count: i64,
+        number: Port,
+        state: &[(Port, Option<DimVec>)],
+    ) -> Unroll {
+        let unrolled = &self.frame.unrolled;
+        if unrolled.loops.contains_key(&graph) || count < 1 || self.is_wrong_inside(graph) {
+            return Unroll::General;
+        }
+        if count > MAX_ITERATIONS || unrolled.total >= MAX_TOTAL {
+            return Unroll::TooMany;
+        }
+        let values: Vec<ValueId> = state.iter().filter_map(|(port, _)| self.value(*port)).collect();
+        let saved = values.iter().map(|value| (*value, self.frame.slots[value.index()].shape)).collect();
+        let number = self.value(number).map(|value| (value, self.frame.slots[value.index()].data));
+        self.frame.unrolled.loops.insert(graph, Progress::Running { iteration: 0, count, number, saved });
+        let shapes: Vec<Option<DimVec>> = state.iter().map(|(_, shape)| shape.clone()).collect();
+        self.begin(graph, 0, &shapes);
+        Unroll::Again
+    }
+
+    /// Notes that a limit hides the shapes after the last iteration, where those that the body returns at `next` depend on
+    /// those that an iteration starts with.
+    pub fn note_iterations(&mut self, next: impl Iterator<Item = Port>) {
+        let depends = |cx: &mut Self, port: Port| match cx.shape(port) {
+            None => cx.has_constant_elem(port),
+            Some(shape) => shape
+                .iter()
+                .any(|dim| cx.core.dims.variables_of(*dim).iter().any(|variable| cx.is_widened(*variable))),
+        };
+        let mut is_hidden = false;
+        for port in next {
+            is_hidden |= depends(self, port);
+        }
+        if is_hidden {
+            let most = usize::try_from(MAX_ITERATIONS).unwrap_or_default();
+            self.frame.limited.insert((self.frame.body.first_step(self.step), Limit::Iterations { most }));
+        }
+    }
+
+    fn has_constant_elem(&self, port: Port) -> bool {
+        let value = self.value(port);
+        value
+            .and_then(|value| self.frame.slots[value.index()].ty)
+            .is_some_and(|ty| ty.constant_elem().is_some())
+    }
+
+    /// Goes on after one iteration, given the shapes of the carried values at its end.
+    pub fn next_iteration(&mut self, graph: GraphId, next: Vec<Option<DimVec>>) {
+        let Some(Progress::Running { iteration, count, number, saved }) =
+            self.frame.unrolled.loops.get_mut(&graph)
+        else {
+            return;
+        };
+        *iteration += 1;
+        if iteration < count {
+            let iteration = *iteration;
+            self.begin(graph, iteration, &next);
+            return;
+        }
+        let (number, saved) = (*number, std::mem::take(saved));
+        self.frame.unrolled.loops.insert(graph, Progress::Done(next));
+        for (value, shape) in saved {
+            self.frame.slots[value.index()].shape = shape;
+        }
+        if let Some((value, data)) = number {
+            self.frame.slots[value.index()].data = data;
+        }
+        self.forget_body();
+    }
+
+    /// Gives the inputs of the body what they are in one iteration.
+    fn begin(&mut self, graph: GraphId, iteration: i64, shapes: &[Option<DimVec>]) {
+        self.frame.unrolled.total += 1;
+        let Some(Progress::Running { number, saved, .. }) = self.frame.unrolled.loops.get(&graph) else {
+            return;
+        };
+        let (number, values) = (*number, saved.iter().map(|(value, _)| *value).collect::<Vec<_>>());
+        for (value, shape) in values.into_iter().zip(shapes) {
+            let shape = shape.as_ref().map(|shape| self.core.shapes.intern(shape));
+            self.frame.slots[value.index()].shape = shape;
+        }
+        // The number was given with its shape; a constant takes its place.
+        if let Some((value, Some(data))) = number
+            && let Data::Ints(ints) = self.core.constants.get(data).clone()
+        {
+            let item = self.core.dims.constant(iteration);
+            let ints = Ints { shape: ints.shape.clone(), items: Box::new([item]) };
+            let data = self.core.constants.intern(Data::Ints(Arc::new(ints)));
+            self.frame.slots[value.index()].data = Some(data);
+        }
+        self.forget_body();
+    }
+
+    fn forget_body(&mut self) {
+        let body = self.body_rc();
+        let (first, last) = (body.first_step(self.step), body.last_step(self.step));
+        self.frame.forget_between(first, last);
+    }
+}
