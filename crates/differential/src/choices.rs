@@ -11,7 +11,7 @@ enum Source {
     /// The state of SplitMix64.
     Seed(u64),
     /// Bytes in order, then zeros.
-    Bytes(std::vec::IntoIter<u8>),
+    Bytes(std::collections::VecDeque<u8>),
 }
 
 impl Choices {
@@ -24,7 +24,7 @@ impl Choices {
     /// Choices that are read from bytes, one byte each. After the last byte every choice is the first option.
     #[must_use]
     pub fn of_bytes(bytes: &[u8]) -> Self {
-        Self { source: Source::Bytes(bytes.to_vec().into_iter()) }
+        Self { source: Source::Bytes(bytes.iter().copied().collect()) }
     }
 
     /// A number below `count`, or 0 if `count` is 0.
@@ -37,7 +37,7 @@ impl Choices {
                 bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
                 usize::try_from((bits ^ (bits >> 31)) >> 33).unwrap_or(0)
             }
-            Source::Bytes(bytes) => usize::from(bytes.next().unwrap_or(0)),
+            Source::Bytes(bytes) => usize::from(bytes.pop_front().unwrap_or(0)),
         };
         if count == 0 { 0 } else { bits % count }
     }
