@@ -211,7 +211,9 @@ fn conditions(count: usize) -> String {
         )
     };
     let nodes = list(count, branch, "\n");
-    format!("<ir_version: 10, opset_import: [\"\": 21]> g ({inputs}, float[2] x) => ({outputs}) {{ {nodes} }}")
+    format!(
+        "<ir_version: 10, opset_import: [\"\": 21]> g ({inputs}, float[2] x) => ({outputs}) {{ {nodes} }}"
+    )
 }
 
 #[test]
