@@ -210,11 +210,10 @@ fn names_of_files_and_operator_files_are_escaped() {
     let correct = folder.write("correct.onnx", &models()[0].1);
     let lines = [
         format!("typeloom-operators 1\nop \u{1b}[31m\u{202e}{}", "1\n"),
-        format!("typeloom-operators 1\ndomain \u{202e} 1\nop A\u{1b}[31m 1\n  in \u{200b} T\n"),
+        "typeloom-operators 1\ndomain \u{202e} 1\nop A\u{1b}[31m 1\n  in \u{200b} T\n".to_owned(),
         HOSTILE.to_owned(),
-        format!(
-            "typeloom-operators 1\ndomain d\u{202e} 1\nop A\u{200b} 1\n  type T tensor(float)\n  in x T\n"
-        ),
+        "typeloom-operators 1\ndomain d\u{202e} 1\nop A\u{200b} 1\n  type T tensor(float)\n  in x T\n"
+            .to_owned(),
     ];
     for command in ["check", "infer", "describe", "compile", "run"] {
         assert_safe(command, &typeloom(&[command, &missing]));

@@ -9,6 +9,8 @@
 //!
 //! `WORD` selects the cases that contain it, `FACTOR` multiplies the sizes.
 
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "it prints a table")]
+
 #[path = "scaling/cases.rs"]
 mod cases;
 
@@ -75,7 +77,7 @@ fn time(program: &str, folder: &Path, input: &Input) -> Duration {
         let mut command = Command::new(program);
         command.args(&arguments).stdout(Stdio::null()).stderr(Stdio::null());
         let status = command.status().expect("the command can be started");
-        if !status.code().is_some_and(|code| code < 3) {
+        if status.code().is_none_or(|code| code >= 3) {
             eprintln!("{status}: {arguments:.80?}");
         }
         match (before, of_children()) {

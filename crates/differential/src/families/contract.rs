@@ -61,9 +61,9 @@ pub(super) fn affine(b: &mut Builder<'_>) -> Option<()> {
 pub(super) fn einsum(b: &mut Builder<'_>) -> Option<()> {
     let x = floats(b, 1, 3)?;
     let equation: &'static str = match x.rank()? {
-        1 => b.choices.pick(&["i->", "i,j->ij", "i,i->"]),
-        2 => b.choices.pick(&["ij->ji", "ij->i", "ij,jk->ik", "ij,ij->j", "...j,...j->..."]),
-        _ => b.choices.pick(&["bij->bji", "bij,bkj->bik", "bij->b", "...ij->...ji"]),
+        1 => b.choices.pick::<&str>(&["i->", "i,j->ij", "i,i->"]),
+        2 => b.choices.pick::<&str>(&["ij->ji", "ij->i", "ij,jk->ik", "ij,ij->j", "...j,...j->..."]),
+        _ => b.choices.pick::<&str>(&["bij->bji", "bij,bkj->bik", "bij->b", "...ij->...ji"]),
     };
     let attributes = vec![("equation", Attribute::Text(equation))];
     if !equation.contains(',') {

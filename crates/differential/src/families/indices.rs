@@ -18,7 +18,7 @@ pub(super) fn gathered(b: &mut Builder<'_>) -> Option<()> {
     let extent = extents(b, &x)[position(axis, x.rank()?)].max(1);
     // Half of the indices exist for every extent.
     let extent = if b.choices.percent(50) { 1 } else { extent };
-    let shape: &[usize] = b.choices.pick(&[&[][..], &[1], &[2], &[3], &[2, 2]]);
+    let shape: &[usize] = b.choices.pick::<&[usize]>(&[&[][..], &[1], &[2], &[3], &[2, 2]]);
     let index = if b.choices.percent(25) {
         b.any(|var| is_int(var) && var.rank().is_some_and(|rank| rank <= 2))?.name
     } else {

@@ -33,8 +33,10 @@ fn window(b: &mut Builder<'_>, spatial: usize) -> Vec<(&'static str, Attribute)>
         attributes.push(ints("dilations", &dilations));
     }
     if !dilated && b.choices.percent(25) {
-        attributes
-            .push(("auto_pad", Attribute::Text(b.choices.pick(&["SAME_UPPER", "SAME_LOWER", "VALID"]))));
+        attributes.push((
+            "auto_pad",
+            Attribute::Text(b.choices.pick::<&str>(&["SAME_UPPER", "SAME_LOWER", "VALID"])),
+        ));
     } else if b.choices.percent(50) {
         let pads: Vec<i64> = (0..2 * spatial).map(|_| b.choices.between(0, 1)).collect();
         attributes.push(ints("pads", &pads));
@@ -77,7 +79,7 @@ pub(super) fn resized(b: &mut Builder<'_>) -> Option<()> {
     let x = floats(b, 2, 4)?;
     let nearest = vec![("mode", Attribute::Text("nearest"))];
     if b.choices.percent(50) {
-        let factor = |b: &mut Builder<'_>| b.choices.pick(&[1.0_f32, 2.0, 0.5, 1.5]);
+        let factor = |b: &mut Builder<'_>| *b.choices.pick(&[1.0_f32, 2.0, 0.5, 1.5]);
         let scales: Vec<f32> = (0..x.rank()?).map(|_| factor(b)).collect();
         let scales = b.constant(AnyTensor::from_vec(&[scales.len()], scales).ok()?);
         return b.node("Resize", &[&x.name, "", &scales], nearest, 1).map(|_| ());
@@ -89,6 +91,6 @@ pub(super) fn resized(b: &mut Builder<'_>) -> Option<()> {
 
 pub(super) fn blocks(b: &mut Builder<'_>) -> Option<()> {
     let x = floats(b, 4, 4)?;
-    let op = b.choices.pick(&["SpaceToDepth", "DepthToSpace"]);
+    let op = *b.choices.pick(&["SpaceToDepth", "DepthToSpace"]);
     b.node(op, &[&x.name], vec![int("blocksize", 2)], 1).map(|_| ())
 }
