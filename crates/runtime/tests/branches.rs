@@ -27,7 +27,7 @@ struct Random(u64);
 impl Random {
     fn below(&mut self, limit: usize) -> usize {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        usize::try_from(self.0 >> 33).unwrap() % limit
+        usize::try_from(self.0 >> 33).expect("the generator is correct") % limit
     }
 }
 
@@ -56,22 +56,22 @@ impl Program {
         let y = self.name();
         let choices = if depth < 2 { 16 } else { 11 };
         match self.random.below(choices) {
-            0 => write!(text, "{y} = Relu({a})\n"),
-            1 => write!(text, "{y} = Add({a}, {b})\n"),
-            2 | 3 => write!(text, "{y} = Concat<axis = 0>({a}, {b})\n"),
-            4 => write!(text, "{y} = ReduceSum<keepdims = 0>({a}, first)\n"),
-            5 => write!(text, "{y} = ReduceSum<keepdims = 1>({a}, first)\n"),
-            6 => write!(text, "{y} = Unsqueeze({a}, first)\n"),
-            7 => write!(text, "{y} = Transpose({a})\n"),
-            8 => write!(text, "{y} = Slice({a}, first, two, first)\n"),
-            9 => write!(text, "{y} = Slice({a}, one, many, first)\n"),
-            10 => write!(text, "{y} = MatMul({a}, {b})\n"),
+            0 => writeln!(text, "{y} = Relu({a})"),
+            1 => writeln!(text, "{y} = Add({a}, {b})"),
+            2 | 3 => writeln!(text, "{y} = Concat<axis = 0>({a}, {b})"),
+            4 => writeln!(text, "{y} = ReduceSum<keepdims = 0>({a}, first)"),
+            5 => writeln!(text, "{y} = ReduceSum<keepdims = 1>({a}, first)"),
+            6 => writeln!(text, "{y} = Unsqueeze({a}, first)"),
+            7 => writeln!(text, "{y} = Transpose({a})"),
+            8 => writeln!(text, "{y} = Slice({a}, first, two, first)"),
+            9 => writeln!(text, "{y} = Slice({a}, one, many, first)"),
+            10 => writeln!(text, "{y} = MatMul({a}, {b})"),
             11..=13 => {
                 let condition = self.condition(pool, text);
                 let (p, q) = (self.graph(pool, depth), self.graph(pool, depth));
-                write!(
+                writeln!(
                     text,
-                    "{y} = If({condition}) <then_branch = yes () => ({}) {{ {} }}, else_branch = no () => ({}) {{ {} }}>\n",
+                    "{y} = If({condition}) <then_branch = yes () => ({}) {{ {} }}, else_branch = no () => ({}) {{ {} }}>",
                     p.0, p.1, q.0, q.1
                 )
             }
@@ -91,14 +91,14 @@ impl Program {
                 let (out, end) = (self.name(), self.name());
                 let ends = if self.random.below(3) == 0 { "Identity(c1)".to_owned() } else { format!("Identity({on})") };
                 let all = self.name();
-                write!(
+                writeln!(
                     text,
                     "{y}, {all} = Loop({turns}, {go}, {a}) <body = turn (int64 {number}, bool {on}, {state}) \
-                     => ({end}, {next}, {out}) {{ {body} {end} = {ends} {out} = Neg({state}) }}>\n"
+                     => ({end}, {next}, {out}) {{ {body} {end} = {ends} {out} = Neg({state}) }}>"
                 )
             }
         }
-        .unwrap();
+        .expect("the generator is correct");
         y
     }
 
@@ -110,16 +110,16 @@ impl Program {
             let made = self.node(&own, depth + 1, &mut text);
             own.push(made);
         }
-        (own.pop().unwrap(), text)
+        (own.pop().expect("the generator is correct"), text)
     }
 
     fn extent(&mut self, of: &str, text: &mut String) -> String {
         let (shape, extent, scalar) = (self.name(), self.name(), self.name());
-        write!(
+        writeln!(
             text,
-            "{shape} = Shape<start = 0, end = 1>({of})\n{extent} = ReduceSum<keepdims = 0>({shape})\n{scalar} = Identity({extent})\n"
+            "{shape} = Shape<start = 0, end = 1>({of})\n{extent} = ReduceSum<keepdims = 0>({shape})\n{scalar} = Identity({extent})"
         )
-        .unwrap();
+        .expect("the generator is correct");
         scalar
     }
 
@@ -129,12 +129,12 @@ impl Program {
             1 => "c1".to_owned(),
             2 => {
                 let y = self.name();
-                writeln!(text, "{y} = Not(c0)").unwrap();
+                writeln!(text, "{y} = Not(c0)").expect("the generator is correct");
                 y
             }
             3 => {
                 let y = self.name();
-                writeln!(text, "{y} = And(c0, c1)").unwrap();
+                writeln!(text, "{y} = And(c0, c1)").expect("the generator is correct");
                 y
             }
             at => {
@@ -142,7 +142,7 @@ impl Program {
                 let (extent, y) = (self.extent(&of, text), self.name());
                 let op = if at == 4 { "Equal" } else { "Greater" };
                 let limit = ["scalar_one", "scalar_two"][self.random.below(2)];
-                writeln!(text, "{y} = {op}({extent}, {limit})").unwrap();
+                writeln!(text, "{y} = {op}({extent}, {limit})").expect("the generator is correct");
                 y
             }
         }
@@ -157,7 +157,7 @@ fn program(seed: u64) -> String {
         let made = program.node(&pool, 0, &mut text);
         pool.push(made);
     }
-    let last = pool.pop().unwrap();
+    let last = pool.pop().expect("the generator is correct");
     format!(
         "<ir_version: 10, opset_import: [\"\": 21]>\n\
          g (bool c0, bool c1, int64 turns, float[n, 3] x, float[2, k] w, float[k] u) => ({last})\n\
@@ -167,7 +167,9 @@ fn program(seed: u64) -> String {
 }
 
 fn zeros(shape: &[usize]) -> Value {
-    Value::Tensor(AnyTensor::zeros(typeloom_types::dtype::Dtype::F32, shape).unwrap())
+    Value::Tensor(
+        AnyTensor::zeros(typeloom_types::dtype::Dtype::F32, shape).expect("the generator is correct"),
+    )
 }
 
 fn inputs(n: usize, k: usize, conditions: usize, turns: i64) -> HashMap<String, Value> {
@@ -199,7 +201,7 @@ fn is_contradiction(error: &RunError) -> bool {
 
 #[test]
 fn no_run_contradicts_an_inferred_type_and_what_is_rejected_fails() {
-    let universe = Universe::of_default_lattice().unwrap();
+    let universe = Universe::of_default_lattice().expect("the generator is correct");
     let options = Options { mode: Mode::Permissive, ..Options::default() };
     let limits = Limits::default();
     let (mut accepted, mut runs) = (0, 0);
@@ -208,7 +210,7 @@ fn no_run_contradicts_an_inferred_type_and_what_is_rejected_fails() {
         let text = program(seed);
         let proto = typeloom_onnx::text::parse_model(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
         let bytes = proto.encode_to_vec();
-        let mut checked = check(&bytes, &Standard, &universe, &options).unwrap();
+        let mut checked = check(&bytes, &Standard, &universe, &options).expect("the generator is correct");
         let is_ok = checked.is_ok();
         let none = |_: &TensorProto| Err("there are no other files".to_owned());
         let session =

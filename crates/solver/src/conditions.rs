@@ -33,7 +33,7 @@ use std::sync::Arc;
 
 use crate::claims::Claim;
 use crate::core::Core;
-use crate::dim::{Condition, DimId, Domain, Relation, Verdict};
+use crate::dim::{Condition, Decision, DimId, Domain, Relation, Verdict};
 use crate::fault::{Fault, FaultKind, Place, RefutedClaim};
 use crate::frame::Frame;
 use crate::model::place_of;
@@ -47,7 +47,7 @@ use origin::is_baked;
 const MAX_EQUATIONS: usize = 1024;
 
 /// The most declared extents that are decided.
-const MAX_CLAIMS: usize = 4096;
+const MAX_CLAIMS: usize = 1024;
 
 /// What the equations and claims of a finished frame come to.
 #[derive(Default)]
@@ -316,11 +316,16 @@ impl<'a> Facts<'a> {
             let mut domain = self.domain.clone();
             domain.assume(&mut core.dims, Condition::new(Relation::Equal, one, other));
             let condition = Condition::new(Relation::Equal, found, claim.declared);
+            if core.dims.compare(found, claim.declared) == Decision::Equal
+                || core.dims.examine(condition, &domain) == Verdict::Always
+            {
+                continue;
+            }
             if let Some(binding) = core.dims.counterexample(condition, &domain) {
                 let (shown, with) = if claim.declared == a { (a, b) } else { (b, a) };
                 return Ok(refuted(core, claim, found, Some((shown, with)), binding));
             }
-            open |= core.dims.examine(condition, &domain) != Verdict::Always;
+            open = true;
         }
         if open { Err(()) } else { Ok(None) }
     }

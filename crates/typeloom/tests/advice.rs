@@ -99,7 +99,7 @@ fn the_fixes_of_recorded_models_hold() {
             made += fixes_hold(&file.display().to_string(), &bytes);
         }
     }
-    assert!(made > 8, "{made} fixes");
+    assert!(made > 7, "{made} fixes");
 }
 
 /// A chain of layers, some of whose weights have another type or extent.
