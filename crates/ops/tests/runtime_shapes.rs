@@ -149,7 +149,10 @@ fn verify(
     let mut checked = check(&bytes, operators, universe, &options).expect("the model can be read");
     // A symbol that constants of the graph force to one number is an error; `is_violated` checks the number.
     let is_unconditional = |fault: &&Fault<'_>| {
-        fault.is_error(Mode::Permissive) && !matches!(fault.kind, FaultKind::ForcedSymbol { .. })
+        // A declared scalar that an operator cannot take is rejected in strict mode.
+        let is_refused =
+            fault.is_error(Mode::Permissive) || matches!(fault.kind, FaultKind::EmptyShape { .. });
+        is_refused && !matches!(fault.kind, FaultKind::ForcedSymbol { .. })
     };
     let error = checked.faults().iter().find(is_unconditional).map(|fault| format!("{:?}", fault.kind));
     match outcome {

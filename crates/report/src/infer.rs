@@ -142,24 +142,41 @@ pub fn type_json(checked: &Checked<'_>, ty: &Type) -> Value {
 /// One type of any solve as JSON.
 #[must_use]
 pub fn type_value(universe: &Universe, dims: &Dims, ty: &Type) -> Value {
-    match ty {
-        Type::Unknown(None) | Type::Error => json!({"k": "none"}),
-        Type::Unknown(Some(node)) | Type::Leaf(node) => {
-            let id = universe.lattice().node(*node).map_or("", |node| node.id);
-            json!({"k": "node", "id": id})
+    let mut wraps = Vec::new();
+    let mut at = ty;
+    let mut value = loop {
+        match at {
+            Type::Sequence(inner) | Type::Optional(inner) | Type::Map(_, inner) => {
+                wraps.push(at);
+                at = inner;
+            }
+            Type::Unknown(None) | Type::Error => break json!({"k": "none"}),
+            Type::Unknown(Some(node)) | Type::Leaf(node) => {
+                let id = universe.lattice().node(*node).map_or("", |node| node.id);
+                break json!({"k": "node", "id": id});
+            }
+            Type::Tensor(tensor) => break tensor_json(universe, dims, "tensor", tensor),
+            Type::Sparse(tensor) => break tensor_json(universe, dims, "sparse", tensor),
+            Type::Scalar(elem) => match elem.single() {
+                Some(elem) => break json!({"k": "scalar", "e": universe.elem_name(elem)}),
+                None => break json!({"k": "scalar"}),
+            },
         }
-        Type::Tensor(tensor) => tensor_json(universe, dims, "tensor", tensor),
-        Type::Sparse(tensor) => tensor_json(universe, dims, "sparse", tensor),
-        Type::Scalar(elem) => match elem.single() {
-            Some(elem) => json!({"k": "scalar", "e": universe.elem_name(elem)}),
-            None => json!({"k": "scalar"}),
-        },
-        Type::Sequence(inner) => json!({"k": "seq", "of": type_value(universe, dims, inner)}),
-        Type::Optional(inner) => json!({"k": "opt", "of": type_value(universe, dims, inner)}),
-        Type::Map(key, value) => {
-            json!({"k": "map", "key": universe.elem_name(*key), "val": type_value(universe, dims, value)})
-        }
+    };
+    for wrap in wraps.into_iter().rev() {
+        value = match wrap {
+            Type::Sequence(_) => json!({"k": "seq", "of": value}),
+            Type::Map(key, _) => json!({"k": "map", "key": universe.elem_name(*key), "val": value}),
+            Type::Optional(_)
+            | Type::Tensor(_)
+            | Type::Sparse(_)
+            | Type::Scalar(_)
+            | Type::Leaf(_)
+            | Type::Unknown(_)
+            | Type::Error => json!({"k": "opt", "of": value}),
+        };
     }
+    value
 }
 
 fn tensor_json(universe: &Universe, dims: &Dims, kind: &str, tensor: &TensorType) -> Value {

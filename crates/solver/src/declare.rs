@@ -281,6 +281,10 @@ impl<'a> Core<'a> {
         let Some(mut ty) = ty else { return Type::Unknown(None) };
         let mut wraps = Vec::new();
         let mut inner = loop {
+            // Nodes can nest containers without end; nothing is reported of a type that deep.
+            if wraps.len() > MAX_TYPE_DEPTH {
+                return Type::Unknown(None);
+            }
             match self.types.head(ty) {
                 Head::Unknown(bound) => break Type::Unknown(bound),
                 Head::Tensor => break Type::Tensor(self.tensor_type(ty, shape)),

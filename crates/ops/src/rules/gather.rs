@@ -220,7 +220,7 @@ mod tests {
         let graph = "g (float[3, 2] x) => (y) <int64[2] i = {0, -3}> { y = Gather <axis = 2> (x, i) }";
         assert_eq!(fault(13, graph), "gather.axis: axis is 2, outside [-2, 2) for 2 axes");
         assert_eq!(
-            fault(13, "g (float x, int64 i) => (y) { y = Gather (x, i) }"),
+            fault(13, "g (int64 i) => (y) <float x = {1}> { y = Gather (x, i) }"),
             "gather.axis: In(0) has rank 0, not 1..=None"
         );
     }

@@ -294,7 +294,7 @@ mod tests {
         assert_eq!(fault(11, &with(3, "5")), "onehot.depth: axis is 3, outside [-3, 3) for 3 axes");
         assert_eq!(fault(11, &with(0, "-5")), "onehot.depth: In(1) has the negative extent -5");
         assert_eq!(
-            fault(11, "g (int64 i, int64 d, float[2] v) => (y) { y = OneHot (i, d, v) }"),
+            fault(11, "g (int64 d, float[2] v) => (y) <int64 i = {1}> { y = OneHot (i, d, v) }"),
             "onehot.depth: In(0) has rank 0, not 1..=None"
         );
         assert_eq!(
