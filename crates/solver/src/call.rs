@@ -37,7 +37,7 @@ use crate::trace::Cause;
 use crate::ty::{Copier, Ty};
 
 /// How many instances of one function keep shapes.
-pub(crate) const MAX_INSTANCES: usize = 1024;
+pub(crate) const MAX_INSTANCES: usize = 256;
 
 /// The most elements of a constant that is passed into a function or out of it.
 pub(crate) const MAX_CONSTANTS: usize = 64;

@@ -342,7 +342,7 @@ pub(crate) fn solve<'a>(
     };
     let (mut core, mut frame, mut calls, mut faults, mut requirements) =
         run(options.trace, trust, None, &[], &[], Vec::new())?;
-    if !faults.is_empty() {
+    if faults.iter().any(has_causes) {
         for suspect in false_shapes::suspects(&core, &frame) {
             shapeless.push(suspect);
             let tried = run(options.trace, trust, None, &[], &shapeless, Vec::new())?;
@@ -419,8 +419,8 @@ pub(crate) fn solve<'a>(
         (core, frame, calls, faults, requirements) =
             run(options.trace, trust, Some((core.dims, core.assumptions)), &against, &shapeless, Vec::new())?;
     }
-    let is_traced = |fault: &Fault<'_>| !matches!(fault.kind, FaultKind::Assumed { .. });
-    if (faults.iter().any(is_traced) || !calls.faulty.is_empty()) && !options.trace {
+    let in_functions = || calls.faulty.iter().any(|instance| instance.frame.all_faults().any(has_causes));
+    if !options.trace && (faults.iter().any(has_causes) || in_functions()) {
         // Types that were solved before are made of these dims.
         let keep =
             !core.assumptions.is_empty() || !against.is_empty() || proven.is_some() || !leaves.is_empty();
@@ -478,6 +478,11 @@ pub(crate) fn solve<'a>(
         cases,
         alternatives,
     })
+}
+
+/// Whether the report of a fault shows causes of types, which a solve has to record.
+fn has_causes(fault: &Fault<'_>) -> bool {
+    !matches!(fault.kind, FaultKind::Assumed { .. } | FaultKind::LimitReached { .. })
 }
 
 /// Everything that is wrong with a finished frame, in graph order.
