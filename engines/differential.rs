@@ -115,7 +115,7 @@ const GRAPHS: &[(i64, &str)] = &[
     ),
     (9, "g (<T>[2, 3, 4] x) => (z) { z = Slice<axes = [2], starts = [-3], ends = [100]>(x) }"),
     (11, "g (<T>[2, 3, 4] x) => (a, b) { a, b = Split<axis = -1, split = [1, 3]>(x) }"),
-    (18, "g (<T>[2, 3, 4] x) => (a, b, c) { a, b, c = Split<axis = -1, num_outputs = 3>(x) }"),
+    (18, "g (<T>[2, 3, 5] x) => (a, b, c) { a, b, c = Split<axis = -1, num_outputs = 3>(x) }"),
     (18, "g (<T>[2, 3, 4] x) => (z) <int64[2] i = {-1, 0}> { z = Gather<axis = 1>(x, i) }"),
     (18, "g (<T>[2, 4] x) => (z) <int64[2, 2] i = {-1, 0, 2, 1}> { z = GatherElements<axis = 1>(x, i) }"),
     (18, "g (<T>[2, 4] x) => (z) <int64[2, 2] i = {0, -1, 1, 0}> { z = GatherND(x, i) }"),

@@ -34,8 +34,9 @@ pub fn transform(bytes: &[u8]) {
     let Ok(repair) = typeloom::repair(bytes, &options, &Operators::standard(), Policy::Widest) else {
         return;
     };
-    if checked.is_ok() {
-        assert!(repair.file.is_none(), "a model without errors is left as it is");
+    // Warnings about what exporters write, such as placeholders for dims, are repaired as well.
+    if checked.is_ok() && checked.faults().is_empty() {
+        assert!(repair.file.is_none(), "a model without problems is left as it is");
     }
     if let Some(file) = repair.file.filter(|_| repair.is_ok) {
         let ok = typeloom::check(&file, &options).is_ok_and(|checked| checked.is_ok());
