@@ -1,6 +1,6 @@
 //! Fixes of diagnostics that are known to work: each is made on a copy of the model, and the copy is checked.
 //!
-//! The solver proposes a fix where a fault shows one. For element types the planner behind [`repair`](crate::coerce::repair)
+//! The solver proposes a fix where a fault shows one. For element types the planner behind [`repair`]
 //! proposes first: a conversion that it would insert at the node of the diagnostic. A proposal stays if with it, and nothing
 //! else, the diagnostic is gone and no other has come. A proposal after which other problems come to light keeps its help
 //! and loses its [`Fix`]; one that does not remove the diagnostic loses both.
@@ -8,7 +8,7 @@
 //! Copies are made of the *skeleton* of a model: large payloads are replaced by references to a file, as nothing that is
 //! checked needs them. So the cost is that of a few checks of the graph, and only for models with diagnostics.
 //!
-//! Limits: the first [`MAX_TRIED`] diagnostics, and [`MAX_BYTES`] of copies in all. What is beyond loses its fix and keeps
+//! Limits: the first `MAX_TRIED` diagnostics, and `MAX_BYTES` of copies in all. What is beyond loses its fix and keeps
 //! its help.
 
 mod apply;

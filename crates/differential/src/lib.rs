@@ -1,7 +1,7 @@
 //! A differential test: random ONNX programs are executed, and the types that typeloom reports are compared with the
 //! values of the executions.
 //!
-//! A [generator](generate) makes a [program](program) from a stream of [choices], together with *worlds*: bindings of its symbols with
+//! A [generator](generate) makes a [program] from a stream of [choices], together with *worlds*: bindings of its symbols with
 //! inputs of the bound extents. Every node is [executed](interpret) in all worlds when it is added, so the generator knows which programs run
 //! everywhere and which run only at the binding they were built for. The [laws] compare that with what typeloom reports.
 //!
