@@ -198,7 +198,7 @@ fn planned(diagnostic: &Diagnostic, casts: &[Cast]) -> Option<Fix> {
     };
     let mut found = casts.iter().filter(here);
     let cast = found.next()?;
-    // Where several are needed, one alone does not resolve it.
+    // A diagnostic that needs several fixes is not resolved by one of them.
     if found.next().is_some() || cast.readings.iter().any(|it| it.node.is_none()) {
         return None;
     }

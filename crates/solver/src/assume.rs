@@ -25,7 +25,7 @@ pub(crate) struct Assumptions {
     known: Vec<(DimId, DimId)>,
     /// The position of each symbol in `known`.
     positions: Map<DimId, usize>,
-    /// What inputs have where no extent is named.
+    /// The placeholder that inputs use for an extent without a name.
     pub(crate) unnamed: Option<DimId>,
 }
 

@@ -291,7 +291,9 @@ impl<'a> Facts<'a> {
         claim: &Claim,
     ) -> Result<Option<FaultKind<'a>>, ()> {
         let Some((a, b)) = claim.broadcast else {
-            let condition = Condition::new(Relation::Equal, claim.derived, claim.declared);
+            // An extent is not negative: `seq - 2` declares an empty axis where it is.
+            let declared = core.dims.max(claim.declared, DimId::ZERO);
+            let condition = Condition::new(Relation::Equal, claim.derived, declared);
             return match core.dims.examine(condition, &self.domain) {
                 Verdict::Always => Ok(None),
                 Verdict::Only { symbol, values } if self.free.contains(&symbol) => {

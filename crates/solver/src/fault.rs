@@ -438,7 +438,7 @@ pub enum FaultKind<'a> {
         branches: Option<Vec<(StepId, GraphId)>>,
         /// What is wrong, in terms of the case.
         fault: Box<FaultKind<'a>>,
-        /// Where it is wrong.
+        /// The location of the error.
         owner: CaseOwner,
         /// Whether the branches are known to be possible.
         reach: Reach,

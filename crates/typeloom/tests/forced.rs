@@ -112,6 +112,16 @@ fn what_a_called_function_needs_is_said_at_the_call() {
 }
 
 #[test]
+fn a_declared_difference_means_an_empty_axis_where_it_is_negative() {
+    let graph = "g (float[seq] x) => (float[seq - 2] y) <int64[1] two = {2}, int64[1] many = {9223372036854775807}, int64[1] zero = {0}> {
+        y = Slice(x, two, many, zero)
+    }";
+    assert_eq!(found(graph), [""; 0]);
+    let wrong = graph.replace("seq - 2", "seq - 3");
+    assert!(found(&wrong)[0].starts_with("error declared-type-contradiction"), "{:?}", found(&wrong));
+}
+
+#[test]
 fn an_output_may_not_promise_the_symbol_of_another_input() {
     let relu = "g (float[M] x, float[N] y) => (float[M] z) { z = Relu(y) }";
     let message =

@@ -29,7 +29,7 @@ pub(crate) struct Verdict<'a> {
     pub(crate) instances: Vec<usize>,
 }
 
-/// Where something is wrong: at most one fault each.
+/// A location that has at most one fault.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Spot {
     Step(StepId),

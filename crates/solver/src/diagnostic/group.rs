@@ -18,7 +18,7 @@ use crate::frame::Frame;
 use crate::program::{Body, StepId, ValueId};
 use crate::rule::{Failure, Port};
 
-/// What faults have in common.
+/// The shared cause of a group of faults.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Cause {
     /// A value that nodes read.

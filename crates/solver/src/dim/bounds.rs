@@ -6,7 +6,7 @@
 //!
 //! ```text
 //! num - den + 1  <=  den * (num//den)  <=  num        for a constant den > 0
-//!                    den * (num//den)  <=  num        for any den >= 0 that stands beside its floor
+//!                    den * (num//den)  <=  num        for any den >= 0 in a product with its floor
 //!                    min(a, b, ..)     <=  a, b, ..
 //! ```
 //!

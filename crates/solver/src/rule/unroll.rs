@@ -42,7 +42,7 @@ enum Progress {
     Done(Vec<Option<DimVec>>),
 }
 
-/// What to do at the end of a body.
+/// The next action at the end of a body.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Unroll {
     /// The body was solved for one iteration; it has to be solved again for another one.
