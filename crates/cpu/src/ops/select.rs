@@ -26,6 +26,7 @@ fn total<T: Number>(a: T, b: T) -> Ordering {
 
 fn top_k(call: &mut Call<'_>) -> Outcome {
     let k = match call.integer(1)? {
+        Some(_) if call.tensor(1)?.rank() != 1 => return invalid("`k` must have one axis".to_owned()),
         Some(k) => k,
         None => call.attributes.int("k")?.ok_or(Fault::MissingInput(1))?,
     };

@@ -128,23 +128,25 @@ fn unique(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     }
     let input = cx.shape(In(0));
     let Some(axis) = cx.attr_int("axis")? else {
-        let count = match different_elements(cx) {
-            Some(count) => count,
-            None => unique_count(cx, 0),
-        };
-        cx.set_shape(Out(0), &[count])?;
         let all = match &input {
             Some(shape) => cx.dims().product(shape),
             None => unknown_extent(cx, Out(2), 0),
         };
+        let count = match different_elements(cx) {
+            Some(count) => count,
+            None => unique_count(cx, 0, all),
+        };
+        cx.set_shape(Out(0), &[count])?;
         return unique_indices(cx, count, all);
     };
     let Some(mut shape) = input else {
-        let (count, all) = (unique_count(cx, usize::MAX), unknown_extent(cx, Out(2), 0));
+        let all = unknown_extent(cx, Out(2), 0);
+        let count = unique_count(cx, usize::MAX, all);
         return unique_indices(cx, count, all);
     };
     let axis = cx.axis("axis", axis, shape.len())?;
-    let (count, all) = (unique_count(cx, axis), shape[axis]);
+    let all = shape[axis];
+    let count = unique_count(cx, axis, all);
     shape[axis] = count;
     cx.set_shape(Out(0), &shape)?;
     unique_indices(cx, count, all)
@@ -158,8 +160,12 @@ fn different_elements(cx: &mut RuleCx<'_, '_>) -> Option<DimId> {
     Some(cx.dims().constant(i64::try_from(items.len()).ok()?))
 }
 
-/// How many different slices there are: one unknown number in all outputs that have it.
-fn unique_count(cx: &mut RuleCx<'_, '_>, axis: usize) -> DimId {
+/// How many of `all` slices are different: one unknown number in all outputs that have it. One slice or none has no
+/// duplicates.
+fn unique_count(cx: &mut RuleCx<'_, '_>, axis: usize, all: DimId) -> DimId {
+    if let Some(0 | 1) = cx.const_dim(all) {
+        return all;
+    }
     for (port, axis) in [(Out(0), axis), (Out(1), 0), (Out(3), 0)] {
         if let Some(known) = cx.shape(port).and_then(|shape| shape.get(axis).copied()) {
             return known;

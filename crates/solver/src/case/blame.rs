@@ -83,8 +83,13 @@ pub(crate) fn judge<'a>(
             verdict.faults.push(plain.clone());
             continue;
         }
+        if at.iter().all(|leaf| leaves[*leaf].needs_empty) {
+            excluded.extend(&at);
+            continue;
+        }
         let certain: Vec<usize> = at.iter().copied().filter(|leaf| !is_doubtful(&leaves[*leaf])).collect();
-        let reach = if everywhere || !certain.is_empty() { Reach::Free } else { Reach::Doubtful };
+        let in_every_case = at.len() == leaves.len();
+        let reach = if in_every_case || !certain.is_empty() { Reach::Free } else { Reach::Doubtful };
         if reach == Reach::Doubtful {
             excluded.extend(&at);
         }
@@ -169,6 +174,9 @@ fn functions<'a>(
             continue;
         }
         let at: Vec<usize> = found.iter().map(|(leaf, _)| *leaf).collect();
+        if at.iter().all(|leaf| leaves[*leaf].needs_empty) {
+            continue;
+        }
         let all = everywhere(*step, found);
         let branches = (!all).then(|| blamed(body, Spot::Step(*step), &at, decisions));
         let doubtful = !all && at.iter().all(|leaf| is_doubtful(&leaves[*leaf]));
@@ -220,7 +228,7 @@ fn is_at_spot(frame: &Frame<'_>, fault: &Fault<'_>) -> bool {
 }
 
 fn is_doubtful(leaf: &Leaf<'_>) -> bool {
-    leaf.literals.iter().any(|literal| literal.asked.reach == Reach::Doubtful)
+    leaf.needs_empty || leaf.literals.iter().any(|literal| literal.asked.reach == Reach::Doubtful)
 }
 
 /// The branches that run in a case and are undecided in the plain run.

@@ -9,7 +9,7 @@ use super::{Asked, Literal, MAX_CASES, MAX_DEPTH, Question};
 use crate::assume::Assumptions;
 use crate::call::{Calls, Instance};
 use crate::core::Core;
-use crate::dim::{Decision, DimId, Dims, Facts, Solved};
+use crate::dim::{Condition, Decision, DimId, Dims, Domain, Facts, Relation, Solved, Verdict};
 use crate::fault::{Fault, FaultKind};
 use crate::frame::Frame;
 use crate::limits::Limit;
@@ -43,6 +43,9 @@ pub(crate) struct Run<'a> {
 /// One case, solved. The dims of its core are empty: all cases share those of the model.
 pub(crate) struct Leaf<'a> {
     pub(crate) literals: Vec<Literal>,
+    /// Whether every binding of the case has a symbol that is 0. Like conditions outside of branches, such a case gives
+    /// types, but no diagnostics (see [`Domain`]).
+    pub(crate) needs_empty: bool,
     pub(crate) facts: Facts,
     pub(crate) core: Core<'a>,
     pub(crate) frame: Frame<'a>,
@@ -126,7 +129,8 @@ fn solve<'a>(
     let Calls { faulty, has_open_claims, .. } = calls;
     let mut faults = faults;
     faults.retain(|fault| is_in_case(&mut core.dims, &facts, fault));
-    Ok(Leaf { literals, facts, core: solved, frame, faulty, has_open_claims, faults })
+    let needs_empty = needs_empty(&mut core.dims, &literals);
+    Ok(Leaf { literals, needs_empty, facts, core: solved, frame, faulty, has_open_claims, faults })
 }
 
 /// The two cases of a question. The one in which it holds is solved first, so it comes last.
@@ -170,6 +174,31 @@ fn settle(dims: &mut Dims, base: &Assumptions, literals: &[Literal]) -> Option<(
     let contradict = dims.facts_contradict();
     dims.set_facts(Facts::default());
     (!contradict).then_some((assumptions, facts))
+}
+
+/// Whether the literals contradict each other where every symbol is at least 1.
+fn needs_empty(dims: &mut Dims, literals: &[Literal]) -> bool {
+    let mut domain = Domain::nonempty();
+    for Literal { asked, holds } in literals {
+        let condition = match asked.question {
+            Question::Equal(a, b) => Condition::new(Relation::Equal, a, b),
+            Question::NonNegative(dim) => Condition::new(Relation::AtMost, DimId::ZERO, dim),
+            Question::Condition(_) => continue,
+        };
+        let impossible = if *holds { Verdict::Never } else { Verdict::Always };
+        if dims.examine(condition, &domain) == impossible {
+            return true;
+        }
+        match (asked.question, holds) {
+            (_, true) => domain.assume(dims, condition),
+            (Question::NonNegative(dim), false) => {
+                let most = dims.constant(-1);
+                domain.assume(dims, Condition::new(Relation::AtMost, dim, most));
+            }
+            (_, false) => {}
+        }
+    }
+    false
 }
 
 /// Whether two dims are equal in a case.

@@ -2,10 +2,12 @@
 //!
 //! See [`crate::case`] for what becomes of a question.
 
+use std::cmp::Ordering;
+
 use super::{Port, RuleCx};
 use crate::case::{self, Asked, Question};
 use crate::constants::Data;
-use crate::dim::{Bind, DimId};
+use crate::dim::{Bind, Decision, DimId};
 use crate::fault::Reach;
 use crate::program::{GraphId, ValueId};
 
@@ -24,6 +26,44 @@ pub enum Comparison {
     Greater,
     /// `a >= b`
     GreaterOrEqual,
+}
+
+impl Comparison {
+    /// Whether it holds between two numbers. Numbers without an order (NaN) are only different.
+    #[must_use]
+    pub fn holds(self, order: Option<Ordering>) -> bool {
+        match self {
+            Self::Equal => order == Some(Ordering::Equal),
+            Self::Different => order != Some(Ordering::Equal),
+            Self::Less => order.is_some_and(Ordering::is_lt),
+            Self::LessOrEqual => order.is_some_and(Ordering::is_le),
+            Self::Greater => order.is_some_and(Ordering::is_gt),
+            Self::GreaterOrEqual => order.is_some_and(Ordering::is_ge),
+        }
+    }
+
+    /// Whether it holds between two integers of which some things are known: whether they are equal, and the bounds of
+    /// their difference `a - b`. `None` if that is not enough.
+    #[must_use]
+    pub fn judge(self, equality: Decision, (least, most): (Option<i64>, Option<i64>)) -> Option<bool> {
+        if equality == Decision::Equal {
+            return Some(self.holds(Some(Ordering::Equal)));
+        }
+        let (least, most) = (least.unwrap_or(i64::MIN), most.unwrap_or(i64::MAX));
+        match self {
+            Self::Equal => (equality == Decision::Different).then_some(false),
+            Self::Different => (equality == Decision::Different).then_some(true),
+            Self::Less if most < 0 => Some(true),
+            Self::Less if least >= 0 => Some(false),
+            Self::LessOrEqual if most <= 0 => Some(true),
+            Self::LessOrEqual if least > 0 => Some(false),
+            Self::Greater if least > 0 => Some(true),
+            Self::Greater if most <= 0 => Some(false),
+            Self::GreaterOrEqual if least >= 0 => Some(true),
+            Self::GreaterOrEqual if most < 0 => Some(false),
+            Self::Less | Self::LessOrEqual | Self::Greater | Self::GreaterOrEqual => None,
+        }
+    }
 }
 
 impl RuleCx<'_, '_> {

@@ -8,7 +8,7 @@
 
 use std::sync::Arc;
 
-use typeloom_solver::dim::{Decision, DimId, Dims};
+use typeloom_solver::dim::{DimId, Dims};
 use typeloom_solver::elem::Elem;
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{Comparison, Failure, Floats, Ints, Rule, RuleCx};
@@ -46,20 +46,12 @@ folds! {
     MAX = "max.value", |cx| variadic(cx, |cx, a, b| cx.dims().max(a, b));
     AND = "and.value", |cx| binary(cx, |cx, a, b| wrapped(cx, a, b, i64::wrapping_mul, Dims::mul), f64::min);
     OR = "or.value", |cx| binary(cx, |cx, a, b| cx.dims().max(a, b), f64::max);
-    XOR = "xor.value", |cx| compare(cx, Comparison::Different, |decision, _| match decision {
-        Decision::Equal => Some(false),
-        Decision::Different => Some(true),
-        Decision::Undecided => None,
-    });
-    EQUAL = "equal.value", |cx| compare(cx, Comparison::Equal, |decision, _| match decision {
-        Decision::Equal => Some(true),
-        Decision::Different => Some(false),
-        Decision::Undecided => None,
-    });
-    LESS = "less.value", |cx| compare(cx, Comparison::Less, |_, sign| sign.map(std::cmp::Ordering::is_lt));
-    LESS_OR_EQUAL = "lessorequal.value", |cx| compare(cx, Comparison::LessOrEqual, |_, sign| sign.map(std::cmp::Ordering::is_le));
-    GREATER = "greater.value", |cx| compare(cx, Comparison::Greater, |_, sign| sign.map(std::cmp::Ordering::is_gt));
-    GREATER_OR_EQUAL = "greaterorequal.value", |cx| compare(cx, Comparison::GreaterOrEqual, |_, sign| sign.map(std::cmp::Ordering::is_ge));
+    XOR = "xor.value", |cx| compare(cx, Comparison::Different);
+    EQUAL = "equal.value", |cx| compare(cx, Comparison::Equal);
+    LESS = "less.value", |cx| compare(cx, Comparison::Less);
+    LESS_OR_EQUAL = "lessorequal.value", |cx| compare(cx, Comparison::LessOrEqual);
+    GREATER = "greater.value", |cx| compare(cx, Comparison::Greater);
+    GREATER_OR_EQUAL = "greaterorequal.value", |cx| compare(cx, Comparison::GreaterOrEqual);
     WHERE = "where.value", choose;
     CLIP = "clip.value", clip;
 }
@@ -265,20 +257,14 @@ fn power(cx: &mut RuleCx<'_, '_>, base: DimId, exponent: DimId) -> DimId {
 const MAX_QUESTIONS: usize = 4;
 
 /// Compares element by element; what the dims do not decide is unknown.
-fn compare(
-    cx: &mut RuleCx<'_, '_>,
-    comparison: Comparison,
-    judge: fn(Decision, Option<std::cmp::Ordering>) -> Option<bool>,
-) -> Result<(), Failure> {
+fn compare(cx: &mut RuleCx<'_, '_>, comparison: Comparison) -> Result<(), Failure> {
     if let (Some(a), Some(b)) = (cx.floats(In(0)), cx.floats(In(1))) {
         if let Some((shape, positions)) = broadcast_positions(&[&a.shape, &b.shape]) {
             let items = positions.iter().map(|at| {
-                let sign = a.items[at[0]].partial_cmp(&b.items[at[1]]);
-                let equal = sign == Some(std::cmp::Ordering::Equal);
-                judge(if equal { Decision::Equal } else { Decision::Different }, sign)
+                let holds = comparison.holds(a.items[at[0]].partial_cmp(&b.items[at[1]]));
+                cx.dims().constant(i64::from(holds))
             });
-            let items: Vec<Option<bool>> = items.collect();
-            let items = items.into_iter().map(|truth| truth_value(cx, truth)).collect();
+            let items = items.collect();
             cx.set_ints(Out(0), Ints { shape, items });
         }
         return Ok(());
@@ -287,29 +273,17 @@ fn compare(
     let Some((shape, positions)) = broadcast_positions(&[&a.shape, &b.shape]) else { return Ok(()) };
     let items = positions.iter().map(|at| {
         let (a, b) = (a.items[at[0]], b.items[at[1]]);
-        let decision = cx.dims().compare(a, b);
+        let equality = cx.dims().compare(a, b);
         let difference = cx.dims().sub(a, b);
-        let sign = match (decision, cx.dims().bounds(difference)) {
-            (Decision::Equal, _) => Some(std::cmp::Ordering::Equal),
-            (_, (Some(least), _)) if least > 0 => Some(std::cmp::Ordering::Greater),
-            (_, (_, Some(most))) if most < 0 => Some(std::cmp::Ordering::Less),
-            (Decision::Different | Decision::Undecided, _) => None,
-        };
-        match judge(decision, sign) {
+        match comparison.judge(equality, cx.dims().bounds(difference)) {
+            Some(truth) => cx.dims().constant(i64::from(truth)),
             None if positions.len() <= MAX_QUESTIONS => cx.open_comparison(a, comparison, b),
-            truth => truth_value(cx, truth),
+            None => cx.dims().fresh_integer(),
         }
     });
     let items = items.collect();
     cx.set_ints(Out(0), Ints { shape, items });
     Ok(())
-}
-
-fn truth_value(cx: &mut RuleCx<'_, '_>, truth: Option<bool>) -> DimId {
-    match truth {
-        Some(truth) => cx.dims().constant(i64::from(truth)),
-        None => cx.dims().fresh_integer(),
-    }
 }
 
 /// Takes each element from the side that the condition names, where the condition is known.
