@@ -92,9 +92,16 @@ fn solve<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> Facts<'a> {
             None => unique.push((equation, baked)),
         }
     }
+    // What a case assumes of symbols.
+    let mut domain = Domain::nonempty();
+    for dim in core.dims.non_negative_facts().to_vec() {
+        if !core.dims.is_anonymous(dim) {
+            domain.assume(&mut core.dims, Condition::new(Relation::AtMost, DimId::ZERO, dim));
+        }
+    }
     let mut facts = Facts {
         free: input_symbols(core, frame),
-        domain: Domain::nonempty(),
+        domain,
         merged: Vec::new(),
         reported: BTreeSet::new(),
         in_error: BTreeSet::new(),
@@ -418,12 +425,19 @@ pub(crate) fn input_symbols(core: &mut Core<'_>, frame: &Frame<'_>) -> BTreeSet<
             Origin::Input | Origin::InputWithDefault(_) => {}
             Origin::Initializer(_) | Origin::Step(_) | Origin::Undefined => continue,
         }
-        for declaration in body.declarations(*input) {
-            let Ok(read) = core.read_type(declaration.ty) else { continue };
-            let Some(shape) = read.shape else { continue };
-            for dim in core.shapes.get(shape) {
-                symbols.extend(core.dims.symbols_of(*dim));
-            }
+        symbols.extend(declared_symbols(core, frame, *input));
+    }
+    symbols
+}
+
+/// The symbols in the declared shapes of a value.
+fn declared_symbols(core: &mut Core<'_>, frame: &Frame<'_>, value: ValueId) -> BTreeSet<DimId> {
+    let mut symbols = BTreeSet::new();
+    for declaration in frame.body.declarations(value) {
+        let Ok(read) = core.read_type(declaration.ty) else { continue };
+        let Some(shape) = read.shape else { continue };
+        for dim in core.shapes.get(shape) {
+            symbols.extend(core.dims.symbols_of(*dim));
         }
     }
     symbols

@@ -56,6 +56,8 @@ pub(crate) struct Frame<'a> {
     pub(crate) dead_graphs: Vec<GraphId>,
     /// The nested graphs that run any number of times.
     pub(crate) repeated: Vec<GraphId>,
+    /// The nested graphs that run any number of times, and at least once in each run of the graph around them.
+    pub(crate) entered: BTreeSet<GraphId>,
     /// The first steps of nodes whose outputs depend on an open condition.
     pub(crate) asking: BTreeSet<StepId>,
     /// The attributes that a function was called with.
@@ -122,6 +124,7 @@ impl<'a> Frame<'a> {
             dead: BTreeMap::new(),
             dead_graphs: Vec::new(),
             repeated: Vec::new(),
+            entered: BTreeSet::new(),
             asking: BTreeSet::new(),
             arguments: Map::default(),
             conditional: false,
@@ -283,20 +286,21 @@ impl<'a> Frame<'a> {
         self.conditional || self.is_nested(step)
     }
 
-    /// Whether a step of a solved body runs in every run: it is in the outermost graph, or in a branch whose alternatives
-    /// never run.
+    /// Whether a step of a solved body runs in every run: it is in the outermost graph, in a branch whose alternatives
+    /// never run, or in the body of a loop that has an iteration.
     pub(crate) fn runs_always(&self, step: StepId) -> bool {
         if self.conditional || !self.runs(step) {
             return false;
         }
         let mut graph = self.body.step(step).graph;
         while let Some(owner) = self.body.graph(graph).owner {
-            let mut others = self.body.graphs_of(owner.step).filter(|(other, _)| *other != graph);
-            let never_runs = |steps: (usize, usize)| steps.0 < steps.1 && !self.runs(StepId::new(steps.0));
-            // A node with one graph may run it any number of times.
-            match (others.next(), others.next()) {
-                (Some((_, other)), None) if never_runs(other.steps) => {}
-                _ => return false,
+            let mut others = self.body.graphs_of(owner.step).filter(|(other, _)| *other != graph).peekable();
+            let runs = match others.peek() {
+                None => self.entered.contains(&graph),
+                Some(_) => others.all(|(other, _)| self.dead_graphs.contains(&other)),
+            };
+            if !runs {
+                return false;
             }
             graph = self.body.step(owner.step).graph;
         }

@@ -213,6 +213,8 @@ fn loop_exit(cx: &mut RuleCx<'_, '_>) -> Result<Exit, Failure> {
     if widened {
         return Ok(Exit::Again);
     }
+    let begun = iterations_begun(cx);
+    cx.enters(body, begun);
     let count = trip_count(cx, body)?;
     let trips = cx.trips(body, count);
     if trips.known == Knowledge::Never {
@@ -282,6 +284,21 @@ pub(super) fn set_last(cx: &mut RuleCx<'_, '_>, port: Port, shape: &[DimId]) -> 
         })
         .collect();
     cx.set_shape(port, &dims)
+}
+
+/// The number of iterations if the condition that the body returns never ends the loop; `None` where the first one may
+/// not begin or the trip count is unknown.
+fn iterations_begun(cx: &mut RuleCx<'_, '_>) -> Option<DimId> {
+    if cx.has(In(1)) && cx.truth(In(1)) != Some(true) {
+        return None;
+    }
+    if !cx.has(In(0)) {
+        return Some(DimId::ONE);
+    }
+    match cx.ints(In(0))?.items[..] {
+        [count] => Some(count),
+        [] | [_, _, ..] => None,
+    }
 }
 
 /// The number of iterations, where the trip count is known and the condition never ends the loop early.

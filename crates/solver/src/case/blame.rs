@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use super::Leaf;
+use super::{Leaf, Question};
 use crate::call::Instance;
 use crate::fault::{CaseOwner, Fault, FaultKind, Place, Reach};
 use crate::frame::Frame;
@@ -38,6 +38,8 @@ enum Spot {
     Value(ValueId),
     /// A declared extent of the value that some binding of symbols contradicts.
     Claim(ValueId),
+    /// What a node needs of the symbols.
+    Condition(StepId),
 }
 
 /// Judges the faults of all cases, given those of the plain run.
@@ -77,7 +79,14 @@ pub(crate) fn judge<'a>(
             Spot::Shapes(step) => frame.second_faults.get(&step),
             Spot::Value(value) => frame.value_faults.get(&value),
             Spot::Claim(value) => faults.iter().find(|fault| claimed(fault) == Some(value)),
+            // What the plain run needs of symbols is kept as it is.
+            Spot::Condition(_) => None,
         };
+        if let Spot::Condition(step) = spot
+            && faults.iter().any(|plain| at.iter().all(|leaf| is_known(plain, step, found[*leaf].get(&spot))))
+        {
+            continue;
+        }
         let everywhere = at.len() == runs.len();
         if let (true, Some(plain)) = (everywhere, plain) {
             verdict.faults.push(plain.clone());
@@ -89,17 +98,26 @@ pub(crate) fn judge<'a>(
         }
         let certain: Vec<usize> = at.iter().copied().filter(|leaf| !is_doubtful(&leaves[*leaf])).collect();
         let in_every_case = at.len() == leaves.len();
-        let reach = if in_every_case || !certain.is_empty() { Reach::Free } else { Reach::Doubtful };
-        if reach == Reach::Doubtful {
+        let reach = match spot {
+            // What is needed for some values of other symbols leaves the caller a choice.
+            Spot::Condition(_) if at.iter().all(|leaf| assumes_symbols(&leaves[*leaf])) => Reach::Doubtful,
+            _ if in_every_case || !certain.is_empty() => Reach::Free,
+            _ => Reach::Doubtful,
+        };
+        if reach == Reach::Doubtful && !matches!(spot, Spot::Condition(_)) {
             excluded.extend(&at);
         }
+        let everywhere = match spot {
+            Spot::Condition(_) => in_every_case,
+            _ => everywhere,
+        };
         let branches = (!everywhere).then(|| blamed(&body, spot, &at, &decisions));
         let case = certain.first().copied().unwrap_or(first);
         let Some(fault) = found[case].get(&spot) else { continue };
         verdict.shown.insert(case);
         let owner = match spot {
             Spot::Value(value) | Spot::Claim(value) => CaseOwner::Value(value),
-            Spot::Step(_) | Spot::Shapes(_) => CaseOwner::Node,
+            Spot::Step(_) | Spot::Shapes(_) | Spot::Condition(_) => CaseOwner::Node,
         };
         let kind = FaultKind::InCase { case, branches, fault: Box::new(fault.kind.clone()), owner, reach };
         verdict.faults.push(Fault { place: fault.place, kind });
@@ -196,10 +214,13 @@ fn spots<'l, 'a>(leaf: &'l Leaf<'a>) -> BTreeMap<Spot, &'l Fault<'a>> {
     let shapes = frame.second_faults.iter().map(|(step, fault)| (Spot::Shapes(*step), fault));
     let values = frame.value_faults.iter().map(|(value, fault)| (Spot::Value(*value), fault));
     let claims = leaf.faults.iter().filter_map(|fault| Some((Spot::Claim(claimed(fault)?), fault)));
+    let conditions =
+        leaf.faults.iter().filter_map(|fault| Some((Spot::Condition(restricting(fault)?), fault)));
     steps
         .chain(shapes)
         .chain(values)
         .chain(claims)
+        .chain(conditions)
         .filter(|(spot, _)| runs(frame, &frame.body, *spot))
         .collect()
 }
@@ -212,9 +233,35 @@ fn claimed(fault: &Fault<'_>) -> Option<ValueId> {
     }
 }
 
+/// The node of a fault that says what it needs of symbols.
+fn restricting(fault: &Fault<'_>) -> Option<StepId> {
+    match (&fault.kind, fault.place) {
+        (
+            FaultKind::ForcedSymbol { .. } | FaultKind::ForcedEquality { .. } | FaultKind::Restricted { .. },
+            Place::Step(step),
+        ) => Some(step),
+        _ => None,
+    }
+}
+
+/// Whether a fault of the plain run says of the symbols at `step`, or more, what a fault of a case says.
+fn is_known(plain: &Fault<'_>, step: StepId, fault: Option<&&Fault<'_>>) -> bool {
+    let same_symbol = match (&plain.kind, fault.map(|fault| &fault.kind)) {
+        (FaultKind::ForcedSymbol { symbol, .. }, Some(FaultKind::ForcedSymbol { symbol: other, .. })) => {
+            symbol == other
+        }
+        _ => false,
+    };
+    same_symbol || restricting(plain) == Some(step)
+}
+
+fn assumes_symbols(leaf: &Leaf<'_>) -> bool {
+    leaf.literals.iter().any(|literal| !matches!(literal.asked.question, Question::Condition(_)))
+}
+
 fn runs(frame: &Frame<'_>, body: &Body<'_>, spot: Spot) -> bool {
     frame.runs_in(match spot {
-        Spot::Step(step) | Spot::Shapes(step) => body.step(step).graph,
+        Spot::Step(step) | Spot::Shapes(step) | Spot::Condition(step) => body.step(step).graph,
         Spot::Value(value) | Spot::Claim(value) => body.value(value).graph,
     })
 }
@@ -273,7 +320,9 @@ fn blamed(body: &Body<'_>, spot: Spot, at: &[usize], decisions: &[Vec<Branch>]) 
 /// The nodes with branches that a place depends on, the nearest first.
 fn upstream(body: &Body<'_>, spot: Spot) -> Vec<StepId> {
     let mut queue: VecDeque<ValueId> = match spot {
-        Spot::Step(step) | Spot::Shapes(step) => body.inputs(step).iter().flatten().copied().collect(),
+        Spot::Step(step) | Spot::Shapes(step) | Spot::Condition(step) => {
+            body.inputs(step).iter().flatten().copied().collect()
+        }
         Spot::Value(value) | Spot::Claim(value) => [value].into(),
     };
     let mut seen: BTreeSet<ValueId> = queue.iter().copied().collect();

@@ -210,11 +210,15 @@ pub(super) fn same_in(dims: &mut Dims, leaf: &Leaf<'_>, a: DimId, b: DimId) -> b
     same
 }
 
-/// Whether the binding with which a fault refutes a declaration fulfils the facts of the case.
+/// Whether the binding with which a fault refutes a declaration or fails fulfils the facts of the case.
 fn is_in_case(dims: &mut Dims, facts: &Facts, fault: &Fault<'_>) -> bool {
-    let FaultKind::RefutedClaim(claim) = &fault.kind else { return true };
+    let binding = match &fault.kind {
+        FaultKind::RefutedClaim(claim) => &claim.binding,
+        FaultKind::Restricted { binding, .. } => binding,
+        _ => return true,
+    };
     let values: Vec<(DimId, DimId)> =
-        claim.binding.iter().map(|(symbol, value)| (*symbol, dims.constant(*value))).collect();
+        binding.iter().map(|(symbol, value)| (*symbol, dims.constant(*value))).collect();
     let bound = facts.map(|dim| dims.substitute(dim, &values));
     dims.set_facts(bound);
     let contradict = dims.facts_contradict();

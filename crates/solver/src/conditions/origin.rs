@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use super::declared_symbols;
 use crate::core::Core;
+
 use crate::frame::Frame;
 use crate::program::{Origin, ValueId};
 use crate::rule::Port;
@@ -11,10 +13,11 @@ use crate::solution::{Equation, EquationSource};
 /// The most values that are visited in search of constants, for one equation.
 const MAX_ANCESTORS: usize = 64;
 
-/// Whether a constant in an equation comes from the graph, and not from the declared type of another input.
+/// Whether a constant in an equation comes from the graph, or from the declared type of an input whose declared type has
+/// a symbol of the equation, and not from the declared type of another input.
 ///
 /// Walks back from the ports of the equation over at most [`MAX_ANCESTORS`] values; beyond that the answer is yes.
-pub(super) fn is_baked(core: &Core<'_>, frame: &Frame<'_>, equation: &Equation) -> bool {
+pub(super) fn is_baked(core: &mut Core<'_>, frame: &Frame<'_>, equation: &Equation) -> bool {
     let EquationSource::Ports { left, right, .. } = equation.source else { return true };
     let mut sides = vec![left, right];
     sides.retain(|side| core.dims.symbols_of(side.dim).is_empty());
@@ -39,9 +42,14 @@ pub(super) fn is_baked(core: &Core<'_>, frame: &Frame<'_>, equation: &Equation) 
         }
     }
     let mut seen: BTreeSet<ValueId> = open.iter().copied().collect();
+    let mut symbols = core.dims.symbols_of(equation.left);
+    symbols.extend(core.dims.symbols_of(equation.right));
+    let mut is_foreign = false;
     while let Some(value) = open.pop() {
         match body.value(value).origin {
-            Origin::Input => {}
+            Origin::Input => {
+                is_foreign |= !declared_symbols(core, frame, value).iter().any(|own| symbols.contains(own));
+            }
             Origin::InputWithDefault(_) | Origin::Initializer(_) | Origin::Undefined => return true,
             Origin::Step(step) => {
                 let inputs = body.inputs(body.first_step(step));
@@ -52,5 +60,5 @@ pub(super) fn is_baked(core: &Core<'_>, frame: &Frame<'_>, equation: &Equation) 
             }
         }
     }
-    false
+    !is_foreign
 }

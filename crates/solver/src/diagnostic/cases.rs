@@ -67,6 +67,10 @@ pub(super) fn in_case<'a>(
             diagnostic.with_notes(scope.call_notes(instance))
         }
     };
+    // What a branch needs of symbols keeps its code where the caller has a choice.
+    if !is_error && matches!(inner.kind, FaultKind::ForcedSymbol { .. }) {
+        diagnostic.severity = Severity::Warning;
+    }
     let mut scope = Scope { core: own, frame, operators, function: None, explains, budget };
     let assumptions: Vec<String> = literals.iter().filter_map(|literal| scope.assumption(literal)).collect();
     match branches.as_deref() {

@@ -68,6 +68,11 @@ impl Dims {
         self.facts.add_non_negative(dim);
     }
 
+    /// The dims that are assumed to be zero or more.
+    pub(crate) fn non_negative_facts(&self) -> &[DimId] {
+        &self.facts.non_negative
+    }
+
     /// Whether no values fulfil the facts; false where that was not disproved.
     pub(crate) fn facts_contradict(&mut self) -> bool {
         let Facts { nonzero, non_negative } = self.facts.clone();

@@ -140,6 +140,7 @@ fn exit(cx: &mut RuleCx<'_, '_>, form: Form) -> Result<Exit, Failure> {
     // With sequence lengths of its own, each element of the batch stops after its own number of iterations.
     let padded = form == Form::Batched && cx.has(In(0));
     let count = if padded { None } else { turns };
+    cx.enters(body, count);
     let trips = cx.trips(body, count);
     let batch = batch_extent(cx, form, state + scanned);
     for at in 0..state {
