@@ -94,7 +94,9 @@ fn solve<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> Facts<'a> {
     }
     // What a case assumes of symbols.
     let mut domain = Domain::nonempty();
-    for dim in core.dims.non_negative_facts().to_vec() {
+    let assumed = core.dims.non_negative_facts().to_vec();
+    let in_case = !assumed.is_empty();
+    for dim in assumed {
         if !core.dims.is_anonymous(dim) {
             domain.assume(&mut core.dims, Condition::new(Relation::AtMost, DimId::ZERO, dim));
         }
@@ -102,6 +104,7 @@ fn solve<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> Facts<'a> {
     let mut facts = Facts {
         free: input_symbols(core, frame),
         domain,
+        in_case,
         merged: Vec::new(),
         reported: BTreeSet::new(),
         in_error: BTreeSet::new(),
@@ -136,6 +139,8 @@ struct Facts<'a> {
     free: BTreeSet<DimId>,
     /// The bindings under which the graph runs, as far as that is known.
     domain: Domain,
+    /// Whether that includes what a case assumes.
+    in_case: bool,
     /// Symbols that equal another symbol or an expression of others.
     merged: Vec<(DimId, DimId)>,
     /// The symbols that a fault names as forced.
@@ -303,7 +308,8 @@ impl<'a> Facts<'a> {
             let condition = Condition::new(Relation::Equal, claim.derived, declared);
             return match core.dims.examine(condition, &self.domain) {
                 Verdict::Always => Ok(None),
-                Verdict::Only { symbol, values } if self.free.contains(&symbol) => {
+                // In a case, values may be few because the case has few.
+                Verdict::Only { symbol, values } if self.free.contains(&symbol) && !self.in_case => {
                     let equation = claimed(frame, claim);
                     let is_new = self.reported.insert(symbol);
                     let kind = FaultKind::ForcedSymbol { symbol, values, equation, baked: true };

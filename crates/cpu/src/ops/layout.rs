@@ -131,6 +131,9 @@ fn block(call: &Call<'_>) -> Result<([usize; 4], usize), Fault> {
 
 fn depth_to_space(call: &mut Call<'_>) -> Outcome {
     let ([n, c, h, w], b) = block(call)?;
+    if !c.is_multiple_of(b * b) {
+        return invalid(format!("{c} channels are not a multiple of {}", b * b));
+    }
     let depth = c / (b * b);
     let result = [n, depth, h * b, w * b];
     match call.text("mode", "DCR")? {
@@ -142,6 +145,9 @@ fn depth_to_space(call: &mut Call<'_>) -> Outcome {
 
 fn space_to_depth(call: &mut Call<'_>) -> Outcome {
     let ([n, c, h, w], b) = block(call)?;
+    if !h.is_multiple_of(b) || !w.is_multiple_of(b) {
+        return invalid(format!("the extents {h} and {w} are not multiples of {b}"));
+    }
     let result = [n, c * b * b, h / b, w / b];
     match call.text("mode", "DCR")? {
         "DCR" => rearrange(call.tensor(0)?, &[n, c, h / b, b, w / b, b], &[0, 3, 5, 1, 2, 4], &result),

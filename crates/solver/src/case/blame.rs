@@ -11,6 +11,7 @@ use crate::call::Instance;
 use crate::fault::{CaseOwner, Fault, FaultKind, Place, Reach};
 use crate::frame::Frame;
 use crate::program::{Body, GraphId, Origin, StepId, ValueId};
+use crate::solution::EquationSource;
 
 /// How many values are looked at in search of the branch that an error comes from.
 const MAX_ANCESTORS: usize = 1024;
@@ -225,16 +226,23 @@ fn spots<'l, 'a>(leaf: &'l Leaf<'a>) -> BTreeMap<Spot, &'l Fault<'a>> {
         .collect()
 }
 
-/// The value whose declared extent a fault refutes with a binding.
+/// The value whose declared extent a fault refutes, with a binding or for all but finitely many values of a symbol.
 fn claimed(fault: &Fault<'_>) -> Option<ValueId> {
     match &fault.kind {
         FaultKind::RefutedClaim(claim) => Some(claim.value),
+        FaultKind::ForcedSymbol { equation, .. } => match equation.source {
+            EquationSource::Declared(value) => Some(value),
+            EquationSource::Ports { .. } | EquationSource::Call => None,
+        },
         _ => None,
     }
 }
 
 /// The node of a fault that says what it needs of symbols.
 fn restricting(fault: &Fault<'_>) -> Option<StepId> {
+    if claimed(fault).is_some() {
+        return None;
+    }
     match (&fault.kind, fault.place) {
         (
             FaultKind::ForcedSymbol { .. } | FaultKind::ForcedEquality { .. } | FaultKind::Restricted { .. },
