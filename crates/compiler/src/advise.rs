@@ -8,8 +8,8 @@
 //! Copies are made of the *skeleton* of a model: large payloads are replaced by references to a file, as nothing that is
 //! checked needs them. So the cost is that of a few checks of the graph, and only for models with diagnostics.
 //!
-//! Limits: the first `MAX_TRIED` diagnostics, and `MAX_BYTES` of copies in all. What is beyond loses its fix and keeps
-//! its help.
+//! Limits: the first `MAX_TRIED` diagnostics, and from the `MIN_TRIED`th one on `MAX_BYTES` of copies in all. What is
+//! beyond loses its fix and keeps its help.
 
 mod apply;
 
@@ -33,8 +33,11 @@ use crate::mend::{Repairs, mend};
 /// For how many diagnostics fixes are tried.
 const MAX_TRIED: usize = 64;
 
+/// For how many diagnostics fixes are tried whatever the size of the model.
+const MIN_TRIED: usize = 4;
+
 /// How many bytes of copies are checked in all.
-const MAX_BYTES: usize = 1 << 26;
+const MAX_BYTES: usize = 1 << 22;
 
 /// Payloads from this length on are no part of a skeleton.
 const LARGE: usize = 1 << 16;
@@ -70,7 +73,7 @@ pub fn advise(
     let mut left = MAX_BYTES;
     for (at, diagnostic) in diagnostics.iter_mut().enumerate() {
         let Some(own) = diagnostic.fix.take() else { continue };
-        if at >= MAX_TRIED || left < skeleton.len() {
+        if at >= MAX_TRIED || (at >= MIN_TRIED && left < skeleton.len()) {
             continue;
         }
         let planned = planned(diagnostic, &casts).filter(|planned| *planned != own);

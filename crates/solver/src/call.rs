@@ -298,7 +298,7 @@ impl<'a> Calls<'a> {
         };
         let parameters = root.inputs.iter().map(|value| Some(portable(&frame, *value))).collect();
         let results = root.outputs.iter().map(|value| portable(&frame, *value)).collect();
-        let runs = |equation: &&Equation| !frame.is_nested(equation.step);
+        let runs = |equation: &&Equation| frame.runs_with_body(equation.step);
         let equations = frame.equations.iter().filter(runs).copied().collect();
         let number = frame.number;
         self.summaries.insert(key, Some(Summary { parameters, results, equations, number }));

@@ -286,10 +286,15 @@ impl<'a> Frame<'a> {
         self.conditional || self.is_nested(step)
     }
 
-    /// Whether a step of a solved body runs in every run: it is in the outermost graph, in a branch whose alternatives
-    /// never run, or in the body of a loop that has an iteration.
+    /// Whether a step of a solved body runs in every run of the model.
     pub(crate) fn runs_always(&self, step: StepId) -> bool {
-        if self.conditional || !self.runs(step) {
+        !self.conditional && self.runs_with_body(step)
+    }
+
+    /// Whether a step of a solved body runs in every run of the body: it is in the outermost graph, in a branch whose
+    /// alternatives never run, or in the body of a loop that has an iteration.
+    pub(crate) fn runs_with_body(&self, step: StepId) -> bool {
+        if !self.runs(step) {
             return false;
         }
         let mut graph = self.body.step(step).graph;

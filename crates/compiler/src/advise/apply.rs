@@ -13,10 +13,17 @@ pub(super) fn apply(model: &mut ModelProto, place: &Place, fix: &Fix) -> Option<
             let to = Elem::from_onnx_name(to)?;
             let mut sites: Vec<(&Place, usize)> = vec![(place, *input)];
             sites.extend(readers.iter().map(|reader| (&reader.place, reader.input)));
-            // Later nodes first, so that the positions of the others stay.
-            sites.sort_by_key(|(place, input)| (place.node.as_ref().map(|node| node.index), *input));
-            for (number, (place, input)) in sites.into_iter().enumerate().rev() {
-                cast(model, place, input, to, number)?;
+            let graph = |place: &Place| (place.function.clone(), place.graph.clone());
+            sites.sort_by_cached_key(|(place, input)| {
+                (graph(place), place.node.as_ref().map(|node| node.index), *input)
+            });
+            let mut number = 0;
+            // Paths hold the positions of nodes, so inner graphs come before those around them.
+            let mut graphs: Vec<&[(&Place, usize)]> =
+                sites.chunk_by(|(a, _), (b, _)| graph(a) == graph(b)).collect();
+            graphs.sort_by_key(|sites| std::cmp::Reverse(sites[0].0.graph.len()));
+            for sites in graphs {
+                casts(model, sites, to, &mut number)?;
             }
             Some(())
         }
@@ -70,27 +77,40 @@ pub(super) fn apply(model: &mut ModelProto, place: &Place, fix: &Fix) -> Option<
     }
 }
 
-fn cast(model: &mut ModelProto, place: &Place, input: usize, to: Elem, number: usize) -> Option<()> {
-    let index = place.node.as_ref()?.index;
-    let nodes = nodes(model, place)?;
-    let port = nodes.get_mut(index)?.input.get_mut(input)?;
-    let output = format!("{port}\u{1}{number}");
-    let read = std::mem::replace(port, output.clone());
+/// Converts the inputs of some nodes of one graph, given in the order of nodes: each by a node right before the reader.
+fn casts(model: &mut ModelProto, sites: &[(&Place, usize)], to: Elem, number: &mut usize) -> Option<()> {
+    let nodes = nodes(model, sites[0].0)?;
+    let old = std::mem::take(nodes);
+    let mut sites = sites.iter().peekable();
+    for (index, mut node) in old.into_iter().enumerate() {
+        while let Some((_, input)) =
+            sites.next_if(|(place, _)| place.node.as_ref().is_some_and(|node| node.index == index))
+        {
+            let port = node.input.get_mut(*input)?;
+            let output = format!("{port}\u{1}{number}");
+            *number += 1;
+            let read = std::mem::replace(port, output.clone());
+            nodes.push(cast(read, output, to));
+        }
+        nodes.push(node);
+    }
+    sites.next().is_none().then_some(())
+}
+
+fn cast(read: String, output: String, to: Elem) -> NodeProto {
     let attribute = AttributeProto {
         name: Some("to".to_owned()),
         i: Some(i64::from(to.number())),
         r#type: Some(AttributeType::Int as i32),
         ..AttributeProto::default()
     };
-    let node = NodeProto {
+    NodeProto {
         op_type: Some("Cast".to_owned()),
         input: vec![read],
         output: vec![output],
         attribute: vec![attribute],
         ..NodeProto::default()
-    };
-    nodes.insert(index, node);
-    Some(())
+    }
 }
 
 fn at_node(

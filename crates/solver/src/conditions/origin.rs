@@ -47,6 +47,10 @@ pub(super) fn is_baked(core: &mut Core<'_>, frame: &Frame<'_>, equation: &Equati
     let mut is_foreign = false;
     while let Some(value) = open.pop() {
         match body.value(value).origin {
+            // An input of a body gets its extents from the node with the body.
+            Origin::Input if let Some(owner) = body.graph(body.value(value).graph).owner => {
+                open.extend(body.inputs(owner.step).iter().flatten().filter(|input| seen.insert(**input)));
+            }
             Origin::Input => {
                 is_foreign |= !declared_symbols(core, frame, value).iter().any(|own| symbols.contains(own));
             }
