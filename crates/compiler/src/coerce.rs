@@ -50,7 +50,7 @@ pub use write::WriteError;
 
 /// How often a repaired model is repaired again: where a rule looks at an element type, a conversion can bring out a
 /// fault that nobody saw before.
-const MOST_ROUNDS: usize = 4;
+const MAX_ROUNDS: usize = 4;
 
 /// The first version of the operator set whose Cast takes its type as a number.
 const NUMBERED: i64 = 6;
@@ -198,7 +198,7 @@ pub fn repair(
 ) -> Result<Repair, RepairError> {
     let Mended { file, moved, reshaped } = mend(bytes, catalogue, universe, options, Repairs::All)?;
     let mut repair = Repair { is_minimal: true, file, moved, reshaped, ..Repair::default() };
-    for round in 0..MOST_ROUNDS {
+    for round in 0..MAX_ROUNDS {
         let current = repair.file.take();
         let model = current.as_deref().unwrap_or(bytes);
         let mut checked = check(model, catalogue, universe, options)?;

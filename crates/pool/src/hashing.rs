@@ -27,7 +27,7 @@ const BLOCK: usize = 64;
 const FULL: usize = 64;
 
 /// The most children whose digests fit in a message of four blocks.
-const MOST_CHILDREN: usize = (4 * BLOCK - HEADER) / 32;
+const MAX_CHILDREN: usize = (4 * BLOCK - HEADER) / 32;
 
 const KIND_TYPE: u8 = 0;
 const KIND_GROUP: u8 = 1;
@@ -277,7 +277,7 @@ impl Batch {
         }
     }
 
-    /// Adds the message of a type that is nothing but children, at most [`MOST_CHILDREN`], written where it is hashed.
+    /// Adds the message of a type that is nothing but children, at most [`MAX_CHILDREN`], written where it is hashed.
     #[inline]
     fn add_children(&mut self, id: u32, space: Space, tag: Tag, words: &[u32], exact: &[[u8; 32]]) {
         let [a, b, c, d] = (32 * words.len() as u32).to_le_bytes();
@@ -643,7 +643,7 @@ impl Pool {
                     None => {
                         let tag = self.nodes[id as usize].tag;
                         let words = self.words(id);
-                        if matches!(layout::quick(tag), Quick::Types(_)) && words.len() <= MOST_CHILDREN {
+                        if matches!(layout::quick(tag), Quick::Types(_)) && words.len() <= MAX_CHILDREN {
                             batch.add_children(id, self.digests.space, tag, words, &self.digests.exact);
                         } else {
                             type_message(self, id, &mut message);

@@ -37,7 +37,7 @@ pub(crate) struct Table {
 pub(crate) const PLACES: usize = 8;
 
 /// So many that the number of places has one bit more than an id can have; there is always a vacant one then.
-const MOST_CHUNKS: usize = (ID_LIMIT as usize) / PLACES;
+const MAX_CHUNKS: usize = (ID_LIMIT as usize) / PLACES;
 
 /// Set in a place whose id is not in the chunk of its hash.
 const AWAY: u32 = 1 << 31;
@@ -316,11 +316,11 @@ const NOWHERE: Vacant = Vacant { chunk: 0, place: 0, away: 0 };
 
 /// How many ids may be in this many chunks.
 fn room_of(chunks: usize) -> u32 {
-    if chunks >= MOST_CHUNKS { u32::MAX } else { (chunks * PLACES * 5 / 8) as u32 }
+    if chunks >= MAX_CHUNKS { u32::MAX } else { (chunks * PLACES * 5 / 8) as u32 }
 }
 
 fn chunks_for(count: usize) -> usize {
-    (count * 8).div_ceil(5 * PLACES).next_power_of_two().clamp(2, MOST_CHUNKS)
+    (count * 8).div_ceil(5 * PLACES).next_power_of_two().clamp(2, MAX_CHUNKS)
 }
 
 /// What makes the hashes of one pool its own.

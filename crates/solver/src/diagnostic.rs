@@ -32,7 +32,7 @@
 //! then node by node, then what the graph promises; a function's stand where it is first called.
 //!
 //! **Invariant:** the cost is linear in the graph and in the number of diagnostics. Causes and
-//! suggestions, which search the graph, are given for the first [`MOST_EXPLAINED`] only.
+//! suggestions, which search the graph, are given for the first [`MAX_EXPLAINED`] only.
 
 mod attributes;
 mod branches;
@@ -69,7 +69,7 @@ mod tests;
 use std::ops::Range;
 
 pub use code::{Code, Severity};
-pub use collect::{MOST_EXPLAINED, MOST_LISTED, diagnose, diagnose_error};
+pub use collect::{MAX_EXPLAINED, MAX_LISTED, diagnose, diagnose_error};
 pub use explain::{Explanation, Reason, explain_value};
 pub use fix::{Fix, Reader};
 pub use place::{NodePlace, Place, Role, ValuePlace, graph_path};

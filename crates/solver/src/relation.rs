@@ -41,7 +41,7 @@ use crate::universe::Universe;
 pub(crate) use element::assume_kinds;
 
 /// From how many leaves on a type is written as the node above them.
-const MOST_LEAVES: u32 = 7;
+const MAX_LEAVES: u32 = 7;
 
 /// The name under which the declared bound of a port is cited.
 const PORT_BOUND: &str = "port-bound";
@@ -262,7 +262,7 @@ pub(crate) fn tree_name(ty: &Type, universe: &Universe) -> String {
     let leaves = |set: ElemSet, leaf: &dyn Fn(Elem) -> Option<NodeNo>, all: Option<NodeNo>| {
         let of = |elem: Elem| leaf(elem).map_or_else(|| universe.elem_name(elem).to_owned(), node);
         match set.len() {
-            0 | MOST_LEAVES.. => all.map_or_else(|| "?".to_owned(), node),
+            0 | MAX_LEAVES.. => all.map_or_else(|| "?".to_owned(), node),
             _ => set.iter().map(of).collect::<Vec<_>>().join(" or "),
         }
     };

@@ -47,7 +47,7 @@ pub(crate) struct Chosen {
 }
 
 /// The most element types of which every subset is tried as the conversions of one value.
-const MOST_IN_SETS: usize = 8;
+const MAX_IN_SETS: usize = 8;
 
 /// The largest subsets that are tried of more types than that. An answer with fewer conversions is still the best.
 const LARGEST_SMALL: Cost = 3;
@@ -274,7 +274,7 @@ impl<'p> Component<'p> {
     fn shared(&mut self, group: &Group, maker: Result<usize, Elem>, known: ElemSet, readers: &[usize]) {
         let wanted = readers.iter().flat_map(|reader| self.domains[*reader].iter().copied());
         let wanted: Vec<Elem> = wanted.fold(ElemSet::EMPTY, ElemSet::union).iter().collect();
-        let small_only = wanted.len() > MOST_IN_SETS;
+        let small_only = wanted.len() > MAX_IN_SETS;
         if small_only {
             self.untried = (LARGEST_SMALL + 1) * CONVERSION;
         }

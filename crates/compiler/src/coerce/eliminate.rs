@@ -6,7 +6,7 @@
 //! look like (long chains with short bridges) every group stays small, and the answer is exact in linear time.
 //!
 //! The problem is NP-hard in general (it contains multiway cut), so groups are bounded. Where all of them would
-//! grow past [`MOST_COMBINATIONS`], the variable in most groups is set to its value of least cost in those groups,
+//! grow past [`MAX_COMBINATIONS`], the variable in most groups is set to its value of least cost in those groups,
 //! and the answer is no longer proved to be the best: see [`Assignment::is_proved`].
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::policy::{Cost, IMPOSSIBLE, plus};
 
 /// The most combinations of values in one group.
-const MOST_COMBINATIONS: usize = 1 << 16;
+const MAX_COMBINATIONS: usize = 1 << 16;
 
 /// How many combinations are looked at before groups are kept to [`FEW_COMBINATIONS`].
 const BUDGET: usize = 1 << 22;
@@ -82,7 +82,7 @@ pub(crate) fn minimise(domains: &[usize], factors: Vec<Factor>) -> Assignment {
     let mut is_proved = true;
     let mut budget = BUDGET;
     while let Some(&(size, variable)) = run.left.first() {
-        let most = if budget > 0 { MOST_COMBINATIONS } else { FEW_COMBINATIONS };
+        let most = if budget > 0 { MAX_COMBINATIONS } else { FEW_COMBINATIONS };
         if size <= most {
             budget = budget.saturating_sub(size);
             taken.push(run.take(variable));

@@ -23,8 +23,8 @@ use crate::operators;
 const MARK: char = '\u{1}';
 
 /// The most nodes of the graph, and calls in it.
-const MOST_NODES: usize = 1 << 15;
-const MOST_CALLS: usize = 1 << 10;
+const MAX_NODES: usize = 1 << 15;
+const MAX_CALLS: usize = 1 << 10;
 
 /// The model's graph, or the body of one of its functions as a graph.
 pub(super) struct Place {
@@ -263,7 +263,7 @@ impl Flattening {
                 }
                 Some(function) => self.call(&node, function, &mut open)?,
             }
-            if self.nodes + open.len() > MOST_NODES || self.instances.len() > MOST_CALLS {
+            if self.nodes + open.len() > MAX_NODES || self.instances.len() > MAX_CALLS {
                 return None;
             }
         }

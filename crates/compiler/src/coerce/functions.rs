@@ -30,11 +30,11 @@ use crate::graphs::graphs_of_body;
 const LIKE: i64 = 15;
 
 /// The most values that one could be converted like, and the most that are looked at for that.
-const MOST_LIKES: usize = 5;
-const MOST_SEEN: usize = 64;
+const MAX_LIKES: usize = 5;
+const MAX_SEEN: usize = 64;
 
 /// The most calls for which conversions into types of other values are considered.
-const MOST_LIKELY: usize = 64;
+const MAX_LIKELY: usize = 64;
 
 /// What one call is.
 type Instance = usize;
@@ -253,7 +253,7 @@ impl<'f> Found<'f> {
         // one conversion is the least that there can be.
         let (mut chosen, mut prepared) = attempt(Likes::None);
         let richer =
-            if self.flat.instances.len() > MOST_LIKELY { &[][..] } else { &[Likes::Beside, Likes::All] };
+            if self.flat.instances.len() > MAX_LIKELY { &[][..] } else { &[Likes::Beside, Likes::All] };
         for wanted in richer {
             if chosen.is_proved && chosen.refused.is_empty() {
                 break;
@@ -410,9 +410,9 @@ impl<'f> Found<'f> {
             .map(|name| (!beside.contains(name), self.made_at.get(&(*place, name.clone())).copied(), name))
             .collect();
         candidates.sort_unstable();
-        let mut is_complete = wanted == Likes::All && candidates.len() <= MOST_SEEN;
+        let mut is_complete = wanted == Likes::All && candidates.len() <= MAX_SEEN;
         candidates.retain(|(elsewhere, ..)| wanted == Likes::All || !elsewhere);
-        candidates.truncate(MOST_SEEN);
+        candidates.truncate(MAX_SEEN);
         let mut classes: Vec<Vec<Option<ClassId>>> = Vec::new();
         let mut likes = Vec::new();
         for (_, made, name) in candidates {
@@ -428,7 +428,7 @@ impl<'f> Found<'f> {
             if usable.is_empty() || classes.contains(&makers) {
                 continue;
             }
-            if likes.len() == MOST_LIKES {
+            if likes.len() == MAX_LIKES {
                 is_complete = false;
                 break;
             }

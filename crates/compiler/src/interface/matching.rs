@@ -20,7 +20,7 @@ use super::Interface;
 use super::leaves::{Leaves, dims_of};
 
 /// The most symbols of one extent, open or fixed, among which a match is looked for.
-const MOST_GUESSED: usize = 4;
+const MAX_GUESSED: usize = 4;
 
 /// Two interfaces in one arena.
 pub(crate) struct Matching {
@@ -126,7 +126,7 @@ impl Matching {
         let all = [self.dims.symbols_of(given), self.dims.symbols_of(expected)].concat();
         let (open, fixed): (Vec<DimId>, Vec<DimId>) =
             all.into_iter().partition(|symbol| self.open.contains(symbol));
-        if open.is_empty() || fixed.is_empty() || open.len() > MOST_GUESSED || fixed.len() > MOST_GUESSED {
+        if open.is_empty() || fixed.is_empty() || open.len() > MAX_GUESSED || fixed.len() > MAX_GUESSED {
             return false;
         }
         let choices = fixed.len().pow(u32::try_from(open.len()).unwrap_or(u32::MAX));

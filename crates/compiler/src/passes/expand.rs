@@ -5,7 +5,7 @@
 //! nodes into the program would change what they mean.
 //!
 //! Algorithm: a stack of open calls, each with its own names; a node of a call is copied with its names put in. The
-//! cost is that of the result, which is bounded by [`MOST_NODES`], [`MOST_TIMES`] and [`MAX_COPIED`], and by [`MAX_NESTING`]
+//! cost is that of the result, which is bounded by [`MAX_NODES`], [`MAX_TIMES`] and [`MAX_COPIED`], and by [`MAX_NESTING`]
 //! where functions call each other in branches. Functions that call themselves are refused before that.
 
 use std::collections::{HashMap, HashSet};
@@ -27,10 +27,10 @@ use crate::solve;
 use crate::unit::Unit;
 
 /// The most nodes that any program may expand to.
-pub const MOST_NODES: usize = 1 << 16;
+pub const MAX_NODES: usize = 1 << 16;
 
 /// How many times as many nodes as are written down a larger program may expand to.
-pub const MOST_TIMES: usize = 64;
+pub const MAX_TIMES: usize = 64;
 
 /// The most bytes of nodes that are copied out of functions, encoded.
 pub const MAX_COPIED: usize = 1 << 26;
@@ -54,7 +54,7 @@ impl Pass for Expand {
             let mut nodes = 0;
             ir::each_graph(graph, |graph, _| nodes += graph.node.len());
             let written = nodes + inlined.values().map(|function| function.node.len()).sum::<usize>();
-            let limit = MOST_NODES.max(written.saturating_mul(MOST_TIMES));
+            let limit = MAX_NODES.max(written.saturating_mul(MAX_TIMES));
             let heads = heads(graph);
             let mut expansion = Expansion { functions: &inlined, heads, nodes, limit, copied: 0, calls: 0 };
             let mut result = Ok(());

@@ -22,7 +22,7 @@ pub(super) enum Doubt {
 }
 
 /// The most nodes on the way that are named.
-const MOST_NAMED: usize = 3;
+const MAX_NAMED: usize = 3;
 
 impl<'a> Scope<'_, 'a> {
     /// The shortest chain of causes of a value's type.
@@ -121,10 +121,10 @@ impl<'a> Scope<'_, 'a> {
                         names.push(name);
                     }
                 }
-                let hidden = names.len().saturating_sub(MOST_NAMED);
+                let hidden = names.len().saturating_sub(MAX_NAMED);
                 if hidden > 1 {
                     let last = names.pop().unwrap_or_default();
-                    names.truncate(MOST_NAMED - 1);
+                    names.truncate(MAX_NAMED - 1);
                     format!("from {end} through {}, {hidden} more and {last}", names.join(", "))
                 } else {
                     format!("from {end} through {}", super::words::list(&names, "and"))

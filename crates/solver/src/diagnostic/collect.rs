@@ -18,10 +18,10 @@ use crate::program::build::BuildError;
 use crate::program::{Body, GraphId, StepId, StepKind, ValueId};
 
 /// For how many diagnostics causes and suggestions are looked for.
-pub const MOST_EXPLAINED: usize = 64;
+pub const MAX_EXPLAINED: usize = 64;
 
 /// How many diagnostics are listed; the last one says how many more there are.
-pub const MOST_LISTED: usize = 1000;
+pub const MAX_LISTED: usize = 1000;
 
 /// How many values are looked at in search of causes, for all diagnostics together.
 const SEARCHED: usize = 1 << 18;
@@ -72,7 +72,7 @@ pub fn diagnose(checked: &mut Checked<'_>) -> Vec<Diagnostic> {
         }
         if let FaultKind::InCase { case, .. } = &fault.kind {
             if list.has_room() {
-                let explains = list.found.len() < MOST_EXPLAINED;
+                let explains = list.found.len() < MAX_EXPLAINED;
                 let (varying, budget) = (&varying, &mut list.budget);
                 let cx = CaseContext { core, operators, varying, mode, explains, budget };
                 let diagnostic = cases.get_mut(case).and_then(|leaf| in_case(cx, leaf, fault));
@@ -143,13 +143,13 @@ impl List {
         operators: &'d crate::catalogue::Operators<'a>,
         function: Option<FunctionId>,
     ) -> Scope<'d, 'a> {
-        let explains = self.found.len() < MOST_EXPLAINED;
+        let explains = self.found.len() < MAX_EXPLAINED;
         Scope { core, frame, operators, function, explains, budget: &mut self.budget }
     }
 
     /// Whether one more is listed; it is counted where not.
     fn has_room(&mut self) -> bool {
-        let room = self.found.len() < MOST_LISTED;
+        let room = self.found.len() < MAX_LISTED;
         self.hidden += usize::from(!room);
         room
     }

@@ -12,10 +12,10 @@ use crate::solution::Type;
 use crate::trace::{Cause, Chain};
 
 /// The most axes of a shape that are explained.
-const MOST_AXES: usize = 16;
+const MAX_AXES: usize = 16;
 
 /// The most links of a chain that are written out; of longer ones the middle is left out.
-const MOST_LINKS: usize = 64;
+const MAX_LINKS: usize = 64;
 
 /// Why a value has its type.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,7 +66,7 @@ pub fn explain_value(checked: &mut Checked<'_>, name: &str) -> Option<Explanatio
         }
     };
     let chain = scope.chain(value, Doubt::Nothing);
-    let hidden = chain.as_ref().map_or(0, |chain| chain.links.len().saturating_sub(MOST_LINKS));
+    let hidden = chain.as_ref().map_or(0, |chain| chain.links.len().saturating_sub(MAX_LINKS));
     let reasons = chain.map(|chain| scope.reasons(&chain)).unwrap_or_default();
     let mut extents = scope.extents(value, &ty);
     if let Some(limit) = crate::limits::of_value(scope.core, scope.frame, value) {
@@ -89,7 +89,7 @@ impl<'a> Scope<'_, 'a> {
     fn extents(&mut self, value: ValueId, ty: &Type) -> Vec<String> {
         let Some(shape) = ty.tensor().and_then(|tensor| tensor.shape.clone()) else { return Vec::new() };
         let mut sentences = Vec::new();
-        for (axis, dim) in shape.iter().enumerate().take(MOST_AXES) {
+        for (axis, dim) in shape.iter().enumerate().take(MAX_AXES) {
             if self.core.dims.is_anonymous(*dim) {
                 continue;
             }
@@ -115,7 +115,7 @@ impl<'a> Scope<'_, 'a> {
 
     fn reasons(&mut self, chain: &Chain) -> Vec<Reason> {
         let Chain { links, cause } = chain;
-        let shown = links.len().min(MOST_LINKS);
+        let shown = links.len().min(MAX_LINKS);
         let head = shown.saturating_sub(1);
         let ends = (0..links.len()).filter(|at| *at < head || at + 1 == links.len());
         let positions: Vec<usize> = ends.collect();

@@ -13,7 +13,7 @@ use crate::rule::{Extent, Port};
 use crate::solution::Type;
 
 /// The most axes of a shape that is shown in a note.
-const MOST_AXES: usize = 16;
+const MAX_AXES: usize = 16;
 
 /// One shape of several that are shown above each other.
 pub(super) struct Row {
@@ -270,7 +270,7 @@ impl<'a> Scope<'_, 'a> {
             }
         };
         let elem = Elem::from_onnx(number).and_then(Elem::onnx_name).unwrap_or("undefined");
-        let dims: Vec<String> = dims.iter().take(MOST_AXES).map(i64::to_string).collect();
+        let dims: Vec<String> = dims.iter().take(MAX_AXES).map(i64::to_string).collect();
         Some(if dims.is_empty() { elem.to_owned() } else { format!("{elem}[{}]", dims.join(", ")) })
     }
 
@@ -344,7 +344,7 @@ impl<'a> Scope<'_, 'a> {
     /// Shapes above each other, one a line, with marks below the axes.
     pub(super) fn rows(&self, rows: &[Row], align: Align) -> Option<String> {
         let rank = rows.iter().map(|row| row.dims.len()).max()?;
-        if rank > MOST_AXES {
+        if rank > MAX_AXES {
             return None;
         }
         let name_width = rows.iter().map(|row| row.name.chars().count()).max()?;

@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 use super::dispatch::code_of;
 use super::scope::Scope;
 use super::words::count;
-use super::{Code, Diagnostic, Fix, MOST_LISTED, Reader};
+use super::{Code, Diagnostic, Fix, MAX_LISTED, Reader};
 use crate::fault::{Fault, FaultKind, Place};
 use crate::frame::Frame;
 use crate::program::{Body, StepId, ValueId};
@@ -94,7 +94,7 @@ impl Groups {
                 readers.extend(reads.map(|(input, _)| Reader { place: place.clone(), input }));
             }
         }
-        diagnostic.also = others.into_iter().take(MOST_LISTED).map(|place| scope.place(place)).collect();
+        diagnostic.also = others.into_iter().take(MAX_LISTED).map(|place| scope.place(place)).collect();
         diagnostic
     }
 }

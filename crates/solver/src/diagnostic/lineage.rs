@@ -11,10 +11,10 @@ use crate::dim::DimId;
 use crate::program::{Origin, StepId, ValueId};
 
 /// The longest way back that is looked at.
-const MOST_STEPS: usize = 64;
+const MAX_STEPS: usize = 64;
 
 /// The most nodes on the way that are named.
-const MOST_NAMED: usize = 3;
+const MAX_NAMED: usize = 3;
 
 /// How an extent came to a value.
 pub(super) struct Lineage {
@@ -34,7 +34,7 @@ impl Scope<'_, '_> {
         }
         let dim = self.core.dims.resolve(dim);
         let by_chance = self.core.dims.as_constant(dim).is_some() || self.core.dims.is_anonymous(dim);
-        for _ in 0..MOST_STEPS {
+        for _ in 0..MAX_STEPS {
             let Origin::Step(maker) = body.value(lineage.source).origin else { break };
             if body.last_step(maker) != body.first_step(maker) {
                 break;
@@ -95,10 +95,10 @@ impl Scope<'_, '_> {
     /// The nodes on a way, the middle of a long one left out.
     pub(super) fn way_words(&self, through: &[StepId]) -> String {
         let mut names: Vec<String> = through.iter().map(|step| self.node_word(*step)).collect();
-        let hidden = names.len().saturating_sub(MOST_NAMED);
+        let hidden = names.len().saturating_sub(MAX_NAMED);
         if hidden > 1 {
             let last = names.pop().unwrap_or_default();
-            names.truncate(MOST_NAMED - 1);
+            names.truncate(MAX_NAMED - 1);
             format!("{}, {hidden} more and {last}", names.join(", "))
         } else {
             list(&names, "and")

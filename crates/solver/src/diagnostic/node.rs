@@ -16,10 +16,10 @@ use super::words::plain;
 use super::{Label, Snippet};
 
 /// The most bytes of an attribute that are decoded to be shown.
-const MOST_BYTES: usize = 1 << 14;
+const MAX_BYTES: usize = 1 << 14;
 
 /// The most inputs, outputs and attributes of a node that are decoded to be shown.
-const MOST_PARTS: usize = 1 << 10;
+const MAX_PARTS: usize = 1 << 10;
 
 /// A part of a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -96,7 +96,7 @@ pub(super) fn declaration(ty: &str, name: &str, label: String, primary: bool) ->
 
 /// A declared type as it is written in the file.
 pub(super) fn type_text(ty: TypeView<'_>) -> Option<String> {
-    if ty.bytes().len() > MOST_BYTES {
+    if ty.bytes().len() > MAX_BYTES {
         return None;
     }
     read(Bytes::copy_from_slice(ty.bytes())).ok().map(|ty| print_type(&ty))
@@ -134,13 +134,13 @@ fn proto(node: NodeView<'_>) -> Result<NodeProto, DecodeError> {
     let mut proto = NodeProto::default();
     for field in node.fields() {
         match field? {
-            NodeField::Input(name) if proto.input.len() < MOST_PARTS => proto.input.push(name.to_owned()),
-            NodeField::Output(name) if proto.output.len() < MOST_PARTS => proto.output.push(name.to_owned()),
+            NodeField::Input(name) if proto.input.len() < MAX_PARTS => proto.input.push(name.to_owned()),
+            NodeField::Output(name) if proto.output.len() < MAX_PARTS => proto.output.push(name.to_owned()),
             NodeField::Name(name) => proto.name = Some(name.to_owned()),
             NodeField::OpType(name) => proto.op_type = Some(name.to_owned()),
             NodeField::Domain(name) => proto.domain = Some(name.to_owned()),
             NodeField::Overload(name) => proto.overload = Some(name.to_owned()),
-            NodeField::Attribute(view) if proto.attribute.len() < MOST_PARTS => {
+            NodeField::Attribute(view) if proto.attribute.len() < MAX_PARTS => {
                 proto.attribute.push(attribute(view)?);
             }
             NodeField::Input(_)
@@ -156,7 +156,7 @@ fn proto(node: NodeView<'_>) -> Result<NodeProto, DecodeError> {
 fn attribute(view: AttributeView<'_>) -> Result<AttributeProto, DecodeError> {
     let parsed = view.parse()?;
     let holds_graphs = parsed.g().is_some() || parsed.graphs().next().is_some();
-    if view.bytes().len() <= MOST_BYTES && !holds_graphs {
+    if view.bytes().len() <= MAX_BYTES && !holds_graphs {
         return read(Bytes::copy_from_slice(view.bytes()));
     }
     thin(&parsed)
@@ -177,7 +177,7 @@ fn thin(attribute: &Attribute<'_>) -> Result<AttributeProto, DecodeError> {
         g: attribute.g().map(|_| Box::new(GraphProto::default())),
         graphs: attribute
             .graphs()
-            .take(MOST_PARTS)
+            .take(MAX_PARTS)
             .map(|graph| graph.map(|_| GraphProto::default()))
             .collect::<Result<_, _>>()?,
         ..AttributeProto::default()

@@ -7,7 +7,7 @@ use super::{Code, Diagnostic, Fix};
 use crate::program::{StepId, ValueId};
 
 /// The most nodes of a cycle that are printed.
-const MOST_NODES: usize = 8;
+const MAX_NODES: usize = 8;
 
 impl Scope<'_, '_> {
     /// Nodes are not in topological order: a node stands before the node whose result it reads.
@@ -55,7 +55,7 @@ impl Scope<'_, '_> {
         let snippets: Vec<_> = turn
             .iter()
             .enumerate()
-            .take(MOST_NODES)
+            .take(MAX_NODES)
             .filter_map(|(at, (step, value))| {
                 let (next, _) = turn[(at + 1) % turn.len()];
                 let text = format!("waits for {}", self.node_word(next));
@@ -63,7 +63,7 @@ impl Scope<'_, '_> {
                 if at == 0 { self.snippet(*step, &[mark]) } else { self.other_snippet(*step, &[mark]) }
             })
             .collect();
-        let hidden = turn.len().saturating_sub(MOST_NODES);
+        let hidden = turn.len().saturating_sub(MAX_NODES);
         Diagnostic::new(Code::Cycle, message, self.place_of_step(first))
             .with_snippets(snippets)
             .with_notes((hidden > 0).then(|| format!("{hidden} more nodes are part of the cycle")))

@@ -6,7 +6,7 @@ use super::words::{plain, tick};
 use crate::program::{Body, GraphId};
 
 /// The longest path that is shown whole, in characters.
-const MOST_CHARS: usize = 160;
+const MAX_CHARS: usize = 160;
 
 /// Where a problem is. Every part may be missing; the empty place is the model as a whole.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -92,7 +92,7 @@ impl fmt::Display for Place {
             parts.push(format!("byte {offset}"));
         }
         if !graph.is_empty() {
-            parts.push(format!("in {}", plain(graph, MOST_CHARS)));
+            parts.push(format!("in {}", plain(graph, MAX_CHARS)));
         }
         if let Some(function) = function {
             parts.push(format!("in function {}", tick(function)));

@@ -10,7 +10,7 @@ use crate::rule::Port;
 use crate::signature::{Arity, Formal};
 
 /// The most ports of a signature that are listed.
-const MOST_PORTS: usize = 16;
+const MAX_PORTS: usize = 16;
 
 impl Scope<'_, '_> {
     /// A required port is left out.
@@ -83,8 +83,8 @@ impl Scope<'_, '_> {
     fn ports_note(&self, step: StepId) -> Option<String> {
         let schema = self.schema(step)?;
         let side = |formals: &[Formal]| {
-            let mut names: Vec<String> = formals.iter().take(MOST_PORTS).map(port_text).collect();
-            if formals.len() > MOST_PORTS {
+            let mut names: Vec<String> = formals.iter().take(MAX_PORTS).map(port_text).collect();
+            if formals.len() > MAX_PORTS {
                 names.push("…".to_owned());
             }
             names.join(", ")

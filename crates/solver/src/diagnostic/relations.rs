@@ -10,7 +10,7 @@ use crate::program::StepId;
 use crate::rule::Port;
 
 /// The most characters of what a relation says that are shown.
-const MOST_CHARS: usize = 400;
+const MAX_CHARS: usize = 400;
 
 impl Scope<'_, '_> {
     /// A custom relation of a declared operator does not hold.
@@ -22,7 +22,7 @@ impl Scope<'_, '_> {
     ) -> Diagnostic {
         let RelationFailure { message, ports, expected, found } = failure;
         let words =
-            format!("{} does not take these types: {}", self.op_word(step), plain(message, MOST_CHARS));
+            format!("{} does not take these types: {}", self.op_word(step), plain(message, MAX_CHARS));
         let last = ports.len().saturating_sub(1);
         let mut marks: Vec<Mark<'_>> = Vec::new();
         for (at, port) in ports.iter().enumerate() {
@@ -35,7 +35,7 @@ impl Scope<'_, '_> {
             let Mark { part, text, primary } = self.mark(step, port, &shown, at == last);
             marks.push(Mark { part, text, primary });
         }
-        let sides = format!("expected {}, found {}", plain(expected, MOST_CHARS), plain(found, MOST_CHARS));
+        let sides = format!("expected {}, found {}", plain(expected, MAX_CHARS), plain(found, MAX_CHARS));
         Diagnostic::new(Code::RelationFailed, words, self.place_of_step(step))
             .with_snippets(self.snippet(step, &marks))
             .with_notes((!expected.is_empty() || !found.is_empty()).then_some(sides))

@@ -19,7 +19,7 @@ use crate::signature::Schema;
 use crate::solution::Type;
 
 /// From how many possible element types on they are not listed.
-const MOST_ELEMS: usize = 6;
+const MAX_ELEMS: usize = 6;
 
 /// The body that faults are about, with everything it takes to speak of it.
 pub(super) struct Scope<'d, 'a> {
@@ -176,10 +176,10 @@ impl<'d, 'a> Scope<'d, 'a> {
                 let names: Vec<String> = tensor
                     .elem
                     .iter()
-                    .take(MOST_ELEMS + 1)
+                    .take(MAX_ELEMS + 1)
                     .map(|elem| universe.elem_name(elem).to_owned())
                     .collect();
-                if names.len() > MOST_ELEMS {
+                if names.len() > MAX_ELEMS {
                     "of unknown element type".to_owned()
                 } else {
                     list(&names, "or")

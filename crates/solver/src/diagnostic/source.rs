@@ -14,10 +14,10 @@ use super::words::plain;
 const STACK_TRACE: &str = "pkg.torch.onnx.stack_trace";
 
 /// The longest path or line that is shown whole, in characters.
-const MOST_CHARS: usize = 160;
+const MAX_CHARS: usize = 160;
 
 /// The most bytes of a stack trace that are read.
-const MOST_BYTES: usize = 1 << 16;
+const MAX_BYTES: usize = 1 << 16;
 
 /// Parts of paths that belong to installed libraries.
 const LIBRARIES: [&str; 6] =
@@ -50,11 +50,11 @@ impl SourceLine {
 impl fmt::Display for SourceLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { file, line, function, text } = self;
-        write!(f, "{}:{line}", plain(file, MOST_CHARS))?;
+        write!(f, "{}:{line}", plain(file, MAX_CHARS))?;
         if !function.is_empty() {
-            write!(f, ", in {}", plain(function, MOST_CHARS))?;
+            write!(f, ", in {}", plain(function, MAX_CHARS))?;
         }
-        if text.is_empty() { Ok(()) } else { write!(f, ": {}", plain(text, MOST_CHARS)) }
+        if text.is_empty() { Ok(()) } else { write!(f, ": {}", plain(text, MAX_CHARS)) }
     }
 }
 
@@ -69,7 +69,7 @@ pub(super) fn of_node(node: NodeView<'_>) -> Option<SourceLine> {
     }
     let entry = node.metadata_props().filter_map(Result::ok).find(|entry| entry.key() == Ok(STACK_TRACE))?;
     let trace = entry.value().ok()?;
-    if trace.len() > MOST_BYTES { None } else { innermost(trace) }
+    if trace.len() > MAX_BYTES { None } else { innermost(trace) }
 }
 
 /// The innermost frame of a Python stack trace that is outside of libraries.

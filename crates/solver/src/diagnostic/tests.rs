@@ -102,9 +102,9 @@ fn many_faults(count: usize) -> Vec<u8> {
 
 #[test]
 fn the_last_listed_diagnostic_counts_the_others() {
-    let bytes = many_faults(MOST_LISTED + 5);
+    let bytes = many_faults(MAX_LISTED + 5);
     let found = diagnose(&mut checked(&bytes, Mode::Permissive));
-    assert_eq!(found.len(), MOST_LISTED);
+    assert_eq!(found.len(), MAX_LISTED);
     assert_eq!(found.last().unwrap().notes, ["5 more problems not listed"]);
     assert!(
         found.iter().all(|diagnostic| diagnostic.severity == Severity::Warning),

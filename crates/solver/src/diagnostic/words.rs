@@ -7,14 +7,14 @@ use crate::signature::AllowedTypes;
 use crate::universe::Universe;
 
 /// The longest name that is shown whole, in characters.
-const MOST_CHARS: usize = 96;
+const MAX_CHARS: usize = 96;
 
 /// The most items of a list that are written out.
-const MOST_ITEMS: usize = 8;
+const MAX_ITEMS: usize = 8;
 
 /// A name of the model in backticks, on one line, clipped in its middle where it is very long.
 pub(super) fn tick(name: &str) -> String {
-    format!("`{}`", plain(name, MOST_CHARS))
+    format!("`{}`", plain(name, MAX_CHARS))
 }
 
 /// Text of the model on one line, with its middle left out beyond `most` characters.
@@ -46,8 +46,8 @@ pub(super) fn list(items: &[String], conjunction: &str) -> String {
     match items {
         [] => "nothing".to_owned(),
         [one] => one.clone(),
-        _ if items.len() > MOST_ITEMS => {
-            format!("{} {conjunction} {} more", items[..MOST_ITEMS].join(", "), items.len() - MOST_ITEMS)
+        _ if items.len() > MAX_ITEMS => {
+            format!("{} {conjunction} {} more", items[..MAX_ITEMS].join(", "), items.len() - MAX_ITEMS)
         }
         [first @ .., last] => format!("{} {conjunction} {last}", first.join(", ")),
     }

@@ -15,7 +15,7 @@ use super::super::policy::{CONVERSION, Cost, IMPOSSIBLE, plus};
 use super::{Component, Factor};
 
 /// The most conversions of which every subset is tried, and the largest subsets of more.
-const MOST_IN_SETS: usize = 6;
+const MAX_IN_SETS: usize = 6;
 const LARGEST_SMALL: u32 = 2;
 
 /// A value with those who read it in all instances of its function. Where an instance has none, it says nothing.
@@ -72,7 +72,7 @@ impl Component<'_> {
     /// The costs of a shared group.
     pub(super) fn share(&mut self, group: &Shared) -> Variables {
         let conversions = self.candidates(group);
-        let small_only = conversions.len() > MOST_IN_SETS;
+        let small_only = conversions.len() > MAX_IN_SETS;
         let largest = if small_only { LARGEST_SMALL } else { u32::MAX };
         if small_only {
             self.untried = self.untried.min(Cost::from(LARGEST_SMALL + 1) * CONVERSION);

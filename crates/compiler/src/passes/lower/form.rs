@@ -740,12 +740,12 @@ pub(super) fn known_total(extents: &[Option<i64>]) -> Option<i64> {
 }
 
 /// The most elements of a constant that a form makes.
-const MOST_ELEMENTS: i64 = 1 << 22;
+const MAX_ELEMENTS: i64 = 1 << 22;
 
 /// A count that is small enough for a constant.
 pub(super) fn bounded(count: i64) -> Lowered<usize> {
     match usize::try_from(count) {
-        Ok(fits) if count <= MOST_ELEMENTS => Ok(fits),
+        Ok(fits) if count <= MAX_ELEMENTS => Ok(fits),
         Ok(_) | Err(_) => refuse(format!("a constant of {count} elements is too large")),
     }
 }

@@ -18,7 +18,7 @@ pub(super) const RULES: &[LoweringRule] = &[
 ];
 
 /// The most nodes that a loop over an axis is written out to.
-const MOST_UNROLLED: i64 = 256;
+const MAX_UNROLLED: i64 = 256;
 
 fn size(f: &mut Form<'_>, x: &Operand) -> Operand {
     f.abs(x)
@@ -118,7 +118,7 @@ fn product(f: &mut Form<'_>) -> Lowered {
     let mut y = x.clone();
     for axis in &axes {
         let extent = x.extent(*axis)?;
-        if !(1..=MOST_UNROLLED).contains(&extent) {
+        if !(1..=MAX_UNROLLED).contains(&extent) {
             return refuse(format!("a product of {extent} factors is not written out"));
         }
         let mut result = f.slice(&y, *axis, 0, 1);
@@ -169,7 +169,7 @@ fn cum_sum(f: &mut Form<'_>) -> Lowered {
         Ok(_) | Err(_) => return refuse("its axis is found when it runs"),
     };
     let extent = x.extent(axis)?;
-    if !(1..=MOST_UNROLLED).contains(&extent) {
+    if !(1..=MAX_UNROLLED).contains(&extent) {
         return refuse(format!("a sum of {extent} terms is not written out"));
     }
     let (exclusive, reverse) = (f.int("exclusive", 0) != 0, f.int("reverse", 0) != 0);

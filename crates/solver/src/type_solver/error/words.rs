@@ -18,7 +18,7 @@ use crate::ty::Types;
 use crate::type_solver::{SeedType, TypeSolver};
 
 /// From how many leaves on the possible ones are not listed.
-const MOST_POSSIBLE: u32 = 8;
+const MAX_POSSIBLE: u32 = 8;
 
 /// Everything that a solve found wrong.
 pub(in crate::type_solver) fn of_faults(solver: &TypeSolver, checked: Checked<'_>) -> TypeError {
@@ -65,7 +65,7 @@ impl Words<'_, '_> {
             (FaultKind::Unresolved { value, known, possible }, _, _) => {
                 let universe = Arc::clone(self.checked.universe());
                 let leaf = |elem| Some(universe.lattice().node(universe.tensor_leaf(elem)?)?.id.to_owned());
-                let few = possible.filter(|set| set.len() < MOST_POSSIBLE).unwrap_or_default();
+                let few = possible.filter(|set| set.len() < MAX_POSSIBLE).unwrap_or_default();
                 TypeError::UnresolvedType {
                     value: self.value(value),
                     bound: tree_name(&known, &universe),
