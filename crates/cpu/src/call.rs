@@ -65,6 +65,15 @@ impl Call<'_> {
         self.optional(index)?.map(integers).transpose()
     }
 
+    /// The whole numbers of an input that must have one axis.
+    pub(crate) fn vector(&self, index: usize) -> Result<Vec<i64>, Fault> {
+        let tensor = self.tensor(index)?;
+        match tensor.rank() {
+            1 => integers(tensor),
+            rank => invalid(format!("input {index} has rank {rank}, not 1")),
+        }
+    }
+
     /// The one whole number of an input, or nothing where it is left out.
     pub(crate) fn integer(&self, index: usize) -> Result<Option<i64>, Fault> {
         match self.integers(index)? {
@@ -105,8 +114,8 @@ impl Call<'_> {
 
     /// Whole numbers that newer versions take as an input and older ones as an attribute.
     pub(crate) fn integers_or(&self, index: usize, name: &str) -> Result<Option<Vec<i64>>, Fault> {
-        match self.integers(index)? {
-            Some(values) => Ok(Some(values)),
+        match self.optional(index)? {
+            Some(_) => self.vector(index).map(Some),
             None => Ok(self.attributes.ints(name)?.map(<[i64]>::to_vec)),
         }
     }

@@ -67,19 +67,19 @@ pub(crate) fn broadcast_to(x: &AnyTensor, shape: &[usize]) -> Result<AnyTensor, 
 }
 
 fn expand(call: &mut Call<'_>) -> Outcome {
-    let Some(target) = call.integers(1)? else { return Err(Fault::MissingInput(1)) };
+    let target = call.vector(1)?;
     let x = call.tensor(0)?;
     let shape = broadcast(&[x.shape(), &extents(&target)?])?;
     one(broadcast_to(x, &shape)?)
 }
 
 fn tile(call: &mut Call<'_>) -> Outcome {
-    let Some(repeats) = call.integers(1)? else { return Err(Fault::MissingInput(1)) };
     let x = call.tensor(0)?;
     if call.version < 6 {
+        let Some(repeats) = call.integers(1)? else { return Err(Fault::MissingInput(1)) };
         return tile_along_one(call, x, &repeats);
     }
-    let repeats = extents(&repeats)?;
+    let repeats = extents(&call.vector(1)?)?;
     if repeats.len() != x.rank() {
         return invalid(format!("{} repeats for rank {}", repeats.len(), x.rank()));
     }

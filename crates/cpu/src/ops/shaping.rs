@@ -96,7 +96,11 @@ fn squeeze(call: &mut Call<'_>) -> Outcome {
 }
 
 fn unsqueeze(call: &mut Call<'_>) -> Outcome {
-    let Some(given) = call.integers_or(1, "axes")? else { return Err(Fault::MissingInput(1)) };
+    let given = match call.integers(1)? {
+        Some(given) => Some(given),
+        None => call.attributes.ints("axes")?.map(<[i64]>::to_vec),
+    };
+    let Some(given) = given else { return Err(Fault::MissingInput(1)) };
     let x = call.take(0)?;
     let rank = x.rank() + given.len();
     let added = axes(&given, rank)?;

@@ -290,10 +290,20 @@ impl List {
     }
 }
 
-/// The list in the attribute `name`, or else in the input `at`; `None` where both are left out.
-///
-/// A single number without axis counts as a list of one.
+/// The list in the attribute `name`, or else in the input `at`, which must have one axis; `None` where both are left out.
 pub(super) fn list(cx: &mut RuleCx<'_, '_>, name: &'static str, at: usize) -> Result<Option<List>, Failure> {
+    if cx.attr_ints(name)?.is_none() && cx.has(In(at)) {
+        cx.require_rank(In(at), 1..=1)?;
+    }
+    list_or_single(cx, name, at)
+}
+
+/// As [`list`]; a single number without an axis counts as a list of one.
+pub(super) fn list_or_single(
+    cx: &mut RuleCx<'_, '_>,
+    name: &'static str,
+    at: usize,
+) -> Result<Option<List>, Failure> {
     if let Some(values) = cx.attr_ints(name)? {
         let len = Some(values.len());
         let items = values.into_iter().map(|value| cx.dims().constant(value)).collect();

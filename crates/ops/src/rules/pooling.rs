@@ -65,8 +65,11 @@ fn pool(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
                 let elements = cx.dims().constant(kernel[axis - 2]);
                 let extent = (In(0), axis, input[axis]).into();
                 let places = windows.places(cx, axis - 2, extent, elements, rounding)?;
-                // ONNX Runtime rounds towards zero, and refuses an extent below it.
-                let spare = windows.strides[axis - 2].saturating_mul(2).saturating_sub(1);
+                // Rounded up, the only window may stick out by less than a step.
+                let spare = match rounding {
+                    Rounding::Down => 0,
+                    Rounding::Up | Rounding::UpInside => windows.strides[axis - 2].saturating_sub(1),
+                };
                 windows.require_fit(cx, axis - 2, extent, elements, spare)?;
                 places
             }

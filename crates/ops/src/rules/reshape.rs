@@ -5,7 +5,7 @@ use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{DimVec, Failure, Rule, RuleCx};
 
 use super::Entry;
-use super::common::{List, Source, list, members, require_multiple, unknown_extent};
+use super::common::{List, Source, list, list_or_single, members, require_multiple, unknown_extent};
 use super::items::relabel;
 
 /// The target lists the extents; 0 copies the input's, -1 is what is left of the number of elements, and
@@ -43,7 +43,7 @@ enum Item {
     Extent(DimId),
     /// What is left of the number of elements.
     Rest,
-    /// An extent, or what is left: the run decides.
+    /// An extent, what is left, or an extent of the input: the run decides.
     Open,
     /// An extent that only the run knows: that of an input axis nobody knows.
     Unknown,
@@ -61,8 +61,8 @@ fn reshape(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
         };
     };
     let input = cx.shape(In(0));
-    let read = read_target(cx, target.source, items, input.as_deref())?;
     let count = input.as_ref().map(|shape| cx.dims().product(shape));
+    let read = read_target(cx, target.source, items, input.as_deref(), count)?;
     let open = |item: &&Item| matches!(item, Item::Rest | Item::Open);
     let unknown = read.contains(&Item::Unknown);
     let extents: DimVec =
@@ -103,6 +103,7 @@ fn read_target(
     source: Source,
     items: &[DimId],
     input: Option<&[DimId]>,
+    count: Option<DimId>,
 ) -> Result<Vec<Item>, Failure> {
     let copies_zero = !cx.attr_flag("allowzero")?;
     let (mut rests, mut zeros) = (0, 0);
@@ -129,6 +130,8 @@ fn read_target(
                 zeros += usize::from(extent == 0);
                 Item::Extent(*item)
             }
+            // An unnamed extent that is 0 copies one of the input, which is another one if the input has elements.
+            None if copies_zero && may_copy(cx, *item, count) => Item::Open,
             // Where a symbol is 0, the tensor has no elements, and which extent is copied does not matter.
             None if cx.dims().is_non_negative(*item) => Item::Extent(*item),
             // An extent of the input is never -1, whatever its expression can be.
@@ -147,6 +150,14 @@ fn read_target(
         read.iter_mut().filter(|item| **item == Item::Open).for_each(|item| *item = Item::Unknown);
     }
     Ok(read)
+}
+
+/// Whether an item is unnamed and can be 0 while the input has elements.
+fn may_copy(cx: &mut RuleCx<'_, '_>, item: DimId, count: Option<DimId>) -> bool {
+    let dims = cx.dims();
+    dims.is_anonymous(item)
+        && dims.bounds(item).0.is_none_or(|least| least <= 0)
+        && count.is_none_or(|count| dims.div_exact(count, item).is_none())
 }
 
 /// No extent is open: the number of elements stays.
@@ -251,7 +262,8 @@ fn squeeze_ones(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
 }
 
 fn unsqueeze(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
-    let Some(axes) = list(cx, "axes", 1)? else { return Ok(()) };
+    // ONNX Runtime takes a scalar here, and in no other list.
+    let Some(axes) = list_or_single(cx, "axes", 1)? else { return Ok(()) };
     let (Some(shape), Some(added)) = (cx.shape(In(0)), axes.len) else { return Ok(()) };
     let rank = shape.len() + added;
     let Some(known) = axes.constants(cx) else { return cx.set_rank(Out(0), rank) };
