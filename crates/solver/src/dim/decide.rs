@@ -57,6 +57,12 @@ impl Dims {
         self.bounds(dim).0.is_some_and(|low| low > 0)
     }
 
+    /// The one of two dims that is shorter when written.
+    #[must_use]
+    pub fn simpler(&self, a: DimId, b: DimId) -> DimId {
+        if self.summary(b).size < self.summary(a).size { b } else { a }
+    }
+
     /// Whether the dim is at least 0, whatever the symbols are.
     pub fn is_non_negative(&mut self, dim: DimId) -> bool {
         self.bounds(dim).0.is_some_and(|low| low >= 0)

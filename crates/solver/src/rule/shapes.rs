@@ -355,6 +355,11 @@ impl RuleCx<'_, '_> {
         }
         let is_symbol = |dims: &Dims, dim| dims.as_symbol(dim).is_some();
         if !(is_symbol(dims, a) && is_symbol(dims, b)) {
+            // Two ways to write one extent may differ on empty tensors.
+            let equal = Condition::new(Relation::Equal, a, b);
+            if dims.examine(equal, &Domain::nonempty()) == Verdict::Always {
+                return dims.simpler(a, b);
+            }
             for (wide, narrow) in [(a, b), (b, a)] {
                 let mut domain = Domain::extents();
                 domain.assume(dims, Condition::new(Relation::Equal, wide, DimId::ONE));

@@ -184,7 +184,8 @@ fn variadic(cx: &mut RuleCx<'_, '_>, int: Binary) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Truncating division. It is floor division where both signs are known to agree.
+/// Truncating division by a positive number: `max(0, floor(a/b)) + min(0, ceil(a/b))`, of which only one part counts
+/// where the sign of `a` is known. Other quotients are followed where they are exact or constant.
 fn divide(cx: &mut RuleCx<'_, '_>, a: DimId, b: DimId) -> DimId {
     if let Some(exact) = cx.dims().div_exact(a, b) {
         return exact;
@@ -195,13 +196,22 @@ fn divide(cx: &mut RuleCx<'_, '_>, a: DimId, b: DimId) -> DimId {
             None => cx.dims().fresh_integer(),
         };
     }
-    let (least_a, _) = cx.dims().bounds(a);
-    let (least_b, _) = cx.dims().bounds(b);
-    if least_a.is_some_and(|least| least >= 0) && least_b.is_some_and(|least| least > 0) {
-        cx.dims().floor_div(a, b)
-    } else {
-        cx.dims().fresh_integer()
+    let dims = cx.dims();
+    if !dims.is_positive(b) {
+        return dims.fresh_integer();
     }
+    let (zero, down) = (dims.constant(0), dims.floor_div(a, b));
+    if dims.bounds(a).0.is_some_and(|least| least >= 0) {
+        return down;
+    }
+    let positive = dims.max(zero, down);
+    let sum = dims.add(a, b);
+    if dims.is_positive(sum) {
+        return positive;
+    }
+    let up = dims.ceil_div(a, b);
+    let negative = dims.min(zero, up);
+    dims.add(positive, negative)
 }
 
 /// The sign of the result is the divisor's, or with `fmod` the dividend's.
