@@ -46,6 +46,9 @@ use origin::is_baked;
 /// The most equations that are decided.
 const MAX_EQUATIONS: usize = 1024;
 
+/// Of more restrictions than this, none is compared with the others.
+const MAX_COMPARED: usize = 64;
+
 /// The most declared extents that are decided.
 const MAX_CLAIMS: usize = 1024;
 
@@ -126,6 +129,7 @@ fn solve<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> Facts<'a> {
         open.extend(undecided);
     }
     open.retain(|equation| !facts.use_equation(core, equation));
+    facts.drop_implied(core);
     for equation in open.into_iter().chain(beyond) {
         let condition = Condition::new(equation.need, equation.left, equation.right);
         facts.judged.requirements.push(Requirement { condition, equation, is_decided: false });
@@ -184,6 +188,57 @@ impl<'a> Facts<'a> {
             Verdict::Undecided => return false,
         }
         true
+    }
+
+    /// Drops restrictions that another one implies: an unrolled loop needs `seq >= 2`, `seq >= 3` and so on.
+    fn drop_implied(&mut self, core: &mut Core<'a>) {
+        let restricted = |fault: &Fault<'a>| match fault.kind {
+            FaultKind::Restricted { condition, .. } => Some(condition),
+            _ => None,
+        };
+        let mut left: Vec<Condition> = self.judged.faults.iter().filter_map(restricted).collect();
+        if left.len() > MAX_COMPARED {
+            return;
+        }
+        let symbols = |core: &Core<'a>, condition: Condition| {
+            let mut symbols = core.dims.symbols_of(condition.left);
+            symbols.extend(core.dims.symbols_of(condition.right));
+            symbols.sort_unstable();
+            symbols.dedup();
+            symbols
+        };
+        let mut dropped: Vec<Condition> = Vec::new();
+        let mut at = 0;
+        while at < left.len() {
+            let own = symbols(core, left[at]);
+            let is_implied = (0..left.len()).filter(|other| *other != at).any(|other| {
+                symbols(core, left[other]) == own && {
+                    let mut domain = Domain::nonempty();
+                    domain.assume(&mut core.dims, left[other]);
+                    core.dims.examine(left[at], &domain) == Verdict::Always
+                }
+            });
+            if is_implied {
+                dropped.push(left.remove(at));
+            } else {
+                at += 1;
+            }
+        }
+        let is_kept = |condition: Condition| !dropped.contains(&condition);
+        self.judged.faults.retain(|fault| restricted(fault).is_none_or(is_kept));
+        self.judged.requirements.retain(|requirement| is_kept(requirement.condition));
+        if dropped.is_empty() {
+            return;
+        }
+        // The smallest failing binding may be one that a dropped restriction left out.
+        let mut domain = Domain::nonempty();
+        for fault in &mut self.judged.faults {
+            let FaultKind::Restricted { condition, binding, .. } = &mut fault.kind else { continue };
+            if let Some(smallest) = core.dims.counterexample(*condition, &domain) {
+                *binding = smallest;
+            }
+            domain.assume(&mut core.dims, *condition);
+        }
     }
 
     fn is_free(&self, core: &Core<'a>, condition: Condition) -> bool {

@@ -11,7 +11,7 @@ use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{DimVec, Failure, Ints, Kind, Port, Rule, RuleCx};
 
 use super::Entry;
-use super::common::dtype_attr;
+use super::common::{dtype_attr, require_at_most};
 
 macro_rules! rules {
     ($($(#[$doc:meta])* $rule:ident = $name:literal, $run:expr;)*) => {
@@ -46,7 +46,8 @@ rules! {
     OPTIONAL = "optional.wrap", optional;
     /// From version 18 on, what is no optional passes through. Source: OptionalGetElement, `output`.
     GET = "optionalgetelement.unwrap", optional_get_element;
-    /// A position in a sequence is a single number. Source: SequenceAt, `position`.
+    /// A position in a sequence of `n` elements is a single number from `-n` to `n - 1`, or to `n` where an element is
+    /// inserted. Source: SequenceAt, SequenceErase and SequenceInsert, `position`.
     POSITION = "sequence.position", position;
 }
 
@@ -140,12 +141,25 @@ fn sequence_insert(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
 }
 
 fn position(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
-    let at = if cx.schema().is_some_and(|schema| &*schema.name == "SequenceInsert") { In(2) } else { In(1) };
+    let inserts = cx.schema().is_some_and(|schema| &*schema.name == "SequenceInsert");
+    let at = if inserts { In(2) } else { In(1) };
     let Some(shape) = cx.shape(at) else { return Ok(()) };
     if shape.iter().any(|dim| cx.const_dim(*dim).is_some_and(|extent| extent != 1)) {
         return Err(Failure::shapes(&[at], "a position must be a single number"));
     }
-    Ok(())
+    let (Some(position), Some(length)) = (cx.const_int(at), length(cx, In(0))) else { return Ok(()) };
+    let needed = match position {
+        0.. if inserts => position,
+        0.. => position.saturating_add(1),
+        _ => position.saturating_neg(),
+    };
+    let needed = cx.dims().constant(needed);
+    require_at_most(
+        cx,
+        (at, needed),
+        (In(0), length),
+        "are what the position needs and the elements there are",
+    )
 }
 
 fn split_to_sequence(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
