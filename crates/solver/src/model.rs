@@ -12,7 +12,7 @@ use crate::case::{self, Alternatives, Cases, Leaf, Tracing};
 use crate::catalogue::{Catalogue, Function, FunctionId, OpKind, Operators};
 use crate::claims::Trust;
 use crate::core::{Core, Payloads};
-use crate::dim::{Condition, Dims};
+use crate::dim::{Condition, Decision, Dims};
 use crate::engine::Engine;
 use crate::false_shapes;
 use crate::fault::{Fault, FaultKind, Place};
@@ -743,12 +743,15 @@ impl<'a> Checked<'a> {
         }
         let (shown, proven) = (self.type_of(value), self.proven_type_of(value));
         let extents = |ty: &Type| ty.tensor().and_then(|tensor| tensor.shape.clone());
-        let dims = &self.core.dims;
+        let dims = &mut self.core.dims;
         match (extents(&shown), extents(&proven)) {
             (None, _) => false,
             (Some(_), None) => true,
             (Some(shown), Some(proven)) => {
-                let narrowed = |(a, b): (&_, &_)| !dims.is_anonymous(*a) && dims.is_anonymous(*b);
+                let narrowed = |(a, b): (&_, &_)| {
+                    !dims.is_anonymous(*a)
+                        && (dims.is_anonymous(*b) || dims.compare(*a, *b) != Decision::Equal)
+                };
                 shown.len() != proven.len() || shown.iter().zip(&proven).any(narrowed)
             }
         }

@@ -1,6 +1,6 @@
 //! Operators that keep the elements and their order: Reshape, Flatten, Squeeze, Unsqueeze.
 
-use typeloom_solver::dim::{Decision, DimId};
+use typeloom_solver::dim::{Condition, Decision, DimId, Domain, Relation, Verdict};
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{DimVec, Failure, Rule, RuleCx};
 
@@ -132,8 +132,10 @@ fn read_target(
             }
             // An unnamed extent that is 0 copies one of the input, which is another one if the input has elements.
             None if copies_zero && may_copy(cx, *item, count) => Item::Open,
-            // Where a symbol is 0, the tensor has no elements, and which extent is copied does not matter.
-            None if cx.dims().is_non_negative(*item) => Item::Extent(*item),
+            None if cx.dims().is_non_negative(*item) => Item::Extent(match copies_zero {
+                true => or_copied(cx, *item, input.map(|input| input.get(axis).copied())),
+                false => *item,
+            }),
             // An extent of the input is never -1, whatever its expression can be.
             None if input.is_some_and(|input| input.contains(item)) => Item::Extent(*item),
             None => Item::Open,
@@ -150,6 +152,25 @@ fn read_target(
         read.iter_mut().filter(|item| **item == Item::Open).for_each(|item| *item = Item::Unknown);
     }
     Ok(read)
+}
+
+/// An extent with a name, or the extent of the input that is copied where it is 0. As in conditions, symbols count as 1 or
+/// more.
+fn or_copied(cx: &mut RuleCx<'_, '_>, item: DimId, input: Option<Option<DimId>>) -> DimId {
+    let Some(Some(copied)) = input else { return item };
+    let dims = cx.dims();
+    if copied == item || dims.is_anonymous(item) || dims.is_anonymous(copied) || dims.is_positive(item) {
+        return item;
+    }
+    let positive = Condition::new(Relation::AtMost, DimId::ONE, item);
+    if dims.examine(positive, &Domain::nonempty()) == Verdict::Always {
+        return item;
+    }
+    let one = dims.constant(1);
+    let is_positive = dims.min(item, one);
+    let is_zero = dims.sub(one, is_positive);
+    let copied = dims.mul(copied, is_zero);
+    dims.add(item, copied)
 }
 
 /// Whether an item is unnamed and can be 0 while the input has elements.

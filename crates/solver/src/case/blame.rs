@@ -100,8 +100,7 @@ pub(crate) fn judge<'a>(
         let certain: Vec<usize> = at.iter().copied().filter(|leaf| !is_doubtful(&leaves[*leaf])).collect();
         let in_every_case = at.len() == leaves.len();
         let reach = match spot {
-            // What is needed for some values of other symbols leaves the caller a choice.
-            Spot::Condition(_) if at.iter().all(|leaf| assumes_symbols(&leaves[*leaf])) => Reach::Doubtful,
+            Spot::Condition(_) if !at.iter().any(|leaf| is_chosen(&body, &leaves[*leaf])) => Reach::Doubtful,
             _ if in_every_case || !certain.is_empty() => Reach::Free,
             _ => Reach::Doubtful,
         };
@@ -263,8 +262,13 @@ fn is_known(plain: &Fault<'_>, step: StepId, fault: Option<&&Fault<'_>>) -> bool
     same_symbol || restricting(plain) == Some(step)
 }
 
-fn assumes_symbols(leaf: &Leaf<'_>) -> bool {
-    leaf.literals.iter().any(|literal| !matches!(literal.asked.question, Question::Condition(_)))
+/// Whether a caller chooses the case by an input. Where symbols decide, the other case is left; a condition that is
+/// computed may be the same in every run.
+fn is_chosen(body: &Body<'_>, leaf: &Leaf<'_>) -> bool {
+    leaf.literals.iter().all(|literal| match literal.asked.question {
+        Question::Condition(value) => body.value(value).origin == Origin::Input,
+        Question::Equal(..) | Question::NonNegative(_) => false,
+    })
 }
 
 fn runs(frame: &Frame<'_>, body: &Body<'_>, spot: Spot) -> bool {

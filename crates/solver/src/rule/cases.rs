@@ -167,11 +167,12 @@ impl RuleCx<'_, '_> {
         }
     }
 
-    /// Whether something is wrong inside a nested graph.
+    /// Whether something is wrong with a node inside a nested graph that may run.
     #[must_use]
     pub fn is_wrong_inside(&self, graph: GraphId) -> bool {
         let (from, to) = self.frame.body.graph(graph).steps;
-        self.frame.faults.keys().any(|step| (from..to).contains(&step.index()))
+        let mut steps = self.frame.faults.keys().filter(|step| (from..to).contains(&step.index()));
+        steps.any(|step| self.frame.runs_in(self.frame.body.step(*step).graph))
     }
 
     /// Compares what a rule computes for a condition with what the case assumes of it.
