@@ -43,7 +43,8 @@ pub enum Law {
 }
 
 /// The laws that hold for every program; the others are measured.
-pub const HELD: &[Law] = &[Law::Type, Law::Alarm, Law::Runtime, Law::Annotation, Law::Strip, Law::Fix];
+pub const HELD: &[Law] =
+    &[Law::Type, Law::Alarm, Law::Declaration, Law::Runtime, Law::Annotation, Law::Strip, Law::Fix];
 
 /// A law that a case breaks.
 #[derive(Clone, Debug)]

@@ -24,7 +24,8 @@ fn hold(first: u64, programs: u64) {
     let mut compared = 0;
     let mut everywhere = 0;
     for seed in first..first + programs {
-        let case = generate(Declarations::None, &mut Choices::seeded(seed));
+        let declarations = if seed % 2 == 0 { Declarations::None } else { Declarations::TrueAndFalse };
+        let case = generate(declarations, &mut Choices::seeded(seed));
         let report = examine(&case);
         compared += report.compared;
         everywhere += u64::from(report.runs == Runs::Everywhere);

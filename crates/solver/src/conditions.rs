@@ -403,7 +403,7 @@ impl<'a> Facts<'a> {
 
 /// Whether the values that an inequality leaves are an upper bound: three or more from 1 on. A caller expects a table of 64
 /// positions to end, but not a symbol with one or two values.
-fn is_bound(condition: Condition, values: &[i64]) -> bool {
+pub(crate) fn is_bound(condition: Condition, values: &[i64]) -> bool {
     condition.relation == Relation::AtMost && values.len() > 2 && values.first() == Some(&1)
 }
 

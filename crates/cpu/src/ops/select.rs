@@ -185,6 +185,9 @@ fn one_hot(call: &mut Call<'_>) -> Outcome {
     if values.len() != 2 {
         return invalid("`values` are not two");
     }
+    if indices.rank() == 0 {
+        return invalid("the indices have no axis");
+    }
     let rank = indices.rank() + 1;
     let axis = axis(call.int("axis", -1)?, rank)?;
     let mut shape = as_ints(indices.shape());

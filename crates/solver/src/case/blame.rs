@@ -99,6 +99,13 @@ pub(crate) fn judge<'a>(
         }
         let certain: Vec<usize> = at.iter().copied().filter(|leaf| !is_doubtful(&leaves[*leaf])).collect();
         let in_every_case = at.len() == leaves.len();
+        let is_declared = matches!(spot, Spot::Value(_) | Spot::Claim(_));
+        // What is declared need not hold in a case that fails.
+        if is_declared && at.iter().all(|leaf| excluded.contains(leaf)) {
+            continue;
+        }
+        let certain: Vec<usize> =
+            certain.into_iter().filter(|leaf| is_declared || leaves[*leaf].leaves_little).collect();
         let reach = match spot {
             Spot::Condition(_) if !at.iter().any(|leaf| is_chosen(&body, &leaves[*leaf])) => Reach::Doubtful,
             _ if in_every_case || !certain.is_empty() => Reach::Free,
@@ -195,9 +202,10 @@ fn functions<'a>(
         if at.iter().all(|leaf| leaves[*leaf].needs_empty) {
             continue;
         }
+        let little = at.iter().any(|leaf| leaves[*leaf].leaves_little);
         let all = everywhere(*step, found);
         let branches = (!all).then(|| blamed(body, Spot::Step(*step), &at, decisions));
-        let doubtful = !all && at.iter().all(|leaf| is_doubtful(&leaves[*leaf]));
+        let doubtful = !all && (!little || at.iter().all(|leaf| is_doubtful(&leaves[*leaf])));
         let reach = if doubtful { Reach::Doubtful } else { Reach::Free };
         let Some(fault) = leaves[case].faulty[position].frame.all_faults().next() else { continue };
         verdict.shown.insert(case);

@@ -46,6 +46,9 @@ pub(crate) struct Leaf<'a> {
     /// Whether every binding of the case has a symbol that is 0. Like conditions outside of branches, such a case gives
     /// types, but no diagnostics (see [`Domain`]).
     pub(crate) needs_empty: bool,
+    /// Whether a caller who avoids the case is left with no binding or with finitely many values of a symbol. A case of
+    /// data cannot be avoided.
+    pub(crate) leaves_little: bool,
     pub(crate) facts: Facts,
     pub(crate) core: Core<'a>,
     pub(crate) frame: Frame<'a>,
@@ -130,7 +133,18 @@ fn solve<'a>(
     let mut faults = faults;
     faults.retain(|fault| is_in_case(&mut core.dims, &facts, fault));
     let needs_empty = needs_empty(&mut core.dims, &literals);
-    Ok(Leaf { literals, needs_empty, facts, core: solved, frame, faulty, has_open_claims, faults })
+    let leaves_little = leaves_little(&mut core.dims, &literals);
+    Ok(Leaf {
+        literals,
+        needs_empty,
+        leaves_little,
+        facts,
+        core: solved,
+        frame,
+        faulty,
+        has_open_claims,
+        faults,
+    })
 }
 
 /// The two cases of a question. The one in which it holds is solved first, so it comes last.
@@ -199,6 +213,28 @@ fn needs_empty(dims: &mut Dims, literals: &[Literal]) -> bool {
         }
     }
     false
+}
+
+/// Whether the bindings outside of all cases with these literals about symbols are few.
+fn leaves_little(dims: &mut Dims, literals: &[Literal]) -> bool {
+    let domain = Domain::nonempty();
+    literals.iter().all(|Literal { asked, holds }| {
+        let negation = match (asked.question, holds) {
+            (Question::Condition(_), _) => return true,
+            // All but one value of one of the two.
+            (Question::Equal(..), true) => return false,
+            (Question::Equal(a, b), false) => Condition::new(Relation::Equal, a, b),
+            (Question::NonNegative(dim), true) => Condition::new(Relation::AtMost, dim, dims.constant(-1)),
+            (Question::NonNegative(dim), false) => Condition::new(Relation::AtMost, DimId::ZERO, dim),
+        };
+        match dims.examine(negation, &domain) {
+            Verdict::Never => true,
+            Verdict::Only { values, .. } => !crate::conditions::is_bound(negation, &values),
+            Verdict::Always | Verdict::Equals { .. } | Verdict::Restricted { .. } | Verdict::Undecided => {
+                false
+            }
+        }
+    })
 }
 
 /// Whether two dims are equal in a case.

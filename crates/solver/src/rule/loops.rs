@@ -140,7 +140,14 @@ impl RuleCx<'_, '_> {
             let step = self.frame.body.first_step(self.step);
             self.frame.limited.insert((step, limit));
         }
-        let count = if joined.is_some() { count + 1 } else { MAX_WIDENINGS + 1 };
+        let count = match joined {
+            Some(_) => count + 1,
+            None => {
+                // Without a rank no axis grows.
+                self.frame.loops.growth.retain(|(grown, _), _| *grown != value);
+                MAX_WIDENINGS + 1
+            }
+        };
         self.frame.loops.widened.insert(value, count);
         self.widen(value, joined);
         true
