@@ -37,7 +37,7 @@ const MAX_TRIED: usize = 64;
 const MIN_TRIED: usize = 4;
 
 /// How many bytes of copies are checked in all.
-const MAX_BYTES: usize = 1 << 22;
+const MAX_BYTES: usize = 1 << 21;
 
 /// Payloads from this length on are no part of a skeleton.
 const LARGE: usize = 1 << 16;

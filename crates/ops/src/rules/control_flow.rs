@@ -11,7 +11,7 @@ use typeloom_solver::elem::{Elem, ElemSet};
 use typeloom_solver::program::GraphId;
 use typeloom_solver::rule::Port::{BodyIn, BodyOut, In, Out};
 use typeloom_solver::rule::{
-    Control, DimVec, Exit, ExitRule, Failure, Ints, Kind, Knowledge, Port, Rule, RuleCx, Unroll,
+    Control, DimVec, Exit, ExitRule, Failure, Ints, Kind, Knowledge, Port, Rule, RuleCx, Trips, Unroll,
 };
 
 use super::Entry;
@@ -247,6 +247,7 @@ fn loop_exit(cx: &mut RuleCx<'_, '_>) -> Result<Exit, Failure> {
         if let Some(shape) = shape {
             set_last(cx, Out(at), &shape)?;
         }
+        last_value(cx, trips, (In(at + 2), BodyIn(body, at + 2)), BodyOut(body, at + 1), Out(at));
     }
     for at in 0..scans {
         let (from, to) = (BodyOut(body, at + 1 + state), Out(at + state));
@@ -260,6 +261,22 @@ fn loop_exit(cx: &mut RuleCx<'_, '_>) -> Result<Exit, Failure> {
         set_last(cx, to, &shape)?;
     }
     Ok(Exit::Done)
+}
+
+/// The value after the last iteration: that before the first one if no iteration changes it, or one that every iteration
+/// returns, if there is an iteration.
+pub(super) fn last_value(
+    cx: &mut RuleCx<'_, '_>,
+    trips: Trips,
+    (first, assumed): (Port, Port),
+    next: Port,
+    last: Port,
+) {
+    if cx.is_same_value(next, assumed) {
+        cx.copy_data(first, last);
+    } else if trips.known == Knowledge::Positive && cx.const_ints(next).is_some() {
+        cx.copy_data(next, last);
+    }
 }
 
 /// Whether a carried value is an optional before each iteration and what is inside it afterwards. Runtimes take a value

@@ -6,7 +6,7 @@ use typeloom_solver::program::GraphId;
 use typeloom_solver::rule::Port::{BodyIn, BodyOut, In, Out};
 use typeloom_solver::rule::{Control, DimVec, Exit, ExitRule, Failure, Knowledge, Rule, RuleCx, Trips};
 
-use super::{graph, require_count, set_last};
+use super::{graph, last_value, require_count, set_last};
 
 /// Scan from version 9 on.
 pub(super) const SCAN: Control = Control {
@@ -149,6 +149,9 @@ fn exit(cx: &mut RuleCx<'_, '_>, form: Form) -> Result<Exit, Failure> {
         if let Some(shape) = cx.after_iterations(trips, first, BodyIn(body, at), next) {
             let shape: DimVec = batch.into_iter().chain(shape).collect();
             set_last(cx, Out(at), &shape)?;
+        }
+        if form == Form::Plain {
+            last_value(cx, trips, (In(at), BodyIn(body, at)), BodyOut(body, at), Out(at));
         }
     }
     let axes = match form {
