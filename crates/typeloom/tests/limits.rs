@@ -229,3 +229,85 @@ fn a_fifth_open_condition_is_reported() {
     assert!(is_ok);
     assert_eq!(found.iter().map(|diagnostic| diagnostic.code).collect::<Vec<_>>(), [Code::LimitReached]);
 }
+
+/// A model whose output has as many elements as an input with `count` symbols.
+fn product(count: usize) -> String {
+    let axes = list(count, |at| format!("s{at}"), ", ");
+    format!(
+        "<ir_version: 10, opset_import: [\"\": 21]>
+        g (float[{axes}] x) => (y) {{ y = Flatten <axis = 0> (x) }}"
+    )
+}
+
+#[test]
+fn a_product_of_8_symbols_is_kept() {
+    assert_eq!(codes(&product(8)), []);
+    assert!(type_of(&product(8), "y").contains("s7"));
+}
+
+#[test]
+fn a_product_of_9_symbols_is_reported() {
+    assert_eq!(codes(&product(9)), [Code::LimitReached]);
+    assert_eq!(type_of(&product(9), "y"), "float[1, ?]");
+}
+
+/// A model with `count` graphs inside each other.
+fn nested(count: usize) -> String {
+    let mut text = "y0 = Relu(x)".to_owned();
+    for depth in 1..count {
+        text = format!(
+            "y{depth} = If (c) <
+                then_branch = t{depth} () => (y{before}) {{ {text} }},
+                else_branch = e{depth} () => (n{depth}) {{ n{depth} = Identity(x) }}
+            >",
+            before = depth - 1
+        );
+    }
+    format!(
+        "<ir_version: 10, opset_import: [\"\": 21]> g (bool c, float[2] x) => (y{}) {{ {text} }}",
+        count - 1
+    )
+}
+
+#[test]
+fn graphs_of_a_text_nest_32_deep() {
+    assert_eq!(codes(&nested(32)), []);
+    assert!(parse_model(&nested(40)).is_err());
+}
+
+/// A model that pools over `count` spatial axes.
+fn pooled(count: usize) -> String {
+    let axes = list(count, |_| "4".to_owned(), ", ");
+    let kernel = list(count, |_| "2".to_owned(), ", ");
+    format!(
+        "<ir_version: 10, opset_import: [\"\": 21]>
+        g (float[1, 1, {axes}] x) => (y) {{ y = MaxPool <kernel_shape = [{kernel}]> (x) }}"
+    )
+}
+
+#[test]
+fn windows_slide_along_64_axes_at_most() {
+    assert!(type_of(&pooled(62), "y").contains("3, 3"));
+    assert!(!type_of(&pooled(63), "y").contains('3'));
+}
+
+/// A model that moves the elements of a constant of `count` elements, and takes one as an extent.
+fn moved(count: usize) -> String {
+    let items = list(count, |at| (at % 7 + 1).to_string(), ", ");
+    format!(
+        "<ir_version: 10, opset_import: [\"\": 21]>
+        g (float x) => (y) <int64[{count}] table = {{ {items} }}, int64[1] two = {{ 2 }}, int64[1] at = {{ 3 }}> {{
+            twice = Tile(table, two)
+            shape = Gather(twice, at)
+            y = Expand(x, shape)
+        }}"
+    )
+}
+
+#[test]
+fn elements_are_moved_up_to_4096_of_them() {
+    assert_eq!(codes(&moved(2048)), []);
+    assert_eq!(type_of(&moved(2048), "y"), "float[4]");
+    assert_eq!(codes(&moved(2049)), [Code::LimitReached]);
+    assert_eq!(type_of(&moved(2049), "y"), "float[?]");
+}

@@ -172,7 +172,10 @@ fn constant_of_shape(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
         return Ok(());
     };
     let count = extents.iter().try_fold(1_usize, |count, extent| count.checked_mul(*extent));
-    let Some(count) = count.filter(|count| *count <= MAX_ITEMS) else { return Ok(()) };
+    let Some(count) = count.filter(|count| *count <= MAX_ITEMS) else {
+        cx.drop_constant(Out(0));
+        return Ok(());
+    };
     match value {
         None => cx.set_floats(Out(0), Floats { shape: extents, items: vec![0.0; count].into() }),
         Some(tensor) => {

@@ -69,6 +69,7 @@ fn expand_value(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     let mut axes = Vec::with_capacity(shape.len());
     for (axis, extent) in shape.iter().copied().enumerate() {
         if extent > super::items::MAX_ITEMS {
+            cx.drop_constant(Out(0));
             return Ok(());
         }
         axes.push(match axis.checked_sub(missing) {
@@ -77,8 +78,9 @@ fn expand_value(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
             Some(_) | None => vec![Some(0); extent],
         });
     }
-    if let Some((shape, positions)) = separable(&axes) {
-        items.put(cx, Out(0), &shape, &positions);
+    match separable(&axes) {
+        Some((shape, positions)) => items.put(cx, Out(0), &shape, &positions),
+        None => cx.drop_constant(Out(0)),
     }
     Ok(())
 }
@@ -137,7 +139,11 @@ fn tile_value(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     let (Some(items), Some(shape)) = (Items::at(cx, In(0)), constant_shape(cx, Out(0))) else {
         return Ok(());
     };
-    if shape.len() != items.shape().len() || shape.iter().any(|extent| *extent > super::items::MAX_ITEMS) {
+    if shape.len() != items.shape().len() {
+        return Ok(());
+    }
+    if shape.iter().any(|extent| *extent > super::items::MAX_ITEMS) {
+        cx.drop_constant(Out(0));
         return Ok(());
     }
     let strides = strides(items.shape());
@@ -149,8 +155,9 @@ fn tile_value(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
             (0..*extent).map(|index| Some(index % own * strides[axis])).collect()
         })
         .collect();
-    if let Some((shape, positions)) = separable(&axes) {
-        items.put(cx, Out(0), &shape, &positions);
+    match separable(&axes) {
+        Some((shape, positions)) => items.put(cx, Out(0), &shape, &positions),
+        None => cx.drop_constant(Out(0)),
     }
     Ok(())
 }

@@ -59,9 +59,11 @@ fn range_of_ints(cx: &mut RuleCx<'_, '_>) -> Result<Option<DimId>, Failure> {
     };
     let zero = cx.dims().constant(0);
     let count = cx.dims().max(count, zero);
-    if let Some(count) = cx.const_dim(count).and_then(|count| usize::try_from(count).ok())
-        && count <= MAX_ITEMS
-    {
+    if let Some(count) = cx.const_dim(count).and_then(|count| usize::try_from(count).ok()) {
+        if count > MAX_ITEMS {
+            cx.drop_constant(Out(0));
+            return Ok(Some(cx.dims().constant(i64::try_from(count).unwrap_or(i64::MAX))));
+        }
         let mut item = start;
         let mut items = Vec::with_capacity(count);
         for _ in 0..count {

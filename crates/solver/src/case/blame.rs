@@ -43,6 +43,13 @@ enum Spot {
     Condition(StepId),
 }
 
+impl Spot {
+    /// Whether a declared type is at fault.
+    fn is_declared(self) -> bool {
+        matches!(self, Self::Value(_) | Self::Claim(_))
+    }
+}
+
 /// Judges the faults of all cases, given those of the plain run.
 pub(crate) fn judge<'a>(
     frame: &Frame<'a>,
@@ -97,20 +104,13 @@ pub(crate) fn judge<'a>(
             excluded.extend(&at);
             continue;
         }
-        let certain: Vec<usize> = at.iter().copied().filter(|leaf| !is_doubtful(&leaves[*leaf])).collect();
-        let in_every_case = at.len() == leaves.len();
-        let is_declared = matches!(spot, Spot::Value(_) | Spot::Claim(_));
         // What is declared need not hold in a case that fails.
-        if is_declared && at.iter().all(|leaf| excluded.contains(leaf)) {
+        if spot.is_declared() && at.iter().all(|leaf| excluded.contains(leaf)) {
             continue;
         }
-        let certain: Vec<usize> =
-            certain.into_iter().filter(|leaf| is_declared || leaves[*leaf].leaves_little).collect();
-        let reach = match spot {
-            Spot::Condition(_) if !at.iter().any(|leaf| is_chosen(&body, &leaves[*leaf])) => Reach::Doubtful,
-            _ if in_every_case || !certain.is_empty() => Reach::Free,
-            _ => Reach::Doubtful,
-        };
+        let in_every_case = at.len() == leaves.len();
+        let certain = at.iter().copied().find(|leaf| is_certain(&body, spot, &leaves[*leaf]));
+        let reach = if in_every_case || certain.is_some() { Reach::Free } else { Reach::Doubtful };
         if reach == Reach::Doubtful && !matches!(spot, Spot::Condition(_)) {
             excluded.extend(&at);
         }
@@ -119,7 +119,7 @@ pub(crate) fn judge<'a>(
             _ => everywhere,
         };
         let branches = (!everywhere).then(|| blamed(&body, spot, &at, &decisions));
-        let case = certain.first().copied().unwrap_or(first);
+        let case = certain.unwrap_or(first);
         let Some(fault) = found[case].get(&spot) else { continue };
         verdict.shown.insert(case);
         let owner = match spot {
@@ -268,6 +268,19 @@ fn is_known(plain: &Fault<'_>, step: StepId, fault: Option<&&Fault<'_>>) -> bool
         _ => false,
     };
     same_symbol || restricting(plain) == Some(step)
+}
+
+/// Whether what is wrong in a case makes the model wrong, and not only this case.
+///
+/// A declared type has to fit every case that can be. A node may fail where a caller can avoid the case. What a node needs of
+/// symbols counts only where a caller chooses the case by data.
+fn is_certain(body: &Body<'_>, spot: Spot, leaf: &Leaf<'_>) -> bool {
+    let is_possible = !is_doubtful(leaf);
+    match spot {
+        Spot::Condition(_) => is_possible && is_chosen(body, leaf),
+        Spot::Value(_) | Spot::Claim(_) => is_possible,
+        Spot::Step(_) | Spot::Shapes(_) => is_possible && leaf.leaves_little,
+    }
 }
 
 /// Whether a caller chooses the case by an input. Where symbols decide, the other case is left; a condition that is

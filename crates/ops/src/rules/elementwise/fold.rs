@@ -14,7 +14,7 @@ use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{Comparison, Failure, Floats, Ints, Rule, RuleCx};
 
 use crate::rules::cast::{rounded, significand};
-use crate::rules::common::{broadcast_positions, is_unsigned};
+use crate::rules::common::{Positions, broadcast_positions, is_unsigned};
 use crate::rules::items::{follows_whole, put_whole, whole_items};
 
 macro_rules! folds {
@@ -119,7 +119,7 @@ fn both_ints(cx: &mut RuleCx<'_, '_>) -> Option<(Arc<Ints>, Arc<Ints>)> {
 
 fn both_floats(cx: &mut RuleCx<'_, '_>, float: fn(f64, f64) -> f64) {
     if let (Some(a), Some(b)) = (cx.floats(In(0)), cx.floats(In(1)))
-        && let Some((shape, positions)) = broadcast_positions(&[&a.shape, &b.shape])
+        && let Some((shape, positions)) = positions_of(cx, &[&a.shape, &b.shape])
     {
         let items = positions.iter().map(|at| float(a.items[at[0]], b.items[at[1]])).collect();
         set_rounded(cx, shape, items);
@@ -139,7 +139,7 @@ fn quotient(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
         both_floats(cx, |a, b| a / b);
         return Ok(());
     };
-    let Some((shape, positions)) = broadcast_positions(&[&a.shape, &b.shape]) else { return Ok(()) };
+    let Some((shape, positions)) = positions_of(cx, &[&a.shape, &b.shape]) else { return Ok(()) };
     let exact = positions.iter().map(|at| cx.dims().div_exact(a.items[at[0]], b.items[at[1]])).collect();
     if let Some(items) = exact {
         put_whole(cx, Out(0), Ints { shape, items });
@@ -166,8 +166,17 @@ fn set_rounded(cx: &mut RuleCx<'_, '_>, shape: Box<[usize]>, items: Vec<f64>) {
     }
 }
 
+/// Where the elements of a broadcast come from; a result that is too large to follow is noted as such.
+fn positions_of(cx: &mut RuleCx<'_, '_>, shapes: &[&[usize]]) -> Option<Positions> {
+    let positions = broadcast_positions(shapes);
+    if positions.is_none() {
+        cx.drop_constant(Out(0));
+    }
+    positions
+}
+
 fn map_ints(cx: &mut RuleCx<'_, '_>, a: &Ints, b: &Ints, int: Binary) -> Option<Ints> {
-    let (shape, positions) = broadcast_positions(&[&a.shape, &b.shape])?;
+    let (shape, positions) = positions_of(cx, &[&a.shape, &b.shape])?;
     let items = positions.iter().map(|at| int(cx, a.items[at[0]], b.items[at[1]])).collect();
     Some(Ints { shape, items })
 }
@@ -269,7 +278,7 @@ const MAX_QUESTIONS: usize = 4;
 /// Compares element by element; what the dims do not decide is unknown.
 fn compare(cx: &mut RuleCx<'_, '_>, comparison: Comparison) -> Result<(), Failure> {
     if let (Some(a), Some(b)) = (cx.floats(In(0)), cx.floats(In(1))) {
-        if let Some((shape, positions)) = broadcast_positions(&[&a.shape, &b.shape]) {
+        if let Some((shape, positions)) = positions_of(cx, &[&a.shape, &b.shape]) {
             let items = positions.iter().map(|at| {
                 let holds = comparison.holds(a.items[at[0]].partial_cmp(&b.items[at[1]]));
                 cx.dims().constant(i64::from(holds))
@@ -280,7 +289,7 @@ fn compare(cx: &mut RuleCx<'_, '_>, comparison: Comparison) -> Result<(), Failur
         return Ok(());
     }
     let Some((a, b)) = both_ints(cx) else { return Ok(()) };
-    let Some((shape, positions)) = broadcast_positions(&[&a.shape, &b.shape]) else { return Ok(()) };
+    let Some((shape, positions)) = positions_of(cx, &[&a.shape, &b.shape]) else { return Ok(()) };
     let items = positions.iter().map(|at| {
         let (a, b) = (a.items[at[0]], b.items[at[1]]);
         let equality = cx.dims().compare(a, b);
@@ -301,7 +310,7 @@ fn choose(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     let (Some(condition), Some(a), Some(b)) = (cx.ints(In(0)), cx.ints(In(1)), cx.ints(In(2))) else {
         return Ok(());
     };
-    let Some((shape, positions)) = broadcast_positions(&[&condition.shape, &a.shape, &b.shape]) else {
+    let Some((shape, positions)) = positions_of(cx, &[&condition.shape, &a.shape, &b.shape]) else {
         return Ok(());
     };
     let items = positions.iter().map(|at| {
