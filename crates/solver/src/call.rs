@@ -290,7 +290,14 @@ impl<'a> Calls<'a> {
                 Some(Data::Floats(floats)) if floats.items.len() <= MAX_CONSTANTS => {
                     Some(Data::Floats(Arc::clone(floats)))
                 }
-                Some(Data::Ints(_) | Data::Floats(_) | Data::Filled(_) | Data::Ratios(..) | Data::Opaque)
+                Some(
+                    Data::Ints(_)
+                    | Data::Floats(_)
+                    | Data::Filled(_)
+                    | Data::Ratios(..)
+                    | Data::Counting(..)
+                    | Data::Opaque,
+                )
                 | None => None,
             };
             let is_dropped = frame.dropped.contains(&value) || is_too_large(core, frame, value);
@@ -389,7 +396,14 @@ fn key<'a>(
                     words.dim(core, *item);
                 }
             }
-            Some(Data::Ints(_) | Data::Floats(_) | Data::Filled(_) | Data::Ratios(..) | Data::Opaque)
+            Some(
+                Data::Ints(_)
+                | Data::Floats(_)
+                | Data::Filled(_)
+                | Data::Ratios(..)
+                | Data::Counting(..)
+                | Data::Opaque,
+            )
             | None => {}
         }
     }
@@ -463,7 +477,12 @@ fn copy_data(core: &mut Core<'_>, data: &Data, dims: &mut Map<DimId, DimId>) -> 
             let items = ints.items.iter().map(|item| copy_dim(core, *item, dims)).collect();
             Some(Data::Ints(Arc::new(Ints { shape: ints.shape.clone(), items })))
         }
-        Data::Ints(_) | Data::Floats(_) | Data::Filled(_) | Data::Ratios(..) | Data::Opaque => None,
+        Data::Ints(_)
+        | Data::Floats(_)
+        | Data::Filled(_)
+        | Data::Ratios(..)
+        | Data::Counting(..)
+        | Data::Opaque => None,
     }
 }
 
@@ -549,7 +568,8 @@ fn read_initializer<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>, value: Value
 fn is_too_large(core: &Core<'_>, frame: &Frame<'_>, value: ValueId) -> bool {
     match core.data_of(frame, value) {
         Some(Data::Ints(ints)) => ints.items.len() > MAX_CONSTANTS,
-        Some(Data::Floats(_) | Data::Filled(_) | Data::Ratios(..) | Data::Opaque) | None => false,
+        Some(Data::Floats(_) | Data::Filled(_) | Data::Ratios(..) | Data::Counting(..) | Data::Opaque)
+        | None => false,
     }
 }
 

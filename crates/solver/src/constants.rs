@@ -21,6 +21,9 @@ pub(crate) enum Data {
     Filled(DimId),
     /// Floats that are these integers divided by a constant of 2 or more.
     Ratios(Arc<Ints>, i64),
+    /// The whole numbers from the first to the last, in any order and each at least once. How many elements there are is not
+    /// a constant.
+    Counting(DimId, DimId),
     /// Looked at, and of no use: too large, of another element type, or not in the file.
     Opaque,
 }
@@ -85,6 +88,7 @@ fn hash(hasher: &RandomState, data: &Data) -> u64 {
         }
         Data::Filled(item) => hasher.hash_one(item),
         Data::Ratios(ints, divisor) => hasher.hash_one((&ints.shape, &ints.items, divisor)),
+        Data::Counting(first, last) => hasher.hash_one((first, last)),
         Data::Opaque => 0,
     }
 }
@@ -100,8 +104,17 @@ fn same(a: &Data, b: &Data) -> bool {
         }
         (Data::Filled(a), Data::Filled(b)) => a == b,
         (Data::Ratios(a, by), Data::Ratios(b, other)) => a == b && by == other,
+        (Data::Counting(a, b), Data::Counting(c, d)) => (a, b) == (c, d),
         (Data::Opaque, Data::Opaque) => true,
-        (Data::Ints(_) | Data::Floats(_) | Data::Filled(_) | Data::Ratios(..) | Data::Opaque, _) => false,
+        (
+            Data::Ints(_)
+            | Data::Floats(_)
+            | Data::Filled(_)
+            | Data::Ratios(..)
+            | Data::Counting(..)
+            | Data::Opaque,
+            _,
+        ) => false,
     }
 }
 

@@ -8,7 +8,7 @@ use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{DimVec, Extent, Failure, Port, Rule, RuleCx};
 
 use super::Entry;
-use super::common::{Deferred, Shared, require_multiple};
+use super::common::{Deferred, Shared, require_at_most, require_multiple};
 
 mod flex;
 mod linear;
@@ -274,13 +274,11 @@ fn mask(cx: &mut RuleCx<'_, '_>, extents: &Extents, total: Option<DimId>) -> Res
         let Some(wide) = full[missing + axis] else { continue };
         let is_keys = missing + axis == 3;
         let shorter = is_keys && cx.since_version() >= 24;
-        match (cx.const_dim(*dim), cx.const_dim(wide)) {
-            (Some(1), _) => {}
-            (Some(found), Some(wide)) if shorter && found < wide => {}
-            (Some(_), Some(_)) => {
-                cx.require_equal((MASK, axis, *dim), (SCORES, wide), "are of the mask and of what it masks")?;
-            }
-            (Some(_) | None, _) => {}
+        let relation = "are of the mask and of what it masks";
+        if shorter {
+            require_at_most(cx, (MASK, axis, *dim), (SCORES, wide), relation)?;
+        } else {
+            cx.require_one_or_equal((MASK, axis, *dim), (SCORES, wide), relation)?;
         }
     }
     Ok(())

@@ -170,6 +170,11 @@ fn value(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
                 let items = items.collect();
                 cx.set_ints(Out(0), Ints { shape: numerators.shape.clone(), items });
             }
+            if let Some((first, last)) = cx.counting(In(0))
+                && matches!(to, Elem::INT64 | Elem::INT32)
+            {
+                cx.set_counting(Out(0), first, last);
+            }
             if let Some(item) = cx.filled(In(0))
                 && (to == Elem::BOOL || int_range(to).is_some() || follows_whole(to))
                 && cx.const_dim(item).is_some_and(|item| (0..=1).contains(&item))

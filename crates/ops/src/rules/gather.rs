@@ -45,6 +45,18 @@ fn gather(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
 
 /// The constants among the indices lie within the axis, counted from either end.
 fn require_all_indices(cx: &mut RuleCx<'_, '_>, axis: Extent) -> Result<(), Failure> {
+    if let Some((first, last)) = cx.counting(In(1))
+        && cx.dims().is_non_negative(first)
+        && !cx.dims().is_anonymous(last)
+    {
+        let needed = cx.dims().add(last, DimId::ONE);
+        return require_at_most(
+            cx,
+            (In(1), needed),
+            axis,
+            "are the positions there are and those of the axis",
+        );
+    }
     let Some(indices) = cx.ints(In(1)) else { return Ok(()) };
     let constants: SmallVec<[i64; 8]> =
         indices.items.iter().filter_map(|index| cx.const_dim(*index)).collect();

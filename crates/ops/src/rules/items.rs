@@ -155,7 +155,12 @@ pub(super) fn whole(extent: usize, stride: usize) -> Vec<Option<usize>> {
 
 /// Gives `to` the elements at `from` in the same order, where the shape of `to` is known: what reshaping does.
 pub(super) fn relabel(cx: &mut RuleCx<'_, '_>, from: Port, to: Port) {
-    let Some(items) = Items::at(cx, from) else { return };
+    let Some(items) = Items::at(cx, from) else {
+        if let Some((first, last)) = cx.counting(from) {
+            cx.set_counting(to, first, last);
+        }
+        return;
+    };
     let Some(shape) = constant_shape(cx, to) else { return };
     if shape.iter().try_fold(1_usize, |count, extent| count.checked_mul(*extent)) != Some(items.len()) {
         return;

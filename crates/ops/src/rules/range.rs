@@ -3,7 +3,7 @@
 //! The count is computed with dims where all three operands are whole numbers, and with floats where all three
 //! are float constants. A range of few elements is followed as a constant.
 
-use typeloom_solver::dim::DimId;
+use typeloom_solver::dim::{Condition, DimId, Domain, Relation, Verdict};
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{Failure, Floats, Ints, Rule, RuleCx};
 
@@ -57,6 +57,10 @@ fn range_of_ints(cx: &mut RuleCx<'_, '_>) -> Result<Option<DimId>, Failure> {
     } else {
         return Ok(None);
     };
+    if delta == DimId::ONE && cx.const_dim(span).is_none() && is_filled(cx, start, span) {
+        let last = cx.dims().sub(limit, DimId::ONE);
+        cx.set_counting(Out(0), start, last);
+    }
     let zero = cx.dims().constant(0);
     let count = cx.dims().max(count, zero);
     if let Some(count) = cx.const_dim(count).and_then(|count| usize::try_from(count).ok()) {
@@ -73,6 +77,14 @@ fn range_of_ints(cx: &mut RuleCx<'_, '_>) -> Result<Option<DimId>, Failure> {
         put_whole(cx, Out(0), Ints::vector(items));
     }
     Ok(Some(count))
+}
+
+/// Whether a range with these parts has an element, or starts at 0, where the limit alone says how far it reaches.
+/// Symbols count as 1 or more.
+fn is_filled(cx: &mut RuleCx<'_, '_>, start: DimId, span: DimId) -> bool {
+    let has_one = Condition::new(Relation::AtMost, DimId::ONE, span);
+    !cx.dims().is_anonymous(span)
+        && (start == DimId::ZERO || cx.dims().examine(has_one, &Domain::nonempty()) == Verdict::Always)
 }
 
 fn range_of_floats(cx: &mut RuleCx<'_, '_>) -> Result<Option<DimId>, Failure> {

@@ -70,7 +70,10 @@ impl Scope<'_, '_> {
         }
         let items = match core.data_of(self.frame, value) {
             Some(Data::Ints(ints)) => std::sync::Arc::clone(ints),
-            Some(Data::Floats(_) | Data::Filled(_) | Data::Ratios(..) | Data::Opaque) | None => return false,
+            Some(
+                Data::Floats(_) | Data::Filled(_) | Data::Ratios(..) | Data::Counting(..) | Data::Opaque,
+            )
+            | None => return false,
         };
         items.items.iter().any(|item| core.dims.resolve(*item) == dim)
     }

@@ -340,7 +340,10 @@ impl<'a> Scope<'_, 'a> {
             Some(Data::Ints(ints)) => {
                 ints.items.iter().any(|item| self.core.dims.as_constant(*item) == Some(number))
             }
-            Some(Data::Floats(_) | Data::Filled(_) | Data::Ratios(..) | Data::Opaque) | None => false,
+            Some(
+                Data::Floats(_) | Data::Filled(_) | Data::Ratios(..) | Data::Counting(..) | Data::Opaque,
+            )
+            | None => false,
         }
     }
 

@@ -64,7 +64,10 @@ impl RuleCx<'_, '_> {
         let value = self.value(port)?;
         match self.data(value) {
             Some(Data::Ints(ints)) => Some(ints),
-            Some(Data::Floats(_) | Data::Filled(_) | Data::Ratios(..) | Data::Opaque) | None => None,
+            Some(
+                Data::Floats(_) | Data::Filled(_) | Data::Ratios(..) | Data::Counting(..) | Data::Opaque,
+            )
+            | None => None,
         }
     }
 
@@ -73,7 +76,8 @@ impl RuleCx<'_, '_> {
         let value = self.value(port)?;
         match self.data(value) {
             Some(Data::Floats(floats)) => Some(floats),
-            Some(Data::Ints(_) | Data::Filled(_) | Data::Ratios(..) | Data::Opaque) | None => None,
+            Some(Data::Ints(_) | Data::Filled(_) | Data::Ratios(..) | Data::Counting(..) | Data::Opaque)
+            | None => None,
         }
     }
 
@@ -82,7 +86,8 @@ impl RuleCx<'_, '_> {
         let value = self.value(port)?;
         match self.data(value) {
             Some(Data::Filled(item)) => Some(item),
-            Some(Data::Ints(_) | Data::Floats(_) | Data::Ratios(..) | Data::Opaque) | None => None,
+            Some(Data::Ints(_) | Data::Floats(_) | Data::Ratios(..) | Data::Counting(..) | Data::Opaque)
+            | None => None,
         }
     }
 
@@ -91,8 +96,25 @@ impl RuleCx<'_, '_> {
         let value = self.value(port)?;
         match self.data(value) {
             Some(Data::Ratios(numerators, divisor)) => Some((numerators, divisor)),
-            Some(Data::Ints(_) | Data::Floats(_) | Data::Filled(_) | Data::Opaque) | None => None,
+            Some(Data::Ints(_) | Data::Floats(_) | Data::Filled(_) | Data::Counting(..) | Data::Opaque)
+            | None => None,
         }
+    }
+
+    /// The least and the greatest of the numbers that a port counts through, as positions do; see
+    /// [`RuleCx::set_counting`].
+    pub fn counting(&mut self, port: Port) -> Option<(DimId, DimId)> {
+        let value = self.value(port)?;
+        match self.data(value) {
+            Some(Data::Counting(first, last)) => Some((first, last)),
+            Some(Data::Ints(_) | Data::Floats(_) | Data::Filled(_) | Data::Ratios(..) | Data::Opaque)
+            | None => None,
+        }
+    }
+
+    /// Records that a port holds every whole number from `first` to `last`, where their count is not a constant.
+    pub fn set_counting(&mut self, port: Port, first: DimId, last: DimId) {
+        self.set_data(port, Data::Counting(first, last));
     }
 
     /// The integers at a port, if every one of them is a constant.
@@ -181,8 +203,13 @@ impl RuleCx<'_, '_> {
     /// Gives `to` the constant that stands at `from`, if one does.
     pub fn copy_data(&mut self, from: Port, to: Port) {
         if let Some(value) = self.value(from)
-            && let Some(data @ (Data::Ints(_) | Data::Floats(_) | Data::Filled(_) | Data::Ratios(..))) =
-                self.data(value)
+            && let Some(
+                data @ (Data::Ints(_)
+                | Data::Floats(_)
+                | Data::Filled(_)
+                | Data::Ratios(..)
+                | Data::Counting(..)),
+            ) = self.data(value)
         {
             self.set_data(to, data);
         }

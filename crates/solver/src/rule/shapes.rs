@@ -391,6 +391,35 @@ impl RuleCx<'_, '_> {
         Ok(wide.dim)
     }
 
+    /// Needs an extent to be 1 or equal to another one.
+    ///
+    /// `relation` completes the sentence "these dims ...". What cannot be decided is kept as a condition of the model.
+    ///
+    /// # Errors
+    /// [`Failure::Dims`] when it is never so.
+    pub fn require_one_or_equal(
+        &mut self,
+        narrow: impl Into<Extent>,
+        wide: impl Into<Extent>,
+        relation: &'static str,
+    ) -> Result<(), Failure> {
+        let (narrow, wide): (Extent, Extent) = (narrow.into(), wide.into());
+        let dims = &mut self.core.dims;
+        let (a, b) = (dims.resolve(narrow.dim), dims.resolve(wide.dim));
+        let (narrow, wide) = (Extent { dim: a, ..narrow }, Extent { dim: b, ..wide });
+        match dims.compare(a, b) {
+            Decision::Equal => {}
+            Decision::Different if !dims.is_one_possible(a) => {
+                return Err(Failure::Dims { left: narrow, right: wide, relation });
+            }
+            Decision::Different | Decision::Undecided if a == DimId::ONE => {}
+            Decision::Different | Decision::Undecided => {
+                self.equation(Relation::OneOrEqual, narrow, wide, relation);
+            }
+        }
+        Ok(())
+    }
+
     /// The shape that several ports broadcast to, if every rank is known.
     ///
     /// # Errors

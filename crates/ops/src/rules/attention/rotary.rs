@@ -5,7 +5,7 @@ use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{Failure, Port, Rule, RuleCx};
 
 use super::share;
-use crate::rules::common::Shared;
+use crate::rules::common::{Shared, require_indices};
 
 /// The caches hold an angle for each pair that is turned: for each position, or with `position_ids` for
 /// each position there can be. Source: RotaryEmbedding, `X`, `cos_cache`, `position_ids`, `num_heads`.
@@ -44,6 +44,9 @@ fn rotate(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
         pairs.meet(cx, (cache, rank - 1, shape[rank - 1]), "are the pairs that are turned")?;
         if by_position {
             rows.meet(cx, (cache, 0, shape[0]), "are the positions there can be")?;
+            if let Some(positions) = cx.const_ints(POSITIONS) {
+                require_indices(cx, POSITIONS, positions.into_iter(), (cache, 0, shape[0]).into())?;
+            }
         } else {
             batch.meet(cx, (cache, 0, shape[0]), "are the batch")?;
             sequence.meet(cx, (cache, 1, shape[1]), "are the positions")?;

@@ -33,7 +33,10 @@ folds! {
     ROUND = "round.value", |cx| unary(cx, |_, x| x, f64::round_ties_even);
     FLOOR = "floor.value", |cx| round(cx, Dims::floor_div, f64::floor);
     NOT = "not.value", |cx| unary(cx, |cx, x| { let one = cx.dims().constant(1); cx.dims().sub(one, x) }, |x| x);
-    ADD = "add.value", |cx| binary(cx, |cx, a, b| wrapped(cx, a, b, i64::wrapping_add, Dims::add), |a, b| a + b);
+    ADD = "add.value", |cx| {
+        shift(cx);
+        binary(cx, |cx, a, b| wrapped(cx, a, b, i64::wrapping_add, Dims::add), |a, b| a + b)
+    };
     SUM = "sum.value", |cx| variadic(cx, |cx, a, b| cx.dims().add(a, b));
     SUB = "sub.value", |cx| binary(cx, |cx, a, b| wrapped(cx, a, b, i64::wrapping_sub, Dims::sub), |a, b| a - b);
     MUL = "mul.value", |cx| binary(cx, |cx, a, b| wrapped(cx, a, b, i64::wrapping_mul, Dims::mul), |a, b| a * b);
@@ -107,6 +110,19 @@ fn binary(cx: &mut RuleCx<'_, '_>, int: Binary, float: fn(f64, f64) -> f64) -> R
     }
     both_floats(cx, float);
     Ok(())
+}
+
+/// Positions plus one number are positions.
+fn shift(cx: &mut RuleCx<'_, '_>) {
+    for (positions, number) in [(In(0), In(1)), (In(1), In(0))] {
+        if let Some((first, last)) = cx.counting(positions)
+            && let Some(ints) = cx.ints(number)
+            && let [by] = ints.items[..]
+        {
+            let (first, last) = (cx.dims().add(first, by), cx.dims().add(last, by));
+            cx.set_counting(Out(0), first, last);
+        }
+    }
 }
 
 /// The operands as integers, where at least one of them is not given as floats.
