@@ -1,6 +1,6 @@
 //! Operators that keep the elements and their order: Reshape, Flatten, Squeeze, Unsqueeze.
 
-use typeloom_solver::dim::{Condition, Decision, DimId, Domain, Relation, Verdict};
+use typeloom_solver::dim::{Decision, DimId};
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{DimVec, Failure, Rule, RuleCx};
 
@@ -154,18 +154,17 @@ fn read_target(
     Ok(read)
 }
 
-/// An extent with a name, or the extent of the input that is copied where it is 0. As in conditions, symbols count as 1 or
-/// more.
+/// An extent with a name, or the extent of the input that is copied where it is 0.
 fn or_copied(cx: &mut RuleCx<'_, '_>, item: DimId, input: Option<Option<DimId>>) -> DimId {
     let Some(Some(copied)) = input else { return item };
     let dims = cx.dims();
     if copied == item || dims.is_anonymous(item) || dims.is_anonymous(copied) || dims.is_positive(item) {
         return item;
     }
-    let positive = Condition::new(Relation::AtMost, DimId::ONE, item);
-    if dims.examine(positive, &Domain::nonempty()) == Verdict::Always {
+    if cx.is_positive_in_runs(item) {
         return item;
     }
+    let dims = cx.dims();
     let one = dims.constant(1);
     let is_positive = dims.min(item, one);
     let is_zero = dims.sub(one, is_positive);

@@ -5,11 +5,15 @@
 
 use super::{DimVec, Extent, Failure, Port, RuleCx};
 use crate::dim::{Bind, Condition, Decision, DimId, DimView, Dims, Domain, Relation, Solved, Verdict};
+use crate::memo;
 use crate::program::{StepId, ValueId};
 use crate::salvage::Purpose;
 use crate::shape::ShapeId;
 use crate::solution::{Equation, EquationSource};
 use std::ops::RangeBounds;
+
+/// The most conditions that are looked at to see what holds in runs that succeed.
+const MAX_BOUNDS: usize = 32;
 
 impl RuleCx<'_, '_> {
     /// The shape at a port, if its rank is known.
@@ -389,6 +393,33 @@ impl RuleCx<'_, '_> {
         }
         self.equation(Relation::OneOrEqual, Extent { dim, ..narrow }, wide, "are broadcast");
         Ok(wide.dim)
+    }
+
+    /// Whether a dim is 1 or more in every run that succeeds, as far as the nodes before this one tell: a convolution before
+    /// needs `height >= 2`. Symbols count as 1 or more.
+    pub fn is_positive_in_runs(&mut self, dim: DimId) -> bool {
+        let positive = Condition::new(Relation::AtMost, DimId::ONE, dim);
+        let mut domain = Domain::nonempty();
+        if self.core.dims.examine(positive, &domain) == Verdict::Always {
+            return true;
+        }
+        memo::looked_elsewhere(self.core);
+        let bounds = self.frame.equations.iter().filter(|equation| equation.need == Relation::AtMost);
+        let bounds: Vec<Condition> = bounds
+            .filter(|equation| self.frame.runs_with_body(equation.step))
+            .map(|equation| Condition::new(equation.need, equation.left, equation.right))
+            .take(MAX_BOUNDS)
+            .collect();
+        if bounds.is_empty() {
+            return false;
+        }
+        let dims = &mut self.core.dims;
+        for condition in bounds {
+            if !dims.is_anonymous(condition.left) && !dims.is_anonymous(condition.right) {
+                domain.assume(dims, condition);
+            }
+        }
+        dims.examine(positive, &domain) == Verdict::Always
     }
 
     /// Needs an extent to be 1 or equal to another one.
