@@ -30,6 +30,7 @@ mod tensor;
 
 mod versions;
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
@@ -142,7 +143,12 @@ impl Program for Running {
         let given = inputs.iter().map(tensor::to_ort).collect::<Result<Vec<SessionInputValue<'_>>, _>>()?;
         // A run that panicked leaves the library's session as it was.
         let mut session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
-        let results = session.run(&given[..]).map_err(|error| error.to_string())?;
-        results.into_iter().map(|(_, value)| tensor::from_ort(value)).collect()
+        // The binding panics where the library computes no value for an output. That happens: its optimiser removes some branches
+        // of `If` together with what their outputs read.
+        let run = AssertUnwindSafe(|| match session.run(&given[..]) {
+            Ok(results) => results.into_iter().map(|(_, value)| tensor::from_ort(value)).collect(),
+            Err(error) => Err(error.to_string()),
+        });
+        catch_unwind(run).unwrap_or_else(|_| Err("ONNX Runtime gave no value for an output".to_owned()))
     }
 }
