@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 use typeloom_solver::dim::{Dims, Relation};
 use typeloom_solver::model::Checked;
 use typeloom_solver::program::{Body, GraphId, StepId, ValueId};
-use typeloom_solver::solution::{Equation, EquationSource, TensorType, Type};
+use typeloom_solver::solution::{Constructor, Equation, EquationSource, TensorType, Type};
 use typeloom_solver::universe::Universe;
 
 /// The types of the main graph and of every graph nested in it, depth first.
@@ -142,38 +142,27 @@ pub fn type_json(checked: &Checked<'_>, ty: &Type) -> Value {
 /// One type of any solve as JSON.
 #[must_use]
 pub fn type_value(universe: &Universe, dims: &Dims, ty: &Type) -> Value {
-    let mut wraps = Vec::new();
-    let mut at = ty;
-    let mut value = loop {
-        match at {
-            Type::Sequence(inner) | Type::Optional(inner) | Type::Map(_, inner) => {
-                wraps.push(at);
-                at = inner;
-            }
-            Type::Unknown(None) | Type::Error => break json!({"k": "none"}),
-            Type::Unknown(Some(node)) | Type::Leaf(node) => {
-                let id = universe.lattice().node(*node).map_or("", |node| node.id);
-                break json!({"k": "node", "id": id});
-            }
-            Type::Tensor(tensor) => break tensor_json(universe, dims, "tensor", tensor),
-            Type::Sparse(tensor) => break tensor_json(universe, dims, "sparse", tensor),
-            Type::Scalar(elem) => match elem.single() {
-                Some(elem) => break json!({"k": "scalar", "e": universe.elem_name(elem)}),
-                None => break json!({"k": "scalar"}),
-            },
+    let (constructors, inner) = ty.split();
+    let mut value = match inner {
+        Type::Unknown(Some(node)) | Type::Leaf(node) => {
+            let id = universe.lattice().node(*node).map_or("", |node| node.id);
+            json!({"k": "node", "id": id})
+        }
+        Type::Tensor(tensor) => tensor_json(universe, dims, "tensor", tensor),
+        Type::Sparse(tensor) => tensor_json(universe, dims, "sparse", tensor),
+        Type::Scalar(elem) => match elem.single() {
+            Some(elem) => json!({"k": "scalar", "e": universe.elem_name(elem)}),
+            None => json!({"k": "scalar"}),
+        },
+        Type::Unknown(None) | Type::Error | Type::Sequence(_) | Type::Optional(_) | Type::Map(..) => {
+            json!({"k": "none"})
         }
     };
-    for wrap in wraps.into_iter().rev() {
-        value = match wrap {
-            Type::Sequence(_) => json!({"k": "seq", "of": value}),
-            Type::Map(key, _) => json!({"k": "map", "key": universe.elem_name(*key), "val": value}),
-            Type::Optional(_)
-            | Type::Tensor(_)
-            | Type::Sparse(_)
-            | Type::Scalar(_)
-            | Type::Leaf(_)
-            | Type::Unknown(_)
-            | Type::Error => json!({"k": "opt", "of": value}),
+    for constructor in constructors.into_iter().rev() {
+        value = match constructor {
+            Constructor::Sequence => json!({"k": "seq", "of": value}),
+            Constructor::Map(key) => json!({"k": "map", "key": universe.elem_name(key), "val": value}),
+            Constructor::Optional => json!({"k": "opt", "of": value}),
         };
     }
     value

@@ -283,23 +283,7 @@ impl<'a> Calls<'a> {
         let root = frame.body.graph(frame.body.root());
         let portable = |frame: &Frame<'a>, value: ValueId| {
             let (ty, shape) = (frame.slots[value.index()].ty, frame.shape_read(value));
-            let data = match core.data_of(frame, value) {
-                Some(Data::Ints(ints)) if ints.items.len() <= MAX_CONSTANTS => {
-                    Some(Data::Ints(Arc::clone(ints)))
-                }
-                Some(Data::Floats(floats)) if floats.items.len() <= MAX_CONSTANTS => {
-                    Some(Data::Floats(Arc::clone(floats)))
-                }
-                Some(
-                    Data::Ints(_)
-                    | Data::Floats(_)
-                    | Data::Filled(_)
-                    | Data::Ratios(..)
-                    | Data::Counting(..)
-                    | Data::Opaque,
-                )
-                | None => None,
-            };
+            let data = core.data_of(frame, value).filter(|data| is_portable(data)).cloned();
             let is_dropped = frame.dropped.contains(&value) || is_too_large(core, frame, value);
             Portable { ty, shape, data, is_dropped }
         };
@@ -389,22 +373,12 @@ fn key<'a>(
                 words.dim(core, dim);
             }
         }
-        match core.data_of(frame, value).cloned() {
-            Some(Data::Ints(ints)) if ints.items.len() <= MAX_CONSTANTS => {
-                words.words.extend([VALUED, i64::try_from(ints.items.len()).unwrap_or(i64::MAX)]);
-                for item in &ints.items {
-                    words.dim(core, *item);
-                }
+        let ints = core.data_of(frame, value).and_then(Data::as_ints).cloned();
+        if let Some(ints) = ints.filter(|ints| ints.items.len() <= MAX_CONSTANTS) {
+            words.words.extend([VALUED, i64::try_from(ints.items.len()).unwrap_or(i64::MAX)]);
+            for item in &ints.items {
+                words.dim(core, *item);
             }
-            Some(
-                Data::Ints(_)
-                | Data::Floats(_)
-                | Data::Filled(_)
-                | Data::Ratios(..)
-                | Data::Counting(..)
-                | Data::Opaque,
-            )
-            | None => {}
         }
     }
     let mut bytes = Vec::new();
@@ -472,18 +446,15 @@ fn copy_shape(core: &mut Core<'_>, shape: ShapeId, dims: &mut Map<DimId, DimId>)
 }
 
 fn copy_data(core: &mut Core<'_>, data: &Data, dims: &mut Map<DimId, DimId>) -> Option<Data> {
-    match data {
-        Data::Ints(ints) if ints.items.len() <= MAX_CONSTANTS => {
-            let items = ints.items.iter().map(|item| copy_dim(core, *item, dims)).collect();
-            Some(Data::Ints(Arc::new(Ints { shape: ints.shape.clone(), items })))
-        }
-        Data::Ints(_)
-        | Data::Floats(_)
-        | Data::Filled(_)
-        | Data::Ratios(..)
-        | Data::Counting(..)
-        | Data::Opaque => None,
-    }
+    let ints = data.as_ints().filter(|ints| ints.items.len() <= MAX_CONSTANTS)?;
+    let items = ints.items.iter().map(|item| copy_dim(core, *item, dims)).collect();
+    Some(Data::Ints(Arc::new(Ints { shape: ints.shape.clone(), items })))
+}
+
+/// Whether a constant is small enough to be passed into a function or out of it.
+fn is_portable(data: &Data) -> bool {
+    data.as_ints().is_some_and(|ints| ints.items.len() <= MAX_CONSTANTS)
+        || data.as_floats().is_some_and(|floats| floats.items.len() <= MAX_CONSTANTS)
 }
 
 /// Copies a summary into the caller.
@@ -566,11 +537,8 @@ fn read_initializer<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>, value: Value
 
 /// Whether a value holds more integers than are passed into a function or out of it.
 fn is_too_large(core: &Core<'_>, frame: &Frame<'_>, value: ValueId) -> bool {
-    match core.data_of(frame, value) {
-        Some(Data::Ints(ints)) => ints.items.len() > MAX_CONSTANTS,
-        Some(Data::Floats(_) | Data::Filled(_) | Data::Ratios(..) | Data::Counting(..) | Data::Opaque)
-        | None => false,
-    }
+    let ints = core.data_of(frame, value).and_then(Data::as_ints);
+    ints.is_some_and(|ints| ints.items.len() > MAX_CONSTANTS)
 }
 
 /// The positions of the inputs that a call leaves out, by an empty name or at the end.

@@ -30,7 +30,7 @@ pub(crate) use merge::{Alternatives, merge};
 pub(crate) use split::{Leaf, Run, Start, Tracing, split, trace};
 
 use crate::core::Core;
-use crate::dim::{DimId, Dims};
+use crate::dim::{Condition, DimId, Dims, Relation};
 use crate::fault::Reach;
 use crate::frame::Frame;
 use crate::map::Map;
@@ -66,6 +66,25 @@ pub(crate) struct Asked {
 pub(crate) struct Literal {
     pub(crate) asked: Asked,
     pub(crate) holds: bool,
+}
+
+impl Literal {
+    /// The same question with the other answer.
+    pub(crate) fn negated(self) -> Self {
+        Self { holds: !self.holds, ..self }
+    }
+
+    /// What the answer says of symbols, as a condition. There is none for conditions of data and for dims that differ.
+    pub(crate) fn condition(self, dims: &mut Dims) -> Option<Condition> {
+        match (self.asked.question, self.holds) {
+            (Question::Condition(_), _) | (Question::Equal(..), false) => None,
+            (Question::Equal(left, right), true) => Some(Condition::new(Relation::Equal, left, right)),
+            (Question::NonNegative(dim), true) => Some(Condition::new(Relation::AtMost, DimId::ZERO, dim)),
+            (Question::NonNegative(dim), false) => {
+                Some(Condition::new(Relation::AtMost, dim, dims.constant(-1)))
+            }
+        }
+    }
 }
 
 /// The questions of one run.

@@ -6,7 +6,7 @@
 //!
 //! | what the equations say of a symbol that an input declares | fault |
 //! |---|---|
-//! | finitely many values remain | [`FaultKind::ForcedSymbol`], an error |
+//! | finitely many values remain | [`FaultKind::ForcedSymbol`]: an error, or a warning where the constant comes from the declared type of another input |
 //! | no value remains | the fault of the node that needs it, an error |
 //! | it equals another symbol of the inputs | [`FaultKind::ForcedEquality`], a warning |
 //! | it is restricted in another way | [`FaultKind::Restricted`], a warning with a binding that fails |
@@ -33,7 +33,7 @@ use std::sync::Arc;
 
 use crate::claims::Claim;
 use crate::core::Core;
-use crate::dim::{Condition, Decision, DimId, Domain, Relation, Verdict};
+use crate::dim::{Condition, Decision, DimId, Domain, Relation, Verdict, symbols_of};
 use crate::fault::{Fault, FaultKind, Place, RefutedClaim};
 use crate::frame::Frame;
 use crate::model::place_of;
@@ -200,19 +200,12 @@ impl<'a> Facts<'a> {
         if left.len() > MAX_COMPARED {
             return;
         }
-        let symbols = |core: &Core<'a>, condition: Condition| {
-            let mut symbols = core.dims.symbols_of(condition.left);
-            symbols.extend(core.dims.symbols_of(condition.right));
-            symbols.sort_unstable();
-            symbols.dedup();
-            symbols
-        };
         let mut dropped: Vec<Condition> = Vec::new();
         let mut at = 0;
         while at < left.len() {
-            let own = symbols(core, left[at]);
+            let own = symbols_of(&core.dims, left[at]);
             let is_implied = (0..left.len()).filter(|other| *other != at).any(|other| {
-                symbols(core, left[other]) == own && {
+                symbols_of(&core.dims, left[other]) == own && {
                     let mut domain = Domain::nonempty();
                     domain.assume(&mut core.dims, left[other]);
                     core.dims.examine(left[at], &domain) == Verdict::Always
@@ -224,12 +217,12 @@ impl<'a> Facts<'a> {
                 at += 1;
             }
         }
-        let is_kept = |condition: Condition| !dropped.contains(&condition);
-        self.judged.faults.retain(|fault| restricted(fault).is_none_or(is_kept));
-        self.judged.requirements.retain(|requirement| is_kept(requirement.condition));
         if dropped.is_empty() {
             return;
         }
+        let is_kept = |condition: Condition| left.contains(&condition) || !dropped.contains(&condition);
+        self.judged.faults.retain(|fault| restricted(fault).is_none_or(is_kept));
+        self.judged.requirements.retain(|requirement| is_kept(requirement.condition));
         // The smallest failing binding may be one that a dropped restriction left out.
         let mut domain = Domain::nonempty();
         for fault in &mut self.judged.faults {

@@ -28,6 +28,28 @@ pub(crate) enum Data {
     Opaque,
 }
 
+impl Data {
+    pub(crate) fn as_ints(&self) -> Option<&Arc<Ints>> {
+        if let Self::Ints(ints) = self { Some(ints) } else { None }
+    }
+
+    pub(crate) fn as_floats(&self) -> Option<&Arc<Floats>> {
+        if let Self::Floats(floats) = self { Some(floats) } else { None }
+    }
+
+    pub(crate) fn as_filled(&self) -> Option<DimId> {
+        if let Self::Filled(item) = self { Some(*item) } else { None }
+    }
+
+    pub(crate) fn as_ratios(&self) -> Option<(&Arc<Ints>, i64)> {
+        if let Self::Ratios(numerators, divisor) = self { Some((numerators, *divisor)) } else { None }
+    }
+
+    pub(crate) fn as_counting(&self) -> Option<(DimId, DimId)> {
+        if let Self::Counting(first, last) = self { Some((*first, *last)) } else { None }
+    }
+}
+
 /// A constant, by number.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct DataId(NonZeroU32);
@@ -95,26 +117,17 @@ fn hash(hasher: &RandomState, data: &Data) -> u64 {
 
 /// Equality of bits, so that a NaN is itself and the two zeros differ.
 fn same(a: &Data, b: &Data) -> bool {
-    match (a, b) {
-        (Data::Ints(a), Data::Ints(b)) => a == b,
-        (Data::Floats(a), Data::Floats(b)) => {
+    match a {
+        Data::Ints(a) => b.as_ints() == Some(a),
+        Data::Floats(a) => b.as_floats().is_some_and(|b| {
             a.shape == b.shape
                 && a.items.len() == b.items.len()
                 && a.items.iter().zip(&b.items).all(|(a, b)| a.to_bits() == b.to_bits())
-        }
-        (Data::Filled(a), Data::Filled(b)) => a == b,
-        (Data::Ratios(a, by), Data::Ratios(b, other)) => a == b && by == other,
-        (Data::Counting(a, b), Data::Counting(c, d)) => (a, b) == (c, d),
-        (Data::Opaque, Data::Opaque) => true,
-        (
-            Data::Ints(_)
-            | Data::Floats(_)
-            | Data::Filled(_)
-            | Data::Ratios(..)
-            | Data::Counting(..)
-            | Data::Opaque,
-            _,
-        ) => false,
+        }),
+        Data::Filled(a) => b.as_filled() == Some(*a),
+        Data::Ratios(a, by) => b.as_ratios() == Some((a, *by)),
+        Data::Counting(first, last) => b.as_counting() == Some((*first, *last)),
+        Data::Opaque => matches!(b, Data::Opaque),
     }
 }
 

@@ -126,6 +126,7 @@ pub use condition::{Condition, DisplayCondition, Relation};
 pub use decide::Decision;
 pub use display::DisplayDim;
 pub use domain::Domain;
+pub(crate) use domain::symbols_of;
 pub use examine::Verdict;
 pub(crate) use facts::Facts;
 pub use id::DimId;

@@ -514,12 +514,13 @@ pub enum CaseOwner {
     Instance(usize),
 }
 
-/// Whether a branch is known to be possible.
+/// Whether what is wrong in a case makes the model wrong.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reach {
-    /// It is: its condition depends on symbols or data.
+    /// It does: data or every binding of symbols can choose the branch.
     Free,
-    /// Its condition depends on extents that are not known, which may always choose the other branch.
+    /// The condition of the branch depends on extents that are not known, is computed, holds for empty tensors only, or is
+    /// one that a caller can avoid by the choice of symbols.
     Doubtful,
 }
 

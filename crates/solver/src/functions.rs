@@ -11,7 +11,7 @@ use crate::catalogue::FunctionId;
 use crate::dim::{DimId, Dims};
 use crate::model::Checked;
 use crate::program::{Body, ValueId};
-use crate::solution::{TensorType, Type};
+use crate::solution::{Constructor, TensorType, Type};
 
 /// A function with what is known of its values.
 pub struct FunctionTypes<'a> {
@@ -51,15 +51,19 @@ impl<'a> Checked<'a> {
 /// What two types agree on, symbols aside.
 fn join(dims: &mut Dims, a: &Type, b: &Type) -> Type {
     let (mut a, mut b) = (a, b);
-    let mut wraps: Vec<&Type> = Vec::new();
+    let mut constructors: Vec<Constructor> = Vec::new();
     let mut joined = loop {
         match (a, b) {
-            (Type::Sequence(x), Type::Sequence(y)) | (Type::Optional(x), Type::Optional(y)) => {
-                wraps.push(a);
+            (Type::Sequence(x), Type::Sequence(y)) => {
+                constructors.push(Constructor::Sequence);
+                (a, b) = (x, y);
+            }
+            (Type::Optional(x), Type::Optional(y)) => {
+                constructors.push(Constructor::Optional);
                 (a, b) = (x, y);
             }
             (Type::Map(key, x), Type::Map(other, y)) if key == other => {
-                wraps.push(a);
+                constructors.push(Constructor::Map(*key));
                 (a, b) = (x, y);
             }
             (Type::Tensor(x), Type::Tensor(y)) if x.elem == y.elem => break Type::Tensor(tensor(dims, x, y)),
@@ -67,18 +71,8 @@ fn join(dims: &mut Dims, a: &Type, b: &Type) -> Type {
             _ => return Type::Unknown(None),
         }
     };
-    for wrap in wraps.into_iter().rev() {
-        joined = match wrap {
-            Type::Sequence(_) => Type::Sequence(Box::new(joined)),
-            Type::Map(key, _) => Type::Map(*key, Box::new(joined)),
-            Type::Optional(_)
-            | Type::Tensor(_)
-            | Type::Sparse(_)
-            | Type::Scalar(_)
-            | Type::Leaf(_)
-            | Type::Unknown(_)
-            | Type::Error => Type::Optional(Box::new(joined)),
-        };
+    for constructor in constructors.into_iter().rev() {
+        joined = constructor.of(joined);
     }
     joined
 }

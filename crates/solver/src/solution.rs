@@ -86,7 +86,52 @@ pub enum EquationSource {
     Declared(ValueId),
 }
 
+/// A constructor around one type.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Constructor {
+    /// A sequence of it.
+    Sequence,
+    /// An optional of it.
+    Optional,
+    /// A map from a key to it.
+    Map(Elem),
+}
+
+impl Constructor {
+    /// The type with this constructor around `inner`.
+    #[must_use]
+    pub fn of(self, inner: Type) -> Type {
+        let inner = Box::new(inner);
+        match self {
+            Self::Sequence => Type::Sequence(inner),
+            Self::Optional => Type::Optional(inner),
+            Self::Map(key) => Type::Map(key, inner),
+        }
+    }
+}
+
 impl Type {
+    /// The constructors of a type, the outermost first, and the type inside all of them.
+    #[must_use]
+    pub fn split(&self) -> (Vec<Constructor>, &Self) {
+        let (mut constructors, mut ty) = (Vec::new(), self);
+        loop {
+            let (constructor, inner) = match ty {
+                Self::Sequence(inner) => (Constructor::Sequence, inner),
+                Self::Optional(inner) => (Constructor::Optional, inner),
+                Self::Map(key, inner) => (Constructor::Map(*key), inner),
+                Self::Tensor(_)
+                | Self::Sparse(_)
+                | Self::Scalar(_)
+                | Self::Leaf(_)
+                | Self::Unknown(_)
+                | Self::Error => return (constructors, ty),
+            };
+            constructors.push(constructor);
+            ty = inner;
+        }
+    }
+
     /// Whether it is known down to one concrete leaf (its shape may be unknown).
     #[must_use]
     pub fn is_concrete(&self) -> bool {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use typeloom_pool::{Idx, Pool, Sort, Tag, TypeError};
 use typeloom_solver::dim::{Condition, DimId, DimView, Dims, Relation};
 use typeloom_solver::elem::{Elem, ElemSet};
-use typeloom_solver::solution::{TensorType, Type};
+use typeloom_solver::solution::{Constructor, TensorType, Type};
 use typeloom_solver::universe::Universe;
 
 use super::leaves::Leaves;
@@ -172,43 +172,32 @@ impl Encoder<'_, '_> {
     }
 
     fn ty(&mut self, ty: &Type) -> Result<Idx, TypeError> {
-        let mut wraps = Vec::new();
-        let mut at = ty;
-        let mut made = loop {
-            match at {
-                Type::Sequence(inner) | Type::Optional(inner) | Type::Map(_, inner) => {
-                    wraps.push(at);
-                    at = inner;
-                }
-                Type::Tensor(tensor) => break self.tensor(tensor)?,
-                Type::Sparse(tensor) => {
-                    let tensor = self.tensor(tensor)?;
-                    let sparse = self.pool.name(SPARSE)?;
-                    break self.pool.applied(sparse, &[tensor])?;
-                }
-                Type::Scalar(elem) => break self.element(*elem)?,
-                Type::Leaf(node) => {
-                    let id = self.interface.universe.lattice().node(*node).map_or("?", |node| node.id);
-                    let name = self.pool.name(id)?;
-                    break self.pool.opaque(name)?;
-                }
-                Type::Unknown(_) | Type::Error => break self.pool.primitive(Tag::Any)?,
+        let (constructors, inner) = ty.split();
+        let mut made = match inner {
+            Type::Tensor(tensor) => self.tensor(tensor)?,
+            Type::Sparse(tensor) => {
+                let tensor = self.tensor(tensor)?;
+                let sparse = self.pool.name(SPARSE)?;
+                self.pool.applied(sparse, &[tensor])?
+            }
+            Type::Scalar(elem) => self.element(*elem)?,
+            Type::Leaf(node) => {
+                let id = self.interface.universe.lattice().node(*node).map_or("?", |node| node.id);
+                let name = self.pool.name(id)?;
+                self.pool.opaque(name)?
+            }
+            Type::Unknown(_) | Type::Error | Type::Sequence(_) | Type::Optional(_) | Type::Map(..) => {
+                self.pool.primitive(Tag::Any)?
             }
         };
-        for wrap in wraps.into_iter().rev() {
-            made = match wrap {
-                Type::Sequence(_) => self.pool.list(made)?,
-                Type::Map(key, _) => {
-                    let key = self.element(ElemSet::of(*key))?;
+        for constructor in constructors.into_iter().rev() {
+            made = match constructor {
+                Constructor::Sequence => self.pool.list(made)?,
+                Constructor::Map(key) => {
+                    let key = self.element(ElemSet::of(key))?;
                     self.pool.map(key, made)?
                 }
-                Type::Optional(_)
-                | Type::Tensor(_)
-                | Type::Sparse(_)
-                | Type::Scalar(_)
-                | Type::Leaf(_)
-                | Type::Unknown(_)
-                | Type::Error => self.pool.option(made)?,
+                Constructor::Optional => self.pool.option(made)?,
             };
         }
         Ok(made)

@@ -292,10 +292,11 @@ impl List {
 
 /// The list in the attribute `name`, or else in the input `at`, which must have one axis; `None` where both are left out.
 pub(super) fn list(cx: &mut RuleCx<'_, '_>, name: &'static str, at: usize) -> Result<Option<List>, Failure> {
-    if cx.attr_ints(name)?.is_none() && cx.has(In(at)) {
-        cx.require_rank(In(at), 1..=1)?;
+    let list = list_or_single(cx, name, at)?;
+    if let Some(List { source: Source::Input(port), .. }) = list {
+        cx.require_rank(port, 1..=1)?;
     }
-    list_or_single(cx, name, at)
+    Ok(list)
 }
 
 /// As [`list`]; a single number without an axis counts as a list of one.

@@ -43,7 +43,7 @@ fn gather(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     cx.set_shape(Out(0), &shape)
 }
 
-/// The constants among the indices lie within the axis, counted from either end.
+/// The constants among the indices lie within the axis, counted from either end, and so do positions that a `Range` counts.
 fn require_all_indices(cx: &mut RuleCx<'_, '_>, axis: Extent) -> Result<(), Failure> {
     if let Some((first, last)) = cx.counting(In(1))
         && cx.dims().is_non_negative(first)

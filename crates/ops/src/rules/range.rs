@@ -3,7 +3,7 @@
 //! The count is computed with dims where all three operands are whole numbers, and with floats where all three
 //! are float constants. A range of few elements is followed as a constant.
 
-use typeloom_solver::dim::{Condition, DimId, Domain, Relation, Verdict};
+use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{Failure, Floats, Ints, Rule, RuleCx};
 
@@ -61,20 +61,19 @@ fn range_of_ints(cx: &mut RuleCx<'_, '_>) -> Result<Option<DimId>, Failure> {
         let last = cx.dims().sub(limit, DimId::ONE);
         cx.set_counting(Out(0), start, last);
     }
-    let zero = cx.dims().constant(0);
-    let count = cx.dims().max(count, zero);
-    if let Some(count) = cx.const_dim(count).and_then(|count| usize::try_from(count).ok()) {
-        if count > MAX_ITEMS {
-            cx.drop_constant(Out(0));
-            return Ok(Some(cx.dims().constant(i64::try_from(count).unwrap_or(i64::MAX))));
+    let count = cx.dims().max(count, DimId::ZERO);
+    match cx.const_dim(count).and_then(|count| usize::try_from(count).ok()) {
+        Some(count) if count <= MAX_ITEMS => {
+            let mut item = start;
+            let mut items = Vec::with_capacity(count);
+            for _ in 0..count {
+                items.push(item);
+                item = cx.dims().add(item, delta);
+            }
+            put_whole(cx, Out(0), Ints::vector(items));
         }
-        let mut item = start;
-        let mut items = Vec::with_capacity(count);
-        for _ in 0..count {
-            items.push(item);
-            item = cx.dims().add(item, delta);
-        }
-        put_whole(cx, Out(0), Ints::vector(items));
+        Some(_) => cx.drop_constant(Out(0)),
+        None => {}
     }
     Ok(Some(count))
 }
@@ -82,9 +81,7 @@ fn range_of_ints(cx: &mut RuleCx<'_, '_>) -> Result<Option<DimId>, Failure> {
 /// Whether a range with these parts has an element, or starts at 0, where the limit alone says how far it reaches.
 /// Symbols count as 1 or more.
 fn is_filled(cx: &mut RuleCx<'_, '_>, start: DimId, span: DimId) -> bool {
-    let has_one = Condition::new(Relation::AtMost, DimId::ONE, span);
-    !cx.dims().is_anonymous(span)
-        && (start == DimId::ZERO || cx.dims().examine(has_one, &Domain::nonempty()) == Verdict::Always)
+    !cx.dims().is_anonymous(span) && (start == DimId::ZERO || cx.is_positive_in_runs(span))
 }
 
 fn range_of_floats(cx: &mut RuleCx<'_, '_>) -> Result<Option<DimId>, Failure> {

@@ -202,11 +202,11 @@ fn functions<'a>(
         if at.iter().all(|leaf| leaves[*leaf].needs_empty) {
             continue;
         }
-        let little = at.iter().any(|leaf| leaves[*leaf].leaves_little);
+        let spot = Spot::Step(*step);
         let all = everywhere(*step, found);
-        let branches = (!all).then(|| blamed(body, Spot::Step(*step), &at, decisions));
-        let doubtful = !all && (!little || at.iter().all(|leaf| is_doubtful(&leaves[*leaf])));
-        let reach = if doubtful { Reach::Doubtful } else { Reach::Free };
+        let branches = (!all).then(|| blamed(body, spot, &at, decisions));
+        let is_wrong = all || at.iter().any(|leaf| is_certain(body, spot, &leaves[*leaf]));
+        let reach = if is_wrong { Reach::Free } else { Reach::Doubtful };
         let Some(fault) = leaves[case].faulty[position].frame.all_faults().next() else { continue };
         verdict.shown.insert(case);
         let (fault, owner) = (Box::new(fault.kind.clone()), CaseOwner::Instance(position));

@@ -9,7 +9,7 @@ use super::{Asked, Literal, MAX_CASES, MAX_DEPTH, Question};
 use crate::assume::Assumptions;
 use crate::call::{Calls, Instance};
 use crate::core::Core;
-use crate::dim::{Condition, Decision, DimId, Dims, Domain, Facts, Relation, Solved, Verdict};
+use crate::dim::{Decision, DimId, Dims, Domain, Facts, Solved, Verdict};
 use crate::fault::{Fault, FaultKind};
 use crate::frame::Frame;
 use crate::limits::Limit;
@@ -193,23 +193,16 @@ fn settle(dims: &mut Dims, base: &Assumptions, literals: &[Literal]) -> Option<(
 /// Whether the literals contradict each other where every symbol is at least 1.
 fn needs_empty(dims: &mut Dims, literals: &[Literal]) -> bool {
     let mut domain = Domain::nonempty();
-    for Literal { asked, holds } in literals {
-        let condition = match asked.question {
-            Question::Equal(a, b) => Condition::new(Relation::Equal, a, b),
-            Question::NonNegative(dim) => Condition::new(Relation::AtMost, DimId::ZERO, dim),
-            Question::Condition(_) => continue,
-        };
-        let impossible = if *holds { Verdict::Never } else { Verdict::Always };
-        if dims.examine(condition, &domain) == impossible {
-            return true;
-        }
-        match (asked.question, holds) {
-            (_, true) => domain.assume(dims, condition),
-            (Question::NonNegative(dim), false) => {
-                let most = dims.constant(-1);
-                domain.assume(dims, Condition::new(Relation::AtMost, dim, most));
+    for literal in literals {
+        if let Some(condition) = literal.condition(dims) {
+            if dims.examine(condition, &domain) == Verdict::Never {
+                return true;
             }
-            (_, false) => {}
+            domain.assume(dims, condition);
+        } else if let Some(negation) = literal.negated().condition(dims)
+            && dims.examine(negation, &domain) == Verdict::Always
+        {
+            return true;
         }
     }
     false
@@ -218,14 +211,10 @@ fn needs_empty(dims: &mut Dims, literals: &[Literal]) -> bool {
 /// Whether the bindings outside of all cases with these literals about symbols are few.
 fn leaves_little(dims: &mut Dims, literals: &[Literal]) -> bool {
     let domain = Domain::nonempty();
-    literals.iter().all(|Literal { asked, holds }| {
-        let negation = match (asked.question, holds) {
-            (Question::Condition(_), _) => return true,
-            // All but one value of one of the two.
-            (Question::Equal(..), true) => return false,
-            (Question::Equal(a, b), false) => Condition::new(Relation::Equal, a, b),
-            (Question::NonNegative(dim), true) => Condition::new(Relation::AtMost, dim, dims.constant(-1)),
-            (Question::NonNegative(dim), false) => Condition::new(Relation::AtMost, DimId::ZERO, dim),
+    literals.iter().all(|literal| {
+        let Some(negation) = literal.negated().condition(dims) else {
+            // Two dims that differ leave all but one value of a symbol; data has nothing to do with symbols.
+            return literal.condition(dims).is_none();
         };
         match dims.examine(negation, &domain) {
             Verdict::Never => true,

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::declared_symbols;
 use crate::core::Core;
-
+use crate::dim::{Condition, symbols_of};
 use crate::frame::Frame;
 use crate::program::{Origin, ValueId};
 use crate::rule::Port;
@@ -42,8 +42,7 @@ pub(super) fn is_baked(core: &mut Core<'_>, frame: &Frame<'_>, equation: &Equati
         }
     }
     let mut seen: BTreeSet<ValueId> = open.iter().copied().collect();
-    let mut symbols = core.dims.symbols_of(equation.left);
-    symbols.extend(core.dims.symbols_of(equation.right));
+    let symbols = symbols_of(&core.dims, Condition::new(equation.need, equation.left, equation.right));
     let mut is_foreign = false;
     while let Some(value) = open.pop() {
         match body.value(value).origin {

@@ -68,12 +68,8 @@ impl Scope<'_, '_> {
         if of_shape {
             return true;
         }
-        let items = match core.data_of(self.frame, value) {
-            Some(Data::Ints(ints)) => std::sync::Arc::clone(ints),
-            Some(
-                Data::Floats(_) | Data::Filled(_) | Data::Ratios(..) | Data::Counting(..) | Data::Opaque,
-            )
-            | None => return false,
+        let Some(items) = core.data_of(self.frame, value).and_then(Data::as_ints).cloned() else {
+            return false;
         };
         items.items.iter().any(|item| core.dims.resolve(*item) == dim)
     }

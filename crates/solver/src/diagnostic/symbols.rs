@@ -336,15 +336,10 @@ impl<'a> Scope<'_, 'a> {
 
     /// Whether a value is known to have the number among its elements.
     fn holds(&self, value: ValueId, number: i64) -> bool {
-        match self.core.data_of(self.frame, value) {
-            Some(Data::Ints(ints)) => {
-                ints.items.iter().any(|item| self.core.dims.as_constant(*item) == Some(number))
-            }
-            Some(
-                Data::Floats(_) | Data::Filled(_) | Data::Ratios(..) | Data::Counting(..) | Data::Opaque,
-            )
-            | None => false,
-        }
+        let ints = self.core.data_of(self.frame, value).and_then(Data::as_ints);
+        ints.is_some_and(|ints| {
+            ints.items.iter().any(|item| self.core.dims.as_constant(*item) == Some(number))
+        })
     }
 
     /// A value by what makes it.

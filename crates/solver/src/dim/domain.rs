@@ -45,7 +45,7 @@ struct Fact {
 }
 
 /// The symbols of both sides.
-pub(super) fn symbols_of(dims: &Dims, condition: Condition) -> SmallVec<[DimId; 4]> {
+pub(crate) fn symbols_of(dims: &Dims, condition: Condition) -> SmallVec<[DimId; 4]> {
     let mut symbols = dims.symbols_of(condition.left);
     symbols.extend(dims.symbols_of(condition.right));
     symbols.sort_unstable();

@@ -61,55 +61,29 @@ impl Ints {
 impl RuleCx<'_, '_> {
     /// The integers at a port, as far as they are known.
     pub fn ints(&mut self, port: Port) -> Option<Arc<Ints>> {
-        let value = self.value(port)?;
-        match self.data(value) {
-            Some(Data::Ints(ints)) => Some(ints),
-            Some(
-                Data::Floats(_) | Data::Filled(_) | Data::Ratios(..) | Data::Counting(..) | Data::Opaque,
-            )
-            | None => None,
-        }
+        self.data(self.value(port)?)?.as_ints().cloned()
     }
 
     /// The floating-point numbers at a port, if they are constants.
     pub fn floats(&mut self, port: Port) -> Option<Arc<Floats>> {
-        let value = self.value(port)?;
-        match self.data(value) {
-            Some(Data::Floats(floats)) => Some(floats),
-            Some(Data::Ints(_) | Data::Filled(_) | Data::Ratios(..) | Data::Counting(..) | Data::Opaque)
-            | None => None,
-        }
+        self.data(self.value(port)?)?.as_floats().cloned()
     }
 
     /// The whole number that every element at a port has, where their count is not a constant.
     pub fn filled(&mut self, port: Port) -> Option<DimId> {
-        let value = self.value(port)?;
-        match self.data(value) {
-            Some(Data::Filled(item)) => Some(item),
-            Some(Data::Ints(_) | Data::Floats(_) | Data::Ratios(..) | Data::Counting(..) | Data::Opaque)
-            | None => None,
-        }
+        self.data(self.value(port)?)?.as_filled()
     }
 
     /// The floats at a port as integers and what all of them are divided by, if that is how they are known.
     pub fn ratios(&mut self, port: Port) -> Option<(Arc<Ints>, i64)> {
-        let value = self.value(port)?;
-        match self.data(value) {
-            Some(Data::Ratios(numerators, divisor)) => Some((numerators, divisor)),
-            Some(Data::Ints(_) | Data::Floats(_) | Data::Filled(_) | Data::Counting(..) | Data::Opaque)
-            | None => None,
-        }
+        let data = self.data(self.value(port)?)?;
+        data.as_ratios().map(|(numerators, divisor)| (Arc::clone(numerators), divisor))
     }
 
     /// The least and the greatest of the numbers that a port counts through, as positions do; see
     /// [`RuleCx::set_counting`].
     pub fn counting(&mut self, port: Port) -> Option<(DimId, DimId)> {
-        let value = self.value(port)?;
-        match self.data(value) {
-            Some(Data::Counting(first, last)) => Some((first, last)),
-            Some(Data::Ints(_) | Data::Floats(_) | Data::Filled(_) | Data::Ratios(..) | Data::Opaque)
-            | None => None,
-        }
+        self.data(self.value(port)?)?.as_counting()
     }
 
     /// Records that a port holds every whole number from `first` to `last`, where their count is not a constant.

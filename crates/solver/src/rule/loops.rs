@@ -14,7 +14,7 @@
 use std::collections::BTreeMap;
 
 use super::{DimVec, Ints, Port, RuleCx};
-use crate::dim::{Condition, Decision, DimId, Domain, Relation, Verdict};
+use crate::dim::{Decision, DimId};
 use crate::limits::Limit;
 use crate::map::Set;
 use crate::program::{GraphId, ValueId};
@@ -317,11 +317,7 @@ impl RuleCx<'_, '_> {
     /// Notes whether a body surely has an iteration, given the number of iterations that begin if no condition ends the
     /// loop. As everywhere in conditions on symbols, extents count as 1 or more.
     pub fn enters(&mut self, graph: GraphId, count: Option<DimId>) {
-        let enters = count.is_some_and(|count| {
-            let condition = Condition::new(Relation::AtMost, DimId::ONE, count);
-            self.core.dims.examine(condition, &Domain::nonempty()) == Verdict::Always
-        });
-        if enters {
+        if count.is_some_and(|count| self.is_positive_in_runs(count)) {
             self.frame.entered.insert(graph);
         } else {
             self.frame.entered.remove(&graph);
