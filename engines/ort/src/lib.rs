@@ -32,11 +32,13 @@ mod versions;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use ort::environment::Environment;
 use ort::logging::LogLevel;
-use ort::session::{Session, SessionInputValue};
+use ort::session::{RunOptions, Session, SessionInputValue};
 use ort::value::ValueType;
 use typeloom::onnx::prost::Message as _;
 use typeloom::runtime::engine::{Engine, Loaded, Loads, Offer, Program};
@@ -47,6 +49,7 @@ use typeloom::{AnyTensor, Dtype, ModelProto};
 pub struct Ort {
     environment: Environment,
     threads: Option<usize>,
+    time_limit: Option<Duration>,
 }
 
 /// The library allows a process one environment.
@@ -71,19 +74,30 @@ impl Ort {
     pub fn load(library: &Path) -> Result<Self, LoadLibraryError> {
         let mut only = ENVIRONMENT.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(environment) = &*only {
-            return Ok(Self { environment: environment.clone(), threads: None });
+            return Ok(Self::of(environment.clone()));
         }
         let environment = ort::init_from(library)?.with_name("typeloom").build()?;
         // What goes wrong is in the errors; the library would write it to the terminal as well.
         environment.set_log_level(LogLevel::Fatal);
         *only = Some(environment.clone());
-        Ok(Self { environment, threads: None })
+        Ok(Self::of(environment))
+    }
+
+    fn of(environment: Environment) -> Self {
+        Self { environment, threads: None, time_limit: None }
     }
 
     /// The same with so many threads for one run, where the library would take as many as there are cores.
     #[must_use]
     pub fn with_threads(self, threads: usize) -> Self {
         Self { threads: Some(threads), ..self }
+    }
+
+    /// The same with a limit on the time of one run. A run that takes longer is stopped after the node that it is at, and is
+    /// an error.
+    #[must_use]
+    pub fn with_time_limit(self, limit: Duration) -> Self {
+        Self { time_limit: Some(limit), ..self }
     }
 }
 
@@ -117,7 +131,8 @@ impl Engine for Ort {
         }
         let session = builder.commit_from_memory(&bytes).map_err(|error| error.to_string())?;
         let types = session.outputs().iter().map(|it| (it.name().to_owned(), stamp(it.dtype()))).collect();
-        Ok(Loaded { program: Box::new(Running { session: Mutex::new(session) }), types })
+        let program = Running { session: Mutex::new(session), time_limit: self.time_limit };
+        Ok(Loaded { program: Box::new(program), types })
     }
 }
 
@@ -136,6 +151,7 @@ fn stamp(ty: &ValueType) -> Stamp {
 
 struct Running {
     session: Mutex<Session>,
+    time_limit: Option<Duration>,
 }
 
 impl Program for Running {
@@ -143,12 +159,32 @@ impl Program for Running {
         let given = inputs.iter().map(tensor::to_ort).collect::<Result<Vec<SessionInputValue<'_>>, _>>()?;
         // A run that panicked leaves the library's session as it was.
         let mut session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
+        let options = RunOptions::new().map_err(|error| error.to_string())?;
         // The binding panics where the library computes no value for an output. That happens: its optimiser removes some branches
         // of `If` together with what their outputs read.
-        let run = AssertUnwindSafe(|| match session.run(&given[..]) {
+        let run = AssertUnwindSafe(|| match session.run_with_options(&given[..], &options) {
             Ok(results) => results.into_iter().map(|(_, value)| tensor::from_ort(value)).collect(),
             Err(error) => Err(error.to_string()),
         });
-        catch_unwind(run).unwrap_or_else(|_| Err("ONNX Runtime gave no value for an output".to_owned()))
+        within(self.time_limit, &options, || {
+            catch_unwind(run).unwrap_or_else(|_| Err("ONNX Runtime gave no value for an output".to_owned()))
+        })
     }
+}
+
+/// Runs something that `options` can stop, and stops it after `limit`.
+fn within<T>(limit: Option<Duration>, options: &RunOptions, run: impl FnOnce() -> T) -> T {
+    let Some(limit) = limit else { return run() };
+    std::thread::scope(|scope| {
+        let (done, is_done) = channel::<()>();
+        scope.spawn(move || {
+            if is_done.recv_timeout(limit) == Err(RecvTimeoutError::Timeout) {
+                // There is no other way to stop the run; without it, it goes on.
+                let _ = options.terminate();
+            }
+        });
+        let result = run();
+        drop(done);
+        result
+    })
 }
