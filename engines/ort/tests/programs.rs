@@ -13,6 +13,7 @@ use typeloom::{AnyTensor, Options};
 use typeloom_differential::choices::Choices;
 use typeloom_differential::generate::{Case, Declarations, generate};
 use typeloom_differential::laws::{Runs, examine, fits};
+use typeloom_differential::program::Program;
 use typeloom_ort::Ort;
 
 /// How many programs a run has.
@@ -58,6 +59,15 @@ fn tensors(values: &[Value]) -> Option<Vec<AnyTensor>> {
     values.iter().map(|value| value.as_tensor().cloned()).collect()
 }
 
+fn has_reduction(program: &Program) -> bool {
+    let mut found = false;
+    let bodies = program.functions.iter().map(|function| &function.graph);
+    for graph in bodies.chain([&program.graph]) {
+        graph.walk(&mut |graph| found |= graph.nodes.iter().any(|node| node.op.starts_with("Reduce")));
+    }
+    found
+}
+
 #[test]
 fn values_have_the_reported_types() {
     let Ok(library) = std::env::var("ORT_DYLIB_PATH") else {
@@ -84,7 +94,15 @@ fn values_have_the_reported_types() {
         let mut checked = typeloom::check(&bytes, &Options::default()).expect("it was checked before");
         for world in &case.worlds {
             // Where an operator is undefined, ONNX Runtime may compute something: a window that is larger than its input.
-            if case.program.run(world.inputs.clone(), &mut |_, _| {}).is_err() {
+            let mut has_empty = false;
+            let mut visit = |_: &str, value: &Value| {
+                has_empty |= value.as_tensor().is_some_and(|tensor| tensor.shape().contains(&0));
+            };
+            if case.program.run(world.inputs.clone(), &mut visit).is_err() {
+                continue;
+            }
+            // ONNX Runtime 1.31 does not reduce a tensor without elements: it returns it as it is. ONNX keeps the other axes.
+            if has_empty && has_reduction(&case.program) {
                 continue;
             }
             let Some(inputs) = tensors(&world.inputs) else { continue };
