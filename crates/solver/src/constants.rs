@@ -10,7 +10,7 @@ use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 
 use crate::dim::DimId;
-use crate::rule::{Floats, Ints};
+use crate::rule::{Counting, Floats, Ints};
 
 /// A constant that the solver follows, because shapes can depend on it.
 #[derive(Clone, Debug)]
@@ -21,9 +21,8 @@ pub(crate) enum Data {
     Filled(DimId),
     /// Floats that are these integers divided by a constant of 2 or more.
     Ratios(Arc<Ints>, i64),
-    /// The whole numbers from the first to the last, in any order and each at least once. How many elements there are is not
-    /// a constant.
-    Counting(DimId, DimId),
+    /// Consecutive whole numbers. How many elements there are is not a constant.
+    Counting(Counting),
     /// Looked at, and of no use: too large, of another element type, or not in the file.
     Opaque,
 }
@@ -45,8 +44,8 @@ impl Data {
         if let Self::Ratios(numerators, divisor) = self { Some((numerators, *divisor)) } else { None }
     }
 
-    pub(crate) fn as_counting(&self) -> Option<(DimId, DimId)> {
-        if let Self::Counting(first, last) = self { Some((*first, *last)) } else { None }
+    pub(crate) fn as_counting(&self) -> Option<Counting> {
+        if let Self::Counting(counting) = self { Some(*counting) } else { None }
     }
 }
 
@@ -110,7 +109,7 @@ fn hash(hasher: &RandomState, data: &Data) -> u64 {
         }
         Data::Filled(item) => hasher.hash_one(item),
         Data::Ratios(ints, divisor) => hasher.hash_one((&ints.shape, &ints.items, divisor)),
-        Data::Counting(first, last) => hasher.hash_one((first, last)),
+        Data::Counting(counting) => hasher.hash_one(counting),
         Data::Opaque => 0,
     }
 }
@@ -126,7 +125,7 @@ fn same(a: &Data, b: &Data) -> bool {
         }),
         Data::Filled(a) => b.as_filled() == Some(*a),
         Data::Ratios(a, by) => b.as_ratios() == Some((a, *by)),
-        Data::Counting(first, last) => b.as_counting() == Some((*first, *last)),
+        Data::Counting(a) => b.as_counting() == Some(*a),
         Data::Opaque => matches!(b, Data::Opaque),
     }
 }

@@ -50,7 +50,7 @@ use crate::signature::Schema;
 pub use cases::Comparison;
 pub use constants::MAX_ELEMENTS;
 pub(crate) use constants::is_followed;
-pub use constants::{Floats, Ints};
+pub use constants::{Counting, Floats, Ints, Order};
 pub(crate) use loops::Loops;
 pub use loops::{Knowledge, Trips};
 pub use types::Kind;

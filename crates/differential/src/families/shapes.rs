@@ -131,9 +131,22 @@ pub(super) fn vector(b: &mut Builder<'_>) -> Option<()> {
 
 pub(super) fn range(b: &mut Builder<'_>) -> Option<()> {
     let limit = small_ints(b, Some(0))?;
-    let (start, step) = (b.choices.between(0, 3), b.choices.between(1, 3));
-    let (start, step) = (b.int(start), b.int(step));
-    b.simple("Range", &[&start, &limit.name, &step]).map(|_| ())
+    let start = b.choices.between(0, 3);
+    let start = b.int(start);
+    let numbers = if b.choices.percent(25) {
+        let step = b.int(-1);
+        b.simple("Range", &[&limit.name, &start, &step])?
+    } else {
+        let step = b.choices.between(1, 3);
+        let step = b.int(step);
+        b.simple("Range", &[&start, &limit.name, &step])?
+    };
+    if b.choices.percent(40) {
+        let index = b.choices.between(-2, 1);
+        let index = b.int(index);
+        b.simple("Gather", &[&numbers.name, &index])?;
+    }
+    Some(())
 }
 
 pub(super) fn filled(b: &mut Builder<'_>) -> Option<()> {

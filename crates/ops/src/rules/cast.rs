@@ -170,10 +170,10 @@ fn value(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
                 let items = items.collect();
                 cx.set_ints(Out(0), Ints { shape: numerators.shape.clone(), items });
             }
-            if let Some((first, last)) = cx.counting(In(0))
-                && matches!(to, Elem::INT64 | Elem::INT32)
+            if let Some(counting) = cx.counting(In(0))
+                && (matches!(to, Elem::INT64 | Elem::INT32) || follows_whole(to))
             {
-                cx.set_counting(Out(0), first, last);
+                cx.set_counting(Out(0), counting);
             }
             if let Some(item) = cx.filled(In(0))
                 && (to == Elem::BOOL || int_range(to).is_some() || follows_whole(to))

@@ -61,8 +61,8 @@ fn is_never_one(cx: &mut RuleCx<'_, '_>, dim: DimId) -> bool {
 }
 
 fn expand_value(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
-    if let Some((first, last)) = cx.counting(In(0)) {
-        cx.set_counting(Out(0), first, last);
+    if let Some(counting) = cx.counting(In(0)) {
+        cx.set_counting(Out(0), counting.shuffled());
         return Ok(());
     }
     let (Some(items), Some(shape)) = (Items::at(cx, In(0)), constant_shape(cx, Out(0))) else {

@@ -3,11 +3,11 @@
 use smallvec::SmallVec;
 use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{DimVec, Extent, Failure, Ints, Rule, RuleCx};
+use typeloom_solver::rule::{Counting, DimVec, Extent, Failure, Ints, Order, Rule, RuleCx};
 
 use super::Entry;
 use super::common::{require_at_most, require_indices};
-use super::items::{Items, MAX_ITEMS, separable, strides, whole};
+use super::items::{Items, MAX_ITEMS, put_whole, separable, strides, whole};
 
 /// The axes of the indices stand in the place of `axis`. Source: Gather, output rank `q + (r - 1)`.
 const GATHER: Rule = Rule { name: "gather.axis", run: gather };
@@ -45,11 +45,11 @@ fn gather(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
 
 /// The constants among the indices lie within the axis, counted from either end, and so do positions that a `Range` counts.
 fn require_all_indices(cx: &mut RuleCx<'_, '_>, axis: Extent) -> Result<(), Failure> {
-    if let Some((first, last)) = cx.counting(In(1))
-        && cx.dims().is_non_negative(first)
-        && !cx.dims().is_anonymous(last)
+    if let Some(Counting { least, greatest, .. }) = cx.counting(In(1))
+        && cx.dims().is_non_negative(least)
+        && !cx.dims().is_anonymous(greatest)
     {
-        let needed = cx.dims().add(last, DimId::ONE);
+        let needed = cx.dims().add(greatest, DimId::ONE);
         return require_at_most(
             cx,
             (In(1), needed),
@@ -104,6 +104,10 @@ fn indices(cx: &mut RuleCx<'_, '_>) -> Option<(Vec<usize>, Vec<Option<i64>>)> {
 }
 
 fn gather_value(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    if let Some(counting) = cx.counting(In(0)) {
+        counted_value(cx, counting);
+        return Ok(());
+    }
     let Some(items) = Items::at(cx, In(0)) else { return Ok(()) };
     let Some((index_shape, indices)) = indices(cx) else { return Ok(()) };
     let data = items.shape().to_vec();
@@ -129,6 +133,27 @@ fn gather_value(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
         items.put(cx, Out(0), &shape, &positions);
     }
     Ok(())
+}
+
+/// Elements of consecutive numbers: exporters take the first and the last position from a `Range`.
+fn counted_value(cx: &mut RuleCx<'_, '_>, Counting { least, greatest, order }: Counting) {
+    let Some(indices) = cx.ints(In(1)) else { return };
+    let Some(known) = cx.const_ints(In(1)) else { return };
+    let mut items = Vec::with_capacity(known.len());
+    for index in known {
+        // From the end, the last element has the index -1.
+        let (from, by) = match (order, index < 0) {
+            (Order::Rising, false) => (least, Some(index)),
+            (Order::Rising, true) => (greatest, index.checked_add(1)),
+            (Order::Falling, false) => (greatest, index.checked_neg()),
+            (Order::Falling, true) => (least, (-1_i64).checked_sub(index)),
+            (Order::Any, _) => return,
+        };
+        let Some(by) = by else { return };
+        let by = cx.dims().constant(by);
+        items.push(cx.dims().add(from, by));
+    }
+    put_whole(cx, Out(0), Ints { shape: indices.shape.clone(), items: items.into() });
 }
 
 fn gather_elements(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
@@ -250,6 +275,26 @@ mod tests {
              }",
         );
         assert_eq!(y, "float[3, A, ?]");
+    }
+
+    #[test]
+    fn the_elements_of_a_range_are_known_from_either_end() {
+        let y = infer_y(
+            13,
+            "g (float[A, B] x) => (y) <int64 zero = {0}, int64 one = {1}, int64 back = {-1}, int64[4] i = {0, 2, -1, -3}> {
+               shape = Shape (x)
+               a = Gather (shape, zero)
+               b = Gather (shape, one)
+               sum = Add (a, b)
+               rising = Range (a, sum, one)
+               falling = Range (b, back, back)
+               first = Gather (rising, i)
+               second = Gather (falling, i)
+               target = Concat <axis = 0> (first, second)
+               y = ConstantOfShape (target)
+             }",
+        );
+        assert_eq!(y, "float[A, A + 2, A + B - 1, A + B - 3, B, B - 2, 0, 2]");
     }
 
     #[test]

@@ -156,8 +156,8 @@ pub(super) fn whole(extent: usize, stride: usize) -> Vec<Option<usize>> {
 /// Gives `to` the elements at `from` in the same order, where the shape of `to` is known: what reshaping does.
 pub(super) fn relabel(cx: &mut RuleCx<'_, '_>, from: Port, to: Port) {
     let Some(items) = Items::at(cx, from) else {
-        if let Some((first, last)) = cx.counting(from) {
-            cx.set_counting(to, first, last);
+        if let Some(counting) = cx.counting(from) {
+            cx.set_counting(to, counting.shuffled());
         }
         return;
     };

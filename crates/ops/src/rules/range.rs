@@ -5,7 +5,7 @@
 
 use typeloom_solver::dim::DimId;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{Failure, Floats, Ints, Rule, RuleCx};
+use typeloom_solver::rule::{Counting, Failure, Floats, Ints, Order, Rule, RuleCx};
 
 use super::Entry;
 use super::common::{require_single, unknown_extent};
@@ -57,9 +57,18 @@ fn range_of_ints(cx: &mut RuleCx<'_, '_>) -> Result<Option<DimId>, Failure> {
     } else {
         return Ok(None);
     };
-    if delta == DimId::ONE && cx.const_dim(span).is_none() && is_filled(cx, start, span) {
-        let last = cx.dims().sub(limit, DimId::ONE);
-        cx.set_counting(Out(0), start, last);
+    if cx.const_dim(span).is_none() {
+        match cx.const_dim(delta) {
+            Some(1) if is_filled(cx, start, span) => {
+                let greatest = cx.dims().sub(limit, DimId::ONE);
+                cx.set_counting(Out(0), Counting { least: start, greatest, order: Order::Rising });
+            }
+            Some(-1) if !cx.dims().is_anonymous(span) && cx.is_positive_in_runs(count) => {
+                let least = cx.dims().add(limit, DimId::ONE);
+                cx.set_counting(Out(0), Counting { least, greatest: start, order: Order::Falling });
+            }
+            Some(_) | None => {}
+        }
     }
     let count = cx.dims().max(count, DimId::ZERO);
     match cx.const_dim(count).and_then(|count| usize::try_from(count).ok()) {

@@ -43,6 +43,36 @@ pub struct Floats {
     pub items: Box<[f64]>,
 }
 
+/// The whole numbers from `least` to `greatest`, each of them at least once.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Counting {
+    /// The least number.
+    pub least: DimId,
+    /// The greatest number.
+    pub greatest: DimId,
+    /// In which order they come.
+    pub order: Order,
+}
+
+/// The order of numbers in a tensor.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Order {
+    /// The tensor has one axis, and each number is the one before it plus one.
+    Rising,
+    /// The tensor has one axis, and each number is the one before it minus one.
+    Falling,
+    /// Unknown.
+    Any,
+}
+
+impl Counting {
+    /// The same numbers in unknown order.
+    #[must_use]
+    pub fn shuffled(self) -> Self {
+        Self { order: Order::Any, ..self }
+    }
+}
+
 impl Ints {
     /// A tensor without axes.
     #[must_use]
@@ -80,15 +110,14 @@ impl RuleCx<'_, '_> {
         data.as_ratios().map(|(numerators, divisor)| (Arc::clone(numerators), divisor))
     }
 
-    /// The least and the greatest of the numbers that a port counts through, as positions do; see
-    /// [`RuleCx::set_counting`].
-    pub fn counting(&mut self, port: Port) -> Option<(DimId, DimId)> {
+    /// The consecutive numbers at a port, if that is how they are known.
+    pub fn counting(&mut self, port: Port) -> Option<Counting> {
         self.data(self.value(port)?)?.as_counting()
     }
 
-    /// Records that a port holds every whole number from `first` to `last`, where their count is not a constant.
-    pub fn set_counting(&mut self, port: Port, first: DimId, last: DimId) {
-        self.set_data(port, Data::Counting(first, last));
+    /// Records that a port holds consecutive numbers, where their count is not a constant.
+    pub fn set_counting(&mut self, port: Port, counting: Counting) {
+        self.set_data(port, Data::Counting(counting));
     }
 
     /// The integers at a port, if every one of them is a constant.

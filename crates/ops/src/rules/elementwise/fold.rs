@@ -11,7 +11,7 @@ use std::sync::Arc;
 use typeloom_solver::dim::{DimId, Dims};
 use typeloom_solver::elem::Elem;
 use typeloom_solver::rule::Port::{In, Out};
-use typeloom_solver::rule::{Comparison, Failure, Floats, Ints, Rule, RuleCx};
+use typeloom_solver::rule::{Comparison, Counting, Failure, Floats, Ints, Order, Rule, RuleCx};
 
 use crate::rules::cast::{rounded, significand};
 use crate::rules::common::{Positions, broadcast_positions, is_unsigned};
@@ -115,12 +115,12 @@ fn binary(cx: &mut RuleCx<'_, '_>, int: Binary, float: fn(f64, f64) -> f64) -> R
 /// Positions plus one number are positions.
 fn shift(cx: &mut RuleCx<'_, '_>) {
     for (positions, number) in [(In(0), In(1)), (In(1), In(0))] {
-        if let Some((first, last)) = cx.counting(positions)
+        if let Some(Counting { least, greatest, .. }) = cx.counting(positions)
             && let Some(ints) = cx.ints(number)
             && let [by] = ints.items[..]
         {
-            let (first, last) = (cx.dims().add(first, by), cx.dims().add(last, by));
-            cx.set_counting(Out(0), first, last);
+            let (least, greatest) = (cx.dims().add(least, by), cx.dims().add(greatest, by));
+            cx.set_counting(Out(0), Counting { least, greatest, order: Order::Any });
         }
     }
 }
