@@ -248,7 +248,7 @@ fn kernel(node: &Node, inputs: Vec<Option<Value>>) -> Result<Vec<Value>, Failure
         let large = |value: &Value| {
             let numbers = value.as_tensor().filter(|it| it.dtype() == Dtype::I64 && it.len() <= 8);
             let numbers = numbers.and_then(|it| it.to_vec::<i64>().ok()).unwrap_or_default();
-            numbers.iter().any(|it| it.abs() > 600)
+            numbers.iter().any(|it| it.unsigned_abs() > 600)
                 || numbers.iter().fold(1_i64, |all, it| all.saturating_mul((*it).max(1))) > 4000
         };
         // The first input of some of them is data.

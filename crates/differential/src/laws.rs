@@ -11,7 +11,7 @@
 //! | [`Law::Strip`] | stripping an annotated model restores its bytes |
 //! | [`Law::Fix`] | a repaired model has no errors |
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use typeloom::compiler::annotate::{Marks, annotate, strip};
 use typeloom::compiler::coerce::Policy;
@@ -140,7 +140,8 @@ pub fn examine(case: &Case) -> Report {
     if report.runs == Runs::Unknown {
         return report;
     }
-    let violated = violated(case, &executions);
+    let assumed = assumed(case, &mut checked);
+    let violated = violated(case, &executions, &assumed);
     if let Some(error) = errors.first() {
         rejected(case, &bytes, error, !violated.is_empty(), &mut report);
         return report;
@@ -152,11 +153,8 @@ pub fn examine(case: &Case) -> Report {
         report.findings.push(Finding { law: Law::Rejection, signature, value: None, detail });
     }
     let any_violated = !violated.is_empty();
-    let is_assumed = |checked: &mut Checked<'_>, finding: &Finding| {
-        let value = finding.value.as_ref().and_then(|name| checked.find(name));
-        value.is_some_and(|value| checked.is_assumed(value))
-    };
-    if let Some(finding) = violated.into_iter().find(|finding| !is_assumed(&mut checked, finding)) {
+    let is_assumed = |finding: &Finding| finding.value.as_ref().is_some_and(|name| assumed.contains(name));
+    if let Some(finding) = violated.into_iter().find(|finding| !is_assumed(finding)) {
         report.findings.push(finding);
         return report;
     }
@@ -239,7 +237,7 @@ fn rejected(case: &Case, bytes: &[u8], error: &Diagnostic, violated: bool, repor
         let runs = further.executions.iter().all(Result::is_ok);
         let holds = {
             let case = Case { program: case.program.clone(), worlds: further.worlds };
-            self::violated(&case, &further.executions).is_empty()
+            self::violated(&case, &further.executions, &HashSet::new()).is_empty()
         };
         if runs && holds {
             report.findings.push(Finding {
@@ -269,14 +267,26 @@ fn operator_of(case: &Case, error: &Diagnostic) -> String {
     quoted.map(str::to_owned).find(|word| operators.contains(word)).unwrap_or_default()
 }
 
-/// The declarations that an execution violates.
-fn violated(case: &Case, executions: &[Execution]) -> Vec<Finding> {
-    let graph = &case.program.graph;
+fn declarations(case: &Case) -> impl Iterator<Item = &Declaration> {
+    case.program.graph.outputs.iter().chain(&case.program.graph.values)
+}
+
+/// The values whose declared types are assumed.
+fn assumed(case: &Case, checked: &mut Checked<'_>) -> HashSet<String> {
+    let names = declarations(case).map(|declaration| &declaration.name);
+    names.filter(|name| checked.find(name).is_some_and(|value| checked.is_assumed(value))).cloned().collect()
+}
+
+/// The declarations that an execution violates. A symbol that no input declares names the extent of a value whose type is
+/// proven, if there is one.
+fn violated(case: &Case, executions: &[Execution], assumed: &HashSet<String>) -> Vec<Finding> {
+    let mut declarations: Vec<&Declaration> = declarations(case).collect();
+    declarations.sort_by_key(|declaration| assumed.contains(&declaration.name));
     let mut findings: Vec<Finding> = Vec::new();
     for (world, execution) in case.worlds.iter().zip(executions) {
         let Ok((_, seen)) = execution else { continue };
         let mut binding = world.symbols.clone();
-        for declaration in graph.outputs.iter().chain(&graph.values) {
+        for declaration in &declarations {
             let Some(ty) = &declaration.ty else { continue };
             let Some(shape) = &ty.shape else { continue };
             for value in seen.get(&declaration.name).into_iter().flatten() {
