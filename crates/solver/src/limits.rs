@@ -73,7 +73,7 @@ pub(crate) fn faults<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> Vec<Fault<'a
             body.inputs(step).iter().flatten().flat_map(|value| variables(core, frame, *value)).collect();
         for value in body.outputs(body.last_step(step)).iter().flatten().copied() {
             let is_hidden = match frame.shape_read(value) {
-                None => frame.slots[value.index()].ty.is_some_and(|ty| ty.constant_elem().is_some()),
+                None => frame.slots[value.index()].ty.is_some_and(|ty| core.types.elems(ty).is_some()),
                 Some(_) => variables(core, frame, value).iter().any(|variable| !inputs.contains(variable)),
             };
             if is_hidden {

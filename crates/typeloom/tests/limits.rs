@@ -198,6 +198,81 @@ fn a_loop_that_adds_the_same_is_followed_however_often_it_runs() {
     assert_eq!(type_of(&text, "y"), "float[202]");
 }
 
+/// A model with `count` loops of 16 iterations that double their state.
+fn loops(count: usize) -> String {
+    let each = |at: usize| {
+        format!(
+            "y{at} = Loop (n, , x) <body = b{at} (int64 i{at}, bool g{at}, v{at}) => (bool h{at}, w{at}) {{
+                h{at} = Identity(g{at})
+                w{at} = Concat <axis = 0> (v{at}, v{at})
+            }}>"
+        )
+    };
+    let nodes = list(count, each, "\n");
+    let outputs = list(count, |at| format!("y{at}"), ", ");
+    format!(
+        "<ir_version: 10, opset_import: [\"\": 21]>
+        g (float[2] x) => ({outputs}) <int64 n = {{16}}> {{ {nodes} }}"
+    )
+}
+
+#[test]
+fn loops_of_128_iterations_in_all_are_solved_one_by_one() {
+    assert_eq!(codes(&loops(8)), []);
+    assert_eq!(type_of(&loops(8), "y7"), "float[131072]");
+    assert_eq!(codes(&loops(9)), [Code::LimitReached]);
+    assert_eq!(type_of(&loops(9), "y8"), "float[?]");
+}
+
+/// A model with a loop whose state has `rank` axes. An iteration moves each extent one axis to the left and doubles the last.
+fn moving(rank: usize) -> String {
+    let ones = list(rank, |_| "1".to_owned(), ", ");
+    format!(
+        "<ir_version: 10, opset_import: [\"\": 21]>
+        g (float[{ones}] x, int64 n) => (y)
+        <int64[1] one = {{1}}, int64[1] back = {{-1}}, int64[1] end = {{{rank}}}, int64[1] zero = {{0}}>
+        {{
+            y = Loop (n, , x) <body = each (int64 i, bool go, v) => (bool next, w) {{
+                next = Identity(go)
+                shape = Shape(v)
+                moved = Slice(shape, one, end, zero)
+                last = Gather(shape, back)
+                twice = Add(last, last)
+                target = Concat <axis = 0> (moved, twice)
+                w = ConstantOfShape(target)
+            }}>
+        }}"
+    )
+}
+
+#[test]
+fn a_carried_shape_is_widened_4_times() {
+    assert_eq!(codes(&moving(4)), []);
+    assert_eq!(type_of(&moving(4), "y"), "float[?, ?, ?, ?]");
+    assert_eq!(codes(&moving(5)), [Code::LimitReached]);
+    assert_eq!(type_of(&moving(5), "y"), "float[]", "without a rank");
+}
+
+/// A model that takes the last item of a list, behind `count` others that only a run knows, as an extent.
+fn behind(count: usize) -> String {
+    format!(
+        "<ir_version: 10, opset_import: [\"\": 21]>
+        g (int64[{count}] runtime, float x) => (y) <int64[1] three = {{3}}, int64[1] back = {{-1}}> {{
+            all = Concat <axis = 0> (runtime, three)
+            target = Gather(all, back)
+            y = Expand(x, target)
+        }}"
+    )
+}
+
+#[test]
+fn elements_behind_64_unknown_ones_are_followed() {
+    assert_eq!(codes(&behind(64)), []);
+    assert_eq!(type_of(&behind(64), "y"), "float[3]");
+    assert_eq!(codes(&behind(65)), [Code::LimitReached]);
+    assert_eq!(type_of(&behind(65), "y"), "float[?]");
+}
+
 /// A model with `count` conditions that a run decides.
 fn conditions(count: usize) -> String {
     let inputs = list(count, |at| format!("bool c{at}"), ", ");

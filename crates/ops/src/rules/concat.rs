@@ -127,7 +127,11 @@ fn concat_value(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
 /// A short vector of which nothing but the length is known.
 fn unknown_items(cx: &mut RuleCx<'_, '_>, port: Port) -> Option<Items> {
     let [length] = cx.shape(port)?[..] else { return None };
-    let length = cx.const_dim(length).filter(|length| (0..=MAX_UNKNOWN).contains(length))?;
+    let length = cx.const_dim(length)?;
+    if length > MAX_UNKNOWN {
+        cx.drop_constant(Out(0));
+        return None;
+    }
     let items: Vec<DimId> = (0..length).map(|_| cx.dims().fresh_integer()).collect();
     Some(Items::Ints(Ints::vector(items).into()))
 }

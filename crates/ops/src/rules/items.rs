@@ -29,10 +29,14 @@ impl Items {
                 return None;
             }
         }
-        match cx.ints(port) {
-            Some(ints) => Some(Self::Ints(ints)),
-            None => cx.floats(port).map(Self::Floats),
+        if let Some(ints) = cx.ints(port) {
+            return Some(Self::Ints(ints));
         }
+        let floats = cx.floats(port);
+        if floats.is_none() {
+            cx.misses_constant(port);
+        }
+        floats.map(Self::Floats)
     }
 
     /// Its extents.

@@ -16,7 +16,7 @@ use super::{DimVec, Failure, Port, RuleCx};
 use crate::constants::Data;
 use crate::core::Core;
 use crate::dim::DimId;
-use crate::elem::Elem;
+use crate::elem::{Elem, ElemSet};
 use crate::fault::{Fault, FaultKind, Place};
 use crate::limits::Limit;
 use crate::memo;
@@ -177,7 +177,8 @@ impl RuleCx<'_, '_> {
         let body = self.body_rc();
         for output in body.outputs(body.last_step(self.step)).iter().flatten() {
             let ty = self.frame.slots[output.index()].ty;
-            if ty.and_then(crate::ty::Ty::constant_elem).is_some_and(is_followed) {
+            let elem = ty.and_then(|ty| self.core.types.elems(ty)).and_then(ElemSet::single);
+            if elem.is_some_and(is_followed) {
                 self.frame.dropped.insert(*output);
             }
         }

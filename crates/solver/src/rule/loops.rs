@@ -117,7 +117,7 @@ impl RuleCx<'_, '_> {
         let Some(assumed) = self.shape(port) else { return false };
         let same_rank = shape.as_ref().is_some_and(|shape| shape.len() == assumed.len());
         let joined = match shape {
-            Some(shape) if shape.len() == assumed.len() && count < MAX_WIDENINGS => {
+            Some(shape) if shape.len() == assumed.len() => {
                 let mut joined = assumed.clone();
                 for (axis, dim) in shape.iter().enumerate() {
                     joined[axis] = match returned {
@@ -135,11 +135,7 @@ impl RuleCx<'_, '_> {
         if joined.as_ref() == Some(&assumed) {
             return false;
         }
-        if count >= MAX_WIDENINGS && same_rank {
-            let limit = Limit::Widenings { most: MAX_WIDENINGS as usize };
-            let step = self.frame.body.first_step(self.step);
-            self.frame.limited.insert((step, limit));
-        }
+        let joined = joined.filter(|_| count < MAX_WIDENINGS);
         let count = match joined {
             Some(_) => count + 1,
             None => {
@@ -148,6 +144,11 @@ impl RuleCx<'_, '_> {
                 MAX_WIDENINGS + 1
             }
         };
+        if count > MAX_WIDENINGS && same_rank {
+            let limit = Limit::Widenings { most: MAX_WIDENINGS as usize };
+            let step = self.frame.body.first_step(self.step);
+            self.frame.limited.insert((step, limit));
+        }
         self.frame.loops.widened.insert(value, count);
         self.widen(value, joined);
         true

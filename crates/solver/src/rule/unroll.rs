@@ -105,7 +105,7 @@ impl RuleCx<'_, '_> {
     /// those that an iteration starts with.
     pub fn note_iterations(&mut self, next: impl Iterator<Item = Port>) {
         let depends = |cx: &mut Self, port: Port| match cx.shape(port) {
-            None => cx.has_constant_elem(port),
+            None => cx.ty(port).is_some_and(|ty| cx.core.types.elems(ty).is_some()),
             Some(shape) => shape
                 .iter()
                 .any(|dim| cx.core.dims.variables_of(*dim).iter().any(|variable| cx.is_widened(*variable))),
@@ -118,13 +118,6 @@ impl RuleCx<'_, '_> {
             let most = usize::try_from(MAX_ITERATIONS).unwrap_or_default();
             self.frame.limited.insert((self.frame.body.first_step(self.step), Limit::Iterations { most }));
         }
-    }
-
-    fn has_constant_elem(&self, port: Port) -> bool {
-        let value = self.value(port);
-        value
-            .and_then(|value| self.frame.slots[value.index()].ty)
-            .is_some_and(|ty| ty.constant_elem().is_some())
     }
 
     /// Goes on after one iteration, given the shapes of the carried values at its end.
