@@ -64,10 +64,27 @@ fn dft(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
         (true, true, Some(1)) => {
             "the inverse of a one-sided transform takes complex input, with a last axis of 2"
         }
-        (_, _, Some(1 | 2) | None) => return Ok(()),
+        (_, _, Some(1 | 2)) => return Ok(()),
+        (_, _, None) => return require_numbers(cx, (In(0), last, input[last]), onesided, inverse),
         (_, _, Some(_)) => "the last axis must be 1 for real or 2 for complex numbers",
     };
     Err(Failure::shapes(&[In(0)], message))
+}
+
+/// The conditions on a last axis whose extent is a symbol.
+fn require_numbers(
+    cx: &mut RuleCx<'_, '_>,
+    axis: (Port, usize, DimId),
+    onesided: bool,
+    inverse: bool,
+) -> Result<(), Failure> {
+    let reason = "are the last axis and the numbers that make up one element";
+    let two = cx.dims().constant(2);
+    match (onesided, inverse) {
+        (true, false) => cx.require_equal(axis, DimId::ONE, reason).map(|_| ()),
+        (true, true) => cx.require_equal(axis, two, reason).map(|_| ()),
+        (false, _) => cx.require_at_most(axis, two, reason),
+    }
 }
 
 /// The axis, an attribute before version 20 and an input since; never the last one.

@@ -1,4 +1,4 @@
-use crate::rules::testing::{fault, infer_y};
+use crate::rules::testing::{conditions, fault, infer_y};
 
 #[test]
 fn a_transform_keeps_the_shape_and_gives_complex_numbers() {
@@ -25,6 +25,15 @@ fn the_length_and_the_axis_may_be_inputs() {
     assert_eq!(infer_y(20, open), "float[?, ?, ?, 2]");
     let same = "g (float[N, t, u, 1] x, int64 a) => (y) { y = DFT (x, \"\", a) }";
     assert_eq!(infer_y(20, same), "float[N, t, u, 2]");
+}
+
+#[test]
+fn the_last_axis_of_a_transform_has_one_or_two_numbers() {
+    let needs = |attributes: &str| {
+        conditions(17, &format!("g (float[N, t, c] x) => (y) {{ y = DFT {attributes} (x) }}"))
+    };
+    assert_eq!(needs(""), ["c <= 2"]);
+    assert_eq!(needs("<onesided = 1>"), ["c = 1"]);
 }
 
 #[test]
