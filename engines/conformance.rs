@@ -86,7 +86,7 @@ pub(crate) fn answer(engine: &Arc<dyn Engine>, name: &str) -> Verdict {
         // With every value looked at, an engine cannot fuse operators: what it computes must not change.
         Verdict::Same => match judge(case, engine, Verify::EveryValue) {
             Verdict::Wrong(why) => Verdict::Wrong(format!("{why}, when every value is held")),
-            Verdict::Same | Verdict::Refused(_) | Verdict::Unasked(_) => Verdict::Same,
+            Verdict::Same | Verdict::Refused(_) | Verdict::Unasked(_) | Verdict::Lost(_) => Verdict::Same,
         },
         other => other,
     }
@@ -120,7 +120,7 @@ pub(crate) fn run(engine: &str, worker: &mut Worker, floor: f64) -> Result<(), S
             Verdict::Refused(why) | Verdict::Unasked(why) => {
                 println!("refused       {}: {why}", case.name());
             }
-            Verdict::Wrong(why) => {
+            Verdict::Wrong(why) | Verdict::Lost(why) => {
                 println!("WRONG         {}: {why}", case.name());
                 wrong.push(case.name());
             }

@@ -476,7 +476,7 @@ pub(crate) fn run(engine: &str, worker: &mut Worker) -> Result<(), String> {
                     refused += 1;
                     println!("refused  {why}");
                 }
-                Verdict::Wrong(why) => {
+                Verdict::Wrong(why) | Verdict::Lost(why) => {
                     println!("DIFFERS  {} (version {version}): {why}", graph.replace("<T>", ty));
                     differing += 1;
                 }

@@ -66,7 +66,7 @@ pub(crate) fn run(engine: &str, worker: &mut Worker) -> Result<(), String> {
             }
             Verdict::Refused(why) => format!("refused: {why}"),
             Verdict::Unasked(why) => format!("not asked: {why}"),
-            Verdict::Wrong(why) => {
+            Verdict::Wrong(why) | Verdict::Lost(why) => {
                 wrong.push(whole.name.clone());
                 format!("WRONG: {why}")
             }

@@ -25,8 +25,10 @@ pub(crate) enum Verdict {
     Same,
     /// It refused by a typed error.
     Refused(String),
-    /// It gives something else, panics outside of its session, does not end or does not survive.
+    /// It gives something else, or panics outside of its session.
     Wrong(String),
+    /// It does not end, or ends its process. No worker says so itself.
+    Lost(String),
 }
 
 impl Verdict {
@@ -36,6 +38,7 @@ impl Verdict {
             Self::Same => ("same", ""),
             Self::Refused(why) => ("refused", why.as_str()),
             Self::Wrong(why) => ("wrong", why.as_str()),
+            Self::Lost(why) => ("lost", why.as_str()),
         };
         serde_json::json!([kind, why]).to_string()
     }
@@ -97,12 +100,12 @@ impl Worker {
             }
             Err(RecvTimeoutError::Timeout) => {
                 kill(running);
-                Verdict::Wrong(format!("it does not end within {} s", limit.as_secs()))
+                Verdict::Lost(format!("it does not end within {} s", limit.as_secs()))
             }
             Err(RecvTimeoutError::Disconnected) => {
                 let status = running.child.wait();
                 let status = status.map_or_else(|error| error.to_string(), |status| status.to_string());
-                Verdict::Wrong(format!("it took its process down ({status})"))
+                Verdict::Lost(format!("it took its process down ({status})"))
             }
         }
     }

@@ -32,13 +32,11 @@ mod versions;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
-use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
 
 use ort::environment::Environment;
 use ort::logging::LogLevel;
-use ort::session::{RunOptions, Session, SessionInputValue};
+use ort::session::{Session, SessionInputValue};
 use ort::value::ValueType;
 use typeloom::onnx::prost::Message as _;
 use typeloom::runtime::engine::{Engine, Loaded, Loads, Offer, Program};
@@ -49,7 +47,6 @@ use typeloom::{AnyTensor, Dtype, ModelProto};
 pub struct Ort {
     environment: Environment,
     threads: Option<usize>,
-    time_limit: Option<Duration>,
 }
 
 /// The library allows a process one environment.
@@ -84,20 +81,13 @@ impl Ort {
     }
 
     fn of(environment: Environment) -> Self {
-        Self { environment, threads: None, time_limit: None }
+        Self { environment, threads: None }
     }
 
     /// The same with so many threads for one run, where the library would take as many as there are cores.
     #[must_use]
     pub fn with_threads(self, threads: usize) -> Self {
         Self { threads: Some(threads), ..self }
-    }
-
-    /// The same with a limit on the time of one run. A run that takes longer is stopped after the node that it is at, and is
-    /// an error.
-    #[must_use]
-    pub fn with_time_limit(self, limit: Duration) -> Self {
-        Self { time_limit: Some(limit), ..self }
     }
 }
 
@@ -131,8 +121,7 @@ impl Engine for Ort {
         }
         let session = builder.commit_from_memory(&bytes).map_err(|error| error.to_string())?;
         let types = session.outputs().iter().map(|it| (it.name().to_owned(), stamp(it.dtype()))).collect();
-        let program = Running { session: Mutex::new(session), time_limit: self.time_limit };
-        Ok(Loaded { program: Box::new(program), types })
+        Ok(Loaded { program: Box::new(Running { session: Mutex::new(session) }), types })
     }
 }
 
@@ -151,7 +140,6 @@ fn stamp(ty: &ValueType) -> Stamp {
 
 struct Running {
     session: Mutex<Session>,
-    time_limit: Option<Duration>,
 }
 
 impl Program for Running {
@@ -159,32 +147,12 @@ impl Program for Running {
         let given = inputs.iter().map(tensor::to_ort).collect::<Result<Vec<SessionInputValue<'_>>, _>>()?;
         // A run that panicked leaves the library's session as it was.
         let mut session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
-        let options = RunOptions::new().map_err(|error| error.to_string())?;
         // The binding panics where the library computes no value for an output. That happens: its optimiser removes some branches
         // of `If` together with what their outputs read.
-        let run = AssertUnwindSafe(|| match session.run_with_options(&given[..], &options) {
+        let run = AssertUnwindSafe(|| match session.run(&given[..]) {
             Ok(results) => results.into_iter().map(|(_, value)| tensor::from_ort(value)).collect(),
             Err(error) => Err(error.to_string()),
         });
-        within(self.time_limit, &options, || {
-            catch_unwind(run).unwrap_or_else(|_| Err("ONNX Runtime gave no value for an output".to_owned()))
-        })
+        catch_unwind(run).unwrap_or_else(|_| Err("ONNX Runtime gave no value for an output".to_owned()))
     }
-}
-
-/// Runs something that `options` can stop, and stops it after `limit`.
-fn within<T>(limit: Option<Duration>, options: &RunOptions, run: impl FnOnce() -> T) -> T {
-    let Some(limit) = limit else { return run() };
-    std::thread::scope(|scope| {
-        let (done, is_done) = channel::<()>();
-        scope.spawn(move || {
-            if is_done.recv_timeout(limit) == Err(RecvTimeoutError::Timeout) {
-                // There is no other way to stop the run; without it, it goes on.
-                let _ = options.terminate();
-            }
-        });
-        let result = run();
-        drop(done);
-        result
-    })
 }

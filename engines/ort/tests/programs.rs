@@ -1,13 +1,19 @@
 //! Random programs on ONNX Runtime: the values that it computes have the types that typeloom reports.
 //!
-//! `TYPELOOM_SEED` repeats a run. Without `ORT_DYLIB_PATH` the test does nothing, unless `CI` is set.
+//! `TYPELOOM_SEED` repeats a run. Without `ORT_DYLIB_PATH` the test does nothing, unless `CI` is set. Programs run in a process of
+//! their own: some end the process that runs ONNX Runtime 1.31, or do not end. They are left out.
 
-#![allow(clippy::print_stdout, reason = "a failing run shows its seed")]
+#![expect(clippy::print_stdout, reason = "a failing run shows its seed")]
+
+#[path = "../../worker.rs"]
+mod worker;
 
 use std::collections::HashSet;
 use std::path::PathBuf;
+use std::process::ExitCode;
 use std::time::Duration;
 
+use libtest_mimic::{Arguments, Trial};
 use typeloom::cpu::value::Value;
 use typeloom::onnx::messages::{ModelProto, ValueInfoProto, read};
 use typeloom::runtime::engine::Engine as _;
@@ -17,12 +23,13 @@ use typeloom_differential::generate::{Case, Declarations, generate};
 use typeloom_differential::laws::{Runs, examine, fits};
 use typeloom_differential::program::{Node, Program};
 use typeloom_ort::Ort;
+use worker::{SERVE, Verdict, Worker, serve};
 
 /// How many programs a run has.
 const PROGRAMS: u64 = 60;
 
-/// After what time a run is given up. A program takes some milliseconds.
-const MAX_TIME: Duration = Duration::from_secs(2);
+/// After what time a program is given up. It takes some milliseconds.
+const LIMIT: Duration = Duration::from_secs(20);
 
 fn seed() -> u64 {
     if let Ok(text) = std::env::var("TYPELOOM_SEED") {
@@ -91,58 +98,78 @@ fn deviations(program: &Program) -> Deviations {
     found
 }
 
-#[test]
-fn values_have_the_reported_types() {
-    let Ok(library) = std::env::var("ORT_DYLIB_PATH") else {
-        assert!(std::env::var("CI").is_err(), "ORT_DYLIB_PATH names no shared library");
-        return;
+/// Compares the values of one program.
+fn judge(engine: &Ort, seed: u64) -> Verdict {
+    let unasked = |why: &str| Verdict::Unasked(why.to_owned());
+    let case = generate(Declarations::None, &mut Choices::seeded(seed));
+    let report = examine(&case);
+    let Deviations { reduces, has_empty, passes_through } = deviations(&case.program);
+    if report.rejected || report.runs == Runs::Unknown || passes_through {
+        return unasked("typeloom rejects it, or ONNX Runtime deviates from ONNX");
+    }
+    let (model, bytes, names) = exposed(&case);
+    // What the engine does not load or run says nothing about types: it has fewer kernels and further limits.
+    let program = match engine.load(&model) {
+        Ok(program) => program,
+        Err(error) => return Verdict::Refused(error),
     };
-    // A program that does not end on ONNX Runtime says nothing about types either.
-    let engine = Ort::load(&PathBuf::from(library))
-        .expect("ORT_DYLIB_PATH names ONNX Runtime")
-        .with_time_limit(MAX_TIME);
-    let first = seed();
-    println!("TYPELOOM_SEED={first}");
-    let (mut loaded, mut compared) = (0, 0);
-    for seed in first..first + PROGRAMS {
-        let case = generate(Declarations::None, &mut Choices::seeded(seed));
-        let report = examine(&case);
-        let Deviations { reduces, has_empty, passes_through } = deviations(&case.program);
-        if report.rejected || report.runs == Runs::Unknown || passes_through {
+    let mut checked = typeloom::check(&bytes, &Options::default()).expect("it was checked before");
+    let mut compared = 0;
+    for world in &case.worlds {
+        // Where an operator is undefined, ONNX Runtime may compute something: a window that is larger than its input.
+        let mut has_empty = has_empty;
+        let mut visit = |_: &str, value: &Value| {
+            has_empty |= value.as_tensor().is_some_and(AnyTensor::is_empty);
+        };
+        if case.program.run(world.inputs.clone(), &mut visit).is_err() || (has_empty && reduces) {
             continue;
         }
-        let (model, bytes, names) = exposed(&case);
-        // What the engine does not load or run says nothing about types: it has fewer kernels and further limits.
-        let Ok(program) = engine.load(&model) else { continue };
-        loaded += 1;
-        let mut checked = typeloom::check(&bytes, &Options::default()).expect("it was checked before");
-        for world in &case.worlds {
-            // Where an operator is undefined, ONNX Runtime may compute something: a window that is larger than its input.
-            let mut has_empty = has_empty;
-            let mut visit = |_: &str, value: &Value| {
-                has_empty |= value.as_tensor().is_some_and(AnyTensor::is_empty);
-            };
-            if case.program.run(world.inputs.clone(), &mut visit).is_err() {
-                continue;
-            }
-            if has_empty && reduces {
-                continue;
-            }
-            let Some(inputs) = tensors(&world.inputs) else { continue };
-            let Ok(outputs) = program.program.run(inputs) else { continue };
-            for (name, tensor) in names.iter().zip(outputs) {
-                let found = tensor.shape().to_vec();
-                let fits = fits(&mut checked, name, &Value::Tensor(tensor), &world.symbols);
+        let Some(inputs) = tensors(&world.inputs) else { continue };
+        let Ok(outputs) = program.program.run(inputs) else { continue };
+        for (name, tensor) in names.iter().zip(outputs) {
+            let found = tensor.shape().to_vec();
+            if !fits(&mut checked, name, &Value::Tensor(tensor), &world.symbols) {
                 let text = case.program.text();
-                assert!(
-                    fits,
-                    "TYPELOOM_SEED={seed}: `{name}` is {found:?} where {:?}\n{text}",
-                    world.symbols
-                );
-                compared += 1;
+                return Verdict::Wrong(format!("`{name}` is {found:?} where {:?}\n{text}", world.symbols));
             }
+            compared += 1;
         }
     }
-    assert!(loaded > PROGRAMS / 4, "only {loaded} of {PROGRAMS} programs were loaded");
-    assert!(compared as u64 > PROGRAMS, "only {compared} values were compared");
+    if compared == 0 { unasked("it has no value that can be compared") } else { Verdict::Same }
+}
+
+fn values_have_the_reported_types() -> Result<(), String> {
+    let first = seed();
+    println!("TYPELOOM_SEED={first}");
+    let mut worker = Worker::default();
+    let mut same = 0;
+    for seed in first..first + PROGRAMS {
+        match worker.ask(&seed.to_string(), LIMIT) {
+            Verdict::Same => same += 1,
+            Verdict::Wrong(why) => return Err(format!("TYPELOOM_SEED={seed}: {why}")),
+            Verdict::Lost(why) => println!("left out: program {seed}, {why}"),
+            Verdict::Unasked(_) | Verdict::Refused(_) => {}
+        }
+    }
+    if same < PROGRAMS / 4 {
+        return Err(format!("the values of only {same} of {PROGRAMS} programs were compared"));
+    }
+    Ok(())
+}
+
+fn main() -> ExitCode {
+    let library = std::env::var_os("ORT_DYLIB_PATH").map(PathBuf::from);
+    let Some(library) = library else {
+        assert!(std::env::var("CI").is_err(), "ORT_DYLIB_PATH names no shared library");
+        return ExitCode::SUCCESS;
+    };
+    if std::env::args().nth(1).as_deref() == Some(SERVE) {
+        let engine = Ort::load(&library).expect("ORT_DYLIB_PATH names ONNX Runtime");
+        serve(|job| {
+            job.parse().map_or(Verdict::Unasked("it is no seed".to_owned()), |seed| judge(&engine, seed))
+        });
+        return ExitCode::SUCCESS;
+    }
+    let trial = Trial::test("values_have_the_reported_types", || Ok(values_have_the_reported_types()?));
+    libtest_mimic::run(&Arguments::from_args(), vec![trial]).exit_code()
 }
