@@ -50,6 +50,14 @@ MODELS = {
             b = MatMul(a, second)
             y = MatMul(b, third)
         }""",
+    # A weight of another type, and one of another shape.
+    "twice": """
+        twice (float[n, 2] x) => (float[n, 2] y)
+            <double[2, 2] first = {1, 2, 3, 4}, float[3, 2] second = {1, 2, 3, 4, 5, 6}>
+        {
+            a = MatMul(x, first)
+            y = MatMul(a, second)
+        }""",
     # What exporters write for what they do not know, and nodes out of order.
     "exported": """
         exported (float["?", 4] x) => (float y)

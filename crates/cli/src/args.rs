@@ -137,6 +137,9 @@ pub(crate) struct FixArgs {
     /// type whatever that loses, elsewhere lossless)
     #[arg(long, default_value = "minority", value_name = "POLICY")]
     pub(crate) policy: String,
+    /// Write what can be repaired also where other errors remain; the exit code is 1 then
+    #[arg(long)]
+    pub(crate) partial: bool,
     #[command(flatten)]
     pub(crate) solve: SolveArgs,
     /// How to show it

@@ -1,4 +1,6 @@
 //! `typeloom fix FILE -o FILE`: the fewest conversions that make a model type-check.
+//!
+//! A model that keeps errors is written with `--partial` only, and only if it has fewer of them than before.
 
 use anyhow::bail;
 use serde_json::{Value, json};
@@ -20,15 +22,16 @@ pub(crate) fn run(args: &FixArgs) -> anyhow::Result<Outcome> {
     let repair = match solve.repair(&bytes, policy) {
         Ok(repair) => repair,
         Err(RepairError::Check(error)) => match diagnose_error(&error) {
-            Some(diagnostic) => return refuse(args, &source, &Repair::default(), &[diagnostic]),
+            Some(diagnostic) => {
+                let none = Repair::default();
+                return refuse(args, &source, &none, &[diagnostic], "it cannot be checked");
+            }
             None => bail!("cannot check `{}`: {error}", source.name),
         },
         Err(error) => bail!("cannot change `{}`: {error}", source.name),
     };
     if !repair.is_ok {
-        // Nothing is written, so what is shown is the model as it is.
-        let left = remaining(&bytes, &solve);
-        return refuse(args, &source, &repair, &left);
+        return incomplete(args, &source, &bytes, &solve, target.as_ref(), &repair);
     }
     if let Some(target) = &target {
         match &repair.file {
@@ -81,15 +84,61 @@ fn remaining(bytes: &[u8], solve: &Solve) -> Vec<Diagnostic> {
     }
 }
 
-/// Half a repair is none: nothing is written.
-fn refuse(args: &FixArgs, source: &Source, repair: &Repair, left: &[Diagnostic]) -> anyhow::Result<Outcome> {
+/// A repair after which errors remain: written if the arguments ask for that.
+fn incomplete(
+    args: &FixArgs,
+    source: &Source,
+    bytes: &[u8],
+    solve: &Solve,
+    target: Option<&Target>,
+    repair: &Repair,
+) -> anyhow::Result<Outcome> {
+    let before = remaining(bytes, solve);
+    let after = repair.file.as_deref().map(|file| (file, remaining(file, solve)));
+    let errors = |left: &[Diagnostic]| left.iter().filter(|diagnostic| diagnostic.is_error()).count();
+    let Some((file, left)) = after.filter(|(_, left)| errors(left) < errors(&before)) else {
+        let why = if repair.refused.is_empty() { "casts cannot repair it" } else { "the policy forbids it" };
+        return refuse(args, source, repair, &before, why);
+    };
+    let (left_over, all) = (errors(&left), errors(&before));
+    if !args.partial {
+        let why = format!("{left_over} of {all} errors would remain; `--partial` repairs the others");
+        return refuse(args, source, repair, &before, &why);
+    }
+    if let Some(target) = target {
+        target.write(file)?;
+        if target.is_stdout() {
+            return Ok(Outcome::Problems);
+        }
+    }
+    let name = target.map_or("<dry run>", Target::name);
+    write(&match args.format {
+        TextFormat::Json => json(&source.name, repair, &left),
+        TextFormat::Human => format!(
+            "{}{}{}{} -> {name}: {}; {left_over} of {all} errors remain\n",
+            report::human::diagnostics(&source.name, &left, args.color.paint()),
+            report::repair::diff(&source.name, name, repair),
+            report::repair::summary(repair),
+            source.name,
+            report::repair::count(repair)
+        ),
+    })?;
+    Ok(Outcome::Problems)
+}
+
+/// Nothing is written, so the diagnostics are those of the model as it is.
+fn refuse(
+    args: &FixArgs,
+    source: &Source,
+    repair: &Repair,
+    left: &[Diagnostic],
+    why: &str,
+) -> anyhow::Result<Outcome> {
     write(&match args.format {
         TextFormat::Json => json(&source.name, repair, left),
         TextFormat::Human => {
             let mut text = report::human::diagnostics(&source.name, left, args.color.paint());
             text.push_str(&report::repair::summary(repair));
-            let why =
-                if repair.refused.is_empty() { "casts cannot repair it" } else { "the policy forbids it" };
             text + &format!("{}: not fixed, {why}\n", source.name)
         }
     })?;
