@@ -2,7 +2,7 @@
 
 use typeloom::onnx::prost::Message as _;
 use typeloom::onnx::text::parse_model;
-use typeloom::solver::diagnostic::{Code, Diagnostic, diagnose, explain_value};
+use typeloom::solver::diagnostic::{Code, Diagnostic, diagnose, diagnose_error, explain_value};
 use typeloom::{Mode, Options};
 
 fn check(text: &str, mode: Mode) -> (bool, Vec<Diagnostic>) {
@@ -348,6 +348,44 @@ fn nested(count: usize) -> String {
 fn graphs_of_a_text_nest_32_deep() {
     assert_eq!(codes(&nested(32)), []);
     assert!(parse_model(&nested(33)).is_err());
+}
+
+/// As [`nested`], without the limit of the textual syntax: the graphs of one level at a time are put into those of the next.
+fn nested_message(count: usize) -> Vec<u8> {
+    let mut model = parse_model(&nested(1)).expect("the text is a model");
+    for depth in 1..count {
+        let before = depth - 1;
+        let text = format!(
+            "<ir_version: 10, opset_import: [\"\": 21]> g (bool c, float[2] x) => (y{depth}) {{
+                y{depth} = If (c) <
+                    then_branch = t{depth} () => (y{before}) {{ y{before} = Identity(x) }},
+                    else_branch = e{depth} () => (n{depth}) {{ n{depth} = Identity(x) }}
+                >
+            }}"
+        );
+        let mut outer = parse_model(&text).expect("the text is a model");
+        let inner = model.graph.take().expect("a model has a graph").node;
+        let node = outer.graph.iter_mut().flat_map(|graph| &mut graph.node).next().expect("a node");
+        let branch = node.attribute.iter_mut().find(|attribute| attribute.name() == "then_branch");
+        branch.and_then(|branch| branch.g.as_mut()).expect("a branch").node = inner;
+        model = outer;
+    }
+    model.encode_to_vec()
+}
+
+#[test]
+fn graphs_nest_64_deep() {
+    let codes = |count: usize| -> Vec<Code> {
+        let bytes = nested_message(count);
+        let found = match typeloom::check(&bytes, &Options::default()) {
+            Ok(mut checked) => diagnose(&mut checked),
+            Err(error) => diagnose_error(&error).into_iter().collect(),
+        };
+        found.into_iter().map(|diagnostic| diagnostic.code).collect()
+    };
+    // The main graph is not nested.
+    assert_eq!(codes(1 + 64), []);
+    assert_eq!(codes(1 + 65), [Code::NestingTooDeep]);
 }
 
 /// A model that pools over `count` spatial axes.
