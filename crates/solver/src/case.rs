@@ -24,7 +24,7 @@ mod display;
 mod merge;
 mod split;
 
-pub(crate) use blame::{judge, prune};
+pub(crate) use blame::{judge, open_claims, prune};
 pub(crate) use display::display_union;
 pub(crate) use merge::{Alternatives, merge};
 pub(crate) use split::{Leaf, Run, Start, Tracing, split, trace};

@@ -406,7 +406,7 @@ pub(crate) fn solve<'a>(
     // What every case confirms is not open.
     let open = match leaves.is_empty() {
         true => calls.has_open_claims || !frame.open_claims.is_empty(),
-        false => leaves.iter().any(|leaf| leaf.has_open_claims || !leaf.frame.open_claims.is_empty()),
+        false => leaves.iter().any(|leaf| leaf.has_open_claims) || !case::open_claims(&leaves).is_empty(),
     };
     // Where a declared shape is neither confirmed nor refuted, the first solve is the proof and a second one assumes it.
     let mut proven = None;

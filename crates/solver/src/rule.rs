@@ -44,7 +44,7 @@ use crate::core::Core;
 use crate::dim::{DimId, Dims};
 use crate::elem::ElemSet;
 use crate::frame::Frame;
-use crate::program::{GraphId, Step, StepId, ValueId};
+use crate::program::{Body, GraphId, Origin, Step, StepId, ValueId};
 use crate::signature::Schema;
 
 pub use cases::Comparison;
@@ -322,10 +322,26 @@ impl<'a> RuleCx<'_, 'a> {
         entries.find(|entry| entry.has_key(key)).and_then(|entry| entry.value().ok())
     }
 
-    /// Whether two ports are one value of the graph.
+    /// Whether two ports are one value of the graph, or copies of one by at most [`MAX_COPIES`] `Identity` nodes.
     #[must_use]
     pub fn is_same_value(&self, a: Port, b: Port) -> bool {
-        self.value(a).is_some() && self.value(a) == self.value(b)
+        let original = |port| self.value(port).map(|value| self.original(value));
+        original(a).is_some() && original(a) == original(b)
+    }
+
+    /// The value that a value is a copy of.
+    fn original(&self, mut value: ValueId) -> ValueId {
+        let body = &self.frame.body;
+        for _ in 0..MAX_COPIES {
+            match body.value(value).origin {
+                Origin::Step(step) if is_identity(body, step) => match body.inputs(step) {
+                    [Some(input)] => value = *input,
+                    _ => return value,
+                },
+                _ => return value,
+            }
+        }
+        value
     }
 
     /// The graph that the attribute `name` of the node holds.
@@ -382,9 +398,18 @@ impl<'a> RuleCx<'_, 'a> {
         Failure::Rank { port, found, least, most }
     }
 
-    pub(crate) fn body_rc(&self) -> Arc<crate::program::Body<'a>> {
+    pub(crate) fn body_rc(&self) -> Arc<Body<'a>> {
         Arc::clone(&self.frame.body)
     }
+}
+
+/// How many copies of a value are looked through.
+const MAX_COPIES: usize = 64;
+
+/// Whether a step is of an `Identity` of ONNX.
+fn is_identity(body: &Body<'_>, step: StepId) -> bool {
+    let domain = body.step(step).node.domain().unwrap_or_default();
+    matches!(domain, "" | "ai.onnx") && body.op_name(step) == "Identity"
 }
 
 impl Failure {

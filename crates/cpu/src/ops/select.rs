@@ -178,7 +178,8 @@ fn unique(call: &mut Call<'_>) -> Outcome {
 
 fn one_hot(call: &mut Call<'_>) -> Outcome {
     let (indices, depth, values) = (call.tensor(0)?, call.tensor(1)?, call.tensor(2)?);
-    let depth = to_f64s(depth)?.first().map_or(0, |depth| *depth as i64);
+    let &[depth] = &to_f64s(depth)?[..] else { return invalid("`depth` is not one number") };
+    let depth = depth as i64;
     if depth <= 0 || depth > 1 << 31 {
         return invalid(format!("`depth` = {depth} is not a size"));
     }

@@ -34,7 +34,9 @@ rules! {
         set_length(cx, one_less);
         cx.same_shape(In(0), Out(0))
     };
-    /// A single number. Source: SequenceLength, `length`; OptionalHasElement, `output`.
+    /// True for what is no optional. Source: OptionalHasElement, `input` and `output`.
+    HAS = "optionalhaselement.value", optional_has_element;
+    /// A single number. Source: SequenceLength, `length`.
     NUMBER = "sequencelength.number", |cx| cx.set_shape(Out(0), &[]);
     /// The number of elements, where it is known.
     LENGTH = "sequencelength.value", |cx| { cx.copy_data(In(0), Out(0)); Ok(()) };
@@ -55,7 +57,7 @@ pub(super) const OPERATORS: &[Entry] = &[
     Entry::of("ConcatFromSequence", &[CONCAT]),
     Entry::of("Optional", &[OPTIONAL]),
     Entry::of("OptionalGetElement", &[GET]),
-    Entry::of("OptionalHasElement", &[NUMBER]),
+    Entry::of("OptionalHasElement", &[HAS]),
     Entry::of("SequenceAt", &[AT, POSITION]),
     Entry::of("SequenceConstruct", &[CONSTRUCT]),
     Entry::of("SequenceEmpty", &[EMPTY]),
@@ -64,6 +66,18 @@ pub(super) const OPERATORS: &[Entry] = &[
     Entry::of("SequenceLength", &[NUMBER, LENGTH]),
     Entry::of("SplitToSequence", &[SPLIT]),
 ];
+
+fn optional_has_element(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
+    cx.set_shape(Out(0), &[])?;
+    let has_element = match cx.kind(In(0)) {
+        _ if !cx.has(In(0)) => false,
+        Kind::Tensor | Kind::Sparse | Kind::Scalar | Kind::Sequence | Kind::Map | Kind::Leaf => true,
+        Kind::Optional | Kind::Unknown | Kind::Error => return Ok(()),
+    };
+    let item = cx.dims().constant(i64::from(has_element));
+    cx.set_ints(Out(0), Ints::scalar(item));
+    Ok(())
+}
 
 /// The shape of what is inside a port, with extents of its own where nobody named them.
 fn element_shape(cx: &mut RuleCx<'_, '_>, port: Port, known: Port) -> Option<DimVec> {

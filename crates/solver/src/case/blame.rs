@@ -36,17 +36,16 @@ enum Spot {
     Step(StepId),
     /// The shapes of a node whose element types are at fault too.
     Shapes(StepId),
+    /// The declared type of a value: it contradicts the proven one, always or for some binding of symbols.
     Value(ValueId),
-    /// A declared extent of the value that some binding of symbols contradicts.
-    Claim(ValueId),
     /// What a node needs of the symbols.
     Condition(StepId),
 }
 
 impl Spot {
-    /// Whether a declared type is at fault.
-    fn is_declared(self) -> bool {
-        matches!(self, Self::Value(_) | Self::Claim(_))
+    /// The value whose declared type is at fault.
+    fn value(self) -> Option<ValueId> {
+        if let Self::Value(value) = self { Some(value) } else { None }
     }
 }
 
@@ -61,12 +60,13 @@ pub(crate) fn judge<'a>(
     let found: Vec<BTreeMap<Spot, &Fault<'a>>> = leaves.iter().map(spots).collect();
     let decisions: Vec<Vec<Branch>> = leaves.iter().map(|leaf| decisions(frame, &leaf.frame)).collect();
     let wrong: BTreeSet<Spot> = found.iter().flat_map(|found| found.keys().copied()).collect();
+    let open = open_claims(leaves);
     let mut verdict = Verdict {
         faults: faults
             .iter()
             .filter(|fault| !is_at_spot(frame, fault) && claimed(fault).is_none())
             .filter(|fault| match &fault.kind {
-                FaultKind::Assumed { value, .. } => is_open(leaves, *value),
+                FaultKind::Assumed { value, .. } => open.contains(value),
                 // What limits hide is known once the cases are merged.
                 FaultKind::LimitReached { .. } => false,
                 _ => true,
@@ -85,8 +85,10 @@ pub(crate) fn judge<'a>(
         let plain = match spot {
             Spot::Step(step) => frame.faults.get(&step),
             Spot::Shapes(step) => frame.second_faults.get(&step),
-            Spot::Value(value) => frame.value_faults.get(&value),
-            Spot::Claim(value) => faults.iter().find(|fault| claimed(fault) == Some(value)),
+            Spot::Value(value) => {
+                let refuted = || faults.iter().find(|fault| claimed(fault) == Some(value));
+                frame.value_faults.get(&value).or_else(refuted)
+            }
             // What the plain run needs of symbols is kept as it is.
             Spot::Condition(_) => None,
         };
@@ -100,19 +102,25 @@ pub(crate) fn judge<'a>(
             verdict.faults.push(plain.clone());
             continue;
         }
+        // No run is in a case in which it fails.
+        let failing = at.iter().copied().filter(|leaf| fails(&leaves[*leaf].frame, spot));
         if at.iter().all(|leaf| leaves[*leaf].needs_empty) {
-            excluded.extend(&at);
+            excluded.extend(failing);
             continue;
         }
         // What is declared need not hold in a case that fails.
-        if spot.is_declared() && at.iter().all(|leaf| excluded.contains(leaf)) {
+        if spot.value().is_some() && at.iter().all(|leaf| excluded.contains(leaf)) {
             continue;
         }
         let in_every_case = at.len() == leaves.len();
         let certain = at.iter().copied().find(|leaf| is_certain(&body, spot, &leaves[*leaf]));
         let reach = if in_every_case || certain.is_some() { Reach::Free } else { Reach::Doubtful };
+        // The declared type is assumed then.
+        if reach == Reach::Doubtful && spot.value().is_some_and(|value| frame.open_claims.contains(&value)) {
+            continue;
+        }
         if reach == Reach::Doubtful && !matches!(spot, Spot::Condition(_)) {
-            excluded.extend(&at);
+            excluded.extend(failing);
         }
         let everywhere = match spot {
             Spot::Condition(_) => in_every_case,
@@ -123,7 +131,7 @@ pub(crate) fn judge<'a>(
         let Some(fault) = found[case].get(&spot) else { continue };
         verdict.shown.insert(case);
         let owner = match spot {
-            Spot::Value(value) | Spot::Claim(value) => CaseOwner::Value(value),
+            Spot::Value(value) => CaseOwner::Value(value),
             Spot::Step(_) | Spot::Shapes(_) | Spot::Condition(_) => CaseOwner::Node,
         };
         let kind = FaultKind::InCase { case, branches, fault: Box::new(fault.kind.clone()), owner, reach };
@@ -144,13 +152,21 @@ pub(crate) fn prune<'a>(frame: &mut Frame<'a>, leaves: &[Leaf<'a>]) {
     frame.faults.retain(|step, _| found.contains(&Spot::Step(*step)));
     frame.second_faults.retain(|step, _| found.contains(&Spot::Shapes(*step)));
     frame.value_faults.retain(|value, _| found.contains(&Spot::Value(*value)));
-    frame.open_claims.retain(|value| is_open(leaves, *value));
-    frame.assumed_shapes.retain(|value, _| is_open(leaves, *value));
+    let open = open_claims(leaves);
+    frame.open_claims.retain(|value| open.contains(value));
+    frame.assumed_shapes.retain(|value, _| open.contains(value));
 }
 
-/// Whether some case neither confirms nor refutes a declared shape of the value.
-fn is_open(leaves: &[Leaf<'_>], value: ValueId) -> bool {
-    leaves.iter().any(|leaf| leaf.frame.open_claims.contains(&value))
+/// The values whose declared shapes some case neither confirms nor refutes, or a case refutes that may not be possible.
+pub(crate) fn open_claims(leaves: &[Leaf<'_>]) -> BTreeSet<ValueId> {
+    let mut open = BTreeSet::new();
+    for leaf in leaves {
+        open.extend(leaf.frame.open_claims.iter().copied());
+        if may_be_impossible(leaf) {
+            open.extend(spots(leaf).into_keys().filter_map(Spot::value));
+        }
+    }
+    open
 }
 
 /// The faults of functions that are wrong in some cases; those that are wrong in every case stay with the plain run.
@@ -220,14 +236,14 @@ fn spots<'l, 'a>(leaf: &'l Leaf<'a>) -> BTreeMap<Spot, &'l Fault<'a>> {
     let frame = &leaf.frame;
     let steps = frame.faults.iter().map(|(step, fault)| (Spot::Step(*step), fault));
     let shapes = frame.second_faults.iter().map(|(step, fault)| (Spot::Shapes(*step), fault));
+    let claims = leaf.faults.iter().filter_map(|fault| Some((Spot::Value(claimed(fault)?), fault)));
     let values = frame.value_faults.iter().map(|(value, fault)| (Spot::Value(*value), fault));
-    let claims = leaf.faults.iter().filter_map(|fault| Some((Spot::Claim(claimed(fault)?), fault)));
     let conditions =
         leaf.faults.iter().filter_map(|fault| Some((Spot::Condition(restricting(fault)?), fault)));
     steps
         .chain(shapes)
-        .chain(values)
         .chain(claims)
+        .chain(values)
         .chain(conditions)
         .filter(|(spot, _)| runs(frame, &frame.body, *spot))
         .collect()
@@ -272,14 +288,15 @@ fn is_known(plain: &Fault<'_>, step: StepId, fault: Option<&&Fault<'_>>) -> bool
 
 /// Whether what is wrong in a case makes the model wrong, and not only this case.
 ///
-/// A declared type has to fit every case that can be. A node may fail where a caller can avoid the case. What a node needs of
-/// symbols counts only where a caller chooses the case by data.
+/// A declared type has to fit every case that can be. A node may fail where a caller can avoid the case, and where the case
+/// leaves open whether the node runs: a condition that is not assumed may depend on one that is. What a node needs of symbols
+/// counts only where a caller chooses the case by data.
 fn is_certain(body: &Body<'_>, spot: Spot, leaf: &Leaf<'_>) -> bool {
     let is_possible = !is_doubtful(leaf);
     match spot {
         Spot::Condition(_) => is_possible && is_chosen(body, leaf),
-        Spot::Value(_) | Spot::Claim(_) => is_possible,
-        Spot::Step(_) | Spot::Shapes(_) => is_possible && leaf.leaves_little,
+        Spot::Value(_) => is_possible,
+        Spot::Step(_) | Spot::Shapes(_) => is_possible && leaf.leaves_little && fails(&leaf.frame, spot),
     }
 }
 
@@ -292,10 +309,18 @@ fn is_chosen(body: &Body<'_>, leaf: &Leaf<'_>) -> bool {
     })
 }
 
+/// Whether every run in a case meets what is wrong there. A node in a branch whose condition is not assumed may not run.
+fn fails(frame: &Frame<'_>, spot: Spot) -> bool {
+    match spot {
+        Spot::Step(step) | Spot::Shapes(step) => frame.runs_with_body(step),
+        Spot::Value(_) | Spot::Condition(_) => true,
+    }
+}
+
 fn runs(frame: &Frame<'_>, body: &Body<'_>, spot: Spot) -> bool {
     frame.runs_in(match spot {
         Spot::Step(step) | Spot::Shapes(step) | Spot::Condition(step) => body.step(step).graph,
-        Spot::Value(value) | Spot::Claim(value) => body.value(value).graph,
+        Spot::Value(value) => body.value(value).graph,
     })
 }
 
@@ -308,7 +333,12 @@ fn is_at_spot(frame: &Frame<'_>, fault: &Fault<'_>) -> bool {
 }
 
 fn is_doubtful(leaf: &Leaf<'_>) -> bool {
-    leaf.needs_empty || leaf.literals.iter().any(|literal| literal.asked.reach == Reach::Doubtful)
+    leaf.needs_empty || may_be_impossible(leaf)
+}
+
+/// Whether the case assumes something of extents that are not known.
+fn may_be_impossible(leaf: &Leaf<'_>) -> bool {
+    leaf.literals.iter().any(|literal| literal.asked.reach == Reach::Doubtful)
 }
 
 /// The branches that run in a case and are undecided in the plain run.
@@ -356,7 +386,7 @@ fn upstream(body: &Body<'_>, spot: Spot) -> Vec<StepId> {
         Spot::Step(step) | Spot::Shapes(step) | Spot::Condition(step) => {
             body.inputs(step).iter().flatten().copied().collect()
         }
-        Spot::Value(value) | Spot::Claim(value) => [value].into(),
+        Spot::Value(value) => [value].into(),
     };
     let mut seen: BTreeSet<ValueId> = queue.iter().copied().collect();
     let mut found = Vec::new();

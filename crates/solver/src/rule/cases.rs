@@ -9,7 +9,11 @@ use crate::case::{self, Asked, Question};
 use crate::constants::Data;
 use crate::dim::{Bind, Decision, DimId};
 use crate::fault::Reach;
-use crate::program::{GraphId, ValueId};
+use crate::map::Set;
+use crate::program::{GraphId, Origin, ValueId};
+
+/// How many values are looked at to find whether a condition depends on data.
+const MAX_ANCESTORS: usize = 256;
 
 /// A comparison of two integers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -129,10 +133,47 @@ impl RuleCx<'_, '_> {
         if self.frame.number != 0 || !case::runs_once(self.frame, graph) {
             return;
         }
-        let reach = if item.is_some() { Reach::Doubtful } else { Reach::Free };
+        let is_decided = item.is_some() || !self.depends_on_data(value);
+        let reach = if is_decided { Reach::Doubtful } else { Reach::Free };
         let rank = self.rank(port);
         self.core.cases.ask(Asked { question: Question::Condition(value), reach, rank });
         self.frame.asking.insert(self.frame.body.first_step(self.step));
+    }
+
+    /// Whether what a caller puts into the inputs can change a value. Their shapes do not count: without data they give the
+    /// same value in each run, also where the solver does not know it. Beyond [`MAX_ANCESTORS`] values the answer is yes.
+    fn depends_on_data(&self, value: ValueId) -> bool {
+        let body = &self.frame.body;
+        let mut open = vec![value];
+        let mut seen: Set<ValueId> = Set::default();
+        while let Some(value) = open.pop() {
+            if !seen.insert(value) {
+                continue;
+            }
+            if seen.len() > MAX_ANCESTORS {
+                return true;
+            }
+            match body.value(value).origin {
+                Origin::Input => match body.graph(body.value(value).graph).owner {
+                    Some(owner) => open.extend(body.inputs(owner.step).iter().flatten()),
+                    None => return true,
+                },
+                Origin::InputWithDefault(_) => return true,
+                Origin::Initializer(_) | Origin::Undefined => {}
+                Origin::Step(step) => {
+                    let first = body.first_step(step);
+                    match (body.step(first).node.domain(), body.op_name(first)) {
+                        (Ok("" | "ai.onnx"), "Shape" | "Size") => continue,
+                        (Ok("" | "ai.onnx"), name) if !is_random(name) => {}
+                        // What other operators compute is not known.
+                        _ => return true,
+                    }
+                    open.extend(body.inputs(first).iter().flatten());
+                    open.extend(body.graphs_of(first).flat_map(|(_, graph)| graph.outputs.iter()));
+                }
+            }
+        }
+        false
     }
 
     /// The first question on which a truth value depends that is about symbols alone.
@@ -225,4 +266,9 @@ impl RuleCx<'_, '_> {
             (Question::Condition(_), _) => {}
         }
     }
+}
+
+/// Whether an operator of ONNX draws random numbers.
+fn is_random(name: &str) -> bool {
+    name.starts_with("Random") || matches!(name, "Bernoulli" | "Dropout" | "Multinomial")
 }
