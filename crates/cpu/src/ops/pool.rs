@@ -199,14 +199,21 @@ fn pooled(call: &mut Call<'_>, each: impl Fn(&mut dyn Iterator<Item = f64>, usiz
 
 fn global(call: &mut Call<'_>, kind: Reduction) -> Outcome {
     let x = call.tensor(0)?;
-    let spatial: Vec<usize> = (2..x.rank()).collect();
-    one(reduce_axes(x, &spatial, true, kind)?)
+    one(reduce_axes(x, &spatial(x)?, true, kind)?)
+}
+
+/// The axes after those of the batch and the channels.
+fn spatial(x: &AnyTensor) -> Result<Vec<usize>, Fault> {
+    match x.rank() {
+        0 | 1 => invalid("the input has no axis of channels"),
+        rank => Ok((2..rank).collect()),
+    }
 }
 
 fn global_lp_pool(call: &mut Call<'_>) -> Outcome {
     let p = call.int("p", 2)? as f64;
     let x = call.tensor(0)?;
-    let spatial: Vec<usize> = (2..x.rank()).collect();
+    let spatial = spatial(x)?;
     let raised = super::unary::map_floats(x.clone(), |value| value.abs().powf(p))?;
     let sum = reduce_axes(&raised, &spatial, true, Reduction::Sum)?;
     one(super::unary::map_floats(sum, |value| value.powf(1.0 / p))?)
