@@ -243,7 +243,7 @@ impl Verifier {
         }
         if core.dims.is_variable(derived) && core.dims.bind(derived, symbol) == Bind::Bound {
             self.names.insert(symbol, symbol);
-            frame.named.insert(symbol);
+            core.dims.names_unknown(symbol);
         }
         Verdict::Named
     }
@@ -259,7 +259,7 @@ fn compare_known(core: &Core<'_>, frame: &Frame<'_>, claim: Claim) -> Verdict {
     {
         return Verdict::Claimed(Claim { broadcast: Some(broadcast), ..claim });
     }
-    if core.dims.is_anonymous(claim.derived) {
+    if core.dims.is_unknown(claim.derived) {
         return Verdict::Open;
     }
     if decidable { Verdict::Claimed(claim) } else { Verdict::Accepted }
@@ -281,12 +281,12 @@ impl<'a> Core<'a> {
 
     /// The shape of a graph input as its callers see it: an extent that operators narrow stays unknown, one that they do not
     /// keeps its identity.
-    pub(crate) fn declared_input(&mut self, frame: &Frame<'a>, shape: ShapeId) -> ShapeId {
+    pub(crate) fn declared_input(&mut self, shape: ShapeId) -> ShapeId {
         let mut dims: DimVec = self.shapes.get(shape).into();
         for dim in &mut dims {
-            let is_named = |dim| frame.named.contains(&dim);
             let resolved = self.dims.resolve(*dim);
-            if *dim != resolved && !self.dims.is_variable(resolved) && !is_named(resolved) {
+            let is_named = self.dims.is_unknown(resolved) && !self.dims.is_anonymous(resolved);
+            if *dim != resolved && !self.dims.is_variable(resolved) && !is_named {
                 *dim = self.dims.fresh();
             }
         }
@@ -306,7 +306,7 @@ impl<'a> Core<'a> {
                     return;
                 }
                 for (derived, declared) in dims.iter_mut().zip(&claimed) {
-                    let is_unknown = self.dims.is_anonymous(*derived) && !self.dims.is_anonymous(*declared);
+                    let is_unknown = self.dims.is_unknown(*derived) && !self.dims.is_unknown(*declared);
                     if is_unknown && self.dims.compare(*derived, *declared) == Decision::Undecided {
                         *derived = *declared;
                     }

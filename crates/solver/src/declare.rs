@@ -270,7 +270,7 @@ impl<'a> Core<'a> {
     /// What is known of a value now, as plain data.
     pub(crate) fn snapshot(&mut self, frame: &Frame<'a>, value: ValueId) -> Type {
         let shape = match frame.open_inputs.get(&value) {
-            Some(declared) => declared.map(|shape| self.declared_input(frame, shape)),
+            Some(declared) => declared.map(|shape| self.declared_input(shape)),
             None => frame.shape_read(value),
         };
         self.type_of(frame.slots[value.index()].ty, shape)

@@ -93,8 +93,6 @@ pub(crate) struct Frame<'a> {
     pub(crate) assumed_shapes: Map<ValueId, ShapeId>,
     /// The shapes of graph inputs as they are declared, with unknown extents of their own that nothing narrows.
     pub(crate) open_inputs: Map<ValueId, Option<ShapeId>>,
-    /// The symbols that no input declares and that name an unknown extent.
-    pub(crate) named: Set<DimId>,
     /// The values whose types the caller gave.
     pub(crate) seeded: Vec<ValueId>,
     /// The values whose declared empty shape is false, each with a node that shows it.
@@ -143,7 +141,6 @@ impl<'a> Frame<'a> {
             open_claims: Vec::new(),
             assumed_shapes: Map::default(),
             open_inputs: Map::default(),
-            named: Set::default(),
             seeded: Vec::new(),
             shapeless: Vec::new(),
             undecided: Vec::new(),

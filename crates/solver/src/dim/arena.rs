@@ -14,7 +14,7 @@ use super::id::DimId;
 use super::poly::Term;
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher, Hasher};
 
 /// A range in one of the arena's flat lists.
@@ -136,6 +136,8 @@ pub struct Dims {
     given_up: Vec<DimId>,
     /// How the author of a model writes a dim.
     spellings: HashMap<DimId, Box<str>, RandomState>,
+    /// The symbols that no input declares and that a declaration gives to an unknown extent.
+    names_of_unknowns: HashSet<DimId, RandomState>,
     hasher: RandomState,
     /// What is assumed while one case is solved.
     pub(super) facts: Facts,
@@ -322,6 +324,18 @@ impl Dims {
     #[must_use]
     pub fn is_anonymous(&self, dim: DimId) -> bool {
         self.summary(dim).variable && !self.variables_of(dim).is_empty()
+    }
+
+    /// Notes that a symbol is the name of an unknown extent.
+    pub(crate) fn names_unknown(&mut self, symbol: DimId) {
+        self.names_of_unknowns.insert(symbol);
+    }
+
+    /// Whether a dim mentions an unknown extent, or a symbol that is nothing but the name of one.
+    pub(crate) fn is_unknown(&self, dim: DimId) -> bool {
+        self.is_anonymous(dim)
+            || !self.names_of_unknowns.is_empty()
+                && self.symbols_of(dim).iter().any(|symbol| self.names_of_unknowns.contains(symbol))
     }
 
     /// How the author wrote the dim, if it was declared.
