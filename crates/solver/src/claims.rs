@@ -306,7 +306,7 @@ impl<'a> Core<'a> {
                     return;
                 }
                 for (derived, declared) in dims.iter_mut().zip(&claimed) {
-                    let is_unknown = self.dims.is_unknown(*derived) && !self.dims.is_unknown(*declared);
+                    let is_unknown = self.dims.is_unknown(*derived) && !self.dims.is_anonymous(*declared);
                     if is_unknown && self.dims.compare(*derived, *declared) == Decision::Undecided {
                         *derived = *declared;
                     }

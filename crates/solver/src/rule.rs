@@ -322,7 +322,7 @@ impl<'a> RuleCx<'_, 'a> {
         entries.find(|entry| entry.has_key(key)).and_then(|entry| entry.value().ok())
     }
 
-    /// Whether two ports are one value of the graph, or copies of one by at most [`MAX_COPIES`] `Identity` nodes.
+    /// Whether two ports are one value of the graph, or copies of one by `Identity` nodes, of which 64 are looked through.
     #[must_use]
     pub fn is_same_value(&self, a: Port, b: Port) -> bool {
         let original = |port| self.value(port).map(|value| self.original(value));

@@ -112,7 +112,9 @@ pub(crate) fn judge<'a>(
         if spot.value().is_some() && at.iter().all(|leaf| excluded.contains(leaf)) {
             continue;
         }
-        let in_every_case = at.len() == leaves.len();
+        // A case that fails gives no value at all.
+        let gives_none = |leaf: &usize| spot.value().is_some() && excluded.contains(leaf);
+        let in_every_case = (0..leaves.len()).all(|leaf| at.contains(&leaf) || gives_none(&leaf));
         let certain = at.iter().copied().find(|leaf| is_certain(&body, spot, &leaves[*leaf]));
         let reach = if in_every_case || certain.is_some() { Reach::Free } else { Reach::Doubtful };
         // The declared type is assumed then.
