@@ -205,3 +205,21 @@ fn updates_have_the_shape_of_the_slices_that_they_replace() {
     let empty = tensor::<f32>(&[2, 0, 2], &[]);
     assert!(!accepts("ScatterND", &[empty, index, tensor::<f32>(&[1, 0, 7], &[])]));
 }
+
+#[test]
+fn calls_without_a_meaning_are_rejected() {
+    let is_rejected = |op: &str, inputs: &[AnyTensor]| {
+        let inputs = inputs.iter().map(|input| Some(input.clone().into())).collect();
+        let call = Call { version: 13, attributes: &none(), inputs, outputs: 1 };
+        ops::find("", op).expect("the operator is known").run(call).is_err()
+    };
+    let indices = tensor(&[2], &[0_i64, 1]);
+    let values = tensor(&[2], &[0.0_f32, 1.0]);
+    let one_hot = |depth: AnyTensor| is_rejected("OneHot", &[indices.clone(), depth, values.clone()]);
+    assert!(!one_hot(tensor(&[1], &[2_i64])));
+    assert!(one_hot(tensor(&[2], &[2_i64, 2])), "a depth of two numbers");
+    for op in ["GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool"] {
+        assert!(!is_rejected(op, &[tensor(&[1, 2], &[1.0_f32, 2.0])]), "{op} of a batch and channels");
+        assert!(is_rejected(op, &[tensor(&[2], &[1.0_f32, 2.0])]), "{op} without channels");
+    }
+}
