@@ -30,7 +30,6 @@ use crate::world::{self, World};
 
 /// A law.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
-#[expect(missing_docs, reason = "described in the documentation of the module")]
 pub enum Law {
     Type,
     Alarm,

@@ -102,6 +102,8 @@
 //!
 //! Not for types under inference: those are terms. A pool type may contain inference variables, but then it stays where it is.
 
+#![deny(missing_docs)]
+
 mod binder;
 mod build;
 mod check;

@@ -53,6 +53,8 @@
 //! | `bundle` | signatures in a pool |
 //! | `text`, `report` | items in Rust's syntax; descriptions and changes as text and JSON |
 
+#![deny(missing_docs)]
+
 mod assume;
 mod blanket;
 mod bundle;

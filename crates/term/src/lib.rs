@@ -53,6 +53,8 @@
 //!
 //! **Invariant:** nothing here does I/O, keeps global state, or depends on the order of hash tables.
 
+#![deny(missing_docs)]
+
 pub mod arg;
 pub mod binder;
 pub mod constant;

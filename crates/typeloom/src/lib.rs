@@ -51,6 +51,8 @@
 //! **Invariant:** a name that documents or examples use stands at the top of this crate; [`types`], [`onnx`],
 //! [`solver`], [`ops`], [`compiler`], [`contracts`], [`pool`] and [`report`] hold the rest.
 
+#![deny(missing_docs)]
+
 mod bundle;
 pub mod host;
 
