@@ -15,6 +15,6 @@ pub fn check_file(path: &Path) -> Result<()> {
     // SAFETY: nothing changes the file while the mapping lives.
     let bytes = unsafe { memmap2::Mmap::map(&file)? };
     let checked = typeloom::check(&bytes, &typeloom::Options::default())?;
-    ensure!(checked.is_ok(), "{} problems", checked.faults().len());
+    ensure!(checked.is_ok(), "{} problems", checked.errors().len());
     Ok(())
 }

@@ -23,7 +23,7 @@ use typeloom_onnx::splice::{Records, Splice};
 use typeloom_onnx::view::ModelView;
 use typeloom_onnx::wire::Value;
 use typeloom_solver::catalogue::Catalogue;
-use typeloom_solver::diagnostic::{Code, Diagnostic, Fix, NodePlace, Place, Reader, diagnose};
+use typeloom_solver::diagnostic::{Code, Diagnostic, Fix, Location, NodeLocation, Reader, diagnose};
 use typeloom_solver::model::{Options, check};
 use typeloom_solver::universe::Universe;
 
@@ -134,7 +134,7 @@ pub fn applied(
         | Fix::ImportOpset { .. }
         | Fix::RenameOutput { .. } => {
             let mut copy: ModelProto = read(bytes::Bytes::copy_from_slice(bytes)).ok()?;
-            apply::apply(&mut copy, &diagnostic.place, fix).map(|()| copy.encode_to_vec())
+            apply::apply(&mut copy, &diagnostic.location, fix).map(|()| copy.encode_to_vec())
         }
     }
 }
@@ -191,13 +191,14 @@ fn planned(diagnostic: &Diagnostic, casts: &[Cast]) -> Option<Fix> {
         diagnostic.code,
         Code::ElementTypeMismatch | Code::ElementTypeNotAllowed | Code::TypeMismatch
     );
-    let place = &diagnostic.place;
-    let node = place.node.as_ref()?.index;
-    if !is_of_types || place.function.is_some() {
+    let location = &diagnostic.location;
+    let node = location.node.as_ref()?.index;
+    if !is_of_types || location.function.is_some() {
         return None;
     }
     let here = |cast: &&Cast| {
-        cast.like.is_none() && cast.readings.iter().any(|it| it.graph == place.graph && it.node == Some(node))
+        cast.like.is_none()
+            && cast.readings.iter().any(|it| it.graph == location.graph && it.node == Some(node))
     };
     let mut found = casts.iter().filter(here);
     let cast = found.next()?;
@@ -205,11 +206,11 @@ fn planned(diagnostic: &Diagnostic, casts: &[Cast]) -> Option<Fix> {
     if found.next().is_some() || cast.readings.iter().any(|it| it.node.is_none()) {
         return None;
     }
-    let own = cast.readings.iter().find(|it| it.graph == place.graph && it.node == Some(node))?;
+    let own = cast.readings.iter().find(|it| it.graph == location.graph && it.node == Some(node))?;
     let others = cast.readings.iter().filter(|it| *it != own).filter_map(|it| {
-        let node = NodePlace { index: it.node?, name: String::new(), operator: it.operator.clone() };
-        let place = Place { graph: it.graph.clone(), node: Some(node), ..Place::default() };
-        Some(Reader { place, input: it.at })
+        let node = NodeLocation { index: it.node?, name: String::new(), operator: it.operator.clone() };
+        let location = Location { graph: it.graph.clone(), node: Some(node), ..Location::default() };
+        Some(Reader { location, input: it.at })
     });
     Some(Fix::InsertCast {
         input: own.at,

@@ -264,9 +264,19 @@ impl fmt::Display for Listed<'_> {
             if at > 0 {
                 f.write_str("\n")?;
             }
-            let Diagnostic { code, severity, message, place, also: _, snippets, notes, help, fix: _, source } =
-                diagnostic;
-            write!(f, "{severity}[{code}]: {message}\n  at {place}")?;
+            let Diagnostic {
+                code,
+                severity,
+                message,
+                location,
+                also: _,
+                snippets,
+                notes,
+                help,
+                fix: _,
+                source,
+            } = diagnostic;
+            write!(f, "{severity}[{code}]: {message}\n  at {location}")?;
             if let Some(source) = source {
                 write!(f, " ({source})")?;
             }

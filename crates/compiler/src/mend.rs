@@ -7,7 +7,7 @@
 //! | negative extents | the extent is left unknown |
 //! | dims named `?` | an axis of an input of the model gets a name of its own, every other extent is left unknown |
 //!
-//! [`mend`] needs no proof beyond the faults of a check, and changes nothing in a model without these faults. Bytes that are
+//! [`mend`] needs no proof beyond the errors of a check, and changes nothing in a model without them. Bytes that are
 //! not part of a repair stay as they are.
 
 mod declarations;
@@ -18,8 +18,8 @@ use std::sync::Arc;
 
 use typeloom_solver::catalogue::Catalogue;
 use typeloom_solver::diagnostic::{Code, Severity};
-use typeloom_solver::fault::FaultKind;
 use typeloom_solver::model::{Checked, Options, check};
+use typeloom_solver::solve_error::SolveErrorKind;
 use typeloom_solver::universe::Universe;
 
 use crate::coerce::{RepairError, WriteError};
@@ -96,8 +96,8 @@ pub fn mend(
     let mut mended = Mended::default();
     let mut current = Cow::Borrowed(bytes);
     let needs = |checked: &Checked<'_>| {
-        let is_unsorted = |kind: &FaultKind<'_>| matches!(kind, FaultKind::UsedBeforeMade { .. });
-        checked.all_faults().any(|fault| is_unsorted(&fault.kind))
+        let is_unsorted = |kind: &SolveErrorKind<'_>| matches!(kind, SolveErrorKind::UsedBeforeMade { .. });
+        checked.all_errors().any(|error| is_unsorted(&error.kind))
     };
     let checked = check(bytes, catalogue, universe, options)?;
     let is_unsorted = repairs.has(Code::NodeOrder) && needs(&checked);

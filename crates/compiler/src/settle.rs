@@ -19,7 +19,7 @@ const SEARCHED: usize = 256;
 /// The help of a diagnostic about an unresolved value.
 pub(crate) fn help(unit: &Unit, diagnostic: &Diagnostic) -> Option<String> {
     let graph = unit.graph();
-    let value = match (&diagnostic.place.value, &diagnostic.place.node) {
+    let value = match (&diagnostic.location.value, &diagnostic.location.node) {
         (Some(value), _) => value.name.clone(),
         (None, Some(_)) => quoted(&diagnostic.message)?,
         (None, None) => return None,

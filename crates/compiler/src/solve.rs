@@ -186,7 +186,7 @@ pub(crate) fn stamp_of(ty: &Type, universe: &Universe, dims: &Dims) -> Stamp {
 pub(crate) fn failed(unit: &Unit, mut diagnostics: Vec<Diagnostic>) -> BuildError {
     diagnostics.retain(Diagnostic::is_error);
     for diagnostic in &mut diagnostics {
-        let value = diagnostic.place.value.as_ref().map(|value| value.name.clone());
+        let value = diagnostic.location.value.as_ref().map(|value| value.name.clone());
         if let (None, Some(name)) = (&diagnostic.source, &value) {
             let place = unit.places.get(name);
             diagnostic.source = place.and_then(|place| SourceLine::at(&place.to_string()));

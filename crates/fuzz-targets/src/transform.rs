@@ -35,7 +35,7 @@ pub fn transform(bytes: &[u8]) {
         return;
     };
     // Warnings about what exporters write, such as placeholders for dims, are repaired as well.
-    if checked.is_ok() && checked.faults().is_empty() {
+    if checked.is_ok() && checked.errors().is_empty() {
         assert!(repair.file.is_none(), "a model without problems is left as it is");
     }
     if let Some(file) = repair.file.filter(|_| repair.is_ok) {

@@ -24,9 +24,9 @@ use typeloom_onnx::text::{parse_model, parse_type};
 use typeloom_ops::described::Operators;
 use typeloom_solver::dim::{Condition, Decision, DimId, Dims};
 use typeloom_solver::elem::Elem;
-use typeloom_solver::fault::{Fault, FaultKind};
 use typeloom_solver::model::{Checked, Mode, Options, check};
 use typeloom_solver::solution::{Equation, TensorType, Type};
+use typeloom_solver::solve_error::{SolveError, SolveErrorKind};
 use typeloom_solver::universe::Universe;
 
 /// A graph and what was recorded of it.
@@ -148,13 +148,13 @@ fn verify(
     let options = Options { mode: Mode::Permissive, ..Options::default() };
     let mut checked = check(&bytes, operators, universe, &options).expect("the model can be read");
     // A symbol that constants of the graph force to one number is an error; `is_violated` checks the number.
-    let is_unconditional = |fault: &&Fault<'_>| {
+    let is_unconditional = |fault: &&SolveError<'_>| {
         // A declared scalar that an operator cannot take is rejected in strict mode.
         let is_refused =
-            fault.is_error(Mode::Permissive) || matches!(fault.kind, FaultKind::EmptyShape { .. });
-        is_refused && !matches!(fault.kind, FaultKind::ForcedSymbol { .. })
+            fault.is_error(Mode::Permissive) || matches!(fault.kind, SolveErrorKind::EmptyShape { .. });
+        is_refused && !matches!(fault.kind, SolveErrorKind::ForcedSymbol { .. })
     };
-    let error = checked.faults().iter().find(is_unconditional).map(|fault| format!("{:?}", fault.kind));
+    let error = checked.errors().iter().find(is_unconditional).map(|fault| format!("{:?}", fault.kind));
     match outcome {
         Outcome::Rejected if case.is_allowed || variant == Variant::UnknownConstants => Ok(()),
         Outcome::Rejected => {

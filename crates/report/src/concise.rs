@@ -4,13 +4,13 @@
 //! stands before it.
 
 use typeloom_onnx::text::escape;
-use typeloom_solver::diagnostic::{Diagnostic, Place};
+use typeloom_solver::diagnostic::{Diagnostic, Location};
 
 /// One problem of a file, without line break.
 #[must_use]
 pub fn diagnostic(file: &str, diagnostic: &Diagnostic) -> String {
-    let Diagnostic { code, severity, message, place, .. } = diagnostic;
-    let Place { function, graph, node, value: _, offset } = place;
+    let Diagnostic { code, severity, message, location, .. } = diagnostic;
+    let Location { function, graph, node, value: _, offset } = location;
     let parts = [
         Some(file.to_owned()),
         function.clone(),

@@ -9,16 +9,16 @@ use typeloom_solver::diagnostic::{Diagnostic, Severity, Snippet};
 /// One problem of a file as a command, without line break.
 #[must_use]
 pub fn diagnostic(file: &str, diagnostic: &Diagnostic) -> String {
-    let Diagnostic { code, severity, message, place, also: _, snippets, notes, help, fix: _, source } =
+    let Diagnostic { code, severity, message, location, also: _, snippets, notes, help, fix: _, source } =
         diagnostic;
     let command = match severity {
         Severity::Error => "error",
         Severity::Warning => "warning",
     };
     let mut lines = vec![message.clone()];
-    let place = place.to_string();
-    if !place.is_empty() {
-        lines.push(format!("at {place}"));
+    let location = location.to_string();
+    if !location.is_empty() {
+        lines.push(format!("at {location}"));
     }
     for Snippet { text, labels, .. } in snippets {
         lines.push(format!("  {text}"));

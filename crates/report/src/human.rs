@@ -18,7 +18,7 @@ use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use typeloom_onnx::text::escape;
 use typeloom_solver::diagnostic::{
-    Diagnostic, Explanation, Label, Place, Reason, Severity, Snippet as Printed, SourceLine,
+    Diagnostic, Explanation, Label, Location, Reason, Severity, Snippet as Printed, SourceLine,
 };
 
 /// Wider than any line: nothing is cut.
@@ -40,14 +40,14 @@ pub enum Color {
 /// One problem of a file, ending in a line break.
 #[must_use]
 pub fn diagnostic(file: &str, diagnostic: &Diagnostic, color: Color) -> String {
-    let Diagnostic { code, severity, message, place, also: _, snippets, notes, help, fix: _, source } =
+    let Diagnostic { code, severity, message, location, also: _, snippets, notes, help, fix: _, source } =
         diagnostic;
     let mut group = Group::with_title(level(*severity).primary_title(message.as_str()).id(code.name()));
     if snippets.is_empty() && !file.is_empty() {
-        group = group.element(Origin::path(at(file, place)));
+        group = group.element(Origin::path(at(file, location)));
     }
     for snippet in snippets {
-        let at = at(file, snippet.place.as_ref().unwrap_or(place));
+        let at = at(file, snippet.location.as_ref().unwrap_or(location));
         group = group.element(source_of(snippet, &at));
     }
     for note in notes {
@@ -72,11 +72,11 @@ pub fn diagnostics(file: &str, diagnostics: &[Diagnostic], color: Color) -> Stri
 /// Why a value has its type: one step after the other, back to what gave it.
 #[must_use]
 pub fn explanation(file: &str, explanation: &Explanation, color: Color) -> String {
-    let Explanation { value, place, ty, reasons, hidden, extents } = explanation;
+    let Explanation { value, location, ty, reasons, hidden, extents } = explanation;
     let title = |text: String| Group::with_title(Level::NOTE.primary_title(escape(&text).into_owned()));
     let mut texts = Vec::new();
     let of_extents = || {
-        let group = title(format!("`{value}` is {ty}")).element(Origin::path(at(file, place)));
+        let group = title(format!("`{value}` is {ty}")).element(Origin::path(at(file, location)));
         let notes = extents.iter().map(|extent| Level::NOTE.message(escape(extent).into_owned()));
         render(&[notes.fold(group, Group::element)], color)
     };
@@ -84,12 +84,12 @@ pub fn explanation(file: &str, explanation: &Explanation, color: Color) -> Strin
         texts.push(of_extents());
     }
     for (index, reason) in reasons.iter().enumerate() {
-        let Reason { text, place, rule, snippet, source } = reason;
+        let Reason { text, location, rule, snippet, source } = reason;
         if *hidden > 0 && index + 1 == reasons.len() {
             texts.push(format!("... {hidden} more steps ...\n"));
         }
         let mut group = title(text.clone());
-        let at = at(file, place);
+        let at = at(file, location);
         group = match snippet {
             Some(snippet) => group.element(source_of(snippet, &at)),
             None => group.element(Origin::path(at)),
@@ -158,17 +158,17 @@ fn level(severity: Severity) -> Level<'static> {
     }
 }
 
-fn at(file: &str, place: &Place) -> String {
-    let text = match (file, place.to_string()) {
-        (file, place) if place.is_empty() => file.to_owned(),
-        ("", place) => place,
-        (file, place) => format!("{file}: {place}"),
+fn at(file: &str, location: &Location) -> String {
+    let text = match (file, location.to_string()) {
+        (file, location) if location.is_empty() => file.to_owned(),
+        ("", location) => location,
+        (file, location) => format!("{file}: {location}"),
     };
     escape(&text).into_owned()
 }
 
 fn source_of<'s>(snippet: &'s Printed, at: &str) -> Snippet<'s, Annotation<'s>> {
-    let Printed { text, line, place: _, labels } = snippet;
+    let Printed { text, line, location: _, labels } = snippet;
     let annotations = labels.iter().map(|Label { span, text, primary }| {
         let kind = if *primary { AnnotationKind::Primary } else { AnnotationKind::Context };
         let annotation = kind.span(span.clone());

@@ -14,8 +14,8 @@
 use serde_json::{Map, Value, json};
 use typeloom_onnx::text::is_unsafe;
 use typeloom_solver::diagnostic::{
-    Diagnostic, Explanation, Fix, Label, NodePlace, Place, Reader, Reason, Role, Snippet, SourceLine,
-    ValuePlace,
+    Diagnostic, Explanation, Fix, Label, Location, NodeLocation, Reader, Reason, Role, Snippet, SourceLine,
+    ValueLocation,
 };
 
 /// A value as JSON on one line, in which each [unsafe](is_unsafe) character is written as `\\uXXXX`.
@@ -52,14 +52,15 @@ pub fn diagnostic(file: &str, diagnostic: &Diagnostic) -> String {
 /// One problem of a file.
 #[must_use]
 pub fn value(file: &str, diagnostic: &Diagnostic) -> Value {
-    let Diagnostic { code, severity, message, place, also, snippets, notes, help, fix, source } = diagnostic;
+    let Diagnostic { code, severity, message, location, also, snippets, notes, help, fix, source } =
+        diagnostic;
     object([
         ("file", Some(json!(file))),
         ("code", Some(json!(code.name()))),
         ("severity", Some(json!(severity.name()))),
         ("message", Some(json!(message))),
-        ("place", Some(self::place(place))),
-        ("also", (!also.is_empty()).then(|| also.iter().map(self::place).collect())),
+        ("place", Some(self::location(location))),
+        ("also", (!also.is_empty()).then(|| also.iter().map(self::location).collect())),
         ("snippets", Some(snippets.iter().map(snippet).collect())),
         ("notes", Some(json!(notes))),
         ("help", help.as_ref().map(|help| json!(help))),
@@ -71,12 +72,12 @@ pub fn value(file: &str, diagnostic: &Diagnostic) -> Value {
 /// Why a value has its type.
 #[must_use]
 pub fn explanation(file: &str, explanation: &Explanation) -> Value {
-    let Explanation { value, place, ty, reasons, hidden, extents } = explanation;
+    let Explanation { value, location, ty, reasons, hidden, extents } = explanation;
     let reason = |reason: &Reason| {
-        let Reason { text, place, rule, snippet, source } = reason;
+        let Reason { text, location, rule, snippet, source } = reason;
         object([
             ("text", Some(json!(text))),
-            ("place", Some(self::place(place))),
+            ("place", Some(self::location(location))),
             ("rule", (!rule.is_empty()).then(|| json!(rule))),
             ("snippet", snippet.as_ref().map(self::snippet)),
             ("source", source.as_ref().map(self::source)),
@@ -86,7 +87,7 @@ pub fn explanation(file: &str, explanation: &Explanation) -> Value {
         ("file", Some(json!(file))),
         ("value", Some(json!(value))),
         ("type", Some(json!(ty))),
-        ("place", Some(self::place(place))),
+        ("place", Some(self::location(location))),
         ("reasons", Some(reasons.iter().map(reason).collect())),
         ("hidden", (*hidden > 0).then(|| json!(hidden))),
         ("extents", (!extents.is_empty()).then(|| json!(extents))),
@@ -98,20 +99,20 @@ fn object<const N: usize>(fields: [(&str, Option<Value>); N]) -> Value {
     Value::Object(fields.collect::<Map<String, Value>>())
 }
 
-fn place(place: &Place) -> Value {
-    let Place { function, graph, node, value, offset } = place;
+fn location(location: &Location) -> Value {
+    let Location { function, graph, node, value, offset } = location;
     object([
         ("function", function.as_ref().map(|function| json!(function))),
         ("graph", Some(json!(graph))),
         (
             "node",
-            node.as_ref().map(|NodePlace { index, name, operator }| {
+            node.as_ref().map(|NodeLocation { index, name, operator }| {
                 json!({"index": index, "name": name, "operator": operator})
             }),
         ),
         (
             "value",
-            value.as_ref().map(|ValuePlace { name, role }| json!({"name": name, "role": self::role(*role)})),
+            value.as_ref().map(|ValueLocation { name, role }| json!({"name": name, "role": self::role(*role)})),
         ),
         ("offset", offset.map(|offset| json!(offset))),
     ])
@@ -127,12 +128,12 @@ fn role(role: Role) -> &'static str {
 }
 
 fn snippet(snippet: &Snippet) -> Value {
-    let Snippet { text, line, place, labels } = snippet;
+    let Snippet { text, line, location, labels } = snippet;
     let label = |Label { span, text, primary }: &Label| json!({"start": span.start, "end": span.end, "text": text, "primary": primary});
     object([
         ("text", Some(json!(text))),
         ("line", line.map(|line| json!(line))),
-        ("place", place.as_ref().map(self::place)),
+        ("place", location.as_ref().map(self::location)),
         ("labels", Some(labels.iter().map(label).collect())),
     ])
 }
@@ -145,8 +146,7 @@ fn source(source: &SourceLine) -> Value {
 fn fix(fix: &Fix) -> Value {
     match fix {
         Fix::InsertCast { input, value, to, readers } => {
-            let reader =
-                |Reader { place, input }: &Reader| json!({"place": self::place(place), "input": input});
+            let reader = |Reader { location, input }: &Reader| json!({"place": self::location(location), "input": input});
             object([
                 ("kind", Some(json!("insert-cast"))),
                 ("input", Some(json!(input))),

@@ -5,7 +5,7 @@
 //! is in. A line of the author's program is a related, physical location.
 
 use serde_json::{Value, json};
-use typeloom_solver::diagnostic::{Code, Diagnostic, Place, Severity};
+use typeloom_solver::diagnostic::{Code, Diagnostic, Location, Severity};
 
 /// The problems of several files as one document, ending in a line break.
 #[must_use]
@@ -53,7 +53,7 @@ fn level(severity: Severity) -> &'static str {
 }
 
 fn result(file: &str, diagnostic: &Diagnostic) -> Value {
-    let Diagnostic { code, severity, message, place, also: _, snippets, notes, help, fix: _, source } =
+    let Diagnostic { code, severity, message, location, also: _, snippets, notes, help, fix: _, source } =
         diagnostic;
     let mut text = message.clone();
     for line in notes.iter().chain(help) {
@@ -61,16 +61,16 @@ fn result(file: &str, diagnostic: &Diagnostic) -> Value {
         text.push_str(line);
     }
     let mut physical = json!({"artifactLocation": {"uri": uri(file)}});
-    if let Some(offset) = place.offset {
+    if let Some(offset) = location.offset {
         physical["region"] = json!({"byteOffset": offset, "byteLength": 0});
     }
-    let mut location = json!({"physicalLocation": physical});
-    if let Some(logical) = logical(place) {
-        location["logicalLocations"] = json!([logical]);
+    let mut described = json!({"physicalLocation": physical});
+    if let Some(logical) = logical(location) {
+        described["logicalLocations"] = json!([logical]);
     }
     let mut related: Vec<Value> = Vec::new();
     for (at, snippet) in snippets.iter().enumerate() {
-        let place = snippet.place.as_ref().unwrap_or(place);
+        let location = snippet.location.as_ref().unwrap_or(location);
         let labels: Vec<String> = snippet
             .labels
             .iter()
@@ -80,15 +80,15 @@ fn result(file: &str, diagnostic: &Diagnostic) -> Value {
             })
             .collect();
         let words = std::iter::once(snippet.text.clone()).chain(labels).collect::<Vec<_>>().join("\n");
-        let mut location = json!({
+        let mut described = json!({
             "id": at,
             "physicalLocation": {"artifactLocation": {"uri": uri(file)}},
             "message": {"text": words},
         });
-        if let Some(logical) = logical(place) {
-            location["logicalLocations"] = json!([logical]);
+        if let Some(logical) = logical(location) {
+            described["logicalLocations"] = json!([logical]);
         }
-        related.push(location);
+        related.push(described);
     }
     if let Some(source) = source {
         related.push(json!({
@@ -106,7 +106,7 @@ fn result(file: &str, diagnostic: &Diagnostic) -> Value {
         "ruleIndex": rule_index,
         "level": level(*severity),
         "message": {"text": text},
-        "locations": [location],
+        "locations": [described],
     });
     if !related.is_empty() {
         result["relatedLocations"] = Value::Array(related);
@@ -114,8 +114,8 @@ fn result(file: &str, diagnostic: &Diagnostic) -> Value {
     result
 }
 
-fn logical(place: &Place) -> Option<Value> {
-    let Place { function, graph, node, value, offset: _ } = place;
+fn logical(location: &Location) -> Option<Value> {
+    let Location { function, graph, node, value, offset: _ } = location;
     let (name, kind) = match (node, value) {
         (Some(node), _) if node.name.is_empty() => (format!("#{} {}", node.index, node.operator), "element"),
         (Some(node), _) => (node.name.clone(), "element"),

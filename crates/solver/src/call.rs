@@ -26,13 +26,13 @@ use crate::constants::Data;
 use crate::core::Core;
 use crate::dim::DimId;
 use crate::engine::Engine;
-use crate::fault::{FaultKind, Side};
 use crate::frame::{Frame, Slot};
 use crate::program::{Body, Initializer, Origin, Step, StepId, ValueId, build};
 use crate::rule::{DimVec, Ints, is_followed};
 use crate::shape::ShapeId;
 use crate::signature::Arity;
 use crate::solution::{Equation, EquationSource};
+use crate::solve_error::{Side, SolveErrorKind};
 use crate::trace::Cause;
 use crate::ty::{Copier, Ty};
 
@@ -42,7 +42,7 @@ pub(crate) const MAX_INSTANCES: usize = 256;
 /// The most elements of a constant that is passed into a function or out of it.
 pub(crate) const MAX_CONSTANTS: usize = 64;
 
-/// How many calls are kept between the model's graph and a function with faults, the innermost ones.
+/// How many calls are kept between the model's graph and a function with errors, the innermost ones.
 pub(crate) const MAX_CALLS: usize = 8;
 
 /// How many functions of a cycle are kept, from each of its ends.
@@ -113,7 +113,7 @@ struct Running<'a> {
     function: FunctionId,
     key: Key,
     caller: Caller<'a>,
-    /// Whether it and what led to it are in [`Calls::faulty_callers`].
+    /// Whether it and what led to it are in [`Calls::erroneous_callers`].
     is_noted: bool,
 }
 
@@ -129,11 +129,11 @@ pub(crate) struct Calls<'a> {
     frames: u32,
     /// Functions with a call that was reported because there are too many instances.
     reported: Set<FunctionId>,
-    /// Instances with faults, in the order in which they finished.
-    pub(crate) faulty: Vec<Instance<'a>>,
-    /// The functions whose calls led to an instance with faults.
-    pub(crate) faulty_callers: Set<FunctionId>,
-    /// Whether instances without faults are kept as well, and those that are.
+    /// Instances with errors, in the order in which they finished.
+    pub(crate) erroneous: Vec<Instance<'a>>,
+    /// The functions whose calls led to an instance with errors.
+    pub(crate) erroneous_callers: Set<FunctionId>,
+    /// Whether instances without errors are kept as well, and those that are.
     pub(crate) keep: bool,
     /// Whether an instance has a declared shape that nothing confirms or refutes.
     pub(crate) has_open_claims: bool,
@@ -153,7 +153,7 @@ impl<'a> Calls<'a> {
         frame: &mut Frame<'a>,
         step: StepId,
         function: FunctionId,
-    ) -> Result<Option<Call>, FaultKind<'a>> {
+    ) -> Result<Option<Call>, SolveErrorKind<'a>> {
         let Some(callee) = self.bodies.get(function.index()).and_then(Option::as_ref).map(Arc::clone) else {
             return Ok(None);
         };
@@ -164,27 +164,30 @@ impl<'a> Calls<'a> {
             [(Side::Inputs, inputs, root.inputs.len()), (Side::Outputs, outputs, root.outputs.len())]
         {
             if given > most {
-                return Err(FaultKind::CallArity { side, given, most });
+                return Err(SolveErrorKind::CallArity { side, given, most });
             }
         }
         if self.open.contains(&function) {
             return Err(self.recursion(operators, function));
         }
         if outputs < root.outputs.len() {
-            return Err(FaultKind::CallOutputs { given: outputs, has: root.outputs.len() });
+            return Err(SolveErrorKind::CallOutputs { given: outputs, has: root.outputs.len() });
         }
         for input in absent_inputs(&frame.body, step, &callee) {
             if let Some(reader) = needs(operators, &callee, root.inputs[input]) {
                 let name = callee.value_name(root.inputs[input]);
-                return Err(FaultKind::CallInput { input, name, reader });
+                return Err(SolveErrorKind::CallInput { input, name, reader });
             }
         }
-        let attributes = arguments(frame, step).map_err(FaultKind::Malformed)?;
+        let attributes = arguments(frame, step).map_err(SolveErrorKind::Malformed)?;
         let given: Set<&str> = attributes.iter().map(|(name, _)| *name).collect();
         for name in operators.functions()[function.index()].view.attributes() {
-            let name = name.map_err(FaultKind::Malformed)?;
+            let name = name.map_err(SolveErrorKind::Malformed)?;
             if !given.contains(name) {
-                return Err(FaultKind::MissingAttribute { name, kind: crate::signature::AttributeKind::Int });
+                return Err(SolveErrorKind::MissingAttribute {
+                    name,
+                    kind: crate::signature::AttributeKind::Int,
+                });
             }
         }
         for value in frame.body.inputs(step).to_vec().into_iter().flatten() {
@@ -202,7 +205,7 @@ impl<'a> Calls<'a> {
                 let summary = summary.clone();
                 apply(core, frame, step, &summary, precise);
                 if !precise && self.reported.insert(function) {
-                    return Err(FaultKind::TooManyInstances { most: MAX_INSTANCES });
+                    return Err(SolveErrorKind::TooManyInstances { most: MAX_INSTANCES });
                 }
                 Ok(None)
             }
@@ -277,7 +280,7 @@ impl<'a> Calls<'a> {
         let Some(Running { function, key, caller, is_noted: _ }) = self.running.pop() else { return };
         self.open.remove(&function);
         crate::claims::verify(core, &mut frame);
-        frame.limit_faults = crate::limits::faults(core, &frame);
+        frame.limit_errors = crate::limits::errors(core, &frame);
         self.has_open_claims |= !frame.open_claims.is_empty();
         let (core, frame) = (&*core, frame);
         let root = frame.body.graph(frame.body.root());
@@ -293,25 +296,25 @@ impl<'a> Calls<'a> {
         let equations = frame.equations.iter().filter(runs).copied().collect();
         let number = frame.number;
         self.summaries.insert(key, Some(Summary { parameters, results, equations, number }));
-        if frame.all_faults().next().is_some() {
+        if frame.all_errors().next().is_some() {
             let hidden = (self.running.len() + 1).saturating_sub(MAX_CALLS);
             let calls = self.running.iter().map(|running| running.caller).chain([caller]).skip(hidden);
             let entry = Some(self.running.first().map_or(caller, |outermost| outermost.caller).node);
-            self.faulty.push(Instance { function, frame, entry, calls: calls.collect(), hidden });
+            self.erroneous.push(Instance { function, frame, entry, calls: calls.collect(), hidden });
             for running in self.running.iter_mut().rev() {
                 // What led to a function that was noted while it was open is noted too.
                 if std::mem::replace(&mut running.is_noted, true) {
                     break;
                 }
-                self.faulty_callers.insert(running.function);
+                self.erroneous_callers.insert(running.function);
             }
         } else if self.keep {
             self.kept.push(Instance { function, frame, entry: None, calls: Vec::new(), hidden: 0 });
         }
     }
 
-    /// The fault of a call of a function that is open.
-    fn recursion(&self, operators: &Operators<'a>, function: FunctionId) -> FaultKind<'a> {
+    /// The error of a call of a function that is open.
+    fn recursion(&self, operators: &Operators<'a>, function: FunctionId) -> SolveErrorKind<'a> {
         let name = |function: FunctionId| operators.functions()[function.index()].name.to_owned();
         let start = self.running.iter().rposition(|running| running.function == function).unwrap_or_default();
         let cycle = &self.running[start..];
@@ -319,7 +322,7 @@ impl<'a> Calls<'a> {
         let (head, tail) = if length <= 2 * MAX_PATH { (length, 0) } else { (MAX_PATH, MAX_PATH) };
         let at = |at: usize| name(cycle.get(at).map_or(function, |running| running.function));
         let path = (0..head).chain(length - tail..length).map(at).collect();
-        FaultKind::RecursiveFunction { path, hidden: length - head - tail }
+        SolveErrorKind::RecursiveFunction { path, hidden: length - head - tail }
     }
 }
 

@@ -31,10 +31,10 @@ pub(crate) use split::{Leaf, Run, Start, Tracing, split, trace};
 
 use crate::core::Core;
 use crate::dim::{Condition, DimId, Dims, Relation};
-use crate::fault::Reach;
 use crate::frame::Frame;
 use crate::map::Map;
 use crate::program::{GraphId, ValueId};
+use crate::solve_error::Reach;
 
 /// The most questions that are assumed at once.
 pub(crate) const MAX_DEPTH: usize = 4;

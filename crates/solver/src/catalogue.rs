@@ -11,11 +11,11 @@ use hashbrown::HashTable;
 use typeloom_onnx::view::FunctionView;
 use typeloom_types::op::AtomicOpDecl;
 
-use crate::fault::FaultKind;
 use crate::map::{Map, Set};
 use crate::program::OpId;
 use crate::rule::{Control, Rule, ShapeRule};
 use crate::signature::Schema;
+use crate::solve_error::SolveErrorKind;
 use crate::suggest::nearest;
 
 /// For how many unknown operators of a model suggestions are searched.
@@ -92,7 +92,7 @@ pub(crate) enum OpKind<'a> {
     Schema(Operator<'a>),
     Declared(&'static AtomicOpDecl),
     Function(FunctionId),
-    Missing(Box<FaultKind<'a>>),
+    Missing(Box<SolveErrorKind<'a>>),
 }
 
 /// An operator that some node of the model uses.
@@ -239,20 +239,20 @@ impl<'a> Operators<'a> {
         let found = catalogue.lookup(domain, name, version.unwrap_or(i64::MAX));
         let missing = |kind| OpKind::Missing(Box::new(kind));
         match (found, version) {
-            (Lookup::Found(_) | Lookup::NewerThanOpset { .. }, None) => missing(FaultKind::MissingOpset),
+            (Lookup::Found(_) | Lookup::NewerThanOpset { .. }, None) => missing(SolveErrorKind::MissingOpset),
             (Lookup::Found(operator), Some(_)) => OpKind::Schema(operator),
             (Lookup::Declared(decl), _) => OpKind::Declared(decl),
             (Lookup::NewerThanOpset { since }, Some(imported)) => {
-                missing(FaultKind::NewerOperator { since, imported })
+                missing(SolveErrorKind::NewerOperator { since, imported })
             }
             (Lookup::UnknownOperator, _) => {
                 let near = self.names_like(domain, name, catalogue.names(domain));
-                missing(FaultKind::UnknownOperator { near, domain_unknown: false })
+                missing(SolveErrorKind::UnknownOperator { near, domain_unknown: false })
             }
             (Lookup::UnknownDomain, _) => {
                 let domain_unknown = !self.domains.contains(domain);
                 let near = self.names_like(domain, name, Vec::new());
-                missing(FaultKind::UnknownOperator { near, domain_unknown })
+                missing(SolveErrorKind::UnknownOperator { near, domain_unknown })
             }
         }
     }

@@ -11,11 +11,11 @@ use typeloom_onnx::view::Attribute;
 
 use crate::core::{Core, Payloads};
 use crate::elem::ElemSet;
-use crate::fault::{FaultKind, Side};
 use crate::frame::Frame;
 use crate::program::{Body, StepId, ValueId};
 use crate::rule::Port;
 use crate::signature::{AllowedTypes, Arity, AttributeKind, Choices, Formal, FormalType, Schema};
+use crate::solve_error::{Side, SolveErrorKind};
 use crate::suggest::nearest;
 use crate::ty::{Clash, Narrowed, Ty, Types};
 
@@ -28,7 +28,7 @@ struct Bound {
 }
 
 /// How many inputs and outputs there are, and that none is missing.
-pub(crate) fn arity<'a>(frame: &Frame<'a>, step: StepId, schema: &'a Schema) -> Option<FaultKind<'a>> {
+pub(crate) fn arity<'a>(frame: &Frame<'a>, step: StepId, schema: &'a Schema) -> Option<SolveErrorKind<'a>> {
     let body = &frame.body;
     let sides = [
         (Side::Inputs, body.inputs(step), &schema.inputs),
@@ -37,7 +37,7 @@ pub(crate) fn arity<'a>(frame: &Frame<'a>, step: StepId, schema: &'a Schema) -> 
     for (side, given, formals) in sides {
         let variadic = formals.last().is_some_and(|last| matches!(last.arity, Arity::Variadic { .. }));
         if given.len() > formals.len() && !variadic {
-            return Some(FaultKind::SurplusPorts { side, given: given.len(), most: formals.len() });
+            return Some(SolveErrorKind::SurplusPorts { side, given: given.len(), most: formals.len() });
         }
         for (at, formal) in formals.iter().enumerate() {
             let missing = match formal.arity {
@@ -49,7 +49,7 @@ pub(crate) fn arity<'a>(frame: &Frame<'a>, step: StepId, schema: &'a Schema) -> 
             };
             if missing {
                 let port = if side == Side::Inputs { Port::In(at) } else { Port::Out(at) };
-                return Some(FaultKind::MissingPort { port, name: &formal.name });
+                return Some(SolveErrorKind::MissingPort { port, name: &formal.name });
             }
         }
     }
@@ -61,7 +61,7 @@ pub(crate) fn attributes<'a>(
     frame: &Frame<'a>,
     step: StepId,
     schema: &'a Schema,
-) -> Result<Option<FaultKind<'a>>, DecodeError> {
+) -> Result<Option<SolveErrorKind<'a>>, DecodeError> {
     let mut given: SmallVec<[&str; 8]> = SmallVec::new();
     if !frame.body.step(step).has_attributes() && schema.attributes.is_empty() {
         return Ok(None);
@@ -75,11 +75,11 @@ pub(crate) fn attributes<'a>(
                 continue;
             }
             let near = nearest(name, schema.attributes.iter().map(|known| &*known.name));
-            return Ok(Some(FaultKind::UnknownAttribute { name, near }));
+            return Ok(Some(SolveErrorKind::UnknownAttribute { name, near }));
         };
         let found = AttributeKind::from_onnx(attribute.kind);
         if found != Some(declared.kind) && !(found.is_none() && attribute.ref_attr_name.is_some()) {
-            return Ok(Some(FaultKind::AttributeKind { name, found, expected: declared.kind }));
+            return Ok(Some(SolveErrorKind::AttributeKind { name, found, expected: declared.kind }));
         }
         if let Some(choices) = declared.choices {
             let value = match attribute.ref_attr_name {
@@ -87,13 +87,13 @@ pub(crate) fn attributes<'a>(
                 Some(outer) => frame.argument(outer),
             };
             if let Some(found) = value.map(|value| not_a_choice(value, choices)).transpose()?.flatten() {
-                return Ok(Some(FaultKind::AttributeChoice { name, found, choices }));
+                return Ok(Some(SolveErrorKind::AttributeChoice { name, found, choices }));
             }
         }
     }
     let missing =
         schema.attributes.iter().find(|declared| declared.required && !given.contains(&&*declared.name));
-    Ok(missing.map(|declared| FaultKind::MissingAttribute { name: &declared.name, kind: declared.kind }))
+    Ok(missing.map(|declared| SolveErrorKind::MissingAttribute { name: &declared.name, kind: declared.kind }))
 }
 
 /// The first string of an attribute that is not one of its values.
@@ -140,15 +140,15 @@ pub(crate) fn types<'a>(
     body: &Body<'a>,
     step: StepId,
     schema: &'a Schema,
-) -> Option<FaultKind<'a>> {
+) -> Option<SolveErrorKind<'a>> {
     let mut variables: SmallVec<[Option<Bound>; 4]> = SmallVec::from_elem(None, schema.type_vars.len());
-    let mut fault = None;
+    let mut error = None;
     for (at, value) in body.inputs(step).iter().enumerate() {
         let (Some(value), Some(formal)) = (*value, schema.input(at)) else { continue };
         let ty = core.ty_of(&mut frame.slots[value.index()]);
         let found = port(core, frame, step, schema, formal, Port::In(at), value, ty, &mut variables);
-        if fault.is_none() {
-            fault = found;
+        if error.is_none() {
+            error = found;
         }
     }
     for (at, value) in body.outputs(body.last_step(step)).iter().enumerate() {
@@ -170,11 +170,11 @@ pub(crate) fn types<'a>(
                 port(core, frame, step, schema, formal, Port::Out(at), value, ty, &mut variables)
             }
         };
-        if fault.is_none() {
-            fault = found;
+        if error.is_none() {
+            error = found;
         }
     }
-    fault
+    error
 }
 
 /// The type variable that ties a port to other ports: not that of a heterogeneous variadic port, whose
@@ -215,7 +215,7 @@ fn port<'a>(
     value: ValueId,
     ty: Ty,
     variables: &mut [Option<Bound>],
-) -> Option<FaultKind<'a>> {
+) -> Option<SolveErrorKind<'a>> {
     let variable = match formal.ty {
         FormalType::Tensor(elem) => {
             core.trace_fixed(frame.number, value, step, "");
@@ -224,17 +224,17 @@ fn port<'a>(
             }
             let allowed = AllowedTypes { tensor: ElemSet::of(elem), ..AllowedTypes::default() };
             let found = core.snapshot(frame, value);
-            return Some(FaultKind::NotAllowed { port, found, allowed: Box::new(allowed) });
+            return Some(SolveErrorKind::NotAllowed { port, found, allowed: Box::new(allowed) });
         }
         FormalType::Var(variable) => &schema.type_vars[usize::from(variable)],
     };
     let shared = shared_variable(formal);
     let known = shared.and_then(|shared| variables[shared]);
     let narrowed = core.types.narrow_to_allowed(ty, &variable.allowed);
-    let fault = match (narrowed, known) {
+    let error = match (narrowed, known) {
         (Err(Clash), _) => {
             let found = core.snapshot(frame, value);
-            Some(FaultKind::NotAllowed { port, found, allowed: Box::new(variable.allowed.clone()) })
+            Some(SolveErrorKind::NotAllowed { port, found, allowed: Box::new(variable.allowed.clone()) })
         }
         (Ok(Narrowed::Pending), _) => {
             let waiter = frame.waiter(step);
@@ -243,8 +243,8 @@ fn port<'a>(
         }
         (Ok(Narrowed::Already | Narrowed::Changed), _) => None,
     };
-    let fault = match (fault, known) {
-        (Some(fault), _) => Some(fault),
+    let error = match (error, known) {
+        (Some(error), _) => Some(error),
         (None, Some(bound)) => {
             core.trace_equal(frame.number, value, bound.value, step, "");
             match bound.ty == ty || core.types.unify(bound.ty, ty).is_ok() {
@@ -252,18 +252,18 @@ fn port<'a>(
                 false => {
                     let left = (bound.port, core.snapshot(frame, bound.value));
                     let right = (port, core.snapshot(frame, value));
-                    Some(FaultKind::Disagree { variable: &variable.name, left, right })
+                    Some(SolveErrorKind::Disagree { variable: &variable.name, left, right })
                 }
             }
         }
         (None, None) => None,
     };
     if let Some(shared) = shared {
-        if fault.is_some() {
+        if error.is_some() {
             variables[shared] = Some(Bound { ty: Types::ERROR, port, value });
         } else if known.is_none() {
             variables[shared] = Some(Bound { ty, port, value });
         }
     }
-    fault
+    error
 }

@@ -6,7 +6,7 @@
 //! | case | outcome |
 //! |---|---|
 //! | `d = c` for all bindings | accepted |
-//! | `d` and `c` never agree, or the ranks differ | [`FaultKind::Contradiction`] |
+//! | `d` and `c` never agree, or the ranks differ | [`SolveErrorKind::Contradiction`] |
 //! | `d` and `c` are made of the symbols of inputs and differ as expressions | a [`Claim`], judged in [`crate::conditions`] |
 //! | `c` is a symbol that no input declares | it names `d`; every other use of the name is compared with `d` |
 //! | `d` mentions an extent that has no name, or the rank is unknown | the claim is open: it can only be assumed |
@@ -79,7 +79,7 @@ pub(crate) fn verify<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>) {
     for value in body.values() {
         for declaration in body.declarations(value) {
             if is_given(frame, value, declaration.kind)
-                || frame.value_faults.contains_key(&value)
+                || frame.value_errors.contains_key(&value)
                 || frame.is_shapeless(value)
             {
                 continue;

@@ -4,18 +4,18 @@
 //! as an [`Equation`]. This module judges the equations of the nodes that always run, and the declared extents that differ
 //! from the derived ones ([`Claim`]).
 //!
-//! | what the equations say of a symbol that an input declares | fault |
+//! | what the equations say of a symbol that an input declares | error |
 //! |---|---|
-//! | finitely many values remain | [`FaultKind::ForcedSymbol`]: an error, or a warning where the constant comes from the declared type of another input |
-//! | no value remains | the fault of the node that needs it, an error |
-//! | it equals another symbol of the inputs | [`FaultKind::ForcedEquality`], a warning |
-//! | it is restricted in another way | [`FaultKind::Restricted`], a warning with a binding that fails |
+//! | finitely many values remain | [`SolveErrorKind::ForcedSymbol`]: an error, or a warning where the constant comes from the declared type of another input |
+//! | no value remains | the error of the node that needs it, an error |
+//! | it equals another symbol of the inputs | [`SolveErrorKind::ForcedEquality`], a warning |
+//! | it is restricted in another way | [`SolveErrorKind::Restricted`], a warning with a binding that fails |
 //!
-//! | what they say of a declared extent | fault |
+//! | what they say of a declared extent | error |
 //! |---|---|
 //! | it equals the derived one | none |
-//! | it differs under a binding with which the graph runs | [`FaultKind::RefutedClaim`], an error |
-//! | it agrees for finitely many values of a symbol only | [`FaultKind::ForcedSymbol`], an error |
+//! | it differs under a binding with which the graph runs | [`SolveErrorKind::RefutedClaim`], an error |
+//! | it agrees for finitely many values of a symbol only | [`SolveErrorKind::ForcedSymbol`], an error |
 //!
 //! Extents count as 1 or more here: a caller does not expect a graph that works on empty tensors only, so
 //! `batch*seq = 7*batch` leaves one value for `seq`.
@@ -34,12 +34,12 @@ use std::sync::Arc;
 use crate::claims::Claim;
 use crate::core::Core;
 use crate::dim::{Condition, Decision, DimId, Domain, Relation, Verdict, symbols_of};
-use crate::fault::{Fault, FaultKind, Place, RefutedClaim};
 use crate::frame::Frame;
-use crate::model::place_of;
+use crate::model::site_of;
 use crate::program::{Origin, ValueId};
 use crate::rule::{Extent, Failure};
 use crate::solution::{Equation, EquationSource, Requirement};
+use crate::solve_error::{ErrorSite, RefutedClaim, SolveError, SolveErrorKind};
 
 use origin::is_baked;
 
@@ -55,20 +55,20 @@ const MAX_CLAIMS: usize = 1024;
 /// What the equations and claims of a finished frame come to.
 #[derive(Default)]
 pub(crate) struct Judged<'a> {
-    pub(crate) faults: Vec<Fault<'a>>,
+    pub(crate) errors: Vec<SolveError<'a>>,
     /// The conditions that a caller has to satisfy, in their simplest form, and those that nothing decides.
     pub(crate) requirements: Vec<Requirement>,
 }
 
 /// Judges the equations and claims of a finished frame.
 pub(crate) fn judge<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> Judged<'a> {
-    let faults = narrowed_inputs(core, frame);
+    let errors = narrowed_inputs(core, frame);
     if frame.equations.is_empty() && frame.claims.is_empty() {
-        return Judged { faults, requirements: Vec::new() };
+        return Judged { errors, requirements: Vec::new() };
     }
     let mut facts = solve(core, frame);
     facts.claims(core, frame);
-    facts.judged.faults.extend(faults);
+    facts.judged.errors.extend(errors);
     facts.judged
 }
 
@@ -147,11 +147,11 @@ struct Facts<'a> {
     in_case: bool,
     /// Symbols that equal another symbol or an expression of others.
     merged: Vec<(DimId, DimId)>,
-    /// The symbols that a fault names as forced.
+    /// The symbols that a error names as forced.
     reported: BTreeSet<DimId>,
     /// Whether the equations that are used now hold constants of the graph alone.
     baked: bool,
-    /// The symbols for which the fault is an error.
+    /// The symbols for which the error is an error.
     in_error: BTreeSet<DimId>,
     judged: Judged<'a>,
 }
@@ -192,11 +192,11 @@ impl<'a> Facts<'a> {
 
     /// Drops restrictions that another one implies: an unrolled loop needs `seq >= 2`, `seq >= 3` and so on.
     fn drop_implied(&mut self, core: &mut Core<'a>) {
-        let restricted = |fault: &Fault<'a>| match fault.kind {
-            FaultKind::Restricted { condition, .. } => Some(condition),
+        let restricted = |error: &SolveError<'a>| match error.kind {
+            SolveErrorKind::Restricted { condition, .. } => Some(condition),
             _ => None,
         };
-        let mut left: Vec<Condition> = self.judged.faults.iter().filter_map(restricted).collect();
+        let mut left: Vec<Condition> = self.judged.errors.iter().filter_map(restricted).collect();
         if left.len() > MAX_COMPARED {
             return;
         }
@@ -221,12 +221,12 @@ impl<'a> Facts<'a> {
             return;
         }
         let is_kept = |condition: Condition| left.contains(&condition) || !dropped.contains(&condition);
-        self.judged.faults.retain(|fault| restricted(fault).is_none_or(is_kept));
+        self.judged.errors.retain(|error| restricted(error).is_none_or(is_kept));
         self.judged.requirements.retain(|requirement| is_kept(requirement.condition));
         // The smallest failing binding may be one that a dropped restriction left out.
         let mut domain = Domain::nonempty();
-        for fault in &mut self.judged.faults {
-            let FaultKind::Restricted { condition, binding, .. } = &mut fault.kind else { continue };
+        for error in &mut self.judged.errors {
+            let SolveErrorKind::Restricted { condition, binding, .. } = &mut error.kind else { continue };
             if let Some(smallest) = core.dims.counterexample(*condition, &domain) {
                 *binding = smallest;
             }
@@ -255,8 +255,9 @@ impl<'a> Facts<'a> {
             if self.baked {
                 self.in_error.insert(symbol);
             }
-            let kind = FaultKind::ForcedSymbol { symbol, values, equation: *equation, baked: self.baked };
-            self.judged.faults.push(Fault { place: Place::Step(equation.step), kind });
+            let kind =
+                SolveErrorKind::ForcedSymbol { symbol, values, equation: *equation, baked: self.baked };
+            self.judged.errors.push(SolveError { site: ErrorSite::Step(equation.step), kind });
         }
     }
 
@@ -265,8 +266,8 @@ impl<'a> Facts<'a> {
         let condition = Condition::new(Relation::Equal, symbol, value);
         if core.dims.as_symbol(value).is_some() && self.is_free(core, condition) {
             let (left, right) = (symbol.min(value), symbol.max(value));
-            let kind = FaultKind::ForcedEquality { left, right, equation: *equation };
-            self.judged.faults.push(Fault { place: Place::Step(equation.step), kind });
+            let kind = SolveErrorKind::ForcedEquality { left, right, equation: *equation };
+            self.judged.errors.push(SolveError { site: ErrorSite::Step(equation.step), kind });
             self.require(condition, equation);
         } else {
             self.restricted(core, equation, condition);
@@ -281,8 +282,8 @@ impl<'a> Facts<'a> {
         }
         let Some(binding) = core.dims.counterexample(condition, &self.domain) else { return };
         self.require(condition, equation);
-        let kind = FaultKind::Restricted { condition, equation: *equation, binding };
-        self.judged.faults.push(Fault { place: Place::Step(equation.step), kind });
+        let kind = SolveErrorKind::Restricted { condition, equation: *equation, binding };
+        self.judged.errors.push(SolveError { site: ErrorSite::Step(equation.step), kind });
     }
 
     fn require(&mut self, condition: Condition, equation: &Equation) {
@@ -292,7 +293,7 @@ impl<'a> Facts<'a> {
 
     /// With what is known already, an equation cannot hold.
     fn contradiction(&mut self, core: &mut Core<'a>, equation: &Equation) {
-        let place = Place::Step(equation.step);
+        let site = ErrorSite::Step(equation.step);
         let condition = Condition::new(equation.need, equation.left, equation.right);
         // What a symbol that is forced cannot be follows from that error.
         let mentions =
@@ -305,8 +306,8 @@ impl<'a> Facts<'a> {
             && self.free.contains(&symbol)
         {
             self.in_error.insert(symbol);
-            let kind = FaultKind::ForcedSymbol { symbol, values, equation: *equation, baked: true };
-            self.judged.faults.push(Fault { place, kind });
+            let kind = SolveErrorKind::ForcedSymbol { symbol, values, equation: *equation, baked: true };
+            self.judged.errors.push(SolveError { site, kind });
             return;
         }
         let failure = match equation.source {
@@ -317,20 +318,22 @@ impl<'a> Facts<'a> {
             }
             EquationSource::Call | EquationSource::Declared(_) => return,
         };
-        self.judged.faults.push(Fault { place, kind: FaultKind::Rule { rule: equation.rule, failure } });
+        self.judged
+            .errors
+            .push(SolveError { site, kind: SolveErrorKind::Rule { rule: equation.rule, failure } });
     }
 
     /// Judges declared extents that differ from the derived ones as expressions.
     fn claims(&mut self, core: &mut Core<'a>, frame: &Frame<'a>) {
-        let mut refuted: BTreeMap<ValueId, Fault<'a>> = BTreeMap::new();
+        let mut refuted: BTreeMap<ValueId, SolveError<'a>> = BTreeMap::new();
         for (at, claim) in frame.claims.iter().enumerate() {
-            if refuted.contains_key(&claim.value) || frame.value_faults.contains_key(&claim.value) {
+            if refuted.contains_key(&claim.value) || frame.value_errors.contains_key(&claim.value) {
                 continue;
             }
             let judged = if at < MAX_CLAIMS { self.claim(core, frame, claim) } else { Err(()) };
             match judged {
                 Ok(Some(kind)) => {
-                    refuted.insert(claim.value, Fault { place: place_of(frame, claim.value), kind });
+                    refuted.insert(claim.value, SolveError { site: site_of(frame, claim.value), kind });
                 }
                 Ok(None) => {}
                 Err(()) => {
@@ -340,16 +343,16 @@ impl<'a> Facts<'a> {
                 }
             }
         }
-        self.judged.faults.extend(refuted.into_values());
+        self.judged.errors.extend(refuted.into_values());
     }
 
-    /// The fault of a claim, none where it holds, and an error where nothing decides it.
+    /// The error of a claim, none where it holds, and an error where nothing decides it.
     fn claim(
         &mut self,
         core: &mut Core<'a>,
         frame: &Frame<'a>,
         claim: &Claim,
-    ) -> Result<Option<FaultKind<'a>>, ()> {
+    ) -> Result<Option<SolveErrorKind<'a>>, ()> {
         let Some((a, b)) = claim.broadcast else {
             // An extent is not negative: `seq - 2` declares an empty axis where it is.
             let declared = core.dims.max(claim.declared, DimId::ZERO);
@@ -360,7 +363,7 @@ impl<'a> Facts<'a> {
                 Verdict::Only { symbol, values } if self.free.contains(&symbol) && !self.in_case => {
                     let equation = claimed(frame, claim);
                     let is_new = self.reported.insert(symbol);
-                    let kind = FaultKind::ForcedSymbol { symbol, values, equation, baked: true };
+                    let kind = SolveErrorKind::ForcedSymbol { symbol, values, equation, baked: true };
                     Ok(is_new.then_some(kind))
                 }
                 Verdict::Undecided => Err(()),
@@ -419,20 +422,20 @@ fn claimed(frame: &Frame<'_>, claim: &Claim) -> Equation {
     }
 }
 
-/// The fault of a claim with a counterexample; `found` is the extent of the value under the binding.
+/// The error of a claim with a counterexample; `found` is the extent of the value under the binding.
 fn refuted<'a>(
     core: &mut Core<'a>,
     claim: &Claim,
     found: DimId,
     broadcast: Option<(DimId, DimId)>,
     binding: Vec<(DimId, i64)>,
-) -> Option<FaultKind<'a>> {
+) -> Option<SolveErrorKind<'a>> {
     let extents = (core.dims.evaluate(found, &binding)?, core.dims.evaluate(claim.declared, &binding)?);
     let (derived, broadcast_with) = match broadcast {
         Some((shown, with)) => (shown, Some(with)),
         None => (claim.derived, None),
     };
-    Some(FaultKind::RefutedClaim(Box::new(RefutedClaim {
+    Some(SolveErrorKind::RefutedClaim(Box::new(RefutedClaim {
         value: claim.value,
         declared_in: claim.declared_in,
         axis: claim.axis,
@@ -445,7 +448,7 @@ fn refuted<'a>(
 }
 
 /// Unknown extents of graph inputs that operators need to be one number.
-fn narrowed_inputs<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> Vec<Fault<'a>> {
+fn narrowed_inputs<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> Vec<SolveError<'a>> {
     let mut inputs: Vec<(ValueId, usize, i64)> = Vec::new();
     for (value, shape) in &frame.open_inputs {
         let Some(shape) = shape else { continue };
@@ -460,11 +463,11 @@ fn narrowed_inputs<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> Vec<Fault<'a>>
         }
     }
     inputs.sort_unstable();
-    let fault = |(value, axis, extent)| Fault {
-        place: Place::Value(value),
-        kind: FaultKind::NarrowedInput { value, axis, extent },
+    let error = |(value, axis, extent)| SolveError {
+        site: ErrorSite::Value(value),
+        kind: SolveErrorKind::NarrowedInput { value, axis, extent },
     };
-    inputs.into_iter().map(fault).collect()
+    inputs.into_iter().map(error).collect()
 }
 
 /// The symbols in the declared shapes of the inputs that callers give.

@@ -9,12 +9,12 @@ use crate::claims::Trust;
 use crate::core::Core;
 use crate::dim::{Decision, DimId, is_placeholder};
 use crate::elem::{Elem, ElemSet};
-use crate::fault::FaultKind;
 use crate::frame::Frame;
 use crate::program::{DeclarationKind, Origin, ValueId};
 use crate::rule::DimVec;
 use crate::shape::ShapeId;
 use crate::solution::{TensorType, Type};
+use crate::solve_error::SolveErrorKind;
 use crate::ty::{Clash, Head, Ty, Types};
 
 /// The deepest nesting of type constructors that is read.
@@ -173,14 +173,14 @@ impl<'a> Core<'a> {
                 Ok(declared) if frame.is_shapeless(value) => Declared { shape: None, ..declared },
                 Ok(declared) => declared,
                 Err(error) => {
-                    frame.report_value(value, FaultKind::Malformed(error));
+                    frame.report_value(value, SolveErrorKind::Malformed(error));
                     continue;
                 }
             };
             if let Some((axis, extent)) = declared.negative {
                 frame.report_value(
                     value,
-                    FaultKind::NegativeDim { declared_in: Some(declaration.kind), axis, extent },
+                    SolveErrorKind::NegativeDim { declared_in: Some(declaration.kind), axis, extent },
                 );
             }
             let is_knowledge = is_given(frame, value, declaration.kind);
@@ -210,7 +210,7 @@ impl<'a> Core<'a> {
         value: ValueId,
         declared: &Declared,
         declared_in: DeclarationKind,
-    ) -> Result<(), FaultKind<'a>> {
+    ) -> Result<(), SolveErrorKind<'a>> {
         let Some(ty) = declared.ty else { return Ok(()) };
         self.trace_given(frame.number, value, crate::trace::Cause::Declared(declared_in));
         match frame.slots[value.index()].ty {
@@ -231,7 +231,7 @@ impl<'a> Core<'a> {
         value: ValueId,
         declared: &Declared,
         declared_in: DeclarationKind,
-    ) -> Result<(), FaultKind<'a>> {
+    ) -> Result<(), SolveErrorKind<'a>> {
         let Some(shape) = declared.shape else { return Ok(()) };
         let Some(known) = frame.slots[value.index()].shape else {
             frame.slots[value.index()].shape = Some(shape);
@@ -252,7 +252,7 @@ impl<'a> Core<'a> {
         Ok(())
     }
 
-    /// The fault of a declaration that contradicts the derived type.
+    /// The error of a declaration that contradicts the derived type.
     pub(crate) fn contradiction(
         &mut self,
         frame: &Frame<'a>,
@@ -260,11 +260,11 @@ impl<'a> Core<'a> {
         declared: &Declared,
         declared_in: DeclarationKind,
         axis: Option<usize>,
-    ) -> FaultKind<'a> {
+    ) -> SolveErrorKind<'a> {
         let slot = frame.slots[value.index()];
         let inferred = self.type_of(slot.ty, slot.shape);
         let declared = self.type_of(declared.ty, declared.shape);
-        FaultKind::Contradiction { declared_in, declared, inferred, axis }
+        SolveErrorKind::Contradiction { declared_in, declared, inferred, axis }
     }
 
     /// What is known of a value now, as plain data.

@@ -1,6 +1,6 @@
-//! What is wrong with a model, in words: the one place where faults become sentences.
+//! What is wrong with a model, in words: the one place where errors become sentences.
 //!
-//! The solver says what is wrong as [`Fault`](crate::fault::Fault)s, data about ids. [`diagnose`] turns
+//! The solver says what is wrong as [`SolveError`](crate::solve_error::SolveError)s, data about ids. [`diagnose`] turns
 //! each into a [`Diagnostic`]: a code, a message that gives expected *and* found, the printed node with
 //! labels that say where each side came from, notes, at most one help and a structured [`Fix`].
 //! Nothing here decides whether a model is right, and nothing here lays out text: renderers do.
@@ -50,11 +50,11 @@ mod fix;
 mod functions;
 mod group;
 mod lineage;
+mod location;
 mod names;
 mod node;
 mod operators;
 mod order;
-mod place;
 mod ports;
 mod relations;
 mod scope;
@@ -72,7 +72,7 @@ pub use code::{Code, Severity};
 pub use collect::{MAX_EXPLAINED, MAX_LISTED, diagnose, diagnose_error};
 pub use explain::{Explanation, Reason, explain_value};
 pub use fix::{Fix, Reader};
-pub use place::{NodePlace, Place, Role, ValuePlace, graph_path};
+pub use location::{Location, NodeLocation, Role, ValueLocation, graph_path};
 pub use source::SourceLine;
 
 /// One problem of a model.
@@ -85,9 +85,9 @@ pub struct Diagnostic {
     /// The problem in one sentence.
     pub message: String,
     /// Where it is.
-    pub place: Place,
+    pub location: Location,
     /// Other places with the same problem for the same cause.
-    pub also: Vec<Place>,
+    pub also: Vec<Location>,
     /// The nodes and declarations that show it; the first is the one at `place`.
     pub snippets: Vec<Snippet>,
     /// What else helps to understand it; a note can have several lines.
@@ -116,7 +116,7 @@ pub struct Snippet {
     /// The node's position in its graph; a declaration has none.
     pub line: Option<usize>,
     /// Where it is, if not at the diagnostic's own place.
-    pub place: Option<Place>,
+    pub location: Option<Location>,
     /// Labels, in the order of the text.
     pub labels: Vec<Label>,
 }

@@ -17,7 +17,6 @@ use crate::claims;
 use crate::constants::{Data, DataId};
 use crate::core::{Core, Payloads};
 use crate::elem::{Elem, ElemSet};
-use crate::fault::{Fault, FaultKind, Place};
 use crate::frame::Frame;
 use crate::memo::{self, Recall};
 use crate::model::Mode;
@@ -25,6 +24,7 @@ use crate::program::{Body, Initializer, Origin, StepId, StepKind, ValueId};
 use crate::relation;
 use crate::rule::{Exit, Failure, MAX_ELEMENTS, Rule, RuleCx, is_followed};
 use crate::salvage::{self, Purpose};
+use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
 use crate::trace::Cause;
 use crate::ty::{Clash, Types, Waiter};
 
@@ -117,7 +117,7 @@ impl<'a, 'p> Engine<'a, 'p> {
                 Origin::Initializer(at) | Origin::InputWithDefault(at) => {
                     if let Err(kind) = initializer(core, frame, value, body.initializers[at.index()]) {
                         let kind = kind.specific(value);
-                        frame.value_faults.insert(value, Fault { place: Place::Value(value), kind });
+                        frame.value_errors.insert(value, SolveError { site: ErrorSite::Value(value), kind });
                     }
                 }
             }
@@ -138,15 +138,16 @@ impl<'a, 'p> Engine<'a, 'p> {
         let first = body.first_step(step);
         // Whether the node is found to be in error now, so that what is known of its shapes may be wrong.
         let mut doubtful = false;
-        if !frame.faults.contains_key(&first) {
+        if !frame.errors.contains_key(&first) {
             let op = self.operators.op(body.step(step).op);
             let outcome = match &op.kind {
                 OpKind::Schema(operator) => self.operator(frame, body, step, *operator),
-                OpKind::Declared(decl) => relation::run(&mut self.core, frame, step, decl)
-                    .and_then(|()| check::payloads(&self.core, frame, step).map_err(FaultKind::Malformed)),
+                OpKind::Declared(decl) => relation::run(&mut self.core, frame, step, decl).and_then(|()| {
+                    check::payloads(&self.core, frame, step).map_err(SolveErrorKind::Malformed)
+                }),
                 OpKind::Missing(kind) => match (&**kind, self.mode) {
-                    (FaultKind::UnknownOperator { .. }, Mode::Permissive) => {
-                        check::payloads(&self.core, frame, step).map_err(FaultKind::Malformed)
+                    (SolveErrorKind::UnknownOperator { .. }, Mode::Permissive) => {
+                        check::payloads(&self.core, frame, step).map_err(SolveErrorKind::Malformed)
                     }
                     (kind, Mode::Permissive | Mode::Strict) => Err(kind.clone()),
                 },
@@ -157,17 +158,17 @@ impl<'a, 'p> Engine<'a, 'p> {
                 },
             };
             if let Err(kind) = outcome {
-                doubtful = salvage::is_doubtful(&kind) || frame.second_faults.contains_key(&first);
-                frame.faults.insert(first, Fault { place: Place::Step(first), kind });
+                doubtful = salvage::is_doubtful(&kind) || frame.second_errors.contains_key(&first);
+                frame.errors.insert(first, SolveError { site: ErrorSite::Step(first), kind });
             }
         }
         if matches!(body.step(step).kind, StepKind::Enter(_)) {
             self.declared_inputs(frame, step);
             return Outcome::Done;
         }
-        let faulted = frame.faults.contains_key(&first);
+        let failed = frame.errors.contains_key(&first);
         for value in body.outputs(step).iter().flatten().copied() {
-            if faulted && frame.slots[value.index()].ty.is_none() {
+            if failed && frame.slots[value.index()].ty.is_none() {
                 frame.slots[value.index()].ty = Some(Types::ERROR);
             }
             if body.value(value).declaration.is_some() {
@@ -198,7 +199,7 @@ impl<'a, 'p> Engine<'a, 'p> {
         body: &Body<'a>,
         step: StepId,
         operator: Operator<'a>,
-    ) -> Result<(), FaultKind<'a>> {
+    ) -> Result<(), SolveErrorKind<'a>> {
         let schema = operator.schema;
         let kind = body.step(step).kind;
         let recall = match kind {
@@ -209,54 +210,54 @@ impl<'a, 'p> Engine<'a, 'p> {
             return Ok(());
         }
         if !matches!(kind, StepKind::Exit(_)) {
-            if let Some(fault) = check::arity(frame, step, schema) {
-                return Err(fault);
+            if let Some(error) = check::arity(frame, step, schema) {
+                return Err(error);
             }
             match check::attributes(frame, step, schema) {
                 Ok(None) => {}
-                Ok(Some(fault)) => return Err(fault),
-                Err(error) => return Err(FaultKind::Malformed(error)),
+                Ok(Some(error)) => return Err(error),
+                Err(error) => return Err(SolveErrorKind::Malformed(error)),
             }
-            if let Some(fault) = check::types(&mut self.core, frame, body, step, schema) {
-                self.after_types(frame, step, operator, &fault);
-                return Err(fault);
+            if let Some(error) = check::types(&mut self.core, frame, body, step, schema) {
+                self.after_types(frame, step, operator, &error);
+                return Err(error);
             }
         }
-        if let Err(fault) = self.rules(frame, step, kind, operator) {
+        if let Err(error) = self.rules(frame, step, kind, operator) {
             self.salvage(frame, step, operator);
-            return Err(fault);
+            return Err(error);
         }
         if schema.takes_tensors && !matches!(kind, StepKind::Exit(_)) {
-            check::payloads(&self.core, frame, step).map_err(FaultKind::Malformed)?;
+            check::payloads(&self.core, frame, step).map_err(SolveErrorKind::Malformed)?;
         }
         if recall == Recall::New {
             memo::remember(&mut self.core, frame, body, step);
         }
         // A withdrawn operator is typed all the same, so that what follows from it is checked.
         if schema.deprecated && !matches!(kind, StepKind::Enter(_)) {
-            return Err(FaultKind::DeprecatedOperator { since: schema.since_version });
+            return Err(SolveErrorKind::DeprecatedOperator { since: schema.since_version });
         }
         Ok(())
     }
 
-    /// Keeps what a contradiction of element types leaves of a node: its shapes, which can have a fault of their own.
+    /// Keeps what a contradiction of element types leaves of a node: its shapes, which can have a error of their own.
     #[cold]
     fn after_types(
         &mut self,
         frame: &mut Frame<'a>,
         step: StepId,
         operator: Operator<'a>,
-        fault: &FaultKind<'a>,
+        error: &SolveErrorKind<'a>,
     ) {
-        if !salvage::concerns_elements(fault) {
+        if !salvage::concerns_elements(error) {
             return;
         }
-        salvage::elements(&mut self.core, self.operators, frame, step, operator.schema, fault);
+        salvage::elements(&mut self.core, self.operators, frame, step, operator.schema, error);
         let kind = frame.body.step(step).kind;
         if let Err(other) = self.rules(frame, step, kind, operator) {
             if salvage::is_independent(&other) {
                 let first = frame.body.first_step(step);
-                frame.second_faults.insert(first, Fault { place: Place::Step(first), kind: other });
+                frame.second_errors.insert(first, SolveError { site: ErrorSite::Step(first), kind: other });
             }
             self.salvage(frame, step, operator);
         }
@@ -281,14 +282,14 @@ impl<'a, 'p> Engine<'a, 'p> {
         step: StepId,
         kind: StepKind,
         operator: Operator<'a>,
-    ) -> Result<(), FaultKind<'a>> {
+    ) -> Result<(), SolveErrorKind<'a>> {
         match (kind, operator.control) {
             (StepKind::Node, _) => {
                 operator.rules.iter().try_for_each(|rule| self.rule(frame, step, operator, rule))?;
                 let Some(described) = operator.described else { return Ok(()) };
                 let name = described.name();
                 let mut cx = self.rule_cx(frame, step, operator, name);
-                described.run(&mut cx).map_err(|failure| fault_of(name, failure))
+                described.run(&mut cx).map_err(|failure| error_of(name, failure))
             }
             (StepKind::Enter(_), Some(control)) => self.rule(frame, step, operator, &control.enter),
             (StepKind::Exit(_), Some(control)) => {
@@ -299,7 +300,7 @@ impl<'a, 'p> Engine<'a, 'p> {
                         frame.wake(step);
                         Ok(())
                     }
-                    Err(failure) => Err(fault_of(control.exit.name, failure)),
+                    Err(failure) => Err(error_of(control.exit.name, failure)),
                 }
             }
             (StepKind::Enter(_) | StepKind::Exit(_), None) => Ok(()),
@@ -323,9 +324,9 @@ impl<'a, 'p> Engine<'a, 'p> {
         step: StepId,
         operator: Operator<'a>,
         rule: &Rule,
-    ) -> Result<(), FaultKind<'a>> {
+    ) -> Result<(), SolveErrorKind<'a>> {
         (rule.run)(&mut self.rule_cx(frame, step, operator, rule.name))
-            .map_err(|failure| fault_of(rule.name, failure))
+            .map_err(|failure| error_of(rule.name, failure))
     }
 
     fn call(
@@ -333,14 +334,14 @@ impl<'a, 'p> Engine<'a, 'p> {
         frame: &mut Frame<'a>,
         step: StepId,
         function: FunctionId,
-    ) -> Result<Option<Call>, FaultKind<'a>> {
+    ) -> Result<Option<Call>, SolveErrorKind<'a>> {
         self.calls.call(&mut self.core, self.operators, frame, step, function)
     }
 }
 
-pub(crate) fn fault_of<'a>(rule: &'a str, failure: Failure) -> FaultKind<'a> {
+pub(crate) fn error_of<'a>(rule: &'a str, failure: Failure) -> SolveErrorKind<'a> {
     match failure {
-        Failure::Malformed(error) => FaultKind::Malformed(error),
+        Failure::Malformed(error) => SolveErrorKind::Malformed(error),
         failure @ (Failure::Types { .. }
         | Failure::Element { .. }
         | Failure::Kind { .. }
@@ -351,7 +352,7 @@ pub(crate) fn fault_of<'a>(rule: &'a str, failure: Failure) -> FaultKind<'a> {
         | Failure::Shapes { .. }
         | Failure::Contradiction { .. }
         | Failure::Body { .. }
-        | Failure::Relation(_)) => FaultKind::Rule { rule, failure },
+        | Failure::Relation(_)) => SolveErrorKind::Rule { rule, failure },
     }
 }
 
@@ -366,18 +367,18 @@ fn initializer<'a>(
     frame: &mut Frame<'a>,
     value: ValueId,
     initializer: Initializer<'a>,
-) -> Result<(), FaultKind<'a>> {
+) -> Result<(), SolveErrorKind<'a>> {
     let mut dense = None;
     let (number, dims) = match initializer {
         Initializer::Dense(tensor) => {
-            let header = tensor.header().map_err(FaultKind::Malformed)?;
+            let header = tensor.header().map_err(SolveErrorKind::Malformed)?;
             let dims = header.dims.clone();
             (dense.insert(header).data_type, dims)
         }
         Initializer::Sparse(sparse) => {
-            let sparse = sparse.parse().map_err(FaultKind::Malformed)?;
+            let sparse = sparse.parse().map_err(SolveErrorKind::Malformed)?;
             let header =
-                sparse.values.map(|values| values.header()).transpose().map_err(FaultKind::Malformed)?;
+                sparse.values.map(|values| values.header()).transpose().map_err(SolveErrorKind::Malformed)?;
             (header.map_or(0, |header| header.data_type), sparse.dims)
         }
     };
@@ -389,7 +390,7 @@ fn initializer<'a>(
         let kind = ErrorKind::Other(
             format!("a tensor has element type number {number}, which does not exist").into(),
         );
-        return Err(FaultKind::Malformed(DecodeError { offset, kind }));
+        return Err(SolveErrorKind::Malformed(DecodeError { offset, kind }));
     };
     let set = ElemSet::of(elem);
     let ty = match initializer {
@@ -401,11 +402,11 @@ fn initializer<'a>(
         && let Err(Clash) = core.types.unify(seeded, ty)
     {
         let (seed, found) = (core.type_of(Some(seeded), None), core.type_of(Some(ty), None));
-        return Err(FaultKind::SeedContradicts { seed, found });
+        return Err(SolveErrorKind::SeedContradicts { seed, found });
     }
     core.trace_given(frame.number, value, Cause::Initializer);
     if let Some((axis, extent)) = dims.iter().copied().enumerate().find(|(_, extent)| *extent < 0) {
-        return Err(FaultKind::NegativeDim { declared_in: None, axis, extent });
+        return Err(SolveErrorKind::NegativeDim { declared_in: None, axis, extent });
     }
     // The caller may replace a default by a tensor of another shape; what the input declares holds then.
     let body = Arc::clone(&frame.body);
@@ -446,7 +447,7 @@ fn initializer<'a>(
         (Initializer::Dense(tensor), None) => tensor.check_payload(),
         (Initializer::Sparse(sparse), _) => sparse.check_payload(),
     }
-    .map_err(FaultKind::Malformed)
+    .map_err(SolveErrorKind::Malformed)
 }
 
 /// A default must itself have the declared shape of its input.
@@ -455,7 +456,7 @@ fn default_fits<'a>(
     frame: &Frame<'a>,
     value: ValueId,
     shape: crate::shape::ShapeId,
-) -> Result<(), FaultKind<'a>> {
+) -> Result<(), SolveErrorKind<'a>> {
     let body = Arc::clone(&frame.body);
     for declaration in body.declarations(value) {
         let Ok(read) = core.read_type(declaration.ty) else { continue };
@@ -464,7 +465,7 @@ fn default_fits<'a>(
         {
             let found = core.type_of(frame.slots[value.index()].ty, Some(shape));
             let declared = core.type_of(read.ty, read.shape);
-            return Err(FaultKind::DefaultContradicts { declared, found });
+            return Err(SolveErrorKind::DefaultContradicts { declared, found });
         }
     }
     Ok(())

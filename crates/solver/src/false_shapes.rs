@@ -1,11 +1,11 @@
 //! Declared shapes that some exporters write for "unknown": `shape {}`, and dims named `?`.
 //!
 //! An empty shape says that a value is a scalar. Where the value's node gives it axes, the declaration is false
-//! ([`FaultKind::specific`]). Where only declarations give the value a type, such as an input of the model, its readers
-//! show it: the model is solved again without the declaration, and if fewer faults remain the declaration was false. The
+//! ([`SolveErrorKind::specific`]). Where only declarations give the value a type, such as an input of the model, its readers
+//! show it: the model is solved again without the declaration, and if fewer errors remain the declaration was false. The
 //! rest of the model is then typed as if the shape were unknown.
 //!
-//! Limits: at most [`MAX_SUSPECTS`] declarations are tried, each for one solve, and only in a model with faults.
+//! Limits: at most [`MAX_SUSPECTS`] declarations are tried, each for one solve, and only in a model with errors.
 
 use std::collections::VecDeque;
 
@@ -14,10 +14,10 @@ use typeloom_onnx::view::{DimValue, TypeKindView};
 use crate::core::Core;
 use crate::declare::dims_of;
 use crate::dim::is_placeholder;
-use crate::fault::{Axes, Fault, FaultKind};
 use crate::frame::Frame;
-use crate::model::place_of;
+use crate::model::site_of;
 use crate::program::{DeclarationKind, Origin, StepId, ValueId};
+use crate::solve_error::{Axes, SolveError, SolveErrorKind};
 
 /// The most declarations that are tried.
 pub(crate) const MAX_SUSPECTS: usize = 16;
@@ -25,12 +25,12 @@ pub(crate) const MAX_SUSPECTS: usize = 16;
 /// The most values that are searched for suspects.
 const MAX_SEARCHED: usize = 1 << 12;
 
-/// Values with a declared empty shape that nodes at fault make or compute from, the nearest first.
+/// Values with a declared empty shape that nodes at error make or compute from, the nearest first.
 pub(crate) fn suspects(core: &Core<'_>, frame: &Frame<'_>) -> Vec<(ValueId, StepId)> {
     let body = &frame.body;
     let mut seen = crate::map::Set::default();
     let mut open: VecDeque<(ValueId, StepId)> = VecDeque::new();
-    for step in frame.faults.keys().chain(frame.second_faults.keys()) {
+    for step in frame.errors.keys().chain(frame.second_errors.keys()) {
         let ports = body.inputs(*step).iter().chain(body.outputs(body.last_step(*step)));
         open.extend(ports.flatten().map(|value| (*value, *step)));
     }
@@ -67,18 +67,18 @@ fn declared_empty(frame: &Frame<'_>, value: ValueId) -> Option<DeclarationKind> 
     declarations.find(|declaration| is_empty(declaration.ty)).map(|declaration| declaration.kind)
 }
 
-/// The faults of values whose declared empty shape was found to be false.
-pub(crate) fn faults<'a>(frame: &Frame<'a>) -> Vec<(ValueId, Fault<'a>)> {
-    let fault = |(value, by): &(ValueId, StepId)| {
+/// The errors of values whose declared empty shape was found to be false.
+pub(crate) fn errors<'a>(frame: &Frame<'a>) -> Vec<(ValueId, SolveError<'a>)> {
+    let error = |(value, by): &(ValueId, StepId)| {
         let declared_in = declared_empty(frame, *value)?;
-        let kind = FaultKind::EmptyShape { value: *value, declared_in, shown: Axes::Needed(*by) };
-        Some((*value, Fault { place: place_of(frame, *value), kind }))
+        let kind = SolveErrorKind::EmptyShape { value: *value, declared_in, shown: Axes::Needed(*by) };
+        Some((*value, SolveError { site: site_of(frame, *value), kind }))
     };
-    frame.shapeless.iter().filter_map(fault).collect()
+    frame.shapeless.iter().filter_map(error).collect()
 }
 
 /// One warning about all dims that are named by a mark for an unknown extent.
-pub(crate) fn placeholders<'a>(core: &Core<'a>, frame: &Frame<'a>) -> Option<Fault<'a>> {
+pub(crate) fn placeholders<'a>(core: &Core<'a>, frame: &Frame<'a>) -> Option<SolveError<'a>> {
     if !core.has_placeholders {
         return None;
     }
@@ -100,6 +100,6 @@ pub(crate) fn placeholders<'a>(core: &Core<'a>, frame: &Frame<'a>) -> Option<Fau
         }
     }
     let (value, axis, mark) = found?;
-    let kind = FaultKind::PlaceholderDim { value, axis, mark, others };
-    Some(Fault { place: place_of(frame, value), kind })
+    let kind = SolveErrorKind::PlaceholderDim { value, axis, mark, others };
+    Some(SolveError { site: site_of(frame, value), kind })
 }

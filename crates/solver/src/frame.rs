@@ -14,13 +14,13 @@ use typeloom_onnx::view::Attribute;
 use crate::claims::Claim;
 use crate::constants::DataId;
 use crate::dim::{DimId, Relation};
-use crate::fault::{Fault, FaultKind, Place};
 use crate::limits::Limit;
 use crate::map::{Map, Set};
 use crate::program::{Body, GraphId, Origin, StepId, ValueId};
 use crate::rule::{Loops, Unrolled};
 use crate::shape::ShapeId;
 use crate::solution::{Equation, EquationSource};
+use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
 use crate::ty::{Ty, Waiter};
 
 /// What makes two equations alike; the last says whether a declaration is one side.
@@ -64,14 +64,14 @@ pub(crate) struct Frame<'a> {
     pub(crate) arguments: Map<&'a str, Attribute<'a>>,
     /// Whether the whole body may never run (a function called from a branch).
     pub(crate) conditional: bool,
-    /// At most one fault a step, by first step.
-    pub(crate) faults: BTreeMap<StepId, Fault<'a>>,
-    /// Of nodes whose element types are at fault, what is wrong with their shapes.
-    pub(crate) second_faults: BTreeMap<StepId, Fault<'a>>,
-    /// Of nodes whose element types are at fault, the value that the rest of the model speaks against.
+    /// At most one error a step, by first step.
+    pub(crate) errors: BTreeMap<StepId, SolveError<'a>>,
+    /// Of nodes whose element types are at error, what is wrong with their shapes.
+    pub(crate) second_errors: BTreeMap<StepId, SolveError<'a>>,
+    /// Of nodes whose element types are at error, the value that the rest of the model speaks against.
     pub(crate) culprits: BTreeMap<StepId, ValueId>,
-    /// At most one fault a value, about its declared types.
-    pub(crate) value_faults: BTreeMap<ValueId, Fault<'a>>,
+    /// At most one error a value, about its declared types.
+    pub(crate) value_errors: BTreeMap<ValueId, SolveError<'a>>,
     pub(crate) equations: Vec<Equation>,
     /// How often an equation was stated, those that are known already included.
     pub(crate) said: usize,
@@ -80,7 +80,7 @@ pub(crate) struct Frame<'a> {
     /// Steps that met a limit.
     pub(crate) limited: Set<(StepId, Limit)>,
     /// What limits hide, once the body is solved.
-    pub(crate) limit_faults: Vec<Fault<'a>>,
+    pub(crate) limit_errors: Vec<SolveError<'a>>,
     /// The summaries of functions whose equations were taken over, once for each graph.
     pub(crate) applied: Set<(u32, GraphId)>,
     /// What is in `equations`: once for each graph whose nodes need it.
@@ -126,15 +126,15 @@ impl<'a> Frame<'a> {
             asking: BTreeSet::new(),
             arguments: Map::default(),
             conditional: false,
-            faults: BTreeMap::new(),
-            second_faults: BTreeMap::new(),
+            errors: BTreeMap::new(),
+            second_errors: BTreeMap::new(),
             culprits: BTreeMap::new(),
-            value_faults: BTreeMap::new(),
+            value_errors: BTreeMap::new(),
             equations: Vec::new(),
             said: 0,
             dropped: Set::default(),
             limited: Set::default(),
-            limit_faults: Vec::new(),
+            limit_errors: Vec::new(),
             applied: Set::default(),
             known_equations: Set::default(),
             claims: Vec::new(),
@@ -204,16 +204,16 @@ impl<'a> Frame<'a> {
         self.slots[value.index()].shape
     }
 
-    /// Keeps the first fault about a value.
-    pub(crate) fn report_value(&mut self, value: ValueId, kind: FaultKind<'a>) {
-        let place = match self.body.value(value).origin {
-            Origin::Step(step) => Place::Step(self.body.first_step(step)),
+    /// Keeps the first error about a value.
+    pub(crate) fn report_value(&mut self, value: ValueId, kind: SolveErrorKind<'a>) {
+        let site = match self.body.value(value).origin {
+            Origin::Step(step) => ErrorSite::Step(self.body.first_step(step)),
             Origin::Input | Origin::InputWithDefault(_) | Origin::Initializer(_) | Origin::Undefined => {
-                Place::Value(value)
+                ErrorSite::Value(value)
             }
         };
         let kind = kind.specific(value);
-        self.value_faults.entry(value).or_insert(Fault { place, kind });
+        self.value_errors.entry(value).or_insert(SolveError { site, kind });
     }
 
     /// Whether the declared empty shape of a value is false.
@@ -346,14 +346,14 @@ impl<'a> Frame<'a> {
     }
 
     /// Everything wrong with the body and with this instance of it, outside graphs that never run.
-    pub(crate) fn all_faults(&self) -> impl Iterator<Item = &Fault<'a>> {
+    pub(crate) fn all_errors(&self) -> impl Iterator<Item = &SolveError<'a>> {
         let solved = self
-            .faults
+            .errors
             .iter()
-            .chain(&self.second_faults)
+            .chain(&self.second_errors)
             .filter(|(step, _)| self.runs(**step))
-            .map(|(_, fault)| fault);
-        self.body.faults().iter().chain(solved).chain(self.value_faults.values()).chain(&self.limit_faults)
+            .map(|(_, error)| error);
+        self.body.errors().iter().chain(solved).chain(self.value_errors.values()).chain(&self.limit_errors)
     }
 
     pub(crate) fn argument(&self, name: &str) -> Option<Attribute<'a>> {
@@ -387,8 +387,8 @@ impl<'a> Frame<'a> {
                 self.slots[value.index()].shape = None;
                 self.slots[value.index()].data = None;
             }
-            self.faults.remove(&body.first_step(step));
-            self.second_faults.remove(&body.first_step(step));
+            self.errors.remove(&body.first_step(step));
+            self.second_errors.remove(&body.first_step(step));
             self.wake(step);
         }
         let inside = |graph: GraphId| {

@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! bytes -> onnx views -> program::Body (dense ids) -> engine (frames, slots, worklist)
-//!       -> solution::Type for every value, fault::Fault for everything wrong -> diagnostic::Diagnostic
+//!       -> solution::Type for every value, solve_error::SolveError for everything wrong -> diagnostic::Diagnostic
 //! ```
 //!
 //! | module | what it holds |
@@ -21,7 +21,7 @@
 //! | [`ports`] | a model taken apart: what each node asks of its ports by itself |
 //! | [`type_solver`] | the entry for graphs of plainly declared operators |
 //! | [`trace`] | why a value has its type |
-//! | [`fault`], [`solution`], [`message`] | what comes out, as data; solved types as ONNX messages |
+//! | [`solve_error`], [`solution`], [`message`] | what comes out, as data; solved types as ONNX messages |
 //! | [`diagnostic`] | what is wrong, in words |
 //!
 //! **Invariant:** this crate knows no operator by name. Operators come from a [`catalogue::Catalogue`].
@@ -62,7 +62,7 @@ pub mod solution;
 
 pub mod message;
 
-pub mod fault;
+pub mod solve_error;
 
 pub mod diagnostic;
 

@@ -9,12 +9,12 @@
 
 use crate::core::Core;
 use crate::dim::DimId;
-use crate::fault::{Fault, FaultKind, Place};
 use crate::frame::Frame;
 use crate::map::Set;
-use crate::model::place_of;
+use crate::model::site_of;
 use crate::program::{StepId, ValueId};
 use crate::rule::DimVec;
+use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
 
 /// A limit that hides a part of a type.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -63,7 +63,7 @@ impl Limit {
 }
 
 /// The values of a solved body whose shapes are unknown because of a limit, in step order.
-pub(crate) fn faults<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> Vec<Fault<'a>> {
+pub(crate) fn errors<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> Vec<SolveError<'a>> {
     let mut found = Vec::new();
     let mut noted: Vec<(StepId, Limit)> = frame.limited.iter().copied().collect();
     noted.sort_unstable();
@@ -77,7 +77,7 @@ pub(crate) fn faults<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> Vec<Fault<'a
                 Some(_) => variables(core, frame, value).iter().any(|variable| !inputs.contains(variable)),
             };
             if is_hidden {
-                found.push(fault(frame, value, limit));
+                found.push(error(frame, value, limit));
             }
         }
     }
@@ -86,7 +86,7 @@ pub(crate) fn faults<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> Vec<Fault<'a
         for value in (0..frame.body.values.len()).map(ValueId::new) {
             for variable in variables(core, frame, value) {
                 if core.dims.is_given_up(variable) && seen.insert(variable) {
-                    found.push(fault(frame, value, Limit::Expression));
+                    found.push(error(frame, value, Limit::Expression));
                 }
             }
         }
@@ -99,15 +99,15 @@ pub(crate) fn of_value<'a>(core: &mut Core<'a>, frame: &Frame<'a>, value: ValueI
     if variables(core, frame, value).iter().any(|variable| core.dims.is_given_up(*variable)) {
         return Some(Limit::Expression);
     }
-    faults(core, frame).into_iter().find_map(|fault| match fault.kind {
-        FaultKind::LimitReached { value: of, limit } if of == value => Some(limit),
+    errors(core, frame).into_iter().find_map(|error| match error.kind {
+        SolveErrorKind::LimitReached { value: of, limit } if of == value => Some(limit),
         _ => None,
     })
 }
 
-fn fault<'a>(frame: &Frame<'a>, value: ValueId, limit: Limit) -> Fault<'a> {
-    let place: Place = place_of(frame, value);
-    Fault { place, kind: FaultKind::LimitReached { value, limit } }
+fn error<'a>(frame: &Frame<'a>, value: ValueId, limit: Limit) -> SolveError<'a> {
+    let site: ErrorSite = site_of(frame, value);
+    SolveError { site, kind: SolveErrorKind::LimitReached { value, limit } }
 }
 
 /// The unknown extents that the shape of a value mentions.

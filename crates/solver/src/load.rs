@@ -6,24 +6,24 @@ use typeloom_onnx::view::{ModelView, TensorHeader, TensorView};
 
 use crate::catalogue::{Operators, canonical};
 use crate::core::Core;
-use crate::fault::{Fault, FaultKind, Place};
 use crate::frame::Frame;
 use crate::map::Map;
-use crate::model::{ExternalTensor, place_of};
+use crate::model::{ExternalTensor, site_of};
 use crate::program::{Body, GraphId, Origin, StepId, StepKind, ValueId};
 use crate::rule::DimVec;
 use crate::shape::ShapeId;
+use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
 
 /// The newest IR version that is known: that of ONNX 1.23.
 const NEWEST_IR_VERSION: i64 = 14;
 
 /// IR and operator set versions that are missing or newer than is known.
-pub(crate) fn versions<'a>(model: &ModelView<'a>, operators: &Operators<'a>) -> Vec<Fault<'a>> {
-    let mut faults = Vec::new();
-    let mut fault = |kind| faults.push(Fault { place: Place::Body, kind });
+pub(crate) fn versions<'a>(model: &ModelView<'a>, operators: &Operators<'a>) -> Vec<SolveError<'a>> {
+    let mut errors = Vec::new();
+    let mut error = |kind| errors.push(SolveError { site: ErrorSite::Body, kind });
     let found = model.ir_version();
     if !(1..=NEWEST_IR_VERSION).contains(&found) {
-        fault(FaultKind::IrVersion { found, newest: NEWEST_IR_VERSION });
+        error(SolveErrorKind::IrVersion { found, newest: NEWEST_IR_VERSION });
     }
     let mut imports = |function: Option<&crate::catalogue::Function<'a>>, domain: &'a str, imported: i64| {
         let domain = canonical(domain);
@@ -32,7 +32,7 @@ pub(crate) fn versions<'a>(model: &ModelView<'a>, operators: &Operators<'a>) -> 
             "" => function.name.to_owned(),
             domain => format!("{domain}.{}", function.name),
         });
-        fault(FaultKind::NewerOpset { function, domain, imported, newest });
+        error(SolveErrorKind::NewerOpset { function, domain, imported, newest });
     };
     for import in model.opset_imports().flatten() {
         imports(None, import.domain, import.version);
@@ -42,14 +42,14 @@ pub(crate) fn versions<'a>(model: &ModelView<'a>, operators: &Operators<'a>) -> 
             imports(Some(function), import.domain, import.version);
         }
     }
-    faults
+    errors
 }
 
 /// Where the data of a tensor is, if it is in another file.
 pub(crate) fn external(view: TensorView<'_>) -> Option<ExternalTensor<'_>> {
     let header = view.header().ok().filter(TensorHeader::is_external)?;
     let bytes = header.payload_bytes();
-    let mut external = ExternalTensor { place: Place::Body, location: "", offset: 0, bytes };
+    let mut external = ExternalTensor { site: ErrorSite::Body, location: "", offset: 0, bytes };
     for entry in view.external_data().flatten() {
         match (entry.key(), entry.value()) {
             (Ok("location"), Ok(location)) => external.location = location,
@@ -60,8 +60,8 @@ pub(crate) fn external(view: TensorView<'_>) -> Option<ExternalTensor<'_>> {
     Some(external)
 }
 
-/// Names that several nodes of one graph have, one fault for each name; unnamed nodes are none.
-pub(crate) fn node_names<'a>(body: &Body<'a>) -> Vec<Fault<'a>> {
+/// Names that several nodes of one graph have, one error for each name; unnamed nodes are none.
+pub(crate) fn node_names<'a>(body: &Body<'a>) -> Vec<SolveError<'a>> {
     let mut seen: Map<(GraphId, &'a str), (StepId, usize)> = Map::default();
     let mut repeated: Vec<(StepId, GraphId, &'a str)> = Vec::new();
     for step in (0..body.steps.len()).map(StepId::new) {
@@ -78,15 +78,18 @@ pub(crate) fn node_names<'a>(body: &Body<'a>) -> Vec<Fault<'a>> {
             repeated.push((step, record.graph, name));
         }
     }
-    let fault = |(step, graph, name): (StepId, GraphId, &'a str)| {
+    let error = |(step, graph, name): (StepId, GraphId, &'a str)| {
         let (first, count) = *seen.get(&(graph, name))?;
-        Some(Fault { place: Place::Step(step), kind: FaultKind::DuplicateNodeName { name, count, first } })
+        Some(SolveError {
+            site: ErrorSite::Step(step),
+            kind: SolveErrorKind::DuplicateNodeName { name, count, first },
+        })
     };
-    repeated.into_iter().filter_map(fault).collect()
+    repeated.into_iter().filter_map(error).collect()
 }
 
 /// Values whose known extents have a product beyond 64 bits: the first value of each shape.
-pub(crate) fn overflows<'a>(core: &mut Core<'a>, frame: &Frame<'a>, faults: &mut Vec<Fault<'a>>) {
+pub(crate) fn overflows<'a>(core: &mut Core<'a>, frame: &Frame<'a>, errors: &mut Vec<SolveError<'a>>) {
     let mut shapes: Vec<ShapeId> = Vec::new();
     for shape in core.shapes.ids() {
         let dims: DimVec = core.shapes.get(shape).into();
@@ -102,11 +105,14 @@ pub(crate) fn overflows<'a>(core: &mut Core<'a>, frame: &Frame<'a>, faults: &mut
     for value in (0..frame.body.values.len()).map(ValueId::new) {
         let Some(shape) = frame.slots[value.index()].shape else { continue };
         let Some(at) = shapes.iter().position(|other| *other == shape) else { continue };
-        let own = frame.value_faults.contains_key(&value);
+        let own = frame.value_errors.contains_key(&value);
         let is_undefined = frame.body.value(value).origin == Origin::Undefined;
         shapes.swap_remove(at);
         if !own && !is_undefined {
-            faults.push(Fault { place: place_of(frame, value), kind: FaultKind::ExtentOverflow { value } });
+            errors.push(SolveError {
+                site: site_of(frame, value),
+                kind: SolveErrorKind::ExtentOverflow { value },
+            });
         }
     }
 }

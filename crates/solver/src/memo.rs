@@ -108,7 +108,7 @@ struct Marks {
     /// How many equations there are; elsewhere than in the main graph, where the one who remembers them for all
     /// may never run, how often one was stated.
     equations: usize,
-    faults: usize,
+    errors: usize,
 }
 
 impl Marks {
@@ -120,7 +120,7 @@ impl Marks {
                 Scope::Main => frame.equations.len(),
                 Scope::Certain | Scope::Conditional => frame.said,
             },
-            faults: frame.value_faults.len(),
+            errors: frame.value_errors.len(),
         }
     }
 }

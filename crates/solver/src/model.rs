@@ -15,7 +15,6 @@ use crate::core::{Core, Payloads};
 use crate::dim::{Condition, Decision, Dims};
 use crate::engine::Engine;
 use crate::false_shapes;
-use crate::fault::{Fault, FaultKind, Place};
 use crate::frame::Frame;
 use crate::load;
 use crate::map::Set;
@@ -23,6 +22,7 @@ use crate::program::build::{self, BuildError, Defaults};
 use crate::program::{Body, Initializer, Origin, StepId, StepKind, ValueId};
 use crate::seeds;
 use crate::solution::{Equation, Requirement, Type};
+use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
 use crate::suggest::nearest;
 use crate::trace::Trace;
 use crate::ty::Types;
@@ -137,11 +137,11 @@ pub struct Checked<'a> {
     pub(crate) frame: Frame<'a>,
     pub(crate) instances: Vec<Instance<'a>>,
     /// The functions whose calls led to one of `instances`.
-    pub(crate) faulty_callers: Set<FunctionId>,
+    pub(crate) erroneous_callers: Set<FunctionId>,
     pub(crate) kept: Vec<Instance<'a>>,
     pub(crate) function_errors: Vec<(FunctionId, BuildError)>,
     pub(crate) mode: Mode,
-    pub(crate) faults: Vec<Fault<'a>>,
+    pub(crate) errors: Vec<SolveError<'a>>,
     /// The types that hold without assuming any declared shape, where one had to be assumed.
     pub(crate) proven: Option<Vec<Type>>,
     pub(crate) requirements: Vec<Requirement>,
@@ -154,7 +154,7 @@ pub struct Checked<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExternalTensor<'a> {
     /// The initializer or node that it belongs to.
-    pub place: Place,
+    pub site: ErrorSite,
     /// The file, as the model writes it: relative to the model's folder. Empty where the model names none.
     pub location: &'a str,
     /// Where the data starts in the file.
@@ -229,7 +229,7 @@ impl From<BuildError> for CheckError {
 ///
 /// # Errors
 /// [`CheckError`] where there is nothing to check; what is wrong with a model that can be read is in
-/// [`Checked::faults`].
+/// [`Checked::errors`].
 pub fn check<'a>(
     bytes: &'a [u8],
     catalogue: &'a dyn Catalogue,
@@ -242,7 +242,7 @@ pub fn check<'a>(
 /// Who is right where a seed and the node that makes its value contradict each other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Believed {
-    /// The model: the seed is the fault, and the rest is checked without it.
+    /// The model: the seed is the error, and the rest is checked without it.
     Model,
     /// Neither: the node is the place where the two meet.
     Neither,
@@ -281,7 +281,7 @@ pub(crate) fn check_believing<'a>(
     })?;
     let versions = load::versions(&model, &operators);
     let mut checked = solve(Some(model), Arc::new(body), operators, universe, options, believed)?;
-    checked.faults.splice(0..0, versions);
+    checked.errors.splice(0..0, versions);
     Ok(checked)
 }
 
@@ -291,7 +291,7 @@ fn imports<'a>(
     imports.map(|import| import.map(|import| (import.domain, import.version))).collect()
 }
 
-/// Solves a body, twice where the first time found faults: the second time records why.
+/// Solves a body, twice where the first time found errors: the second time records why.
 pub(crate) fn solve<'a>(
     model: Option<ModelView<'a>>,
     body: Arc<Body<'a>>,
@@ -337,17 +337,17 @@ pub(crate) fn solve<'a>(
         let mut engine = Engine::new(core, &operators, calls, options.mode);
         let frame = engine.run(frame);
         let Engine { mut core, calls, .. } = engine;
-        let (faults, requirements) = collect(&mut core, &frame, options.mode);
-        Ok((core, frame, calls, faults, requirements))
+        let (errors, requirements) = collect(&mut core, &frame, options.mode);
+        Ok((core, frame, calls, errors, requirements))
     };
-    let (mut core, mut frame, mut calls, mut faults, mut requirements) =
+    let (mut core, mut frame, mut calls, mut errors, mut requirements) =
         run(options.trace, trust, None, &[], &[], Vec::new())?;
-    if faults.iter().any(has_causes) {
+    if errors.iter().any(has_causes) {
         for suspect in false_shapes::suspects(&core, &frame) {
             shapeless.push(suspect);
             let tried = run(options.trace, trust, None, &[], &shapeless, Vec::new())?;
-            if tried.3.len() < faults.len() {
-                (core, frame, calls, faults, requirements) = tried;
+            if tried.3.len() < errors.len() {
+                (core, frame, calls, errors, requirements) = tried;
             } else {
                 shapeless.pop();
             }
@@ -364,7 +364,7 @@ pub(crate) fn solve<'a>(
                 break;
             }
             // The symbols keep their numbers, so that what is assumed of them still is about them.
-            (core, frame, calls, faults, requirements) =
+            (core, frame, calls, errors, requirements) =
                 run(options.trace, trust, Some((core.dims, assumptions)), &[], &shapeless, Vec::new())?;
         }
     }
@@ -372,27 +372,27 @@ pub(crate) fn solve<'a>(
         Believed::Model => seeds::of_made_values(&body, &options.seeds),
         Believed::Neither => Vec::new(),
     };
-    let mut seed_faults = Vec::new();
-    let found_any = !faults.is_empty() || !calls.faulty.is_empty();
+    let mut seed_errors = Vec::new();
+    let found_any = !errors.is_empty() || !calls.erroneous.is_empty();
     if found_any && !made.is_empty() {
         // What the caller says of a value that a node makes is held against the model as it is without that.
         let assumed = (core.dims.clone(), core.assumptions.clone());
         let (mut bare, bare_frame, ..) = run(false, trust, Some(assumed), &made, &shapeless, Vec::new())?;
         for at in made {
-            if let Some(fault) = seeds::against(&mut bare, &bare_frame, &options.seeds[at]) {
-                seed_faults.push(fault);
+            if let Some(error) = seeds::against(&mut bare, &bare_frame, &options.seeds[at]) {
+                seed_errors.push(error);
                 against.push(at);
             }
         }
         if !against.is_empty() {
             let assumed = (bare.dims, bare.assumptions);
-            (core, frame, calls, faults, requirements) =
+            (core, frame, calls, errors, requirements) =
                 run(options.trace, trust, Some(assumed), &against, &shapeless, Vec::new())?;
         }
     }
     let mut solve_case = |start: case::Start| -> Result<case::Run<'a>, CheckError> {
         let case::Start { tracing, dims, assumptions, literals } = start;
-        let (core, frame, calls, faults, _) = run(
+        let (core, frame, calls, errors, _) = run(
             tracing == Tracing::On,
             Trust::Derived,
             Some((dims, assumptions)),
@@ -400,7 +400,7 @@ pub(crate) fn solve<'a>(
             &shapeless,
             literals,
         )?;
-        Ok(case::Run { core, frame, calls, faults })
+        Ok(case::Run { core, frame, calls, errors })
     };
     let mut leaves = case::split(&mut core, &mut solve_case)?;
     // What every case confirms is not open.
@@ -416,63 +416,63 @@ pub(crate) fn solve<'a>(
         }
         proven = Some(body.values().map(|value| core.snapshot(&frame, value)).collect());
         trust = Trust::Assumed;
-        (core, frame, calls, faults, requirements) =
+        (core, frame, calls, errors, requirements) =
             run(options.trace, trust, Some((core.dims, core.assumptions)), &against, &shapeless, Vec::new())?;
     }
-    let in_functions = || calls.faulty.iter().any(|instance| instance.frame.all_faults().any(has_causes));
-    if !options.trace && (faults.iter().any(has_causes) || in_functions()) {
+    let in_functions = || calls.erroneous.iter().any(|instance| instance.frame.all_errors().any(has_causes));
+    if !options.trace && (errors.iter().any(has_causes) || in_functions()) {
         // Types that were solved before are made of these dims.
         let keep =
             !core.assumptions.is_empty() || !against.is_empty() || proven.is_some() || !leaves.is_empty();
         let assumed = keep.then_some((core.dims, core.assumptions));
-        (core, frame, calls, faults, requirements) =
+        (core, frame, calls, errors, requirements) =
             run(true, trust, assumed, &against, &shapeless, Vec::new())?;
     }
-    seed_faults.extend(false_shapes::faults(&frame));
+    seed_errors.extend(false_shapes::errors(&frame));
     let (mut alternatives, mut shown) = (Alternatives::new(), BTreeSet::new());
     if !leaves.is_empty() {
         let base = core.assumptions.clone();
-        let mut verdict = case::judge(&frame, &calls.faulty, &faults, &leaves);
+        let mut verdict = case::judge(&frame, &calls.erroneous, &errors, &leaves);
         if !verdict.shown.is_empty() {
             for at in &verdict.shown {
                 case::trace(&mut core, &base, &mut leaves[*at], &mut solve_case)?;
             }
             // The ids in what is wrong in a case are those of its last run.
-            verdict = case::judge(&frame, &calls.faulty, &faults, &leaves);
+            verdict = case::judge(&frame, &calls.erroneous, &errors, &leaves);
         }
         case::prune(&mut frame, &leaves);
         let mut at = 0..;
-        calls.faulty.retain(|_| at.next().is_some_and(|at| verdict.instances.contains(&at)));
-        if calls.faulty.is_empty() {
-            calls.faulty_callers.clear();
+        calls.erroneous.retain(|_| at.next().is_some_and(|at| verdict.instances.contains(&at)));
+        if calls.erroneous.is_empty() {
+            calls.erroneous_callers.clear();
         }
         let counted = leaves.iter_mut().enumerate().filter(|(at, _)| verdict.counted.contains(at));
         let mut counted: Vec<&mut Leaf<'a>> = counted.map(|(_, leaf)| leaf).collect();
         alternatives = case::merge(&mut core, &mut frame, &mut counted);
-        faults = verdict.faults;
+        errors = verdict.errors;
         frame.limited.extend(leaves.iter().flat_map(|leaf| leaf.frame.limited.iter().copied()));
-        faults.extend(crate::limits::faults(&mut core, &frame));
+        errors.extend(crate::limits::errors(&mut core, &frame));
         shown = verdict.shown;
     }
     // Only what is shown of a case is needed from here on.
     let cases = leaves.into_iter().enumerate().filter(|(at, _)| shown.contains(at)).collect();
-    for (value, fault) in seed_faults {
-        frame.value_faults.entry(value).or_insert_with(|| fault.clone());
-        faults.push(fault);
+    for (value, error) in seed_errors {
+        frame.value_errors.entry(value).or_insert_with(|| error.clone());
+        errors.push(error);
     }
-    faults.sort_by_key(|fault| fault.place);
-    let (instances, faulty_callers, kept) = (calls.faulty, calls.faulty_callers, calls.kept);
+    errors.sort_by_key(|error| error.site);
+    let (instances, erroneous_callers, kept) = (calls.erroneous, calls.erroneous_callers, calls.kept);
     Ok(Checked {
         model,
         operators,
         core,
         frame,
         instances,
-        faulty_callers,
+        erroneous_callers,
         kept,
         function_errors,
         mode: options.mode,
-        faults,
+        errors,
         proven,
         requirements,
         cases,
@@ -480,55 +480,59 @@ pub(crate) fn solve<'a>(
     })
 }
 
-/// Whether the report of a fault shows causes of types, which a solve has to record.
-fn has_causes(fault: &Fault<'_>) -> bool {
-    !matches!(fault.kind, FaultKind::Assumed { .. } | FaultKind::LimitReached { .. })
+/// Whether the report of a error shows causes of types, which a solve has to record.
+fn has_causes(error: &SolveError<'_>) -> bool {
+    !matches!(error.kind, SolveErrorKind::Assumed { .. } | SolveErrorKind::LimitReached { .. })
 }
 
 /// Everything that is wrong with a finished frame, in graph order.
-fn collect<'a>(core: &mut Core<'a>, frame: &Frame<'a>, mode: Mode) -> (Vec<Fault<'a>>, Vec<Requirement>) {
-    let mut faults: Vec<Fault<'a>> = frame.all_faults().cloned().collect();
-    load::overflows(core, frame, &mut faults);
-    faults.extend(crate::limits::faults(core, frame));
+fn collect<'a>(
+    core: &mut Core<'a>,
+    frame: &Frame<'a>,
+    mode: Mode,
+) -> (Vec<SolveError<'a>>, Vec<Requirement>) {
+    let mut errors: Vec<SolveError<'a>> = frame.all_errors().cloned().collect();
+    load::overflows(core, frame, &mut errors);
+    errors.extend(crate::limits::errors(core, frame));
     let judged = crate::conditions::judge(core, frame);
-    faults.extend(judged.faults);
-    faults.extend(false_shapes::placeholders(core, frame));
+    errors.extend(judged.errors);
+    errors.extend(false_shapes::placeholders(core, frame));
     if core.trust == Trust::Assumed {
-        faults.extend(assumed(core, frame));
+        errors.extend(assumed(core, frame));
     }
     if mode == Mode::Strict {
-        unresolved(core, frame, &mut faults);
+        unresolved(core, frame, &mut errors);
     }
-    faults.sort_by_key(|fault| fault.place);
-    (faults, judged.requirements)
+    errors.sort_by_key(|error| error.site);
+    (errors, judged.requirements)
 }
 
-/// One fault for every declared shape that the solve had to assume. What follows from an error is left out.
-fn assumed<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> Vec<Fault<'a>> {
+/// One error for every declared shape that the solve had to assume. What follows from an error is left out.
+fn assumed<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> Vec<SolveError<'a>> {
     let in_error = |value: ValueId| match frame.body.value(value).origin {
-        Origin::Step(step) => frame.faults.contains_key(&frame.body.first_step(step)),
+        Origin::Step(step) => frame.errors.contains_key(&frame.body.first_step(step)),
         Origin::Input | Origin::InputWithDefault(_) | Origin::Initializer(_) | Origin::Undefined => false,
     };
     let open = frame.open_claims.iter().copied().filter(|value| !in_error(*value));
-    let open: Vec<ValueId> = open.filter(|value| !frame.value_faults.contains_key(value)).collect();
-    let fault = |value: ValueId| {
+    let open: Vec<ValueId> = open.filter(|value| !frame.value_errors.contains_key(value)).collect();
+    let error = |value: ValueId| {
         let slot = frame.slots[value.index()];
         let derived = core.type_of(slot.ty, slot.shape);
-        let kind = FaultKind::Assumed { value, declared: core.snapshot(frame, value), derived };
-        Fault { place: place_of(frame, value), kind }
+        let kind = SolveErrorKind::Assumed { value, declared: core.snapshot(frame, value), derived };
+        SolveError { site: site_of(frame, value), kind }
     };
-    open.into_iter().map(fault).collect()
+    open.into_iter().map(error).collect()
 }
 
-/// One fault for every class of values whose types are tied together and not settled.
-fn unresolved<'a>(core: &mut Core<'a>, frame: &Frame<'a>, faults: &mut Vec<Fault<'a>>) {
+/// One error for every class of values whose types are tied together and not settled.
+fn unresolved<'a>(core: &mut Core<'a>, frame: &Frame<'a>, errors: &mut Vec<SolveError<'a>>) {
     let mut seen = Set::default();
     for value in (0..frame.body.values.len()).map(ValueId::new) {
         let slot = frame.slots[value.index()];
         let Some(ty) = slot.ty else {
             if frame.body.value(value).origin != Origin::Undefined {
-                let kind = FaultKind::Unresolved { value, known: Type::Unknown(None), possible: None };
-                faults.push(Fault { place: place_of(frame, value), kind });
+                let kind = SolveErrorKind::Unresolved { value, known: Type::Unknown(None), possible: None };
+                errors.push(SolveError { site: site_of(frame, value), kind });
             }
             continue;
         };
@@ -541,18 +545,18 @@ fn unresolved<'a>(core: &mut Core<'a>, frame: &Frame<'a>, faults: &mut Vec<Fault
         }
         let known = core.snapshot(frame, value);
         let possible = core.types.elems(inner);
-        faults.push(Fault {
-            place: place_of(frame, value),
-            kind: FaultKind::Unresolved { value, known, possible },
+        errors.push(SolveError {
+            site: site_of(frame, value),
+            kind: SolveErrorKind::Unresolved { value, known, possible },
         });
     }
 }
 
-pub(crate) fn place_of(frame: &Frame<'_>, value: ValueId) -> Place {
+pub(crate) fn site_of(frame: &Frame<'_>, value: ValueId) -> ErrorSite {
     match frame.body.value(value).origin {
-        Origin::Step(step) => Place::Step(frame.body.first_step(step)),
+        Origin::Step(step) => ErrorSite::Step(frame.body.first_step(step)),
         Origin::Input | Origin::InputWithDefault(_) | Origin::Initializer(_) | Origin::Undefined => {
-            Place::Value(value)
+            ErrorSite::Value(value)
         }
     }
 }
@@ -566,23 +570,23 @@ impl<'a> Checked<'a> {
 
     /// Everything that is wrong with the main graph, in graph order.
     #[must_use]
-    pub fn faults(&self) -> &[Fault<'a>] {
-        &self.faults
+    pub fn errors(&self) -> &[SolveError<'a>] {
+        &self.errors
     }
 
     /// Everything that is wrong with the main graph and the functions that it calls.
-    pub fn all_faults(&self) -> impl Iterator<Item = &Fault<'a>> {
-        let in_functions = self.instances.iter().flat_map(|instance| instance.frame.all_faults());
-        self.faults.iter().chain(in_functions)
+    pub fn all_errors(&self) -> impl Iterator<Item = &SolveError<'a>> {
+        let in_functions = self.instances.iter().flat_map(|instance| instance.frame.all_errors());
+        self.errors.iter().chain(in_functions)
     }
 
     /// Whether nothing is wrong at all, functions included.
     #[must_use]
     pub fn is_ok(&self) -> bool {
-        let fine = |fault: &Fault<'_>| !fault.is_error(self.mode);
-        self.faults.iter().all(fine)
+        let fine = |error: &SolveError<'_>| !error.is_error(self.mode);
+        self.errors.iter().all(fine)
             && self.function_errors.is_empty()
-            && self.instances.iter().all(|instance| instance.frame.all_faults().all(fine))
+            && self.instances.iter().all(|instance| instance.frame.all_errors().all(fine))
     }
 
     /// The tensors of the main graph and the graphs in it whose data is in other files: initializers, their sparse parts, and
@@ -591,19 +595,19 @@ impl<'a> Checked<'a> {
     pub fn external_data(&self) -> Vec<ExternalTensor<'a>> {
         let body = &self.frame.body;
         let mut found = Vec::new();
-        let mut add = |place: Place, view: TensorView<'a>| {
-            found.extend(load::external(view).map(|external| ExternalTensor { place, ..external }));
+        let mut add = |site: ErrorSite, view: TensorView<'a>| {
+            found.extend(load::external(view).map(|external| ExternalTensor { site, ..external }));
         };
         for value in (0..body.values.len()).map(ValueId::new) {
             let (Origin::Initializer(at) | Origin::InputWithDefault(at)) = body.value(value).origin else {
                 continue;
             };
             match body.initializers[at.index()] {
-                Initializer::Dense(tensor) => add(Place::Value(value), tensor),
+                Initializer::Dense(tensor) => add(ErrorSite::Value(value), tensor),
                 Initializer::Sparse(sparse) => {
                     let Ok(sparse) = sparse.parse() else { continue };
                     let parts = [sparse.values, sparse.indices].into_iter().flatten();
-                    parts.for_each(|tensor| add(Place::Value(value), tensor));
+                    parts.for_each(|tensor| add(ErrorSite::Value(value), tensor));
                 }
             }
         }
@@ -619,16 +623,16 @@ impl<'a> Checked<'a> {
             let attributes = record.attribute_part().attributes().flatten();
             for attribute in attributes.filter_map(|attribute| attribute.parse().ok()) {
                 let tensors = attribute.t().into_iter().chain(attribute.tensors().flatten());
-                tensors.for_each(|tensor| add(Place::Step(step), tensor));
+                tensors.for_each(|tensor| add(ErrorSite::Step(step), tensor));
             }
         }
         found
     }
 
     /// Reports that the data of a tensor in another file cannot be read.
-    pub fn report_missing_data(&mut self, place: Place, reason: String) {
-        self.faults.push(Fault { place, kind: FaultKind::MissingExternalData { reason } });
-        self.faults.sort_by_key(|fault| fault.place);
+    pub fn report_missing_data(&mut self, site: ErrorSite, reason: String) {
+        self.errors.push(SolveError { site, kind: SolveErrorKind::MissingExternalData { reason } });
+        self.errors.sort_by_key(|error| error.site);
     }
 
     /// The main graph with everything nested in it.

@@ -15,7 +15,7 @@
 //! **Invariant:** nothing here copies a name or a payload; a body borrows the model's bytes.
 //!
 //! **Invariant:** building never fails on a wrong program: what is wrong with it is listed in
-//! [`Body::faults`] and the rest of the body stands.
+//! [`Body::errors`] and the rest of the body stands.
 
 pub(crate) mod build;
 mod names;
@@ -27,7 +27,7 @@ use std::sync::OnceLock;
 
 use typeloom_onnx::view::{FunctionView, GraphView, NodeView, SparseTensorView, TensorView, TypeView};
 
-use crate::fault::Fault;
+use crate::solve_error::SolveError;
 
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident) => {
@@ -94,7 +94,7 @@ pub struct Body<'a> {
     pub(crate) graphs: Vec<Graph<'a>>,
     pub(crate) declarations: Vec<Declaration<'a>>,
     pub(crate) initializers: Vec<Initializer<'a>>,
-    pub(crate) faults: Vec<Fault<'a>>,
+    pub(crate) errors: Vec<SolveError<'a>>,
     /// Whether a node reads what a later node makes.
     pub(crate) is_unsorted: bool,
     consumers: OnceLock<Consumers>,
@@ -294,7 +294,7 @@ impl<'a> Body<'a> {
             graphs,
             declarations: self.declarations.clone(),
             initializers: self.initializers.clone(),
-            faults: Vec::new(),
+            errors: Vec::new(),
             is_unsorted: self.is_unsorted,
             consumers: OnceLock::new(),
         }
@@ -312,7 +312,7 @@ impl<'a> Body<'a> {
             }
         }
         Self {
-            faults: self.faults.clone(),
+            errors: self.errors.clone(),
             ..self.with_parts(self.values.clone(), ports, self.graphs.clone())
         }
     }
@@ -331,8 +331,8 @@ impl<'a> Body<'a> {
 
     /// What is wrong with its names and structure.
     #[must_use]
-    pub fn faults(&self) -> &[Fault<'a>] {
-        &self.faults
+    pub fn errors(&self) -> &[SolveError<'a>] {
+        &self.errors
     }
 
     /// A value's name.

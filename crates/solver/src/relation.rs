@@ -29,12 +29,12 @@ use typeloom_types::relation::{PortRef, RelationFailure, TypeRelation};
 
 use crate::core::Core;
 use crate::elem::{Elem, ElemSet};
-use crate::engine::fault_of;
-use crate::fault::{FaultKind, Side};
+use crate::engine::error_of;
 use crate::frame::Frame;
 use crate::program::StepId;
 use crate::rule::{Failure, Port, RuleCx};
 use crate::solution::Type;
+use crate::solve_error::{Side, SolveErrorKind};
 use crate::ty::{Clash, Head, Ty, Types};
 use crate::universe::Universe;
 
@@ -55,9 +55,9 @@ pub(crate) fn run<'a>(
     frame: &mut Frame<'a>,
     step: StepId,
     decl: &'static AtomicOpDecl,
-) -> Result<(), FaultKind<'a>> {
-    if let Some(fault) = arity(frame, step, decl) {
-        return Err(fault);
+) -> Result<(), SolveErrorKind<'a>> {
+    if let Some(error) = arity(frame, step, decl) {
+        return Err(error);
     }
     let mut cx = RuleCx { core, frame, step, schema: None, rule: PORT_BOUND };
     let result = bounds(&mut cx, decl).and_then(|()| settle(&mut cx, decl.type_relations));
@@ -67,7 +67,7 @@ pub(crate) fn run<'a>(
 }
 
 /// How many inputs and outputs there are, and that none is missing.
-fn arity<'a>(frame: &Frame<'a>, step: StepId, decl: &'static AtomicOpDecl) -> Option<FaultKind<'a>> {
+fn arity<'a>(frame: &Frame<'a>, step: StepId, decl: &'static AtomicOpDecl) -> Option<SolveErrorKind<'a>> {
     let body = &frame.body;
     let sides = [
         (Side::Inputs, body.inputs(step), decl.inputs),
@@ -76,7 +76,7 @@ fn arity<'a>(frame: &Frame<'a>, step: StepId, decl: &'static AtomicOpDecl) -> Op
     for (side, given, declared) in sides {
         let variadic = declared.last().is_some_and(|last| last.arity == PortArity::Variadic);
         if given.len() > declared.len() && !variadic {
-            return Some(FaultKind::SurplusPorts { side, given: given.len(), most: declared.len() });
+            return Some(SolveErrorKind::SurplusPorts { side, given: given.len(), most: declared.len() });
         }
         for (at, port) in declared.iter().enumerate() {
             let missing = match port.arity {
@@ -87,7 +87,7 @@ fn arity<'a>(frame: &Frame<'a>, step: StepId, decl: &'static AtomicOpDecl) -> Op
             };
             if missing {
                 let at = if side == Side::Inputs { Port::In(at) } else { Port::Out(at) };
-                return Some(FaultKind::MissingPort { port: at, name: port.name });
+                return Some(SolveErrorKind::MissingPort { port: at, name: port.name });
             }
         }
     }
@@ -95,7 +95,7 @@ fn arity<'a>(frame: &Frame<'a>, step: StepId, decl: &'static AtomicOpDecl) -> Op
 }
 
 /// Keeps every port under the node of the tree that its declaration names.
-fn bounds<'a>(cx: &mut RuleCx<'_, 'a>, decl: &'static AtomicOpDecl) -> Result<(), FaultKind<'a>> {
+fn bounds<'a>(cx: &mut RuleCx<'_, 'a>, decl: &'static AtomicOpDecl) -> Result<(), SolveErrorKind<'a>> {
     let inputs = (0..cx.input_count()).filter_map(|at| Some((Port::In(at), decl.input(at)?)));
     let outputs = (0..cx.output_count()).filter_map(|at| Some((Port::Out(at), decl.output(at)?)));
     let ports: SmallVec<[(Port, &'static PortDecl); 8]> = inputs.chain(outputs).collect();
@@ -108,7 +108,11 @@ fn bounds<'a>(cx: &mut RuleCx<'_, 'a>, decl: &'static AtomicOpDecl) -> Result<()
     Ok(())
 }
 
-fn bound<'a>(cx: &mut RuleCx<'_, 'a>, port: Port, declared: &'static PortDecl) -> Result<(), FaultKind<'a>> {
+fn bound<'a>(
+    cx: &mut RuleCx<'_, 'a>,
+    port: Port,
+    declared: &'static PortDecl,
+) -> Result<(), SolveErrorKind<'a>> {
     let Some(value) = cx.value(port) else { return Ok(()) };
     let Some(ty) = cx.ty(port) else { return Ok(()) };
     let universe = std::sync::Arc::clone(cx.core.types.universe());
@@ -122,7 +126,7 @@ fn bound<'a>(cx: &mut RuleCx<'_, 'a>, port: Port, declared: &'static PortDecl) -
             expected: "a type of the tree".into(),
             found: declared.bound.id.into(),
         };
-        return Err(FaultKind::Relation { relation: PORT_BOUND, failure });
+        return Err(SolveErrorKind::Relation { relation: PORT_BOUND, failure });
     };
     // A bound over several leaves limits a type and is not what gives it.
     if declared.bound.is_concrete() {
@@ -130,12 +134,12 @@ fn bound<'a>(cx: &mut RuleCx<'_, 'a>, port: Port, declared: &'static PortDecl) -
     }
     match cx.core.types.narrow_to_node(ty, node) {
         Ok(_) => Ok(()),
-        Err(Clash) => Err(fault_of(PORT_BOUND, Failure::Kind { port, expected: declared.bound.id })),
+        Err(Clash) => Err(error_of(PORT_BOUND, Failure::Kind { port, expected: declared.bound.id })),
     }
 }
 
 /// Runs the relations of a node until none of them has anything to say.
-fn settle<'a>(cx: &mut RuleCx<'_, 'a>, relations: &'static [TypeRelation]) -> Result<(), FaultKind<'a>> {
+fn settle<'a>(cx: &mut RuleCx<'_, 'a>, relations: &'static [TypeRelation]) -> Result<(), SolveErrorKind<'a>> {
     let mut due: SmallVec<[bool; 4]> = SmallVec::from_elem(true, relations.len());
     while let Some(at) = due.iter().position(|due| *due) {
         due[at] = false;
@@ -159,7 +163,7 @@ fn settle<'a>(cx: &mut RuleCx<'_, 'a>, relations: &'static [TypeRelation]) -> Re
                 Ok(due[at])
             }
         };
-        if changed.map_err(|failure| fault_of(relation.name(), failure))? {
+        if changed.map_err(|failure| error_of(relation.name(), failure))? {
             for (other, due) in due.iter_mut().enumerate() {
                 *due |= other != at;
             }

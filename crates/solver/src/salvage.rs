@@ -1,19 +1,19 @@
 //! What stays known of a node in error, so that independent errors behind it are found too.
 //!
-//! A fault concerns one aspect of a node: the element types of its ports, or their shapes. The other aspect is unaffected,
+//! A error concerns one aspect of a node: the element types of its ports, or their shapes. The other aspect is unaffected,
 //! and often most of the affected one is too.
 //!
 //! - *Element mismatch.* The rules run as usual, so the outputs keep their shapes, and a wrong extent at the same node is a
-//!   second fault. The outputs get the element type that the rest of the model confirms ([`element`]), so that the next
-//!   wrong operand is a fault of its own and operands that agree with the model are not.
+//!   second error. The outputs get the element type that the rest of the model confirms ([`element`]), so that the next
+//!   wrong operand is a error of its own and operands that agree with the model are not.
 //! - *Shape error.* The outputs keep their element types, which the signature gives. The rules run once more with
 //!   [`Purpose::Salvage`]: an extent that two ports contradict is unknown, every other extent of the outputs is kept. The
-//!   unknown extent remembers its two candidates: an operand that fits neither is another fault.
+//!   unknown extent remembers its two candidates: an operand that fits neither is another error.
 //!
 //! One cause must stay one diagnostic, so everything doubtful is unknown: where a transposed operand would fit, the extent
 //! has two candidates, and where the model declares a type for the output, the declaration is taken instead.
 //!
-//! Not for proofs: nothing here runs in a model without faults.
+//! Not for proofs: nothing here runs in a model without errors.
 
 use typeloom_onnx::view::TypeKindView;
 
@@ -21,26 +21,26 @@ use crate::catalogue::{OpKind, Operators};
 use crate::core::Core;
 use crate::dim::DimId;
 use crate::elem::{Elem, ElemSet};
-use crate::fault::FaultKind;
 use crate::frame::Frame;
 use crate::map::Map;
 use crate::program::{Body, DeclarationKind, Origin, StepId, StepKind, ValueId};
 use crate::rule::{Extent, Failure, Port, RuleCx};
 use crate::signature::{FormalType, Schema};
 use crate::solution::Type;
+use crate::solve_error::SolveErrorKind;
 use crate::ty::Types;
 
 /// Why rules run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum Purpose {
-    /// To find faults.
+    /// To find errors.
     #[default]
     Check,
-    /// To keep what is known of a node with a fault.
+    /// To keep what is known of a node with a error.
     Salvage,
 }
 
-/// The state of salvaging; empty in a model without faults.
+/// The state of salvaging; empty in a model without errors.
 #[derive(Debug, Default)]
 pub(crate) struct Salvage {
     pub(crate) purpose: Purpose,
@@ -62,28 +62,28 @@ struct Census {
     constants: Map<Elem, usize>,
 }
 
-/// The most nodes behind a fault that are searched for an operand that confirms an element type.
+/// The most nodes behind a error that are searched for an operand that confirms an element type.
 const MAX_SEARCHED: usize = 16;
 
-/// Whether a fault is about element types alone, so that shapes are unaffected.
-pub(crate) fn concerns_elements(kind: &FaultKind<'_>) -> bool {
+/// Whether a error is about element types alone, so that shapes are unaffected.
+pub(crate) fn concerns_elements(kind: &SolveErrorKind<'_>) -> bool {
     match kind {
-        FaultKind::Disagree { left, right, .. } => is_tensor(&left.1) && is_tensor(&right.1),
-        FaultKind::NotAllowed { found, allowed, .. } => is_tensor(found) && !allowed.tensor.is_empty(),
-        FaultKind::Rule { failure, .. } => matches!(failure, Failure::Element { .. }),
+        SolveErrorKind::Disagree { left, right, .. } => is_tensor(&left.1) && is_tensor(&right.1),
+        SolveErrorKind::NotAllowed { found, allowed, .. } => is_tensor(found) && !allowed.tensor.is_empty(),
+        SolveErrorKind::Rule { failure, .. } => matches!(failure, Failure::Element { .. }),
         _ => false,
     }
 }
 
-/// Whether a fault leaves doubts about the shapes that are kept of its node, so that a declared shape is better.
-pub(crate) fn is_doubtful(kind: &FaultKind<'_>) -> bool {
-    matches!(kind, FaultKind::Rule { .. }) && !concerns_elements(kind)
+/// Whether a error leaves doubts about the shapes that are kept of its node, so that a declared shape is better.
+pub(crate) fn is_doubtful(kind: &SolveErrorKind<'_>) -> bool {
+    matches!(kind, SolveErrorKind::Rule { .. }) && !concerns_elements(kind)
 }
 
-/// Whether a failure of a rule is independent of a fault about element types at the same node.
-pub(crate) fn is_independent(kind: &FaultKind<'_>) -> bool {
+/// Whether a failure of a rule is independent of a error about element types at the same node.
+pub(crate) fn is_independent(kind: &SolveErrorKind<'_>) -> bool {
     match kind {
-        FaultKind::Rule { failure, .. } => match failure {
+        SolveErrorKind::Rule { failure, .. } => match failure {
             Failure::Rank { .. }
             | Failure::Dims { .. }
             | Failure::Attribute { .. }
@@ -161,9 +161,9 @@ impl RuleCx<'_, '_> {
         }
     }
 
-    /// What two extents of which one was left unknown by an earlier fault come to: that one, or a failure where the other
+    /// What two extents of which one was left unknown by an earlier error come to: that one, or a failure where the other
     /// can be neither of its candidates. `None` where there is no such extent.
-    pub(crate) fn after_fault(
+    pub(crate) fn after_error(
         &mut self,
         left: Extent,
         right: Extent,
@@ -206,15 +206,15 @@ pub(crate) fn elements<'a>(
     frame: &mut Frame<'a>,
     step: StepId,
     schema: &Schema,
-    kind: &FaultKind<'a>,
+    kind: &SolveErrorKind<'a>,
 ) {
     let body = std::sync::Arc::clone(&frame.body);
     let (port, candidates) = match kind {
-        FaultKind::Disagree { left, right, .. } => match (single(&left.1), single(&right.1)) {
+        SolveErrorKind::Disagree { left, right, .. } => match (single(&left.1), single(&right.1)) {
             (Some(a), Some(b)) => (left.0, [(left.0, a), (right.0, b)]),
             _ => return,
         },
-        FaultKind::NotAllowed { port, .. } => {
+        SolveErrorKind::NotAllowed { port, .. } => {
             // Another port of the same type variable may have a type that is allowed.
             let Some(variable) = variable_of(schema, *port) else { return };
             let allowed = schema.type_vars[usize::from(variable)].allowed.tensor;

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use crate::core::Core;
 use crate::elem::Elem;
-use crate::fault::{Fault, FaultKind};
 use crate::frame::Frame;
 use crate::map::Map;
-use crate::model::{CheckError, Seed, place_of};
+use crate::model::{CheckError, Seed, site_of};
 use crate::program::{Body, Origin, ValueId};
 use crate::rule::DimVec;
 use crate::shape::ShapeId;
+use crate::solve_error::{SolveError, SolveErrorKind};
 use crate::suggest::nearest;
 use crate::ty::Ty;
 
@@ -35,9 +35,11 @@ pub(crate) fn give<'a>(
         }
         if !meet_seed(core, frame, value, ty, shape) {
             let (seed, found) = (core.type_of(ty, shape), core.snapshot(frame, value));
-            let fault =
-                Fault { place: place_of(frame, value), kind: FaultKind::SeedContradicts { seed, found } };
-            frame.value_faults.entry(value).or_insert(fault);
+            let error = SolveError {
+                site: site_of(frame, value),
+                kind: SolveErrorKind::SeedContradicts { seed, found },
+            };
+            frame.value_errors.entry(value).or_insert(error);
         }
         frame.seeded.push(value);
         // A bound limits a type and is not what gives it.
@@ -161,12 +163,12 @@ pub(crate) fn of_made_values(body: &Body<'_>, seeds: &[(String, Seed)]) -> Vec<u
     (0..seeds.len()).filter(|at| is_made(&seeds[*at].0)).collect()
 }
 
-/// The fault of a seed that contradicts what was solved without it.
+/// The error of a seed that contradicts what was solved without it.
 pub(crate) fn against<'a>(
     core: &mut Core<'a>,
     frame: &Frame<'a>,
     (name, seed): &(String, Seed),
-) -> Option<(ValueId, Fault<'a>)> {
+) -> Option<(ValueId, SolveError<'a>)> {
     let value = *by_name(&frame.body).get(name.as_str())?;
     let (ty, shape) = read(core, name, seed).ok()?;
     let (given, found) = (core.type_of(ty, shape), core.snapshot(frame, value));
@@ -179,6 +181,6 @@ pub(crate) fn against<'a>(
         (Some(known), Some(shape)) => core.shapes_differ(known, shape).is_some(),
         (None, _) | (_, None) => false,
     };
-    let kind = FaultKind::SeedContradicts { seed: given, found };
-    (clashes || differs).then_some((value, Fault { place: place_of(frame, value), kind }))
+    let kind = SolveErrorKind::SeedContradicts { seed: given, found };
+    (clashes || differs).then_some((value, SolveError { site: site_of(frame, value), kind }))
 }

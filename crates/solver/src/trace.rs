@@ -1,6 +1,6 @@
 //! Why each value has the type it has: recorded only when somebody asks.
 //!
-//! The fast path records nothing. When a solve found faults, or a caller asks to explain a value, the
+//! The fast path records nothing. When a solve found errors, or a caller asks to explain a value, the
 //! solve runs again with a trace: a list of facts, each "these two values share a type, says this
 //! rule" or "this value was given its type, says this rule or declaration". A shortest path through
 //! these facts, found breadth first, is a minimal chain of causes.

@@ -218,10 +218,10 @@ impl TypeSolver {
         let catalogue = Declared(self.fragment.declarations());
         let checked =
             model::check_believing(bytes, &catalogue, &universe, &options, model::Believed::Neither)?;
-        if checked.faults().is_empty() {
+        if checked.errors().is_empty() {
             return Ok(finish(checked));
         }
-        Err(error::of_faults(self, checked))
+        Err(error::of_errors(self, checked))
     }
 
     fn universe(&self) -> Result<Arc<Universe>, TypeError> {

@@ -2,24 +2,24 @@
 
 use typeloom_onnx::messages::attribute_proto::AttributeType;
 use typeloom_onnx::messages::{AttributeProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto};
-use typeloom_solver::diagnostic::{Fix, Place};
+use typeloom_solver::diagnostic::{Fix, Location};
 use typeloom_solver::elem::Elem;
 
 /// Makes a fix at the place of its diagnostic; nothing where the place is not found. Fixes of a whole model are not made
 /// here, see [`mend`](crate::mend).
-pub(super) fn apply(model: &mut ModelProto, place: &Place, fix: &Fix) -> Option<()> {
+pub(super) fn apply(model: &mut ModelProto, location: &Location, fix: &Fix) -> Option<()> {
     match fix {
         Fix::InsertCast { input, value: _, to, readers } => {
             let to = Elem::from_onnx_name(to)?;
-            let mut sites: Vec<(&Place, usize)> = vec![(place, *input)];
-            sites.extend(readers.iter().map(|reader| (&reader.place, reader.input)));
-            let graph = |place: &Place| (place.function.clone(), place.graph.clone());
-            sites.sort_by_cached_key(|(place, input)| {
-                (graph(place), place.node.as_ref().map(|node| node.index), *input)
+            let mut sites: Vec<(&Location, usize)> = vec![(location, *input)];
+            sites.extend(readers.iter().map(|reader| (&reader.location, reader.input)));
+            let graph = |location: &Location| (location.function.clone(), location.graph.clone());
+            sites.sort_by_cached_key(|(location, input)| {
+                (graph(location), location.node.as_ref().map(|node| node.index), *input)
             });
             let mut number = 0;
             // Paths hold the positions of nodes, so inner graphs come before those around them.
-            let mut graphs: Vec<&[(&Place, usize)]> =
+            let mut graphs: Vec<&[(&Location, usize)]> =
                 sites.chunk_by(|(a, _), (b, _)| graph(a) == graph(b)).collect();
             graphs.sort_by_key(|sites| std::cmp::Reverse(sites[0].0.graph.len()));
             for sites in graphs {
@@ -28,23 +28,23 @@ pub(super) fn apply(model: &mut ModelProto, place: &Place, fix: &Fix) -> Option<
             Some(())
         }
         Fix::RenameInput { input, to } => {
-            at_node(model, place, |node| node.input.get_mut(*input).map(|name| to.clone_into(name)))
+            at_node(model, location, |node| node.input.get_mut(*input).map(|name| to.clone_into(name)))
         }
-        Fix::RenameOperator { to } => at_node(model, place, |node| {
+        Fix::RenameOperator { to } => at_node(model, location, |node| {
             node.op_type = Some(to.clone());
             Some(())
         }),
-        Fix::RenameAttribute { from, to } => at_node(model, place, |node| {
+        Fix::RenameAttribute { from, to } => at_node(model, location, |node| {
             let attribute = node.attribute.iter_mut().find(|attribute| attribute.name() == from)?;
             attribute.name = Some(to.clone());
             Some(())
         }),
-        Fix::RemoveAttribute { name } => at_node(model, place, |node| {
+        Fix::RemoveAttribute { name } => at_node(model, location, |node| {
             node.attribute.retain(|attribute| attribute.name() != name);
             Some(())
         }),
         Fix::ImportOpset { domain, version } => {
-            let imports: &mut Vec<OperatorSetIdProto> = match &place.function {
+            let imports: &mut Vec<OperatorSetIdProto> = match &location.function {
                 None => &mut model.opset_import,
                 Some(name) => &mut function(model, name)?.opset_import,
             };
@@ -60,13 +60,13 @@ pub(super) fn apply(model: &mut ModelProto, place: &Place, fix: &Fix) -> Option<
         }
         Fix::RenameOutput { from, to } => {
             let output = |name: &mut String| to.clone_into(name);
-            match (&place.function, place.graph.as_str()) {
+            match (&location.function, location.graph.as_str()) {
                 (Some(name), "") => {
                     let outputs = &mut function(model, name)?.output;
                     outputs.iter_mut().find(|name| *name == from).map(output)
                 }
                 _ => {
-                    let graph = graph(model, place)?;
+                    let graph = graph(model, location)?;
                     let info = graph.output.iter_mut().find(|info| info.name() == from)?;
                     info.name = Some(to.clone());
                     Some(())
@@ -78,13 +78,13 @@ pub(super) fn apply(model: &mut ModelProto, place: &Place, fix: &Fix) -> Option<
 }
 
 /// Converts the inputs of some nodes of one graph, given in the order of nodes: each by a node right before the reader.
-fn casts(model: &mut ModelProto, sites: &[(&Place, usize)], to: Elem, number: &mut usize) -> Option<()> {
+fn casts(model: &mut ModelProto, sites: &[(&Location, usize)], to: Elem, number: &mut usize) -> Option<()> {
     let nodes = nodes(model, sites[0].0)?;
     let old = std::mem::take(nodes);
     let mut sites = sites.iter().peekable();
     for (index, mut node) in old.into_iter().enumerate() {
         while let Some((_, input)) =
-            sites.next_if(|(place, _)| place.node.as_ref().is_some_and(|node| node.index == index))
+            sites.next_if(|(location, _)| location.node.as_ref().is_some_and(|node| node.index == index))
         {
             let port = node.input.get_mut(*input)?;
             let output = format!("{port}\u{1}{number}");
@@ -115,11 +115,11 @@ fn cast(read: String, output: String, to: Elem) -> NodeProto {
 
 fn at_node(
     model: &mut ModelProto,
-    place: &Place,
+    location: &Location,
     change: impl FnOnce(&mut NodeProto) -> Option<()>,
 ) -> Option<()> {
-    let index = place.node.as_ref()?.index;
-    change(nodes(model, place)?.get_mut(index)?)
+    let index = location.node.as_ref()?.index;
+    change(nodes(model, location)?.get_mut(index)?)
 }
 
 /// The function that a place names, by its name with its domain.
@@ -134,20 +134,20 @@ fn function<'m>(
 }
 
 /// The nodes of the graph or function at a place.
-fn nodes<'m>(model: &'m mut ModelProto, place: &Place) -> Option<&'m mut Vec<NodeProto>> {
-    if let (Some(name), "") = (&place.function, place.graph.as_str()) {
+fn nodes<'m>(model: &'m mut ModelProto, location: &Location) -> Option<&'m mut Vec<NodeProto>> {
+    if let (Some(name), "") = (&location.function, location.graph.as_str()) {
         return Some(&mut function(model, name)?.node);
     }
-    Some(&mut graph(model, place)?.node)
+    Some(&mut graph(model, location)?.node)
 }
 
 /// The graph at a place, by the path that diagnostics print.
-fn graph<'m>(model: &'m mut ModelProto, place: &Place) -> Option<&'m mut GraphProto> {
-    let mut rest = place.graph.as_str();
-    if rest.is_empty() && place.function.is_none() {
+fn graph<'m>(model: &'m mut ModelProto, location: &Location) -> Option<&'m mut GraphProto> {
+    let mut rest = location.graph.as_str();
+    if rest.is_empty() && location.function.is_none() {
         return model.graph.as_mut();
     }
-    let mut nodes = match &place.function {
+    let mut nodes = match &location.function {
         Some(name) => &mut function(model, name)?.node,
         None => &mut model.graph.as_mut()?.node,
     };

@@ -13,10 +13,10 @@ use typeloom_onnx::wire::Value as WireValue;
 use typeloom_solver::catalogue::Catalogue;
 use typeloom_solver::diagnostic::{Code, graph_path};
 use typeloom_solver::dim::is_placeholder;
-use typeloom_solver::fault::FaultKind;
 use typeloom_solver::message;
 use typeloom_solver::model::{Checked, Options, check};
 use typeloom_solver::program::{GraphId, Origin, ValueId};
+use typeloom_solver::solve_error::SolveErrorKind;
 use typeloom_solver::universe::Universe;
 
 use super::{Repairs, Reshaped, write_error};
@@ -58,15 +58,15 @@ pub(super) fn correct(
     reshaped: &mut Vec<Reshaped>,
 ) -> Result<Option<Vec<u8>>, RepairError> {
     let mut wrong = Wrong { scalars: HashSet::new(), negative: false, unnamed: None };
-    for fault in checked.faults() {
-        match &fault.kind {
-            FaultKind::EmptyShape { value, .. } if repairs.has(Code::EmptyShape) => {
+    for error in checked.errors() {
+        match &error.kind {
+            SolveErrorKind::EmptyShape { value, .. } if repairs.has(Code::EmptyShape) => {
                 wrong.scalars.insert(*value);
             }
-            FaultKind::NegativeDim { declared_in: Some(_), .. } => {
+            SolveErrorKind::NegativeDim { declared_in: Some(_), .. } => {
                 wrong.negative |= repairs.has(Code::NegativeDim);
             }
-            FaultKind::PlaceholderDim { .. } if repairs.has(Code::PlaceholderDim) => {
+            SolveErrorKind::PlaceholderDim { .. } if repairs.has(Code::PlaceholderDim) => {
                 wrong.unnamed = Some(Naming::Apart);
             }
             _ => {}
@@ -78,7 +78,7 @@ pub(super) fn correct(
         let errors = |wrong: &Wrong| -> Result<usize, RepairError> {
             let edited = edit(checked, bytes, wrong, &HashMap::new(), &mut Vec::new())?;
             let checked = check(edited.as_deref().unwrap_or(bytes), catalogue, universe, options)?;
-            Ok(checked.all_faults().filter(|fault| fault.is_error(options.mode)).count())
+            Ok(checked.all_errors().filter(|error| error.is_error(options.mode)).count())
         };
         let named = Wrong { unnamed: Some(Naming::Apart), scalars: HashSet::new(), ..wrong };
         if errors(&named)? > errors(&unknown)? {

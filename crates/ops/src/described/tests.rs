@@ -2,9 +2,9 @@ use std::collections::BTreeMap;
 
 use prost::Message;
 use typeloom_solver::catalogue::{Catalogue, Lookup};
-use typeloom_solver::fault::FaultKind;
 use typeloom_solver::model::{Mode, Options, check};
 use typeloom_solver::program::ValueId;
+use typeloom_solver::solve_error::SolveErrorKind;
 use typeloom_solver::universe::Universe;
 use typeloom_types::op::{AtomicOpDecl, AtomicOpKind, AtomicOpsetDecl, PortDecl};
 
@@ -21,11 +21,11 @@ fn infer(operators: &Operators, graph: &str) -> (BTreeMap<String, String>, Vec<S
     let options = Options { mode: Mode::Strict, ..Options::default() };
     let mut checked = check(&bytes, operators, &universe, &options).unwrap();
     let faults = checked
-        .faults()
+        .errors()
         .iter()
         .filter(|fault| fault.is_error(Mode::Strict))
         .map(|fault| match &fault.kind {
-            FaultKind::Rule { rule, .. } => (*rule).to_owned(),
+            SolveErrorKind::Rule { rule, .. } => (*rule).to_owned(),
             other => format!("{other:?}"),
         })
         .collect();

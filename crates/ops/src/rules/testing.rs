@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use prost::Message;
 use typeloom_solver::dim::Condition;
-use typeloom_solver::fault::FaultKind;
 use typeloom_solver::model::{Mode, Options, check};
 use typeloom_solver::program::ValueId;
 use typeloom_solver::rule::Failure;
 use typeloom_solver::solution::Equation;
+use typeloom_solver::solve_error::SolveErrorKind;
 use typeloom_solver::universe::Universe;
 
 use crate::catalogue::Standard;
@@ -32,7 +32,7 @@ pub(super) fn infer(opset: u32, graph: &str) -> BTreeMap<String, String> {
     let bytes = model(opset, graph);
     let options = Options { mode: Mode::Permissive, ..Options::default() };
     let mut checked = check(&bytes, &Standard, &universe(), &options).unwrap();
-    assert!(checked.is_ok(), "{graph}: {:?}", checked.faults());
+    assert!(checked.is_ok(), "{graph}: {:?}", checked.errors());
     let values: Vec<ValueId> = checked.body().values().collect();
     let mut types = BTreeMap::new();
     for value in values {
@@ -52,14 +52,14 @@ pub(super) fn faults(opset: u32, graph: &str) -> Vec<String> {
     let bytes = model(opset, graph);
     let options = Options { mode: Mode::Permissive, ..Options::default() };
     let checked = check(&bytes, &Standard, &universe(), &options).unwrap();
-    let words = |kind: &FaultKind<'_>| match kind {
-        FaultKind::Rule { rule, failure } => format!("{rule}: {}", failure_words(failure)),
-        FaultKind::AttributeChoice { name, found, choices } => {
+    let words = |kind: &SolveErrorKind<'_>| match kind {
+        SolveErrorKind::Rule { rule, failure } => format!("{rule}: {}", failure_words(failure)),
+        SolveErrorKind::AttributeChoice { name, found, choices } => {
             format!("attribute {name} is `{found}`, not one of {}", choices.values.join(", "))
         }
         other => format!("{other:?}"),
     };
-    checked.faults().iter().map(|fault| words(&fault.kind)).collect()
+    checked.errors().iter().map(|fault| words(&fault.kind)).collect()
 }
 
 /// The conditions that a graph places on its symbols, in the order in which they are found.

@@ -1,4 +1,4 @@
-//! Which branch is at fault: compares what is wrong in each case.
+//! Which branch is at error: compares what is wrong in each case.
 //!
 //! What is wrong in every case is an ordinary error. What is wrong in some cases only is caused by what these have in
 //! common: the branch of a node that runs in all of them and in no other case. Of several, the one that is nearest
@@ -8,10 +8,10 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::{Leaf, Question};
 use crate::call::Instance;
-use crate::fault::{CaseOwner, Fault, FaultKind, Place, Reach};
 use crate::frame::Frame;
 use crate::program::{Body, GraphId, Origin, StepId, ValueId};
 use crate::solution::EquationSource;
+use crate::solve_error::{CaseOwner, ErrorSite, Reach, SolveError, SolveErrorKind};
 
 /// How many values are looked at in search of the branch that an error comes from.
 const MAX_ANCESTORS: usize = 1024;
@@ -21,20 +21,20 @@ pub(crate) type Branch = (StepId, GraphId);
 
 /// What is wrong, and which cases a run can be in.
 pub(crate) struct Verdict<'a> {
-    pub(crate) faults: Vec<Fault<'a>>,
+    pub(crate) errors: Vec<SolveError<'a>>,
     /// The cases whose types count.
     pub(crate) counted: Vec<usize>,
-    /// The cases that a fault refers to.
+    /// The cases that a error refers to.
     pub(crate) shown: BTreeSet<usize>,
     /// The instances of functions that are wrong in every case, by their position among those of the plain run.
     pub(crate) instances: Vec<usize>,
 }
 
-/// A location that has at most one fault.
+/// A location that has at most one error.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Spot {
     Step(StepId),
-    /// The shapes of a node whose element types are at fault too.
+    /// The shapes of a node whose element types are at error too.
     Shapes(StepId),
     /// The declared type of a value: it contradicts the proven one, always or for some binding of symbols.
     Value(ValueId),
@@ -43,32 +43,32 @@ enum Spot {
 }
 
 impl Spot {
-    /// The value whose declared type is at fault.
+    /// The value whose declared type is at error.
     fn value(self) -> Option<ValueId> {
         if let Self::Value(value) = self { Some(value) } else { None }
     }
 }
 
-/// Judges the faults of all cases, given those of the plain run.
+/// Judges the errors of all cases, given those of the plain run.
 pub(crate) fn judge<'a>(
     frame: &Frame<'a>,
-    faulty: &[Instance<'a>],
-    faults: &[Fault<'a>],
+    erroneous: &[Instance<'a>],
+    errors: &[SolveError<'a>],
     leaves: &[Leaf<'a>],
 ) -> Verdict<'a> {
     let body = std::sync::Arc::clone(&frame.body);
-    let found: Vec<BTreeMap<Spot, &Fault<'a>>> = leaves.iter().map(spots).collect();
+    let found: Vec<BTreeMap<Spot, &SolveError<'a>>> = leaves.iter().map(spots).collect();
     let decisions: Vec<Vec<Branch>> = leaves.iter().map(|leaf| decisions(frame, &leaf.frame)).collect();
     let wrong: BTreeSet<Spot> = found.iter().flat_map(|found| found.keys().copied()).collect();
     let open = open_claims(leaves);
     let mut verdict = Verdict {
-        faults: faults
+        errors: errors
             .iter()
-            .filter(|fault| !is_at_spot(frame, fault) && claimed(fault).is_none())
-            .filter(|fault| match &fault.kind {
-                FaultKind::Assumed { value, .. } => open.contains(value),
+            .filter(|error| !is_at_spot(frame, error) && claimed(error).is_none())
+            .filter(|error| match &error.kind {
+                SolveErrorKind::Assumed { value, .. } => open.contains(value),
                 // What limits hide is known once the cases are merged.
-                FaultKind::LimitReached { .. } => false,
+                SolveErrorKind::LimitReached { .. } => false,
                 _ => true,
             })
             .cloned()
@@ -83,23 +83,23 @@ pub(crate) fn judge<'a>(
         let at: Vec<usize> = runs.iter().copied().filter(|leaf| found[*leaf].contains_key(&spot)).collect();
         let Some(first) = at.first().copied() else { continue };
         let plain = match spot {
-            Spot::Step(step) => frame.faults.get(&step),
-            Spot::Shapes(step) => frame.second_faults.get(&step),
+            Spot::Step(step) => frame.errors.get(&step),
+            Spot::Shapes(step) => frame.second_errors.get(&step),
             Spot::Value(value) => {
-                let refuted = || faults.iter().find(|fault| claimed(fault) == Some(value));
-                frame.value_faults.get(&value).or_else(refuted)
+                let refuted = || errors.iter().find(|error| claimed(error) == Some(value));
+                frame.value_errors.get(&value).or_else(refuted)
             }
             // What the plain run needs of symbols is kept as it is.
             Spot::Condition(_) => None,
         };
         if let Spot::Condition(step) = spot
-            && faults.iter().any(|plain| at.iter().all(|leaf| is_known(plain, step, found[*leaf].get(&spot))))
+            && errors.iter().any(|plain| at.iter().all(|leaf| is_known(plain, step, found[*leaf].get(&spot))))
         {
             continue;
         }
         let everywhere = at.len() == runs.len();
         if let (true, Some(plain)) = (everywhere, plain) {
-            verdict.faults.push(plain.clone());
+            verdict.errors.push(plain.clone());
             continue;
         }
         // No run is in a case in which it fails.
@@ -130,16 +130,17 @@ pub(crate) fn judge<'a>(
         };
         let branches = (!everywhere).then(|| blamed(&body, spot, &at, &decisions));
         let case = certain.unwrap_or(first);
-        let Some(fault) = found[case].get(&spot) else { continue };
+        let Some(error) = found[case].get(&spot) else { continue };
         verdict.shown.insert(case);
         let owner = match spot {
             Spot::Value(value) => CaseOwner::Value(value),
             Spot::Step(_) | Spot::Shapes(_) | Spot::Condition(_) => CaseOwner::Node,
         };
-        let kind = FaultKind::InCase { case, branches, fault: Box::new(fault.kind.clone()), owner, reach };
-        verdict.faults.push(Fault { place: fault.place, kind });
+        let kind =
+            SolveErrorKind::InCase { case, branches, error: Box::new(error.kind.clone()), owner, reach };
+        verdict.errors.push(SolveError { site: error.site, kind });
     }
-    functions(frame, faulty, leaves, &decisions, &mut verdict);
+    functions(frame, erroneous, leaves, &decisions, &mut verdict);
     verdict.counted = (0..leaves.len()).filter(|at| !excluded.contains(at)).collect();
     if verdict.counted.is_empty() {
         verdict.counted = (0..leaves.len()).collect();
@@ -151,9 +152,9 @@ pub(crate) fn judge<'a>(
 pub(crate) fn prune<'a>(frame: &mut Frame<'a>, leaves: &[Leaf<'a>]) {
     let found: BTreeSet<Spot> =
         leaves.iter().flat_map(|leaf| spots(leaf).into_keys().collect::<Vec<_>>()).collect();
-    frame.faults.retain(|step, _| found.contains(&Spot::Step(*step)));
-    frame.second_faults.retain(|step, _| found.contains(&Spot::Shapes(*step)));
-    frame.value_faults.retain(|value, _| found.contains(&Spot::Value(*value)));
+    frame.errors.retain(|step, _| found.contains(&Spot::Step(*step)));
+    frame.second_errors.retain(|step, _| found.contains(&Spot::Shapes(*step)));
+    frame.value_errors.retain(|value, _| found.contains(&Spot::Value(*value)));
     let open = open_claims(leaves);
     frame.open_claims.retain(|value| open.contains(value));
     frame.assumed_shapes.retain(|value, _| open.contains(value));
@@ -171,17 +172,17 @@ pub(crate) fn open_claims(leaves: &[Leaf<'_>]) -> BTreeSet<ValueId> {
     open
 }
 
-/// The faults of functions that are wrong in some cases; those that are wrong in every case stay with the plain run.
+/// The errors of functions that are wrong in some cases; those that are wrong in every case stay with the plain run.
 fn functions<'a>(
     frame: &Frame<'a>,
-    faulty: &[Instance<'a>],
+    erroneous: &[Instance<'a>],
     leaves: &[Leaf<'a>],
     decisions: &[Vec<Branch>],
     verdict: &mut Verdict<'a>,
 ) {
     let body = &frame.body;
     let mut steps = BTreeMap::new();
-    if leaves.iter().any(|leaf| !leaf.faulty.is_empty()) {
+    if leaves.iter().any(|leaf| !leaf.erroneous.is_empty()) {
         for step in (0..body.steps.len()).map(StepId::new) {
             steps.entry(body.step(step).node.offset()).or_insert(step);
         }
@@ -189,7 +190,7 @@ fn functions<'a>(
     let call = |instance: &Instance<'a>| Some(instance.calls.first()?.node.offset());
     let mut wrong: BTreeMap<usize, Vec<(usize, usize)>> = BTreeMap::new();
     for (at, leaf) in leaves.iter().enumerate() {
-        for (position, instance) in leaf.faulty.iter().enumerate() {
+        for (position, instance) in leaf.erroneous.iter().enumerate() {
             let Some(offset) = call(instance) else { continue };
             let Some(step) = steps.get(&offset) else { continue };
             let found = wrong.entry(offset).or_default();
@@ -206,9 +207,9 @@ fn functions<'a>(
         let found = call(instance).and_then(|offset| Some((steps.get(&offset)?, wrong.get(&offset)?)));
         found.is_some_and(|(step, found)| everywhere(*step, found))
     };
-    verdict.instances = (0..faulty.len()).filter(|at| stays(&faulty[*at])).collect();
+    verdict.instances = (0..erroneous.len()).filter(|at| stays(&erroneous[*at])).collect();
     let stays =
-        |offset: usize| faulty.iter().any(|instance| call(instance) == Some(offset) && stays(instance));
+        |offset: usize| erroneous.iter().any(|instance| call(instance) == Some(offset) && stays(instance));
     for (offset, found) in &wrong {
         let (Some(step), Some((case, position))) = (steps.get(offset), found.first().copied()) else {
             continue;
@@ -225,23 +226,23 @@ fn functions<'a>(
         let branches = (!all).then(|| blamed(body, spot, &at, decisions));
         let is_wrong = all || at.iter().any(|leaf| is_certain(body, spot, &leaves[*leaf]));
         let reach = if is_wrong { Reach::Free } else { Reach::Doubtful };
-        let Some(fault) = leaves[case].faulty[position].frame.all_faults().next() else { continue };
+        let Some(error) = leaves[case].erroneous[position].frame.all_errors().next() else { continue };
         verdict.shown.insert(case);
-        let (fault, owner) = (Box::new(fault.kind.clone()), CaseOwner::Instance(position));
-        let kind = FaultKind::InCase { case, branches, fault, owner, reach };
-        verdict.faults.push(Fault { place: Place::Step(*step), kind });
+        let (error, owner) = (Box::new(error.kind.clone()), CaseOwner::Instance(position));
+        let kind = SolveErrorKind::InCase { case, branches, error, owner, reach };
+        verdict.errors.push(SolveError { site: ErrorSite::Step(*step), kind });
     }
 }
 
 /// What is wrong in a case, outside of graphs that never run.
-fn spots<'l, 'a>(leaf: &'l Leaf<'a>) -> BTreeMap<Spot, &'l Fault<'a>> {
+fn spots<'l, 'a>(leaf: &'l Leaf<'a>) -> BTreeMap<Spot, &'l SolveError<'a>> {
     let frame = &leaf.frame;
-    let steps = frame.faults.iter().map(|(step, fault)| (Spot::Step(*step), fault));
-    let shapes = frame.second_faults.iter().map(|(step, fault)| (Spot::Shapes(*step), fault));
-    let claims = leaf.faults.iter().filter_map(|fault| Some((Spot::Value(claimed(fault)?), fault)));
-    let values = frame.value_faults.iter().map(|(value, fault)| (Spot::Value(*value), fault));
+    let steps = frame.errors.iter().map(|(step, error)| (Spot::Step(*step), error));
+    let shapes = frame.second_errors.iter().map(|(step, error)| (Spot::Shapes(*step), error));
+    let claims = leaf.errors.iter().filter_map(|error| Some((Spot::Value(claimed(error)?), error)));
+    let values = frame.value_errors.iter().map(|(value, error)| (Spot::Value(*value), error));
     let conditions =
-        leaf.faults.iter().filter_map(|fault| Some((Spot::Condition(restricting(fault)?), fault)));
+        leaf.errors.iter().filter_map(|error| Some((Spot::Condition(restricting(error)?), error)));
     steps
         .chain(shapes)
         .chain(claims)
@@ -251,11 +252,11 @@ fn spots<'l, 'a>(leaf: &'l Leaf<'a>) -> BTreeMap<Spot, &'l Fault<'a>> {
         .collect()
 }
 
-/// The value whose declared extent a fault refutes, with a binding or for all but finitely many values of a symbol.
-fn claimed(fault: &Fault<'_>) -> Option<ValueId> {
-    match &fault.kind {
-        FaultKind::RefutedClaim(claim) => Some(claim.value),
-        FaultKind::ForcedSymbol { equation, .. } => match equation.source {
+/// The value whose declared extent a error refutes, with a binding or for all but finitely many values of a symbol.
+fn claimed(error: &SolveError<'_>) -> Option<ValueId> {
+    match &error.kind {
+        SolveErrorKind::RefutedClaim(claim) => Some(claim.value),
+        SolveErrorKind::ForcedSymbol { equation, .. } => match equation.source {
             EquationSource::Declared(value) => Some(value),
             EquationSource::Ports { .. } | EquationSource::Call => None,
         },
@@ -263,26 +264,29 @@ fn claimed(fault: &Fault<'_>) -> Option<ValueId> {
     }
 }
 
-/// The node of a fault that says what it needs of symbols.
-fn restricting(fault: &Fault<'_>) -> Option<StepId> {
-    if claimed(fault).is_some() {
+/// The node of a error that says what it needs of symbols.
+fn restricting(error: &SolveError<'_>) -> Option<StepId> {
+    if claimed(error).is_some() {
         return None;
     }
-    match (&fault.kind, fault.place) {
+    match (&error.kind, error.site) {
         (
-            FaultKind::ForcedSymbol { .. } | FaultKind::ForcedEquality { .. } | FaultKind::Restricted { .. },
-            Place::Step(step),
+            SolveErrorKind::ForcedSymbol { .. }
+            | SolveErrorKind::ForcedEquality { .. }
+            | SolveErrorKind::Restricted { .. },
+            ErrorSite::Step(step),
         ) => Some(step),
         _ => None,
     }
 }
 
-/// Whether a fault of the plain run says of the symbols at `step`, or more, what a fault of a case says.
-fn is_known(plain: &Fault<'_>, step: StepId, fault: Option<&&Fault<'_>>) -> bool {
-    let same_symbol = match (&plain.kind, fault.map(|fault| &fault.kind)) {
-        (FaultKind::ForcedSymbol { symbol, .. }, Some(FaultKind::ForcedSymbol { symbol: other, .. })) => {
-            symbol == other
-        }
+/// Whether a error of the plain run says of the symbols at `step`, or more, what a error of a case says.
+fn is_known(plain: &SolveError<'_>, step: StepId, error: Option<&&SolveError<'_>>) -> bool {
+    let same_symbol = match (&plain.kind, error.map(|error| &error.kind)) {
+        (
+            SolveErrorKind::ForcedSymbol { symbol, .. },
+            Some(SolveErrorKind::ForcedSymbol { symbol: other, .. }),
+        ) => symbol == other,
         _ => false,
     };
     same_symbol || restricting(plain) == Some(step)
@@ -326,12 +330,12 @@ fn runs(frame: &Frame<'_>, body: &Body<'_>, spot: Spot) -> bool {
     })
 }
 
-/// Whether a fault of the plain run is one that the cases judge.
-fn is_at_spot(frame: &Frame<'_>, fault: &Fault<'_>) -> bool {
-    let same = |own: &Fault<'_>| {
-        own.place == fault.place && std::mem::discriminant(&own.kind) == std::mem::discriminant(&fault.kind)
+/// Whether a error of the plain run is one that the cases judge.
+fn is_at_spot(frame: &Frame<'_>, error: &SolveError<'_>) -> bool {
+    let same = |own: &SolveError<'_>| {
+        own.site == error.site && std::mem::discriminant(&own.kind) == std::mem::discriminant(&error.kind)
     };
-    frame.faults.values().chain(frame.second_faults.values()).chain(frame.value_faults.values()).any(same)
+    frame.errors.values().chain(frame.second_errors.values()).chain(frame.value_errors.values()).any(same)
 }
 
 fn is_doubtful(leaf: &Leaf<'_>) -> bool {

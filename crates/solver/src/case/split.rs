@@ -10,10 +10,10 @@ use crate::assume::Assumptions;
 use crate::call::{Calls, Instance};
 use crate::core::Core;
 use crate::dim::{Decision, DimId, Dims, Domain, Facts, Solved, Verdict};
-use crate::fault::{Fault, FaultKind};
 use crate::frame::Frame;
 use crate::limits::Limit;
 use crate::model::CheckError;
+use crate::solve_error::{SolveError, SolveErrorKind};
 
 /// With what a run starts.
 pub(crate) struct Start {
@@ -37,7 +37,7 @@ pub(crate) struct Run<'a> {
     pub(crate) core: Core<'a>,
     pub(crate) frame: Frame<'a>,
     pub(crate) calls: Calls<'a>,
-    pub(crate) faults: Vec<Fault<'a>>,
+    pub(crate) errors: Vec<SolveError<'a>>,
 }
 
 /// One case, solved. The dims of its core are empty: all cases share those of the model.
@@ -53,11 +53,11 @@ pub(crate) struct Leaf<'a> {
     pub(crate) core: Core<'a>,
     pub(crate) frame: Frame<'a>,
     /// The instances of functions in which something is wrong.
-    pub(crate) faulty: Vec<Instance<'a>>,
+    pub(crate) erroneous: Vec<Instance<'a>>,
     /// Whether a declared shape inside a function is neither confirmed nor refuted.
     pub(crate) has_open_claims: bool,
     /// Everything that is wrong, conditions on symbols included.
-    pub(crate) faults: Vec<Fault<'a>>,
+    pub(crate) errors: Vec<SolveError<'a>>,
 }
 
 impl Leaf<'_> {
@@ -119,7 +119,7 @@ fn solve<'a>(
     let mut dims = std::mem::take(&mut core.dims);
     dims.forget_unknowns();
     dims.set_facts(facts);
-    let Run { core: mut solved, mut frame, calls, faults } =
+    let Run { core: mut solved, mut frame, calls, errors } =
         run(Start { tracing, dims, assumptions, literals: literals.clone() })?;
     core.dims = std::mem::take(&mut solved.dims);
     core.dims.forget_unknowns();
@@ -129,9 +129,9 @@ fn solve<'a>(
         let limit = Limit::Cases { most: MAX_CASES, depth: MAX_DEPTH };
         frame.limited.extend(frame.asking.iter().map(|step| (*step, limit)));
     }
-    let Calls { faulty, has_open_claims, .. } = calls;
-    let mut faults = faults;
-    faults.retain(|fault| is_in_case(&mut core.dims, &facts, fault));
+    let Calls { erroneous, has_open_claims, .. } = calls;
+    let mut errors = errors;
+    errors.retain(|error| is_in_case(&mut core.dims, &facts, error));
     let needs_empty = needs_empty(&mut core.dims, &literals);
     let leaves_little = leaves_little(&mut core.dims, &literals);
     Ok(Leaf {
@@ -141,9 +141,9 @@ fn solve<'a>(
         facts,
         core: solved,
         frame,
-        faulty,
+        erroneous,
         has_open_claims,
-        faults,
+        errors,
     })
 }
 
@@ -235,11 +235,11 @@ pub(super) fn same_in(dims: &mut Dims, leaf: &Leaf<'_>, a: DimId, b: DimId) -> b
     same
 }
 
-/// Whether the binding with which a fault refutes a declaration or fails fulfils the facts of the case.
-fn is_in_case(dims: &mut Dims, facts: &Facts, fault: &Fault<'_>) -> bool {
-    let binding = match &fault.kind {
-        FaultKind::RefutedClaim(claim) => &claim.binding,
-        FaultKind::Restricted { binding, .. } => binding,
+/// Whether the binding with which a error refutes a declaration or fails fulfils the facts of the case.
+fn is_in_case(dims: &mut Dims, facts: &Facts, error: &SolveError<'_>) -> bool {
+    let binding = match &error.kind {
+        SolveErrorKind::RefutedClaim(claim) => &claim.binding,
+        SolveErrorKind::Restricted { binding, .. } => binding,
         _ => return true,
     };
     let values: Vec<(DimId, DimId)> =

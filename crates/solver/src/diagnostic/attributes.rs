@@ -20,7 +20,7 @@ impl Scope<'_, '_> {
         let op = self.op_word(step);
         let message = format!("{op} needs attribute {}{kind}, which is left out", tick(name));
         let mark = Mark::primary(Part::Operator, format!("attribute {} is missing", tick(name)));
-        Diagnostic::new(Code::MissingAttribute, message, self.place_of_step(step))
+        Diagnostic::new(Code::MissingAttribute, message, self.location_of_step(step))
             .with_snippets(self.snippet(step, &[mark]))
             .with_notes(self.attributes_note(step))
     }
@@ -31,7 +31,7 @@ impl Scope<'_, '_> {
         let op = self.op_word(step);
         let message = format!("{op} has no attribute {}{}", tick(name), version.unwrap_or_default());
         let mark = Mark::primary(Part::AttributeName(name), "not known");
-        let diagnostic = Diagnostic::new(Code::UnknownAttribute, message, self.place_of_step(step))
+        let diagnostic = Diagnostic::new(Code::UnknownAttribute, message, self.location_of_step(step))
             .with_snippets(self.snippet(step, &[mark]))
             .with_notes(self.attributes_note(step));
         match near {
@@ -61,7 +61,7 @@ impl Scope<'_, '_> {
         let message =
             format!("attribute {} of {} must be {expected}, but it {found}", tick(name), self.op_word(step));
         let mark = Mark::primary(Part::Attribute(name), format!("must be {expected}"));
-        Diagnostic::new(Code::AttributeKind, message, self.place_of_step(step))
+        Diagnostic::new(Code::AttributeKind, message, self.location_of_step(step))
             .with_snippets(self.snippet(step, &[mark]))
     }
 
@@ -75,7 +75,7 @@ impl Scope<'_, '_> {
     ) -> Diagnostic {
         let words = format!("attribute {} of {} {message}", tick(name), self.op_word(step));
         let mark = Mark::primary(Part::Attribute(name), "");
-        Diagnostic::new(Code::AttributeValue, words, self.place_of_step(step))
+        Diagnostic::new(Code::AttributeValue, words, self.location_of_step(step))
             .with_snippets(self.snippet(step, &[mark]))
             .with_notes(notes)
     }
@@ -98,7 +98,7 @@ impl Scope<'_, '_> {
             list(&values, "or")
         );
         let mark = Mark::primary(Part::Attribute(name), "not a value of this attribute");
-        let diagnostic = Diagnostic::new(Code::AttributeValue, words, self.place_of_step(step))
+        let diagnostic = Diagnostic::new(Code::AttributeValue, words, self.location_of_step(step))
             .with_snippets(self.snippet(step, &[mark]));
         let near = nearest(found, choices.values.iter().copied().filter(|value| !value.is_empty()));
         if near.is_empty() {

@@ -9,7 +9,7 @@ use crate::rule::Port;
 use crate::solution::Type;
 
 impl<'a> Scope<'_, 'a> {
-    /// The two branches whose outputs are at fault, where two ports of a node are such outputs: directly,
+    /// The two branches whose outputs are at error, where two ports of a node are such outputs: directly,
     /// or an output of the node that another branch has typed before.
     pub(super) fn branches(&self, step: StepId, left: Port, right: Port) -> Option<[Port; 2]> {
         match (left, right) {
@@ -70,7 +70,7 @@ impl<'a> Scope<'_, 'a> {
             .zip(&shown)
             .filter_map(|(port, shown)| self.maker_snippet(step, *port, shown))
             .collect();
-        Diagnostic::new(Code::BranchMismatch, message, self.place_of_step(step))
+        Diagnostic::new(Code::BranchMismatch, message, self.location_of_step(step))
             .with_snippets(snippet)
             .with_snippets(makers)
             .with_notes(notes)
@@ -87,7 +87,7 @@ impl<'a> Scope<'_, 'a> {
         let owner = self.body().graph(graph).owner;
         let message = format!("{} of {} does not fit: {message}", self.graph_word(graph), self.op_word(step));
         let part = owner.map_or(Part::Operator, |owner| Part::AttributeName(owner.attribute));
-        Diagnostic::new(Code::BodyMismatch, message, self.place_of_step(step))
+        Diagnostic::new(Code::BodyMismatch, message, self.location_of_step(step))
             .with_snippets(self.snippet(step, &[Mark::primary(part, "")]))
             .with_notes(notes)
     }

@@ -13,9 +13,9 @@ use super::{Code, Diagnostic, Severity};
 use crate::case::{Leaf, Literal, Question};
 use crate::catalogue::Operators;
 use crate::core::Core;
-use crate::fault::{CaseOwner, Fault, FaultKind, Reach};
 use crate::model::Mode;
 use crate::program::{GraphId, StepId, ValueId};
+use crate::solve_error::{CaseOwner, Reach, SolveError, SolveErrorKind};
 
 /// How many outputs of a node are shown with the types that a branch gives them.
 const MAX_OUTPUTS: usize = 3;
@@ -31,18 +31,20 @@ pub(super) struct CaseContext<'d, 'a> {
     pub(super) budget: &'d mut usize,
 }
 
-/// The diagnostic of a fault of one case; `None` for other faults.
+/// The diagnostic of a error of one case; `None` for other errors.
 pub(super) fn in_case<'a>(
     cx: CaseContext<'_, 'a>,
     leaf: &mut Leaf<'a>,
-    fault: &Fault<'a>,
+    error: &SolveError<'a>,
 ) -> Option<Diagnostic> {
-    let FaultKind::InCase { case: _, branches, fault: kind, owner, reach } = &fault.kind else { return None };
+    let SolveErrorKind::InCase { case: _, branches, error: kind, owner, reach } = &error.kind else {
+        return None;
+    };
     let CaseContext { core, operators, varying, mode, explains, budget } = cx;
     // The cases share the dims of the model.
     std::mem::swap(&mut core.dims, &mut leaf.core.dims);
-    let Leaf { core: own, frame, faulty, literals, .. } = leaf;
-    let inner = Fault { place: fault.place, kind: (**kind).clone() };
+    let Leaf { core: own, frame, erroneous, literals, .. } = leaf;
+    let inner = SolveError { site: error.site, kind: (**kind).clone() };
     let is_error = *reach == Reach::Free && inner.is_error(mode);
     let mut diagnostic = match owner {
         CaseOwner::Node | CaseOwner::Value(_) => {
@@ -53,8 +55,8 @@ pub(super) fn in_case<'a>(
             Scope { core: own, frame, operators, function: None, explains, budget }.words(&inner, value, mode)
         }
         CaseOwner::Instance(at) => {
-            let instance = &faulty[*at];
-            let own_fault = instance.frame.all_faults().next();
+            let instance = &erroneous[*at];
+            let own_error = instance.frame.all_errors().next();
             let mut scope = Scope {
                 core: own,
                 frame: &instance.frame,
@@ -63,12 +65,12 @@ pub(super) fn in_case<'a>(
                 explains,
                 budget,
             };
-            let diagnostic = scope.words(own_fault.unwrap_or(&inner), None, mode);
+            let diagnostic = scope.words(own_error.unwrap_or(&inner), None, mode);
             diagnostic.with_notes(scope.call_notes(instance))
         }
     };
     // What a branch needs of symbols keeps its code where the caller has a choice.
-    if !is_error && matches!(inner.kind, FaultKind::ForcedSymbol { .. }) {
+    if !is_error && matches!(inner.kind, SolveErrorKind::ForcedSymbol { .. }) {
         diagnostic.severity = Severity::Warning;
     }
     let mut scope = Scope { core: own, frame, operators, function: None, explains, budget };

@@ -2,7 +2,7 @@
 //!
 //! The words are made from the shortest chain of recorded facts (see [`crate::trace`]) from the value
 //! to something that gave it its type: a declaration, an initializer, a seed, a rule. Nodes that are
-//! themselves at fault are not passed through, because what they say is what is being doubted.
+//! themselves at error are not passed through, because what they say is what is being doubted.
 
 use super::scope::Scope;
 use super::words::tick;
@@ -36,7 +36,7 @@ impl<'a> Scope<'_, 'a> {
         };
         let follow = |step: StepId| {
             let step = body.first_step(step);
-            Some(step) != avoid && !frame.faults.contains_key(&step)
+            Some(step) != avoid && !frame.errors.contains_key(&step)
         };
         let accept = |of: ValueId, cause: &Cause| match cause {
             Cause::Rule { step, .. } => follow(*step),

@@ -1,4 +1,4 @@
-//! From the faults of a checked model to its diagnostics, in order.
+//! From the errors of a checked model to its diagnostics, in order.
 
 use std::collections::BTreeSet;
 
@@ -7,15 +7,15 @@ use super::dispatch::code_of;
 use super::group::Groups;
 use super::scope::Scope;
 use super::words::count;
-use super::{Code, Diagnostic, Place, files};
+use super::{Code, Diagnostic, Location, files};
 use crate::call::Instance;
 use crate::catalogue::{FunctionId, OpKind};
-use crate::fault::{Fault, FaultKind, Place as FaultPlace};
 use crate::frame::Frame;
 use crate::map::Set;
 use crate::model::{CheckError, Checked, Mode};
 use crate::program::build::BuildError;
 use crate::program::{Body, GraphId, StepId, StepKind, ValueId};
+use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
 
 /// For how many diagnostics causes and suggestions are looked for.
 pub const MAX_EXPLAINED: usize = 64;
@@ -35,10 +35,10 @@ pub fn diagnose(checked: &mut Checked<'_>) -> Vec<Diagnostic> {
         core,
         frame,
         instances,
-        faulty_callers,
+        erroneous_callers,
         function_errors,
         mode,
-        faults,
+        errors,
         cases,
         alternatives,
         ..
@@ -46,22 +46,22 @@ pub fn diagnose(checked: &mut Checked<'_>) -> Vec<Diagnostic> {
     let mode = *mode;
     let varying: BTreeSet<ValueId> = alternatives.keys().copied().collect();
 
-    // A function's faults stand where the first call of it in the model's graph stands.
+    // A function's errors stand where the first call of it in the model's graph stands.
     let body = std::sync::Arc::clone(&frame.body);
     let mut nested = in_functions(&body, instances);
-    let consequence = Consequences::of(operators, frame, instances, faulty_callers);
+    let consequence = Consequences::of(operators, frame, instances, erroneous_callers);
     let names = crate::load::node_names(&body);
-    let mut ordered: Vec<&Fault<'_>> =
-        faults.iter().chain(&names).filter(|fault| !consequence.is(fault)).collect();
-    ordered.sort_by_key(|fault| order(&body, fault.place));
+    let mut ordered: Vec<&SolveError<'_>> =
+        errors.iter().chain(&names).filter(|error| !consequence.is(error)).collect();
+    ordered.sort_by_key(|error| order(&body, error.site));
     let (ordered, mut groups) = Groups::of(frame, ordered);
     let mut used = BTreeSet::new();
     let unknown = unknown_operators(operators, frame, mode);
     let mut unknown = unknown.iter().peekable();
 
-    for fault in ordered {
-        let at = order(&body, fault.place);
-        while let Some(step) = unknown.next_if(|step| order(&body, FaultPlace::Step(**step)) <= at) {
+    for error in ordered {
+        let at = order(&body, error.site);
+        while let Some(step) = unknown.next_if(|step| order(&body, ErrorSite::Step(**step)) <= at) {
             if list.has_room() {
                 let diagnostic = list.scope(core, frame, operators, None).permitted(*step);
                 list.found.push(diagnostic);
@@ -70,20 +70,20 @@ pub fn diagnose(checked: &mut Checked<'_>) -> Vec<Diagnostic> {
         while let Some((_, instance)) = nested.next_if_before(at) {
             list.add_instance(core, operators, instance, mode);
         }
-        if let FaultKind::InCase { case, .. } = &fault.kind {
+        if let SolveErrorKind::InCase { case, .. } = &error.kind {
             if list.has_room() {
                 let explains = list.found.len() < MAX_EXPLAINED;
                 let (varying, budget) = (&varying, &mut list.budget);
                 let cx = CaseContext { core, operators, varying, mode, explains, budget };
-                let diagnostic = cases.get_mut(case).and_then(|leaf| in_case(cx, leaf, fault));
+                let diagnostic = cases.get_mut(case).and_then(|leaf| in_case(cx, leaf, error));
                 list.found.extend(diagnostic);
             }
             continue;
         }
         if list.has_room() {
-            let value = value_of(frame, fault, &mut used);
+            let value = value_of(frame, error, &mut used);
             let mut scope = list.scope(core, frame, operators, None);
-            let diagnostic = groups.add_to(fault, scope.words(fault, value, mode), &scope);
+            let diagnostic = groups.add_to(error, scope.words(error, value, mode), &scope);
             list.found.push(diagnostic);
         }
     }
@@ -101,10 +101,10 @@ pub fn diagnose(checked: &mut Checked<'_>) -> Vec<Diagnostic> {
             continue;
         }
         let name = list.scope(core, frame, operators, None).function_name(*function);
-        let place = Place { function: Some(name), ..Place::default() };
+        let location = Location { function: Some(name), ..Location::default() };
         list.found.push(match error {
-            BuildError::Malformed(error) => files::malformed(error, place),
-            BuildError::NestingTooDeep => files::too_deep(place),
+            BuildError::Malformed(error) => files::malformed(error, location),
+            BuildError::NestingTooDeep => files::too_deep(location),
         });
     }
     list.finish()
@@ -114,8 +114,8 @@ pub fn diagnose(checked: &mut Checked<'_>) -> Vec<Diagnostic> {
 #[must_use]
 pub fn diagnose_error(error: &CheckError) -> Option<Diagnostic> {
     match error {
-        CheckError::Malformed(error) => Some(files::malformed(error, Place::default())),
-        CheckError::NestingTooDeep => Some(files::too_deep(Place::default())),
+        CheckError::Malformed(error) => Some(files::malformed(error, Location::default())),
+        CheckError::NestingTooDeep => Some(files::too_deep(Location::default())),
         CheckError::NoGraph => Some(files::no_graph()),
         CheckError::LfsPointer => Some(files::lfs_pointer()),
         CheckError::BadSeed { .. }
@@ -132,7 +132,7 @@ struct List {
     budget: usize,
     /// What is said of functions: a node can be wrong in the same way for every type that its function is
     /// called with.
-    told: BTreeSet<(FunctionId, FaultPlace, Code)>,
+    told: BTreeSet<(FunctionId, ErrorSite, Code)>,
 }
 
 impl List {
@@ -163,17 +163,17 @@ impl List {
     ) {
         let Instance { function, frame, entry: _, calls: _, hidden: _ } = instance;
         let body = &frame.body;
-        let mut faults: Vec<&Fault<'a>> = frame.all_faults().collect();
-        faults.sort_by_key(|fault| order(body, fault.place));
-        let (faults, mut groups) = Groups::of(frame, faults);
+        let mut errors: Vec<&SolveError<'a>> = frame.all_errors().collect();
+        errors.sort_by_key(|error| order(body, error.site));
+        let (errors, mut groups) = Groups::of(frame, errors);
         let mut used = BTreeSet::new();
-        for fault in faults {
-            if !self.told.insert((*function, fault.place, code_of(&fault.kind))) || !self.has_room() {
+        for error in errors {
+            if !self.told.insert((*function, error.site, code_of(&error.kind))) || !self.has_room() {
                 continue;
             }
-            let value = value_of(frame, fault, &mut used);
+            let value = value_of(frame, error, &mut used);
             let mut scope = self.scope(core, frame, operators, Some(*function));
-            let diagnostic = groups.add_to(fault, scope.words(fault, value, mode), &scope);
+            let diagnostic = groups.add_to(error, scope.words(error, value, mode), &scope);
             let diagnostic = diagnostic.with_notes(scope.call_notes(instance));
             self.found.push(diagnostic);
         }
@@ -189,7 +189,7 @@ impl List {
     }
 }
 
-/// What is said already: the types of what a node at fault, or a function at fault, would have made.
+/// What is said already: the types of what a node at error, or a function at error, would have made.
 struct Consequences {
     /// Whether something is wrong, so that what has to be assumed may be known without it.
     has_errors: bool,
@@ -205,16 +205,16 @@ impl Consequences {
         callers: &Set<FunctionId>,
     ) -> Self {
         let body = &frame.body;
-        let structural = body.faults().iter().flat_map(|fault| {
-            let place = match fault.place {
-                FaultPlace::Step(step) => Some(step),
-                FaultPlace::Body | FaultPlace::Graph(_) | FaultPlace::Value(_) => None,
+        let structural = body.errors().iter().flat_map(|error| {
+            let location = match error.site {
+                ErrorSite::Step(step) => Some(step),
+                ErrorSite::Body | ErrorSite::Graph(_) | ErrorSite::Value(_) => None,
             };
-            let cycle = match &fault.kind {
-                FaultKind::Cycle { steps } => &steps[..],
+            let cycle = match &error.kind {
+                SolveErrorKind::Cycle { steps } => &steps[..],
                 _ => &[],
             };
-            place.into_iter().chain(cycle.iter().map(|(step, _)| *step))
+            location.into_iter().chain(cycle.iter().map(|(step, _)| *step))
         });
         let functions: BTreeSet<FunctionId> =
             instances.iter().map(|instance| instance.function).chain(callers.iter().copied()).collect();
@@ -223,29 +223,29 @@ impl Consequences {
             matches!(kind, OpKind::Function(function) if functions.contains(function))
         });
         let calls: Vec<StepId> = if functions.is_empty() { Vec::new() } else { calls.collect() };
-        let nodes = frame.faults.keys().copied().chain(structural).chain(calls);
-        let twice = body.faults().iter().filter_map(|fault| match &fault.kind {
-            FaultKind::DuplicateValue { first, .. } => Some(*first),
+        let nodes = frame.errors.keys().copied().chain(structural).chain(calls);
+        let twice = body.errors().iter().filter_map(|error| match &error.kind {
+            SolveErrorKind::DuplicateValue { first, .. } => Some(*first),
             _ => None,
         });
-        let has_errors = !(frame.faults.is_empty()
-            && body.faults().is_empty()
+        let has_errors = !(frame.errors.is_empty()
+            && body.errors().is_empty()
             && instances.is_empty()
             && frame.shapeless.is_empty());
         Self { has_errors, nodes: nodes.map(|step| body.first_step(step)).collect(), values: twice.collect() }
     }
 
-    fn is(&self, fault: &Fault<'_>) -> bool {
-        match (fault.place, &fault.kind) {
-            (FaultPlace::Step(step), FaultKind::Unresolved { .. }) => self.nodes.contains(&step),
-            (_, FaultKind::Unresolved { value, .. }) => self.values.contains(value),
-            (_, FaultKind::Assumed { .. }) => self.has_errors,
+    fn is(&self, error: &SolveError<'_>) -> bool {
+        match (error.site, &error.kind) {
+            (ErrorSite::Step(step), SolveErrorKind::Unresolved { .. }) => self.nodes.contains(&step),
+            (_, SolveErrorKind::Unresolved { value, .. }) => self.values.contains(value),
+            (_, SolveErrorKind::Assumed { .. }) => self.has_errors,
             (_, _) => false,
         }
     }
 }
 
-/// Faulty functions with the place of the call that led to each, in order.
+/// Erroneous functions with the place of the call that led to each, in order.
 struct InFunctions<'i, 'a> {
     at: usize,
     instances: Vec<(Order, &'i Instance<'a>)>,
@@ -275,7 +275,7 @@ fn in_functions<'i, 'a>(body: &Body<'a>, instances: &'i [Instance<'a>]) -> InFun
         .iter()
         .map(|instance| {
             let step = instance.entry.and_then(|node| steps.get(&node.offset()));
-            (step.map_or((usize::MAX, 0), |step| order(body, FaultPlace::Step(*step))), instance)
+            (step.map_or((usize::MAX, 0), |step| order(body, ErrorSite::Step(*step))), instance)
         })
         .collect();
     instances.sort_by_key(|(order, _)| *order);
@@ -287,47 +287,47 @@ type Order = (usize, usize);
 
 /// Where a place comes: what no node makes, then the nodes, then what the graph promises. What belongs
 /// to a nested graph comes where the graph does.
-fn order(body: &Body<'_>, place: FaultPlace) -> Order {
+fn order(body: &Body<'_>, site: ErrorSite) -> Order {
     const BEFORE: usize = 0;
     const NODES: usize = 1;
     const AFTER: usize = 2;
     let nested = |graph: GraphId| graph != body.root();
-    match place {
-        FaultPlace::Body => (BEFORE, 0),
-        FaultPlace::Value(value) => match body.value(value).graph {
+    match site {
+        ErrorSite::Body => (BEFORE, 0),
+        ErrorSite::Value(value) => match body.value(value).graph {
             graph if nested(graph) => (NODES, body.graph(graph).steps.0),
             _ => (BEFORE, 1 + value.index()),
         },
-        FaultPlace::Step(step) => (NODES, step.index()),
-        FaultPlace::Graph(graph) if nested(graph) => (NODES, body.graph(graph).steps.1),
-        FaultPlace::Graph(_) => (AFTER, 0),
+        ErrorSite::Step(step) => (NODES, step.index()),
+        ErrorSite::Graph(graph) if nested(graph) => (NODES, body.graph(graph).steps.1),
+        ErrorSite::Graph(_) => (AFTER, 0),
     }
 }
 
-/// The value that a fault about a declaration is about.
-fn value_of(frame: &Frame<'_>, fault: &Fault<'_>, used: &mut BTreeSet<ValueId>) -> Option<ValueId> {
-    match fault.place {
-        FaultPlace::Value(value) => Some(value),
-        FaultPlace::Step(step) => {
+/// The value that a error about a declaration is about.
+fn value_of(frame: &Frame<'_>, error: &SolveError<'_>, used: &mut BTreeSet<ValueId>) -> Option<ValueId> {
+    match error.site {
+        ErrorSite::Value(value) => Some(value),
+        ErrorSite::Step(step) => {
             let body = &frame.body;
             let outputs = body.outputs(body.last_step(step)).iter().flatten().copied();
             let found = outputs.into_iter().find(|value| {
-                let own = frame.value_faults.get(value);
-                !used.contains(value) && own.is_some_and(|own| is_same_contradiction(&own.kind, &fault.kind))
+                let own = frame.value_errors.get(value);
+                !used.contains(value) && own.is_some_and(|own| is_same_contradiction(&own.kind, &error.kind))
             })?;
             used.insert(found);
             Some(found)
         }
-        FaultPlace::Body | FaultPlace::Graph(_) => None,
+        ErrorSite::Body | ErrorSite::Graph(_) => None,
     }
 }
 
-/// Whether two faults say the same about a declared type.
-fn is_same_contradiction(a: &FaultKind<'_>, b: &FaultKind<'_>) -> bool {
+/// Whether two errors say the same about a declared type.
+fn is_same_contradiction(a: &SolveErrorKind<'_>, b: &SolveErrorKind<'_>) -> bool {
     match (a, b) {
         (
-            FaultKind::Contradiction { declared_in: kind, declared, inferred, axis: _ },
-            FaultKind::Contradiction {
+            SolveErrorKind::Contradiction { declared_in: kind, declared, inferred, axis: _ },
+            SolveErrorKind::Contradiction {
                 declared_in: other_kind,
                 declared: other,
                 inferred: other_inferred,
@@ -335,22 +335,22 @@ fn is_same_contradiction(a: &FaultKind<'_>, b: &FaultKind<'_>) -> bool {
             },
         ) => kind == other_kind && declared == other && inferred == other_inferred,
         (
-            FaultKind::NegativeDim { axis, extent, declared_in: _ },
-            FaultKind::NegativeDim { axis: other, extent: other_extent, declared_in: _ },
+            SolveErrorKind::NegativeDim { axis, extent, declared_in: _ },
+            SolveErrorKind::NegativeDim { axis: other, extent: other_extent, declared_in: _ },
         ) => (axis, extent) == (other, other_extent),
         (
-            FaultKind::SeedContradicts { seed, found },
-            FaultKind::SeedContradicts { seed: other, found: other_found },
+            SolveErrorKind::SeedContradicts { seed, found },
+            SolveErrorKind::SeedContradicts { seed: other, found: other_found },
         ) => (seed, found) == (other, other_found),
         (
-            FaultKind::DefaultContradicts { declared, found },
-            FaultKind::DefaultContradicts { declared: other, found: other_found },
+            SolveErrorKind::DefaultContradicts { declared, found },
+            SolveErrorKind::DefaultContradicts { declared: other, found: other_found },
         ) => (declared, found) == (other, other_found),
         (_, _) => false,
     }
 }
 
-/// In permissive mode, the nodes whose operator nobody knows: no faults, but worth a warning.
+/// In permissive mode, the nodes whose operator nobody knows: no errors, but worth a warning.
 fn unknown_operators(
     operators: &crate::catalogue::Operators<'_>,
     frame: &Frame<'_>,
@@ -364,8 +364,8 @@ fn unknown_operators(
         let record = body.step(*step);
         let kind = &operators.op(record.op).kind;
         let is_missing =
-            matches!(kind, OpKind::Missing(kind) if matches!(**kind, FaultKind::UnknownOperator { .. }));
-        is_missing && !matches!(record.kind, StepKind::Exit(_)) && !frame.faults.contains_key(step)
+            matches!(kind, OpKind::Missing(kind) if matches!(**kind, SolveErrorKind::UnknownOperator { .. }));
+        is_missing && !matches!(record.kind, StepKind::Exit(_)) && !frame.errors.contains_key(step)
     };
     (0..body.steps.len()).map(StepId::new).filter(unknown).collect()
 }

@@ -1,38 +1,38 @@
 //! Declared types that contradict what is inferred, or each other.
 
 use super::extents::{Align, Row};
+use super::location::Role;
 use super::node::{Mark, declaration};
-use super::place::Role;
 use super::scope::Scope;
 use super::words::tick;
 use super::{Code, Diagnostic};
-use crate::fault;
 use crate::program::{DeclarationKind, Origin, ValueId};
 use crate::solution::Type;
+use crate::solve_error::ErrorSite;
 
 impl Scope<'_, '_> {
     /// A declared type contradicts the inferred one.
     pub(super) fn contradiction(
         &mut self,
-        place: fault::Place,
+        site: ErrorSite,
         value: Option<ValueId>,
         kind: DeclarationKind,
         (declared, inferred): (&Type, &Type),
         axis: Option<usize>,
     ) -> Diagnostic {
-        let at = self.place(place);
+        let at = self.location(site);
         let (expected, found) = (self.show(declared), self.show(inferred));
         let Some(value) = value else {
             let message = format!("a value is declared as {expected}, but it is {found}");
             return Diagnostic::new(Code::DeclaredTypeContradiction, message, at);
         };
         if self.frame.seeded.contains(&value) {
-            return self.seed_contradicts(place, Some(value), (inferred, declared));
+            return self.seed_contradicts(site, Some(value), (inferred, declared));
         }
         if let Origin::InputWithDefault(_) = self.body().value(value).origin
             && kind == DeclarationKind::Input
         {
-            return self.default_contradicts(place, Some(value), (declared, inferred));
+            return self.default_contradicts(site, Some(value), (declared, inferred));
         }
         if let Some(other) = self.other_declaration(value, kind) {
             return self.declared_twice(at, value, (other, inferred), (kind, declared));
@@ -67,8 +67,8 @@ impl Scope<'_, '_> {
             format!("inferred as {found}")
         };
         let mut snippets = Vec::new();
-        match (place, self.body().value(value).origin) {
-            (fault::Place::Step(step), Origin::Step(_)) => {
+        match (site, self.body().value(value).origin) {
+            (ErrorSite::Step(step), Origin::Step(_)) => {
                 let mark = Mark::primary(self.output_part(step, value), words);
                 snippets.extend(self.snippet(step, &[mark]));
             }
@@ -81,7 +81,7 @@ impl Scope<'_, '_> {
         };
         let mut other =
             declaration(&expected, self.body().value_name(value), format!("declared {list}"), false);
-        other.place = Some(self.place_of_value(value, role));
+        other.location = Some(self.location_of_value(value, role));
         snippets.push(other);
         Diagnostic::new(Code::DeclaredTypeContradiction, message, at)
             .with_snippets(snippets)
@@ -105,7 +105,7 @@ impl Scope<'_, '_> {
     /// Two declarations of a value contradict each other.
     fn declared_twice(
         &mut self,
-        at: super::Place,
+        at: super::Location,
         value: ValueId,
         (first_kind, first): (DeclarationKind, &Type),
         (second_kind, second): (DeclarationKind, &Type),
@@ -134,7 +134,7 @@ impl Scope<'_, '_> {
     /// An initializer contradicts the declared type of its input.
     pub(super) fn default_contradicts(
         &mut self,
-        place: fault::Place,
+        site: ErrorSite,
         value: Option<ValueId>,
         (declared, found): (&Type, &Type),
     ) -> Diagnostic {
@@ -147,12 +147,12 @@ impl Scope<'_, '_> {
         let snippets = value.map(|value| {
             let text = self.body().value_name(value);
             let mut other = declaration(&expected, text, "declared as graph input".to_owned(), false);
-            other.place = Some(self.place_of_value(value, Role::Input));
+            other.location = Some(self.location_of_value(value, Role::Input));
             [declaration(&shown, text, "the initializer, which is its default".to_owned(), true), other]
         });
-        let mut at = self.place(place);
+        let mut at = self.location(site);
         if let Some(value) = value {
-            at.value = self.place_of_value(value, Role::Initializer).value;
+            at.value = self.location_of_value(value, Role::Initializer).value;
         }
         Diagnostic::new(Code::DefaultContradiction, message, at)
             .with_snippets(snippets.into_iter().flatten())
@@ -162,7 +162,7 @@ impl Scope<'_, '_> {
     /// A type given by the caller contradicts the model.
     pub(super) fn seed_contradicts(
         &mut self,
-        place: fault::Place,
+        site: ErrorSite,
         value: Option<ValueId>,
         (seed, found): (&Type, &Type),
     ) -> Diagnostic {
@@ -172,7 +172,7 @@ impl Scope<'_, '_> {
         let snippet = value.map(|value| {
             declaration(&shown, self.body().value_name(value), format!("given as {given}"), true)
         });
-        Diagnostic::new(Code::SeedContradiction, message, self.place(place))
+        Diagnostic::new(Code::SeedContradiction, message, self.location(site))
             .with_snippets(snippet)
             .with_notes(self.two_shapes(("given", seed), ("model", found)))
     }

@@ -1,34 +1,34 @@
-//! Which words say which fault.
+//! Which words say which error.
 
 use super::scope::Scope;
 use super::{Code, Diagnostic, Severity, files, source};
 use crate::catalogue::OpKind;
-use crate::fault::{Fault, FaultKind, Place as FaultPlace};
 use crate::model::Mode;
 use crate::program::{StepId, ValueId};
 use crate::rule::{Failure, Port};
+use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
 
 impl<'a> Scope<'_, 'a> {
-    /// The words of one fault. `value` is the value that a fault about a declaration is about.
-    pub(super) fn words(&mut self, fault: &Fault<'a>, value: Option<ValueId>, mode: Mode) -> Diagnostic {
-        let Fault { place, kind } = fault;
-        let of_node = match place {
-            FaultPlace::Step(step) => self.about_node(*step, kind, mode),
-            FaultPlace::Body | FaultPlace::Graph(_) | FaultPlace::Value(_) => None,
+    /// The words of one error. `value` is the value that a error about a declaration is about.
+    pub(super) fn words(&mut self, error: &SolveError<'a>, value: Option<ValueId>, mode: Mode) -> Diagnostic {
+        let SolveError { site, kind } = error;
+        let of_node = match site {
+            ErrorSite::Step(step) => self.about_node(*step, kind, mode),
+            ErrorSite::Body | ErrorSite::Graph(_) | ErrorSite::Value(_) => None,
         };
         let said = match of_node {
             Some(diagnostic) => Some(diagnostic),
-            None => self.about_declaration(*place, kind, value, mode),
+            None => self.about_declaration(*site, kind, value, mode),
         };
         let bare = || {
             let code = code_of(kind);
-            Diagnostic::new(code, code.summary().to_owned(), self.place(*place))
+            Diagnostic::new(code, code.summary().to_owned(), self.location(*site))
         };
         let mut diagnostic = said.unwrap_or_else(bare);
-        if !fault.is_error(mode) {
+        if !error.is_error(mode) {
             diagnostic.severity = Severity::Warning;
         }
-        self.with_source(diagnostic, *place)
+        self.with_source(diagnostic, *site)
     }
 
     /// The warning about an operator that nobody knows and that permissive mode lets pass.
@@ -38,81 +38,85 @@ impl<'a> Scope<'_, 'a> {
             OpKind::Schema(_) | OpKind::Declared(_) | OpKind::Function(_) => None,
         };
         let diagnostic = known.unwrap_or_else(|| self.unknown_operator(step, &[], false, Mode::Permissive));
-        self.with_source(diagnostic, FaultPlace::Step(step))
+        self.with_source(diagnostic, ErrorSite::Step(step))
     }
 
-    fn with_source(&self, mut diagnostic: Diagnostic, place: FaultPlace) -> Diagnostic {
-        if let FaultPlace::Step(step) = place {
+    fn with_source(&self, mut diagnostic: Diagnostic, site: ErrorSite) -> Diagnostic {
+        if let ErrorSite::Step(step) = site {
             diagnostic.source = source::of_node(self.body().step(step).node);
         }
         diagnostic
     }
 
-    /// The words of a fault about a node.
-    fn about_node(&mut self, step: StepId, kind: &FaultKind<'a>, mode: Mode) -> Option<Diagnostic> {
+    /// The words of a error about a node.
+    fn about_node(&mut self, step: StepId, kind: &SolveErrorKind<'a>, mode: Mode) -> Option<Diagnostic> {
         Some(match kind {
-            FaultKind::UndefinedValue { value, input } => self.undefined_value(step, *value, *input),
-            FaultKind::UsedBeforeMade { value, input, maker, others } => {
+            SolveErrorKind::UndefinedValue { value, input } => self.undefined_value(step, *value, *input),
+            SolveErrorKind::UsedBeforeMade { value, input, maker, others } => {
                 self.node_order(step, (*value, *input), *maker, *others)
             }
-            FaultKind::Cycle { steps } => self.cycle(steps),
-            FaultKind::UnknownOperator { near, domain_unknown } => {
+            SolveErrorKind::Cycle { steps } => self.cycle(steps),
+            SolveErrorKind::UnknownOperator { near, domain_unknown } => {
                 self.unknown_operator(step, near, *domain_unknown, mode)
             }
-            FaultKind::NewerOperator { since, imported } => self.newer_operator(step, *since, *imported),
-            FaultKind::MissingOpset => self.missing_opset(step),
-            FaultKind::DeprecatedOperator { since } => self.deprecated_operator(step, *since),
-            FaultKind::SurplusPorts { side, given, most } => self.surplus_ports(step, *side, *given, *most),
-            FaultKind::MissingPort { port, name } => self.missing_port(step, *port, name),
-            FaultKind::MissingAttribute { name, kind } => self.missing_attribute(step, name, *kind),
-            FaultKind::UnknownAttribute { name, near } => self.unknown_attribute(step, name, near),
-            FaultKind::AttributeKind { name, found, expected } => {
+            SolveErrorKind::NewerOperator { since, imported } => self.newer_operator(step, *since, *imported),
+            SolveErrorKind::MissingOpset => self.missing_opset(step),
+            SolveErrorKind::DeprecatedOperator { since } => self.deprecated_operator(step, *since),
+            SolveErrorKind::SurplusPorts { side, given, most } => {
+                self.surplus_ports(step, *side, *given, *most)
+            }
+            SolveErrorKind::MissingPort { port, name } => self.missing_port(step, *port, name),
+            SolveErrorKind::MissingAttribute { name, kind } => self.missing_attribute(step, name, *kind),
+            SolveErrorKind::UnknownAttribute { name, near } => self.unknown_attribute(step, name, near),
+            SolveErrorKind::AttributeKind { name, found, expected } => {
                 self.attribute_kind(step, name, *found, *expected)
             }
-            FaultKind::AttributeChoice { name, found, choices } => {
+            SolveErrorKind::AttributeChoice { name, found, choices } => {
                 self.attribute_choice(step, name, found, *choices)
             }
-            FaultKind::Disagree { variable: _, left, right } => {
+            SolveErrorKind::Disagree { variable: _, left, right } => {
                 let notes = self.signature_note(step);
                 self.types_differ(step, (left.0, &left.1), (right.0, &right.1), notes)
             }
-            FaultKind::NotAllowed { port, found, allowed } => {
+            SolveErrorKind::NotAllowed { port, found, allowed } => {
                 let notes = self.signature_note(step);
                 self.not_allowed(step, *port, found, allowed, notes)
             }
-            FaultKind::Rule { rule, failure } => self.rule_failed(step, rule, failure),
-            FaultKind::Relation { relation, failure } => self.relation_failed(step, relation, failure),
-            FaultKind::CallArity { side, given, most } => self.call_arity(step, *side, *given, *most),
-            FaultKind::RecursiveFunction { path, hidden } => self.recursive_function(step, path, *hidden),
-            FaultKind::CallOutputs { given, has } => self.call_outputs(step, *given, *has),
-            FaultKind::CallInput { input, name, reader } => self.call_input(step, *input, name, *reader),
-            FaultKind::TooManyInstances { most } => self.too_many_instances(step, *most, mode),
-            FaultKind::DuplicateNodeName { name, count, first } => {
+            SolveErrorKind::Rule { rule, failure } => self.rule_failed(step, rule, failure),
+            SolveErrorKind::Relation { relation, failure } => self.relation_failed(step, relation, failure),
+            SolveErrorKind::CallArity { side, given, most } => self.call_arity(step, *side, *given, *most),
+            SolveErrorKind::RecursiveFunction { path, hidden } => {
+                self.recursive_function(step, path, *hidden)
+            }
+            SolveErrorKind::CallOutputs { given, has } => self.call_outputs(step, *given, *has),
+            SolveErrorKind::CallInput { input, name, reader } => self.call_input(step, *input, name, *reader),
+            SolveErrorKind::TooManyInstances { most } => self.too_many_instances(step, *most, mode),
+            SolveErrorKind::DuplicateNodeName { name, count, first } => {
                 self.duplicate_node_name(step, name, *count, *first)
             }
-            FaultKind::Malformed(_)
-            | FaultKind::IrVersion { .. }
-            | FaultKind::NewerOpset { .. }
-            | FaultKind::ExtentOverflow { .. }
-            | FaultKind::LimitReached { .. }
-            | FaultKind::NestingTooDeep
-            | FaultKind::UndefinedOutput { .. }
-            | FaultKind::DuplicateValue { .. }
-            | FaultKind::Contradiction { .. }
-            | FaultKind::DefaultContradicts { .. }
-            | FaultKind::NegativeDim { .. }
-            | FaultKind::EmptyShape { .. }
-            | FaultKind::PlaceholderDim { .. }
-            | FaultKind::SeedContradicts { .. }
-            | FaultKind::ForcedSymbol { .. }
-            | FaultKind::ForcedEquality { .. }
-            | FaultKind::Restricted { .. }
-            | FaultKind::NarrowedInput { .. }
-            | FaultKind::RefutedClaim(_)
-            | FaultKind::Assumed { .. }
-            | FaultKind::Unresolved { .. }
-            | FaultKind::InCase { .. }
-            | FaultKind::MissingExternalData { .. } => return None,
+            SolveErrorKind::Malformed(_)
+            | SolveErrorKind::IrVersion { .. }
+            | SolveErrorKind::NewerOpset { .. }
+            | SolveErrorKind::ExtentOverflow { .. }
+            | SolveErrorKind::LimitReached { .. }
+            | SolveErrorKind::NestingTooDeep
+            | SolveErrorKind::UndefinedOutput { .. }
+            | SolveErrorKind::DuplicateValue { .. }
+            | SolveErrorKind::Contradiction { .. }
+            | SolveErrorKind::DefaultContradicts { .. }
+            | SolveErrorKind::NegativeDim { .. }
+            | SolveErrorKind::EmptyShape { .. }
+            | SolveErrorKind::PlaceholderDim { .. }
+            | SolveErrorKind::SeedContradicts { .. }
+            | SolveErrorKind::ForcedSymbol { .. }
+            | SolveErrorKind::ForcedEquality { .. }
+            | SolveErrorKind::Restricted { .. }
+            | SolveErrorKind::NarrowedInput { .. }
+            | SolveErrorKind::RefutedClaim(_)
+            | SolveErrorKind::Assumed { .. }
+            | SolveErrorKind::Unresolved { .. }
+            | SolveErrorKind::InCase { .. }
+            | SolveErrorKind::MissingExternalData { .. } => return None,
         })
     }
 
@@ -145,133 +149,135 @@ impl<'a> Scope<'_, 'a> {
             }
             Failure::Body { graph, message } => self.body_differs(step, *graph, message, notes),
             Failure::Relation(failure) => self.relation_failed(step, rule, failure),
-            Failure::Malformed(error) => files::malformed(error, self.place_of_step(step)),
+            Failure::Malformed(error) => files::malformed(error, self.location_of_step(step)),
         }
     }
 
-    /// The words of a fault about a declaration, a name or the file.
+    /// The words of a error about a declaration, a name or the file.
     fn about_declaration(
         &mut self,
-        place: FaultPlace,
-        kind: &FaultKind<'a>,
+        site: ErrorSite,
+        kind: &SolveErrorKind<'a>,
         value: Option<ValueId>,
         mode: Mode,
     ) -> Option<Diagnostic> {
         Some(match kind {
-            FaultKind::IrVersion { found, newest } => files::ir_version(*found, *newest, mode),
-            FaultKind::NewerOpset { function, domain, imported, newest } => {
+            SolveErrorKind::IrVersion { found, newest } => files::ir_version(*found, *newest, mode),
+            SolveErrorKind::NewerOpset { function, domain, imported, newest } => {
                 files::newer_opset(function.as_deref(), domain, (*imported, *newest), mode)
             }
-            FaultKind::LimitReached { value, limit } => self.limit_reached(place, *value, *limit),
-            FaultKind::ExtentOverflow { value } => self.extent_overflow(place, *value),
-            FaultKind::Malformed(error) => files::malformed(error, self.place(place)),
-            FaultKind::NestingTooDeep => files::too_deep(self.place(place)),
-            FaultKind::UndefinedOutput { value } => {
-                let graph = match place {
-                    FaultPlace::Graph(graph) => graph,
-                    FaultPlace::Body | FaultPlace::Step(_) | FaultPlace::Value(_) => self.body().root(),
+            SolveErrorKind::LimitReached { value, limit } => self.limit_reached(site, *value, *limit),
+            SolveErrorKind::ExtentOverflow { value } => self.extent_overflow(site, *value),
+            SolveErrorKind::Malformed(error) => files::malformed(error, self.location(site)),
+            SolveErrorKind::NestingTooDeep => files::too_deep(self.location(site)),
+            SolveErrorKind::UndefinedOutput { value } => {
+                let graph = match site {
+                    ErrorSite::Graph(graph) => graph,
+                    ErrorSite::Body | ErrorSite::Step(_) | ErrorSite::Value(_) => self.body().root(),
                 };
                 self.undefined_output(graph, *value)
             }
-            FaultKind::DuplicateValue { first, output } => self.duplicate_value(place, *first, *output),
-            FaultKind::Contradiction { declared_in, declared, inferred, axis } => {
-                self.contradiction(place, value, *declared_in, (declared, inferred), *axis)
+            SolveErrorKind::DuplicateValue { first, output } => self.duplicate_value(site, *first, *output),
+            SolveErrorKind::Contradiction { declared_in, declared, inferred, axis } => {
+                self.contradiction(site, value, *declared_in, (declared, inferred), *axis)
             }
-            FaultKind::DefaultContradicts { declared, found } => {
-                self.default_contradicts(place, value, (declared, found))
+            SolveErrorKind::DefaultContradicts { declared, found } => {
+                self.default_contradicts(site, value, (declared, found))
             }
-            FaultKind::NegativeDim { declared_in, axis, extent } => {
-                self.negative_dim(place, value, *declared_in, *axis, *extent)
+            SolveErrorKind::NegativeDim { declared_in, axis, extent } => {
+                self.negative_dim(site, value, *declared_in, *axis, *extent)
             }
-            FaultKind::EmptyShape { value, declared_in, shown } => {
-                self.empty_shape(place, *value, *declared_in, shown)
+            SolveErrorKind::EmptyShape { value, declared_in, shown } => {
+                self.empty_shape(site, *value, *declared_in, shown)
             }
-            FaultKind::PlaceholderDim { value, axis, mark, others } => {
-                self.placeholder_dim(place, *value, *axis, mark, *others)
+            SolveErrorKind::PlaceholderDim { value, axis, mark, others } => {
+                self.placeholder_dim(site, *value, *axis, mark, *others)
             }
-            FaultKind::SeedContradicts { seed, found } => self.seed_contradicts(place, value, (seed, found)),
-            FaultKind::ForcedSymbol { symbol, values, equation, baked } => {
-                self.forced_symbol(place, (*symbol, values), equation, *baked)
+            SolveErrorKind::SeedContradicts { seed, found } => {
+                self.seed_contradicts(site, value, (seed, found))
             }
-            FaultKind::Restricted { condition, equation, binding } => {
-                self.restricted_symbol(place, *condition, equation, binding)
+            SolveErrorKind::ForcedSymbol { symbol, values, equation, baked } => {
+                self.forced_symbol(site, (*symbol, values), equation, *baked)
             }
-            FaultKind::NarrowedInput { value, axis, extent } => {
-                self.narrowed_input(place, *value, *axis, *extent)
+            SolveErrorKind::Restricted { condition, equation, binding } => {
+                self.restricted_symbol(site, *condition, equation, binding)
             }
-            FaultKind::ForcedEquality { left, right, equation } => {
-                self.forced_equality(place, *left, *right, equation)
+            SolveErrorKind::NarrowedInput { value, axis, extent } => {
+                self.narrowed_input(site, *value, *axis, *extent)
             }
-            FaultKind::RefutedClaim(claim) => self.refuted_claim(place, claim),
-            FaultKind::Assumed { value, declared, derived } => {
-                self.assumed_type(place, *value, (declared, derived))
+            SolveErrorKind::ForcedEquality { left, right, equation } => {
+                self.forced_equality(site, *left, *right, equation)
             }
-            FaultKind::Unresolved { value, known, possible } => {
-                self.unresolved(place, *value, known, *possible)
+            SolveErrorKind::RefutedClaim(claim) => self.refuted_claim(site, claim),
+            SolveErrorKind::Assumed { value, declared, derived } => {
+                self.assumed_type(site, *value, (declared, derived))
             }
-            FaultKind::MissingExternalData { reason } => {
+            SolveErrorKind::Unresolved { value, known, possible } => {
+                self.unresolved(site, *value, known, *possible)
+            }
+            SolveErrorKind::MissingExternalData { reason } => {
                 let name = value.map(|value| self.value_word(value));
-                files::missing_external_data(name, reason, self.place(place))
+                files::missing_external_data(name, reason, self.location(site))
             }
-            FaultKind::UndefinedValue { .. }
-            | FaultKind::UsedBeforeMade { .. }
-            | FaultKind::Cycle { .. }
-            | FaultKind::UnknownOperator { .. }
-            | FaultKind::NewerOperator { .. }
-            | FaultKind::MissingOpset
-            | FaultKind::DeprecatedOperator { .. }
-            | FaultKind::SurplusPorts { .. }
-            | FaultKind::MissingPort { .. }
-            | FaultKind::MissingAttribute { .. }
-            | FaultKind::UnknownAttribute { .. }
-            | FaultKind::AttributeKind { .. }
-            | FaultKind::Disagree { .. }
-            | FaultKind::NotAllowed { .. }
-            | FaultKind::Rule { .. }
-            | FaultKind::Relation { .. }
-            | FaultKind::AttributeChoice { .. }
-            | FaultKind::CallArity { .. }
-            | FaultKind::CallOutputs { .. }
-            | FaultKind::CallInput { .. }
-            | FaultKind::TooManyInstances { .. }
-            | FaultKind::DuplicateNodeName { .. }
-            | FaultKind::RecursiveFunction { .. }
-            | FaultKind::InCase { .. } => return None,
+            SolveErrorKind::UndefinedValue { .. }
+            | SolveErrorKind::UsedBeforeMade { .. }
+            | SolveErrorKind::Cycle { .. }
+            | SolveErrorKind::UnknownOperator { .. }
+            | SolveErrorKind::NewerOperator { .. }
+            | SolveErrorKind::MissingOpset
+            | SolveErrorKind::DeprecatedOperator { .. }
+            | SolveErrorKind::SurplusPorts { .. }
+            | SolveErrorKind::MissingPort { .. }
+            | SolveErrorKind::MissingAttribute { .. }
+            | SolveErrorKind::UnknownAttribute { .. }
+            | SolveErrorKind::AttributeKind { .. }
+            | SolveErrorKind::Disagree { .. }
+            | SolveErrorKind::NotAllowed { .. }
+            | SolveErrorKind::Rule { .. }
+            | SolveErrorKind::Relation { .. }
+            | SolveErrorKind::AttributeChoice { .. }
+            | SolveErrorKind::CallArity { .. }
+            | SolveErrorKind::CallOutputs { .. }
+            | SolveErrorKind::CallInput { .. }
+            | SolveErrorKind::TooManyInstances { .. }
+            | SolveErrorKind::DuplicateNodeName { .. }
+            | SolveErrorKind::RecursiveFunction { .. }
+            | SolveErrorKind::InCase { .. } => return None,
         })
     }
 }
 
-/// The code of a fault, as far as its kind alone decides it.
-pub(super) fn code_of(kind: &FaultKind<'_>) -> Code {
+/// The code of a error, as far as its kind alone decides it.
+pub(super) fn code_of(kind: &SolveErrorKind<'_>) -> Code {
     match kind {
-        FaultKind::Malformed(error) => files::code_of_bytes(error),
-        FaultKind::IrVersion { .. } => Code::IrVersion,
-        FaultKind::NewerOpset { .. } => Code::NewerOpset,
-        FaultKind::DuplicateNodeName { .. } => Code::DuplicateNodeName,
-        FaultKind::ExtentOverflow { .. } => Code::ExtentOverflow,
-        FaultKind::LimitReached { .. } => Code::LimitReached,
-        FaultKind::AttributeChoice { .. } => Code::AttributeValue,
-        FaultKind::CallOutputs { .. } | FaultKind::CallInput { .. } => Code::CallArity,
-        FaultKind::TooManyInstances { .. } => Code::TooManyInstances,
-        FaultKind::NestingTooDeep => Code::NestingTooDeep,
-        FaultKind::UndefinedValue { .. } => Code::UndefinedValue,
-        FaultKind::UsedBeforeMade { .. } => Code::NodeOrder,
-        FaultKind::Cycle { .. } => Code::Cycle,
-        FaultKind::DuplicateValue { .. } => Code::DuplicateValue,
-        FaultKind::UndefinedOutput { .. } => Code::UndefinedOutput,
-        FaultKind::UnknownOperator { .. } => Code::UnknownOperator,
-        FaultKind::NewerOperator { .. } => Code::NewerOperator,
-        FaultKind::MissingOpset => Code::MissingOpset,
-        FaultKind::DeprecatedOperator { .. } => Code::DeprecatedOperator,
-        FaultKind::SurplusPorts { .. } => Code::SurplusPorts,
-        FaultKind::MissingPort { port: Port::In(_) | Port::BodyIn(..), .. } => Code::MissingInput,
-        FaultKind::MissingPort { port: Port::Out(_) | Port::BodyOut(..), .. } => Code::MissingOutput,
-        FaultKind::MissingAttribute { .. } => Code::MissingAttribute,
-        FaultKind::UnknownAttribute { .. } => Code::UnknownAttribute,
-        FaultKind::AttributeKind { .. } => Code::AttributeKind,
-        FaultKind::Disagree { .. } => Code::ElementTypeMismatch,
-        FaultKind::NotAllowed { .. } => Code::ElementTypeNotAllowed,
-        FaultKind::Rule { failure, .. } => match failure {
+        SolveErrorKind::Malformed(error) => files::code_of_bytes(error),
+        SolveErrorKind::IrVersion { .. } => Code::IrVersion,
+        SolveErrorKind::NewerOpset { .. } => Code::NewerOpset,
+        SolveErrorKind::DuplicateNodeName { .. } => Code::DuplicateNodeName,
+        SolveErrorKind::ExtentOverflow { .. } => Code::ExtentOverflow,
+        SolveErrorKind::LimitReached { .. } => Code::LimitReached,
+        SolveErrorKind::AttributeChoice { .. } => Code::AttributeValue,
+        SolveErrorKind::CallOutputs { .. } | SolveErrorKind::CallInput { .. } => Code::CallArity,
+        SolveErrorKind::TooManyInstances { .. } => Code::TooManyInstances,
+        SolveErrorKind::NestingTooDeep => Code::NestingTooDeep,
+        SolveErrorKind::UndefinedValue { .. } => Code::UndefinedValue,
+        SolveErrorKind::UsedBeforeMade { .. } => Code::NodeOrder,
+        SolveErrorKind::Cycle { .. } => Code::Cycle,
+        SolveErrorKind::DuplicateValue { .. } => Code::DuplicateValue,
+        SolveErrorKind::UndefinedOutput { .. } => Code::UndefinedOutput,
+        SolveErrorKind::UnknownOperator { .. } => Code::UnknownOperator,
+        SolveErrorKind::NewerOperator { .. } => Code::NewerOperator,
+        SolveErrorKind::MissingOpset => Code::MissingOpset,
+        SolveErrorKind::DeprecatedOperator { .. } => Code::DeprecatedOperator,
+        SolveErrorKind::SurplusPorts { .. } => Code::SurplusPorts,
+        SolveErrorKind::MissingPort { port: Port::In(_) | Port::BodyIn(..), .. } => Code::MissingInput,
+        SolveErrorKind::MissingPort { port: Port::Out(_) | Port::BodyOut(..), .. } => Code::MissingOutput,
+        SolveErrorKind::MissingAttribute { .. } => Code::MissingAttribute,
+        SolveErrorKind::UnknownAttribute { .. } => Code::UnknownAttribute,
+        SolveErrorKind::AttributeKind { .. } => Code::AttributeKind,
+        SolveErrorKind::Disagree { .. } => Code::ElementTypeMismatch,
+        SolveErrorKind::NotAllowed { .. } => Code::ElementTypeNotAllowed,
+        SolveErrorKind::Rule { failure, .. } => match failure {
             Failure::Types { .. } => Code::ElementTypeMismatch,
             Failure::Element { .. } => Code::ElementTypeNotAllowed,
             Failure::Kind { .. } => Code::TypeMismatch,
@@ -284,21 +290,23 @@ pub(super) fn code_of(kind: &FaultKind<'_>) -> Code {
             Failure::Relation(_) => Code::RelationFailed,
             Failure::Malformed(error) => files::code_of_bytes(error),
         },
-        FaultKind::Relation { .. } => Code::RelationFailed,
-        FaultKind::Contradiction { .. } | FaultKind::RefutedClaim(_) => Code::DeclaredTypeContradiction,
-        FaultKind::DefaultContradicts { .. } => Code::DefaultContradiction,
-        FaultKind::NegativeDim { .. } => Code::NegativeDim,
-        FaultKind::EmptyShape { .. } => Code::EmptyShape,
-        FaultKind::PlaceholderDim { .. } => Code::PlaceholderDim,
-        FaultKind::SeedContradicts { .. } => Code::SeedContradiction,
-        FaultKind::CallArity { .. } => Code::CallArity,
-        FaultKind::RecursiveFunction { .. } => Code::RecursiveFunction,
-        FaultKind::ForcedSymbol { .. } => Code::ForcedSymbol,
-        FaultKind::ForcedEquality { .. } => Code::ForcedEquality,
-        FaultKind::Restricted { .. } | FaultKind::NarrowedInput { .. } => Code::RestrictedSymbol,
-        FaultKind::Assumed { .. } => Code::AssumedType,
-        FaultKind::Unresolved { .. } => Code::UnresolvedType,
-        FaultKind::InCase { .. } => Code::BranchMismatch,
-        FaultKind::MissingExternalData { .. } => Code::MissingExternalData,
+        SolveErrorKind::Relation { .. } => Code::RelationFailed,
+        SolveErrorKind::Contradiction { .. } | SolveErrorKind::RefutedClaim(_) => {
+            Code::DeclaredTypeContradiction
+        }
+        SolveErrorKind::DefaultContradicts { .. } => Code::DefaultContradiction,
+        SolveErrorKind::NegativeDim { .. } => Code::NegativeDim,
+        SolveErrorKind::EmptyShape { .. } => Code::EmptyShape,
+        SolveErrorKind::PlaceholderDim { .. } => Code::PlaceholderDim,
+        SolveErrorKind::SeedContradicts { .. } => Code::SeedContradiction,
+        SolveErrorKind::CallArity { .. } => Code::CallArity,
+        SolveErrorKind::RecursiveFunction { .. } => Code::RecursiveFunction,
+        SolveErrorKind::ForcedSymbol { .. } => Code::ForcedSymbol,
+        SolveErrorKind::ForcedEquality { .. } => Code::ForcedEquality,
+        SolveErrorKind::Restricted { .. } | SolveErrorKind::NarrowedInput { .. } => Code::RestrictedSymbol,
+        SolveErrorKind::Assumed { .. } => Code::AssumedType,
+        SolveErrorKind::Unresolved { .. } => Code::UnresolvedType,
+        SolveErrorKind::InCase { .. } => Code::BranchMismatch,
+        SolveErrorKind::MissingExternalData { .. } => Code::MissingExternalData,
     }
 }

@@ -42,7 +42,7 @@ impl Scope<'_, '_> {
         let left_is_culprit = cast.is_some_and(|(port, _)| port == left.0);
         let marks =
             [self.mark(step, left.0, &a, left_is_culprit), self.mark(step, right.0, &b, !left_is_culprit)];
-        let diagnostic = Diagnostic::new(code, message, self.place_of_step(step))
+        let diagnostic = Diagnostic::new(code, message, self.location_of_step(step))
             .with_snippets(self.snippet(step, &marks))
             .with_notes(notes);
         match cast {
@@ -96,7 +96,7 @@ impl Scope<'_, '_> {
             self.port_word(step, port)
         );
         let mark = self.mark(step, port, &shown, true);
-        let diagnostic = Diagnostic::new(code, message, self.place_of_step(step))
+        let diagnostic = Diagnostic::new(code, message, self.location_of_step(step))
             .with_snippets(self.snippet(step, &[mark]))
             .with_notes(notes);
         let newer = self.newer_version_allows(step, port, found);
@@ -135,7 +135,7 @@ impl Scope<'_, '_> {
         let (op, name) = (self.op_word(step), self.port_word(step, port));
         let message = format!("{op} needs {expected}, but {name} is {shown}");
         let mark = self.mark(step, port, &shown, true);
-        Diagnostic::new(Code::TypeMismatch, message, self.place_of_step(step))
+        Diagnostic::new(Code::TypeMismatch, message, self.location_of_step(step))
             .with_snippets(self.snippet(step, &[mark]))
             .with_notes(notes)
     }

@@ -2,8 +2,8 @@
 
 use super::cause::Doubt;
 use super::lineage::Lineage;
+use super::location::Location;
 use super::node::{Mark, declaration};
-use super::place::Place;
 use super::scope::Scope;
 use super::{Snippet, SourceLine, source};
 use crate::model::Checked;
@@ -23,7 +23,7 @@ pub struct Explanation {
     /// The value's name.
     pub value: String,
     /// Where it is.
-    pub place: Place,
+    pub location: Location,
     /// Its type, as ONNX writes it.
     pub ty: String,
     /// The reasons, each for the one before; empty where nothing was recorded.
@@ -40,7 +40,7 @@ pub struct Reason {
     /// The sentence: what is known of a value, and because of what.
     pub text: String,
     /// Where the node or declaration is.
-    pub place: Place,
+    pub location: Location,
     /// The rule's name; empty where it is the operator's declared signature or there is none.
     pub rule: &'static str,
     /// The node that ties the value to the next one.
@@ -59,10 +59,10 @@ pub fn explain_value(checked: &mut Checked<'_>, name: &str) -> Option<Explanatio
     let mut scope = Scope { core, frame, operators, function: None, explains: true, budget: &mut budget };
     let value = find(&scope, name)?;
     let ty = scope.type_of(value);
-    let place = match scope.body().value(value).origin {
-        Origin::Step(step) => scope.place_of_step(step),
+    let location = match scope.body().value(value).origin {
+        Origin::Step(step) => scope.location_of_step(step),
         Origin::Input | Origin::InputWithDefault(_) | Origin::Initializer(_) | Origin::Undefined => {
-            scope.place_of_value(value, scope.role(value))
+            scope.location_of_value(value, scope.role(value))
         }
     };
     let chain = scope.chain(value, Doubt::Nothing);
@@ -72,7 +72,7 @@ pub fn explain_value(checked: &mut Checked<'_>, name: &str) -> Option<Explanatio
     if let Some(limit) = crate::limits::of_value(scope.core, scope.frame, value) {
         extents.push(format!("a part of the shape is not known, because {}", limit.reason()));
     }
-    Some(Explanation { value: name.to_owned(), place, ty: scope.show(&ty), reasons, hidden, extents })
+    Some(Explanation { value: name.to_owned(), location, ty: scope.show(&ty), reasons, hidden, extents })
 }
 
 fn find(scope: &Scope<'_, '_>, name: &str) -> Option<ValueId> {
@@ -134,11 +134,11 @@ impl<'a> Scope<'_, 'a> {
                     }
                 };
                 let Some(step) = step.map(|step| self.body().first_step(step)) else {
-                    let place = self.place_of_value(link.value, self.role(link.value));
+                    let location = self.location_of_value(link.value, self.role(link.value));
                     let snippet = self.declared_text(link.value).map(|declared| {
                         declaration(&declared, self.body().value_name(link.value), String::new(), true)
                     });
-                    return Reason { text, place, rule, snippet, source: None };
+                    return Reason { text, location, rule, snippet, source: None };
                 };
                 let marks: Vec<Mark<'a>> = self
                     .marks_of(step, link.value, true)
@@ -147,7 +147,7 @@ impl<'a> Scope<'_, 'a> {
                     .collect();
                 Reason {
                     text,
-                    place: self.place_of_step(step),
+                    location: self.location_of_step(step),
                     rule,
                     snippet: self.snippet(step, &marks),
                     source: source::of_node(self.body().step(step).node),

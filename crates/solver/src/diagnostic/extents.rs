@@ -7,10 +7,10 @@ use super::words::{list, tick};
 use super::{Code, Diagnostic, Fix};
 use crate::dim::{Decision, DimId};
 use crate::elem::Elem;
-use crate::fault::{self, Axes};
 use crate::program::{DeclarationKind, Initializer, Origin, StepId, ValueId};
 use crate::rule::{Extent, Port};
 use crate::solution::Type;
+use crate::solve_error::{Axes, ErrorSite};
 
 /// The most axes of a shape that is shown in a note.
 const MAX_AXES: usize = 16;
@@ -55,7 +55,7 @@ impl<'a> Scope<'_, 'a> {
         let (op, name) = (self.op_word(step), self.port_word(step, port));
         let message = format!("{op} needs {expected}, but {name} has {found}: {shown}");
         let mark = self.mark(step, port, &shown, true);
-        Diagnostic::new(Code::WrongRank, message, self.place_of_step(step))
+        Diagnostic::new(Code::WrongRank, message, self.location_of_step(step))
             .with_snippets(self.snippet(step, &[mark]))
             .with_notes(notes)
     }
@@ -73,9 +73,9 @@ impl<'a> Scope<'_, 'a> {
         let (a, b) = (self.dim(left.dim), self.dim(right.dim));
         let same_place = left.port == right.port && (left.axis.is_none() || right.axis.is_none());
         let message = if same_place {
-            let (place, other) = if left.axis.is_some() { (left, &b) } else { (right, &a) };
+            let (site, other) = if left.axis.is_some() { (left, &b) } else { (right, &a) };
             let found = if left.axis.is_some() { &a } else { &b };
-            format!("{op} needs {} to be {other}, but it is {found}", self.extent_word(step, place))
+            format!("{op} needs {} to be {other}, but it is {found}", self.extent_word(step, site))
         } else {
             format!(
                 "{op} needs equal dims, but {} is {a} and {} is {b}",
@@ -97,7 +97,7 @@ impl<'a> Scope<'_, 'a> {
             Some(shapes) => format!("{subject} {relation}:\n{shapes}"),
             None => format!("{subject} {relation}"),
         };
-        Diagnostic::new(Code::DimMismatch, message, self.place_of_step(step))
+        Diagnostic::new(Code::DimMismatch, message, self.location_of_step(step))
             .with_snippets(snippet)
             .with_notes([reason])
             .with_notes(notes)
@@ -128,7 +128,7 @@ impl<'a> Scope<'_, 'a> {
             self.mark_differences(first, second);
         }
         let shapes = if rows.len() > 1 { self.rows(&rows, Align::First) } else { None };
-        Diagnostic::new(Code::ShapeMismatch, message, self.place_of_step(step))
+        Diagnostic::new(Code::ShapeMismatch, message, self.location_of_step(step))
             .with_snippets(snippet)
             .with_notes(shapes)
             .with_notes(notes)
@@ -153,7 +153,7 @@ impl<'a> Scope<'_, 'a> {
         let [first, second] = &mut rows;
         self.mark_differences(first, second);
         let shapes = self.rows(&rows, Align::First);
-        Diagnostic::new(Code::ShapeMismatch, message, self.place_of_step(step))
+        Diagnostic::new(Code::ShapeMismatch, message, self.location_of_step(step))
             .with_snippets(snippet)
             .with_notes(shapes)
             .with_notes(notes)
@@ -162,13 +162,13 @@ impl<'a> Scope<'_, 'a> {
     /// A declared extent is negative.
     pub(super) fn negative_dim(
         &mut self,
-        place: fault::Place,
+        site: ErrorSite,
         value: Option<ValueId>,
         declared_in: Option<DeclarationKind>,
         axis: usize,
         extent: i64,
     ) -> Diagnostic {
-        let at = self.place(place);
+        let at = self.location(site);
         let name = value.map_or_else(|| "a value".to_owned(), |value| self.value_word(value));
         let message = format!("axis {axis} of {name} has the negative extent {extent}");
         let snippet = value.and_then(|value| {
@@ -188,7 +188,7 @@ impl<'a> Scope<'_, 'a> {
     /// A value with axes is declared as a scalar.
     pub(super) fn empty_shape(
         &mut self,
-        place: fault::Place,
+        site: ErrorSite,
         value: ValueId,
         declared_in: DeclarationKind,
         shown: &Axes,
@@ -202,7 +202,7 @@ impl<'a> Scope<'_, 'a> {
         let text = self.declared_text(value).unwrap_or_default();
         let snippet =
             declaration(&text, self.body().value_name(value), format!("declared {list}: a scalar"), true);
-        Diagnostic::new(Code::EmptyShape, message, self.place(place))
+        Diagnostic::new(Code::EmptyShape, message, self.location(site))
             .with_snippets([snippet])
             .with_help("drop the declared shape, as `typeloom fix` does; ONNX writes an unknown shape by no shape at all")
             .with_fix(Fix::DropShapes)
@@ -211,7 +211,7 @@ impl<'a> Scope<'_, 'a> {
     /// Dims are named by a mark for an unknown extent.
     pub(super) fn placeholder_dim(
         &mut self,
-        place: fault::Place,
+        site: ErrorSite,
         value: ValueId,
         axis: usize,
         mark: &str,
@@ -227,19 +227,19 @@ impl<'a> Scope<'_, 'a> {
         let text = self.declared_text(value).unwrap_or_default();
         let label = format!("axis {axis} is treated as unknown");
         let snippet = declaration(&text, self.body().value_name(value), label, true);
-        Diagnostic::new(Code::PlaceholderDim, message, self.place(place))
+        Diagnostic::new(Code::PlaceholderDim, message, self.location(site))
             .with_snippets([snippet])
             .with_help("give each axis a name such as `batch`; `typeloom fix` names each input axis apart")
             .with_fix(Fix::RenameDims)
     }
 
     /// A tensor has more elements than 64 bits can count.
-    pub(super) fn extent_overflow(&mut self, place: fault::Place, value: ValueId) -> Diagnostic {
+    pub(super) fn extent_overflow(&mut self, site: ErrorSite, value: ValueId) -> Diagnostic {
         let word = self.value_word(value);
         let ty = self.type_of(value);
         let ty = self.show(&ty);
         let message = format!("{word} is {ty}, which is more elements than 64 bits can count");
-        Diagnostic::new(Code::ExtentOverflow, message, self.place(place))
+        Diagnostic::new(Code::ExtentOverflow, message, self.location(site))
     }
 
     /// The declared type of a value or the type of its initializer, as it is written in the file.

@@ -1,12 +1,12 @@
 //! Repairs as data, so that a tool can make them.
 
-use super::Place;
+use super::Location;
 
 /// An input of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reader {
     /// Where the node is.
-    pub place: Place,
+    pub location: Location,
     /// The input's position.
     pub input: usize,
 }

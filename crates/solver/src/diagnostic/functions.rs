@@ -6,9 +6,9 @@ use super::scope::Scope;
 use super::words::{arrows, count, tick};
 use super::{Code, Diagnostic, Severity};
 use crate::call::{Caller, Instance};
-use crate::fault::Side;
 use crate::model::Mode;
 use crate::program::StepId;
+use crate::solve_error::Side;
 
 impl Scope<'_, '_> {
     /// A function is called with more inputs or outputs than it has.
@@ -22,7 +22,7 @@ impl Scope<'_, '_> {
             self.op_word(step),
             count(most, noun(side))
         );
-        Diagnostic::new(Code::CallArity, message, self.place_of_step(step))
+        Diagnostic::new(Code::CallArity, message, self.location_of_step(step))
             .with_snippets(self.snippet(step, &surplus(side, given, most)))
     }
 
@@ -35,7 +35,7 @@ impl Scope<'_, '_> {
         );
         let mark =
             Mark::primary(Part::Operator, format!("{} missing", count(has - given, noun(Side::Outputs))));
-        Diagnostic::new(Code::CallArity, message, self.place_of_step(step))
+        Diagnostic::new(Code::CallArity, message, self.location_of_step(step))
             .with_snippets(self.snippet(step, &[mark]))
             .with_help("list every output of the function; an empty name leaves one out")
     }
@@ -55,7 +55,7 @@ impl Scope<'_, '_> {
         let message =
             format!("function {} is called without input {}, which {need}", self.op_word(step), tick(name));
         let mark = Mark::primary(Part::Operator, format!("input #{input}, {}, is missing", tick(name)));
-        Diagnostic::new(Code::CallArity, message, self.place_of_step(step))
+        Diagnostic::new(Code::CallArity, message, self.location_of_step(step))
             .with_snippets(self.snippet(step, &[mark]))
     }
 
@@ -66,7 +66,7 @@ impl Scope<'_, '_> {
             self.op_word(step)
         );
         let mark = Mark::primary(Part::Operator, "from this call on, nothing is known of the shapes");
-        let mut diagnostic = Diagnostic::new(Code::TooManyInstances, message, self.place_of_step(step))
+        let mut diagnostic = Diagnostic::new(Code::TooManyInstances, message, self.location_of_step(step))
             .with_snippets(self.snippet(step, &[mark]))
             .with_notes(["the body is solved again for each combination of argument types".to_owned()])
             .with_help(
@@ -83,7 +83,7 @@ impl Scope<'_, '_> {
     pub(super) fn recursive_function(&self, step: StepId, path: &[String], hidden: usize) -> Diagnostic {
         let names: Vec<String> = path.iter().map(|name| tick(name)).collect();
         let message = format!("function {} calls itself: {}", self.op_word(step), arrows(&names, hidden));
-        Diagnostic::new(Code::RecursiveFunction, message, self.place_of_step(step))
+        Diagnostic::new(Code::RecursiveFunction, message, self.location_of_step(step))
             .with_snippets(
                 self.snippet(step, &[Mark::primary(Part::Operator, "this call comes back to itself")]),
             )

@@ -1,7 +1,7 @@
-//! Faults with one cause as one diagnostic.
+//! Errors with one cause as one diagnostic.
 //!
-//! A value of the wrong type or shape is a fault at every node that reads it. Such faults are one group, whose first is shown
-//! with the number of the others. Where a fault is between two values, the cause is the one that is in more faults of the
+//! A value of the wrong type or shape is a error at every node that reads it. Such errors are one group, whose first is shown
+//! with the number of the others. Where a error is between two values, the cause is the one that is in more errors of the
 //! same code; what the solver found to be the odd one out among element types counts before that. Declarations that one
 //! habit of an exporter makes false are one group for the whole body.
 
@@ -13,12 +13,12 @@ use super::dispatch::code_of;
 use super::scope::Scope;
 use super::words::count;
 use super::{Code, Diagnostic, Fix, MAX_LISTED, Reader};
-use crate::fault::{Fault, FaultKind, Place};
 use crate::frame::Frame;
 use crate::program::{Body, StepId, ValueId};
 use crate::rule::{Failure, Port};
+use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
 
-/// The shared cause of a group of faults.
+/// The shared cause of a group of errors.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Cause {
     /// A value that nodes read.
@@ -27,37 +27,40 @@ enum Cause {
     Habit(Code),
 }
 
-/// The faults of each group but the first, by the first one's place and code.
+/// The errors of each group but the first, by the first one's place and code.
 pub(super) struct Groups {
-    others: BTreeMap<(Place, Code), Vec<Place>>,
+    others: BTreeMap<(ErrorSite, Code), Vec<ErrorSite>>,
 }
 
 impl Groups {
-    /// The first fault of each group, and the groups.
-    pub(super) fn of<'f, 'a>(frame: &Frame<'_>, faults: Vec<&'f Fault<'a>>) -> (Vec<&'f Fault<'a>>, Self) {
+    /// The first error of each group, and the groups.
+    pub(super) fn of<'f, 'a>(
+        frame: &Frame<'_>,
+        errors: Vec<&'f SolveError<'a>>,
+    ) -> (Vec<&'f SolveError<'a>>, Self) {
         let mut groups = Self { others: BTreeMap::new() };
-        if faults.len() < 2 {
-            return (faults, groups);
+        if errors.len() < 2 {
+            return (errors, groups);
         }
         let mut uses: HashMap<(ValueId, Code), usize> = HashMap::new();
-        for fault in &faults {
-            for value in candidates(frame, fault) {
-                *uses.entry((value, code_of(&fault.kind))).or_insert(0) += 1;
+        for error in &errors {
+            for value in candidates(frame, error) {
+                *uses.entry((value, code_of(&error.kind))).or_insert(0) += 1;
             }
         }
-        let mut first: HashMap<Cause, (Place, Code)> = HashMap::new();
-        let mut kept = Vec::with_capacity(faults.len());
-        for fault in faults {
-            let code = code_of(&fault.kind);
-            let Some(cause) = cause(frame, fault, &uses) else {
-                kept.push(fault);
+        let mut first: HashMap<Cause, (ErrorSite, Code)> = HashMap::new();
+        let mut kept = Vec::with_capacity(errors.len());
+        for error in errors {
+            let code = code_of(&error.kind);
+            let Some(cause) = cause(frame, error, &uses) else {
+                kept.push(error);
                 continue;
             };
             match first.get(&cause) {
-                Some(group) => groups.others.entry(*group).or_default().push(fault.place),
+                Some(group) => groups.others.entry(*group).or_default().push(error.site),
                 None => {
-                    first.insert(cause, (fault.place, code));
-                    kept.push(fault);
+                    first.insert(cause, (error.site, code));
+                    kept.push(error);
                 }
             }
         }
@@ -67,49 +70,50 @@ impl Groups {
     /// Adds the others of its group to a diagnostic.
     pub(super) fn add_to(
         &mut self,
-        fault: &Fault<'_>,
+        error: &SolveError<'_>,
         mut diagnostic: Diagnostic,
         scope: &Scope<'_, '_>,
     ) -> Diagnostic {
-        let Some(others) = self.others.remove(&(fault.place, code_of(&fault.kind))) else {
+        let Some(others) = self.others.remove(&(error.site, code_of(&error.kind))) else {
             return diagnostic;
         };
-        let what = match fault.kind {
-            FaultKind::NegativeDim { .. } | FaultKind::EmptyShape { .. } => "more declaration",
+        let what = match error.kind {
+            SolveErrorKind::NegativeDim { .. } | SolveErrorKind::EmptyShape { .. } => "more declaration",
             _ => "more node",
         };
         diagnostic.message.push_str(&format!(" (and {})", count(others.len(), what)));
-        if let (Some(Fix::InsertCast { input: at, readers, .. }), Place::Step(step)) =
-            (&mut diagnostic.fix, fault.place)
+        if let (Some(Fix::InsertCast { input: at, readers, .. }), ErrorSite::Step(step)) =
+            (&mut diagnostic.fix, error.site)
             && let Some(value) = input(scope.body(), step, Port::In(*at))
         {
-            let steps = others.iter().filter_map(|place| match place {
-                Place::Step(step) => Some(*step),
-                Place::Body | Place::Graph(_) | Place::Value(_) => None,
+            let steps = others.iter().filter_map(|site| match site {
+                ErrorSite::Step(step) => Some(*step),
+                ErrorSite::Body | ErrorSite::Graph(_) | ErrorSite::Value(_) => None,
             });
             for step in steps {
                 let inputs = scope.body().inputs(scope.body().first_step(step));
                 let reads = inputs.iter().enumerate().filter(|(_, read)| **read == Some(value));
-                let place = scope.place_of_step(step);
-                readers.extend(reads.map(|(input, _)| Reader { place: place.clone(), input }));
+                let location = scope.location_of_step(step);
+                readers.extend(reads.map(|(input, _)| Reader { location: location.clone(), input }));
             }
         }
-        diagnostic.also = others.into_iter().take(MAX_LISTED).map(|place| scope.place(place)).collect();
+        diagnostic.also =
+            others.into_iter().take(MAX_LISTED).map(|location| scope.location(location)).collect();
         diagnostic
     }
 }
 
-fn cause(frame: &Frame<'_>, fault: &Fault<'_>, uses: &HashMap<(ValueId, Code), usize>) -> Option<Cause> {
-    let code = code_of(&fault.kind);
-    match &fault.kind {
-        FaultKind::NegativeDim { declared_in: Some(_), .. } | FaultKind::EmptyShape { .. } => {
+fn cause(frame: &Frame<'_>, error: &SolveError<'_>, uses: &HashMap<(ValueId, Code), usize>) -> Option<Cause> {
+    let code = code_of(&error.kind);
+    match &error.kind {
+        SolveErrorKind::NegativeDim { declared_in: Some(_), .. } | SolveErrorKind::EmptyShape { .. } => {
             return Some(Cause::Habit(code));
         }
         _ => {}
     }
     let used = |value: &ValueId| uses.get(&(*value, code)).copied().unwrap_or(0);
     let mut best: Option<ValueId> = None;
-    for value in candidates(frame, fault) {
+    for value in candidates(frame, error) {
         if best.is_none_or(|best| used(&value) > used(&best)) {
             best = Some(value);
         }
@@ -117,17 +121,17 @@ fn cause(frame: &Frame<'_>, fault: &Fault<'_>, uses: &HashMap<(ValueId, Code), u
     best.filter(|value| used(value) > 1).map(|value| Cause::Value(value, code))
 }
 
-/// The values that may be the cause of a fault of a node.
-fn candidates(frame: &Frame<'_>, fault: &Fault<'_>) -> SmallVec<[ValueId; 4]> {
-    let Place::Step(step) = fault.place else { return SmallVec::new() };
-    let elements = matches!(fault.kind, FaultKind::Disagree { .. } | FaultKind::NotAllowed { .. });
+/// The values that may be the cause of a error of a node.
+fn candidates(frame: &Frame<'_>, error: &SolveError<'_>) -> SmallVec<[ValueId; 4]> {
+    let ErrorSite::Step(step) = error.site else { return SmallVec::new() };
+    let elements = matches!(error.kind, SolveErrorKind::Disagree { .. } | SolveErrorKind::NotAllowed { .. });
     if elements && let Some(culprit) = frame.culprits.get(&step) {
         return SmallVec::from_slice(&[*culprit]);
     }
-    let ports: SmallVec<[Port; 4]> = match &fault.kind {
-        FaultKind::Disagree { left, right, .. } => SmallVec::from_slice(&[left.0, right.0]),
-        FaultKind::NotAllowed { port, .. } => SmallVec::from_slice(&[*port]),
-        FaultKind::Rule { failure, .. } => match failure {
+    let ports: SmallVec<[Port; 4]> = match &error.kind {
+        SolveErrorKind::Disagree { left, right, .. } => SmallVec::from_slice(&[left.0, right.0]),
+        SolveErrorKind::NotAllowed { port, .. } => SmallVec::from_slice(&[*port]),
+        SolveErrorKind::Rule { failure, .. } => match failure {
             Failure::Types { left, right } => SmallVec::from_slice(&[*left, *right]),
             Failure::Element { port, .. }
             | Failure::Kind { port, .. }

@@ -1,12 +1,12 @@
 //! Names that nothing defines, and names that are defined twice.
 
+use super::location::Role;
 use super::node::{Mark, Part};
-use super::place::Role;
 use super::scope::Scope;
 use super::words::{list, tick};
 use super::{Code, Diagnostic, Fix};
-use crate::fault;
 use crate::program::{GraphId, Origin, StepId, ValueId};
+use crate::solve_error::ErrorSite;
 use crate::suggest::nearest;
 
 /// The shortest name for which another one is suggested.
@@ -18,7 +18,7 @@ impl<'a> Scope<'_, 'a> {
         let name = self.name(value);
         let message = format!("{} reads {name}, which nothing defines", self.op_word(step));
         let mark = Mark::primary(Part::Input(input), "not defined");
-        let diagnostic = Diagnostic::new(Code::UndefinedValue, message, self.place_of_step(step))
+        let diagnostic = Diagnostic::new(Code::UndefinedValue, message, self.location_of_step(step))
             .with_snippets(self.snippet(step, &[mark]));
         let near = if self.explains { self.near_at(step, value) } else { Vec::new() };
         match near.first() {
@@ -39,9 +39,9 @@ impl<'a> Scope<'_, 'a> {
             }
             None => format!("nothing defines graph output {name}"),
         };
-        let mut place = self.place_of_graph(graph);
-        place.value = self.place_of_value(value, Role::Output).value;
-        let diagnostic = Diagnostic::new(Code::UndefinedOutput, message, place);
+        let mut site = self.location_of_graph(graph);
+        site.value = self.location_of_value(value, Role::Output).value;
+        let diagnostic = Diagnostic::new(Code::UndefinedOutput, message, site);
         let near = if self.explains { self.near_in(graph, value) } else { Vec::new() };
         match near.first() {
             Some(to) => {
@@ -56,7 +56,7 @@ impl<'a> Scope<'_, 'a> {
     /// A name is defined twice in one graph.
     pub(super) fn duplicate_value(
         &self,
-        place: fault::Place,
+        site: ErrorSite,
         first: ValueId,
         output: Option<usize>,
     ) -> Diagnostic {
@@ -70,7 +70,7 @@ impl<'a> Scope<'_, 'a> {
                 .iter()
                 .position(|made| made.is_some_and(|made| self.body().value(made).name == record.name))
         };
-        if let fault::Place::Step(step) = place {
+        if let ErrorSite::Step(step) = site {
             let part = output.map_or(Part::Operator, Part::Output);
             snippets.extend(self.snippet(step, &[Mark::primary(part, "defined again")]));
             if let Origin::Step(maker) = record.origin
@@ -88,7 +88,7 @@ impl<'a> Scope<'_, 'a> {
             Origin::Undefined => {}
         }
         let message = format!("{name} is defined twice");
-        Diagnostic::new(Code::DuplicateValue, message, self.place(place))
+        Diagnostic::new(Code::DuplicateValue, message, self.location(site))
             .with_snippets(snippets)
             .with_notes(notes)
             .with_help("give one of the two another name")

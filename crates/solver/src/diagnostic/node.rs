@@ -83,7 +83,7 @@ pub(super) fn snippet(node: NodeView<'_>, position: usize, marks: &[Mark<'_>]) -
     for label in &mut labels {
         label.text = escaped(std::mem::take(&mut label.text));
     }
-    Some(Snippet { text: printed.text, line: Some(position), place: None, labels })
+    Some(Snippet { text: printed.text, line: Some(position), location: None, labels })
 }
 
 /// A declaration `float[2] x` with a label under its name, and one under its type where there is one.
@@ -91,7 +91,7 @@ pub(super) fn declaration(ty: &str, name: &str, label: String, primary: bool) ->
     let name = plain(name, 64);
     let text = escaped(if ty.is_empty() { name } else { format!("{ty} {name}") });
     let span = 0..text.len();
-    Snippet { text, line: None, place: None, labels: vec![Label { span, text: escaped(label), primary }] }
+    Snippet { text, line: None, location: None, labels: vec![Label { span, text: escaped(label), primary }] }
 }
 
 /// A declared type as it is written in the file.

@@ -31,7 +31,7 @@ impl Scope<'_, '_> {
             }
         };
         let mark = Mark::primary(Part::Operator, "not known, so nothing is known of its outputs");
-        let mut diagnostic = Diagnostic::new(Code::UnknownOperator, message, self.place_of_step(step))
+        let mut diagnostic = Diagnostic::new(Code::UnknownOperator, message, self.location_of_step(step))
             .with_snippets(self.snippet(step, &[mark]));
         if mode == Mode::Permissive {
             diagnostic.severity = Severity::Warning;
@@ -58,7 +58,7 @@ impl Scope<'_, '_> {
         let message =
             format!("{} exists from {name} {since} on, but the model imports {imported}", tick(op.name));
         let mark = Mark::primary(Part::Operator, format!("new in {name} {since}"));
-        Diagnostic::new(Code::NewerOperator, message, self.place_of_step(step))
+        Diagnostic::new(Code::NewerOperator, message, self.location_of_step(step))
             .with_snippets(self.snippet(step, &[mark]))
             .with_help(format!("import {name} {since} or newer"))
             .with_fix(Fix::ImportOpset { domain: op.domain.to_owned(), version: i64::from(since) })
@@ -74,7 +74,7 @@ impl Scope<'_, '_> {
             format!("{} was withdrawn in {name} {since}{}", tick(op.name), imported.unwrap_or_default());
         let mark = Mark::primary(Part::Operator, format!("withdrawn in {name} {since}"));
         let before = i64::from(since) - 1;
-        Diagnostic::new(Code::DeprecatedOperator, message, self.place_of_step(step))
+        Diagnostic::new(Code::DeprecatedOperator, message, self.location_of_step(step))
             .with_snippets(self.snippet(step, &[mark]))
             .with_help(format!("use the operator that replaces it, or import {name} {before}"))
     }
@@ -90,7 +90,7 @@ impl Scope<'_, '_> {
         let message = format!("{} of the graph are named {}", count(nodes, "node"), tick(name));
         let again = self.snippet(step, &[Mark::primary(Part::Operator, "named again")]);
         let before = self.other_snippet(first, &[Mark::context(Part::Operator, "named first")]);
-        Diagnostic::new(Code::DuplicateNodeName, message, self.place_of_step(step))
+        Diagnostic::new(Code::DuplicateNodeName, message, self.location_of_step(step))
             .with_snippets(again)
             .with_snippets(before)
             .with_notes(["ONNX Runtime does not load a model with two nodes of one name".to_owned()])
@@ -107,7 +107,7 @@ impl Scope<'_, '_> {
             }
         };
         let mark = Mark::primary(Part::Operator, "of which version?");
-        Diagnostic::new(Code::MissingOpset, message, self.place_of_step(step))
+        Diagnostic::new(Code::MissingOpset, message, self.location_of_step(step))
             .with_snippets(self.snippet(step, &[mark]))
             .with_help(format!(
                 "add domain {} with its version to the model's opset imports",

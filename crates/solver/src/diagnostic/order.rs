@@ -26,7 +26,7 @@ impl Scope<'_, '_> {
         let reader = self.snippet(step, &[Mark::primary(Part::Input(input), "not made yet")]);
         let part = self.output_part(maker, value);
         let made = self.other_snippet(maker, &[Mark::context(part, "made here")]);
-        Diagnostic::new(Code::NodeOrder, message, self.place_of_step(step))
+        Diagnostic::new(Code::NodeOrder, message, self.location_of_step(step))
             .with_snippets(reader)
             .with_snippets(made)
             .with_help("sort the nodes; `typeloom fix` does".to_owned())
@@ -42,7 +42,7 @@ impl Scope<'_, '_> {
             return Diagnostic::new(
                 Code::Cycle,
                 "nodes wait for each other".to_owned(),
-                super::Place::default(),
+                super::Location::default(),
             );
         };
         let flow = turn.iter().skip(1).rev().map(|(step, _)| *step);
@@ -64,7 +64,7 @@ impl Scope<'_, '_> {
             })
             .collect();
         let hidden = turn.len().saturating_sub(MAX_NODES);
-        Diagnostic::new(Code::Cycle, message, self.place_of_step(first))
+        Diagnostic::new(Code::Cycle, message, self.location_of_step(first))
             .with_snippets(snippets)
             .with_notes((hidden > 0).then(|| format!("{hidden} more nodes are part of the cycle")))
     }

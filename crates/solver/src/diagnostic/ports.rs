@@ -4,10 +4,10 @@ use super::node::{Mark, Part};
 use super::scope::Scope;
 use super::words::{count, tick};
 use super::{Code, Diagnostic};
-use crate::fault::Side;
 use crate::program::StepId;
 use crate::rule::Port;
 use crate::signature::{Arity, Formal};
+use crate::solve_error::Side;
 
 /// The most ports of a signature that are listed.
 const MAX_PORTS: usize = 16;
@@ -21,7 +21,7 @@ impl Scope<'_, '_> {
         };
         let message = format!("{} needs {side} {}, which is left out", self.op_word(step), tick(name));
         let mark = Mark::primary(Part::Operator, format!("{side} #{at}, {}, is missing", tick(name)));
-        Diagnostic::new(code, message, self.place_of_step(step))
+        Diagnostic::new(code, message, self.location_of_step(step))
             .with_snippets(self.snippet(step, &[mark]))
             .with_notes(self.ports_note(step))
     }
@@ -38,7 +38,7 @@ impl Scope<'_, '_> {
             self.op_word(step),
             count(most, noun(side))
         );
-        Diagnostic::new(Code::SurplusPorts, message, self.place_of_step(step))
+        Diagnostic::new(Code::SurplusPorts, message, self.location_of_step(step))
             .with_snippets(self.snippet(step, &surplus(side, given, most)))
             .with_notes(self.ports_note(step))
     }
@@ -58,7 +58,7 @@ impl Scope<'_, '_> {
         );
         let origin = self.value(step, port).map(|value| self.origin_words(value)).unwrap_or_default();
         let mark = Mark { part: self.part(port), text: origin, primary: true };
-        Diagnostic::new(Code::InputValue, words, self.place_of_step(step))
+        Diagnostic::new(Code::InputValue, words, self.location_of_step(step))
             .with_snippets(self.snippet(step, &[mark]))
             .with_notes(notes)
     }

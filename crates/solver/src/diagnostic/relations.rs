@@ -36,7 +36,7 @@ impl Scope<'_, '_> {
             marks.push(Mark { part, text, primary });
         }
         let sides = format!("expected {}, found {}", plain(expected, MAX_CHARS), plain(found, MAX_CHARS));
-        Diagnostic::new(Code::RelationFailed, words, self.place_of_step(step))
+        Diagnostic::new(Code::RelationFailed, words, self.location_of_step(step))
             .with_snippets(self.snippet(step, &marks))
             .with_notes((!expected.is_empty() || !found.is_empty()).then_some(sides))
             .with_notes(self.rule_note(step, relation))

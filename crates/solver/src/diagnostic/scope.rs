@@ -1,27 +1,27 @@
-//! What the words of one fault can ask: names, types, signatures and printed nodes of one body.
+//! What the words of one error can ask: names, types, signatures and printed nodes of one body.
 
 use std::borrow::Cow;
 
 use typeloom_onnx::text::{escape, escape_lines};
 
 use super::cause::Doubt;
+use super::location::{Location, NodeLocation, Role, ValueLocation, graph_path};
 use super::node::{self, Mark, Part};
-use super::place::{NodePlace, Place, Role, ValuePlace, graph_path};
 use super::words::{list, tick};
 use super::{Code, Diagnostic, Snippet};
 use crate::catalogue::{FunctionId, Op, OpKind, Operators};
 use crate::core::Core;
-use crate::fault;
 use crate::frame::Frame;
 use crate::program::{Body, DeclarationKind, GraphId, Origin, StepId, ValueId};
 use crate::rule::Port;
 use crate::signature::Schema;
 use crate::solution::Type;
+use crate::solve_error::ErrorSite;
 
 /// From how many possible element types on they are not listed.
 const MAX_ELEMS: usize = 6;
 
-/// The body that faults are about, with everything it takes to speak of it.
+/// The body that errors are about, with everything it takes to speak of it.
 pub(super) struct Scope<'d, 'a> {
     pub(super) core: &'d mut Core<'a>,
     pub(super) frame: &'d Frame<'a>,
@@ -214,46 +214,46 @@ impl<'d, 'a> Scope<'d, 'a> {
 
     /// The printed node of another step than the diagnostic's own.
     pub(super) fn other_snippet(&self, step: StepId, marks: &[Mark<'_>]) -> Option<Snippet> {
-        let place = Some(self.place_of_step(step));
-        self.snippet(step, marks).map(|snippet| Snippet { place, ..snippet })
+        let location = Some(self.location_of_step(step));
+        self.snippet(step, marks).map(|snippet| Snippet { location, ..snippet })
     }
 
     /// Where a node is.
-    pub(super) fn place_of_step(&self, step: StepId) -> Place {
+    pub(super) fn location_of_step(&self, step: StepId) -> Location {
         let record = self.body().step(step);
-        let node = NodePlace {
+        let node = NodeLocation {
             index: record.position as usize,
             name: record.node.name().unwrap_or_default().to_owned(),
             operator: self.body().op_name(step).to_owned(),
         };
-        Place { node: Some(node), ..self.place_of_graph(record.graph) }
+        Location { node: Some(node), ..self.location_of_graph(record.graph) }
     }
 
     /// Where a value is that no node makes.
-    pub(super) fn place_of_value(&self, value: ValueId, role: Role) -> Place {
+    pub(super) fn location_of_value(&self, value: ValueId, role: Role) -> Location {
         let name = self.body().value_name(value).to_owned();
-        Place {
-            value: Some(ValuePlace { name, role }),
-            ..self.place_of_graph(self.body().value(value).graph)
+        Location {
+            value: Some(ValueLocation { name, role }),
+            ..self.location_of_graph(self.body().value(value).graph)
         }
     }
 
     /// Where a graph is.
-    pub(super) fn place_of_graph(&self, graph: GraphId) -> Place {
+    pub(super) fn location_of_graph(&self, graph: GraphId) -> Location {
         let function = self.function.map(|function| self.function_name(function));
-        Place { function, graph: graph_path(self.body(), graph), ..Place::default() }
+        Location { function, graph: graph_path(self.body(), graph), ..Location::default() }
     }
 
-    /// Where a fault is.
-    pub(super) fn place(&self, place: fault::Place) -> Place {
-        match place {
-            fault::Place::Body => Place {
+    /// Where a error is.
+    pub(super) fn location(&self, site: ErrorSite) -> Location {
+        match site {
+            ErrorSite::Body => Location {
                 function: self.function.map(|function| self.function_name(function)),
-                ..Place::default()
+                ..Location::default()
             },
-            fault::Place::Graph(graph) => self.place_of_graph(graph),
-            fault::Place::Step(step) => self.place_of_step(step),
-            fault::Place::Value(value) => self.place_of_value(value, self.role(value)),
+            ErrorSite::Graph(graph) => self.location_of_graph(graph),
+            ErrorSite::Step(step) => self.location_of_step(step),
+            ErrorSite::Value(value) => self.location_of_value(value, self.role(value)),
         }
     }
 
@@ -329,13 +329,13 @@ pub(super) fn escaped(text: String) -> String {
 
 impl Diagnostic {
     /// A diagnostic with nothing but a message.
-    pub(super) fn new(code: Code, message: String, place: Place) -> Self {
+    pub(super) fn new(code: Code, message: String, location: Location) -> Self {
         Self {
             code,
             severity: code.severity(),
             // Types hold symbols with any name.
             message: escaped(message),
-            place,
+            location,
             also: Vec::new(),
             snippets: Vec::new(),
             notes: Vec::new(),

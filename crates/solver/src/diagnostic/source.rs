@@ -39,8 +39,8 @@ pub struct SourceLine {
 impl SourceLine {
     /// Reads `file:line:column`.
     #[must_use]
-    pub fn at(place: &str) -> Option<Self> {
-        let (rest, _column) = place.rsplit_once(':')?;
+    pub fn at(location: &str) -> Option<Self> {
+        let (rest, _column) = location.rsplit_once(':')?;
         let (file, line) = rest.rsplit_once(':')?;
         let line = line.parse().ok()?;
         Some(Self { file: file.to_owned(), line, function: String::new(), text: String::new() })
@@ -59,7 +59,7 @@ impl fmt::Display for SourceLine {
 }
 
 /// The key under which a recorded module keeps the line of a node: `file:line:column`.
-const PLACE: &str = "typeloom.place";
+const PLACE: &str = "typeloom.location";
 
 /// The author's line for a node, where its metadata has one.
 pub(super) fn of_node(node: NodeView<'_>) -> Option<SourceLine> {

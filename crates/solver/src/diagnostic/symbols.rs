@@ -1,17 +1,17 @@
 //! Conditions on the symbols of inputs, and declared extents that they refute.
 
 use super::extents::Align;
+use super::location::Role;
 use super::node::{Mark, Part, declaration};
-use super::place::Role;
 use super::scope::Scope;
 use super::words::{list, tick};
 use super::{Code, Diagnostic, Severity, Snippet};
 use crate::constants::Data;
 use crate::dim::{Condition, DimId};
-use crate::fault::{self, RefutedClaim};
 use crate::program::{DeclarationKind, Origin, StepId, ValueId};
 use crate::rule::{Extent, Port};
 use crate::solution::{Equation, EquationSource, Type};
+use crate::solve_error::{ErrorSite, RefutedClaim};
 
 /// How far back the origin of a constant is looked for.
 const MAX_STEPS: usize = 64;
@@ -20,7 +20,7 @@ impl<'a> Scope<'_, 'a> {
     /// A symbol has finitely many admissible values.
     pub(super) fn forced_symbol(
         &mut self,
-        place: fault::Place,
+        site: ErrorSite,
         (symbol, values): (DimId, &[i64]),
         equation: &Equation,
         baked: bool,
@@ -31,18 +31,18 @@ impl<'a> Scope<'_, 'a> {
         let message = format!("{name} is declared free, but it can only be {numbers}");
         let last = values.last().copied().unwrap_or_default();
         if let EquationSource::Declared(value) = equation.source {
-            return self.forced_by_declaration(place, message, value, symbol, last);
+            return self.forced_by_declaration(site, message, value, symbol, last);
         }
-        let mut diagnostic = Diagnostic::new(Code::ForcedSymbol, message, self.place(place));
+        let mut diagnostic = Diagnostic::new(Code::ForcedSymbol, message, self.location(site));
         if !baked {
             diagnostic.severity = Severity::Warning;
         }
         let origin = self.constant_note(equation, last);
-        let diagnostic = self.forced(diagnostic, place, equation, &format!("makes {name} {numbers}"));
+        let diagnostic = self.forced(diagnostic, site, equation, &format!("makes {name} {numbers}"));
         diagnostic
             .with_notes(origin)
             .with_notes(self.declared_note(symbol))
-            .with_notes(self.rule_of(place, equation))
+            .with_notes(self.rule_of(site, equation))
             .with_help(match baked {
                 _ if last == 0 => "no other extent satisfies this: one of the two sides is wrong".to_owned(),
                 true => format!("declare the dim as {last}, or export the model without the constant"),
@@ -53,7 +53,7 @@ impl<'a> Scope<'_, 'a> {
     /// A declared extent that holds for one value of a symbol only.
     fn forced_by_declaration(
         &mut self,
-        place: fault::Place,
+        site: ErrorSite,
         message: String,
         value: ValueId,
         symbol: DimId,
@@ -62,13 +62,13 @@ impl<'a> Scope<'_, 'a> {
         let found = self.type_of(value);
         let found = self.show(&found);
         let mut snippets = Vec::new();
-        if let fault::Place::Step(step) = place {
+        if let ErrorSite::Step(step) = site {
             let mark = Mark::primary(self.output_part(step, value), format!("inferred as {found}"));
             snippets.extend(self.snippet(step, &[mark]));
         }
         snippets.extend(self.declared_snippet(value));
         let name = self.dim(symbol);
-        Diagnostic::new(Code::ForcedSymbol, message, self.place(place))
+        Diagnostic::new(Code::ForcedSymbol, message, self.location(site))
             .with_snippets(snippets)
             .with_notes([format!(
                 "the declared type of {} holds only where {name} is {extent}",
@@ -81,27 +81,27 @@ impl<'a> Scope<'_, 'a> {
     /// The graph runs for some bindings of symbols only.
     pub(super) fn restricted_symbol(
         &mut self,
-        place: fault::Place,
+        site: ErrorSite,
         condition: Condition,
         equation: &Equation,
         binding: &[(DimId, i64)],
     ) -> Diagnostic {
         let text = self.core.dims.display_condition(condition).to_string();
         let message = format!("the model runs only where {}", tick(&text));
-        let diagnostic = Diagnostic::new(Code::RestrictedSymbol, message, self.place(place));
+        let diagnostic = Diagnostic::new(Code::RestrictedSymbol, message, self.location(site));
         let symbols: Vec<DimId> = binding.iter().map(|(symbol, _)| *symbol).collect();
         let declared: Vec<String> = symbols.iter().filter_map(|symbol| self.declared_note(*symbol)).collect();
         let failing = format!("it fails with {}", self.binding(binding));
-        self.forced(diagnostic, place, equation, "restricts the symbols")
+        self.forced(diagnostic, site, equation, "restricts the symbols")
             .with_notes([failing])
             .with_notes(declared)
-            .with_notes(self.rule_of(place, equation))
+            .with_notes(self.rule_of(site, equation))
     }
 
     /// An unknown extent of an input has one admissible value.
     pub(super) fn narrowed_input(
         &mut self,
-        place: fault::Place,
+        site: ErrorSite,
         value: ValueId,
         axis: usize,
         extent: i64,
@@ -112,7 +112,7 @@ impl<'a> Scope<'_, 'a> {
             let words = format!("axis {axis} can only be {extent}");
             declaration(&text, self.body().value_name(value), words, true)
         });
-        Diagnostic::new(Code::RestrictedSymbol, message, self.place(place))
+        Diagnostic::new(Code::RestrictedSymbol, message, self.location(site))
             .with_snippets(snippet)
             .with_help(format!("declare the extent as {extent}"))
     }
@@ -129,24 +129,24 @@ impl<'a> Scope<'_, 'a> {
     /// Two symbols can only be equal.
     pub(super) fn forced_equality(
         &mut self,
-        place: fault::Place,
+        site: ErrorSite,
         left: DimId,
         right: DimId,
         equation: &Equation,
     ) -> Diagnostic {
         let (a, b) = (self.dim(left), self.dim(right));
         let message = format!("{a} and {b} are declared apart, but they can only be equal");
-        let diagnostic = Diagnostic::new(Code::ForcedEquality, message, self.place(place));
-        let diagnostic = self.forced(diagnostic, place, equation, &format!("makes {a} equal to {b}"));
+        let diagnostic = Diagnostic::new(Code::ForcedEquality, message, self.location(site));
+        let diagnostic = self.forced(diagnostic, site, equation, &format!("makes {a} equal to {b}"));
         diagnostic
             .with_notes(self.declared_note(left))
             .with_notes(self.declared_note(right))
-            .with_notes(self.rule_of(place, equation))
+            .with_notes(self.rule_of(site, equation))
             .with_help("give both dims one name, if that is what is meant")
     }
 
     /// A declared extent that the graph refutes with a counterexample.
-    pub(super) fn refuted_claim(&mut self, place: fault::Place, claim: &RefutedClaim) -> Diagnostic {
+    pub(super) fn refuted_claim(&mut self, site: ErrorSite, claim: &RefutedClaim) -> Diagnostic {
         let RefutedClaim { value, declared_in, axis, declared, derived, broadcast_with, binding, extents } =
             claim;
         let (name, claimed, found) = (self.name(*value), self.dim(*declared), self.dim(*derived));
@@ -160,7 +160,7 @@ impl<'a> Scope<'_, 'a> {
         };
         let message = format!("{noun}{name} is declared with {claimed} on axis {axis}, but it is {found}");
         let mut snippets = Vec::new();
-        if let fault::Place::Step(step) = place {
+        if let ErrorSite::Step(step) = site {
             let mark = Mark::primary(self.output_part(step, *value), format!("axis {axis} is {found}"));
             snippets.extend(self.snippet(step, &[mark]));
         }
@@ -173,7 +173,7 @@ impl<'a> Scope<'_, 'a> {
         };
         let symbols: Vec<DimId> = binding.iter().map(|(symbol, _)| *symbol).collect();
         let origins: Vec<String> = symbols.iter().filter_map(|symbol| self.declared_note(*symbol)).collect();
-        Diagnostic::new(Code::DeclaredTypeContradiction, message, self.place(place))
+        Diagnostic::new(Code::DeclaredTypeContradiction, message, self.location(site))
             .with_snippets(snippets)
             .with_notes([example])
             .with_notes(origins)
@@ -183,7 +183,7 @@ impl<'a> Scope<'_, 'a> {
     /// A declared shape that the graph neither confirms nor refutes.
     pub(super) fn assumed_type(
         &mut self,
-        place: fault::Place,
+        site: ErrorSite,
         value: ValueId,
         (declared, derived): (&Type, &Type),
     ) -> Diagnostic {
@@ -191,12 +191,12 @@ impl<'a> Scope<'_, 'a> {
         let message =
             format!("the declared type of {name} is assumed: {claimed} is declared, {found} is proven");
         let mut snippets = Vec::new();
-        if let fault::Place::Step(step) = place {
+        if let ErrorSite::Step(step) = site {
             let mark = Mark::primary(self.output_part(step, value), format!("{found} is proven"));
             snippets.extend(self.snippet(step, &[mark]));
         }
         snippets.extend(self.declared_snippet(value));
-        Diagnostic::new(Code::AssumedType, message, self.place(place)).with_snippets(snippets)
+        Diagnostic::new(Code::AssumedType, message, self.location(site)).with_snippets(snippets)
     }
 
     /// The declaration of a value as a snippet.
@@ -214,7 +214,7 @@ impl<'a> Scope<'_, 'a> {
         };
         let list = self.list_word(kind, body.value(value).graph);
         let mut shown = declaration(&text, body.value_name(value), format!("declared {list}"), false);
-        shown.place = Some(self.place_of_value(value, role));
+        shown.location = Some(self.location_of_value(value, role));
         Some(shown)
     }
 
@@ -222,11 +222,11 @@ impl<'a> Scope<'_, 'a> {
     fn forced(
         &mut self,
         diagnostic: Diagnostic,
-        place: fault::Place,
+        site: ErrorSite,
         equation: &Equation,
         words: &str,
     ) -> Diagnostic {
-        let fault::Place::Step(step) = place else { return diagnostic };
+        let ErrorSite::Step(step) = site else { return diagnostic };
         let op = self.op_word(step);
         let text = tick(
             &self
@@ -256,13 +256,13 @@ impl<'a> Scope<'_, 'a> {
         diagnostic.with_snippets(self.snippet(step, &marks)).with_notes([need])
     }
 
-    fn rule_of(&self, place: fault::Place, equation: &Equation) -> Vec<String> {
-        match (place, equation.source) {
-            (fault::Place::Step(_), EquationSource::Call) => vec![format!("rule {}", equation.rule)],
-            (fault::Place::Step(step), EquationSource::Ports { .. } | EquationSource::Declared(_)) => {
+    fn rule_of(&self, site: ErrorSite, equation: &Equation) -> Vec<String> {
+        match (site, equation.source) {
+            (ErrorSite::Step(_), EquationSource::Call) => vec![format!("rule {}", equation.rule)],
+            (ErrorSite::Step(step), EquationSource::Ports { .. } | EquationSource::Declared(_)) => {
                 self.rule_note(step, equation.rule)
             }
-            (fault::Place::Body | fault::Place::Graph(_) | fault::Place::Value(_), _) => Vec::new(),
+            (ErrorSite::Body | ErrorSite::Graph(_) | ErrorSite::Value(_), _) => Vec::new(),
         }
     }
 

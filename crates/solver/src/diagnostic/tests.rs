@@ -1,4 +1,4 @@
-//! The words of faults that no model in textual syntax shows, and the bounds of what is said.
+//! The words of errors that no model in textual syntax shows, and the bounds of what is said.
 
 use prost::Message;
 use typeloom_onnx::messages::{GraphProto, ModelProto, NodeProto, ValueInfoProto};
@@ -52,7 +52,7 @@ const SMALL: &str = r#"<ir_version: 10, opset_import: ["": 21]>
 #[test]
 fn a_missing_payload_is_an_error_with_the_reason() {
     let reason = "`weights.bin` is not there";
-    let diagnostic = files::missing_external_data(Some("`w`".to_owned()), reason, Place::default());
+    let diagnostic = files::missing_external_data(Some("`w`".to_owned()), reason, Location::default());
     assert_eq!(diagnostic.message, "the data of `w` cannot be read: `weights.bin` is not there");
     assert!(diagnostic.is_error());
 }
@@ -80,14 +80,14 @@ fn bytes_that_are_no_model_give_a_diagnostic_with_their_offset() {
             .and_then(|error| diagnose_error(&error))
     };
     let cut = error(b"\x3a\x7f\x01").unwrap();
-    assert_eq!((cut.code, cut.place.offset), (Code::MalformedFile, Some(0)), "{cut:?}");
+    assert_eq!((cut.code, cut.location.offset), (Code::MalformedFile, Some(0)), "{cut:?}");
     assert_eq!(error(b"").unwrap().message, "the model has no graph");
     let mistake = CheckError::UnknownSeed { name: "x".to_owned() };
     assert_eq!(diagnose_error(&mistake), None, "a caller's mistake is no problem of the model");
 }
 
 /// A model of `count` nodes with unknown operators.
-fn many_faults(count: usize) -> Vec<u8> {
+fn many_errors(count: usize) -> Vec<u8> {
     let node = |at: usize| NodeProto {
         op_type: Some("Pas".into()),
         input: vec!["x".into()],
@@ -102,7 +102,7 @@ fn many_faults(count: usize) -> Vec<u8> {
 
 #[test]
 fn the_last_listed_diagnostic_counts_the_others() {
-    let bytes = many_faults(MAX_LISTED + 5);
+    let bytes = many_errors(MAX_LISTED + 5);
     let found = diagnose(&mut checked(&bytes, Mode::Permissive));
     assert_eq!(found.len(), MAX_LISTED);
     assert_eq!(found.last().unwrap().notes, ["5 more problems not listed"]);

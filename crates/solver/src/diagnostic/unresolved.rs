@@ -5,24 +5,24 @@ use super::scope::Scope;
 use super::words::elems;
 use super::{Code, Diagnostic};
 use crate::elem::ElemSet;
-use crate::fault::{self, Limit};
 use crate::program::{Origin, ValueId};
 use crate::solution::Type;
+use crate::solve_error::{ErrorSite, Limit};
 
 impl Scope<'_, '_> {
     /// A limit hides a part of the type of a value.
-    pub(super) fn limit_reached(&mut self, place: fault::Place, value: ValueId, limit: Limit) -> Diagnostic {
+    pub(super) fn limit_reached(&mut self, site: ErrorSite, value: ValueId, limit: Limit) -> Diagnostic {
         let word = self.value_word(value);
         let ty = self.type_of(value);
         let message = format!("{word} is {}, because {}", self.show(&ty), limit.reason());
-        let snippet = match (place, self.body().value(value).origin) {
-            (fault::Place::Step(step), Origin::Step(_)) => {
+        let snippet = match (site, self.body().value(value).origin) {
+            (ErrorSite::Step(step), Origin::Step(_)) => {
                 let mark = Mark::primary(self.output_part(step, value), "not known because of a limit");
                 self.snippet(step, &[mark])
             }
             (_, _) => None,
         };
-        Diagnostic::new(Code::LimitReached, message, self.place(place))
+        Diagnostic::new(Code::LimitReached, message, self.location(site))
             .with_snippets(snippet)
             .with_help(format!("the limits are listed in docs/limits.md; to go on, seed the type of {word}"))
     }
@@ -30,7 +30,7 @@ impl Scope<'_, '_> {
     /// Nothing determines the type of a value.
     pub(super) fn unresolved(
         &self,
-        place: fault::Place,
+        site: ErrorSite,
         value: ValueId,
         known: &Type,
         possible: Option<ElemSet>,
@@ -56,8 +56,8 @@ impl Scope<'_, '_> {
             }
         }
         let name = self.body().value_name(value);
-        let snippet = match (place, self.body().value(value).origin) {
-            (fault::Place::Step(step), Origin::Step(_)) => {
+        let snippet = match (site, self.body().value(value).origin) {
+            (ErrorSite::Step(step), Origin::Step(_)) => {
                 self.snippet(step, &[Mark::primary(self.output_part(step, value), "of which type?")])
             }
             (_, _) => Some(declaration("", name, "of which type?".to_owned(), true)),
@@ -68,7 +68,7 @@ impl Scope<'_, '_> {
                 format!("declare the type of {word} in value_info, or seed it")
             }
         };
-        Diagnostic::new(Code::UnresolvedType, message, self.place(place))
+        Diagnostic::new(Code::UnresolvedType, message, self.location(site))
             .with_snippets(snippet)
             .with_notes(notes)
             .with_help(help)

@@ -20,7 +20,7 @@ use super::{
     Body, BodySource, Declaration, DeclarationId, DeclarationKind, Graph, GraphId, GraphOwner, Initializer,
     InitializerId, NameId, OpId, Origin, Step, StepId, StepKind, Value, ValueId,
 };
-use crate::fault::{Fault, FaultKind, Place};
+use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
 
 /// The deepest nesting of graphs inside graphs.
 pub const MAX_NESTING: usize = 64;
@@ -134,7 +134,7 @@ impl<'a, 'r> Builder<'a, 'r> {
                 graphs: Vec::new(),
                 declarations: Vec::new(),
                 initializers: Vec::new(),
-                faults: Vec::new(),
+                errors: Vec::new(),
                 is_unsorted: false,
                 consumers: OnceLock::new(),
             },
@@ -151,7 +151,7 @@ impl<'a, 'r> Builder<'a, 'r> {
     fn finish(mut self) -> Body<'a> {
         order::report(&mut self.body, &self.late);
         self.body.names = self.names.names;
-        self.body.faults.sort_by_key(|fault| fault.place);
+        self.body.errors.sort_by_key(|error| error.site);
         self.body
     }
 
@@ -183,8 +183,8 @@ impl<'a, 'r> Builder<'a, 'r> {
         {
             self.unmade.pop();
             if self.body.values[unmade.value.index()].origin == Origin::Undefined {
-                let kind = FaultKind::UndefinedValue { value: unmade.value, input: unmade.input };
-                self.body.faults.push(Fault { place: Place::Step(unmade.reader), kind });
+                let kind = SolveErrorKind::UndefinedValue { value: unmade.value, input: unmade.input };
+                self.body.errors.push(SolveError { site: ErrorSite::Step(unmade.reader), kind });
             }
         }
     }
@@ -442,15 +442,15 @@ impl<'a, 'r> Builder<'a, 'r> {
                 return known;
             }
             if before.graph == graph {
-                let place = match origin {
-                    Origin::Step(step) => Place::Step(self.body.first_step(step)),
+                let site = match origin {
+                    Origin::Step(step) => ErrorSite::Step(self.body.first_step(step)),
                     Origin::Input
                     | Origin::InputWithDefault(_)
                     | Origin::Initializer(_)
-                    | Origin::Undefined => Place::Value(known),
+                    | Origin::Undefined => ErrorSite::Value(known),
                 };
-                let kind = FaultKind::DuplicateValue { first: known, output };
-                self.body.faults.push(Fault { place, kind });
+                let kind = SolveErrorKind::DuplicateValue { first: known, output };
+                self.body.errors.push(SolveError { site, kind });
             }
         }
         let value = self.new_value(name, graph, origin);
@@ -498,9 +498,10 @@ impl<'a, 'r> Builder<'a, 'r> {
             Some(value) => value,
             None => {
                 let value = known.unwrap_or_else(|| self.new_value(id, graph, Origin::Undefined));
-                self.body
-                    .faults
-                    .push(Fault { place: Place::Graph(graph), kind: FaultKind::UndefinedOutput { value } });
+                self.body.errors.push(SolveError {
+                    site: ErrorSite::Graph(graph),
+                    kind: SolveErrorKind::UndefinedOutput { value },
+                });
                 value
             }
         };

@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 
 use super::{Body, Origin, StepId, ValueId};
-use crate::fault::{Fault, FaultKind, Place};
+use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
 
 /// An input that was read before its value was made.
 #[derive(Clone, Copy, Debug)]
@@ -18,7 +18,7 @@ pub(super) struct Late {
     pub(super) input: usize,
 }
 
-/// Adds a fault for every cycle, and one for all late inputs outside the cycles.
+/// Adds a error for every cycle, and one for all late inputs outside the cycles.
 pub(super) fn report(body: &mut Body<'_>, late: &[Late]) {
     let late: Vec<(Late, StepId)> = late
         .iter()
@@ -33,8 +33,9 @@ pub(super) fn report(body: &mut Body<'_>, late: &[Late]) {
     let mut in_cycle = BTreeSet::new();
     for cycle in cycles(body) {
         in_cycle.extend(cycle.iter().map(|(step, _)| *step));
-        let place = Place::Step(cycle.iter().map(|(step, _)| *step).min().unwrap_or_else(|| StepId::new(0)));
-        body.faults.push(Fault { place, kind: FaultKind::Cycle { steps: cycle } });
+        let site =
+            ErrorSite::Step(cycle.iter().map(|(step, _)| *step).min().unwrap_or_else(|| StepId::new(0)));
+        body.errors.push(SolveError { site, kind: SolveErrorKind::Cycle { steps: cycle } });
     }
     let is_merely_late =
         |(late, maker): &&(Late, StepId)| !(in_cycle.contains(&late.reader) && in_cycle.contains(maker));
@@ -45,9 +46,13 @@ pub(super) fn report(body: &mut Body<'_>, late: &[Late]) {
         return;
     };
     let readers: BTreeSet<StepId> = merely.iter().map(|(late, _)| late.reader).collect();
-    let kind =
-        FaultKind::UsedBeforeMade { value: *value, input: *input, maker: *maker, others: readers.len() - 1 };
-    body.faults.push(Fault { place: Place::Step(*reader), kind });
+    let kind = SolveErrorKind::UsedBeforeMade {
+        value: *value,
+        input: *input,
+        maker: *maker,
+        others: readers.len() - 1,
+    };
+    body.errors.push(SolveError { site: ErrorSite::Step(*reader), kind });
 }
 
 /// One cycle out of every strongly connected component: the nodes, each with a value it takes from the next.

@@ -14,9 +14,9 @@ use typeloom_types::relation::{CustomRelation, PortRef, RelationFailure, Relatio
 
 use super::node_of;
 use crate::elem::Elem;
-use crate::fault::FaultKind;
 use crate::rule::{DimVec, Failure, Port, RuleCx};
 use crate::signature::AttributeKind;
+use crate::solve_error::SolveErrorKind;
 use crate::ty::{Clash, Head};
 use crate::universe::Universe;
 
@@ -25,17 +25,17 @@ pub(super) fn run<'a>(
     cx: &mut RuleCx<'_, 'a>,
     name: &'static str,
     relation: CustomRelation,
-) -> Result<bool, FaultKind<'a>> {
+) -> Result<bool, SolveErrorKind<'a>> {
     let universe = Arc::clone(cx.core.types.universe());
     let mut node =
         Node { cx: RefCell::new(cx), universe, narrowed: Cell::new(false), malformed: RefCell::new(None) };
     let result = relation(&mut CustomRelationCtx::new(&mut node));
     let Node { cx, narrowed, malformed, .. } = node;
     if let Some(error) = malformed.into_inner() {
-        return Err(FaultKind::Malformed(error));
+        return Err(SolveErrorKind::Malformed(error));
     }
     match result {
-        RelationResult::Failed(failure) => return Err(FaultKind::Relation { relation: name, failure }),
+        RelationResult::Failed(failure) => return Err(SolveErrorKind::Relation { relation: name, failure }),
         RelationResult::Satisfied => {}
         RelationResult::Refined | RelationResult::Defer => wait(cx.into_inner()),
     }

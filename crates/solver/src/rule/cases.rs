@@ -8,9 +8,9 @@ use super::{Port, RuleCx};
 use crate::case::{self, Asked, Question};
 use crate::constants::Data;
 use crate::dim::{Bind, Decision, DimId};
-use crate::fault::Reach;
 use crate::map::Set;
 use crate::program::{GraphId, Origin, ValueId};
+use crate::solve_error::Reach;
 
 /// How many values are looked at to find whether a condition depends on data.
 const MAX_ANCESTORS: usize = 256;
@@ -212,7 +212,7 @@ impl RuleCx<'_, '_> {
     #[must_use]
     pub fn is_wrong_inside(&self, graph: GraphId) -> bool {
         let (from, to) = self.frame.body.graph(graph).steps;
-        let mut steps = self.frame.faults.keys().filter(|step| (from..to).contains(&step.index()));
+        let mut steps = self.frame.errors.keys().filter(|step| (from..to).contains(&step.index()));
         steps.any(|step| self.frame.runs_in(self.frame.body.step(*step).graph))
     }
 

@@ -17,10 +17,10 @@ use crate::constants::Data;
 use crate::core::Core;
 use crate::dim::DimId;
 use crate::elem::{Elem, ElemSet};
-use crate::fault::{Fault, FaultKind, Place};
 use crate::limits::Limit;
 use crate::memo;
 use crate::program::{Initializer, InitializerId, Origin, ValueId};
+use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
 
 /// The most elements of a constant that the solver follows.
 pub const MAX_ELEMENTS: usize = 4096;
@@ -244,8 +244,9 @@ impl RuleCx<'_, '_> {
         let data = match self.read_initializer(initializer) {
             Ok(read) => read.unwrap_or(Data::Opaque),
             Err(error) => {
-                let fault = Fault { place: Place::Value(value), kind: FaultKind::Malformed(error) };
-                self.frame.value_faults.entry(value).or_insert(fault);
+                let error =
+                    SolveError { site: ErrorSite::Value(value), kind: SolveErrorKind::Malformed(error) };
+                self.frame.value_errors.entry(value).or_insert(error);
                 Data::Opaque
             }
         };

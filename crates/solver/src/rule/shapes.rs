@@ -188,7 +188,7 @@ impl RuleCx<'_, '_> {
             }
             Decision::Undecided => {
                 let (of_a, of_b) = (Extent { dim: a, ..left }, Extent { dim: b, ..right });
-                if let Some(known) = self.after_fault(of_a, of_b, relation) {
+                if let Some(known) = self.after_error(of_a, of_b, relation) {
                     return known;
                 }
                 if !self.frame.is_conditional(self.step) && self.bind_unnamed(a, b) {
@@ -385,7 +385,7 @@ impl RuleCx<'_, '_> {
     /// Broadcasts an extent against a constant that is not 1.
     fn broadcast_to_constant(&mut self, narrow: Extent, wide: Extent) -> Result<DimId, Failure> {
         let dim = self.core.dims.resolve(narrow.dim);
-        if let Some(known) = self.after_fault(Extent { dim, ..narrow }, wide, "are broadcast") {
+        if let Some(known) = self.after_error(Extent { dim, ..narrow }, wide, "are broadcast") {
             return known;
         }
         if !self.core.dims.is_one_possible(dim) {

@@ -8,10 +8,10 @@ use std::fmt;
 
 use typeloom_types::relation::PortRef;
 
-use crate::fault::Side;
 use crate::program::DeclarationKind;
+use crate::solve_error::Side;
 
-pub(super) use words::of_faults;
+pub(super) use words::of_errors;
 
 /// Why a graph has no solution.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]

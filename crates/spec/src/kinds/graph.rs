@@ -103,11 +103,11 @@ fn stands_at_its_node(
     model: &ModelProto,
 ) -> Result<(), Malformed> {
     let Ok(beside) = parse_node(code.trim()) else { return Ok(()) };
-    let Some(node) = &found.place.node else {
+    let Some(node) = &found.location.node else {
         let message = format!("`{}` is no problem of the node beside it", words_of(found));
         return Err(cx.malformed(line, message));
     };
-    let in_main = found.place.graph.is_empty() && found.place.function.is_none();
+    let in_main = found.location.graph.is_empty() && found.place.function.is_none();
     let really: Option<&NodeProto> = match &model.graph {
         Some(graph) if in_main => graph.node.get(node.index),
         _ => None,

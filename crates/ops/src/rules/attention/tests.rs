@@ -14,7 +14,7 @@ fn preview(graph: &str) -> (String, Option<String>) {
     let universe: Arc<Universe> = Universe::of_default_lattice().unwrap();
     let options = Options { mode: Mode::Permissive, ..Options::default() };
     let mut checked = check(&bytes, &Standard, &universe, &options).unwrap();
-    let fault = checked.faults().first().map(|fault| format!("{:?}", fault.kind));
+    let fault = checked.errors().first().map(|fault| format!("{:?}", fault.kind));
     let y = checked.find("y").unwrap();
     (checked.display_type(y), fault)
 }

@@ -1,4 +1,4 @@
-//! From the engine's faults, which name steps and values by number, to errors that own what they say.
+//! From the engine's errors, which name steps and values by number, to errors that own what they say.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -7,12 +7,12 @@ use smallvec::SmallVec;
 use typeloom_types::relation::PortRef;
 
 use super::{ConstraintFailure, ConstraintSide, NodeLabel, TypeCause, TypeError, side_name};
-use crate::fault::{Fault, FaultKind, Place};
 use crate::model::Checked;
 use crate::program::{StepId, ValueId};
 use crate::relation::{port_ref, tree_name};
 use crate::rule::{Extent, Failure, Port};
 use crate::solution::Type;
+use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
 use crate::trace::Cause;
 use crate::ty::Types;
 use crate::type_solver::{SeedType, TypeSolver};
@@ -21,48 +21,48 @@ use crate::type_solver::{SeedType, TypeSolver};
 const MAX_POSSIBLE: u32 = 8;
 
 /// Everything that a solve found wrong.
-pub(in crate::type_solver) fn of_faults(solver: &TypeSolver, checked: Checked<'_>) -> TypeError {
-    let faults = checked.faults().to_vec();
+pub(in crate::type_solver) fn of_errors(solver: &TypeSolver, checked: Checked<'_>) -> TypeError {
+    let errors = checked.errors().to_vec();
     let mut words = Words { solver, checked, told: BTreeSet::new() };
-    TypeError::several(faults.into_iter().map(|fault| words.error(fault)).collect())
+    TypeError::several(errors.into_iter().map(|error| words.error(error)).collect())
 }
 
 /// Turns numbers into names.
 struct Words<'s, 'a> {
     solver: &'s TypeSolver,
     checked: Checked<'a>,
-    /// The values whose fault was told already.
+    /// The values whose error was told already.
     told: BTreeSet<ValueId>,
 }
 
 impl Words<'_, '_> {
-    fn error(&mut self, fault: Fault<'_>) -> TypeError {
-        let Fault { place, kind } = fault;
-        let step = match place {
-            Place::Step(step) => Some(step),
-            Place::Body | Place::Graph(_) | Place::Value(_) => None,
+    fn error(&mut self, error: SolveError<'_>) -> TypeError {
+        let SolveError { site, kind } = error;
+        let step = match site {
+            ErrorSite::Step(step) => Some(step),
+            ErrorSite::Body | ErrorSite::Graph(_) | ErrorSite::Value(_) => None,
         };
         let node = step.map(|step| self.node(step));
         match (kind, node, step) {
-            (FaultKind::Rule { rule, failure }, Some(node), Some(step)) => {
+            (SolveErrorKind::Rule { rule, failure }, Some(node), Some(step)) => {
                 self.rule(node, step, rule, failure)
             }
-            (FaultKind::Relation { relation, failure }, Some(node), Some(step)) => {
+            (SolveErrorKind::Relation { relation, failure }, Some(node), Some(step)) => {
                 let sides = failure.ports.iter().filter_map(|port| self.side(step, single(*port)?)).collect();
                 let message = failure.to_string();
                 constraint(node, relation, message, sides)
             }
-            (FaultKind::UnknownOperator { near, domain_unknown: _ }, Some(node), _) => {
+            (SolveErrorKind::UnknownOperator { near, domain_unknown: _ }, Some(node), _) => {
                 TypeError::UnknownOperator { node, near }
             }
-            (FaultKind::MissingPort { port, name }, Some(node), _) => {
+            (SolveErrorKind::MissingPort { port, name }, Some(node), _) => {
                 let port = port_ref(port).unwrap_or(PortRef::Input(0));
                 TypeError::MissingPort { node, port, name: name.to_owned() }
             }
-            (FaultKind::SurplusPorts { side, given, most }, Some(node), _) => {
+            (SolveErrorKind::SurplusPorts { side, given, most }, Some(node), _) => {
                 TypeError::SurplusPorts { node, side, given, most }
             }
-            (FaultKind::Unresolved { value, known, possible }, _, _) => {
+            (SolveErrorKind::Unresolved { value, known, possible }, _, _) => {
                 let universe = Arc::clone(self.checked.universe());
                 let leaf = |elem| Some(universe.lattice().node(universe.tensor_leaf(elem)?)?.id.to_owned());
                 let few = possible.filter(|set| set.len() < MAX_POSSIBLE).unwrap_or_default();
@@ -72,14 +72,14 @@ impl Words<'_, '_> {
                     possible: few.iter().filter_map(leaf).collect(),
                 }
             }
-            (FaultKind::SeedContradicts { seed, found }, _, _) => TypeError::SeedContradicts {
-                value: self.value_at(place),
+            (SolveErrorKind::SeedContradicts { seed, found }, _, _) => TypeError::SeedContradicts {
+                value: self.value_at(site),
                 seed: self.ty(&seed),
                 found: self.ty(&found),
             },
-            (FaultKind::Contradiction { declared, inferred, .. }, _, _) => {
+            (SolveErrorKind::Contradiction { declared, inferred, .. }, _, _) => {
                 TypeError::DeclarationContradicts {
-                    value: self.value_at(place),
+                    value: self.value_at(site),
                     declared: self.ty(&declared),
                     inferred: self.ty(&inferred),
                 }
@@ -213,104 +213,110 @@ impl Words<'_, '_> {
         })
     }
 
-    /// Faults of the graph's structure, and those that no graph of plain declarations has.
-    fn structure(&self, kind: &FaultKind<'_>) -> String {
+    /// Errors of the graph's structure, and those that no graph of plain declarations has.
+    fn structure(&self, kind: &SolveErrorKind<'_>) -> String {
         match kind {
-            FaultKind::Malformed(error) => error.to_string(),
-            FaultKind::NestingTooDeep => "graphs are nested too deep".into(),
-            FaultKind::UndefinedValue { value, .. } => format!("nothing makes `{}`", self.value(*value)),
-            FaultKind::UsedBeforeMade { value, .. } => {
+            SolveErrorKind::Malformed(error) => error.to_string(),
+            SolveErrorKind::NestingTooDeep => "graphs are nested too deep".into(),
+            SolveErrorKind::UndefinedValue { value, .. } => format!("nothing makes `{}`", self.value(*value)),
+            SolveErrorKind::UsedBeforeMade { value, .. } => {
                 format!("`{}` is read before it is made", self.value(*value))
             }
-            FaultKind::Cycle { steps } => {
+            SolveErrorKind::Cycle { steps } => {
                 let names: Vec<_> =
                     steps.iter().map(|(_, value)| format!("`{}`", self.value(*value))).collect();
                 format!("nodes wait for each other, over {}", names.join(", "))
             }
-            FaultKind::DuplicateValue { first, .. } => format!("`{}` is made twice", self.value(*first)),
-            FaultKind::UndefinedOutput { value } => {
+            SolveErrorKind::DuplicateValue { first, .. } => format!("`{}` is made twice", self.value(*first)),
+            SolveErrorKind::UndefinedOutput { value } => {
                 format!("nothing makes the output `{}`", self.value(*value))
             }
-            FaultKind::EmptyShape { value, .. } => {
+            SolveErrorKind::EmptyShape { value, .. } => {
                 format!("`{}` is declared without axes and has some", self.value(*value))
             }
-            FaultKind::PlaceholderDim { value, axis, mark, .. } => {
+            SolveErrorKind::PlaceholderDim { value, axis, mark, .. } => {
                 format!("axis {axis} of `{}` is named `{mark}`", self.value(*value))
             }
-            FaultKind::NegativeDim { axis, extent, .. } => format!("axis {axis} has the extent {extent}"),
-            FaultKind::DefaultContradicts { declared, found } => {
+            SolveErrorKind::NegativeDim { axis, extent, .. } => {
+                format!("axis {axis} has the extent {extent}")
+            }
+            SolveErrorKind::DefaultContradicts { declared, found } => {
                 format!("a default is {}, and declared as {}", self.ty(found), self.ty(declared))
             }
-            FaultKind::NewerOperator { since, .. } => format!("the operator exists from version {since} on"),
-            FaultKind::MissingOpset => "the version of the operator's domain is not known".into(),
-            FaultKind::DeprecatedOperator { since } => {
+            SolveErrorKind::NewerOperator { since, .. } => {
+                format!("the operator exists from version {since} on")
+            }
+            SolveErrorKind::MissingOpset => "the version of the operator's domain is not known".into(),
+            SolveErrorKind::DeprecatedOperator { since } => {
                 format!("the operator was withdrawn in version {since}")
             }
-            FaultKind::MissingAttribute { name, .. } => format!("attribute `{name}` is left out"),
-            FaultKind::UnknownAttribute { name, .. } => format!("there is no attribute `{name}`"),
-            FaultKind::AttributeKind { name, expected, .. } => {
+            SolveErrorKind::MissingAttribute { name, .. } => format!("attribute `{name}` is left out"),
+            SolveErrorKind::UnknownAttribute { name, .. } => format!("there is no attribute `{name}`"),
+            SolveErrorKind::AttributeKind { name, expected, .. } => {
                 format!("attribute `{name}` is not of kind {}", expected.name())
             }
-            FaultKind::Disagree { variable, .. } => format!("ports of `{variable}` have different types"),
-            FaultKind::NotAllowed { found, .. } => format!("{} is not allowed there", self.ty(found)),
-            FaultKind::CallArity { side, given, most } => {
+            SolveErrorKind::Disagree { variable, .. } => {
+                format!("ports of `{variable}` have different types")
+            }
+            SolveErrorKind::NotAllowed { found, .. } => format!("{} is not allowed there", self.ty(found)),
+            SolveErrorKind::CallArity { side, given, most } => {
                 format!("a call has {given} {}, and the function {most}", side_name(*side))
             }
-            FaultKind::RecursiveFunction { path, hidden: _ } => {
+            SolveErrorKind::RecursiveFunction { path, hidden: _ } => {
                 format!("functions call each other: {}", path.join(", "))
             }
-            FaultKind::ForcedSymbol { values, equation, .. } => {
+            SolveErrorKind::ForcedSymbol { values, equation, .. } => {
                 let values: Vec<String> = values.iter().map(ToString::to_string).collect();
                 format!("a symbol can only be {}, by {}", values.join(" or "), equation.rule)
             }
-            FaultKind::Restricted { equation, .. } => {
+            SolveErrorKind::Restricted { equation, .. } => {
                 format!("a symbol is restricted by {}", equation.rule)
             }
-            FaultKind::NarrowedInput { axis, extent, .. } => {
+            SolveErrorKind::NarrowedInput { axis, extent, .. } => {
                 format!("axis {axis} of an input can only be {extent}")
             }
-            FaultKind::Assumed { .. } => "a declared shape is neither confirmed nor refuted".into(),
-            FaultKind::ForcedEquality { equation, .. } => {
+            SolveErrorKind::Assumed { .. } => "a declared shape is neither confirmed nor refuted".into(),
+            SolveErrorKind::ForcedEquality { equation, .. } => {
                 format!("two symbols can only be equal, by {}", equation.rule)
             }
-            FaultKind::RefutedClaim(claim) => {
+            SolveErrorKind::RefutedClaim(claim) => {
                 format!("axis {} does not always have the declared extent", claim.axis)
             }
-            FaultKind::MissingExternalData { reason } => reason.clone(),
-            FaultKind::AttributeChoice { name, found, .. } => {
+            SolveErrorKind::MissingExternalData { reason } => reason.clone(),
+            SolveErrorKind::AttributeChoice { name, found, .. } => {
                 format!("attribute `{name}` cannot be `{found}`")
             }
-            FaultKind::CallOutputs { given, has } => {
+            SolveErrorKind::CallOutputs { given, has } => {
                 format!("a call has {given} outputs, and the function {has}")
             }
-            FaultKind::CallInput { name, .. } => format!("a function needs its input `{name}`"),
-            FaultKind::TooManyInstances { most } => {
+            SolveErrorKind::CallInput { name, .. } => format!("a function needs its input `{name}`"),
+            SolveErrorKind::TooManyInstances { most } => {
                 format!("a function is called with more than {most} different types")
             }
-            FaultKind::IrVersion { found, .. } => format!("IR version {found} is not known"),
-            FaultKind::NewerOpset { domain, imported, .. } => {
+            SolveErrorKind::IrVersion { found, .. } => format!("IR version {found} is not known"),
+            SolveErrorKind::NewerOpset { domain, imported, .. } => {
                 format!("version {imported} of domain `{domain}` is not known")
             }
-            FaultKind::LimitReached { value, limit } => {
+            SolveErrorKind::LimitReached { value, limit } => {
                 format!("the type of `{}` is not known: {}", self.value(*value), limit.reason())
             }
-            FaultKind::DuplicateNodeName { name, .. } => format!("several nodes are named `{name}`"),
-            FaultKind::ExtentOverflow { value } => {
+            SolveErrorKind::DuplicateNodeName { name, .. } => format!("several nodes are named `{name}`"),
+            SolveErrorKind::ExtentOverflow { value } => {
                 format!("`{}` has more elements than 64 bits can count", self.value(*value))
             }
-            FaultKind::InCase { fault, .. } => self.structure(fault),
-            FaultKind::Rule { rule, .. } => format!("{rule} does not hold"),
-            FaultKind::Relation { failure, .. } => failure.to_string(),
-            FaultKind::UnknownOperator { .. } => "the operator has no declaration".into(),
-            FaultKind::MissingPort { name, .. } => format!("`{name}` is left out"),
-            FaultKind::SurplusPorts { side, .. } => format!("there are too many {}", side_name(*side)),
-            FaultKind::Unresolved { value, .. } => {
+            SolveErrorKind::InCase { error, .. } => self.structure(error),
+            SolveErrorKind::Rule { rule, .. } => format!("{rule} does not hold"),
+            SolveErrorKind::Relation { failure, .. } => failure.to_string(),
+            SolveErrorKind::UnknownOperator { .. } => "the operator has no declaration".into(),
+            SolveErrorKind::MissingPort { name, .. } => format!("`{name}` is left out"),
+            SolveErrorKind::SurplusPorts { side, .. } => format!("there are too many {}", side_name(*side)),
+            SolveErrorKind::Unresolved { value, .. } => {
                 format!("the type of `{}` is not settled", self.value(*value))
             }
-            FaultKind::SeedContradicts { seed, found } => {
+            SolveErrorKind::SeedContradicts { seed, found } => {
                 format!("a seed is {}, and the value {}", self.ty(seed), self.ty(found))
             }
-            FaultKind::Contradiction { declared, inferred, .. } => {
+            SolveErrorKind::Contradiction { declared, inferred, .. } => {
                 format!("a value is declared as {}, and is {}", self.ty(declared), self.ty(inferred))
             }
         }
@@ -332,10 +338,10 @@ impl Words<'_, '_> {
         self.checked.body().value_name(value).to_owned()
     }
 
-    /// The value that a fault about a value is about.
-    fn value_at(&mut self, place: Place) -> String {
-        let faults = self.checked.frame.value_faults.iter();
-        let here = faults.filter(|(_, fault)| fault.place == place).map(|(value, _)| *value);
+    /// The value that a error about a value is about.
+    fn value_at(&mut self, site: ErrorSite) -> String {
+        let errors = self.checked.frame.value_errors.iter();
+        let here = errors.filter(|(_, error)| error.site == site).map(|(value, _)| *value);
         let next = here.into_iter().find(|value| !self.told.contains(value));
         self.told.extend(next);
         next.map_or_else(String::new, |value| self.value(value))

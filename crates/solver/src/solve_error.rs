@@ -1,7 +1,7 @@
 //! What can be wrong with a program, as data: the solver says it once, here, and never as a sentence.
 //!
-//! A [`Fault`] names steps, values and types by id. The words, the printed node and the chain of
-//! causes are made from it in [`crate::diagnostic`], after solving, for the faults that are shown.
+//! A [`SolveError`] names steps, values and types by id. The words, the printed node and the chain of
+//! causes are made from it in [`crate::diagnostic`], after solving, for the errors that are shown.
 
 use typeloom_onnx::DecodeError;
 use typeloom_types::relation::RelationFailure;
@@ -16,79 +16,79 @@ use crate::solution::{Equation, Type};
 
 /// One thing that is wrong, in one body.
 #[derive(Clone, Debug)]
-pub struct Fault<'a> {
+pub struct SolveError<'a> {
     /// Where.
-    pub place: Place,
+    pub site: ErrorSite,
     /// What.
-    pub kind: FaultKind<'a>,
+    pub kind: SolveErrorKind<'a>,
 }
 
-impl Fault<'_> {
-    /// Whether the model cannot be used as it is; other faults are warnings.
+impl SolveError<'_> {
+    /// Whether the model cannot be used as it is; other errors are warnings.
     #[must_use]
     pub fn is_error(&self, mode: crate::model::Mode) -> bool {
         self.kind.is_error(mode)
     }
 }
 
-impl FaultKind<'_> {
+impl SolveErrorKind<'_> {
     fn is_error(&self, mode: crate::model::Mode) -> bool {
         match self {
-            FaultKind::PlaceholderDim { .. }
-            | FaultKind::ForcedEquality { .. }
-            | FaultKind::Assumed { .. }
-            | FaultKind::DuplicateNodeName { .. }
-            | FaultKind::LimitReached { .. }
-            | FaultKind::ForcedSymbol { baked: false, .. }
-            | FaultKind::Restricted { .. }
-            | FaultKind::NarrowedInput { .. } => false,
-            FaultKind::UnknownOperator { .. }
-            | FaultKind::UsedBeforeMade { .. }
-            | FaultKind::EmptyShape { .. }
-            | FaultKind::NewerOpset { .. }
-            | FaultKind::IrVersion { .. }
-            | FaultKind::TooManyInstances { .. }
-            | FaultKind::NegativeDim { declared_in: Some(_), .. } => mode == crate::model::Mode::Strict,
-            FaultKind::InCase { fault, reach, .. } => *reach == Reach::Free && fault.is_error(mode),
-            FaultKind::Malformed(_)
-            | FaultKind::NestingTooDeep
-            | FaultKind::UndefinedValue { .. }
-            | FaultKind::Cycle { .. }
-            | FaultKind::DuplicateValue { .. }
-            | FaultKind::UndefinedOutput { .. }
-            | FaultKind::NewerOperator { .. }
-            | FaultKind::MissingOpset
-            | FaultKind::DeprecatedOperator { .. }
-            | FaultKind::SurplusPorts { .. }
-            | FaultKind::MissingPort { .. }
-            | FaultKind::MissingAttribute { .. }
-            | FaultKind::UnknownAttribute { .. }
-            | FaultKind::AttributeKind { .. }
-            | FaultKind::AttributeChoice { .. }
-            | FaultKind::ExtentOverflow { .. }
-            | FaultKind::CallOutputs { .. }
-            | FaultKind::CallInput { .. }
-            | FaultKind::MissingExternalData { .. }
-            | FaultKind::Disagree { .. }
-            | FaultKind::NotAllowed { .. }
-            | FaultKind::Rule { .. }
-            | FaultKind::Relation { .. }
-            | FaultKind::Contradiction { .. }
-            | FaultKind::DefaultContradicts { .. }
-            | FaultKind::NegativeDim { declared_in: None, .. }
-            | FaultKind::SeedContradicts { .. }
-            | FaultKind::CallArity { .. }
-            | FaultKind::RecursiveFunction { .. }
-            | FaultKind::ForcedSymbol { baked: true, .. }
-            | FaultKind::RefutedClaim(_)
-            | FaultKind::Unresolved { .. } => true,
+            SolveErrorKind::PlaceholderDim { .. }
+            | SolveErrorKind::ForcedEquality { .. }
+            | SolveErrorKind::Assumed { .. }
+            | SolveErrorKind::DuplicateNodeName { .. }
+            | SolveErrorKind::LimitReached { .. }
+            | SolveErrorKind::ForcedSymbol { baked: false, .. }
+            | SolveErrorKind::Restricted { .. }
+            | SolveErrorKind::NarrowedInput { .. } => false,
+            SolveErrorKind::UnknownOperator { .. }
+            | SolveErrorKind::UsedBeforeMade { .. }
+            | SolveErrorKind::EmptyShape { .. }
+            | SolveErrorKind::NewerOpset { .. }
+            | SolveErrorKind::IrVersion { .. }
+            | SolveErrorKind::TooManyInstances { .. }
+            | SolveErrorKind::NegativeDim { declared_in: Some(_), .. } => mode == crate::model::Mode::Strict,
+            SolveErrorKind::InCase { error, reach, .. } => *reach == Reach::Free && error.is_error(mode),
+            SolveErrorKind::Malformed(_)
+            | SolveErrorKind::NestingTooDeep
+            | SolveErrorKind::UndefinedValue { .. }
+            | SolveErrorKind::Cycle { .. }
+            | SolveErrorKind::DuplicateValue { .. }
+            | SolveErrorKind::UndefinedOutput { .. }
+            | SolveErrorKind::NewerOperator { .. }
+            | SolveErrorKind::MissingOpset
+            | SolveErrorKind::DeprecatedOperator { .. }
+            | SolveErrorKind::SurplusPorts { .. }
+            | SolveErrorKind::MissingPort { .. }
+            | SolveErrorKind::MissingAttribute { .. }
+            | SolveErrorKind::UnknownAttribute { .. }
+            | SolveErrorKind::AttributeKind { .. }
+            | SolveErrorKind::AttributeChoice { .. }
+            | SolveErrorKind::ExtentOverflow { .. }
+            | SolveErrorKind::CallOutputs { .. }
+            | SolveErrorKind::CallInput { .. }
+            | SolveErrorKind::MissingExternalData { .. }
+            | SolveErrorKind::Disagree { .. }
+            | SolveErrorKind::NotAllowed { .. }
+            | SolveErrorKind::Rule { .. }
+            | SolveErrorKind::Relation { .. }
+            | SolveErrorKind::Contradiction { .. }
+            | SolveErrorKind::DefaultContradicts { .. }
+            | SolveErrorKind::NegativeDim { declared_in: None, .. }
+            | SolveErrorKind::SeedContradicts { .. }
+            | SolveErrorKind::CallArity { .. }
+            | SolveErrorKind::RecursiveFunction { .. }
+            | SolveErrorKind::ForcedSymbol { baked: true, .. }
+            | SolveErrorKind::RefutedClaim(_)
+            | SolveErrorKind::Unresolved { .. } => true,
         }
     }
 }
 
-/// What a fault is about.
+/// What a error is about.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Place {
+pub enum ErrorSite {
     /// The model or function as a whole.
     Body,
     /// A graph.
@@ -99,9 +99,9 @@ pub enum Place {
     Value(ValueId),
 }
 
-/// The kinds of faults; each has one diagnostic code, see [`crate::diagnostic::Code`].
+/// The kinds of errors; each has one diagnostic code, see [`crate::diagnostic::Code`].
 #[derive(Clone, Debug)]
-pub enum FaultKind<'a> {
+pub enum SolveErrorKind<'a> {
     /// The bytes are not a model.
     Malformed(DecodeError),
     /// Graphs are nested deeper than any producer writes.
@@ -437,7 +437,7 @@ pub enum FaultKind<'a> {
         /// The branches that cause it: the first step of each node, and the graph. `None` where it is wrong in every case.
         branches: Option<Vec<(StepId, GraphId)>>,
         /// What is wrong, in terms of the case.
-        fault: Box<FaultKind<'a>>,
+        error: Box<SolveErrorKind<'a>>,
         /// The location of the error.
         owner: CaseOwner,
         /// Whether the branches are known to be possible.
@@ -476,12 +476,12 @@ pub struct RefutedClaim {
 pub enum Axes {
     /// The type that its node gives it.
     Inferred(Type),
-    /// A node that is at fault where the value has none.
+    /// A node that is at error where the value has none.
     Needed(StepId),
 }
 
-impl FaultKind<'_> {
-    /// The same, as an [`FaultKind::EmptyShape`] where the shape of a scalar is declared for a value with axes.
+impl SolveErrorKind<'_> {
+    /// The same, as an [`SolveErrorKind::EmptyShape`] where the shape of a scalar is declared for a value with axes.
     pub(crate) fn specific(self, value: ValueId) -> Self {
         let is_false = |declared: &Type, found: &Type| match (declared, found) {
             (Type::Tensor(declared), Type::Tensor(found)) => {
@@ -503,7 +503,7 @@ impl FaultKind<'_> {
     }
 }
 
-/// What a fault of one case belongs to.
+/// What a error of one case belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CaseOwner {
     /// The node at its place.

@@ -10,22 +10,22 @@ const MAX_CHARS: usize = 160;
 
 /// Where a problem is. Every part may be missing; the empty place is the model as a whole.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct Location {
     /// The function, with its domain, if it is not the model's graph.
     pub function: Option<String>,
     /// The way to a nested graph: node position, operator, attribute (`/3:If.then_branch`).
     pub graph: String,
     /// The node.
-    pub node: Option<NodePlace>,
+    pub node: Option<NodeLocation>,
     /// The value, where the problem is about one.
-    pub value: Option<ValuePlace>,
+    pub value: Option<ValueLocation>,
     /// The byte of the file.
     pub offset: Option<usize>,
 }
 
 /// A node, by position and names.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NodePlace {
+pub struct NodeLocation {
     /// The node's position in its graph, from 0.
     pub index: usize,
     /// Its name; may be empty.
@@ -36,7 +36,7 @@ pub struct NodePlace {
 
 /// A value, by name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ValuePlace {
+pub struct ValueLocation {
     /// Its name.
     pub name: String,
     /// What it is in its graph.
@@ -69,7 +69,7 @@ impl Role {
     }
 }
 
-impl fmt::Display for NodePlace {
+impl fmt::Display for NodeLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.name.is_empty() {
             write!(f, "node #{} ({})", self.index, tick(&self.operator))
@@ -79,7 +79,7 @@ impl fmt::Display for NodePlace {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { function, graph, node, value, offset } = self;
         let mut parts = Vec::new();
