@@ -81,7 +81,7 @@ pub(crate) fn report(checked: &mut Checked<'_>, folder: Option<&Path>) {
     // Many tensors are in one file, which is opened once.
     let mut sizes: HashMap<&str, Result<u64, String>> = HashMap::new();
     for external in checked.external_data() {
-        let ExternalTensor { place, location, offset, bytes } = external;
+        let ExternalTensor { site, location, offset, bytes } = external;
         // An empty location and sizes that are unknown are errors of the model, which are reported without files.
         let (false, Some(bytes)) = (location.is_empty(), bytes) else { continue };
         let size = sizes.entry(location).or_insert_with(|| {
@@ -91,7 +91,7 @@ pub(crate) fn report(checked: &mut Checked<'_>, folder: Option<&Path>) {
         });
         let read = size.clone().and_then(|size| range(location, offset, bytes, size));
         if let Err(reason) = read {
-            checked.report_missing_data(place, reason);
+            checked.report_missing_data(site, reason);
         }
     }
 }

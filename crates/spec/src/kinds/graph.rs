@@ -107,7 +107,7 @@ fn stands_at_its_node(
         let message = format!("`{}` is no problem of the node beside it", words_of(found));
         return Err(cx.malformed(line, message));
     };
-    let in_main = found.location.graph.is_empty() && found.place.function.is_none();
+    let in_main = found.location.graph.is_empty() && found.location.function.is_none();
     let really: Option<&NodeProto> = match &model.graph {
         Some(graph) if in_main => graph.node.get(node.index),
         _ => None,
