@@ -59,11 +59,11 @@ impl fmt::Display for SourceLine {
 }
 
 /// The key under which a recorded module keeps the line of a node: `file:line:column`.
-const PLACE: &str = "typeloom.location";
+const LINE: &str = "typeloom.place";
 
 /// The author's line for a node, where its metadata has one.
 pub(super) fn of_node(node: NodeView<'_>) -> Option<SourceLine> {
-    let own = |entry: &typeloom_onnx::view::EntryView<'_>| entry.key() == Ok(PLACE);
+    let own = |entry: &typeloom_onnx::view::EntryView<'_>| entry.key() == Ok(LINE);
     if let Some(entry) = node.metadata_props().filter_map(Result::ok).find(own) {
         return SourceLine::at(entry.value().ok()?);
     }
