@@ -69,7 +69,7 @@ pub use typeloom_ops as ops;
 pub use typeloom_pool as pool;
 pub use typeloom_report as report;
 pub use typeloom_runtime as runtime;
-pub use typeloom_rust as rust;
+pub use typeloom_rust_api as rust;
 pub use typeloom_solver as solver;
 pub use typeloom_term as term;
 pub use typeloom_types as types;

@@ -20,7 +20,7 @@ const LAYERS: &[&[&str]] = &[
     &["solver", "cpu"],
     &["contracts"],
     &["onnx"],
-    &["types", "rust"],
+    &["types", "rust-api"],
     &["pool"],
     &["term"],
 ];

@@ -1,0 +1,51 @@
+//! Carries the signature of every public item of crates through a bundle and asks whether the same term comes back.
+//!
+//! `cargo run --release -p typeloom-rust-api --example round_trip target/doc/*.json`
+
+#![allow(clippy::print_stdout, reason = "an example shows what it does")]
+
+use std::collections::HashSet;
+
+use typeloom_pool::Pool;
+use typeloom_rust_api::{Counts, Edition, bundle, describe, signature};
+use typeloom_term::normal::normal_form;
+use typeloom_term::{Boxed, Symbols};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let cx = Boxed::new();
+    let mut failed = 0;
+    for file in std::env::args().skip(1) {
+        let mut symbols = Symbols::new();
+        let api = describe(&std::fs::read(&file)?, Edition::default(), &mut symbols)?;
+        let bundle = bundle(&api, &mut symbols)?;
+        let mut pool = Pool::new();
+        let roots: HashSet<_> = pool.import(bundle.as_bytes())?.into_iter().map(|root| root.ty).collect();
+        let imported = pool.len();
+        let (mut same, mut different) = (0, Vec::new());
+        for item in &api.items {
+            let Some(ty) = signature(item, &mut symbols)? else { continue };
+            // The pool has never seen this term, only the bundle: it must be one of its roots, and give the term again.
+            let id = pool.intern_term(&cx, &symbols, &ty)?;
+            let back = pool.term(&cx, &mut symbols, id)?;
+            if roots.contains(&id) && back == normal_form(&cx, &ty)? {
+                same += 1;
+            } else {
+                different.push(&item.path);
+            }
+        }
+        failed += different.len();
+        println!("{file}: {same} signatures came back, {} did not", different.len());
+        let Counts { occurrences, distinct, unknown, .. } = &api.counts;
+        println!(
+            "  {} items, {occurrences} occurrences of {distinct} types, {} unknown; the bundle: {} types, {} bytes",
+            api.items.len(),
+            unknown.values().sum::<usize>(),
+            imported,
+            bundle.as_bytes().len()
+        );
+        for path in different {
+            println!("  {path}");
+        }
+    }
+    if failed > 0 { Err("not everything came back".into()) } else { Ok(()) }
+}

@@ -1,0 +1,458 @@
+//! Bounds, trait objects and `impl Trait`.
+//!
+//! Every bound becomes a predicate of its own: `T: Iterator<Item = u8, IntoIter: Clone>` becomes three. Binders that are
+//! written at a where clause and at a bound in it become one.
+
+use std::collections::HashSet;
+
+use rustdoc_types::{
+    AssocItemConstraint, AssocItemConstraintKind, DynTrait, GenericArgs, GenericBound, Id, ItemEnum,
+    ItemKind, Path, PolyTrait, PreciseCapturingArg, TraitBoundModifier,
+};
+use typeloom_term::{
+    AliasTy, Boxed, DynBound, DynTy, GenericArg, Name, Region, Symbol, Ty, TyData, TypeFamily,
+};
+
+use super::generics::{Captures, Opaque};
+use super::regions;
+use super::ty::generics_of;
+use super::{Lower, LowerError, Sig};
+use crate::item::{ParamKind, Role, Type};
+use crate::predicate;
+use crate::std_facts;
+
+/// A trait, applied: the trait, its arguments with the self type in front, and the result behind `Fn(..) ->`.
+pub(super) struct TraitRef {
+    pub(super) of: Symbol,
+    pub(super) args: Vec<GenericArg<Boxed>>,
+    output: Option<Type>,
+}
+
+fn constraints(args: Option<&GenericArgs>) -> &[AssocItemConstraint] {
+    match args {
+        Some(GenericArgs::AngleBracketed { args: _, constraints }) => constraints,
+        Some(GenericArgs::Parenthesized { .. } | GenericArgs::ReturnTypeNotation) | None => &[],
+    }
+}
+
+impl Lower<'_> {
+    /// The name of a trait.
+    pub(super) fn trait_symbol(&mut self, path: &Path) -> Symbol {
+        let name = self.name(path.id, &path.path);
+        self.symbols.intern(&name)
+    }
+
+    pub(super) fn trait_applied(
+        &mut self,
+        path: &Path,
+        this: &Type,
+        sig: &mut Sig,
+    ) -> Result<TraitRef, LowerError> {
+        let of = self.trait_symbol(path);
+        let (mut args, output) = self.generic_args(path.args.as_deref(), sig)?;
+        // `Self::Item` is written without the arguments of the trait it is in.
+        if args.is_empty()
+            && let Some((trait_id, own)) = &sig.within
+            && *trait_id == path.id
+            && own.first().and_then(GenericArg::as_ty) == Some(this)
+        {
+            args.extend(own.iter().skip(1).cloned());
+        }
+        if let Some(generics) = self.get(path.id).and_then(|item| generics_of(&item.inner)) {
+            self.fill(generics, &mut args, Some(this))?;
+        } else if std_facts::SELF_BY_DEFAULT.contains(&self.symbols.resolve(of))
+            && let [GenericArg::Ty(only)] = &args[..]
+            && only == this
+        {
+            args.clear();
+        }
+        args.insert(0, this.clone().into());
+        Ok(TraitRef { of, args, output })
+    }
+
+    pub(super) fn trait_ref(
+        &mut self,
+        path: &Path,
+        this: &Type,
+        sig: &mut Sig,
+    ) -> Result<(Symbol, Vec<GenericArg<Boxed>>), LowerError> {
+        let TraitRef { of, args, output: _ } = self.trait_applied(path, this, sig)?;
+        Ok((of, args))
+    }
+
+    /// The symbol of an associated item.
+    pub(super) fn item_symbol(&mut self, of: Symbol, item: &str) -> Symbol {
+        let text = format!("{}::{item}", self.symbols.resolve(of));
+        self.symbols.intern(&text)
+    }
+
+    /// Where an associated type that is named in a bound is declared: in the trait itself, or in a supertrait.
+    fn home(&mut self, path: &Path, of: &TraitRef, item: &str) -> (Symbol, Vec<GenericArg<Boxed>>) {
+        let name = self.symbols.resolve(of.of).to_owned();
+        let mut home = None;
+        if self.get(path.id).is_some() {
+            home = self.home_above(path.id, item, &mut Vec::new());
+        }
+        let home = home.or_else(|| {
+            let of_std = std_facts::ASSOC_HOME.iter().find(|(path, _)| *path == name);
+            of_std.map(|(_, home)| (*home).to_owned())
+        });
+        match home {
+            Some(home) if home != name => {
+                // The traits of functions and of indexing hand their arguments on; other supertraits take none here.
+                let same = home.contains("::ops::");
+                let args = if same { of.args.clone() } else { of.args.iter().take(1).cloned().collect() };
+                (self.symbols.intern(&format!("{home}::{item}")), args)
+            }
+            Some(_) | None => (self.item_symbol(of.of, item), of.args.clone()),
+        }
+    }
+
+    fn home_above(&mut self, id: Id, item: &str, seen: &mut Vec<Id>) -> Option<String> {
+        if seen.contains(&id) || seen.len() >= super::MAX_ALIASES {
+            return None;
+        }
+        seen.push(id);
+        let ItemEnum::Trait(of) = &self.get(id)?.inner else { return None };
+        let own =
+            of.items.iter().any(|id| self.get(*id).and_then(|found| found.name.as_deref()) == Some(item));
+        if own {
+            return Some(self.name(id, ""));
+        }
+        let mut outside = None;
+        for bound in &of.bounds {
+            let GenericBound::TraitBound { trait_, .. } = bound else { continue };
+            if self.get(trait_.id).is_some() {
+                if let Some(found) = self.home_above(trait_.id, item, seen) {
+                    return Some(found);
+                }
+            } else {
+                // Of traits of other crates the items are not known: the first one that is not a marker.
+                let name = self.name(trait_.id, &trait_.path);
+                let std = std_facts::ASSOC_HOME.iter().find(|(path, _)| *path == name).map(|(_, home)| *home);
+                if !name.starts_with("core::marker") && !name.starts_with("core::fmt") {
+                    outside.get_or_insert_with(|| std.unwrap_or(&name).to_owned());
+                }
+            }
+        }
+        outside
+    }
+
+    /// The predicates that bounds state about `this`, which may mention lifetimes of a binder around it.
+    pub(super) fn bounds(
+        &mut self,
+        this: &Type,
+        bounds: &[GenericBound],
+        outer: &[Symbol],
+        sig: &mut Sig,
+    ) -> Result<Vec<Type>, LowerError> {
+        let mut found = Vec::new();
+        for bound in bounds {
+            match bound {
+                GenericBound::TraitBound {
+                    trait_,
+                    generic_params: _,
+                    modifier: TraitBoundModifier::Maybe,
+                } => {
+                    self.note("?Sized bound");
+                    let _ = trait_;
+                    sig.unsized_types.push(this.clone());
+                }
+                GenericBound::TraitBound {
+                    trait_,
+                    generic_params,
+                    modifier: TraitBoundModifier::None | TraitBoundModifier::MaybeConst,
+                } => {
+                    self.note("trait bound");
+                    let (names, hidden) = self.enter(generic_params, sig);
+                    let mut names: Vec<Symbol> = outer.iter().copied().chain(names).collect();
+                    let before = std::mem::take(&mut sig.of_bound);
+                    self.trait_bound(this, trait_, &mut names, sig, &mut found)?;
+                    sig.of_bound = before;
+                    self.leave(hidden, sig);
+                }
+                GenericBound::Outlives(lifetime) => {
+                    self.note("lifetime bound");
+                    let shorter = self.region(Some(lifetime), sig)?;
+                    if outer.is_empty() {
+                        let predicate =
+                            predicate::outlives(&self.cx, self.symbols, this.clone().into(), shorter)?;
+                        found.push(predicate);
+                    }
+                }
+                GenericBound::Use(_) => self.note("captures"),
+            }
+        }
+        Ok(found)
+    }
+
+    fn trait_bound(
+        &mut self,
+        this: &Type,
+        path: &Path,
+        names: &mut Vec<Symbol>,
+        sig: &mut Sig,
+        found: &mut Vec<Type>,
+    ) -> Result<(), LowerError> {
+        let of = self.trait_applied(path, this, sig)?;
+        names.append(&mut sig.of_bound);
+        let (arity, args) = self.bind(names, &of.args)?;
+        found.push(predicate::implements(&self.cx, arity, of.of, &args)?);
+        if let Some(output) = &of.output {
+            let (item, mut args) = self.home(path, &of, "Output");
+            args.push(output.clone().into());
+            let (arity, args) = self.bind(names, &args)?;
+            found.push(predicate::projects(&self.cx, arity, item, &args)?);
+        }
+        for AssocItemConstraint { name, args, binding } in constraints(path.args.as_deref()) {
+            let own = self.generic_args(args.as_deref(), sig)?.0;
+            let (item, mut all) = self.home(path, &of, name);
+            all.extend(own);
+            match binding {
+                AssocItemConstraintKind::Equality(term) => {
+                    all.push(self.term(term, sig)?);
+                    names.append(&mut sig.of_bound);
+                    let (arity, all) = self.bind(names, &all)?;
+                    found.push(predicate::projects(&self.cx, arity, item, &all)?);
+                }
+                AssocItemConstraintKind::Constraint(bounds) => {
+                    let alias = TyData::Alias(AliasTy { name: Name::Projection(item), args: &all });
+                    let alias = Ty::new(&self.cx, alias)?;
+                    let more = self.bounds(&alias, bounds, names, sig)?;
+                    found.extend(more);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// `dyn Trait + Auto + 'a`
+    pub(super) fn dynamic(
+        &mut self,
+        dynamic: &DynTrait,
+        object: Region<Boxed>,
+        sig: &mut Sig,
+    ) -> Result<Type, LowerError> {
+        let DynTrait { traits, lifetime } = dynamic;
+        // The hidden type; it is not part of the bounds.
+        let this = Ty::param(&self.cx, Name::Param(self.symbols.intern("dyn Self")))?;
+        let mut bounds = Vec::new();
+        let mut of_traits = None;
+        for PolyTrait { trait_, generic_params } in traits {
+            let (mut names, hidden) = self.enter(generic_params, sig);
+            let before = std::mem::take(&mut sig.of_bound);
+            let of = self.trait_applied(trait_, &this, sig)?;
+            names.append(&mut sig.of_bound);
+            let mut projections = Vec::new();
+            if let Some(output) = &of.output {
+                let (item, mut args) = self.home(trait_, &of, "Output");
+                args.push(output.clone().into());
+                projections.push((item, args));
+            }
+            for AssocItemConstraint { name, args, binding } in constraints(trait_.args.as_deref()) {
+                let own = self.generic_args(args.as_deref(), sig)?.0;
+                let (item, mut all) = self.home(trait_, &of, name);
+                all.extend(own);
+                if let AssocItemConstraintKind::Equality(term) = binding {
+                    all.push(self.term(term, sig)?);
+                    projections.push((item, all));
+                }
+            }
+            names.append(&mut sig.of_bound);
+            sig.of_bound = before;
+            self.leave(hidden, sig);
+            let is_bound =
+                |region: Region<Boxed>| names.iter().any(|x| region == Region::param(Name::Param(*x)));
+            let outlived = self.object_of(trait_, &of.args).filter(|region| !is_bound(*region));
+            of_traits = outlived.filter(|region| *region == Region::Static).or(of_traits).or(outlived);
+            let auto = self.is_auto(trait_.id, of.of);
+            let kind = if auto {
+                typeloom_term::ty::DynBoundKind::AutoTrait
+            } else {
+                typeloom_term::ty::DynBoundKind::Trait
+            };
+            bounds.push(self.dyn_bound(&names, kind, Name::Trait(of.of), &of.args)?);
+            for (item, args) in projections {
+                let kind = typeloom_term::ty::DynBoundKind::Projection;
+                bounds.push(self.dyn_bound(&names, kind, Name::Projection(item), &args)?);
+            }
+        }
+        let region = match lifetime {
+            Some(lifetime) => self.region(Some(lifetime), sig)?,
+            None => of_traits.unwrap_or(object),
+        };
+        Ok(Ty::new(&self.cx, TyData::Dyn(DynTy { bounds: &bounds, region }))?)
+    }
+
+    fn dyn_bound(
+        &mut self,
+        names: &[Symbol],
+        kind: typeloom_term::ty::DynBoundKind,
+        name: Name,
+        args: &[GenericArg<Boxed>],
+    ) -> Result<DynBound<Boxed>, LowerError> {
+        let args: Vec<_> = args.iter().skip(1).cloned().collect();
+        let (arity, args) = self.bind(names, &args)?;
+        Ok(DynBound { arity, kind, name, args: self.cx.intern_args(&args) })
+    }
+
+    fn is_auto(&self, id: Id, of: Symbol) -> bool {
+        match self.get(id).map(|item| &item.inner) {
+            Some(ItemEnum::Trait(of)) => of.is_auto,
+            _ => {
+                let is_trait =
+                    self.krate.paths.get(&id).is_none_or(|summary| summary.kind == ItemKind::Trait);
+                is_trait && std_facts::AUTO_TRAITS.contains(&self.symbols.resolve(of))
+            }
+        }
+    }
+
+    /// `impl Bounds`: a parameter of its own, known by its bounds.
+    pub(super) fn impl_trait(
+        &mut self,
+        bounds: &[GenericBound],
+        role: Role,
+        sig: &mut Sig,
+    ) -> Result<Type, LowerError> {
+        let text = impl_text(bounds);
+        let symbol = self.unique(sig, &text);
+        sig.param(symbol, ParamKind::Type, role);
+        let ty = Ty::param(&self.cx, Name::Param(symbol))?;
+        let own = sig.opaque.len();
+        if role == Role::Existential {
+            sig.opaque.push(Opaque { ty: ty.clone(), captures: Captures::All });
+        }
+        let before = sig.unsized_types.len();
+        let mut found = self.bounds(&ty, bounds, &[], sig)?;
+        if role == Role::Existential {
+            let captures = self.captured(bounds, &found, own, sig)?;
+            if let Some(opaque) = sig.opaque.get_mut(own) {
+                opaque.captures = captures;
+            }
+        }
+        if !sig.unsized_types[before..].contains(&ty) {
+            found.push(self.sized(&ty)?);
+        }
+        match role {
+            Role::Existential => sig.promises.extend(found),
+            Role::Explicit | Role::Inferred => sig.predicates.extend(found),
+        }
+        Ok(ty)
+    }
+
+    /// What the choice with this number, with these bounds, may borrow from. Type parameters have to be listed in
+    /// `use<..>`, so they need no looking at.
+    fn captured(
+        &mut self,
+        bounds: &[GenericBound],
+        found: &[Type],
+        own: usize,
+        sig: &mut Sig,
+    ) -> Result<Captures, LowerError> {
+        let list = bounds.iter().find_map(|bound| match bound {
+            GenericBound::Use(list) => Some(list),
+            GenericBound::TraitBound { .. } | GenericBound::Outlives(_) => None,
+        });
+        let Some(list) = list else {
+            if sig.of_trait {
+                return Ok(Captures::All);
+            }
+            let mut mentioned: HashSet<_> = regions::all(found).into_iter().collect();
+            // A choice within the bounds is a parameter in them by now.
+            for within in sig.opaque.get(own + 1..).unwrap_or_default() {
+                match &within.captures {
+                    Captures::All => {}
+                    Captures::Listed(regions) => mentioned.extend(regions),
+                    Captures::Mentioned(regions) => mentioned.extend(regions),
+                }
+            }
+            return Ok(Captures::Mentioned(mentioned));
+        };
+        let mut regions = Vec::new();
+        for arg in list {
+            match arg {
+                PreciseCapturingArg::Lifetime(name) => regions.push(self.region(Some(name), sig)?),
+                PreciseCapturingArg::Param(_) => {}
+            }
+        }
+        Ok(Captures::Listed(regions))
+    }
+
+    /// What a function's own choices may borrow from, as predicates. Whatever outlives a lifetime *because* everything
+    /// that it captures does, outlives it; so for each choice there is a lifetime that stands for all of these: what is
+    /// captured outlives it where the function is used, and the choice is promised to outlive it.
+    ///
+    /// Where no list is written, the edition decides.
+    pub(super) fn captures(&mut self, sig: &mut Sig) -> Result<(), LowerError> {
+        let opaque = std::mem::take(&mut sig.opaque);
+        for Opaque { ty, captures } in opaque {
+            let symbol = self.unique(sig, predicate::CAPTURED);
+            let shorter = Region::param(Name::Param(symbol));
+            let mut longer: Vec<GenericArg<Boxed>> = Vec::new();
+            let mut left_out = false;
+            for param in &sig.params {
+                let arg = super::param_arg(&self.cx, param.symbol, &param.kind)?;
+                let captured = match (&param.kind, &captures) {
+                    (ParamKind::Type, _) => param.role != Role::Existential,
+                    (ParamKind::Region, Captures::All) => {
+                        !predicate::stands_for_captures(self.symbols, param.symbol)
+                    }
+                    (ParamKind::Region, Captures::Mentioned(mentioned)) => {
+                        let known = mentioned.contains(&Region::param(Name::Param(param.symbol)));
+                        let in_scope = !predicate::stands_for_captures(self.symbols, param.symbol);
+                        left_out |= in_scope && !known;
+                        in_scope && (known || self.edition.captures_all())
+                    }
+                    (ParamKind::Region, Captures::Listed(_)) | (ParamKind::Const(_), _) => false,
+                };
+                if captured {
+                    longer.push(arg);
+                }
+            }
+            self.by_edition |= left_out;
+            if let Captures::Listed(listed) = captures {
+                longer.extend(listed.into_iter().map(GenericArg::from));
+            }
+            // Every choice captures everything in scope: many of both are very many predicates.
+            let too_large = || LowerError::TooLarge { name: String::new() };
+            self.budget = self.budget.checked_sub(longer.len()).ok_or_else(too_large)?;
+            sig.param(symbol, ParamKind::Region, Role::Inferred);
+            for longer in longer {
+                sig.predicates.push(predicate::outlives(&self.cx, self.symbols, longer, shorter)?);
+            }
+            sig.promises.push(predicate::outlives(&self.cx, self.symbols, ty.into(), shorter)?);
+        }
+        Ok(())
+    }
+
+    /// What an `async fn` gives: `impl Future<Output = output>`.
+    pub(super) fn future(&mut self, output: &Type, sig: &mut Sig) -> Result<Type, LowerError> {
+        let symbol = self.unique(sig, "impl Future");
+        sig.param(symbol, ParamKind::Type, Role::Existential);
+        let ty = Ty::param(&self.cx, Name::Param(symbol))?;
+        sig.opaque.push(Opaque { ty: ty.clone(), captures: Captures::All });
+        let future = self.symbols.intern("core::future::future::Future");
+        let item = self.item_symbol(future, "Output");
+        let none = typeloom_term::Arity::NONE;
+        let this = GenericArg::Ty(ty.clone());
+        sig.promises.push(predicate::implements(&self.cx, none, future, std::slice::from_ref(&this))?);
+        sig.promises.push(predicate::projects(&self.cx, none, item, &[this, output.clone().into()])?);
+        sig.promises.push(self.sized(&ty)?);
+        Ok(ty)
+    }
+}
+
+/// A short text for `impl Bounds`, to show it by.
+fn impl_text(bounds: &[GenericBound]) -> String {
+    let names: Vec<&str> = bounds
+        .iter()
+        .filter_map(|bound| match bound {
+            GenericBound::TraitBound { trait_, modifier: TraitBoundModifier::None, .. } => {
+                trait_.path.rsplit("::").next()
+            }
+            GenericBound::TraitBound { .. } | GenericBound::Use(_) => None,
+            GenericBound::Outlives(lifetime) => Some(lifetime),
+        })
+        .collect();
+    format!("impl {}", names.join(" + "))
+}

@@ -1,0 +1,585 @@
+//! Items with their parts.
+
+use std::collections::{BTreeSet, HashMap};
+
+use rustdoc_types::{
+    Attribute, Function, Generics, Id, Impl, Item as JsonItem, ItemEnum, StructKind, Type as JsonType,
+    VariantKind, Visibility, WherePredicate,
+};
+use typeloom_term::name::Variadic;
+use typeloom_term::{Boxed, GenericArg, Name, Region, Symbol, Symbols, Ty};
+
+use super::generics::{Elided, ImplTrait};
+use super::ty::{abi_text, elided_result};
+use super::{AdtDef, Hidden, Lower, LowerError, Sig, regions};
+use crate::compare::difference::children;
+use crate::item::{Item, Kind, Label, Mark, Order, ParamKind, Part, Role, Type};
+use crate::lower::paths::Namespace;
+use crate::predicate::{self, Predicate};
+use crate::std_facts;
+
+/// `yes` at level 1, `no` at level 0.
+pub(super) fn level(label: &'static str, holds: bool) -> Mark {
+    let text = if holds { label.to_owned() } else { format!("not {label}") };
+    Mark { label, text, order: Order::Level(u8::from(holds)) }
+}
+
+pub(super) fn fixed(label: &'static str, text: &str) -> Mark {
+    Mark { label, text: text.to_owned(), order: Order::Fixed }
+}
+
+impl<'a> Lower<'a> {
+    /// Lowers everything that can be reached.
+    pub(super) fn all(&mut self) -> Result<(), LowerError> {
+        self.definitions()?;
+        self.counts = super::Counts::default();
+        self.distinct.clear();
+        let mut impls: BTreeSet<Id> = BTreeSet::new();
+        let mut done: BTreeSet<(Namespace, Id)> = BTreeSet::new();
+        let enums = self.enums_of_variants();
+        for ((namespace, path), id) in &self.paths.public {
+            let name = self.paths.public_name(*id).unwrap_or(path);
+            let of_enum = enums.get(id).map(|of| self.variant_name(*of, *id));
+            if name != path || self.get(*id).is_none() || of_enum.is_some() {
+                let mut item = Item::new(path.clone(), Kind::ReExport);
+                let target = if name == path { self.name(*id, path) } else { name.to_owned() };
+                let target = of_enum.unwrap_or(target);
+                let target = match self.krate.paths.get(id) {
+                    Some(summary) if summary.crate_id != 0 => summary.path.join("::"),
+                    _ => target,
+                };
+                item.marks.push(fixed("of", &target));
+                self.items.push(item);
+            }
+            if let Some(item) = self.get(*id)
+                && done.insert((*namespace, *id))
+            {
+                // Its name may be one that only an older version can be asked for.
+                let reachable = self.paths.public.get(&(*namespace, name.to_owned())) == Some(id);
+                let first = self.items.len();
+                self.item(item, name, &mut impls).map_err(|error| at(error, name))?;
+                if let Some(item) = self.items.get_mut(first) {
+                    item.marks.push(Mark {
+                        label: "public path",
+                        text: if reachable { String::new() } else { "not public under this path".to_owned() },
+                        order: Order::Level(u8::from(reachable)),
+                    });
+                }
+            }
+        }
+        self.impls_of(&impls)?;
+        self.reached()
+    }
+
+    fn impls_of(&mut self, impls: &BTreeSet<Id>) -> Result<(), LowerError> {
+        for id in impls {
+            let Some(item) = self.get(*id) else { continue };
+            self.enter_module(item);
+            if let ItemEnum::Impl(of) = &item.inner {
+                self.impl_item(of).map_err(|error| at(error, "impl"))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The fields, methods and impls of types that nobody can name, but that public signatures give away: whoever has
+    /// such a value can use them. The types themselves are no items: there is nothing to be said of them by name.
+    fn reached(&mut self) -> Result<(), LowerError> {
+        let mut hidden: HashMap<Name, Id> = HashMap::new();
+        for (id, item) in &self.krate.index {
+            if matches!(item.inner, ItemEnum::Struct(_) | ItemEnum::Enum(_) | ItemEnum::Union(_))
+                && self.paths.public_name(*id).is_none()
+            {
+                let name = self.name(*id, item.name.as_deref().unwrap_or_default());
+                hidden.insert(Name::Adt(self.symbols.intern(&name)), *id);
+            }
+        }
+        let mut next = 0;
+        while next < self.items.len() {
+            let mut found: Vec<Id> = Vec::new();
+            for item in self.items.get(next..).unwrap_or_default() {
+                for part in &item.parts {
+                    found.extend(applied(&part.ty).iter().filter_map(|name| hidden.remove(name)));
+                }
+            }
+            next = self.items.len();
+            let mut impls: BTreeSet<Id> = BTreeSet::new();
+            for id in found {
+                let Some(item) = self.get(id) else { continue };
+                let name = self.name(id, item.name.as_deref().unwrap_or_default());
+                let first = self.items.len();
+                self.item(item, &name, &mut impls).map_err(|error| at(error, &name))?;
+                let more = self.items.split_off(first);
+                self.items.extend(more.into_iter().filter(|item| {
+                    item.kind == Kind::Field
+                        && item.path.matches("::").count() == name.matches("::").count() + 1
+                }));
+            }
+            self.impls_of(&impls)?;
+        }
+        Ok(())
+    }
+
+    /// The enums of the variants that can be named without them.
+    fn enums_of_variants(&self) -> HashMap<Id, Id> {
+        let mut enums = HashMap::new();
+        for (id, item) in &self.krate.index {
+            if let ItemEnum::Enum(of) = &item.inner {
+                enums.extend(of.variants.iter().map(|variant| (*variant, *id)));
+            }
+        }
+        enums
+    }
+
+    fn variant_name(&self, of: Id, variant: Id) -> String {
+        let own = |id: Id| self.get(id).and_then(|item| item.name.as_deref()).unwrap_or_default();
+        format!("{}::{}", self.name(of, own(of)), own(variant))
+    }
+
+    fn item(&mut self, item: &'a JsonItem, path: &str, impls: &mut BTreeSet<Id>) -> Result<(), LowerError> {
+        self.enter_module(item);
+        match &item.inner {
+            ItemEnum::Struct(of) => {
+                impls.extend(&of.impls);
+                let (kind, fields, hidden) = struct_fields(&of.kind);
+                let hidden = hidden || self.has_private(&fields);
+                let (mut main, sig) = self.adt(path, Kind::Struct, &of.generics)?;
+                let exhaustive = !is_non_exhaustive(item);
+                main.closed = exhaustive && !hidden && !matches!(of.kind, StructKind::Unit);
+                main.marks.push(level("exhaustive", exhaustive));
+                main.marks.push(level("all fields public", !hidden));
+                if !hidden && exhaustive {
+                    main.marks.push(fixed("form", kind));
+                }
+                self.items.push(main);
+                self.fields(path, path, &fields, &sig)
+            }
+            ItemEnum::Union(of) => {
+                impls.extend(&of.impls);
+                let (mut main, sig) = self.adt(path, Kind::Union, &of.generics)?;
+                let hidden = of.has_stripped_fields || self.has_private(&of.fields);
+                main.marks.push(level("all fields public", !hidden));
+                self.items.push(main);
+                self.fields(path, path, &of.fields, &sig)
+            }
+            ItemEnum::Enum(of) => {
+                impls.extend(&of.impls);
+                let (mut main, sig) = self.adt(path, Kind::Enum, &of.generics)?;
+                main.closed = !is_non_exhaustive(item);
+                main.marks.push(level("exhaustive", main.closed));
+                main.marks.push(level("all variants public", !of.has_stripped_variants));
+                self.items.push(main);
+                for id in &of.variants {
+                    self.variant(path, *id, &sig)?;
+                }
+                Ok(())
+            }
+            ItemEnum::Variant(_) => Ok(()),
+            ItemEnum::Function(of) => {
+                let function = self.function(path, Kind::Function, of, &Sig::new())?;
+                self.items.push(function);
+                Ok(())
+            }
+            ItemEnum::Trait(of) => {
+                impls.extend(&of.implementations);
+                self.trait_item(item.id, path, of)
+            }
+            ItemEnum::TraitAlias(of) => {
+                let (mut main, mut sig) = self.adt(path, Kind::TraitAlias, &of.generics)?;
+                let this = Ty::param(&self.cx, Name::Param(self.symbols.intern("Self")))?;
+                main.promises = self.bounds(&this, &of.params, &[], &mut sig)?;
+                main.implemented_by_others = true;
+                self.items.push(main);
+                Ok(())
+            }
+            ItemEnum::TypeAlias(of) => {
+                let (mut main, mut sig) = self.adt(path, Kind::TypeAlias, &of.generics)?;
+                let ty = self.ty(&of.type_, &mut sig)?;
+                main.parts.push(Part { label: Label::Type, ty });
+                // The compiler does not look at bounds of aliases.
+                main.predicates.clear();
+                self.items.push(main);
+                Ok(())
+            }
+            ItemEnum::Constant { type_, const_: _ } => {
+                let ty = self.ty(type_, &mut Sig::new())?;
+                let mut item = Item::new(path.to_owned(), Kind::Const);
+                item.parts.push(Part { label: Label::Type, ty });
+                self.items.push(item);
+                Ok(())
+            }
+            ItemEnum::Static(of) => {
+                let ty = self.ty(&of.type_, &mut Sig::new())?;
+                let mut item = Item::new(path.to_owned(), Kind::Static);
+                item.parts.push(Part { label: Label::Type, ty });
+                item.marks.push(fixed("mutability", if of.is_mutable { "mut" } else { "" }));
+                item.marks.push(level("safe", !of.is_unsafe));
+                self.items.push(item);
+                Ok(())
+            }
+            ItemEnum::ExternType => {
+                self.items.push(Item::new(path.to_owned(), Kind::ExternType));
+                Ok(())
+            }
+            ItemEnum::Macro(_) | ItemEnum::ProcMacro(_) => {
+                self.items.push(Item::new(path.to_owned(), Kind::Macro));
+                Ok(())
+            }
+            // These are not found by a path of their own.
+            ItemEnum::Module(_)
+            | ItemEnum::ExternCrate { .. }
+            | ItemEnum::Use(_)
+            | ItemEnum::StructField(_)
+            | ItemEnum::Impl(_)
+            | ItemEnum::Primitive(_)
+            | ItemEnum::AssocConst { .. }
+            | ItemEnum::AssocType { .. } => Ok(()),
+        }
+    }
+
+    /// The item of a definition with parameters, and the scope inside of it.
+    pub(super) fn adt(
+        &mut self,
+        path: &str,
+        kind: Kind,
+        generics: &Generics,
+    ) -> Result<(Item, Sig), LowerError> {
+        let mut sig = Sig::new();
+        // `Self` may be used in bounds, so the parameters come into scope first.
+        let mut names = Sig::new();
+        self.names_only(generics, &mut names)?;
+        let name = Name::Adt(self.symbols.intern(path));
+        sig.this = Some(Ty::apply(&self.cx, name, &names.args(&self.cx)?)?);
+        self.generics(generics, Role::Explicit, Role::Explicit, &mut sig)?;
+        let mut item = Item::new(path.to_owned(), kind);
+        item.params.clone_from(&sig.params);
+        item.predicates.clone_from(&sig.predicates);
+        Ok((item, sig))
+    }
+
+    /// Brings parameters into scope without their bounds.
+    fn names_only(&mut self, generics: &Generics, sig: &mut Sig) -> Result<(), LowerError> {
+        let counts = self.counts.clone();
+        let mut bare = Generics { params: generics.params.clone(), where_predicates: Vec::new() };
+        for param in &mut bare.params {
+            use rustdoc_types::GenericParamDefKind::{Const, Lifetime, Type};
+            match &mut param.kind {
+                Lifetime { outlives } => outlives.clear(),
+                Type { bounds, default, is_synthetic: _ } => {
+                    bounds.clear();
+                    *default = None;
+                }
+                Const { type_: _, default } => *default = None,
+            }
+        }
+        self.generics(&bare, Role::Explicit, Role::Explicit, sig)?;
+        self.counts = counts;
+        Ok(())
+    }
+
+    /// Whether some of the fields are there only because rustdoc was asked for private items.
+    fn has_private(&self, fields: &[Id]) -> bool {
+        let private = |item: &JsonItem| !matches!(item.visibility, Visibility::Public | Visibility::Default);
+        fields.iter().any(|id| self.get(*id).is_some_and(private))
+    }
+
+    fn fields(&mut self, path: &str, parent: &str, fields: &[Id], sig: &Sig) -> Result<(), LowerError> {
+        for id in fields {
+            let Some(field) = self.get(*id) else { continue };
+            let public = matches!(field.visibility, Visibility::Public | Visibility::Default);
+            let (ItemEnum::StructField(ty), Some(name), true) = (&field.inner, &field.name, public) else {
+                continue;
+            };
+            let mut sig = sig.clone();
+            let ty = self.ty(ty, &mut sig)?;
+            let mut item = Item::new(format!("{path}::{name}"), Kind::Field);
+            item.parent = Some(parent.to_owned());
+            item.params = sig.params;
+            item.context = sig.predicates;
+            item.parts.push(Part { label: Label::Type, ty });
+            self.items.push(item);
+        }
+        Ok(())
+    }
+
+    fn variant(&mut self, path: &str, id: Id, sig: &Sig) -> Result<(), LowerError> {
+        let Some(variant) = self.get(id) else { return Ok(()) };
+        let (ItemEnum::Variant(of), Some(name)) = (&variant.inner, &variant.name) else { return Ok(()) };
+        let own = format!("{path}::{name}");
+        let (form, fields, hidden) = match &of.kind {
+            VariantKind::Plain => ("unit", Vec::new(), false),
+            VariantKind::Tuple(fields) => {
+                ("tuple", fields.iter().flatten().copied().collect(), fields.contains(&None))
+            }
+            VariantKind::Struct { fields, has_stripped_fields } => {
+                ("named", fields.clone(), *has_stripped_fields)
+            }
+        };
+        let mut item = Item::new(own.clone(), Kind::Variant);
+        item.parent = Some(path.to_owned());
+        item.params.clone_from(&sig.params);
+        item.context.clone_from(&sig.predicates);
+        let exhaustive = !is_non_exhaustive(variant) && !hidden;
+        item.closed = exhaustive;
+        item.marks.push(fixed("form", form));
+        item.marks.push(level("exhaustive", exhaustive));
+        self.items.push(item);
+        self.fields(&own, &own, &fields, sig)
+    }
+
+    /// A function, method or trait method; `outer` is the scope of the impl or trait around it.
+    pub(super) fn function(
+        &mut self,
+        path: &str,
+        kind: Kind,
+        of: &Function,
+        outer: &Sig,
+    ) -> Result<Item, LowerError> {
+        let mut sig = outer.clone();
+        self.generics(&of.generics, Role::Inferred, Role::Explicit, &mut sig)?;
+        let mut item = Item::new(path.to_owned(), kind);
+        sig.elided = Elided::Fresh;
+        sig.impl_trait = ImplTrait::Parameter;
+        sig.of_trait |= kind == Kind::TraitMethod;
+        let mut inputs: Vec<Type> = Vec::new();
+        let has_receiver = of.sig.inputs.first().is_some_and(|(name, _)| name == "self");
+        for (index, (name, ty)) in of.sig.inputs.iter().enumerate() {
+            let ty = self.ty(ty, &mut sig)?;
+            inputs.push(ty.clone());
+            item.parts.push(Part { label: Label::Input(index, name.clone()), ty });
+        }
+        let of_receiver = inputs.first().filter(|_| has_receiver).and_then(regions::of_reference);
+        sig.elided = Elided::Is(of_receiver.unwrap_or_else(|| elided_result(&inputs)));
+        sig.impl_trait = ImplTrait::Result;
+        let unit = JsonType::Tuple(Vec::new());
+        let mut output = self.ty(of.sig.output.as_ref().unwrap_or(&unit), &mut sig)?;
+        if of.header.is_async {
+            output = self.future(&output, &mut sig)?;
+        }
+        item.late = late_bound(outer, &sig, self.symbols);
+        let own = sig.params.len();
+        self.captures(&mut sig)?;
+        item.late.extend(sig.params.iter().skip(own).map(|param| param.symbol));
+        item.parts.push(Part { label: Label::Output, ty: output });
+        item.marks.push(level("const", of.header.is_const));
+        item.marks.push(level("safe", !of.header.is_unsafe));
+        item.marks.push(fixed("extern", &abi_text(&of.header.abi).unwrap_or_default()));
+        let variadic = if of.sig.is_c_variadic { Variadic::CVariadic } else { Variadic::Fixed };
+        item.marks.push(fixed("variadic", if variadic == Variadic::CVariadic { "..." } else { "" }));
+        if matches!(kind, Kind::Method | Kind::TraitMethod) {
+            item.marks.push(level("callable as a method", has_receiver));
+        }
+        let Sig { params, predicates, promises, .. } = sig;
+        // What the trait or impl around it asks for is known where the function is used.
+        item.params = params;
+        item.predicates = predicates;
+        item.promises = promises;
+        Ok(item)
+    }
+
+    /// The items of an inherent impl.
+    pub(super) fn inherent(&mut self, of: &Impl) -> Result<(), LowerError> {
+        let (sig, this) = self.impl_scope(of)?;
+        let Some(path) = adt_path(&this).map(|symbol| self.symbols.resolve(symbol).to_owned()) else {
+            return Ok(());
+        };
+        for id in &of.items {
+            let Some(item) = self.get(*id) else { continue };
+            if !matches!(item.visibility, Visibility::Public) {
+                continue;
+            }
+            let Some(name) = &item.name else { continue };
+            let own = format!("{path}::{name}");
+            let mut lowered = match &item.inner {
+                ItemEnum::Function(function) => self.function(&own, Kind::Method, function, &sig)?,
+                ItemEnum::AssocConst { type_, value: _ } => {
+                    let mut sig = sig.clone();
+                    let ty = self.ty(type_, &mut sig)?;
+                    let mut item = Item::new(own, Kind::AssocConst);
+                    item.params = sig.params;
+                    item.predicates = sig.predicates;
+                    item.parts.push(Part { label: Label::Type, ty });
+                    item
+                }
+                _ => continue,
+            };
+            lowered.parent = Some(path.clone());
+            lowered.parts.insert(0, Part { label: Label::SelfType, ty: this.clone() });
+            self.items.push(lowered);
+        }
+        Ok(())
+    }
+
+    /// The scope inside of an impl, and the type that it is for.
+    pub(super) fn impl_scope(&mut self, of: &Impl) -> Result<(Sig, Type), LowerError> {
+        let mut sig = Sig::new();
+        // The header may use the parameters, the bounds may use `Self`: names first, then the type, then bounds.
+        let mut names = Sig::new();
+        names.elided = Elided::Fresh;
+        self.names_only(&of.generics, &mut names)?;
+        let counts = self.counts.clone();
+        let fresh = names.params.len();
+        let this = self.ty(&of.for_, &mut names)?;
+        self.counts = counts;
+        sig.this = Some(this);
+        sig.elided = Elided::Fresh;
+        self.generics(&of.generics, Role::Inferred, Role::Inferred, &mut sig)?;
+        // Again, so that lifetimes that are not written become parameters of this scope.
+        sig.params.extend(names.params.drain(fresh..));
+        let this = sig.this.clone().map_or_else(|| self.ty(&of.for_, &mut sig), Ok)?;
+        self.counts.occurrences += 1;
+        Ok((sig, this))
+    }
+
+    /// What the types of the crate consist of.
+    pub(super) fn adt_definition(&mut self, item: &JsonItem) -> Result<(), LowerError> {
+        let (generics, fields, hidden, impls) = match &item.inner {
+            ItemEnum::Struct(of) => {
+                let (_, fields, hidden) = struct_fields(&of.kind);
+                (&of.generics, fields, hidden, &of.impls)
+            }
+            ItemEnum::Union(of) => (&of.generics, of.fields.clone(), of.has_stripped_fields, &of.impls),
+            ItemEnum::Enum(of) => {
+                let mut fields = Vec::new();
+                let mut hidden = of.has_stripped_variants;
+                for id in &of.variants {
+                    match self.get(*id).map(|item| &item.inner) {
+                        Some(ItemEnum::Variant(variant)) => match &variant.kind {
+                            VariantKind::Plain => {}
+                            VariantKind::Tuple(list) => {
+                                hidden |= list.contains(&None);
+                                fields.extend(list.iter().flatten());
+                            }
+                            VariantKind::Struct { fields: list, has_stripped_fields } => {
+                                hidden |= has_stripped_fields;
+                                fields.extend(list);
+                            }
+                        },
+                        _ => hidden = true,
+                    }
+                }
+                (&of.generics, fields, hidden, &of.impls)
+            }
+            _ => return Ok(()),
+        };
+        let path = self.name(item.id, item.name.as_deref().unwrap_or_default());
+        let (main, sig) = self.adt(&path, Kind::Struct, generics)?;
+        let mut types = Vec::new();
+        let mut hidden = hidden;
+        for id in fields {
+            match self.get(id).map(|item| &item.inner) {
+                Some(ItemEnum::StructField(ty)) => types.push(self.ty(ty, &mut sig.clone())?),
+                _ => hidden = true,
+            }
+        }
+        let params = main.params.iter().map(|param| (param.symbol, param.kind.clone())).collect();
+        let hidden = hidden.then(|| self.auto_traits_say(impls));
+        let definition = AdtDef { params, fields: types, hidden, predicates: main.predicates };
+        self.adts.insert(self.symbols.intern(&path), definition);
+        Ok(())
+    }
+
+    /// What the auto traits of a type say about its fields: those that the compiler found it to have, under conditions
+    /// on parameters alone.
+    fn auto_traits_say(&self, impls: &[Id]) -> Hidden {
+        let found: Vec<&Impl> = impls
+            .iter()
+            .filter_map(|id| match self.get(*id).map(|item| &item.inner) {
+                Some(ItemEnum::Impl(of)) if of.is_synthetic && !of.is_negative => Some(of),
+                _ => None,
+            })
+            .collect();
+        let has = |name: &str| {
+            found.iter().any(|of| {
+                let is_it = |path: &rustdoc_types::Path| self.name(path.id, &path.path) == name;
+                let on_params = of.generics.where_predicates.iter().all(|clause| match clause {
+                    WherePredicate::BoundPredicate { type_, .. } => matches!(type_, JsonType::Generic(_)),
+                    WherePredicate::LifetimePredicate { .. } | WherePredicate::EqPredicate { .. } => true,
+                });
+                on_params && of.trait_.as_ref().is_some_and(is_it)
+            })
+        };
+        if !std_facts::LOST_BY_INVARIANCE.iter().all(|name| has(name)) {
+            return Hidden::Unknown;
+        }
+        if has(std_facts::LOST_BY_POINTERS) { Hidden::Plain } else { Hidden::Pointers }
+    }
+}
+
+/// The lifetimes of a function that its type as a value is general over: those of its own that no clause between
+/// lifetimes fixes. (A clause about a type fixes them as well; but dropping or weakening a bound is what such clauses are
+/// changed for, and calls do not notice.)
+fn late_bound(outer: &Sig, sig: &Sig, symbols: &Symbols) -> Vec<Symbol> {
+    let clauses = sig.predicates.get(outer.predicates.len()..).unwrap_or_default();
+    let is_fixed = |region: Region<Boxed>| {
+        clauses.iter().any(|clause| match predicate::view(symbols, clause) {
+            Some((_, Predicate::Outlives(GenericArg::Region(longer), shorter))) => {
+                *longer == region || shorter == region
+            }
+            Some(_) | None => false,
+        })
+    };
+    let own = sig.params.iter().skip(outer.params.len());
+    own.filter(|param| param.kind == ParamKind::Region)
+        .map(|param| param.symbol)
+        .filter(|symbol| !is_fixed(Region::param(Name::Param(*symbol))))
+        .collect()
+}
+
+/// The names that a type applies.
+fn applied(ty: &Type) -> Vec<Name> {
+    let mut names = Vec::new();
+    let mut stack: Vec<GenericArg<Boxed>> = vec![ty.clone().into()];
+    while let Some(arg) = stack.pop() {
+        if let Some(typeloom_term::TyData::Apply(app)) = arg.as_ty().map(Ty::data) {
+            names.push(app.name);
+        }
+        stack.extend(children(&arg).into_iter().map(|(_, child)| child));
+    }
+    names
+}
+
+fn is_non_exhaustive(item: &JsonItem) -> bool {
+    item.attrs.contains(&Attribute::NonExhaustive)
+}
+
+/// Its form, the fields that can be seen, and whether there are others.
+fn struct_fields(kind: &StructKind) -> (&'static str, Vec<Id>, bool) {
+    match kind {
+        StructKind::Unit => ("unit", Vec::new(), false),
+        StructKind::Tuple(fields) => {
+            ("tuple", fields.iter().flatten().copied().collect(), fields.contains(&None))
+        }
+        StructKind::Plain { fields, has_stripped_fields } => ("named", fields.clone(), *has_stripped_fields),
+    }
+}
+
+/// The definition that a type applies.
+pub(crate) fn adt_path(ty: &Type) -> Option<Symbol> {
+    match ty.data() {
+        typeloom_term::TyData::Apply(app) => match app.name {
+            Name::Adt(symbol) => Some(symbol),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The error, with the item that it is in.
+fn at(error: LowerError, path: &str) -> LowerError {
+    match error {
+        LowerError::Term { item, source } if item.is_empty() => {
+            LowerError::Term { item: path.to_owned(), source }
+        }
+        LowerError::TooLarge { name } if name.is_empty() => LowerError::TooLarge { name: path.to_owned() },
+        LowerError::Term { .. }
+        | LowerError::Aliases { .. }
+        | LowerError::TooLarge { .. }
+        | LowerError::TooManyPaths { .. } => error,
+    }
+}
+
+/// The arguments without the self type.
+pub(super) fn without_self(args: &[GenericArg<Boxed>]) -> &[GenericArg<Boxed>] {
+    args.get(1..).unwrap_or_default()
+}

@@ -1,0 +1,351 @@
+//! Traits and impls.
+
+use rustdoc_types::{GenericBound, Generics, Id, Impl, ItemEnum, Trait, TraitBoundModifier, WherePredicate};
+use typeloom_term::print::Printer;
+use typeloom_term::subst::replace_params;
+use typeloom_term::ty::PlaceholderId;
+use typeloom_term::{Arity, BoundVar, Boxed, Const, ConstData, GenericArg, Name, Region, Symbol, Ty, TyData};
+
+use super::items::{level, without_self};
+use super::{ImplDef, Lower, LowerError, Sig, TraitDef};
+use crate::item::{Item, Kind, Label, Mark, Order, Param, ParamKind, Part, Role, Type};
+use crate::predicate;
+use crate::std_facts;
+
+/// The type parameter that an argument is.
+fn named_param(arg: &GenericArg<Boxed>) -> Option<Symbol> {
+    let TyData::Placeholder(placeholder) = arg.as_ty()?.data() else { return None };
+    match placeholder.id {
+        PlaceholderId::Named(Name::Param(symbol)) => Some(symbol),
+        PlaceholderId::Named(_) | PlaceholderId::Fresh(_) => None,
+    }
+}
+
+/// The scope inside of a trait, its parameters as arguments (`Self` first), and its supertraits as predicates.
+type TraitScope = (Sig, Vec<GenericArg<Boxed>>, Vec<Type>);
+
+impl<'a> Lower<'a> {
+    /// Everything that proofs and variances need to know about the crate, public or not.
+    pub(super) fn definitions(&mut self) -> Result<(), LowerError> {
+        let mut ids: Vec<Id> = self.krate.index.keys().copied().collect();
+        ids.sort_unstable();
+        for id in ids {
+            let Some(item) = self.get(id) else { continue };
+            self.enter_module(item);
+            match &item.inner {
+                ItemEnum::Struct(_) | ItemEnum::Enum(_) | ItemEnum::Union(_) => self.adt_definition(item)?,
+                ItemEnum::Trait(of) => {
+                    let path = self.name(id, item.name.as_deref().unwrap_or_default());
+                    let (sig, args, supertraits) = self.trait_scope(id, of)?;
+                    let params = sig.params.iter().map(|param| param.symbol).collect();
+                    let symbol = self.symbols.intern(&path);
+                    let promises = self.trait_promises(symbol, of, &sig, &args)?;
+                    let unsized_items = self.unsized_items(symbol, of);
+                    self.traits.insert(symbol, TraitDef { params, supertraits, promises, unsized_items });
+                }
+                ItemEnum::Impl(of) if of.blanket_impl.is_none() && !of.is_negative => {
+                    self.impl_definition(of)?;
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// What a trait promises of its associated types, those with parameters of their own left out.
+    fn trait_promises(
+        &mut self,
+        symbol: Symbol,
+        of: &Trait,
+        sig: &Sig,
+        args: &[GenericArg<Boxed>],
+    ) -> Result<Vec<Type>, LowerError> {
+        let mut promises = Vec::new();
+        for id in &of.items {
+            let Some(item) = self.get(*id) else { continue };
+            if let (ItemEnum::AssocType { generics, bounds, type_: _ }, Some(name)) =
+                (&item.inner, &item.name)
+                && generics.params.is_empty()
+            {
+                let item = self.item_symbol(symbol, name);
+                let alias = Ty::alias(&self.cx, Name::Projection(item), args)?;
+                promises.extend(self.bounds(&alias, bounds, &[], &mut sig.clone())?);
+            }
+        }
+        Ok(promises)
+    }
+
+    /// The associated types of a trait with `?Sized`.
+    fn unsized_items(&mut self, symbol: Symbol, of: &Trait) -> Vec<Symbol> {
+        let is_maybe = |bound: &GenericBound| {
+            matches!(bound, GenericBound::TraitBound { modifier: TraitBoundModifier::Maybe, .. })
+        };
+        let mut found = Vec::new();
+        for id in &of.items {
+            let Some(item) = self.get(*id) else { continue };
+            if let (ItemEnum::AssocType { bounds, .. }, Some(name)) = (&item.inner, &item.name)
+                && bounds.iter().any(is_maybe)
+            {
+                found.push(self.item_symbol(symbol, name));
+            }
+        }
+        found
+    }
+
+    fn impl_definition(&mut self, of: &Impl) -> Result<(), LowerError> {
+        let Some(path) = &of.trait_ else { return Ok(()) };
+        let (mut sig, this) = self.impl_scope(of)?;
+        let (symbol, args) = self.trait_ref(path, &this, &mut sig)?;
+        let mut types = Vec::new();
+        for (name, ty) in self.impl_types(of, &sig)? {
+            types.push((self.item_symbol(symbol, &name), ty));
+        }
+        let params = sig.params.iter().map(|param| (param.symbol, param.kind.clone())).collect();
+        self.impls.push(ImplDef { params, of: symbol, args, predicates: sig.predicates, types });
+        Ok(())
+    }
+
+    /// The associated types that an impl gives, those without parameters of their own as they are, the others under a
+    /// binder.
+    fn impl_types(&mut self, of: &Impl, sig: &Sig) -> Result<Vec<(String, Type)>, LowerError> {
+        let mut types = Vec::new();
+        for id in &of.items {
+            let Some(item) = self.get(*id) else { continue };
+            let (ItemEnum::AssocType { generics, bounds: _, type_: Some(ty) }, Some(name)) =
+                (&item.inner, &item.name)
+            else {
+                continue;
+            };
+            let mut sig = sig.clone();
+            if generics.params.is_empty() {
+                types.push((name.clone(), self.ty(ty, &mut sig)?));
+                continue;
+            }
+            let first = sig.params.len();
+            self.generics(generics, Role::Explicit, Role::Explicit, &mut sig)?;
+            let lowered = self.ty(ty, &mut sig)?;
+            let own = sig.params.get(first..).unwrap_or_default();
+            types.push((name.clone(), self.over(own, lowered)?));
+        }
+        Ok(types)
+    }
+
+    /// A type under a binder of some parameters. A list of them stands in front of it: they are written by position, so
+    /// their order counts, and so do those that the type does not use.
+    fn over(&mut self, params: &[Param], ty: Type) -> Result<Type, LowerError> {
+        let mut arity = Arity::NONE;
+        let mut bound: Vec<(Name, GenericArg<Boxed>)> = Vec::new();
+        for param in params {
+            let count = match &param.kind {
+                ParamKind::Region => &mut arity.regions,
+                ParamKind::Type => &mut arity.types,
+                ParamKind::Const(_) => &mut arity.consts,
+            };
+            let var = BoundVar::innermost(u32::from(*count));
+            *count = count.saturating_add(1);
+            let arg = match &param.kind {
+                ParamKind::Region => Region::Bound(var).into(),
+                ParamKind::Type => Ty::new(&self.cx, TyData::BoundVariable(var))?.into(),
+                ParamKind::Const(_) => Const::new(&self.cx, ConstData::Bound(var))?.into(),
+            };
+            bound.push((Name::Param(param.symbol), arg));
+        }
+        let find = |name: Name| bound.iter().find(|(own, _)| *own == name).map(|(_, arg)| arg.clone());
+        let body = replace_params(&self.cx, &ty, find)?;
+        let list: Vec<GenericArg<Boxed>> = bound.iter().map(|(_, arg)| arg.clone()).collect();
+        let list = Ty::apply(&self.cx, Name::Adt(self.symbols.intern(predicate::LIST)), &list)?;
+        Ok(Ty::function(&self.cx, Name::Forall, arity, &[list.into(), body.into()])?)
+    }
+
+    /// The scope inside of a trait, its parameters as arguments (`Self` first), and its supertraits as predicates.
+    fn trait_scope(&mut self, id: Id, of: &Trait) -> Result<TraitScope, LowerError> {
+        let mut sig = Sig::new();
+        let this_symbol = self.symbols.intern("Self");
+        let this = Ty::param(&self.cx, Name::Param(this_symbol))?;
+        sig.param(this_symbol, ParamKind::Type, Role::Explicit);
+        sig.this = Some(this.clone());
+        sig.within = Some((id, vec![this.clone().into()]));
+        // Conditions on `Self` are supertraits, wherever they are written.
+        let (on_self, rest): (Vec<_>, Vec<_>) =
+            of.generics.where_predicates.iter().cloned().partition(|predicate| match predicate {
+                WherePredicate::BoundPredicate { type_: rustdoc_types::Type::Generic(name), .. } => {
+                    name == "Self"
+                }
+                WherePredicate::BoundPredicate { .. }
+                | WherePredicate::LifetimePredicate { .. }
+                | WherePredicate::EqPredicate { .. } => false,
+            });
+        let generics = Generics { params: of.generics.params.clone(), where_predicates: rest };
+        self.generics(&generics, Role::Explicit, Role::Explicit, &mut sig)?;
+        let args = sig.args(&self.cx)?;
+        sig.within = Some((id, args.clone()));
+        let mut supertraits = self.bounds(&this, &of.bounds, &[], &mut sig)?;
+        for predicate in &on_self {
+            if let WherePredicate::BoundPredicate { type_: _, bounds, generic_params } = predicate {
+                let (names, hidden) = self.enter(generic_params, &mut sig);
+                let more = self.bounds(&this, bounds, &names, &mut sig)?;
+                self.leave(hidden, &mut sig);
+                supertraits.extend(more);
+            }
+        }
+        Ok((sig, args, supertraits))
+    }
+
+    /// Whether nobody outside can implement a trait: it needs another one that nobody outside can name.
+    fn is_sealed(&self, of: &Trait) -> bool {
+        let hidden = |id: Id| {
+            self.krate.paths.get(&id).map_or_else(|| self.get(id).is_some(), |summary| summary.crate_id == 0)
+                && self.paths.public_name(id).is_none()
+        };
+        of.bounds.iter().any(|bound| match bound {
+            GenericBound::TraitBound { trait_, modifier: TraitBoundModifier::None, .. } => hidden(trait_.id),
+            GenericBound::TraitBound { .. } | GenericBound::Outlives(_) | GenericBound::Use(_) => false,
+        })
+    }
+
+    /// Whether an impl of the crate is for everything that could implement a trait, so that nobody else can.
+    fn is_for_all(&self, symbol: Symbol, args: &[GenericArg<Boxed>], supertraits: &[Type]) -> bool {
+        self.impls.iter().filter(|found| found.of == symbol).any(|found| {
+            let params: Vec<Symbol> = found.params.iter().map(|(symbol, _)| *symbol).collect();
+            let mut seen = Vec::new();
+            let all_params = found.args.iter().all(|arg| match named_param(arg) {
+                Some(param) if params.contains(&param) && !seen.contains(&param) => {
+                    seen.push(param);
+                    true
+                }
+                Some(_) | None => false,
+            });
+            if !all_params || found.args.len() != args.len() {
+                return false;
+            }
+            let own = |name: Name| {
+                let at = args.iter().position(|arg| named_param(arg).map(Name::Param) == Some(name))?;
+                found.args.get(at).cloned()
+            };
+            let asked: Vec<Type> =
+                supertraits.iter().filter_map(|bound| replace_params(&self.cx, bound, own).ok()).collect();
+            found
+                .predicates
+                .iter()
+                .all(|condition| asked.contains(condition) || crate::print::is_sized(condition, self.symbols))
+        })
+    }
+
+    pub(super) fn trait_item(&mut self, id: Id, path: &str, of: &'a Trait) -> Result<(), LowerError> {
+        let (sig, args, supertraits) = self.trait_scope(id, of)?;
+        let symbol = self.symbols.intern(path);
+        let open = !self.is_sealed(of) && !self.is_for_all(symbol, &args, &supertraits);
+        let mut item = Item::new(path.to_owned(), Kind::Trait);
+        item.params.clone_from(&sig.params);
+        item.predicates.clone_from(&sig.predicates);
+        item.promises.clone_from(&supertraits);
+        item.implemented_by_others = open;
+        item.marks.push(level("safe", !of.is_unsafe));
+        item.marks.push(level("usable as dyn", of.is_dyn_compatible));
+        item.marks.push(super::items::fixed("auto", if of.is_auto { "auto" } else { "" }));
+        self.items.push(item);
+
+        // Inside, `Self` implements the trait, with all that this brings.
+        let mut inner = sig;
+        let here = predicate::implements(&self.cx, Arity::NONE, symbol, &args)?;
+        let mut context = std::mem::take(&mut inner.predicates);
+        context.push(here);
+        context.extend(supertraits);
+        for member in &of.items {
+            let Some(json) = self.get(*member) else { continue };
+            let Some(name) = &json.name else { continue };
+            let own = format!("{path}::{name}");
+            let mut lowered = match &json.inner {
+                ItemEnum::Function(function) => {
+                    let mut lowered = self.function(&own, Kind::TraitMethod, function, &inner)?;
+                    lowered.required = !function.has_body;
+                    lowered
+                }
+                ItemEnum::AssocConst { type_, value } => {
+                    let mut sig = inner.clone();
+                    let ty = self.ty(type_, &mut sig)?;
+                    let mut lowered = Item::new(own, Kind::TraitConst);
+                    lowered.params = sig.params;
+                    lowered.parts.push(Part { label: Label::Type, ty });
+                    lowered.required = value.is_none();
+                    lowered
+                }
+                ItemEnum::AssocType { generics, bounds, type_ } => {
+                    let mut sig = inner.clone();
+                    self.generics(generics, Role::Explicit, Role::Explicit, &mut sig)?;
+                    let all = sig.args(&self.cx)?;
+                    let item = self.item_symbol(symbol, name);
+                    let alias = Ty::alias(&self.cx, Name::Projection(item), &all)?;
+                    let before = sig.unsized_types.len();
+                    let mut promises = self.bounds(&alias, bounds, &[], &mut sig)?;
+                    if !sig.unsized_types[before..].contains(&alias) {
+                        promises.push(self.sized(&alias)?);
+                    }
+                    let mut lowered = Item::new(own, Kind::TraitType);
+                    lowered.params = sig.params;
+                    lowered.predicates = sig.predicates;
+                    lowered.promises = promises;
+                    lowered.required = type_.is_none();
+                    lowered
+                }
+                _ => continue,
+            };
+            lowered.parent = Some(path.to_owned());
+            lowered.context = context.clone();
+            lowered.implemented_by_others = open;
+            lowered.marks.push(Mark {
+                label: "default",
+                text: if lowered.required { "required" } else { "provided" }.to_owned(),
+                order: Order::Level(u8::from(!lowered.required || !open)),
+            });
+            self.items.push(lowered);
+        }
+        Ok(())
+    }
+
+    /// An impl of a trait as an item, or the items of an inherent impl.
+    pub(super) fn impl_item(&mut self, of: &Impl) -> Result<(), LowerError> {
+        if of.blanket_impl.is_some() || of.is_negative {
+            return Ok(());
+        }
+        let Some(path) = &of.trait_ else { return self.inherent(of) };
+        let symbol = self.trait_symbol(path);
+        let name = self.symbols.resolve(symbol);
+        let local = self.get(path.id).is_some();
+        if std_facts::INTERNAL_TRAITS.contains(&name) || (local && self.paths.public_name(path.id).is_none())
+        {
+            return Ok(());
+        }
+        let (mut sig, this) = self.impl_scope(of)?;
+        sig.of_trait = true;
+        let (symbol, args) = self.trait_ref(path, &this, &mut sig)?;
+        let mut item = Item::new(self.impl_path(symbol, &args, &this), Kind::Impl);
+        let applied = Ty::apply(&self.cx, Name::Trait(symbol), without_self(&args))?;
+        item.parts.push(Part { label: Label::TraitRef, ty: applied });
+        item.parts.push(Part { label: Label::SelfType, ty: this.clone() });
+        for (name, ty) in self.impl_types(of, &sig)? {
+            item.parts.push(Part { label: Label::Assoc(name), ty });
+        }
+        // The functions are the trait's; they are lowered so that what they mention is counted, and found to be known.
+        for id in &of.items {
+            if let Some(ItemEnum::Function(function)) = self.get(*id).map(|item| &item.inner) {
+                self.function("", Kind::Method, function, &sig)?;
+            }
+        }
+        item.parent = super::items::adt_path(&this).map(|symbol| self.symbols.resolve(symbol).to_owned());
+        item.params = sig.params;
+        item.predicates = sig.predicates;
+        self.items.push(item);
+        Ok(())
+    }
+
+    fn impl_path(&self, of: Symbol, args: &[GenericArg<Boxed>], this: &Type) -> String {
+        let mut text = format!("impl {}", self.symbols.resolve(of));
+        let args = without_self(args);
+        if !args.is_empty() {
+            let list: Vec<String> = args.iter().map(|arg| Printer::new(self.symbols).arg(arg)).collect();
+            text.push_str(&format!("<{}>", list.join(", ")));
+        }
+        format!("{text} for {}", Printer::new(self.symbols).ty(this))
+    }
+}

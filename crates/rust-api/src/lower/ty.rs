@@ -1,0 +1,624 @@
+//! Types, constants and generic arguments.
+
+use rustdoc_types::{
+    Abi as JsonAbi, FunctionHeader, FunctionPointer, FunctionSignature, GenericArg as JsonArg, GenericArgs,
+    GenericParamDefKind, Generics, Id, ItemEnum, ItemKind, Path, Term, Type as JsonType,
+};
+use typeloom_term::name::{Abi, Mutability, Safety, Variadic};
+use typeloom_term::parse::{Scope, parse_ty};
+use typeloom_term::subst::replace_params;
+use typeloom_term::{
+    Arity, BoundVar, Boxed, Const, ConstData, ConstValue, Fold, GenericArg, Name, Region, Symbol, Ty, TyData,
+};
+
+use super::generics::{Elided, ImplTrait};
+use super::{Alias, Lower, LowerError, MAX_ALIASES, MAX_LEVEL, Sig};
+use crate::item::{ParamKind, Role, Type};
+use crate::predicate::{self, Predicate};
+use crate::std_facts;
+
+/// A calling convention as it is written behind `extern`.
+pub(super) fn abi_text(abi: &JsonAbi) -> Option<String> {
+    let named =
+        |name: &str, unwind: bool| Some(if unwind { format!("{name}-unwind") } else { name.to_owned() });
+    match abi {
+        JsonAbi::Rust => None,
+        JsonAbi::C { unwind } => named("C", *unwind),
+        JsonAbi::Cdecl { unwind } => named("cdecl", *unwind),
+        JsonAbi::Stdcall { unwind } => named("stdcall", *unwind),
+        JsonAbi::Fastcall { unwind } => named("fastcall", *unwind),
+        JsonAbi::Aapcs { unwind } => named("aapcs", *unwind),
+        JsonAbi::Win64 { unwind } => named("win64", *unwind),
+        JsonAbi::SysV64 { unwind } => named("sysv64", *unwind),
+        JsonAbi::System { unwind } => named("system", *unwind),
+        JsonAbi::Other(text) => Some(text.trim_matches('"').to_owned()),
+    }
+}
+
+impl Lower<'_> {
+    /// Lowers a type.
+    pub(super) fn ty(&mut self, ty: &JsonType, sig: &mut Sig) -> Result<Type, LowerError> {
+        let too_large = || LowerError::TooLarge { name: String::new() };
+        self.budget = self.budget.checked_sub(1).filter(|_| self.level < MAX_LEVEL).ok_or_else(too_large)?;
+        self.level += 1;
+        let lowered = self.ty_inner(ty, sig);
+        self.level -= 1;
+        let lowered = lowered?;
+        // Whoever walks a type may walk it as a tree from here on.
+        if lowered.meta().weight == u16::MAX {
+            return Err(too_large());
+        }
+        self.counts.occurrences += 1;
+        self.distinct.insert(lowered.clone());
+        Ok(lowered)
+    }
+
+    fn ty_inner(&mut self, ty: &JsonType, sig: &mut Sig) -> Result<Type, LowerError> {
+        let object = std::mem::replace(&mut sig.object, Region::Static);
+        match ty {
+            JsonType::ResolvedPath(path) => self.path(path, sig),
+            JsonType::DynTrait(dynamic) => {
+                self.note("trait object");
+                self.dynamic(dynamic, object, sig)
+            }
+            JsonType::Generic(name) => self.generic(name, sig),
+            JsonType::Primitive(name) => self.primitive(name),
+            JsonType::FunctionPointer(pointer) => {
+                self.note("function pointer");
+                self.function_pointer(pointer, sig)
+            }
+            JsonType::Tuple(types) => {
+                self.note("tuple");
+                let types = types
+                    .iter()
+                    .map(|ty| Ok(self.ty(ty, sig)?.into()))
+                    .collect::<Result<Vec<_>, LowerError>>()?;
+                Ok(Ty::apply(&self.cx, Name::Tuple, &types)?)
+            }
+            JsonType::Slice(element) => {
+                self.note("slice");
+                let element = self.ty(element, sig)?;
+                Ok(Ty::apply(&self.cx, Name::Slice, &[element.into()])?)
+            }
+            JsonType::Array { type_, len } => {
+                self.note("array");
+                let element = self.ty(type_, sig)?;
+                let len = self.constant(len, sig)?;
+                Ok(Ty::apply(&self.cx, Name::Array, &[element.into(), len.into()])?)
+            }
+            JsonType::Pat { type_, __pat_unstable_do_not_use: pattern } => {
+                self.note("pattern type");
+                let base = self.ty(type_, sig)?;
+                let name = Name::Pattern(self.symbols.intern(pattern));
+                Ok(Ty::apply(&self.cx, name, &[base.into()])?)
+            }
+            JsonType::ImplTrait(bounds) => match sig.impl_trait {
+                ImplTrait::Parameter => {
+                    self.note("impl Trait in a parameter");
+                    self.impl_trait(bounds, Role::Inferred, sig)
+                }
+                ImplTrait::Result => {
+                    self.note("impl Trait in a result");
+                    self.impl_trait(bounds, Role::Existential, sig)
+                }
+            },
+            JsonType::Infer => {
+                self.note("inferred type");
+                self.unknown("_");
+                Ok(Ty::apply(&self.cx, Name::Adt(self.symbols.intern("_")), &[])?)
+            }
+            JsonType::RawPointer { is_mutable, type_ } => {
+                self.note("raw pointer");
+                let inner = self.ty(type_, sig)?;
+                Ok(Ty::apply(&self.cx, Name::RawPtr(mutability(*is_mutable)), &[inner.into()])?)
+            }
+            JsonType::BorrowedRef { lifetime, is_mutable, type_ } => {
+                self.note("reference");
+                let region = self.region(lifetime.as_deref(), sig)?;
+                sig.object = region;
+                let inner = self.ty(type_, sig)?;
+                Ok(Ty::apply(&self.cx, Name::Ref(mutability(*is_mutable)), &[region.into(), inner.into()])?)
+            }
+            JsonType::QualifiedPath { name, args, self_type, trait_ } => {
+                self.note("associated type");
+                let this = self.ty(self_type, sig)?;
+                self.projection(name, args.as_deref(), &this, trait_.as_ref(), sig)
+            }
+        }
+    }
+
+    fn generic(&mut self, name: &str, sig: &mut Sig) -> Result<Type, LowerError> {
+        if name == "Self" {
+            self.note("Self");
+            if let Some(this) = &sig.this {
+                return Ok(this.clone());
+            }
+        } else {
+            self.note("parameter");
+        }
+        if let Some(GenericArg::Ty(ty)) = sig.scope.get(name) {
+            return Ok(ty.clone());
+        }
+        self.unknown(name);
+        Ok(Ty::param(&self.cx, Name::Param(self.symbols.intern(name)))?)
+    }
+
+    fn primitive(&mut self, name: &str) -> Result<Type, LowerError> {
+        self.note("primitive");
+        let name = match name {
+            "never" => Name::Never,
+            "unit" => Name::Tuple,
+            other => match Name::primitive(other) {
+                Some(name) => name,
+                None => {
+                    self.unknown(other);
+                    Name::Adt(self.symbols.intern(other))
+                }
+            },
+        };
+        Ok(Ty::apply(&self.cx, name, &[])?)
+    }
+
+    /// A path to a type: a definition, or an alias, which is expanded.
+    fn path(&mut self, path: &Path, sig: &mut Sig) -> Result<Type, LowerError> {
+        if let Some(item) = self.get(path.id)
+            && let ItemEnum::TypeAlias(_) = &item.inner
+        {
+            self.note("alias");
+            return self.expand(path, sig);
+        }
+        let name = self.name(path.id, &path.path);
+        let kind = self.krate.paths.get(&path.id).map(|summary| summary.kind);
+        if kind.is_none() && self.get(path.id).is_none() {
+            // A definition that rustdoc left out: known by the name that was written.
+            self.note("hidden definition");
+        } else {
+            self.note("definition");
+        }
+        let mut args = self.generic_args_in(Some(path), path.args.as_deref(), sig)?.0;
+        if kind == Some(ItemKind::TypeAlias) {
+            return self.known_alias(&name, &args);
+        }
+        match self.get(path.id).and_then(|item| generics_of(&item.inner)) {
+            Some(generics) => self.fill(generics, &mut args, None)?,
+            None => self.drop_defaults(&name, &mut args)?,
+        }
+        let symbol = self.symbols.intern(&name);
+        let name = if kind == Some(ItemKind::ExternType) { Name::Foreign(symbol) } else { Name::Adt(symbol) };
+        Ok(Ty::apply(&self.cx, name, &args)?)
+    }
+
+    /// An alias of another crate: one of the standard library's, or kept as it is.
+    fn known_alias(&mut self, name: &str, args: &[GenericArg<Boxed>]) -> Result<Type, LowerError> {
+        // Two names of the standard library for what depends on the machine.
+        let name = &name.replace("std::os::raw::", "core::ffi::primitives::");
+        let known =
+            std_facts::ALIASES.iter().find(|(path, params, _)| *path == name && *params == args.len());
+        let Some((_, _, text)) = known else {
+            let name = Name::Free(self.symbols.intern(name));
+            return Ok(Ty::alias(&self.cx, name, args)?);
+        };
+        let body = self.parse(text)?;
+        let parameter = Name::Param(self.symbols.intern("T"));
+        Ok(replace_params(&self.cx, &body, |name| {
+            (name == parameter).then(|| args.first().cloned()).flatten()
+        })?)
+    }
+
+    /// A type of the tables of facts, with the parameters `T` and `U`.
+    pub(super) fn parse(&mut self, text: &str) -> Result<Type, LowerError> {
+        let scope = Scope::new().types(["T", "U"]).consts(["N"]);
+        match parse_ty(&self.cx, self.symbols, &scope, text) {
+            Ok(ty) => Ok(ty),
+            Err(_) => {
+                self.unknown(text);
+                Ok(Ty::apply(&self.cx, Name::Adt(self.symbols.intern(text)), &[])?)
+            }
+        }
+    }
+
+    /// Leaves out trailing arguments of the standard library's types that are the defaults.
+    fn drop_defaults(&mut self, name: &str, args: &mut Vec<GenericArg<Boxed>>) -> Result<(), LowerError> {
+        let regions = args.iter().filter(|arg| arg.as_region().is_some()).count();
+        for (_, index, text) in std_facts::DEFAULTS.iter().filter(|(path, _, _)| *path == name) {
+            let default = self.parse(text)?;
+            if args.len() == regions + index + 1 && args.last().and_then(GenericArg::as_ty) == Some(&default)
+            {
+                args.pop();
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds lifetimes and arguments that were not written.
+    pub(super) fn fill(
+        &mut self,
+        generics: &Generics,
+        args: &mut Vec<GenericArg<Boxed>>,
+        this: Option<&Type>,
+    ) -> Result<(), LowerError> {
+        let regions =
+            |args: &[GenericArg<Boxed>]| args.iter().filter(|arg| arg.as_region().is_some()).count();
+        let declared =
+            generics.params.iter().filter(|p| matches!(p.kind, GenericParamDefKind::Lifetime { .. }));
+        for _ in regions(args)..declared.count() {
+            args.insert(0, Region::Erased.into());
+        }
+        if args.len() >= generics.params.len() {
+            return Ok(());
+        }
+        // A default may mention earlier parameters.
+        let mut scope = Sig::new();
+        scope.this = this.cloned();
+        for (index, param) in generics.params.iter().enumerate() {
+            if let Some(arg) = args.get(index) {
+                scope.scope.insert(param.name.clone(), arg.clone());
+                continue;
+            }
+            let arg: GenericArg<Boxed> = match &param.kind {
+                GenericParamDefKind::Lifetime { .. } => Region::Erased.into(),
+                GenericParamDefKind::Type { default: Some(default), .. } => {
+                    self.ty(default, &mut scope)?.into()
+                }
+                GenericParamDefKind::Const { default: Some(default), .. } => {
+                    self.constant(default, &mut scope)?.into()
+                }
+                GenericParamDefKind::Type { default: None, .. }
+                | GenericParamDefKind::Const { default: None, .. } => break,
+            };
+            scope.scope.insert(param.name.clone(), arg.clone());
+            args.push(arg);
+        }
+        Ok(())
+    }
+
+    fn expand(&mut self, path: &Path, sig: &mut Sig) -> Result<Type, LowerError> {
+        let alias = self.alias(path.id)?;
+        let mut args = self.generic_args(path.args.as_deref(), sig)?.0;
+        if let Some(generics) = self.get(path.id).and_then(|item| generics_of(&item.inner)) {
+            self.fill(generics, &mut args, None)?;
+        }
+        let find = |name: Name| {
+            let index = alias.params.iter().position(|(symbol, _, _)| Name::Param(*symbol) == name)?;
+            args.get(index).cloned()
+        };
+        Ok(replace_params(&self.cx, &alias.body, find)?)
+    }
+
+    /// The body of an alias of this crate.
+    fn alias(&mut self, id: Id) -> Result<Alias, LowerError> {
+        if let Some(alias) = self.aliases.get(&id) {
+            return Ok(alias.clone());
+        }
+        let name = || self.get(id).and_then(|item| item.name.clone()).unwrap_or_default();
+        if self.expanding.contains(&id) || self.expanding.len() >= MAX_ALIASES {
+            return Err(LowerError::Aliases { name: name() });
+        }
+        let Some(ItemEnum::TypeAlias(alias)) = self.get(id).map(|item| &item.inner) else {
+            return Err(LowerError::Aliases { name: name() });
+        };
+        self.expanding.push(id);
+        let here = std::mem::replace(&mut self.here, self.modules.get(&id).copied());
+        let mut sig = Sig::new();
+        let mut params = Vec::new();
+        for param in &alias.generics.params {
+            let symbol = self.fresh(&param.name);
+            let kind = match &param.kind {
+                GenericParamDefKind::Lifetime { .. } => ParamKind::Region,
+                GenericParamDefKind::Type { .. } => ParamKind::Type,
+                GenericParamDefKind::Const { type_, .. } => ParamKind::Const(self.ty(type_, &mut sig)?),
+            };
+            sig.scope.insert(param.name.clone(), super::param_arg(&self.cx, symbol, &kind)?);
+            params.push((symbol, kind, None));
+        }
+        let body = self.ty(&alias.type_, &mut sig)?;
+        self.here = here;
+        self.expanding.pop();
+        let alias = Alias { params, body };
+        self.aliases.insert(id, alias.clone());
+        Ok(alias)
+    }
+
+    /// A lifetime by name, or one that is not written.
+    pub(super) fn region(&mut self, name: Option<&str>, sig: &mut Sig) -> Result<Region<Boxed>, LowerError> {
+        match name {
+            Some("'static") => Ok(Region::Static),
+            Some("'_") | None => Ok(match sig.elided {
+                Elided::Is(region) => region,
+                Elided::Bound => {
+                    let symbol = self.fresh("'_");
+                    sig.bound.push(symbol);
+                    Region::param(Name::Param(symbol))
+                }
+                Elided::Fresh => {
+                    let symbol = self.unique(sig, "'_0");
+                    sig.param(symbol, ParamKind::Region, Role::Inferred);
+                    Region::param(Name::Param(symbol))
+                }
+            }),
+            Some(name) => match sig.scope.get(name) {
+                Some(GenericArg::Region(region)) => Ok(*region),
+                _ => {
+                    self.unknown(name);
+                    Ok(Region::param(Name::Param(self.symbols.intern(name))))
+                }
+            },
+        }
+    }
+
+    /// The arguments of a path; and of `Fn(A) -> B`, the result.
+    pub(super) fn generic_args(
+        &mut self,
+        args: Option<&GenericArgs>,
+        sig: &mut Sig,
+    ) -> Result<(Vec<GenericArg<Boxed>>, Option<Type>), LowerError> {
+        self.generic_args_in(None, args, sig)
+    }
+
+    /// The arguments of a path to `container`, which decides what trait objects among them outlive.
+    fn generic_args_in(
+        &mut self,
+        container: Option<&Path>,
+        args: Option<&GenericArgs>,
+        sig: &mut Sig,
+    ) -> Result<(Vec<GenericArg<Boxed>>, Option<Type>), LowerError> {
+        let mut list: Vec<GenericArg<Boxed>> = Vec::new();
+        match args {
+            None | Some(GenericArgs::ReturnTypeNotation) => {}
+            Some(GenericArgs::AngleBracketed { args, constraints: _ }) => {
+                for arg in args {
+                    list.push(match arg {
+                        JsonArg::Lifetime(name) => self.region(Some(name), sig)?.into(),
+                        JsonArg::Type(ty) => {
+                            let index = list.iter().filter(|arg| arg.as_region().is_none()).count();
+                            let lifetime = container.and_then(|path| self.object_in(path, index));
+                            let regions = || list.iter().filter_map(GenericArg::as_region);
+                            if let Some(region) = lifetime.and_then(|lifetime| regions().nth(lifetime)) {
+                                sig.object = region;
+                            }
+                            self.ty(ty, sig)?.into()
+                        }
+                        JsonArg::Const(constant) => {
+                            self.constant(constant.value.as_deref().unwrap_or(&constant.expr), sig)?.into()
+                        }
+                        JsonArg::Infer => self.ty(&JsonType::Infer, sig)?.into(),
+                    });
+                }
+            }
+            Some(GenericArgs::Parenthesized { inputs, output }) => {
+                // What is elided here belongs to the binder of the bound.
+                let elided = std::mem::replace(&mut sig.elided, Elided::Bound);
+                let outer = std::mem::take(&mut sig.bound);
+                let inputs = inputs
+                    .iter()
+                    .map(|ty| Ok(self.ty(ty, sig)?.into()))
+                    .collect::<Result<Vec<_>, LowerError>>()?;
+                let inputs = Ty::apply(&self.cx, Name::Tuple, &inputs)?;
+                sig.elided = Elided::Is(elided_result(std::slice::from_ref(&inputs)));
+                let output = match output {
+                    Some(ty) => self.ty(ty, sig)?,
+                    None => Ty::apply(&self.cx, Name::Tuple, &[])?,
+                };
+                sig.elided = elided;
+                sig.of_bound.extend(std::mem::replace(&mut sig.bound, outer));
+                list.push(inputs.into());
+                return Ok((list, Some(output)));
+            }
+        }
+        Ok((list, None))
+    }
+
+    fn function_pointer(&mut self, pointer: &FunctionPointer, sig: &mut Sig) -> Result<Type, LowerError> {
+        let FunctionPointer {
+            sig: FunctionSignature { inputs, output, is_c_variadic },
+            generic_params,
+            header,
+        } = pointer;
+        let (mut names, hidden) = self.enter(generic_params, sig);
+        let elided = std::mem::replace(&mut sig.elided, Elided::Bound);
+        let outer = std::mem::take(&mut sig.bound);
+        let mut types = Vec::new();
+        for (_, ty) in inputs {
+            types.push(self.ty(ty, sig)?);
+        }
+        sig.elided = Elided::Is(elided_result(&types));
+        let output = match output {
+            Some(ty) => self.ty(ty, sig)?,
+            None => Ty::apply(&self.cx, Name::Tuple, &[])?,
+        };
+        names.extend(std::mem::replace(&mut sig.bound, outer));
+        sig.elided = elided;
+        self.leave(hidden, sig);
+        let variadic = if *is_c_variadic { Variadic::CVariadic } else { Variadic::Fixed };
+        let name = self.fn_ptr(header, variadic);
+        let signature: Vec<GenericArg<Boxed>> = types.into_iter().chain([output]).map(Into::into).collect();
+        let (arity, signature) = self.bind(&names, &signature)?;
+        Ok(Ty::function(&self.cx, name, arity, &signature)?)
+    }
+
+    /// Puts terms under a binder of some of the lifetimes in them.
+    pub(super) fn bind<T: Fold<Boxed>>(&self, names: &[Symbol], value: &T) -> Result<(Arity, T), LowerError> {
+        let arity = Arity::regions(u16::try_from(names.len()).unwrap_or(u16::MAX));
+        let bound = |name: Name| {
+            let index = names.iter().position(|symbol| Name::Param(*symbol) == name)?;
+            Some(Region::Bound(BoundVar::innermost(u32::try_from(index).ok()?)).into())
+        };
+        Ok((arity, replace_params(&self.cx, value, bound)?))
+    }
+
+    pub(super) fn fn_ptr(&mut self, header: &FunctionHeader, variadic: Variadic) -> Name {
+        let safety = if header.is_unsafe { Safety::Unsafe } else { Safety::Safe };
+        let abi = match abi_text(&header.abi) {
+            None => Abi::Rust,
+            Some(text) => Abi::Named(self.symbols.intern(&text)),
+        };
+        Name::FnPtr(safety, variadic, abi)
+    }
+
+    /// `<this as Trait>::name<args>`
+    fn projection(
+        &mut self,
+        name: &str,
+        args: Option<&GenericArgs>,
+        this: &Type,
+        of: Option<&Path>,
+        sig: &mut Sig,
+    ) -> Result<Type, LowerError> {
+        let own = self.generic_args(args, sig)?.0;
+        let Some(of) = of else {
+            let name = Name::Inherent(self.symbols.intern(name));
+            let args: Vec<_> = std::iter::once(this.clone().into()).chain(own).collect();
+            return Ok(Ty::alias(&self.cx, name, &args)?);
+        };
+        let (symbol, mut all) = self.trait_ref(of, this, sig)?;
+        let item = self.item_symbol(symbol, name);
+        if of.args.is_none()
+            && let Some(args) = self.args_of_bound(symbol, item, this, sig)
+        {
+            all = args;
+        }
+        all.extend(own);
+        Ok(Ty::alias(&self.cx, Name::Projection(item), &all)?)
+    }
+
+    /// `F::Output` is written without the arguments of the trait, which a bound of `F` has.
+    fn args_of_bound(
+        &self,
+        of: Symbol,
+        item: Symbol,
+        this: &Type,
+        sig: &Sig,
+    ) -> Option<Vec<GenericArg<Boxed>>> {
+        let is_this = |args: &[GenericArg<Boxed>]| args.first().and_then(GenericArg::as_ty) == Some(this);
+        sig.predicates.iter().find_map(|bound| match predicate::view(self.symbols, bound)? {
+            (Arity::NONE, Predicate::Trait(other, args)) if other == of && is_this(args) => {
+                Some(args.to_vec())
+            }
+            (Arity::NONE, Predicate::Projection(other, args, _)) if other == item && is_this(args) => {
+                Some(args.to_vec())
+            }
+            _ => None,
+        })
+    }
+
+    /// A type or constant behind `=` in a bound.
+    pub(super) fn term(&mut self, term: &Term, sig: &mut Sig) -> Result<GenericArg<Boxed>, LowerError> {
+        Ok(match term {
+            Term::Type(ty) => self.ty(ty, sig)?.into(),
+            Term::Constant(constant) => {
+                self.constant(constant.value.as_deref().unwrap_or(&constant.expr), sig)?.into()
+            }
+        })
+    }
+
+    /// A constant, from its text: a literal, a parameter, an expression, or the name of a constant.
+    pub(super) fn constant(&mut self, text: &str, sig: &mut Sig) -> Result<Const<Boxed>, LowerError> {
+        self.note("constant");
+        let mut text = text.trim();
+        while let Some(inner) = text.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) {
+            text = inner.trim();
+        }
+        if let Some(value) = literal(text) {
+            return Ok(Const::new(&self.cx, ConstData::Value(value))?);
+        }
+        if let Some(GenericArg::Const(constant)) = sig.scope.get(text) {
+            return Ok(constant.clone());
+        }
+        if let Some(value) = self.named_constant(text) {
+            return Ok(Const::new(&self.cx, ConstData::Value(value))?);
+        }
+        // An expression: the parser of terms knows them; its parameters are those of the scope.
+        let params = sig.scope.iter().filter(|(_, arg)| arg.as_const().is_some());
+        let scope = Scope::new().consts(params.clone().map(|(name, _)| name.as_str()));
+        if let Ok(array) = parse_ty(&self.cx, self.symbols, &scope, &format!("[(); {{ {text} }}]"))
+            && let TyData::Apply(app) = array.data()
+            && let Some(GenericArg::Const(constant)) = app.args.get(1)
+        {
+            let names: Vec<(Name, GenericArg<Boxed>)> =
+                params.map(|(name, arg)| (Name::Param(self.symbols.intern(name)), arg.clone())).collect();
+            let find = |name: Name| names.iter().find(|(own, _)| *own == name).map(|(_, arg)| arg.clone());
+            let constant = replace_params(&self.cx, constant, find)?;
+            return Ok(typeloom_term::normal::fold_constant(&self.cx, &constant)?);
+        }
+        let name = Name::ConstItem(self.symbols.intern(text));
+        Ok(Const::new(&self.cx, ConstData::Alias(name, &[]))?)
+    }
+
+    /// The value of a constant of this crate that is written by its name.
+    fn named_constant(&self, text: &str) -> Option<ConstValue> {
+        let last = text.rsplit("::").next()?;
+        let found = |id: &Id| match self.get(*id).map(|item| (&item.name, &item.inner)) {
+            Some((Some(name), ItemEnum::Constant { type_: _, const_ })) if name == last => {
+                literal(const_.value.as_deref().unwrap_or(&const_.expr))
+            }
+            _ => None,
+        };
+        // One in the module at hand is meant before all others.
+        if last == text
+            && let Some(ItemEnum::Module(here)) =
+                self.here.and_then(|id| self.get(id)).map(|item| &item.inner)
+            && let Some(value) = here.items.iter().find_map(found)
+        {
+            return Some(value);
+        }
+        let mut values = self.krate.index.keys().filter_map(found);
+        let value = values.next()?;
+        // Several constants of one name: only the compiler knows which one is meant.
+        values.all(|other| other == value).then_some(value)
+    }
+}
+
+/// The lifetime that an elided one in a result stands for: the only one in the parameters.
+pub(super) fn elided_result(inputs: &[Type]) -> Region<Boxed> {
+    match super::regions::all(inputs)[..] {
+        [only] => only,
+        _ => Region::Erased,
+    }
+}
+
+pub(super) fn generics_of(inner: &ItemEnum) -> Option<&Generics> {
+    match inner {
+        ItemEnum::Struct(of) => Some(&of.generics),
+        ItemEnum::Enum(of) => Some(&of.generics),
+        ItemEnum::Union(of) => Some(&of.generics),
+        ItemEnum::Trait(of) => Some(&of.generics),
+        ItemEnum::TraitAlias(of) => Some(&of.generics),
+        ItemEnum::TypeAlias(of) => Some(&of.generics),
+        _ => None,
+    }
+}
+
+fn mutability(is_mutable: bool) -> Mutability {
+    if is_mutable { Mutability::Mutable } else { Mutability::Shared }
+}
+
+/// The value of a literal: `3`, `0x1f_u8`, `-1`, `true`, `'a'`.
+fn literal(text: &str) -> Option<ConstValue> {
+    match text {
+        "true" => return Some(ConstValue::Bool(true)),
+        "false" => return Some(ConstValue::Bool(false)),
+        _ => {}
+    }
+    if let Some(inner) = text.strip_prefix('\'').and_then(|rest| rest.strip_suffix('\'')) {
+        let mut chars = inner.chars();
+        return match (chars.next(), chars.next()) {
+            (Some(c), None) if c != '\\' => Some(ConstValue::Char(c)),
+            _ => None,
+        };
+    }
+    let (negative, digits) = match text.strip_prefix('-') {
+        Some(rest) => (true, rest),
+        None => (false, text),
+    };
+    let digits = digits.replace('_', "");
+    let (radix, digits) = match digits.get(..2) {
+        Some("0x") => (16, &digits[2..]),
+        Some("0b") => (2, &digits[2..]),
+        Some("0o") => (8, &digits[2..]),
+        _ => (10, &digits[..]),
+    };
+    let suffixes = ["usize", "isize", "u8", "u16", "u32", "u64", "u128", "i8", "i16", "i32", "i64", "i128"];
+    let digits = suffixes.iter().find_map(|suffix| digits.strip_suffix(suffix)).unwrap_or(digits);
+    let value = i128::from_str_radix(digits, radix).ok()?;
+    Some(ConstValue::Int(if negative { value.checked_neg()? } else { value }))
+}

@@ -1,0 +1,439 @@
+//! Proving predicates, under assumptions, in a world.
+//!
+//! The order is: an assumption, what the compiler knows by itself, an impl. Nothing is guessed: what cannot be proven
+//! counts as not holding, so a comparison reports it.
+
+mod associated_types;
+pub(crate) mod assumptions;
+pub(crate) mod variance;
+pub(crate) mod world;
+
+use std::cell::Cell;
+
+use typeloom_term::infer::Snapshot;
+use typeloom_term::name::Mutability;
+use typeloom_term::subst::{Instantiation, instantiate_args};
+use typeloom_term::ty::{InferVar, Placeholder, PlaceholderId};
+use typeloom_term::{
+    AliasTy, ApplicationTy, Arity, Boxed, GenericArg, InferenceTable, Name, Region, Symbol, Ty, TyData,
+};
+
+use crate::item::Type;
+use crate::predicate::{self, Predicate};
+use crate::prove::assumptions::Outlives;
+use crate::prove::world::Knowledge;
+use crate::std_facts;
+
+/// How many impls may be needed one inside the other.
+const MAX_DEPTH: usize = 24;
+
+/// How many steps the proofs for one question may take.
+pub(crate) const MAX_STEPS: u32 = 20_000;
+
+/// What proofs rest on.
+pub(crate) struct Prover<'k, 'w> {
+    pub(crate) knowledge: &'k Knowledge<'w>,
+    pub(crate) facts: &'k [Type],
+    pub(crate) outlives: &'k Outlives,
+    /// How many more steps a proof may take: impls that need each other have very many ways through them.
+    pub(crate) steps: Cell<u32>,
+}
+
+type Table = InferenceTable<Boxed>;
+
+/// Keeps what a step did, or undoes it.
+fn end(table: &mut Table, snapshot: Snapshot, keep: bool) {
+    if keep {
+        table.commit(snapshot);
+    } else {
+        table.rollback_to(snapshot);
+    }
+}
+
+impl Prover<'_, '_> {
+    /// Whether a predicate holds; constraints on lifetimes go into the table.
+    pub(crate) fn holds(&self, table: &mut Table, goal: &Type) -> bool {
+        self.prove(table, goal, 0)
+    }
+
+    fn prove(&self, table: &mut Table, goal: &Type, depth: usize) -> bool {
+        let Some(left) = self.steps.get().checked_sub(1) else { return false };
+        self.steps.set(left);
+        let Ok(goal) = table.resolve(goal) else { return false };
+        let symbols = self.knowledge.symbols;
+        let Some((arity, predicate)) = predicate::view(symbols, &goal) else { return false };
+        match predicate {
+            Predicate::Outlives(longer, shorter) => return self.longer(table, longer, shorter),
+            Predicate::Trait(..) | Predicate::Projection(..) => {}
+        }
+        if self.facts.iter().any(|fact| self.follows(table, fact, &goal)) {
+            return true;
+        }
+        if depth >= MAX_DEPTH {
+            return false;
+        }
+        match predicate {
+            Predicate::Trait(of, args) => {
+                let Some(args) = self.open(table, arity, args) else { return false };
+                self.implemented(table, of, &args, depth)
+            }
+            Predicate::Projection(item, args, value) => {
+                let mut all = args.to_vec();
+                all.push(value.clone());
+                let Some(all) = self.open(table, arity, &all) else { return false };
+                let Some((value, args)) = all.split_last() else { return false };
+                self.projects(table, item, args, value)
+            }
+            Predicate::Outlives(..) => false,
+        }
+    }
+
+    /// Puts new placeholders for the variables of a binder: what holds for them holds for all.
+    fn open(
+        &self,
+        table: &mut Table,
+        arity: Arity,
+        args: &[GenericArg<Boxed>],
+    ) -> Option<Vec<GenericArg<Boxed>>> {
+        if arity.is_empty() {
+            return Some(args.to_vec());
+        }
+        let universe = table.new_universe().ok()?;
+        let fresh = |index: u16| {
+            Region::Placeholder(Placeholder { universe, id: PlaceholderId::Fresh(u32::from(index)) })
+        };
+        let with =
+            Instantiation { regions: (0..arity.regions).map(fresh).collect(), ..Instantiation::default() };
+        instantiate_args(table.cx(), args, &with).ok()
+    }
+
+    /// Whether an assumption is at least as general as the goal.
+    fn follows(&self, table: &mut Table, fact: &Type, goal: &Type) -> bool {
+        let names = |ty: &Type| match predicate::view(self.knowledge.symbols, ty) {
+            Some((_, Predicate::Trait(of, args))) => Some((of, args.len())),
+            Some((_, Predicate::Projection(item, args, _))) => Some((item, args.len())),
+            Some((_, Predicate::Outlives(..))) | None => None,
+        };
+        if names(fact) != names(goal) {
+            return false;
+        }
+        if fact == goal {
+            return true;
+        }
+        let snapshot = table.snapshot();
+        let related = table.sub(self.knowledge, fact, goal);
+        let sure = related.is_ok_and(|obligations| obligations.is_empty())
+            && table.regions().check(&self.outlives.regions).is_ok();
+        end(table, snapshot, sure);
+        sure
+    }
+
+    /// `<args[0] as _>::item == value`
+    fn projects(
+        &self,
+        table: &mut Table,
+        item: Symbol,
+        args: &[GenericArg<Boxed>],
+        value: &GenericArg<Boxed>,
+    ) -> bool {
+        let (Ok(alias), Some(value)) = (Ty::alias(table.cx(), Name::Projection(item), args), value.as_ty())
+        else {
+            return false;
+        };
+        let snapshot = table.snapshot();
+        let related = table.eq(self.knowledge, &alias, value);
+        // An alias that does not evaluate is bound to a variable as it is; it equals nothing else.
+        let sure = related.is_ok_and(|obligations| obligations.is_empty());
+        end(table, snapshot, sure);
+        sure
+    }
+
+    fn implemented(&self, table: &mut Table, of: Symbol, args: &[GenericArg<Boxed>], depth: usize) -> bool {
+        let Some(GenericArg::Ty(this)) = args.first() else { return false };
+        let name = self.knowledge.symbols.resolve(of);
+        if let Some(answer) = self.by_compiler(table, name, of, this, depth) {
+            if answer {
+                return true;
+            }
+            if name == predicate::SIZED {
+                return false;
+            }
+        }
+        if matches!(this.data(), TyData::InferenceVar(InferVar::Var(_))) {
+            return false;
+        }
+        if self.object(table, of, this, args) {
+            return true;
+        }
+        if let TyData::Alias(AliasTy { name: Name::Projection(item), args: _ }) = this.data()
+            && std_facts::is_bounded(self.knowledge.symbols.resolve(item), name)
+        {
+            return true;
+        }
+        let world = self.knowledge.world;
+        for rule in &world.rules {
+            let Some(conditions) = world.apply(rule, of, args) else { continue };
+            let snapshot = table.snapshot();
+            if conditions.iter().all(|condition| self.prove(table, condition, depth + 1)) {
+                table.commit(snapshot);
+                return true;
+            }
+            table.rollback_to(snapshot);
+        }
+        self.blanket(table, name, args, depth)
+    }
+
+    /// A trait object implements its traits, and what is above them.
+    fn object(&self, table: &mut Table, of: Symbol, this: &Type, args: &[GenericArg<Boxed>]) -> bool {
+        let TyData::Dyn(dynamic) = this.data() else { return false };
+        let symbols = self.knowledge.symbols;
+        let Ok(goal) = predicate::implements(table.cx(), Arity::NONE, of, args) else { return false };
+        dynamic.bounds.iter().any(|bound| {
+            let Name::Trait(own) = bound.name else { return false };
+            let all: Vec<_> =
+                std::iter::once(this.clone().into()).chain(bound.args.iter().cloned()).collect();
+            if own == of {
+                let fact = predicate::implements(table.cx(), bound.arity, own, &all);
+                return fact.is_ok_and(|fact| self.follows(table, &fact, &goal));
+            }
+            // The traits of functions hand their arguments on, the others take none.
+            let rest = if symbols.resolve(of).starts_with("core::ops::") { &all[..] } else { &all[..1] };
+            let fact = predicate::implements(table.cx(), bound.arity, of, rest);
+            std_facts::is_below(symbols.resolve(own), symbols.resolve(of))
+                && fact.is_ok_and(|fact| self.follows(table, &fact, &goal))
+        })
+    }
+
+    /// Impls for every type that the tables cannot express.
+    fn blanket(&self, table: &mut Table, name: &str, args: &[GenericArg<Boxed>], depth: usize) -> bool {
+        let (Some(GenericArg::Ty(this)), other) = (args.first(), args.get(1)) else { return false };
+        match (name, other) {
+            ("core::convert::Into" | "core::convert::From", Some(GenericArg::Ty(other))) if this == other => {
+                true
+            }
+            ("core::convert::From", Some(GenericArg::Ty(other))) => {
+                let text = |ty: &Type| match ty.data() {
+                    TyData::Apply(app) => app.name.primitive_text(),
+                    _ => None,
+                };
+                let (Some(made), Some(from)) = (text(this), text(other)) else { return false };
+                std_facts::LOSSLESS.iter().any(|(own, list)| *own == made && list.contains(&from))
+            }
+            (
+                "core::ops::function::FnOnce" | "core::ops::function::FnMut" | "core::ops::function::Fn",
+                Some(inputs),
+            ) => self.is_function(table, this, inputs, depth),
+            _ => false,
+        }
+    }
+
+    /// A function pointer can be called with what it takes.
+    fn is_function(&self, table: &mut Table, this: &Type, inputs: &GenericArg<Boxed>, _depth: usize) -> bool {
+        let TyData::Fn(function) = this.data() else { return false };
+        let (Name::FnPtr(..), true) = (function.name, function.arity.is_empty()) else { return false };
+        let Ok(tuple) = Ty::apply(table.cx(), Name::Tuple, function.inputs()) else { return false };
+        let Some(inputs) = inputs.as_ty() else { return false };
+        table.sub(self.knowledge, inputs, &tuple).is_ok_and(|obligations| obligations.is_empty())
+    }
+
+    /// What the compiler knows by itself; `None` where it does not.
+    fn by_compiler(
+        &self,
+        table: &mut Table,
+        name: &str,
+        of: Symbol,
+        this: &Type,
+        depth: usize,
+    ) -> Option<bool> {
+        let copy = matches!(name, "core::clone::Clone" | "core::marker::Copy");
+        let auto = std_facts::AUTO_TRAITS.contains(&name);
+        if name == predicate::SIZED {
+            return self.sized(this);
+        }
+        if std_facts::STATIC_TRAITS.contains(&name) {
+            // It is for everything that is `'static`.
+            return Some(self.longer(table, &this.clone().into(), Region::Static));
+        }
+        let of_tuples = std_facts::OF_TUPLES.contains(&name);
+        let of_pointers = of_tuples && !name.ends_with("::Default");
+        match this.data() {
+            TyData::Apply(ApplicationTy { name: head, args }) => match head {
+                Name::Tuple | Name::Array | Name::Slice if auto || (copy && head != Name::Slice) => {
+                    Some(self.all(table, of, args, depth))
+                }
+                Name::Tuple if of_tuples && (1..=std_facts::MAX_TUPLE).contains(&args.len()) => {
+                    Some(self.all(table, of, args, depth))
+                }
+                Name::RawPtr(_) if of_pointers || name == "core::marker::Unpin" => Some(true),
+                Name::Tuple if args.is_empty() => Some(
+                    std_facts::OF_PRIMITIVES
+                        .iter()
+                        .any(|(known, _)| *known == name && !known.ends_with("Display")),
+                ),
+                Name::Ref(Mutability::Shared) if copy => Some(true),
+                Name::Ref(mutability) if auto => match (name, mutability) {
+                    ("core::marker::Unpin", _) => Some(true),
+                    // `&T` may be sent where `T` may be shared.
+                    ("core::marker::Send", Mutability::Shared) => {
+                        let sync = self.find("core::marker::Sync")?;
+                        Some(self.all(table, sync, args, depth))
+                    }
+                    ("core::marker::Send" | "core::marker::Sync", _)
+                    | ("core::panic::unwind_safe::RefUnwindSafe", _) => {
+                        Some(self.all(table, of, args, depth))
+                    }
+                    // What `&T` leads to is seen by others, as what is behind `&mut T` is half changed.
+                    ("core::panic::unwind_safe::UnwindSafe", Mutability::Shared) => {
+                        let shared = self.find("core::panic::unwind_safe::RefUnwindSafe")?;
+                        Some(self.all(table, shared, args, depth))
+                    }
+                    _ => None,
+                },
+                Name::Adt(symbol) if auto => self.std_is_auto(table, name, of, symbol, args, depth),
+                Name::RawPtr(_) if copy => Some(true),
+                Name::Never => Some(copy || auto || of_pointers || name == "core::fmt::Display"),
+                _ => {
+                    head.primitive_text()?;
+                    if auto || (copy && head != Name::Str) {
+                        return Some(true);
+                    }
+                    let float = matches!(head, Name::Float(_));
+                    let listed = std_facts::OF_PRIMITIVES.iter().find(|(known, _)| *known == name);
+                    listed.filter(|_| head != Name::Str).map(|(_, floats)| *floats || !float)
+                }
+            },
+            TyData::Fn(_) if copy || auto || of_pointers => Some(true),
+            _ => None,
+        }
+    }
+
+    /// Auto traits of the standard library's types: as of their arguments, those aside that are known not to be. What
+    /// shares or borrows its arguments needs both of them.
+    fn std_is_auto(
+        &self,
+        table: &mut Table,
+        name: &str,
+        of: Symbol,
+        this: Symbol,
+        args: &[GenericArg<Boxed>],
+        depth: usize,
+    ) -> Option<bool> {
+        let path = self.knowledge.symbols.resolve(this);
+        let thread = matches!(name, "core::marker::Send" | "core::marker::Sync");
+        if !std_facts::is_std(path) {
+            return None;
+        }
+        if !thread && name != "core::marker::Unpin" {
+            // Of panics: what owns its arguments, in whatever way, is safe if they are, from inside and outside.
+            let holds = std_facts::OWNING.iter().chain(std_facts::SHARING).any(|root| path.starts_with(root));
+            let owns =
+                holds && path != "std::io::error::Error" && args.iter().all(|arg| arg.as_region().is_none());
+            let all = |trait_| self.find(trait_).is_some_and(|of| self.all(table, of, args, depth));
+            let safe = owns
+                && ["core::panic::unwind_safe::UnwindSafe", "core::panic::unwind_safe::RefUnwindSafe"]
+                    .map(all)
+                    == [true, true];
+            return safe.then_some(true);
+        }
+        if name == "core::marker::Unpin" {
+            let always =
+                ["alloc::boxed::", "alloc::rc::", "alloc::sync::", "alloc::vec::", "alloc::string::"];
+            return if always.iter().any(|root| path.starts_with(root)) {
+                Some(true)
+            } else {
+                (path != "core::marker::PhantomPinned" && self.all(table, of, args, depth)).then_some(true)
+            };
+        }
+        let of_one_thread = std_facts::OF_ONE_THREAD.iter().any(|root| path.starts_with(root));
+        let unshared = name == "core::marker::Sync" && path.starts_with("core::cell::");
+        if of_one_thread || unshared {
+            return None;
+        }
+        let owns = std_facts::OWNING.iter().any(|root| path.starts_with(root));
+        let borrows = args.iter().any(|arg| arg.as_region().is_some());
+        if owns && !borrows || path.starts_with("core::cell::") {
+            return self.all(table, of, args, depth).then_some(true);
+        }
+        let (send, sync) = (self.find("core::marker::Send")?, self.find("core::marker::Sync")?);
+        (self.all(table, send, args, depth) && self.all(table, sync, args, depth)).then_some(true)
+    }
+
+    fn find(&self, path: &str) -> Option<Symbol> {
+        self.knowledge.symbols.get(path)
+    }
+
+    fn all(&self, table: &mut Table, of: Symbol, args: &[GenericArg<Boxed>], depth: usize) -> bool {
+        args.iter().filter_map(GenericArg::as_ty).all(|ty| {
+            let goal = predicate::implements(table.cx(), Arity::NONE, of, &[ty.clone().into()]);
+            goal.is_ok_and(|goal| self.prove(table, &goal, depth + 1))
+        })
+    }
+
+    fn sized(&self, this: &Type) -> Option<bool> {
+        match this.data() {
+            TyData::Apply(ApplicationTy { name: Name::Adt(symbol), args: [] }) => {
+                Some(!std_facts::UNSIZED_TYPES.contains(&self.knowledge.symbols.resolve(symbol)))
+            }
+            TyData::Apply(app) => Some(!matches!(app.name, Name::Str | Name::Slice)),
+            TyData::Dyn(_) => Some(false),
+            TyData::Alias(alias) => match alias.name {
+                Name::Projection(item) if self.knowledge.may_be_unsized(item) => None,
+                _ => Some(true),
+            },
+            TyData::Fn(_) | TyData::InferenceVar(_) | TyData::GeneratorWitness(_) => Some(true),
+            TyData::Placeholder(_) | TyData::BoundVariable(_) | TyData::Error(_) => None,
+        }
+    }
+
+    /// `longer: shorter`, a question about lifetimes once types are taken apart.
+    fn longer(&self, table: &mut Table, longer: &GenericArg<Boxed>, shorter: Region<Boxed>) -> bool {
+        let mut stack = vec![longer.clone()];
+        while let Some(arg) = stack.pop() {
+            match arg {
+                GenericArg::Region(region) => table.outlives(region, shorter),
+                GenericArg::Const(_) => {}
+                GenericArg::Ty(ty) => match ty.data() {
+                    TyData::Apply(app) => stack.extend(app.args.iter().cloned()),
+                    TyData::Dyn(dynamic) => stack.push(dynamic.region.into()),
+                    TyData::Placeholder(_) | TyData::Alias(_) => {
+                        if !self.type_outlives(table, &ty, shorter) {
+                            // Of an alias it is enough that its arguments do.
+                            match ty.data() {
+                                TyData::Alias(alias) => stack.extend(alias.args.iter().cloned()),
+                                _ => return false,
+                            }
+                        }
+                    }
+                    TyData::Fn(_)
+                    | TyData::InferenceVar(_)
+                    | TyData::GeneratorWitness(_)
+                    | TyData::BoundVariable(_)
+                    | TyData::Error(_) => {}
+                },
+            }
+        }
+        true
+    }
+
+    fn type_outlives(&self, table: &mut Table, ty: &Type, shorter: Region<Boxed>) -> bool {
+        // A lifetime that is still to be chosen can be chosen short enough.
+        if matches!(shorter, Region::Infer(_)) {
+            return true;
+        }
+        let known = || self.outlives.types.iter().filter(|(known, _)| known == ty);
+        if known().any(|(_, region)| self.outlives.regions.outlives(*region, shorter)) {
+            return true;
+        }
+        // Or long enough, where it is the lifetime that the type outlives.
+        for (_, region) in known().filter(|(_, region)| matches!(region, Region::Infer(_))) {
+            let snapshot = table.snapshot();
+            table.outlives(*region, shorter);
+            let fits = table.regions().check(&self.outlives.regions).is_ok();
+            end(table, snapshot, fits);
+            if fits {
+                return true;
+            }
+        }
+        false
+    }
+}

@@ -1,0 +1,189 @@
+//! Associated types that no list of impls can give: of trait objects, of what can be called, of iterators by the impl
+//! for all of them, of numbers.
+
+use typeloom_term::name::Mutability;
+use typeloom_term::ty::DynBoundKind;
+use typeloom_term::{AliasTy, ApplicationTy, Arity, Boxed, FnTy, GenericArg, Name, Symbol, Ty, TyData};
+
+use crate::item::Type;
+use crate::prove::world::Knowledge;
+use crate::std_facts;
+
+const ITERATOR: &str = "core::iter::traits::iterator::Iterator";
+const ITEM: &str = "core::iter::traits::iterator::Iterator::Item";
+
+impl Knowledge<'_> {
+    /// The value of an associated type, by the rules of the compiler and the impls for everything.
+    pub(crate) fn by_rule(&self, item: Symbol, args: &[GenericArg<Boxed>]) -> Option<Type> {
+        let this = args.first()?.as_ty()?;
+        if let Some(value) = of_object(item, this, args) {
+            return Some(value);
+        }
+        if let Some(value) = self.of_item(item, this) {
+            return Some(value);
+        }
+        match self.symbols.resolve(item) {
+            "core::iter::traits::collect::IntoIterator::IntoIter" if self.is_iterator(this) => {
+                Some(this.clone())
+            }
+            "core::iter::traits::collect::IntoIterator::Item" if self.is_iterator(this) => {
+                self.same_item(ITEM, this, &[])
+            }
+            path @ ("core::iter::traits::iterator::Iterator::Item"
+            | "core::future::future::Future::Output"
+            | "core::ops::function::FnOnce::Output") => self.of_pointer(path, this, args),
+            "alloc::borrow::ToOwned::Owned" => self.is_own_owner(this).then(|| this.clone()),
+            "core::convert::TryFrom::Error" => self.conversion_error(this, args.get(1)?.as_ty()?),
+            "core::ops::index::Index::Output" => self.of_index(this, args.get(1)?.as_ty()?),
+            path => of_arithmetic(path, this, args.get(1)),
+        }
+    }
+
+    /// What a trait of the standard library says about its associated types: `X::IntoIter` gives `X::Item`.
+    fn of_item(&self, item: Symbol, this: &Type) -> Option<Type> {
+        let TyData::Alias(AliasTy { name: Name::Projection(outer), args }) = this.data() else { return None };
+        let (outer, inner) = (self.symbols.resolve(outer), self.symbols.resolve(item));
+        let (_, _, value) = std_facts::OF_ITEMS.iter().find(|(of, own, _)| *of == outer && *own == inner)?;
+        let value = self.symbols.get(value)?;
+        Ty::alias(&self.world.cx, Name::Projection(value), args).ok()
+    }
+
+    /// Whether `ToOwned` of a type is by its `Clone`: there is no other impl for what has a size, but those of the crate.
+    fn is_own_owner(&self, this: &Type) -> bool {
+        match this.data() {
+            TyData::Apply(app) => match app.name {
+                Name::Str | Name::Slice => false,
+                // A type of another crate may have no size, and an impl of its own.
+                Name::Adt(symbol) => {
+                    std_facts::is_std(self.symbols.resolve(symbol)) || self.world.adts.contains_key(&symbol)
+                }
+                _ => true,
+            },
+            TyData::Fn(_) => true,
+            _ => self.clones.contains(this),
+        }
+    }
+
+    /// Whether a type is known to be an iterator: so it is its own iterator.
+    fn is_iterator(&self, this: &Type) -> bool {
+        match this.data() {
+            TyData::InferenceVar(_) => return false,
+            TyData::Alias(AliasTy { name: Name::Projection(item), .. })
+                if std_facts::is_bounded(self.symbols.resolve(item), ITERATOR) =>
+            {
+                return true;
+            }
+            _ => {}
+        }
+        self.iterators.contains(this)
+            || self.symbols.get(ITERATOR).is_some_and(|of| {
+                let args = [GenericArg::Ty(this.clone())];
+                self.world.rules.iter().any(|rule| self.world.apply(rule, of, &args).is_some())
+            })
+    }
+
+    fn same_item(&self, path: &str, this: &Type, rest: &[GenericArg<Boxed>]) -> Option<Type> {
+        let item = self.symbols.get(path)?;
+        let args: Vec<_> = std::iter::once(this.clone().into()).chain(rest.iter().cloned()).collect();
+        Ty::alias(&self.world.cx, Name::Projection(item), &args).ok()
+    }
+
+    /// Pointers to iterators, futures and functions are some themselves, and give what these give.
+    fn of_pointer(&self, path: &str, this: &Type, args: &[GenericArg<Boxed>]) -> Option<Type> {
+        let rest = args.get(1..).unwrap_or_default();
+        match this.data() {
+            TyData::Apply(ApplicationTy { name: Name::Ref(_), args: [_, GenericArg::Ty(inner)] }) => {
+                self.same_item(path, inner, rest)
+            }
+            TyData::Apply(ApplicationTy { name: Name::Adt(symbol), args: [GenericArg::Ty(inner), ..] }) => {
+                let of = self.symbols.resolve(symbol);
+                let pin = of == "core::pin::Pin" && path.contains("::future::");
+                (of == "alloc::boxed::Box" || pin).then(|| self.same_item(path, inner, rest)).flatten()
+            }
+            TyData::Fn(FnTy { name: Name::FnPtr(..), arity, signature })
+                if path.ends_with("FnOnce::Output") =>
+            {
+                closed(arity, signature.last()?.as_ty()?)
+            }
+            _ => None,
+        }
+    }
+
+    /// A place of a vector, slice or array.
+    fn of_index(&self, this: &Type, index: &Type) -> Option<Type> {
+        let TyData::Apply(app) = this.data() else { return None };
+        let is_usize =
+            matches!(index.data(), TyData::Apply(app) if app.name.primitive_text() == Some("usize"));
+        let lists = match app.name {
+            Name::Slice | Name::Array => true,
+            Name::Adt(symbol) => matches!(
+                self.symbols.resolve(symbol),
+                "alloc::vec::Vec" | "alloc::collections::vec_deque::VecDeque"
+            ),
+            _ => false,
+        };
+        let element = app.args.first()?.as_ty()?;
+        (is_usize && lists).then(|| element.clone())
+    }
+
+    /// The error of a conversion between integers: there is none where nothing can be lost.
+    fn conversion_error(&self, this: &Type, from: &Type) -> Option<Type> {
+        let text = |ty: &Type| match ty.data() {
+            TyData::Apply(ApplicationTy { name: name @ (Name::Int(_) | Name::Uint(_)), args: [] }) => {
+                name.primitive_text()
+            }
+            _ => None,
+        };
+        let (made, from) = (text(this)?, text(from)?);
+        let lossless = made == from
+            || std_facts::LOSSLESS.iter().any(|(own, list)| *own == made && list.contains(&from));
+        let error = if lossless { "core::convert::Infallible" } else { "core::num::error::TryFromIntError" };
+        Ty::apply(&self.world.cx, Name::Adt(self.symbols.get(error)?), &[]).ok()
+    }
+}
+
+/// What a trait object says about an associated type of its own.
+fn of_object(item: Symbol, this: &Type, args: &[GenericArg<Boxed>]) -> Option<Type> {
+    let TyData::Dyn(dynamic) = this.data() else { return None };
+    let rest = args.get(1..).unwrap_or_default();
+    dynamic.bounds.iter().find_map(|bound| {
+        let (value, given) = bound.args.split_last()?;
+        let wanted = bound.kind == DynBoundKind::Projection && bound.name == Name::Projection(item);
+        let same = bound.arity != Arity::NONE || given == rest;
+        (wanted && same).then(|| closed(bound.arity, value.as_ty()?)).flatten()
+    })
+}
+
+/// The body of a binder that does not mention its variables.
+fn closed(arity: Arity, body: &Type) -> Option<Type> {
+    (arity.is_empty() || body.meta().outer == 0).then(|| body.clone())
+}
+
+/// `u8 + u8` is a `u8`, and so is `&u8 + &u8`; what is shifted keeps its type.
+fn of_arithmetic(path: &str, this: &Type, other: Option<&GenericArg<Boxed>>) -> Option<Type> {
+    let arithmetic = path.starts_with("core::ops::arith::") || path.starts_with("core::ops::bit::");
+    let number = |ty: &Type| {
+        let mut ty = ty.clone();
+        if let TyData::Apply(ApplicationTy { name: Name::Ref(Mutability::Shared), args: [_, inner] }) =
+            ty.data()
+        {
+            ty = inner.as_ty()?.clone();
+        }
+        let TyData::Apply(app) = ty.data() else { return None };
+        let is_number = matches!(app.name, Name::Int(_) | Name::Uint(_) | Name::Float(_) | Name::Bool);
+        is_number.then_some(ty)
+    };
+    if !arithmetic || !path.ends_with("::Output") {
+        return None;
+    }
+    let own = number(this)?;
+    let fits = match other {
+        None => true,
+        Some(other) => {
+            let other = number(other.as_ty()?)?;
+            let shift = path.contains("::Shl::") || path.contains("::Shr::");
+            other == own || shift
+        }
+    };
+    fits.then_some(own)
+}

@@ -1,0 +1,186 @@
+//! Assumptions: predicates that are known, with everything that follows from them by supertraits.
+
+use typeloom_term::infer::RegionFacts;
+use typeloom_term::subst::{Instantiation, instantiate_args, replace_params};
+use typeloom_term::{
+    Arity, BoundVar, Boxed, GenericArg, Name, Region, Symbol, Symbols, TermError, Ty, TyData,
+};
+
+use crate::item::Type;
+use crate::lower::regions;
+use crate::predicate::{self, Predicate};
+use crate::prove::world::World;
+use crate::std_facts;
+
+/// How many predicates may follow from those that are written.
+const MAX_FACTS: usize = 512;
+
+/// Everything that follows from predicates by supertraits, themselves included.
+pub(crate) fn elaborate(
+    world: &World,
+    symbols: &mut Symbols,
+    given: &[Type],
+) -> Result<Vec<Type>, TermError> {
+    let mut facts: Vec<Type> = Vec::new();
+    let mut next = 0;
+    let add = |facts: &mut Vec<Type>, fact: Type| {
+        if !facts.contains(&fact) && facts.len() < MAX_FACTS {
+            facts.push(fact);
+        }
+    };
+    for fact in given {
+        add(&mut facts, fact.clone());
+    }
+    while let Some(fact) = facts.get(next).cloned() {
+        next += 1;
+        let Some((arity, Predicate::Trait(of, args))) = predicate::view(symbols, &fact) else { continue };
+        for found in above(world, symbols, arity, of, args)? {
+            add(&mut facts, found);
+        }
+    }
+    Ok(facts)
+}
+
+/// The supertraits of an applied trait, and what it promises of its associated types.
+fn above(
+    world: &World,
+    symbols: &mut Symbols,
+    arity: Arity,
+    of: Symbol,
+    args: &[GenericArg<Boxed>],
+) -> Result<Vec<Type>, TermError> {
+    let cx = &world.cx;
+    let mut found = Vec::new();
+    if let Some(definition) = world.traits.get(&of) {
+        // The binder is opened, so that a supertrait may have one of its own; then the names are bound again.
+        let names: Vec<Symbol> =
+            (0..arity.regions).map(|index| symbols.intern(&format!("'higher#{index}"))).collect();
+        let regions = names.iter().map(|name| Region::param(Name::Param(*name))).collect();
+        let open = Instantiation { regions, ..Instantiation::default() };
+        let args = instantiate_args(cx, args, &open)?;
+        let lookup = |name: Name| {
+            let index = definition.params.iter().position(|symbol| Name::Param(*symbol) == name)?;
+            args.get(index).cloned()
+        };
+        for predicate in definition.supertraits.iter().chain(&definition.promises) {
+            let predicate = replace_params(cx, predicate, lookup)?;
+            if names.is_empty() {
+                found.push(predicate);
+                continue;
+            }
+            let TyData::Fn(function) = predicate.data() else { continue };
+            if !function.arity.is_empty() {
+                continue;
+            }
+            let bound = |name: Name| {
+                let index = names.iter().position(|symbol| Name::Param(*symbol) == name)?;
+                Some(Region::Bound(BoundVar::innermost(u32::try_from(index).ok()?)).into())
+            };
+            let body = replace_params(cx, &function.signature.to_vec(), bound)?;
+            found.push(Ty::function(cx, Name::Forall, arity, &body)?);
+        }
+        return Ok(found);
+    }
+    if std_facts::STATIC_TRAITS.contains(&symbols.resolve(of))
+        && let (Some(this), true) = (args.first(), arity.is_empty())
+    {
+        found.push(predicate::outlives(cx, symbols, this.clone(), Region::Static)?);
+    }
+    let path = symbols.resolve(of);
+    if let Some((_, above)) = std_facts::SUPERTRAITS.iter().find(|(name, _)| *name == path) {
+        for name in *above {
+            // The traits of functions, of indexing and of comparison hand their arguments on.
+            let same = name.starts_with("core::ops::") || name.starts_with("core::cmp::Partial");
+            let args = if same { args } else { args.get(..1).unwrap_or_default() };
+            found.push(predicate::implements(cx, arity, symbols.intern(name), args)?);
+        }
+    }
+    Ok(found)
+}
+
+/// What is known about lifetimes: what is assumed, and what types being well formed implies.
+pub(crate) struct Outlives {
+    pub(crate) regions: RegionFacts<Boxed>,
+    /// Types that outlive lifetimes.
+    pub(crate) types: Vec<(Type, Region<Boxed>)>,
+}
+
+impl Outlives {
+    /// Knowledge from predicates, and from the types of a signature, which its caller has proven well formed.
+    pub(crate) fn new(world: &World, symbols: &Symbols, facts: &[Type], implied_by: &[Type]) -> Self {
+        let mut this = Self { regions: RegionFacts::new(), types: Vec::new() };
+        for fact in facts {
+            if let Some((_, Predicate::Outlives(longer, shorter))) = predicate::view(symbols, fact) {
+                this.assume(longer, shorter);
+            }
+        }
+        let mut stack: Vec<Type> = implied_by.to_vec();
+        while let Some(ty) = stack.pop() {
+            let TyData::Apply(app) = ty.data() else { continue };
+            if let (Name::Ref(_), [GenericArg::Region(region), GenericArg::Ty(inner)]) = (app.name, app.args)
+            {
+                this.everything_in(inner, *region);
+            }
+            if let Name::Adt(symbol) = app.name
+                && let Some(adt) = world.adts.get(&symbol)
+            {
+                this.of_definition(world, symbols, adt, app.args);
+            }
+            stack.extend(app.args.iter().filter_map(GenericArg::as_ty).cloned());
+        }
+        this
+    }
+
+    fn assume(&mut self, longer: &GenericArg<Boxed>, shorter: Region<Boxed>) {
+        match longer {
+            GenericArg::Region(longer) => self.regions.assume(*longer, shorter),
+            GenericArg::Ty(ty) => self.everything_in(ty, shorter),
+            GenericArg::Const(_) => {}
+        }
+    }
+
+    /// `ty: region`, so everything in it outlives the region too.
+    fn everything_in(&mut self, ty: &Type, region: Region<Boxed>) {
+        for longer in regions::all(std::slice::from_ref(ty)) {
+            self.regions.assume(longer, region);
+        }
+        let mut stack = vec![ty.clone()];
+        while let Some(ty) = stack.pop() {
+            match ty.data() {
+                TyData::Placeholder(_) | TyData::Alias(_) => self.types.push((ty, region)),
+                TyData::Apply(app) => stack.extend(app.args.iter().filter_map(GenericArg::as_ty).cloned()),
+                _ => {}
+            }
+        }
+    }
+
+    /// The where clauses of a type, and what the references in its fields ask for.
+    fn of_definition(
+        &mut self,
+        world: &World,
+        symbols: &Symbols,
+        adt: &crate::lower::AdtDef,
+        args: &[GenericArg<Boxed>],
+    ) {
+        let lookup = |name: Name| {
+            let index = adt.params.iter().position(|(symbol, _)| Name::Param(*symbol) == name)?;
+            args.get(index).cloned()
+        };
+        for predicate in &adt.predicates {
+            if let Ok(predicate) = replace_params(&world.cx, predicate, lookup)
+                && let Some((_, Predicate::Outlives(longer, shorter))) = predicate::view(symbols, &predicate)
+            {
+                self.assume(longer, shorter);
+            }
+        }
+        for field in &adt.fields {
+            let Ok(field) = replace_params(&world.cx, field, lookup) else { continue };
+            if let TyData::Apply(app) = field.data()
+                && let (Name::Ref(_), [GenericArg::Region(region), GenericArg::Ty(inner)]) =
+                    (app.name, app.args)
+            {
+                self.everything_in(inner, *region);
+            }
+        }
+    }
+}

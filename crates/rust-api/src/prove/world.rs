@@ -1,0 +1,400 @@
+//! What is known while types are compared: the impls and variances of a crate, the tables of the standard library, and
+//! the assumptions at hand.
+//!
+//! Impls are found by *matching*: the parameters of an impl are pattern variables, the question is a term that is left
+//! alone. So asking binds nothing, and evaluating an associated type is a function of its arguments.
+
+use std::collections::HashMap;
+
+use typeloom_term::fold::{FoldState, super_fold_ty};
+use typeloom_term::parse::{Scope, parse_ty};
+use typeloom_term::program::{ConstEquation, Normalized};
+use typeloom_term::subst::replace_params;
+use typeloom_term::ty::PlaceholderId;
+use typeloom_term::{
+    AliasTy, ApplicationTy, Boxed, Const, ConstData, Flags, Fold, Folder, GenericArg, Meta, Name, Program,
+    Region, Symbol, Symbols, TermError, Ty, TyData, Variance,
+};
+
+use crate::item::Type;
+use crate::lower::{AdtDef, Api, TraitDef};
+use crate::predicate::{self, Predicate};
+use crate::prove::variance::Variances;
+use crate::std_facts;
+use crate::std_facts::table::{Impl, Projection, Table};
+
+/// What pattern variables stand for.
+pub(crate) type Bindings = HashMap<Symbol, GenericArg<Boxed>>;
+
+/// An impl as a pattern.
+#[derive(Clone, Debug)]
+pub(crate) struct Rule {
+    vars: Vec<Symbol>,
+    pub(crate) of: Symbol,
+    args: Vec<GenericArg<Boxed>>,
+    pub(crate) conditions: Vec<Type>,
+}
+
+/// An associated type with a known value, as a pattern.
+#[derive(Clone, Debug)]
+struct Equation {
+    vars: Vec<Symbol>,
+    item: Symbol,
+    args: Vec<GenericArg<Boxed>>,
+    value: Type,
+}
+
+/// A crate and the standard library.
+#[derive(Debug)]
+pub(crate) struct World {
+    pub(crate) cx: Boxed,
+    pub(crate) rules: Vec<Rule>,
+    equations: Vec<Equation>,
+    pub(crate) traits: HashMap<Symbol, TraitDef>,
+    pub(crate) adts: std::collections::BTreeMap<Symbol, AdtDef>,
+    pub(crate) variances: Variances,
+}
+
+impl World {
+    pub(crate) fn new(api: &Api, symbols: &mut Symbols) -> Result<Self, TermError> {
+        let cx = Boxed::new();
+        let mut rules = Vec::new();
+        let mut equations = Vec::new();
+        for of in &api.impls {
+            let vars: Vec<Symbol> = of.params.iter().map(|(symbol, _)| *symbol).collect();
+            for (item, value) in &of.types {
+                equations.push(Equation {
+                    vars: vars.clone(),
+                    item: *item,
+                    args: of.args.clone(),
+                    value: value.clone(),
+                });
+            }
+            rules.push(Rule { vars, of: of.of, args: of.args.clone(), conditions: of.predicates.clone() });
+        }
+        let vars: Vec<Symbol> = ["T", "U", "N", "'a"].iter().map(|text| symbols.intern(text)).collect();
+        let scope = Scope::new().types(["T", "U"]).consts(["N"]);
+        let parse = |text: &str, symbols: &mut Symbols| {
+            // The tables are constants of this crate; a test parses all of them.
+            parse_ty(&cx, symbols, &scope, text).ok()
+        };
+        let table = Table::of_std();
+        for Impl { of, this, conditions } in &table.impls {
+            let (Some(of), Some(this)) = (parse(of, symbols), parse(this, symbols)) else { continue };
+            let mut list = Vec::new();
+            for (this, of) in conditions {
+                let (Some(of), Some(this)) = (parse(of, symbols), parse(this, symbols)) else { continue };
+                if let Some((of, args)) = trait_of(&of, &this) {
+                    list.push(predicate::implements(&cx, typeloom_term::Arity::NONE, of, &args)?);
+                }
+            }
+            if let Some((of, args)) = trait_of(&of, &this) {
+                rules.push(Rule { vars: vars.clone(), of, args, conditions: list });
+            }
+        }
+        for Projection { item, this, arg, value, .. } in &table.projections {
+            let (Some(this), Some(value)) = (parse(this, symbols), parse(value, symbols)) else { continue };
+            let item = symbols.intern(item);
+            let mut args = vec![this.into()];
+            args.extend(arg.as_deref().and_then(|arg| parse(arg, symbols)).map(GenericArg::from));
+            equations.push(Equation { vars: vars.clone(), item, args, value });
+        }
+        // What rules evaluate to.
+        for path in std_facts::EVALUATED {
+            symbols.intern(path);
+        }
+        Ok(Self {
+            cx,
+            rules,
+            equations,
+            traits: api.traits.clone(),
+            adts: api.adts.clone(),
+            variances: Variances::of(&api.adts, symbols),
+        })
+    }
+
+    /// The conditions under which a rule proves that `args[0]` implements `of`.
+    pub(crate) fn apply(&self, rule: &Rule, of: Symbol, args: &[GenericArg<Boxed>]) -> Option<Vec<Type>> {
+        if rule.of != of || rule.args.len() != args.len() {
+            return None;
+        }
+        let mut bindings = Bindings::new();
+        let matched = rule.args.iter().zip(args).all(|(p, t)| matches_arg(p, t, &rule.vars, &mut bindings));
+        if !matched {
+            return None;
+        }
+        rule.conditions.iter().map(|condition| self.substitute(condition, &bindings)).collect()
+    }
+
+    /// What the definitions in a type ask of their arguments.
+    pub(crate) fn asked_by(&self, ty: &Type) -> Result<Vec<Type>, TermError> {
+        let mut asked = Vec::new();
+        let mut stack = vec![ty.clone()];
+        while let Some(ty) = stack.pop() {
+            let TyData::Apply(app) = ty.data() else { continue };
+            stack.extend(app.args.iter().filter_map(GenericArg::as_ty).cloned());
+            let Name::Adt(symbol) = app.name else { continue };
+            let Some(adt) = self.adts.get(&symbol) else { continue };
+            let lookup = |name: Name| {
+                let index = adt.params.iter().position(|(symbol, _)| Name::Param(*symbol) == name)?;
+                app.args.get(index).cloned()
+            };
+            for predicate in &adt.predicates {
+                asked.push(replace_params(&self.cx, predicate, lookup)?);
+            }
+        }
+        Ok(asked)
+    }
+
+    fn substitute<T: Fold<Boxed>>(&self, value: &T, bindings: &Bindings) -> Option<T> {
+        let find = |name: Name| match name {
+            Name::Param(symbol) => bindings.get(&symbol).cloned(),
+            _ => None,
+        };
+        replace_params(&self.cx, value, find).ok()
+    }
+}
+
+/// A trait that was parsed as if it were a type, applied to a self type.
+fn trait_of(of: &Type, this: &Type) -> Option<(Symbol, Vec<GenericArg<Boxed>>)> {
+    let TyData::Apply(ApplicationTy { name: Name::Adt(symbol), args }) = of.data() else { return None };
+    Some((symbol, std::iter::once(this.clone().into()).chain(args.iter().cloned()).collect()))
+}
+
+/// Whether a term has the form of a pattern, and what the variables of the pattern are then.
+pub(crate) fn matches_arg(
+    pattern: &GenericArg<Boxed>,
+    term: &GenericArg<Boxed>,
+    vars: &[Symbol],
+    bindings: &mut Bindings,
+) -> bool {
+    let mut stack = vec![(pattern.clone(), term.clone())];
+    while let Some((pattern, term)) = stack.pop() {
+        let var = match &pattern {
+            GenericArg::Ty(ty) => match ty.data() {
+                TyData::Placeholder(placeholder) => named(placeholder.id),
+                _ => None,
+            },
+            GenericArg::Region(Region::Placeholder(placeholder)) => named(placeholder.id),
+            GenericArg::Region(Region::Erased) => continue,
+            GenericArg::Region(_) => None,
+            GenericArg::Const(constant) => match constant.data() {
+                ConstData::Placeholder(placeholder) => named(placeholder.id),
+                _ => None,
+            },
+        };
+        if let Some(var) = var.filter(|var| vars.contains(var)) {
+            let same_kind = matches!(
+                (&pattern, &term),
+                (GenericArg::Ty(_), GenericArg::Ty(_))
+                    | (GenericArg::Region(_), GenericArg::Region(_))
+                    | (GenericArg::Const(_), GenericArg::Const(_))
+            );
+            match bindings.get(&var) {
+                _ if !same_kind => return false,
+                // Two lifetimes may turn out to be one; that is for the relation to say, not for the search.
+                Some(bound) if *bound != term && term.as_region().is_none() => return false,
+                Some(_) => {}
+                None => {
+                    bindings.insert(var, term);
+                }
+            }
+            continue;
+        }
+        match (&pattern, &term) {
+            (GenericArg::Ty(p), GenericArg::Ty(t)) => match (p.data(), t.data()) {
+                (TyData::Apply(p), TyData::Apply(t)) => {
+                    if p.name != t.name || p.args.len() != t.args.len() {
+                        return false;
+                    }
+                    stack.extend(p.args.iter().cloned().zip(t.args.iter().cloned()));
+                }
+                (TyData::Alias(p), TyData::Alias(t)) => {
+                    if p.name != t.name || p.args.len() != t.args.len() {
+                        return false;
+                    }
+                    stack.extend(p.args.iter().cloned().zip(t.args.iter().cloned()));
+                }
+                (TyData::Dyn(p), TyData::Dyn(t)) if p.bounds.len() == t.bounds.len() => {
+                    if p.bounds
+                        .iter()
+                        .zip(t.bounds)
+                        .any(|(p, t)| p.name != t.name || p.args.len() != t.args.len())
+                    {
+                        return false;
+                    }
+                    for (p, t) in p.bounds.iter().zip(t.bounds) {
+                        stack.extend(p.args.iter().cloned().zip(t.args.iter().cloned()));
+                    }
+                }
+                (TyData::Fn(p), TyData::Fn(t))
+                    if p.name == t.name && p.signature.len() == t.signature.len() =>
+                {
+                    stack.extend(p.signature.iter().cloned().zip(t.signature.iter().cloned()));
+                }
+                _ if p == t => {}
+                _ => return false,
+            },
+            // Which lifetime it is decides the relation between the types, not whether an impl exists.
+            (GenericArg::Region(_), GenericArg::Region(_)) => {}
+            (GenericArg::Const(p), GenericArg::Const(t)) if p == t => {}
+            _ => return false,
+        }
+    }
+    true
+}
+
+fn named(id: PlaceholderId<Name>) -> Option<Symbol> {
+    match id {
+        PlaceholderId::Named(Name::Param(symbol)) => Some(symbol),
+        PlaceholderId::Named(_) | PlaceholderId::Fresh(_) => None,
+    }
+}
+
+/// A world with assumptions: what a table asks about names.
+#[derive(Clone, Debug)]
+pub(crate) struct Knowledge<'w> {
+    pub(crate) world: &'w World,
+    pub(crate) symbols: &'w Symbols,
+    equations: Vec<Equation>,
+    /// Types that are assumed to be iterators.
+    pub(crate) iterators: Vec<Type>,
+    /// Types that are assumed to be `Clone`.
+    pub(crate) clones: Vec<Type>,
+}
+
+impl<'w> Knowledge<'w> {
+    /// Knowledge of a world and of the equations among `given`.
+    pub(crate) fn new(world: &'w World, symbols: &'w Symbols, given: &[Type]) -> Self {
+        let mut equations = Vec::new();
+        let mut iterators = Vec::new();
+        let mut clones = Vec::new();
+        for fact in given {
+            if let Some((arity, Predicate::Trait(of, [GenericArg::Ty(this), ..]))) =
+                predicate::view(symbols, fact)
+                && arity.is_empty()
+            {
+                if std_facts::is_below(symbols.resolve(of), "core::iter::traits::iterator::Iterator") {
+                    iterators.push(this.clone());
+                } else if std_facts::is_below(symbols.resolve(of), "core::clone::Clone") {
+                    clones.push(this.clone());
+                }
+            }
+            if let Some((arity, Predicate::Projection(item, args, GenericArg::Ty(value)))) =
+                predicate::view(symbols, fact)
+                && arity.is_empty()
+                && !is_itself(item, args, value)
+            {
+                equations.push(Equation {
+                    vars: Vec::new(),
+                    item,
+                    args: args.to_vec(),
+                    value: value.clone(),
+                });
+            }
+        }
+        Self { world, symbols, equations, iterators, clones }
+    }
+
+    /// Whether the size of an associated type need not be known.
+    pub(crate) fn may_be_unsized(&self, item: Symbol) -> bool {
+        let path = self.symbols.resolve(item);
+        std_facts::UNSIZED_ITEMS.contains(&path)
+            || self.world.traits.values().any(|definition| definition.unsized_items.contains(&item))
+    }
+
+    fn solve(&self, equation: &Equation, item: Symbol, args: &[GenericArg<Boxed>]) -> Option<Type> {
+        if equation.item != item || args.len() < equation.args.len() {
+            return None;
+        }
+        let (of, own) = args.split_at(equation.args.len());
+        let mut bindings = Bindings::new();
+        if !equation.args.iter().zip(of).all(|(p, t)| matches_arg(p, t, &equation.vars, &mut bindings)) {
+            return None;
+        }
+        let value = self.world.substitute(&equation.value, &bindings)?;
+        if own.is_empty() {
+            return Some(value);
+        }
+        // The associated type has parameters of its own: its value is under their binder.
+        let TyData::Fn(function) = value.data() else { return None };
+        let with = typeloom_term::subst::Instantiation::from_args(own);
+        let body = function.signature.last()?;
+        typeloom_term::subst::instantiate(&self.world.cx, body.as_ty()?, &with).ok()
+    }
+
+    fn evaluate(&self, alias: AliasTy<'_, Boxed>) -> Normalized<Type> {
+        let Name::Projection(item) = alias.name else { return Normalized::Rigid };
+        for equation in self.equations.iter().chain(&self.world.equations) {
+            if let Some(value) = self.solve(equation, item, alias.args) {
+                return Normalized::To(value);
+            }
+        }
+        if let Some(value) = self.by_rule(item, alias.args) {
+            return Normalized::To(value);
+        }
+        let open = alias
+            .args
+            .iter()
+            .any(|arg| arg.as_ty().is_some_and(|ty| ty.meta().flags.intersects(Flags::TY_INFER)));
+        if open { Normalized::Ambiguous } else { Normalized::Rigid }
+    }
+}
+
+fn is_itself(item: Symbol, args: &[GenericArg<Boxed>], value: &Type) -> bool {
+    matches!(value.data(), TyData::Alias(alias) if alias.name == Name::Projection(item) && alias.args == args)
+}
+
+impl Program<Boxed> for Knowledge<'_> {
+    fn variance(&self, _cx: &Boxed, name: Name, index: usize) -> Variance {
+        self.world.variances.get(self.symbols, name, index)
+    }
+
+    fn normalize(&self, _cx: &Boxed, alias: AliasTy<'_, Boxed>) -> Normalized<Type> {
+        self.evaluate(alias)
+    }
+
+    fn equate(&self, _cx: &Boxed, _a: &Const<Boxed>, _b: &Const<Boxed>) -> ConstEquation {
+        ConstEquation::Distinct
+    }
+}
+
+/// Evaluates every associated type in a term that has a known value.
+pub(crate) fn normalize<T: Fold<Boxed>>(knowledge: &Knowledge<'_>, value: &T) -> Result<T, TermError> {
+    value.try_fold_with(&mut Evaluate { knowledge, state: FoldState::default(), budget: 256 })
+}
+
+struct Evaluate<'k, 'w> {
+    knowledge: &'k Knowledge<'w>,
+    state: FoldState<Boxed>,
+    /// How often a value may be evaluated again: equations may go in circles.
+    budget: usize,
+}
+
+impl Folder<Boxed> for Evaluate<'_, '_> {
+    type Error = TermError;
+
+    fn cx(&self) -> &Boxed {
+        &self.knowledge.world.cx
+    }
+
+    fn state(&mut self) -> &mut FoldState<Boxed> {
+        &mut self.state
+    }
+
+    fn skip(&self, meta: Meta) -> bool {
+        !meta.flags.intersects(Flags::ALIAS)
+    }
+
+    fn fold_ty(&mut self, ty: &Ty<Boxed>) -> Result<Ty<Boxed>, TermError> {
+        let folded = super_fold_ty(ty, self)?;
+        let TyData::Alias(alias) = folded.data() else { return Ok(folded) };
+        match self.knowledge.evaluate(alias) {
+            Normalized::To(value) if self.budget > 0 => {
+                self.budget -= 1;
+                value.try_fold_with(self)
+            }
+            Normalized::To(_) | Normalized::Rigid | Normalized::Ambiguous => Ok(folded),
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! The signatures of a crate as a bundle.
+//!
+//! Every public item with a type is a root, labelled with its path. Its type is closed: parameters are bound, conditions
+//! stand in front (`{forall for<T> fn({trait Clone<T>}) -> fn(T)}`), and what the item chooses itself is an opaque type
+//! of its name. So the digest of a root says whether a signature is the same, whatever its parameters are called.
+
+use std::collections::HashMap;
+
+use typeloom_pool::{Bundle, ConvertError, ExportError, Pool};
+use typeloom_term::name::{Abi, Safety, Variadic};
+use typeloom_term::subst::replace_params;
+use typeloom_term::{
+    Arity, BoundVar, Boxed, Const, ConstData, GenericArg, Name, Region, Symbols, TermError, Ty, TyData,
+};
+
+use crate::item::{Item, Kind, Label, Order, ParamKind, Role, Type};
+use crate::lower::{Api, param_arg};
+
+/// Why a crate has no bundle.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BundleError {
+    /// A signature does not fit into a pool.
+    #[error("the signature of `{item}` cannot be carried elsewhere: {source}")]
+    Convert {
+        /// The item.
+        item: String,
+        /// Why.
+        source: ConvertError,
+    },
+    /// The bundle cannot be written.
+    #[error(transparent)]
+    Export(#[from] ExportError),
+}
+
+/// The signatures of all public items that have a type: a root for each, labelled with its path.
+///
+/// # Errors
+/// If a signature cannot be carried elsewhere, or there are too many.
+pub fn bundle(api: &Api, symbols: &mut Symbols) -> Result<Bundle, BundleError> {
+    let mut pool = Pool::new();
+    let mut roots = Vec::new();
+    let mut labels: HashMap<String, usize> = HashMap::new();
+    for item in &api.items {
+        let failed = |source: ConvertError| BundleError::Convert { item: item.path.clone(), source };
+        let Some(ty) = signature(item, symbols).map_err(|error| failed(error.into()))? else { continue };
+        let id = pool.intern_term(&Boxed::new(), symbols, &ty).map_err(failed)?;
+        let label = crate::print::tidy(&item.path);
+        let number = labels.entry(label.clone()).or_insert(0);
+        *number += 1;
+        roots.push((if *number == 1 { label } else { format!("{label} #{number}") }, id));
+    }
+    let roots: Vec<(&str, _)> = roots.iter().map(|(label, id)| (label.as_str(), *id)).collect();
+    Ok(pool.export(&roots)?)
+}
+
+/// The type of an item, closed; nothing for items without one.
+///
+/// Parameters of the item are bound and its conditions stand in front: of `fn find<T: Clone>(key: T)` it is
+/// `{forall for<T> fn({trait Clone<T>}, {trait Sized<T>}) -> fn(T)}`, of one without parameters and conditions the function
+/// pointer alone. So two signatures that differ in the names of their parameters only are terms of one normal form. The
+/// parts of a signature, with the parameters of the item free in them, are in [`Item::parts`].
+///
+/// # Errors
+/// If the type grows too large.
+pub fn signature(item: &Item, symbols: &mut Symbols) -> Result<Option<Type>, TermError> {
+    let cx = Boxed::new();
+    let params: Vec<_> = item.params.iter().filter(|param| param.role != Role::Existential).collect();
+    let args = params
+        .iter()
+        .map(|param| param_arg(&cx, param.symbol, &param.kind))
+        .collect::<Result<Vec<GenericArg<Boxed>>, _>>()?;
+    let of_type = |label: &Label| item.part(label).map(|part| part.ty.clone());
+    let body = match item.kind {
+        Kind::Struct | Kind::Enum | Kind::Union => {
+            Ty::apply(&cx, Name::Adt(symbols.intern(&item.path)), &args)?
+        }
+        Kind::ExternType => Ty::apply(&cx, Name::Foreign(symbols.intern(&item.path)), &[])?,
+        Kind::Trait | Kind::TraitAlias => Ty::apply(&cx, Name::Trait(symbols.intern(&item.path)), &args)?,
+        Kind::TraitType => Ty::alias(&cx, Name::Projection(symbols.intern(&item.path)), &args)?,
+        Kind::Function | Kind::Method | Kind::TraitMethod => {
+            let signature: Vec<GenericArg<Boxed>> = item
+                .parts
+                .iter()
+                .filter(|part| matches!(part.label, Label::Input(..) | Label::Output))
+                .map(|part| part.ty.clone().into())
+                .collect();
+            Ty::function(&cx, pointer(item, symbols), Arity::NONE, &signature)?
+        }
+        Kind::Impl => {
+            let (Some(of), Some(this)) = (of_type(&Label::TraitRef), of_type(&Label::SelfType)) else {
+                return Ok(None);
+            };
+            let TyData::Apply(of) = of.data() else { return Ok(None) };
+            let mut args = vec![GenericArg::from(this)];
+            args.extend(of.args.iter().cloned());
+            let implemented = Ty::apply(&cx, of.name, &args)?;
+            let mut facts = vec![GenericArg::from(implemented)];
+            facts.extend(item.parts.iter().filter_map(|part| match &part.label {
+                Label::Assoc(_) => Some(part.ty.clone().into()),
+                Label::SelfType | Label::TraitRef | Label::Input(..) | Label::Output | Label::Type => None,
+            }));
+            Ty::apply(&cx, Name::Tuple, &facts)?
+        }
+        Kind::Variant => return Ok(None),
+        Kind::Field
+        | Kind::AssocConst
+        | Kind::TraitConst
+        | Kind::TypeAlias
+        | Kind::Const
+        | Kind::Static
+        | Kind::ReExport
+        | Kind::Macro => match of_type(&Label::Type) {
+            Some(ty) => ty,
+            None => return Ok(None),
+        },
+    };
+    close(item, &args, body, symbols).map(Some)
+}
+
+fn pointer(item: &Item, symbols: &mut Symbols) -> Name {
+    let mark = |label: &str| item.marks.iter().find(|mark| mark.label == label);
+    let safety = match mark("safe").map(|mark| mark.order) {
+        Some(Order::Level(0)) => Safety::Unsafe,
+        _ => Safety::Safe,
+    };
+    let variadic = if mark("variadic").is_some_and(|mark| !mark.text.is_empty()) {
+        Variadic::CVariadic
+    } else {
+        Variadic::Fixed
+    };
+    let abi = match mark("extern").filter(|mark| !mark.text.is_empty()) {
+        Some(mark) => Abi::Named(symbols.intern(&mark.text)),
+        None => Abi::Rust,
+    };
+    Name::FnPtr(safety, variadic, abi)
+}
+
+/// Binds the parameters of an item, under its conditions.
+fn close(
+    item: &Item,
+    args: &[GenericArg<Boxed>],
+    body: Type,
+    symbols: &mut Symbols,
+) -> Result<Type, TermError> {
+    let cx = Boxed::new();
+    let mut arity = Arity::NONE;
+    let mut bound: Vec<(Name, GenericArg<Boxed>)> = Vec::new();
+    for param in &item.params {
+        let count = match &param.kind {
+            _ if param.role == Role::Existential => continue,
+            ParamKind::Region => &mut arity.regions,
+            ParamKind::Type => &mut arity.types,
+            ParamKind::Const(_) => &mut arity.consts,
+        };
+        let var = BoundVar::innermost(u32::from(*count));
+        *count = count.checked_add(1).ok_or(TermError::TooMany)?;
+        let arg = match &param.kind {
+            ParamKind::Region => Region::Bound(var).into(),
+            ParamKind::Type => Ty::new(&cx, TyData::BoundVariable(var))?.into(),
+            ParamKind::Const(_) => Const::new(&cx, ConstData::Bound(var))?.into(),
+        };
+        bound.push((Name::Param(param.symbol), arg));
+    }
+    // What the item chooses depends on all of its parameters.
+    let mut chosen: Vec<(Name, GenericArg<Boxed>)> = Vec::new();
+    let existential = item.params.iter().filter(|param| param.role == Role::Existential);
+    for (number, param) in existential.enumerate() {
+        let name = symbols.intern(&format!("{}::impl#{number}", item.path));
+        chosen.push((Name::Param(param.symbol), Ty::alias(&cx, Name::Opaque(name), args)?.into()));
+    }
+    let find = |list: &[(Name, GenericArg<Boxed>)], name: Name| {
+        list.iter().find(|(own, _)| *own == name).map(|(_, arg)| arg.clone())
+    };
+    let closed = |arg: &GenericArg<Boxed>| -> Result<GenericArg<Boxed>, TermError> {
+        let open = replace_params(&cx, arg, |name| find(&chosen, name))?;
+        replace_params(&cx, &open, |name| find(&bound, name))
+    };
+    let conditions: Vec<GenericArg<Boxed>> =
+        item.predicates.iter().chain(&item.promises).map(|one| one.clone().into()).collect();
+    if conditions.is_empty() && arity.is_empty() && chosen.is_empty() {
+        return Ok(body);
+    }
+    // A function without conditions binds its parameters itself.
+    if let (true, TyData::Fn(function)) = (conditions.is_empty(), body.data())
+        && function.arity.is_empty()
+    {
+        let signature = function.signature.iter().map(closed).collect::<Result<Vec<_>, _>>()?;
+        return Ty::function(&cx, function.name, arity, &signature);
+    }
+    let signature = conditions.iter().chain([&body.into()]).map(closed).collect::<Result<Vec<_>, _>>()?;
+    Ty::function(&cx, Name::Forall, arity, &signature)
+}

@@ -1,0 +1,83 @@
+//! Two versions of a crate: every break is found, no harmless change is called one, no rewrite is reported at all.
+
+#[path = "pair/compare.rs"]
+mod compare;
+#[path = "pair/json.rs"]
+mod json;
+#[path = "pair/sources.rs"]
+mod sources;
+
+use std::collections::BTreeSet;
+
+use compare::compare;
+use sources::{NEW, OLD};
+use typeloom_rust_api::{Change, Edition, lower, read, self_check};
+use typeloom_term::Symbols;
+
+/// The modules of one of the sources.
+fn cases(source: &str) -> BTreeSet<String> {
+    source
+        .lines()
+        .filter_map(|line| line.strip_prefix("pub mod "))
+        .filter_map(|rest| rest.split([' ', '{']).next())
+        .map(str::to_owned)
+        .collect()
+}
+
+fn within<'c>(changes: &'c [Change], module: &str) -> Vec<&'c Change> {
+    let inside = format!("{module}::");
+    changes.iter().filter(|change| change.item.contains(&inside)).collect()
+}
+
+#[test]
+fn every_break_is_found_and_nothing_else_is_called_one() {
+    judge(&compare(&json::of("before", OLD), &json::of("after", NEW)));
+}
+
+#[test]
+fn private_items_in_the_json_change_no_verdict() {
+    let private = ["--document-private-items"];
+    let json = |source| json::with("sample", source, &private);
+    let changes = compare(&json(OLD), &json(NEW));
+    judge(&changes);
+    assert_eq!(compare(&json(OLD), &json::of("sample", OLD)), []);
+}
+
+fn judge(changes: &[Change]) {
+    let mut wrong = Vec::new();
+    for case in cases(include_str!("pair/old/breaks.rs")) {
+        if !within(changes, &format!("breaks::{case}")).iter().any(|change| change.breaking) {
+            wrong.push(format!("not found: {case}"));
+        }
+    }
+    for case in cases(include_str!("pair/old/harmless.rs")) {
+        let found = within(changes, &format!("harmless::{case}"));
+        if found.is_empty() {
+            wrong.push(format!("not seen at all: {case}"));
+        }
+        for change in found.iter().filter(|change| change.breaking) {
+            wrong.push(format!("harmless, but: {change:?}"));
+        }
+    }
+    for case in cases(include_str!("pair/old/same.rs")) {
+        for change in within(changes, &format!("same::{case}")) {
+            wrong.push(format!("nothing changed, but: {change:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(
+        cases(include_str!("pair/old/breaks.rs")).len() > 70
+            && cases(include_str!("pair/old/harmless.rs")).len() > 20
+            && cases(include_str!("pair/old/same.rs")).len() > 20
+    );
+}
+
+#[test]
+fn every_item_is_proven_to_be_usable_in_place_of_itself() {
+    for source in [OLD, NEW] {
+        let mut symbols = Symbols::new();
+        let json = read(&json::of("sample", source)).expect("rustdoc wrote it");
+        let api = lower(&json, Edition::default(), &mut symbols, None).expect("the crate is small");
+        assert_eq!(self_check(&api, &mut symbols).expect("the crate is small"), []);
+    }
+}

@@ -1,0 +1,158 @@
+//! Cases written side by side in `cases/*.txt`: what was, `---`, what is. Every break is found, no harmless change is
+//! called one, no rewrite is reported at all.
+
+#[path = "pair/compare.rs"]
+mod compare;
+#[path = "pair/json.rs"]
+mod json;
+
+use compare::compare;
+use typeloom_rust_api::{Change, Edition, Editions, lower, read, self_check};
+use typeloom_term::Symbols;
+
+const BREAKS: &str = include_str!("cases/breaks.txt");
+const HARMLESS: &str = include_str!("cases/harmless.txt");
+const SAME: &str = include_str!("cases/same.txt");
+/// What the edition decides: behind the name, the verdict before 2024 and the one since.
+const EDITION: &str = include_str!("cases/edition.txt");
+/// Breaks that only the JSON with private items shows.
+const HIDDEN: &str = include_str!("cases/hidden.txt");
+
+struct Case<'t> {
+    name: &'t str,
+    old: &'t str,
+    new: &'t str,
+}
+
+fn cases(text: &str) -> Vec<Case<'_>> {
+    let case = |chunk| {
+        let (name, body): (&str, &str) = str::split_once(chunk, '\n').expect("a case has a name and a body");
+        let (old, new) = body.split_once("\n---\n").expect("a case has two sides");
+        Case { name: name.trim(), old, new }
+    };
+    text.split("=== ").skip(1).map(case).collect()
+}
+
+/// A crate with a module for each case.
+fn version(side: for<'t> fn(&Case<'t>) -> &'t str) -> String {
+    let mut source = "#![allow(warnings)]\n".to_owned();
+    for (kind, text) in [("breaks", BREAKS), ("harmless", HARMLESS), ("same", SAME)] {
+        source.push_str(&format!("pub mod {kind} {{\n"));
+        for case in cases(text) {
+            source.push_str(&format!("pub mod {} {{\n{}\n}}\n", case.name, side(&case)));
+        }
+        source.push_str("}\n");
+    }
+    source
+}
+
+#[test]
+fn every_break_is_found_and_nothing_else_is_called_one() {
+    let old = json::of("sides", &version(|case| case.old));
+    let new = json::of("sides", &version(|case| case.new));
+    let changes = compare(&old, &new);
+    let within = |kind: &str, case: &Case<'_>| -> Vec<&Change> {
+        let (inside, itself) = (format!("{kind}::{}::", case.name), format!("{kind}::{}", case.name));
+        let found = |change: &&Change| change.item.contains(&inside) || change.item.ends_with(&itself);
+        changes.iter().filter(found).collect()
+    };
+    let mut wrong = Vec::new();
+    for case in cases(BREAKS) {
+        if !within("breaks", &case).iter().any(|change| change.breaking) {
+            wrong.push(format!("not found: {}", case.name));
+        }
+    }
+    for case in cases(HARMLESS) {
+        let found = within("harmless", &case);
+        if found.is_empty() {
+            wrong.push(format!("not seen at all: {}", case.name));
+        }
+        for change in found.iter().filter(|change| change.breaking) {
+            wrong.push(format!("harmless, but: {change:?}"));
+        }
+    }
+    for case in cases(SAME) {
+        for change in within("same", &case) {
+            wrong.push(format!("nothing changed, but: {change:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    let counts = [BREAKS, HARMLESS, SAME].map(|text| cases(text).len());
+    assert!(counts[0] > 250 && counts[1] > 100 && counts[2] > 135, "{counts:?}");
+    // The other way round, everything that was added is removed: nothing of it may be called harmless by mistake.
+    let back = compare(&new, &old);
+    assert!(back.iter().filter(|change| change.breaking).count() > counts[0] / 2);
+
+    for json in [&old, &new] {
+        let mut symbols = Symbols::new();
+        let api = lower(&read(json).expect("rustdoc wrote it"), Edition::default(), &mut symbols, None)
+            .expect("the crate is small");
+        assert_eq!(self_check(&api, &mut symbols).expect("the crate is small"), []);
+    }
+}
+
+#[test]
+fn with_private_items_the_methods_of_types_that_nobody_can_name_are_compared() {
+    let source = |side: for<'t> fn(&Case<'t>) -> &'t str| {
+        let modules = cases(HIDDEN).into_iter();
+        modules.map(|case| format!("pub mod {} {{\n{}\n}}\n", case.name, side(&case))).collect::<String>()
+    };
+    let json = |source: &str| json::with("hidden", source, &["--document-private-items"]);
+    let changes = compare(&json(&source(|case| case.old)), &json(&source(|case| case.new)));
+    for case in cases(HIDDEN) {
+        let inside = format!("hidden::{}::", case.name);
+        let found = changes.iter().any(|change| change.breaking && change.item.contains(&inside));
+        assert!(found, "not found: {}: {changes:?}", case.name);
+    }
+}
+
+#[test]
+fn what_impl_trait_borrows_from_is_read_as_the_edition_has_it() {
+    let source = |side: for<'t> fn(&Case<'t>) -> &'t str| -> String {
+        let module = |case: Case<'_>| {
+            let name = case.name.split(' ').next().unwrap_or_default();
+            format!("pub mod {name} {{\n{}\n}}\n", side(&case))
+        };
+        format!("#![allow(warnings)]\n{}", cases(EDITION).into_iter().map(module).collect::<String>())
+    };
+    let (old, new) = (source(|case| case.old), source(|case| case.new));
+    // The JSON does not say which edition it is of, or this would not have to be asked.
+    let [old_2021, new_2021] = [&old, &new].map(|text| json::in_edition("2021", "sample", text, &[]));
+    let [old, new] = [old, new].map(|text| json::in_edition("2024", "sample", &text, &[]));
+    assert!(old_2021 == old && new_2021 == new, "the JSON depends on the edition: read that from it");
+
+    let mut wrong = Vec::new();
+    for (column, edition) in [(1, Edition::E2015), (1, Edition::E2021), (2, Edition::E2024)] {
+        let found = typeloom_rust_api::compare(&old, &new, edition.into()).expect("the crate is small");
+        assert!(found.by_edition);
+        for case in cases(EDITION) {
+            let words: Vec<&str> = case.name.split(' ').collect();
+            let inside = format!("::{}::", words[0]);
+            let breaks = found.changes.iter().filter(|change| change.item.contains(&inside));
+            let verdict = match breaks.map(|change| change.breaking).max() {
+                Some(true) => "break",
+                Some(false) => "harmless",
+                None => "same",
+            };
+            if verdict != words[column] {
+                wrong.push(format!("{} in {edition:?}: {verdict}", case.name));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+
+    // A crate that does nothing but move to edition 2024 lets more choices borrow.
+    let moved = Editions { old: Edition::E2021, new: Edition::E2024 };
+    let found = typeloom_rust_api::compare(&old, &old, moved).expect("the crate is small").changes;
+    assert!(
+        found.iter().any(|change| change.item == "sample::add_underscore::f" && change.breaking),
+        "{found:?}"
+    );
+    let back = Editions { old: Edition::E2024, new: Edition::E2021 };
+    let found = typeloom_rust_api::compare(&old, &old, back).expect("the crate is small").changes;
+    assert!(!found.is_empty() && found.iter().all(|change| !change.breaking), "{found:?}");
+
+    let plain = json::of("sample", "pub fn f(x: &u8) -> impl Iterator<Item = &u8> { Some(x).into_iter() }");
+    let found = typeloom_rust_api::compare(&plain, &plain, Editions::default()).expect("the crate is small");
+    assert!(!found.by_edition, "every lifetime is mentioned");
+}
