@@ -24,9 +24,9 @@ use typeloom_onnx::messages::{ModelProto, StringStringEntryProto, TypeProto, Val
 use typeloom_onnx::splice::{Records, Splice, SpliceError, Spliced};
 use typeloom_onnx::view::{GraphView, ValueInfoView};
 use typeloom_onnx::wire::{Field, Value};
-use typeloom_solver::functions::FunctionTypes;
 use typeloom_solver::message;
 use typeloom_solver::model::Checked;
+use typeloom_solver::model::functions::FunctionTypes;
 use typeloom_solver::program::{Body, BodySource, GraphId, Origin, StepId, ValueId};
 use typeloom_solver::solution::Type;
 

@@ -1,6 +1,6 @@
 //! Repairs: the fewest conversions that make a model type-check.
 //!
-//! The faults that a conversion can repair are those of element types. The model is [taken apart](typeloom_solver::ports)
+//! The faults that a conversion can repair are those of element types. The model is [taken apart](typeloom_solver::model::ports)
 //! into classes of ports that one node ties together; every class gets an element type so that the conversions between
 //! the classes cost least under a [`Policy`]; and the conversions are written into the file as standard `Cast` nodes, in
 //! front of the first node that reads them. One Cast of a value into a type serves all who read it, nested graphs

@@ -10,7 +10,7 @@ use typeloom_cpu::threads;
 use typeloom_cpu::value::Value;
 use typeloom_onnx::messages::{ModelProto, TensorProto, read, read_pieces};
 use typeloom_solver::model::Checked;
-use typeloom_solver::preconditions::Preconditions;
+use typeloom_solver::model::preconditions::Preconditions;
 use typeloom_types::any_tensor::budget;
 
 use crate::error::{PrepareError, RunError};

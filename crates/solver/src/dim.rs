@@ -112,6 +112,7 @@ mod piecewise;
 mod poly;
 mod prove;
 mod reduce;
+pub mod shape;
 mod shifted;
 mod solutions;
 mod solve;

@@ -6,26 +6,28 @@
 //! [`crate::rule::RuleCx::assume_shape`]. Calls of functions suspend the caller on an explicit stack,
 //! so that neither deep graphs nor long chains of calls use the machine stack.
 
+pub(crate) mod call;
+
 use std::sync::Arc;
 
 use typeloom_onnx::{DecodeError, ErrorKind};
 
-use crate::call::{Call, Calls};
+use crate::analysis::claims;
+use crate::analysis::salvage::{self, Purpose};
 use crate::catalogue::{FunctionId, OpKind, Operator, Operators};
-use crate::check;
-use crate::claims;
-use crate::constants::{Data, DataId};
-use crate::core::{Core, Payloads};
 use crate::elem::{Elem, ElemSet};
-use crate::frame::Frame;
-use crate::memo::{self, Recall};
+use crate::engine::call::{Call, Calls};
 use crate::model::Mode;
 use crate::program::{Body, Initializer, Origin, StepId, StepKind, ValueId};
-use crate::relation;
+use crate::rule::relation;
+use crate::rule::schema;
 use crate::rule::{Exit, Failure, MAX_ELEMENTS, Rule, RuleCx, is_followed};
-use crate::salvage::{self, Purpose};
 use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
-use crate::trace::Cause;
+use crate::state::constants::{Data, DataId};
+use crate::state::frame::Frame;
+use crate::state::memo::{self, Recall};
+use crate::state::trace::Cause;
+use crate::state::{Core, Payloads};
 use crate::ty::{Clash, Types, Waiter};
 
 /// What a step came to.
@@ -143,11 +145,11 @@ impl<'a, 'p> Engine<'a, 'p> {
             let outcome = match &op.kind {
                 OpKind::Schema(operator) => self.operator(frame, body, step, *operator),
                 OpKind::Declared(decl) => relation::run(&mut self.core, frame, step, decl).and_then(|()| {
-                    check::payloads(&self.core, frame, step).map_err(SolveErrorKind::Malformed)
+                    schema::payloads(&self.core, frame, step).map_err(SolveErrorKind::Malformed)
                 }),
                 OpKind::Missing(kind) => match (&**kind, self.mode) {
                     (SolveErrorKind::UnknownOperator { .. }, Mode::Permissive) => {
-                        check::payloads(&self.core, frame, step).map_err(SolveErrorKind::Malformed)
+                        schema::payloads(&self.core, frame, step).map_err(SolveErrorKind::Malformed)
                     }
                     (kind, Mode::Permissive | Mode::Strict) => Err(kind.clone()),
                 },
@@ -210,15 +212,15 @@ impl<'a, 'p> Engine<'a, 'p> {
             return Ok(());
         }
         if !matches!(kind, StepKind::Exit(_)) {
-            if let Some(error) = check::arity(frame, step, schema) {
+            if let Some(error) = schema::arity(frame, step, schema) {
                 return Err(error);
             }
-            match check::attributes(frame, step, schema) {
+            match schema::attributes(frame, step, schema) {
                 Ok(None) => {}
                 Ok(Some(error)) => return Err(error),
                 Err(error) => return Err(SolveErrorKind::Malformed(error)),
             }
-            if let Some(error) = check::types(&mut self.core, frame, body, step, schema) {
+            if let Some(error) = schema::types(&mut self.core, frame, body, step, schema) {
                 self.after_types(frame, step, operator, &error);
                 return Err(error);
             }
@@ -228,7 +230,7 @@ impl<'a, 'p> Engine<'a, 'p> {
             return Err(error);
         }
         if schema.takes_tensors && !matches!(kind, StepKind::Exit(_)) {
-            check::payloads(&self.core, frame, step).map_err(SolveErrorKind::Malformed)?;
+            schema::payloads(&self.core, frame, step).map_err(SolveErrorKind::Malformed)?;
         }
         if recall == Recall::New {
             memo::remember(&mut self.core, frame, body, step);
@@ -455,7 +457,7 @@ fn default_fits<'a>(
     core: &mut Core<'a>,
     frame: &Frame<'a>,
     value: ValueId,
-    shape: crate::shape::ShapeId,
+    shape: crate::dim::shape::ShapeId,
 ) -> Result<(), SolveErrorKind<'a>> {
     let body = Arc::clone(&frame.body);
     for declaration in body.declarations(value) {

@@ -1,30 +1,35 @@
 //! Checks a whole model: the entry of the crate.
 
+pub(crate) mod assume;
+pub mod functions;
+pub(crate) mod load;
+pub mod ports;
+pub mod preconditions;
+mod seeds;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use typeloom_onnx::DecodeError;
 use typeloom_onnx::view::{ModelView, TensorView};
 
-use crate::assume::{self, Assumptions};
-use crate::call::{self, Calls, Instance};
-use crate::case::{self, Alternatives, Cases, Leaf, Tracing};
+use crate::analysis::case::{self, Alternatives, Cases, Leaf, Tracing};
+use crate::analysis::claims::Trust;
+use crate::analysis::false_shapes;
 use crate::catalogue::{Catalogue, Function, FunctionId, OpKind, Operators};
-use crate::claims::Trust;
-use crate::core::{Core, Payloads};
 use crate::dim::{Condition, Decision, Dims};
 use crate::engine::Engine;
-use crate::false_shapes;
-use crate::frame::Frame;
-use crate::load;
+use crate::engine::call::{self, Calls, Instance};
 use crate::map::Set;
+use crate::model::assume::Assumptions;
 use crate::program::build::{self, BuildError, Defaults};
 use crate::program::{Body, Initializer, Origin, StepId, StepKind, ValueId};
-use crate::seeds;
 use crate::solution::{Equation, Requirement, Type};
 use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
+use crate::state::frame::Frame;
+use crate::state::trace::Trace;
+use crate::state::{Core, Payloads};
 use crate::suggest::nearest;
-use crate::trace::Trace;
 use crate::ty::Types;
 use crate::universe::Universe;
 
@@ -357,7 +362,7 @@ pub(crate) fn solve<'a>(
         for _ in 0..assume::MAX_ROUNDS {
             let mut assumptions = core.assumptions.clone();
             let mut news = false;
-            for (symbol, value) in crate::conditions::merged(&mut core, &frame) {
+            for (symbol, value) in crate::analysis::conditions::merged(&mut core, &frame) {
                 news |= assumptions.add(&mut core.dims, symbol, value).unwrap_or(false);
             }
             if !news {
@@ -451,7 +456,7 @@ pub(crate) fn solve<'a>(
         alternatives = case::merge(&mut core, &mut frame, &mut counted);
         errors = verdict.errors;
         frame.limited.extend(leaves.iter().flat_map(|leaf| leaf.frame.limited.iter().copied()));
-        errors.extend(crate::limits::errors(&mut core, &frame));
+        errors.extend(crate::analysis::limits::errors(&mut core, &frame));
         shown = verdict.shown;
     }
     // Only what is shown of a case is needed from here on.
@@ -493,8 +498,8 @@ fn collect<'a>(
 ) -> (Vec<SolveError<'a>>, Vec<Requirement>) {
     let mut errors: Vec<SolveError<'a>> = frame.all_errors().cloned().collect();
     load::overflows(core, frame, &mut errors);
-    errors.extend(crate::limits::errors(core, frame));
-    let judged = crate::conditions::judge(core, frame);
+    errors.extend(crate::analysis::limits::errors(core, frame));
+    let judged = crate::analysis::conditions::judge(core, frame);
     errors.extend(judged.errors);
     errors.extend(false_shapes::placeholders(core, frame));
     if core.trust == Trust::Assumed {
@@ -701,7 +706,7 @@ impl<'a> Checked<'a> {
 
     /// How much is known of the types of all values.
     pub fn coverage(&mut self) -> Coverage {
-        let inputs = crate::conditions::input_symbols(&mut self.core, &self.frame);
+        let inputs = crate::analysis::conditions::input_symbols(&mut self.core, &self.frame);
         let mut coverage = Coverage::default();
         for value in (0..self.frame.body.values.len()).map(ValueId::new) {
             if self.frame.body.value(value).origin == Origin::Undefined {

@@ -28,6 +28,8 @@ mod attributes;
 mod cases;
 mod constants;
 mod loops;
+pub(crate) mod relation;
+pub(crate) mod schema;
 mod shapes;
 mod types;
 mod unroll;
@@ -40,12 +42,12 @@ use typeloom_onnx::DecodeError;
 use typeloom_types::relation::RelationFailure;
 
 use crate::catalogue::Operator;
-use crate::core::Core;
 use crate::dim::{DimId, Dims};
 use crate::elem::ElemSet;
-use crate::frame::Frame;
 use crate::program::{Body, GraphId, Origin, Step, StepId, ValueId};
 use crate::signature::Schema;
+use crate::state::Core;
+use crate::state::frame::Frame;
 
 pub use cases::Comparison;
 pub use constants::MAX_ELEMENTS;
@@ -317,7 +319,7 @@ impl<'a> RuleCx<'_, 'a> {
     /// What the node's metadata says under a key; nothing where it cannot be read.
     #[must_use]
     pub fn metadata(&mut self, key: &str) -> Option<&'a str> {
-        crate::memo::looked_elsewhere(self.core);
+        crate::state::memo::looked_elsewhere(self.core);
         let mut entries = self.step().node.metadata_props().filter_map(Result::ok);
         entries.find(|entry| entry.has_key(key)).and_then(|entry| entry.value().ok())
     }

@@ -199,7 +199,7 @@ impl DisplayType<'_> {
         match tensor.shape.as_deref() {
             // As in ONNX's textual syntax: nothing behind the element type is no axis, `[]` is any rank.
             Some([]) => Ok(()),
-            Some(shape) => write!(f, "{}", crate::shape::display(self.dims, shape)),
+            Some(shape) => write!(f, "{}", crate::dim::shape::display(self.dims, shape)),
             None => f.write_str("[]"),
         }
     }

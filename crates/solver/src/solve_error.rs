@@ -6,9 +6,9 @@
 use typeloom_onnx::DecodeError;
 use typeloom_types::relation::RelationFailure;
 
+pub use crate::analysis::limits::Limit;
 use crate::dim::{Condition, DimId};
 use crate::elem::ElemSet;
-pub use crate::limits::Limit;
 use crate::program::{DeclarationKind, GraphId, StepId, ValueId};
 use crate::rule::{Failure, Port};
 use crate::signature::{AllowedTypes, AttributeKind, Choices};

@@ -9,7 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use typeloom_solver::elem::{Elem, ElemSet};
-use typeloom_solver::ports::ClassId;
+use typeloom_solver::model::ports::ClassId;
 
 use super::eliminate::{Factor, minimise};
 use super::policy::{CONVERSION, Cost, DECLARATION, IMPOSSIBLE, Policy, Stored, Support, plus};

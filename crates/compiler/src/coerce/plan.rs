@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use typeloom_solver::elem::Elem;
 use typeloom_solver::model::Checked;
-use typeloom_solver::ports::{ClassId, Ports, Reader, derived_declaration, ports};
+use typeloom_solver::model::ports::{ClassId, Ports, Reader, derived_declaration, ports};
 use typeloom_solver::program::{Body, GraphId, Origin, StepId, ValueId};
 use typeloom_solver::solution::Type;
 

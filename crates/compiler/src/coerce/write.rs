@@ -15,7 +15,7 @@ use typeloom_onnx::wire::{Field, Value as WireValue};
 use typeloom_solver::diagnostic::graph_path;
 use typeloom_solver::elem::Elem;
 use typeloom_solver::model::Checked;
-use typeloom_solver::ports::Reader;
+use typeloom_solver::model::ports::Reader;
 use typeloom_solver::program::{Body, GraphId, Initializer, Origin, StepId, StepKind, ValueId};
 
 use super::plan::{Names, Plan, Planned};

@@ -224,7 +224,7 @@ fn rest_of(
 }
 
 fn shape_words(cx: &mut RuleCx<'_, '_>, extents: &[DimId]) -> String {
-    typeloom_solver::shape::display(cx.dims(), extents).to_string()
+    typeloom_solver::dim::shape::display(cx.dims(), extents).to_string()
 }
 
 fn flatten(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {

@@ -10,12 +10,12 @@ use super::node::Part;
 use super::scope::Scope;
 use super::words::list;
 use super::{Code, Diagnostic, Severity};
-use crate::case::{Leaf, Literal, Question};
+use crate::analysis::case::{Leaf, Literal, Question};
 use crate::catalogue::Operators;
-use crate::core::Core;
 use crate::model::Mode;
 use crate::program::{GraphId, StepId, ValueId};
 use crate::solve_error::{CaseOwner, Reach, SolveError, SolveErrorKind};
+use crate::state::Core;
 
 /// How many outputs of a node are shown with the types that a branch gives them.
 const MAX_OUTPUTS: usize = 3;

@@ -1,6 +1,6 @@
 //! Where a value's type comes from, in a few words that follow it: `float, because ...`.
 //!
-//! The words are made from the shortest chain of recorded facts (see [`crate::trace`]) from the value
+//! The words are made from the shortest chain of recorded facts (see [`crate::state::trace`]) from the value
 //! to something that gave it its type: a declaration, an initializer, a seed, a rule. Nodes that are
 //! themselves at error are not passed through, because what they say is what is being doubted.
 
@@ -8,7 +8,7 @@ use super::scope::Scope;
 use super::words::tick;
 use crate::program::{DeclarationKind, Origin, StepId, ValueId};
 use crate::signature::{AllowedTypes, FormalType};
-use crate::trace::{Cause, Chain, Link, Tie};
+use crate::state::trace::{Cause, Chain, Link, Tie};
 
 /// What is not to be believed while looking for a cause.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

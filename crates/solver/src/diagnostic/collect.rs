@@ -8,14 +8,14 @@ use super::group::Groups;
 use super::scope::Scope;
 use super::words::count;
 use super::{Code, Diagnostic, Location, files};
-use crate::call::Instance;
 use crate::catalogue::{FunctionId, OpKind};
-use crate::frame::Frame;
+use crate::engine::call::Instance;
 use crate::map::Set;
 use crate::model::{CheckError, Checked, Mode};
 use crate::program::build::BuildError;
 use crate::program::{Body, GraphId, StepId, StepKind, ValueId};
 use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
+use crate::state::frame::Frame;
 
 /// For how many diagnostics causes and suggestions are looked for.
 pub const MAX_EXPLAINED: usize = 64;
@@ -50,7 +50,7 @@ pub fn diagnose(checked: &mut Checked<'_>) -> Vec<Diagnostic> {
     let body = std::sync::Arc::clone(&frame.body);
     let mut nested = in_functions(&body, instances);
     let consequence = Consequences::of(operators, frame, instances, erroneous_callers);
-    let names = crate::load::node_names(&body);
+    let names = crate::model::load::node_names(&body);
     let mut ordered: Vec<&SolveError<'_>> =
         errors.iter().chain(&names).filter(|error| !consequence.is(error)).collect();
     ordered.sort_by_key(|error| order(&body, error.site));
@@ -138,7 +138,7 @@ struct List {
 impl List {
     fn scope<'d, 'a>(
         &'d mut self,
-        core: &'d mut crate::core::Core<'a>,
+        core: &'d mut crate::state::Core<'a>,
         frame: &'d Frame<'a>,
         operators: &'d crate::catalogue::Operators<'a>,
         function: Option<FunctionId>,
@@ -156,7 +156,7 @@ impl List {
 
     fn add_instance<'a>(
         &mut self,
-        core: &mut crate::core::Core<'a>,
+        core: &mut crate::state::Core<'a>,
         operators: &crate::catalogue::Operators<'a>,
         instance: &Instance<'a>,
         mode: Mode,

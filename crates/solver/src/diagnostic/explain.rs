@@ -9,7 +9,7 @@ use super::{Snippet, SourceLine, source};
 use crate::model::Checked;
 use crate::program::{Origin, ValueId};
 use crate::solution::Type;
-use crate::trace::{Cause, Chain};
+use crate::state::trace::{Cause, Chain};
 
 /// The most axes of a shape that are explained.
 const MAX_AXES: usize = 16;
@@ -69,7 +69,7 @@ pub fn explain_value(checked: &mut Checked<'_>, name: &str) -> Option<Explanatio
     let hidden = chain.as_ref().map_or(0, |chain| chain.links.len().saturating_sub(MAX_LINKS));
     let reasons = chain.map(|chain| scope.reasons(&chain)).unwrap_or_default();
     let mut extents = scope.extents(value, &ty);
-    if let Some(limit) = crate::limits::of_value(scope.core, scope.frame, value) {
+    if let Some(limit) = crate::analysis::limits::of_value(scope.core, scope.frame, value) {
         extents.push(format!("a part of the shape is not known, because {}", limit.reason()));
     }
     Some(Explanation { value: name.to_owned(), location, ty: scope.show(&ty), reasons, hidden, extents })

@@ -5,7 +5,7 @@ use super::ports::{noun, surplus};
 use super::scope::Scope;
 use super::words::{arrows, count, tick};
 use super::{Code, Diagnostic, Severity};
-use crate::call::{Caller, Instance};
+use crate::engine::call::{Caller, Instance};
 use crate::model::Mode;
 use crate::program::StepId;
 use crate::solve_error::Side;

@@ -13,10 +13,10 @@ use super::dispatch::code_of;
 use super::scope::Scope;
 use super::words::count;
 use super::{Code, Diagnostic, Fix, MAX_LISTED, Reader};
-use crate::frame::Frame;
 use crate::program::{Body, StepId, ValueId};
 use crate::rule::{Failure, Port};
 use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
+use crate::state::frame::Frame;
 
 /// The shared cause of a group of errors.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

@@ -6,9 +6,9 @@
 
 use super::scope::Scope;
 use super::words::list;
-use crate::constants::Data;
 use crate::dim::DimId;
 use crate::program::{Origin, StepId, ValueId};
+use crate::state::constants::Data;
 
 /// The longest way back that is looked at.
 const MAX_STEPS: usize = 64;

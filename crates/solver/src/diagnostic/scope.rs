@@ -10,13 +10,13 @@ use super::node::{self, Mark, Part};
 use super::words::{list, tick};
 use super::{Code, Diagnostic, Snippet};
 use crate::catalogue::{FunctionId, Op, OpKind, Operators};
-use crate::core::Core;
-use crate::frame::Frame;
 use crate::program::{Body, DeclarationKind, GraphId, Origin, StepId, ValueId};
 use crate::rule::Port;
 use crate::signature::Schema;
 use crate::solution::Type;
 use crate::solve_error::ErrorSite;
+use crate::state::Core;
+use crate::state::frame::Frame;
 
 /// From how many possible element types on they are not listed.
 const MAX_ELEMS: usize = 6;

@@ -6,12 +6,12 @@ use super::node::{Mark, Part, declaration};
 use super::scope::Scope;
 use super::words::{list, tick};
 use super::{Code, Diagnostic, Severity, Snippet};
-use crate::constants::Data;
 use crate::dim::{Condition, DimId};
 use crate::program::{DeclarationKind, Origin, StepId, ValueId};
 use crate::rule::{Extent, Port};
 use crate::solution::{Equation, EquationSource, Type};
 use crate::solve_error::{ErrorSite, RefutedClaim};
+use crate::state::constants::Data;
 
 /// How far back the origin of a constant is looked for.
 const MAX_STEPS: usize = 64;

@@ -1,16 +1,16 @@
 //! Verbs on conditions: comparisons that dims leave open, and branches that a condition chooses.
 //!
-//! See [`crate::case`] for what becomes of a question.
+//! See [`crate::analysis::case`] for what becomes of a question.
 
 use std::cmp::Ordering;
 
 use super::{Port, RuleCx};
-use crate::case::{self, Asked, Question};
-use crate::constants::Data;
+use crate::analysis::case::{self, Asked, Question};
 use crate::dim::{Bind, Decision, DimId};
 use crate::map::Set;
 use crate::program::{GraphId, Origin, ValueId};
 use crate::solve_error::Reach;
+use crate::state::constants::Data;
 
 /// How many values are looked at to find whether a condition depends on data.
 const MAX_ANCESTORS: usize = 256;

@@ -13,14 +13,14 @@ use std::sync::Arc;
 use typeloom_onnx::DecodeError;
 
 use super::{DimVec, Failure, Port, RuleCx};
-use crate::constants::Data;
-use crate::core::Core;
+use crate::analysis::limits::Limit;
 use crate::dim::DimId;
 use crate::elem::{Elem, ElemSet};
-use crate::limits::Limit;
-use crate::memo;
 use crate::program::{Initializer, InitializerId, Origin, ValueId};
 use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
+use crate::state::Core;
+use crate::state::constants::Data;
+use crate::state::memo;
 
 /// The most elements of a constant that the solver follows.
 pub const MAX_ELEMENTS: usize = 4096;
@@ -171,7 +171,7 @@ impl RuleCx<'_, '_> {
         memo::looked_elsewhere(self.core);
         let is_call_limit =
             self.frame.number != 0 && matches!(self.frame.body.value(value).origin, Origin::Input);
-        let most = if is_call_limit { crate::call::MAX_CONSTANTS } else { MAX_ELEMENTS };
+        let most = if is_call_limit { crate::engine::call::MAX_CONSTANTS } else { MAX_ELEMENTS };
         let step = self.frame.body.first_step(self.step);
         self.frame.limited.insert((step, Limit::Constant { most }));
         let body = self.body_rc();

@@ -14,8 +14,8 @@
 use std::collections::BTreeMap;
 
 use super::{DimVec, Ints, Port, RuleCx};
+use crate::analysis::limits::Limit;
 use crate::dim::{Decision, DimId};
-use crate::limits::Limit;
 use crate::map::Set;
 use crate::program::{GraphId, ValueId};
 

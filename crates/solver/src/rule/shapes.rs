@@ -4,12 +4,12 @@
 //! inside it, as far as they agree.
 
 use super::{DimVec, Extent, Failure, Port, RuleCx};
+use crate::analysis::salvage::Purpose;
+use crate::dim::shape::ShapeId;
 use crate::dim::{Bind, Condition, Decision, DimId, DimView, Dims, Domain, Relation, Solved, Verdict};
-use crate::memo;
 use crate::program::{StepId, ValueId};
-use crate::salvage::Purpose;
-use crate::shape::ShapeId;
 use crate::solution::{Equation, EquationSource};
+use crate::state::memo;
 use std::ops::RangeBounds;
 
 /// The most conditions that are looked at to see what holds in runs that succeed.
@@ -77,7 +77,7 @@ impl RuleCx<'_, '_> {
             let known: DimVec = known.iter().map(resolve).collect();
             let resolve = |dim: &DimId| cx.core.dims.resolve(*dim);
             let computed: DimVec = dims.iter().map(resolve).collect();
-            let shown = |shape: &[DimId]| crate::shape::display(&cx.core.dims, shape).to_string();
+            let shown = |shape: &[DimId]| crate::dim::shape::display(&cx.core.dims, shape).to_string();
             let message = format!("the shape is {}, but {} is needed", shown(&known), shown(&computed));
             Failure::Contradiction { port, known, computed, message }
         };

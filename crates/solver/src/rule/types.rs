@@ -228,9 +228,9 @@ impl RuleCx<'_, '_> {
                 let found = self.core.snapshot(self.frame, value);
                 Err(Failure::Relation(Box::new(RelationFailure {
                     message: demand.to_owned(),
-                    ports: crate::relation::port_ref(port).into_iter().collect(),
+                    ports: crate::rule::relation::port_ref(port).into_iter().collect(),
                     expected: id.to_owned(),
-                    found: crate::relation::tree_name(&found, &universe),
+                    found: crate::rule::relation::tree_name(&found, &universe),
                 })))
             }
         }

@@ -12,10 +12,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{DimVec, Ints, Port, RuleCx};
-use crate::constants::{Data, DataId};
-use crate::limits::Limit;
+use crate::analysis::limits::Limit;
+use crate::dim::shape::ShapeId;
 use crate::program::{GraphId, ValueId};
-use crate::shape::ShapeId;
+use crate::state::constants::{Data, DataId};
 
 /// The most iterations that are solved one by one.
 const MAX_ITERATIONS: i64 = 16;

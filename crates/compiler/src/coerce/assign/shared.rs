@@ -9,7 +9,7 @@
 //! instance at a time, so that instances are as far apart as the rest of the problem leaves them.
 
 use typeloom_solver::elem::Elem;
-use typeloom_solver::ports::ClassId;
+use typeloom_solver::model::ports::ClassId;
 
 use super::super::policy::{CONVERSION, Cost, IMPOSSIBLE, plus};
 use super::{Component, Factor};

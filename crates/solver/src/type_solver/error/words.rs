@@ -9,11 +9,11 @@ use typeloom_types::relation::PortRef;
 use super::{ConstraintFailure, ConstraintSide, NodeLabel, TypeCause, TypeError, side_name};
 use crate::model::Checked;
 use crate::program::{StepId, ValueId};
-use crate::relation::{port_ref, tree_name};
+use crate::rule::relation::{port_ref, tree_name};
 use crate::rule::{Extent, Failure, Port};
 use crate::solution::Type;
 use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
-use crate::trace::Cause;
+use crate::state::trace::Cause;
 use crate::ty::Types;
 use crate::type_solver::{SeedType, TypeSolver};
 
@@ -154,7 +154,7 @@ impl Words<'_, '_> {
         };
         let ty = self.checked.type_of(value);
         let shape = ty.tensor().and_then(|tensor| tensor.shape.as_deref());
-        let shape = shape.map(|shape| crate::shape::display(self.checked.dims(), shape).to_string());
+        let shape = shape.map(|shape| crate::dim::shape::display(self.checked.dims(), shape).to_string());
         Some(ConstraintSide {
             port: port_ref(port)?,
             value: self.value(value),

@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 
 use super::Leaf;
 use super::split::same_in;
-use crate::core::Core;
 use crate::dim::{Decision, DimId, Dims, Facts};
-use crate::frame::Frame;
 use crate::program::{Origin, ValueId};
 use crate::rule::DimVec;
 use crate::solution::Type;
+use crate::state::Core;
+use crate::state::frame::Frame;
 use crate::ty::Types;
 
 /// The most alternatives of one value; what has more of them is unknown.

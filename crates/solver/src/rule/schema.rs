@@ -9,13 +9,13 @@ use smallvec::SmallVec;
 use typeloom_onnx::DecodeError;
 use typeloom_onnx::view::Attribute;
 
-use crate::core::{Core, Payloads};
 use crate::elem::ElemSet;
-use crate::frame::Frame;
 use crate::program::{Body, StepId, ValueId};
 use crate::rule::Port;
 use crate::signature::{AllowedTypes, Arity, AttributeKind, Choices, Formal, FormalType, Schema};
 use crate::solve_error::{Side, SolveErrorKind};
+use crate::state::frame::Frame;
+use crate::state::{Core, Payloads};
 use crate::suggest::nearest;
 use crate::ty::{Clash, Narrowed, Ty, Types};
 

@@ -1,23 +1,29 @@
 //! What every part of one solve shares: the tables of types, dims, shapes and constants.
 
+pub(crate) mod constants;
+pub(crate) mod declarations;
+pub(crate) mod frame;
+pub(crate) mod memo;
+pub(crate) mod trace;
+
 use std::sync::Arc;
 
-use crate::assume::Assumptions;
-use crate::case::Cases;
-use crate::claims::Trust;
+use crate::analysis::case::Cases;
+use crate::analysis::claims::Trust;
 use crate::map::Map;
+use crate::model::assume::Assumptions;
 
-use crate::constants::{Constants, Data};
+use crate::dim::shape::{ShapeId, Shapes};
 use crate::dim::{Bind, Decision, DimId, Dims};
-use crate::frame::{Frame, Slot};
-use crate::memo::Memo;
 use crate::program::{StepId, ValueId};
-use crate::shape::{ShapeId, Shapes};
-use crate::trace::Trace;
+use crate::state::constants::{Constants, Data};
+use crate::state::frame::{Frame, Slot};
+use crate::state::memo::Memo;
+use crate::state::trace::Trace;
 use crate::ty::{Ty, Types};
 use crate::universe::Universe;
 
-/// How far a solve has gone beyond what it can prove, see [`crate::relation`].
+/// How far a solve has gone beyond what it can prove, see [`crate::rule::relation`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum Assumed {
     /// Not at all.
@@ -60,7 +66,7 @@ pub(crate) struct Core<'a> {
     /// Whether a declared dim was named by a mark for an unknown extent.
     pub(crate) has_placeholders: bool,
     /// What is kept of nodes in error.
-    pub(crate) salvage: crate::salvage::Salvage,
+    pub(crate) salvage: crate::analysis::salvage::Salvage,
     broadcasts: Map<(DimId, DimId), DimId>,
     broadcast_of: Map<DimId, (DimId, DimId)>,
 }
@@ -81,7 +87,7 @@ impl<'a> Core<'a> {
             cases: Cases::default(),
             declared: Map::default(),
             has_placeholders: false,
-            salvage: crate::salvage::Salvage::default(),
+            salvage: crate::analysis::salvage::Salvage::default(),
             broadcasts: Map::default(),
             broadcast_of: Map::default(),
         }
@@ -177,7 +183,7 @@ impl<'a> Core<'a> {
         }
     }
 
-    pub(crate) fn trace_given(&mut self, frame: u32, value: ValueId, cause: crate::trace::Cause) {
+    pub(crate) fn trace_given(&mut self, frame: u32, value: ValueId, cause: trace::Cause) {
         if let Some(trace) = &mut self.trace {
             trace.given(frame, value, cause);
         }

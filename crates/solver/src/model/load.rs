@@ -5,14 +5,14 @@
 use typeloom_onnx::view::{ModelView, TensorHeader, TensorView};
 
 use crate::catalogue::{Operators, canonical};
-use crate::core::Core;
-use crate::frame::Frame;
+use crate::dim::shape::ShapeId;
 use crate::map::Map;
 use crate::model::{ExternalTensor, site_of};
 use crate::program::{Body, GraphId, Origin, StepId, StepKind, ValueId};
 use crate::rule::DimVec;
-use crate::shape::ShapeId;
 use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
+use crate::state::Core;
+use crate::state::frame::Frame;
 
 /// The newest IR version that is known: that of ONNX 1.23.
 const NEWEST_IR_VERSION: i64 = 14;

@@ -18,16 +18,16 @@
 use typeloom_onnx::view::TypeKindView;
 
 use crate::catalogue::{OpKind, Operators};
-use crate::core::Core;
 use crate::dim::DimId;
 use crate::elem::{Elem, ElemSet};
-use crate::frame::Frame;
 use crate::map::Map;
 use crate::program::{Body, DeclarationKind, Origin, StepId, StepKind, ValueId};
 use crate::rule::{Extent, Failure, Port, RuleCx};
 use crate::signature::{FormalType, Schema};
 use crate::solution::Type;
 use crate::solve_error::SolveErrorKind;
+use crate::state::Core;
+use crate::state::frame::Frame;
 use crate::ty::Types;
 
 /// Why rules run.

@@ -31,15 +31,15 @@ mod origin;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::claims::Claim;
-use crate::core::Core;
+use crate::analysis::claims::Claim;
 use crate::dim::{Condition, Decision, DimId, Domain, Relation, Verdict, symbols_of};
-use crate::frame::Frame;
 use crate::model::site_of;
 use crate::program::{Origin, ValueId};
 use crate::rule::{Extent, Failure};
 use crate::solution::{Equation, EquationSource, Requirement};
 use crate::solve_error::{ErrorSite, RefutedClaim, SolveError, SolveErrorKind};
+use crate::state::Core;
+use crate::state::frame::Frame;
 
 use origin::is_baked;
 

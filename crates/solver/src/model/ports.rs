@@ -15,16 +15,16 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::call::{self, Calls};
-use crate::core::Core;
 use crate::elem::{Elem, ElemSet};
 use crate::engine::Engine;
-use crate::frame::Frame;
+use crate::engine::call::{self, Calls};
 use crate::model::{Checked, Mode};
 use crate::program::{
     Body, Declaration, DeclarationId, DeclarationKind, GraphId, Origin, StepId, StepKind, Value, ValueId,
 };
 use crate::solution::Type;
+use crate::state::Core;
+use crate::state::frame::Frame;
 use crate::ty::{Ty, Types};
 
 /// A class of ports, by its position in [`Ports::classes`].

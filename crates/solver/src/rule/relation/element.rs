@@ -18,11 +18,11 @@ use typeloom_types::relation::TypeRelation;
 
 use super::{Ports, expand};
 use crate::catalogue::{OpKind, Operators};
-use crate::core::{Assumed, Core};
 use crate::elem::ElemSet;
-use crate::frame::Frame;
 use crate::program::{StepId, ValueId};
 use crate::rule::{Failure, Port, RuleCx};
+use crate::state::frame::Frame;
+use crate::state::{Assumed, Core};
 use crate::ty::{Clash, Head, Ty};
 
 /// What a port without elements is not.

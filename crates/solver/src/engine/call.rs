@@ -22,18 +22,18 @@ use typeloom_onnx::DecodeError;
 use typeloom_onnx::view::{Attribute, NodeView};
 
 use crate::catalogue::{FunctionId, OpKind, Operators};
-use crate::constants::Data;
-use crate::core::Core;
 use crate::dim::DimId;
+use crate::dim::shape::ShapeId;
 use crate::engine::Engine;
-use crate::frame::{Frame, Slot};
 use crate::program::{Body, Initializer, Origin, Step, StepId, ValueId, build};
 use crate::rule::{DimVec, Ints, is_followed};
-use crate::shape::ShapeId;
 use crate::signature::Arity;
 use crate::solution::{Equation, EquationSource};
 use crate::solve_error::{Side, SolveErrorKind};
-use crate::trace::Cause;
+use crate::state::Core;
+use crate::state::constants::Data;
+use crate::state::frame::{Frame, Slot};
+use crate::state::trace::Cause;
 use crate::ty::{Copier, Ty};
 
 /// How many instances of one function keep shapes.
@@ -279,8 +279,8 @@ impl<'a> Calls<'a> {
     pub(crate) fn leave(&mut self, core: &mut Core<'a>, mut frame: Frame<'a>) {
         let Some(Running { function, key, caller, is_noted: _ }) = self.running.pop() else { return };
         self.open.remove(&function);
-        crate::claims::verify(core, &mut frame);
-        frame.limit_errors = crate::limits::errors(core, &frame);
+        crate::analysis::claims::verify(core, &mut frame);
+        frame.limit_errors = crate::analysis::limits::errors(core, &frame);
         self.has_open_claims |= !frame.open_claims.is_empty();
         let (core, frame) = (&*core, frame);
         let root = frame.body.graph(frame.body.root());

@@ -5,16 +5,16 @@ use std::sync::Arc;
 use typeloom_onnx::view::{DimValue, ShapeView, TypeKindView, TypeView};
 use typeloom_onnx::{DecodeError, ErrorKind};
 
-use crate::claims::Trust;
-use crate::core::Core;
+use crate::analysis::claims::Trust;
+use crate::dim::shape::ShapeId;
 use crate::dim::{Decision, DimId, is_placeholder};
 use crate::elem::{Elem, ElemSet};
-use crate::frame::Frame;
 use crate::program::{DeclarationKind, Origin, ValueId};
 use crate::rule::DimVec;
-use crate::shape::ShapeId;
 use crate::solution::{TensorType, Type};
 use crate::solve_error::SolveErrorKind;
+use crate::state::Core;
+use crate::state::frame::Frame;
 use crate::ty::{Clash, Head, Ty, Types};
 
 /// The deepest nesting of type constructors that is read.
@@ -163,7 +163,7 @@ impl<'a> Core<'a> {
     /// Reads the declarations of a value and unifies their element types with the inferred one.
     ///
     /// The declared shape of a graph input is knowledge: it becomes the shape of the slot. Every other declared shape is a
-    /// claim, see [`crate::claims`]: it never enters the slot. A solve that assumes declarations shows the claim to the
+    /// claim, see [`crate::analysis::claims`]: it never enters the slot. A solve that assumes declarations shows the claim to the
     /// readers of the value where the derived shape is unknown.
     pub(crate) fn meet_declarations(&mut self, frame: &mut Frame<'a>, value: ValueId) {
         let body = Arc::clone(&frame.body);
@@ -212,7 +212,7 @@ impl<'a> Core<'a> {
         declared_in: DeclarationKind,
     ) -> Result<(), SolveErrorKind<'a>> {
         let Some(ty) = declared.ty else { return Ok(()) };
-        self.trace_given(frame.number, value, crate::trace::Cause::Declared(declared_in));
+        self.trace_given(frame.number, value, crate::state::trace::Cause::Declared(declared_in));
         match frame.slots[value.index()].ty {
             None | Some(Types::ERROR) => frame.slots[value.index()].ty = Some(ty),
             Some(known) => {

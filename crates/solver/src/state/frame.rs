@@ -11,16 +11,16 @@ use std::sync::Arc;
 
 use typeloom_onnx::view::Attribute;
 
-use crate::claims::Claim;
-use crate::constants::DataId;
+use crate::analysis::claims::Claim;
+use crate::analysis::limits::Limit;
+use crate::dim::shape::ShapeId;
 use crate::dim::{DimId, Relation};
-use crate::limits::Limit;
 use crate::map::{Map, Set};
 use crate::program::{Body, GraphId, Origin, StepId, ValueId};
 use crate::rule::{Loops, Unrolled};
-use crate::shape::ShapeId;
 use crate::solution::{Equation, EquationSource};
 use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
+use crate::state::constants::DataId;
 use crate::ty::{Ty, Waiter};
 
 /// What makes two equations alike; the last says whether a declaration is one side.
@@ -89,7 +89,7 @@ pub(crate) struct Frame<'a> {
     pub(crate) claims: Vec<Claim>,
     /// The values with a declared shape that nothing confirms or refutes, once the body is solved.
     pub(crate) open_claims: Vec<ValueId>,
-    /// What readers see in place of the derived shape of a value, see [`crate::claims::Trust::Assumed`].
+    /// What readers see in place of the derived shape of a value, see [`crate::analysis::claims::Trust::Assumed`].
     pub(crate) assumed_shapes: Map<ValueId, ShapeId>,
     /// The shapes of graph inputs as they are declared, with unknown extents of their own that nothing narrows.
     pub(crate) open_inputs: Map<ValueId, Option<ShapeId>>,

@@ -7,7 +7,7 @@
 //! |---|---|
 //! | `d = c` for all bindings | accepted |
 //! | `d` and `c` never agree, or the ranks differ | [`SolveErrorKind::Contradiction`] |
-//! | `d` and `c` are made of the symbols of inputs and differ as expressions | a [`Claim`], judged in [`crate::conditions`] |
+//! | `d` and `c` are made of the symbols of inputs and differ as expressions | a [`Claim`], judged in [`crate::analysis::conditions`] |
 //! | `c` is a symbol that no input declares | it names `d`; every other use of the name is compared with `d` |
 //! | `d` mentions an extent that has no name, or the rank is unknown | the claim is open: it can only be assumed |
 //!
@@ -23,14 +23,14 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::core::Core;
-use crate::declare::{Declared, is_given};
+use crate::dim::shape::ShapeId;
 use crate::dim::{Bind, Decision, DimId};
-use crate::frame::Frame;
 use crate::map::Map;
 use crate::program::{DeclarationKind, ValueId};
 use crate::rule::DimVec;
-use crate::shape::ShapeId;
+use crate::state::Core;
+use crate::state::declarations::{Declared, is_given};
+use crate::state::frame::Frame;
 use crate::ty::Types;
 
 /// Whether readers of a value see its declared shape where the derived one is unknown.
@@ -124,8 +124,9 @@ impl Verifier {
                     {
                         continue;
                     }
-                    let inputs =
-                        self.inputs.get_or_insert_with(|| crate::conditions::input_symbols(core, frame));
+                    let inputs = self
+                        .inputs
+                        .get_or_insert_with(|| crate::analysis::conditions::input_symbols(core, frame));
                     if !inputs.contains(&claimed) {
                         self.names.entry(claimed).or_insert(derived);
                     }
@@ -210,7 +211,8 @@ impl Verifier {
             return Verdict::Accepted;
         }
         let symbols = core.dims.symbols_of(declared);
-        let inputs = self.inputs.get_or_insert_with(|| crate::conditions::input_symbols(core, frame));
+        let inputs =
+            self.inputs.get_or_insert_with(|| crate::analysis::conditions::input_symbols(core, frame));
         if symbols.iter().any(|symbol| !inputs.contains(symbol)) {
             return match core.dims.as_symbol(declared) {
                 Some(_) => self.name(core, frame, claim),

@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use crate::core::Core;
+use crate::dim::shape::ShapeId;
 use crate::elem::Elem;
-use crate::frame::Frame;
 use crate::map::Map;
 use crate::model::{CheckError, Seed, site_of};
 use crate::program::{Body, Origin, ValueId};
 use crate::rule::DimVec;
-use crate::shape::ShapeId;
 use crate::solve_error::{SolveError, SolveErrorKind};
+use crate::state::Core;
+use crate::state::frame::Frame;
 use crate::suggest::nearest;
 use crate::ty::Ty;
 
@@ -44,7 +44,7 @@ pub(crate) fn give<'a>(
         frame.seeded.push(value);
         // A bound limits a type and is not what gives it.
         if ty.is_some_and(|ty| core.types.is_concrete(ty)) {
-            core.trace_given(frame.number, value, crate::trace::Cause::Seed);
+            core.trace_given(frame.number, value, crate::state::trace::Cause::Seed);
         }
     }
     Ok(())

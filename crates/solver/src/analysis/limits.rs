@@ -7,14 +7,14 @@
 //!
 //! **Invariant:** where no limit was met, the cost is that of two empty lists.
 
-use crate::core::Core;
 use crate::dim::DimId;
-use crate::frame::Frame;
 use crate::map::Set;
 use crate::model::site_of;
 use crate::program::{StepId, ValueId};
 use crate::rule::DimVec;
 use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
+use crate::state::Core;
+use crate::state::frame::Frame;
 
 /// A limit that hides a part of a type.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

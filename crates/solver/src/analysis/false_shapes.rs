@@ -11,13 +11,13 @@ use std::collections::VecDeque;
 
 use typeloom_onnx::view::{DimValue, TypeKindView};
 
-use crate::core::Core;
-use crate::declare::dims_of;
 use crate::dim::is_placeholder;
-use crate::frame::Frame;
 use crate::model::site_of;
 use crate::program::{DeclarationKind, Origin, StepId, ValueId};
 use crate::solve_error::{Axes, SolveError, SolveErrorKind};
+use crate::state::Core;
+use crate::state::declarations::dims_of;
+use crate::state::frame::Frame;
 
 /// The most declarations that are tried.
 pub(crate) const MAX_SUSPECTS: usize = 16;

@@ -20,11 +20,11 @@ use std::hash::{BuildHasher, Hasher};
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 
-use crate::constants::DataId;
-use crate::core::Core;
-use crate::frame::{Frame, Slot};
+use crate::dim::shape::ShapeId;
 use crate::program::{Body, GraphId, Origin, Step, StepId, ValueId};
-use crate::shape::ShapeId;
+use crate::state::Core;
+use crate::state::constants::DataId;
+use crate::state::frame::{Frame, Slot};
 use crate::ty::Ty;
 
 /// Attributes longer than this are rarely equal and cost more to compare than to read.

@@ -7,11 +7,11 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::{Leaf, Question};
-use crate::call::Instance;
-use crate::frame::Frame;
+use crate::engine::call::Instance;
 use crate::program::{Body, GraphId, Origin, StepId, ValueId};
 use crate::solution::EquationSource;
 use crate::solve_error::{CaseOwner, ErrorSite, Reach, SolveError, SolveErrorKind};
+use crate::state::frame::Frame;
 
 /// How many values are looked at in search of the branch that an error comes from.
 const MAX_ANCESTORS: usize = 1024;

@@ -6,14 +6,14 @@
 //! variables are each run's own.
 
 use super::{Asked, Literal, MAX_CASES, MAX_DEPTH, Question};
-use crate::assume::Assumptions;
-use crate::call::{Calls, Instance};
-use crate::core::Core;
+use crate::analysis::limits::Limit;
 use crate::dim::{Decision, DimId, Dims, Domain, Facts, Solved, Verdict};
-use crate::frame::Frame;
-use crate::limits::Limit;
+use crate::engine::call::{Calls, Instance};
 use crate::model::CheckError;
+use crate::model::assume::Assumptions;
 use crate::solve_error::{SolveError, SolveErrorKind};
+use crate::state::Core;
+use crate::state::frame::Frame;
 
 /// With what a run starts.
 pub(crate) struct Start {
@@ -218,7 +218,7 @@ fn leaves_little(dims: &mut Dims, literals: &[Literal]) -> bool {
         };
         match dims.examine(negation, &domain) {
             Verdict::Never => true,
-            Verdict::Only { values, .. } => !crate::conditions::is_bound(negation, &values),
+            Verdict::Only { values, .. } => !crate::analysis::conditions::is_bound(negation, &values),
             Verdict::Always | Verdict::Equals { .. } | Verdict::Restricted { .. } | Verdict::Undecided => {
                 false
             }

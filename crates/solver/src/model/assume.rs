@@ -2,18 +2,18 @@
 //!
 //! An assumption is put in wherever a declared type is read, before anything is solved, so that every extent that is
 //! computed from the symbol follows. Symbols are merged by solving once, taking over what the equations left open say
-//! (see [`crate::conditions`]), and solving again.
+//! (see [`crate::analysis::conditions`]), and solving again.
 
 use std::collections::BTreeSet;
 
 use typeloom_onnx::view::DimValue;
 
-use crate::core::Core;
-use crate::declare::dims_of;
 use crate::dim::{Decision, DimId, Dims, is_placeholder};
 use crate::map::Map;
 use crate::model::CheckError;
 use crate::program::{Body, ValueId};
+use crate::state::Core;
+use crate::state::declarations::dims_of;
 use crate::suggest::nearest;
 
 /// How often symbols are merged and the model is solved again.

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use super::declared_symbols;
-use crate::core::Core;
 use crate::dim::{Condition, symbols_of};
-use crate::frame::Frame;
 use crate::program::{Origin, ValueId};
 use crate::rule::Port;
 use crate::solution::{Equation, EquationSource};
+use crate::state::Core;
+use crate::state::frame::Frame;
 
 /// The most values that are visited in search of constants, for one equation.
 const MAX_ANCESTORS: usize = 64;

@@ -29,12 +29,12 @@ pub(crate) use display::display_union;
 pub(crate) use merge::{Alternatives, merge};
 pub(crate) use split::{Leaf, Run, Start, Tracing, split, trace};
 
-use crate::core::Core;
 use crate::dim::{Condition, DimId, Dims, Relation};
-use crate::frame::Frame;
 use crate::map::Map;
 use crate::program::{GraphId, ValueId};
 use crate::solve_error::Reach;
+use crate::state::Core;
+use crate::state::frame::Frame;
 
 /// The most questions that are assumed at once.
 pub(crate) const MAX_DEPTH: usize = 4;
@@ -168,7 +168,7 @@ pub(crate) fn seed_conditions<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>) {
             Some(1) => crate::rule::Ints::vector([item]),
             Some(_) | None => continue,
         };
-        core.set_data(frame, value, crate::constants::Data::Ints(std::sync::Arc::new(ints)));
+        core.set_data(frame, value, crate::state::constants::Data::Ints(std::sync::Arc::new(ints)));
     }
     let body = std::sync::Arc::clone(&frame.body);
     for value in body.graph(body.root()).inputs.iter().copied() {
@@ -183,7 +183,7 @@ pub(crate) fn seed_conditions<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>) {
             Some([DimId::ONE]) => crate::rule::Ints::vector([truth(core)]),
             Some(_) | None => continue,
         };
-        core.set_data(frame, value, crate::constants::Data::Ints(std::sync::Arc::new(ints)));
+        core.set_data(frame, value, crate::state::constants::Data::Ints(std::sync::Arc::new(ints)));
     }
 }
 

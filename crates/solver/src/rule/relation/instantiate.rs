@@ -119,7 +119,7 @@ fn extents(
     }
     let before = known.clone();
     cx.set_shape(port, &dims).map_err(|failure| {
-        let show = |dims: &[DimId]| crate::shape::display(&cx.core.dims, dims).to_string();
+        let show = |dims: &[DimId]| crate::dim::shape::display(&cx.core.dims, dims).to_string();
         let message = match failure {
             Failure::Shapes { message, .. } | Failure::Contradiction { message, .. } => message,
             _ => "the imported signature says so".to_owned(),

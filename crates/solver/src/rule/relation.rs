@@ -27,14 +27,14 @@ use typeloom_types::lattice::NodeNo;
 use typeloom_types::op::{AtomicOpDecl, PortArity, PortDecl};
 use typeloom_types::relation::{PortRef, RelationFailure, TypeRelation};
 
-use crate::core::Core;
 use crate::elem::{Elem, ElemSet};
 use crate::engine::error_of;
-use crate::frame::Frame;
 use crate::program::StepId;
 use crate::rule::{Failure, Port, RuleCx};
 use crate::solution::Type;
 use crate::solve_error::{Side, SolveErrorKind};
+use crate::state::Core;
+use crate::state::frame::Frame;
 use crate::ty::{Clash, Head, Ty, Types};
 use crate::universe::Universe;
 

@@ -17,7 +17,7 @@ pub(crate) type Tie = (ValueId, StepId, &'static str);
 
 /// The facts.
 #[derive(Clone, Debug, Default)]
-pub struct Trace {
+pub(crate) struct Trace {
     equal: BTreeMap<(u32, ValueId), Vec<Tie>>,
     fixed: BTreeMap<(u32, ValueId), Cause>,
     /// What is in `equal`: steps run again, and a value can have very many facts.
@@ -26,7 +26,7 @@ pub struct Trace {
 
 /// What gave a value its type.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Cause {
+pub(crate) enum Cause {
     /// A rule of a node, whatever its inputs are.
     Rule {
         /// The node's step.
@@ -46,20 +46,20 @@ pub enum Cause {
 
 /// One link of a chain: the value, and how it is tied to the next one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Link {
+pub(crate) struct Link {
     /// The value.
-    pub value: ValueId,
+    pub(crate) value: ValueId,
     /// The node and rule that give it and the next value of the chain one type; `None` at the end.
-    pub by: Option<(StepId, &'static str)>,
+    pub(crate) by: Option<(StepId, &'static str)>,
 }
 
 /// A chain of causes, from a value to what gave it its type.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Chain {
+pub(crate) struct Chain {
     /// The values on the way; the first is the one that was asked about.
-    pub links: Vec<Link>,
+    pub(crate) links: Vec<Link>,
     /// What gave the last of them its type.
-    pub cause: Cause,
+    pub(crate) cause: Cause,
 }
 
 impl Trace {
@@ -83,7 +83,7 @@ impl Trace {
     /// The shortest chain from `value` to something that gave it its type, not passing through the
     /// node at `not_by` (the one where two chains meet in a contradiction).
     #[must_use]
-    pub fn explain(&self, frame: u32, value: ValueId, not_by: Option<StepId>) -> Option<Chain> {
+    pub(crate) fn explain(&self, frame: u32, value: ValueId, not_by: Option<StepId>) -> Option<Chain> {
         let mut budget = usize::MAX;
         self.search(frame, value, |step| Some(step) != not_by, |_, _| true, |_, _| None, &mut budget)
     }
