@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use typeloom_onnx::messages::{FunctionProto, GraphProto, ModelProto};
 use typeloom_onnx::prost::Message as _;
-use typeloom_pool::{Direction, Idx, Item, Pool, TypedModule, Visibility};
+use typeloom_pool::compat::Direction;
+use typeloom_pool::{Idx, Item, Pool, TypedModule, Visibility};
 use typeloom_solver::model::Mode;
 
 use crate::bindings::Bindings;
@@ -196,8 +197,8 @@ fn check_components(
     Ok(())
 }
 
-fn difference(difference: &typeloom_pool::Difference) -> String {
-    let typeloom_pool::Difference { path, old, new, .. } = difference;
+fn difference(difference: &typeloom_pool::compat::Difference) -> String {
+    let typeloom_pool::compat::Difference { path, old, new, .. } = difference;
     format!("{path}: {old} to {new}")
 }
 

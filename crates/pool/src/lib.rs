@@ -12,7 +12,8 @@
 //! ```
 //! use std::collections::BTreeMap;
 //! use typeloom_pool::{
-//!     CompatCache, Descriptor, Direction, GraphRef, Idx, Pool, Sort, Tag, TypeError, VariantDescriptor,
+//!     Descriptor, GraphRef, Idx, Pool, Sort, Tag, TypeError, VariantDescriptor,
+//!     compat::{CompatCache, Direction},
 //! };
 //!
 //! fn service(pool: &mut Pool) -> Result<Vec<(&'static str, Idx)>, TypeError> {
@@ -107,7 +108,7 @@
 mod binder;
 mod build;
 mod check;
-mod compat;
+pub mod compat;
 mod describe;
 mod descriptor;
 mod digest;
@@ -136,10 +137,6 @@ mod tag;
 mod term;
 mod wire;
 
-pub use compat::exports::ModuleCompat;
-pub use compat::{
-    Change, Compat, CompatCache, Difference, Direction, MAX_DIFFERENCES, MAX_PAIRS, Path, Step,
-};
 pub use describe::ReconstructError;
 pub use descriptor::{
     ConstDescriptor, Descriptor, GraphRef, GroupDescriptor, TypeDescriptor, Variable, VariantDescriptor,

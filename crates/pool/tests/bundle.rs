@@ -179,7 +179,7 @@ fn a_type_that_doubles_sixty_four_times_travels_and_prints_in_bounds() {
     let signature = other.signature(root);
     assert!(signature.len() < 5000 && signature.contains('…'));
     assert!(other.tree(root).lines().count() < 200);
-    assert!(other.compat(root, root, typeloom_pool::Direction::Full).equal);
+    assert!(other.compat(root, root, typeloom_pool::compat::Direction::Full).equal);
     assert_eq!(other.describe_transitive(root).unwrap().len(), 65);
 }
 

@@ -1,10 +1,8 @@
 //! Compatibility: directions, paths, caching, text.
 
 use crate::support::{Rng, chain, random_types};
-use typeloom_pool::{
-    Change, Compat, CompatCache, Descriptor, Direction, GraphRef, Idx, MAX_DIFFERENCES, Pool, Sort, Tag,
-    VariantDescriptor,
-};
+use typeloom_pool::compat::{Compat, CompatCache, Direction, MAX_DIFFERENCES, TypeChange};
+use typeloom_pool::{Descriptor, GraphRef, Idx, Pool, Sort, Tag, VariantDescriptor};
 
 fn structure(pool: &mut Pool, fields: &[(&str, Idx)]) -> Idx {
     let name = pool.name("S").unwrap();
@@ -42,7 +40,7 @@ fn fields_and_variants_decide_the_direction() {
     assert_eq!(verdict(&pool, few, many), BACKWARD);
     assert_eq!(verdict(&pool, many, few), FORWARD);
     let answer = pool.compat(many, few, Direction::Backward);
-    assert_eq!(answer.breaking[0].change, Change::VariantRemoved("B".into()));
+    assert_eq!(answer.breaking[0].change, TypeChange::VariantRemoved("B".into()));
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! Pairs of types whose answer was decided beforehand, from what a value of the one may be used for.
 
 use crate::support::chain;
-use typeloom_pool::{Descriptor, Direction, GraphRef, Idx, Pool, Sort, Tag, VariantDescriptor};
+use typeloom_pool::compat::Direction;
+use typeloom_pool::{Descriptor, GraphRef, Idx, Pool, Sort, Tag, VariantDescriptor};
 
 /// Short names for building types.
 struct Types(Pool);

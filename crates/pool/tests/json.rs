@@ -253,8 +253,8 @@ fn a_type_that_doubles_sixty_four_times_is_bounded_in_every_face() {
     let json = bundle.to_json().unwrap();
     assert!(json.len() < 20_000 && Bundle::from_json(&json, &Limits::default()).unwrap() == bundle);
     assert!(pool.signature(old).len() < 5_000 && pool.tree(old).len() < 50_000);
-    let answer = pool.compat(old, new, typeloom_pool::Direction::Full);
-    assert!(!answer.is_compatible() && answer.breaking.len() <= typeloom_pool::MAX_DIFFERENCES);
+    let answer = pool.compat(old, new, typeloom_pool::compat::Direction::Full);
+    assert!(!answer.is_compatible() && answer.breaking.len() <= typeloom_pool::compat::MAX_DIFFERENCES);
     assert!(pool.diff(old, new).len() < 2_000_000);
     assert_eq!(pool.describe_transitive(old).unwrap().len(), 65);
     assert!(format!("{:?}", pool.describe(old).unwrap()).len() < 1000);

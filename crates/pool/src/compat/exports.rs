@@ -1,45 +1,41 @@
-//! Compatibility of what two modules export.
+//! Compatibility of the exports of two modules.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::compat::{Compat, CompatCache, Direction};
+use crate::compat::{Breaks, Compat, CompatCache, Direction};
 use crate::hashing::NotPortable;
 use crate::pool::{Idx, Pool};
 
-/// The compatibility of two modules' exports.
+/// Result of comparing the exports of two modules.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModuleCompat {
     /// Exports that only the old module has.
     pub removed: Vec<String>,
     /// Exports that only the new module has.
     pub added: Vec<String>,
-    /// The exports that both have and whose types differ.
+    /// Exports of both modules whose types differ. The comparison is for the [reversed](Direction::reversed) direction.
     pub changed: Vec<(String, Arc<Compat>)>,
-    /// Which way was asked for.
+    /// The direction that was checked.
     pub direction: Direction,
 }
 
 impl ModuleCompat {
-    /// Whether users of the one module can use the other, in the direction that was asked for.
+    /// Whether users of one module can use the other one, in the checked direction.
     #[must_use]
     pub fn is_compatible(&self) -> bool {
-        let exports = match self.direction {
-            Direction::Backward => self.removed.is_empty(),
-            Direction::Forward => self.added.is_empty(),
-            Direction::Full => self.removed.is_empty() && self.added.is_empty(),
-        };
-        exports && self.changed.iter().all(|(_, compat)| compat.is_compatible())
+        let breaks = Breaks { backward: !self.removed.is_empty(), forward: !self.added.is_empty() };
+        !self.direction.is_broken_by(breaks) && self.changed.iter().all(|(_, compat)| compat.is_compatible())
     }
 }
 
 impl Pool {
-    /// Compares two lists of exports by name. An export is used by its importers, so backward compatible means that
-    /// nothing was removed and that each export's new type fits where the old one was expected: a function may take more
-    /// than before and give something more special.
+    /// Compares two maps of exports by name. Exports are used by importers, so backward compatible means that nothing was
+    /// removed and that each new type is a subtype of the old one: a function may accept more and return something more
+    /// specific.
     ///
-    /// For the types this is the question that [`Direction`] calls the other way, and the answers in
-    /// [`ModuleCompat::changed`] are answers to it: what breaks the users of a module `Backward` *breaks forward* there.
+    /// For the types, that is the [reversed](Direction::reversed) direction, and [`ModuleCompat::changed`] holds the results
+    /// for it: a difference that breaks users of a module `Backward` has `breaks.forward` there.
     ///
     /// # Errors
     /// If a type contains inference variables.
@@ -53,12 +49,6 @@ impl Pool {
         new: &BTreeMap<String, Idx>,
         direction: Direction,
     ) -> Result<ModuleCompat, NotPortable> {
-        // The new export stands where the old one was expected: that is the types' forward direction.
-        let of_types = match direction {
-            Direction::Backward => Direction::Forward,
-            Direction::Forward => Direction::Backward,
-            Direction::Full => Direction::Full,
-        };
         let removed = old.keys().filter(|name| !new.contains_key(*name)).cloned().collect();
         let added = new.keys().filter(|name| !old.contains_key(*name)).cloned().collect();
         let mut changed = Vec::new();
@@ -66,7 +56,7 @@ impl Pool {
             if let Some(&after) = new.get(name)
                 && before != after
             {
-                changed.push((name.clone(), self.compat_cached(cache, before, after, of_types)?));
+                changed.push((name.clone(), self.compat_cached(cache, before, after, direction.reversed())?));
             }
         }
         Ok(ModuleCompat { removed, added, changed, direction })

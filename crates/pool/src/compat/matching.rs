@@ -1,9 +1,9 @@
-//! Which variable of one generic type stands for which of another.
+//! Matching of the variables of two generic types.
 //!
-//! The places of a scheme are numbered by first use, so a field more, or fields in another order, numbers them otherwise.
-//! Both bodies are walked together, fields and variants by name and everything else by position, and variables that meet
-//! are matched, one to one, the first time that they do. Operands of commutative constants do not say which of them meet;
-//! variables that occur nowhere else are matched in the order of their places.
+//! Variables of a scheme are numbered by first use, so an added field or another order of fields changes the numbers. Both
+//! bodies are walked in parallel, fields and variants by name and all other children by position; variables that meet are
+//! matched one to one at their first meeting. Operands of commutative constants have no order and are skipped. Variables
+//! that remain are matched in the order of their numbers.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,9 +11,9 @@ use crate::layout::{self, Part, Parts, Role};
 use crate::pool::Pool;
 use crate::tag::Tag;
 
-/// For every place of the new scheme, the place that it has in the old one's numbering. Places that match none are
-/// numbered after those of the old one. `old` and `new` are the words of the schemes. Every pair that is looked at is
-/// taken off `left`; nothing is given if there are too many.
+/// Returns the old variable for every variable of the new scheme. Variables without a match get the numbers after those of
+/// the old scheme. `old` and `new` are the words of the schemes. Every visited pair is subtracted from `left`; returns
+/// `None` if there are too many.
 pub(crate) fn variables(
     pool: &Pool,
     old: &[u32],
@@ -47,10 +47,11 @@ pub(crate) fn variables(
         pairs_below(old.tag, a_words, b_words, level, &mut children);
         todo.extend(children.drain(..).rev());
     }
-    let mut free: Vec<u32> = (0..old_sorts.len() as u32).filter(|place| !taken.contains(place)).collect();
+    let mut free: Vec<u32> =
+        (0..old_sorts.len() as u32).filter(|variable| !taken.contains(variable)).collect();
     let mut next = old_sorts.len() as u32;
-    for (place, sort) in (0..).zip(new_sorts) {
-        to_old.entry(place).or_insert_with(|| {
+    for (variable, sort) in (0..).zip(new_sorts) {
+        to_old.entry(variable).or_insert_with(|| {
             match free.iter().position(|&old| old_sorts[old as usize] == *sort) {
                 Some(at) => free.remove(at),
                 None => {
@@ -63,7 +64,7 @@ pub(crate) fn variables(
     Some(to_old)
 }
 
-/// The children of two types of one kind that are compared with each other, with the number of binders around them.
+/// Appends the pairs of corresponding children of two types of one tag, with the number of binders around them.
 fn pairs_below(tag: Tag, old: &[u32], new: &[u32], level: u32, pairs: &mut Vec<(u32, u32, u32)>) {
     let mut parts: HashMap<u32, Part<'_>> = Parts::of(tag, new).map(|part| (part.name, part)).collect();
     for part in Parts::of(tag, old) {

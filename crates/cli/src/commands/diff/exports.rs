@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 use typeloom::compiler::interface;
 use typeloom::onnx::text::escape;
-use typeloom::pool::{Change, Compat, CompatCache, Difference, Direction, Idx, ModuleCompat, Pool};
+use typeloom::pool::compat::{Compat, CompatCache, Difference, Direction, ModuleCompat, TypeChange};
+use typeloom::pool::{Idx, Pool};
 use typeloom::report;
 
 use super::only_in_one;
@@ -45,18 +46,18 @@ fn is_equal(compat: &ModuleCompat) -> bool {
 /// Whether a difference breaks the new module for users of the old one, and the old one for users of the new. An export
 /// is taken from a module: the new one's type must fit where the old one's is expected, which is the types' forward.
 fn breaks(difference: &Difference) -> (bool, bool) {
-    (difference.breaks_forward, difference.breaks_backward)
+    (difference.breaks.forward, difference.breaks.backward)
 }
 
 /// What changed, as a word for programs and for people.
 fn change(difference: &Difference) -> (&'static str, String) {
     match &difference.change {
-        Change::Type => ("type", format!("{} -> {}", difference.old, difference.new)),
-        Change::Count { old, new } => ("count", format!("{old} -> {new} in number")),
-        Change::FieldAdded(name) => ("field-added", format!("field `{name}` added")),
-        Change::FieldRemoved(name) => ("field-removed", format!("field `{name}` removed")),
-        Change::VariantAdded(name) => ("variant-added", format!("variant `{name}` added")),
-        Change::VariantRemoved(name) => ("variant-removed", format!("variant `{name}` removed")),
+        TypeChange::Type => ("type", format!("{} -> {}", difference.old, difference.new)),
+        TypeChange::Count { old, new } => ("count", format!("{old} -> {new} in number")),
+        TypeChange::FieldAdded(name) => ("field-added", format!("field `{name}` added")),
+        TypeChange::FieldRemoved(name) => ("field-removed", format!("field `{name}` removed")),
+        TypeChange::VariantAdded(name) => ("variant-added", format!("variant `{name}` added")),
+        TypeChange::VariantRemoved(name) => ("variant-removed", format!("variant `{name}` removed")),
     }
 }
 

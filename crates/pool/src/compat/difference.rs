@@ -1,0 +1,262 @@
+//! Vocabulary of compatibility reports: direction, kind of change, path, difference.
+//!
+//! Three checkers report with these types: [`Pool::compat`](crate::Pool::compat) for pool types, the interface comparison of
+//! models, and the comparison of Rust crates. A checker brings its own enum of changes as the parameter `C` of
+//! [`Difference`], builds a [`TypePath`] from the compared root to the differing part, and fills in [`Breaks`];
+//! [`Direction::is_broken_by`] then decides which differences matter to the caller. [`ChangeKind`] classifies a change
+//! where its details do not matter.
+//!
+//! ```
+//! use typeloom_pool::compat::{Breaks, ChangeKind, Difference, Direction, PathStep, TypePath};
+//!
+//! #[derive(Debug)]
+//! enum PortChange {
+//!     Extent,
+//! }
+//!
+//! let axis = [PathStep::Part("inputs"), PathStep::Field("x".to_owned()), PathStep::Part("shape"), PathStep::Element(1)];
+//! let difference = Difference {
+//!     path: TypePath::from_iter(axis),
+//!     change: PortChange::Extent,
+//!     old: "3".to_owned(),
+//!     new: "N".to_owned(),
+//!     breaks: Breaks { backward: false, forward: true },
+//! };
+//! assert_eq!(difference.path.to_string(), "inputs.x.shape[1]");
+//! assert_eq!(ChangeKind::from(difference.breaks), ChangeKind::Widened);
+//! assert!(!Direction::Backward.is_broken_by(difference.breaks));
+//! assert!(Direction::Full.is_broken_by(difference.breaks));
+//! ```
+
+use std::fmt;
+
+/// Direction in which two versions must fit: the new one replaces the old one, the other way round, or both.
+///
+/// For types of *data*, `Backward` means that readers of `new` accept values of `old`: `old` is a subtype of `new`. For
+/// things that are *called or imported*, it means that users of `old` can use `new`; their types must then fit
+/// [reversed](Self::reversed), because `new` must be a subtype of `old`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// The new version accepts what the old one accepted.
+    #[default]
+    Backward,
+    /// The old version accepts what the new one accepts.
+    Forward,
+    /// Both directions.
+    Full,
+}
+
+impl Direction {
+    /// The name in reports and on the command line: `backward`, `forward` or `full`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Backward => "backward",
+            Self::Forward => "forward",
+            Self::Full => "full",
+        }
+    }
+
+    /// The direction after the two sides are exchanged.
+    #[must_use]
+    pub const fn reversed(self) -> Self {
+        match self {
+            Self::Backward => Self::Forward,
+            Self::Forward => Self::Backward,
+            Self::Full => Self::Full,
+        }
+    }
+
+    /// Whether a difference with these effects makes the versions incompatible in this direction.
+    #[must_use]
+    pub const fn is_broken_by(self, breaks: Breaks) -> bool {
+        match self {
+            Self::Backward => breaks.backward,
+            Self::Forward => breaks.forward,
+            Self::Full => breaks.backward || breaks.forward,
+        }
+    }
+}
+
+impl fmt::Display for Direction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Directions that a difference breaks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Breaks {
+    /// Breaks [`Direction::Backward`].
+    pub backward: bool,
+    /// Breaks [`Direction::Forward`].
+    pub forward: bool,
+}
+
+impl Breaks {
+    /// Breaks both directions.
+    pub const BOTH: Self = Self { backward: true, forward: true };
+
+    /// The effects after the two sides are exchanged.
+    #[must_use]
+    pub const fn reversed(self) -> Self {
+        Self { backward: self.forward, forward: self.backward }
+    }
+
+    /// The effects of two differences together.
+    #[must_use]
+    pub const fn union(self, other: Self) -> Self {
+        Self { backward: self.backward || other.backward, forward: self.forward || other.forward }
+    }
+}
+
+/// Classification of a change, from the old version to the new one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ChangeKind {
+    /// The new type has more values than the old one.
+    Widened,
+    /// The new type has fewer values than the old one.
+    Narrowed,
+    /// Neither type contains the other one.
+    Incompatible,
+    /// Only the new version has the item.
+    Added,
+    /// Only the old version has the item.
+    Removed,
+}
+
+impl ChangeKind {
+    /// The name in reports, such as `widened`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Widened => "widened",
+            Self::Narrowed => "narrowed",
+            Self::Incompatible => "incompatible",
+            Self::Added => "added",
+            Self::Removed => "removed",
+        }
+    }
+}
+
+impl fmt::Display for ChangeKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Kind of a changed type of data that both versions have: one that breaks neither direction counts as widened.
+impl From<Breaks> for ChangeKind {
+    fn from(breaks: Breaks) -> Self {
+        match breaks {
+            Breaks { backward: true, forward: true } => Self::Incompatible,
+            Breaks { backward: true, forward: false } => Self::Narrowed,
+            Breaks { backward: false, forward: _ } => Self::Widened,
+        }
+    }
+}
+
+/// One step from a type, interface or item to a part of it. `N` is the type of names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum PathStep<N = String> {
+    /// A part with a fixed name, such as `key`, `returns` or `shape`.
+    Part(&'static str),
+    /// A parameter, from 0.
+    Param(usize),
+    /// An element, argument, axis or positional field, from 0.
+    Element(usize),
+    /// A field, port or other named member.
+    Field(N),
+    /// A variant of an enum.
+    Variant(N),
+    /// A step that is described in prose, such as ``parameter `x` ``; separated by ` > `.
+    Label(N),
+}
+
+/// Path from the compared root to a part of it. The empty path is the root itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TypePath(pub Vec<PathStep>);
+
+impl FromIterator<PathStep> for TypePath {
+    fn from_iter<I: IntoIterator<Item = PathStep>>(steps: I) -> Self {
+        Self(steps.into_iter().collect())
+    }
+}
+
+impl fmt::Display for TypePath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() {
+            return f.write_str("(the type itself)");
+        }
+        for (at, step) in self.0.iter().enumerate() {
+            let (dot, arrow) = if at == 0 { ("", "") } else { (".", " > ") };
+            match step {
+                PathStep::Part(name) => write!(f, "{dot}{name}")?,
+                PathStep::Param(param) => write!(f, "{dot}param[{param}]")?,
+                PathStep::Element(element) => write!(f, "[{element}]")?,
+                PathStep::Field(name) | PathStep::Variant(name) => write!(f, "{dot}{name}")?,
+                PathStep::Label(text) => write!(f, "{arrow}{text}")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Change of a pool type.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum TypeChange {
+    /// A different kind, name or constant; the two renderings show it.
+    Type,
+    /// A different number of parameters, elements or arguments.
+    Count {
+        /// The number in the old type.
+        old: usize,
+        /// The number in the new type.
+        new: usize,
+    },
+    /// A field that only the new type has.
+    FieldAdded(String),
+    /// A field that only the old type has.
+    FieldRemoved(String),
+    /// A variant that only the new type has.
+    VariantAdded(String),
+    /// A variant that only the old type has.
+    VariantRemoved(String),
+}
+
+/// One difference between two versions. `C` is the checker's enum of changes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Difference<C = TypeChange> {
+    /// Path to the differing part.
+    pub path: TypePath,
+    /// The change of that part.
+    pub change: C,
+    /// Rendering of the old part; empty if there is none.
+    pub old: String,
+    /// Rendering of the new part; empty if there is none.
+    pub new: String,
+    /// Directions that the change breaks.
+    pub breaks: Breaks,
+}
+
+/// Formats the difference as a line of [`Pool::diff`](crate::Pool::diff).
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { path, change, old, new, breaks } = self;
+        write!(f, "{path}: ")?;
+        match change {
+            TypeChange::Type => write!(f, "`{old}` -> `{new}`")?,
+            TypeChange::Count { old, new } => write!(f, "{old} -> {new} in number")?,
+            TypeChange::FieldAdded(name) => write!(f, "field `{name}` added")?,
+            TypeChange::FieldRemoved(name) => write!(f, "field `{name}` removed")?,
+            TypeChange::VariantAdded(name) => write!(f, "variant `{name}` added")?,
+            TypeChange::VariantRemoved(name) => write!(f, "variant `{name}` removed")?,
+        }
+        f.write_str(match (breaks.backward, breaks.forward) {
+            (true, true) => " (incompatible)",
+            (true, false) => " (breaks backward)",
+            (false, true) => " (breaks forward)",
+            (false, false) => " (compatible)",
+        })
+    }
+}
