@@ -11,7 +11,7 @@ use typeloom::cpu::value::Value;
 use typeloom::runtime::engine::Engine;
 use typeloom::runtime::engine::session::EngineSession;
 use typeloom::runtime::session::Port;
-use typeloom::runtime::stamp::{Extent, Stamp};
+use typeloom::wire::stamp::{Extent, Stamp};
 use typeloom::{AnyTensor, Dtype, Options, Session, Verify};
 
 use crate::compare;

@@ -18,10 +18,10 @@ use typeloom_cpu::value::Value;
 use typeloom_onnx::messages::{GraphProto, ModelProto, TensorProto, ValueInfoProto, read};
 use typeloom_runtime::error::{PrepareError, RunError};
 use typeloom_runtime::session::{Session, Verify};
-use typeloom_runtime::stamp::{Extent, Stamp};
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::any_tensor::error::TensorError;
 use typeloom_types::dtype::Dtype;
+use typeloom_wire::stamp::{Extent, Stamp};
 
 use crate::dense::{Dense, Floats, FloatsError, NotFloats, shown, tensor_of};
 

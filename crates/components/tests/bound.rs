@@ -19,10 +19,10 @@ use typeloom_contracts::peer_selector::PeerId;
 use typeloom_onnx::text::parse_model;
 use typeloom_runtime::backend::Cpu;
 use typeloom_runtime::components::Components;
-use typeloom_runtime::datum::Datum;
 use typeloom_runtime::executor::Executor;
 use typeloom_runtime::session::Verify;
 use typeloom_types::any_tensor::AnyTensor;
+use typeloom_wire::datum::Datum;
 
 struct Everything;
 

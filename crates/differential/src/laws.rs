@@ -16,9 +16,9 @@ use std::collections::{HashMap, HashSet};
 use typeloom::compiler::annotate::{Marks, annotate, strip};
 use typeloom::compiler::coerce::Policy;
 use typeloom::cpu::value::Value;
-use typeloom::runtime::stamp::{Extent, Stamp};
 use typeloom::solver::diagnostic::{Diagnostic, diagnose};
 use typeloom::solver::message;
+use typeloom::wire::stamp::{Extent, Stamp};
 use typeloom::{Checked, Operators, Options, Verify};
 
 use crate::choices::Choices;
@@ -375,7 +375,7 @@ fn types(case: &Case, checked: &mut Checked<'_>, executions: &[Execution], repor
                     value: in_main.then(|| name.clone()),
                     detail: format!(
                         "`{name}` has type {text} and is {} where {}",
-                        typeloom::runtime::stamp::describe(value),
+                        typeloom::wire::stamp::describe(value),
                         shown(&world.symbols)
                     ),
                 });

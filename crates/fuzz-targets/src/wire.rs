@@ -6,14 +6,14 @@ use std::time::Duration;
 use typeloom::PeerId;
 use typeloom::host::SystemClock;
 use typeloom::onnx::messages::{TypeProto, type_proto};
-use typeloom::runtime::datum::Datum;
-use typeloom::runtime::wire::endpoint::{Config, Endpoint, Parts};
-use typeloom::runtime::wire::envelope::{Envelope, MessageId, PortId, RunId};
-use typeloom::runtime::wire::journal::{Journal, JournalError, NoJournal};
-use typeloom::runtime::wire::limits::Limits;
-use typeloom::runtime::wire::port::PortType;
-use typeloom::runtime::wire::receipt::Receipt;
-use typeloom::runtime::wire::transport::{Inbound, Transport, TransportError};
+use typeloom::wire::datum::Datum;
+use typeloom::wire::endpoint::{Config, Endpoint, Parts};
+use typeloom::wire::envelope::{Envelope, MessageId, PortId, RunId};
+use typeloom::wire::journal::{Journal, JournalError, NoJournal};
+use typeloom::wire::limits::Limits;
+use typeloom::wire::port::PortType;
+use typeloom::wire::receipt::Receipt;
+use typeloom::wire::transport::{Inbound, Transport, TransportError};
 
 const LIMITS: Limits =
     Limits { envelope_bytes: 1 << 20, name_bytes: 1 << 10, peer_bytes: 1 << 8, values: 1 << 12, rank: 16 };

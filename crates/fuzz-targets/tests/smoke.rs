@@ -19,7 +19,7 @@ use typeloom::components::codec::deflated::Deflated;
 use typeloom::components::codec::int8::Int8;
 use typeloom::components::model::{Network, Settings};
 use typeloom::components::source::npy;
-use typeloom::runtime::datum::{Datum, WireReqId};
+use typeloom::wire::datum::{Datum, WireReqId};
 use typeloom::{AnyTensor, Codec};
 use typeloom_fuzz_targets as target;
 

@@ -11,7 +11,7 @@ use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::element::Element;
 use typeloom_types::storage::{ElementStorage, Storage};
 
-use crate::datum::{Datum, LeafDatum, Scalar};
+use typeloom_wire::datum::{Datum, LeafDatum, Scalar};
 
 /// What is known of the extents of a tensor that is to be made; nothing where not even the rank is known.
 pub type Extents<'a> = Option<&'a [Option<usize>]>;

@@ -42,8 +42,8 @@ use typeloom_contracts::peer_selector::PeerSelector;
 use typeloom_onnx::messages::{AttributeProto, NodeProto};
 
 use crate::carry::Carried;
-use crate::datum::Datum;
 use crate::executor::Executor;
+use typeloom_wire::datum::Datum;
 
 pub use aggregator::FromMetadata;
 pub(crate) use args::Args;

@@ -11,7 +11,7 @@ use crate::error::NodeFault;
 use crate::execute::{Frame, Given, Run};
 use crate::flow::Flow;
 use crate::plan::Plan;
-use crate::stamp::{Extent, Stamp};
+use typeloom_wire::stamp::{Extent, Stamp};
 
 pub(crate) fn bad(what: impl Into<String>) -> NodeFault {
     NodeFault::ControlFlow(what.into())

@@ -20,7 +20,7 @@ use typeloom_onnx::messages::{ModelProto, NodeProto};
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
-use crate::stamp::Stamp;
+use typeloom_wire::stamp::Stamp;
 
 pub mod error;
 

@@ -5,6 +5,7 @@ use typeloom_cpu::decode::DecodeTensorError;
 use typeloom_cpu::error::{Fault, KernelError};
 use typeloom_onnx::DecodeError;
 use typeloom_types::any_tensor::error::TensorError;
+use typeloom_wire::stamp::Mismatch;
 
 /// Why a model could not be prepared.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -199,14 +200,4 @@ pub enum NodeFault {
     /// A node of a graph inside failed.
     #[error("{0}")]
     Inside(Box<RunError>),
-}
-
-/// How a value differs from the type that was proved for it.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{found} is not {proved}")]
-pub struct Mismatch {
-    /// What the value is.
-    pub found: String,
-    /// What was proved, with what is known of its symbols.
-    pub proved: String,
 }

@@ -19,8 +19,8 @@ use crate::flow::Flow;
 use crate::places::Places;
 use crate::plan::{About, Action, Form, Plan, SlotId, Step, Use};
 use crate::session::{Limits, STEP_BYTES, Verify};
-use crate::stamp::Symbols;
 use crate::{control, flex, scan};
+use typeloom_wire::stamp::Symbols;
 
 /// What a node is given; nothing for an input that is left out.
 pub(crate) type Given<F> = Vec<Option<<F as Flow>::Value>>;

@@ -35,17 +35,17 @@ use typeloom_compiler::artifact::Artifact;
 use typeloom_onnx::messages::{GraphProto, ModelProto};
 
 use crate::components::Components;
-use crate::datum::Datum;
 use crate::error::PrepareError;
 use crate::execute::{Run, Spare};
 use crate::plan::Plan;
 use crate::prepare::Preparation;
 use crate::session::{ExternalData, Limits, Verify};
-use crate::stamp::Symbols;
 use declared::Declared;
 use error::{ExecuteError, LinkError};
 use plan::Data;
 use prepare::Linked;
+use typeloom_wire::datum::Datum;
+use typeloom_wire::stamp::Symbols;
 
 /// An input or an output of a program.
 #[derive(Clone, Debug)]

@@ -10,11 +10,12 @@ use typeloom_cpu::value::Value;
 use typeloom_onnx::messages::{NodeProto, TypeProto};
 use typeloom_types::any_tensor::AnyTensor;
 
-use crate::error::{Mismatch, NodeFault, PrepareError, RunError};
+use crate::error::{NodeFault, PrepareError, RunError};
 use crate::execute::{Given, Results, Run};
 use crate::plan::{About, Plan, Step};
 use crate::prepare::Preparation;
-use crate::stamp::{Stamp, Symbols};
+use typeloom_wire::stamp::Mismatch;
+use typeloom_wire::stamp::{Stamp, Symbols};
 
 /// What flows through a plan.
 pub(crate) trait Flow: Sized + 'static {

@@ -17,7 +17,7 @@ use typeloom_types::any_tensor::AnyTensor;
 
 use crate::flow::Flow;
 use crate::plan::{Action, Constant, Fast, Form, Kernel, Plan, SlotId, Step, Use};
-use crate::stamp::{Extent, Stamp};
+use typeloom_wire::stamp::{Extent, Stamp};
 
 /// The most bytes of one tensor that is computed beforehand.
 const LARGEST: usize = 1 << 29;

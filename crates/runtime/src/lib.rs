@@ -11,15 +11,11 @@
 //! **Invariant:** an operator that fails or panics is a [`RunError`](error::RunError) with the node's name, and the
 //! session stays usable.
 //!
-//! Values that cross from one process to another are the [`wire`]'s.
+//! Values and their exchange between processes are in [`typeloom_wire`].
 //!
 //! **Invariant:** recursion is over nested graphs and functions only, and bounded when the session is made.
 
 pub mod error;
-
-pub mod stamp;
-
-pub mod datum;
 
 pub mod carry;
 
@@ -48,8 +44,6 @@ pub mod session;
 mod primitive;
 
 pub mod backend;
-
-pub mod wire;
 
 pub mod components;
 

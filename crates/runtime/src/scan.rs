@@ -12,7 +12,7 @@ use crate::error::NodeFault;
 use crate::execute::{Frame, Given, Run, guarded};
 use crate::flow::Flow;
 use crate::plan::Plan;
-use crate::stamp::Stamp;
+use typeloom_wire::stamp::Stamp;
 
 /// How a scan goes along its inputs and outputs.
 struct Form<'a> {

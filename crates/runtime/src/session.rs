@@ -18,7 +18,7 @@ use crate::execute::{Run, Spare};
 use crate::flow::Tensors;
 use crate::plan::Plan;
 use crate::prepare::Preparation;
-use crate::stamp::{Stamp, Symbols};
+use typeloom_wire::stamp::{Stamp, Symbols};
 
 /// Reads the bytes of a tensor that is kept in another file; the reason where that cannot be done.
 pub type ExternalData<'a> = dyn Fn(&TensorProto) -> Result<Bytes, String> + 'a;

@@ -15,11 +15,11 @@ use typeloom_runtime::engine::executor::Hosted;
 use typeloom_runtime::engine::session::EngineSession;
 use typeloom_runtime::engine::{Engine, Loaded, Loads, Offer, Program};
 use typeloom_runtime::session::{Session, Verify};
-use typeloom_runtime::stamp::{Extent, Stamp};
 use typeloom_solver::model::{Options, check};
 use typeloom_solver::universe::Universe;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
+use typeloom_wire::stamp::{Extent, Stamp};
 
 /// What the engine does that it should not.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -19,10 +19,10 @@ use typeloom::components::seeded::Seeded;
 use typeloom::components::source::csv::Table;
 use typeloom::components::source::{Batches, Samples};
 use typeloom::host::SystemClock;
-use typeloom::runtime::wire::endpoint::{Config, Endpoint, Parts};
-use typeloom::runtime::wire::envelope::RunId;
-use typeloom::runtime::wire::journal::NoJournal;
-use typeloom::runtime::wire::memory::LocalNetwork;
+use typeloom::wire::endpoint::{Config, Endpoint, Parts};
+use typeloom::wire::envelope::RunId;
+use typeloom::wire::journal::NoJournal;
+use typeloom::wire::memory::LocalNetwork;
 use typeloom::{
     AnyTensor, Artifact, Compiler, Components, Datum, Graph, Model, Module, Part, PeerId, Verify,
 };

@@ -8,11 +8,11 @@ use std::error::Error;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use typeloom::runtime::wire::clock::Clock;
-use typeloom::runtime::wire::endpoint::{Config, Endpoint, Parts};
-use typeloom::runtime::wire::envelope::RunId;
-use typeloom::runtime::wire::journal::NoJournal;
-use typeloom::runtime::wire::memory::LocalNetwork;
+use typeloom::wire::clock::Clock;
+use typeloom::wire::endpoint::{Config, Endpoint, Parts};
+use typeloom::wire::envelope::RunId;
+use typeloom::wire::journal::NoJournal;
+use typeloom::wire::memory::LocalNetwork;
 use typeloom::{
     AnyTensor, Artifact, Coercion, Compiler, Components, Datum, Graph, Module, Part, PeerId, Verify,
 };

@@ -1,13 +1,13 @@
 //! What programs that embed the runtime give it of the world outside: time, and memory across restarts.
 //!
-//! The runtime itself reads no clock and writes no file; see [`runtime::wire`](typeloom_runtime::wire) for what it does with these.
+//! The runtime itself reads no clock and writes no file; see [`wire`](typeloom_wire) for what it does with these.
 
 mod journal;
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 pub use journal::{Durability, FileJournal, OpenJournalError};
-use typeloom_runtime::wire::clock::Clock;
+use typeloom_wire::clock::Clock;
 
 /// The machine's clock.
 #[derive(Clone, Copy, Debug)]

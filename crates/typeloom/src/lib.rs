@@ -42,7 +42,7 @@
 //! | run a model | [`session`], [`Session`], [`Verify`] |
 //! | run a compiled module with its components | [`Components`], [`Executor`], [`Datum`]; [`Part`] where it sends |
 //! | compute, on the embedded backend or one's own | [`Cpu`], [`ByPrimitives`], [`ByExecution`], [`Carried`] |
-//! | carry values to other peers | [`runtime::wire`], [`host`] |
+//! | carry values to other peers | [`wire`], [`host`] |
 //! | carry types to other processes | [`pool`] |
 //!
 //! `cargo run --example polymorphic_types` walks through the types, `backend_slots`, `index_over_backend`, `receive_cast` and
@@ -73,6 +73,7 @@ pub use typeloom_rust_api as rust;
 pub use typeloom_solver as solver;
 pub use typeloom_term as term;
 pub use typeloom_types as types;
+pub use typeloom_wire as wire;
 
 // Whole models.
 pub use typeloom_solver::model::{CheckError, Checked, Mode, Options, Seed};
@@ -156,10 +157,10 @@ pub use typeloom_runtime::backend::Cpu;
 pub use typeloom_runtime::backend::by_primitives::ByPrimitives;
 pub use typeloom_runtime::carry::{Carried, CarriedElement};
 pub use typeloom_runtime::components::{Components, RunProtocol};
-pub use typeloom_runtime::datum::Datum;
 pub use typeloom_runtime::executor::Executor;
 pub use typeloom_runtime::executor::part::Part;
 pub use typeloom_runtime::session::{Session, Verify};
+pub use typeloom_wire::datum::Datum;
 
 // Interfaces.
 pub use bundle::{BundleError, Exported, artifact_interfaces, export_interfaces, import_interfaces};

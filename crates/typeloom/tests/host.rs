@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use typeloom::host::{Durability, FileJournal, OpenJournalError};
-use typeloom::runtime::wire::journal::Journal;
+use typeloom::wire::journal::Journal;
 
 /// A folder that goes away with the test.
 struct Folder(PathBuf);

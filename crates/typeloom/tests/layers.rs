@@ -15,6 +15,7 @@ const LAYERS: &[&[&str]] = &[
     &["typeloom"],
     &["report", "components"],
     &["runtime"],
+    &["wire"],
     &["compiler"],
     &["ops"],
     &["solver", "cpu"],

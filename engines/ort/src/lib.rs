@@ -40,7 +40,7 @@ use ort::session::{Session, SessionInputValue};
 use ort::value::ValueType;
 use typeloom::onnx::prost::Message as _;
 use typeloom::runtime::engine::{Engine, Loaded, Loads, Offer, Program};
-use typeloom::runtime::stamp::{Extent, Stamp};
+use typeloom::wire::stamp::{Extent, Stamp};
 use typeloom::{AnyTensor, Dtype, ModelProto};
 
 /// The engine.

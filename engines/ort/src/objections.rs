@@ -3,7 +3,7 @@
 
 use typeloom::Dtype;
 use typeloom::runtime::engine::Offer;
-use typeloom::runtime::stamp::{Extent, Stamp};
+use typeloom::wire::stamp::{Extent, Stamp};
 
 /// Why a node is not offered.
 pub(crate) fn of(offer: &Offer<'_>) -> Option<String> {

@@ -44,7 +44,7 @@ use tract_onnx::tract_core::optim::Optimizer;
 use tract_onnx::tract_hir::infer::Factoid as _;
 use typeloom::onnx::prost::Message as _;
 use typeloom::runtime::engine::{Engine, Loaded, Loads, Offer, Program};
-use typeloom::runtime::stamp::{Extent, Stamp};
+use typeloom::wire::stamp::{Extent, Stamp};
 use typeloom::{AnyTensor, Dtype, ModelProto};
 
 /// How often tract may rewrite a model, beside what its nodes allow.

@@ -2,7 +2,7 @@
 //! Each line comes from a recorded case, or from a graph of the tests on which it and the embedded backend differ.
 
 use typeloom::runtime::engine::Offer;
-use typeloom::runtime::stamp::{Extent, Stamp};
+use typeloom::wire::stamp::{Extent, Stamp};
 use typeloom::{Dtype, NodeProto};
 
 /// Why a node is not offered.

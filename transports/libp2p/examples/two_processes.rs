@@ -18,10 +18,10 @@ use std::time::Duration;
 
 use typeloom::host::{Durability, FileJournal, SystemClock, incarnation};
 use typeloom::runtime::components::Components;
-use typeloom::runtime::datum::{Datum, Multiaddress};
+use typeloom::wire::datum::{Datum, Multiaddress};
 use typeloom::runtime::executor::part::Part;
-use typeloom::runtime::wire::endpoint::{Config, Endpoint, Parts};
-use typeloom::runtime::wire::envelope::RunId;
+use typeloom::wire::endpoint::{Config, Endpoint, Parts};
+use typeloom::wire::envelope::RunId;
 use typeloom::{Aggregator, AnyTensor, Artifact, Bindings, Compiler, Graph, Model, Module, PeerId, Verify};
 use typeloom_libp2p::{Identity, Libp2p, Options, address, show_address};
 

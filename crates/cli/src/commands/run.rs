@@ -12,11 +12,11 @@ use typeloom::cpu::value::Value;
 use typeloom::onnx::text::escape;
 use typeloom::report;
 use typeloom::runtime::session::Port;
-use typeloom::runtime::stamp::{Extent, Stamp, Symbols};
 use typeloom::solver::diagnostic::{Diagnostic, diagnose_error};
 use typeloom::solver::message;
 use typeloom::solver::program::ValueId;
 use typeloom::types::any_tensor;
+use typeloom::wire::stamp::{Extent, Stamp, Symbols};
 
 use crate::args::RunArgs;
 use crate::engine::{self, Make};

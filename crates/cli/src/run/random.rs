@@ -3,8 +3,8 @@
 use anyhow::{Context as _, bail};
 use typeloom::cpu::ops::generate::Random;
 use typeloom::cpu::value::Value;
-use typeloom::runtime::stamp::{Extent, Stamp, Symbols};
 use typeloom::types::any_tensor::budget;
+use typeloom::wire::stamp::{Extent, Stamp, Symbols};
 use typeloom::{AnyTensor, Dtype};
 
 /// The most elements that a made-up input may have.

@@ -11,7 +11,7 @@ use typeloom::cpu::value::Value;
 use typeloom::cpu::{decode, ops};
 use typeloom::onnx::messages::{OptionalProto, SequenceProto, TensorProto};
 use typeloom::onnx::prost::Message as _;
-use typeloom::runtime::stamp::Stamp;
+use typeloom::wire::stamp::Stamp;
 use typeloom::{AnyTensor, Dtype};
 
 use crate::input;

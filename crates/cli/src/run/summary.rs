@@ -2,8 +2,8 @@
 
 use typeloom::cpu::value::Value;
 use typeloom::onnx::text::escape;
-use typeloom::runtime::stamp::describe;
 use typeloom::types::dtype::DtypeClass;
+use typeloom::wire::stamp::describe;
 use typeloom::{AnyTensor, Dtype};
 
 /// How many elements are shown one by one.

@@ -11,7 +11,7 @@ use typeloom_onnx::messages::NodeProto;
 use super::args::unfit;
 use super::{Args, ComponentFault, Erased, Guarded, Method, Results, done, method};
 use crate::carry::Carried;
-use crate::datum::Datum;
+use typeloom_wire::datum::Datum;
 
 /// Metadata of contributions that is read from the bytes that come with them. Numbers are little-endian.
 pub trait FromMetadata: Sized {

@@ -8,9 +8,9 @@ use typeloom_types::dtype::Dtype;
 
 use super::ComponentFault;
 use crate::carry::Carried;
-use crate::datum::Datum;
 use crate::executor::declared::Declared;
-use crate::stamp::Symbols;
+use typeloom_wire::datum::Datum;
+use typeloom_wire::stamp::Symbols;
 
 /// The inputs of a node, and what is known of its outputs.
 pub(crate) struct Args<'a> {

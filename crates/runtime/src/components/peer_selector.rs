@@ -7,7 +7,7 @@ use typeloom_contracts::peer_selector::{PeerId, PeerSelector};
 use typeloom_onnx::messages::NodeProto;
 
 use super::{ComponentFault, Erased, Guarded, Method, Results, int, method};
-use crate::datum::Datum;
+use typeloom_wire::datum::Datum;
 
 pub(super) struct OfPeerSelector<P>(pub(super) Guarded<P>);
 

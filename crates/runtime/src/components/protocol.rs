@@ -7,7 +7,7 @@ use typeloom_contracts::protocol::Protocol;
 use typeloom_onnx::messages::{AttributeProto, NodeProto};
 
 use super::{ComponentFault, Erased, Guarded, Method, Results, method};
-use crate::datum::Datum;
+use typeloom_wire::datum::Datum;
 
 /// A protocol that can be run.
 ///

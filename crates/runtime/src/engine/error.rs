@@ -3,7 +3,7 @@
 use typeloom_compiler::annotate::AnnotateError;
 use typeloom_onnx::DecodeError;
 
-use crate::error::Mismatch;
+use typeloom_wire::stamp::Mismatch;
 
 /// Why an engine gave no result.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]

@@ -7,7 +7,7 @@ use typeloom_types::any_tensor::AnyTensor;
 
 use super::error::EngineError;
 use super::offer::MAX_DEPTH;
-use crate::stamp::{Extent, Stamp, Symbols};
+use typeloom_wire::stamp::{Extent, Stamp, Symbols};
 
 /// Whether a type leaves no extent open.
 pub(super) fn is_fixed(stamp: &Stamp) -> bool {

@@ -12,7 +12,7 @@ use super::{Engine, Offer};
 use crate::functions::imports;
 use crate::prepare::Imports;
 use crate::session::ExternalData;
-use crate::stamp::{Extent, Stamp};
+use typeloom_wire::stamp::{Extent, Stamp};
 
 /// How deep graphs may be nested.
 pub(super) const MAX_DEPTH: usize = 64;

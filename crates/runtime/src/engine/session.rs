@@ -15,10 +15,9 @@ use super::error::EngineError;
 use super::extents::{fix, is_fixed};
 use super::offer::{Nodes, offer};
 use super::{Engine, Loads, Program};
-use crate::error::Mismatch;
 use crate::execute::words;
 use crate::session::{ExternalData, Outcome, Port, Verify};
-use crate::stamp::{Extent, Stamp, Symbols, describe};
+use typeloom_wire::stamp::{Extent, Mismatch, Stamp, Symbols};
 
 /// For how many sets of extents a session keeps what the engine loaded.
 const KEPT: usize = 16;
@@ -188,7 +187,7 @@ impl EngineSession {
         }
         for (port, tensor) in ports().zip(&inputs) {
             symbols
-                .check_tensor(tensor, &port.stamp)
+                .check(&Value::Tensor(tensor.clone()), &port.stamp)
                 .map_err(|mismatch| EngineError::Input { name: port.name.clone(), mismatch })?;
         }
         self.results(inputs, &mut symbols)
@@ -209,10 +208,12 @@ impl EngineSession {
             return Err(EngineError::OutputCount { engine, expected, given: results.len() });
         }
         for (port, tensor) in self.outputs.iter().chain(&self.watched).zip(&results) {
-            symbols.check_tensor(tensor, &port.stamp).map_err(|mismatch| EngineError::Output {
-                engine: self.engine.name().to_owned(),
-                name: port.name.clone(),
-                mismatch,
+            symbols.check(&Value::Tensor(tensor.clone()), &port.stamp).map_err(|mismatch| {
+                EngineError::Output {
+                    engine: self.engine.name().to_owned(),
+                    name: port.name.clone(),
+                    mismatch,
+                }
             })?;
         }
         results.truncate(self.outputs.len());
@@ -339,25 +340,4 @@ fn agree(found: &Stamp, proved: &Stamp) -> bool {
         (None, _) | (_, None) => true,
     };
     dtypes && shapes
-}
-
-impl Symbols {
-    /// As [`Symbols::check`], for a tensor by itself.
-    fn check_tensor(&mut self, tensor: &AnyTensor, stamp: &Stamp) -> Result<(), Mismatch> {
-        match stamp {
-            Stamp::Tensor { dtype, shape } => {
-                let fits = dtype.is_none_or(|dtype| dtype == tensor.dtype())
-                    && shape.as_ref().is_none_or(|shape| self.fits(tensor.shape(), shape));
-                if fits {
-                    return Ok(());
-                }
-                let found = describe(&Value::Tensor(tensor.clone()));
-                Err(Mismatch { found, proved: self.words(stamp) })
-            }
-            // Clones share their bytes.
-            Stamp::Open | Stamp::Sequence(_) | Stamp::Optional(_) => {
-                self.check(&Value::Tensor(tensor.clone()), stamp)
-            }
-        }
-    }
 }

@@ -6,9 +6,9 @@ use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::lattice::lookup_denotation;
 use typeloom_types::tree::TypeNode;
 
-use crate::datum::{Datum, Scalar};
-use crate::error::Mismatch;
-use crate::stamp::{Extent, Stamp, Symbols};
+use typeloom_wire::datum::{Datum, Scalar};
+use typeloom_wire::stamp::Mismatch;
+use typeloom_wire::stamp::{Extent, Stamp, Symbols};
 
 /// The type that a value is stamped with.
 #[derive(Clone, Debug)]

@@ -5,10 +5,11 @@ use typeloom_contracts::peer_selector::PeerId;
 use typeloom_contracts::role::Role;
 
 use crate::components::ComponentFault;
-use crate::error::{Mismatch, NodeFault, PrepareError};
-use crate::wire::delivery::ReceiveError;
-use crate::wire::port::PortTypeError;
-use crate::wire::send::{Peer, SendError};
+use crate::error::{NodeFault, PrepareError};
+use typeloom_wire::delivery::ReceiveError;
+use typeloom_wire::port::PortTypeError;
+use typeloom_wire::send::{DisplayPeer, SendError};
+use typeloom_wire::stamp::Mismatch;
 
 /// Why a compiled program could not be linked with components.
 #[derive(Debug, thiserror::Error)]
@@ -235,6 +236,6 @@ pub enum WireFault {
 }
 
 fn unheard(peers: &[PeerId]) -> String {
-    let peers: Vec<String> = peers.iter().map(|peer| Peer(peer).to_string()).collect();
+    let peers: Vec<String> = peers.iter().map(|peer| DisplayPeer(peer).to_string()).collect();
     if peers.is_empty() { String::new() } else { format!(", from {}", peers.join(", ")) }
 }

@@ -40,15 +40,15 @@ use super::error::{ExecuteError, LinkError};
 use super::plan::{Data, Own};
 use super::prepare::{Linked, string};
 use crate::components::Components;
-use crate::datum::Datum;
 use crate::execute::Spare;
 use crate::plan::{Action, Plan, SlotId, Step};
 use crate::prepare::Preparation;
 use crate::session::{Limits, Verify};
-use crate::stamp::Symbols;
-use crate::wire::endpoint::Endpoint;
-use crate::wire::envelope::{PortId, RunId};
-use crate::wire::port::PortType;
+use typeloom_wire::datum::Datum;
+use typeloom_wire::endpoint::Endpoint;
+use typeloom_wire::envelope::{PortId, RunId};
+use typeloom_wire::port::PortType;
+use typeloom_wire::stamp::Symbols;
 
 mod activation;
 

@@ -16,13 +16,13 @@ use super::part::Wire;
 use super::prepare::{self, Linked};
 use super::run;
 use crate::components::Method;
-use crate::datum::Datum;
-use crate::error::Mismatch;
 use crate::execute::{Given, Results, Run};
 use crate::flow::Flow;
 use crate::plan::{About, Plan, Step};
 use crate::prepare::Preparation;
-use crate::stamp::{Stamp, Symbols};
+use typeloom_wire::datum::Datum;
+use typeloom_wire::stamp::Mismatch;
+use typeloom_wire::stamp::{Stamp, Symbols};
 
 /// What flows through a compiled module.
 #[derive(Debug)]

@@ -8,11 +8,11 @@ use super::error::StepFault;
 use super::plan::{Data, Own};
 use super::structural;
 use crate::components::{Args, ComponentFault};
-use crate::datum::Datum;
 use crate::error::NodeFault;
 use crate::execute::{Given, Results, Run, guarded};
 use crate::flow::Flow;
 use crate::plan::{Plan, Step};
+use typeloom_wire::datum::Datum;
 
 /// The newest operators: what is computed on lists of peers has no version of its own.
 const STRUCTURAL_VERSION: i64 = 18;

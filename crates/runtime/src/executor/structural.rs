@@ -13,9 +13,9 @@ use super::declared::{Declared, value};
 use super::error::StepFault;
 use super::plan::PeerOp;
 use crate::control::operator;
-use crate::datum::Datum;
 use crate::error::NodeFault;
-use crate::stamp::Stamp;
+use typeloom_wire::datum::Datum;
+use typeloom_wire::stamp::Stamp;
 
 /// The element type of a node of the type tree: that of a tensor, or of a scalar.
 pub(crate) fn dtype_of(node: &TypeNode) -> Option<Dtype> {

@@ -8,7 +8,7 @@ use typeloom_cpu::decode;
 use typeloom_cpu::value::Value;
 use typeloom_onnx::messages::{OptionalProto, SequenceProto, TensorProto, read};
 use typeloom_runtime::session::{Port, Session};
-use typeloom_runtime::stamp::Stamp;
+use typeloom_wire::stamp::Stamp;
 
 /// One case.
 pub(crate) struct Case {

@@ -4,9 +4,9 @@ use typeloom_cpu::attributes::{Attribute, Attributes};
 use typeloom_cpu::call::Call;
 use typeloom_cpu::ops;
 use typeloom_cpu::value::Value;
-use typeloom_runtime::stamp::describe;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::{Dtype, DtypeClass};
+use typeloom_wire::stamp::describe;
 
 /// In what the types of two values differ.
 pub(crate) fn types(found: &Value, expected: &Value) -> Option<String> {

@@ -10,9 +10,9 @@ use typeloom_onnx::messages::{
     GraphProto, ModelProto, NodeProto, TensorProto, ValueInfoProto, read, type_proto,
 };
 use typeloom_runtime::session::Port;
-use typeloom_runtime::stamp::{Extent, Stamp, Symbols};
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::{Dtype, DtypeClass};
+use typeloom_wire::stamp::{Extent, Stamp, Symbols};
 
 use crate::compare;
 

@@ -117,16 +117,16 @@ fn inputs_are_held_to_their_types() -> Outcome {
     })?;
     let executor = Executor::new(&artifact, &components)?;
     let two = || floats(&[2], &[0.0; 2]);
-    let text = |inputs: Vec<(&'static str, typeloom_runtime::datum::Datum)>| {
+    let text = |inputs: Vec<(&'static str, typeloom_wire::datum::Datum)>| {
         run(&executor, inputs).err().map_or_else(String::new, |error| error.to_string())
     };
     assert_eq!(text(vec![("x", two())]), "input `y` is missing");
     assert_eq!(text(vec![("x", two()), ("y", two()), ("z", two())]), "the program has no input `z`");
     let mismatch = text(vec![("x", two()), ("y", floats(&[3], &[0.0; 3]))]);
     assert_eq!(mismatch, "input `y`: float[3] is not float[N], where N = 2");
-    let odd: typeloom_runtime::datum::Datum = AnyTensor::from([1_i64, 2]).into();
+    let odd: typeloom_wire::datum::Datum = AnyTensor::from([1_i64, 2]).into();
     assert!(text(vec![("x", odd), ("y", two())]).contains("int64[2] is not float[N]"));
-    let peer = typeloom_runtime::datum::Datum::Trigger;
+    let peer = typeloom_wire::datum::Datum::Trigger;
     assert_eq!(text(vec![("x", peer), ("y", two())]), "input `x`: trigger is not float[N]");
     Ok(())
 }

@@ -12,17 +12,17 @@ use typeloom_contracts::aggregator::Aggregator;
 use typeloom_contracts::model::Model;
 use typeloom_contracts::peer_selector::PeerId;
 use typeloom_runtime::components::Components;
-use typeloom_runtime::datum::Datum;
 use typeloom_runtime::executor::Executor;
 use typeloom_runtime::executor::error::{ExecuteError, LinkError, StepFault, WireFault};
 use typeloom_runtime::executor::part::{Part, PartOutcome};
 use typeloom_runtime::session::Verify;
-use typeloom_runtime::wire::clock::Clock;
-use typeloom_runtime::wire::endpoint::{Config, Endpoint, Parts};
-use typeloom_runtime::wire::envelope::RunId;
-use typeloom_runtime::wire::journal::NoJournal;
-use typeloom_runtime::wire::memory::LocalNetwork;
 use typeloom_types::any_tensor::AnyTensor;
+use typeloom_wire::clock::Clock;
+use typeloom_wire::datum::Datum;
+use typeloom_wire::endpoint::{Config, Endpoint, Parts};
+use typeloom_wire::envelope::RunId;
+use typeloom_wire::journal::NoJournal;
+use typeloom_wire::memory::LocalNetwork;
 
 use crate::support::{Body, Outcome, Says, floats};
 

@@ -13,11 +13,11 @@ use typeloom_contracts::peer_selector::{PeerId, PeerSelector};
 use typeloom_contracts::protocol::Protocol;
 use typeloom_onnx::messages::AttributeProto;
 use typeloom_runtime::components::{Components, RunProtocol};
-use typeloom_runtime::datum::Datum;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::op::{AtomicOpDecl, AtomicOpKind, AtomicOpsetDecl, PortDecl};
 use typeloom_types::relation::NO_RELATIONS;
 use typeloom_types::tree::builtin::{TYPE_PEER_ID_VEC, TYPE_TRIGGER};
+use typeloom_wire::datum::Datum;
 
 use crate::support::{Outcome, Says, floats, linked, run};
 

@@ -6,10 +6,10 @@ use typeloom_compiler::graph::operators::OperatorMethods;
 use typeloom_compiler::unit::Coercion;
 use typeloom_runtime::backend::Cpu;
 use typeloom_runtime::components::Components;
-use typeloom_runtime::datum::Datum;
 use typeloom_runtime::executor::Executor;
 use typeloom_runtime::session::Limits;
 use typeloom_types::any_tensor::AnyTensor;
+use typeloom_wire::datum::Datum;
 
 use crate::support::{Body, Outcome, floats, linked, run};
 

@@ -9,11 +9,11 @@ use typeloom_compiler::error::BuildError;
 use typeloom_compiler::graph::Graph;
 use typeloom_compiler::module::Module;
 use typeloom_runtime::components::Components;
-use typeloom_runtime::datum::Datum;
 use typeloom_runtime::executor::error::ExecuteError;
 use typeloom_runtime::executor::{Executor, ProgramOutcome};
 use typeloom_runtime::session::Verify;
 use typeloom_types::any_tensor::AnyTensor;
+use typeloom_wire::datum::Datum;
 
 pub(crate) type Outcome = Result<(), Box<dyn std::error::Error>>;
 

@@ -12,7 +12,7 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
-use typeloom_runtime::wire::journal::{Journal, JournalError};
+use typeloom_wire::journal::{Journal, JournalError};
 
 const MAGIC: [u8; 8] = *b"TLWJ\x01\0\0\0";
 /// The bytes in front of a record.

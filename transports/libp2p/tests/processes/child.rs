@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use typeloom::PeerId;
 use typeloom::host::{Durability, FileJournal, SystemClock};
-use typeloom::runtime::datum::Datum;
-use typeloom::runtime::wire::delivery::Wanted;
-use typeloom::runtime::wire::endpoint::{Config, Endpoint, Parts};
-use typeloom::runtime::wire::memory::LocalNetwork;
+use typeloom::wire::datum::Datum;
+use typeloom::wire::delivery::Wanted;
+use typeloom::wire::endpoint::{Config, Endpoint, Parts};
+use typeloom::wire::memory::LocalNetwork;
 use typeloom_libp2p::Identity;
 
 use super::{PATIENCE, port, tensors};

@@ -16,12 +16,12 @@ use std::time::Duration;
 use typeloom::PeerId;
 use typeloom::host::{Durability, FileJournal, SystemClock};
 use typeloom::onnx::messages::{TypeProto, type_proto};
-use typeloom::runtime::datum::{Datum, Multiaddress};
-use typeloom::runtime::wire::delivery::{Effects, Wanted};
-use typeloom::runtime::wire::endpoint::{Config, Endpoint, Parts};
-use typeloom::runtime::wire::envelope::{PortId, RunId};
-use typeloom::runtime::wire::port::PortType;
-use typeloom::runtime::wire::send::Outgoing;
+use typeloom::wire::datum::{Datum, Multiaddress};
+use typeloom::wire::delivery::{Effects, Wanted};
+use typeloom::wire::endpoint::{Config, Endpoint, Parts};
+use typeloom::wire::envelope::{PortId, RunId};
+use typeloom::wire::port::PortType;
+use typeloom::wire::send::Outgoing;
 use typeloom::{AnyTensor, Dtype};
 use typeloom_libp2p::{Identity, Libp2p, Options, address, show_address};
 

@@ -9,18 +9,18 @@ use core::time::Duration;
 use typeloom_contracts::peer_selector::PeerId;
 
 use super::{ClassId, PartPlan, Wire, received, sent};
-use crate::datum::{Datum, WireReqId};
 use crate::execute::{Frame, Run};
 use crate::executor::error::{ExecuteError, StepFault, WireFault};
 use crate::executor::plan::Data;
 use crate::flow::Flow;
 use crate::plan::{self, SlotId};
 use crate::session::{Limits, Verify};
-use crate::stamp::Symbols;
-use crate::wire::delivery::{Delivery, Effects, ReceiveError, Wanted};
-use crate::wire::endpoint::Endpoint;
-use crate::wire::envelope::RunId;
-use crate::wire::send::{Claim, Heard, Outgoing};
+use typeloom_wire::datum::{Datum, WireReqId};
+use typeloom_wire::delivery::{Delivery, Effects, ReceiveError, Wanted};
+use typeloom_wire::endpoint::Endpoint;
+use typeloom_wire::envelope::RunId;
+use typeloom_wire::send::{Outgoing, PostsSent};
+use typeloom_wire::stamp::Symbols;
 
 type Step = plan::Step<Data>;
 
@@ -80,7 +80,7 @@ impl<'a> Activation<'a> {
             plan,
             endpoint,
             timeout,
-            deadline: endpoint.shared.clock.now().saturating_add(timeout),
+            deadline: endpoint.now().saturating_add(timeout),
             run: RunId::default(),
             exec: Run::new(verify, Symbols::default(), limits, None),
             base: Frame::empty(&plan.body.written),
@@ -100,7 +100,7 @@ impl<'a> Activation<'a> {
     }
 
     fn left(&self) -> Duration {
-        self.deadline.saturating_sub(self.endpoint.shared.clock.now())
+        self.deadline.saturating_sub(self.endpoint.now())
     }
 
     /// Waits for the message that starts the part, and says who sent it; nothing where none comes in time.
@@ -118,7 +118,7 @@ impl<'a> Activation<'a> {
                 self.reached.insert(wire.from.clone(), vec![from.clone()]);
                 self.started = Some(delivery);
                 self.serves = true;
-                self.deadline = self.endpoint.shared.clock.now().saturating_add(self.timeout);
+                self.deadline = self.endpoint.now().saturating_add(self.timeout);
                 Ok(Some(from))
             }
         }
@@ -361,14 +361,9 @@ impl<'a> Activation<'a> {
         };
         let effects = Effects { memory: None, posts: &outgoing };
         let held = std::mem::take(&mut self.held);
-        let tickets = self.endpoint.commit_as(Claim::Awaited, held, &effects);
-        let tickets = tickets.map_err(|error| whose(posts.first(), WireFault::Send(error)))?;
-        if posts.is_empty() {
-            return Ok(());
-        }
-        let heard = self.endpoint.settle(&tickets, self.left());
-        let Heard { refused, pending } =
-            heard.map_err(|error| whose(posts.first(), WireFault::Send(error.into())))?;
+        let sent = self.endpoint.commit_and_send(held, &effects, self.left());
+        let PostsSent { refused, pending } =
+            sent.map_err(|error| whose(posts.first(), WireFault::Send(error)))?;
         match refused {
             Some((which, error)) => Err(whose(posts.get(which), WireFault::Send(error))),
             None if pending > 0 => Err(whose(posts.first(), WireFault::Unsent { pending })),

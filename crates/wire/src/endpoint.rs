@@ -140,6 +140,12 @@ impl Endpoint {
         &self.shared.local
     }
 
+    /// Current time of the endpoint's clock.
+    #[must_use]
+    pub fn now(&self) -> Duration {
+        self.shared.clock.now()
+    }
+
     /// Takes values at a further port from now on.
     pub fn expect(&self, port: PortId, ty: PortType) {
         self.shared.lock().ports.insert(port, ty);

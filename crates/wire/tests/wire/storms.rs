@@ -8,16 +8,16 @@ use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use typeloom_contracts::peer_selector::PeerId;
-use typeloom_runtime::datum::Datum;
-use typeloom_runtime::wire::clock::Clock;
-use typeloom_runtime::wire::delivery::{Effects, Wanted};
-use typeloom_runtime::wire::endpoint::{Config, Endpoint, Parts, Retry};
-use typeloom_runtime::wire::envelope::{PortId, RunId};
-use typeloom_runtime::wire::journal::{Journal, JournalError, NoJournal};
-use typeloom_runtime::wire::port::PortType;
-use typeloom_runtime::wire::send::{Outgoing, SendError};
-use typeloom_runtime::wire::transport::{Inbound, Transport, TransportError};
 use typeloom_types::any_tensor::AnyTensor;
+use typeloom_wire::clock::Clock;
+use typeloom_wire::datum::Datum;
+use typeloom_wire::delivery::{Effects, Wanted};
+use typeloom_wire::endpoint::{Config, Endpoint, Parts, Retry};
+use typeloom_wire::envelope::{PortId, RunId};
+use typeloom_wire::journal::{Journal, JournalError, NoJournal};
+use typeloom_wire::port::PortType;
+use typeloom_wire::send::{Outgoing, SendError};
+use typeloom_wire::transport::{Inbound, Transport, TransportError};
 
 use crate::ports::tensor;
 
@@ -251,7 +251,7 @@ fn floats() -> PortType {
 
 const CONFIG: Config = Config {
     incarnation: 1,
-    limits: typeloom_runtime::wire::limits::Limits {
+    limits: typeloom_wire::limits::Limits {
         envelope_bytes: 1 << 20,
         name_bytes: 100,
         peer_bytes: 100,
@@ -263,7 +263,7 @@ const CONFIG: Config = Config {
         first_pause: Duration::from_millis(10),
         longest_pause: Duration::from_millis(50),
     },
-    mailbox: typeloom_runtime::wire::endpoint::Mailbox { messages: 5, bytes: 1 << 20 },
+    mailbox: typeloom_wire::endpoint::Mailbox { messages: 5, bytes: 1 << 20 },
 };
 
 /// A peer that can be killed.

@@ -4,14 +4,14 @@ use bytes::Bytes;
 use half::f16;
 use typeloom_contracts::peer_selector::PeerId;
 use typeloom_pool::Digest;
-use typeloom_runtime::datum::{Datum, LeafDatum, Multiaddress, Scalar, WireReqId};
-use typeloom_runtime::wire::envelope::{Envelope, MessageId, PortId, RunId, TypeTag};
-use typeloom_runtime::wire::error::{Exceeded, Flaw, Limited, Malformed};
-use typeloom_runtime::wire::limits::{Limits, MAX_DEPTH};
-use typeloom_runtime::wire::receipt::{Receipt, Refusal, Verdict};
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 use typeloom_types::tree::{TypeKind, TypeNode};
+use typeloom_wire::datum::{Datum, LeafDatum, Multiaddress, Scalar, WireReqId};
+use typeloom_wire::envelope::{Envelope, MessageId, PortId, RunId, TypeTag};
+use typeloom_wire::error::{Exceeded, Flaw, Limited, Malformed};
+use typeloom_wire::limits::{Limits, MAX_DEPTH};
+use typeloom_wire::receipt::{Receipt, Refusal, Verdict};
 
 static TYPE_SKETCH: TypeNode = TypeNode {
     id: "sketch",

@@ -14,7 +14,15 @@ use typeloom_solver::dim::{Dims, is_placeholder};
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::dtype::Dtype;
 
-use crate::error::Mismatch;
+/// How a value differs from the type that was proved for it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{found} is not {proved}")]
+pub struct Mismatch {
+    /// What the value is.
+    pub found: String,
+    /// What was proved, with what is known of its symbols.
+    pub proved: String,
+}
 
 /// One extent of a solved type.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -266,7 +274,7 @@ impl Symbols {
         if fits { Ok(()) } else { Err(Mismatch { found: describe(value), proved: self.words(stamp) }) }
     }
 
-    pub(crate) fn fits(&mut self, extents: &[usize], shape: &[Extent]) -> bool {
+    fn fits(&mut self, extents: &[usize], shape: &[Extent]) -> bool {
         if extents.len() != shape.len() {
             return false;
         }
@@ -287,7 +295,7 @@ impl Symbols {
     }
 
     /// A type, with what is known of its symbols.
-    pub(crate) fn words(&self, stamp: &Stamp) -> String {
+    fn words(&self, stamp: &Stamp) -> String {
         let mut known = HashMap::new();
         if let Stamp::Tensor { shape: Some(shape), .. } = stamp {
             for extent in shape {

@@ -28,7 +28,7 @@ use typeloom_contracts::peer_selector::PeerId;
 ///
 /// use core::time::Duration;
 /// use typeloom_contracts::peer_selector::PeerId;
-/// use typeloom_runtime::wire::transport::{Inbound, Transport, TransportError};
+/// use typeloom_wire::transport::{Inbound, Transport, TransportError};
 ///
 /// struct Loopback(PeerId, Mutex<Weak<dyn Inbound>>);
 ///

@@ -37,34 +37,22 @@
 //!
 //! **Invariant:** nothing here does input or output or reads a clock: transports, journals and clocks are given.
 
-pub mod limits;
-
-pub mod error;
-
-mod bytes;
-
-mod value;
-
+pub mod clock;
+pub mod datum;
+pub mod delivery;
+pub mod endpoint;
 pub mod envelope;
-
-pub mod receipt;
-
+pub mod error;
+pub mod journal;
+pub mod limits;
+pub mod memory;
 pub mod port;
-
+pub mod receipt;
+pub mod send;
+pub mod stamp;
 pub mod transport;
 
-pub mod memory;
-
-pub mod clock;
-
-pub mod journal;
-
+mod bytes;
 mod record;
-
 mod state;
-
-pub mod endpoint;
-
-pub mod send;
-
-pub mod delivery;
+mod value;

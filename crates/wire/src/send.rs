@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use core::time::Duration;
 use typeloom_contracts::peer_selector::PeerId;
 
-use super::delivery::Effects;
+use super::delivery::{Delivery, Effects};
 use super::endpoint::{Endpoint, Shared};
 use super::envelope::{Envelope, MessageId, PortId, RunId};
 use super::error::Exceeded;
@@ -64,7 +64,7 @@ pub enum SendError {
     #[error("the value arrived at another endpoint")]
     OtherEndpoint,
     /// The transport cannot carry it to this peer at all.
-    #[error("{} cannot be sent to: {error}", Peer(.peer))]
+    #[error("{} cannot be sent to: {error}", DisplayPeer(.peer))]
     Transport {
         /// The peer.
         peer: PeerId,
@@ -72,7 +72,7 @@ pub enum SendError {
         error: TransportError,
     },
     /// The peer does not take it.
-    #[error("{} refused: {refusal}", Peer(.peer))]
+    #[error("{} refused: {refusal}", DisplayPeer(.peer))]
     Refused {
         /// The peer.
         peer: PeerId,
@@ -80,7 +80,7 @@ pub enum SendError {
         refusal: Refusal,
     },
     /// The peer has not acknowledged it in time. Whether it has the value is not known; it is not tried again.
-    #[error("{} has not acknowledged in time{}", Peer(.peer), .last.as_ref().map_or_else(String::new, |last| format!(": {last}")))]
+    #[error("{} has not acknowledged in time{}", DisplayPeer(.peer), .last.as_ref().map_or_else(String::new, |last| format!(": {last}")))]
     Unconfirmed {
         /// The peer.
         peer: PeerId,
@@ -89,10 +89,10 @@ pub enum SendError {
     },
 }
 
-/// A peer's id in words: as text where it is one, in hexadecimal otherwise.
-pub(crate) struct Peer<'p>(pub(crate) &'p PeerId);
+/// Displays a peer id: as text if it is printable UTF-8, in hexadecimal otherwise.
+pub struct DisplayPeer<'p>(pub &'p PeerId);
 
-impl std::fmt::Display for Peer<'_> {
+impl std::fmt::Display for DisplayPeer<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match std::str::from_utf8(&self.0.0) {
             Ok(text) if !text.is_empty() && !text.chars().any(char::is_control) => write!(f, "peer `{text}`"),
@@ -122,17 +122,17 @@ pub(crate) enum Claim {
     Caller,
     /// Whoever flushes next.
     Nobody,
-    /// Whoever flushes next, and a run waits to hear what came of them: see [`Endpoint::settle`].
+    /// Whoever flushes next, and a run waits to hear what came of them: see [`Endpoint::commit_and_send`].
     Awaited,
 }
 
-/// What a run hears of the messages that it posted.
+/// Result of [`Endpoint::commit_and_send`].
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Heard {
-    /// The first that its receiver does not take, by its place among them, and why.
-    pub(crate) refused: Option<(usize, SendError)>,
-    /// How many still wait for an acknowledgement.
-    pub(crate) pending: usize,
+pub struct PostsSent {
+    /// Index and error of the first post that its receiver refused.
+    pub refused: Option<(usize, SendError)>,
+    /// Number of posts that are not acknowledged yet. A later [`flush`](Endpoint::flush) sends them.
+    pub pending: usize,
 }
 
 /// How many peers are sent to at once.
@@ -208,22 +208,35 @@ impl Endpoint {
         Ok(flushed)
     }
 
-    /// Sends what nobody else sends until messages that a run posted are acknowledged or refused, whoever of several runs
-    /// sends them, or a timeout is over. Each run hears of its own messages, and of no other's.
+    /// Commits deliveries as [`Endpoint::commit`], then sends until the posts of `effects` are acknowledged or refused, or the
+    /// timeout expires. The posts can also be sent by concurrent calls; each call reports the outcome of its own posts only.
     ///
     /// # Errors
-    /// Where the journal fails.
-    pub(crate) fn settle(&self, tickets: &[Ticket], timeout: Duration) -> Result<Heard, JournalError> {
+    /// As [`Endpoint::commit`], and if the journal fails while sending.
+    pub fn commit_and_send(
+        &self,
+        deliveries: Vec<Delivery>,
+        effects: &Effects<'_>,
+        timeout: Duration,
+    ) -> Result<PostsSent, SendError> {
+        let tickets = self.commit_as(Claim::Awaited, deliveries, effects)?;
+        if tickets.is_empty() {
+            return Ok(PostsSent::default());
+        }
+        Ok(self.send_posts(&tickets, timeout)?)
+    }
+
+    fn send_posts(&self, tickets: &[Ticket], timeout: Duration) -> Result<PostsSent, JournalError> {
         let shared = &*self.shared;
         let sent = shared.settle_own(tickets, shared.clock.now().saturating_add(timeout));
         let mut state = shared.lock();
-        let mut heard = Heard::default();
+        let mut outcome = PostsSent::default();
         for (at, ticket) in tickets.iter().enumerate() {
-            heard.pending += usize::from(!state.is_settled(ticket));
+            outcome.pending += usize::from(!state.is_settled(ticket));
             let refused = state.link(&ticket.to).awaited.remove(&ticket.id.number).flatten();
-            heard.refused = heard.refused.or_else(|| refused.map(|error| (at, error)));
+            outcome.refused = outcome.refused.or_else(|| refused.map(|error| (at, error)));
         }
-        sent.map(|()| heard)
+        sent.map(|()| outcome)
     }
 
     /// How many messages wait for an acknowledgement.
@@ -497,10 +510,10 @@ mod tests {
     use std::sync::{Arc, Mutex, PoisonError};
 
     use super::*;
-    use crate::wire::clock::Clock;
-    use crate::wire::endpoint::{Config, Parts};
-    use crate::wire::journal::NoJournal;
-    use crate::wire::memory::LocalNetwork;
+    use crate::clock::Clock;
+    use crate::endpoint::{Config, Parts};
+    use crate::journal::NoJournal;
+    use crate::memory::LocalNetwork;
 
     /// Time that passes when somebody sleeps.
     #[derive(Default)]
@@ -545,16 +558,17 @@ mod tests {
     }
 
     #[test]
-    fn each_run_hears_of_its_own_messages_whichever_run_sends_them() {
+    fn each_call_reports_its_own_posts_only() {
         let network = LocalNetwork::new();
         let (a, _b) = (endpoint(&network, "a"), endpoint(&network, "b"));
         let (lost, taken) = (post(&a, "nobody", 1), post(&a, "b", 2));
         // The second run sends whatever waits, that of the first as well.
-        assert_eq!(a.settle(&taken, Duration::from_secs(1)), Ok(Heard::default()));
-        let Heard { refused, pending } = a.settle(&lost, Duration::from_secs(1)).expect("no journal fails");
+        assert_eq!(a.send_posts(&taken, Duration::from_secs(1)), Ok(PostsSent::default()));
+        let PostsSent { refused, pending } =
+            a.send_posts(&lost, Duration::from_secs(1)).expect("no journal fails");
         assert!(matches!(refused, Some((0, SendError::Transport { .. }))), "{refused:?}");
         assert_eq!((pending, a.pending()), (0, 0));
-        // What was heard is forgotten.
+        // Reported outcomes are not kept.
         assert!(a.shared.lock().links.values().all(|link| link.awaited.is_empty()));
     }
 
@@ -565,11 +579,11 @@ mod tests {
         let tickets = post(&a, "b", 1);
         let number = a.shared.claim(&tickets[0].to).expect("nobody sends it");
         std::thread::scope(|scope| {
-            let heard = scope.spawn(|| a.settle(&tickets, Duration::from_secs(1)));
+            let sent = scope.spawn(|| a.send_posts(&tickets, Duration::from_secs(1)));
             a.shared.attempt(&tickets[0].to, number, Duration::from_secs(1)).expect("no journal fails");
             a.shared.notify();
-            let heard = heard.join().expect("it does not panic");
-            assert_eq!(heard, Ok(Heard::default()));
+            let sent = sent.join().expect("it does not panic");
+            assert_eq!(sent, Ok(PostsSent::default()));
         });
     }
 }

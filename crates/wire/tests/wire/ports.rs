@@ -3,12 +3,12 @@
 use bytes::Bytes;
 use typeloom_onnx::messages::tensor_shape_proto::{Dimension, dimension};
 use typeloom_onnx::messages::{TensorShapeProto, TypeProto, type_proto};
-use typeloom_runtime::datum::{Datum, Scalar};
-use typeloom_runtime::wire::port::{PortType, PortTypeError};
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::tree::builtin::{
     TYPE_ANY, TYPE_BYTES, TYPE_PEER_ID, TYPE_SCALAR_F32, TYPE_TENSOR, TYPE_TENSOR_F32, TYPE_TRIGGER,
 };
+use typeloom_wire::datum::{Datum, Scalar};
+use typeloom_wire::port::{PortType, PortTypeError};
 
 pub(crate) fn tensor(number: i32, extents: &[&str]) -> TypeProto {
     let dim = extents

@@ -4,18 +4,18 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use typeloom_contracts::peer_selector::PeerId;
-use typeloom_runtime::datum::Datum;
-use typeloom_runtime::wire::clock::Clock;
-use typeloom_runtime::wire::delivery::{Effects, ReceiveError, Wanted};
-use typeloom_runtime::wire::endpoint::{Config, Endpoint, Mailbox, Parts};
-use typeloom_runtime::wire::envelope::{PortId, RunId};
-use typeloom_runtime::wire::journal::NoJournal;
-use typeloom_runtime::wire::memory::LocalNetwork;
-use typeloom_runtime::wire::port::PortType;
-use typeloom_runtime::wire::receipt::Refusal;
-use typeloom_runtime::wire::send::{Flushed, Outgoing, SendError};
-use typeloom_runtime::wire::transport::TransportError;
 use typeloom_types::any_tensor::AnyTensor;
+use typeloom_wire::clock::Clock;
+use typeloom_wire::datum::Datum;
+use typeloom_wire::delivery::{Effects, ReceiveError, Wanted};
+use typeloom_wire::endpoint::{Config, Endpoint, Mailbox, Parts};
+use typeloom_wire::envelope::{PortId, RunId};
+use typeloom_wire::journal::NoJournal;
+use typeloom_wire::memory::LocalNetwork;
+use typeloom_wire::port::PortType;
+use typeloom_wire::receipt::Refusal;
+use typeloom_wire::send::{Flushed, Outgoing, SendError};
+use typeloom_wire::transport::TransportError;
 
 use crate::ports::tensor;
 
