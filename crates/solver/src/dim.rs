@@ -99,6 +99,7 @@ mod evaluate;
 mod examine;
 #[cfg(test)]
 mod examine_tests;
+mod expression;
 mod extremum;
 mod facts;
 mod finite;
@@ -129,6 +130,7 @@ pub use display::DisplayDim;
 pub use domain::Domain;
 pub(crate) use domain::symbols_of;
 pub use examine::Verdict;
+pub use expression::DimExpression;
 pub(crate) use facts::Facts;
 pub use id::DimId;
 pub use parse::DimParseError;

@@ -21,6 +21,7 @@
 //! | [`model`] | the entry point: checks a whole model |
 //! | [`type_solver`] | the entry point for graphs of plainly declared operators |
 //! | [`solution`], [`message`] | solved types, as data and as ONNX messages |
+//! | [`value_type`] | solved types that are independent of the solve |
 //! | [`solve_error`], [`diagnostic`] | errors, as data and as messages |
 //!
 //! **Invariant:** this crate knows no operator by name. Operators come from a [`catalogue::Catalogue`].
@@ -43,6 +44,7 @@ pub mod suggest;
 pub mod ty;
 pub mod type_solver;
 pub mod universe;
+pub mod value_type;
 
 mod analysis;
 mod engine;

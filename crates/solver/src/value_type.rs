@@ -1,0 +1,274 @@
+//! Solved types of values, independent of the solve that found them.
+//!
+//! [`solution::Type`](crate::solution::Type) refers to the dim arena and the type tree of one solve. A [`ValueType`]
+//! contains everything that consumers of a solution need: the compiler, lowering, the runtime and the wire share it.
+//! ONNX's `TypeProto` is its file format ([`ValueType::from_message`], [`ValueType::to_message`]); inside the
+//! process a value type is passed as it is.
+//!
+//! | type | `node` | `element` | `shape` |
+//! |---|---|---|---|
+//! | `float[N, 3]` | `tensor.f32` | `Tensor(Some(F32))` | `[Symbol(N), Fixed(3)]` |
+//! | a tensor of a registered leaf without a `Dtype` | that leaf | `Tensor(None)` | its shape |
+//! | `sparse_tensor(float[9])` | none | `Sparse(Some(F32))` | `[Fixed(9)]` |
+//! | a scalar | `scalar.f32` | `Scalar(Some(F32))` | none |
+//! | any other leaf, such as `peer_id` | the leaf | `Opaque` | none |
+//! | `seq(T)`, `optional(T)`, `map(int64, T)` | none | `Sequence(T)`, `Optional(T)`, `Map(I64, T)` | none |
+//! | a value below an abstract node | that node | as the node implies | none |
+//! | an unknown type | none | `Opaque` | none |
+//!
+//! Membership in the type tree is a question to the lattice ([`ValueType::is_under`]); the kind of a value is the
+//! variant of its [`Element`]. Neither is derived from the text of an id.
+//!
+//! A shape is a shared list of [`Dim`]s. Symbols are names; two values of one solve that mention the same symbol mean the
+//! same extent. Expressions are compiled when the type is made and evaluated without parsing ([`Dim::evaluate`]).
+//!
+//! **Invariant:** clones share shapes, names and inner types; cloning allocates nothing.
+//!
+//! **Invariant:** `node` is the most specific known node. It is a leaf exactly if the type is known down to it.
+
+use std::sync::Arc;
+
+use typeloom_types::dtype::Dtype;
+use typeloom_types::tree::TypeNode;
+use typeloom_types::tree::builtin::{TYPE_SCALAR, TYPE_TENSOR};
+
+use crate::dim::DimExpression;
+
+mod convert;
+mod message;
+mod table;
+#[cfg(test)]
+mod tests;
+
+pub use convert::Converter;
+pub use table::ValueTypes;
+
+/// The solved type of a value.
+///
+/// ```
+/// use typeloom_solver::value_type::{Dim, ValueType};
+/// use typeloom_types::dtype::Dtype;
+/// use typeloom_types::tree::builtin::TYPE_TENSOR;
+///
+/// let ty = ValueType::tensor(Dtype::F32, [Dim::Symbol("N".into()), Dim::Fixed(3)]);
+/// assert_eq!(ty.to_string(), "float[N, 3]");
+/// assert!(ty.is_under(&TYPE_TENSOR));
+/// assert_eq!(ValueType::from_message(&ty.to_message()), ty);
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ValueType {
+    /// The most specific known node of the type tree; `None` for containers, sparse tensors and unknown types.
+    pub node: Option<&'static TypeNode>,
+    /// The kind of the value and the type of its elements.
+    pub element: Element,
+    /// The shape of a tensor; `None` while the rank is unknown.
+    pub shape: Option<Arc<[Dim]>>,
+}
+
+/// The kind of a value and the type of its elements.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Element {
+    /// A leaf that is neither a tensor nor a scalar, or an unknown type.
+    #[default]
+    Opaque,
+    /// A dense tensor; `None` if the element type is unknown or has no `Dtype`.
+    Tensor(Option<Dtype>),
+    /// A sparse tensor.
+    Sparse(Option<Dtype>),
+    /// A single element.
+    Scalar(Option<Dtype>),
+    /// A sequence of values of one type.
+    Sequence(Arc<ValueType>),
+    /// A value that can be absent.
+    Optional(Arc<ValueType>),
+    /// A map from keys to values of one type.
+    Map(Dtype, Arc<ValueType>),
+}
+
+/// The size of one axis, as far as it is known.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Dim {
+    /// Nothing is known.
+    #[default]
+    Unknown,
+    /// A number.
+    Fixed(usize),
+    /// A symbol of the model.
+    Symbol(Arc<str>),
+    /// An expression over symbols of the model.
+    Expression(Arc<DimExpression>),
+}
+
+impl Dim {
+    /// The number, if the dim is one.
+    #[must_use]
+    pub fn fixed(&self) -> Option<usize> {
+        if let Self::Fixed(size) = self { Some(*size) } else { None }
+    }
+
+    /// The symbol or expression as text.
+    #[must_use]
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Unknown | Self::Fixed(_) => None,
+            Self::Symbol(name) => Some(name),
+            Self::Expression(expression) => Some(expression.as_str()),
+        }
+    }
+
+    /// Returns the size for given values of symbols; `None` where it is unknown.
+    #[must_use]
+    pub fn evaluate(&self, value_of: impl Fn(&str) -> Option<usize>) -> Option<usize> {
+        match self {
+            Self::Unknown => None,
+            Self::Fixed(size) => Some(*size),
+            Self::Symbol(name) => value_of(name),
+            Self::Expression(expression) => expression.evaluate(value_of),
+        }
+    }
+}
+
+impl std::fmt::Display for Dim {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Unknown => f.write_str("?"),
+            Self::Fixed(size) => size.fmt(f),
+            Self::Symbol(name) => f.write_str(name),
+            Self::Expression(expression) => expression.fmt(f),
+        }
+    }
+}
+
+impl ValueType {
+    /// A dense tensor of a known shape.
+    #[must_use]
+    pub fn tensor(dtype: Dtype, shape: impl IntoIterator<Item = Dim>) -> Self {
+        Self {
+            node: Some(dtype.type_node()),
+            element: Element::Tensor(Some(dtype)),
+            shape: Some(shape.into_iter().collect()),
+        }
+    }
+
+    /// The type of values at or below a node of the type tree.
+    #[must_use]
+    pub fn of_node(node: &'static TypeNode) -> Self {
+        let dtype = || Dtype::from_node_id(node.id);
+        let element = if node.is_subtype_of(&TYPE_TENSOR) {
+            Element::Tensor(dtype())
+        } else if node.is_subtype_of(&TYPE_SCALAR) {
+            Element::Scalar(dtype())
+        } else {
+            Element::Opaque
+        };
+        Self { node: Some(node), element, shape: None }
+    }
+
+    /// The leaf of the type tree, if the type is known down to one.
+    #[must_use]
+    pub fn leaf(&self) -> Option<&'static TypeNode> {
+        self.node.filter(|node| node.is_concrete())
+    }
+
+    /// Whether the type is known down to one leaf; its shape may be unknown.
+    #[must_use]
+    pub fn is_concrete(&self) -> bool {
+        let mut ty = self;
+        loop {
+            match &ty.element {
+                Element::Sequence(inner) | Element::Optional(inner) | Element::Map(_, inner) => ty = inner,
+                Element::Sparse(dtype) => return dtype.is_some(),
+                Element::Opaque | Element::Tensor(_) | Element::Scalar(_) => return ty.leaf().is_some(),
+            }
+        }
+    }
+
+    /// Whether nothing is known.
+    #[must_use]
+    pub fn is_unknown(&self) -> bool {
+        self.node.is_none() && self.element == Element::Opaque
+    }
+
+    /// Whether the type is at or below a node of the type tree; `false` for containers and unknown types.
+    #[must_use]
+    pub fn is_under(&self, node: &TypeNode) -> bool {
+        self.node.is_some_and(|own| own.is_subtype_of(node))
+    }
+
+    /// Whether the value is a dense tensor.
+    #[must_use]
+    pub fn is_tensor(&self) -> bool {
+        matches!(self.element, Element::Tensor(_))
+    }
+
+    /// The element type of a dense tensor.
+    #[must_use]
+    pub fn dtype(&self) -> Option<Dtype> {
+        if let Element::Tensor(dtype) = self.element { dtype } else { None }
+    }
+
+    /// The type with a shape of numbers only: symbols and expressions become unknown.
+    #[must_use]
+    pub fn without_symbols(&self) -> Self {
+        let fixed = |dim: &Dim| dim.fixed().map_or(Dim::Unknown, Dim::Fixed);
+        Self { shape: self.shape.as_ref().map(|shape| shape.iter().map(fixed).collect()), ..self.clone() }
+    }
+}
+
+/// As ONNX's textual syntax: `float` is of rank 0, `float[]` of unknown rank. Leaves are printed as their ids.
+impl std::fmt::Display for ValueType {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (mut ty, mut open) = (self, 0);
+        loop {
+            open += 1;
+            ty = match &ty.element {
+                Element::Sequence(inner) => {
+                    f.write_str("seq(")?;
+                    inner
+                }
+                Element::Optional(inner) => {
+                    f.write_str("optional(")?;
+                    inner
+                }
+                Element::Map(key, inner) => {
+                    write!(f, "map({}, ", key.onnx_name())?;
+                    inner
+                }
+                Element::Sparse(dtype) => {
+                    f.write_str("sparse_tensor(")?;
+                    ty.tensor_fmt(*dtype, f)?;
+                    break;
+                }
+                Element::Tensor(dtype) => {
+                    ty.tensor_fmt(*dtype, f)?;
+                    open -= 1;
+                    break;
+                }
+                Element::Scalar(_) | Element::Opaque => {
+                    f.write_str(ty.node.map_or("?", |node| node.id))?;
+                    open -= 1;
+                    break;
+                }
+            };
+        }
+        (0..open).try_for_each(|_| f.write_str(")"))
+    }
+}
+
+impl ValueType {
+    fn tensor_fmt(&self, dtype: Option<Dtype>, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let name = dtype.map(Dtype::onnx_name).or(self.node.map(|node| node.id));
+        f.write_str(name.unwrap_or("tensor"))?;
+        match self.shape.as_deref() {
+            Some([]) => Ok(()),
+            Some(shape) => {
+                for (axis, dim) in shape.iter().enumerate() {
+                    write!(f, "{}{dim}", if axis == 0 { "[" } else { ", " })?;
+                }
+                f.write_str("]")
+            }
+            None if dtype.is_none() && self.node.is_some() => Ok(()),
+            None => f.write_str("[]"),
+        }
+    }
+}

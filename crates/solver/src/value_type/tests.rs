@@ -1,0 +1,126 @@
+use std::sync::Arc;
+
+use typeloom_onnx::messages::{TypeProto, type_proto};
+use typeloom_types::dtype::Dtype;
+use typeloom_types::tree::builtin::{TYPE_PEER_ID, TYPE_SCALAR_F32, TYPE_TENSOR, TYPE_TENSOR_F32};
+
+use super::{Converter, Dim, Element, ValueType};
+use crate::dim::Dims;
+use crate::elem::{Elem, ElemSet};
+use crate::solution::{TensorType, Type};
+use crate::universe::Universe;
+
+fn tensor(dims: &mut Dims, elem: ElemSet, shape: &[&str]) -> Type {
+    let shape = shape.iter().map(|text| dims.parse(text).unwrap()).collect();
+    Type::Tensor(TensorType { elem, shape: Some(shape) })
+}
+
+fn container(element: Element) -> ValueType {
+    ValueType { node: None, element, shape: None }
+}
+
+#[test]
+fn types_are_printed_as_in_onnx_syntax() {
+    let universe = Universe::of_default_lattice().unwrap();
+    let mut dims = Dims::new();
+    let float = ElemSet::of(Elem::FLOAT);
+    let image = tensor(&mut dims, float, &["N", "3", "2*H + 1", "?"]);
+    let cases = [
+        (image.clone(), "float[N, 3, 2*H + 1, ?]"),
+        (tensor(&mut dims, float, &[]), "float"),
+        (Type::Tensor(TensorType { elem: float, shape: None }), "float[]"),
+        (Type::Sparse(TensorType { elem: float, shape: None }), "sparse_tensor(float[])"),
+        (Type::Sequence(Box::new(Type::Optional(Box::new(image)))), "seq(optional(float[N, 3, 2*H + 1, ?]))"),
+        (Type::Map(Elem::INT64, Box::new(Type::Unknown(None))), "map(int64, ?)"),
+        (Type::Scalar(float), "scalar.f32"),
+        (Type::Leaf(universe.lattice().number_of("peer_id").unwrap()), "peer_id"),
+        (Type::Unknown(universe.tensor_node()), "tensor"),
+        (Type::Error, "?"),
+    ];
+    for (ty, text) in cases {
+        assert_eq!(ValueType::of(&ty, &universe, &dims).to_string(), text);
+    }
+}
+
+#[test]
+fn a_type_is_read_back_from_its_message() {
+    let image =
+        ValueType::tensor(Dtype::F32, [Dim::parse("N"), Dim::parse("2*H + 1"), Dim::Fixed(3), Dim::Unknown]);
+    let types = [
+        image.clone(),
+        ValueType::of_node(&TYPE_SCALAR_F32),
+        ValueType::of_node(&TYPE_PEER_ID),
+        container(Element::Sequence(Arc::new(image.clone()))),
+        container(Element::Optional(Arc::new(image.clone()))),
+        container(Element::Map(Dtype::I64, Arc::new(image))),
+        ValueType::default(),
+    ];
+    for ty in types {
+        // Inner types are stored without a denotation: their nodes follow from the element type.
+        assert_eq!(ValueType::from_message(&ty.to_message()), ty);
+    }
+}
+
+#[test]
+fn nodes_come_from_the_element_type_or_the_denotation() {
+    assert_eq!(ValueType::tensor(Dtype::F32, []).leaf(), Some(&TYPE_TENSOR_F32));
+    let denoted = TypeProto { denotation: Some(TYPE_TENSOR_F32.denotation.into()), ..TypeProto::default() };
+    let denoted = ValueType::from_message(&denoted);
+    assert_eq!((denoted.dtype(), denoted.shape), (Some(Dtype::F32), None));
+    assert!(ValueType::of_node(&TYPE_TENSOR).is_tensor());
+    assert!(!ValueType::of_node(&TYPE_TENSOR).is_concrete());
+    assert!(ValueType::of_node(&TYPE_PEER_ID).is_concrete());
+}
+
+#[test]
+fn open_element_types_have_the_lowest_common_node() {
+    let universe = Universe::of_default_lattice().unwrap();
+    let mut dims = Dims::new();
+    let floats = ElemSet::of_all(&[Elem::FLOAT, Elem::DOUBLE]);
+    let ty = tensor(&mut dims, floats, &["2"]);
+    let ty = ValueType::of(&ty, &universe, &dims);
+    assert_eq!((ty.node, ty.dtype(), ty.is_concrete()), (Some(&TYPE_TENSOR), None, false));
+    assert_eq!(ty.to_onnx(), None);
+}
+
+#[test]
+fn expressions_are_evaluated_without_an_arena() {
+    let dim = Dim::parse("seq//2 + past");
+    let values = |symbol: &str| Some(if symbol == "seq" { 9 } else { 3 });
+    assert_eq!(dim.evaluate(values), Some(7));
+    assert_eq!(dim.evaluate(|symbol| (symbol == "seq").then_some(9)), None);
+    assert_eq!(Dim::parse("8//n").evaluate(|_| Some(0)), None);
+    assert_eq!(Dim::parse("?").evaluate(|_| Some(1)), None);
+    assert_eq!(Dim::parse("-1"), Dim::Unknown);
+    assert_eq!(Dim::parse("batch size"), Dim::Symbol("batch size".into()));
+}
+
+#[test]
+fn converted_types_share_shapes_and_names() {
+    let universe = Universe::of_default_lattice().unwrap();
+    let mut dims = Dims::new();
+    let shape = ["N", "4"];
+    let (float, int) = (ElemSet::of(Elem::FLOAT), ElemSet::of(Elem::INT64));
+    let (a, b) = (tensor(&mut dims, float, &shape), tensor(&mut dims, int, &shape));
+    let mut converter = Converter::default();
+    let [a, b] = [a, b].map(|ty| converter.convert(&ty, &universe, &dims).shape.unwrap());
+    assert!(Arc::ptr_eq(&a, &b));
+}
+
+#[test]
+fn filling_keeps_what_is_declared() {
+    let declared = ValueType::tensor(Dtype::F32, [Dim::parse("batch"), Dim::Unknown]);
+    let mut message = declared.to_message().value;
+    ValueType::tensor(Dtype::F32, [Dim::Fixed(8), Dim::Fixed(3)]).fill(&mut message);
+    let filled = TypeProto { value: message, ..TypeProto::default() };
+    assert_eq!(ValueType::from_message(&filled).to_string(), "float[batch, 3]");
+    let mut sequence = Some(type_proto::Value::SequenceType(type_proto::Sequence::default()));
+    declared.fill(&mut sequence);
+    assert_eq!(sequence, Some(type_proto::Value::SequenceType(type_proto::Sequence::default())));
+}
+
+#[test]
+fn symbols_can_be_dropped() {
+    let ty = ValueType::tensor(Dtype::F32, [Dim::parse("N"), Dim::Fixed(3), Dim::parse("N + 1")]);
+    assert_eq!(ty.without_symbols().to_string(), "float[?, 3, ?]");
+}
