@@ -16,6 +16,7 @@ pub mod lfs;
 pub mod messages;
 pub mod splice;
 pub mod text;
+mod typed_field;
 pub mod view;
 pub mod wire;
 

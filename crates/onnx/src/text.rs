@@ -54,7 +54,7 @@ pub mod span;
 pub use error::{Expected, Found, KeyPlace, NameOf, NumberTarget, ParseError, ParseErrorKind};
 pub use escape::{escape, escape_lines, is_unsafe};
 pub use lexer::Punct;
-pub use names::{attribute_type, attribute_type_name, element_type, element_type_name};
+pub use names::{attribute_type, attribute_type_name};
 pub use parse::{
     MAX_NESTING, parse_function, parse_graph, parse_model, parse_node, parse_type, parse_value_info,
 };

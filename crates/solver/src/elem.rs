@@ -1,78 +1,49 @@
-//! Element types as the solver sees them: a small dense number, and sets of them as bits.
+//! Element types as the solver stores them: dense numbers, and sets of them as bit masks.
 //!
-//! The numbers `1..=28` are ONNX's own `TensorProto.DataType` numbers, so reading a tensor's element
-//! type is a range check and nothing else. Numbers from [`Elem::FIRST_CUSTOM`] on are handed out, in
-//! registration order, to leaves that a lattice adds under `tensor`.
+//! [`Dtype`] is the table of ONNX's element types; an [`Elem`] of an ONNX type has the type's ONNX number. A
+//! [`Universe`](crate::universe::Universe) assigns the numbers from [`Elem::FIRST_CUSTOM`] on to the element types that a
+//! lattice adds, in tree order.
 //!
-//! **Invariant:** an [`ElemSet`] never contains number 0 (`UNDEFINED`), and a set that is empty is a
-//! contradiction, never "unknown": unknown is [`ElemSet::ALL`].
+//! **Invariant:** an [`ElemSet`] never contains number 0 (`UNDEFINED`). The empty set is a contradiction; an unknown
+//! element type is [`ElemSet::ALL`].
 
 use std::num::NonZeroU8;
 
-/// One element type, by number.
+use typeloom_types::dtype::Dtype;
+
+/// The number of one element type in a universe.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Elem(NonZeroU8);
 
-/// ONNX's names for element types, at the position of their `DataType` number.
-const ONNX_NAMES: [&str; 29] = [
-    "undefined",
-    "float",
-    "uint8",
-    "int8",
-    "uint16",
-    "int16",
-    "int32",
-    "int64",
-    "string",
-    "bool",
-    "float16",
-    "double",
-    "uint32",
-    "uint64",
-    "complex64",
-    "complex128",
-    "bfloat16",
-    "float8e4m3fn",
-    "float8e4m3fnuz",
-    "float8e5m2",
-    "float8e5m2fnuz",
-    "uint4",
-    "int4",
-    "float4e2m1",
-    "float8e8m0",
-    "uint2",
-    "int2",
-    "float6e2m3",
-    "float6e3m2",
-];
-
 macro_rules! onnx_elems {
-    ($($name:ident = $number:literal),* $(,)?) => {
+    ($($name:ident = $dtype:ident),* $(,)?) => {
         impl Elem {
             $(
-                #[doc = concat!("ONNX element type number ", stringify!($number), ".")]
-                pub const $name: Self = Self(NonZeroU8::new($number).expect("ONNX numbers start at 1"));
+                #[doc = concat!("[`Dtype::", stringify!($dtype), "`].")]
+                pub const $name: Self = Self::of(Dtype::$dtype);
             )*
         }
     };
 }
 
 onnx_elems! {
-    FLOAT = 1, UINT8 = 2, INT8 = 3, UINT16 = 4, INT16 = 5, INT32 = 6, INT64 = 7, STRING = 8, BOOL = 9,
-    FLOAT16 = 10, DOUBLE = 11, UINT32 = 12, UINT64 = 13, COMPLEX64 = 14, COMPLEX128 = 15, BFLOAT16 = 16,
-    FLOAT8E4M3FN = 17, FLOAT8E4M3FNUZ = 18, FLOAT8E5M2 = 19, FLOAT8E5M2FNUZ = 20, UINT4 = 21, INT4 = 22,
-    FLOAT4E2M1 = 23, FLOAT8E8M0 = 24, UINT2 = 25, INT2 = 26, FLOAT6E2M3 = 27, FLOAT6E3M2 = 28,
+    FLOAT = F32, UINT8 = U8, INT8 = I8, UINT16 = U16, INT16 = I16, INT32 = I32, INT64 = I64, STRING = String,
+    BOOL = Bool, FLOAT16 = F16, DOUBLE = F64, UINT32 = U32, UINT64 = U64, COMPLEX64 = Complex64,
+    COMPLEX128 = Complex128, BFLOAT16 = BF16, FLOAT8E4M3FN = Float8E4M3Fn, FLOAT8E4M3FNUZ = Float8E4M3Fnuz,
+    FLOAT8E5M2 = Float8E5M2, FLOAT8E5M2FNUZ = Float8E5M2Fnuz, UINT4 = Uint4, INT4 = Int4,
+    FLOAT4E2M1 = Float4E2M1, FLOAT8E8M0 = Float8E8M0, UINT2 = Uint2, INT2 = Int2, FLOAT6E2M3 = Float6E2M3,
+    FLOAT6E3M2 = Float6E3M2,
 }
 
 impl Elem {
     /// The largest ONNX element type number.
-    pub const LAST_ONNX: u8 = 28;
+    pub const LAST_ONNX: u8 = Dtype::ALL.len() as u8;
     /// The number of the first custom element type.
     pub const FIRST_CUSTOM: u8 = 32;
-    /// How many different numbers there can be (exclusive upper bound).
+    /// Exclusive upper bound of the numbers.
     pub const LIMIT: u8 = 128;
 
-    /// The element type with this number, if the number is one that can be used at all.
+    /// The element type with this number; `None` for a number that is neither ONNX's nor in the custom range.
     #[must_use]
     pub fn new(number: u8) -> Option<Self> {
         let known = (1..=Self::LAST_ONNX).contains(&number);
@@ -80,17 +51,22 @@ impl Elem {
         (known || custom).then(|| NonZeroU8::new(number).map(Self)).flatten()
     }
 
+    /// An ONNX element type.
+    #[must_use]
+    pub const fn of(dtype: Dtype) -> Self {
+        Self(NonZeroU8::new(dtype as u8).expect("ONNX numbers start at 1"))
+    }
+
     /// From a `TensorProto.DataType` number; `None` for 0 (`UNDEFINED`) and for numbers ONNX does not define.
     #[must_use]
     pub fn from_onnx(data_type: i32) -> Option<Self> {
-        u8::try_from(data_type).ok().filter(|n| *n <= Self::LAST_ONNX).and_then(Self::new)
+        Dtype::from_onnx_number(data_type).map(Self::of)
     }
 
     /// From ONNX's name in lower case (`float`, `int64`, `bfloat16`, ...).
     #[must_use]
     pub fn from_onnx_name(name: &str) -> Option<Self> {
-        let position = ONNX_NAMES.iter().skip(1).position(|known| *known == name)?;
-        u8::try_from(position + 1).ok().and_then(Self::new)
+        Dtype::from_onnx_name(name).map(Self::of)
     }
 
     /// The number.
@@ -105,21 +81,27 @@ impl Elem {
         self.0
     }
 
-    /// ONNX's name, or `None` for a custom element type (its name is in the lattice).
+    /// The ONNX element type, or `None` for a custom one.
+    #[must_use]
+    pub fn dtype(self) -> Option<Dtype> {
+        Dtype::from_onnx_number(self.number().into())
+    }
+
+    /// ONNX's name, or `None` for a custom element type; see [`Universe::elem_name`](crate::universe::Universe::elem_name).
     #[must_use]
     pub fn onnx_name(self) -> Option<&'static str> {
-        ONNX_NAMES.get(usize::from(self.number())).copied()
+        self.dtype().map(Dtype::onnx_name)
     }
 }
 
-/// A set of element types: bit `n` says whether number `n` is possible.
+/// A set of element types as a bit mask by number.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct ElemSet(u128);
 
 impl ElemSet {
-    /// Nothing is possible: a contradiction.
+    /// The empty set: a contradiction.
     pub const EMPTY: Self = Self(0);
-    /// Nothing is known yet: every number that can be used.
+    /// Every valid number: an unknown element type.
     pub const ALL: Self = Self(!0 << Elem::FIRST_CUSTOM | ((1 << (Elem::LAST_ONNX + 1)) - 2));
 
     /// The set with one member.
@@ -140,13 +122,13 @@ impl ElemSet {
         Self(bits)
     }
 
-    /// From raw bits; bits that no element type can have are dropped.
+    /// From a bit mask; bits that are no valid number are dropped.
     #[must_use]
     pub const fn from_bits(bits: u128) -> Self {
         Self(bits & Self::ALL.0)
     }
 
-    /// The bits.
+    /// The bit mask.
     #[must_use]
     pub const fn bits(self) -> u128 {
         self.0
@@ -158,25 +140,25 @@ impl ElemSet {
         self.0 >> elem.0.get() & 1 == 1
     }
 
-    /// What is in both.
+    /// The intersection.
     #[must_use]
     pub const fn intersect(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }
 
-    /// What is in either.
+    /// The union.
     #[must_use]
     pub const fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// Whether nothing is possible.
+    /// Whether the set has no members.
     #[must_use]
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// How many members there are.
+    /// Number of members.
     #[must_use]
     pub const fn len(self) -> u32 {
         self.0.count_ones()

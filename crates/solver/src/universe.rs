@@ -1,9 +1,9 @@
-//! The element types of one lattice: which leaf of the tree is which element.
+//! Element types of one lattice, and the leaves of the tree that belong to each of them.
 //!
-//! An element type stands in the tree up to twice: as a tensor leaf (`tensor.f32`) and as a scalar
-//! leaf (`scalar.f32`). ONNX's element types have ONNX's numbers; leaves that somebody adds under
-//! `tensor` or `scalar` get the numbers from [`Elem::FIRST_CUSTOM`] on, in tree order, and a tensor
-//! leaf and a scalar leaf whose ids end alike share one.
+//! An element type has up to two leaves: one for tensors (`tensor.f32`) and one for scalars (`scalar.f32`). ONNX's
+//! element types have ONNX's numbers. Further leaves under `tensor` or `scalar` get the numbers from
+//! [`Elem::FIRST_CUSTOM`] on, in tree order; a tensor leaf and a scalar leaf with the same last part of the id share
+//! one number.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ enum Tree {
     Own(Arc<Lattice>),
 }
 
-/// The leaves of one element type.
+/// Leaves of one element type.
 #[derive(Clone, Debug, Default)]
 struct Leaves {
     suffix: String,
@@ -42,7 +42,7 @@ struct Leaves {
 pub struct TooManyElements;
 
 impl Universe {
-    /// The element types of the default lattice.
+    /// Element types of the default lattice.
     ///
     /// # Errors
     /// [`TooManyElements`].
@@ -53,7 +53,7 @@ impl Universe {
         Self::build(Tree::Default(Lattice::get()))
     }
 
-    /// The element types of a lattice built by hand.
+    /// Element types of a lattice built by hand.
     ///
     /// # Errors
     /// [`TooManyElements`].
@@ -84,7 +84,7 @@ impl Universe {
         Ok(Arc::new(Self { lattice: tree, tensor, scalar, elem_of_node, leaves }))
     }
 
-    /// The tree.
+    /// The underlying lattice.
     #[must_use]
     pub fn lattice(&self) -> &Lattice {
         match &self.lattice {
@@ -117,24 +117,24 @@ impl Universe {
         self.leaves.get(usize::from(elem.number()))?.scalar
     }
 
-    /// The element types of the tensors at or below `node`; `None` for a node that is not about tensors.
+    /// Element types of the tensors at or below `node`; `None` if `node` is not below `tensor`.
     #[must_use]
     pub fn tensor_elems(&self, node: NodeNo) -> Option<ElemSet> {
         self.elems_below(self.tensor?, node)
     }
 
-    /// The element types of the scalars at or below `node`; `None` for a node that is not about scalars.
+    /// Element types of the scalars at or below `node`; `None` if `node` is not below `scalar`.
     #[must_use]
     pub fn scalar_elems(&self, node: NodeNo) -> Option<ElemSet> {
         self.elems_below(self.scalar?, node)
     }
 
-    /// The lowest node that the tensor leaves of `elems` all lie under.
+    /// The lowest common ancestor of the tensor leaves of `elems`.
     pub(crate) fn tensor_bound(&self, elems: ElemSet) -> Option<NodeNo> {
         self.bound(self.tensor, elems, |leaves| leaves.tensor)
     }
 
-    /// The lowest node that the scalar leaves of `elems` all lie under.
+    /// The lowest common ancestor of the scalar leaves of `elems`.
     pub(crate) fn scalar_bound(&self, elems: ElemSet) -> Option<NodeNo> {
         self.bound(self.scalar, elems, |leaves| leaves.scalar)
     }
@@ -164,7 +164,7 @@ impl Universe {
         Some(elems.fold(ElemSet::EMPTY, |set, elem| set.union(ElemSet::of(elem))))
     }
 
-    /// The element type's name: ONNX's, or for a custom one the last part of its leaf's id.
+    /// The name of an element type: ONNX's, or the last part of the leaf's id for a custom type.
     #[must_use]
     pub fn elem_name(&self, elem: Elem) -> &str {
         let custom =
@@ -172,29 +172,27 @@ impl Universe {
         elem.onnx_name().unwrap_or_else(custom)
     }
 
-    /// The element type with this name: ONNX's (`float`), the tree's (`f32`), or a custom one's.
+    /// The element type with this name: ONNX's (`float`), the short one (`f32`), or that of a custom type.
     #[must_use]
     pub fn elem_named(&self, name: &str) -> Option<Elem> {
-        let onnx = Elem::from_onnx_name(name);
-        let short = || Dtype::from_name(name).and_then(|dtype| Elem::from_onnx(dtype.onnx_number()));
-        let custom = || {
-            let at =
-                self.leaves.iter().position(|leaves| !leaves.suffix.is_empty() && leaves.suffix == name)?;
-            u8::try_from(at).ok().and_then(Elem::new)
-        };
-        onnx.or_else(short).or_else(custom)
+        known_elem(name, &self.leaves)
     }
 }
 
+/// The ONNX or custom element type with this name.
+fn known_elem(name: &str, leaves: &[Leaves]) -> Option<Elem> {
+    let onnx = name.parse::<Dtype>().ok().map(Elem::of);
+    onnx.or_else(|| {
+        let number = leaves.iter().position(|leaves| !leaves.suffix.is_empty() && leaves.suffix == name)?;
+        u8::try_from(number).ok().and_then(Elem::new)
+    })
+}
+
+/// The element type of a leaf whose id ends in `suffix`; a new number where the suffix is new.
 fn elem_of_suffix(suffix: &str, leaves: &mut Vec<Leaves>) -> Option<Elem> {
-    if let Some(dtype) = Dtype::from_name(suffix).or_else(|| Dtype::from_onnx_name(suffix)) {
-        return Elem::from_onnx(dtype.onnx_number());
-    }
-    let known = leaves.iter().position(|leaves| !leaves.suffix.is_empty() && leaves.suffix == suffix);
-    let number = known.unwrap_or(leaves.len());
-    let elem = u8::try_from(number).ok().and_then(Elem::new)?;
-    if known.is_none() {
+    known_elem(suffix, leaves).or_else(|| {
+        let elem = u8::try_from(leaves.len()).ok().and_then(Elem::new)?;
         leaves.push(Leaves { suffix: suffix.to_owned(), ..Leaves::default() });
-    }
-    Some(elem)
+        Some(elem)
+    })
 }

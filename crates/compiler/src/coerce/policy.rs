@@ -13,6 +13,7 @@
 //! Sums of costs are sums of each part.
 
 use typeloom_solver::elem::{Elem, ElemSet};
+use typeloom_types::dtype::DtypeClass;
 
 /// Which conversions may be made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -171,23 +172,21 @@ enum Numbers {
 }
 
 fn numbers(elem: Elem) -> Option<Numbers> {
-    let int = |bits, signed| Some(Numbers::Int { bits, signed });
+    let dtype = elem.dtype()?;
+    let bits = dtype.size_bits()?.cast_signed();
+    match dtype.class() {
+        DtypeClass::Bool => Some(Numbers::Int { bits: 1, signed: false }),
+        DtypeClass::UnsignedInt => Some(Numbers::Int { bits, signed: false }),
+        DtypeClass::SignedInt => Some(Numbers::Int { bits, signed: true }),
+        DtypeClass::Float => float_numbers(elem),
+        DtypeClass::Complex | DtypeClass::String => None,
+    }
+}
+
+fn float_numbers(elem: Elem) -> Option<Numbers> {
     let float =
         |significand, least, greatest| Some(Numbers::Float { significand, least, greatest, signed: true });
     match elem {
-        Elem::BOOL => int(1, false),
-        Elem::UINT2 => int(2, false),
-        Elem::INT2 => int(2, true),
-        Elem::UINT4 => int(4, false),
-        Elem::INT4 => int(4, true),
-        Elem::UINT8 => int(8, false),
-        Elem::INT8 => int(8, true),
-        Elem::UINT16 => int(16, false),
-        Elem::INT16 => int(16, true),
-        Elem::UINT32 => int(32, false),
-        Elem::INT32 => int(32, true),
-        Elem::UINT64 => int(64, false),
-        Elem::INT64 => int(64, true),
         Elem::DOUBLE => float(53, -1074, 1023),
         Elem::FLOAT => float(24, -149, 127),
         Elem::FLOAT16 => float(11, -24, 15),

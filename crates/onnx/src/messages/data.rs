@@ -28,7 +28,7 @@ messages! {
     pub struct MapProto {
         /// The value's name.
         pub name: Option<String> = optional string 1,
-        /// The type of the keys, a [`DataType`](crate::messages::tensor_proto::DataType).
+        /// The type of the keys, by the number of a [`Dtype`](typeloom_types::dtype::Dtype).
         pub key_type: Option<i32> = optional int32 2,
         /// The keys, where they are integers.
         pub keys: Vec<i64> = repeated int64 3,

@@ -10,7 +10,7 @@ messages! {
     pub struct TensorProto {
         /// The extents; none for a scalar.
         pub dims: Vec<i64> = repeated int64 1,
-        /// The element type, a [`tensor_proto::DataType`].
+        /// The element type, by the number of a [`Dtype`](typeloom_types::dtype::Dtype); 0 is undefined.
         pub data_type: Option<i32> = optional int32 2,
         /// Which part of a larger tensor this is.
         pub segment: Option<tensor_proto::Segment> = optional message 3,
@@ -66,68 +66,6 @@ pub mod tensor_proto {
     }
 
     enumerations! {
-        /// An element type.
-        pub enum DataType {
-            /// Not said.
-            Undefined = 0 "UNDEFINED",
-            /// IEEE 754 binary32.
-            Float = 1 "FLOAT",
-            /// Unsigned, 8 bits.
-            Uint8 = 2 "UINT8",
-            /// Signed, 8 bits.
-            Int8 = 3 "INT8",
-            /// Unsigned, 16 bits.
-            Uint16 = 4 "UINT16",
-            /// Signed, 16 bits.
-            Int16 = 5 "INT16",
-            /// Signed, 32 bits.
-            Int32 = 6 "INT32",
-            /// Signed, 64 bits.
-            Int64 = 7 "INT64",
-            /// UTF-8 text.
-            String = 8 "STRING",
-            /// True or false, one byte.
-            Bool = 9 "BOOL",
-            /// IEEE 754 binary16.
-            Float16 = 10 "FLOAT16",
-            /// IEEE 754 binary64.
-            Double = 11 "DOUBLE",
-            /// Unsigned, 32 bits.
-            Uint32 = 12 "UINT32",
-            /// Unsigned, 64 bits.
-            Uint64 = 13 "UINT64",
-            /// Two floats.
-            Complex64 = 14 "COMPLEX64",
-            /// Two doubles.
-            Complex128 = 15 "COMPLEX128",
-            /// The upper half of a float.
-            Bfloat16 = 16 "BFLOAT16",
-            /// 4 exponent bits, 3 mantissa bits, no infinities.
-            Float8e4m3fn = 17 "FLOAT8E4M3FN",
-            /// 4 exponent bits, 3 mantissa bits, no infinities, no negative zero.
-            Float8e4m3fnuz = 18 "FLOAT8E4M3FNUZ",
-            /// 5 exponent bits, 2 mantissa bits.
-            Float8e5m2 = 19 "FLOAT8E5M2",
-            /// 5 exponent bits, 2 mantissa bits, no infinities, no negative zero.
-            Float8e5m2fnuz = 20 "FLOAT8E5M2FNUZ",
-            /// Unsigned, 4 bits, two to a byte.
-            Uint4 = 21 "UINT4",
-            /// Signed, 4 bits, two to a byte.
-            Int4 = 22 "INT4",
-            /// 2 exponent bits, 1 mantissa bit, two to a byte.
-            Float4e2m1 = 23 "FLOAT4E2M1",
-            /// A power of two, 8 exponent bits.
-            Float8e8m0 = 24 "FLOAT8E8M0",
-            /// Unsigned, 2 bits, four to a byte.
-            Uint2 = 25 "UINT2",
-            /// Signed, 2 bits, four to a byte.
-            Int2 = 26 "INT2",
-            /// 2 exponent bits, 3 mantissa bits.
-            Float6e2m3 = 27 "FLOAT6E2M3",
-            /// 3 exponent bits, 2 mantissa bits.
-            Float6e3m2 = 28 "FLOAT6E3M2",
-        }
-
         /// Where a tensor's elements are.
         pub enum DataLocation {
             /// In the message.

@@ -4,6 +4,7 @@ use bytes::{Bytes, BytesMut};
 use proptest::prelude::{TestCaseError, any};
 use proptest::{prop_assert, prop_assert_eq};
 use prost::Message;
+use typeloom_types::dtype::Dtype;
 
 use super::schema::{Described, Kind, Label, MessageSchema, find_fault};
 use super::*;
@@ -70,13 +71,16 @@ fn the_schema_is_the_one_of_the_reference_package() {
     }
     enums! {
         "AttributeProto.AttributeType" attribute_proto::AttributeType,
-        "TensorProto.DataType" tensor_proto::DataType,
         "TensorProto.DataLocation" tensor_proto::DataLocation,
         "SequenceProto.DataType" sequence_proto::DataType,
         "OptionalProto.DataType" sequence_proto::DataType,
         "OperatorStatus" OperatorStatus,
         "Version" Version,
     }
+    ours.insert("enum TensorProto.DataType 0 UNDEFINED".to_owned());
+    ours.extend(Dtype::ALL.map(|dtype| {
+        format!("enum TensorProto.DataType {} {}", dtype.onnx_number(), dtype.onnx_name().to_uppercase())
+    }));
     assert_eq!(ours, recorded);
 }
 

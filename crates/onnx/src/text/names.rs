@@ -1,48 +1,17 @@
 //! The words of the syntax: element types, attribute types, keywords, and which names must be quoted.
 
+use typeloom_types::dtype::Dtype;
+
 use crate::messages::attribute_proto::AttributeType;
-use crate::messages::tensor_proto::DataType;
 
 use super::lexer::is_identifier;
 
-/// The name of an element type in the textual syntax: ONNX's name in lower case.
-pub fn element_type_name(ty: DataType) -> &'static str {
-    match ty {
-        DataType::Undefined => "undefined",
-        DataType::Float => "float",
-        DataType::Uint8 => "uint8",
-        DataType::Int8 => "int8",
-        DataType::Uint16 => "uint16",
-        DataType::Int16 => "int16",
-        DataType::Int32 => "int32",
-        DataType::Int64 => "int64",
-        DataType::String => "string",
-        DataType::Bool => "bool",
-        DataType::Float16 => "float16",
-        DataType::Double => "double",
-        DataType::Uint32 => "uint32",
-        DataType::Uint64 => "uint64",
-        DataType::Complex64 => "complex64",
-        DataType::Complex128 => "complex128",
-        DataType::Bfloat16 => "bfloat16",
-        DataType::Float8e4m3fn => "float8e4m3fn",
-        DataType::Float8e4m3fnuz => "float8e4m3fnuz",
-        DataType::Float8e5m2 => "float8e5m2",
-        DataType::Float8e5m2fnuz => "float8e5m2fnuz",
-        DataType::Uint4 => "uint4",
-        DataType::Int4 => "int4",
-        DataType::Float4e2m1 => "float4e2m1",
-        DataType::Float8e8m0 => "float8e8m0",
-        DataType::Uint2 => "uint2",
-        DataType::Int2 => "int2",
-        DataType::Float6e2m3 => "float6e2m3",
-        DataType::Float6e3m2 => "float6e3m2",
-    }
-}
+/// The keyword for an element type that is not set.
+pub(super) const UNDEFINED: &str = "undefined";
 
-/// The element type with this name, `undefined` included.
-pub fn element_type(name: &str) -> Option<DataType> {
-    DataType::ALL.iter().copied().find(|&ty| element_type_name(ty) == name)
+/// The element type that a keyword names: `Some(None)` for `undefined`, `None` for any other word.
+pub(super) fn element_type(word: &str) -> Option<Option<Dtype>> {
+    if word == UNDEFINED { Some(None) } else { Dtype::from_onnx_name(word).map(Some) }
 }
 
 /// The name of an attribute type in the textual syntax.
@@ -76,7 +45,7 @@ pub fn attribute_type(name: &str) -> Option<AttributeType> {
 /// `undefined` is not among them: it begins a type only where something follows that belongs to one.
 pub(super) fn begins_type(word: &str) -> bool {
     matches!(word, "seq" | "map" | "optional" | "sparse_tensor" | "opaque")
-        || element_type(word).is_some_and(|ty| ty != DataType::Undefined)
+        || Dtype::from_onnx_name(word).is_some()
 }
 
 /// Whether a bare word is a float, in any case.
@@ -96,11 +65,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn element_types_are_named_as_in_onnx_in_lower_case() {
-        for &ty in DataType::ALL {
-            assert_eq!(element_type_name(ty), ty.as_str_name().to_ascii_lowercase());
-            assert_eq!(element_type(element_type_name(ty)), Some(ty));
+    fn every_element_type_has_a_keyword() {
+        for dtype in Dtype::ALL {
+            assert_eq!(element_type(dtype.onnx_name()), Some(Some(dtype)));
         }
+        assert_eq!(element_type("undefined"), Some(None));
+        assert_eq!(element_type("seq"), None);
     }
 
     #[test]

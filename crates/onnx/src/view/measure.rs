@@ -6,77 +6,53 @@
 //! The rules are those of the ONNX checker, and in addition the exact length: ONNX Runtime rejects a payload that is too long.
 //! A `raw_data` field that is present and empty counts as absent where a typed field has elements.
 
+use typeloom_types::dtype::{Dtype, DtypeClass};
+
 use super::tensor::{SparseTensorView, TensorHeader, TensorView};
 use super::{EntryView, name};
 use crate::error::{DecodeError, ErrorKind, FieldName};
-use crate::messages::tensor_proto::DataType;
+use crate::typed_field::TypedField;
 use crate::wire::Value;
 
 const RAW_DATA: &FieldName = name!("TensorProto", "raw_data");
 const LENGTH: &FieldName = name!("TensorProto", "external_data");
 
-/// The typed payload fields.
-const TYPED: [(u32, &FieldName); 6] = [
-    (4, name!("TensorProto", "float_data")),
-    (5, name!("TensorProto", "int32_data")),
-    (6, name!("TensorProto", "string_data")),
-    (7, name!("TensorProto", "int64_data")),
-    (10, name!("TensorProto", "double_data")),
-    (11, name!("TensorProto", "uint64_data")),
-];
-
-/// How the elements of a type are stored.
+/// Storage format of the elements of a type.
+#[derive(Clone, Copy)]
 struct Storage {
-    /// The bits of one element in `raw_data`; `None` for strings, which `raw_data` cannot hold.
-    bits: Option<u64>,
-    /// The number of the typed field.
-    field: u32,
-    /// The entries of the typed field for every `elements` elements.
-    entries: u64,
-    elements: u64,
+    dtype: Dtype,
+    field: TypedField,
 }
 
 impl Storage {
-    fn of(data_type: DataType) -> Option<Self> {
-        let (bits, field, entries, elements) = match data_type {
-            DataType::Undefined => return None,
-            DataType::String => {
-                return Some(Self { bits: None, field: 6, entries: 1, elements: 1 });
-            }
-            DataType::Float => (32, 4, 1, 1),
-            DataType::Complex64 => (64, 4, 2, 1),
-            DataType::Double => (64, 10, 1, 1),
-            DataType::Complex128 => (128, 10, 2, 1),
-            DataType::Int64 => (64, 7, 1, 1),
-            DataType::Uint64 => (64, 11, 1, 1),
-            DataType::Uint32 => (32, 11, 1, 1),
-            DataType::Int32 => (32, 5, 1, 1),
-            DataType::Int16 | DataType::Uint16 | DataType::Float16 | DataType::Bfloat16 => (16, 5, 1, 1),
-            DataType::Int8
-            | DataType::Uint8
-            | DataType::Bool
-            | DataType::Float8e4m3fn
-            | DataType::Float8e4m3fnuz
-            | DataType::Float8e5m2
-            | DataType::Float8e5m2fnuz
-            | DataType::Float8e8m0 => (8, 5, 1, 1),
-            DataType::Float6e2m3 | DataType::Float6e3m2 => (6, 5, 1, 1),
-            DataType::Int4 | DataType::Uint4 | DataType::Float4e2m1 => (4, 5, 1, 2),
-            DataType::Int2 | DataType::Uint2 => (2, 5, 1, 4),
-        };
-        Some(Self { bits: Some(bits), field, entries, elements })
+    fn of(data_type: i32) -> Option<Self> {
+        let dtype = Dtype::from_onnx_number(data_type)?;
+        Some(Self { dtype, field: TypedField::of(dtype) })
     }
 
-    /// The bytes of `count` elements in `raw_data`; the bits are rounded up to whole bytes.
-    fn bytes(&self, count: u64) -> Option<u64> {
-        let bits = self.bits?;
+    /// Size in bytes of `count` elements in `raw_data`, rounded up from bits; `None` for strings, which `raw_data` cannot hold.
+    fn bytes(self, count: u64) -> Option<u64> {
+        let bits = u64::from(self.dtype.size_bits()?);
         // Groups of eight elements take a whole number of bytes.
         (count / 8).checked_mul(bits)?.checked_add((count % 8 * bits).div_ceil(8))
     }
 
-    /// The entries of `count` elements in the typed field.
-    fn entries(&self, count: u64) -> Option<u64> {
-        count.div_ceil(self.elements).checked_mul(self.entries)
+    /// Number of elements that share one entry of the typed field. An element of 6 bits has an entry of its own.
+    fn elements_per_entry(self) -> u64 {
+        match self.dtype.size_bits() {
+            Some(bits @ (2 | 4)) => u64::from(8 / bits),
+            Some(_) | None => 1,
+        }
+    }
+
+    /// Number of entries of the typed field for one element: real and imaginary part of a complex number.
+    fn entries_per_element(self) -> u64 {
+        if self.dtype.class() == DtypeClass::Complex { 2 } else { 1 }
+    }
+
+    /// Number of entries of the typed field for `count` elements.
+    fn entries(self, count: u64) -> Option<u64> {
+        count.div_ceil(self.elements_per_entry()).checked_mul(self.entries_per_element())
     }
 }
 
@@ -89,7 +65,7 @@ impl TensorHeader<'_> {
     /// # Errors
     /// The first mismatch.
     pub fn check_payload(&self) -> Result<(), DecodeError> {
-        let Some(storage) = DataType::try_from(self.data_type).ok().and_then(Storage::of) else {
+        let Some(storage) = Storage::of(self.data_type) else {
             return Ok(());
         };
         let fault = |kind| DecodeError { offset: self.view.offset(), kind };
@@ -101,30 +77,25 @@ impl TensorHeader<'_> {
         let overflow = || fault(ErrorKind::ElementCountOverflow);
         let raw = self.raw_data.filter(|raw| !raw.is_empty() || !self.has_typed_data);
         if self.has_typed_data {
-            return self.check_typed(&storage, storage.entries(count).ok_or_else(overflow)?, raw.is_some());
+            return self.check_typed(storage, storage.entries(count).ok_or_else(overflow)?, raw.is_some());
         }
         let Some(raw) = raw else {
             if count == 0 {
                 return Ok(());
             }
-            let field =
-                TYPED.iter().find(|(number, _)| *number == storage.field).map_or(RAW_DATA, |found| found.1);
             let (field, unit, expected) = match bytes {
                 Some(bytes) => (RAW_DATA, "bytes", bytes),
-                None => (field, "elements", count),
+                None => (storage.field.name(), "elements", count),
             };
             return Err(fault(ErrorKind::PayloadSize { field, unit, expected, found: 0 }));
         };
-        let Some(_) = storage.bits else {
-            // An empty field is what some writers emit for an empty tensor.
+        if storage.field == TypedField::String {
+            // Some writers emit an empty field for an empty tensor.
             if raw.is_empty() && count == 0 {
                 return Ok(());
             }
-            return Err(fault(ErrorKind::PayloadField {
-                found: RAW_DATA,
-                expected: self.typed_field(&storage),
-            }));
-        };
+            return Err(fault(ErrorKind::PayloadField { found: RAW_DATA, expected: storage.field.name() }));
+        }
         let expected = bytes.ok_or_else(overflow)?;
         let found = raw.len() as u64;
         if expected == found {
@@ -136,7 +107,7 @@ impl TensorHeader<'_> {
     /// The bytes of the elements in `raw_data` or in another file; `None` where the dims or the element type have no size.
     #[must_use]
     pub fn payload_bytes(&self) -> Option<u64> {
-        let storage = DataType::try_from(self.data_type).ok().and_then(Storage::of)?;
+        let storage = Storage::of(self.data_type)?;
         storage.bytes(self.exact_count().ok()?)
     }
 
@@ -155,41 +126,41 @@ impl TensorHeader<'_> {
             .map(i64::cast_unsigned)
     }
 
-    fn typed_field(&self, storage: &Storage) -> &'static FieldName {
-        TYPED.iter().find(|(number, _)| *number == storage.field).map_or(RAW_DATA, |(_, name)| name)
-    }
-
-    fn check_typed(&self, storage: &Storage, expected: u64, has_raw: bool) -> Result<(), DecodeError> {
+    fn check_typed(&self, storage: Storage, expected: u64, has_raw: bool) -> Result<(), DecodeError> {
         let fault = |kind| DecodeError { offset: self.view.offset(), kind };
-        let mut counts = [0_u64; TYPED.len()];
+        let mut counts = [0_u64; TypedField::ALL.len()];
         for field in self.view.wire_fields() {
             let field = field?;
-            let Some(at) = TYPED.iter().position(|(number, _)| *number == field.number) else { continue };
-            counts[at] += match (field.value, field.number) {
-                // Each string is a record.
-                (_, 6) | (Value::Varint(_) | Value::Fixed64(_) | Value::Fixed32(_) | Value::Group(..), _) => {
-                    1
+            let Some(at) = TypedField::ALL.iter().position(|typed| typed.number() == field.number) else {
+                continue;
+            };
+            counts[at] += match (field.value, TypedField::ALL[at]) {
+                (_, TypedField::String)
+                | (Value::Varint(_) | Value::Fixed64(_) | Value::Fixed32(_) | Value::Group(..), _) => 1,
+                (Value::Len(bytes, _), TypedField::Float) => bytes.len() as u64 / 4,
+                (Value::Len(bytes, _), TypedField::Double) => bytes.len() as u64 / 8,
+                (Value::Len(bytes, _), TypedField::Int32 | TypedField::Int64 | TypedField::Uint64) => {
+                    bytes.iter().filter(|byte| **byte < 0x80).count() as u64
                 }
-                (Value::Len(bytes, _), 4) => bytes.len() as u64 / 4,
-                (Value::Len(bytes, _), 10) => bytes.len() as u64 / 8,
-                (Value::Len(bytes, _), _) => bytes.iter().filter(|byte| **byte < 0x80).count() as u64,
             };
         }
-        let expected_field = self.typed_field(storage);
-        for ((number, name), found) in TYPED.iter().zip(counts) {
-            if *number != storage.field && found > 0 {
-                return Err(fault(ErrorKind::PayloadField { found: name, expected: expected_field }));
+        let expected_field = storage.field.name();
+        let mut found = 0;
+        for (field, count) in TypedField::ALL.into_iter().zip(counts) {
+            if field == storage.field {
+                found = count;
+            } else if count > 0 {
+                return Err(fault(ErrorKind::PayloadField { found: field.name(), expected: expected_field }));
             }
         }
-        let found =
-            TYPED.iter().zip(counts).find(|((number, _), _)| *number == storage.field).map_or(0, |(_, n)| n);
         if has_raw {
             return Err(fault(ErrorKind::TwoPayloads { first: RAW_DATA, second: expected_field }));
         }
         if expected == found {
             return Ok(());
         }
-        let unit = if storage.entries == storage.elements { "elements" } else { "entries" };
+        let one_to_one = storage.elements_per_entry() == storage.entries_per_element();
+        let unit = if one_to_one { "elements" } else { "entries" };
         Err(fault(ErrorKind::PayloadSize { field: expected_field, unit, expected, found }))
     }
 
@@ -265,7 +236,7 @@ impl SparseTensorView<'_> {
             return if stored == 0 { Ok(()) } else { Err(fault("has no indices".to_owned())) };
         };
         let header = indices.header()?;
-        if header.data_type != DataType::Int64 as i32 {
+        if header.data_type != Dtype::I64.onnx_number() {
             return Err(fault("has indices that are not of type int64".to_owned()));
         }
         let rank = sparse.dims.len();

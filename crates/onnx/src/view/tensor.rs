@@ -1,11 +1,13 @@
 //! Views of tensors: headers without payloads, and small payloads on request.
 
 use half::{bf16, f16};
+use typeloom_types::dtype::{Dtype, DtypeClass};
 
 use super::payload::Doubles;
 use super::{Dims, EntryView, Floats, Ints, Select, messages, name, set_once, views};
 use crate::error::{DecodeError, ErrorKind, FieldName};
-use crate::messages::tensor_proto::{DataLocation, DataType};
+use crate::messages::tensor_proto::DataLocation;
+use crate::typed_field::TypedField;
 use crate::wire::{Field, PackedVarints, Value};
 
 views! {
@@ -16,12 +18,6 @@ views! {
 }
 
 const RAW_DATA: &FieldName = name!("TensorProto", "raw_data");
-const FLOAT_DATA: &FieldName = name!("TensorProto", "float_data");
-const INT32_DATA: &FieldName = name!("TensorProto", "int32_data");
-const STRING_DATA: &FieldName = name!("TensorProto", "string_data");
-const INT64_DATA: &FieldName = name!("TensorProto", "int64_data");
-const DOUBLE_DATA: &FieldName = name!("TensorProto", "double_data");
-const UINT64_DATA: &FieldName = name!("TensorProto", "uint64_data");
 
 /// A tensor without its payload.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,7 +26,7 @@ pub struct TensorHeader<'a> {
     pub view: TensorView<'a>,
     /// The tensor's name.
     pub name: &'a str,
-    /// The element type, the number of a [`DataType`]; not checked, zero where it is absent.
+    /// The element type, by the number of a [`Dtype`]; not checked, zero if absent.
     pub data_type: i32,
     /// The extents; not checked.
     pub dims: Dims,
@@ -79,7 +75,7 @@ impl<'a> TensorView<'a> {
                 1 => read_dims(&field, name!("TensorProto", "dims"), &mut header.dims)?,
                 2 => header.data_type = field.int32(name!("TensorProto", "data_type"))?,
                 4 | 5 | 6 | 7 | 10 | 11 => {
-                    // An empty packed list is no element at all.
+                    // An empty packed list has no element; an empty string is one.
                     header.has_typed_data |=
                         field.number == 6 || !matches!(field.value, Value::Len(bytes, _) if bytes.is_empty());
                 }
@@ -118,8 +114,8 @@ impl<'a> TensorView<'a> {
             self.check_size(RAW_DATA, "bytes", format.bytes(count), raw.len())?;
             return Ok(format.decode(raw, count));
         }
-        let name = format.field();
-        let numbers = Ints::new(self.wire_fields(), format.field_number(), name);
+        let name = format.field.name();
+        let numbers = Ints::new(self.wire_fields(), format.field.number(), name);
         if format.per_byte() > 1 {
             // Several elements to a byte, one byte to a number.
             let packed = self.collect(numbers, name, format.bytes(count))?;
@@ -144,16 +140,17 @@ impl<'a> TensorView<'a> {
             return Ok(Some(raw.chunks_exact(size).map(|bytes| format.decode(bytes)).collect()));
         }
         let fields = self.wire_fields();
+        let (number, name) = (format.field().number(), format.field().name());
         Ok(Some(match format {
             FloatFormat::Float => {
-                let floats = Floats::new(fields, 4, FLOAT_DATA).map(|float| float.map(f64::from));
-                self.collect(floats, FLOAT_DATA, count)?
+                let floats = Floats::new(fields, number, name).map(|float| float.map(f64::from));
+                self.collect(floats, name, count)?
             }
-            FloatFormat::Double => self.collect(Doubles::new(fields, 10, DOUBLE_DATA), DOUBLE_DATA, count)?,
+            FloatFormat::Double => self.collect(Doubles::new(fields, number, name), name, count)?,
             FloatFormat::Float16 | FloatFormat::Bfloat16 => {
-                let floats = Ints::new(fields, 5, INT32_DATA)
+                let floats = Ints::new(fields, number, name)
                     .map(|bits| bits.map(|bits| format.decode(&(bits as u16).to_le_bytes())));
-                self.collect(floats, INT32_DATA, count)?
+                self.collect(floats, name, count)?
             }
         }))
     }
@@ -164,16 +161,14 @@ impl<'a> TensorView<'a> {
     /// or shorter than the dims ask for is an error.
     pub fn string_values(&self, limit: usize) -> Result<Option<Vec<&'a [u8]>>, DecodeError> {
         let header = self.header()?;
-        if header.data_type != DataType::String as i32 {
+        if header.data_type != Dtype::String.onnx_number() {
             return Ok(None);
         }
         let Some(count) = self.count_within(&header, limit)? else { return Ok(None) };
-        let strings = Select {
-            fields: self.wire_fields(),
-            number: 6,
-            read: |field: &Field<'a>| field.bytes(STRING_DATA).map(|(bytes, _)| bytes),
-        };
-        self.collect(strings, STRING_DATA, count).map(Some)
+        let (number, name) = (TypedField::String.number(), TypedField::String.name());
+        let read = |field: &Field<'a>| field.bytes(name).map(|(bytes, _)| bytes);
+        let strings = Select { fields: self.wire_fields(), number, read };
+        self.collect(strings, name, count).map(Some)
     }
 
     /// The number of elements, if they are in this message and no more than `limit`.
@@ -242,52 +237,27 @@ fn read_dims(field: &Field<'_>, name: &'static FieldName, dims: &mut Dims) -> Re
     Ok(())
 }
 
-/// How an integer type is stored.
+/// Storage format of an integer type or of bool.
 #[derive(Clone, Copy)]
 struct IntFormat {
-    bits: u8,
-    signed: bool,
-    bool: bool,
+    bits: u32,
+    class: DtypeClass,
+    field: TypedField,
 }
 
 impl IntFormat {
     /// The format of an element type, if it is an integer type or bool.
     fn of(data_type: i32) -> Option<Self> {
-        let (bits, signed) = match DataType::try_from(data_type).ok()? {
-            DataType::Bool => return Some(Self { bits: 8, signed: false, bool: true }),
-            DataType::Uint2 => (2, false),
-            DataType::Uint4 => (4, false),
-            DataType::Uint8 => (8, false),
-            DataType::Uint16 => (16, false),
-            DataType::Uint32 => (32, false),
-            DataType::Uint64 => (64, false),
-            DataType::Int2 => (2, true),
-            DataType::Int4 => (4, true),
-            DataType::Int8 => (8, true),
-            DataType::Int16 => (16, true),
-            DataType::Int32 => (32, true),
-            DataType::Int64 => (64, true),
-            DataType::Undefined
-            | DataType::Float
-            | DataType::String
-            | DataType::Float16
-            | DataType::Double
-            | DataType::Complex64
-            | DataType::Complex128
-            | DataType::Bfloat16
-            | DataType::Float8e4m3fn
-            | DataType::Float8e4m3fnuz
-            | DataType::Float8e5m2
-            | DataType::Float8e5m2fnuz
-            | DataType::Float4e2m1
-            | DataType::Float8e8m0
-            | DataType::Float6e2m3
-            | DataType::Float6e3m2 => return None,
-        };
-        Some(Self { bits, signed, bool: false })
+        let dtype = Dtype::from_onnx_number(data_type)?;
+        match dtype.class() {
+            DtypeClass::Bool | DtypeClass::SignedInt | DtypeClass::UnsignedInt => {
+                Some(Self { bits: dtype.size_bits()?, class: dtype.class(), field: TypedField::of(dtype) })
+            }
+            DtypeClass::Float | DtypeClass::Complex | DtypeClass::String => None,
+        }
     }
 
-    /// How many elements a byte holds; 1 for wider types too.
+    /// Number of elements per byte; 1 for wider types too.
     const fn per_byte(self) -> usize {
         if self.bits < 8 { 8 / self.bits as usize } else { 1 }
     }
@@ -301,35 +271,13 @@ impl IntFormat {
         }
     }
 
-    /// The typed field that holds the elements.
-    const fn field(self) -> &'static FieldName {
-        match (self.bits, self.signed) {
-            (64, true) => INT64_DATA,
-            (32 | 64, false) => UINT64_DATA,
-            _ => INT32_DATA,
-        }
-    }
-
-    /// The number of [`field`](Self::field).
-    const fn field_number(self) -> u32 {
-        match (self.bits, self.signed) {
-            (64, true) => 7,
-            (32 | 64, false) => 11,
-            _ => 5,
-        }
-    }
-
     /// `number` cut to the type's bits; `None` for an unsigned number that does not fit into the result.
-    const fn narrow(self, number: i64) -> Option<i64> {
-        if self.bool {
-            return Some((number != 0) as i64);
-        }
-        let unused = 64 - self.bits as u32;
-        if self.signed {
-            Some(number << unused >> unused)
-        } else {
-            let number = (number.cast_unsigned() << unused >> unused).cast_signed();
-            if number < 0 { None } else { Some(number) }
+    fn narrow(self, number: i64) -> Option<i64> {
+        let unused = 64 - self.bits;
+        match self.class {
+            DtypeClass::Bool => Some(i64::from(number != 0)),
+            DtypeClass::SignedInt => Some(number << unused >> unused),
+            _ => i64::try_from(number.cast_unsigned() << unused >> unused).ok(),
         }
     }
 
@@ -338,7 +286,7 @@ impl IntFormat {
         if self.bits < 8 {
             let element = |index: usize| {
                 let byte = bytes[index / self.per_byte()];
-                let shift = index % self.per_byte() * usize::from(self.bits);
+                let shift = index % self.per_byte() * self.bits as usize;
                 self.narrow(i64::from(byte >> shift))
             };
             return (0..count).map(element).collect();
@@ -348,11 +296,11 @@ impl IntFormat {
             wide[..bytes.len()].copy_from_slice(bytes);
             self.narrow(i64::from_le_bytes(wide))
         };
-        bytes.chunks_exact(usize::from(self.bits / 8)).map(element).collect()
+        bytes.chunks_exact(self.bits as usize / 8).map(element).collect()
     }
 }
 
-/// How a float type is stored.
+/// Storage format of a float type.
 #[derive(Clone, Copy)]
 enum FloatFormat {
     Float,
@@ -363,13 +311,21 @@ enum FloatFormat {
 
 impl FloatFormat {
     fn of(data_type: i32) -> Option<Self> {
-        Some(match data_type {
-            number if number == DataType::Float as i32 => Self::Float,
-            number if number == DataType::Double as i32 => Self::Double,
-            number if number == DataType::Float16 as i32 => Self::Float16,
-            number if number == DataType::Bfloat16 as i32 => Self::Bfloat16,
-            _ => return None,
-        })
+        match Dtype::from_onnx_number(data_type)? {
+            Dtype::F32 => Some(Self::Float),
+            Dtype::F64 => Some(Self::Double),
+            Dtype::F16 => Some(Self::Float16),
+            Dtype::BF16 => Some(Self::Bfloat16),
+            _ => None,
+        }
+    }
+
+    const fn field(self) -> TypedField {
+        match self {
+            Self::Float => TypedField::Float,
+            Self::Double => TypedField::Double,
+            Self::Float16 | Self::Bfloat16 => TypedField::Int32,
+        }
     }
 
     const fn size(self) -> usize {

@@ -8,11 +8,11 @@ use bytes::Bytes;
 use proptest::prelude::any;
 use proptest::prop_assert;
 use prost::Message;
+use typeloom_types::dtype::Dtype;
 
 use super::*;
 use crate::messages as owned;
 use crate::messages::schema::Described;
-use crate::messages::tensor_proto::DataType;
 use crate::testing::{Dice, check, conformance, damage, length_delimited, sample};
 use agree::decoded;
 use walk::Walk;
@@ -44,9 +44,9 @@ fn views_of_recorded_models_agree_with_decoding_them() {
 fn random_tensor(dice: &mut Dice) -> owned::TensorProto {
     let dims: Vec<i64> = (0..dice.below(3)).map(|_| dice.below(5) as i64).collect();
     let count = dims.iter().product::<i64>() as usize;
-    let data_type = DataType::ALL[dice.below(DataType::ALL.len())];
-    let mut tensor = owned::TensorProto { dims, data_type: Some(data_type as i32), ..Default::default() };
-    let bits = match data_type as i32 {
+    let data_type = dice.below(Dtype::ALL.len() + 1) as i32;
+    let mut tensor = owned::TensorProto { dims, data_type: Some(data_type), ..Default::default() };
+    let bits = match data_type {
         22 | 21 => 4,
         25 | 26 => 2,
         2 | 3 | 9 => 8,
@@ -88,9 +88,9 @@ fn floats(tensor: &owned::TensorProto) -> Result<Option<Vec<f64>>, DecodeError> 
 
 #[test]
 fn float_payloads_are_read_from_raw_and_typed_data() {
-    let tensor = |data_type: DataType| owned::TensorProto {
+    let tensor = |dtype: Dtype| owned::TensorProto {
         dims: vec![3],
-        data_type: Some(data_type as i32),
+        data_type: Some(dtype.onnx_number()),
         ..Default::default()
     };
     let expected = Ok(Some(vec![1.0, -2.5, f64::INFINITY]));
@@ -99,26 +99,25 @@ fn float_payloads_are_read_from_raw_and_typed_data() {
         ..tensor(data_type)
     };
     let bytes = [1.0_f32, -2.5, f32::INFINITY].map(f32::to_le_bytes).concat();
-    assert_eq!(floats(&raw(DataType::Float, &bytes)), expected);
+    assert_eq!(floats(&raw(Dtype::F32, &bytes)), expected);
     let bytes = [1.0_f64, -2.5, f64::INFINITY].map(f64::to_le_bytes).concat();
-    assert_eq!(floats(&raw(DataType::Double, &bytes)), expected);
-    assert_eq!(floats(&raw(DataType::Float16, &[0x00, 0x3c, 0x00, 0xc1, 0x00, 0x7c])), expected);
-    assert_eq!(floats(&raw(DataType::Bfloat16, &[0x80, 0x3f, 0x20, 0xc0, 0x80, 0x7f])), expected);
+    assert_eq!(floats(&raw(Dtype::F64, &bytes)), expected);
+    assert_eq!(floats(&raw(Dtype::F16, &[0x00, 0x3c, 0x00, 0xc1, 0x00, 0x7c])), expected);
+    assert_eq!(floats(&raw(Dtype::BF16, &[0x80, 0x3f, 0x20, 0xc0, 0x80, 0x7f])), expected);
 
-    let typed = owned::TensorProto { float_data: vec![1.0, -2.5, f32::INFINITY], ..tensor(DataType::Float) };
+    let typed = owned::TensorProto { float_data: vec![1.0, -2.5, f32::INFINITY], ..tensor(Dtype::F32) };
     assert_eq!(floats(&typed), expected);
-    let typed =
-        owned::TensorProto { double_data: vec![1.0, -2.5, f64::INFINITY], ..tensor(DataType::Double) };
+    let typed = owned::TensorProto { double_data: vec![1.0, -2.5, f64::INFINITY], ..tensor(Dtype::F64) };
     assert_eq!(floats(&typed), expected);
-    let typed = owned::TensorProto { int32_data: vec![0x3c00, 0xc100, 0x7c00], ..tensor(DataType::Float16) };
+    let typed = owned::TensorProto { int32_data: vec![0x3c00, 0xc100, 0x7c00], ..tensor(Dtype::F16) };
     assert_eq!(floats(&typed), expected);
-    let typed = owned::TensorProto { int32_data: vec![0x3f80, 0xc020, 0x7f80], ..tensor(DataType::Bfloat16) };
+    let typed = owned::TensorProto { int32_data: vec![0x3f80, 0xc020, 0x7f80], ..tensor(Dtype::BF16) };
     assert_eq!(floats(&typed), expected);
 
-    assert_eq!(floats(&tensor(DataType::Int64)), Ok(None));
-    let long = owned::TensorProto { dims: vec![9], ..tensor(DataType::Float) };
+    assert_eq!(floats(&tensor(Dtype::I64)), Ok(None));
+    let long = owned::TensorProto { dims: vec![9], ..tensor(Dtype::F32) };
     assert_eq!(floats(&long), Ok(None));
-    let error = floats(&raw(DataType::Float, &[0; 11])).expect_err("too short");
+    let error = floats(&raw(Dtype::F32, &[0; 11])).expect_err("too short");
     let text =
         "a tensor's `TensorProto.raw_data` has 11 bytes, but its dims and element type ask for 12 at byte 0";
     assert_eq!(error.to_string(), text);
@@ -128,7 +127,7 @@ fn float_payloads_are_read_from_raw_and_typed_data() {
 fn an_empty_raw_payload_gives_way_to_typed_elements() {
     let tensor = owned::TensorProto {
         dims: vec![2],
-        data_type: Some(DataType::Int32 as i32),
+        data_type: Some(Dtype::I32.onnx_number()),
         raw_data: Some(Bytes::new()),
         int32_data: vec![5, -6],
         ..Default::default()
@@ -144,7 +143,7 @@ fn an_empty_raw_payload_gives_way_to_typed_elements() {
 fn string_payloads_are_read() {
     let tensor = owned::TensorProto {
         dims: vec![2],
-        data_type: Some(DataType::String as i32),
+        data_type: Some(Dtype::String.onnx_number()),
         string_data: vec![Bytes::from_static(b"a"), Bytes::from_static(&[0xff])],
         ..Default::default()
     };
@@ -178,7 +177,7 @@ fn extents_are_checked_where_elements_are_counted() {
 fn external_tensors_have_no_values_here() {
     let tensor = owned::TensorProto {
         dims: vec![1],
-        data_type: Some(DataType::Int64 as i32),
+        data_type: Some(Dtype::I64.onnx_number()),
         data_location: Some(1),
         external_data: vec![owned::StringStringEntryProto {
             key: Some("location".into()),

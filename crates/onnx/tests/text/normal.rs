@@ -6,12 +6,12 @@
 use std::ops::Deref;
 
 use bytes::Bytes;
-use typeloom_onnx::messages::tensor_proto::DataType;
 use typeloom_onnx::messages::type_proto::Value;
 use typeloom_onnx::messages::{
     AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, SparseTensorProto,
     StringStringEntryProto, TensorProto, TypeProto, ValueInfoProto,
 };
+use typeloom_types::dtype::Dtype;
 
 /// Whether raw data becomes typed data.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -190,29 +190,29 @@ fn chunks<const N: usize, T>(bytes: &[u8], decode: fn([u8; N]) -> T) -> Option<V
 
 fn decode(tensor: &mut TensorProto, bytes: &Bytes) -> bool {
     let small = |values: Option<Vec<i32>>, into: &mut Vec<i32>| values.map(|values| *into = values).is_some();
-    match DataType::try_from(tensor.data_type.unwrap_or_default()) {
-        Ok(DataType::Float | DataType::Complex64) => {
+    match Dtype::from_onnx_number(tensor.data_type.unwrap_or_default()) {
+        Some(Dtype::F32 | Dtype::Complex64) => {
             chunks(bytes, f32::from_le_bytes).map(|values| tensor.float_data = values).is_some()
         }
-        Ok(DataType::Double | DataType::Complex128) => {
+        Some(Dtype::F64 | Dtype::Complex128) => {
             chunks(bytes, f64::from_le_bytes).map(|values| tensor.double_data = values).is_some()
         }
-        Ok(DataType::Int64) => {
+        Some(Dtype::I64) => {
             chunks(bytes, i64::from_le_bytes).map(|values| tensor.int64_data = values).is_some()
         }
-        Ok(DataType::Uint64) => {
+        Some(Dtype::U64) => {
             chunks(bytes, u64::from_le_bytes).map(|values| tensor.uint64_data = values).is_some()
         }
-        Ok(DataType::Uint32) => chunks(bytes, |b| u32::from_le_bytes(b).into())
+        Some(Dtype::U32) => chunks(bytes, |b| u32::from_le_bytes(b).into())
             .map(|values| tensor.uint64_data = values)
             .is_some(),
-        Ok(DataType::Int32) => small(chunks(bytes, i32::from_le_bytes), &mut tensor.int32_data),
-        Ok(DataType::Int16) => small(chunks(bytes, |b| i16::from_le_bytes(b).into()), &mut tensor.int32_data),
-        Ok(DataType::Uint16 | DataType::Float16 | DataType::Bfloat16) => {
+        Some(Dtype::I32) => small(chunks(bytes, i32::from_le_bytes), &mut tensor.int32_data),
+        Some(Dtype::I16) => small(chunks(bytes, |b| i16::from_le_bytes(b).into()), &mut tensor.int32_data),
+        Some(Dtype::U16 | Dtype::F16 | Dtype::BF16) => {
             small(chunks(bytes, |b| u16::from_le_bytes(b).into()), &mut tensor.int32_data)
         }
-        Ok(DataType::Int8) => small(chunks(bytes, |b| i8::from_le_bytes(b).into()), &mut tensor.int32_data),
-        Ok(DataType::Undefined | DataType::String) | Err(_) => false,
-        Ok(_) => small(chunks(bytes, |[b]| b.into()), &mut tensor.int32_data),
+        Some(Dtype::I8) => small(chunks(bytes, |b| i8::from_le_bytes(b).into()), &mut tensor.int32_data),
+        Some(Dtype::String) | None => false,
+        Some(_) => small(chunks(bytes, |[b]| b.into()), &mut tensor.int32_data),
     }
 }

@@ -3,13 +3,13 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 use prost::Message;
-use typeloom_onnx::messages::tensor_proto::DataType;
 use typeloom_onnx::messages::{GraphProto, TensorProto};
 use typeloom_onnx::text::span::{GraphSpans, Step};
 use typeloom_onnx::text::{
     Focus, Limits, Loss, PrintOptions, Printed, Subgraphs, Syntax, parse_function, parse_graph, parse_model,
     parse_node, parse_type, print_function, print_graph, print_model, print_node,
 };
+use typeloom_types::dtype::Dtype;
 
 use crate::normal::{self, Raw};
 use crate::random::{Gen, Kind, runner};
@@ -259,7 +259,7 @@ fn forall_nodes_the_displayed_text_is_one_line_of_bounded_length() {
 fn eliding_a_large_constant_does_not_walk_it() {
     let tensor = TensorProto {
         dims: vec![1 << 28],
-        data_type: Some(DataType::Uint8 as i32),
+        data_type: Some(Dtype::U8.onnx_number()),
         raw_data: Some(vec![0; 1 << 28].into()),
         name: Some("w".into()),
         ..TensorProto::default()

@@ -4,7 +4,7 @@
 use bytes::Bytes;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use typeloom_onnx::messages::attribute_proto::AttributeType;
-use typeloom_onnx::messages::tensor_proto::{DataLocation, DataType, Segment};
+use typeloom_onnx::messages::tensor_proto::{DataLocation, Segment};
 use typeloom_onnx::messages::tensor_shape_proto::{Dimension, dimension};
 use typeloom_onnx::messages::type_proto::{Map, Opaque, Optional, Sequence, SparseTensor, Tensor, Value};
 use typeloom_onnx::messages::{
@@ -12,6 +12,7 @@ use typeloom_onnx::messages::{
     OperatorSetIdProto, SparseTensorProto, StringStringEntryProto, TensorAnnotation, TensorProto,
     TensorShapeProto, TrainingInfoProto, TypeProto, UnknownFields, ValueInfoProto,
 };
+use typeloom_types::dtype::Dtype;
 
 /// A runner that draws the same cases every time.
 pub(crate) fn runner(cases: u32) -> TestRunner {
@@ -150,7 +151,7 @@ impl<'a> Gen<'a> {
     }
 
     fn element(&mut self) -> Option<i32> {
-        if self.wild() { Some(99) } else { Some(self.pick(DataType::ALL) as i32) }
+        if self.wild() { Some(99) } else { Some(self.below(Dtype::ALL.len() + 1) as i32) }
     }
 
     fn shape(&mut self) -> Option<TensorShapeProto> {
@@ -220,10 +221,10 @@ impl<'a> Gen<'a> {
     }
 
     fn tensor(&mut self) -> TensorProto {
-        let ty = self.pick(DataType::ALL);
+        let data_type = self.below(Dtype::ALL.len() + 1) as i32;
         let mut tensor = TensorProto {
             dims: self.many(3, Self::i64),
-            data_type: Some(ty as i32),
+            data_type: Some(data_type),
             name: self.maybe(2, Self::name),
             doc_string: self.doc(),
             metadata_props: self.pairs(),
@@ -242,18 +243,18 @@ impl<'a> Gen<'a> {
                 tensor.raw_data = Some(bytes.into());
             }
         } else {
-            match ty {
-                DataType::Undefined => {}
-                DataType::Float | DataType::Complex64 => tensor.float_data = self.many(4, Self::f32),
-                DataType::Double | DataType::Complex128 => {
+            match Dtype::from_onnx_number(data_type) {
+                None => {}
+                Some(Dtype::F32 | Dtype::Complex64) => tensor.float_data = self.many(4, Self::f32),
+                Some(Dtype::F64 | Dtype::Complex128) => {
                     tensor.double_data = self.many(4, |g| g.f32().abs().into());
                 }
-                DataType::Int64 => tensor.int64_data = self.many(4, Self::i64),
-                DataType::Uint32 | DataType::Uint64 => {
+                Some(Dtype::I64) => tensor.int64_data = self.many(4, Self::i64),
+                Some(Dtype::U32 | Dtype::U64) => {
                     tensor.uint64_data = self.many(4, |g| g.i64().cast_unsigned());
                 }
-                DataType::String => tensor.string_data = self.many(4, Self::bytes),
-                _ => tensor.int32_data = self.many(4, |g| g.byte().into()),
+                Some(Dtype::String) => tensor.string_data = self.many(4, Self::bytes),
+                Some(_) => tensor.int32_data = self.many(4, |g| g.byte().into()),
             }
             // The payload of a NaN is lost, and widening keeps it.
             tensor.double_data.iter_mut().filter(|value| value.is_nan()).for_each(|value| *value = f64::NAN);

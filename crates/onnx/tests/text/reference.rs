@@ -1,11 +1,12 @@
 //! What ONNX's own parser (onnx 1.23.2) makes of short texts, recorded once and held against ours.
 
 use typeloom_onnx::messages::attribute_proto::AttributeType;
-use typeloom_onnx::messages::tensor_proto::{DataLocation, DataType};
+use typeloom_onnx::messages::tensor_proto::DataLocation;
 use typeloom_onnx::messages::tensor_shape_proto::dimension;
 use typeloom_onnx::messages::type_proto::Value;
 use typeloom_onnx::messages::{AttributeProto, TensorProto, TypeProto, ValueInfoProto};
 use typeloom_onnx::text::{parse_function, parse_graph, parse_model, parse_node, parse_type};
+use typeloom_types::dtype::Dtype;
 
 /// The attributes of `y = Op <...> ()`.
 fn attributes(text: &str) -> Vec<AttributeProto> {
@@ -25,10 +26,10 @@ fn tensor(text: &str) -> TensorProto {
 }
 
 /// Element type and dims of a tensor type; `None` for an unknown rank.
-fn shape(ty: &TypeProto) -> (DataType, Option<Vec<Option<dimension::Value>>>) {
+fn shape(ty: &TypeProto) -> (Dtype, Option<Vec<Option<dimension::Value>>>) {
     let Some(Value::TensorType(tensor)) = &ty.value else { panic!("{ty:?}") };
     let dims = tensor.shape.as_ref().map(|shape| shape.dim.iter().map(|dim| dim.value.clone()).collect());
-    (DataType::try_from(tensor.elem_type.unwrap_or_default()).unwrap(), dims)
+    (Dtype::from_onnx_number(tensor.elem_type.unwrap_or_default()).unwrap(), dims)
 }
 
 fn number(value: i64) -> Option<dimension::Value> {
@@ -41,14 +42,14 @@ fn symbol(name: &str) -> Option<dimension::Value> {
 
 #[test]
 fn a_bare_element_type_is_a_scalar_and_empty_brackets_are_an_unknown_rank() {
-    assert_eq!(shape(&parse_type("float").unwrap()), (DataType::Float, Some(vec![])));
-    assert_eq!(shape(&parse_type("float[]").unwrap()), (DataType::Float, None));
+    assert_eq!(shape(&parse_type("float").unwrap()), (Dtype::F32, Some(vec![])));
+    assert_eq!(shape(&parse_type("float[]").unwrap()), (Dtype::F32, None));
 }
 
 #[test]
 fn a_dim_is_a_number_a_name_a_string_or_unknown() {
     let (element, dims) = shape(&parse_type("int64[-1, ?, \"a+b\", n, float]").unwrap());
-    assert_eq!(element, DataType::Int64);
+    assert_eq!(element, Dtype::I64);
     assert_eq!(dims, Some(vec![number(-1), None, symbol("a+b"), symbol("n"), symbol("float")]));
 }
 
@@ -58,12 +59,12 @@ fn containers_nest() {
     let Some(Value::OptionalType(optional)) = ty.value else { panic!() };
     let Some(Value::SequenceType(sequence)) = optional.elem_type.unwrap().value else { panic!() };
     let Some(Value::MapType(map)) = sequence.elem_type.unwrap().value else { panic!() };
-    assert_eq!(map.key_type, Some(DataType::String as i32));
-    assert_eq!(shape(&map.value_type.unwrap()), (DataType::Float, Some(vec![symbol("N")])));
+    assert_eq!(map.key_type, Some(Dtype::String.onnx_number()));
+    assert_eq!(shape(&map.value_type.unwrap()), (Dtype::F32, Some(vec![symbol("N")])));
     let Some(Value::SparseTensorType(sparse)) = parse_type("sparse_tensor(double[2])").unwrap().value else {
         panic!()
     };
-    assert_eq!((sparse.elem_type, sparse.shape.unwrap().dim.len()), (Some(DataType::Double as i32), 1));
+    assert_eq!((sparse.elem_type, sparse.shape.unwrap().dim.len()), (Some(Dtype::F64.onnx_number()), 1));
 }
 
 #[test]

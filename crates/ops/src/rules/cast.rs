@@ -4,6 +4,7 @@ use typeloom_solver::dim::{Decision, DimId};
 use typeloom_solver::elem::{Elem, ElemSet};
 use typeloom_solver::rule::Port::{In, Out};
 use typeloom_solver::rule::{Failure, Floats, Ints, Rule, RuleCx};
+use typeloom_types::dtype::DtypeClass;
 
 use super::Entry;
 use super::common::{dtype_attr, set_named_elem};
@@ -47,13 +48,9 @@ fn to_word(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
     }
 }
 
-/// How many bits an element takes; `None` for strings and custom types.
+/// Size of an element in bits; `None` for strings and custom types.
 fn width(elem: Elem) -> Option<u32> {
-    let number = usize::from(elem.number());
-    // By `TensorProto.DataType` number.
-    const WIDTHS: [u32; 29] =
-        [0, 32, 8, 8, 16, 16, 32, 64, 0, 8, 16, 64, 32, 64, 64, 128, 16, 8, 8, 8, 8, 4, 4, 4, 8, 2, 2, 6, 6];
-    WIDTHS.get(number).copied().filter(|width| *width > 0)
+    elem.dtype()?.size_bits()
 }
 
 fn bit_cast(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
@@ -78,21 +75,13 @@ fn bit_cast(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
 
 /// The integers that a type holds, if it is an integer type.
 fn int_range(elem: Elem) -> Option<(i64, i64)> {
-    Some(match elem {
-        Elem::INT64 => (i64::MIN, i64::MAX),
-        Elem::UINT64 => (0, i64::MAX),
-        Elem::INT32 => (i64::from(i32::MIN), i64::from(i32::MAX)),
-        Elem::UINT32 => (0, i64::from(u32::MAX)),
-        Elem::INT16 => (i64::from(i16::MIN), i64::from(i16::MAX)),
-        Elem::UINT16 => (0, i64::from(u16::MAX)),
-        Elem::INT8 => (i64::from(i8::MIN), i64::from(i8::MAX)),
-        Elem::UINT8 => (0, i64::from(u8::MAX)),
-        Elem::INT4 => (-8, 7),
-        Elem::UINT4 => (0, 15),
-        Elem::INT2 => (-2, 1),
-        Elem::UINT2 => (0, 3),
-        _ => return None,
-    })
+    let dtype = elem.dtype()?;
+    let bits = dtype.size_bits()?;
+    match dtype.class() {
+        DtypeClass::SignedInt => Some((i64::MIN >> (64 - bits), i64::MAX >> (64 - bits))),
+        DtypeClass::UnsignedInt => Some((0, i64::MAX >> 63_u32.saturating_sub(bits))),
+        DtypeClass::Float | DtypeClass::Bool | DtypeClass::Complex | DtypeClass::String => None,
+    }
 }
 
 /// How many bits the significand of a float type has, the hidden one included.

@@ -1,5 +1,7 @@
 //! Element types and kinds of types: ports that must agree, ports that must be something.
 
+use typeloom_types::dtype::DtypeClass;
+
 use super::scope::Scope;
 use super::words;
 use super::{Code, Diagnostic, Fix};
@@ -261,29 +263,18 @@ fn single(ty: &Type) -> Option<Elem> {
     }
 }
 
-/// From this width on, element types are floats.
-const FIRST_FLOAT: u8 = 16;
+/// Widths from this one on are those of floats.
+const FIRST_FLOAT: u32 = 128;
 
-/// How much an element type holds, to choose a conversion that loses little; `None` for types that are not numbers.
-fn width(elem: Elem) -> Option<u8> {
-    Some(match elem {
-        Elem::BOOL => 0,
-        Elem::UINT2 | Elem::INT2 => 1,
-        Elem::UINT4 | Elem::INT4 => 2,
-        Elem::UINT8 | Elem::INT8 => 3,
-        Elem::UINT16 | Elem::INT16 => 4,
-        Elem::UINT32 | Elem::INT32 => 5,
-        Elem::UINT64 | Elem::INT64 => 6,
-        Elem::FLOAT4E2M1 => FIRST_FLOAT,
-        Elem::FLOAT6E2M3 | Elem::FLOAT6E3M2 => FIRST_FLOAT + 1,
-        Elem::FLOAT8E4M3FN
-        | Elem::FLOAT8E4M3FNUZ
-        | Elem::FLOAT8E5M2
-        | Elem::FLOAT8E5M2FNUZ
-        | Elem::FLOAT8E8M0 => FIRST_FLOAT + 2,
-        Elem::FLOAT16 | Elem::BFLOAT16 => FIRST_FLOAT + 3,
-        Elem::FLOAT => FIRST_FLOAT + 4,
-        Elem::DOUBLE => FIRST_FLOAT + 5,
-        _ => return None,
-    })
+/// Rank of an element type by what it can represent, to choose a conversion that loses little; `None` for types that are
+/// not numbers.
+fn width(elem: Elem) -> Option<u32> {
+    let dtype = elem.dtype()?;
+    let bits = dtype.size_bits()?;
+    match dtype.class() {
+        DtypeClass::Bool => Some(0),
+        DtypeClass::SignedInt | DtypeClass::UnsignedInt => Some(bits),
+        DtypeClass::Float => Some(FIRST_FLOAT + bits),
+        DtypeClass::Complex | DtypeClass::String => None,
+    }
 }

@@ -4,11 +4,14 @@
 //! ones are written as the integers that hold their bits. The number of values is not compared with the dims: that
 //! is a question about the model, not about the text.
 
-use crate::messages::tensor_proto::{DataLocation, DataType};
+use typeloom_types::dtype::Dtype;
+
+use crate::messages::tensor_proto::DataLocation;
 use crate::messages::tensor_shape_proto::dimension;
 use crate::messages::{SparseTensorProto, TensorProto, TypeProto, type_proto};
 use crate::text::error::{Expected, KeyPlace, ParseErrorKind, Result};
 use crate::text::lexer::{Lexeme, Punct, Token};
+use crate::typed_field::TypedField;
 
 use super::{Parser, fault_at};
 
@@ -58,9 +61,8 @@ impl Parser<'_> {
             }
             Token::Punct(Punct::LeftBrace) => {
                 self.advance()?;
-                let element = tensor.data_type.and_then(|number| DataType::try_from(number).ok());
-                let element = element.unwrap_or(DataType::Undefined);
-                self.list(Punct::RightBrace, |parser| parser.element(element, at, tensor))
+                let dtype = tensor.data_type.and_then(Dtype::from_onnx_number);
+                self.list(Punct::RightBrace, |parser| parser.element(dtype, at, tensor))
             }
             Token::Identifier(_) | Token::String(_) | Token::Number(_) | Token::Punct(_) | Token::End => {
                 Err(self.unexpected(Expected::Data))
@@ -68,37 +70,15 @@ impl Parser<'_> {
         }
     }
 
-    fn element(&mut self, element: DataType, at: Lexeme<'_>, tensor: &mut TensorProto) -> Result<()> {
-        match element {
-            DataType::Undefined => return Err(fault_at(at, ParseErrorKind::ConstantElementType)),
-            DataType::Float | DataType::Complex64 => tensor.float_data.push(self.number()?.to_f32()?),
-            DataType::Double | DataType::Complex128 => tensor.double_data.push(self.number()?.to_f64()?),
-            DataType::Int64 => tensor.int64_data.push(self.integer()?.to_i64()?),
-            DataType::Uint32 | DataType::Uint64 => tensor.uint64_data.push(self.integer()?.to_u64()?),
-            DataType::String => {
-                let string = self.byte_string()?;
-                tensor.string_data.push(string);
-            }
-            DataType::Uint8
-            | DataType::Int8
-            | DataType::Uint16
-            | DataType::Int16
-            | DataType::Int32
-            | DataType::Bool
-            | DataType::Float16
-            | DataType::Bfloat16
-            | DataType::Float8e4m3fn
-            | DataType::Float8e4m3fnuz
-            | DataType::Float8e5m2
-            | DataType::Float8e5m2fnuz
-            | DataType::Float8e8m0
-            | DataType::Uint4
-            | DataType::Int4
-            | DataType::Uint2
-            | DataType::Int2
-            | DataType::Float4e2m1
-            | DataType::Float6e2m3
-            | DataType::Float6e3m2 => tensor.int32_data.push(self.integer()?.to_i32()?),
+    fn element(&mut self, dtype: Option<Dtype>, at: Lexeme<'_>, tensor: &mut TensorProto) -> Result<()> {
+        let Some(dtype) = dtype else { return Err(fault_at(at, ParseErrorKind::ConstantElementType)) };
+        match TypedField::of(dtype) {
+            TypedField::Float => tensor.float_data.push(self.number()?.to_f32()?),
+            TypedField::Double => tensor.double_data.push(self.number()?.to_f64()?),
+            TypedField::Int32 => tensor.int32_data.push(self.integer()?.to_i32()?),
+            TypedField::Int64 => tensor.int64_data.push(self.integer()?.to_i64()?),
+            TypedField::Uint64 => tensor.uint64_data.push(self.integer()?.to_u64()?),
+            TypedField::String => tensor.string_data.push(self.byte_string()?),
         }
         Ok(())
     }

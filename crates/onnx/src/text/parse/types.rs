@@ -1,6 +1,7 @@
 //! Types and typed names.
 
-use crate::messages::tensor_proto::DataType;
+use typeloom_types::dtype::Dtype;
+
 use crate::messages::type_proto::{self, Value};
 use crate::messages::{SharedText, TensorShapeProto, TypeProto, ValueInfoProto};
 use crate::text::error::{Expected, KeyPlace, NameOf, ParseErrorKind, Result, clip};
@@ -58,7 +59,7 @@ impl Parser<'_> {
         if let Some(element) = element_type(word) {
             self.advance()?;
             let shape = self.shape()?;
-            let elem_type = known(element);
+            let elem_type = element.map(Dtype::onnx_number);
             return Ok(Some(Value::TensorType(type_proto::Tensor {
                 elem_type,
                 shape,
@@ -80,12 +81,12 @@ impl Parser<'_> {
                 Value::OptionalType(type_proto::Optional { elem_type, ..Default::default() })
             }
             "map" => {
-                let key_type = known(self.element_type()?);
+                let key_type = self.element_type()?;
                 let value_type = if self.eat(Punct::Comma)? { Some(self.inner_type()?) } else { None };
                 Value::MapType(type_proto::Map { key_type, value_type, ..Default::default() })
             }
             "sparse_tensor" => {
-                let elem_type = known(self.element_type()?);
+                let elem_type = self.element_type()?;
                 let shape = self.shape()?;
                 Value::SparseTensorType(type_proto::SparseTensor { elem_type, shape, ..Default::default() })
             }
@@ -107,7 +108,8 @@ impl Parser<'_> {
         ty.map(Box::new)
     }
 
-    fn element_type(&mut self) -> Result<DataType> {
+    /// An element type as a field; `undefined` is absent.
+    fn element_type(&mut self) -> Result<Option<i32>> {
         let Token::Identifier(word) = self.token() else {
             return Err(self.unexpected(Expected::ElementType));
         };
@@ -115,7 +117,7 @@ impl Parser<'_> {
             return Err(self.fault(ParseErrorKind::UnknownElementType(clip(word))));
         };
         self.advance()?;
-        Ok(element)
+        Ok(element.map(Dtype::onnx_number))
     }
 
     /// `[dims]`; without brackets a scalar, with empty ones of unknown rank.
@@ -167,9 +169,4 @@ impl Parser<'_> {
         self.annotation(KeyPlace::Value, doc_string, Some(metadata_props), |_, _| Ok(false))?;
         Ok(value)
     }
-}
-
-/// An element type as a field; `undefined` is absent.
-fn known(element: DataType) -> Option<i32> {
-    (element != DataType::Undefined).then_some(element as i32)
 }

@@ -1,23 +1,14 @@
 //! Constants: dense tensors with typed, raw or external data, and sparse tensors.
 
 use bytes::Bytes;
+use typeloom_types::dtype::{Dtype, DtypeClass};
 
-use crate::messages::tensor_proto::{DataLocation, DataType};
+use crate::messages::tensor_proto::DataLocation;
 use crate::messages::{SparseTensorProto, TensorProto};
 use crate::text::span::{Span, ValueSpans};
+use crate::typed_field::TypedField;
 
 use super::{Loss, Printer, RawData};
-
-/// The field that ONNX keeps elements of a type in.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Home {
-    Float,
-    Double,
-    Int32,
-    Int64,
-    Uint64,
-    String,
-}
 
 /// The elements of a tensor, wherever they are.
 enum Elements<'a> {
@@ -30,13 +21,13 @@ enum Elements<'a> {
     Raw(&'a [u8], Layout),
 }
 
-/// How an element lies in raw data, little-endian.
+/// The format of one element in raw data, little-endian.
 #[derive(Clone, Copy)]
 enum Layout {
     F32,
     F64,
     I8,
-    /// Bytes as they are: 8-bit floats, bool, and the types of which several share a byte.
+    /// Uninterpreted bytes: 8-bit floats, bool, and types of fewer than 8 bits.
     U8,
     I16,
     U16,
@@ -159,20 +150,20 @@ impl Printer<'_> {
             self.lose(Loss::TensorSegment);
         }
         let raw = raw_data.as_deref().unwrap_or_default();
-        let ty = data_type.and_then(|number| DataType::try_from(number).ok()).unwrap_or_default();
-        let home = home(ty);
+        let dtype = data_type.and_then(Dtype::from_onnx_number);
+        let own = dtype.map(TypedField::of);
         let external = *data_location == Some(DataLocation::External as i32);
-        // The one place whose elements are printed; elements anywhere else are lost.
+        // Elements of one field are printed; elements of any other field are lost.
         let elsewhere = external || !raw.is_empty();
         let stray = [
-            (Home::Float, float_data.is_empty()),
-            (Home::Double, double_data.is_empty()),
-            (Home::Int32, int32_data.is_empty()),
-            (Home::Int64, int64_data.is_empty()),
-            (Home::Uint64, uint64_data.is_empty()),
-            (Home::String, string_data.is_empty()),
+            (TypedField::Float, float_data.is_empty()),
+            (TypedField::Double, double_data.is_empty()),
+            (TypedField::Int32, int32_data.is_empty()),
+            (TypedField::Int64, int64_data.is_empty()),
+            (TypedField::Uint64, uint64_data.is_empty()),
+            (TypedField::String, string_data.is_empty()),
         ];
-        let stray = stray.into_iter().any(|(field, empty)| !empty && (elsewhere || Some(field) != home))
+        let stray = stray.into_iter().any(|(field, empty)| !empty && (elsewhere || Some(field) != own))
             || (external && !raw.is_empty())
             || (!external && !external_data.is_empty())
             || data_location.is_some_and(|location| DataLocation::try_from(location).is_err());
@@ -182,19 +173,19 @@ impl Printer<'_> {
         if external {
             return self.string_pairs(external_data);
         }
-        let elements = match home {
+        let elements = match own {
             _ if !raw.is_empty() => {
-                match layout(ty).filter(|layout| raw.len().is_multiple_of(layout.width())) {
+                match dtype.and_then(layout).filter(|layout| raw.len().is_multiple_of(layout.width())) {
                     Some(layout) if self.options.raw_data == RawData::Values => Elements::Raw(raw, layout),
                     Some(_) | None => return self.hex(raw, self.options.limits.tensor_elements),
                 }
             }
-            Some(Home::Float) => Elements::Float(float_data),
-            Some(Home::Double) => Elements::Double(double_data),
-            Some(Home::Int32) => Elements::Int32(int32_data),
-            Some(Home::Int64) => Elements::Int64(int64_data),
-            Some(Home::Uint64) => Elements::Uint64(uint64_data),
-            Some(Home::String) => Elements::Strings(string_data),
+            Some(TypedField::Float) => Elements::Float(float_data),
+            Some(TypedField::Double) => Elements::Double(double_data),
+            Some(TypedField::Int32) => Elements::Int32(int32_data),
+            Some(TypedField::Int64) => Elements::Int64(int64_data),
+            Some(TypedField::Uint64) => Elements::Uint64(uint64_data),
+            Some(TypedField::String) => Elements::Strings(string_data),
             None => Elements::Int32(&[]),
         };
         self.push("{");
@@ -292,44 +283,22 @@ impl Layout {
     }
 }
 
-fn home(ty: DataType) -> Option<Home> {
-    Some(match layout(ty) {
-        Some(Layout::F32) => Home::Float,
-        Some(Layout::F64) => Home::Double,
-        Some(Layout::I8 | Layout::U8 | Layout::I16 | Layout::U16 | Layout::I32) => Home::Int32,
-        Some(Layout::I64) => Home::Int64,
-        Some(Layout::U32 | Layout::U64) => Home::Uint64,
-        None if ty == DataType::String => Home::String,
-        None => return None,
-    })
-}
-
-/// How elements of a type lie in raw data; strings do not.
-fn layout(ty: DataType) -> Option<Layout> {
-    Some(match ty {
-        DataType::Undefined | DataType::String => return None,
-        DataType::Float | DataType::Complex64 => Layout::F32,
-        DataType::Double | DataType::Complex128 => Layout::F64,
-        DataType::Int8 => Layout::I8,
-        DataType::Int16 => Layout::I16,
-        DataType::Int32 => Layout::I32,
-        DataType::Int64 => Layout::I64,
-        DataType::Uint16 | DataType::Float16 | DataType::Bfloat16 => Layout::U16,
-        DataType::Uint32 => Layout::U32,
-        DataType::Uint64 => Layout::U64,
-        DataType::Uint8
-        | DataType::Bool
-        | DataType::Float8e4m3fn
-        | DataType::Float8e4m3fnuz
-        | DataType::Float8e5m2
-        | DataType::Float8e5m2fnuz
-        | DataType::Float8e8m0
-        | DataType::Uint4
-        | DataType::Int4
-        | DataType::Float4e2m1
-        | DataType::Uint2
-        | DataType::Int2
-        | DataType::Float6e2m3
-        | DataType::Float6e3m2 => Layout::U8,
+/// Format of the elements of a type in raw data; `None` for strings.
+fn layout(dtype: Dtype) -> Option<Layout> {
+    let bits = dtype.size_bits()?;
+    Some(match TypedField::of(dtype) {
+        TypedField::Float => Layout::F32,
+        TypedField::Double => Layout::F64,
+        TypedField::Int64 => Layout::I64,
+        TypedField::Uint64 if bits == 32 => Layout::U32,
+        TypedField::Uint64 => Layout::U64,
+        TypedField::Int32 => match (dtype.class(), bits) {
+            (DtypeClass::SignedInt, 8) => Layout::I8,
+            (DtypeClass::SignedInt, 16) => Layout::I16,
+            (DtypeClass::SignedInt, 32) => Layout::I32,
+            (_, 16) => Layout::U16,
+            _ => Layout::U8,
+        },
+        TypedField::String => return None,
     })
 }

@@ -1,11 +1,12 @@
 //! Types and typed names.
 
-use crate::messages::tensor_proto::DataType;
+use typeloom_types::dtype::Dtype;
+
 use crate::messages::tensor_shape_proto::{Dimension, dimension};
 use crate::messages::type_proto::{self, Value};
 use crate::messages::{SharedText, TensorShapeProto, TypeProto, ValueInfoProto};
 use crate::text::lexer::is_identifier;
-use crate::text::names::element_type_name;
+use crate::text::names::UNDEFINED;
 use crate::text::parse::is_canonical_dim;
 use crate::text::span::ValueSpans;
 
@@ -86,11 +87,11 @@ impl Printer<'_> {
 
     pub(super) fn element_type(&mut self, number: Option<i32>) {
         let number = number.unwrap_or_default();
-        let ty = DataType::try_from(number).unwrap_or_else(|_| {
+        let dtype = Dtype::from_onnx_number(number);
+        if dtype.is_none() && number != 0 {
             self.lose(Loss::ElementType(number));
-            DataType::Undefined
-        });
-        self.push(element_type_name(ty));
+        }
+        self.push(dtype.map_or(UNDEFINED, Dtype::onnx_name));
     }
 
     /// Nothing for a scalar, `[]` for an unknown rank.

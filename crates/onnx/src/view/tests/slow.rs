@@ -1,57 +1,59 @@
 //! Payloads decoded from owned messages, one element type at a time: slow, and obviously right.
 
 use prost::Message;
+use typeloom_types::dtype::Dtype;
 
 use crate::error::{ErrorKind, FieldName};
 use crate::messages as owned;
-use crate::messages::tensor_proto::DataType;
 
 pub(super) fn int_values(tensor: &owned::TensorProto, limit: usize) -> Result<Option<Vec<i64>>, ErrorKind> {
     let raw = tensor.raw_data().to_vec();
     let typed32 = || tensor.int32_data.iter();
     // The elements, and how many bytes an element has in the raw form.
     type Typed = Vec<i128>;
-    let (from_raw, from_typed): (fn(&[u8]) -> Typed, Typed) = match DataType::try_from(tensor.data_type()) {
-        Ok(DataType::Bool) => (
-            |raw| raw.iter().map(|&b| i128::from(b != 0)).collect(),
-            typed32().map(|&n| i128::from(n != 0)).collect(),
-        ),
-        Ok(DataType::Uint8) => {
-            (|raw| raw.iter().map(|&b| b.into()).collect(), typed32().map(|&n| (n as u8).into()).collect())
-        }
-        Ok(DataType::Int8) => (
-            |raw| raw.iter().map(|&b| (b as i8).into()).collect(),
-            typed32().map(|&n| (n as i8).into()).collect(),
-        ),
-        Ok(DataType::Uint16) => (
-            |raw| raw.chunks(2).map(|b| u16::from_le_bytes(b.try_into().unwrap()).into()).collect(),
-            typed32().map(|&n| (n as u16).into()).collect(),
-        ),
-        Ok(DataType::Int16) => (
-            |raw| raw.chunks(2).map(|b| i16::from_le_bytes(b.try_into().unwrap()).into()).collect(),
-            typed32().map(|&n| (n as i16).into()).collect(),
-        ),
-        Ok(DataType::Int32) => (
-            |raw| raw.chunks(4).map(|b| i32::from_le_bytes(b.try_into().unwrap()).into()).collect(),
-            typed32().map(|&n| n.into()).collect(),
-        ),
-        Ok(DataType::Uint32) => (
-            |raw| raw.chunks(4).map(|b| u32::from_le_bytes(b.try_into().unwrap()).into()).collect(),
-            tensor.uint64_data.iter().map(|&n| (n as u32).into()).collect(),
-        ),
-        Ok(DataType::Int64) => (
-            |raw| raw.chunks(8).map(|b| i64::from_le_bytes(b.try_into().unwrap()).into()).collect(),
-            tensor.int64_data.iter().map(|&n| n.into()).collect(),
-        ),
-        Ok(DataType::Uint64) => (
-            |raw| raw.chunks(8).map(|b| u64::from_le_bytes(b.try_into().unwrap()).into()).collect(),
-            tensor.uint64_data.iter().map(|&n| n.into()).collect(),
-        ),
-        Ok(DataType::Uint4 | DataType::Int4 | DataType::Uint2 | DataType::Int2) => {
-            return sub_byte(tensor, limit);
-        }
-        _ => return Ok(None),
-    };
+    let (from_raw, from_typed): (fn(&[u8]) -> Typed, Typed) =
+        match Dtype::from_onnx_number(tensor.data_type()) {
+            Some(Dtype::Bool) => (
+                |raw| raw.iter().map(|&b| i128::from(b != 0)).collect(),
+                typed32().map(|&n| i128::from(n != 0)).collect(),
+            ),
+            Some(Dtype::U8) => (
+                |raw| raw.iter().map(|&b| b.into()).collect(),
+                typed32().map(|&n| (n as u8).into()).collect(),
+            ),
+            Some(Dtype::I8) => (
+                |raw| raw.iter().map(|&b| (b as i8).into()).collect(),
+                typed32().map(|&n| (n as i8).into()).collect(),
+            ),
+            Some(Dtype::U16) => (
+                |raw| raw.chunks(2).map(|b| u16::from_le_bytes(b.try_into().unwrap()).into()).collect(),
+                typed32().map(|&n| (n as u16).into()).collect(),
+            ),
+            Some(Dtype::I16) => (
+                |raw| raw.chunks(2).map(|b| i16::from_le_bytes(b.try_into().unwrap()).into()).collect(),
+                typed32().map(|&n| (n as i16).into()).collect(),
+            ),
+            Some(Dtype::I32) => (
+                |raw| raw.chunks(4).map(|b| i32::from_le_bytes(b.try_into().unwrap()).into()).collect(),
+                typed32().map(|&n| n.into()).collect(),
+            ),
+            Some(Dtype::U32) => (
+                |raw| raw.chunks(4).map(|b| u32::from_le_bytes(b.try_into().unwrap()).into()).collect(),
+                tensor.uint64_data.iter().map(|&n| (n as u32).into()).collect(),
+            ),
+            Some(Dtype::I64) => (
+                |raw| raw.chunks(8).map(|b| i64::from_le_bytes(b.try_into().unwrap()).into()).collect(),
+                tensor.int64_data.iter().map(|&n| n.into()).collect(),
+            ),
+            Some(Dtype::U64) => (
+                |raw| raw.chunks(8).map(|b| u64::from_le_bytes(b.try_into().unwrap()).into()).collect(),
+                tensor.uint64_data.iter().map(|&n| n.into()).collect(),
+            ),
+            Some(Dtype::Uint4 | Dtype::Int4 | Dtype::Uint2 | Dtype::Int2) => {
+                return sub_byte(tensor, limit);
+            }
+            _ => return Ok(None),
+        };
     let Some(count) = count(tensor, limit)? else { return Ok(None) };
     let typed = tensor.int32_data.len()
         + tensor.int64_data.len()

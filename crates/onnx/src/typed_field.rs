@@ -1,0 +1,60 @@
+//! The typed payload fields of `TensorProto`, and the element types that each of them stores.
+
+use typeloom_types::dtype::{Dtype, DtypeClass};
+
+use crate::error::FieldName;
+
+/// A field of `TensorProto` that stores elements one by one, in contrast to `raw_data`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TypedField {
+    Float,
+    Int32,
+    String,
+    Int64,
+    Double,
+    Uint64,
+}
+
+impl TypedField {
+    /// Every typed field, by field number.
+    pub(crate) const ALL: [Self; 6] =
+        [Self::Float, Self::Int32, Self::String, Self::Int64, Self::Double, Self::Uint64];
+
+    /// The field for elements of `dtype`.
+    pub(crate) fn of(dtype: Dtype) -> Self {
+        match (dtype.class(), dtype.size_bits().unwrap_or(0)) {
+            (DtypeClass::Float, 32) | (DtypeClass::Complex, 64) => Self::Float,
+            (DtypeClass::Float, 64) | (DtypeClass::Complex, _) => Self::Double,
+            (DtypeClass::SignedInt, 64) => Self::Int64,
+            (DtypeClass::UnsignedInt, 32 | 64) => Self::Uint64,
+            (DtypeClass::String, _) => Self::String,
+            (DtypeClass::Float | DtypeClass::SignedInt | DtypeClass::UnsignedInt | DtypeClass::Bool, _) => {
+                Self::Int32
+            }
+        }
+    }
+
+    /// The field number.
+    pub(crate) const fn number(self) -> u32 {
+        match self {
+            Self::Float => 4,
+            Self::Int32 => 5,
+            Self::String => 6,
+            Self::Int64 => 7,
+            Self::Double => 10,
+            Self::Uint64 => 11,
+        }
+    }
+
+    /// The field name, for errors.
+    pub(crate) const fn name(self) -> &'static FieldName {
+        match self {
+            Self::Float => &FieldName { message: "TensorProto", field: "float_data" },
+            Self::Int32 => &FieldName { message: "TensorProto", field: "int32_data" },
+            Self::String => &FieldName { message: "TensorProto", field: "string_data" },
+            Self::Int64 => &FieldName { message: "TensorProto", field: "int64_data" },
+            Self::Double => &FieldName { message: "TensorProto", field: "double_data" },
+            Self::Uint64 => &FieldName { message: "TensorProto", field: "uint64_data" },
+        }
+    }
+}
