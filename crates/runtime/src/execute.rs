@@ -41,7 +41,7 @@ pub(crate) struct Run<'r, F: Flow> {
     turns: Cell<u64>,
     /// How many steps were taken so far, those of graphs inside included.
     steps: Cell<u64>,
-    /// [`budget::made`] at the last turn of a loop.
+    /// [`budget::created`] at the last turn of a loop.
     made: Cell<u64>,
     /// Whether the operands of nodes are counted: those of graphs inside and functions, which can run any number of times.
     weighs: bool,
@@ -127,7 +127,7 @@ impl<'r, F: Flow> Run<'r, F> {
         observer: Option<Watcher<'r, F>>,
     ) -> Self {
         let (turns, steps) = (Cell::default(), Cell::default());
-        let made = Cell::new(budget::made());
+        let made = Cell::new(budget::created());
         Self { verify, symbols, observer, limits, turns, steps, made, weighs: false, rooms: Cell::default() }
     }
 
@@ -170,14 +170,14 @@ impl<'r, F: Flow> Run<'r, F> {
 
     /// Counts the steps of one iteration over data: a turn of a loop, or a slice of a scan.
     pub(crate) fn iteration(&self) -> Result<(), NodeFault> {
-        let made = budget::made();
+        let made = budget::created();
         let bytes = made.wrapping_sub(self.made.replace(made));
         self.spend(1 + bytes / STEP_BYTES)
     }
 
     /// Begins a loop: what was made before it is not part of a turn.
     pub(crate) fn begin_loop(&self) {
-        self.made.set(budget::made());
+        self.made.set(budget::created());
     }
 
     /// Counts steps.

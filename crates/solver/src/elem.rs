@@ -122,7 +122,7 @@ impl ElemSet {
         Self(bits)
     }
 
-    /// From a bit mask; bits that are no valid number are dropped.
+    /// From a bit mask; bits of invalid numbers are dropped.
     #[must_use]
     pub const fn from_bits(bits: u128) -> Self {
         Self(bits & Self::ALL.0)

@@ -1,41 +1,31 @@
-//! A tensor whose element type is known only at run time: a dtype, a shape and packed bytes.
+//! A tensor whose element type is known at run time only: an element type, a shape and packed bytes.
 //!
-//! **Invariant:** dtype, shape and bytes always agree, and the bytes are canonical: exactly as long
-//! as the shape says, booleans 0 or 1, unused bits zero, strings valid UTF-8. Every constructor and
-//! deserialisation check it, no method can break it, and so two tensors are equal exactly when dtype, shape
-//! and bytes are.
+//! **Invariant:** element type, shape and bytes agree, and the bytes are canonical: the length matches the
+//! shape, booleans are 0 or 1, unused bits are zero, strings are valid UTF-8. Every constructor and
+//! deserialisation validate this and no method violates it, so two tensors are equal if and only if element
+//! type, shape and bytes are.
 //!
-//! Bytes are packed as [`Dtype`] describes, which for every fixed-width type is how ONNX's
-//! `raw_data` packs them. A tensor of strings, which ONNX keeps as a list, packs `n` strings as
-//! `n + 1` offsets (64-bit, little-endian, from 0 on, never falling) followed by the text of all of
-//! them.
+//! The packing is that of [`Dtype`], which for fixed-width types is the packing of ONNX's `raw_data`. A
+//! tensor of `n` strings is packed as `n + 1` offsets (64-bit, little-endian, starting at 0, non-decreasing)
+//! followed by the text of all strings.
 //!
-//! The bytes are aligned for their elements, so that [`AnyTensor::as_slice`] is a view and not
-//! a copy. They are shared between clones, and with a mapped file where they come from one, and copied when one of
-//! them is written to.
+//! The bytes are aligned for their elements, so [`AnyTensor::as_slice`] is a view. They are shared between
+//! clones, and with a mapped file if they come from one, and copied on write.
 //!
-//! This is a container. It does no arithmetic and knows no broadcasting; backends do.
+//! This is a container: arithmetic and broadcasting are implemented by backends.
 
 use crate::dtype::Dtype;
 use crate::element::Element;
 use crate::tree::TypeNode;
 
-mod buffer;
-
-mod convert;
-
-pub mod error;
-
-mod fmt;
-
 pub mod budget;
-
+mod buffer;
+mod convert;
+pub mod error;
+mod fmt;
 mod packed;
-
 mod serial;
-
 mod shape;
-
 mod strings;
 
 use bytes::Bytes;
@@ -49,9 +39,9 @@ pub use strings::Strings;
 #[cfg(target_endian = "big")]
 compile_error!("tensors are viewed in place, which needs a little-endian target");
 
-/// A tensor that carries its element type and shape.
+/// A tensor with its element type and shape.
 ///
-/// `==` compares bits: a NaN equals the same NaN, and `0.0` differs from `-0.0`. `Hash` agrees.
+/// `==` and `Hash` compare bits: a NaN equals the same NaN, and `0.0` differs from `-0.0`.
 ///
 /// ```
 /// use typeloom_types::any_tensor::AnyTensor;
@@ -71,7 +61,7 @@ pub struct AnyTensor {
 }
 
 impl AnyTensor {
-    /// A tensor of these elements, in row-major order.
+    /// Creates a tensor from elements in row-major order.
     ///
     /// # Errors
     /// [`TensorError::ElementCount`] and [`TensorError::ShapeOverflow`].
@@ -82,7 +72,7 @@ impl AnyTensor {
         Ok(Self { dtype: T::DTYPE, shape: shape.into(), buffer })
     }
 
-    /// A tensor of these elements, in row-major order; they are copied to aligned memory once.
+    /// Creates a tensor from elements in row-major order, with one copy into aligned memory.
     ///
     /// # Errors
     /// As [`AnyTensor::from_slice`].
@@ -90,17 +80,17 @@ impl AnyTensor {
         Self::from_slice(shape, &elements)
     }
 
-    /// A tensor of rank 0.
+    /// Creates a tensor of rank 0.
     #[must_use]
     pub fn from_scalar<T: Element>(element: T) -> Self {
         let buffer = Buffer::from_bytes(bytemuck::bytes_of(&element));
         Self { dtype: T::DTYPE, shape: Shape::SCALAR, buffer }
     }
 
-    /// A tensor of packed bytes. Bits that belong to no element are ignored.
+    /// Creates a tensor from packed bytes. Unused bits are ignored.
     ///
     /// # Errors
-    /// [`TensorError::ByteLength`] where dtype and shape ask for another length,
+    /// [`TensorError::ByteLength`] if element type and shape require another length,
     /// [`TensorError::ShapeOverflow`], [`TensorError::NotBool`], and for strings
     /// [`TensorError::StringOffsets`] and [`TensorError::NotUtf8`].
     pub fn from_le_bytes(dtype: Dtype, shape: &[usize], bytes: &[u8]) -> Result<Self, TensorError> {
@@ -113,8 +103,8 @@ impl AnyTensor {
         Ok(Self { dtype, shape: shape.into(), buffer })
     }
 
-    /// A tensor of packed bytes that are looked at where they are, as long as nobody writes to the tensor. Bytes that are not
-    /// aligned for their elements are copied, and so are those of elements that share a byte.
+    /// Creates a tensor that shares packed bytes until it is written to. Bytes that are not aligned for their
+    /// elements are copied, and so are elements that share a byte.
     ///
     /// # Errors
     /// As [`AnyTensor::from_le_bytes`].
@@ -127,9 +117,8 @@ impl AnyTensor {
         Ok(Self { dtype, shape: shape.into(), buffer: Buffer::view(bytes, align) })
     }
 
-    /// A tensor whose packed bytes are written in place: `fill` is given zeros. Bits that belong to no
-    /// element are ignored. Strings have no fixed width and are made by
-    /// [`AnyTensor::from_strings`].
+    /// Creates a tensor whose packed bytes `fill` writes in place; they are zero before. Unused bits are
+    /// ignored. Strings have no fixed width and are created by [`AnyTensor::from_strings`].
     ///
     /// # Errors
     /// As [`AnyTensor::from_le_bytes`].
@@ -142,8 +131,8 @@ impl AnyTensor {
         tensor.filled(fill)
     }
 
-    /// As [`AnyTensor::from_bytes_with`], in memory that another tensor had: `fill` is given bytes of which nothing is
-    /// known, zeros where not every byte is an element.
+    /// As [`AnyTensor::from_bytes_with`], in the memory of another tensor. The contents are unspecified
+    /// before `fill` writes them, or zero if elements do not cover every bit.
     ///
     /// # Errors
     /// As [`AnyTensor::from_le_bytes`].
@@ -161,8 +150,8 @@ impl AnyTensor {
         Ok(tensor)
     }
 
-    /// A tensor whose elements are written in place, in memory that another tensor had: `fill` is given elements of which
-    /// nothing is known.
+    /// Creates a tensor whose elements `fill` writes in place, in the memory of another tensor. The elements
+    /// are unspecified before.
     ///
     /// # Errors
     /// [`TensorError::ShapeOverflow`].
@@ -180,19 +169,19 @@ impl AnyTensor {
         Ok(tensor)
     }
 
-    /// The memory of a tensor that is not needed any more, where nobody shares it and it is worth keeping.
+    /// The tensor's memory for reuse; `None` if it is shared or too small to be worth reusing.
     #[must_use]
     pub fn into_memory(self) -> Option<Memory> {
         self.buffer.into_memory()
     }
 
-    /// Whether writing to the tensor copies it first.
+    /// Whether a write copies the bytes first.
     #[must_use]
     pub fn is_shared(&self) -> bool {
         self.buffer.is_shared()
     }
 
-    /// How many bytes a tensor takes; for strings, what their offsets take.
+    /// Size of a tensor in bytes; for strings, size of the offsets.
     ///
     /// # Errors
     /// [`TensorError::ShapeOverflow`].
@@ -220,10 +209,10 @@ impl AnyTensor {
         Ok(self)
     }
 
-    /// A tensor of zeros (false, or empty strings).
+    /// Creates a tensor of zeros (false, or empty strings).
     ///
-    /// It takes the memory that the shape asks for at once; a shape from an untrusted source is
-    /// bounded by the caller first, or by a limit, see [`budget`].
+    /// The memory is allocated at once. Callers limit a shape from an untrusted source beforehand, or set a
+    /// memory limit, see [`budget`].
     ///
     /// # Errors
     /// [`TensorError::ShapeOverflow`] and [`TensorError::OverBudget`].
@@ -240,32 +229,32 @@ impl AnyTensor {
         self.dtype
     }
 
-    /// The leaf of the tree that this tensor has at run time.
+    /// The leaf of the type tree for this tensor.
     #[must_use]
     pub fn type_node(&self) -> &'static TypeNode {
         self.dtype.type_node()
     }
 
-    /// The extent of each dim.
+    /// The extents.
     #[must_use]
     pub fn shape(&self) -> &[usize] {
         &self.shape
     }
 
-    /// How many dims there are.
+    /// Number of axes.
     #[must_use]
     pub fn rank(&self) -> usize {
         self.shape.len()
     }
 
-    /// How many elements there are.
+    /// Number of elements.
     #[must_use]
     pub fn len(&self) -> usize {
-        // The shape was checked when the tensor was made: without an extent of 0 this does not overflow.
+        // The shape was validated on construction: the product does not overflow unless an extent is 0.
         if self.is_empty() { 0 } else { self.shape.iter().product() }
     }
 
-    /// Whether there are no elements.
+    /// Whether the number of elements is zero.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.shape.contains(&0)
@@ -280,16 +269,16 @@ impl AnyTensor {
     /// The elements.
     ///
     /// # Errors
-    /// [`TensorError::DtypeMismatch`] where they are not `T`.
+    /// [`TensorError::DtypeMismatch`] if the element type is not `T`.
     pub fn as_slice<T: Element>(&self) -> Result<&[T], TensorError> {
         self.expect_dtype(T::DTYPE)?;
         Ok(bytemuck::checked::try_cast_slice(self.buffer.bytes()).expect(VIEWABLE))
     }
 
-    /// The elements, to be written to; a tensor that shares its bytes with a clone gets its own first.
+    /// The elements, writable; shared bytes are copied first.
     ///
     /// # Errors
-    /// [`TensorError::DtypeMismatch`] where they are not `T`.
+    /// [`TensorError::DtypeMismatch`] if the element type is not `T`.
     pub fn as_mut_slice<T: Element>(&mut self) -> Result<&mut [T], TensorError> {
         self.expect_dtype(T::DTYPE)?;
         Ok(bytemuck::checked::try_cast_slice_mut(self.buffer.bytes_mut()).expect(VIEWABLE))
@@ -298,12 +287,12 @@ impl AnyTensor {
     /// A copy of the elements.
     ///
     /// # Errors
-    /// [`TensorError::DtypeMismatch`] where they are not `T`.
+    /// [`TensorError::DtypeMismatch`] if the element type is not `T`.
     pub fn to_vec<T: Element>(&self) -> Result<Vec<T>, TensorError> {
         self.as_slice().map(<[T]>::to_vec)
     }
 
-    /// The same elements in another shape.
+    /// Changes the shape and keeps the elements.
     ///
     /// # Errors
     /// [`TensorError::ElementCount`] and [`TensorError::ShapeOverflow`].
@@ -322,10 +311,10 @@ impl AnyTensor {
     }
 }
 
-/// Why typed views cannot fail once the dtype is right.
+/// Reason why a typed view of a matching element type cannot fail.
 const VIEWABLE: &str = "length, alignment and bit patterns hold for every tensor";
 
-/// The bytes that a shape takes; for strings those of the offsets alone.
+/// Size in bytes of the elements of a shape; for strings, size of the offsets.
 fn packed_len(dtype: Dtype, shape: &[usize], count: usize) -> Result<usize, TensorError> {
     let length = if dtype == Dtype::String { strings::offsets_len(count) } else { dtype.packed_len(count) };
     length
@@ -333,12 +322,12 @@ fn packed_len(dtype: Dtype, shape: &[usize], count: usize) -> Result<usize, Tens
         .ok_or_else(|| TensorError::ShapeOverflow { shape: shape.into() })
 }
 
-/// The bits of an element that shares bytes with others.
+/// Size in bits of elements that share bytes with others.
 fn partial_bits(dtype: Dtype) -> Option<u32> {
     dtype.size_bits().filter(|bits| bits % 8 != 0)
 }
 
-/// Checks that the bytes are the elements of a shape.
+/// Checks that `bytes` are the elements of a shape.
 fn check(dtype: Dtype, shape: &[usize], bytes: &[u8]) -> Result<(), TensorError> {
     let count = error::element_count(shape)?;
     let expected = packed_len(dtype, shape, count)?;

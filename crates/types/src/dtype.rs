@@ -1,22 +1,22 @@
-//! ONNX's element types: what one element of a tensor is.
+//! The table of element types.
 //!
-//! One table lists every fact about each of them: the number in `TensorProto.DataType`, the short
-//! name that ids and Rust use, ONNX's name, the width, what kind of thing it is, and the leaf of the
-//! tree that holds tensors of it.
+//! One row describes one element type of ONNX: its number in `TensorProto.DataType`, its short name (used in
+//! ids and in Rust), its ONNX name, its size in bits, its class, and the leaf of the type tree for tensors of
+//! it. Names, sizes and numbers of element types elsewhere in the workspace come from this table.
 //!
-//! **Invariant:** the id of an element type's leaf is `tensor.` and its short name.
+//! **Invariant:** the id of an element type's leaf is `tensor.` followed by the short name.
 //!
-//! **Invariant:** in packed bytes element `i` of a fixed-width type takes the bits `i * width ..` of
-//! a stream that starts at the least significant bit of the first byte. For whole bytes this is
-//! little-endian; for 4-bit types it puts the first of two elements in the low nibble.
+//! **Invariant:** in packed bytes, element `i` of a fixed-width type occupies the bits `i * width ..` of a
+//! stream that starts at the least significant bit of the first byte. For whole bytes this is little-endian;
+//! for 4-bit types the first of two elements is in the low nibble.
 //!
-//! This enumeration is closed, because ONNX's is. Leaves that others add under `tensor` are nodes of
-//! a lattice without a `Dtype`.
+//! The enumeration is closed because ONNX's is. A leaf that another crate adds under `tensor` is a node of a
+//! lattice without a `Dtype`.
 
 use crate::tree::TypeNode;
 use crate::tree::{builtin, onnx};
 
-/// What the elements of a type are.
+/// Kind of number or value that an element type represents.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum DtypeClass {
     /// Floating-point numbers of any format.
@@ -29,11 +29,11 @@ pub enum DtypeClass {
     Bool,
     /// Complex numbers.
     Complex,
-    /// Strings, which have no fixed width.
+    /// Strings, which have no fixed size.
     String,
 }
 
-/// The facts about one element type.
+/// One row of the table.
 struct Facts {
     name: &'static str,
     onnx_name: &'static str,
@@ -46,7 +46,7 @@ macro_rules! dtypes {
     ($($(#[$doc:meta])* $variant:ident = $number:literal, $name:literal, $onnx:literal, $bits:expr, $class:ident, $node:path;)*) => {
         /// The type of one element of a tensor.
         ///
-        /// Its discriminant is the number in ONNX's `TensorProto.DataType`.
+        /// The discriminant is the number in ONNX's `TensorProto.DataType`.
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         #[repr(u8)]
         pub enum Dtype {
@@ -134,7 +134,7 @@ dtypes! {
 }
 
 impl Dtype {
-    /// The leaf that holds tensors of this element type.
+    /// The leaf for tensors of this element type.
     #[must_use]
     pub const fn type_node(self) -> &'static TypeNode {
         self.facts().node
@@ -158,20 +158,19 @@ impl Dtype {
         self as i32
     }
 
-    /// What the elements are.
+    /// The class of the elements.
     #[must_use]
     pub const fn class(self) -> DtypeClass {
         self.facts().class
     }
 
-    /// How many bits one element takes in packed bytes; nothing for strings.
+    /// Size of one element in packed bytes, in bits; `None` for strings.
     #[must_use]
     pub const fn size_bits(self) -> Option<u32> {
         self.facts().bits
     }
 
-    /// How many bytes one element takes, where that is a whole number; nothing for strings and for
-    /// types of fewer than 8 bits.
+    /// Size of one element in bytes; `None` for strings and for sizes that are not a whole number of bytes.
     #[must_use]
     pub const fn size_bytes(self) -> Option<usize> {
         match self.facts().bits {
@@ -186,17 +185,18 @@ impl Dtype {
         matches!(self.facts().bits, Some(bits) if bits < 8)
     }
 
-    /// How many bytes this many elements take when packed: the bits rounded up to whole bytes.
-    /// Nothing for strings, and where the answer is not a `usize`.
+    /// Size in bytes of `elements` packed elements, rounded up from bits. `None` for strings and on overflow
+    /// of `usize`.
     #[must_use]
     pub fn packed_len(self, elements: usize) -> Option<usize> {
         let bits = self.size_bits()? as usize;
-        // Whole groups of eight elements first: they take `bits` bytes, and cannot overflow in bits.
+        // Count in groups of eight elements, which take `bits` bytes each: the product cannot overflow in
+        // bits.
         let whole = (elements / 8).checked_mul(bits)?;
         whole.checked_add((elements % 8 * bits).div_ceil(8))
     }
 
-    /// From a `TensorProto.DataType` number; nothing for 0 (undefined) and unknown numbers.
+    /// From a `TensorProto.DataType` number; `None` for 0 (undefined) and for unknown numbers.
     #[must_use]
     pub fn from_onnx_number(number: i32) -> Option<Self> {
         let position = usize::try_from(number).ok()?.checked_sub(1)?;
@@ -215,9 +215,10 @@ impl Dtype {
         Self::ALL.into_iter().find(|dtype| dtype.onnx_name() == name)
     }
 
-    /// The element type that a leaf's id names: `tensor.f32` and `scalar.f32` share one.
+    /// From the id of a leaf under `tensor` or `scalar`: `tensor.f32` and `scalar.f32` have the same element
+    /// type.
     ///
-    /// Nothing for ids that are not of this form, among them leaves that others add under `tensor`.
+    /// Returns `None` for other ids, including those of leaves that other crates add.
     #[must_use]
     pub fn from_node_id(id: &str) -> Option<Self> {
         Self::from_name(id.strip_prefix("tensor.").or_else(|| id.strip_prefix("scalar."))?)
@@ -230,18 +231,18 @@ impl std::fmt::Display for Dtype {
     }
 }
 
-/// A name that is no element type's, neither a short one nor ONNX's.
+/// Error for a name that is neither a short name nor an ONNX name of an element type.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("`{name}` is not an element type")]
 pub struct UnknownDtype {
-    /// The name.
+    /// The unknown name.
     pub name: String,
 }
 
 impl std::str::FromStr for Dtype {
     type Err = UnknownDtype;
 
-    /// Accepts short names and ONNX's; no name means two different things.
+    /// Accepts short names and ONNX names. No name belongs to two element types.
     fn from_str(name: &str) -> Result<Self, Self::Err> {
         Self::from_name(name)
             .or_else(|| Self::from_onnx_name(name))

@@ -1,16 +1,16 @@
-//! The Rust types that can be viewed as the elements of a tensor.
+//! Rust types that tensors can be viewed as slices of.
 //!
-//! The set is closed: each of them has the size, the byte order and the meaning of exactly one
-//! [`Dtype`], so that packed bytes and a slice are the same memory. Element types of ONNX without a
-//! Rust type (complex numbers, 8-bit floats, types of fewer than 8 bits) are read through their
-//! codes, see [`any_tensor`](crate::any_tensor).
+//! The set is closed: each member has the size, byte order and meaning of exactly one [`Dtype`], so packed
+//! bytes and a slice of elements are the same memory. ONNX element types without a Rust type (complex
+//! numbers, 8-bit floats, types of fewer than 8 bits) are accessed as codes, see
+//! [`any_tensor`](crate::any_tensor).
 
 use std::fmt::Debug;
 
 use crate::dtype::Dtype;
 use crate::storage::ElementStorage;
 
-/// A Rust type that is the element type of a tensor: `f32 f64 f16 bf16 u8 u16 u32 u64 i8 i16 i32 i64 bool`.
+/// An element type with a Rust type: `f32 f64 f16 bf16 u8 u16 u32 u64 i8 i16 i32 i64 bool`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an element type of tensors",
     label = "tensors cannot be viewed as `[{Self}]`",
@@ -19,7 +19,6 @@ use crate::storage::ElementStorage;
 pub trait Element:
     ElementStorage + Copy + PartialEq + Debug + bytemuck::NoUninit + bytemuck::CheckedBitPattern + sealed::Sealed
 {
-    /// The element type.
     const DTYPE: Dtype;
 }
 

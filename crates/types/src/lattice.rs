@@ -1,43 +1,41 @@
-//! A checked set of type nodes, with subtype, join and meet.
+//! A validated set of type nodes with subtype, join and meet queries.
 //!
-//! The nodes of a lattice form one tree. They are numbered in preorder, siblings by id, so that the
-//! subtree of a node is an interval of numbers:
+//! The nodes form one tree and are numbered in preorder, siblings by id. The subtree of a node is then an
+//! interval of numbers:
 //!
-//! - `a <: b` iff `a` lies in the interval of `b`: two comparisons;
-//! - the *join* (least upper bound) is the lowest common ancestor, which is the smallest parent number
-//!   in the preorder range after the smaller and up to the larger of the two; a sparse table
-//!   answers that range minimum in O(1) (Bender and Farach-Colton's reduction, on preorder);
-//! - the *meet* (greatest lower bound) is the deeper of two related nodes, and nothing otherwise.
+//! - `a <: b` iff `a` is in the interval of `b`: two comparisons;
+//! - the *join* (least upper bound) is the lowest common ancestor: the smallest parent number in the preorder range after
+//!   the smaller and up to the larger of the two nodes. A sparse table answers this range-minimum query in O(1) (Bender and
+//!   Farach-Colton's reduction, on preorder numbers);
+//! - the *meet* (greatest lower bound) is the deeper of two related nodes; unrelated nodes have none.
 //!
-//! Adding a bottom to what is here gives a lattice in the mathematical sense; the bottom has no node,
-//! and `meet` says `None` for it.
+//! With an added bottom element the tree is a lattice in the mathematical sense. The bottom has no node; [`Lattice::meet`]
+//! returns `None` for it.
 //!
-//! **Invariant:** a built lattice never changes; queries on numbers take no locks, hash nothing and
-//! allocate nothing.
+//! **Invariant:** a lattice is immutable. Queries by number take no locks, compute no hashes and allocate nothing.
 //!
-//! **Invariant:** numbers depend on the set of nodes alone, not on the order in which they were
-//! given; they are not stable across different sets, and never leave the process.
+//! **Invariant:** numbers depend on the set of nodes only, not on their order of declaration. They differ between sets of
+//! nodes and are never serialised.
 
 use std::sync::OnceLock;
 
 use crate::tree::{TypeKind, TypeNode};
 
 pub mod build;
-
-pub mod fault;
+pub mod error;
 
 use build::{LatticeBuilder, NodeSpec};
-use fault::LatticeError;
+use error::LatticeError;
 
-/// The position of a node in its lattice, in preorder.
+/// The preorder position of a node in its lattice.
 ///
-/// A number means nothing in another lattice. Queries do not panic on a number that is out of range:
-/// it is under nothing but itself, and its join with any node is the root.
+/// A number is valid in one lattice only. Queries do not panic on a number that is out of range: such a
+/// number is a subtype of itself only, and its join with any node is the root.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct NodeNo(std::num::NonZeroU32);
 
 impl NodeNo {
-    /// The number as an index into arrays that are parallel to [`Lattice::nodes`].
+    /// The number as an index, in the order of [`Lattice::nodes`].
     #[must_use]
     pub const fn index(self) -> usize {
         self.raw() as usize
@@ -47,35 +45,35 @@ impl NodeNo {
         self.0.get() - 1
     }
 
-    /// `raw` is below [`build::MAX_NODES`] wherever this is called.
+    /// Every caller passes a number below [`build::MAX_NODES`].
     const fn from_raw(raw: u32) -> Self {
         Self(std::num::NonZeroU32::MIN.saturating_add(raw))
     }
 }
 
-/// A set of type nodes that form one tree, ready for queries.
+/// A set of type nodes that form one tree.
 pub struct Lattice {
-    /// By number.
+    /// Nodes by number.
     entries: Box<[Entry]>,
-    /// By number, the parent's number; the root's is its own.
+    /// Parent of each node by number; the root is its own parent.
     parents: Box<[u32]>,
-    /// By number, the first number behind the subtree.
+    /// Exclusive end of each node's subtree by number.
     ends: Box<[u32]>,
-    /// Row `k` at `i`: the smallest of `parents[i .. i + 2^k]`.
+    /// Sparse table: row `k` at `i` is the minimum of `parents[i .. i + 2^k]`.
     lowest_parents: Box<[Box<[u32]>]>,
-    /// Children of all nodes, those of one node together and in order.
+    /// Children of all nodes, grouped by parent, in preorder.
     children: Box<[NodeNo]>,
-    /// By number and one more: where its children start.
+    /// Start of each node's group in `children` by number, and the end of the last group.
     child_starts: Box<[u32]>,
-    /// The concrete nodes in order.
+    /// Concrete nodes in preorder.
     leaves: Box<[NodeNo]>,
-    /// By number and one more: how many concrete nodes come before.
+    /// Number of concrete nodes before each node by number, and their total.
     leaf_starts: Box<[u32]>,
-    /// All nodes, by id.
+    /// All nodes sorted by id.
     by_id: Box<[NodeNo]>,
-    /// Nodes with a denotation, by denotation.
+    /// Nodes with a denotation, sorted by denotation.
     by_denotation: Box<[NodeNo]>,
-    /// Nodes with a wire tag, by tag.
+    /// Nodes with a wire tag, sorted by tag.
     by_wire_tag: Box<[NodeNo]>,
 }
 
@@ -86,18 +84,18 @@ struct Entry {
 }
 
 impl Lattice {
-    /// Starts a lattice by hand, with no nodes in it.
+    /// Creates a builder without nodes.
     #[must_use]
     pub fn builder() -> LatticeBuilder {
         LatticeBuilder::new()
     }
 
-    /// The lattice of all registered nodes, built when it is first asked for.
+    /// The lattice of all registered nodes, built on first use.
     ///
     /// # Panics
-    /// When the registered nodes do not form a lattice, with every fault in the message: nodes are
-    /// registered by static declarations, so this is a mistake in the program. [`Lattice::try_get`]
-    /// returns the faults instead.
+    /// If the registered nodes do not form a lattice; the message lists every violation. Nodes are registered
+    /// by static declarations, so this is a mistake in the program. [`Lattice::try_get`] returns the error
+    /// instead.
     #[must_use]
     pub fn get() -> &'static Self {
         match Self::try_get() {
@@ -106,35 +104,38 @@ impl Lattice {
         }
     }
 
-    /// The lattice of all registered nodes, or everything that is wrong with them.
+    /// The lattice of all registered nodes.
+    ///
+    /// # Errors
+    /// All violations, if the nodes do not form a lattice.
     pub fn try_get() -> Result<&'static Self, &'static LatticeError> {
         static DEFAULT: OnceLock<Result<Lattice, LatticeError>> = OnceLock::new();
         DEFAULT.get_or_init(|| Self::builder().with_registered().build()).as_ref()
     }
 
-    /// How many nodes there are; at least one.
+    /// Number of nodes; at least one.
     #[must_use]
     #[expect(clippy::len_without_is_empty, reason = "a lattice is never empty")]
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// The top: every node is under it.
+    /// The root of the tree, a supertype of every node.
     #[must_use]
     pub fn root(&self) -> NodeNo {
         NodeNo::from_raw(0)
     }
 
-    /// Whether `a` is `b` or lies under it; false where either is not a node of this lattice.
+    /// Whether `a` is `b` or a descendant of it; false if either is not a node of this lattice.
     ///
-    /// On numbers this is O(1); on ids and nodes it searches first.
+    /// O(1) on numbers, O(log n) on ids and static nodes.
     #[must_use]
     pub fn is_subtype(&self, a: impl NodeKey, b: impl NodeKey) -> bool {
         let (Some(a), Some(b)) = (a.number_in(self), b.number_in(self)) else { return false };
         b <= a && self.ends.get(b.index()).is_some_and(|end| a.raw() < *end)
     }
 
-    /// The least upper bound: the deepest node that both are under.
+    /// The least upper bound: the deepest common ancestor.
     #[must_use]
     pub fn join(&self, a: NodeNo, b: NodeNo) -> NodeNo {
         let (low, high) = (a.min(b), a.max(b));
@@ -150,7 +151,7 @@ impl Lattice {
         NodeNo::from_raw(lowest[from].min(lowest[to - (1 << row)]))
     }
 
-    /// The greatest lower bound: the deeper of the two if one is under the other, else nothing.
+    /// The greatest lower bound: the deeper of two related nodes, `None` for unrelated ones.
     #[must_use]
     pub fn meet(&self, a: NodeNo, b: NodeNo) -> Option<NodeNo> {
         let (low, high) = (a.min(b), a.max(b));
@@ -163,13 +164,13 @@ impl Lattice {
         self.search(&self.by_id, |entry| (*entry.spec.id).cmp(id))
     }
 
-    /// The node with this denotation; nothing for the empty one.
+    /// The node with this denotation; `None` for the empty string.
     #[must_use]
     pub fn lookup_denotation(&self, denotation: &str) -> Option<NodeRef<'_>> {
         self.search(&self.by_denotation, |entry| (*entry.spec.denotation).cmp(denotation))
     }
 
-    /// The node with this tag on the wire, given or derived; nothing for 0.
+    /// The node with this wire tag, declared or derived; `None` for 0.
     #[must_use]
     pub fn lookup_wire_hash(&self, wire_tag: u64) -> Option<NodeRef<'_>> {
         self.search(&self.by_wire_tag, |entry| entry.wire_tag.cmp(&wire_tag))
@@ -180,13 +181,13 @@ impl Lattice {
         self.node(order[at])
     }
 
-    /// The number of a node given by id, by static or by reference.
+    /// The number of a node named by id, by static or by reference.
     #[must_use]
     pub fn number_of(&self, key: impl NodeKey) -> Option<NodeNo> {
         key.number_in(self)
     }
 
-    /// The node with this number; nothing if it comes from a larger lattice.
+    /// The node with this number; `None` if the number is from a larger lattice.
     #[must_use]
     pub fn node(&self, no: NodeNo) -> Option<NodeRef<'_>> {
         let Entry { spec, wire_tag, origin } = self.entries.get(no.index())?;
@@ -203,28 +204,28 @@ impl Lattice {
         })
     }
 
-    /// The number whose [`index`](NodeNo::index) this is.
+    /// The inverse of [`NodeNo::index`].
     #[must_use]
     pub fn number_at(&self, index: usize) -> Option<NodeNo> {
         let raw = u32::try_from(index).ok().filter(|_| index < self.len())?;
         Some(NodeNo::from_raw(raw))
     }
 
-    /// Every node, in the order of their numbers.
+    /// All nodes in preorder.
     pub fn nodes(&self) -> impl ExactSizeIterator<Item = NodeRef<'_>> + DoubleEndedIterator {
         (0..self.len()).map(|index| {
             self.number_at(index).and_then(|no| self.node(no)).expect("the index is below the length")
         })
     }
 
-    /// The node above; nothing for the root.
+    /// The parent; `None` for the root.
     #[must_use]
     pub fn parent(&self, no: NodeNo) -> Option<NodeNo> {
         let parent = NodeNo::from_raw(*self.parents.get(no.index())?);
         (parent != no).then_some(parent)
     }
 
-    /// The nodes directly under this one, by id.
+    /// The children in order of their ids.
     #[must_use]
     pub fn children(&self, no: NodeNo) -> &[NodeNo] {
         match self.child_starts.get(no.index()..no.index() + 2) {
@@ -233,7 +234,7 @@ impl Lattice {
         }
     }
 
-    /// The concrete nodes that are this one or under it.
+    /// The concrete nodes at or below this node, in preorder.
     #[must_use]
     pub fn leaves_under(&self, no: NodeNo) -> &[NodeNo] {
         let Some(end) = self.ends.get(no.index()) else { return &[] };
@@ -247,21 +248,19 @@ impl std::fmt::Debug for Lattice {
     }
 }
 
-/// A node as it stands in one lattice.
+/// A node and its lattice.
 #[derive(Clone, Copy)]
 pub struct NodeRef<'l> {
     lattice: &'l Lattice,
-    /// Its number.
     pub no: NodeNo,
-    /// Its id.
     pub id: &'l str,
-    /// The id of the node above.
+    /// The id of the parent.
     pub parent: Option<&'l str>,
     /// Whether values can have exactly this type.
     pub kind: TypeKind,
     /// The name of the C structure in a generated header, or empty.
     pub ffi_name: &'l str,
-    /// The tag on the wire, given or derived; 0 on abstract nodes that were given none.
+    /// The wire tag, declared or derived; 0 for an abstract node without a declared tag.
     pub wire_tag: u64,
     /// The ONNX type denotation, or empty.
     pub denotation: &'l str,
@@ -269,25 +268,25 @@ pub struct NodeRef<'l> {
 }
 
 impl NodeRef<'_> {
-    /// The static that this node was made from, if it was.
+    /// The static node that this node was built from, if any.
     #[must_use]
     pub fn as_static(&self) -> Option<&'static TypeNode> {
         self.origin
     }
 
-    /// Whether this is `other` or lies under it.
+    /// Whether this node is `other` or a descendant of it.
     #[must_use]
     pub fn is_subtype_of(&self, other: impl NodeKey) -> bool {
         self.lattice.is_subtype(self.no, other)
     }
 
-    /// Whether this is a leaf that values can have.
+    /// Whether values can have exactly this type.
     #[must_use]
     pub fn is_concrete(&self) -> bool {
         self.kind == TypeKind::Concrete
     }
 
-    /// Whether this is only a bound.
+    /// Whether this node is a bound only.
     #[must_use]
     pub fn is_abstract(&self) -> bool {
         self.kind == TypeKind::Abstract
@@ -315,14 +314,14 @@ impl std::fmt::Display for NodeRef<'_> {
     }
 }
 
-/// What names a node of a lattice: its number, its id, its static, or a reference from any lattice.
+/// A key of a node in a lattice: its number, its id, its static, or a reference from any lattice.
 ///
-/// Numbers are taken as they are; everything else is searched for by id in O(log n).
+/// Numbers need no lookup; other keys are found by id in O(log n).
 pub trait NodeKey: sealed::Sealed + Copy {
-    /// The number of the node in `lattice`, if it is one of its nodes.
+    /// The number of the node in `lattice`, if it has the node.
     fn number_in(self, lattice: &Lattice) -> Option<NodeNo>;
 
-    /// How a message names the node.
+    /// The name of the node in messages.
     fn label(self) -> String;
 }
 

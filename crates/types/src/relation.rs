@@ -1,40 +1,39 @@
 //! Constraints between the ports of one operator.
 //!
-//! An operator declares relations; the solver runs them over the ports of each node until nothing
-//! narrows any more. The five built-in ones cover most operators, and [`TypeRelation::Custom`] runs a
-//! function that can read attributes, constants and ports and narrow ports.
+//! An operator declares relations. The solver applies them to the ports of each node until no port narrows
+//! any more. The five built-in relations cover most operators; [`TypeRelation::Custom`] runs a function that
+//! reads attributes, constants and ports and narrows ports.
 //!
-//! The *element* of a type is what its values are made of: every node under `tensor` or `scalar` has one,
-//! so that `tensor.f32` and `scalar.f32` share one, and a leaf such as `peer_id` has none. A relation on
-//! elements fails on a type that has none.
+//! The *element* of a type is the element type of its values: every node under `tensor` or `scalar` has one
+//! (`tensor.f32` and `scalar.f32` the same), other leaves such as `peer_id` have none. A relation on elements
+//! fails on a type without one.
 //!
-//! A port that a node leaves out (a trailing or empty optional input) is skipped by every relation.
+//! Relations skip ports that a node omits (a trailing or empty optional input).
 //!
-//! **Invariant:** relations are constants: a relation is a fact about an operator, and holds for each
-//! of its nodes alike.
+//! **Invariant:** relations are constants. A relation is a property of the operator and applies to all its
+//! nodes.
 //!
-//! What the built-in relations do to symbolic shapes is the solver's business, not this module's.
+//! The solver defines the effect of built-in relations on symbolic shapes.
 
 use std::fmt;
 
 pub mod custom;
-
 mod rules;
 
 use custom::CustomRelationCtx;
 use rules::matmul_contract;
 pub(crate) use rules::{cast_to, constant_value, gather_indices, slice_indices, where_broadcast};
 
-/// One or several ports of an operator, by position.
+/// One port or several ports of an operator, by position.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum PortRef {
     /// One input.
     Input(usize),
     /// One output.
     Output(usize),
-    /// Every input from this position on: a variadic rest.
+    /// All inputs from this position on (variadic).
     InputsFrom(usize),
-    /// Every output from this position on: a variadic rest.
+    /// All outputs from this position on (variadic).
     OutputsFrom(usize),
 }
 
@@ -49,48 +48,36 @@ impl fmt::Display for PortRef {
     }
 }
 
-/// What must hold between the types of an operator's ports.
+/// A constraint on the types of an operator's ports.
 #[derive(Clone, Copy)]
 pub enum TypeRelation {
-    /// All ports have one type, shape included.
+    /// All ports have the same type, including the shape.
     SameType(&'static [PortRef]),
-    /// All ports have one element type; their shapes are not related.
+    /// All ports have the same element type; shapes are unrelated.
     SameElementType(&'static [PortRef]),
-    /// The shape of `out` is the shapes of `in0` and `in1` broadcast; elements are not related.
-    BroadcastShape {
-        /// One input.
-        in0: PortRef,
-        /// The other input.
-        in1: PortRef,
-        /// The result.
-        out: PortRef,
-    },
-    /// The output is the input, element by element: same element type, same shape.
-    Elementwise {
-        /// What is mapped.
-        input: PortRef,
-        /// The result.
-        output: PortRef,
-    },
-    /// The output has the input's element type, and its shape without the reduced axes (attribute or
-    /// second input `axes`), or with extent 1 there (attribute `keepdims`).
+    /// The shape of `out` is the broadcast shape of `in0` and `in1`; element types are unrelated.
+    BroadcastShape { in0: PortRef, in1: PortRef, out: PortRef },
+    /// The output has the element type and shape of the input.
+    Elementwise { input: PortRef, output: PortRef },
+    /// The output has the input's element type, and its shape without the reduced axes (attribute or second
+    /// input `axes`), or with extent 1 there (attribute `keepdims`).
     ReduceOver {
-        /// What is reduced.
+        /// The reduced tensor.
         input: PortRef,
-        /// The result.
+        /// The result of the reduction.
         output: PortRef,
     },
-    /// Whatever the function says.
+    /// A constraint defined by a function.
     Custom {
-        /// The name that diagnostics cite, such as `matmul.contract`.
+        /// The name in diagnostics, such as `matmul.contract`.
         name: &'static str,
-        /// The rule.
+        /// The implementation.
         run: CustomRelation,
     },
 }
 
 impl TypeRelation {
-    /// The name that diagnostics cite.
+    /// The name in diagnostics.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -103,7 +90,7 @@ impl TypeRelation {
         }
     }
 
-    /// The ports it relates; none are known of a custom relation, which may ask for any.
+    /// The related ports; empty for a custom relation, which may read any port.
     pub fn ports(&self) -> impl Iterator<Item = PortRef> + use<> {
         let (listed, named): (&'static [PortRef], [Option<PortRef>; 3]) = match *self {
             Self::SameType(ports) | Self::SameElementType(ports) => (ports, [None; 3]),
@@ -118,36 +105,36 @@ impl TypeRelation {
 }
 
 impl fmt::Debug for TypeRelation {
-    /// The name and the ports; addresses of functions are not the same from run to run.
+    /// Prints the name and the ports. Function addresses are omitted because they differ between runs.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())?;
         f.debug_list().entries(self.ports()).finish()
     }
 }
 
-/// A relation that is a function of the node.
+/// The implementation of a custom relation.
 ///
-/// It must be *monotone*: with more known about the ports it may find out more, but never something
-/// else. It is called again whenever a port narrows, until it returns [`RelationResult::Satisfied`]
-/// or fails.
+/// It must be *monotone*: with more information about the ports it may derive more, but nothing that
+/// contradicts an earlier result. The solver calls it whenever a port narrows, until it returns
+/// [`RelationResult::Satisfied`] or fails.
 pub type CustomRelation = fn(&mut CustomRelationCtx<'_>) -> RelationResult;
 
-/// What running a relation came to.
+/// Result of applying a relation once.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum RelationResult {
-    /// A port narrowed, and there may be more to find out: whatever depends on it runs again.
+    /// A port narrowed, and the relation may derive more: dependent relations run again.
     Refined,
-    /// There is nothing left to find out: the relation is retired. It may have narrowed ports just
-    /// now; whoever provides the ports sees that itself.
+    /// The relation cannot derive more and is retired. It may have narrowed ports in this call; the
+    /// implementation of [`PortAccess`](custom::PortAccess) tracks that.
     Satisfied,
-    /// Too little is known: the relation is parked until one of its ports narrows.
+    /// Too little is known: the relation is suspended until one of its ports narrows.
     Defer,
     /// The node is ill-typed.
     Failed(RelationFailure),
 }
 
 impl RelationResult {
-    /// The outcome of a rule that narrowed something or not, and has finished or not.
+    /// Translates progress into a result.
     #[must_use]
     pub fn of(progress: Progress) -> Self {
         match progress {
@@ -158,26 +145,26 @@ impl RelationResult {
     }
 }
 
-/// How far a rule got.
+/// Progress of one call of a relation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Progress {
     /// Whether a port narrowed.
     pub narrowed: bool,
-    /// Whether there is nothing left to find out.
+    /// Whether the relation cannot derive more.
     pub complete: bool,
 }
 
-/// Why a relation does not hold.
+/// Error of a relation that does not hold.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{message}: expected {expected}, found {found}")]
 pub struct RelationFailure {
-    /// What the relation demands, in lower case and without a full stop.
+    /// The requirement, in lower case and without a full stop.
     pub message: String,
     /// The ports that contradict each other.
     pub ports: Vec<PortRef>,
-    /// What one side asks for, as the user writes it.
+    /// The expected type or value, in the user's notation.
     pub expected: String,
-    /// What the other side is.
+    /// The actual type or value.
     pub found: String,
 }
 
@@ -196,24 +183,24 @@ impl From<Result<Progress, RelationFailure>> for RelationResult {
     }
 }
 
-/// Ports that are not related.
+/// The empty list of relations.
 pub const NO_RELATIONS: &[TypeRelation] = &[];
 
-/// One input, one output, mapped element by element.
+/// One input and one output of the same type and shape.
 pub const ELEMENTWISE: &[TypeRelation] =
     &[TypeRelation::Elementwise { input: PortRef::Input(0), output: PortRef::Output(0) }];
 
-/// The output has the element type of the first input, in a shape of its own.
+/// The output has the element type of the first input; its shape is unrelated.
 pub const UNARY_SAME_ELEMENT: &[TypeRelation] =
     &[TypeRelation::SameElementType(&[PortRef::Input(0), PortRef::Output(0)])];
 
-/// Two inputs of one element type, broadcast against each other.
+/// Two inputs of one element type, with broadcasting.
 pub const BROADCAST_BINARY: &[TypeRelation] = &[
     TypeRelation::SameElementType(&[PortRef::Input(0), PortRef::Input(1), PortRef::Output(0)]),
     TypeRelation::BroadcastShape { in0: PortRef::Input(0), in1: PortRef::Input(1), out: PortRef::Output(0) },
 ];
 
-/// Two inputs of one element type, multiplied as (stacks of) matrices.
+/// Two inputs of one element type, multiplied as stacks of matrices.
 pub const MATMUL_BINARY: &[TypeRelation] = &[
     TypeRelation::SameElementType(&[PortRef::Input(0), PortRef::Input(1), PortRef::Output(0)]),
     TypeRelation::Custom { name: "matmul.contract", run: matmul_contract },

@@ -1,12 +1,11 @@
-//! The link from Rust types to the tree of types.
+//! The mapping from Rust types to type nodes.
 //!
-//! A component says what it stores by a Rust type, and [`Storage`] says which node that is. Slices of
-//! elements are tensors: `[f32]` and everything that owns such a slice is `tensor.f32`; a number on
-//! its own is a scalar; [`AnyTensor`] stands at the abstract `tensor`, because its element type is
-//! known only at run time.
+//! [`Storage`] gives the type node of the values that a component stores as a Rust type. Slices of elements
+//! are tensors: `[f32]` and all its owners are `tensor.f32`. A single number is a scalar. [`AnyTensor`] maps
+//! to the abstract `tensor`, because its element type is known at run time only.
 //!
-//! **Invariant:** the way in which a slice is owned never changes the type: `Vec<T>`, `Box<[T]>`,
-//! `Arc<[T]>`, `[T; N]` and `[T]` are one node.
+//! **Invariant:** ownership of a slice does not change the type: `Vec<T>`, `Box<[T]>`, `Arc<[T]>`, `[T; N]`
+//! and `[T]` map to the same node.
 
 use std::sync::Arc;
 
@@ -16,7 +15,7 @@ use crate::tree::builtin::{
     TYPE_SCALAR_F16, TYPE_SCALAR_F32, TYPE_SCALAR_F64, TYPE_SCALAR_I32, TYPE_SCALAR_U8, TYPE_TENSOR,
 };
 
-/// A Rust type whose values have a type of the tree.
+/// A Rust type that stores values of one type node.
 ///
 /// Associated types of components are bounded by `?Sized + Storage`, so that they can be slices.
 ///
@@ -36,8 +35,7 @@ use crate::tree::builtin::{
 /// assert_eq!(<Flat as Index>::Vector::TYPE, &TYPE_TENSOR_F32);
 /// assert_eq!(<f32 as Storage>::TYPE, &TYPE_SCALAR_F32);
 /// ```
-///
-/// A type without a node is refused where it is used:
+/// A type without a node is rejected at compile time:
 ///
 /// ```compile_fail,E0277
 /// use typeloom_types::storage::Storage;
@@ -50,14 +48,14 @@ use crate::tree::builtin::{
     note = "a type of your own gets one by `impl Storage`, with a `TypeNode` that it registers"
 )]
 pub trait Storage: Send + Sync + 'static {
-    /// The node of values that are stored like this.
+    /// The node of the stored values.
     const TYPE: &'static TypeNode;
 }
 
-/// An element whose slices are stored as one type of the tree.
+/// A Rust type whose slices store tensors of one type node.
 ///
-/// Implement it for an element type of your own, beside a leaf under `tensor`, and `[T]`, `Vec<T>`
-/// and the rest are [`Storage`].
+/// Implement it for a custom element type and declare a leaf under `tensor`; `[T]`, `Vec<T>` and the other
+/// owners then implement [`Storage`].
 ///
 /// ```
 /// use typeloom_types::storage::{ElementStorage, Storage};
@@ -88,7 +86,7 @@ pub trait Storage: Send + Sync + 'static {
     note = "an element type of your own becomes one by `impl ElementStorage`"
 )]
 pub trait ElementStorage: Sized + Send + Sync + 'static {
-    /// The node of slices of this element.
+    /// The node of slices of this type.
     const SLICE: &'static TypeNode;
 }
 

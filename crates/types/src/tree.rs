@@ -1,24 +1,22 @@
-//! One position in the tree of types, and how a crate adds its own to the default lattice.
+//! Nodes of the type tree, and their registration in the default lattice.
 //!
 //! A node is a constant: its id, the id of its parent, whether values can have exactly this type
-//! ([`TypeKind::Concrete`]) or whether it only bounds them ([`TypeKind::Abstract`]), and the names by
-//! which other languages and processes know it. Nodes name their parents by id, so that a crate can
-//! hang a leaf under a node that another crate owns.
+//! ([`TypeKind::Concrete`]) or whether it is a bound ([`TypeKind::Abstract`]), and its names in other
+//! languages and on the wire. Nodes refer to their parents by id, so a crate can add a leaf under a node of
+//! another crate.
 //!
-//! Nodes that are submitted as [`TypeNodeReg`] form the default lattice
-//! ([`Lattice::get`]). Nodes that are only known at run time are described by
-//! [`NodeSpec`](crate::lattice::build::NodeSpec) instead and never pass through this module.
+//! Nodes submitted as [`TypeNodeReg`] form the default lattice ([`Lattice::get`]). Nodes known at run time
+//! only are declared by [`NodeSpec`](crate::lattice::build::NodeSpec) instead.
 //!
-//! **Invariant:** a node is plain data. Whether its id is free and its parent exists is decided when
-//! a lattice is built from it, not here.
+//! **Invariant:** a node is plain data. Building a lattice validates that ids are unique and that parents
+//! exist.
 
 use crate::lattice::Lattice;
 
 pub mod builtin;
-
 pub mod onnx;
 
-/// A type: a concrete leaf that values have, or an abstract bound over such leaves.
+/// A type: a concrete leaf that values can have, or an abstract bound of such leaves.
 ///
 /// ```
 /// use typeloom_types::tree::builtin::TYPE_TENSOR;
@@ -38,17 +36,17 @@ pub mod onnx;
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct TypeNode {
-    /// The name of the type, unique in a lattice; by convention a dotted path (`tensor.f32`).
+    /// The name of the type, unique in a lattice; a dotted path by convention (`tensor.f32`).
     pub id: &'static str,
-    /// The id of the node that bounds this one; `None` for the root.
+    /// The id of the parent; `None` for the root.
     pub parent: Option<&'static str>,
     /// Whether values can have exactly this type.
     pub kind: TypeKind,
-    /// The name of the C structure in a generated header; empty where there is none.
+    /// The name of the C structure in a generated header; empty if there is none.
     pub ffi_name: &'static str,
-    /// The tag on a wire envelope; 0 asks for one derived from the content, see [`TypeNode::wire_tag`].
+    /// The wire tag; 0 to derive it from the content, see [`TypeNode::wire_tag`].
     pub wire_hash: u64,
-    /// The ONNX type denotation that stamps a value with this type; empty where there is none.
+    /// The ONNX type denotation of values of this type; empty if there is none.
     pub denotation: &'static str,
 }
 
@@ -56,21 +54,20 @@ pub struct TypeNode {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TypeKind {
-    /// A leaf: values have this type, dispatch can be decided by it, nothing hangs under it.
+    /// A leaf: values have this type, and dispatch can select by it.
     Concrete,
-    /// An interior node: a bound that a value's type lies under.
+    /// An interior node: a bound of the types of values.
     Abstract,
 }
 
 impl TypeNode {
-    /// Whether this type is `other` or lies under it in the default lattice.
+    /// Whether this type is `other` or a descendant of it in the default lattice.
     ///
-    /// A node that was never registered still knows its own parent, so it is under whatever that
-    /// parent is under. The search by id costs O(log n); code that asks often works with
-    /// [`NodeNo`](crate::lattice::NodeNo) and [`Lattice::is_subtype`].
+    /// An unregistered node is a subtype of the supertypes of its parent. The lookup by id takes O(log n);
+    /// frequent queries should use [`NodeNo`](crate::lattice::NodeNo) and [`Lattice::is_subtype`].
     ///
     /// # Panics
-    /// As [`Lattice::get`], when the registered nodes do not form a lattice.
+    /// As [`Lattice::get`], if the registered nodes do not form a lattice.
     #[must_use]
     pub fn is_subtype_of(&self, other: &Self) -> bool {
         self.id == other.id
@@ -79,20 +76,20 @@ impl TypeNode {
                 .is_some_and(|parent| parent == other.id || Lattice::get().is_subtype(parent, other))
     }
 
-    /// Whether this is a leaf that values can have.
+    /// Whether values can have exactly this type.
     #[must_use]
     pub const fn is_concrete(&self) -> bool {
         matches!(self.kind, TypeKind::Concrete)
     }
 
-    /// Whether this is only a bound.
+    /// Whether this type is a bound only.
     #[must_use]
     pub const fn is_abstract(&self) -> bool {
         matches!(self.kind, TypeKind::Abstract)
     }
 
-    /// The tag on a wire envelope: [`wire_hash`](Self::wire_hash) if it is given, else one derived
-    /// from the content ([`derived_wire_tag`]), and 0 for an abstract node, which no value carries.
+    /// The wire tag: [`wire_hash`](Self::wire_hash) unless it is 0, else [`derived_wire_tag`]; 0 for an
+    /// abstract node, which no value has.
     #[must_use]
     pub const fn wire_tag(&self) -> u64 {
         wire_tag(self.id, self.parent, self.kind, self.ffi_name, self.wire_hash, self.denotation)
@@ -105,7 +102,7 @@ impl std::fmt::Display for TypeNode {
     }
 }
 
-/// The tag in use for a node with these fields; see [`TypeNode::wire_tag`].
+/// The wire tag of a node with these fields; see [`TypeNode::wire_tag`].
 pub(crate) const fn wire_tag(
     id: &str,
     parent: Option<&str>,
@@ -120,12 +117,12 @@ pub(crate) const fn wire_tag(
     }
 }
 
-/// The wire tag of a concrete node that was given none.
+/// The wire tag of a concrete node without a declared one.
 ///
-/// FNV-1a (64 bit) over the length-prefixed fields, with the highest bit set, which keeps derived
-/// tags away from 0 and from the small numbers that are given by hand. It tells types apart on a
-/// wire where both ends agree on the lattice, and building a lattice refuses a collision; identity
-/// across processes that do not trust each other is the digest of a descriptor, not this.
+/// FNV-1a (64 bit) over the length-prefixed fields, with the highest bit set so that derived tags differ from
+/// 0 and from the small declared tags. The tag identifies a type on a wire whose ends use the same lattice;
+/// building a lattice rejects collisions. Processes that do not trust each other identify a type by the digest
+/// of its descriptor instead.
 #[must_use]
 pub const fn derived_wire_tag(id: &str, parent: Option<&str>, ffi_name: &str, denotation: &str) -> u64 {
     const OFFSET_BASIS: u64 = 0xcbf2_9ce4_8422_2325;
@@ -161,22 +158,20 @@ const fn fnv_str(mut state: u64, text: &str) -> u64 {
     state
 }
 
-/// The registration of a node with the default lattice; submitted through `inventory`.
-///
-/// [`register_type_node!`](crate::register_type_node) writes the submission.
+/// The registration of a node in the default lattice through `inventory`, submitted by
+/// [`register_type_node!`](crate::register_type_node).
 pub struct TypeNodeReg(pub &'static TypeNode);
 
 inventory::collect!(TypeNodeReg);
 
-/// The nodes that were registered, in no particular order: linking decides it.
+/// The registered nodes, in the linker's order.
 pub fn registered_nodes() -> impl Iterator<Item = &'static TypeNode> {
     inventory::iter::<TypeNodeReg>.into_iter().map(|registration| registration.0)
 }
 
-/// Registers a static [`TypeNode`](crate::tree::TypeNode) with the default lattice.
+/// Registers a static [`TypeNode`](crate::tree::TypeNode) in the default lattice.
 ///
-/// Registration takes effect at link time, wherever the macro stands; whether the node fits is
-/// checked when the default lattice is first asked for.
+/// Registration takes effect at link time. The node is validated when the default lattice is first used.
 #[macro_export]
 macro_rules! register_type_node {
     ($node:path) => {
@@ -184,7 +179,7 @@ macro_rules! register_type_node {
     };
 }
 
-/// Declares static nodes and registers each of them.
+/// Declares and registers static nodes.
 macro_rules! nodes {
     ($($(#[$doc:meta])* $name:ident = $id:literal, $parent:expr, $kind:ident, $ffi:literal, $wire:literal, $denotation:literal;)*) => {
         $(
@@ -208,7 +203,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_derived_tag_depends_on_every_field_and_on_where_fields_end() {
+    fn a_derived_tag_depends_on_every_field_and_on_their_boundaries() {
         let base = derived_wire_tag("a", Some("b"), "c", "d");
         for other in [
             derived_wire_tag("x", Some("b"), "c", "d"),
@@ -225,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_given_tag_wins_and_an_abstract_node_has_none() {
+    fn a_declared_tag_takes_precedence_and_an_abstract_node_has_none() {
         let node = TypeNode {
             id: "n",
             parent: Some("any"),
@@ -240,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unregistered_node_is_under_what_its_parent_is_under() {
+    fn an_unregistered_node_is_a_subtype_of_its_parents_supertypes() {
         let node = TypeNode {
             id: "tensor.loose",
             parent: Some("tensor"),

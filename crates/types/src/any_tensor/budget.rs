@@ -1,47 +1,47 @@
-//! How much memory tensors may take.
+//! Limit of the memory that tensors hold.
 //!
-//! The memory of all tensors of the process is counted while it is held: a tensor adds what it allocates and subtracts it
-//! when its last owner is dropped; clones, and views of foreign bytes, add nothing. [`within`] sets a limit for what runs on
-//! the current thread, and every constructor that reports errors compares with it *before* it allocates: a shape from a file
-//! cannot ask for more. Kernels ask for scratch memory with [`admit`].
+//! A process-wide counter contains the memory of all live tensors: an allocation adds to it, dropping the
+//! last owner subtracts. Clones and views of foreign bytes add nothing. [`within`] sets a limit for a closure
+//! on the current thread. Every fallible constructor compares with the limit *before* it allocates, so a
+//! shape from a file cannot exhaust the memory. Kernels request scratch memory with [`admit`].
 //!
-//! **Invariant:** without a limit nothing is refused.
+//! **Invariant:** without a limit every request is admitted.
 //!
-//! Limits: tensors of at most one word are kept in place and not counted, and constructors without an error
-//! (`From<&[T]>`, writing to a shared tensor) are counted and not refused.
+//! Exceptions: tensors of at most one word are stored inline and not counted. Infallible constructors
+//! (`From<&[T]>`, writing to a shared tensor) are counted but never rejected.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::error::TensorError;
 
-/// The bytes that tensors of the process hold.
+/// Bytes held by the tensors of the process.
 static HELD: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {
     static LIMIT: Cell<usize> = const { Cell::new(usize::MAX) };
-    static MADE: Cell<u64> = const { Cell::new(0) };
+    static CREATED: Cell<u64> = const { Cell::new(0) };
 }
 
-/// The bytes of memory that the tensors of this process hold.
+/// Number of bytes that the tensors of this process hold.
 #[must_use]
 pub fn held() -> usize {
     HELD.load(Ordering::Relaxed)
 }
 
-/// The limit for this thread; `usize::MAX` without one.
+/// The limit of this thread in bytes; `usize::MAX` if none is set.
 #[must_use]
 pub fn limit() -> usize {
     LIMIT.get()
 }
 
-/// The bytes of all tensors that were made on this thread, dropped ones included.
+/// Total size in bytes of all tensors created on this thread, including dropped ones.
 #[must_use]
-pub fn made() -> u64 {
-    MADE.get()
+pub fn created() -> u64 {
+    CREATED.get()
 }
 
-/// Runs with a limit for the bytes that tensors hold; a limit that is in force already is only lowered.
+/// Runs a closure with a limit in bytes; a nested limit can only lower the current one.
 pub fn within<T>(limit: usize, run: impl FnOnce() -> T) -> T {
     struct Restore(usize);
     impl Drop for Restore {
@@ -56,7 +56,7 @@ pub fn within<T>(limit: usize, run: impl FnOnce() -> T) -> T {
     result
 }
 
-/// Whether this many bytes more may be held.
+/// Checks that `bytes` more bytes are within the limit.
 ///
 /// # Errors
 /// [`TensorError::OverBudget`]; nothing was allocated.
@@ -66,17 +66,17 @@ pub fn admit(bytes: usize) -> Result<(), TensorError> {
     if limit == usize::MAX || held().saturating_add(bytes) <= limit {
         return Ok(());
     }
-    Err(TensorError::OverBudget { limit, held: held(), asked: bytes })
+    Err(TensorError::OverBudget { limit, held: held(), requested: bytes })
 }
 
 pub(super) fn add(bytes: usize) {
     HELD.fetch_add(bytes, Ordering::Relaxed);
-    MADE.set(MADE.get().wrapping_add(bytes as u64));
+    CREATED.set(CREATED.get().wrapping_add(bytes as u64));
 }
 
-/// Memory that was held by another tensor was made into one.
+/// Counts a tensor that reuses the memory of another one.
 pub(super) fn reuse(bytes: usize) {
-    MADE.set(MADE.get().wrapping_add(bytes as u64));
+    CREATED.set(CREATED.get().wrapping_add(bytes as u64));
 }
 
 pub(super) fn subtract(bytes: usize) {
@@ -93,11 +93,11 @@ mod tests {
     fn what_exceeds_the_limit_is_refused_before_it_is_allocated() {
         let limit = held() + (1 << 30);
         within(limit, || {
-            // No machine has this much, so that allocating it would abort.
+            // The allocation would abort the process: no machine has this much memory.
             let huge = AnyTensor::zeros(Dtype::F32, &[1 << 44]);
             assert!(matches!(huge, Err(TensorError::OverBudget { limit: known, .. }) if known == limit));
             assert!(AnyTensor::zeros(Dtype::F32, &[1 << 10]).is_ok());
-            // A limit inside is only lower.
+            // A nested limit does not raise the current one.
             within(usize::MAX, || assert_eq!(super::limit(), limit));
         });
         assert_eq!(super::limit(), usize::MAX);
@@ -106,9 +106,9 @@ mod tests {
     #[test]
     fn memory_is_counted_until_its_last_owner_is_dropped() {
         const LEN: usize = 1 << 28;
-        let before = made();
+        let before = created();
         let tensor = AnyTensor::zeros(Dtype::U8, &[LEN]);
-        assert!(made() - before >= LEN as u64);
+        assert!(created() - before >= LEN as u64);
         let Ok(tensor) = tensor else { panic!("there is no limit") };
         // Other tests of this process hold far less.
         assert!(held() >= LEN);

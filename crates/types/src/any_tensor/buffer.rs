@@ -1,10 +1,10 @@
-//! Shared bytes that are aligned for the elements that are kept in them.
+//! Shared bytes that are aligned for any element type.
 //!
-//! A few bytes are kept in place, so that numbers cost no allocation. Others are shared between clones until one of
-//! them writes. Bytes of somebody else's (a mapped file) are looked at where they are. Tensors are moved from place to place
-//! by every operator, so this is kept small: 24 bytes.
+//! A few bytes are stored inline, so scalars need no allocation. More bytes are shared between clones and
+//! copied on write. Foreign bytes (a mapped file) are used in place. Every operator moves tensors, so a
+//! buffer has only 24 bytes.
 //!
-//! **Invariant:** in memory of our own the last word is zero behind the last byte.
+//! **Invariant:** in allocated memory, the bytes of the last word after the end of the data are zero.
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -13,15 +13,15 @@ use bytes::Bytes;
 
 use super::budget;
 
-/// The unit of storage; at least as aligned as any element, and on common targets to 16 bytes.
+/// The unit of allocation, aligned at least as strictly as any element, and to 16 bytes on common targets.
 type Word = u128;
 
 const WORD: usize = size_of::<Word>();
 
-/// A few bytes, aligned for every element, and for no more: a word would ask for twice that of whatever holds it.
+/// Inline bytes, aligned for every element. A `Word` would double the alignment of the enclosing type.
 type Few = [u64; WORD / size_of::<u64>()];
 
-/// Words that are counted as long as they are held.
+/// Words that are counted in the budget while they are alive.
 #[derive(Debug, Default)]
 pub(super) struct Words(Vec<Word>);
 
@@ -31,7 +31,7 @@ impl Words {
         Self(words)
     }
 
-    /// With this many words, those behind the present ones zeros.
+    /// Resizes to `len` words; new words are zero.
     fn resized(mut self, len: usize) -> Self {
         let before = self.0.capacity();
         self.0.resize(len, 0);
@@ -52,31 +52,32 @@ impl Drop for Words {
     }
 }
 
-/// Bytes that clones share until one of them writes.
+/// Copy-on-write bytes.
 #[derive(Clone)]
 pub(super) enum Buffer {
-    /// At most a word.
+    /// At most one word, stored inline.
     InPlace { len: u8, few: Few },
-    /// Memory of our own.
+    /// Allocated memory.
     Shared { len: usize, words: Arc<Words> },
-    /// Of somebody else, and not to be written.
+    /// Read-only memory of another owner.
     Foreign(Arc<Bytes>),
 }
 
-/// Memory that a tensor had and another can have: see [`AnyTensor::into_memory`](super::AnyTensor::into_memory).
+/// The memory of a tensor, for reuse by another one; see
+/// [`AnyTensor::into_memory`](super::AnyTensor::into_memory).
 #[derive(Debug, Default)]
 pub struct Memory {
     words: Words,
 }
 
 impl Memory {
-    /// Memory for this many bytes, zeros.
+    /// Allocates zeroed memory for this many bytes.
     #[must_use]
     pub fn zeroed(len: usize) -> Self {
         Self { words: Words::new(vec![0; len.div_ceil(WORD)]) }
     }
 
-    /// How many bytes it has room for.
+    /// Capacity in bytes.
     #[must_use]
     pub fn capacity(&self) -> usize {
         self.words.0.capacity() * WORD
@@ -91,7 +92,7 @@ impl Buffer {
         }
     }
 
-    /// The first bytes of a word, where they are that few.
+    /// An inline buffer with the first `len` bytes of `word`; `None` if `len` is larger than a word.
     fn in_place(word: &[u8; WORD], len: usize) -> Option<Self> {
         let short = u8::try_from(len).ok().filter(|_| len <= WORD)?;
         Some(Self::InPlace { len: short, few: bytemuck::cast(*word) })
@@ -116,7 +117,7 @@ impl Buffer {
         Self::Shared { len: bytes.len(), words: Arc::new(Words::new(words)) }
     }
 
-    /// These bytes where they are, if they are aligned to `align` there; else a copy.
+    /// Uses the bytes in place if they are aligned to `align`, and copies them otherwise.
     pub(super) fn view(bytes: Bytes, align: usize) -> Self {
         if bytes.len() <= WORD || bytes.as_ptr().align_offset(align) != 0 {
             return Self::from_bytes(&bytes);
@@ -124,7 +125,7 @@ impl Buffer {
         Self::Foreign(Arc::new(bytes))
     }
 
-    /// Memory of before, with its contents but for the end of the last word.
+    /// Reuses memory with its contents, except for the bytes after the end of the data.
     pub(super) fn reused(memory: Memory, len: usize) -> Self {
         if len <= WORD {
             return Self::zeroed(len);
@@ -137,7 +138,7 @@ impl Buffer {
         Self::Shared { len, words: Arc::new(words) }
     }
 
-    /// The memory, where it is our own and nobody shares it.
+    /// The memory, if it is allocated and not shared.
     pub(super) fn into_memory(self) -> Option<Memory> {
         match self {
             Self::InPlace { .. } | Self::Foreign(_) => None,
@@ -145,7 +146,7 @@ impl Buffer {
         }
     }
 
-    /// Whether writing copies first.
+    /// Whether a write copies the bytes first.
     pub(super) fn is_shared(&self) -> bool {
         match self {
             Self::InPlace { .. } => false,
@@ -172,7 +173,7 @@ impl Buffer {
                 let words: &mut Vec<Word> = &mut Arc::make_mut(words).0;
                 &mut bytemuck::cast_slice_mut(words)[..*len]
             }
-            // What was foreign was copied above.
+            // Foreign bytes were copied above.
             Self::Foreign(_) => &mut [],
         }
     }

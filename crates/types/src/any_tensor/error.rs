@@ -1,95 +1,84 @@
-//! What can be wrong with the parts of a tensor.
+//! Errors of constructing and accessing tensors.
 
 use crate::dtype::Dtype;
 
-/// Why parts do not make a tensor, or a tensor is not what was asked of it.
+/// Error of a tensor constructor or accessor.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum TensorError {
-    /// Tensors would hold more memory than the limit of the run.
-    #[error("{asked} bytes more are needed, and tensors hold {held} of the {limit} bytes that they may take")]
+    /// The memory limit of the run does not permit an allocation.
+    #[error(
+        "{requested} bytes more are needed, and tensors hold {held} of the {limit} bytes that they may take"
+    )]
     OverBudget {
-        /// The limit.
         limit: usize,
-        /// How many bytes tensors hold.
+        /// Bytes that tensors hold.
         held: usize,
-        /// How many more were asked for.
-        asked: usize,
+        /// Requested bytes.
+        requested: usize,
     },
-    /// The shape asks for more bytes than can be addressed.
+    /// The size of the shape in bytes exceeds the address space.
     #[error("shape {} is too large to be addressed", Shape(.shape))]
-    ShapeOverflow {
-        /// The shape.
-        shape: Box<[usize]>,
-    },
-    /// There are more or fewer elements than the shape has room for.
+    ShapeOverflow { shape: Box<[usize]> },
+    /// The number of elements does not match the shape.
     #[error("shape {} has {expected} elements, not {found}", Shape(.shape))]
     ElementCount {
-        /// The shape.
         shape: Box<[usize]>,
-        /// How many elements the shape has.
+        /// Number of elements of the shape.
         expected: usize,
-        /// How many there are.
+        /// Number of elements found.
         found: usize,
     },
-    /// There are more or fewer bytes than dtype and shape ask for.
+    /// The number of bytes does not match element type and shape.
     #[error("{dtype} elements in shape {} take {expected} bytes, not {found}", Shape(.shape))]
     ByteLength {
-        /// The element type.
         dtype: Dtype,
-        /// The shape.
         shape: Box<[usize]>,
-        /// How many bytes they take.
+        /// Number of bytes for element type and shape.
         expected: usize,
-        /// How many there are.
+        /// Number of bytes found.
         found: usize,
     },
-    /// The elements are of another type than was asked for.
+    /// The element type is not the requested one.
     #[error("the elements are {found}, not {expected}")]
     DtypeMismatch {
-        /// The type that was asked for.
+        /// The requested element type.
         expected: Dtype,
-        /// The type of the elements.
+        /// The element type of the tensor.
         found: Dtype,
     },
     /// A byte of a bool tensor is neither 0 nor 1.
     #[error("element {index} is {byte}, but a bool is 0 or 1")]
     NotBool {
-        /// Which element.
+        /// The index of the element.
         index: usize,
-        /// The byte.
         byte: u8,
     },
     /// A code has more bits than the element type.
     #[error("element {index} is {code:#04x}, which does not fit in the bits of {dtype}")]
     CodeTooLarge {
-        /// The element type.
         dtype: Dtype,
-        /// Which element.
+        /// The index of the element.
         index: usize,
-        /// The code.
         code: u8,
     },
-    /// Elements of this type are wider than a byte, or have no fixed width.
+    /// Elements of this type are wider than a byte or have no fixed width.
     #[error("elements of {dtype} are not codes of at most 8 bits")]
-    NoCodes {
-        /// The element type.
-        dtype: Dtype,
-    },
-    /// The offsets of a string tensor are missing, fall, or point outside the text.
+    NoCodes { dtype: Dtype },
+    /// The offsets of a string tensor are missing, decrease, or are outside the text.
     #[error("the offsets of string {index} do not lie in the bytes of the tensor")]
     StringOffsets {
-        /// The first string concerned.
+        /// The index of the first such string.
         index: usize,
     },
     /// A string is not valid UTF-8.
     #[error("string {index} is not valid UTF-8")]
     NotUtf8 {
-        /// Which string.
+        /// The index of the string.
         index: usize,
     },
 }
 
-/// How many elements a shape has: the product of its dims.
+/// Number of elements of a shape, the product of its extents.
 pub(super) fn element_count(shape: &[usize]) -> Result<usize, TensorError> {
     if shape.contains(&0) {
         return Ok(0);
@@ -110,7 +99,7 @@ pub(super) fn check_count(shape: &[usize], found: usize) -> Result<(), TensorErr
     }
 }
 
-/// A shape in brackets, cut off after a few dims.
+/// A shape in brackets, truncated after a few extents.
 pub(super) struct Shape<'a>(pub(super) &'a [usize]);
 
 impl std::fmt::Display for Shape<'_> {

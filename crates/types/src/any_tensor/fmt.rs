@@ -1,4 +1,4 @@
-//! A short view of a tensor for people: never more than a few elements of it.
+//! `Debug` of tensors: element type, shape and the first few elements.
 
 use std::fmt::{Debug, Formatter, Result};
 
@@ -7,15 +7,15 @@ use super::error::{Shape, TensorError};
 use crate::dtype::Dtype;
 use crate::element::Element;
 
-/// How many elements are shown.
+/// Maximum number of printed elements.
 const SHOWN: usize = 8;
 
-/// How many characters of a string are shown.
+/// Maximum number of printed characters per string.
 const SHOWN_TEXT: usize = 32;
 
 impl Debug for AnyTensor {
-    /// `f32[2, 3] [1.0, 2.0, ...]`; elements without a Rust type are shown as their codes, complex
-    /// numbers as their bytes.
+    /// `f32[2, 3] [1.0, 2.0, ...]`. Elements without a Rust type are printed as codes, complex numbers as
+    /// bytes.
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         write!(f, "{}{} ", self.dtype, Shape(&self.shape))?;
         match self.dtype {

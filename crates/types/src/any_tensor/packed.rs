@@ -1,11 +1,10 @@
-//! Elements of at most 8 bits, as codes: the bits of one element in the low bits of a `u8`.
+//! Elements of at most 8 bits as codes: the bits of one element in the low bits of a `u8`.
 //!
-//! Codes are what a tensor stores, not what it means: the code of the `int4` -1 is `0x0f`. They are
-//! how element types without a Rust type (4-bit integers, 8-, 6- and 4-bit floats) are read and
-//! written.
+//! A code is the stored bit pattern, not the value: the code of the `int4` -1 is `0x0f`. Codes give access to
+//! element types without a Rust type (4-bit integers; 8-, 6- and 4-bit floats).
 //!
-//! Eight elements of `bits` bits take exactly `bits` bytes, so positions are computed in groups of
-//! eight and never overflow.
+//! Eight elements of `bits` bits occupy exactly `bits` bytes. Positions are computed in groups of eight,
+//! which cannot overflow.
 
 use super::buffer::Buffer;
 use super::error::{TensorError, check_count, element_count};
@@ -13,7 +12,7 @@ use super::{AnyTensor, packed_len};
 use crate::dtype::Dtype;
 
 impl AnyTensor {
-    /// A tensor of codes, one `u8` per element, in row-major order.
+    /// Creates a tensor from codes, one `u8` per element, in row-major order.
     ///
     /// # Errors
     /// [`TensorError::NoCodes`] for elements wider than a byte, [`TensorError::CodeTooLarge`],
@@ -57,7 +56,7 @@ impl AnyTensor {
     }
 }
 
-/// Clears the bits of the last byte that belong to no element.
+/// Clears the unused bits of the last byte.
 pub(super) fn clear_padding(bytes: &mut [u8], count: usize, bits: u32) {
     let used = (count % 8) as u32 * bits % 8;
     if let Some(last) = bytes.last_mut().filter(|_| used != 0) {
@@ -69,13 +68,13 @@ fn code_bits(dtype: Dtype) -> Result<u32, TensorError> {
     dtype.size_bits().filter(|bits| *bits <= 8).ok_or(TensorError::NoCodes { dtype })
 }
 
-/// The byte in which an element starts, and how many bits of it come before.
+/// The byte in which an element starts, and the offset in bits within it.
 fn position(index: usize, bits: u32) -> (usize, u32) {
     let in_group = (index % 8) as u32 * bits;
     (index / 8 * bits as usize + (in_group / 8) as usize, in_group % 8)
 }
 
-/// The low `bits` bits, at most eight.
+/// A mask of the low `bits` bits, at most eight.
 fn mask(bits: u32) -> u8 {
     u8::MAX >> (8 - bits)
 }

@@ -1,8 +1,8 @@
-//! Tensors in `serde`'s formats.
+//! Serialisation of tensors with `serde`.
 //!
-//! A tensor is a record of `dtype` (its short name), `shape` and `data`: the packed bytes, which
-//! formats for people get as lower-case hexadecimal text. Reading checks what every constructor
-//! checks, and never allocates more than the input holds.
+//! A tensor is a record of `dtype` (the short name), `shape` and `data` (the packed bytes, as lower-case
+//! hexadecimal text in human-readable formats). Deserialisation validates like every constructor and never
+//! allocates more than the size of the input.
 
 use serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
 use serde::ser::{Serialize, Serializer};
@@ -92,7 +92,8 @@ impl<'de> Visitor<'de> for DataVisitor {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<Self::Value, A::Error> {
-        // The length that the input claims is not trusted; the vector grows with what is there.
+        // The length that the input claims is not trusted: the vector grows with the elements that are
+        // present.
         let mut bytes = Vec::new();
         while let Some(byte) = elements.next_element()? {
             bytes.push(byte);

@@ -1,24 +1,25 @@
-//! Extents, in place where there are few: tensors are cloned by every operator, and most have four dims or fewer.
+//! Extents of a tensor, stored inline up to rank 4: every operator clones tensors, and most have at most four
+//! axes.
 
 use std::hash::{Hash, Hasher};
 use std::ops::Deref;
 
-/// How many extents are kept in place.
+/// Maximum rank of inline extents.
 const FEW: usize = 4;
 
 /// The extents of a tensor.
 ///
-/// Cloning is a copy without a loop or a call, which is why this is no `SmallVec`.
+/// A clone is a plain copy without a loop or a call, unlike that of a `SmallVec`.
 #[derive(Clone)]
 pub(super) enum Shape {
-    /// At most four.
+    /// At most [`FEW`] extents.
     Few { rank: u8, extents: [usize; FEW] },
-    /// More.
+    /// More extents.
     Many(Box<[usize]>),
 }
 
 impl Shape {
-    /// No extents.
+    /// The shape of rank 0.
     pub(super) const SCALAR: Self = Self::Few { rank: 0, extents: [0; FEW] };
 }
 
@@ -65,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_shape_is_its_extents_however_they_are_kept() {
+    fn inline_and_boxed_shapes_have_the_same_extents() {
         for rank in 0..8 {
             let extents: Vec<usize> = (1..=rank).collect();
             let shape = Shape::from(&extents[..]);

@@ -8,7 +8,7 @@ use crate::dtype::Dtype;
 const OFFSET: usize = size_of::<u64>();
 
 impl AnyTensor {
-    /// A tensor of strings, in row-major order.
+    /// Creates a tensor of strings in row-major order.
     ///
     /// # Errors
     /// [`TensorError::ElementCount`] and [`TensorError::ShapeOverflow`].
@@ -16,7 +16,7 @@ impl AnyTensor {
         check_count(shape, strings.len())?;
         let text: usize = strings.iter().map(|string| string.as_ref().len()).sum();
         let len = packed_len(Dtype::String, shape, strings.len())?.saturating_add(text);
-        // The bytes are put together before they are copied to aligned memory.
+        // The bytes are assembled here and then copied to aligned memory, so twice the size is requested.
         super::budget::admit(len.saturating_mul(2))?;
         let mut bytes = Vec::with_capacity(len);
         let mut offset = 0_u64;
@@ -31,10 +31,10 @@ impl AnyTensor {
         Ok(Self { dtype: Dtype::String, shape: shape.into(), buffer: Buffer::from_bytes(&bytes) })
     }
 
-    /// The strings of the tensor, in row-major order.
+    /// The strings in row-major order.
     ///
     /// # Errors
-    /// [`TensorError::DtypeMismatch`] where the elements are not strings.
+    /// [`TensorError::DtypeMismatch`] if the elements are not strings.
     pub fn strings(&self) -> Result<Strings<'_>, TensorError> {
         self.expect_dtype(Dtype::String)?;
         let offsets_len = offsets_len(self.len()).unwrap_or(0);
@@ -43,10 +43,10 @@ impl AnyTensor {
     }
 }
 
-/// The strings of a tensor; see [`AnyTensor::strings`].
+/// Iterator over the strings of a tensor; see [`AnyTensor::strings`].
 #[derive(Clone)]
 pub struct Strings<'a> {
-    /// From the start of the next string on.
+    /// The offsets from the start of the next string on.
     offsets: &'a [u8],
     text: &'a str,
 }
@@ -69,18 +69,18 @@ impl<'a> Iterator for Strings<'a> {
 
 impl ExactSizeIterator for Strings<'_> {}
 
-/// The bytes that the offsets of this many strings take.
+/// Size in bytes of the offsets of `count` strings.
 pub(super) fn offsets_len(count: usize) -> Option<usize> {
     count.checked_add(1)?.checked_mul(OFFSET)
 }
 
-/// The offset at this place, if there is one and it can be addressed.
+/// The offset number `at`, if it is present and fits in a `usize`.
 fn offset(offsets: &[u8], at: usize) -> Option<usize> {
     let bytes = offsets.get(at * OFFSET..)?.first_chunk()?;
     usize::try_from(u64::from_le_bytes(*bytes)).ok()
 }
 
-/// Checks that the bytes are `count` strings and nothing else.
+/// Checks that the bytes are exactly `count` strings.
 pub(super) fn check(bytes: &[u8], count: usize) -> Result<(), TensorError> {
     let split = offsets_len(count).and_then(|len| bytes.split_at_checked(len));
     let Some((offsets, text)) = split else { return Err(TensorError::StringOffsets { index: 0 }) };

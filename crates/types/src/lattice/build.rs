@@ -1,33 +1,33 @@
-//! From a set of nodes to a lattice, or to everything that is wrong with it.
+//! Validation of a set of nodes, and construction of the tables of a lattice.
 //!
-//! Nodes are sorted by their whole content first, which makes every later step independent of the
-//! order in which they came (for registered nodes that is the linker's). Where an id is declared
-//! several times, the faults of each declaration are reported, and the first one in that order
-//! stands for the id as a parent. Cycles are found by colouring: every node has at most one parent,
-//! so walking up from each node until a coloured one visits every node once.
+//! Declarations are first sorted by their whole content, so the result is independent of their order (the
+//! order of registered nodes is the linker's). If an id is declared several times, every declaration is
+//! validated, and the first one in sorted order is used as the parent of other nodes. Cycles are found by
+//! colouring: every node has at most one parent, so walking up from each node until a coloured one visits
+//! each node once.
 //!
-//! Nothing recurses, so a chain of any length is built in constant stack; time and memory are
-//! O(n log n).
+//! The construction uses no recursion, so a chain of any length needs constant stack. Time and memory are O(n
+//! log n).
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::fault::{LatticeError, LatticeFault};
+use super::error::{LatticeError, LatticeViolation};
 use super::{Entry, Lattice, NodeNo};
 use crate::tree::{TypeKind, TypeNode, registered_nodes, wire_tag};
 
-/// How many nodes a lattice may have.
+/// Maximum number of nodes of a lattice.
 pub const MAX_NODES: usize = 1 << 20;
 
-/// A node that is described at run time, by a plugin, a file or a test.
+/// A node that is declared at run time, for example by a plugin or a file.
 ///
-/// The fields mean what they mean on [`TypeNode`]; here they may be owned.
+/// The fields correspond to those of [`TypeNode`].
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NodeSpec {
     /// The name of the type, unique in the lattice.
     pub id: Cow<'static, str>,
-    /// The id of the node that bounds this one.
+    /// The id of the parent.
     #[serde(default)]
     pub parent: Option<Cow<'static, str>>,
     /// Whether values can have exactly this type.
@@ -44,19 +44,19 @@ pub struct NodeSpec {
 }
 
 impl NodeSpec {
-    /// A leaf under `parent`, known to other languages by nothing but its id.
+    /// A concrete leaf under `parent` without names for other languages.
     #[must_use]
     pub fn concrete(id: impl Into<Cow<'static, str>>, parent: impl Into<Cow<'static, str>>) -> Self {
         Self::new(id.into(), Some(parent.into()), TypeKind::Concrete)
     }
 
-    /// A bound under `parent`.
+    /// An abstract node under `parent`.
     #[must_use]
     pub fn bound(id: impl Into<Cow<'static, str>>, parent: impl Into<Cow<'static, str>>) -> Self {
         Self::new(id.into(), Some(parent.into()), TypeKind::Abstract)
     }
 
-    /// The top of a lattice.
+    /// The root of a lattice.
     #[must_use]
     pub fn root(id: impl Into<Cow<'static, str>>) -> Self {
         Self::new(id.into(), None, TypeKind::Abstract)
@@ -66,25 +66,25 @@ impl NodeSpec {
         Self { id, parent, kind, ffi_name: Cow::Borrowed(""), wire_hash: 0, denotation: Cow::Borrowed("") }
     }
 
-    /// With this ONNX type denotation.
+    /// Sets the ONNX type denotation.
     #[must_use]
     pub fn with_denotation(self, denotation: impl Into<Cow<'static, str>>) -> Self {
         Self { denotation: denotation.into(), ..self }
     }
 
-    /// With this tag on the wire.
+    /// Sets the wire tag.
     #[must_use]
     pub fn with_wire_hash(self, wire_hash: u64) -> Self {
         Self { wire_hash, ..self }
     }
 
-    /// With this name of the C structure.
+    /// Sets the name of the C structure.
     #[must_use]
     pub fn with_ffi_name(self, ffi_name: impl Into<Cow<'static, str>>) -> Self {
         Self { ffi_name: ffi_name.into(), ..self }
     }
 
-    /// The tag on the wire, given or derived; see [`TypeNode::wire_tag`].
+    /// The wire tag, declared or derived; see [`TypeNode::wire_tag`].
     #[must_use]
     pub fn wire_tag(&self) -> u64 {
         let Self { id, parent, kind, ffi_name, wire_hash, denotation } = self;
@@ -117,7 +117,7 @@ impl From<&'static TypeNode> for NodeSpec {
 ///     .with_spec(NodeSpec::concrete("tensor.lns16", "tensor"))
 ///     .build()?;
 /// assert!(lattice.is_subtype("tensor.lns16", "tensor"));
-/// # Ok::<(), typeloom_types::lattice::fault::LatticeError>(())
+/// # Ok::<(), typeloom_types::lattice::error::LatticeError>(())
 /// ```
 #[derive(Default)]
 pub struct LatticeBuilder {
@@ -147,33 +147,33 @@ impl LatticeBuilder {
         self
     }
 
-    /// Adds a node that is described at run time.
+    /// Adds a node that is declared at run time.
     #[must_use]
     pub fn with_spec(mut self, spec: NodeSpec) -> Self {
         self.declared.push(Declared { spec, origin: None });
         self
     }
 
-    /// Builds the lattice.
+    /// Validates the nodes and builds the lattice.
     ///
     /// # Errors
-    /// Everything that keeps the nodes from being one tree with unique names; see [`LatticeFault`].
+    /// All violations of the rules in [`LatticeViolation`].
     pub fn build(self) -> Result<Lattice, LatticeError> {
         let mut declared = self.declared;
         if declared.len() > MAX_NODES {
-            let fault = LatticeFault::TooManyNodes { found: declared.len(), limit: MAX_NODES };
-            return Err(LatticeError::from_faults(vec![fault]).expect("there is a fault"));
+            let violation = LatticeViolation::TooManyNodes { found: declared.len(), limit: MAX_NODES };
+            return Err(LatticeError::from_violations(vec![violation]).expect("there is a violation"));
         }
         declared.sort_by(|a, b| a.spec.cmp(&b.spec));
         let parents = resolve_parents(&declared);
-        match LatticeError::from_faults(faults(&declared, &parents)) {
+        match LatticeError::from_violations(violations(&declared, &parents)) {
             Some(error) => Err(error),
             None => Ok(assemble(declared, &parents)),
         }
     }
 }
 
-/// Where a declaration hangs, as a position among the sorted declarations.
+/// The parent of a declaration, as a position among the sorted declarations.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Parent {
     None,
@@ -198,51 +198,51 @@ fn resolve_parents(declared: &[Declared]) -> Vec<Parent> {
         .collect()
 }
 
-fn faults(declared: &[Declared], parents: &[Parent]) -> Vec<LatticeFault> {
-    let mut faults = Vec::new();
+fn violations(declared: &[Declared], parents: &[Parent]) -> Vec<LatticeViolation> {
+    let mut violations = Vec::new();
     if declared.is_empty() {
-        faults.push(LatticeFault::Empty);
+        violations.push(LatticeViolation::Empty);
     }
     let mut roots = Vec::new();
     for group in declared.chunk_by(|a, b| a.spec.id == b.spec.id) {
         let id = &group[0].spec.id;
         if id.is_empty() || id.contains(|c: char| c.is_whitespace() || c.is_control()) {
-            faults.push(LatticeFault::MalformedId { id: id.to_string() });
+            violations.push(LatticeViolation::MalformedId { id: id.to_string() });
         }
         if group.len() > 1 {
-            faults.push(LatticeFault::DuplicateId { id: id.to_string(), count: group.len() });
+            violations.push(LatticeViolation::DuplicateId { id: id.to_string(), count: group.len() });
         }
         if group.iter().any(|node| node.spec.parent.is_none()) {
             roots.push(id.to_string());
         }
     }
     if roots.len() > 1 {
-        faults.push(LatticeFault::SeveralRoots { ids: roots });
+        violations.push(LatticeViolation::SeveralRoots { ids: roots });
     }
     for (node, parent) in declared.iter().zip(parents) {
         let id = node.spec.id.to_string();
         match (*parent, &node.spec.parent) {
             (Parent::Unknown, Some(parent)) => {
-                faults.push(LatticeFault::UnknownParent { id, parent: parent.to_string() });
+                violations.push(LatticeViolation::UnknownParent { id, parent: parent.to_string() });
             }
             (Parent::At(at), _) if declared[at].spec.kind == TypeKind::Concrete => {
-                faults.push(LatticeFault::ChildOfLeaf { id, leaf: declared[at].spec.id.to_string() });
+                violations.push(LatticeViolation::ChildOfLeaf { id, leaf: declared[at].spec.id.to_string() });
             }
             (Parent::None | Parent::Unknown | Parent::At(_), _) => {}
         }
     }
-    // Declarations of one id that repeat the same fault say it once.
-    faults.sort();
-    faults.dedup();
-    faults.extend(cycles(declared, parents));
-    faults.extend(shared_names(declared));
-    faults
+    // Duplicate declarations of one id may violate the same rule; it is reported once.
+    violations.sort();
+    violations.dedup();
+    violations.extend(cycles(declared, parents));
+    violations.extend(shared_names(declared));
+    violations
 }
 
-fn cycles(declared: &[Declared], parents: &[Parent]) -> Vec<LatticeFault> {
+fn cycles(declared: &[Declared], parents: &[Parent]) -> Vec<LatticeViolation> {
     const NEW: usize = usize::MAX;
     let mut walk_of = vec![NEW; declared.len()];
-    let mut faults = Vec::new();
+    let mut violations = Vec::new();
     for start in 0..declared.len() {
         let mut at = start;
         while walk_of[at] == NEW {
@@ -252,15 +252,16 @@ fn cycles(declared: &[Declared], parents: &[Parent]) -> Vec<LatticeFault> {
                 Parent::None | Parent::Unknown => break,
             }
         }
-        // Either the walk ended at the top, or it met an older walk, or it came back to itself.
+        // The walk ended at a root, at a node of an earlier walk, or where it has been before: only the
+        // last is a cycle.
         if walk_of[at] == start && matches!(parents[at], Parent::At(_)) {
-            faults.push(LatticeFault::Cycle { ids: cycle_through(declared, parents, at) });
+            violations.push(LatticeViolation::Cycle { ids: cycle_through(declared, parents, at) });
         }
     }
-    faults
+    violations
 }
 
-/// The ids on the cycle that contains `on_cycle`, from the smallest one on.
+/// The ids on the cycle that contains `on_cycle`, starting with the smallest.
 fn cycle_through(declared: &[Declared], parents: &[Parent], on_cycle: usize) -> Vec<String> {
     let mut positions = vec![on_cycle];
     let mut at = parents[on_cycle];
@@ -277,7 +278,7 @@ fn cycle_through(declared: &[Declared], parents: &[Parent], on_cycle: usize) -> 
     positions.into_iter().map(|position| declared[position].spec.id.to_string()).collect()
 }
 
-fn shared_names(declared: &[Declared]) -> Vec<LatticeFault> {
+fn shared_names(declared: &[Declared]) -> Vec<LatticeViolation> {
     let mut by_tag: BTreeMap<u64, Vec<&str>> = BTreeMap::new();
     let mut by_denotation: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for Declared { spec, origin: _ } in declared {
@@ -290,20 +291,20 @@ fn shared_names(declared: &[Declared]) -> Vec<LatticeFault> {
         }
     }
     let several = |mut ids: Vec<&str>| {
-        // Ids come sorted; a repeated id is a fault of its own.
+        // Ids are sorted; duplicate ids are a separate violation.
         ids.dedup();
         (ids.len() > 1).then(|| ids.into_iter().map(String::from).collect::<Vec<_>>())
     };
     let tags = by_tag.into_iter().filter_map(|(wire_hash, ids)| {
-        Some(LatticeFault::DuplicateWireHash { wire_hash, ids: several(ids)? })
+        Some(LatticeViolation::DuplicateWireHash { wire_hash, ids: several(ids)? })
     });
     let denotations = by_denotation.into_iter().filter_map(|(denotation, ids)| {
-        Some(LatticeFault::DuplicateDenotation { denotation: denotation.into(), ids: several(ids)? })
+        Some(LatticeViolation::DuplicateDenotation { denotation: denotation.into(), ids: several(ids)? })
     });
     tags.chain(denotations).collect()
 }
 
-/// Numbers the nodes of a faultless set in preorder and fills the tables.
+/// Numbers the nodes of a valid set in preorder and fills the tables.
 fn assemble(declared: Vec<Declared>, parents: &[Parent]) -> Lattice {
     let count = declared.len();
     let mut below: Vec<Vec<usize>> = vec![Vec::new(); count];
@@ -376,7 +377,7 @@ fn assemble(declared: Vec<Declared>, parents: &[Parent]) -> Lattice {
     }
 }
 
-/// Row `k` at `i` is the smallest of `values[i .. i + 2^k]`.
+/// Sparse table: row `k` at `i` is the minimum of `values[i .. i + 2^k]`.
 fn sparse_minima(values: &[u32]) -> Box<[Box<[u32]>]> {
     let mut rows: Vec<Box<[u32]>> = vec![values.into()];
     let mut width = 1;
@@ -400,7 +401,7 @@ fn sorted_by(
     numbers.into()
 }
 
-/// A count of nodes as it is stored.
+/// A number of nodes as it is stored in the tables.
 fn dense(count: usize) -> u32 {
     u32::try_from(count).expect("a lattice has at most MAX_NODES nodes")
 }

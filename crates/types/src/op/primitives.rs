@@ -1,8 +1,8 @@
-//! The thirty tensor primitives: what every backend can compute.
+//! The thirty tensor primitives, which every backend implements.
 //!
-//! Ports are ONNX's at operator set 18, the first that has all of these forms. Positions that only
-//! carry numbers about other positions (axes, a target shape, indices) are bounded by the tensors that
-//! they can be; data is not bounded further than its relations do, so that scalars pass as well.
+//! Ports are those of ONNX operator set 18, the first with all of these forms. Ports for axes, target shapes
+//! and indices are bounded by the possible tensor types. Data ports have no bound beyond their relations, so
+//! they accept scalars too.
 
 use super::{AtomicOpDecl, AtomicOpKind, AtomicOpsetDecl, PortDecl};
 use crate::relation::PortRef::{Input, InputsFrom, Output, OutputsFrom};
@@ -61,7 +61,7 @@ pub const TENSOR_PRIMITIVES_OPS: &[AtomicOpDecl] = &[
     op("Gather", &[data("data"), required_indices("indices")], &[data("output")], GATHER),
 ];
 
-/// The exponent may be of another element type than the base.
+/// The exponent may have a different element type than the base.
 const POW: &[TypeRelation] = &[
     TypeRelation::SameElementType(&[Input(0), Output(0)]),
     TypeRelation::BroadcastShape { in0: Input(0), in1: Input(1), out: Output(0) },
@@ -81,7 +81,7 @@ const IDENTITY: &[TypeRelation] = &[TypeRelation::SameType(&[Input(0), Output(0)
 
 const CAST: &[TypeRelation] = &[TypeRelation::Custom { name: "cast.to", run: cast_to }];
 
-/// Operands agree; the result is a bool, which its port says.
+/// Operands have one element type; the bound of the output port is bool.
 const COMPARE: &[TypeRelation] = &[
     TypeRelation::SameElementType(&[Input(0), Input(1)]),
     TypeRelation::BroadcastShape { in0: Input(0), in1: Input(1), out: Output(0) },
@@ -144,7 +144,7 @@ const fn optional_ints(name: &'static str) -> PortDecl {
     PortDecl::optional(name, &TYPE_TENSOR_I64)
 }
 
-/// 32-bit or 64-bit integers; a relation says so, because a bound cannot.
+/// 32-bit or 64-bit integers, checked by a relation because no node bounds exactly these two.
 const fn required_indices(name: &'static str) -> PortDecl {
     PortDecl::required(name, &TYPE_TENSOR)
 }

@@ -1,50 +1,50 @@
-//! What a custom relation sees of the node it runs on.
+//! The interface between a custom relation and the node it is applied to.
 //!
-//! Whoever runs relations implements [`PortAccess`] for one node; the relation gets a
-//! [`CustomRelationCtx`] around it, which adds what can be written in terms of the trait.
+//! The solver implements [`PortAccess`] for one node; the relation receives a [`CustomRelationCtx`] that adds
+//! derived operations.
 //!
-//! Types are nodes of one lattice, as far as they are known: an abstract node is a bound, the root
-//! is "unknown". Extents are known numbers or unknown (`None`); symbols and the expressions that the solver
-//! keeps for them do not pass through here, and what a relation does not know it does not narrow.
+//! Types are nodes of one lattice: an abstract node is an upper bound, the root means unknown. Extents are
+//! known numbers or unknown (`None`); symbolic dims are not visible to a relation, and a relation does not
+//! narrow an extent that it does not know.
 
 use super::{PortRef, Progress, RelationFailure, RelationResult};
 use crate::lattice::{Lattice, NodeKey, NodeNo, NodeRef};
 
-/// The extents of a shape, where they are known.
+/// The extents of a shape; `None` for an unknown extent.
 pub type Dims = Vec<Option<u64>>;
 
 /// The ports, attributes and constants of one node.
 ///
-/// **Laws.** Ports are single ones ([`PortRef::Input`], [`PortRef::Output`]); for a port that does
-/// not exist or is left out, and for a variadic rest, what is read is `None` and narrowing is
-/// `Ok(false)`. After `refine(port, node)` succeeded, `bound(port)` is under `node`, and under what
-/// it was before; the same call again returns `Ok(false)`. Likewise for shapes.
+/// **Laws.** Arguments are single ports ([`PortRef::Input`], [`PortRef::Output`]). For a missing or omitted
+/// port and for a variadic reference, reads return `None` and narrowing returns `Ok(false)`. After a
+/// successful `refine(port, node)`, `bound(port)` is a subtype of `node` and of its previous value, and the
+/// same call returns `Ok(false)`. The same holds for shapes.
 pub trait PortAccess {
-    /// The lattice that nodes are numbers of.
+    /// The lattice of all node numbers.
     fn lattice(&self) -> &Lattice;
 
-    /// How many inputs the node has, left-out ones in the middle included.
+    /// Number of inputs, including omitted ones before the last.
     fn input_count(&self) -> usize;
 
-    /// How many outputs the node has, left-out ones in the middle included.
+    /// Number of outputs, including omitted ones before the last.
     fn output_count(&self) -> usize;
 
-    /// The most specific node that the port is known to be under.
+    /// The least known upper bound of the port's type.
     fn bound(&self, port: PortRef) -> Option<NodeNo>;
 
-    /// Narrows the port to be under `node` as well; true if that is news.
+    /// Narrows the port's type to the meet with `node`; returns whether it changed.
     ///
     /// # Errors
-    /// Where nothing is under both.
+    /// If the meet does not exist.
     fn refine(&mut self, port: PortRef, node: NodeNo) -> Result<bool, RelationFailure>;
 
-    /// The shape of the port, where its rank is known.
+    /// The shape of the port; `None` if its rank is unknown.
     fn shape(&self, port: PortRef) -> Option<Dims>;
 
-    /// Narrows the port's shape to this rank and these extents; true if that is news.
+    /// Narrows the port's shape to this rank and these extents; returns whether it changed.
     ///
     /// # Errors
-    /// Where rank or an extent is known to be another.
+    /// If the rank or an extent contradicts a known one.
     fn refine_shape(&mut self, port: PortRef, dims: &[Option<u64>]) -> Result<bool, RelationFailure>;
 
     /// An integer attribute.
@@ -59,7 +59,7 @@ pub trait PortAccess {
     /// A string attribute.
     fn attr_str(&self, name: &str) -> Option<&str>;
 
-    /// The integers that the port is known to hold at run time, in row-major order.
+    /// The integers that the port is known to have at run time, in row-major order.
     fn constant_ints(&self, port: PortRef) -> Option<Vec<i64>>;
 
     /// An attribute that is a list of floating-point numbers.
@@ -74,30 +74,30 @@ pub trait PortAccess {
         None
     }
 
-    /// What the node's metadata says under a key.
+    /// The value of a metadata key of the node.
     fn metadata(&self, key: &str) -> Option<&str> {
         let _ = key;
         None
     }
 
-    /// Narrows all ports to a signature: the lists of types in the attributes `params` and `results`, whose
-    /// symbols stand for what they are at this node. True if that is news.
+    /// Narrows all ports to a signature: the lists of types in the attributes `params` and `results`, with
+    /// symbols instantiated for this node. Returns whether a port changed.
     ///
     /// # Errors
-    /// Where a port cannot have its type.
+    /// If a port cannot have its type.
     fn instantiate(&mut self, params: &str, results: &str) -> Result<bool, RelationFailure> {
         let _ = (params, results);
         Ok(false)
     }
 
-    /// The type and shape of an attribute that is a tensor, sparse or not.
+    /// Type node and shape of a tensor attribute, dense or sparse.
     fn attr_tensor(&self, name: &str) -> Option<(NodeNo, Dims)> {
         let _ = name;
         None
     }
 }
 
-/// The node that a custom relation runs on.
+/// The node that a custom relation is applied to.
 ///
 /// ```
 /// use typeloom_types::relation::custom::CustomRelationCtx;
@@ -120,30 +120,30 @@ pub struct CustomRelationCtx<'a> {
 }
 
 impl<'a> CustomRelationCtx<'a> {
-    /// The context around one node.
+    /// Wraps the access to one node.
     pub fn new(access: &'a mut dyn PortAccess) -> Self {
         Self { access }
     }
 
-    /// The lattice that nodes are numbers of.
+    /// The lattice of all node numbers.
     #[must_use]
     pub fn lattice(&self) -> &Lattice {
         self.access.lattice()
     }
 
-    /// How many inputs the node has.
+    /// Number of inputs of the node.
     #[must_use]
     pub fn input_count(&self) -> usize {
         self.access.input_count()
     }
 
-    /// How many outputs the node has.
+    /// Number of outputs of the node.
     #[must_use]
     pub fn output_count(&self) -> usize {
         self.access.output_count()
     }
 
-    /// The single ports that `port` stands for on this node: a variadic rest is expanded.
+    /// Expands a variadic reference into the single ports of this node.
     pub fn ports(&self, port: PortRef) -> impl Iterator<Item = PortRef> + use<> {
         let (range, make): (_, fn(usize) -> PortRef) = match port {
             PortRef::Input(at) => (at..at.saturating_add(1), PortRef::Input),
@@ -154,7 +154,7 @@ impl<'a> CustomRelationCtx<'a> {
         range.map(make)
     }
 
-    /// The most specific node that the port is known to be under; nothing if it is left out.
+    /// The least known upper bound of the port's type; `None` if the port is omitted.
     #[must_use]
     pub fn bound(&self, port: PortRef) -> Option<NodeNo> {
         self.access.bound(port)
@@ -166,17 +166,17 @@ impl<'a> CustomRelationCtx<'a> {
         self.lattice().node(self.bound(port)?)
     }
 
-    /// Whether the port is known to have one concrete type.
+    /// Whether the port's type is known to be one concrete leaf.
     #[must_use]
     pub fn is_resolved(&self, port: PortRef) -> bool {
         self.bound_node(port).is_some_and(|node| node.is_concrete())
     }
 
-    /// Narrows one port to be under a node, which is given by number, static or id; true if that is
-    /// news.
+    /// Narrows the type of one port to the meet with a node, named by number, static or id; returns whether
+    /// it changed.
     ///
     /// # Errors
-    /// Where nothing is under both, or the lattice does not have the node.
+    /// If the meet does not exist, or the lattice does not have the node.
     pub fn refine<K: NodeKey>(&mut self, port: PortRef, node: K) -> Result<bool, RelationFailure> {
         match self.lattice().number_of(node) {
             Some(no) => self.access.refine(port, no),
@@ -189,7 +189,7 @@ impl<'a> CustomRelationCtx<'a> {
         }
     }
 
-    /// Narrows ports to be under a node. Satisfied once all of them are concrete.
+    /// Narrows the types of ports to a node. Satisfied once all are concrete.
     pub fn narrow_all<K: NodeKey>(&mut self, ports: &[PortRef], node: K) -> RelationResult {
         self.try_narrow_all(ports, node).into()
     }
@@ -207,7 +207,7 @@ impl<'a> CustomRelationCtx<'a> {
         Ok(progress)
     }
 
-    /// Narrows ports to one type: the meet of what is known of each. Shapes are left alone.
+    /// Narrows ports to one type, the meet of their bounds. Does not change shapes.
     pub fn unify(&mut self, ports: &[PortRef]) -> RelationResult {
         self.try_unify(ports).into()
     }
@@ -242,22 +242,22 @@ impl<'a> CustomRelationCtx<'a> {
         }
     }
 
-    /// The single ports behind `ports` that the node has.
+    /// Expands `ports` and drops omitted ones.
     fn present(&self, ports: &[PortRef]) -> Vec<PortRef> {
         let single = ports.iter().flat_map(|port| self.ports(*port));
         single.filter(|port| self.bound(*port).is_some()).collect()
     }
 
-    /// The shape of the port, where its rank is known.
+    /// The shape of the port; `None` if its rank is unknown.
     #[must_use]
     pub fn shape(&self, port: PortRef) -> Option<Dims> {
         self.access.shape(port)
     }
 
-    /// Narrows the port's shape to this rank and these extents; true if that is news.
+    /// Narrows the port's shape to this rank and these extents; returns whether it changed.
     ///
     /// # Errors
-    /// Where rank or an extent is known to be another.
+    /// If the rank or an extent contradicts a known one.
     pub fn refine_shape(&mut self, port: PortRef, dims: &[Option<u64>]) -> Result<bool, RelationFailure> {
         self.access.refine_shape(port, dims)
     }
@@ -298,28 +298,28 @@ impl<'a> CustomRelationCtx<'a> {
         self.access.attr_strs(name)
     }
 
-    /// The type and shape of an attribute that is a tensor.
+    /// Type node and shape of a tensor attribute.
     #[must_use]
     pub fn attr_tensor(&self, name: &str) -> Option<(NodeNo, Dims)> {
         self.access.attr_tensor(name)
     }
 
-    /// What the node's metadata says under a key.
+    /// The value of a metadata key of the node.
     #[must_use]
     pub fn metadata(&self, key: &str) -> Option<&str> {
         self.access.metadata(key)
     }
 
-    /// Narrows all ports to a signature: the lists of types in the attributes `params` and `results`, whose
-    /// symbols stand for what they are at this node. True if that is news.
+    /// Narrows all ports to a signature: the lists of types in the attributes `params` and `results`, with
+    /// symbols instantiated for this node. Returns whether a port changed.
     ///
     /// # Errors
-    /// Where a port cannot have its type.
+    /// If a port cannot have its type.
     pub fn instantiate(&mut self, params: &str, results: &str) -> Result<bool, RelationFailure> {
         self.access.instantiate(params, results)
     }
 
-    /// The integers that the port is known to hold at run time, in row-major order.
+    /// The integers that the port is known to have at run time, in row-major order.
     #[must_use]
     pub fn constant_ints(&self, port: PortRef) -> Option<Vec<i64>> {
         self.access.constant_ints(port)

@@ -1,7 +1,7 @@
-//! The custom relations of the tensor primitives.
+//! Custom relations of the tensor primitives.
 //!
-//! Each is monotone, works on whatever is known already, and narrows in both directions where the
-//! operator determines an operand from its result.
+//! Each relation is monotone and uses all known information. It narrows operands by the result where the
+//! operator determines them.
 
 use super::custom::{CustomRelationCtx, Dims};
 use super::{PortRef, Progress, RelationFailure, RelationResult};
@@ -11,9 +11,9 @@ const LEFT: PortRef = PortRef::Input(0);
 const RIGHT: PortRef = PortRef::Input(1);
 const OUT: PortRef = PortRef::Output(0);
 
-/// `matmul.contract`: the last dim of the left operand equals the second to last of the right one;
-/// the dims before broadcast; a vector takes part as a row on the left, as a column on the right, and
-/// its dim does not appear in the result.
+/// `matmul.contract`: the last dim of the left operand equals the second to last of the right one, and the
+/// leading dims broadcast. A vector is a row on the left and a column on the right; its dim is not part of
+/// the result.
 pub(super) fn matmul_contract(cx: &mut CustomRelationCtx<'_>) -> RelationResult {
     contract(cx).into()
 }
@@ -69,7 +69,7 @@ fn contract(cx: &mut CustomRelationCtx<'_>) -> Result<Progress, RelationFailure>
     }
     narrowed |= cx.refine_shape(OUT, &out)?;
 
-    // Rows and columns of the result are those of the operands, so they flow back as well.
+    // Rows and columns of the result equal those of the operands: narrow the operands by the result.
     let known = cx.shape(OUT).unwrap_or(out);
     let matrix = known.get(batch_rank..).unwrap_or(&[]);
     if let (Some(rows), true) = (matrix.first(), left.len() > 1) {
@@ -83,7 +83,7 @@ fn contract(cx: &mut CustomRelationCtx<'_>) -> Result<Progress, RelationFailure>
     Ok(Progress { narrowed, complete: all_known(&left) && all_known(&right) })
 }
 
-/// `where.broadcast`: the shapes of condition and both branches broadcast together.
+/// `where.broadcast`: the shapes of the condition and of both branches broadcast.
 pub(crate) fn where_broadcast(cx: &mut CustomRelationCtx<'_>) -> RelationResult {
     let run = |cx: &mut CustomRelationCtx<'_>| {
         let ports = [PortRef::Input(0), PortRef::Input(1), PortRef::Input(2)];
@@ -98,7 +98,7 @@ pub(crate) fn where_broadcast(cx: &mut CustomRelationCtx<'_>) -> RelationResult 
     run(cx).into()
 }
 
-/// `cast.to`: the element type of the output is the attribute `to`, its shape that of the input.
+/// `cast.to`: the output has the element type of attribute `to` and the shape of the input.
 pub(crate) fn cast_to(cx: &mut CustomRelationCtx<'_>) -> RelationResult {
     let run = |cx: &mut CustomRelationCtx<'_>| {
         let to = cx.attr_int("to");
@@ -123,7 +123,7 @@ pub(crate) fn cast_to(cx: &mut CustomRelationCtx<'_>) -> RelationResult {
     run(cx).into()
 }
 
-/// `constant.value`: type and shape of the output are those of the one value that the node carries.
+/// `constant.value`: the output has the type and shape of the node's value attribute.
 pub(crate) fn constant_value(cx: &mut CustomRelationCtx<'_>) -> RelationResult {
     let run = |cx: &mut CustomRelationCtx<'_>| {
         let length = |length: usize| vec![u64::try_from(length).ok()];
@@ -185,7 +185,7 @@ fn indices(cx: &CustomRelationCtx<'_>, ports: &[PortRef]) -> Result<Progress, Re
     Ok(Progress { narrowed: false, complete })
 }
 
-/// The shapes broadcast against each other, from the last dim on: equal, or 1 against anything.
+/// The broadcast shape, aligned at the last dim: equal extents, or 1 and any extent.
 fn broadcast<const N: usize>(shapes: [(PortRef, &[Option<u64>]); N]) -> Result<Dims, RelationFailure> {
     let rank = shapes.iter().map(|(_, shape)| shape.len()).max().unwrap_or(0);
     (0..rank).rev().map(|from_end| broadcast_dim(&shapes, from_end)).collect()
@@ -195,7 +195,7 @@ fn broadcast_dim(
     shapes: &[(PortRef, &[Option<u64>])],
     from_end: usize,
 ) -> Result<Option<u64>, RelationFailure> {
-    // What is not 1 decides; an unknown dim may be 1 or that.
+    // A known extent other than 1 determines the result; an unknown extent may be 1 or equal to it.
     let mut decided: Option<(PortRef, u64)> = None;
     let mut unknown = false;
     for (port, shape) in shapes {

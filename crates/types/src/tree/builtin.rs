@@ -1,18 +1,17 @@
-//! The documented tree: `any`, `tensor` and `scalar` with their leaves, and the leaves that components
-//! exchange beside tensors.
+//! The documented tree: `any`, `tensor` and `scalar` with their leaves, and leaves for other values that
+//! components exchange.
 //!
-//! Ids, wire tags, denotations and the names of the C structures are published; they are checked
-//! against the published table by a test and never change. ONNX's further element types are in
-//! [`onnx`](super::onnx).
+//! Ids, wire tags, denotations and the names of C structures are published and never change; a test compares
+//! them with the published table. [`onnx`](super::onnx) adds the remaining ONNX element types.
 
 use super::nodes;
 
 nodes! {
-    /// The top: every type lies under it. It stands for "unknown", never for a value's own type.
+    /// The root of the tree. It denotes an unknown type and is never the type of a value.
     TYPE_ANY = "any", None, Abstract, "", 0, "";
-    /// Any tensor, whatever its elements.
+    /// Any tensor, for any element type.
     TYPE_TENSOR = "tensor", Some("any"), Abstract, "", 0, "";
-    /// Any single number.
+    /// Any scalar.
     TYPE_SCALAR = "scalar", Some("any"), Abstract, "", 0, "";
 
     /// Tensors of 32-bit floats.
@@ -55,7 +54,7 @@ nodes! {
 
     /// A signal without a value.
     TYPE_TRIGGER = "trigger", Some("any"), Concrete, "bb_trigger_t", 0x0A, "bb.trigger";
-    /// Opaque bytes: a type of its own, not a stand-in for an unknown one.
+    /// Opaque bytes. A type in its own right, not a placeholder for an unknown type.
     TYPE_BYTES = "bytes", Some("any"), Concrete, "bb_bytes_t", 0x0B, "ai.bytesandbrains.opaque";
     /// The identity of one peer.
     TYPE_PEER_ID = "peer_id", Some("any"), Concrete, "bb_peer_id_t", 0x10, "bb.peer_id";

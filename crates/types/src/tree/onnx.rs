@@ -1,8 +1,7 @@
-//! ONNX's element types beyond the documented thirteen, as leaves under `tensor`.
+//! Leaves under `tensor` for the ONNX element types beyond the documented thirteen.
 //!
-//! They are registered through the mechanism that any other crate uses, and take nothing that such a
-//! crate could not take: their wire tags are derived from their content. A leaf's id is `tensor.` and
-//! ONNX's own name.
+//! They use the public registration mechanism, and their wire tags are derived from their content like those
+//! of any other crate. The id of a leaf is `tensor.` followed by ONNX's name.
 
 use super::nodes;
 

@@ -1,4 +1,4 @@
-//! Tagged tensors: what goes in comes out, and what does not agree does not get in.
+//! `AnyTensor`: round trips through every representation, and rejection of inconsistent parts.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -11,7 +11,7 @@ use typeloom_types::element::Element;
 
 use crate::support::config;
 
-/// A tensor of any dtype, through its packed bytes or strings.
+/// A tensor of any element type, from packed bytes or strings.
 fn tensors() -> impl Strategy<Value = AnyTensor> {
     let shape = proptest::collection::vec(0..4_usize, 0..4);
     (
@@ -60,7 +60,7 @@ proptest! {
     #![proptest_config(config(64))]
 
     #[test]
-    fn typed_elements_come_back_bit_for_bit(words in proptest::collection::vec(any::<u64>(), 0..20)) {
+    fn typed_elements_round_trip_bit_for_bit(words in proptest::collection::vec(any::<u64>(), 0..20)) {
         let bytes = || words.iter().flat_map(|word| word.to_le_bytes());
         round_trip(words.iter().map(|w| f64::from_bits(*w)).collect())?;
         round_trip(words.iter().map(|w| f32::from_bits(*w as u32)).collect())?;
@@ -91,7 +91,7 @@ proptest! {
     }
 
     #[test]
-    fn damaged_binary_input_is_refused_or_is_a_valid_tensor(
+    fn damaged_binary_input_is_rejected_or_a_valid_tensor(
         tensor in tensors(),
         flips in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
         cut in any::<prop::sample::Index>(),
@@ -110,7 +110,7 @@ proptest! {
     }
 
     #[test]
-    fn codes_come_back_and_are_packed_from_the_lowest_bit_on(
+    fn codes_round_trip_and_are_packed_from_the_lowest_bit(
         position in 0..28_usize,
         noise in proptest::collection::vec(any::<u8>(), 0..40),
     ) {
@@ -123,7 +123,7 @@ proptest! {
         let codes: Vec<u8> = noise.iter().map(|byte| byte & limit).collect();
         let tensor = AnyTensor::from_codes(dtype, &[codes.len()], &codes).unwrap();
         prop_assert_eq!(tensor.codes().unwrap().collect::<Vec<_>>(), codes.clone());
-        // Slow: bit by bit.
+        // Slow reference: bit by bit.
         let mut stream = vec![false; tensor.bytes().len() * 8];
         for (at, code) in codes.iter().enumerate() {
             for bit in 0..bits as usize {
@@ -136,7 +136,7 @@ proptest! {
     }
 
     #[test]
-    fn strings_come_back(texts in proptest::collection::vec(".{0,9}", 0..9)) {
+    fn strings_round_trip(texts in proptest::collection::vec(".{0,9}", 0..9)) {
         let tensor = AnyTensor::from_strings(&[texts.len()], &texts).unwrap();
         let strings = tensor.strings().unwrap();
         prop_assert_eq!(strings.len(), texts.len());
@@ -144,7 +144,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_as_strings_are_refused_or_read_back(
+    fn arbitrary_bytes_as_strings_are_rejected_or_round_trip(
         count in 0..3_usize,
         offsets in proptest::collection::vec(0..9_u64, 0..5),
         text in proptest::collection::vec(any::<u8>(), 0..9),
@@ -159,9 +159,9 @@ proptest! {
     }
 }
 
-/// Packed by the reference implementation: `from_array` of 1, 0, -1, 1, 1, 0, 1.
+/// Recorded from the reference implementation: `from_array` of 1, 0, -1, 1, 1, 0, 1.
 #[test]
-fn packing_is_that_of_onnx_raw_data() {
+fn packing_equals_onnx_raw_data() {
     let cases: [(Dtype, [u8; 7], &[u8]); 3] = [
         (Dtype::Int4, [1, 0, 15, 1, 1, 0, 1], &[0x01, 0x1f, 0x01, 0x01]),
         (Dtype::Int2, [1, 0, 3, 1, 1, 0, 1], &[0x71, 0x11]),
@@ -173,7 +173,7 @@ fn packing_is_that_of_onnx_raw_data() {
 }
 
 #[test]
-fn a_wrong_number_of_elements_or_bytes_is_refused() {
+fn a_wrong_number_of_elements_or_bytes_is_rejected() {
     assert_eq!(
         AnyTensor::from_slice(&[2, 3], &[0_i64; 5]),
         Err(TensorError::ElementCount { shape: [2, 3].into(), expected: 6, found: 5 })
@@ -189,7 +189,7 @@ fn a_wrong_number_of_elements_or_bytes_is_refused() {
 }
 
 #[test]
-fn shapes_that_overflow_are_refused_before_anything_is_allocated() {
+fn overflowing_shapes_are_rejected_before_allocation() {
     for shape in [&[usize::MAX, 2][..], &[1 << 40, 1 << 40], &[usize::MAX]] {
         let overflow = Err(TensorError::ShapeOverflow { shape: shape.into() });
         for dtype in Dtype::ALL {
@@ -204,7 +204,7 @@ fn shapes_that_overflow_are_refused_before_anything_is_allocated() {
 }
 
 #[test]
-fn another_dtype_is_not_a_view() {
+fn a_view_of_another_element_type_is_an_error() {
     let tensor = AnyTensor::from_scalar(1.5_f32);
     let error = TensorError::DtypeMismatch { expected: Dtype::I32, found: Dtype::F32 };
     assert_eq!(tensor.as_slice::<i32>(), Err(error.clone()));
@@ -227,13 +227,13 @@ fn a_bool_is_zero_or_one() {
 }
 
 #[test]
-fn a_code_that_does_not_fit_is_refused() {
+fn a_code_that_is_too_large_is_rejected() {
     let error = AnyTensor::from_codes(Dtype::Int2, &[2], &[3, 4]).unwrap_err();
     assert_eq!(error, TensorError::CodeTooLarge { dtype: Dtype::Int2, index: 1, code: 4 });
 }
 
 #[test]
-fn bits_behind_the_last_element_do_not_count() {
+fn unused_bits_are_ignored() {
     let clean = AnyTensor::from_le_bytes(Dtype::Uint4, &[1], &[0x05]).unwrap();
     let noisy = AnyTensor::from_le_bytes(Dtype::Uint4, &[1], &[0xa5]).unwrap();
     assert_eq!(clean, noisy);
@@ -241,7 +241,7 @@ fn bits_behind_the_last_element_do_not_count() {
 }
 
 #[test]
-fn broken_strings_are_refused() {
+fn invalid_strings_are_rejected() {
     let packed = |offsets: &[u64], text: &[u8]| {
         let bytes: Vec<u8> =
             offsets.iter().flat_map(|o| o.to_le_bytes()).chain(text.iter().copied()).collect();
@@ -258,7 +258,7 @@ fn broken_strings_are_refused() {
 }
 
 #[test]
-fn writing_to_a_clone_leaves_the_original_alone() {
+fn writing_to_a_clone_does_not_change_the_original() {
     let original = AnyTensor::from([1_i32, 2, 3]);
     let mut copy = original.clone();
     copy.as_mut_slice::<i32>().unwrap()[1] = 7;
@@ -268,19 +268,19 @@ fn writing_to_a_clone_leaves_the_original_alone() {
 }
 
 #[test]
-fn equality_is_that_of_dtype_shape_and_bits() {
+fn equality_compares_dtype_shape_and_bits() {
     let nan = AnyTensor::from_scalar(f32::NAN);
     assert_eq!(nan, nan.clone());
     assert_eq!(AnyTensor::from([f32::NAN]), AnyTensor::from([f32::NAN]));
     assert_ne!(AnyTensor::from_scalar(0.0_f32), AnyTensor::from_scalar(-0.0_f32));
     assert_ne!(AnyTensor::from([0_u8; 4]), AnyTensor::from([0_u8; 4]).reshape(&[2, 2]).unwrap());
     assert_ne!(AnyTensor::from([0_u32]), AnyTensor::from([0_i32]));
-    // One word of storage, another number of bytes.
+    // Both take one word of storage.
     assert_ne!(AnyTensor::from([0_u8; 3]), AnyTensor::from([0_u8; 4]));
 }
 
 #[test]
-fn debug_shows_a_few_elements_however_many_there_are() {
+fn debug_prints_a_bounded_number_of_elements() {
     assert_eq!(format!("{:?}", AnyTensor::from([1.5_f32, 2.0])), "f32[2] [1.5, 2.0]");
     let large = AnyTensor::zeros(Dtype::I64, &[1000, 1000]).unwrap();
     assert_eq!(format!("{large:?}"), "i64[1000, 1000] [0, 0, 0, 0, 0, 0, 0, 0, ..]");
@@ -291,7 +291,7 @@ fn debug_shows_a_few_elements_however_many_there_are() {
 }
 
 #[test]
-fn json_names_its_parts_and_is_checked_when_read() {
+fn json_has_named_fields_and_is_validated_when_read() {
     let tensor = AnyTensor::from([1_u8, 255]);
     assert_eq!(serde_json::to_string(&tensor).unwrap(), r#"{"dtype":"u8","shape":[2],"data":"01ff"}"#);
     let read = |json: &str| serde_json::from_str::<AnyTensor>(json).map_err(|error| error.to_string());

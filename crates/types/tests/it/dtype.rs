@@ -1,4 +1,4 @@
-//! Element types: names, numbers and sizes lead back to where they came from.
+//! Element types: names, numbers and sizes, and their inverses.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use typeloom_types::dtype::{Dtype, DtypeClass};
 
 use crate::support::config;
 
-/// ONNX's names in the order of their numbers, from 1 on, and the widths in bits (0: none).
+/// ONNX names in order of their numbers, starting at 1, with the sizes in bits (0: none).
 #[rustfmt::skip]
 const ONNX: [(&str, u32); 28] = [
     ("float", 32), ("uint8", 8), ("int8", 8), ("uint16", 16), ("int16", 16), ("int32", 32), ("int64", 64),
@@ -18,7 +18,7 @@ const ONNX: [(&str, u32); 28] = [
 ];
 
 #[test]
-fn numbers_names_and_widths_are_onnxs() {
+fn numbers_names_and_sizes_equal_onnx() {
     for (dtype, (number, (name, bits))) in Dtype::ALL.into_iter().zip((1..).zip(ONNX)) {
         assert_eq!(dtype.onnx_number(), number);
         assert_eq!(dtype.onnx_name(), name);
@@ -29,7 +29,7 @@ fn numbers_names_and_widths_are_onnxs() {
 }
 
 #[test]
-fn every_name_and_number_leads_back() {
+fn names_and_numbers_are_invertible() {
     for dtype in Dtype::ALL {
         assert_eq!(Dtype::from_onnx_number(dtype.onnx_number()), Some(dtype));
         assert_eq!(Dtype::from_onnx_name(dtype.onnx_name()), Some(dtype));
@@ -47,7 +47,7 @@ fn every_name_and_number_leads_back() {
 }
 
 #[test]
-fn other_names_and_numbers_are_refused() {
+fn unknown_names_and_numbers_are_rejected() {
     for number in [i32::MIN, -1, 0, 29, i32::MAX] {
         assert_eq!(Dtype::from_onnx_number(number), None);
     }

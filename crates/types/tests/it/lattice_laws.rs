@@ -1,4 +1,4 @@
-//! Subtype, join and meet on random trees: the laws, and agreement with walking up parents.
+//! Laws of subtype, join and meet on random trees, and agreement with a walk along the parents.
 
 use proptest::prelude::*;
 use typeloom_types::lattice::build::NodeSpec;
@@ -6,7 +6,7 @@ use typeloom_types::lattice::{Lattice, NodeNo};
 
 use crate::support::{build, config, id, parents, specs};
 
-/// The nodes above one, itself first: the slow way.
+/// Slow reference: the node and its ancestors.
 fn ancestors(lattice: &Lattice, no: NodeNo) -> Vec<NodeNo> {
     std::iter::successors(Some(no), |no| lattice.parent(*no)).collect()
 }
@@ -35,7 +35,7 @@ proptest! {
     }
 
     #[test]
-    fn the_tree_is_the_declared_one(parents in parents(40)) {
+    fn parents_and_children_are_those_declared(parents in parents(40)) {
         let specs = specs(&parents);
         let lattice = build(&specs).unwrap();
         prop_assert_eq!(lattice.len(), specs.len());
@@ -75,7 +75,8 @@ proptest! {
         prop_assert_eq!(ids(&first), ids(&second));
     }
 
-    /// forall s, t, u: `<:` is a partial order, join the least upper bound, meet the greatest lower one.
+    /// forall s, t, u: `<:` is a partial order, `join` the least upper bound, `meet` the greatest lower
+    /// bound.
     #[test]
     fn the_laws_of_order_join_and_meet_hold(parents in parents(12)) {
         let lattice = build(&specs(&parents)).unwrap();
@@ -117,7 +118,7 @@ proptest! {
 }
 
 #[test]
-fn a_chain_of_a_hundred_thousand_nodes_is_built_and_asked() {
+fn a_chain_of_a_hundred_thousand_nodes_is_built_and_queried() {
     let parents: Vec<usize> = (0..100_000).collect();
     let lattice = build(&specs(&parents)).unwrap();
     let (top, middle, bottom) = (id(0), id(50_000), id(100_000));
@@ -129,7 +130,7 @@ fn a_chain_of_a_hundred_thousand_nodes_is_built_and_asked() {
 }
 
 #[test]
-fn numbers_of_a_larger_lattice_are_answered_without_a_panic() {
+fn queries_with_numbers_of_a_larger_lattice_do_not_panic() {
     let small = build(&specs(&[0])).unwrap();
     let large = build(&specs(&[0, 1, 2, 3])).unwrap();
     let foreign = large.nodes().last().unwrap().no;
@@ -162,7 +163,7 @@ fn a_node_of_another_lattice_is_found_by_its_id() {
 }
 
 #[test]
-fn a_described_node_travels_through_serde() {
+fn a_node_spec_round_trips_through_serde() {
     let spec: NodeSpec =
         serde_json::from_str(r#"{"id": "tensor.posit8", "parent": "tensor", "kind": "concrete"}"#).unwrap();
     assert_eq!(spec, NodeSpec::concrete("tensor.posit8", "tensor"));

@@ -1,10 +1,10 @@
-//! Laws and published facts of the type tree, tensors and relations, through the public interface.
+//! Laws and published facts of type nodes, tensors and relations, tested through the public interface.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail like tests")]
 
 mod any_tensor;
 mod dtype;
-mod lattice_faults;
+mod lattice_errors;
 mod lattice_laws;
 mod ops;
 mod published_tree;

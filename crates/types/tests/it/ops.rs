@@ -1,7 +1,7 @@
-//! Declared operators: the thirty primitives, and mistakes in declarations.
+//! Operator declarations: the thirty primitives, and errors in declarations.
 
 use typeloom_types::op::primitives::{TENSOR_PRIMITIVES, TENSOR_PRIMITIVES_OPS};
-use typeloom_types::op::{AtomicOpDecl, AtomicOpKind, AtomicOpsetDecl, OpDeclFault, PortDecl};
+use typeloom_types::op::{AtomicOpDecl, AtomicOpKind, AtomicOpsetDecl, OpDeclError, PortDecl};
 use typeloom_types::relation::{
     BROADCAST_BINARY, ELEMENTWISE, MATMUL_BINARY, NO_RELATIONS, PortRef, REDUCE_AXIS, TypeRelation,
     UNARY_SAME_ELEMENT,
@@ -19,7 +19,7 @@ fn the_primitives_are_the_published_thirty_in_order() {
 }
 
 #[test]
-fn the_primitives_are_declared_without_mistakes() {
+fn the_declarations_of_the_primitives_are_valid() {
     assert_eq!(TENSOR_PRIMITIVES.check(), []);
     for op in TENSOR_PRIMITIVES_OPS {
         assert_eq!(TENSOR_PRIMITIVES.op(op.name).unwrap().name, op.name);
@@ -29,7 +29,7 @@ fn the_primitives_are_declared_without_mistakes() {
 }
 
 #[test]
-fn a_variadic_port_covers_every_position_from_its_own_on() {
+fn a_variadic_port_covers_every_later_position() {
     let concat = TENSOR_PRIMITIVES.op("Concat").unwrap();
     assert_eq!(concat.input(1000).unwrap().name, "inputs");
     assert!(concat.output(1).is_none());
@@ -39,7 +39,7 @@ fn a_variadic_port_covers_every_position_from_its_own_on() {
 }
 
 #[test]
-fn named_relations_say_what_they_relate() {
+fn built_in_relations_list_their_ports() {
     let show = |relations: &[TypeRelation]| format!("{relations:?}");
     assert_eq!(show(NO_RELATIONS), "[]");
     assert_eq!(show(ELEMENTWISE), "[elementwise[Input(0), Output(0)]]");
@@ -53,7 +53,7 @@ fn named_relations_say_what_they_relate() {
 }
 
 #[test]
-fn mistakes_in_a_declaration_are_all_found() {
+fn all_errors_of_a_declaration_are_reported() {
     const RELATIONS: &[TypeRelation] =
         &[TypeRelation::SameType(&[PortRef::Input(5), PortRef::OutputsFrom(0), PortRef::Output(0)])];
     const BROKEN: AtomicOpDecl = AtomicOpDecl {
@@ -64,25 +64,25 @@ fn mistakes_in_a_declaration_are_all_found() {
         type_relations: RELATIONS,
     };
     let set = AtomicOpsetDecl { domain: "org.example", version: 1, ops: &[BROKEN, BROKEN] };
-    let faults = set.check();
+    let errors = set.check();
     assert_eq!(
         BROKEN.check(),
         [
-            OpDeclFault::VariadicNotLast { op: "Broken", name: "a" },
-            OpDeclFault::DuplicatePort { op: "Broken", name: "a" },
-            OpDeclFault::UndeclaredPort { op: "Broken", relation: "same-type", port: PortRef::Input(5) },
-            OpDeclFault::UndeclaredPort {
+            OpDeclError::VariadicNotLast { op: "Broken", name: "a" },
+            OpDeclError::DuplicatePort { op: "Broken", name: "a" },
+            OpDeclError::UndeclaredPort { op: "Broken", relation: "same-type", port: PortRef::Input(5) },
+            OpDeclError::UndeclaredPort {
                 op: "Broken",
                 relation: "same-type",
                 port: PortRef::OutputsFrom(0)
             },
-            OpDeclFault::UndeclaredPort { op: "Broken", relation: "same-type", port: PortRef::Output(0) },
+            OpDeclError::UndeclaredPort { op: "Broken", relation: "same-type", port: PortRef::Output(0) },
         ]
     );
-    assert_eq!(faults.len(), 1 + 2 * BROKEN.check().len());
-    assert_eq!(faults[0].to_string(), "operator `Broken` is declared twice");
+    assert_eq!(errors.len(), 1 + 2 * BROKEN.check().len());
+    assert_eq!(errors[0].to_string(), "operator `Broken` is declared twice");
     assert_eq!(
-        faults[3].to_string(),
+        errors[3].to_string(),
         "relation `same-type` of `Broken` speaks of input 5, which is not declared"
     );
 }

@@ -1,4 +1,4 @@
-//! The tree as it is published: ids, parents, wire tags, denotations and C names never change.
+//! The published tree: ids, parents, wire tags, denotations and C names never change.
 
 use typeloom_types::dtype::Dtype;
 use typeloom_types::lattice::{Lattice, lookup_by_id, lookup_denotation};
@@ -51,7 +51,7 @@ fn the_published_nodes_are_registered_as_published() {
 }
 
 #[test]
-fn the_default_lattice_is_the_published_tree_and_the_leaves_of_onnx() {
+fn the_default_lattice_is_the_published_tree_and_the_onnx_leaves() {
     assert_eq!(Lattice::get().len(), PUBLISHED.len() + 15);
     assert_eq!(registered_nodes().count(), Lattice::get().len());
     for dtype in Dtype::ALL {
@@ -82,9 +82,9 @@ fn statics_have_the_names_of_their_ids() {
     }
 }
 
-/// Derived tags are on the wire, so the derivation is as fixed as a given tag.
+/// Derived tags are sent on the wire, so the derivation must not change either.
 #[test]
-fn derived_wire_tags_do_not_drift() {
+fn derived_wire_tags_do_not_change() {
     #[rustfmt::skip]
     let golden: [(&TypeNode, u64); 15] = [
         (&onnx::TYPE_TENSOR_STRING, 0xaadf_770d_95b1_819f),
@@ -110,7 +110,7 @@ fn derived_wire_tags_do_not_drift() {
 }
 
 #[test]
-fn every_name_of_a_node_leads_back_to_it() {
+fn a_node_is_found_by_each_of_its_names() {
     let lattice = Lattice::get();
     for node in lattice.nodes() {
         assert_eq!(lattice.lookup(node.id).unwrap().no, node.no);
@@ -130,7 +130,7 @@ fn every_name_of_a_node_leads_back_to_it() {
 }
 
 #[test]
-fn statics_answer_about_themselves_in_the_default_lattice() {
+fn statics_answer_queries_in_the_default_lattice() {
     assert!(builtin::TYPE_TENSOR_F32.is_subtype_of(&builtin::TYPE_TENSOR));
     assert!(builtin::TYPE_TENSOR_F32.is_subtype_of(&builtin::TYPE_ANY));
     assert!(!builtin::TYPE_TENSOR_F32.is_subtype_of(&builtin::TYPE_TENSOR_F64));

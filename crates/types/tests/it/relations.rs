@@ -1,4 +1,4 @@
-//! Custom relations really run: they read attributes and shapes, and narrow ports.
+//! Custom relations: reading of attributes and shapes, and narrowing of ports.
 
 use typeloom_types::lattice::Lattice;
 use typeloom_types::op::primitives::TENSOR_PRIMITIVES;
@@ -11,7 +11,7 @@ use crate::support::{FakeNode, FakePort, port};
 
 const UNKNOWN: Option<u64> = None;
 
-/// Runs the custom relation of a primitive.
+/// Applies the custom relation of a primitive.
 fn run(op: &str, node: &mut FakeNode) -> RelationResult {
     let relations = TENSOR_PRIMITIVES.op(op).unwrap().type_relations;
     let mut custom = relations.iter().filter_map(|relation| match relation {
@@ -60,7 +60,7 @@ fn matrix_products_have_the_shapes_of_numpy() {
 }
 
 #[test]
-fn a_matrix_product_that_does_not_fit_names_both_dims() {
+fn a_matrix_product_of_mismatched_operands_reports_both_dims() {
     let failure = matmul(&[2, 3], &[4, 5]).unwrap_err();
     assert_eq!(failure.ports, [Input(0), Input(1)]);
     assert_eq!(failure.to_string(), "the inner dims of a matrix product are equal: expected 3, found 4");
@@ -70,7 +70,7 @@ fn a_matrix_product_that_does_not_fit_names_both_dims() {
 }
 
 #[test]
-fn a_matrix_product_narrows_whichever_side_is_unknown() {
+fn a_matrix_product_narrows_the_unknown_operand() {
     let mut node = FakeNode::new(
         &[shaped(&[UNKNOWN, UNKNOWN]), shaped(&[Some(3), UNKNOWN])],
         &[shaped(&[Some(2), Some(4)])],
@@ -117,7 +117,7 @@ fn a_cast_takes_the_element_type_from_its_attribute() {
 }
 
 #[test]
-fn a_cast_to_nothing_known_fails() {
+fn a_cast_to_an_unknown_element_type_fails() {
     let mut node = FakeNode::new(&[unshaped()], &[port("any", None)]);
     assert_eq!(failure(run("Cast", &mut node)).found, "no such attribute");
     for wrong in [0, 29, i64::MAX] {
@@ -165,7 +165,7 @@ fn a_constant_has_the_type_and_shape_of_its_value() {
 }
 
 #[test]
-fn a_choice_broadcasts_condition_and_branches() {
+fn where_broadcasts_condition_and_branches() {
     let choice = |condition: &[Option<u64>], yes: &[Option<u64>], no: &[Option<u64>]| {
         let mut node =
             FakeNode::new(&[port("tensor.bool", Some(condition)), shaped(yes), shaped(no)], &[unshaped()]);
@@ -189,7 +189,7 @@ fn indices_are_integers_of_32_or_64_bits() {
     assert_eq!(gather("tensor"), RelationResult::Defer);
     assert_eq!(failure(gather("tensor.u8")).found, "tensor.u8");
 
-    // A left-out input in the middle is skipped.
+    // An omitted input in the middle is skipped.
     let ports = [
         unshaped(),
         port("tensor.i64", None),
@@ -226,7 +226,7 @@ fn unifying_ports_narrows_all_of_them_to_their_meet() {
 }
 
 #[test]
-fn a_relation_can_name_types_by_static_or_id() {
+fn a_relation_refers_to_types_by_static_or_id() {
     let mut node = FakeNode::new(&[port("any", None)], &[]);
     let mut cx = CustomRelationCtx::new(&mut node);
     assert_eq!(cx.refine(Input(0), &TYPE_TENSOR), Ok(true));

@@ -1,4 +1,4 @@
-//! Which node each Rust type stores.
+//! The type node of each Rust type.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ fn id<T: ?Sized + Storage>() -> &'static str {
 }
 
 #[test]
-fn however_a_slice_is_owned_it_is_the_leaf_of_its_elements() {
+fn every_owner_of_a_slice_stores_the_leaf_of_its_elements() {
     fn check<T: Element>(expected: &str) {
         assert_eq!(id::<[T]>(), expected);
         assert_eq!(id::<Vec<T>>(), expected);
@@ -39,7 +39,7 @@ fn however_a_slice_is_owned_it_is_the_leaf_of_its_elements() {
 }
 
 #[test]
-fn single_numbers_are_scalars_and_a_tagged_tensor_is_any_tensor() {
+fn single_numbers_are_scalars_and_any_tensor_is_abstract() {
     let ids = [id::<f32>(), id::<f64>(), id::<f16>(), id::<u8>(), id::<i32>()];
     assert_eq!(ids, ["scalar.f32", "scalar.f64", "scalar.f16", "scalar.u8", "scalar.i32"]);
     assert_eq!(id::<AnyTensor>(), "tensor");
@@ -62,7 +62,7 @@ impl ElementStorage for Posit16 {
 }
 
 #[test]
-fn an_element_type_of_ones_own_has_slices_and_vectors() {
+fn a_custom_element_type_has_slices_and_vectors() {
     assert_eq!(id::<[Posit16]>(), "tensor.posit16");
     assert_eq!(id::<Vec<Posit16>>(), "tensor.posit16");
     let lattice = Lattice::builder().with_registered().with_node(&TYPE_TENSOR_POSIT16).build().unwrap();

@@ -1,4 +1,4 @@
-//! What several suites need: a fixed seed, random trees, and a node whose ports are plain data.
+//! Shared test support: fixed seeds, random trees, and a node with plain data as ports.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use typeloom_types::relation::custom::{Dims, PortAccess};
 use typeloom_types::relation::{PortRef, RelationFailure};
 use typeloom_types::tree::TypeKind;
 
-/// Bounded and the same on every run.
+/// A bounded, deterministic configuration.
 pub(crate) fn config(cases: u32) -> ProptestConfig {
     ProptestConfig {
         cases,
@@ -22,7 +22,7 @@ pub(crate) fn config(cases: u32) -> ProptestConfig {
 
 /// A tree of up to `max` nodes: entry `i` is the parent of node `i + 1`, among the nodes before it.
 pub(crate) fn parents(max: usize) -> impl Strategy<Value = Vec<usize>> {
-    // Parents close to the node make deep trees, any earlier node makes wide ones.
+    // Close parents make deep trees, arbitrary earlier ones make wide trees.
     let near = proptest::collection::vec((any::<prop::sample::Index>(), any::<bool>()), 0..max);
     near.prop_map(|choices| {
         choices
@@ -36,7 +36,8 @@ pub(crate) fn parents(max: usize) -> impl Strategy<Value = Vec<usize>> {
     })
 }
 
-/// The nodes of such a tree: leaves are concrete, `n0` is the root, ids sort unlike positions.
+/// Declarations of a random tree: leaves are concrete, `n0` is the root, the order of ids differs from that
+/// of positions.
 pub(crate) fn specs(parents: &[usize]) -> Vec<NodeSpec> {
     let count = parents.len() + 1;
     let mut has_child = vec![false; count];
@@ -55,16 +56,16 @@ pub(crate) fn specs(parents: &[usize]) -> Vec<NodeSpec> {
         .collect()
 }
 
-/// The id of the node at a position of a random tree.
+/// The id of the node at position `at` of a random tree.
 pub(crate) fn id(at: usize) -> String {
     format!("n{}{at}", (at * 7) % 10)
 }
 
-pub(crate) fn build(specs: &[NodeSpec]) -> Result<Lattice, typeloom_types::lattice::fault::LatticeError> {
+pub(crate) fn build(specs: &[NodeSpec]) -> Result<Lattice, typeloom_types::lattice::error::LatticeError> {
     specs.iter().cloned().fold(Lattice::builder(), LatticeBuilder::with_spec).build()
 }
 
-/// One node of a graph, for running relations on it.
+/// A node to apply relations to.
 pub(crate) struct FakeNode {
     pub(crate) inputs: Vec<FakePort>,
     pub(crate) outputs: Vec<FakePort>,
@@ -80,7 +81,7 @@ pub(crate) struct FakePort {
     pub(crate) shape: Option<Dims>,
 }
 
-/// A port by the id of its bound; the empty id leaves it out.
+/// A port by the id of its bound; the empty id omits it.
 pub(crate) fn port(id: &str, shape: Option<&[Option<u64>]>) -> FakePort {
     let bound = (!id.is_empty()).then(|| Lattice::get().lookup(id).expect("a registered id").no);
     FakePort { bound, shape: shape.map(<[_]>::to_vec) }

@@ -1,111 +1,105 @@
-//! What can be wrong with a set of type nodes.
+//! Errors of a set of type nodes.
 //!
-//! Faults are found all together, and reported in one order whatever the order of the nodes: by the
-//! order of the variants of [`LatticeFault`], then by id.
+//! All violations are collected. They are reported in an order that does not depend on the order of the
+//! nodes: by variant of [`LatticeViolation`], then by id.
 
 use std::fmt::{self, Write as _};
 
-/// One reason why a set of nodes is no lattice.
+/// One violation of the rules for a lattice.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, thiserror::Error)]
-pub enum LatticeFault {
-    /// There is no node at all.
+pub enum LatticeViolation {
+    /// The set is empty.
     #[error("there are no nodes")]
     Empty,
-    /// There are more nodes than a lattice may have.
+    /// The set is larger than [`MAX_NODES`](super::build::MAX_NODES).
     #[error("{found} nodes are more than the limit of {limit}")]
     TooManyNodes {
-        /// How many were given.
+        /// Number of declared nodes.
         found: usize,
-        /// How many are allowed.
+        /// Maximum number of nodes.
         limit: usize,
     },
     /// An id is empty, or contains white space or control characters.
     #[error("{id:?} is not an id: it must not be empty or contain white space")]
-    MalformedId {
-        /// The id as given.
-        id: String,
-    },
-    /// Several nodes have one id.
+    MalformedId { id: String },
+    /// Several nodes have the same id.
     #[error("id `{id}` is declared {count} times")]
     DuplicateId {
-        /// The id.
         id: String,
-        /// How often it is declared.
+        /// Number of declarations.
         count: usize,
     },
-    /// A node hangs under an id that nothing declares.
+    /// The parent of a node is not declared.
     #[error("`{id}` has the unknown parent `{parent}`")]
     UnknownParent {
-        /// The node.
         id: String,
-        /// The parent that is missing.
+        /// The missing parent.
         parent: String,
     },
-    /// A node hangs under a concrete node, which is a leaf.
+    /// The parent of a node is concrete, hence a leaf.
     #[error("`{id}` hangs under `{leaf}`, which is concrete and must stay a leaf")]
     ChildOfLeaf {
-        /// The node.
+        /// The child.
         id: String,
-        /// Its parent.
+        /// The concrete parent.
         leaf: String,
     },
-    /// Nodes that lie above themselves.
+    /// Nodes are their own ancestors.
     #[error("the parents of {} form a cycle", Cycle(.ids))]
     Cycle {
-        /// The whole cycle, each node followed by its parent, from the smallest id on.
+        /// The cycle, each node followed by its parent, starting with the smallest id.
         ids: Vec<String>,
     },
     /// More than one node has no parent.
     #[error("there must be one root, but {} have no parent", Ids(.ids))]
     SeveralRoots {
-        /// The roots, by id.
+        /// The roots, sorted by id.
         ids: Vec<String>,
     },
-    /// Several nodes have one tag on the wire.
+    /// Several nodes have the same wire tag.
     #[error("wire hash {wire_hash:#x} belongs to {}", Ids(.ids))]
     DuplicateWireHash {
-        /// The tag, given or derived.
+        /// The tag, declared or derived.
         wire_hash: u64,
-        /// The nodes, by id.
+        /// The nodes, sorted by id.
         ids: Vec<String>,
     },
-    /// Several nodes have one denotation.
+    /// Several nodes have the same denotation.
     #[error("denotation `{denotation}` belongs to {}", Ids(.ids))]
     DuplicateDenotation {
-        /// The denotation.
         denotation: String,
-        /// The nodes, by id.
+        /// The nodes, sorted by id.
         ids: Vec<String>,
     },
 }
 
-/// Everything that is wrong with a set of nodes; at least one fault.
+/// All violations of a set of nodes; at least one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LatticeError {
-    faults: Vec<LatticeFault>,
+    violations: Vec<LatticeViolation>,
 }
 
 impl LatticeError {
-    /// The error with these faults, or nothing if there are none.
-    pub(super) fn from_faults(mut faults: Vec<LatticeFault>) -> Option<Self> {
-        faults.sort();
-        (!faults.is_empty()).then_some(Self { faults })
+    /// An error with these violations; `None` if there are none.
+    pub(super) fn from_violations(mut violations: Vec<LatticeViolation>) -> Option<Self> {
+        violations.sort();
+        (!violations.is_empty()).then_some(Self { violations })
     }
 
-    /// The faults, in a fixed order.
+    /// The violations in a fixed order.
     #[must_use]
-    pub fn faults(&self) -> &[LatticeFault] {
-        &self.faults
+    pub fn violations(&self) -> &[LatticeViolation] {
+        &self.violations
     }
 }
 
 impl fmt::Display for LatticeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (at, fault) in self.faults.iter().enumerate() {
+        for (at, violation) in self.violations.iter().enumerate() {
             if at > 0 {
                 f.write_str("; ")?;
             }
-            fault.fmt(f)?;
+            violation.fmt(f)?;
         }
         Ok(())
     }

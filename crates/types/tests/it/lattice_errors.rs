@@ -1,46 +1,46 @@
-//! Broken trees: every fault is found, all of them at once, in one order.
+//! Invalid trees: all violations are reported, in a fixed order.
 
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use typeloom_types::lattice::Lattice;
 use typeloom_types::lattice::build::{MAX_NODES, NodeSpec};
-use typeloom_types::lattice::fault::LatticeFault;
+use typeloom_types::lattice::error::LatticeViolation;
 use typeloom_types::tree::TypeKind;
 use typeloom_types::tree::builtin::TYPE_ANY;
 
 use crate::support::{build, config, id, parents, specs};
 
-fn faults(specs: &[NodeSpec]) -> Vec<LatticeFault> {
-    build(specs).map_or_else(|error| error.faults().to_vec(), |_| Vec::new())
+fn violations(specs: &[NodeSpec]) -> Vec<LatticeViolation> {
+    build(specs).map_or_else(|error| error.violations().to_vec(), |_| Vec::new())
 }
 
-/// What is wrong with a set of nodes, by comparing everything with everything.
-fn slow_faults(specs: &[NodeSpec]) -> Vec<LatticeFault> {
+/// Slow reference: compares all nodes with each other.
+fn slow_violations(specs: &[NodeSpec]) -> Vec<LatticeViolation> {
     let mut sorted = specs.to_vec();
     sorted.sort();
     let mut first: BTreeMap<&str, &NodeSpec> = BTreeMap::new();
     for spec in &sorted {
         first.entry(&spec.id).or_insert(spec);
     }
-    let mut faults = Vec::new();
+    let mut violations = Vec::new();
     let roots: Vec<String> = first
         .keys()
         .filter(|id| sorted.iter().any(|s| s.id == **id && s.parent.is_none()))
         .map(|id| (*id).into())
         .collect();
     if roots.len() > 1 {
-        faults.push(LatticeFault::SeveralRoots { ids: roots });
+        violations.push(LatticeViolation::SeveralRoots { ids: roots });
     }
     for id in first.keys() {
         let count = sorted.iter().filter(|other| other.id == *id).count();
         if count > 1 {
-            faults.push(LatticeFault::DuplicateId { id: (*id).into(), count });
+            violations.push(LatticeViolation::DuplicateId { id: (*id).into(), count });
         }
         if id.is_empty() || id.chars().any(char::is_whitespace) {
-            faults.push(LatticeFault::MalformedId { id: (*id).into() });
+            violations.push(LatticeViolation::MalformedId { id: (*id).into() });
         }
-        // A node is on a cycle if walking up as many steps as there are nodes comes back to it.
+        // A node is on a cycle if a walk of at most as many steps as there are nodes returns to it.
         let up = |id: &str| first.get(id).and_then(|spec| spec.parent.as_deref());
         let walk: Vec<&str> =
             std::iter::successors(Some(*id), |id| up(id).filter(|id| first.contains_key(id)))
@@ -49,7 +49,8 @@ fn slow_faults(specs: &[NodeSpec]) -> Vec<LatticeFault> {
         if let Some(period) = walk.iter().skip(1).position(|other| other == id) {
             let cycle = &walk[..=period];
             if cycle.iter().min() == Some(id) {
-                faults.push(LatticeFault::Cycle { ids: cycle.iter().map(|id| (*id).into()).collect() });
+                violations
+                    .push(LatticeViolation::Cycle { ids: cycle.iter().map(|id| (*id).into()).collect() });
             }
         }
     }
@@ -62,29 +63,31 @@ fn slow_faults(specs: &[NodeSpec]) -> Vec<LatticeFault> {
         };
         let wire_hash = spec.wire_tag();
         if let Some(ids) = sharing(&|other| wire_hash != 0 && other.wire_tag() == wire_hash) {
-            faults.push(LatticeFault::DuplicateWireHash { wire_hash, ids });
+            violations.push(LatticeViolation::DuplicateWireHash { wire_hash, ids });
         }
         let denotation = spec.denotation.to_string();
         if let Some(ids) = sharing(&|other| !denotation.is_empty() && other.denotation == denotation) {
-            faults.push(LatticeFault::DuplicateDenotation { denotation, ids });
+            violations.push(LatticeViolation::DuplicateDenotation { denotation, ids });
         }
     }
     for spec in &sorted {
         let id = spec.id.to_string();
         match spec.parent.as_deref().map(|parent| (parent, first.get(parent))) {
-            Some((parent, None)) => faults.push(LatticeFault::UnknownParent { id, parent: parent.into() }),
+            Some((parent, None)) => {
+                violations.push(LatticeViolation::UnknownParent { id, parent: parent.into() });
+            }
             Some((leaf, Some(parent))) if parent.kind == TypeKind::Concrete => {
-                faults.push(LatticeFault::ChildOfLeaf { id, leaf: leaf.into() });
+                violations.push(LatticeViolation::ChildOfLeaf { id, leaf: leaf.into() });
             }
             Some((_, Some(_))) | None => {}
         }
     }
-    faults.sort();
-    faults.dedup();
-    faults
+    violations.sort();
+    violations.dedup();
+    violations
 }
 
-/// One way to break a tree, at places that are chosen at random.
+/// A random modification that makes a tree invalid.
 #[derive(Clone, Debug)]
 enum Damage {
     Rename,
@@ -138,24 +141,24 @@ proptest! {
     #![proptest_config(config(512))]
 
     #[test]
-    fn every_fault_of_a_damaged_tree_is_reported_and_no_other(parents in parents(10), damage in damage()) {
+    fn exactly_the_violations_of_a_damaged_tree_are_reported(parents in parents(10), damage in damage()) {
         let mut specs = specs(&parents);
         apply(&mut specs, &damage);
-        prop_assert_eq!(faults(&specs), slow_faults(&specs));
+        prop_assert_eq!(violations(&specs), slow_violations(&specs));
     }
 
     #[test]
-    fn faults_do_not_depend_on_the_order_of_declaration(parents in parents(10), damage in damage()) {
+    fn violations_do_not_depend_on_the_order_of_declaration(parents in parents(10), damage in damage()) {
         let mut specs = specs(&parents);
         apply(&mut specs, &damage);
-        let before = faults(&specs);
+        let before = violations(&specs);
         specs.reverse();
-        prop_assert_eq!(before, faults(&specs));
+        prop_assert_eq!(before, violations(&specs));
     }
 }
 
 #[test]
-fn all_faults_are_reported_in_one_run_and_can_be_read() {
+fn all_violations_are_reported_with_readable_messages() {
     let error = build(&[
         NodeSpec::root("any"),
         NodeSpec::root("top"),
@@ -171,7 +174,7 @@ fn all_faults_are_reported_in_one_run_and_can_be_read() {
         NodeSpec::bound("", "any"),
     ])
     .unwrap_err();
-    let lines: Vec<String> = error.faults().iter().map(ToString::to_string).collect();
+    let lines: Vec<String> = error.violations().iter().map(ToString::to_string).collect();
     assert_eq!(
         lines,
         [
@@ -190,27 +193,30 @@ fn all_faults_are_reported_in_one_run_and_can_be_read() {
 }
 
 #[test]
-fn no_nodes_and_too_many_nodes_are_faults() {
-    assert_eq!(faults(&[]), [LatticeFault::Empty]);
+fn no_nodes_and_too_many_nodes_are_violations() {
+    assert_eq!(violations(&[]), [LatticeViolation::Empty]);
     let crowd = (0..=MAX_NODES).fold(Lattice::builder(), |builder, _| builder.with_node(&TYPE_ANY));
     let error = crowd.build().unwrap_err();
-    assert_eq!(error.faults(), [LatticeFault::TooManyNodes { found: MAX_NODES + 1, limit: MAX_NODES }]);
+    assert_eq!(
+        error.violations(),
+        [LatticeViolation::TooManyNodes { found: MAX_NODES + 1, limit: MAX_NODES }]
+    );
 }
 
 #[test]
 fn a_registered_node_that_is_added_again_is_a_duplicate() {
     let error = Lattice::builder().with_registered().with_node(&TYPE_ANY).build().unwrap_err();
-    assert_eq!(error.faults(), [LatticeFault::DuplicateId { id: "any".into(), count: 2 }]);
+    assert_eq!(error.violations(), [LatticeViolation::DuplicateId { id: "any".into(), count: 2 }]);
 }
 
 #[test]
-fn a_cycle_of_a_hundred_thousand_nodes_is_one_fault() {
+fn a_cycle_of_a_hundred_thousand_nodes_is_one_violation() {
     let mut specs = specs(&(0..100_000).collect::<Vec<_>>());
     let last = specs.len() - 1;
     specs[last].kind = TypeKind::Abstract;
     specs[0].parent = Some(id(last).into());
-    match faults(&specs).as_slice() {
-        [LatticeFault::Cycle { ids }] => assert_eq!(ids.len(), 100_001),
-        other => panic!("expected one cycle, found {} faults", other.len()),
+    match violations(&specs).as_slice() {
+        [LatticeViolation::Cycle { ids }] => assert_eq!(ids.len(), 100_001),
+        other => panic!("expected one cycle, found {} violations", other.len()),
     }
 }
