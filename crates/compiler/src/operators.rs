@@ -8,7 +8,7 @@ use typeloom_contracts::role::Role;
 use typeloom_types::op::AtomicOpKind::{Pure, Stateful, Wire};
 use typeloom_types::op::{AtomicOpDecl, AtomicOpKind, AtomicOpsetDecl, PortDecl};
 use typeloom_types::relation::custom::CustomRelationCtx;
-use typeloom_types::relation::{NO_RELATIONS, PortRef, RelationFailure, RelationResult, TypeRelation};
+use typeloom_types::relation::{NO_RELATIONS, PortRef, RelationError, RelationResult, TypeRelation};
 use typeloom_types::tree::builtin::{
     TYPE_ANY, TYPE_BYTES, TYPE_COMPOSITE, TYPE_PEER_ID, TYPE_PEER_ID_VEC, TYPE_TENSOR_F32, TYPE_TENSOR_U64,
     TYPE_TRIGGER, TYPE_WIRE_REQ_ID,
@@ -72,7 +72,7 @@ fn stores<const IS_INPUT: bool, const PORT: usize, const ASSOC: usize>(
     );
     match cx.refine(port, id.as_str()) {
         Ok(_) => RelationResult::Satisfied,
-        Err(failure) => RelationResult::Failed(RelationFailure { message: demand, expected: id, ..failure }),
+        Err(failure) => RelationResult::Failed(RelationError { message: demand, expected: id, ..failure }),
     }
 }
 
@@ -209,7 +209,7 @@ fn to_peers(cx: &mut CustomRelationCtx<'_>) -> RelationResult {
         return RelationResult::Defer;
     }
     let found = found.id.to_owned();
-    RelationResult::Failed(RelationFailure {
+    RelationResult::Failed(RelationError {
         message: "a value is sent to peers".to_owned(),
         ports: vec![peers],
         expected: "peer_id or peer_id_vec".to_owned(),

@@ -39,7 +39,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 use typeloom_onnx::DecodeError;
-use typeloom_types::relation::RelationFailure;
+use typeloom_types::relation::RelationError;
 
 use crate::catalogue::Operator;
 use crate::dim::{DimId, Dims};
@@ -210,7 +210,7 @@ pub enum Failure {
         message: String,
     },
     /// A port does not lie under the node of the type tree that the rule needs.
-    Relation(Box<RelationFailure>),
+    Relation(Box<RelationError>),
     /// The node's bytes are malformed.
     Malformed(DecodeError),
 }

@@ -4,7 +4,7 @@
 //! causes are made from it in [`crate::diagnostic`], after solving, for the errors that are shown.
 
 use typeloom_onnx::DecodeError;
-use typeloom_types::relation::RelationFailure;
+use typeloom_types::relation::RelationError;
 
 pub use crate::analysis::limits::Limit;
 use crate::dim::{Condition, DimId};
@@ -240,7 +240,7 @@ pub enum SolveErrorKind<'a> {
         /// The relation's name.
         relation: &'static str,
         /// Why, in its own words.
-        failure: RelationFailure,
+        failure: RelationError,
     },
     /// A declared type contradicts the inferred one.
     Contradiction {

@@ -36,7 +36,7 @@ use typeloom_types::lattice::build::{LatticeBuilder, NodeSpec};
 use typeloom_types::op::primitives::TENSOR_PRIMITIVES;
 use typeloom_types::op::{AtomicOpDecl, AtomicOpKind, PortDecl};
 use typeloom_types::relation::custom::CustomRelationCtx;
-use typeloom_types::relation::{ELEMENTWISE, PortRef, RelationFailure, RelationResult, TypeRelation};
+use typeloom_types::relation::{ELEMENTWISE, PortRef, RelationError, RelationResult, TypeRelation};
 use typeloom_types::tree::builtin::{
     TYPE_ANY, TYPE_PEER_ID, TYPE_SCALAR, TYPE_SCALAR_F32, TYPE_TENSOR, TYPE_TENSOR_F32, TYPE_TENSOR_F64,
     TYPE_TENSOR_I64,

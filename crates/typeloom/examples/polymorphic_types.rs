@@ -9,7 +9,7 @@ use std::sync::Arc;
 use typeloom as bb;
 use typeloom::{
     AnyTensor, AtomicOpDecl, AtomicOpKind, AttributeProto, BROADCAST_BINARY, CustomRelationCtx, Dtype,
-    ELEMENTWISE, ElementStorage, GraphProto, Lattice, NodeProto, PortDecl, PortRef, RelationFailure,
+    ELEMENTWISE, ElementStorage, GraphProto, Lattice, NodeProto, PortDecl, PortRef, RelationError,
     RelationResult, Storage, TENSOR_PRIMITIVES, TENSOR_PRIMITIVES_OPS, TYPE_ANY, TYPE_BYTES, TYPE_SCALAR_F32,
     TYPE_TENSOR, TYPE_TENSOR_F32, TYPE_TENSOR_F64, TypeCause, TypeError, TypeKind, TypeNode, TypeNodeReg,
     TypeRelation, TypeSolution, TypeSolver, ValueInfoProto,
@@ -264,7 +264,7 @@ fn decode_format(cx: &mut CustomRelationCtx<'_>) -> RelationResult {
     let output = PortRef::Output(0);
     match cx.attr_str("format").map(|format| format!("tensor.{format}")) {
         Some(id) => cx.narrow_all(&[output], id.as_str()),
-        None => RelationResult::Failed(RelationFailure {
+        None => RelationResult::Failed(RelationError {
             message: "attribute `format` names the output's format".into(),
             ports: vec![output],
             expected: "a format".into(),

@@ -107,7 +107,7 @@ pub use typeloom_types::op::primitives::{TENSOR_PRIMITIVES, TENSOR_PRIMITIVES_OP
 pub use typeloom_types::op::{AtomicOpDecl, AtomicOpKind, AtomicOpsetDecl, PortArity, PortDecl};
 pub use typeloom_types::relation::custom::CustomRelationCtx;
 pub use typeloom_types::relation::{
-    BROADCAST_BINARY, ELEMENTWISE, MATMUL_BINARY, NO_RELATIONS, PortRef, REDUCE_AXIS, RelationFailure,
+    BROADCAST_BINARY, ELEMENTWISE, MATMUL_BINARY, NO_RELATIONS, PortRef, REDUCE_AXIS, RelationError,
     RelationResult, TypeRelation, UNARY_SAME_ELEMENT,
 };
 

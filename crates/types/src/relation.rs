@@ -130,7 +130,7 @@ pub enum RelationResult {
     /// Too little is known: the relation is suspended until one of its ports narrows.
     Defer,
     /// The node is ill-typed.
-    Failed(RelationFailure),
+    Failed(RelationError),
 }
 
 impl RelationResult {
@@ -157,7 +157,7 @@ pub struct Progress {
 /// Error of a relation that does not hold.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{message}: expected {expected}, found {found}")]
-pub struct RelationFailure {
+pub struct RelationError {
     /// The requirement, in lower case and without a full stop.
     pub message: String,
     /// The ports that contradict each other.
@@ -168,14 +168,14 @@ pub struct RelationFailure {
     pub found: String,
 }
 
-impl From<RelationFailure> for RelationResult {
-    fn from(failure: RelationFailure) -> Self {
+impl From<RelationError> for RelationResult {
+    fn from(failure: RelationError) -> Self {
         Self::Failed(failure)
     }
 }
 
-impl From<Result<Progress, RelationFailure>> for RelationResult {
-    fn from(result: Result<Progress, RelationFailure>) -> Self {
+impl From<Result<Progress, RelationError>> for RelationResult {
+    fn from(result: Result<Progress, RelationError>) -> Self {
         match result {
             Ok(progress) => Self::of(progress),
             Err(failure) => Self::Failed(failure),

@@ -1,6 +1,6 @@
 //! Relations that plainly declared operators bring with them.
 
-use typeloom_types::relation::{PortRef, RelationFailure};
+use typeloom_types::relation::{PortRef, RelationError};
 
 use super::node::Mark;
 use super::scope::Scope;
@@ -18,9 +18,9 @@ impl Scope<'_, '_> {
         &mut self,
         step: StepId,
         relation: &str,
-        failure: &RelationFailure,
+        failure: &RelationError,
     ) -> Diagnostic {
-        let RelationFailure { message, ports, expected, found } = failure;
+        let RelationError { message, ports, expected, found } = failure;
         let words =
             format!("{} does not take these types: {}", self.op_word(step), plain(message, MAX_CHARS));
         let last = ports.len().saturating_sub(1);

@@ -59,7 +59,7 @@ fn a_missing_payload_is_an_error_with_the_reason() {
 
 #[test]
 fn a_relation_of_a_declared_operator_speaks_for_itself() {
-    let failure = typeloom_types::relation::RelationFailure {
+    let failure = typeloom_types::relation::RelationError {
         message: "the width must be even".to_owned(),
         ports: vec![typeloom_types::relation::PortRef::Input(0)],
         expected: "an even width".to_owned(),

@@ -25,7 +25,7 @@ mod tests;
 use smallvec::SmallVec;
 use typeloom_types::lattice::NodeNo;
 use typeloom_types::op::{AtomicOpDecl, PortArity, PortDecl};
-use typeloom_types::relation::{PortRef, RelationFailure, TypeRelation};
+use typeloom_types::relation::{PortRef, RelationError, TypeRelation};
 
 use crate::elem::{Elem, ElemSet};
 use crate::engine::error_of;
@@ -117,7 +117,7 @@ fn bound<'a>(
     let Some(ty) = cx.ty(port) else { return Ok(()) };
     let universe = std::sync::Arc::clone(cx.core.types.universe());
     let Some(node) = universe.lattice().number_of(declared.bound) else {
-        let failure = RelationFailure {
+        let failure = RelationError {
             message: format!(
                 "the declaration of port `{}` names a type that the tree does not have",
                 declared.name

@@ -1,6 +1,6 @@
 //! Verbs on types and element types.
 
-use typeloom_types::relation::RelationFailure;
+use typeloom_types::relation::RelationError;
 
 use super::{Failure, Port, RuleCx};
 use crate::elem::{Elem, ElemSet};
@@ -226,7 +226,7 @@ impl RuleCx<'_, '_> {
             Ok(_) => Ok(()),
             Err(Clash) => {
                 let found = self.core.snapshot(self.frame, value);
-                Err(Failure::Relation(Box::new(RelationFailure {
+                Err(Failure::Relation(Box::new(RelationError {
                     message: demand.to_owned(),
                     ports: crate::rule::relation::port_ref(port).into_iter().collect(),
                     expected: id.to_owned(),

@@ -5,7 +5,7 @@ use super::*;
 /// The output has the type of the input of which attribute `pick` gives the position.
 fn pick(cx: &mut CustomRelationCtx<'_>) -> RelationResult {
     let Some(at) = cx.attr_int("pick").and_then(|at| usize::try_from(at).ok()) else {
-        return RelationResult::Failed(RelationFailure {
+        return RelationResult::Failed(RelationError {
             message: "attribute `pick` is a position".into(),
             ports: vec![PortRef::Output(0)],
             expected: "a position".into(),

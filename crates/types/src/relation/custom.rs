@@ -7,7 +7,7 @@
 //! known numbers or unknown (`None`); symbolic dims are not visible to a relation, and a relation does not
 //! narrow an extent that it does not know.
 
-use super::{PortRef, Progress, RelationFailure, RelationResult};
+use super::{PortRef, Progress, RelationError, RelationResult};
 use crate::lattice::{Lattice, NodeKey, NodeNo, NodeRef};
 
 /// The extents of a shape; `None` for an unknown extent.
@@ -36,7 +36,7 @@ pub trait PortAccess {
     ///
     /// # Errors
     /// If the meet does not exist.
-    fn refine(&mut self, port: PortRef, node: NodeNo) -> Result<bool, RelationFailure>;
+    fn refine(&mut self, port: PortRef, node: NodeNo) -> Result<bool, RelationError>;
 
     /// The shape of the port; `None` if its rank is unknown.
     fn shape(&self, port: PortRef) -> Option<Dims>;
@@ -45,7 +45,7 @@ pub trait PortAccess {
     ///
     /// # Errors
     /// If the rank or an extent contradicts a known one.
-    fn refine_shape(&mut self, port: PortRef, dims: &[Option<u64>]) -> Result<bool, RelationFailure>;
+    fn refine_shape(&mut self, port: PortRef, dims: &[Option<u64>]) -> Result<bool, RelationError>;
 
     /// An integer attribute.
     fn attr_int(&self, name: &str) -> Option<i64>;
@@ -85,7 +85,7 @@ pub trait PortAccess {
     ///
     /// # Errors
     /// If a port cannot have its type.
-    fn instantiate(&mut self, params: &str, results: &str) -> Result<bool, RelationFailure> {
+    fn instantiate(&mut self, params: &str, results: &str) -> Result<bool, RelationError> {
         let _ = (params, results);
         Ok(false)
     }
@@ -177,10 +177,10 @@ impl<'a> CustomRelationCtx<'a> {
     ///
     /// # Errors
     /// If the meet does not exist, or the lattice does not have the node.
-    pub fn refine<K: NodeKey>(&mut self, port: PortRef, node: K) -> Result<bool, RelationFailure> {
+    pub fn refine<K: NodeKey>(&mut self, port: PortRef, node: K) -> Result<bool, RelationError> {
         match self.lattice().number_of(node) {
             Some(no) => self.access.refine(port, no),
-            None => Err(RelationFailure {
+            None => Err(RelationError {
                 message: "a type that the lattice does not have".into(),
                 ports: vec![port],
                 expected: "a type of the lattice".into(),
@@ -194,11 +194,7 @@ impl<'a> CustomRelationCtx<'a> {
         self.try_narrow_all(ports, node).into()
     }
 
-    fn try_narrow_all<K: NodeKey>(
-        &mut self,
-        ports: &[PortRef],
-        node: K,
-    ) -> Result<Progress, RelationFailure> {
+    fn try_narrow_all<K: NodeKey>(&mut self, ports: &[PortRef], node: K) -> Result<Progress, RelationError> {
         let mut progress = Progress { narrowed: false, complete: true };
         for port in self.present(ports) {
             progress.narrowed |= self.refine(port, node)?;
@@ -212,7 +208,7 @@ impl<'a> CustomRelationCtx<'a> {
         self.try_unify(ports).into()
     }
 
-    fn try_unify(&mut self, ports: &[PortRef]) -> Result<Progress, RelationFailure> {
+    fn try_unify(&mut self, ports: &[PortRef]) -> Result<Progress, RelationError> {
         let ports = self.present(ports);
         let mut meet: Option<(PortRef, NodeNo)> = None;
         for port in &ports {
@@ -232,9 +228,9 @@ impl<'a> CustomRelationCtx<'a> {
         }
     }
 
-    fn disagreement(&self, one: (PortRef, NodeNo), other: (PortRef, NodeNo)) -> RelationFailure {
+    fn disagreement(&self, one: (PortRef, NodeNo), other: (PortRef, NodeNo)) -> RelationError {
         let id = |no| self.lattice().node(no).map_or_else(String::new, |node| node.id.to_owned());
-        RelationFailure {
+        RelationError {
             message: format!("{} and {} have one type", one.0, other.0),
             ports: vec![one.0, other.0],
             expected: id(one.1),
@@ -258,7 +254,7 @@ impl<'a> CustomRelationCtx<'a> {
     ///
     /// # Errors
     /// If the rank or an extent contradicts a known one.
-    pub fn refine_shape(&mut self, port: PortRef, dims: &[Option<u64>]) -> Result<bool, RelationFailure> {
+    pub fn refine_shape(&mut self, port: PortRef, dims: &[Option<u64>]) -> Result<bool, RelationError> {
         self.access.refine_shape(port, dims)
     }
 
@@ -315,7 +311,7 @@ impl<'a> CustomRelationCtx<'a> {
     ///
     /// # Errors
     /// If a port cannot have its type.
-    pub fn instantiate(&mut self, params: &str, results: &str) -> Result<bool, RelationFailure> {
+    pub fn instantiate(&mut self, params: &str, results: &str) -> Result<bool, RelationError> {
         self.access.instantiate(params, results)
     }
 

@@ -4,7 +4,7 @@
 //! operator determines them.
 
 use super::custom::{CustomRelationCtx, Dims};
-use super::{PortRef, Progress, RelationFailure, RelationResult};
+use super::{PortRef, Progress, RelationError, RelationResult};
 use crate::dtype::Dtype;
 
 const LEFT: PortRef = PortRef::Input(0);
@@ -18,11 +18,11 @@ pub(super) fn matmul_contract(cx: &mut CustomRelationCtx<'_>) -> RelationResult 
     contract(cx).into()
 }
 
-fn contract(cx: &mut CustomRelationCtx<'_>) -> Result<Progress, RelationFailure> {
+fn contract(cx: &mut CustomRelationCtx<'_>) -> Result<Progress, RelationError> {
     let (left, right) = (cx.shape(LEFT), cx.shape(RIGHT));
     for (port, shape) in [(LEFT, &left), (RIGHT, &right)] {
         if shape.as_ref().is_some_and(Vec::is_empty) {
-            return Err(RelationFailure {
+            return Err(RelationError {
                 message: "operands of a matrix product have at least one dim".into(),
                 ports: vec![port],
                 expected: "rank 1 or more".into(),
@@ -39,7 +39,7 @@ fn contract(cx: &mut CustomRelationCtx<'_>) -> Result<Progress, RelationFailure>
     let mut narrowed = false;
     match (left[left_at], right[right_at]) {
         (Some(a), Some(b)) if a != b => {
-            return Err(RelationFailure {
+            return Err(RelationError {
                 message: "the inner dims of a matrix product are equal".into(),
                 ports: vec![LEFT, RIGHT],
                 expected: a.to_string(),
@@ -104,7 +104,7 @@ pub(crate) fn cast_to(cx: &mut CustomRelationCtx<'_>) -> RelationResult {
         let to = cx.attr_int("to");
         let dtype = to.and_then(|to| Dtype::from_onnx_number(i32::try_from(to).ok()?));
         let Some(dtype) = dtype else {
-            return Err(RelationFailure {
+            return Err(RelationError {
                 message: "attribute `to` names an element type".into(),
                 ports: vec![OUT],
                 expected: "the number of an element type".into(),
@@ -167,13 +167,13 @@ pub(crate) fn slice_indices(cx: &mut CustomRelationCtx<'_>) -> RelationResult {
     indices(cx, &[PortRef::InputsFrom(1)]).into()
 }
 
-fn indices(cx: &CustomRelationCtx<'_>, ports: &[PortRef]) -> Result<Progress, RelationFailure> {
+fn indices(cx: &CustomRelationCtx<'_>, ports: &[PortRef]) -> Result<Progress, RelationError> {
     let mut complete = true;
     for port in ports.iter().flat_map(|port| cx.ports(*port)) {
         let Some(node) = cx.bound_node(port) else { continue };
         let is_index = [Dtype::I32, Dtype::I64].iter().any(|dtype| dtype.type_node().id == node.id);
         if node.is_concrete() && !is_index {
-            return Err(RelationFailure {
+            return Err(RelationError {
                 message: "indices are 32-bit or 64-bit signed integers".into(),
                 ports: vec![port],
                 expected: "tensor.i32 or tensor.i64".into(),
@@ -186,7 +186,7 @@ fn indices(cx: &CustomRelationCtx<'_>, ports: &[PortRef]) -> Result<Progress, Re
 }
 
 /// The broadcast shape, aligned at the last dim: equal extents, or 1 and any extent.
-fn broadcast<const N: usize>(shapes: [(PortRef, &[Option<u64>]); N]) -> Result<Dims, RelationFailure> {
+fn broadcast<const N: usize>(shapes: [(PortRef, &[Option<u64>]); N]) -> Result<Dims, RelationError> {
     let rank = shapes.iter().map(|(_, shape)| shape.len()).max().unwrap_or(0);
     (0..rank).rev().map(|from_end| broadcast_dim(&shapes, from_end)).collect()
 }
@@ -194,7 +194,7 @@ fn broadcast<const N: usize>(shapes: [(PortRef, &[Option<u64>]); N]) -> Result<D
 fn broadcast_dim(
     shapes: &[(PortRef, &[Option<u64>])],
     from_end: usize,
-) -> Result<Option<u64>, RelationFailure> {
+) -> Result<Option<u64>, RelationError> {
     // A known extent other than 1 determines the result; an unknown extent may be 1 or equal to it.
     let mut decided: Option<(PortRef, u64)> = None;
     let mut unknown = false;
@@ -204,7 +204,7 @@ fn broadcast_dim(
             Some(None) => unknown = true,
             Some(Some(dim)) => match decided {
                 Some((first, known)) if known != *dim => {
-                    return Err(RelationFailure {
+                    return Err(RelationError {
                         message: format!("shapes broadcast at dim {from_end} from the end"),
                         ports: vec![first, *port],
                         expected: format!("{known} or 1"),

@@ -4,7 +4,7 @@ use typeloom_types::lattice::Lattice;
 use typeloom_types::op::primitives::TENSOR_PRIMITIVES;
 use typeloom_types::relation::PortRef::{Input, InputsFrom, Output, OutputsFrom};
 use typeloom_types::relation::custom::{CustomRelationCtx, PortAccess};
-use typeloom_types::relation::{RelationFailure, RelationResult, TypeRelation};
+use typeloom_types::relation::{RelationError, RelationResult, TypeRelation};
 use typeloom_types::tree::builtin::{TYPE_TENSOR, TYPE_TENSOR_F32};
 
 use crate::support::{FakeNode, FakePort, port};
@@ -21,7 +21,7 @@ fn run(op: &str, node: &mut FakeNode) -> RelationResult {
     custom.next().unwrap()(&mut CustomRelationCtx::new(node))
 }
 
-fn failure(result: RelationResult) -> RelationFailure {
+fn failure(result: RelationResult) -> RelationError {
     match result {
         RelationResult::Failed(failure) => failure,
         other => panic!("expected a failure, found {other:?}"),
@@ -36,7 +36,7 @@ fn unshaped() -> FakePort {
     port("tensor.f32", None)
 }
 
-fn matmul(left: &[u64], right: &[u64]) -> Result<Vec<Option<u64>>, RelationFailure> {
+fn matmul(left: &[u64], right: &[u64]) -> Result<Vec<Option<u64>>, RelationError> {
     let known = |dims: &[u64]| dims.iter().copied().map(Some).collect::<Vec<_>>();
     let mut node = FakeNode::new(&[shaped(&known(left)), shaped(&known(right))], &[unshaped()]);
     match run("MatMul", &mut node) {

@@ -7,7 +7,7 @@ use proptest::test_runner::RngSeed;
 use typeloom_types::lattice::build::{LatticeBuilder, NodeSpec};
 use typeloom_types::lattice::{Lattice, NodeNo};
 use typeloom_types::relation::custom::{Dims, PortAccess};
-use typeloom_types::relation::{PortRef, RelationFailure};
+use typeloom_types::relation::{PortRef, RelationError};
 use typeloom_types::tree::TypeKind;
 
 /// A bounded, deterministic configuration.
@@ -123,8 +123,8 @@ impl FakeNode {
     }
 }
 
-fn failure(port: PortRef, expected: impl std::fmt::Debug, found: impl std::fmt::Debug) -> RelationFailure {
-    RelationFailure {
+fn failure(port: PortRef, expected: impl std::fmt::Debug, found: impl std::fmt::Debug) -> RelationError {
+    RelationError {
         message: "fake".into(),
         ports: vec![port],
         expected: format!("{expected:?}"),
@@ -149,7 +149,7 @@ impl PortAccess for FakeNode {
         self.port(port)?.bound
     }
 
-    fn refine(&mut self, port: PortRef, node: NodeNo) -> Result<bool, RelationFailure> {
+    fn refine(&mut self, port: PortRef, node: NodeNo) -> Result<bool, RelationError> {
         let Some(FakePort { bound: Some(bound), .. }) = self.port_mut(port) else { return Ok(false) };
         let meet = Lattice::get().meet(*bound, node).ok_or_else(|| failure(port, &bound, node))?;
         Ok(std::mem::replace(bound, meet) != meet)
@@ -159,7 +159,7 @@ impl PortAccess for FakeNode {
         self.port(port)?.shape.clone()
     }
 
-    fn refine_shape(&mut self, port: PortRef, dims: &[Option<u64>]) -> Result<bool, RelationFailure> {
+    fn refine_shape(&mut self, port: PortRef, dims: &[Option<u64>]) -> Result<bool, RelationError> {
         let Some(fake) = self.port_mut(port) else { return Ok(false) };
         let before = fake.shape.clone();
         let known = fake.shape.get_or_insert_with(|| vec![None; dims.len()]);

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use typeloom_onnx::DecodeError;
 use typeloom_types::lattice::{Lattice, NodeNo};
 use typeloom_types::relation::custom::{CustomRelationCtx, Dims, PortAccess};
-use typeloom_types::relation::{CustomRelation, PortRef, RelationFailure, RelationResult};
+use typeloom_types::relation::{CustomRelation, PortRef, RelationError, RelationResult};
 
 use super::node_of;
 use crate::elem::Elem;
@@ -120,7 +120,7 @@ impl PortAccess for Node<'_, '_, '_> {
         Some(node_of(&mut cx.core.types, ty))
     }
 
-    fn refine(&mut self, port: PortRef, node: NodeNo) -> Result<bool, RelationFailure> {
+    fn refine(&mut self, port: PortRef, node: NodeNo) -> Result<bool, RelationError> {
         let cx = self.cx.get_mut();
         let Some(at) = port_of(port) else { return Ok(false) };
         let (Some(value), Some(ty)) = (cx.value(at), cx.ty(at)) else { return Ok(false) };
@@ -135,7 +135,7 @@ impl PortAccess for Node<'_, '_, '_> {
             }
             Err(Clash) => {
                 let found = cx.core.snapshot(cx.frame, value);
-                Err(RelationFailure {
+                Err(RelationError {
                     message: format!("the type of {port}"),
                     ports: vec![port],
                     expected: lattice.node(node).map_or_else(String::new, |node| node.id.to_owned()),
@@ -156,11 +156,11 @@ impl PortAccess for Node<'_, '_, '_> {
         Some(shape.iter().map(|dim| extent(*dim)).collect())
     }
 
-    fn refine_shape(&mut self, port: PortRef, dims: &[Option<u64>]) -> Result<bool, RelationFailure> {
+    fn refine_shape(&mut self, port: PortRef, dims: &[Option<u64>]) -> Result<bool, RelationError> {
         let before = self.shape(port);
         let cx = self.cx.get_mut();
         let Some(at) = port_of(port).filter(|at| cx.has(*at)) else { return Ok(false) };
-        let failure = |found: &Option<Dims>| RelationFailure {
+        let failure = |found: &Option<Dims>| RelationError {
             message: format!("the shape of {port}"),
             ports: vec![port],
             expected: show(dims),
@@ -218,7 +218,7 @@ impl PortAccess for Node<'_, '_, '_> {
         self.cx.borrow_mut().metadata(key)
     }
 
-    fn instantiate(&mut self, params: &str, results: &str) -> Result<bool, RelationFailure> {
+    fn instantiate(&mut self, params: &str, results: &str) -> Result<bool, RelationError> {
         let narrowed = super::instantiate::instantiate(self.cx.get_mut(), &self.universe, params, results)?;
         self.narrowed.set(self.narrowed.get() || narrowed);
         Ok(narrowed)

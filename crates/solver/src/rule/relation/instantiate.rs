@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use typeloom_onnx::view::{DimValue, ShapeView, TypeKindView, TypeView};
-use typeloom_types::relation::RelationFailure;
+use typeloom_types::relation::RelationError;
 
 use super::{port_ref, tree_name};
 use crate::dim::DimId;
@@ -22,7 +22,7 @@ pub(super) fn instantiate(
     universe: &Arc<Universe>,
     params: &str,
     results: &str,
-) -> Result<bool, RelationFailure> {
+) -> Result<bool, RelationError> {
     let mut symbols: Vec<(DimId, DimId)> = Vec::new();
     let mut narrowed = false;
     for (name, is_input) in [(params, true), (results, false)] {
@@ -33,7 +33,7 @@ pub(super) fn instantiate(
             Ok(None) | Err(_) => continue,
         };
         if types.len() != given {
-            return Err(RelationFailure {
+            return Err(RelationError {
                 message: format!("the function has {} {name}", types.len()),
                 ports: Vec::new(),
                 expected: types.len().to_string(),
@@ -54,7 +54,7 @@ fn one(
     port: Port,
     view: TypeView<'_>,
     symbols: &mut Vec<(DimId, DimId)>,
-) -> Result<bool, RelationFailure> {
+) -> Result<bool, RelationError> {
     let Ok(ty) = view.parse() else { return Ok(false) };
     let (wanted, shape) = match ty.kind {
         TypeKindView::Tensor { elem, shape } => {
@@ -77,7 +77,7 @@ fn one(
     if let Err(Clash) = cx.core.types.unify(known, wanted) {
         let expected = cx.core.type_of(Some(wanted), None);
         let found = cx.core.snapshot(cx.frame, value);
-        return Err(RelationFailure {
+        return Err(RelationError {
             message: "the imported signature says so".to_owned(),
             ports: port_ref(port).into_iter().collect(),
             expected: tree_name(&expected, universe),
@@ -94,7 +94,7 @@ fn extents(
     port: Port,
     shape: ShapeView<'_>,
     symbols: &mut Vec<(DimId, DimId)>,
-) -> Result<bool, RelationFailure> {
+) -> Result<bool, RelationError> {
     let known = cx.shape(port);
     let mut dims = DimVec::new();
     for (axis, dim) in shape.dims().filter_map(Result::ok).enumerate() {
@@ -124,7 +124,7 @@ fn extents(
             Failure::Shapes { message, .. } | Failure::Contradiction { message, .. } => message,
             _ => "the imported signature says so".to_owned(),
         };
-        RelationFailure {
+        RelationError {
             message,
             ports: port_ref(port).into_iter().collect(),
             expected: show(&dims),
