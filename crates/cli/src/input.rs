@@ -9,9 +9,9 @@ use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use typeloom::compiler::coerce::{Policy, Repair, RepairError};
-use typeloom::compiler::mend::Repairs;
 use typeloom::onnx::text::escape;
+use typeloom::rewrite::coerce::{Policy, Repair, RepairError};
+use typeloom::rewrite::mend::Repairs;
 use typeloom::solver::diagnostic::Diagnostic;
 use typeloom::{CheckError, Checked, Described, Mode, Operators, Options, Seed};
 

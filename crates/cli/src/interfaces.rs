@@ -1,7 +1,7 @@
 //! The interfaces in a file: of a model, or those in a bundle; and bundles of other types.
 
 use anyhow::Context as _;
-use typeloom::compiler::interface::MAIN;
+use typeloom::interface::MAIN;
 use typeloom::pool::Bundle;
 use typeloom::solver::diagnostic::{Diagnostic, diagnose_error};
 use typeloom::{BundleError, Exported, Interface};

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use typeloom_onnx::messages::{FunctionProto, GraphProto, ModelProto};
+use typeloom_onnx::nested;
 use typeloom_onnx::prost::Message as _;
 use typeloom_pool::compat::Direction;
 use typeloom_pool::{Idx, Item, Pool, TypedModule, Visibility};
@@ -15,7 +16,6 @@ use typeloom_solver::model::Mode;
 
 use crate::bindings::Bindings;
 use crate::error::BuildError;
-use crate::interface::{self, Interface};
 use crate::ir;
 use crate::names;
 use crate::passes::export_interface::{SLOTS, provided};
@@ -23,6 +23,7 @@ use crate::passes::partition::PARTITION_DOMAIN;
 use crate::report::CompileReport;
 use crate::solve;
 use crate::unit::{Dispatch, Unit};
+use typeloom_interface::{self as interface, Interface};
 
 /// A compiled program.
 #[derive(Clone)]
@@ -248,7 +249,7 @@ fn check_interface(
 fn dispatch_of(model: &ModelProto) -> Vec<Dispatch> {
     let mut dispatch = Vec::new();
     let Some(graph) = &model.graph else { return dispatch };
-    ir::each_node(graph, |node| {
+    nested::each_node(graph, |node| {
         let stamp = |key| ir::metadata(node, key);
         let role = stamp(names::REQUIRED_TRAIT).and_then(typeloom_contracts::role::Role::from_trait_name);
         let (Some(slot), Some(role), Some(resolved)) = (stamp(names::SLOT_ID), role, stamp(names::DISPATCH))

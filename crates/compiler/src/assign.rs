@@ -2,6 +2,7 @@
 
 use typeloom_contracts::role::Role;
 use typeloom_onnx::messages::{ModelProto, NodeProto, SharedText};
+use typeloom_onnx::nested;
 use typeloom_ops::catalogue::Standard;
 use typeloom_solver::catalogue::{Catalogue as _, Lookup};
 use typeloom_solver::model::Mode;
@@ -48,11 +49,11 @@ pub(crate) fn to_backend(model: &mut ModelProto, slot: &str, bindings: &Bindings
             }
         };
         if let Some(graph) = &mut model.graph {
-            ir::each_node_mut(graph, assign);
+            nested::each_node_mut(graph, assign);
         }
         for node in model.functions.iter_mut().flat_map(|function| &mut function.node) {
             assign(node);
-            ir::graphs_mut(node).for_each(|graph| ir::each_node_mut(graph, assign));
+            nested::graphs_mut(node).for_each(|graph| nested::each_node_mut(graph, assign));
         }
         return Ok(());
     };
@@ -60,7 +61,7 @@ pub(crate) fn to_backend(model: &mut ModelProto, slot: &str, bindings: &Bindings
     let version = ir::imported(model, "").unwrap_or(1);
     let graph = model.graph.get_or_insert_default();
     let mut at = 0;
-    ir::each_graph_mut(graph, |graph, _| {
+    nested::each_graph_mut(graph, |graph, _| {
         let types = Types { solved: &solved, at };
         for node in graph.node.iter_mut().filter(|node| !is_elsewhere(node)) {
             let Lookup::Found(operator) = Standard.lookup("", node.op_type(), version) else { continue };

@@ -3,7 +3,7 @@
 use typeloom_solver::elem::Elem;
 use typeloom_solver::universe::Universe;
 
-use crate::coerce::keeps_values;
+use typeloom_rewrite::coerce::keeps_values;
 
 /// The element type of a node, where it is one of numbers that a cast can read and write.
 fn number(universe: &Universe, node: &str) -> Option<Elem> {

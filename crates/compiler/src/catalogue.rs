@@ -10,6 +10,7 @@
 use std::collections::BTreeMap;
 
 use typeloom_onnx::messages::ModelProto;
+use typeloom_onnx::nested;
 use typeloom_ops::catalogue::Standard;
 use typeloom_solver::catalogue::{Catalogue, Lookup, Operator};
 use typeloom_solver::elem::{Elem, ElemSet};
@@ -44,7 +45,7 @@ impl Operators {
         let version = ir::imported(model, "").unwrap_or(i64::MAX);
         let mut prepared = BTreeMap::new();
         let Some(graph) = &model.graph else { return Self { prepared } };
-        ir::each_node(graph, |node| {
+        nested::each_node(graph, |node| {
             let standard = matches!(node.domain(), "" | "ai.onnx");
             if !standard || ir::metadata(node, TENSOR_KEY).is_none() || prepared.contains_key(node.op_type())
             {

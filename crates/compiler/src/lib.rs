@@ -12,9 +12,6 @@
 //! | [`artifact`] | compiled programs, in memory and in files |
 //! | [`error`], [`report`] | why a program does not compile; what a compilation did |
 //! | [`names`] | names in the IR: domains of operators, keys of stamps |
-//! | [`annotate`] | writes solved types into a model file, and takes them out again |
-//! | [`coerce`] | repairs: the fewest conversions that make a model type-check |
-//! | [`interface`] | what callers of a program have to know, as a portable type; compatibility |
 //!
 //! **Invariant:** nothing that is not proved is written into a model.
 
@@ -48,21 +45,9 @@ pub mod report;
 
 pub mod names;
 
-pub mod annotate;
-
-pub mod coerce;
-
-pub mod mend;
-
-pub mod advise;
-
-pub mod interface;
-
 mod assign;
 mod casts;
 mod catalogue;
-mod graphs;
-mod inline;
 mod ir;
 mod recursion;
 mod settle;

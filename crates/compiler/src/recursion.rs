@@ -7,8 +7,8 @@ use std::collections::HashMap;
 
 use typeloom_onnx::messages::{GraphProto, ModelProto, NodeProto};
 
-use crate::inline::{Key, key};
-use crate::ir;
+use typeloom_onnx::inline::{Key, key};
+use typeloom_onnx::nested;
 
 /// Functions that were entered: those on the path to the current one, and those that lead to no cycle.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub(crate) fn cycle(model: &ModelProto) -> Option<Vec<String>> {
         };
         for node in nodes {
             of_node(node);
-            ir::graphs(node).for_each(|graph: &GraphProto| ir::each_node(graph, &mut of_node));
+            nested::graphs(node).for_each(|graph: &GraphProto| nested::each_node(graph, &mut of_node));
         }
         found
     };

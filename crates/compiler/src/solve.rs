@@ -20,10 +20,10 @@ use typeloom_types::lattice::Lattice;
 use crate::bindings::Bindings;
 use crate::catalogue::Operators;
 use crate::error::BuildError;
-use crate::interface::Interface;
 use crate::ir::Map;
 use crate::stamps::{Solved, Stamp, StampId};
 use crate::unit::Unit;
+use typeloom_interface::Interface;
 
 /// The element types of the default type tree.
 pub(crate) fn universe() -> Result<&'static Arc<Universe>, BuildError> {

@@ -9,12 +9,12 @@ use typeloom_pool::TypedModule;
 use typeloom_solver::model::Mode;
 
 use crate::bindings::Bindings;
-use crate::interface::Interface;
 use crate::ir::Map;
 use crate::passes::insert_cast_ops::PlannedCast;
 use crate::place::Place;
 use crate::report::CompileReport;
 use crate::stamps::Solved;
+use typeloom_interface::Interface;
 
 /// What may be done about an edge whose two ends are declared and differ.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -13,9 +13,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use typeloom::compiler::annotate::{Marks, annotate, strip};
-use typeloom::compiler::coerce::Policy;
 use typeloom::cpu::value::Value;
+use typeloom::rewrite::annotate::{Marks, annotate, strip};
+use typeloom::rewrite::coerce::Policy;
 use typeloom::solver::diagnostic::{Diagnostic, diagnose};
 use typeloom::solver::message;
 use typeloom::wire::stamp::{Extent, Stamp};

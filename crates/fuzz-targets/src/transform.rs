@@ -1,8 +1,8 @@
 //! What is done with a checked model: annotations, interfaces, repairs.
 
-use typeloom::compiler::annotate::{Marks, annotate, strip};
-use typeloom::compiler::coerce::Policy;
-use typeloom::compiler::interface::{Binding, Direction, compare};
+use typeloom::interface::{Binding, Direction, compare};
+use typeloom::rewrite::annotate::{Marks, annotate, strip};
+use typeloom::rewrite::coerce::Policy;
 use typeloom::{Exported, Interface, Mode, Operators, Options, export_interfaces, import_interfaces};
 
 /// The longest input whose annotations are compared byte for byte: longer ones cost too much memory here.

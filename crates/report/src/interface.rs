@@ -11,7 +11,7 @@
 //! ```
 
 use serde_json::{Map, Value, json};
-use typeloom_compiler::interface::{Change, Comparison, Difference, Direction, Interface, Parameter};
+use typeloom_interface::{Change, Comparison, Difference, Direction, Interface, Parameter};
 use typeloom_onnx::text::escape;
 
 use crate::infer::type_value;

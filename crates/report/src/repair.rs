@@ -10,9 +10,9 @@
 //! ```
 
 use serde_json::{Value, json};
-use typeloom_compiler::coerce::{Cast, Copied, Declaration, Hunk, Reading, Refused, Repair};
-use typeloom_compiler::mend::{Moved, Reshaped};
 use typeloom_onnx::text::escape;
+use typeloom_rewrite::coerce::{Cast, Copied, Declaration, Hunk, Reading, Refused, Repair};
+use typeloom_rewrite::mend::{Moved, Reshaped};
 use typeloom_solver::elem::Elem;
 
 /// The changed places as a unified diff over printed nodes, ending in a line break; empty where nothing changed.

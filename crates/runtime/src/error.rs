@@ -1,9 +1,9 @@
 //! What can go wrong when a model is prepared or run.
 
-use typeloom_compiler::annotate::AnnotateError;
 use typeloom_cpu::decode::DecodeTensorError;
 use typeloom_cpu::error::{Fault, KernelError};
 use typeloom_onnx::DecodeError;
+use typeloom_rewrite::annotate::AnnotateError;
 use typeloom_types::any_tensor::error::TensorError;
 use typeloom_wire::stamp::Mismatch;
 

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
-use typeloom_compiler::annotate::{Marks, annotate};
 use typeloom_cpu::threads;
 use typeloom_cpu::value::Value;
 use typeloom_onnx::messages::{ModelProto, TensorProto, read, read_pieces};
+use typeloom_rewrite::annotate::{Marks, annotate};
 use typeloom_solver::model::Checked;
 use typeloom_solver::model::preconditions::Preconditions;
 use typeloom_types::any_tensor::budget;

@@ -25,6 +25,7 @@ pub use build::{BuildError, MAX_NESTING};
 
 use std::sync::OnceLock;
 
+use typeloom_onnx::DecodeError;
 use typeloom_onnx::view::{FunctionView, GraphView, NodeView, SparseTensorView, TensorView, TypeView};
 
 use crate::solve_error::SolveError;
@@ -406,6 +407,25 @@ impl<'a> Body<'a> {
             next = graph.next_sibling;
             Some((id, graph))
         })
+    }
+
+    /// Returns the main graph, where the body has one, and every nested graph with its bytes, in pre-order.
+    ///
+    /// # Errors
+    /// [`DecodeError`] for malformed attributes.
+    pub fn graph_views(&self) -> Result<Vec<(GraphId, GraphView<'a>)>, DecodeError> {
+        let mut views = Vec::new();
+        if let BodySource::Main(view) = self.source() {
+            views.push((self.root(), view));
+        }
+        let (from, to) = self.graph(self.root()).steps;
+        for step in (from..to).map(StepId::new) {
+            if matches!(self.step(step).kind, StepKind::Enter(_)) {
+                let graphs = self.step(step).node.graphs()?;
+                views.extend(self.graphs_of(step).map(|(id, _)| id).zip(graphs));
+            }
+        }
+        Ok(views)
     }
 
     /// The graphs nested directly in a graph, in the order of their nodes and attributes.

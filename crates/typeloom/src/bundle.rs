@@ -1,6 +1,6 @@
 //! Interfaces in bundles: out of one process and into another.
 
-use typeloom_compiler::interface::{EncodeError, Interface, NotAnInterface};
+use typeloom_interface::{EncodeError, Interface, NotAnInterface};
 use typeloom_pool::{Bundle, Digest, ExportError, ImportError, NotPortable, Pool};
 
 /// Why interfaces do not go into a bundle, or do not come out of one.
@@ -81,7 +81,7 @@ pub fn artifact_interfaces(file: &[u8]) -> Result<Option<Vec<Exported>>, BundleE
     // The main function is the one that is no part; of a model that was not compiled it is called so.
     for root in &mut roots {
         if !root.label.starts_with(typeloom_compiler::passes::export_interface::PARTS) {
-            root.label = typeloom_compiler::interface::MAIN.to_owned();
+            root.label = typeloom_interface::MAIN.to_owned();
         }
     }
     roots.into_iter().map(|root| exported(&pool, root)).collect::<Result<_, _>>().map(Some)

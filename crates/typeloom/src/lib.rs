@@ -64,10 +64,12 @@ pub use typeloom_compiler as compiler;
 pub use typeloom_components as components;
 pub use typeloom_contracts as contracts;
 pub use typeloom_cpu as cpu;
+pub use typeloom_interface as interface;
 pub use typeloom_onnx as onnx;
 pub use typeloom_ops as ops;
 pub use typeloom_pool as pool;
 pub use typeloom_report as report;
+pub use typeloom_rewrite as rewrite;
 pub use typeloom_runtime as runtime;
 pub use typeloom_rust_api as rust;
 pub use typeloom_solver as solver;
@@ -164,7 +166,7 @@ pub use typeloom_wire::datum::Datum;
 
 // Interfaces.
 pub use bundle::{BundleError, Exported, artifact_interfaces, export_interfaces, import_interfaces};
-pub use typeloom_compiler::interface::Interface;
+pub use typeloom_interface::Interface;
 
 /// Checks a serialized ONNX model against the standard operators and the default type tree.
 ///
@@ -223,7 +225,7 @@ pub fn diagnose(
     operators: &Operators,
 ) -> Vec<typeloom_solver::diagnostic::Diagnostic> {
     let mut found = typeloom_solver::diagnostic::diagnose(checked);
-    compiler::advise::advise(bytes, &mut found, operators, universe(), options);
+    rewrite::advise::advise(bytes, &mut found, operators, universe(), options);
     found
 }
 
@@ -236,33 +238,33 @@ pub fn apply_fix(
     operators: &Operators,
 ) -> Option<Vec<u8>> {
     let fix = diagnostic.fix.as_ref()?;
-    compiler::advise::applied(bytes, diagnostic, fix, (operators, universe(), options))
+    rewrite::advise::applied(bytes, diagnostic, fix, (operators, universe(), options))
 }
 
 /// Repairs what exporters write wrongly beside the element types: the order of nodes, and false shapes.
 ///
 /// # Errors
-/// [`compiler::coerce::RepairError`] where the model cannot be read.
+/// [`rewrite::coerce::RepairError`] where the model cannot be read.
 pub fn mend(
     bytes: &[u8],
     options: &Options,
     operators: &Operators,
-    repairs: compiler::mend::Repairs,
-) -> Result<compiler::mend::Mended, compiler::coerce::RepairError> {
-    compiler::mend::mend(bytes, operators, universe(), options, repairs)
+    repairs: rewrite::mend::Repairs,
+) -> Result<rewrite::mend::Mended, rewrite::coerce::RepairError> {
+    rewrite::mend::mend(bytes, operators, universe(), options, repairs)
 }
 
 /// Repairs the element types of a serialized ONNX model with the fewest conversions that a policy allows.
 ///
 /// # Errors
-/// [`compiler::coerce::RepairError`]; what cannot be repaired is in [`compiler::coerce::Repair`].
+/// [`rewrite::coerce::RepairError`]; what cannot be repaired is in [`rewrite::coerce::Repair`].
 pub fn repair(
     bytes: &[u8],
     options: &Options,
     operators: &Operators,
-    policy: compiler::coerce::Policy,
-) -> Result<compiler::coerce::Repair, compiler::coerce::RepairError> {
-    compiler::coerce::repair(bytes, operators, universe(), options, policy)
+    policy: rewrite::coerce::Policy,
+) -> Result<rewrite::coerce::Repair, rewrite::coerce::RepairError> {
+    rewrite::coerce::repair(bytes, operators, universe(), options, policy)
 }
 
 /// Prepares a checked model to be run on the embedded backend. Models whose tensors lie in other files are prepared by

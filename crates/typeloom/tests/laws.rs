@@ -135,7 +135,7 @@ fn the_order_of_nodes_does_not_matter() {
 
 #[test]
 fn a_model_annotated_with_its_own_types_is_right_and_stays_as_it_is() {
-    use typeloom::compiler::annotate::{Marks, annotate};
+    use typeloom::rewrite::annotate::{Marks, annotate};
     let (mut tried, mut broken) = (0, Vec::new());
     let models = models();
     for model in &models {

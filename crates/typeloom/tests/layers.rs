@@ -17,6 +17,7 @@ const LAYERS: &[&[&str]] = &[
     &["runtime"],
     &["wire"],
     &["compiler"],
+    &["interface", "rewrite"],
     &["ops"],
     &["solver", "cpu"],
     &["contracts"],

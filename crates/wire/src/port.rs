@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use typeloom_compiler::interface::{EncodeError, value_to_pool};
+use typeloom_interface::{EncodeError, value_to_pool};
 use typeloom_onnx::messages::tensor_shape_proto::dimension;
 use typeloom_onnx::messages::{TensorShapeProto, TypeProto, type_proto};
 use typeloom_pool::{Digest, NotPortable, Pool};

@@ -1,8 +1,8 @@
 //! `typeloom annotate FILE -o FILE`: the types of all values, in the model itself.
 
 use anyhow::{Context as _, bail};
-use typeloom::compiler::annotate::{Marks, annotate, strip};
 use typeloom::report;
+use typeloom::rewrite::annotate::{Marks, annotate, strip};
 use typeloom::solver::diagnostic::{Diagnostic, diagnose_error};
 
 use crate::args::AnnotateArgs;

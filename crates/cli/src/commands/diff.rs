@@ -5,7 +5,7 @@ mod exports;
 use anyhow::bail;
 use serde_json::{Value, json};
 use typeloom::Exported;
-use typeloom::compiler::interface::{Binding, Comparison, Direction, compare};
+use typeloom::interface::{Binding, Comparison, Direction, compare};
 use typeloom::onnx::text::escape;
 use typeloom::report;
 

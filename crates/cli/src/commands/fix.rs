@@ -4,8 +4,8 @@
 
 use anyhow::bail;
 use serde_json::{Value, json};
-use typeloom::compiler::coerce::{Policy, Repair, RepairError};
 use typeloom::report;
+use typeloom::rewrite::coerce::{Policy, Repair, RepairError};
 use typeloom::solver::diagnostic::{Diagnostic, diagnose_error};
 
 use crate::args::{FixArgs, TextFormat};

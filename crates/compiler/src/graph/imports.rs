@@ -14,10 +14,10 @@ use super::attributes::IntoAttribute;
 use super::operators::record;
 use super::value::Value;
 use crate::authoring::AuthoringErrorKind;
-use crate::interface::{Interface, Parameter};
 use crate::names::{IMPORT_DOMAIN, PARAMS, RESULTS};
 use crate::place::Place;
 use crate::solve;
+use typeloom_interface::{Interface, Parameter};
 
 /// The signatures of another module's exports.
 ///

@@ -311,7 +311,7 @@ impl Recorder {
             };
             self.node_to(node, vec![name], place);
         }
-        crate::ir::rename(self.graph(), &names);
+        typeloom_onnx::nested::rename_values(self.graph(), &names);
         for (old, new) in &names {
             if let Some(place) = self.places.shift_remove(old) {
                 self.places.entry(new.clone()).or_insert(place);

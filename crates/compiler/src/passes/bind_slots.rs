@@ -4,6 +4,7 @@
 //! the slot. Only ports that stand for stored tensors take it; an index's ids and triggers have types of their own.
 
 use typeloom_onnx::messages::SharedText;
+use typeloom_onnx::nested;
 use typeloom_solver::model::Mode;
 
 use crate::bindings::Alias;
@@ -51,7 +52,7 @@ impl Pass for BindSlots {
             stamps.insert(slot.clone(), stored);
         }
         BuildError::of(errors)?;
-        ir::each_node_mut(unit.graph_mut(), |node| {
+        nested::each_node_mut(unit.graph_mut(), |node| {
             let Some(stored) = ir::metadata(node, names::SLOT_ID).and_then(|slot| stamps.get(slot)) else {
                 return;
             };

@@ -13,18 +13,19 @@ use std::collections::{HashMap, HashSet};
 use typeloom_onnx::messages::{
     AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, ValueInfoProto,
 };
+use typeloom_onnx::nested;
 use typeloom_onnx::prost::Message as _;
 use typeloom_solver::diagnostic::Code;
 use typeloom_solver::program::MAX_NESTING;
 
 use crate::error::BuildError;
-use crate::inline::{self, Call, Key};
 use crate::ir;
 use crate::names::{COMPOSITE_DOMAIN, TYPES_DOMAIN};
 use crate::pass::Pass;
 use crate::recursion;
 use crate::solve;
 use crate::unit::Unit;
+use typeloom_onnx::inline::{self, Call, Key};
 
 /// The most nodes that any program may expand to.
 pub const MAX_NODES: usize = 1 << 16;
@@ -52,13 +53,13 @@ impl Pass for Expand {
         if !inlined.is_empty() {
             let graph = unit.model.graph.get_or_insert_default();
             let mut nodes = 0;
-            ir::each_graph(graph, |graph, _| nodes += graph.node.len());
+            nested::each_graph(graph, |graph, _| nodes += graph.node.len());
             let written = nodes + inlined.values().map(|function| function.node.len()).sum::<usize>();
             let limit = MAX_NODES.max(written.saturating_mul(MAX_TIMES));
             let heads = heads(graph);
             let mut expansion = Expansion { functions: &inlined, heads, nodes, limit, copied: 0, calls: 0 };
             let mut result = Ok(());
-            ir::each_graph_mut(graph, |graph, depth| {
+            nested::each_graph_mut(graph, |graph, depth| {
                 if result.is_ok() && depth > MAX_NESTING {
                     result = Err(BuildError::NestingTooDeep { limit: MAX_NESTING });
                 }
@@ -71,7 +72,7 @@ impl Pass for Expand {
         unit.model.functions = kept;
         let graph = unit.model.graph.get_or_insert_default();
         let mut result = Ok(());
-        ir::each_graph_mut(graph, |graph, _| {
+        nested::each_graph_mut(graph, |graph, _| {
             if result.is_ok() {
                 result = unbundle(graph);
             }
@@ -115,7 +116,7 @@ fn inlinable(
 
 /// What stands before the first slash of the names of values.
 fn heads(graph: &GraphProto) -> HashSet<String> {
-    let names = ir::value_names(graph);
+    let names = nested::value_names(graph);
     names.iter().filter_map(|name| name.split_once('/')).map(|(head, _)| head.to_owned()).collect()
 }
 

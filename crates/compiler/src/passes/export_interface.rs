@@ -11,11 +11,11 @@ use typeloom_pool::{Idx, Item, Pool, TypedModule, Visibility};
 
 use crate::bindings::{Binding, Bindings};
 use crate::error::BuildError;
-use crate::interface::Interface;
 use crate::pass::Pass;
 use crate::passes::partition::PARTITION_DOMAIN;
 use crate::solve;
 use crate::unit::Unit;
+use typeloom_interface::Interface;
 
 /// What stands before the name of a slot in the exports.
 pub const SLOTS: &str = "slot:";
@@ -37,7 +37,7 @@ impl Pass for ExportInterface {
             Some(interface) => interface,
             None => solve::solve(&unit.model, &unit.bindings, unit.mode)?.interface,
         };
-        let name = if unit.name().is_empty() { crate::interface::MAIN } else { unit.name() };
+        let name = if unit.name().is_empty() { typeloom_interface::MAIN } else { unit.name() };
         exports.push((name.to_owned(), encode(&interface, &mut pool)?));
         for part in unit.model.functions.iter().filter(|it| it.domain() == PARTITION_DOMAIN) {
             let ty = encode(&interface_of_part(&interface, part), &mut pool)?;

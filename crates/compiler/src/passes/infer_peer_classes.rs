@@ -21,6 +21,7 @@ use crate::names::{self, PEER_CLASS, WIRE_DOMAIN};
 use crate::pass::Pass;
 use crate::report::ReceiveReport;
 use crate::unit::Unit;
+use typeloom_onnx::nested;
 
 /// The pass.
 pub struct InferPeerClasses;
@@ -84,8 +85,8 @@ fn check_places(graph: &GraphProto) -> Result<(), BuildError> {
             return invalid("what is received here was not sent", node);
         }
         let mut inside = None;
-        for nested in ir::graphs(node) {
-            ir::each_node(nested, |inner| {
+        for nested in nested::graphs(node) {
+            nested::each_node(nested, |inner| {
                 if inside.is_none() && inner.domain() == WIRE_DOMAIN {
                     inside = Some(inner);
                 }
@@ -133,7 +134,7 @@ fn wire_identity(from: &str, to: &str, beside: &NodeProto) -> NodeProto {
 /// what the one behind its send gives.
 fn make_receives(unit: &mut Unit) -> Vec<(String, String)> {
     let graph = unit.model.graph.get_or_insert_default();
-    let mut taken = ir::value_names(graph);
+    let mut taken = nested::value_names(graph);
     let mut made = Vec::new();
     let mut payloads: HashMap<String, String> = HashMap::new();
     let mut sender_of: HashMap<String, String> = HashMap::new();
@@ -304,9 +305,9 @@ impl Classes {
 /// What a node reads: its inputs, and values of this graph that graphs in it read.
 pub(crate) fn reads(node: &NodeProto) -> impl Iterator<Item = &str> {
     let mut all: Vec<&str> = node.input.iter().filter(|name| !name.is_empty()).map(String::as_str).collect();
-    for graph in ir::graphs(node) {
-        ir::each_node(graph, |inner| all.extend(inner.input.iter().map(String::as_str)));
-        ir::each_graph(graph, |inner, _| all.extend(inner.output.iter().map(ValueInfoProto::name)));
+    for graph in nested::graphs(node) {
+        nested::each_node(graph, |inner| all.extend(inner.input.iter().map(String::as_str)));
+        nested::each_graph(graph, |inner, _| all.extend(inner.output.iter().map(ValueInfoProto::name)));
     }
     all.into_iter()
 }

@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 
 use typeloom_onnx::messages::{ModelProto, NodeProto, OperatorSetIdProto};
+use typeloom_onnx::nested;
 
 use crate::error::BuildError;
 use crate::graph::attributes::IntoAttribute;
@@ -81,7 +82,7 @@ impl Pass for InsertCastOps {
         let made = insert(&mut unit.model, &planned);
         let Some(solved) = unit.solved.take() else { return Ok(()) };
         let mut number = 0;
-        ir::each_graph_mut(unit.graph_mut(), |graph, _| {
+        nested::each_graph_mut(unit.graph_mut(), |graph, _| {
             for (_, name) in made.iter().filter(|(of, _)| *of == number) {
                 if let Some(stamp) = solved.of(number, name) {
                     let mut info = value_info(name);
@@ -106,7 +107,7 @@ pub(crate) fn insert(model: &mut ModelProto, planned: &[PlannedCast]) -> Vec<(us
         });
     }
     let graph = model.graph.get_or_insert_default();
-    let mut taken = ir::value_names(graph);
+    let mut taken = nested::value_names(graph);
     let mut made = Vec::new();
     let mut by_node: HashMap<usize, HashMap<usize, Vec<&PlannedCast>>> = HashMap::new();
     for cast in planned {
@@ -114,7 +115,7 @@ pub(crate) fn insert(model: &mut ModelProto, planned: &[PlannedCast]) -> Vec<(us
         by_node.entry(cast.graph).or_default().entry(node).or_default().push(cast);
     }
     let mut number = 0;
-    ir::each_graph_mut(graph, |graph, _| {
+    nested::each_graph_mut(graph, |graph, _| {
         let here = by_node.remove(&number).unwrap_or_default();
         if !here.is_empty() {
             let mut shared: HashMap<(String, String), String> = HashMap::new();

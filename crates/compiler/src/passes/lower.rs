@@ -19,6 +19,7 @@
 //! | `loss` | losses |
 
 use typeloom_onnx::messages::{GraphProto, NodeProto};
+use typeloom_onnx::nested;
 use typeloom_types::dtype::Dtype;
 use typeloom_types::lattice::lookup_by_id;
 use typeloom_types::op::AtomicOpDecl;
@@ -98,11 +99,11 @@ impl Pass for Lower {
         let bindings = unit.bindings.clone();
         let graph = unit.model.graph.get_or_insert_default();
         let constants = Constants::of(graph);
-        let mut taken = ir::value_names(graph);
+        let mut taken = nested::value_names(graph);
         let mut lowered: Vec<(String, usize)> = Vec::new();
         let mut refused: Map<String, String> = Map::default();
         let mut at = 0;
-        ir::each_graph_mut(graph, |graph, _| {
+        nested::each_graph_mut(graph, |graph, _| {
             let types = Types { solved: &solved, at };
             let mut nodes = Vec::with_capacity(graph.node.len());
             for node in std::mem::take(&mut graph.node) {
@@ -198,7 +199,7 @@ impl<'s> Types<'s> {
 fn any_needed(graph: &GraphProto, bindings: &Bindings) -> bool {
     let mut known: Map<&str, Set<&str>> = Map::default();
     let mut any = false;
-    ir::each_node(graph, |node| {
+    nested::each_node(graph, |node| {
         let Some((slot, _)) = on_backend(node, bindings) else { return };
         let seen = known.get(slot).is_some_and(|ops| ops.contains(node.op_type()));
         if !seen {

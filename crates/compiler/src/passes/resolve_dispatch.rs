@@ -14,6 +14,7 @@ use crate::ir::{self, Map};
 use crate::names;
 use crate::pass::Pass;
 use crate::unit::{Dispatch, Unit};
+use typeloom_onnx::nested;
 
 /// The pass.
 pub struct ResolveDispatch;
@@ -84,7 +85,7 @@ impl Pass for ResolveDispatch {
                 known.insert(key, (role, method, stamp));
             }
         };
-        ir::each_graph_mut(unit.graph_mut(), |graph, _| {
+        nested::each_graph_mut(unit.graph_mut(), |graph, _| {
             let types = Types { solved: &solved, at };
             graph.node.iter_mut().for_each(|node| resolve(node, &types));
             at += 1;

@@ -1,10 +1,11 @@
 //! `stamp`: every value carries its denotation and ONNX type.
 
 use typeloom_onnx::messages::{GraphProto, TensorProto, TypeProto, ValueInfoProto, type_proto};
+use typeloom_onnx::nested;
 
 use crate::error::BuildError;
 use crate::graph::recorder::value_info;
-use crate::ir::{self, Map, Set};
+use crate::ir::{Map, Set};
 use crate::pass::Pass;
 use crate::stamps::{Cursor, Solved, Stamp, StampId};
 use crate::unit::Unit;
@@ -27,7 +28,7 @@ impl Pass for StampTypes {
 pub(crate) fn stamp_all(unit: &mut Unit) {
     let Some(solved) = unit.solved.take() else { return };
     let mut at = 0;
-    ir::each_graph_mut(unit.graph_mut(), |graph, _| {
+    nested::each_graph_mut(unit.graph_mut(), |graph, _| {
         if let Some(cursor) = solved.cursor(at) {
             stamp_graph(graph, &solved, cursor);
         }

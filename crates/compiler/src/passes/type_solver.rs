@@ -28,6 +28,7 @@ use crate::pass::Pass;
 use crate::report::CastReport;
 use crate::solve::{self, Outcome};
 use crate::unit::{Coercion, Unit};
+use typeloom_onnx::nested;
 
 /// The pass.
 pub struct TypeSolver;
@@ -83,10 +84,10 @@ fn plan(unit: &Unit) -> Result<Vec<PlannedCast>, BuildError> {
     let mut model = unit.model.clone();
     let version = ir::imported(&model, "").unwrap_or(i64::MAX);
     let graph = model.graph.get_or_insert_default();
-    let mut taken = ir::value_names(graph);
+    let mut taken = nested::value_names(graph);
     let mut cuts: Vec<(usize, Cut)> = Vec::new();
     let mut number = 0;
-    ir::each_graph_mut(graph, |graph, _| {
+    nested::each_graph_mut(graph, |graph, _| {
         let found = cut(graph, version, &mut taken);
         cuts.extend(found.into_iter().map(|cut| (number, cut)));
         number += 1;

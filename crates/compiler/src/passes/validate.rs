@@ -7,6 +7,7 @@ use std::collections::HashSet;
 
 use typeloom_contracts::role::Role;
 use typeloom_onnx::messages::NodeProto;
+use typeloom_onnx::nested;
 use typeloom_solver::program::MAX_NESTING;
 
 use crate::error::BuildError;
@@ -30,10 +31,10 @@ impl Pass for Validate {
             return Err(invalid("the program has no graph".to_owned()));
         };
         let mut deepest = 0;
-        ir::each_graph(graph, |_, depth| deepest = deepest.max(depth));
+        nested::each_graph(graph, |_, depth| deepest = deepest.max(depth));
         for function in &unit.model.functions {
-            for graph in function.node.iter().flat_map(ir::graphs) {
-                ir::each_graph(graph, |_, depth| deepest = deepest.max(depth + 1));
+            for graph in function.node.iter().flat_map(nested::graphs) {
+                nested::each_graph(graph, |_, depth| deepest = deepest.max(depth + 1));
             }
         }
         if deepest > MAX_NESTING {
@@ -56,10 +57,10 @@ impl Pass for Validate {
             Ok(None) => {}
             Err(message) => errors.push(invalid(message)),
         };
-        ir::each_node(graph, &mut look);
+        nested::each_node(graph, &mut look);
         for node in unit.model.functions.iter().flat_map(|function| &function.node) {
             look(node);
-            ir::graphs(node).for_each(|graph| ir::each_node(graph, &mut look));
+            nested::graphs(node).for_each(|graph| nested::each_node(graph, &mut look));
         }
         let mut told = HashSet::new();
         for (slot, role) in found {

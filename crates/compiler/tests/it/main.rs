@@ -1,8 +1,4 @@
-//! What the transformations promise, on small models, on those in `models/` and on the recorded cases.
+//! Tests of the compiler on small modules and models.
 
-mod annotate;
-mod coerce;
-mod interface;
 mod modules;
 mod operators;
-mod support;

@@ -5,10 +5,10 @@ use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use prost::Message as _;
-use typeloom_compiler::annotate::{Marks, annotate};
 use typeloom_onnx::messages::tensor_shape_proto::dimension;
 use typeloom_onnx::messages::{GraphProto, ModelProto, TypeProto, ValueInfoProto, read, type_proto};
 use typeloom_ops::catalogue::Standard;
+use typeloom_rewrite::annotate::{Marks, annotate};
 use typeloom_runtime::session::Session;
 use typeloom_solver::diagnostic::{Diagnostic, diagnose};
 use typeloom_solver::model::{Options, check};

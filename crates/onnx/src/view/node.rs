@@ -1,6 +1,6 @@
 //! Views of nodes.
 
-use super::{AttributeView, EntryView};
+use super::{AttributeView, EntryView, GraphView};
 use super::{last_string, messages, name, strings, views};
 use crate::error::DecodeError;
 use crate::wire::{Field, Fields};
@@ -114,6 +114,19 @@ impl<'a> NodeView<'a> {
     /// Names of the values it makes.
     pub fn outputs(&self) -> impl Iterator<Item = Result<&'a str, DecodeError>> + Clone + use<'a> {
         strings(self.wire_fields(), 2, name!("NodeProto", "output"))
+    }
+
+    /// The graphs in the attributes, in the order of the attributes.
+    pub fn graphs(&self) -> Result<Vec<GraphView<'a>>, DecodeError> {
+        let mut graphs = Vec::new();
+        for attribute in self.attributes() {
+            let attribute = attribute?.parse()?;
+            graphs.extend(attribute.g());
+            for graph in attribute.graphs() {
+                graphs.push(graph?);
+            }
+        }
+        Ok(graphs)
     }
 
     /// The attributes.

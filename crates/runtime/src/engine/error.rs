@@ -1,7 +1,7 @@
 //! Why an engine gave no result.
 
-use typeloom_compiler::annotate::AnnotateError;
 use typeloom_onnx::DecodeError;
+use typeloom_rewrite::annotate::AnnotateError;
 
 use typeloom_wire::stamp::Mismatch;
 

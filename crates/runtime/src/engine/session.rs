@@ -5,9 +5,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use bytes::Bytes;
-use typeloom_compiler::annotate::{Marks, annotate};
 use typeloom_cpu::value::Value;
 use typeloom_onnx::messages::{GraphProto, ModelProto, ValueInfoProto, read};
+use typeloom_rewrite::annotate::{Marks, annotate};
 use typeloom_solver::model::Checked;
 use typeloom_types::any_tensor::AnyTensor;
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use typeloom::compiler::interface;
+use typeloom::interface;
 use typeloom::onnx::text::escape;
 use typeloom::pool::compat::{Compat, CompatCache, Difference, Direction, ModuleCompat, TypeChange};
 use typeloom::pool::{Idx, Pool};

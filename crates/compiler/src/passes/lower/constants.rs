@@ -2,9 +2,10 @@
 
 use half::{bf16, f16};
 use typeloom_onnx::messages::{GraphProto, NodeProto, TensorProto};
+use typeloom_onnx::nested;
 use typeloom_types::dtype::Dtype;
 
-use crate::ir::{self, Map};
+use crate::ir::Map;
 
 /// Larger tensors are data and not worth a copy.
 const MOST: usize = 4096;
@@ -18,7 +19,7 @@ pub(super) struct Constants {
 impl Constants {
     pub(super) fn of(graph: &GraphProto) -> Self {
         let mut constants = Self::default();
-        ir::each_graph(graph, |graph, _| {
+        nested::each_graph(graph, |graph, _| {
             for tensor in &graph.initializer {
                 let is_input = graph.input.iter().any(|input| input.name() == tensor.name());
                 let numbers = if is_input { None } else { numbers_of(tensor) };

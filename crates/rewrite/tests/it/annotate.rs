@@ -1,8 +1,8 @@
 //! Annotations: what is written, and that it can be taken out again.
 
 use prost::Message as _;
-use typeloom_compiler::annotate::{MARK, Marks, annotate, strip};
 use typeloom_onnx::messages::{GraphProto, ModelProto, ValueInfoProto};
+use typeloom_rewrite::annotate::{MARK, Marks, annotate, strip};
 use typeloom_solver::model::Mode;
 
 use crate::support::{graph, model, model_files, solved};

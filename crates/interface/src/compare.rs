@@ -15,8 +15,8 @@ use typeloom_pool::Pool;
 use typeloom_solver::elem::ElemSet;
 use typeloom_solver::solution::{TensorType, Type};
 
-use super::matching::Matching;
-use super::{Interface, Parameter, extents};
+use crate::matching::Matching;
+use crate::{Interface, Parameter, extents};
 
 /// Which way programs must fit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

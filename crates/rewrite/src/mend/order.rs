@@ -19,7 +19,6 @@ use typeloom_onnx::wire::{Field, Fields, Value};
 
 use super::{Moved, write_error};
 use crate::coerce::RepairError;
-use crate::graphs::graphs_of_node;
 
 /// The field of a function that holds its nodes.
 const FUNCTION_NODE: u32 = 7;
@@ -92,7 +91,7 @@ fn nodes<'a>(
 fn nested<'a>(nodes: &Nodes<'a>) -> Result<Vec<Nodes<'a>>, DecodeError> {
     let mut found = Vec::new();
     for (at, (_, node)) in nodes.records.iter().enumerate() {
-        for graph in graphs_of_node(*node)? {
+        for graph in node.graphs()? {
             let path = match nodes.path.as_str() {
                 "" => format!("node #{at}"),
                 path => format!("{path}, node #{at}"),
@@ -137,7 +136,7 @@ fn order(nodes: &Nodes<'_>) -> Result<Option<Vec<usize>>, DecodeError> {
 /// The names that a node reads, those that the graphs in it capture included.
 fn reads<'a>(node: NodeView<'a>) -> Result<Vec<&'a str>, DecodeError> {
     let mut found: Vec<&'a str> = node.inputs().collect::<Result<_, _>>()?;
-    for graph in graphs_of_node(node)? {
+    for graph in node.graphs()? {
         found.extend(captures(graph)?);
     }
     found.retain(|name| !name.is_empty());

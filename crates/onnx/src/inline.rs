@@ -2,21 +2,20 @@
 
 use std::collections::HashMap;
 
-use typeloom_onnx::messages::{AttributeProto, FunctionProto, GraphProto, NodeProto};
-use typeloom_onnx::prost::Message as _;
-
-use crate::ir;
+use crate::messages::{AttributeProto, FunctionProto, GraphProto, NodeProto};
+use crate::nested;
+use prost::Message as _;
 
 /// What a function is called by: domain, name and overload.
-pub(crate) type Key = (String, String, String);
+pub type Key = (String, String, String);
 
-pub(crate) fn key(domain: &str, name: &str, overload: &str) -> Key {
+pub fn key(domain: &str, name: &str, overload: &str) -> Key {
     let domain = if domain == "ai.onnx" { "" } else { domain };
     (domain.to_owned(), name.to_owned(), overload.to_owned())
 }
 
 /// A call: what stands for the names and attributes of the function.
-pub(crate) struct Call {
+pub struct Call {
     /// Names that stand for others.
     names: HashMap<String, String>,
     /// What stands before all other names.
@@ -28,7 +27,7 @@ pub(crate) struct Call {
 
 impl Call {
     /// The call of a function by a node.
-    pub(crate) fn new(
+    pub fn new(
         function: &FunctionProto,
         node: &NodeProto,
         names: HashMap<String, String>,
@@ -45,7 +44,7 @@ impl Call {
 
     /// The number of nodes in [`instance`](Self::instance) of a node, those of nested graphs included, and an upper bound of
     /// its encoded length, up to the lengths of lengths. Nothing is copied.
-    pub(crate) fn size(&self, node: &NodeProto) -> (usize, usize) {
+    pub fn size(&self, node: &NodeProto) -> (usize, usize) {
         let (mut nodes, mut bytes) = (0, node.encoded_len());
         let mut of_node = |node: &NodeProto| {
             nodes += 1;
@@ -55,8 +54,8 @@ impl Call {
             bytes += references.filter_map(|name| self.lengths.get(name)).sum::<usize>();
         };
         of_node(node);
-        for graph in ir::graphs(node) {
-            ir::each_node(graph, &mut of_node);
+        for graph in nested::graphs(node) {
+            nested::each_node(graph, &mut of_node);
         }
         (nodes, bytes)
     }
@@ -67,7 +66,7 @@ impl Call {
     }
 
     /// What a name of the function is called in the place of the call.
-    pub(crate) fn name(&self, name: &str) -> String {
+    pub fn name(&self, name: &str) -> String {
         match self.names.get(name) {
             Some(actual) => actual.clone(),
             None if name.is_empty() => String::new(),
@@ -76,10 +75,10 @@ impl Call {
     }
 
     /// A node of the function as it stands in the call.
-    pub(crate) fn instance(&self, node: &NodeProto) -> NodeProto {
+    pub fn instance(&self, node: &NodeProto) -> NodeProto {
         let mut node = node.clone();
         self.settle(&mut node);
-        let mut graphs: Vec<&mut GraphProto> = ir::graphs_mut(&mut node).collect();
+        let mut graphs: Vec<&mut GraphProto> = nested::graphs_mut(&mut node).collect();
         while let Some(graph) = graphs.pop() {
             for info in graph.input.iter_mut().chain(&mut graph.output).chain(&mut graph.value_info) {
                 info.name = Some(self.name(info.name()));
@@ -92,7 +91,7 @@ impl Call {
             }
             for inner in &mut graph.node {
                 self.settle(inner);
-                graphs.extend(ir::graphs_mut(inner));
+                graphs.extend(nested::graphs_mut(inner));
             }
         }
         node

@@ -1,11 +1,11 @@
 //! Repairs: what is inserted where, and that nothing less would do.
 
 use prost::Message as _;
-use typeloom_compiler::coerce::{Policy, Repair, repair};
 use typeloom_onnx::messages::type_proto::Value;
 use typeloom_onnx::messages::{GraphProto, ModelProto, NodeProto};
 use typeloom_onnx::text::{PrintOptions, print_node};
 use typeloom_ops::catalogue::Standard;
+use typeloom_rewrite::coerce::{Policy, Repair, repair};
 use typeloom_solver::elem::Elem;
 use typeloom_solver::model::{Mode, Options};
 

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use typeloom_solver::dim::DimId;
 
-use super::{Interface, Parameter, extents};
+use crate::{Interface, Parameter, extents};
 
 /// Who chooses which symbols and variables.
 #[derive(Debug, Default)]

@@ -20,7 +20,6 @@ use typeloom_solver::program::{Body, GraphId, Initializer, Origin, StepId, StepK
 
 use super::plan::{Names, Plan, Planned};
 use super::{Cast, Declaration, Hunk, Reading};
-use crate::graphs::graphs_of_body;
 
 /// The field of a model that holds operator sets.
 pub(super) const OPSET_IMPORT: u32 = 8;
@@ -119,7 +118,7 @@ pub(crate) fn write<'a>(
         writer.nodes.entry(key).or_default().push(node);
     }
     writer.renames()?;
-    for (graph, view) in graphs_of_body(body)? {
+    for (graph, view) in body.graph_views()? {
         writer.graph(graph, view)?;
     }
     if let (Some(version), false) = (target.import, casts.is_empty()) {
@@ -258,7 +257,7 @@ impl<'a> Writer<'_, 'a> {
                 }
             }
         }
-        for (graph, _) in graphs_of_body(body)? {
+        for (graph, _) in body.graph_views()? {
             for (at, value) in body.graph(graph).outputs.iter().enumerate() {
                 if let Some(name) = new(&Some(*value)) {
                     renamed.push((Reader::Output { graph, at }, name));

@@ -13,14 +13,27 @@ use typeloom_onnx::messages::{
 };
 use typeloom_solver::catalogue::{Catalogue, Lookup};
 use typeloom_solver::program::MAX_NESTING;
+use typeloom_types::op::{AtomicOpDecl, AtomicOpKind, PortDecl};
+use typeloom_types::relation::{PortRef, TypeRelation};
+use typeloom_types::tree::builtin::TYPE_ANY;
 
-use crate::inline::{Call, Key, key};
-use crate::ir;
-use crate::names::TYPES_DOMAIN;
-use crate::operators;
+use typeloom_onnx::inline::{Call, Key, key};
+use typeloom_onnx::nested;
 
 /// What stands before names that are not the model's own; a model that uses it is not flattened.
 const MARK: char = '\u{1}';
+
+/// The domain of [`BORDER`]. Only this file adds nodes of it.
+const BORDER_DOMAIN: &str = "\u{1}border";
+
+/// The operator between a value of a caller and the formal name for it in the callee.
+static BORDER: AtomicOpDecl = AtomicOpDecl {
+    name: "Identity",
+    inputs: &[PortDecl::required("value", &TYPE_ANY)],
+    outputs: &[PortDecl::required("same", &TYPE_ANY)],
+    kind: AtomicOpKind::Pure,
+    type_relations: &[TypeRelation::SameType(&[PortRef::Input(0), PortRef::Output(0)])],
+};
 
 /// The most nodes of the graph, and calls in it.
 const MAX_NODES: usize = 1 << 15;
@@ -54,7 +67,7 @@ impl Place {
                 .node
                 .iter()
                 .enumerate()
-                .flat_map(|(at, node)| ir::graphs(node).map(move |inner| (inner, Some((own, at)))))
+                .flat_map(|(at, node)| nested::graphs(node).map(move |inner| (inner, Some((own, at)))))
                 .collect();
             open.extend(nested.into_iter().rev());
         }
@@ -165,7 +178,7 @@ pub(super) fn flatten(model: &ModelProto) -> Option<Flat> {
         let version = imported(&function.opset_import, "").unwrap_or(own);
         places.push(Place::new(as_graph(function), function.name(), version));
     }
-    let marked = |graph: &GraphProto| ir::value_names(graph).iter().any(|name| name.contains(MARK));
+    let marked = |graph: &GraphProto| nested::value_names(graph).iter().any(|name| name.contains(MARK));
     if places.iter().any(|place| marked(&place.graph)) {
         return None;
     }
@@ -189,7 +202,7 @@ pub(super) fn flatten(model: &ModelProto) -> Option<Flat> {
     let mut flattening =
         Flattening { functions, bodies, instances: vec![Instance { place: 0, caller: None }], nodes: 0 };
     let mut fits = Some(());
-    ir::each_graph_mut(&mut graph, |graph, depth| {
+    nested::each_graph_mut(&mut graph, |graph, depth| {
         let is_bounded = depth <= MAX_NESTING;
         fits = fits.filter(|()| is_bounded).and_then(|()| flattening.graph(graph));
     });
@@ -206,7 +219,7 @@ pub(super) fn flatten(model: &ModelProto) -> Option<Flat> {
 /// Puts the place of every node into its name.
 fn annotate(graph: &mut GraphProto) {
     let mut number = 0;
-    ir::each_graph_mut(graph, |graph, _| {
+    nested::each_graph_mut(graph, |graph, _| {
         graph.name = Some(number.to_string());
         for (at, node) in graph.node.iter_mut().enumerate() {
             node.name = Some(format!("{number}.{at}"));
@@ -222,7 +235,7 @@ fn mark_versions(
     imports: &mut Vec<OperatorSetIdProto>,
     functions: &HashMap<Key, usize>,
 ) {
-    ir::each_node_mut(graph, |node| {
+    nested::each_node_mut(graph, |node| {
         if functions.contains_key(&key(node.domain(), node.op_type(), node.overload())) {
             return;
         }
@@ -310,7 +323,7 @@ impl Flattening {
 fn border(from: &str, to: &str, name: String) -> NodeProto {
     NodeProto {
         op_type: Some("Identity".to_owned()),
-        domain: Some(TYPES_DOMAIN.to_owned()),
+        domain: Some(BORDER_DOMAIN.to_owned()),
         input: vec![from.to_owned()],
         output: vec![to.to_owned()],
         name: Some(name),
@@ -330,10 +343,8 @@ impl Operators<'_> {
 
 impl Catalogue for Operators<'_> {
     fn lookup(&self, domain: &str, name: &str, version: i64) -> Lookup<'_> {
-        if domain == TYPES_DOMAIN
-            && let Some(declared) = operators::opset(domain).and_then(|opset| opset.op(name))
-        {
-            return Lookup::Declared(declared);
+        if domain == BORDER_DOMAIN {
+            return Lookup::Declared(&BORDER);
         }
         self.0.lookup(Self::plain(domain), name, version)
     }
@@ -343,6 +354,6 @@ impl Catalogue for Operators<'_> {
     }
 
     fn assumed_version(&self, domain: &str) -> Option<i64> {
-        if domain == TYPES_DOMAIN { Some(1) } else { self.0.assumed_version(Self::plain(domain)) }
+        if domain == BORDER_DOMAIN { Some(1) } else { self.0.assumed_version(Self::plain(domain)) }
     }
 }

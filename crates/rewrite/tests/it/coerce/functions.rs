@@ -1,9 +1,9 @@
 //! Repairs of models with functions: conversions inside bodies, for all calls together where one set of them suits all.
 
 use prost::Message as _;
-use typeloom_compiler::coerce::{Policy, Repair};
 use typeloom_onnx::messages::{AttributeProto, FunctionProto, ModelProto, NodeProto};
 use typeloom_onnx::text::{PrintOptions, print_node};
+use typeloom_rewrite::coerce::{Policy, Repair};
 use typeloom_solver::elem::Elem;
 use typeloom_solver::model::Mode;
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use prost::Message as _;
-use typeloom_compiler::coerce::{Policy, keeps_values};
 use typeloom_onnx::messages::{AttributeProto, ModelProto, NodeProto};
+use typeloom_rewrite::coerce::{Policy, keeps_values};
 use typeloom_solver::elem::Elem;
 use typeloom_solver::model::Mode;
 

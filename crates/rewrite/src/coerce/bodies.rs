@@ -3,7 +3,7 @@
 //! Every call says what changes in its body. Calls of one function that change alike, in their own nodes and in what they call,
 //! share one copy of it; the first copy keeps the function's name.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use typeloom_onnx::messages::{
     FunctionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, ValueInfoProto,
@@ -15,7 +15,7 @@ use typeloom_solver::elem::Elem;
 use super::flatten::Flat;
 use super::write::{Attribute, OPSET_IMPORT, Target, WriteError, cast_node, like_node, printed, retype};
 use super::{Cast, Copied, Declaration, Hunk, NUMBERED, Reading};
-use crate::ir;
+use typeloom_onnx::nested;
 
 /// The fields of a model that hold its graph and its functions.
 const GRAPH: u32 = 7;
@@ -183,8 +183,8 @@ pub(super) fn write(model: &ModelProto, flat: &Flat, placed: &Placed, target: Ta
     let copies = copies(model, flat, placed);
     let mut taken: HashSet<String> = HashSet::new();
     for place in &flat.places {
-        taken.extend(ir::value_names(&place.graph));
-        ir::each_node(&place.graph, |node| {
+        taken.extend(nested::value_names(&place.graph));
+        nested::each_node(&place.graph, |node| {
             taken.insert(node.name().to_owned());
         });
     }
@@ -376,7 +376,7 @@ impl Editing<'_> {
     /// Lets nodes call the copies that are theirs.
     fn redirect(&mut self, graph: &mut GraphProto, copies: &[Copy]) {
         let mut number = 0;
-        ir::each_graph_mut(graph, |graph, _| {
+        nested::each_graph_mut(graph, |graph, _| {
             for (at, node) in graph.node.iter_mut().enumerate() {
                 let Some(callee) = self.copy.calls.get(&(number, at)) else { continue };
                 if node.op_type() != copies[*callee].name {
@@ -409,7 +409,7 @@ impl Editing<'_> {
         let mut inputs: BTreeMap<(usize, usize), Vec<(usize, String)>> = BTreeMap::new();
         let mut outputs: BTreeMap<(usize, usize), String> = BTreeMap::new();
         let mut graphs = Vec::new();
-        ir::each_graph(&place.graph, |graph, _| graphs.push(graph));
+        nested::each_graph(&place.graph, |graph, _| graphs.push(graph));
         let operator = |site: &Site| {
             let node = site.node.and_then(|node| graphs.get(site.graph)?.node.get(node));
             node.map(|node| node.op_type().to_owned()).unwrap_or_default()
@@ -496,7 +496,7 @@ impl Editing<'_> {
     fn declarations(&mut self, graph: &mut GraphProto) {
         let mut number = 0;
         let mut found = Vec::new();
-        ir::each_graph_mut(graph, |graph, _| {
+        nested::each_graph_mut(graph, |graph, _| {
             let outermost = number == 0;
             let GraphProto { input, output, value_info, .. } = graph;
             let own = if outermost { &mut [][..] } else { input.as_mut_slice() };
@@ -544,7 +544,7 @@ impl Editing<'_> {
         }
         let mut number = 0;
         let mut after: BTreeMap<(usize, usize), Vec<String>> = BTreeMap::new();
-        ir::each_graph_mut(graph, |graph, _| {
+        nested::each_graph_mut(graph, |graph, _| {
             for (at, info) in graph.output.iter_mut().enumerate() {
                 if let Some(name) = outputs.get(&(number, at)) {
                     info.name = Some(name.clone());
@@ -576,7 +576,7 @@ impl Editing<'_> {
         }
         // From the back, so that positions stay what they are.
         let mut number = 0;
-        ir::each_graph_mut(graph, |graph, _| {
+        nested::each_graph_mut(graph, |graph, _| {
             let here = self.added.range((number, 0)..=(number, usize::MAX)).rev();
             for ((_, position), nodes) in here {
                 let position = (*position).min(graph.node.len());
@@ -590,7 +590,7 @@ impl Editing<'_> {
     fn rename(&mut self, graph: &mut GraphProto, renamed: &BTreeMap<String, String>) {
         let outputs: Vec<Option<String>> = graph.output.iter().map(|info| info.name.clone()).collect();
         let mut number = 0;
-        ir::each_graph_mut(graph, |graph, _| {
+        nested::each_graph_mut(graph, |graph, _| {
             for (at, node) in graph.node.iter().enumerate() {
                 if node.input.iter().chain(&node.output).any(|name| renamed.contains_key(name)) {
                     self.before.entry((number, at)).or_insert_with(|| printed(node));
@@ -598,9 +598,9 @@ impl Editing<'_> {
             }
             number += 1;
         });
-        let names: ir::Map<String, String> =
+        let names: HashMap<String, String> =
             renamed.iter().map(|(old, new)| (old.clone(), new.clone())).collect();
-        ir::rename(graph, &names);
+        nested::rename_values(graph, &names);
         for (info, name) in graph.output.iter_mut().zip(outputs) {
             info.name = name;
         }

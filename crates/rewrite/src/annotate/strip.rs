@@ -7,7 +7,6 @@ use typeloom_onnx::wire::{Fields, Value};
 use typeloom_solver::program::MAX_NESTING;
 
 use super::{ADDED, AnnotateError, FILLED, INPUT, MARK, OUTPUT, VALUE_INFO, from_hex, value_info};
-use crate::graphs::graphs_of_node;
 
 /// A model without annotations.
 #[derive(Clone, Debug)]
@@ -49,7 +48,7 @@ pub fn strip(bytes: &[u8]) -> Result<Stripped<'_>, AnnotateError> {
                     if let Value::Len(bytes, offset) = field.value
                         && depth < MAX_NESTING
                     {
-                        let graphs = graphs_of_node(NodeView::from_body(bytes, offset))?;
+                        let graphs = NodeView::from_body(bytes, offset).graphs()?;
                         open.extend(graphs.iter().map(|it| (Part::Graph, it.wire_fields(), depth + 1)));
                     }
                 }

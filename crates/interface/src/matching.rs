@@ -16,8 +16,8 @@ use std::collections::HashMap;
 
 use typeloom_solver::dim::{Condition, Decision, DimId, Dims, Domain, Solved, Verdict};
 
-use super::Interface;
-use super::leaves::{Leaves, dims_of};
+use crate::Interface;
+use crate::leaves::{Leaves, dims_of};
 
 /// The most symbols of one extent, open or fixed, among which a match is looked for.
 const MAX_GUESSED: usize = 4;

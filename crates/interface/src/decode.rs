@@ -8,8 +8,8 @@ use typeloom_solver::elem::{Elem, ElemSet};
 use typeloom_solver::solution::{TensorType, Type};
 use typeloom_solver::universe::Universe;
 
-use super::encode::{CONDITIONS, DEFAULT, ELEMENTS, INPUTS, OUTPUTS, SPARSE, relation_name};
-use super::{Interface, Parameter, extents};
+use crate::encode::{CONDITIONS, DEFAULT, ELEMENTS, INPUTS, OUTPUTS, SPARSE, relation_name};
+use crate::{Interface, Parameter, extents};
 
 /// Every relation of a condition.
 const RELATIONS: [Relation; 5] =

@@ -21,7 +21,6 @@ use typeloom_solver::universe::Universe;
 
 use super::{Repairs, Reshaped, write_error};
 use crate::coerce::RepairError;
-use crate::graphs::graphs_of_body;
 
 const INPUT: u32 = 11;
 const OUTPUT: u32 = 12;
@@ -119,7 +118,7 @@ fn edit(
     let mut taken = symbols(checked).map_err(write_error)?;
     let mut splice = Splice::new::<ModelProto>(bytes);
     let mut changed = false;
-    let graphs = graphs_of_body(checked.body()).map_err(write_error)?;
+    let graphs = checked.body().graph_views().map_err(write_error)?;
     for (graph, view) in graphs {
         let values = values_of(checked, graph);
         let is_root = graph == checked.body().root();
@@ -171,7 +170,7 @@ fn edit(
 /// The names of dims that a model declares.
 fn symbols(checked: &Checked<'_>) -> Result<HashSet<String>, typeloom_onnx::DecodeError> {
     let mut taken = HashSet::new();
-    for (_, view) in graphs_of_body(checked.body())? {
+    for (_, view) in checked.body().graph_views()? {
         for info in infos(view) {
             let info: ValueInfoProto = read(bytes::Bytes::copy_from_slice(info?.bytes()))?;
             let mut ty = info.r#type.unwrap_or_default();

@@ -1,6 +1,6 @@
 //! Interfaces: digests that only callers' knowledge changes, and verdicts about pairs of models.
 
-use typeloom_compiler::interface::{Binding, Comparison, Direction, Interface, compare};
+use typeloom_interface::{Binding, Comparison, Direction, Interface, compare};
 use typeloom_pool::{Digest, Pool};
 use typeloom_solver::model::Mode;
 
@@ -34,7 +34,7 @@ fn verdict(old: &str, new: &str) -> (bool, bool, Vec<String>) {
 fn verdict_of(old: &Interface, new: &Interface, binding: Binding) -> (bool, bool, Vec<String>) {
     let fits = |direction| compare(old, new, direction, binding);
     let shown = |answer: &Comparison| -> Vec<String> {
-        let line = |it: &typeloom_compiler::interface::Difference| {
+        let line = |it: &typeloom_interface::Difference| {
             format!("{} {}: {} -> {}", it.change.code(), it.place, it.old, it.new)
         };
         answer.differences.iter().map(line).collect()

@@ -9,8 +9,8 @@ use typeloom_solver::elem::{Elem, ElemSet};
 use typeloom_solver::solution::{Constructor, TensorType, Type};
 use typeloom_solver::universe::Universe;
 
-use super::leaves::Leaves;
-use super::{Interface, Parameter};
+use crate::leaves::Leaves;
+use crate::{Interface, Parameter};
 
 /// The name of the struct of inputs.
 pub(crate) const INPUTS: &str = "inputs";

@@ -30,8 +30,6 @@ use typeloom_solver::model::functions::FunctionTypes;
 use typeloom_solver::program::{Body, BodySource, GraphId, Origin, StepId, ValueId};
 use typeloom_solver::solution::Type;
 
-use crate::graphs::graphs_of_body;
-
 pub use strip::{Stripped, strip};
 
 /// The key of the mark.
@@ -105,7 +103,7 @@ pub fn annotate<'a>(checked: &mut Checked<'a>, marks: Marks) -> Result<Annotated
     let bytes = checked.model().ok_or(AnnotateError::NoModel)?.bytes();
     let mut writer = Writer { splice: Splice::new::<ModelProto>(bytes), marks, added: 0, filled: 0 };
     let body = checked.body();
-    let graphs = graphs_of_body(body)?;
+    let graphs = body.graph_views()?;
     let values: HashMap<(GraphId, &'a str), ValueId> =
         body.values().map(|value| ((body.value(value).graph, body.value_name(value)), value)).collect();
     for (graph, view) in graphs {
@@ -174,7 +172,7 @@ impl<'a> Writer<'a> {
                 view.value_info().map(|info| Ok(info?.parse()?.name)).collect::<Result<_, DecodeError>>()?;
             places.push((body.root(), view.offset(), FUNCTION_VALUE_INFO, declared));
         }
-        for (graph, view) in graphs_of_body(body)? {
+        for (graph, view) in body.graph_views()? {
             let lists = view.value_info().chain(view.outputs()).chain(view.inputs());
             let declared = lists.map(|info| Ok(info?.parse()?.name)).collect::<Result<_, DecodeError>>()?;
             places.push((graph, view.offset(), VALUE_INFO, declared));

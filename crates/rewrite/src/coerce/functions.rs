@@ -24,7 +24,6 @@ use super::flatten::{Flat, Operators, Origin, Role, flatten, instance_of};
 use super::policy::{Policy, Stored, Support};
 use super::write::Target;
 use super::{Refused, Repair, RepairError};
-use crate::graphs::graphs_of_body;
 
 /// The first version of the operator set that has `CastLike`.
 const LIKE: i64 = 15;
@@ -133,7 +132,7 @@ impl<'f> Found<'f> {
         let body = checked.body();
         // The instance and the number of every nested graph.
         let mut graphs: BTreeMap<GraphId, (Instance, usize)> = BTreeMap::new();
-        for (id, view) in graphs_of_body(body).ok()? {
+        for (id, view) in body.graph_views().ok()? {
             let place = match body.graph(id).owner {
                 None => (0, 0),
                 Some(owner) => {

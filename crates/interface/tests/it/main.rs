@@ -1,0 +1,4 @@
+//! Tests of interfaces, on small models, on those in `models/` and on the recorded cases.
+
+mod interface;
+mod support;

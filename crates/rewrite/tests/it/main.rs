@@ -1,0 +1,5 @@
+//! Tests of rewritten models, on small models, on those in `models/` and on the recorded cases.
+
+mod annotate;
+mod coerce;
+mod support;
