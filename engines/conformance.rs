@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use typeloom::runtime::engine::Engine;
-use typeloom::runtime::engine::session::EngineSession;
 use typeloom::{Mode, Options, Verify};
+use typeloom_runtime::engine::Engine;
+use typeloom_runtime::engine::session::EngineSession;
 
 use crate::cases::{self, Case};
 use crate::compare;

@@ -7,12 +7,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use typeloom::cpu::value::Value;
-use typeloom::runtime::engine::Engine;
-use typeloom::runtime::engine::session::EngineSession;
-use typeloom::runtime::session::Port;
-use typeloom::wire::stamp::{Extent, Stamp};
 use typeloom::{AnyTensor, Dtype, Options, Session, Verify};
+use typeloom_cpu::value::Value;
+use typeloom_runtime::engine::Engine;
+use typeloom_runtime::engine::session::EngineSession;
+use typeloom_runtime::session::Port;
+use typeloom_wire::stamp::{Extent, Stamp};
 
 use crate::compare;
 use crate::worker::{Verdict, Worker};

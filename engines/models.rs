@@ -6,10 +6,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use typeloom::onnx::prost::Message as _;
-use typeloom::runtime::engine::Engine;
-use typeloom::runtime::engine::session::EngineSession;
 use typeloom::{ModelProto, Options, Session, Verify};
+use typeloom_onnx::prost::Message as _;
+use typeloom_runtime::engine::Engine;
+use typeloom_runtime::engine::session::EngineSession;
 
 use crate::whole;
 use crate::worker::{Verdict, Worker};

@@ -4,9 +4,9 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use libtest_mimic::{Arguments, Trial};
-use typeloom::runtime::engine::Engine;
-use typeloom::runtime::engine::session::EngineSession;
 use typeloom::{AnyTensor, Options, Verify};
+use typeloom_runtime::engine::Engine;
+use typeloom_runtime::engine::session::EngineSession;
 
 use crate::worker::{SERVE, Verdict, Worker, serve};
 use crate::{conformance, differential, models};

@@ -10,11 +10,11 @@ use std::path::{Path, PathBuf};
 
 use crate::contender::Threads;
 use anyhow::{Context, Result};
-use typeloom::onnx::messages::tensor_shape_proto::dimension;
-use typeloom::onnx::messages::{read, type_proto};
-use typeloom::onnx::prost::Message as _;
-use typeloom::onnx::prost::bytes::Bytes;
 use typeloom::{Dtype, GraphProto, ModelProto, TensorProto};
+use typeloom_onnx::messages::tensor_shape_proto::dimension;
+use typeloom_onnx::messages::{read, type_proto};
+use typeloom_onnx::prost::Message as _;
+use typeloom_onnx::prost::bytes::Bytes;
 
 /// What a model is there for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

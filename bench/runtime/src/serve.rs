@@ -10,12 +10,12 @@ use anyhow::{Context, Result, anyhow, bail};
 use tract_onnx::prelude::{
     Framework as _, InferenceModelExt as _, IntoRunnable as _, IntoTValue, TValue, TVec, Tensor,
 };
-use typeloom::cpu::value::Value;
-use typeloom::onnx::prost::bytes::Bytes;
-use typeloom::runtime::engine::Engine;
-use typeloom::runtime::engine::session::EngineSession;
-use typeloom::runtime::session::Port;
 use typeloom::{AnyTensor, Checked, Options, Session, Verify};
+use typeloom_cpu::value::Value;
+use typeloom_onnx::prost::bytes::Bytes;
+use typeloom_runtime::engine::Engine;
+use typeloom_runtime::engine::session::EngineSession;
+use typeloom_runtime::session::Port;
 
 use crate::contender::Contender;
 use crate::library;

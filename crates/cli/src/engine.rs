@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
 use clap::Parser;
-use typeloom::runtime::engine::Engine;
+use typeloom_runtime::engine::Engine;
 
 use crate::args::RunArgs;
 use crate::commands;

@@ -12,10 +12,10 @@ use std::io::{ErrorKind, Read as _};
 use std::path::{Component, Path};
 
 use bytes::Bytes;
-use typeloom::cpu::decode;
-use typeloom::onnx::lfs;
-use typeloom::solver::model::ExternalTensor;
 use typeloom::{Checked, TensorProto};
+use typeloom_cpu::decode;
+use typeloom_onnx::lfs;
+use typeloom_solver::model::ExternalTensor;
 
 use crate::input;
 
@@ -164,7 +164,7 @@ fn has_other_names(_: &std::fs::Metadata) -> bool {
 mod tests {
     use std::path::PathBuf;
 
-    use typeloom::onnx::messages::StringStringEntryProto;
+    use typeloom_onnx::messages::StringStringEntryProto;
 
     use super::*;
 

@@ -3,7 +3,7 @@
 use std::io::{IsTerminal as _, Write as _};
 use std::process::ExitCode;
 
-use typeloom::onnx::text::{escape, is_unsafe};
+use typeloom_onnx::text::{escape, is_unsafe};
 
 use crate::args::Color;
 
@@ -30,11 +30,11 @@ impl From<Outcome> for ExitCode {
 
 impl Color {
     /// What renderers are told.
-    pub(crate) fn paint(self) -> typeloom::report::human::Color {
+    pub(crate) fn paint(self) -> typeloom_report::human::Color {
         if self.wanted() {
-            typeloom::report::human::Color::Always
+            typeloom_report::human::Color::Always
         } else {
-            typeloom::report::human::Color::Never
+            typeloom_report::human::Color::Never
         }
     }
 

@@ -6,7 +6,7 @@ use std::io::{Read as _, Seek as _, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use typeloom::onnx::text::escape;
+use typeloom_onnx::text::escape;
 
 use crate::args::TargetArgs;
 use crate::input::{Bytes, Source};

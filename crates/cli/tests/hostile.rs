@@ -4,12 +4,12 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use typeloom::onnx::messages::tensor_shape_proto::{Dimension, dimension};
-use typeloom::onnx::messages::{
+use typeloom_onnx::messages::tensor_shape_proto::{Dimension, dimension};
+use typeloom_onnx::messages::{
     FunctionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorShapeProto, TypeProto,
     ValueInfoProto, type_proto,
 };
-use typeloom::onnx::prost::Message as _;
+use typeloom_onnx::prost::Message as _;
 
 /// A terminal sequence, a line that GitHub takes for a command, and characters that turn or hide text.
 const HOSTILE: &str = "a\u{1b}[31m\r\n::error file=x::owned\u{202e}\u{200b}\u{9b}b";
@@ -150,7 +150,7 @@ fn models() -> Vec<(&'static str, Vec<u8>)> {
 /// Nothing that drives a terminal, and no line that a model begins.
 fn assert_safe(what: &str, output: &Output) {
     let shown = text(output);
-    let unsafe_char = shown.chars().find(|c| *c != '\n' && typeloom::onnx::text::is_unsafe(*c));
+    let unsafe_char = shown.chars().find(|c| *c != '\n' && typeloom_onnx::text::is_unsafe(*c));
     assert_eq!(unsafe_char, None, "{what}: {shown:?}");
     for line in shown.lines() {
         assert!(!line.starts_with("::error file=x"), "{what}: {shown}");

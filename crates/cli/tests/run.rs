@@ -46,8 +46,8 @@ fn outputs_are_saved_and_read_back_as_inputs() {
 
 /// A model whose one weight lies in another file.
 fn with_side_file(location: &str) -> Vec<u8> {
-    use typeloom::onnx::messages::StringStringEntryProto;
-    use typeloom::onnx::prost::Message as _;
+    use typeloom_onnx::messages::StringStringEntryProto;
+    use typeloom_onnx::prost::Message as _;
     let text = r#"<ir_version: 10, opset_import: ["" : 21]>
         g (float[2] x) => (float[2] y) <float[2] w = {0, 0}> { zero = Sub(x, x)  y = Add(zero, w) }"#;
     let bytes = typeloom::model_from_text(text).expect("the text is a model");

@@ -8,8 +8,8 @@
 
 use std::collections::HashMap;
 
-use typeloom::cpu::value::Value;
 use typeloom::{AnyTensor, Dtype};
+use typeloom_cpu::value::Value;
 
 use crate::choices::Choices;
 use crate::interpret::{Failure, Machine};

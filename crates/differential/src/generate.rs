@@ -1,7 +1,7 @@
 //! Whole cases: a program, the worlds that it is executed in, and what it declares of its values.
 
 use typeloom::Dtype;
-use typeloom::cpu::value::Value;
+use typeloom_cpu::value::Value;
 
 use crate::build::{Builder, Var};
 use crate::choices::Choices;

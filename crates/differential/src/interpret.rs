@@ -6,11 +6,11 @@
 
 use std::collections::HashMap;
 
-use typeloom::cpu::attributes::{Attribute as Plain, Attributes};
-use typeloom::cpu::call::Call;
-use typeloom::cpu::ops;
-use typeloom::cpu::value::Value;
 use typeloom::{AnyTensor, Dtype};
+use typeloom_cpu::attributes::{Attribute as Plain, Attributes};
+use typeloom_cpu::call::Call;
+use typeloom_cpu::ops;
+use typeloom_cpu::value::Value;
 
 use crate::program::{Function, Graph, Node, OPSET, Program};
 

@@ -5,8 +5,8 @@
 
 use std::fmt::{self, Write as _};
 
-use typeloom::cpu::attributes::{Attribute as Plain, Attributes};
 use typeloom::{AnyTensor, Dtype};
+use typeloom_cpu::attributes::{Attribute as Plain, Attributes};
 
 /// The operator set that programs import.
 pub const OPSET: i64 = 21;
@@ -254,7 +254,7 @@ fn constant(name: Option<&str>, tensor: &AnyTensor) -> String {
     format!("{ty}{gap}{name}{equals} {{{}}}", elements.join(", "))
 }
 
-fn numbers<T: typeloom::types::element::Element>(
+fn numbers<T: typeloom_types::element::Element>(
     tensor: &AnyTensor,
     print: impl Fn(T) -> String,
 ) -> Vec<String> {

@@ -1,7 +1,7 @@
 //! Worlds: bindings of a program's symbols, with inputs of the bound extents.
 
-use typeloom::cpu::value::Value;
 use typeloom::{AnyTensor, Dtype};
+use typeloom_cpu::value::Value;
 
 use crate::choices::Choices;
 use crate::expression::{Binding, evaluate};

@@ -1,7 +1,7 @@
 //! Bundles of types, as bytes and as JSON.
 
-use typeloom::term::{Boxed, Symbols};
 use typeloom_pool::{Bundle, Limits, Pool};
+use typeloom_term::{Boxed, Symbols};
 
 /// Imports the bytes as a bundle, makes terms of its types, takes it to JSON and back, and reads the bytes as JSON.
 ///

@@ -1,7 +1,8 @@
 //! The whole way of a file: check, types, diagnostics, rendering.
 
-use typeloom::solver::diagnostic::{Diagnostic, diagnose, diagnose_error};
-use typeloom::{Mode, Options, report};
+use typeloom::{Mode, Options};
+use typeloom_report as report;
+use typeloom_solver::diagnostic::{Diagnostic, diagnose, diagnose_error};
 
 /// Checks the bytes strictly and permissively and renders everything that can be said about them.
 pub fn check(bytes: &[u8]) {

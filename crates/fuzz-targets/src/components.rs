@@ -1,11 +1,11 @@
 //! What components take from elsewhere: encoded messages, and files of samples.
 
-use typeloom::components::codec::deflated::Deflated;
-use typeloom::components::codec::int8::Int8;
-use typeloom::components::model::{Network, Parameter, Settings};
-use typeloom::components::source::csv::{FirstLine, Table};
-use typeloom::components::source::{Batches, Samples, npy};
 use typeloom::{AnyTensor, Codec, DataSource, Model as _};
+use typeloom_components::codec::deflated::Deflated;
+use typeloom_components::codec::int8::Int8;
+use typeloom_components::model::{Network, Parameter, Settings};
+use typeloom_components::source::csv::{FirstLine, Table};
+use typeloom_components::source::{Batches, Samples, npy};
 
 /// How many bytes a message may unpack to here.
 const LIMIT: usize = 1 << 20;

@@ -2,9 +2,9 @@
 
 use std::sync::OnceLock;
 
-use typeloom::solver::catalogue::Catalogue as _;
-use typeloom::solver::diagnostic::diagnose;
 use typeloom::{Described, Mode, Operators, Options};
+use typeloom_solver::catalogue::Catalogue as _;
+use typeloom_solver::diagnostic::diagnose;
 
 /// Nodes of operators `A` to `D` of the domain `d`, with symbols, numbers and a constant among their inputs.
 const MODEL: &str = r#"<ir_version: 10, opset_import: ["" : 21, "d" : 1]>

@@ -1,8 +1,8 @@
 //! The owned messages.
 
-use typeloom::onnx::messages::ModelProto;
-use typeloom::onnx::prost::Message as _;
-use typeloom::onnx::text::{PrintOptions, print_model};
+use typeloom_onnx::messages::ModelProto;
+use typeloom_onnx::prost::Message as _;
+use typeloom_onnx::text::{PrintOptions, print_model};
 
 /// Decodes, encodes and decodes again.
 ///

@@ -1,7 +1,7 @@
 //! The textual syntax.
 
-use typeloom::onnx::prost::Message as _;
-use typeloom::onnx::text::{PrintOptions, parse_model, parse_node, parse_type, print_model};
+use typeloom_onnx::prost::Message as _;
+use typeloom_onnx::text::{PrintOptions, parse_model, parse_node, parse_type, print_model};
 
 /// Parses the bytes as a model, a node and a type; prints the model and parses it again.
 ///

@@ -1,7 +1,7 @@
 //! The borrowed views.
 
-use typeloom::onnx::DecodeError;
-use typeloom::onnx::view::{
+use typeloom_onnx::DecodeError;
+use typeloom_onnx::view::{
     AttributeView, EntryView, FunctionField, FunctionView, GraphField, GraphView, ModelView, NodeField,
     NodeView, SparseTensorView, TensorView, TypeKindView, TypeView, ValueInfoView,
 };

@@ -5,15 +5,15 @@ use std::time::Duration;
 
 use typeloom::PeerId;
 use typeloom::host::SystemClock;
-use typeloom::onnx::messages::{TypeProto, type_proto};
-use typeloom::wire::datum::Datum;
-use typeloom::wire::endpoint::{Config, Endpoint, Parts};
-use typeloom::wire::envelope::{Envelope, MessageId, PortId, RunId};
-use typeloom::wire::journal::{Journal, JournalError, NoJournal};
-use typeloom::wire::limits::Limits;
-use typeloom::wire::port::PortType;
-use typeloom::wire::receipt::Receipt;
-use typeloom::wire::transport::{Inbound, Transport, TransportError};
+use typeloom_onnx::messages::{TypeProto, type_proto};
+use typeloom_wire::datum::Datum;
+use typeloom_wire::endpoint::{Config, Endpoint, Parts};
+use typeloom_wire::envelope::{Envelope, MessageId, PortId, RunId};
+use typeloom_wire::journal::{Journal, JournalError, NoJournal};
+use typeloom_wire::limits::Limits;
+use typeloom_wire::port::PortType;
+use typeloom_wire::receipt::Receipt;
+use typeloom_wire::transport::{Inbound, Transport, TransportError};
 
 const LIMITS: Limits =
     Limits { envelope_bytes: 1 << 20, name_bytes: 1 << 10, peer_bytes: 1 << 8, values: 1 << 12, rank: 16 };

@@ -15,13 +15,13 @@ mod seeds;
 
 use harness::{memory_is_bounded, survive};
 use rng::Rng;
-use typeloom::components::codec::deflated::Deflated;
-use typeloom::components::codec::int8::Int8;
-use typeloom::components::model::{Network, Settings};
-use typeloom::components::source::npy;
-use typeloom::wire::datum::{Datum, WireReqId};
 use typeloom::{AnyTensor, Codec};
+use typeloom_components::codec::deflated::Deflated;
+use typeloom_components::codec::int8::Int8;
+use typeloom_components::model::{Network, Settings};
+use typeloom_components::source::npy;
 use typeloom_fuzz_targets as target;
+use typeloom_wire::datum::{Datum, WireReqId};
 
 /// Every target that takes the bytes of a model.
 const BINARY: [fn(&[u8]); 5] =

@@ -8,7 +8,7 @@
 //! **Invariant:** every comment states something. Prose stands outside of the fence, so a statement with a
 //! slip in it is never taken for prose.
 
-use typeloom::solver::diagnostic::{Code, Severity};
+use typeloom_solver::diagnostic::{Code, Severity};
 
 use crate::pattern::line_matches;
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use typeloom::solver::diagnostic::{Code, Diagnostic, Fix};
 use typeloom::{Operators, Options};
+use typeloom_solver::diagnostic::{Code, Diagnostic, Fix};
 
 fn diagnose(bytes: &[u8]) -> Vec<Diagnostic> {
     let (options, operators) = (Options::default(), Operators::standard());

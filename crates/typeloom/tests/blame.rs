@@ -1,7 +1,7 @@
 //! What diagnostics say of where extents come from, and how often they say that a seed is wrong.
 
-use typeloom::solver::diagnostic::{Code, Diagnostic, diagnose};
 use typeloom::{Options, Seed};
+use typeloom_solver::diagnostic::{Code, Diagnostic, diagnose};
 
 fn found(graph: &str, seeds: &[(&str, &str)]) -> Vec<Diagnostic> {
     let text = format!("<ir_version: 10, opset_import: [\"\" : 21]>\n{graph}");

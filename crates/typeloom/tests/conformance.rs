@@ -16,9 +16,9 @@ mod layers;
 
 use cases::{Case, Table, bytes_if_there, bytes_of, case_files, list};
 use judge::{Verdict, judge_inference, judge_outputs, judge_value};
-use typeloom::onnx::messages::{OptionalProto, SequenceProto, TensorProto, read};
-use typeloom::solver::elem::Elem;
 use typeloom::{Mode, Options};
+use typeloom_onnx::messages::{OptionalProto, SequenceProto, TensorProto, read};
+use typeloom_solver::elem::Elem;
 
 fn options(mode: Mode) -> Options {
     Options { mode, ..Options::default() }
@@ -35,7 +35,7 @@ fn inference_agrees_with_the_reference() {
         let bytes = bytes_of("inference", case.model());
         let expected = case.expected();
         let verdict = match typeloom::check(&bytes, &options(Mode::Permissive)) {
-            Ok(mut checked) => judge_inference(&typeloom::report::infer::types(&mut checked), &expected),
+            Ok(mut checked) => judge_inference(&typeloom_report::infer::types(&mut checked), &expected),
             Err(error) => Verdict::rejected(error.to_string()),
         };
         table.add(case, verdict);
@@ -85,8 +85,8 @@ const REFERENCE_WRONG: &[(&str, &str)] =
     &[("STFT", "the reference reads a missing `onesided` as 0, but its default is 1")];
 
 fn rejected(checked: &mut typeloom::Checked<'_>) -> Verdict {
-    let diagnostics = typeloom::solver::diagnostic::diagnose(checked);
-    let first = diagnostics.first().map(|first| typeloom::report::concise::diagnostic("model", first));
+    let diagnostics = typeloom_solver::diagnostic::diagnose(checked);
+    let first = diagnostics.first().map(|first| typeloom_report::concise::diagnostic("model", first));
     Verdict::rejected(first.unwrap_or_default())
 }
 
@@ -97,7 +97,7 @@ fn is_reference_wrong(case: &Case) -> bool {
 /// Whether everything that we find wrong with a model is on the list of what the reference lets pass.
 fn is_too_lenient(checked: &mut typeloom::Checked<'_>) -> bool {
     let known = |name: &str| REFERENCE_TOO_LENIENT.iter().any(|(listed, _)| *listed == name);
-    let diagnostics = typeloom::solver::diagnostic::diagnose(checked);
+    let diagnostics = typeloom_solver::diagnostic::diagnose(checked);
     diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).all(|diagnostic| {
         let rule = |note: &String| {
             note.strip_prefix("rule ").and_then(|note| note.split(' ').next()).is_some_and(known)
@@ -147,7 +147,7 @@ fn erased_outputs_are_inferred_as_they_came_out() {
     for case in cases.iter().filter(|case| !case.skip()) {
         let bytes = bytes_of("backend/erased", case.model());
         let verdict = match typeloom::check(&bytes, &options(Mode::Permissive)) {
-            Ok(mut checked) => judge_outputs(&typeloom::report::infer::types(&mut checked), case.actual()),
+            Ok(mut checked) => judge_outputs(&typeloom_report::infer::types(&mut checked), case.actual()),
             Err(error) => Verdict::rejected(error.to_string()),
         };
         table.add(case, verdict);
@@ -180,7 +180,7 @@ fn execution_never_contradicts_inference() {
     for case in cases.iter().filter(|case| !case.skip() && case.data().is_some()) {
         let bytes = bytes_of("backend/erased", case.model());
         let mut checked = typeloom::check(&bytes, &options(Mode::Permissive)).expect("the model can be read");
-        let types = typeloom::report::infer::types(&mut checked);
+        let types = typeloom_report::infer::types(&mut checked);
         let outputs = types["outputs"].as_object().into_iter().flatten();
         let mut verdict = Verdict::exact();
         for (at, (name, ty)) in outputs.enumerate() {
@@ -211,7 +211,7 @@ fn constant_inputs_give_exact_shapes() {
     for case in cases.iter().filter(|case| !case.skip()) {
         let bytes = bytes_of("constant_shapes", case.model());
         let verdict = match typeloom::check(&bytes, &options(Mode::Permissive)) {
-            Ok(mut checked) => judge_outputs(&typeloom::report::infer::types(&mut checked), case.declared()),
+            Ok(mut checked) => judge_outputs(&typeloom_report::infer::types(&mut checked), case.declared()),
             Err(error) => Verdict::rejected(error.to_string()),
         };
         table.add(case, verdict);
@@ -270,7 +270,7 @@ fn recording_causes_changes_no_answer() {
                 let answer = |trace| {
                     let options = Options { mode: Mode::Permissive, trace, ..Options::default() };
                     let mut checked = typeloom::check(&bytes, &options).ok()?;
-                    Some((typeloom::report::infer::types(&mut checked), checked.equations().len()))
+                    Some((typeloom_report::infer::types(&mut checked), checked.equations().len()))
                 };
                 if answer(false) != answer(true) {
                     differing.push(format!("{folder}/{}", case.id()));

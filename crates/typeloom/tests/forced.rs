@@ -1,7 +1,7 @@
 //! What the equations of a graph force on the symbols of its inputs, and what they do not.
 
 use typeloom::Options;
-use typeloom::solver::diagnostic::diagnose;
+use typeloom_solver::diagnostic::diagnose;
 
 /// The codes and messages that a graph gives, an error marked.
 fn found(graph: &str) -> Vec<String> {
@@ -200,7 +200,7 @@ fn what_is_left_open_is_listed_as_json() {
     let bytes = typeloom::model_from_text(&text).expect("the text is a model");
     let checked = typeloom::check(&bytes, &Options::default()).expect("the model can be read");
     let listed: Vec<String> =
-        typeloom::report::infer::equations(&checked).iter().map(ToString::to_string).collect();
+        typeloom_report::infer::equations(&checked).iter().map(ToString::to_string).collect();
     assert_eq!(
         listed,
         [

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use typeloom::host::{Durability, FileJournal, OpenJournalError};
-use typeloom::wire::journal::Journal;
+use typeloom_wire::journal::Journal;
 
 /// A folder that goes away with the test.
 struct Folder(PathBuf);

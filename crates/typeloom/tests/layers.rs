@@ -82,13 +82,6 @@ fn dependencies_point_down() {
 }
 
 #[test]
-fn the_command_needs_the_facade_alone() {
-    let all = manifest::all();
-    let cli = all.iter().find(|manifest| manifest.folder == "cli").expect("the command is a crate");
-    assert_eq!(inner(cli, &all).collect::<Vec<_>>(), ["typeloom"]);
-}
-
-#[test]
 fn only_the_command_needs_crates_of_faces() {
     let mut found = Vec::new();
     for manifest in manifest::all().iter().filter(|manifest| manifest.folder != "cli") {

@@ -1,9 +1,9 @@
 //! Limits that affect verdicts, each at the limit and one past it: what a limit hides is reported, see `docs/limits.md`.
 
-use typeloom::onnx::prost::Message as _;
-use typeloom::onnx::text::parse_model;
-use typeloom::solver::diagnostic::{Code, Diagnostic, diagnose, diagnose_error, explain_value};
 use typeloom::{Mode, Options};
+use typeloom_onnx::prost::Message as _;
+use typeloom_onnx::text::parse_model;
+use typeloom_solver::diagnostic::{Code, Diagnostic, diagnose, diagnose_error, explain_value};
 
 fn check(text: &str, mode: Mode) -> (bool, Vec<Diagnostic>) {
     let bytes = parse_model(text).expect("the text is a model").encode_to_vec();

@@ -10,7 +10,7 @@
 //! ```no_run
 //! use std::sync::Arc;
 //!
-//! use typeloom::runtime::engine::session::EngineSession;
+//! use typeloom_runtime::engine::session::EngineSession;
 //! use typeloom::{Options, Verify};
 //! use typeloom_ort::Ort;
 //!
@@ -38,10 +38,10 @@ use ort::environment::Environment;
 use ort::logging::LogLevel;
 use ort::session::{Session, SessionInputValue};
 use ort::value::ValueType;
-use typeloom::onnx::prost::Message as _;
-use typeloom::runtime::engine::{Engine, Loaded, Loads, Offer, Program};
-use typeloom::wire::stamp::{Extent, Stamp};
 use typeloom::{AnyTensor, Dtype, ModelProto};
+use typeloom_onnx::prost::Message as _;
+use typeloom_runtime::engine::{Engine, Loaded, Loads, Offer, Program};
+use typeloom_wire::stamp::{Extent, Stamp};
 
 /// The engine.
 pub struct Ort {

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use typeloom::runtime::engine::Engine;
 use typeloom_ort::Ort;
+use typeloom_runtime::engine::Engine;
 
 /// Where the shared library is if the arguments do not say.
 const VARIABLE: &str = "ORT_DYLIB_PATH";

@@ -2,8 +2,8 @@
 //! Each line comes from a recorded case, or from a graph of the tests on which it and the embedded backend differ.
 
 use typeloom::Dtype;
-use typeloom::runtime::engine::Offer;
-use typeloom::wire::stamp::{Extent, Stamp};
+use typeloom_runtime::engine::Offer;
+use typeloom_wire::stamp::{Extent, Stamp};
 
 /// Why a node is not offered.
 pub(crate) fn of(offer: &Offer<'_>) -> Option<String> {

@@ -4,7 +4,7 @@
 //! of ONNX as in those before, so the numbers are lowered where that changes the meaning of no node. The types were solved for the model as it is.
 
 use typeloom::ModelProto;
-use typeloom::ops::table::{Found, Table};
+use typeloom_ops::table::{Found, Table};
 
 /// The newest version of the format that the library reads. Later ones only add element types, which are not offered.
 const IR: i64 = 13;

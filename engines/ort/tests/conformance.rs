@@ -24,8 +24,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use typeloom::runtime::engine::Engine;
 use typeloom_ort::Ort;
+use typeloom_runtime::engine::Engine;
 
 /// The least share of cases that must be reproduced, in percent.
 const FLOOR: f64 = 72.0;

@@ -14,15 +14,15 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use libtest_mimic::{Arguments, Trial};
-use typeloom::cpu::value::Value;
-use typeloom::onnx::messages::{ModelProto, ValueInfoProto, read};
-use typeloom::runtime::engine::Engine as _;
 use typeloom::{AnyTensor, Options};
+use typeloom_cpu::value::Value;
 use typeloom_differential::choices::Choices;
 use typeloom_differential::generate::{Case, Declarations, generate};
 use typeloom_differential::laws::{Runs, examine, fits};
 use typeloom_differential::program::{Node, Program};
+use typeloom_onnx::messages::{ModelProto, ValueInfoProto, read};
 use typeloom_ort::Ort;
+use typeloom_runtime::engine::Engine as _;
 use worker::{SERVE, Verdict, Worker, serve};
 
 /// How many programs a run has.

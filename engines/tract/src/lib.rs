@@ -8,8 +8,8 @@
 //! use std::collections::HashMap;
 //! use std::sync::Arc;
 //!
-//! use typeloom::cpu::value::Value;
-//! use typeloom::runtime::engine::session::EngineSession;
+//! use typeloom_cpu::value::Value;
+//! use typeloom_runtime::engine::session::EngineSession;
 //! use typeloom::{AnyTensor, Options, Verify};
 //! use typeloom_tract::Tract;
 //!
@@ -42,10 +42,10 @@ use tract_onnx::prelude::{
 };
 use tract_onnx::tract_core::optim::Optimizer;
 use tract_onnx::tract_hir::infer::Factoid as _;
-use typeloom::onnx::prost::Message as _;
-use typeloom::runtime::engine::{Engine, Loaded, Loads, Offer, Program};
-use typeloom::wire::stamp::{Extent, Stamp};
 use typeloom::{AnyTensor, Dtype, ModelProto};
+use typeloom_onnx::prost::Message as _;
+use typeloom_runtime::engine::{Engine, Loaded, Loads, Offer, Program};
+use typeloom_wire::stamp::{Extent, Stamp};
 
 /// How often tract may rewrite a model, beside what its nodes allow.
 const STEPS: usize = 500;

@@ -19,12 +19,10 @@
 use std::collections::{HashMap, HashSet};
 
 use half::f16;
-use typeloom::onnx::messages::{
-    AttributeProto, OperatorSetIdProto, TensorProto, attribute_proto, type_proto,
-};
-use typeloom::ops::table::{Found, Table};
-use typeloom::solver::signature::Arity;
 use typeloom::{Dtype, GraphProto, ModelProto, NodeProto};
+use typeloom_onnx::messages::{AttributeProto, OperatorSetIdProto, TensorProto, attribute_proto, type_proto};
+use typeloom_ops::table::{Found, Table};
+use typeloom_solver::signature::Arity;
 
 /// What the names of added values begin with. No model has it twice in a row by chance.
 const OURS: &str = "typeloom/tract/";

@@ -17,13 +17,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use typeloom::host::{Durability, FileJournal, SystemClock, incarnation};
-use typeloom::runtime::components::Components;
-use typeloom::wire::datum::{Datum, Multiaddress};
-use typeloom::runtime::executor::part::Part;
-use typeloom::wire::endpoint::{Config, Endpoint, Parts};
-use typeloom::wire::envelope::RunId;
 use typeloom::{Aggregator, AnyTensor, Artifact, Bindings, Compiler, Graph, Model, Module, PeerId, Verify};
 use typeloom_libp2p::{Identity, Libp2p, Options, address, show_address};
+use typeloom_runtime::components::Components;
+use typeloom_runtime::executor::part::Part;
+use typeloom_wire::datum::{Datum, Multiaddress};
+use typeloom_wire::endpoint::{Config, Endpoint, Parts};
+use typeloom_wire::envelope::RunId;
 
 /// How long anything may take.
 const PATIENCE: Duration = Duration::from_secs(60);

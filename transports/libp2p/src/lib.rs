@@ -1,4 +1,4 @@
-//! A [`Transport`](typeloom::wire::transport::Transport) over libp2p: messages between processes and machines.
+//! A [`Transport`](typeloom_wire::transport::Transport) over libp2p: messages between processes and machines.
 //!
 //! A message is a request and its receipt the response, each on a stream of its own (`request-response`), over TCP with Noise and
 //! Yamux. Peers are their keys: the peer that a message comes from is the one that Noise authenticated. The leaves `peer_id` and
@@ -8,7 +8,7 @@
 //! use std::sync::Arc;
 //!
 //! use typeloom::host::{Durability, FileJournal, SystemClock, incarnation};
-//! use typeloom::wire::endpoint::{Config, Endpoint, Parts};
+//! use typeloom_wire::endpoint::{Config, Endpoint, Parts};
 //! use typeloom_libp2p::{Identity, Libp2p, Options, address};
 //!
 //! let transport = Libp2p::start(&Identity::generate(), &[address("/ip4/127.0.0.1/tcp/0")?], &Options::default())?;

@@ -15,7 +15,7 @@ use libp2p::request_response::{
 use libp2p::swarm::{NetworkBehaviour, SwarmEvent};
 use libp2p::{Multiaddr, PeerId, Swarm, SwarmBuilder, noise, tcp, yamux};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-use typeloom::wire::transport::TransportError;
+use typeloom_wire::transport::TransportError;
 
 use crate::codec::{Codec, PROTOCOL};
 use crate::transport::{Answering, Options, StartError};

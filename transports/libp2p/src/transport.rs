@@ -8,8 +8,8 @@ use std::time::Duration;
 use libp2p::Multiaddr;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use typeloom::PeerId;
-use typeloom::wire::datum::Multiaddress;
-use typeloom::wire::transport::{Inbound, Transport, TransportError};
+use typeloom_wire::datum::Multiaddress;
+use typeloom_wire::transport::{Inbound, Transport, TransportError};
 
 use crate::identity::Identity;
 use crate::network::{Command, Network};

@@ -14,18 +14,18 @@ use std::time::{Duration, Instant};
 
 use child::{Child, Folder, LOOPBACK, identity};
 use typeloom::host::SystemClock;
-use typeloom::onnx::messages::{TypeProto, type_proto};
-use typeloom::wire::datum::Datum;
-use typeloom::wire::delivery::{Effects, Wanted};
-use typeloom::wire::endpoint::{Config, Endpoint, Parts, Retry};
-use typeloom::wire::envelope::{PortId, RunId};
-use typeloom::wire::journal::NoJournal;
-use typeloom::wire::port::PortType;
-use typeloom::wire::receipt::Refusal;
-use typeloom::wire::send::{Outgoing, SendError};
-use typeloom::wire::transport::{Transport as _, TransportError};
 use typeloom::{AnyTensor, Dtype, PeerId};
 use typeloom_libp2p::{Libp2p, Options, StartError, address};
+use typeloom_onnx::messages::{TypeProto, type_proto};
+use typeloom_wire::datum::Datum;
+use typeloom_wire::delivery::{Effects, Wanted};
+use typeloom_wire::endpoint::{Config, Endpoint, Parts, Retry};
+use typeloom_wire::envelope::{PortId, RunId};
+use typeloom_wire::journal::NoJournal;
+use typeloom_wire::port::PortType;
+use typeloom_wire::receipt::Refusal;
+use typeloom_wire::send::{Outgoing, SendError};
+use typeloom_wire::transport::{Transport as _, TransportError};
 
 /// Beyond a deadline, for a machine that does other things as well.
 const GRACE: Duration = Duration::from_secs(5);

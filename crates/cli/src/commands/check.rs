@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use typeloom::report;
-use typeloom::solver::diagnostic::{Diagnostic, Severity, diagnose_error};
-use typeloom::solver::model::Coverage;
+use typeloom_report as report;
+use typeloom_solver::diagnostic::{Diagnostic, Severity, diagnose_error};
+use typeloom_solver::model::Coverage;
 
 use crate::args::{CheckArgs, CheckFormat};
 use crate::external;

@@ -1,9 +1,10 @@
 //! `typeloom compile FILE -o FILE`: a model through the passes of the compiler.
 
 use anyhow::Context as _;
-use typeloom::compiler::compiler::Compiler;
-use typeloom::onnx::text::escape;
-use typeloom::{Coercion, report};
+use typeloom::Coercion;
+use typeloom_compiler::compiler::Compiler;
+use typeloom_onnx::text::escape;
+use typeloom_report as report;
 
 use crate::args::{CastPolicy, CompileArgs};
 use crate::input;

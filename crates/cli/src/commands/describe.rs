@@ -1,9 +1,9 @@
 //! `typeloom describe FILE`: what callers have to know, on the screen and in a bundle.
 
 use serde_json::{Map, Value, json};
-use typeloom::onnx::text::escape;
-use typeloom::pool::Pool;
-use typeloom::report;
+use typeloom_onnx::text::escape;
+use typeloom_pool::Pool;
+use typeloom_report as report;
 
 use crate::args::{DescribeArgs, TextFormat};
 use crate::input;

@@ -1,9 +1,9 @@
 //! `typeloom explain CODE` and `typeloom explain FILE VALUE`.
 
 use anyhow::{Context as _, bail};
-use typeloom::report;
-use typeloom::solver::diagnostic::{Code, explain_value};
-use typeloom::solver::suggest::nearest;
+use typeloom_report as report;
+use typeloom_solver::diagnostic::{Code, explain_value};
+use typeloom_solver::suggest::nearest;
 
 use crate::args::{Color, ExplainArgs};
 use crate::input;

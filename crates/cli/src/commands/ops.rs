@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 
 use anyhow::bail;
 use typeloom::Operators;
-use typeloom::ops::table::Table;
-use typeloom::solver::catalogue::{Catalogue as _, Lookup, Operator};
-use typeloom::solver::elem::{Elem, ElemSet};
-use typeloom::solver::signature::{AllowedTypes, Arity, AttributeDefault, Formal, FormalType, Schema};
+use typeloom_ops::table::Table;
+use typeloom_solver::catalogue::{Catalogue as _, Lookup, Operator};
+use typeloom_solver::elem::{Elem, ElemSet};
+use typeloom_solver::signature::{AllowedTypes, Arity, AttributeDefault, Formal, FormalType, Schema};
 
 use crate::args::OpsArgs;
 use crate::input;
@@ -102,7 +102,7 @@ fn signature(operator: &Operator<'_>) -> String {
         .iter()
         .map(|rule| rule.name)
         .chain(around)
-        .chain(described.map(typeloom::solver::rule::ShapeRule::name))
+        .chain(described.map(typeloom_solver::rule::ShapeRule::name))
         .collect();
     let element = format!("{}.element", schema.name.to_lowercase());
     let _ = writeln!(text, "\nrules\n  {element} (from the signature)");

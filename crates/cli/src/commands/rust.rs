@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use anyhow::{Context as _, anyhow};
-use typeloom::rust::{self, Change, Comparison, Edition, Editions, Version, report};
-use typeloom::term::Symbols;
+use typeloom_rust_api::{Change, Comparison, Edition, Editions, Version, report};
+use typeloom_term::Symbols;
 
 use crate::args::{RustArgs, RustCommand, RustDescribeArgs, RustDiffArgs, RustEdition, TextFormat};
 use crate::input::{self, Bytes};
@@ -25,11 +25,12 @@ fn read(file: &str) -> anyhow::Result<Bytes> {
 fn describe(args: &RustDescribeArgs) -> anyhow::Result<Outcome> {
     let json = read(&args.file)?;
     let mut symbols = Symbols::new();
-    let api = rust::describe(&json, args.edition.into(), &mut symbols)
+    let api = typeloom_rust_api::describe(&json, args.edition.into(), &mut symbols)
         .with_context(|| format!("`{}`", args.file))?;
     let target = args.output.as_deref().map(Target::named);
     if let Some(target) = &target {
-        let bundle = rust::bundle(&api, &mut symbols).with_context(|| format!("`{}`", args.file))?;
+        let bundle =
+            typeloom_rust_api::bundle(&api, &mut symbols).with_context(|| format!("`{}`", args.file))?;
         target.write(bundle.as_bytes())?;
     }
     // What goes to standard output is the bundle then, and nothing else.
@@ -53,7 +54,7 @@ impl From<RustEdition> for Edition {
 fn diff(args: &RustDiffArgs) -> anyhow::Result<Outcome> {
     let (old, new) = (read(&args.old)?, read(&args.new)?);
     let compare = |editions: Editions| -> anyhow::Result<Comparison> {
-        rust::compare(&old, &new, editions).map_err(|(version, error)| {
+        typeloom_rust_api::compare(&old, &new, editions).map_err(|(version, error)| {
             let file = match version {
                 Version::Old => &args.old,
                 Version::New => &args.new,

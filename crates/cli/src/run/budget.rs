@@ -7,7 +7,7 @@
 use std::path::Path;
 
 use typeloom::Checked;
-use typeloom::runtime::session::Limits;
+use typeloom_runtime::session::Limits;
 
 use crate::args::RunArgs;
 use crate::external;

@@ -4,13 +4,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use typeloom::cpu::value::Value;
-use typeloom::runtime::engine::Engine;
-use typeloom::runtime::engine::error::EngineError;
-use typeloom::runtime::engine::session::EngineSession;
-use typeloom::runtime::error::RunError;
-use typeloom::runtime::session::{ExternalData, Limits, Outcome, Port};
 use typeloom::{Checked, Session, Verify};
+use typeloom_cpu::value::Value;
+use typeloom_runtime::engine::Engine;
+use typeloom_runtime::engine::error::EngineError;
+use typeloom_runtime::engine::session::EngineSession;
+use typeloom_runtime::error::RunError;
+use typeloom_runtime::session::{ExternalData, Limits, Outcome, Port};
 
 /// A model that is ready to run.
 pub(crate) enum Prepared {

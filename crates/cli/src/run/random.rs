@@ -1,11 +1,11 @@
 //! Inputs that are made up from their types.
 
 use anyhow::{Context as _, bail};
-use typeloom::cpu::ops::generate::Random;
-use typeloom::cpu::value::Value;
-use typeloom::types::any_tensor::budget;
-use typeloom::wire::stamp::{Extent, Stamp, Symbols};
 use typeloom::{AnyTensor, Dtype};
+use typeloom_cpu::ops::generate::Random;
+use typeloom_cpu::value::Value;
+use typeloom_types::any_tensor::budget;
+use typeloom_wire::stamp::{Extent, Stamp, Symbols};
 
 /// The most elements that a made-up input may have.
 const MOST: usize = 1 << 28;
@@ -64,7 +64,7 @@ fn tensor(dtype: Dtype, shape: &[usize], random: &mut Random) -> anyhow::Result<
     }
     let numbers: Vec<f32> = (0..count)
         .map(|_| match dtype.class() {
-            typeloom::types::dtype::DtypeClass::Float => random.normal() as f32,
+            typeloom_types::dtype::DtypeClass::Float => random.normal() as f32,
             // Whole numbers often count or point; 0 and 1 are in most ranges.
             _ => (random.bits() % 2) as f32,
         })

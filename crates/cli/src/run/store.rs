@@ -3,16 +3,16 @@
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
-use typeloom::components::source::npy;
-use typeloom::cpu::attributes::{Attribute, Attributes};
-use typeloom::cpu::call::Call;
-use typeloom::cpu::error::KernelError;
-use typeloom::cpu::value::Value;
-use typeloom::cpu::{decode, ops};
-use typeloom::onnx::messages::{OptionalProto, SequenceProto, TensorProto};
-use typeloom::onnx::prost::Message as _;
-use typeloom::wire::stamp::Stamp;
 use typeloom::{AnyTensor, Dtype};
+use typeloom_components::source::npy;
+use typeloom_cpu::attributes::{Attribute, Attributes};
+use typeloom_cpu::call::Call;
+use typeloom_cpu::error::KernelError;
+use typeloom_cpu::value::Value;
+use typeloom_cpu::{decode, ops};
+use typeloom_onnx::messages::{OptionalProto, SequenceProto, TensorProto};
+use typeloom_onnx::prost::Message as _;
+use typeloom_wire::stamp::Stamp;
 
 use crate::input;
 

@@ -1,10 +1,10 @@
 //! Values in a few words.
 
-use typeloom::cpu::value::Value;
-use typeloom::onnx::text::escape;
-use typeloom::types::dtype::DtypeClass;
-use typeloom::wire::stamp::describe;
 use typeloom::{AnyTensor, Dtype};
+use typeloom_cpu::value::Value;
+use typeloom_onnx::text::escape;
+use typeloom_types::dtype::DtypeClass;
+use typeloom_wire::stamp::describe;
 
 /// How many elements are shown one by one.
 const FEW: usize = 8;

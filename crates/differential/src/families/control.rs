@@ -1,7 +1,7 @@
 //! `If`, `Loop`, `Scan` and calls of functions.
 
-use typeloom::cpu::value::Value;
 use typeloom::{AnyTensor, Dtype};
+use typeloom_cpu::value::Value;
 
 use super::shapes::{Vector, one_extent};
 use super::{Builder, choose, int, is_int, signed, tensor};

@@ -1,6 +1,6 @@
 //! Sequences and optionals.
 
-use typeloom::cpu::value::Value;
+use typeloom_cpu::value::Value;
 
 use super::{axis, int, tensor};
 use crate::build::{Builder, Var};

@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
-use typeloom::onnx::messages::tensor_shape_proto::dimension;
-use typeloom::onnx::messages::type_proto::Value;
-use typeloom::onnx::prost::Message as _;
-use typeloom::onnx::text::parse_model;
+use typeloom_onnx::messages::tensor_shape_proto::dimension;
+use typeloom_onnx::messages::type_proto::Value;
+use typeloom_onnx::prost::Message as _;
+use typeloom_onnx::text::parse_model;
 
 /// Nodes of the long chains.
 const NODES: usize = 3_000;

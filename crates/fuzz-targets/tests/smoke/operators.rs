@@ -1,10 +1,10 @@
 //! Every operator, at its newest version, with attributes and arguments chosen to break its rule.
 
-use typeloom::onnx::messages::{AttributeProto, ModelProto, NodeProto};
-use typeloom::onnx::prost::Message as _;
-use typeloom::onnx::text::parse_model;
-use typeloom::ops::table::Table;
-use typeloom::solver::signature::{Arity, AttributeKind, FormalType, Schema};
+use typeloom_onnx::messages::{AttributeProto, ModelProto, NodeProto};
+use typeloom_onnx::prost::Message as _;
+use typeloom_onnx::text::parse_model;
+use typeloom_ops::table::Table;
+use typeloom_solver::signature::{Arity, AttributeKind, FormalType, Schema};
 
 use crate::rng::Rng;
 

@@ -15,9 +15,9 @@
 //!
 //! Behind ` # ` stands prose. Dims of one fence share their symbols.
 
-use typeloom::solver::dim::{Decision, DimId, Dims, Solved};
-use typeloom::solver::universe::Universe;
-use typeloom::types::lattice::{Lattice, NodeNo};
+use typeloom_solver::dim::{Decision, DimId, Dims, Solved};
+use typeloom_solver::universe::Universe;
+use typeloom_types::lattice::{Lattice, NodeNo};
 
 use crate::document::Malformed;
 use crate::kinds::Context;

@@ -9,11 +9,11 @@
 //! The model is checked strictly, and its problems are exactly those that are stated, in this order. A
 //! problem that stands beside a whole node is a problem of that node.
 
-use typeloom::onnx::messages::{ModelProto, NodeProto};
-use typeloom::onnx::prost::Message as _;
-use typeloom::onnx::text::{parse_model, parse_node};
-use typeloom::solver::diagnostic::{Diagnostic, diagnose};
 use typeloom::{CheckError, Checked};
+use typeloom_onnx::messages::{ModelProto, NodeProto};
+use typeloom_onnx::prost::Message as _;
+use typeloom_onnx::text::{parse_model, parse_node};
+use typeloom_solver::diagnostic::{Diagnostic, diagnose};
 
 use crate::comments::{self, Codes, Line, Problems, Statement};
 use crate::document::Malformed;

@@ -8,10 +8,10 @@
 //! The types are nodes of the tree. Problems have no codes: `# error: MESSAGE`.
 
 use typeloom::Mode;
-use typeloom::onnx::messages::GraphProto;
-use typeloom::onnx::text::parse_node;
-use typeloom::solver::type_solver::{TypeError, TypeSolver};
-use typeloom::types::op::primitives::TENSOR_PRIMITIVES;
+use typeloom_onnx::messages::GraphProto;
+use typeloom_onnx::text::parse_node;
+use typeloom_solver::type_solver::{TypeError, TypeSolver};
+use typeloom_types::op::primitives::TENSOR_PRIMITIVES;
 
 use crate::comments::{self, Codes, Line, Problems, Statement};
 use crate::document::Malformed;

@@ -11,10 +11,10 @@
 
 use std::str::FromStr;
 
-use typeloom::onnx::prost::Message as _;
-use typeloom::report::human::Color;
-use typeloom::report::{concise, github, human, table};
-use typeloom::solver::diagnostic::{Diagnostic, diagnose, explain_value};
+use typeloom_onnx::prost::Message as _;
+use typeloom_report::human::Color;
+use typeloom_report::{concise, github, human, table};
+use typeloom_solver::diagnostic::{Diagnostic, diagnose, explain_value};
 
 use crate::document::Malformed;
 use crate::kinds::{Context, Kind, graph};

@@ -1,8 +1,8 @@
 //! `tree`: the type tree, or the part below a node.
 
-use typeloom::solver::elem::{Elem, ElemSet};
-use typeloom::solver::universe::Universe;
-use typeloom::types::lattice::{Lattice, NodeRef};
+use typeloom_solver::elem::{Elem, ElemSet};
+use typeloom_solver::universe::Universe;
+use typeloom_types::lattice::{Lattice, NodeRef};
 
 use crate::document::Malformed;
 use crate::kinds::Context;

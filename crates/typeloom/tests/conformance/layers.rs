@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use typeloom::onnx::messages::{ModelProto, NodeProto};
-use typeloom::onnx::prost::Message;
+use typeloom_onnx::messages::{ModelProto, NodeProto};
+use typeloom_onnx::prost::Message;
 
 /// The model with every node of its graph a second and third time; `None` where it has no graph.
 pub(crate) fn repeat(bytes: &[u8]) -> Option<Vec<u8>> {

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
-use typeloom::onnx::messages::tensor_shape_proto::dimension;
-use typeloom::onnx::messages::{GraphProto, ModelProto, NodeProto, TypeProto, ValueInfoProto, type_proto};
+use typeloom_onnx::messages::tensor_shape_proto::dimension;
+use typeloom_onnx::messages::{GraphProto, ModelProto, NodeProto, TypeProto, ValueInfoProto, type_proto};
 
 /// What stands before a name that was changed.
 const PREFIX: &str = "q_";

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
-use typeloom::solver::dim::Dims;
+use typeloom_solver::dim::Dims;
 
 /// The first difference, in words.
 #[derive(Debug)]

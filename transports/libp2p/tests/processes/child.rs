@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use typeloom::PeerId;
 use typeloom::host::{Durability, FileJournal, SystemClock};
-use typeloom::wire::datum::Datum;
-use typeloom::wire::delivery::Wanted;
-use typeloom::wire::endpoint::{Config, Endpoint, Parts};
-use typeloom::wire::memory::LocalNetwork;
 use typeloom_libp2p::Identity;
+use typeloom_wire::datum::Datum;
+use typeloom_wire::delivery::Wanted;
+use typeloom_wire::endpoint::{Config, Endpoint, Parts};
+use typeloom_wire::memory::LocalNetwork;
 
 use super::{PATIENCE, port, tensors};
 

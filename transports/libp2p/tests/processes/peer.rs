@@ -15,15 +15,15 @@ use std::time::Duration;
 
 use typeloom::PeerId;
 use typeloom::host::{Durability, FileJournal, SystemClock};
-use typeloom::onnx::messages::{TypeProto, type_proto};
-use typeloom::wire::datum::{Datum, Multiaddress};
-use typeloom::wire::delivery::{Effects, Wanted};
-use typeloom::wire::endpoint::{Config, Endpoint, Parts};
-use typeloom::wire::envelope::{PortId, RunId};
-use typeloom::wire::port::PortType;
-use typeloom::wire::send::Outgoing;
 use typeloom::{AnyTensor, Dtype};
 use typeloom_libp2p::{Identity, Libp2p, Options, address, show_address};
+use typeloom_onnx::messages::{TypeProto, type_proto};
+use typeloom_wire::datum::{Datum, Multiaddress};
+use typeloom_wire::delivery::{Effects, Wanted};
+use typeloom_wire::endpoint::{Config, Endpoint, Parts};
+use typeloom_wire::envelope::{PortId, RunId};
+use typeloom_wire::port::PortType;
+use typeloom_wire::send::Outgoing;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
