@@ -9,11 +9,11 @@ use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use typeloom::onnx::text::escape;
-use typeloom::rewrite::coerce::{Policy, Repair, RepairError};
-use typeloom::rewrite::mend::Repairs;
-use typeloom::solver::diagnostic::Diagnostic;
 use typeloom::{CheckError, Checked, Described, Mode, Operators, Options, Seed};
+use typeloom_onnx::text::escape;
+use typeloom_rewrite::coerce::{Policy, Repair, RepairError};
+use typeloom_rewrite::mend::Repairs;
+use typeloom_solver::diagnostic::Diagnostic;
 
 use crate::args::SolveArgs;
 

@@ -1,10 +1,10 @@
 //! The interfaces in a file: of a model, or those in a bundle; and bundles of other types.
 
 use anyhow::Context as _;
-use typeloom::interface::MAIN;
-use typeloom::pool::Bundle;
-use typeloom::solver::diagnostic::{Diagnostic, diagnose_error};
 use typeloom::{BundleError, Exported, Interface};
+use typeloom_interface::MAIN;
+use typeloom_pool::Bundle;
+use typeloom_solver::diagnostic::{Diagnostic, diagnose_error};
 
 use crate::input::{Solve, Source};
 

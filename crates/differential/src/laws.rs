@@ -13,13 +13,13 @@
 
 use std::collections::{HashMap, HashSet};
 
-use typeloom::cpu::value::Value;
-use typeloom::rewrite::annotate::{Marks, annotate, strip};
-use typeloom::rewrite::coerce::Policy;
-use typeloom::solver::diagnostic::{Diagnostic, diagnose};
-use typeloom::solver::message;
-use typeloom::wire::stamp::{Extent, Stamp};
 use typeloom::{Checked, Operators, Options, Verify};
+use typeloom_cpu::value::Value;
+use typeloom_rewrite::annotate::{Marks, annotate, strip};
+use typeloom_rewrite::coerce::Policy;
+use typeloom_solver::diagnostic::{Diagnostic, diagnose};
+use typeloom_solver::message;
+use typeloom_wire::stamp::{Extent, Stamp};
 
 use crate::choices::Choices;
 use crate::expression::{Binding, evaluate, names};
@@ -375,7 +375,7 @@ fn types(case: &Case, checked: &mut Checked<'_>, executions: &[Execution], repor
                     value: in_main.then(|| name.clone()),
                     detail: format!(
                         "`{name}` has type {text} and is {} where {}",
-                        typeloom::wire::stamp::describe(value),
+                        typeloom_wire::stamp::describe(value),
                         shown(&world.symbols)
                     ),
                 });

@@ -1,9 +1,9 @@
 //! What is done with a checked model: annotations, interfaces, repairs.
 
-use typeloom::interface::{Binding, Direction, compare};
-use typeloom::rewrite::annotate::{Marks, annotate, strip};
-use typeloom::rewrite::coerce::Policy;
 use typeloom::{Exported, Interface, Mode, Operators, Options, export_interfaces, import_interfaces};
+use typeloom_interface::{Binding, Direction, compare};
+use typeloom_rewrite::annotate::{Marks, annotate, strip};
+use typeloom_rewrite::coerce::Policy;
 
 /// The longest input whose annotations are compared byte for byte: longer ones cost too much memory here.
 const LONGEST: usize = 1 << 20;

@@ -22,9 +22,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde_json::{Map, Value};
-use typeloom::onnx::messages::{ModelProto, read};
-use typeloom::onnx::prost::Message as _;
 use typeloom::{Mode, Options};
+use typeloom_onnx::messages::{ModelProto, read};
+use typeloom_onnx::prost::Message as _;
 
 use change::{Shuffle, is_plain, rename_symbols, rename_values, renamed, shuffle, strip, substitute};
 use refine::{Difference, refines};
@@ -69,9 +69,9 @@ struct Answer {
 
 fn answer_with(bytes: &[u8], options: &Options) -> Option<Answer> {
     let mut checked = typeloom::check(bytes, options).ok()?;
-    let (ok, types) = (checked.is_ok(), typeloom::report::infer::types(&mut checked));
-    let shown = |it: &typeloom::solver::diagnostic::Diagnostic| format!("{}: {}", it.severity, it.message);
-    let problems = typeloom::solver::diagnostic::diagnose(&mut checked).iter().map(shown).collect();
+    let (ok, types) = (checked.is_ok(), typeloom_report::infer::types(&mut checked));
+    let shown = |it: &typeloom_solver::diagnostic::Diagnostic| format!("{}: {}", it.severity, it.message);
+    let problems = typeloom_solver::diagnostic::diagnose(&mut checked).iter().map(shown).collect();
     Some(Answer { ok, types, problems })
 }
 
@@ -135,7 +135,7 @@ fn the_order_of_nodes_does_not_matter() {
 
 #[test]
 fn a_model_annotated_with_its_own_types_is_right_and_stays_as_it_is() {
-    use typeloom::rewrite::annotate::{Marks, annotate};
+    use typeloom_rewrite::annotate::{Marks, annotate};
     let (mut tried, mut broken) = (0, Vec::new());
     let models = models();
     for model in &models {
@@ -144,7 +144,7 @@ fn a_model_annotated_with_its_own_types_is_right_and_stays_as_it_is() {
         if !checked.is_ok() {
             continue;
         }
-        let before = typeloom::report::infer::types(&mut checked);
+        let before = typeloom_report::infer::types(&mut checked);
         let Ok(annotated) = annotate(&mut checked, Marks::LeftOut) else { continue };
         let bytes = annotated.file.pieces().concat();
         tried += 1;
@@ -156,7 +156,7 @@ fn a_model_annotated_with_its_own_types_is_right_and_stays_as_it_is() {
             }
             Some(_) => {
                 let mut checked = typeloom::check(&bytes, &options).expect("it was just read");
-                let found = typeloom::solver::diagnostic::diagnose(&mut checked);
+                let found = typeloom_solver::diagnostic::diagnose(&mut checked);
                 let first = found.iter().find(|diagnostic| diagnostic.is_error()).map(|d| d.message.clone());
                 broken.push(format!("{}: {}", model.name, first.unwrap_or_default()));
             }

@@ -1,9 +1,9 @@
 //! `typeloom annotate FILE -o FILE`: the types of all values, in the model itself.
 
 use anyhow::{Context as _, bail};
-use typeloom::report;
-use typeloom::rewrite::annotate::{Marks, annotate, strip};
-use typeloom::solver::diagnostic::{Diagnostic, diagnose_error};
+use typeloom_report as report;
+use typeloom_rewrite::annotate::{Marks, annotate, strip};
+use typeloom_solver::diagnostic::{Diagnostic, diagnose_error};
 
 use crate::args::AnnotateArgs;
 use crate::input::{self, Source};

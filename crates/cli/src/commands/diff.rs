@@ -5,9 +5,9 @@ mod exports;
 use anyhow::bail;
 use serde_json::{Value, json};
 use typeloom::Exported;
-use typeloom::interface::{Binding, Comparison, Direction, compare};
-use typeloom::onnx::text::escape;
-use typeloom::report;
+use typeloom_interface::{Binding, Comparison, Direction, compare};
+use typeloom_onnx::text::escape;
+use typeloom_report as report;
 
 use crate::args::{DiffArgs, DiffMode, TextFormat};
 use crate::input::{self, Solve};

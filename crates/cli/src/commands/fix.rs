@@ -4,9 +4,9 @@
 
 use anyhow::bail;
 use serde_json::{Value, json};
-use typeloom::report;
-use typeloom::rewrite::coerce::{Policy, Repair, RepairError};
-use typeloom::solver::diagnostic::{Diagnostic, diagnose_error};
+use typeloom_report as report;
+use typeloom_rewrite::coerce::{Policy, Repair, RepairError};
+use typeloom_solver::diagnostic::{Diagnostic, diagnose_error};
 
 use crate::args::{FixArgs, TextFormat};
 use crate::input::{self, Solve, Source};

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use typeloom::interface;
-use typeloom::onnx::text::escape;
-use typeloom::pool::compat::{Compat, CompatCache, Difference, Direction, ModuleCompat, TypeChange};
-use typeloom::pool::{Idx, Pool};
-use typeloom::report;
+use typeloom_interface as interface;
+use typeloom_onnx::text::escape;
+use typeloom_pool::compat::{Compat, CompatCache, Difference, Direction, ModuleCompat, TypeChange};
+use typeloom_pool::{Idx, Pool};
+use typeloom_report as report;
 
 use super::only_in_one;
 use crate::args::{DiffArgs, TextFormat};
