@@ -11,7 +11,6 @@
 //! | [`infer`] | programs: the types of all values as JSON |
 //! | [`interface`] | people and programs: interfaces, and what differs between two |
 //! | [`repair`] | people and programs: what a repair changed |
-//! | [`pages`] | people: what a code means, with an example and its fix |
 //!
 //! **Invariant:** everything is a `String` or a JSON value, and nothing here prints, reads a terminal or
 //! looks at the clock: colour is a parameter, width is nobody's business.
@@ -25,7 +24,6 @@ pub mod human;
 pub mod infer;
 pub mod interface;
 pub mod json;
-pub mod pages;
 pub mod repair;
 pub mod sarif;
 pub mod table;

@@ -35,7 +35,7 @@ fn rule(code: Code) -> Value {
         "id": code.name(),
         "name": code.name().split('-').map(capitalized).collect::<String>(),
         "shortDescription": {"text": code.summary()},
-        "help": {"text": crate::pages::page(code), "markdown": crate::pages::page(code)},
+        "help": {"text": code.page(), "markdown": code.page()},
         "defaultConfiguration": {"level": level(code.severity())},
     })
 }

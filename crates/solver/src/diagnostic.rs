@@ -1,102 +1,87 @@
-//! What is wrong with a model, in words: the one place where errors become sentences.
+//! Diagnostics: the problems of a model as messages.
 //!
-//! The solver says what is wrong as [`SolveError`](crate::solve_error::SolveError)s, data about ids. [`diagnose`] turns
-//! each into a [`Diagnostic`]: a code, a message that gives expected *and* found, the printed node with
-//! labels that say where each side came from, notes, at most one help and a structured [`Fix`].
-//! Nothing here decides whether a model is right, and nothing here lays out text: renderers do.
+//! The solver reports problems as [`SolveError`](crate::solve_error::SolveError)s, which hold ids. [`diagnose`] turns
+//! each into a [`Diagnostic`]: a code, a message with the expected and the found type, the printed node with labels that
+//! name the origin of each side, notes, at most one help and a structured [`Fix`]. This module neither decides
+//! whether a model is valid nor lays out text; renderers do the latter.
 //!
-//! One file per concept holds the words of its codes; each has a page in `docs/codes/`.
+//! Each code has one file in `codes`, with its severity, message and fix, and one page in `docs/codes/`. The files next to
+//! `codes` hold what several codes share: [`Scope`] (names, types and printed nodes of one body), causes of types,
+//! lineages of extents, tables of shapes, and the order and grouping of diagnostics.
 //!
-//! | file | codes |
-//! |---|---|
-//! | `element` | `element-type-mismatch`, `element-type-not-allowed`, `type-mismatch` |
-//! | `extents` | `dim-mismatch`, `shape-mismatch`, `wrong-rank`, `negative-dim`, `empty-shape`, `placeholder-dim`, `extent-overflow` |
-//! | `operators` | `unknown-operator`, `newer-operator`, `deprecated-operator`, `missing-opset`, `duplicate-node-name` |
-//! | `ports` | `missing-input`, `missing-output`, `surplus-ports`, `input-value` |
-//! | `attributes` | `missing-attribute`, `unknown-attribute`, `attribute-kind`, `attribute-value` |
-//! | `names` | `undefined-value`, `undefined-output`, `duplicate-value` |
-//! | `order` | `node-order`, `cycle` |
-//! | `declarations` | `declared-type-contradiction`, `default-contradiction`, `seed-contradiction` |
-//! | `branches` | `branch-mismatch`, `body-mismatch` |
-//! | `cases` | `branch-mismatch`, where one branch contradicts what uses its result |
-//! | `relations` | `relation-failed` |
-//! | `functions` | `call-arity`, `recursive-function`, `too-many-instances` |
-//! | `symbols` | `forced-symbol`, `forced-equality` |
-//! | `unresolved` | `unresolved-type`, `limit-reached` |
-//! | `files` | `malformed-file`, `tensor-data`, `ir-version`, `newer-opset`, `nesting-too-deep`, `missing-external-data` |
+//! **Invariant:** messages are in lower case without a final full stop, and show names of the model in backticks, never an
+//! internal id. Each name fits on one line, whatever characters it contains.
 //!
-//! **Invariant:** messages are in lower case without final full stop, and show names of the model in
-//! backticks, never an id of ours. Names are one line each, whatever the model calls its values.
+//! **Invariant:** the same model gives the same diagnostics in the same order: values without a node, then node by node,
+//! then outputs of the graph. Those of a function are listed at its first call.
 //!
-//! **Invariant:** the same model gives the same diagnostics in the same order: what no node makes,
-//! then node by node, then what the graph promises; a function's stand where it is first called.
-//!
-//! **Invariant:** the cost is linear in the graph and in the number of diagnostics. Causes and
-//! suggestions, which search the graph, are given for the first [`MAX_EXPLAINED`] only.
+//! **Invariant:** the cost is linear in the graph and in the number of diagnostics. Causes and suggestions, which search
+//! the graph, are given for the first [`MAX_EXPLAINED`] only.
 
-mod attributes;
-mod branches;
+mod calls;
 mod cases;
+mod casts;
 mod cause;
-mod code;
+mod codes;
 mod collect;
-mod declarations;
-mod dispatch;
-mod element;
+mod declared;
+mod describe;
+mod equations;
 mod explain;
-mod extents;
-mod files;
 mod fix;
-mod functions;
 mod group;
 mod lineage;
 mod location;
-mod names;
 mod node;
-mod operators;
-mod order;
 mod ports;
-mod relations;
 mod scope;
+mod shapes;
 mod source;
-mod symbols;
-mod unresolved;
-mod words;
+pub mod text;
 
 #[cfg(test)]
 mod tests;
 
 use std::ops::Range;
 
-pub use code::{Code, Severity};
-pub use collect::{MAX_EXPLAINED, MAX_LISTED, diagnose, diagnose_error};
+pub use codes::{Code, Severity};
+pub use collect::{MAX_EXPLAINED, MAX_LISTED, diagnose};
+pub use describe::diagnose_error;
 pub use explain::{Explanation, Reason, explain_value};
 pub use fix::{Fix, Reader};
 pub use location::{Location, NodeLocation, Role, ValueLocation, graph_path};
 pub use source::SourceLine;
 
-/// One problem of a model.
+// The vocabulary of the files below.
+use casts::{best_cast, cast_into, is_tensor};
+use cause::Doubt;
+use node::{Mark, Part, declaration, type_text};
+use ports::{side_noun, surplus_marks};
+pub(crate) use scope::Scope;
+use shapes::{Align, Row};
+use text::{
+    allowed_types, arrow_list, article, clip, count, did_you_mean, element_types, list, opset_of, quote,
+};
+
+/// A problem of a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// Which kind of problem.
     pub code: Code,
-    /// How bad it is.
     pub severity: Severity,
     /// The problem in one sentence.
     pub message: String,
-    /// Where it is.
     pub location: Location,
-    /// Other places with the same problem for the same cause.
+    /// Other locations of the same problem with the same cause.
     pub also: Vec<Location>,
-    /// The nodes and declarations that show it; the first is the one at `place`.
+    /// The nodes and declarations that show the problem; the first is the one at `location`.
     pub snippets: Vec<Snippet>,
-    /// What else helps to understand it; a note can have several lines.
+    /// Further explanation; a note can have several lines.
     pub notes: Vec<String>,
-    /// What to do about it.
+    /// A proposed repair.
     pub help: Option<String>,
-    /// The same as an edit that a tool can make, where there is one.
+    /// The repair as an edit that a tool can make.
     pub fix: Option<Fix>,
-    /// The line of the author's program that the node comes from, where the exporter noted it.
+    /// The line of the author's program that made the node, where the exporter recorded it.
     pub source: Option<SourceLine>,
 }
 
@@ -108,26 +93,26 @@ impl Diagnostic {
     }
 }
 
-/// A printed node or declaration with labels under it.
+/// A printed node or declaration with labels below it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snippet {
-    /// The text: one line.
+    /// One line.
     pub text: String,
     /// The node's position in its graph; a declaration has none.
     pub line: Option<usize>,
-    /// Where it is, if not at the diagnostic's own place.
+    /// The location, if it differs from the diagnostic's.
     pub location: Option<Location>,
     /// Labels, in the order of the text.
     pub labels: Vec<Label>,
 }
 
-/// Words under a part of a snippet.
+/// A message below a part of a snippet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Label {
     /// The bytes of the snippet's text; on character boundaries.
     pub span: Range<usize>,
-    /// The words; may be empty.
+    /// May be empty.
     pub text: String,
-    /// Whether this is the culprit, rather than context.
+    /// Whether this part is the cause of the problem, rather than context.
     pub primary: bool,
 }

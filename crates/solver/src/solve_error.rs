@@ -7,8 +7,10 @@ use typeloom_onnx::DecodeError;
 use typeloom_types::relation::RelationError;
 
 pub use crate::analysis::limits::Limit;
+use crate::diagnostic::Severity;
 use crate::dim::{Condition, DimId};
 use crate::elem::ElemSet;
+use crate::model::Mode;
 use crate::program::{DeclarationKind, GraphId, StepId, ValueId};
 use crate::rule::{Failure, Port};
 use crate::signature::{AllowedTypes, AttributeKind, Choices};
@@ -24,65 +26,10 @@ pub struct SolveError<'a> {
 }
 
 impl SolveError<'_> {
-    /// Whether the model cannot be used as it is; other errors are warnings.
+    /// Whether the model cannot be used as it is; the others are warnings.
     #[must_use]
-    pub fn is_error(&self, mode: crate::model::Mode) -> bool {
-        self.kind.is_error(mode)
-    }
-}
-
-impl SolveErrorKind<'_> {
-    fn is_error(&self, mode: crate::model::Mode) -> bool {
-        match self {
-            SolveErrorKind::PlaceholderDim { .. }
-            | SolveErrorKind::ForcedEquality { .. }
-            | SolveErrorKind::Assumed { .. }
-            | SolveErrorKind::DuplicateNodeName { .. }
-            | SolveErrorKind::LimitReached { .. }
-            | SolveErrorKind::ForcedSymbol { baked: false, .. }
-            | SolveErrorKind::Restricted { .. }
-            | SolveErrorKind::NarrowedInput { .. } => false,
-            SolveErrorKind::UnknownOperator { .. }
-            | SolveErrorKind::UsedBeforeMade { .. }
-            | SolveErrorKind::EmptyShape { .. }
-            | SolveErrorKind::NewerOpset { .. }
-            | SolveErrorKind::IrVersion { .. }
-            | SolveErrorKind::TooManyInstances { .. }
-            | SolveErrorKind::NegativeDim { declared_in: Some(_), .. } => mode == crate::model::Mode::Strict,
-            SolveErrorKind::InCase { error, reach, .. } => *reach == Reach::Free && error.is_error(mode),
-            SolveErrorKind::Malformed(_)
-            | SolveErrorKind::NestingTooDeep
-            | SolveErrorKind::UndefinedValue { .. }
-            | SolveErrorKind::Cycle { .. }
-            | SolveErrorKind::DuplicateValue { .. }
-            | SolveErrorKind::UndefinedOutput { .. }
-            | SolveErrorKind::NewerOperator { .. }
-            | SolveErrorKind::MissingOpset
-            | SolveErrorKind::DeprecatedOperator { .. }
-            | SolveErrorKind::SurplusPorts { .. }
-            | SolveErrorKind::MissingPort { .. }
-            | SolveErrorKind::MissingAttribute { .. }
-            | SolveErrorKind::UnknownAttribute { .. }
-            | SolveErrorKind::AttributeKind { .. }
-            | SolveErrorKind::AttributeChoice { .. }
-            | SolveErrorKind::ExtentOverflow { .. }
-            | SolveErrorKind::CallOutputs { .. }
-            | SolveErrorKind::CallInput { .. }
-            | SolveErrorKind::MissingExternalData { .. }
-            | SolveErrorKind::Disagree { .. }
-            | SolveErrorKind::NotAllowed { .. }
-            | SolveErrorKind::Rule { .. }
-            | SolveErrorKind::Relation { .. }
-            | SolveErrorKind::Contradiction { .. }
-            | SolveErrorKind::DefaultContradicts { .. }
-            | SolveErrorKind::NegativeDim { declared_in: None, .. }
-            | SolveErrorKind::SeedContradicts { .. }
-            | SolveErrorKind::CallArity { .. }
-            | SolveErrorKind::RecursiveFunction { .. }
-            | SolveErrorKind::ForcedSymbol { baked: true, .. }
-            | SolveErrorKind::RefutedClaim(_)
-            | SolveErrorKind::Unresolved { .. } => true,
-        }
+    pub fn is_error(&self, mode: Mode) -> bool {
+        self.kind.severity(mode) == Severity::Error
     }
 }
 

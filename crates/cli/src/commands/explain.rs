@@ -26,7 +26,7 @@ fn explain_code(name: &str) -> anyhow::Result<Outcome> {
             near => bail!("there is no diagnostic code `{name}`; did you mean `{}`?", near.join("`, `")),
         }
     };
-    write(report::pages::page(code))?;
+    write(code.page())?;
     Ok(Outcome::Typed)
 }
 

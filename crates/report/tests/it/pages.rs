@@ -6,7 +6,6 @@ use std::path::PathBuf;
 
 use crate::support::{Seeds, check_text, seeds_of};
 use typeloom_report::human::{self, Color};
-use typeloom_report::pages::page;
 use typeloom_solver::diagnostic::Code;
 
 /// Codes whose situation a model in textual syntax cannot show, and why.
@@ -42,7 +41,7 @@ fn fences(page: &str) -> Vec<Fence<'_>> {
 }
 
 fn file_of(code: Code) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..").join(code.page())
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..").join(code.page_path())
 }
 
 fn bless() -> bool {
@@ -59,7 +58,7 @@ fn with_snapshot(page: &str, text: &str) -> String {
 #[test]
 fn every_page_has_its_parts() {
     for code in Code::ALL.iter().copied() {
-        let text = page(code);
+        let text = code.page();
         assert!(text.starts_with(&format!("# `{}`\n", code.name())), "{code}: the title is the code");
         for part in ["\n## Why\n", "\n## Fix\n"] {
             assert!(text.contains(part), "{code}: {part} is missing");
@@ -71,7 +70,7 @@ fn every_page_has_its_parts() {
 fn every_example_fails_with_its_code_and_in_the_words_shown() {
     let mut wrong = Vec::new();
     for code in Code::ALL.iter().copied().filter(|code| !is_without_example(*code)) {
-        let fences = fences(page(code));
+        let fences = fences(code.page());
         let Some(example) = fences.iter().find(|fence| fence.info.starts_with("onnx fails=")) else {
             wrong.push(format!("{code}: no example"));
             continue;
@@ -88,7 +87,7 @@ fn every_example_fails_with_its_code_and_in_the_words_shown() {
         let snapshot = fences.iter().find(|fence| fence.info == "snapshot").expect("the page has a snapshot");
         if snapshot.text.trim_end() != rendered.trim_end() {
             if bless() {
-                std::fs::write(file_of(code), with_snapshot(page(code), &rendered)).unwrap();
+                std::fs::write(file_of(code), with_snapshot(code.page(), &rendered)).unwrap();
             } else {
                 wrong.push(format!("{code}: says now\n{rendered}"));
             }
@@ -100,7 +99,7 @@ fn every_example_fails_with_its_code_and_in_the_words_shown() {
 #[test]
 fn every_fix_passes() {
     for code in Code::ALL.iter().copied().filter(|code| !is_without_example(*code)) {
-        let fences = fences(page(code));
+        let fences = fences(code.page());
         let fix = fences.iter().find(|fence| fence.info == "onnx passes").expect("the page has a fix");
         let found = check_text(fix.text, &Seeds::new());
         assert!(found.is_empty(), "{code}:\n{}", human::diagnostics("model.onnx", &found, Color::Never));
@@ -110,7 +109,7 @@ fn every_fix_passes() {
 #[test]
 fn pages_without_an_example_have_a_reason() {
     for (code, reason) in WITHOUT_EXAMPLE {
-        assert!(fences(page(code)).is_empty(), "{code} has an example, although it {reason}");
+        assert!(fences(code.page()).is_empty(), "{code} has an example, although it {reason}");
     }
 }
 

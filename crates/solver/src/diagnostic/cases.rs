@@ -5,11 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use super::node::Mark;
-use super::node::Part;
-use super::scope::Scope;
-use super::words::list;
-use super::{Code, Diagnostic, Severity};
+use super::{Code, Diagnostic, Mark, Part, Scope, Severity, list};
 use crate::analysis::case::{Leaf, Literal, Question};
 use crate::catalogue::Operators;
 use crate::model::Mode;
@@ -52,7 +48,8 @@ pub(super) fn in_case<'a>(
                 CaseOwner::Value(value) => Some(*value),
                 CaseOwner::Node | CaseOwner::Instance(_) => None,
             };
-            Scope { core: own, frame, operators, function: None, explains, budget }.words(&inner, value, mode)
+            Scope { core: own, frame, operators, function: None, explains, budget }
+                .describe(&inner, value, mode)
         }
         CaseOwner::Instance(at) => {
             let instance = &erroneous[*at];
@@ -65,7 +62,7 @@ pub(super) fn in_case<'a>(
                 explains,
                 budget,
             };
-            let diagnostic = scope.words(own_error.unwrap_or(&inner), None, mode);
+            let diagnostic = scope.describe(own_error.unwrap_or(&inner), None, mode);
             diagnostic.with_notes(scope.call_notes(instance))
         }
     };
@@ -116,12 +113,12 @@ impl<'a> Scope<'_, 'a> {
         branches: &[(StepId, GraphId)],
         varying: &BTreeSet<ValueId>,
     ) {
-        let words: Vec<String> = branches
+        let text: Vec<String> = branches
             .iter()
-            .map(|(step, graph)| format!("{} of {}", self.graph_word(*graph), self.op_word(*step)))
+            .map(|(step, graph)| format!("{} of {}", self.graph_text(*graph), self.op_text(*step)))
             .collect();
-        let verb = if words.len() == 1 { "runs" } else { "run" };
-        diagnostic.message = format!("{}, if {} {verb}", diagnostic.message, list(&words, "and"));
+        let verb = if text.len() == 1 { "runs" } else { "run" };
+        diagnostic.message = format!("{}, if {} {verb}", diagnostic.message, list(&text, "and"));
         for (step, graph) in branches {
             let Some(owner) = self.body().graph(*graph).owner else { continue };
             let text = self.given(*step, varying);

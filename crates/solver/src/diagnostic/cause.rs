@@ -4,8 +4,7 @@
 //! to something that gave it its type: a declaration, an initializer, a seed, a rule. Nodes that are
 //! themselves at error are not passed through, because what they say is what is being doubted.
 
-use super::scope::Scope;
-use super::words::tick;
+use super::{Scope, list, quote};
 use crate::program::{DeclarationKind, Origin, StepId, ValueId};
 use crate::signature::{AllowedTypes, FormalType};
 use crate::state::trace::{Cause, Chain, Link, Tie};
@@ -82,19 +81,19 @@ impl<'a> Scope<'_, 'a> {
     pub(super) fn cause(&mut self, value: ValueId, doubt: Doubt) -> String {
         let chain = if self.explains { self.chain(value, doubt) } else { None };
         match chain {
-            Some(chain) => self.chain_words(&chain),
-            None => self.origin_words(value),
+            Some(chain) => self.chain_text(&chain),
+            None => self.origin_text(value),
         }
     }
 
-    fn chain_words(&self, chain: &Chain) -> String {
+    fn chain_text(&self, chain: &Chain) -> String {
         let Chain { links, cause } = chain;
         let (Some(first), Some(last)) = (links.first(), links.last()) else { return String::new() };
-        let end = self.end_words(last.value, cause);
+        let end = self.end_text(last.value, cause);
         match links.len() {
             1 => match cause {
                 Cause::Rule { step, .. } if !self.makes(*step, last.value) => {
-                    format!("because {} needs it", self.node_word(*step))
+                    format!("because {} needs it", self.node_text(*step))
                 }
                 Cause::Rule { .. } => format!("made by {end}"),
                 Cause::Declared(DeclarationKind::Input) | Cause::Initializer | Cause::Argument => {
@@ -108,7 +107,7 @@ impl<'a> Scope<'_, 'a> {
             2 => match first.by {
                 Some((step, _)) => {
                     let verb = self.verb(first.value, step, last.value);
-                    format!("because {} {verb} {end}", self.node_word(step))
+                    format!("because {} {verb} {end}", self.node_text(step))
                 }
                 None => format!("from {end}"),
             },
@@ -116,7 +115,7 @@ impl<'a> Scope<'_, 'a> {
                 // From the source to the value, which is the order in which a reader meets the nodes.
                 let mut names: Vec<String> = Vec::new();
                 for (step, _) in links.iter().rev().filter_map(|link| link.by) {
-                    let name = self.node_word(step);
+                    let name = self.node_text(step);
                     if names.last() != Some(&name) {
                         names.push(name);
                     }
@@ -127,23 +126,23 @@ impl<'a> Scope<'_, 'a> {
                     names.truncate(MAX_NAMED - 1);
                     format!("from {end} through {}, {hidden} more and {last}", names.join(", "))
                 } else {
-                    format!("from {end} through {}", super::words::list(&names, "and"))
+                    format!("from {end} through {}", list(&names, "and"))
                 }
             }
         }
     }
 
     /// One link of a chain as a sentence about its value, which is `ty`.
-    pub(super) fn link_words(&self, link: &Link, next: Option<&Link>, cause: &Cause, ty: &str) -> String {
+    pub(super) fn link_text(&self, link: &Link, next: Option<&Link>, cause: &Cause, ty: &str) -> String {
         let name = self.name(link.value);
         match (link.by, next) {
             (Some((step, _)), Some(next)) => {
                 let verb = self.verb(link.value, step, next.value);
-                format!("{name} is {ty}, because {} {verb} {}", self.node_word(step), self.name(next.value))
+                format!("{name} is {ty}, because {} {verb} {}", self.node_text(step), self.name(next.value))
             }
             (Some(_) | None, _) => {
                 let chain = Chain { links: vec![Link { value: link.value, by: None }], cause: cause.clone() };
-                format!("{name} is {ty}, {}", self.chain_words(&chain))
+                format!("{name} is {ty}, {}", self.chain_text(&chain))
             }
         }
     }
@@ -174,11 +173,11 @@ impl<'a> Scope<'_, 'a> {
     }
 
     /// What gave a value its type, as a noun.
-    fn end_words(&self, value: ValueId, cause: &Cause) -> String {
+    fn end_text(&self, value: ValueId, cause: &Cause) -> String {
         let name = self.name(value);
         match cause {
-            Cause::Rule { step, .. } => self.node_word(*step),
-            Cause::Declared(DeclarationKind::Input) => self.input_words(value),
+            Cause::Rule { step, .. } => self.node_text(*step),
+            Cause::Declared(DeclarationKind::Input) => self.input_text(value),
             Cause::Declared(DeclarationKind::Output | DeclarationKind::Value) => {
                 format!("the declared type of {name}")
             }
@@ -188,24 +187,24 @@ impl<'a> Scope<'_, 'a> {
         }
     }
 
-    fn input_words(&self, value: ValueId) -> String {
+    fn input_text(&self, value: ValueId) -> String {
         let body = self.body();
         let name = self.name(value);
         match body.graph(body.value(value).graph).owner {
-            Some(owner) => format!("input {name} of {}", tick(owner.attribute)),
+            Some(owner) => format!("input {name} of {}", quote(owner.attribute)),
             None => format!("graph input {name}"),
         }
     }
 
     pub(super) fn made_by(&self, step: StepId) -> String {
-        format!("made by {}", self.node_word(step))
+        format!("made by {}", self.node_text(step))
     }
 
     /// Where a value itself comes from.
-    pub(super) fn origin_words(&self, value: ValueId) -> String {
+    pub(super) fn origin_text(&self, value: ValueId) -> String {
         let name = self.name(value);
         match self.body().value(value).origin {
-            Origin::Input | Origin::InputWithDefault(_) => format!("from {}", self.input_words(value)),
+            Origin::Input | Origin::InputWithDefault(_) => format!("from {}", self.input_text(value)),
             Origin::Initializer(_) => format!("from initializer {name}"),
             Origin::Step(step) => self.made_by(step),
             Origin::Undefined => "defined by nothing".to_owned(),

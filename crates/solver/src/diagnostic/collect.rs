@@ -3,18 +3,18 @@
 use std::collections::BTreeSet;
 
 use super::cases::{CaseContext, in_case};
-use super::dispatch::code_of;
+use super::codes::malformed_file::malformed;
+use super::codes::nesting_too_deep::too_deep;
 use super::group::Groups;
-use super::scope::Scope;
-use super::words::count;
-use super::{Code, Diagnostic, Location, files};
-use crate::catalogue::{FunctionId, OpKind};
+use super::{Code, Diagnostic, Location, Scope, count};
+use crate::catalogue::{FunctionId, OpKind, Operators};
 use crate::engine::call::Instance;
 use crate::map::Set;
-use crate::model::{CheckError, Checked, Mode};
+use crate::model::{Checked, Mode};
 use crate::program::build::BuildError;
 use crate::program::{Body, GraphId, StepId, StepKind, ValueId};
 use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
+use crate::state::Core;
 use crate::state::frame::Frame;
 
 /// For how many diagnostics causes and suggestions are looked for.
@@ -51,22 +51,15 @@ pub fn diagnose(checked: &mut Checked<'_>) -> Vec<Diagnostic> {
     let mut nested = in_functions(&body, instances);
     let consequence = Consequences::of(operators, frame, instances, erroneous_callers);
     let names = crate::model::load::node_names(&body);
+    let unknown = unknown_operators(operators, frame, mode);
     let mut ordered: Vec<&SolveError<'_>> =
-        errors.iter().chain(&names).filter(|error| !consequence.is(error)).collect();
+        unknown.iter().chain(errors.iter()).chain(&names).filter(|error| !consequence.is(error)).collect();
     ordered.sort_by_key(|error| order(&body, error.site));
     let (ordered, mut groups) = Groups::of(frame, ordered);
     let mut used = BTreeSet::new();
-    let unknown = unknown_operators(operators, frame, mode);
-    let mut unknown = unknown.iter().peekable();
 
     for error in ordered {
         let at = order(&body, error.site);
-        while let Some(step) = unknown.next_if(|step| order(&body, ErrorSite::Step(**step)) <= at) {
-            if list.has_room() {
-                let diagnostic = list.scope(core, frame, operators, None).permitted(*step);
-                list.found.push(diagnostic);
-            }
-        }
         while let Some((_, instance)) = nested.next_if_before(at) {
             list.add_instance(core, operators, instance, mode);
         }
@@ -83,13 +76,7 @@ pub fn diagnose(checked: &mut Checked<'_>) -> Vec<Diagnostic> {
         if list.has_room() {
             let value = value_of(frame, error, &mut used);
             let mut scope = list.scope(core, frame, operators, None);
-            let diagnostic = groups.add_to(error, scope.words(error, value, mode), &scope);
-            list.found.push(diagnostic);
-        }
-    }
-    for step in unknown {
-        if list.has_room() {
-            let diagnostic = list.scope(core, frame, operators, None).permitted(*step);
+            let diagnostic = groups.add_to(error, scope.describe(error, value, mode), &scope);
             list.found.push(diagnostic);
         }
     }
@@ -103,26 +90,11 @@ pub fn diagnose(checked: &mut Checked<'_>) -> Vec<Diagnostic> {
         let name = list.scope(core, frame, operators, None).function_name(*function);
         let location = Location { function: Some(name), ..Location::default() };
         list.found.push(match error {
-            BuildError::Malformed(error) => files::malformed(error, location),
-            BuildError::NestingTooDeep => files::too_deep(location),
+            BuildError::Malformed(error) => malformed(error, location),
+            BuildError::NestingTooDeep => too_deep(location),
         });
     }
     list.finish()
-}
-
-/// The diagnostic of a file in which there is nothing to check; `None` for a caller's mistake.
-#[must_use]
-pub fn diagnose_error(error: &CheckError) -> Option<Diagnostic> {
-    match error {
-        CheckError::Malformed(error) => Some(files::malformed(error, Location::default())),
-        CheckError::NestingTooDeep => Some(files::too_deep(Location::default())),
-        CheckError::NoGraph => Some(files::no_graph()),
-        CheckError::LfsPointer => Some(files::lfs_pointer()),
-        CheckError::BadSeed { .. }
-        | CheckError::UnknownSeed { .. }
-        | CheckError::UnknownSymbol { .. }
-        | CheckError::BadAssumption { .. } => None,
-    }
 }
 
 /// The diagnostics so far.
@@ -138,9 +110,9 @@ struct List {
 impl List {
     fn scope<'d, 'a>(
         &'d mut self,
-        core: &'d mut crate::state::Core<'a>,
+        core: &'d mut Core<'a>,
         frame: &'d Frame<'a>,
-        operators: &'d crate::catalogue::Operators<'a>,
+        operators: &'d Operators<'a>,
         function: Option<FunctionId>,
     ) -> Scope<'d, 'a> {
         let explains = self.found.len() < MAX_EXPLAINED;
@@ -156,8 +128,8 @@ impl List {
 
     fn add_instance<'a>(
         &mut self,
-        core: &mut crate::state::Core<'a>,
-        operators: &crate::catalogue::Operators<'a>,
+        core: &mut Core<'a>,
+        operators: &Operators<'a>,
         instance: &Instance<'a>,
         mode: Mode,
     ) {
@@ -168,12 +140,12 @@ impl List {
         let (errors, mut groups) = Groups::of(frame, errors);
         let mut used = BTreeSet::new();
         for error in errors {
-            if !self.told.insert((*function, error.site, code_of(&error.kind))) || !self.has_room() {
+            if !self.told.insert((*function, error.site, error.kind.code())) || !self.has_room() {
                 continue;
             }
             let value = value_of(frame, error, &mut used);
             let mut scope = self.scope(core, frame, operators, Some(*function));
-            let diagnostic = groups.add_to(error, scope.words(error, value, mode), &scope);
+            let diagnostic = groups.add_to(error, scope.describe(error, value, mode), &scope);
             let diagnostic = diagnostic.with_notes(scope.call_notes(instance));
             self.found.push(diagnostic);
         }
@@ -199,7 +171,7 @@ struct Consequences {
 
 impl Consequences {
     fn of(
-        operators: &crate::catalogue::Operators<'_>,
+        operators: &Operators<'_>,
         frame: &Frame<'_>,
         instances: &[Instance<'_>],
         callers: &Set<FunctionId>,
@@ -350,22 +322,19 @@ fn is_same_contradiction(a: &SolveErrorKind<'_>, b: &SolveErrorKind<'_>) -> bool
     }
 }
 
-/// In permissive mode, the nodes whose operator nobody knows: no errors, but worth a warning.
-fn unknown_operators(
-    operators: &crate::catalogue::Operators<'_>,
-    frame: &Frame<'_>,
-    mode: Mode,
-) -> Vec<StepId> {
+/// The nodes with an unknown operator, which the solver accepts in permissive mode without an error.
+fn unknown_operators<'a>(operators: &Operators<'a>, frame: &Frame<'a>, mode: Mode) -> Vec<SolveError<'a>> {
     if mode == Mode::Strict {
         return Vec::new();
     }
     let body = &frame.body;
-    let unknown = |step: &StepId| {
-        let record = body.step(*step);
-        let kind = &operators.op(record.op).kind;
-        let is_missing =
-            matches!(kind, OpKind::Missing(kind) if matches!(**kind, SolveErrorKind::UnknownOperator { .. }));
-        is_missing && !matches!(record.kind, StepKind::Exit(_)) && !frame.errors.contains_key(step)
+    let unknown = |step: StepId| {
+        let record = body.step(step);
+        let OpKind::Missing(kind) = &operators.op(record.op).kind else { return None };
+        let is_unknown = matches!(**kind, SolveErrorKind::UnknownOperator { .. });
+        let is_reported = matches!(record.kind, StepKind::Exit(_)) || frame.errors.contains_key(&step);
+        (is_unknown && !is_reported)
+            .then(|| SolveError { site: ErrorSite::Step(step), kind: (**kind).clone() })
     };
-    (0..body.steps.len()).map(StepId::new).filter(unknown).collect()
+    (0..body.steps.len()).map(StepId::new).filter_map(unknown).collect()
 }

@@ -1,11 +1,7 @@
 //! Why a value has the type it has, as the chain of causes back to a declaration.
 
-use super::cause::Doubt;
 use super::lineage::Lineage;
-use super::location::Location;
-use super::node::{Mark, declaration};
-use super::scope::Scope;
-use super::{Snippet, SourceLine, source};
+use super::{Doubt, Location, Mark, Part, Scope, Snippet, SourceLine, declaration, source};
 use crate::model::Checked;
 use crate::program::{Origin, ValueId};
 use crate::solution::Type;
@@ -94,7 +90,7 @@ impl<'a> Scope<'_, 'a> {
                 continue;
             }
             let Lineage { source, through } = self.lineage(value, *dim);
-            let origin = self.origin_words(source);
+            let origin = self.origin_text(source);
             let by = match self.body().value(source).origin {
                 Origin::Step(_) if source != value => format!("from {}, {origin},", self.name(source)),
                 Origin::Step(_)
@@ -106,9 +102,9 @@ impl<'a> Scope<'_, 'a> {
             let way = if through.is_empty() {
                 String::new()
             } else {
-                format!(" through {}", self.way_words(&through))
+                format!(" through {}", self.path_text(&through))
             };
-            sentences.push(format!("axis {axis} is {}, {by}{way}", self.dim(*dim)));
+            sentences.push(format!("axis {axis} is {}, {by}{way}", self.dim_quoted(*dim)));
         }
         sentences
     }
@@ -125,7 +121,7 @@ impl<'a> Scope<'_, 'a> {
                 let link = &links[at];
                 let ty = self.type_of(link.value);
                 let ty = self.show_elem(&ty);
-                let text = self.link_words(link, links.get(at + 1), cause, &ty);
+                let text = self.link_text(link, links.get(at + 1), cause, &ty);
                 let (step, rule) = match (link.by, cause) {
                     (Some((step, rule)), _) => (Some(step), rule),
                     (None, Cause::Rule { step, rule }) => (Some(*step), *rule),
@@ -162,8 +158,8 @@ impl<'a> Scope<'_, 'a> {
         let made = body.outputs(body.last_step(step)).iter().position(|output| *output == Some(value));
         let read = body.inputs(step).iter().position(|input| *input == Some(value));
         let part = match (made, read) {
-            (Some(at), _) => super::node::Part::Output(at),
-            (None, Some(at)) => super::node::Part::Input(at),
+            (Some(at), _) => Part::Output(at),
+            (None, Some(at)) => Part::Input(at),
             (None, None) => return None,
         };
         let ty = self.type_of(value);

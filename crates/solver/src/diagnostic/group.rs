@@ -9,10 +9,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use smallvec::SmallVec;
 
-use super::dispatch::code_of;
-use super::scope::Scope;
-use super::words::count;
-use super::{Code, Diagnostic, Fix, MAX_LISTED, Reader};
+use super::{Code, Diagnostic, Fix, MAX_LISTED, Reader, Scope, count};
 use crate::program::{Body, StepId, ValueId};
 use crate::rule::{Failure, Port};
 use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
@@ -45,13 +42,13 @@ impl Groups {
         let mut uses: HashMap<(ValueId, Code), usize> = HashMap::new();
         for error in &errors {
             for value in candidates(frame, error) {
-                *uses.entry((value, code_of(&error.kind))).or_insert(0) += 1;
+                *uses.entry((value, error.kind.code())).or_insert(0) += 1;
             }
         }
         let mut first: HashMap<Cause, (ErrorSite, Code)> = HashMap::new();
         let mut kept = Vec::with_capacity(errors.len());
         for error in errors {
-            let code = code_of(&error.kind);
+            let code = error.kind.code();
             let Some(cause) = cause(frame, error, &uses) else {
                 kept.push(error);
                 continue;
@@ -74,7 +71,7 @@ impl Groups {
         mut diagnostic: Diagnostic,
         scope: &Scope<'_, '_>,
     ) -> Diagnostic {
-        let Some(others) = self.others.remove(&(error.site, code_of(&error.kind))) else {
+        let Some(others) = self.others.remove(&(error.site, error.kind.code())) else {
             return diagnostic;
         };
         let what = match error.kind {
@@ -104,7 +101,7 @@ impl Groups {
 }
 
 fn cause(frame: &Frame<'_>, error: &SolveError<'_>, uses: &HashMap<(ValueId, Code), usize>) -> Option<Cause> {
-    let code = code_of(&error.kind);
+    let code = error.kind.code();
     match &error.kind {
         SolveErrorKind::NegativeDim { declared_in: Some(_), .. } | SolveErrorKind::EmptyShape { .. } => {
             return Some(Cause::Habit(code));

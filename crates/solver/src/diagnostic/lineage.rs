@@ -4,8 +4,7 @@
 //! walk from a value to the input of its node that has the same dim, as an extent or, where shapes are computed, as
 //! an element. A number can be the same by chance: the walk goes on only where one input alone has it.
 
-use super::scope::Scope;
-use super::words::list;
+use super::{Scope, list};
 use crate::dim::DimId;
 use crate::program::{Origin, StepId, ValueId};
 use crate::state::constants::Data;
@@ -75,13 +74,13 @@ impl Scope<'_, '_> {
     }
 
     /// Where an extent of a value comes from, in words that follow the value's type.
-    pub(super) fn lineage_words(&mut self, value: ValueId, dim: DimId) -> String {
+    pub(super) fn lineage_text(&mut self, value: ValueId, dim: DimId) -> String {
         let Lineage { source, through } = self.lineage(value, dim);
-        let origin = self.origin_words(source);
+        let origin = self.origin_text(source);
         if through.is_empty() {
             return origin;
         }
-        let (shown, way) = (self.dim(dim), self.way_words(&through));
+        let (shown, way) = (self.dim_quoted(dim), self.path_text(&through));
         let by = match self.body().value(source).origin {
             Origin::Step(_) => format!("{}, {origin},", self.name(source)),
             Origin::Input | Origin::InputWithDefault(_) | Origin::Initializer(_) | Origin::Undefined => {
@@ -92,8 +91,8 @@ impl Scope<'_, '_> {
     }
 
     /// The nodes on a way, the middle of a long one left out.
-    pub(super) fn way_words(&self, through: &[StepId]) -> String {
-        let mut names: Vec<String> = through.iter().map(|step| self.node_word(*step)).collect();
+    pub(super) fn path_text(&self, through: &[StepId]) -> String {
+        let mut names: Vec<String> = through.iter().map(|step| self.node_text(*step)).collect();
         let hidden = names.len().saturating_sub(MAX_NAMED);
         if hidden > 1 {
             let last = names.pop().unwrap_or_default();

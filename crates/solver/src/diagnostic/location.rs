@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::words::{plain, tick};
+use super::{clip, quote};
 use crate::program::{Body, GraphId};
 
 /// The longest path that is shown whole, in characters.
@@ -72,9 +72,9 @@ impl Role {
 impl fmt::Display for NodeLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.name.is_empty() {
-            write!(f, "node #{} ({})", self.index, tick(&self.operator))
+            write!(f, "node #{} ({})", self.index, quote(&self.operator))
         } else {
-            write!(f, "node {} (#{})", tick(&self.name), self.index)
+            write!(f, "node {} (#{})", quote(&self.name), self.index)
         }
     }
 }
@@ -85,17 +85,17 @@ impl fmt::Display for Location {
         let mut parts = Vec::new();
         match (node, value) {
             (Some(node), _) => parts.push(node.to_string()),
-            (None, Some(value)) => parts.push(format!("{} {}", value.role.name(), tick(&value.name))),
+            (None, Some(value)) => parts.push(format!("{} {}", value.role.name(), quote(&value.name))),
             (None, None) => {}
         }
         if let Some(offset) = offset {
             parts.push(format!("byte {offset}"));
         }
         if !graph.is_empty() {
-            parts.push(format!("in {}", plain(graph, MAX_CHARS)));
+            parts.push(format!("in {}", clip(graph, MAX_CHARS)));
         }
         if let Some(function) = function {
-            parts.push(format!("in function {}", tick(function)));
+            parts.push(format!("in function {}", quote(function)));
         }
         f.write_str(&parts.join(" "))
     }

@@ -12,8 +12,7 @@ use typeloom_onnx::text::{Focus, PrintOptions, print_node, print_type};
 use typeloom_onnx::view::{Attribute, AttributeView, NodeField, NodeView, TensorView, TypeView};
 
 use super::scope::escaped;
-use super::words::plain;
-use super::{Label, Snippet};
+use super::{Label, Snippet, clip};
 
 /// The most bytes of an attribute that are decoded to be shown.
 const MAX_BYTES: usize = 1 << 14;
@@ -88,7 +87,7 @@ pub(super) fn snippet(node: NodeView<'_>, position: usize, marks: &[Mark<'_>]) -
 
 /// A declaration `float[2] x` with a label under its name, and one under its type where there is one.
 pub(super) fn declaration(ty: &str, name: &str, label: String, primary: bool) -> Snippet {
-    let name = plain(name, 64);
+    let name = clip(name, 64);
     let text = escaped(if ty.is_empty() { name } else { format!("{ty} {name}") });
     let span = 0..text.len();
     Snippet { text, line: None, location: None, labels: vec![Label { span, text: escaped(label), primary }] }

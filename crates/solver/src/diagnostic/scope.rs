@@ -4,11 +4,10 @@ use std::borrow::Cow;
 
 use typeloom_onnx::text::{escape, escape_lines};
 
-use super::cause::Doubt;
-use super::location::{Location, NodeLocation, Role, ValueLocation, graph_path};
-use super::node::{self, Mark, Part};
-use super::words::{list, tick};
-use super::{Code, Diagnostic, Snippet};
+use super::{
+    Code, Diagnostic, Doubt, Location, Mark, NodeLocation, Part, Role, Snippet, ValueLocation, did_you_mean,
+    graph_path, list, node, quote,
+};
 use crate::catalogue::{FunctionId, Op, OpKind, Operators};
 use crate::program::{Body, DeclarationKind, GraphId, Origin, StepId, ValueId};
 use crate::rule::Port;
@@ -22,7 +21,7 @@ use crate::state::frame::Frame;
 const MAX_ELEMS: usize = 6;
 
 /// The body that errors are about, with everything it takes to speak of it.
-pub(super) struct Scope<'d, 'a> {
+pub(crate) struct Scope<'d, 'a> {
     pub(super) core: &'d mut Core<'a>,
     pub(super) frame: &'d Frame<'a>,
     pub(super) operators: &'d Operators<'a>,
@@ -45,12 +44,12 @@ impl<'d, 'a> Scope<'d, 'a> {
     }
 
     /// The operator of a step, as a word of a sentence.
-    pub(super) fn op_word(&self, step: StepId) -> String {
+    pub(super) fn op_text(&self, step: StepId) -> String {
         let op = self.op(step);
         match op.kind {
-            OpKind::Function(_) if !op.domain.is_empty() => tick(&format!("{}.{}", op.domain, op.name)),
+            OpKind::Function(_) if !op.domain.is_empty() => quote(&format!("{}.{}", op.domain, op.name)),
             OpKind::Function(_) | OpKind::Schema(_) | OpKind::Declared(_) | OpKind::Missing(_) => {
-                tick(op.name)
+                quote(op.name)
             }
         }
     }
@@ -64,11 +63,11 @@ impl<'d, 'a> Scope<'d, 'a> {
     }
 
     /// A node, as a word of a sentence: its name, or its operator and position.
-    pub(super) fn node_word(&self, step: StepId) -> String {
+    pub(super) fn node_text(&self, step: StepId) -> String {
         let record = self.body().step(step);
         match record.node.name().unwrap_or_default() {
-            "" => format!("{} (#{})", tick(self.body().op_name(step)), record.position),
-            name => tick(name),
+            "" => format!("{} (#{})", quote(self.body().op_name(step)), record.position),
+            name => quote(name),
         }
     }
 
@@ -83,38 +82,53 @@ impl<'d, 'a> Scope<'d, 'a> {
         }
     }
 
-    /// A value's name in backticks.
-    pub(super) fn name(&self, value: ValueId) -> String {
-        tick(self.body().value_name(value))
-    }
-
-    /// What stands at a port, as a word of a sentence.
-    pub(super) fn port_word(&self, step: StepId, port: Port) -> String {
-        let name = self.value(step, port).map(|value| self.name(value));
-        match port {
-            Port::In(at) => name.unwrap_or_else(|| {
-                format!("input {}", self.formal(step, port).map_or_else(|| format!("#{at}"), tick))
-            }),
-            Port::Out(at) => match name {
-                Some(name) => format!("output {name}"),
-                None => format!("output {}", self.formal(step, port).map_or_else(|| format!("#{at}"), tick)),
-            },
-            Port::BodyIn(graph, at) => self.body_port_word("input", name, graph, at),
-            Port::BodyOut(graph, at) => self.body_port_word("output", name, graph, at),
+    /// The node that makes a value.
+    pub(super) fn maker(&self, value: ValueId) -> Option<StepId> {
+        match self.body().value(value).origin {
+            Origin::Step(step) => Some(step),
+            Origin::Input | Origin::InputWithDefault(_) | Origin::Initializer(_) | Origin::Undefined => None,
         }
     }
 
-    fn body_port_word(&self, side: &str, name: Option<String>, graph: GraphId, at: usize) -> String {
+    /// The output of a node that is a value; the operator where the node does not make it.
+    pub(super) fn output_part<'n>(&self, step: StepId, value: ValueId) -> Part<'n> {
+        let body = self.body();
+        let at = body.outputs(body.last_step(step)).iter().position(|output| *output == Some(value));
+        at.map_or(Part::Operator, Part::Output)
+    }
+
+    /// A value's name in backticks.
+    pub(super) fn name(&self, value: ValueId) -> String {
+        quote(self.body().value_name(value))
+    }
+
+    /// What stands at a port, as a word of a sentence.
+    pub(super) fn port_text(&self, step: StepId, port: Port) -> String {
+        let name = self.value(step, port).map(|value| self.name(value));
+        match port {
+            Port::In(at) => name.unwrap_or_else(|| {
+                format!("input {}", self.formal(step, port).map_or_else(|| format!("#{at}"), quote))
+            }),
+            Port::Out(at) => match name {
+                Some(name) => format!("output {name}"),
+                None => format!("output {}", self.formal(step, port).map_or_else(|| format!("#{at}"), quote)),
+            },
+            Port::BodyIn(graph, at) => self.body_port_text("input", name, graph, at),
+            Port::BodyOut(graph, at) => self.body_port_text("output", name, graph, at),
+        }
+    }
+
+    fn body_port_text(&self, side: &str, name: Option<String>, graph: GraphId, at: usize) -> String {
         let name = name.unwrap_or_else(|| format!("#{at}"));
-        format!("{side} {name} of {}", self.graph_word(graph))
+        format!("{side} {name} of {}", self.graph_text(graph))
     }
 
     /// A graph, by the attribute it hangs on.
-    pub(super) fn graph_word(&self, graph: GraphId) -> String {
+    pub(super) fn graph_text(&self, graph: GraphId) -> String {
         match self.body().graph(graph).owner {
             Some(owner) => match owner.position {
-                Some(at) => format!("{} #{at}", tick(owner.attribute)),
-                None => tick(owner.attribute),
+                Some(at) => format!("{} #{at}", quote(owner.attribute)),
+                None => quote(owner.attribute),
             },
             None => "the graph".to_owned(),
         }
@@ -156,60 +170,46 @@ impl<'d, 'a> Scope<'d, 'a> {
     pub(super) fn show(&self, ty: &Type) -> String {
         match ty {
             Type::Unknown(None) => "of unknown type".to_owned(),
-            Type::Tensor(_)
-            | Type::Sparse(_)
-            | Type::Scalar(_)
-            | Type::Sequence(_)
-            | Type::Optional(_)
-            | Type::Map(..)
-            | Type::Leaf(_)
-            | Type::Unknown(Some(_))
-            | Type::Error => escaped(ty.display(self.core.types.universe(), &self.core.dims).to_string()),
+            ty => escaped(ty.display(self.core.types.universe(), &self.core.dims).to_string()),
         }
     }
 
     /// A tensor type without its shape; any other type in full.
     pub(super) fn show_elem(&self, ty: &Type) -> String {
-        match ty {
-            Type::Tensor(tensor) => {
-                let universe = self.core.types.universe();
-                let names: Vec<String> = tensor
-                    .elem
-                    .iter()
-                    .take(MAX_ELEMS + 1)
-                    .map(|elem| universe.elem_name(elem).to_owned())
-                    .collect();
-                if names.len() > MAX_ELEMS {
-                    "of unknown element type".to_owned()
-                } else {
-                    list(&names, "or")
-                }
-            }
-            Type::Sparse(_)
-            | Type::Scalar(_)
-            | Type::Sequence(_)
-            | Type::Optional(_)
-            | Type::Map(..)
-            | Type::Leaf(_)
-            | Type::Unknown(_)
-            | Type::Error => self.show(ty),
+        let Type::Tensor(tensor) = ty else { return self.show(ty) };
+        if tensor.elem.len() as usize > MAX_ELEMS {
+            return "of unknown element type".to_owned();
         }
+        let universe = self.core.types.universe();
+        let names: Vec<String> = tensor.elem.iter().map(|elem| universe.elem_name(elem).to_owned()).collect();
+        list(&names, "or")
     }
 
     /// A mark on a port that says its type and where that comes from.
     pub(super) fn mark(&mut self, step: StepId, port: Port, shown: &str, primary: bool) -> Mark<'a> {
         let cause = self.value(step, port).map(|value| self.cause(value, Doubt::Node(step)));
-        let words = match cause {
+        let text = match cause {
             Some(cause) => format!("{shown}, {cause}"),
             None => shown.to_owned(),
         };
-        Mark { part: self.part(port), text: words, primary }
+        Mark { part: self.part(port), text: text, primary }
     }
 
     /// The printed node of a step with marks.
     pub(super) fn snippet(&self, step: StepId, marks: &[Mark<'_>]) -> Option<Snippet> {
         let record = self.body().step(step);
         node::snippet(record.node, record.position as usize, marks)
+    }
+
+    /// A diagnostic at a node that is printed with marks.
+    pub(super) fn node_diagnostic(
+        &self,
+        code: Code,
+        step: StepId,
+        message: String,
+        marks: &[Mark<'_>],
+    ) -> Diagnostic {
+        Diagnostic::new(code, message, self.location_of_step(step)).with_snippets(self.snippet(step, marks))
     }
 
     /// The printed node of another step than the diagnostic's own.
@@ -267,11 +267,11 @@ impl<'d, 'a> Scope<'d, 'a> {
     }
 
     /// A value with its role, as a noun: ``graph input `x` ``.
-    pub(super) fn value_word(&self, value: ValueId) -> String {
+    pub(super) fn value_text(&self, value: ValueId) -> String {
         let nested = self.body().graph(self.body().value(value).graph).owner;
         match (self.role(value), nested) {
             (Role::Value, _) => self.name(value),
-            (Role::Input, Some(owner)) => format!("input {} of {}", self.name(value), tick(owner.attribute)),
+            (Role::Input, Some(owner)) => format!("input {} of {}", self.name(value), quote(owner.attribute)),
             (role, _) => format!("{} {}", role.name(), self.name(value)),
         }
     }
@@ -307,13 +307,13 @@ impl<'d, 'a> Scope<'d, 'a> {
     }
 
     /// In which list of the graph a type is declared, as words that follow "declared".
-    pub(super) fn list_word(&self, kind: DeclarationKind, graph: GraphId) -> String {
+    pub(super) fn list_text(&self, kind: DeclarationKind, graph: GraphId) -> String {
         let owner = self.body().graph(graph).owner;
         match (kind, owner) {
             (DeclarationKind::Input, None) => "as graph input".to_owned(),
             (DeclarationKind::Output, None) => "as graph output".to_owned(),
-            (DeclarationKind::Input, Some(owner)) => format!("as input of {}", tick(owner.attribute)),
-            (DeclarationKind::Output, Some(owner)) => format!("as output of {}", tick(owner.attribute)),
+            (DeclarationKind::Input, Some(owner)) => format!("as input of {}", quote(owner.attribute)),
+            (DeclarationKind::Output, Some(owner)) => format!("as output of {}", quote(owner.attribute)),
             (DeclarationKind::Value, _) => "in value_info".to_owned(),
         }
     }
@@ -361,6 +361,14 @@ impl Diagnostic {
     pub(super) fn with_help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(escaped(help.into()));
         self
+    }
+
+    /// Adds the names that are close to a misspelt one, and the fix that uses the closest.
+    pub(super) fn with_suggestion(self, near: &[String], fix: impl FnOnce(String) -> super::Fix) -> Self {
+        match (did_you_mean(near), near) {
+            (Some(help), [to, ..]) => self.with_help(help).with_fix(fix(to.clone())),
+            (_, _) => self,
+        }
     }
 
     pub(super) fn with_fix(mut self, fix: super::Fix) -> Self {

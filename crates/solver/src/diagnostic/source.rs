@@ -8,7 +8,7 @@ use std::fmt;
 
 use typeloom_onnx::view::NodeView;
 
-use super::words::plain;
+use super::clip;
 
 /// The key under which PyTorch's exporter keeps the stack trace of a node.
 const STACK_TRACE: &str = "pkg.torch.onnx.stack_trace";
@@ -50,11 +50,11 @@ impl SourceLine {
 impl fmt::Display for SourceLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { file, line, function, text } = self;
-        write!(f, "{}:{line}", plain(file, MAX_CHARS))?;
+        write!(f, "{}:{line}", clip(file, MAX_CHARS))?;
         if !function.is_empty() {
-            write!(f, ", in {}", plain(function, MAX_CHARS))?;
+            write!(f, ", in {}", clip(function, MAX_CHARS))?;
         }
-        if text.is_empty() { Ok(()) } else { write!(f, ": {}", plain(text, MAX_CHARS)) }
+        if text.is_empty() { Ok(()) } else { write!(f, ": {}", clip(text, MAX_CHARS)) }
     }
 }
 

@@ -52,7 +52,11 @@ const SMALL: &str = r#"<ir_version: 10, opset_import: ["": 21]>
 #[test]
 fn a_missing_payload_is_an_error_with_the_reason() {
     let reason = "`weights.bin` is not there";
-    let diagnostic = files::missing_external_data(Some("`w`".to_owned()), reason, Location::default());
+    let diagnostic = codes::missing_external_data::missing_external_data(
+        Some("`w`".to_owned()),
+        reason,
+        Location::default(),
+    );
     assert_eq!(diagnostic.message, "the data of `w` cannot be read: `weights.bin` is not there");
     assert!(diagnostic.is_error());
 }
@@ -125,7 +129,7 @@ fn every_code_has_a_name_of_its_own() {
 fn names_of_a_model_stay_on_one_line() {
     let scope_names = with_scope(SMALL, |scope| scope.name(ValueId::new(0)));
     assert_eq!(scope_names, "`x`");
-    assert_eq!(words::tick("a\nb\u{1b}[31m\u{202e}c"), "`a\\u{a}b\\u{1b}[31m\\u{202e}c`");
-    let long = words::tick(&"x".repeat(500));
+    assert_eq!(quote("a\nb\u{1b}[31m\u{202e}c"), "`a\\u{a}b\\u{1b}[31m\\u{202e}c`");
+    let long = quote(&"x".repeat(500));
     assert_eq!(long.chars().count(), 99, "{long}");
 }

@@ -1,0 +1,49 @@
+//! Diagnostic code `attribute-value`.
+
+use crate::diagnostic::{Code, Diagnostic, Mark, Part, Scope, did_you_mean, list, quote};
+use crate::program::StepId;
+use crate::signature::Choices;
+use crate::suggest::nearest;
+
+super::code!("attribute-value", Error, "the operator cannot use the value of an attribute");
+
+impl Scope<'_, '_> {
+    /// The operator cannot use the value of an attribute.
+    pub(crate) fn attribute_value(
+        &self,
+        step: StepId,
+        name: &str,
+        message: &str,
+        notes: Vec<String>,
+    ) -> Diagnostic {
+        let text = format!("attribute {} of {} {message}", quote(name), self.op_text(step));
+        let mark = Mark::primary(Part::Attribute(name), "");
+        self.node_diagnostic(Code::AttributeValue, step, text, &[mark]).with_notes(notes)
+    }
+
+    /// A string attribute has none of its values.
+    pub(crate) fn attribute_choice(
+        &self,
+        step: StepId,
+        name: &str,
+        found: &str,
+        choices: Choices,
+    ) -> Diagnostic {
+        let values: Vec<String> =
+            choices.values.iter().filter(|value| !value.is_empty()).map(|value| quote(value)).collect();
+        let text = format!(
+            "attribute {} of {} is {}, but must be {}",
+            quote(name),
+            self.op_text(step),
+            quote(found),
+            list(&values, "or")
+        );
+        let mark = Mark::primary(Part::Attribute(name), "not a value of this attribute");
+        let diagnostic = self.node_diagnostic(Code::AttributeValue, step, text, &[mark]);
+        let near = nearest(found, choices.values.iter().copied().filter(|value| !value.is_empty()));
+        match did_you_mean(&near) {
+            Some(help) => diagnostic.with_help(help),
+            None => diagnostic,
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! Diagnostic code `body-mismatch`.
+
+use crate::diagnostic::{Code, Diagnostic, Mark, Part, Scope};
+use crate::program::{GraphId, StepId};
+
+super::code!("body-mismatch", Error, "a nested graph does not fit the node it belongs to");
+
+impl Scope<'_, '_> {
+    /// A nested graph does not fit its node.
+    pub(crate) fn body_differs(
+        &self,
+        step: StepId,
+        graph: GraphId,
+        message: &str,
+        notes: Vec<String>,
+    ) -> Diagnostic {
+        let owner = self.body().graph(graph).owner;
+        let message = format!("{} of {} does not fit: {message}", self.graph_text(graph), self.op_text(step));
+        let part = owner.map_or(Part::Operator, |owner| Part::AttributeName(owner.attribute));
+        self.node_diagnostic(Code::BodyMismatch, step, message, &[Mark::primary(part, "")]).with_notes(notes)
+    }
+}

@@ -1,0 +1,56 @@
+//! Diagnostic code `call-arity`.
+
+use crate::diagnostic::{Code, Diagnostic, Mark, Part, Scope, count, quote, side_noun, surplus_marks};
+use crate::program::StepId;
+use crate::solve_error::Side;
+
+super::code!("call-arity", Error, "a function is called with too many or too few inputs or outputs");
+
+impl Scope<'_, '_> {
+    /// A function is called with more inputs or outputs than it has.
+    pub(crate) fn call_arity(&self, step: StepId, side: Side, given: usize, most: usize) -> Diagnostic {
+        let verb = match side {
+            Side::Inputs => "takes",
+            Side::Outputs => "gives",
+        };
+        let message = format!(
+            "function {} {verb} at most {}, but this node has {given}",
+            self.op_text(step),
+            count(most, side_noun(side))
+        );
+        self.node_diagnostic(Code::CallArity, step, message, &surplus_marks(side, given, most))
+    }
+
+    /// A function is called with fewer outputs than it has.
+    pub(crate) fn call_outputs(&self, step: StepId, given: usize, has: usize) -> Diagnostic {
+        let message = format!(
+            "function {} gives {}, but this node has {given}",
+            self.op_text(step),
+            count(has, side_noun(Side::Outputs))
+        );
+        let mark = Mark::primary(
+            Part::Operator,
+            format!("{} missing", count(has - given, side_noun(Side::Outputs))),
+        );
+        self.node_diagnostic(Code::CallArity, step, message, &[mark])
+            .with_help("list every output of the function; an empty name leaves one out")
+    }
+
+    /// A function is called without an input that its body needs.
+    pub(crate) fn call_input(
+        &self,
+        step: StepId,
+        input: usize,
+        name: &str,
+        reader: Option<&str>,
+    ) -> Diagnostic {
+        let need = match reader {
+            Some(reader) => format!("{} in it needs", quote(reader)),
+            None => "its output needs".to_owned(),
+        };
+        let message =
+            format!("function {} is called without input {}, which {need}", self.op_text(step), quote(name));
+        let mark = Mark::primary(Part::Operator, format!("input #{input}, {}, is missing", quote(name)));
+        self.node_diagnostic(Code::CallArity, step, message, &[mark])
+    }
+}

@@ -1,0 +1,183 @@
+//! Diagnostic code `declared-type-contradiction`.
+
+use crate::diagnostic::{Code, Diagnostic, Doubt, Location, Mark, Role, Scope, declaration, quote};
+use crate::dim::DimId;
+use crate::program::{DeclarationKind, Origin, ValueId};
+use crate::solution::Type;
+use crate::solve_error::{ErrorSite, RefutedClaim};
+
+super::code!("declared-type-contradiction", Error, "a declared type contradicts the inferred one");
+
+impl Scope<'_, '_> {
+    /// A declared type contradicts the inferred one.
+    pub(crate) fn contradiction(
+        &mut self,
+        site: ErrorSite,
+        value: Option<ValueId>,
+        kind: DeclarationKind,
+        (declared, inferred): (&Type, &Type),
+        axis: Option<usize>,
+    ) -> Diagnostic {
+        let at = self.location(site);
+        let (expected, found) = (self.show(declared), self.show(inferred));
+        let Some(value) = value else {
+            let message = format!("a value is declared as {expected}, but it is {found}");
+            return Diagnostic::new(Code::DeclaredTypeContradiction, message, at);
+        };
+        if self.frame.seeded.contains(&value) {
+            return self.seed_contradicts(site, Some(value), (inferred, declared));
+        }
+        if let Origin::InputWithDefault(_) = self.body().value(value).origin
+            && kind == DeclarationKind::Input
+        {
+            return self.default_contradicts(site, Some(value), (declared, inferred));
+        }
+        if let Some(other) = self.other_declaration(value, kind) {
+            return self.declared_twice(at, value, (other, inferred), (kind, declared));
+        }
+        let list = self.list_text(kind, self.body().value(value).graph);
+        let name = self.name(value);
+        let nested = self.body().graph(self.body().value(value).graph).owner;
+        let message = match kind {
+            DeclarationKind::Output => match nested {
+                Some(owner) => {
+                    format!(
+                        "output {name} of {} is declared as {expected}, but it is {found}",
+                        quote(owner.attribute)
+                    )
+                }
+                None => format!("graph output {name} is declared as {expected}, but it is {found}"),
+            },
+            DeclarationKind::Input => {
+                format!("{} is declared as {expected}, but it is {found}", self.value_text(value))
+            }
+            DeclarationKind::Value => format!("{name} is declared as {expected}, but it is {found}"),
+        };
+        let differing = axis.and_then(|axis| inferred.tensor()?.shape.as_ref()?.get(axis).copied());
+        let text = if let Some(dim) = differing {
+            match self.lineage(value, dim).through.is_empty() {
+                true => format!("inferred as {found}"),
+                false => format!("inferred as {found}, {}", self.lineage_text(value, dim)),
+            }
+        } else if axis.is_none() && self.show_elem(declared) != self.show_elem(inferred) {
+            self.inferred_text(value, &found)
+        } else {
+            format!("inferred as {found}")
+        };
+        let mut snippets = Vec::new();
+        match (site, self.body().value(value).origin) {
+            (ErrorSite::Step(step), Origin::Step(_)) => {
+                let mark = Mark::primary(self.output_part(step, value), text);
+                snippets.extend(self.snippet(step, &[mark]));
+            }
+            (_, _) => snippets.push(declaration(&found, self.body().value_name(value), text, true)),
+        }
+        let role = match kind {
+            DeclarationKind::Output => Role::Output,
+            DeclarationKind::Input => Role::Input,
+            DeclarationKind::Value => Role::Value,
+        };
+        let mut other =
+            declaration(&expected, self.body().value_name(value), format!("declared {list}"), false);
+        other.location = Some(self.location_of_value(value, role));
+        snippets.push(other);
+        Diagnostic::new(Code::DeclaredTypeContradiction, message, at)
+            .with_snippets(snippets)
+            .with_notes(self.two_shapes(("declared", declared), ("inferred", inferred)))
+    }
+
+    /// The other list that declares a value which only declarations give a type.
+    fn other_declaration(&self, value: ValueId, kind: DeclarationKind) -> Option<DeclarationKind> {
+        match self.body().value(value).origin {
+            Origin::Input => self
+                .body()
+                .declarations(value)
+                .map(|declaration| declaration.kind)
+                .find(|other| *other != kind),
+            Origin::InputWithDefault(_) | Origin::Initializer(_) | Origin::Step(_) | Origin::Undefined => {
+                None
+            }
+        }
+    }
+
+    /// Two declarations of a value contradict each other.
+    fn declared_twice(
+        &mut self,
+        at: Location,
+        value: ValueId,
+        (first_kind, first): (DeclarationKind, &Type),
+        (second_kind, second): (DeclarationKind, &Type),
+    ) -> Diagnostic {
+        let graph = self.body().value(value).graph;
+        let lists = [self.list_text(first_kind, graph), self.list_text(second_kind, graph)];
+        let types = [self.show(first), self.show(second)];
+        let text = self.body().value_name(value);
+        let message = format!(
+            "{} is declared twice: {} as {}, but {} as {}",
+            self.name(value),
+            lists[0],
+            types[0],
+            lists[1],
+            types[1]
+        );
+        let snippets = [
+            declaration(&types[1], text, format!("declared {}", lists[1]), true),
+            declaration(&types[0], text, format!("declared {}", lists[0]), false),
+        ];
+        Diagnostic::new(Code::DeclaredTypeContradiction, message, at)
+            .with_snippets(snippets)
+            .with_notes(self.two_shapes(("first", first), ("second", second)))
+    }
+
+    /// A declared extent that the graph refutes with a counterexample.
+    pub(crate) fn refuted_claim(&mut self, site: ErrorSite, claim: &RefutedClaim) -> Diagnostic {
+        let RefutedClaim { value, declared_in, axis, declared, derived, broadcast_with, binding, extents } =
+            claim;
+        let (name, claimed, found) =
+            (self.name(*value), self.dim_quoted(*declared), self.dim_quoted(*derived));
+        let noun = match declared_in {
+            DeclarationKind::Output => "graph output ",
+            DeclarationKind::Input | DeclarationKind::Value => "",
+        };
+        let found = match broadcast_with {
+            Some(other) => format!("{found} broadcast with {}", self.dim_quoted(*other)),
+            None => found,
+        };
+        let message = format!("{noun}{name} is declared with {claimed} on axis {axis}, but it is {found}");
+        let mut snippets = Vec::new();
+        if let ErrorSite::Step(step) = site {
+            let mark = Mark::primary(self.output_part(step, *value), format!("axis {axis} is {found}"));
+            snippets.extend(self.snippet(step, &[mark]));
+        }
+        snippets.extend(self.declared_snippet(*value));
+        let (derived_extent, declared_extent) = extents;
+        let example = if binding.is_empty() {
+            format!("the extent is {derived_extent}, declared {declared_extent}")
+        } else {
+            format!("{} gives {derived_extent}, declared {declared_extent}", self.binding(binding))
+        };
+        let symbols: Vec<DimId> = binding.iter().map(|(symbol, _)| *symbol).collect();
+        let origins: Vec<String> = symbols.iter().filter_map(|symbol| self.declared_note(*symbol)).collect();
+        Diagnostic::new(Code::DeclaredTypeContradiction, message, self.location(site))
+            .with_snippets(snippets)
+            .with_notes([example])
+            .with_notes(origins)
+            .with_help("correct the declared type, or give the axis a name that no input has")
+    }
+
+    /// What is inferred for a value that a declaration contradicts, and where its element type comes from.
+    pub(crate) fn inferred_text(&mut self, value: ValueId, shown: &str) -> String {
+        let cause = self.cause(value, Doubt::Declaration);
+        match self.body().value(value).origin {
+            // Said at the node itself, this tells nothing.
+            Origin::Step(step) if cause == self.made_by(step) => format!("inferred as {shown}"),
+            Origin::Step(_)
+            | Origin::Input
+            | Origin::InputWithDefault(_)
+            | Origin::Initializer(_)
+            | Origin::Undefined => {
+                format!("inferred as {shown}, {cause}")
+            }
+        }
+    }
+}

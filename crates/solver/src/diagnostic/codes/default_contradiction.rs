@@ -1,0 +1,38 @@
+//! Diagnostic code `default-contradiction`.
+
+use crate::diagnostic::{Code, Diagnostic, Role, Scope, declaration};
+use crate::program::ValueId;
+use crate::solution::Type;
+use crate::solve_error::ErrorSite;
+
+super::code!("default-contradiction", Error, "an initializer contradicts the declared type of its input");
+
+impl Scope<'_, '_> {
+    /// An initializer contradicts the declared type of its input.
+    pub(crate) fn default_contradicts(
+        &mut self,
+        site: ErrorSite,
+        value: Option<ValueId>,
+        (declared, found): (&Type, &Type),
+    ) -> Diagnostic {
+        let name = value.map_or_else(|| "a value".to_owned(), |value| self.name(value));
+        // An input has the declared shape; what the initializer's is stands with the initializer.
+        let own = value.and_then(|value| self.initializer_text(value));
+        let (expected, shown) = (self.show(declared), own.unwrap_or_else(|| self.show(found)));
+        let message =
+            format!("initializer {name} is {shown}, but graph input {name} is declared as {expected}");
+        let snippets = value.map(|value| {
+            let text = self.body().value_name(value);
+            let mut other = declaration(&expected, text, "declared as graph input".to_owned(), false);
+            other.location = Some(self.location_of_value(value, Role::Input));
+            [declaration(&shown, text, "the initializer, which is its default".to_owned(), true), other]
+        });
+        let mut at = self.location(site);
+        if let Some(value) = value {
+            at.value = self.location_of_value(value, Role::Initializer).value;
+        }
+        Diagnostic::new(Code::DefaultContradiction, message, at)
+            .with_snippets(snippets.into_iter().flatten())
+            .with_notes(self.two_shapes(("declared", declared), ("default", found)))
+    }
+}

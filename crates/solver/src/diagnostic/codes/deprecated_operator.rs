@@ -1,0 +1,22 @@
+//! Diagnostic code `deprecated-operator`.
+
+use crate::diagnostic::{Code, Diagnostic, Mark, Part, Scope, opset_of, quote};
+use crate::program::StepId;
+
+super::code!("deprecated-operator", Error, "the operator was withdrawn from the operator set");
+
+impl Scope<'_, '_> {
+    /// The operator was withdrawn.
+    pub(crate) fn deprecated_operator(&self, step: StepId, since: u32) -> Diagnostic {
+        let op = self.op(step);
+        let name = opset_of(op.domain);
+        let imported =
+            self.operators.imported(op).map(|version| format!(", and the model imports {version}"));
+        let message =
+            format!("{} was withdrawn in {name} {since}{}", quote(op.name), imported.unwrap_or_default());
+        let mark = Mark::primary(Part::Operator, format!("withdrawn in {name} {since}"));
+        let before = i64::from(since) - 1;
+        self.node_diagnostic(Code::DeprecatedOperator, step, message, &[mark])
+            .with_help(format!("use the operator that replaces it, or import {name} {before}"))
+    }
+}

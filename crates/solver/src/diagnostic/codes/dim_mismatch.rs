@@ -1,0 +1,52 @@
+//! Diagnostic code `dim-mismatch`.
+
+use crate::diagnostic::{Align, Code, Diagnostic, Mark, Scope};
+use crate::program::StepId;
+use crate::rule::Extent;
+
+super::code!("dim-mismatch", Error, "dims that must be equal differ");
+
+impl Scope<'_, '_> {
+    /// Two dims must be equal, and are not.
+    pub(crate) fn dims_differ(
+        &mut self,
+        step: StepId,
+        left: &Extent,
+        right: &Extent,
+        relation: &str,
+        notes: Vec<String>,
+    ) -> Diagnostic {
+        let op = self.op_text(step);
+        let (a, b) = (self.dim_quoted(left.dim), self.dim_quoted(right.dim));
+        let same_place = left.port == right.port && (left.axis.is_none() || right.axis.is_none());
+        let message = if same_place {
+            let (site, other) = if left.axis.is_some() { (left, &b) } else { (right, &a) };
+            let found = if left.axis.is_some() { &a } else { &b };
+            format!("{op} needs {} to be {other}, but it is {found}", self.extent_text(step, site))
+        } else {
+            format!(
+                "{op} needs equal dims, but {} is {a} and {} is {b}",
+                self.extent_text(step, left),
+                self.extent_text(step, right)
+            )
+        };
+        let ports = if left.port == right.port { vec![right.port] } else { vec![left.port, right.port] };
+        let mut marks: Vec<Mark<'_>> = self.shape_marks(step, &ports);
+        for extent in [left, right] {
+            if extent.axis.is_some() {
+                self.mark_lineage(step, extent.port, extent.dim, &mut marks);
+            }
+        }
+        let snippet = self.snippet(step, &marks);
+        let subject = if same_place { "this dim" } else { "these dims" };
+        let align = if relation.contains("broadcast") { Align::Last } else { Align::None };
+        let reason = match self.shapes_note(step, &[left, right], align) {
+            Some(shapes) => format!("{subject} {relation}:\n{shapes}"),
+            None => format!("{subject} {relation}"),
+        };
+        Diagnostic::new(Code::DimMismatch, message, self.location_of_step(step))
+            .with_snippets(snippet)
+            .with_notes([reason])
+            .with_notes(notes)
+    }
+}

@@ -1,0 +1,90 @@
+//! Diagnostic code `element-type-not-allowed`.
+
+use crate::diagnostic::{Code, Diagnostic, Scope, allowed_types, cast_into, element_types, is_tensor, quote};
+use crate::elem::ElemSet;
+use crate::program::StepId;
+use crate::rule::Port;
+use crate::signature::AllowedTypes;
+use crate::solution::Type;
+
+super::code!("element-type-not-allowed", Error, "the operator does not take this element type");
+
+impl Scope<'_, '_> {
+    /// A port has a type that the declared signature does not allow.
+    pub(crate) fn not_allowed(
+        &mut self,
+        step: StepId,
+        port: Port,
+        found: &Type,
+        allowed: &AllowedTypes,
+        notes: Vec<String>,
+    ) -> Diagnostic {
+        let universe = std::sync::Arc::clone(self.core.types.universe());
+        let right_kind = match found {
+            Type::Tensor(_) => !allowed.tensor.is_empty(),
+            Type::Sequence(inner) => is_tensor(inner) && !allowed.seq_tensor.is_empty(),
+            Type::Optional(inner) => match &**inner {
+                Type::Tensor(_) => !allowed.opt_tensor.is_empty(),
+                Type::Sequence(_) => !allowed.opt_seq_tensor.is_empty(),
+                _ => false,
+            },
+            Type::Unknown(_)
+            | Type::Sparse(_)
+            | Type::Scalar(_)
+            | Type::Map(..)
+            | Type::Leaf(_)
+            | Type::Error => false,
+        };
+        let code = if right_kind { Code::ElementTypeNotAllowed } else { Code::TypeMismatch };
+        let shown = if right_kind { self.show_elem(found) } else { self.show(found) };
+        let takes = match allowed {
+            AllowedTypes { tensor, .. } if right_kind && is_tensor(found) => {
+                element_types(&universe, *tensor)
+            }
+            AllowedTypes { .. } => allowed_types(&universe, allowed),
+        };
+        let takes =
+            if is_tensor_only(allowed) && !right_kind { format!("a tensor of {takes}") } else { takes };
+        let verb = match port {
+            Port::In(_) | Port::BodyOut(..) => "takes",
+            Port::Out(_) | Port::BodyIn(..) => "gives",
+        };
+        let formal = self.formal(step, port).map(|name| format!(" for {}", quote(name))).unwrap_or_default();
+        let message = format!(
+            "{} {verb} {takes}{formal}, but {} is {shown}",
+            self.op_text(step),
+            self.port_text(step, port)
+        );
+        let mark = self.mark(step, port, &shown, true);
+        let diagnostic = self.node_diagnostic(code, step, message, &[mark]).with_notes(notes);
+        let newer = self.newer_version_allows(step, port, found);
+        match (cast_into(found, allowed.tensor), newer) {
+            (Some(to), newer) if matches!(port, Port::In(_)) => {
+                self.with_cast(diagnostic, step, port, to, newer)
+            }
+            (_, Some(version)) => self.with_opset(diagnostic, step, version, &shown),
+            (_, None) => diagnostic,
+        }
+    }
+
+    /// A rule needs other element types than a port has.
+    pub(crate) fn wrong_element(
+        &mut self,
+        step: StepId,
+        port: Port,
+        allowed: ElemSet,
+        notes: Vec<String>,
+    ) -> Diagnostic {
+        let found = self.port_type(step, port);
+        let allowed = AllowedTypes { tensor: allowed, ..AllowedTypes::default() };
+        self.not_allowed(step, port, &found, &allowed, notes)
+    }
+}
+
+fn is_tensor_only(allowed: &AllowedTypes) -> bool {
+    let AllowedTypes { tensor, seq_tensor, opt_tensor, opt_seq_tensor, map, seq_map } = allowed;
+    !tensor.is_empty()
+        && [seq_tensor, opt_tensor, opt_seq_tensor].iter().all(|set| set.is_empty())
+        && map.is_empty()
+        && seq_map.is_empty()
+}

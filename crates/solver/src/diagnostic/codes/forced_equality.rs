@@ -1,0 +1,30 @@
+//! Diagnostic code `forced-equality`.
+
+use crate::diagnostic::{Code, Diagnostic, Scope};
+use crate::dim::DimId;
+use crate::solution::Equation;
+use crate::solve_error::ErrorSite;
+
+super::code!("forced-equality", Warning, "two dims that are declared apart can only be equal");
+
+impl Scope<'_, '_> {
+    /// Two symbols can only be equal.
+    pub(crate) fn forced_equality(
+        &mut self,
+        site: ErrorSite,
+        left: DimId,
+        right: DimId,
+        equation: &Equation,
+    ) -> Diagnostic {
+        let (a, b) = (self.dim_quoted(left), self.dim_quoted(right));
+        let message = format!("{a} and {b} are declared apart, but they can only be equal");
+        let diagnostic = Diagnostic::new(Code::ForcedEquality, message, self.location(site));
+        let diagnostic =
+            self.equation_diagnostic(diagnostic, site, equation, &format!("makes {a} equal to {b}"));
+        diagnostic
+            .with_notes(self.declared_note(left))
+            .with_notes(self.declared_note(right))
+            .with_notes(self.rule_of(site, equation))
+            .with_help("give both dims one name, if that is what is meant")
+    }
+}

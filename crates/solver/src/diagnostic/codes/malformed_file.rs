@@ -1,0 +1,46 @@
+//! Diagnostic code `malformed-file`, and the choice of the code for an error in the bytes of a model.
+
+use typeloom_onnx::{DecodeError, ErrorKind};
+
+use super::tensor_data;
+use crate::diagnostic::{Code, Diagnostic, Location, clip, quote};
+
+super::code!("malformed-file", Error, "the bytes are not an ONNX model");
+
+/// The longest message of the decoder that is written out, in characters.
+const MAX_CHARS: usize = 200;
+
+/// The code of an error in the bytes: some concern one tensor, the others the file.
+pub(crate) fn code_of_bytes(error: &DecodeError) -> Code {
+    match &error.kind {
+        ErrorKind::ElementCountOverflow => Code::ExtentOverflow,
+        ErrorKind::NegativeDim { .. } => Code::NegativeDim,
+        kind if tensor_data::concerns(kind) => Code::TensorData,
+        _ => Code::MalformedFile,
+    }
+}
+
+/// The bytes are not a model, or the data of a tensor does not fit.
+pub(crate) fn malformed(error: &DecodeError, location: Location) -> Diagnostic {
+    let code = code_of_bytes(error);
+    let text = clip(&error.kind.to_string(), MAX_CHARS);
+    let message = match &location.value {
+        _ if code == Code::MalformedFile => format!("the file is malformed: {text}"),
+        Some(value) => format!("{} {}: {text}", value.role.name(), quote(&value.name)),
+        None => text,
+    };
+    let diagnostic = Diagnostic::new(code, message, Location { offset: Some(error.offset), ..location });
+    match code {
+        Code::MalformedFile => {
+            diagnostic.with_help("the file may be cut off or damaged: export or download it again")
+        }
+        Code::TensorData => diagnostic.with_help(tensor_data::HELP),
+        _ => diagnostic,
+    }
+}
+
+/// The model has no graph.
+pub(crate) fn no_graph() -> Diagnostic {
+    Diagnostic::new(Code::MalformedFile, "the model has no graph".to_owned(), Location::default())
+        .with_help("check that the file is an ONNX model and that it is not empty")
+}

@@ -1,0 +1,13 @@
+//! Diagnostic code `missing-external-data`.
+
+use crate::diagnostic::{Code, Diagnostic, Location, clip};
+
+super::code!("missing-external-data", Error, "a tensor's data is in a file that cannot be used");
+
+/// A tensor's data is in a file that cannot be used.
+pub(crate) fn missing_external_data(name: Option<String>, reason: &str, location: Location) -> Diagnostic {
+    let subject = name.unwrap_or_else(|| "a tensor".to_owned());
+    let message = format!("the data of {subject} cannot be read: {}", clip(reason, 400));
+    Diagnostic::new(Code::MissingExternalData, message, location)
+        .with_help("put the file beside the model; `--no-external-data` checks without it")
+}

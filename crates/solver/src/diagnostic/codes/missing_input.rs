@@ -1,0 +1,13 @@
+//! Diagnostic code `missing-input`.
+
+use crate::diagnostic::{Code, Diagnostic, Scope};
+use crate::program::StepId;
+use crate::solve_error::Side;
+
+super::code!("missing-input", Error, "a required input is left out");
+
+impl Scope<'_, '_> {
+    pub(crate) fn missing_input(&self, step: StepId, at: usize, name: &str) -> Diagnostic {
+        self.missing_port(Code::MissingInput, step, Side::Inputs, at, name)
+    }
+}

@@ -1,0 +1,28 @@
+//! Diagnostic code `missing-opset`.
+
+use crate::diagnostic::{Code, Diagnostic, Mark, Part, Scope, quote};
+use crate::program::StepId;
+
+super::code!("missing-opset", Error, "the model does not import the operator's domain");
+
+impl Scope<'_, '_> {
+    /// The model does not import the operator's domain.
+    pub(crate) fn missing_opset(&self, step: StepId) -> Diagnostic {
+        let op = self.op(step);
+        let message = match op.domain {
+            "" => format!("the model does not say which opset {} is from", quote(op.name)),
+            domain => {
+                format!(
+                    "the model does not import domain {}, which {} is from",
+                    quote(domain),
+                    quote(op.name)
+                )
+            }
+        };
+        let mark = Mark::primary(Part::Operator, "of which version?");
+        self.node_diagnostic(Code::MissingOpset, step, message, &[mark]).with_help(format!(
+            "add domain {} with its version to the model's opset imports",
+            quote(op.domain)
+        ))
+    }
+}

@@ -1,0 +1,20 @@
+//! Diagnostic code `newer-operator`.
+
+use crate::diagnostic::{Code, Diagnostic, Fix, Mark, Part, Scope, opset_of, quote};
+use crate::program::StepId;
+
+super::code!("newer-operator", Error, "the operator is newer than the imported operator set");
+
+impl Scope<'_, '_> {
+    /// The operator is newer than the imported operator set.
+    pub(crate) fn newer_operator(&self, step: StepId, since: u32, imported: i64) -> Diagnostic {
+        let op = self.op(step);
+        let name = opset_of(op.domain);
+        let message =
+            format!("{} exists from {name} {since} on, but the model imports {imported}", quote(op.name));
+        let mark = Mark::primary(Part::Operator, format!("new in {name} {since}"));
+        self.node_diagnostic(Code::NewerOperator, step, message, &[mark])
+            .with_help(format!("import {name} {since} or newer"))
+            .with_fix(Fix::ImportOpset { domain: op.domain.to_owned(), version: i64::from(since) })
+    }
+}

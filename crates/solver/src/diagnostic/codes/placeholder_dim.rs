@@ -1,0 +1,34 @@
+//! Diagnostic code `placeholder-dim`.
+
+use crate::diagnostic::{Code, Diagnostic, Fix, Scope, declaration, quote};
+use crate::program::ValueId;
+use crate::solve_error::ErrorSite;
+
+super::code!("placeholder-dim", Warning, "a dim is named by a mark for an unknown extent");
+
+impl Scope<'_, '_> {
+    /// Dims are named by a mark for an unknown extent.
+    pub(crate) fn placeholder_dim(
+        &mut self,
+        site: ErrorSite,
+        value: ValueId,
+        axis: usize,
+        mark: &str,
+        others: usize,
+    ) -> Diagnostic {
+        let mark = quote(mark);
+        let mut message =
+            format!("axis {axis} of {} is named {mark}, which is no name", self.value_text(value));
+        if others > 0 {
+            let noun = if others == 1 { "axis" } else { "axes" };
+            message.push_str(&format!(" (and {others} more {noun})"));
+        }
+        let text = self.declared_text(value).unwrap_or_default();
+        let label = format!("axis {axis} is treated as unknown");
+        let snippet = declaration(&text, self.body().value_name(value), label, true);
+        Diagnostic::new(Code::PlaceholderDim, message, self.location(site))
+            .with_snippets([snippet])
+            .with_help("give each axis a name such as `batch`; `typeloom fix` names each input axis apart")
+            .with_fix(Fix::RenameDims)
+    }
+}

@@ -1,0 +1,41 @@
+//! Diagnostic code `relation-failed`.
+
+use typeloom_types::relation::{PortRef, RelationError};
+
+use crate::diagnostic::{Code, Diagnostic, Mark, Scope, clip};
+use crate::program::StepId;
+use crate::rule::Port;
+
+super::code!("relation-failed", Error, "a relation that a custom operator declares does not hold");
+
+/// The most characters of what a relation says that are shown.
+const MAX_CHARS: usize = 400;
+
+impl Scope<'_, '_> {
+    /// A custom relation of a declared operator does not hold.
+    pub(crate) fn relation_failed(
+        &mut self,
+        step: StepId,
+        relation: &str,
+        failure: &RelationError,
+    ) -> Diagnostic {
+        let RelationError { message, ports, expected, found } = failure;
+        let text = format!("{} does not take these types: {}", self.op_text(step), clip(message, MAX_CHARS));
+        let last = ports.len().saturating_sub(1);
+        let mut marks: Vec<Mark<'_>> = Vec::new();
+        for (at, port) in ports.iter().enumerate() {
+            let port = match port {
+                PortRef::Input(at) | PortRef::InputsFrom(at) => Port::In(*at),
+                PortRef::Output(at) | PortRef::OutputsFrom(at) => Port::Out(*at),
+            };
+            let ty = self.port_type(step, port);
+            let shown = self.show(&ty);
+            let Mark { part, text, primary } = self.mark(step, port, &shown, at == last);
+            marks.push(Mark { part, text, primary });
+        }
+        let sides = format!("expected {}, found {}", clip(expected, MAX_CHARS), clip(found, MAX_CHARS));
+        self.node_diagnostic(Code::RelationFailed, step, text, &marks)
+            .with_notes((!expected.is_empty() || !found.is_empty()).then_some(sides))
+            .with_notes(self.rule_note(step, relation))
+    }
+}

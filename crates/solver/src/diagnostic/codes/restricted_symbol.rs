@@ -1,0 +1,50 @@
+//! Diagnostic code `restricted-symbol`.
+
+use crate::diagnostic::{Code, Diagnostic, Scope, declaration, quote};
+use crate::dim::{Condition, DimId};
+use crate::program::ValueId;
+use crate::solution::Equation;
+use crate::solve_error::ErrorSite;
+
+super::code!("restricted-symbol", Warning, "the model runs for some values of a symbol only");
+
+impl Scope<'_, '_> {
+    /// The graph runs for some bindings of symbols only.
+    pub(crate) fn restricted_symbol(
+        &mut self,
+        site: ErrorSite,
+        condition: Condition,
+        equation: &Equation,
+        binding: &[(DimId, i64)],
+    ) -> Diagnostic {
+        let text = self.core.dims.display_condition(condition).to_string();
+        let message = format!("the model runs only where {}", quote(&text));
+        let diagnostic = Diagnostic::new(Code::RestrictedSymbol, message, self.location(site));
+        let symbols: Vec<DimId> = binding.iter().map(|(symbol, _)| *symbol).collect();
+        let declared: Vec<String> = symbols.iter().filter_map(|symbol| self.declared_note(*symbol)).collect();
+        let failing = format!("it fails with {}", self.binding(binding));
+        self.equation_diagnostic(diagnostic, site, equation, "restricts the symbols")
+            .with_notes([failing])
+            .with_notes(declared)
+            .with_notes(self.rule_of(site, equation))
+    }
+
+    /// An unknown extent of an input has one admissible value.
+    pub(crate) fn narrowed_input(
+        &mut self,
+        site: ErrorSite,
+        value: ValueId,
+        axis: usize,
+        extent: i64,
+    ) -> Diagnostic {
+        let name = self.value_text(value);
+        let message = format!("axis {axis} of {name} has no declared extent, but it can only be {extent}");
+        let snippet = self.declared_text(value).map(|text| {
+            let label = format!("axis {axis} can only be {extent}");
+            declaration(&text, self.body().value_name(value), label, true)
+        });
+        Diagnostic::new(Code::RestrictedSymbol, message, self.location(site))
+            .with_snippets(snippet)
+            .with_help(format!("declare the extent as {extent}"))
+    }
+}

@@ -1,0 +1,28 @@
+//! Diagnostic code `seed-contradiction`.
+
+use crate::diagnostic::{Code, Diagnostic, Scope, declaration};
+use crate::program::ValueId;
+use crate::solution::Type;
+use crate::solve_error::ErrorSite;
+
+super::code!("seed-contradiction", Error, "a type given by the caller contradicts the model");
+
+impl Scope<'_, '_> {
+    /// A type given by the caller contradicts the model.
+    pub(crate) fn seed_contradicts(
+        &mut self,
+        site: ErrorSite,
+        value: Option<ValueId>,
+        (seed, found): (&Type, &Type),
+    ) -> Diagnostic {
+        let (given, shown) = (self.show(seed), self.show(found));
+        let subject = value.map_or_else(|| "a value".to_owned(), |value| self.value_text(value));
+        let message = format!("the caller says that {subject} is {given}, but in the model it is {shown}");
+        let snippet = value.map(|value| {
+            declaration(&shown, self.body().value_name(value), format!("given as {given}"), true)
+        });
+        Diagnostic::new(Code::SeedContradiction, message, self.location(site))
+            .with_snippets(snippet)
+            .with_notes(self.two_shapes(("given", seed), ("model", found)))
+    }
+}

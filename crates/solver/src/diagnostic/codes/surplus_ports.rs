@@ -1,0 +1,35 @@
+//! Diagnostic code `surplus-ports`.
+
+use crate::diagnostic::{Code, Diagnostic, Scope, count, side_noun, surplus_marks};
+use crate::program::StepId;
+use crate::signature::Arity;
+use crate::solve_error::Side;
+
+super::code!("surplus-ports", Error, "a node has more inputs or outputs than its operator");
+
+impl Scope<'_, '_> {
+    /// More inputs or outputs than the operator has.
+    pub(crate) fn surplus_ports(&self, step: StepId, side: Side, given: usize, most: usize) -> Diagnostic {
+        let verb = match side {
+            Side::Inputs => "takes",
+            Side::Outputs => "gives",
+        };
+        let limit = if self.all_required(step, side) { "" } else { "at most " };
+        let message = format!(
+            "{} {verb} {limit}{}, but this node has {given}",
+            self.op_text(step),
+            count(most, side_noun(side))
+        );
+        self.node_diagnostic(Code::SurplusPorts, step, message, &surplus_marks(side, given, most))
+            .with_notes(self.ports_note(step))
+    }
+
+    fn all_required(&self, step: StepId, side: Side) -> bool {
+        let Some(schema) = self.schema(step) else { return true };
+        let formals = match side {
+            Side::Inputs => &schema.inputs,
+            Side::Outputs => &schema.outputs,
+        };
+        formals.iter().all(|formal| formal.arity == Arity::Required)
+    }
+}

@@ -1,0 +1,53 @@
+//! Diagnostic code `undefined-value`.
+
+use crate::diagnostic::{Code, Diagnostic, Fix, Mark, Part, Scope};
+use crate::program::{Origin, StepId, ValueId};
+use crate::suggest::nearest;
+
+super::code!("undefined-value", Error, "a node reads a value that nothing defines");
+
+/// The length of the shortest name for which another one is suggested.
+const SHORTEST: usize = 3;
+
+impl<'a> Scope<'_, 'a> {
+    /// A node reads a name that nothing defines.
+    pub(crate) fn undefined_value(&self, step: StepId, value: ValueId, input: usize) -> Diagnostic {
+        let name = self.name(value);
+        let message = format!("{} reads {name}, which nothing defines", self.op_text(step));
+        let mark = Mark::primary(Part::Input(input), "not defined");
+        let diagnostic = self.node_diagnostic(Code::UndefinedValue, step, message, &[mark]);
+        let near = if self.explains { self.names_like_at(step, value) } else { Vec::new() };
+        diagnostic.with_suggestion(&near, |to| Fix::RenameInput { input, to })
+    }
+
+    /// Names that are visible at a node and that `value` could be a misspelling of.
+    fn names_like_at(&self, step: StepId, value: ValueId) -> Vec<String> {
+        let body = self.body();
+        let mut graphs = vec![body.step(step).graph];
+        while let Some(owner) = graphs.last().and_then(|graph| body.graph(*graph).owner) {
+            graphs.push(body.step(owner.step).graph);
+        }
+        let seen = |other: ValueId| {
+            let record = body.value(other);
+            graphs.contains(&record.graph)
+                && match record.origin {
+                    Origin::Step(maker) => maker < step,
+                    Origin::Input | Origin::InputWithDefault(_) | Origin::Initializer(_) => true,
+                    Origin::Undefined => false,
+                }
+        };
+        self.names_like(value, seen)
+    }
+
+    /// Names of values for which `seen` holds and that `value` could be a misspelling of.
+    pub(crate) fn names_like(&self, value: ValueId, seen: impl Fn(ValueId) -> bool) -> Vec<String> {
+        let body = self.body();
+        let name: &'a str = body.value_name(value);
+        // Every other name is one edit from a name of one or two letters.
+        if name.len() < SHORTEST {
+            return Vec::new();
+        }
+        let names = (0..body.values.len()).map(ValueId::new).filter(|other| seen(*other));
+        nearest(name, names.map(|other| body.value_name(other)).filter(|other| *other != name))
+    }
+}

@@ -1,0 +1,60 @@
+//! Diagnostic code `unresolved-type`.
+
+use crate::diagnostic::{Code, Diagnostic, Mark, Scope, declaration, element_types};
+use crate::elem::ElemSet;
+use crate::program::{Origin, ValueId};
+use crate::solution::Type;
+use crate::solve_error::ErrorSite;
+
+super::code!("unresolved-type", Error, "nothing determines the type of a value");
+
+impl Scope<'_, '_> {
+    /// Nothing determines the type of a value.
+    pub(crate) fn unresolved(
+        &self,
+        site: ErrorSite,
+        value: ValueId,
+        known: &Type,
+        possible: Option<ElemSet>,
+    ) -> Diagnostic {
+        let subject = self.value_text(value);
+        let what = if known.tensor().is_some() { "element type" } else { "type" };
+        let message = format!("nothing determines the {what} of {subject}");
+        let universe = self.core.types.universe();
+        let mut notes = Vec::new();
+        match known {
+            Type::Unknown(None) | Type::Error => {}
+            Type::Unknown(Some(_)) => notes.push(format!("it is known to be some {}", self.show(known))),
+            Type::Tensor(_)
+            | Type::Sparse(_)
+            | Type::Scalar(_)
+            | Type::Sequence(_)
+            | Type::Optional(_)
+            | Type::Map(..)
+            | Type::Leaf(_) => {
+                if let Some(possible) = possible {
+                    notes.push(format!("it could still be {}", element_types(universe, possible)));
+                }
+            }
+        }
+        let name = self.body().value_name(value);
+        let snippet = match (site, self.body().value(value).origin) {
+            (ErrorSite::Step(step), Origin::Step(_)) => {
+                self.snippet(step, &[Mark::primary(self.output_part(step, value), "of which type?")])
+            }
+            (_, _) => Some(declaration("", name, "of which type?".to_owned(), true)),
+        };
+        let help = match self.body().value(value).origin {
+            Origin::Input | Origin::InputWithDefault(_) => {
+                format!("declare the type of {subject}, or seed it")
+            }
+            Origin::Step(_) | Origin::Initializer(_) | Origin::Undefined => {
+                format!("declare the type of {subject} in value_info, or seed it")
+            }
+        };
+        Diagnostic::new(Code::UnresolvedType, message, self.location(site))
+            .with_snippets(snippet)
+            .with_notes(notes)
+            .with_help(help)
+    }
+}

@@ -1,0 +1,32 @@
+//! Diagnostic code `wrong-rank`.
+
+use crate::diagnostic::{Code, Diagnostic, Scope};
+use crate::program::StepId;
+use crate::rule::Port;
+
+super::code!("wrong-rank", Error, "a tensor has the wrong number of axes");
+
+impl Scope<'_, '_> {
+    /// A port has the wrong number of axes.
+    pub(crate) fn wrong_rank(
+        &mut self,
+        step: StepId,
+        port: Port,
+        (found, least, most): (usize, usize, Option<usize>),
+        notes: Vec<String>,
+    ) -> Diagnostic {
+        let axes = |count: usize| if count == 1 { "1 axis".to_owned() } else { format!("{count} axes") };
+        let expected = match (least, most) {
+            (least, Some(most)) if least == most => axes(least),
+            (0, Some(most)) => format!("at most {}", axes(most)),
+            (least, Some(most)) => format!("{least} to {}", axes(most)),
+            (least, None) => format!("at least {}", axes(least)),
+        };
+        let ty = self.port_type(step, port);
+        let shown = self.show(&ty);
+        let (op, name) = (self.op_text(step), self.port_text(step, port));
+        let message = format!("{op} needs {expected}, but {name} has {found}: {shown}");
+        let mark = self.mark(step, port, &shown, true);
+        self.node_diagnostic(Code::WrongRank, step, message, &[mark]).with_notes(notes)
+    }
+}

@@ -1,0 +1,84 @@
+//! Declarations as they are written in the file.
+
+use super::shapes::MAX_AXES;
+use super::{Role, Scope, Snippet, declaration, type_text};
+use crate::dim::DimId;
+use crate::elem::Elem;
+use crate::program::{DeclarationKind, Initializer, Origin, ValueId};
+
+impl Scope<'_, '_> {
+    /// The declared type of a value or the type of its initializer, as it is written in the file.
+    pub(super) fn declared_text(&self, value: ValueId) -> Option<String> {
+        let body = self.body();
+        if let Some(declaration) = body.declarations(value).last() {
+            return type_text(declaration.ty);
+        }
+        self.initializer_text(value)
+    }
+
+    /// The type of the initializer of a value, as it is written in the file.
+    pub(super) fn initializer_text(&self, value: ValueId) -> Option<String> {
+        let body = self.body();
+        let initializer = match body.value(value).origin {
+            Origin::Initializer(at) | Origin::InputWithDefault(at) => body.initializers[at.index()],
+            Origin::Input | Origin::Step(_) | Origin::Undefined => return None,
+        };
+        let (number, dims): (i32, Vec<i64>) = match initializer {
+            Initializer::Dense(tensor) => {
+                let header = tensor.header().ok()?;
+                (header.data_type, header.dims.iter().copied().collect())
+            }
+            Initializer::Sparse(sparse) => {
+                let sparse = sparse.parse().ok()?;
+                let header = sparse.values.and_then(|values| values.header().ok());
+                (header.map_or(0, |header| header.data_type), sparse.dims.iter().copied().collect())
+            }
+        };
+        let elem = Elem::from_onnx(number).and_then(Elem::onnx_name).unwrap_or("undefined");
+        let dims: Vec<String> = dims.iter().take(MAX_AXES).map(i64::to_string).collect();
+        Some(if dims.is_empty() { elem.to_owned() } else { format!("{elem}[{}]", dims.join(", ")) })
+    }
+
+    /// The declaration of a value as a snippet.
+    pub(super) fn declared_snippet(&mut self, value: ValueId) -> Option<Snippet> {
+        let body = self.body();
+        let kind = body.declarations(value).map(|declaration| declaration.kind).find(|kind| match kind {
+            DeclarationKind::Output | DeclarationKind::Value => true,
+            DeclarationKind::Input => false,
+        })?;
+        let text = self.declared_text(value)?;
+        let role = match kind {
+            DeclarationKind::Output => Role::Output,
+            DeclarationKind::Input => Role::Input,
+            DeclarationKind::Value => Role::Value,
+        };
+        let list = self.list_text(kind, body.value(value).graph);
+        let mut shown = declaration(&text, body.value_name(value), format!("declared {list}"), false);
+        shown.location = Some(self.location_of_value(value, role));
+        Some(shown)
+    }
+
+    /// Where an input declares a symbol first.
+    pub(super) fn declared_note(&mut self, symbol: DimId) -> Option<String> {
+        if !self.explains {
+            return None;
+        }
+        let body = self.body();
+        for input in &body.graph(body.root()).inputs {
+            for declaration in body.declarations(*input) {
+                let Some(shape) = self.core.read_type(declaration.ty).ok().and_then(|read| read.shape) else {
+                    continue;
+                };
+                let dims = self.core.shapes.get(shape);
+                let Some(axis) =
+                    dims.iter().position(|dim| self.core.dims.symbols_of(*dim).contains(&symbol))
+                else {
+                    continue;
+                };
+                let (name, input) = (self.dim_quoted(symbol), self.name(*input));
+                return Some(format!("{name} is declared at axis {axis} of graph input {input}"));
+            }
+        }
+        None
+    }
+}

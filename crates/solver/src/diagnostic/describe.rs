@@ -1,0 +1,286 @@
+//! The code, the severity and the diagnostic of each kind of solve error.
+
+use super::codes::Level;
+use super::codes::ir_version::ir_version;
+use super::codes::lfs_pointer::lfs_pointer;
+use super::codes::malformed_file::{code_of_bytes, malformed, no_graph};
+use super::codes::missing_external_data::missing_external_data;
+use super::codes::nesting_too_deep::too_deep;
+use super::codes::newer_opset::newer_opset;
+use super::{Code, Diagnostic, Location, Scope, Severity, source};
+use crate::model::{CheckError, Mode};
+use crate::program::{StepId, ValueId};
+use crate::rule::{Failure, Port};
+use crate::solve_error::{ErrorSite, Reach, SolveError, SolveErrorKind};
+
+impl SolveErrorKind<'_> {
+    /// The diagnostic code, as far as the kind alone decides it.
+    pub(crate) fn code(&self) -> Code {
+        match self {
+            Self::Malformed(error) => code_of_bytes(error),
+            Self::IrVersion { .. } => Code::IrVersion,
+            Self::NewerOpset { .. } => Code::NewerOpset,
+            Self::DuplicateNodeName { .. } => Code::DuplicateNodeName,
+            Self::ExtentOverflow { .. } => Code::ExtentOverflow,
+            Self::LimitReached { .. } => Code::LimitReached,
+            Self::AttributeChoice { .. } => Code::AttributeValue,
+            Self::CallOutputs { .. } | Self::CallInput { .. } => Code::CallArity,
+            Self::TooManyInstances { .. } => Code::TooManyInstances,
+            Self::NestingTooDeep => Code::NestingTooDeep,
+            Self::UndefinedValue { .. } => Code::UndefinedValue,
+            Self::UsedBeforeMade { .. } => Code::NodeOrder,
+            Self::Cycle { .. } => Code::Cycle,
+            Self::DuplicateValue { .. } => Code::DuplicateValue,
+            Self::UndefinedOutput { .. } => Code::UndefinedOutput,
+            Self::UnknownOperator { .. } => Code::UnknownOperator,
+            Self::NewerOperator { .. } => Code::NewerOperator,
+            Self::MissingOpset => Code::MissingOpset,
+            Self::DeprecatedOperator { .. } => Code::DeprecatedOperator,
+            Self::SurplusPorts { .. } => Code::SurplusPorts,
+            Self::MissingPort { port: Port::In(_) | Port::BodyIn(..), .. } => Code::MissingInput,
+            Self::MissingPort { port: Port::Out(_) | Port::BodyOut(..), .. } => Code::MissingOutput,
+            Self::MissingAttribute { .. } => Code::MissingAttribute,
+            Self::UnknownAttribute { .. } => Code::UnknownAttribute,
+            Self::AttributeKind { .. } => Code::AttributeKind,
+            Self::Disagree { .. } => Code::ElementTypeMismatch,
+            Self::NotAllowed { .. } => Code::ElementTypeNotAllowed,
+            Self::Rule { failure, .. } => match failure {
+                Failure::Types { .. } => Code::ElementTypeMismatch,
+                Failure::Element { .. } => Code::ElementTypeNotAllowed,
+                Failure::Kind { .. } => Code::TypeMismatch,
+                Failure::Rank { .. } => Code::WrongRank,
+                Failure::Dims { .. } => Code::DimMismatch,
+                Failure::Attribute { .. } => Code::AttributeValue,
+                Failure::Value { .. } => Code::InputValue,
+                Failure::Shapes { .. } | Failure::Contradiction { .. } => Code::ShapeMismatch,
+                Failure::Body { .. } => Code::BodyMismatch,
+                Failure::Relation(_) => Code::RelationFailed,
+                Failure::Malformed(error) => code_of_bytes(error),
+            },
+            Self::Relation { .. } => Code::RelationFailed,
+            Self::Contradiction { .. } | Self::RefutedClaim(_) => Code::DeclaredTypeContradiction,
+            Self::DefaultContradicts { .. } => Code::DefaultContradiction,
+            Self::NegativeDim { .. } => Code::NegativeDim,
+            Self::EmptyShape { .. } => Code::EmptyShape,
+            Self::PlaceholderDim { .. } => Code::PlaceholderDim,
+            Self::SeedContradicts { .. } => Code::SeedContradiction,
+            Self::CallArity { .. } => Code::CallArity,
+            Self::RecursiveFunction { .. } => Code::RecursiveFunction,
+            Self::ForcedSymbol { .. } => Code::ForcedSymbol,
+            Self::ForcedEquality { .. } => Code::ForcedEquality,
+            Self::Restricted { .. } | Self::NarrowedInput { .. } => Code::RestrictedSymbol,
+            Self::Assumed { .. } => Code::AssumedType,
+            Self::Unresolved { .. } => Code::UnresolvedType,
+            Self::InCase { .. } => Code::BranchMismatch,
+            Self::MissingExternalData { .. } => Code::MissingExternalData,
+        }
+    }
+
+    /// The severity in a mode. Three kinds differ from their code.
+    pub(crate) fn severity(&self, mode: Mode) -> Severity {
+        let level = match self {
+            // Two declarations that contradict each other; no constant of the graph restricts the symbol.
+            Self::ForcedSymbol { baked: false, .. } => Level::Warning,
+            // Some exporters declare -1 for an unknown extent; a stored tensor cannot have one.
+            Self::NegativeDim { declared_in: Some(_), .. } => Level::StrictError,
+            Self::InCase { error, reach: Reach::Free, .. } => return error.severity(mode),
+            Self::InCase { reach: Reach::Doubtful, .. } => Level::Warning,
+            kind => kind.code().level(),
+        };
+        level.severity(mode)
+    }
+}
+
+/// The diagnostic of a file that cannot be checked; `None` for a wrong argument of the caller.
+#[must_use]
+pub fn diagnose_error(error: &CheckError) -> Option<Diagnostic> {
+    match error {
+        CheckError::Malformed(error) => Some(malformed(error, Location::default())),
+        CheckError::NestingTooDeep => Some(too_deep(Location::default())),
+        CheckError::NoGraph => Some(no_graph()),
+        CheckError::LfsPointer => Some(lfs_pointer()),
+        CheckError::BadSeed { .. }
+        | CheckError::UnknownSeed { .. }
+        | CheckError::UnknownSymbol { .. }
+        | CheckError::BadAssumption { .. } => None,
+    }
+}
+
+impl<'a> Scope<'_, 'a> {
+    /// The diagnostic of an error. `value` is the value that an error of a declaration concerns.
+    pub(crate) fn describe(
+        &mut self,
+        error: &SolveError<'a>,
+        value: Option<ValueId>,
+        mode: Mode,
+    ) -> Diagnostic {
+        let SolveError { site, kind } = error;
+        let mut diagnostic = self.describe_kind(*site, kind, value).unwrap_or_else(|| {
+            let code = kind.code();
+            Diagnostic::new(code, code.summary().to_owned(), self.location(*site))
+        });
+        diagnostic.severity = kind.severity(mode);
+        if let ErrorSite::Step(step) = site {
+            diagnostic.source = source::of_node(self.body().step(*step).node);
+        }
+        diagnostic
+    }
+
+    /// `None` for an error of a node whose site is not a node, and for an error of a case.
+    fn describe_kind(
+        &mut self,
+        site: ErrorSite,
+        kind: &SolveErrorKind<'a>,
+        value: Option<ValueId>,
+    ) -> Option<Diagnostic> {
+        let step = match site {
+            ErrorSite::Step(step) => Some(step),
+            ErrorSite::Body | ErrorSite::Graph(_) | ErrorSite::Value(_) => None,
+        };
+        Some(match kind {
+            SolveErrorKind::UndefinedValue { value, input } => self.undefined_value(step?, *value, *input),
+            SolveErrorKind::UsedBeforeMade { value, input, maker, others } => {
+                self.node_order(step?, (*value, *input), *maker, *others)
+            }
+            SolveErrorKind::Cycle { steps } => self.cycle(steps),
+            SolveErrorKind::UnknownOperator { near, domain_unknown } => {
+                self.unknown_operator(step?, near, *domain_unknown)
+            }
+            SolveErrorKind::NewerOperator { since, imported } => {
+                self.newer_operator(step?, *since, *imported)
+            }
+            SolveErrorKind::MissingOpset => self.missing_opset(step?),
+            SolveErrorKind::DeprecatedOperator { since } => self.deprecated_operator(step?, *since),
+            SolveErrorKind::SurplusPorts { side, given, most } => {
+                self.surplus_ports(step?, *side, *given, *most)
+            }
+            SolveErrorKind::MissingPort { port: Port::In(at) | Port::BodyIn(_, at), name } => {
+                self.missing_input(step?, *at, name)
+            }
+            SolveErrorKind::MissingPort { port: Port::Out(at) | Port::BodyOut(_, at), name } => {
+                self.missing_output(step?, *at, name)
+            }
+            SolveErrorKind::MissingAttribute { name, kind } => self.missing_attribute(step?, name, *kind),
+            SolveErrorKind::UnknownAttribute { name, near } => self.unknown_attribute(step?, name, near),
+            SolveErrorKind::AttributeKind { name, found, expected } => {
+                self.attribute_kind(step?, name, *found, *expected)
+            }
+            SolveErrorKind::AttributeChoice { name, found, choices } => {
+                self.attribute_choice(step?, name, found, *choices)
+            }
+            SolveErrorKind::Disagree { variable: _, left, right } => {
+                let notes = self.signature_note(step?);
+                self.types_differ(step?, (left.0, &left.1), (right.0, &right.1), notes)
+            }
+            SolveErrorKind::NotAllowed { port, found, allowed } => {
+                let notes = self.signature_note(step?);
+                self.not_allowed(step?, *port, found, allowed, notes)
+            }
+            SolveErrorKind::Rule { rule, failure } => self.rule_failed(step?, rule, failure),
+            SolveErrorKind::Relation { relation, failure } => self.relation_failed(step?, relation, failure),
+            SolveErrorKind::CallArity { side, given, most } => self.call_arity(step?, *side, *given, *most),
+            SolveErrorKind::RecursiveFunction { path, hidden } => {
+                self.recursive_function(step?, path, *hidden)
+            }
+            SolveErrorKind::CallOutputs { given, has } => self.call_outputs(step?, *given, *has),
+            SolveErrorKind::CallInput { input, name, reader } => {
+                self.call_input(step?, *input, name, *reader)
+            }
+            SolveErrorKind::TooManyInstances { most } => self.too_many_instances(step?, *most),
+            SolveErrorKind::DuplicateNodeName { name, count, first } => {
+                self.duplicate_node_name(step?, name, *count, *first)
+            }
+            SolveErrorKind::IrVersion { found, newest } => ir_version(*found, *newest),
+            SolveErrorKind::NewerOpset { function, domain, imported, newest } => {
+                newer_opset(function.as_deref(), domain, *imported, *newest)
+            }
+            SolveErrorKind::LimitReached { value, limit } => self.limit_reached(site, *value, *limit),
+            SolveErrorKind::ExtentOverflow { value } => self.extent_overflow(site, *value),
+            SolveErrorKind::Malformed(error) => malformed(error, self.location(site)),
+            SolveErrorKind::NestingTooDeep => too_deep(self.location(site)),
+            SolveErrorKind::UndefinedOutput { value } => {
+                let graph = match site {
+                    ErrorSite::Graph(graph) => graph,
+                    ErrorSite::Body | ErrorSite::Step(_) | ErrorSite::Value(_) => self.body().root(),
+                };
+                self.undefined_output(graph, *value)
+            }
+            SolveErrorKind::DuplicateValue { first, output } => self.duplicate_value(site, *first, *output),
+            SolveErrorKind::Contradiction { declared_in, declared, inferred, axis } => {
+                self.contradiction(site, value, *declared_in, (declared, inferred), *axis)
+            }
+            SolveErrorKind::DefaultContradicts { declared, found } => {
+                self.default_contradicts(site, value, (declared, found))
+            }
+            SolveErrorKind::NegativeDim { declared_in, axis, extent } => {
+                self.negative_dim(site, value, *declared_in, *axis, *extent)
+            }
+            SolveErrorKind::EmptyShape { value, declared_in, shown } => {
+                self.empty_shape(site, *value, *declared_in, shown)
+            }
+            SolveErrorKind::PlaceholderDim { value, axis, mark, others } => {
+                self.placeholder_dim(site, *value, *axis, mark, *others)
+            }
+            SolveErrorKind::SeedContradicts { seed, found } => {
+                self.seed_contradicts(site, value, (seed, found))
+            }
+            SolveErrorKind::ForcedSymbol { symbol, values, equation, baked } => {
+                self.forced_symbol(site, (*symbol, values), equation, *baked)
+            }
+            SolveErrorKind::Restricted { condition, equation, binding } => {
+                self.restricted_symbol(site, *condition, equation, binding)
+            }
+            SolveErrorKind::NarrowedInput { value, axis, extent } => {
+                self.narrowed_input(site, *value, *axis, *extent)
+            }
+            SolveErrorKind::ForcedEquality { left, right, equation } => {
+                self.forced_equality(site, *left, *right, equation)
+            }
+            SolveErrorKind::RefutedClaim(claim) => self.refuted_claim(site, claim),
+            SolveErrorKind::Assumed { value, declared, derived } => {
+                self.assumed_type(site, *value, (declared, derived))
+            }
+            SolveErrorKind::Unresolved { value, known, possible } => {
+                self.unresolved(site, *value, known, *possible)
+            }
+            SolveErrorKind::MissingExternalData { reason } => {
+                let name = value.map(|value| self.value_text(value));
+                missing_external_data(name, reason, self.location(site))
+            }
+            SolveErrorKind::InCase { .. } => return None,
+        })
+    }
+
+    /// A rule does not hold.
+    fn rule_failed(&mut self, step: StepId, rule: &str, failure: &Failure) -> Diagnostic {
+        let notes = self.rule_note(step, rule);
+        match failure {
+            Failure::Types { left, right } => match self.branches(step, *left, *right) {
+                Some(ports) => self.branches_differ(step, ports, notes),
+                None => {
+                    let types = [*left, *right].map(|port: Port| self.port_type(step, port));
+                    self.types_differ(step, (*left, &types[0]), (*right, &types[1]), notes)
+                }
+            },
+            Failure::Element { port, allowed } => self.wrong_element(step, *port, *allowed, notes),
+            Failure::Kind { port, expected } => self.wrong_kind(step, *port, expected, notes),
+            Failure::Rank { port, found, least, most } => {
+                self.wrong_rank(step, *port, (*found, *least, *most), notes)
+            }
+            Failure::Dims { left, right, relation } => self.dims_differ(step, left, right, relation, notes),
+            // What was an attribute in older operator sets can be an input in this one.
+            Failure::Attribute { name, message } => match self.input_named(step, name) {
+                Some(port) => self.input_value(step, port, message, notes),
+                None => self.attribute_value(step, name, message, notes),
+            },
+            Failure::Value { port, message } => self.input_value(step, *port, message, notes),
+            Failure::Shapes { ports, message } => self.shapes_differ(step, ports, message, notes),
+            Failure::Contradiction { port, known, computed, message } => {
+                self.shape_contradicts(step, *port, (known, computed), message, notes)
+            }
+            Failure::Body { graph, message } => self.body_differs(step, *graph, message, notes),
+            Failure::Relation(failure) => self.relation_failed(step, rule, failure),
+            Failure::Malformed(error) => malformed(error, self.location_of_step(step)),
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! Fragments of messages: quoted names, lists, counts, articles, element types and suggestions.
+
+use typeloom_onnx::text::is_unsafe;
+
+use crate::elem::{Elem, ElemSet};
+use crate::signature::AllowedTypes;
+use crate::universe::Universe;
+
+/// The longest name that is written out, in characters.
+const MAX_CHARS: usize = 96;
+
+/// The most items of a list that are written out.
+const MAX_ITEMS: usize = 8;
+
+/// The number of items of a long path that are written out at each end.
+const MAX_ENDS: usize = 4;
+
+/// A name of the model in backticks, on one line; the middle of a very long name is left out.
+pub fn quote(name: &str) -> String {
+    format!("`{}`", clip(name, MAX_CHARS))
+}
+
+/// Text of the model on one line, with its middle left out beyond `max` characters.
+pub fn clip(text: &str, max: usize) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let count = text.chars().count();
+    let hidden = if count > max { max / 2..count - max / 2 } else { 0..0 };
+    for (at, c) in text.chars().enumerate() {
+        if hidden.contains(&at) {
+            if at == hidden.start {
+                shown.push('…');
+            }
+        } else if is_unsafe(c) {
+            shown.extend(c.escape_unicode());
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
+}
+
+/// `1 input`, `2 inputs`.
+pub fn count(count: usize, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}
+
+/// `a`, `a or b`, `a, b or c`; of a long list, the first items and how many more there are.
+pub fn list(items: &[String], conjunction: &str) -> String {
+    match items {
+        [] => "nothing".to_owned(),
+        [one] => one.clone(),
+        _ if items.len() > MAX_ITEMS => {
+            format!("{} {conjunction} {} more", items[..MAX_ITEMS].join(", "), items.len() - MAX_ITEMS)
+        }
+        [first @ .., last] => format!("{} {conjunction} {last}", first.join(", ")),
+    }
+}
+
+/// The name of the versions of a domain: `opset`, `ai.onnx.ml opset`.
+pub(super) fn opset_of(domain: &str) -> String {
+    if domain.is_empty() { "opset".to_owned() } else { format!("{domain} opset") }
+}
+
+/// `did you mean a or b?`, with the names in backticks; `None` without names.
+#[must_use]
+pub fn did_you_mean(names: &[String]) -> Option<String> {
+    let quoted: Vec<String> = names.iter().map(|name| quote(name)).collect();
+    (!names.is_empty()).then(|| format!("did you mean {}?", list(&quoted, "or")))
+}
+
+/// [`did_you_mean`] as the end of an error message: `; did you mean a?`, or nothing.
+#[must_use]
+pub fn suggestion(names: &[String]) -> String {
+    did_you_mean(names).map_or_else(String::new, |question| format!("; {question}"))
+}
+
+/// The indefinite article of a noun: `a` or `an`.
+pub fn article(noun: &str) -> &'static str {
+    if noun.starts_with(['a', 'e', 'i', 'o']) { "an" } else { "a" }
+}
+
+/// `a -> b -> c`; of a long path, its ends. `hidden` is the number of items that `items` already leaves out in its middle.
+pub fn arrow_list(items: &[String], hidden: usize) -> String {
+    let length = items.len() + hidden;
+    if length <= 2 * MAX_ENDS {
+        return items.join(" -> ");
+    }
+    let end = MAX_ENDS.min(items.len() / 2);
+    let (head, tail) = (items[..end].join(" -> "), items[items.len() - end..].join(" -> "));
+    format!("{head} -> … {} more … -> {tail}", length - 2 * end)
+}
+
+/// Element types: a list, or the exceptions from all of them.
+pub fn element_types(universe: &Universe, set: ElemSet) -> String {
+    let names = |set: ElemSet| -> Vec<String> {
+        set.iter().map(|elem| universe.elem_name(elem).to_owned()).filter(|name| !name.is_empty()).collect()
+    };
+    let missing = ElemSet::from_bits(onnx_elems().bits() & !set.bits());
+    if missing.is_empty() {
+        return "any element type".to_owned();
+    }
+    if missing.len() <= 3 && set.len() > 3 {
+        return format!("any element type but {}", list(&names(missing), "and"));
+    }
+    list(&names(set), "or")
+}
+
+fn onnx_elems() -> ElemSet {
+    (1..=Elem::LAST_ONNX).filter_map(Elem::new).fold(ElemSet::EMPTY, |set, elem| set.union(ElemSet::of(elem)))
+}
+
+/// The types that a port may have: `float, double or float16`, `a sequence of ...`.
+pub fn allowed_types(universe: &Universe, allowed: &AllowedTypes) -> String {
+    let AllowedTypes { tensor, seq_tensor, opt_tensor, opt_seq_tensor, map, seq_map } = allowed;
+    let mut kinds = Vec::new();
+    if !tensor.is_empty() {
+        kinds.push(element_types(universe, *tensor));
+    }
+    for (set, kind) in [
+        (seq_tensor, "a sequence of"),
+        (opt_tensor, "an optional of"),
+        (opt_seq_tensor, "an optional sequence of"),
+    ] {
+        if !set.is_empty() {
+            kinds.push(format!("{kind} {}", element_types(universe, *set)));
+        }
+    }
+    for (pairs, kind) in [(map, ""), (seq_map, "a sequence of ")] {
+        kinds.extend(pairs.iter().map(|(key, value)| {
+            format!("{kind}map({}, {})", universe.elem_name(*key), universe.elem_name(*value))
+        }));
+    }
+    list(&kinds, "or")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn strings(items: &[&str]) -> Vec<String> {
+        items.iter().map(|item| (*item).to_owned()).collect()
+    }
+
+    #[test]
+    fn lists_read_like_sentences_and_end() {
+        assert_eq!(list(&strings(&["a"]), "or"), "a");
+        assert_eq!(list(&strings(&["a", "b"]), "or"), "a or b");
+        assert_eq!(list(&strings(&["a", "b", "c"]), "and"), "a, b and c");
+        assert_eq!(list(&vec!["a".to_owned(); 10], "and"), "a, a, a, a, a, a, a, a and 2 more");
+    }
+
+    #[test]
+    fn a_long_path_shows_its_ends() {
+        assert_eq!(arrow_list(&strings(&["a", "b", "a"]), 0), "a -> b -> a");
+        let steps: Vec<String> = (0..20).map(|at| at.to_string()).collect();
+        let shown = "0 -> 1 -> 2 -> 3 -> … 12 more … -> 16 -> 17 -> 18 -> 19";
+        assert_eq!(arrow_list(&steps, 0), shown);
+        let ends = [&steps[..4], &steps[16..]].concat();
+        assert_eq!(arrow_list(&ends, 12), shown);
+    }
+
+    #[test]
+    fn a_large_set_of_element_types_names_its_exceptions() {
+        let universe = Universe::of_default_lattice().unwrap();
+        assert_eq!(element_types(&universe, ElemSet::ALL), "any element type");
+        let no_text = ElemSet::from_bits(ElemSet::ALL.bits() & !ElemSet::of(Elem::STRING).bits());
+        assert_eq!(element_types(&universe, no_text), "any element type but string");
+        assert_eq!(element_types(&universe, ElemSet::of_all(&[Elem::INT32, Elem::INT64])), "int32 or int64");
+        let sequences = AllowedTypes { seq_tensor: ElemSet::of(Elem::FLOAT), ..AllowedTypes::default() };
+        assert_eq!(allowed_types(&universe, &sequences), "a sequence of float");
+    }
+}
