@@ -2,7 +2,7 @@
 
 use crate::diagnostic::{Code, Diagnostic, Mark, Scope, list};
 use crate::dim::DimId;
-use crate::program::{Origin, StepId, ValueId};
+use crate::program::{StepId, ValueId};
 use crate::rule::Extent;
 use crate::solution::{Equation, EquationSource};
 use crate::solve_error::ErrorSite;
@@ -103,7 +103,7 @@ impl Scope<'_, '_> {
         let body = self.body();
         let mut at = value;
         for _ in 0..MAX_STEPS {
-            let Origin::Step(maker) = body.value(at).origin else { break };
+            let Some(maker) = self.maker(at) else { break };
             let inputs = body.inputs(body.first_step(maker)).iter().flatten().copied();
             match inputs.into_iter().find(|input| self.holds(*input, number)) {
                 Some(input) => at = input,
@@ -123,11 +123,9 @@ impl Scope<'_, '_> {
 
     /// A value by what makes it.
     fn source_text(&self, value: ValueId) -> String {
-        match self.body().value(value).origin {
-            Origin::Step(step) => format!("{}, {}", self.name(value), self.made_by(step)),
-            Origin::Input | Origin::InputWithDefault(_) | Origin::Initializer(_) | Origin::Undefined => {
-                self.value_text(value)
-            }
+        match self.maker(value) {
+            Some(step) => format!("{}, {}", self.name(value), self.made_by(step)),
+            None => self.value_text(value),
         }
     }
 }
