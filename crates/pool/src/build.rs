@@ -5,7 +5,6 @@ use crate::descriptor::{Descriptor, FromWords, GraphRef, ToWords, Variable};
 use crate::digest::Digest;
 use crate::error::TypeError;
 use crate::graph::{LOCAL, Local, MAX_WORK};
-use crate::intern::First;
 use crate::name::Name;
 use crate::pool::{ID_LIMIT, Idx, Pool};
 use crate::tag::{Class, Sort, Tag};
@@ -145,7 +144,7 @@ impl Pool {
         if tag.class() != Class::Container {
             return Err(TypeError::WrongTag { tag, wanted: "container" });
         }
-        Ok(Idx::from_raw(self.intern_short(tag, 1, || child.number(), [child.number(), 0, 0])?))
+        Ok(Idx::from_raw(self.intern_short(tag, 1, [child.number(), 0, 0])?))
     }
 
     /// A list.
@@ -204,12 +203,12 @@ impl Pool {
     #[inline(always)]
     fn two_children(&mut self, tag: Tag, first: Idx, second: Idx) -> Result<Idx, TypeError> {
         let words = [first.number(), second.number(), 0];
-        Ok(Idx::from_raw(self.intern_short(tag, 2, || first.max(second).number(), words)?))
+        Ok(Idx::from_raw(self.intern_short(tag, 2, words)?))
     }
 
     /// A word, if there is one, and children after it.
     #[inline(always)]
-    fn with_children(&mut self, tag: Tag, first: Option<First>, rest: &[Idx]) -> Result<Idx, TypeError> {
+    fn with_children(&mut self, tag: Tag, first: Option<u32>, rest: &[Idx]) -> Result<Idx, TypeError> {
         Ok(Idx::from_raw(self.intern_children(tag, first, rest)?))
     }
 
@@ -219,7 +218,7 @@ impl Pool {
     /// If a child is not a type.
     #[inline]
     pub fn function(&mut self, params: &[Idx], returns: Idx) -> Result<Idx, TypeError> {
-        self.with_children(Tag::Function, Some(First::Child(returns)), params)
+        self.with_children(Tag::Function, Some(returns.number()), params)
     }
 
     /// A tuple.
@@ -237,11 +236,7 @@ impl Pool {
     /// If a child is not a type or a field name occurs twice.
     #[inline]
     pub fn structure(&mut self, name: Name, fields: &[(Name, Idx)]) -> Result<Idx, TypeError> {
-        let id = match fields {
-            [] => self.intern_words(Tag::Struct, &[name.0, 0])?,
-            _ => self.intern_struct(name.0, fields)?,
-        };
-        Ok(Idx::from_raw(id))
+        Ok(Idx::from_raw(self.intern_struct(name, fields)?))
     }
 
     /// An enum whose variants have positional fields; for named ones, see [`Pool::intern`].
@@ -262,7 +257,7 @@ impl Pool {
     /// # Errors
     /// If an argument is not of this pool.
     pub fn applied(&mut self, name: Name, args: &[Idx]) -> Result<Idx, TypeError> {
-        self.with_children(Tag::Applied, Some(First::Name(name)), args)
+        self.with_children(Tag::Applied, Some(name.0), args)
     }
 
     /// A nominal type whose definition is hidden on purpose.
@@ -296,7 +291,7 @@ impl Pool {
     /// # Errors
     /// If it is not a declaration, or the arguments do not fit its parameters.
     pub fn instance(&mut self, declaration: Idx, args: &[Idx]) -> Result<Idx, TypeError> {
-        self.with_children(Tag::Instance, Some(First::Child(declaration)), args)
+        self.with_children(Tag::Instance, Some(declaration.number()), args)
     }
 
     /// A type that is generic over variables, in normal form: variables are renumbered by first use, and those that are
@@ -344,7 +339,7 @@ impl Pool {
     /// # Errors
     /// If the element is not a type or an extent is not a constant.
     pub fn tensor(&mut self, element: Idx, dims: &[Idx]) -> Result<Idx, TypeError> {
-        self.with_children(Tag::Tensor, Some(First::Child(element)), dims)
+        self.with_children(Tag::Tensor, Some(element.number()), dims)
     }
 
     /// A tensor of unknown rank.

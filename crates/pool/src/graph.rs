@@ -363,7 +363,7 @@ impl Pool {
                 Local { tag: node.tag, words }
             })
             .collect();
-        let hash = self.hash_group(&flat);
+        let hash = self.hasher.long(Tag::Bound, &flat);
         let absolute = |base: u32, member: &Local| {
             map_children(member, |child| if child & LOCAL == 0 { child } else { base + (child & !LOCAL) })
         };

@@ -10,12 +10,12 @@
 
 use blake3::IncrementCounter;
 use blake3::platform::Platform;
+use hashbrown::HashTable;
 
 use crate::digest::Digest;
 use crate::layout::{self, Quick, Role};
 use crate::pool::{GroupSpan, Idx, Pool, meta};
 use crate::refine::{Edges, refine};
-use crate::table::Table;
 use crate::tag::Tag;
 
 /// The version of the messages.
@@ -59,7 +59,7 @@ pub(crate) struct Digests {
     /// Ids in the order in which they got digests.
     log: Vec<u32>,
     /// From digests to ids, for the first `indexed` entries of the log.
-    index: Table,
+    index: HashTable<u32>,
     indexed: usize,
     /// For each group, its members' offsets in portable order; empty where not computed.
     orders: Vec<Box<[u32]>>,
@@ -85,8 +85,8 @@ fn clear_bits_from(bits: &mut Vec<u64>, from: usize) {
     }
 }
 
-fn index_hash(digest: &[u8; 32]) -> u32 {
-    u32::from_le_bytes([digest[0], digest[1], digest[2], digest[3]])
+fn index_hash(digest: &[u8; 32]) -> u64 {
+    u64::from_le_bytes(*digest.first_chunk().expect("a digest has 32 bytes"))
 }
 
 impl Digests {
@@ -140,18 +140,19 @@ impl Digests {
     /// The type with this digest, among those whose digests are known.
     pub(crate) fn find(&mut self, digest: &Digest) -> Option<u32> {
         let Digests { exact, log, index, indexed, .. } = self;
-        // The index holds places in the log, from 1.
-        let digest_at = |place: u32| &exact[log[place as usize - 1] as usize];
-        for place in *indexed as u32 + 1..=log.len() as u32 {
-            index.insert_new(index_hash(digest_at(place)), place, |place| index_hash(digest_at(place)));
+        for &id in &log[*indexed..] {
+            let hash_of = |&id: &u32| index_hash(&exact[id as usize]);
+            index.insert_unique(hash_of(&id), id, hash_of);
         }
         *indexed = log.len();
-        let place = index.find(index_hash(&digest.0), |place| *digest_at(place) == digest.0).ok()?;
-        Some(log[place as usize - 1])
+        index.find(index_hash(&digest.0), |&id| exact[id as usize] == digest.0).copied()
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        self.exact.capacity() * 32 + self.done.capacity() * 8 + self.log.capacity() * 4 + self.index.bytes()
+        self.exact.capacity() * 32
+            + self.done.capacity() * 8
+            + self.log.capacity() * 4
+            + self.index.allocation_size()
     }
 }
 

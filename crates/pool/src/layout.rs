@@ -344,14 +344,6 @@ pub(crate) fn for_each_child(tag: Tag, words: &[u32], mut f: impl FnMut(u32)) {
     }
 }
 
-/// The highest id among the children, 0 if there are none.
-#[inline]
-pub(crate) fn newest_child(tag: Tag, words: &[u32]) -> u32 {
-    let mut newest = 0;
-    for_each_child(tag, words, |child| newest = newest.max(child));
-    newest
-}
-
 /// The fields of a struct, or of one variant of an enum.
 #[derive(Clone, Copy)]
 pub(crate) struct Part<'a> {

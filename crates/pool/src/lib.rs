@@ -86,7 +86,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `tag`, `layout`, `name` | the kinds of types, their words, their names |
-//! | `table`, `pool`, `check`, `build` | hash-consing, what has to hold of a type, and a method for each kind |
+//! | `hash`, `pool`, `intern`, `check`, `build` | hash-consing, what has to hold of a type, and a method for each kind |
 //! | `dim`, `binder` | normal forms: constants as polynomials, schemes by first use |
 //! | `graph`, `refine` | recursive types: components, partition refinement |
 //! | `digest`, `hashing`, `shape` | exact and shape digests, in batches |
@@ -105,6 +105,9 @@
 
 #![deny(missing_docs)]
 
+#[cfg(test)]
+extern crate self as typeloom_pool;
+
 mod binder;
 mod build;
 mod check;
@@ -118,9 +121,9 @@ mod export;
 mod fault;
 mod frozen;
 mod graph;
+mod hash;
 mod hashing;
 mod import;
-mod index;
 mod intern;
 mod json;
 mod layout;
@@ -132,7 +135,6 @@ mod refine;
 mod render;
 mod shape;
 mod shared;
-mod table;
 mod tag;
 mod term;
 mod wire;
@@ -157,6 +159,6 @@ pub use name::{MAX_NAME, Name, NameError, check_name};
 pub use pool::{Idx, MAX_BINDERS, Pool};
 pub use render::RenderLimits;
 pub use shape::ShapeError;
-pub use shared::{Lock, Shared, SharedPool};
+pub use shared::SharedPool;
 pub use tag::{Class, Sort, Tag};
 pub use term::ConvertError;

@@ -5,7 +5,10 @@
 //! A name is at least one and at most [`MAX_NAME`] bytes of UTF-8 without control characters. Nothing else is asked of
 //! it: names come from many languages, and comparing them is comparing bytes.
 
-use crate::table::{Seed, Table};
+use hashbrown::HashTable;
+
+use crate::hash::Hasher;
+use crate::intern::remove_ids;
 
 /// The longest name in bytes.
 pub const MAX_NAME: usize = 4096;
@@ -63,12 +66,12 @@ pub(crate) struct Names {
     text: String,
     /// `ends[i]` is where name `i` ends; name 0 is the empty string, so that ids start at 1.
     ends: Vec<u32>,
-    table: Table,
+    index: HashTable<u32>,
 }
 
 impl Names {
     pub(crate) fn new() -> Self {
-        Names { text: String::new(), ends: vec![0], table: Table::default() }
+        Names { text: String::new(), ends: vec![0], index: HashTable::new() }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -76,7 +79,7 @@ impl Names {
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        self.text.capacity() + self.ends.capacity() * size_of::<u32>() + self.table.bytes()
+        self.text.capacity() + self.ends.capacity() * size_of::<u32>() + self.index.allocation_size()
     }
 
     #[inline]
@@ -84,40 +87,30 @@ impl Names {
         text_of(&self.text, &self.ends, id)
     }
 
-    pub(crate) fn find(&self, seed: Seed, name: &str) -> Option<u32> {
-        self.table.find(seed.text(name.as_bytes()), |id| self.get(id) == name).ok()
+    pub(crate) fn find(&self, hasher: &Hasher, name: &str) -> Option<u32> {
+        self.index.find(hasher.text(name), |&id| self.get(id) == name).copied()
     }
 
     /// The id of a string that is known to be a name.
-    pub(crate) fn intern(&mut self, seed: Seed, name: &str) -> Result<u32, NameError> {
-        let hash = seed.text(name.as_bytes());
-        let Names { text, ends, table } = self;
-        match table.find(hash, |id| text_of(text, ends, id) == name) {
-            Ok(id) => Ok(id),
-            Err(place) => {
-                let end = u32::try_from(text.len() + name.len()).map_err(|_| NameError::Full)?;
-                let id = ends.len() as u32;
-                text.push_str(name);
-                ends.push(end);
-                table.insert(place, hash, id, |id| seed.text(text_of(text, ends, id).as_bytes()));
-                Ok(id)
-            }
+    pub(crate) fn intern(&mut self, hasher: &Hasher, name: &str) -> Result<u32, NameError> {
+        if let Some(id) = self.find(hasher, name) {
+            return Ok(id);
         }
+        let end = u32::try_from(self.text.len() + name.len()).map_err(|_| NameError::Full)?;
+        let id = self.ends.len() as u32;
+        self.text.push_str(name);
+        self.ends.push(end);
+        let Names { text, ends, index } = self;
+        index.insert_unique(hasher.text(name), id, |&id| hasher.text(text_of(text, ends, id)));
+        Ok(id)
     }
 
-    /// Forgets every name from `len` on. `generation` is the table's at the time `len` was taken.
-    pub(crate) fn truncate(&mut self, seed: Seed, len: usize, generation: u32) {
-        if self.ends.len() == len {
-            return;
-        }
-        let Names { text, ends, table } = self;
-        table.truncate(len as u32 - 1, generation, |id| seed.text(text_of(text, ends, id).as_bytes()));
+    /// Removes every name from `len` on.
+    pub(crate) fn truncate(&mut self, hasher: &Hasher, len: usize) {
+        let Names { text, ends, index } = self;
+        remove_ids(index, len, ends.len(), |id| hasher.text(text_of(text, ends, id)));
         ends.truncate(len);
         text.truncate(ends[len - 1] as usize);
-    }
-
-    pub(crate) fn generation(&self) -> u32 {
-        self.table.generation()
     }
 }
 

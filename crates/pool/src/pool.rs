@@ -14,17 +14,17 @@
 //!
 //! Not for: types that are still being inferred over and over; those are terms.
 
-use std::hash::{BuildHasher, Hasher};
 use std::num::NonZeroU32;
+
+use hashbrown::HashTable;
 
 use crate::check::sort_of;
 use crate::error::TypeError;
+use crate::hash::Hasher;
 use crate::hashing::Digests;
-use crate::index::{Index, Mark};
-use crate::intern::Expected;
+use crate::intern::remove_ids;
 use crate::layout;
 use crate::name::{Name, NameError, Names, check_name};
-use crate::table::{Seed, Table};
 use crate::tag::{Sort, Tag};
 
 /// A type's id in one pool.
@@ -82,31 +82,21 @@ pub(crate) struct Node {
 impl Node {
     /// Whether it is the type of these words, which are followed by zeros.
     #[inline(always)]
-    pub(crate) fn is(&self, of_kind: u16, words: [u32; 3]) -> bool {
-        // One branch for all of it.
-        (kind(self.tag, self.len) == of_kind) & (self.words == words)
+    pub(crate) fn is(&self, tag: Tag, len: u8, words: [u32; 3]) -> bool {
+        // Without short-circuiting, so that there is one branch for all comparisons.
+        (self.tag == tag) & (self.len == len) & (self.words == words)
     }
 
     /// Whether it is the type of these words, more than three.
-    #[inline(always)]
+    #[inline]
     pub(crate) fn is_long(&self, extra: &[u32], tag: Tag, words: &[u32]) -> bool {
-        self.long(extra, tag).is_some_and(|own| same_words(own, words))
+        self.tag == tag && self.len == SPILLED && spilled(extra, self.words) == words
     }
 
     /// Its words.
     #[inline(always)]
     pub(crate) fn words_in<'p>(&'p self, extra: &'p [u32]) -> &'p [u32] {
         if self.len == SPILLED { spilled(extra, self.words) } else { &self.words[..usize::from(self.len)] }
-    }
-
-    /// Its words, if it has this tag and more than three of them.
-    #[inline(always)]
-    pub(crate) fn long<'p>(&self, extra: &'p [u32], tag: Tag) -> Option<&'p [u32]> {
-        if kind(self.tag, self.len) != kind(tag, SPILLED) {
-            return None;
-        }
-        let [start, count, _] = self.words;
-        extra.get(start as usize..)?.get(..count as usize)
     }
 }
 
@@ -127,7 +117,7 @@ pub(crate) mod meta {
 pub(crate) struct GroupSpan {
     pub(crate) base: u32,
     pub(crate) len: u32,
-    pub(crate) hash: u32,
+    pub(crate) hash: u64,
 }
 
 /// Interned types.
@@ -146,13 +136,12 @@ pub struct Pool {
     pub(crate) nodes: Vec<Node>,
     pub(crate) meta: Vec<u8>,
     pub(crate) extra: Vec<u32>,
-    pub(crate) index: Index,
-    pub(crate) expected: Expected,
+    pub(crate) index: HashTable<u32>,
     pub(crate) names: Names,
     pub(crate) groups: Vec<GroupSpan>,
-    pub(crate) group_table: Table,
+    pub(crate) group_index: HashTable<u32>,
     pub(crate) digests: Digests,
-    pub(crate) seed: Seed,
+    pub(crate) hasher: Hasher,
 }
 
 impl Default for Pool {
@@ -168,9 +157,6 @@ pub(crate) struct Checkpoint {
     extra: usize,
     groups: usize,
     names: usize,
-    index: Mark,
-    group_table: u32,
-    name_table: u32,
 }
 
 impl Pool {
@@ -183,34 +169,21 @@ impl Pool {
     /// An empty pool with room for this many types.
     #[must_use]
     pub fn with_capacity(types: usize) -> Self {
-        // The seed keeps crafted input from lining up in the table; it shows in no id and in no byte written.
-        let seed = std::collections::hash_map::RandomState::new().build_hasher().finish();
         let mut nodes = Vec::with_capacity(types + 1);
         nodes.push(Node { tag: Tag::Never, len: NO_LEN, free: 0, words: [0; 3] });
-        let index = Index::new(nodes.capacity());
         let mut meta = Vec::with_capacity(types + 1);
         meta.push(meta::NO_TYPE);
         Pool {
             nodes,
             meta,
             extra: Vec::new(),
-            index,
-            expected: Expected::default(),
+            index: HashTable::with_capacity(types),
             names: Names::new(),
             groups: Vec::new(),
-            group_table: Table::default(),
+            group_index: HashTable::new(),
             digests: Digests::default(),
-            seed: Seed::new(seed, u32::MAX),
+            hasher: Hasher::default(),
         }
-    }
-
-    /// An empty pool that keeps only `bits` bits of every table hash: with 0, all types and all names collide; and only
-    /// the first types are found beside their newest children. For tests of the rule that no hash is identity.
-    #[must_use]
-    pub fn with_hash_bits(bits: u32) -> Self {
-        let hash_mask = 1u32.checked_shl(bits).map_or(u32::MAX, |b| b - 1);
-        let pool = Self::new();
-        Pool { seed: pool.seed.with_mask(hash_mask), index: pool.index.with_id_bits(6), ..pool }
     }
 
     /// The number of types.
@@ -236,10 +209,10 @@ impl Pool {
         self.nodes.capacity() * size_of::<Node>()
             + self.meta.capacity()
             + self.extra.capacity() * size_of::<u32>()
-            + self.index.bytes()
+            + self.index.allocation_size()
             + self.names.bytes()
             + self.groups.capacity() * size_of::<GroupSpan>()
-            + self.group_table.bytes()
+            + self.group_index.allocation_size()
     }
 
     /// The id of a name.
@@ -247,21 +220,21 @@ impl Pool {
     /// # Errors
     /// If the string breaks the rules for names.
     pub fn name(&mut self, name: &str) -> Result<Name, TypeError> {
-        if let Some(id) = self.names.find(self.seed, name) {
+        if let Some(id) = self.names.find(&self.hasher, name) {
             return Ok(Name(id));
         }
         check_name(name)?;
-        Ok(Name(self.names.intern(self.seed, name)?))
+        Ok(Name(self.names.intern(&self.hasher, name)?))
     }
 
     /// The id of a name, if the pool has it.
     #[must_use]
     pub fn find_name(&self, name: &str) -> Option<Name> {
-        self.names.find(self.seed, name).map(Name)
+        self.names.find(&self.hasher, name).map(Name)
     }
 
     pub(crate) fn intern_checked_name(&mut self, name: &str) -> Result<u32, NameError> {
-        self.names.intern(self.seed, name)
+        self.names.intern(&self.hasher, name)
     }
 
     /// The string of a name.
@@ -363,27 +336,19 @@ impl Pool {
         self.groups.partition_point(|group| group.base <= ty).checked_sub(1)
     }
 
-    /// The hash of a group in the table of groups, given what is to be hashed of all members.
-    pub(crate) fn hash_group(&self, flat: &[u32]) -> u32 {
-        match inline_words(flat) {
-            Some((len, inline)) => self.seed.short(kind(Tag::Bound, len), inline),
-            None => self.seed.long(kind(Tag::Bound, SPILLED), flat),
-        }
-    }
-
-    /// A group with these members, if there is one. `member_words(base, i)` gives the words of member `i` as they are if
-    /// the group starts at `base`.
+    /// The first member of a group with this hash and number of members for which `same(base, i)` holds for each `i`.
     pub(crate) fn find_group(
         &self,
-        hash: u32,
+        hash: u64,
         count: usize,
         same: impl Fn(u32, usize) -> bool,
     ) -> Option<u32> {
-        let found = self.group_table.find(hash, |group| {
-            let span = self.groups[group as usize - 1];
+        let base_of = |group: u32| self.groups[group as usize].base;
+        let found = self.group_index.find(hash, |&group| {
+            let span = self.groups[group as usize];
             span.len as usize == count && (0..count).all(|at| same(span.base, at))
         });
-        found.ok().map(|group| self.groups[group as usize - 1].base)
+        found.map(|&group| base_of(group))
     }
 
     pub(crate) fn checkpoint(&self) -> Checkpoint {
@@ -392,24 +357,15 @@ impl Pool {
             extra: self.extra.len(),
             groups: self.groups.len(),
             names: self.names.len(),
-            index: self.index.checkpoint(),
-            group_table: self.group_table.generation(),
-            name_table: self.names.generation(),
         }
     }
 
     /// Forgets everything added since the checkpoint.
     pub(crate) fn rollback(&mut self, to: Checkpoint) {
-        let Pool { nodes, extra, index, seed, .. } = self;
-        let newest_of = |id| layout::newest_child(nodes[id as usize].tag, words_of(nodes, extra, id));
-        index.truncate(to.nodes as u32, nodes.len() as u32, to.index, newest_of, |id| {
-            hash_of(nodes, extra, *seed, id)
-        });
-        if self.groups.len() > to.groups {
-            let groups = &self.groups;
-            self.group_table.truncate(to.groups as u32, to.group_table, |id| groups[id as usize - 1].hash);
-        }
-        self.names.truncate(self.seed, to.names, to.name_table);
+        let Pool { nodes, extra, index, hasher, groups, group_index, .. } = self;
+        remove_ids(index, to.nodes, nodes.len(), |id| hasher.node(&nodes[id as usize], extra));
+        remove_ids(group_index, to.groups, groups.len(), |group| groups[group as usize].hash);
+        self.names.truncate(&self.hasher, to.names);
         self.nodes.truncate(to.nodes);
         self.meta.truncate(to.nodes);
         self.extra.truncate(to.extra);
@@ -435,33 +391,11 @@ fn spilled(extra: &[u32], [start, count, _]: [u32; 3]) -> &[u32] {
     &extra[start as usize..start as usize + count as usize]
 }
 
-pub(crate) fn hash_of(nodes: &[Node], extra: &[u32], seed: Seed, ty: u32) -> u32 {
-    let Node { tag, len, free: _, words } = nodes[ty as usize];
-    if len == SPILLED {
-        seed.long(kind(tag, len), spilled(extra, words))
-    } else {
-        seed.short(kind(tag, len), words)
-    }
-}
-
-/// Tag and length as a hash takes them.
-#[inline(always)]
-pub(crate) fn kind(tag: Tag, len: u8) -> u16 {
-    u16::from_le_bytes([tag.number(), len])
-}
-
 /// Words that fit in a node, followed by zeros, and how many.
 pub(crate) fn inline_words(words: &[u32]) -> Option<(u8, [u32; 3])> {
     let mut inline = [0; 3];
     inline.get_mut(..words.len())?.copy_from_slice(words);
     Some((words.len() as u8, inline))
-}
-
-/// Slice equality: a call of `memcmp` costs more than comparing the few words of a type.
-#[inline(always)]
-fn same_words(left: &[u32], right: &[u32]) -> bool {
-    left.len() == right.len()
-        && left.iter().zip(right).fold(0, |all, (left, right)| all | (left ^ right)) == 0
 }
 
 /// A member of a group that is about to be added.

@@ -1,15 +1,16 @@
 //! A pool that several threads fill.
 //!
-//! One reader-writer lock around one pool. Interning looks the type up under the read lock first and takes the write lock
-//! only for types that are new, so threads that mostly meet known types do not wait for each other. Between the two locks
-//! another thread may add the same type; interning under the write lock looks again, so both get one id.
+//! One reader-writer lock protects one pool. Interning first looks the type up under the read lock and takes the write lock
+//! only for new types, so threads that mostly intern known types do not block each other. Another thread may add the same
+//! type between the two locks; interning under the write lock looks it up again, so both threads get the same id.
 //!
-//! **Invariant:** an id, once given out, means the same type for ever; ids of different threads are interchangeable.
-//!
-//! The lock is a parameter, so that the tests run the same code under a scheduler that tries interleavings.
+//! **Invariant:** an id denotes the same type for the lifetime of the pool; ids of different threads are interchangeable.
 
-use std::ops::{Deref, DerefMut};
-use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+#[cfg(test)]
+use shuttle::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::PoisonError;
+#[cfg(not(test))]
+use std::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use crate::build::find_descriptor;
 use crate::descriptor::Descriptor;
@@ -17,62 +18,6 @@ use crate::digest::Digest;
 use crate::error::TypeError;
 use crate::hashing::NotPortable;
 use crate::pool::{Idx, Pool};
-
-/// A reader-writer lock.
-pub trait Lock<T> {
-    /// Access for reading.
-    type Read<'a>: Deref<Target = T>
-    where
-        Self: 'a;
-    /// Access for writing.
-    type Write<'a>: DerefMut<Target = T>
-    where
-        Self: 'a;
-
-    /// A lock around a value.
-    fn new(value: T) -> Self;
-    /// Waits until no one writes.
-    fn read(&self) -> Self::Read<'_>;
-    /// Waits until no one reads or writes.
-    fn write(&self) -> Self::Write<'_>;
-    /// The value, when no one else has the lock.
-    fn into_inner(self) -> T;
-}
-
-impl<T> Lock<T> for RwLock<T> {
-    type Read<'a>
-        = RwLockReadGuard<'a, T>
-    where
-        T: 'a;
-    type Write<'a>
-        = RwLockWriteGuard<'a, T>
-    where
-        T: 'a;
-
-    fn new(value: T) -> Self {
-        RwLock::new(value)
-    }
-
-    // A pool is in a valid state between any two of its operations, and those do not panic half-way; so a panic of a
-    // thread that held the lock says nothing about the pool.
-    fn read(&self) -> Self::Read<'_> {
-        RwLock::read(self).unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn write(&self) -> Self::Write<'_> {
-        RwLock::write(self).unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn into_inner(self) -> T {
-        RwLock::into_inner(self).unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// A pool behind a lock.
-#[derive(Debug)]
-pub struct Shared<L> {
-    lock: L,
-}
 
 /// A pool that several threads fill.
 ///
@@ -86,12 +31,26 @@ pub struct Shared<L> {
 /// });
 /// assert_eq!(ids[0], ids[1]);
 /// ```
-pub type SharedPool = Shared<RwLock<Pool>>;
+#[derive(Debug)]
+pub struct SharedPool {
+    lock: RwLock<Pool>,
+}
 
-impl<L: Lock<Pool>> Shared<L> {
+impl SharedPool {
     /// Shares a pool.
+    #[must_use]
     pub fn new(pool: Pool) -> Self {
-        Shared { lock: L::new(pool) }
+        SharedPool { lock: RwLock::new(pool) }
+    }
+
+    // A pool is valid between any two of its operations, and those do not panic half-way; so the panic of a thread that
+    // held the lock leaves a valid pool, and poisoning is ignored.
+    fn lock_read(&self) -> RwLockReadGuard<'_, Pool> {
+        self.lock.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lock_write(&self) -> RwLockWriteGuard<'_, Pool> {
+        self.lock.write().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Interns a type.
@@ -99,13 +58,14 @@ impl<L: Lock<Pool>> Shared<L> {
     /// # Errors
     /// If the type is not well formed.
     pub fn intern(&self, ty: &Descriptor<Idx>) -> Result<Idx, TypeError> {
-        if let Some(found) = find_descriptor(&self.lock.read(), ty) {
-            return Ok(found);
+        let known = find_descriptor(&self.lock_read(), ty);
+        match known {
+            Some(found) => Ok(found),
+            None => self.lock_write().intern(ty),
         }
-        self.lock.write().intern(ty)
     }
 
-    /// The digest of a type.
+    /// Returns the digest of a type.
     ///
     /// # Errors
     /// If the type contains inference variables.
@@ -113,25 +73,27 @@ impl<L: Lock<Pool>> Shared<L> {
     /// # Panics
     /// If the id is not of this pool.
     pub fn digest(&self, ty: Idx) -> Result<Digest, NotPortable> {
-        if let Some(found) = self.lock.read().known_digest(ty) {
-            return Ok(found);
+        let known = self.lock_read().known_digest(ty);
+        match known {
+            Some(found) => Ok(found),
+            None => self.lock_write().digest(ty),
         }
-        self.lock.write().digest(ty)
     }
 
-    /// Reads the pool. Others can read meanwhile, and no one can write.
+    /// Calls `f` with the pool under the read lock.
     pub fn read<T>(&self, f: impl FnOnce(&Pool) -> T) -> T {
-        f(&self.lock.read())
+        f(&self.lock_read())
     }
 
-    /// Changes the pool. Everyone else waits.
+    /// Calls `f` with the pool under the write lock.
     pub fn write<T>(&self, f: impl FnOnce(&mut Pool) -> T) -> T {
-        f(&mut self.lock.write())
+        f(&mut self.lock_write())
     }
 
-    /// The pool, when no one else uses it.
+    /// Returns the pool.
+    #[must_use]
     pub fn into_inner(self) -> Pool {
-        self.lock.into_inner()
+        self.lock.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -139,38 +101,16 @@ impl<L: Lock<Pool>> Shared<L> {
 mod tests {
     use super::*;
     use crate::tag::Tag;
-    use shuttle::sync as scheduled;
-
-    impl Lock<Pool> for scheduled::RwLock<Pool> {
-        type Read<'a> = scheduled::RwLockReadGuard<'a, Pool>;
-        type Write<'a> = scheduled::RwLockWriteGuard<'a, Pool>;
-
-        fn new(value: Pool) -> Self {
-            scheduled::RwLock::new(value)
-        }
-
-        fn read(&self) -> Self::Read<'_> {
-            scheduled::RwLock::read(self).unwrap_or_else(PoisonError::into_inner)
-        }
-
-        fn write(&self) -> Self::Write<'_> {
-            scheduled::RwLock::write(self).unwrap_or_else(PoisonError::into_inner)
-        }
-
-        fn into_inner(self) -> Pool {
-            scheduled::RwLock::into_inner(self).unwrap_or_else(PoisonError::into_inner)
-        }
-    }
+    use shuttle::sync::Arc;
 
     #[test]
     fn every_interleaving_gives_one_id_and_one_digest_per_type() {
         shuttle::check_random(
             || {
-                let pool: scheduled::Arc<Shared<scheduled::RwLock<Pool>>> =
-                    scheduled::Arc::new(Shared::new(Pool::new()));
+                let pool = Arc::new(SharedPool::new(Pool::new()));
                 let threads: Vec<_> = (0..3u32)
                     .map(|thread| {
-                        let pool = scheduled::Arc::clone(&pool);
+                        let pool = Arc::clone(&pool);
                         shuttle::thread::spawn(move || {
                             let tags = [Tag::Int, Tag::Str, Tag::Bool];
                             let mut ids = vec![None; 3];

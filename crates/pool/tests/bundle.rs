@@ -29,7 +29,7 @@ pub(crate) fn export_again(pool: &mut Pool, bytes: &[u8]) -> Result<Vec<u8>, Imp
 fn bundles_of_random_types_come_back_equal_from_pools_filled_otherwise() {
     for seed in 0..60 {
         let (mut pool, bundle) = random_bundle(seed, 60);
-        let mut other = Pool::with_hash_bits(4);
+        let mut other = Pool::new();
         random_types(&mut Rng(seed + 1000), &mut other, 40);
         let roots = other.import(bundle.as_bytes()).unwrap();
         let own = pool.import(bundle.as_bytes()).unwrap();

@@ -118,7 +118,7 @@ fn a_graph_written_otherwise_in_a_pool_filled_otherwise_has_the_same_digests() {
         let graph: Vec<Node> = (0..nodes).map(|_| random_node(&mut rng, &[], nodes)).collect();
         let mut pool = Pool::new();
         let ids = pool.intern_graph(&graph).unwrap();
-        let mut other = Pool::with_hash_bits(3);
+        let mut other = Pool::new();
         let filler: Vec<Node> = (0..5).map(|_| random_node(&mut rng, &[], 5)).collect();
         other.intern_graph(&filler).unwrap();
         for id in ids {
