@@ -16,51 +16,10 @@ pub mod interned;
 use crate::arg::GenericArg;
 use crate::constant::ConstData;
 use crate::meta::{Meta, TermError};
-use crate::ty::{ApplicationTy, Ty, TyData};
+use crate::ty::TyData;
 use std::fmt::Debug;
 use std::hash::Hash;
 use std::ops::Deref;
-
-/// A list of arguments that is kept by value: inside of its owner as far as most applications have any.
-#[derive(Clone, Debug)]
-pub enum ArgList<F: TypeFamily> {
-    /// No argument.
-    None,
-    /// One argument.
-    One([GenericArg<F>; 1]),
-    /// Two arguments.
-    Two([GenericArg<F>; 2]),
-    /// Any number of arguments, on the heap.
-    Many(Box<[GenericArg<F>]>),
-}
-
-impl<F: TypeFamily> ArgList<F> {
-    /// A copy of a list.
-    #[inline]
-    #[must_use]
-    pub fn new(list: &[GenericArg<F>]) -> Self {
-        match list {
-            [] => Self::None,
-            [a] => Self::One([a.clone()]),
-            [a, b] => Self::Two([a.clone(), b.clone()]),
-            many => Self::Many(many.into()),
-        }
-    }
-}
-
-impl<F: TypeFamily> Deref for ArgList<F> {
-    type Target = [GenericArg<F>];
-
-    #[inline]
-    fn deref(&self) -> &[GenericArg<F>] {
-        match self {
-            Self::None => &[],
-            Self::One(list) => list,
-            Self::Two(list) => list,
-            Self::Many(list) => list,
-        }
-    }
-}
 
 /// A handle of a stored term.
 pub trait Node: Clone + Eq + Hash {
@@ -208,20 +167,6 @@ pub trait TypeFamily: Clone + Eq + Hash + Debug + Sized {
     fn intern_ty(&self, data: TyData<'_, Self>) -> Result<Self::InternedTy, TermError>;
     /// Stores a constant, or says why it must not exist.
     fn intern_const(&self, data: ConstData<'_, Self>) -> Result<Self::InternedConst, TermError>;
-    /// Stores an application whose arguments are no longer needed elsewhere. Folds end here, so a family that keeps
-    /// arguments by value can take them.
-    fn intern_application(
-        &self,
-        name: Self::Name,
-        args: ArgList<Self>,
-    ) -> Result<Self::InternedTy, TermError> {
-        self.intern_ty(TyData::Apply(ApplicationTy { name, args: &args }))
-    }
-    /// Stores the application of a name to two types, by far the most frequent one. What is passed in registers need
-    /// not be copied through memory on its way into the node, each copy waiting for the one before.
-    fn intern_pair(&self, name: Self::Name, a: Ty<Self>, b: Ty<Self>) -> Result<Self::InternedTy, TermError> {
-        self.intern_application(name, ArgList::Two([a.into(), b.into()]))
-    }
     /// Stores a list of arguments.
     fn intern_args(&self, args: &[GenericArg<Self>]) -> Self::InternedArgs;
 

@@ -19,12 +19,13 @@
 
 use crate::arg::GenericArg;
 use crate::constant::{Const, ConstData};
-use crate::family::{ArgList, TypeFamily};
+use crate::family::TypeFamily;
 use crate::meta::{LARGE, MAX_DEPTH, Meta, TermError};
 use crate::region::Region;
 use crate::ty::{AliasTy, ApplicationTy, DynBound, DynTy, FnTy, Ty, TyData, WitnessTy};
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
+use smallvec::SmallVec;
 
 /// Nodes lighter than this are folded again rather than remembered.
 const WORTH_REMEMBERING: u16 = 4;
@@ -90,12 +91,6 @@ pub trait Folder<F: TypeFamily>: Sized {
         super_fold_ty(ty, self)
     }
 
-    /// Folds a type that is not skipped and has no children: [`Folder::fold_ty`], for folders whose own case is a leaf.
-    #[inline]
-    fn fold_leaf(&mut self, ty: &Ty<F>) -> Result<Ty<F>, Self::Error> {
-        self.fold_ty(ty)
-    }
-
     /// Folds a region. Regions are never skipped.
     fn fold_region(&mut self, region: Region<F>) -> Result<Region<F>, Self::Error> {
         Ok(region)
@@ -114,68 +109,29 @@ pub trait Fold<F: TypeFamily>: Sized {
 }
 
 impl<F: TypeFamily> Fold<F> for Ty<F> {
-    // Always: so a leaf takes no call.
-    #[inline(always)]
     fn try_fold_with<D: Folder<F>>(&self, folder: &mut D) -> Result<Self, D::Error> {
         let meta = self.meta();
         if folder.skip(meta) {
             return Ok(self.clone());
         }
-        if meta.depth == 1 {
-            return folder.fold_leaf(self);
+        let state = folder.state();
+        let key = state.remembers(self, meta).then(|| (self.address(), state.depth));
+        if let Some((_, folded)) = key.and_then(|key| state.seen.get(&key)) {
+            return Ok(folded.clone());
         }
-        let mut error = None;
-        let folded = if folder.state().remembers(self, meta) {
-            fold_remembered(self, folder, &mut error)
-        } else {
-            fold_inner(self, folder, &mut error)
-        };
-        folded.ok_or_else(|| error.unwrap_or_else(|| TermError::TooDeep.into()))
-    }
-}
-
-/// Folds a type with children, one level further in, or leaves an error.
-///
-/// An error goes its own way, so that a type comes back in a register: a `Result` with an error of several words is
-/// written to memory in parts and read as a whole, for which the processor waits.
-#[inline(never)]
-fn fold_inner<F: TypeFamily, D: Folder<F>>(
-    ty: &Ty<F>,
-    folder: &mut D,
-    error: &mut Option<D::Error>,
-) -> Option<Ty<F>> {
-    let state = folder.state();
-    if state.level >= MAX_DEPTH {
-        *error = Some(TermError::TooDeep.into());
-        return None;
-    }
-    state.level += 1;
-    let result = folder.fold_ty(ty);
-    folder.state().level -= 1;
-    match result {
-        Ok(ty) => Some(ty),
-        Err(found) => {
-            *error = Some(found);
-            None
+        if state.level >= MAX_DEPTH {
+            return Err(TermError::TooDeep.into());
         }
+        state.level += 1;
+        let folded = folder.fold_ty(self);
+        let state = folder.state();
+        state.level -= 1;
+        let folded = folded?;
+        if let Some(key) = key {
+            state.seen.insert(key, (self.clone(), folded.clone()));
+        }
+        Ok(folded)
     }
-}
-
-/// [`fold_inner`] of a type that may have been folded before.
-#[inline(never)]
-fn fold_remembered<F: TypeFamily, D: Folder<F>>(
-    ty: &Ty<F>,
-    folder: &mut D,
-    error: &mut Option<D::Error>,
-) -> Option<Ty<F>> {
-    let state = folder.state();
-    let key = (ty.address(), state.depth);
-    if let Some((_, result)) = state.seen.get(&key) {
-        return Some(result.clone());
-    }
-    let result = fold_inner(ty, folder, error)?;
-    folder.state().seen.insert(key, (ty.clone(), result.clone()));
-    Some(result)
 }
 
 impl<F: TypeFamily> Fold<F> for Const<F> {
@@ -220,8 +176,8 @@ impl<F: TypeFamily, T: Fold<F>> Fold<F> for Vec<T> {
     }
 }
 
-/// A folded list of arguments, or nothing where it did not change.
-pub type FoldedArgs<F> = Option<ArgList<F>>;
+/// A folded list of arguments, or `None` if it did not change.
+pub type FoldedArgs<F> = Option<SmallVec<[GenericArg<F>; 2]>>;
 
 /// Folds a list of arguments.
 #[inline]
@@ -229,67 +185,29 @@ pub fn fold_args<F: TypeFamily, D: Folder<F>>(
     args: &[GenericArg<F>],
     folder: &mut D,
 ) -> Result<FoldedArgs<F>, D::Error> {
-    match args {
-        [] => Ok(None),
-        [a] => {
-            let x = a.try_fold_with(folder)?;
-            Ok(if x.same(a) { None } else { Some(ArgList::One([x])) })
-        }
-        [a, b] => {
-            let x = a.try_fold_with(folder)?;
-            let y = b.try_fold_with(folder)?;
-            Ok(if x.same(a) && y.same(b) { None } else { Some(ArgList::Two([x, y])) })
-        }
-        many => fold_many(many, folder),
-    }
-}
-
-/// Folds a long list, copying it from the first change on.
-fn fold_many<F: TypeFamily, D: Folder<F>>(
-    args: &[GenericArg<F>],
-    folder: &mut D,
-) -> Result<FoldedArgs<F>, D::Error> {
-    let mut changed: Option<Vec<GenericArg<F>>> = None;
+    let mut changed: FoldedArgs<F> = None;
     for (i, arg) in args.iter().enumerate() {
         let folded = arg.try_fold_with(folder)?;
         match &mut changed {
             Some(list) => list.push(folded),
             None if folded.same(arg) => {}
             None => {
-                let mut list = Vec::with_capacity(args.len());
-                list.extend(args.iter().take(i).cloned());
+                let mut list = SmallVec::with_capacity(args.len());
+                list.extend(args[..i].iter().cloned());
                 list.push(folded);
                 changed = Some(list);
             }
         }
     }
-    Ok(changed.map(|list| ArgList::Many(list.into())))
+    Ok(changed)
 }
 
 /// Folds the children of a type.
-#[inline]
 pub fn super_fold_ty<F: TypeFamily, D: Folder<F>>(ty: &Ty<F>, folder: &mut D) -> Result<Ty<F>, D::Error> {
-    // The most frequent case by far, without a list in between.
-    let TyData::Apply(ApplicationTy { name, args: [GenericArg::Ty(a), GenericArg::Ty(b)] }) = ty.data()
-    else {
-        return fold_others(ty, folder);
-    };
-    let x = a.try_fold_with(folder)?;
-    let y = b.try_fold_with(folder)?;
-    if x.same(a) && y.same(b) {
-        return Ok(ty.clone());
-    }
-    Ok(Ty::pair(folder.cx(), name, x, y)?)
-}
-
-/// Folds the children of a type that is not a pair.
-#[inline(never)]
-fn fold_others<F: TypeFamily, D: Folder<F>>(ty: &Ty<F>, folder: &mut D) -> Result<Ty<F>, D::Error> {
     match ty.data() {
-        TyData::Apply(ApplicationTy { name, args }) => match fold_args(args, folder)? {
-            None => Ok(ty.clone()),
-            Some(args) => Ok(Ty::apply_owned(folder.cx(), name, args)?),
-        },
+        TyData::Apply(ApplicationTy { name, args }) => {
+            fold_list(ty, folder, args, 0, |args| TyData::Apply(ApplicationTy { name, args }))
+        }
         TyData::Alias(AliasTy { name, args }) => {
             fold_list(ty, folder, args, 0, |args| TyData::Alias(AliasTy { name, args }))
         }

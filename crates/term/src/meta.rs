@@ -143,22 +143,6 @@ impl Meta {
         bits(self) == bits(other)
     }
 
-    /// The metadata of a node over two children, without flags of its own and without a binder: what [`MetaBuilder`]
-    /// gives, in half of the instructions.
-    #[inline]
-    pub(crate) fn pair(a: Self, b: Self) -> Result<Self, TermError> {
-        let depth = a.depth.max(b.depth);
-        if depth >= MAX_DEPTH {
-            return Err(TermError::TooDeep);
-        }
-        Ok(Self {
-            flags: a.flags.union(b.flags),
-            depth: depth + 1,
-            outer: a.outer.max(b.outer),
-            weight: a.weight.saturating_add(b.weight).saturating_add(1),
-        })
-    }
-
     /// Whether every bound variable in the term is bound inside it.
     #[inline]
     #[must_use]

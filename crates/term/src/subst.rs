@@ -212,15 +212,8 @@ impl<F: TypeFamily> Folder<F> for Instantiate<'_, F> {
         u32::from(meta.outer) <= self.state.depth
     }
 
-    #[inline(always)]
     fn fold_ty(&mut self, ty: &Ty<F>) -> Result<Ty<F>, TermError> {
-        if let TyData::BoundVariable(_) = ty.data() { self.fold_leaf(ty) } else { super_fold_ty(ty, self) }
-    }
-
-    // Always: so substituting for a variable takes no call.
-    #[inline(always)]
-    fn fold_leaf(&mut self, ty: &Ty<F>) -> Result<Ty<F>, TermError> {
-        let TyData::BoundVariable(var) = ty.data() else { return Ok(ty.clone()) };
+        let TyData::BoundVariable(var) = ty.data() else { return super_fold_ty(ty, self) };
         match self.classify(var) {
             Occurrence::Inner => Ok(ty.clone()),
             Occurrence::Here(index) => {

@@ -17,7 +17,7 @@
 
 use crate::arg::GenericArg;
 use crate::binder::{Arity, BoundVar, Universe};
-use crate::family::{ArgList, Node, TypeFamily};
+use crate::family::{Node, TypeFamily};
 use crate::meta::{Flags, Meta, MetaBuilder, TermError};
 use crate::region::Region;
 
@@ -46,12 +46,6 @@ impl<F: TypeFamily> Ty<F> {
     #[must_use]
     pub fn interned(&self) -> &F::InternedTy {
         &self.0
-    }
-
-    /// The handle of the family.
-    #[inline]
-    pub(crate) fn interned_mut(&mut self) -> &mut F::InternedTy {
-        &mut self.0
     }
 
     /// What the type looks like.
@@ -94,16 +88,10 @@ impl<F: TypeFamily> Ty<F> {
         Self::new(cx, TyData::Apply(ApplicationTy { name, args }))
     }
 
-    /// `name<args>`, of arguments that are not needed any more.
-    #[inline]
-    pub fn apply_owned(cx: &F, name: F::Name, args: ArgList<F>) -> Result<Self, TermError> {
-        cx.intern_application(name, args).map(Self)
-    }
-
     /// `name<a, b>`
     #[inline]
     pub fn pair(cx: &F, name: F::Name, a: Self, b: Self) -> Result<Self, TermError> {
-        cx.intern_pair(name, a, b).map(Self)
+        Self::apply(cx, name, &[a.into(), b.into()])
     }
 
     /// The placeholder `name` of the root universe: a generic parameter.

@@ -10,24 +10,22 @@
 //! when written out as a tree may be small as a graph; from [`LARGE`] on, pairs of nodes found equal are remembered,
 //! so that comparing costs what the graphs cost.
 
-mod shells;
-
-use super::{ArgList, Node, TypeFamily};
+use super::{Node, TypeFamily};
 use crate::arg::GenericArg;
 use crate::binder::Arity;
 use crate::constant::{ConstData, ConstOp, ConstValue};
-use crate::meta::{Flags, LARGE, Meta, TermError};
+use crate::meta::{LARGE, Meta, TermError};
 use crate::name::Name;
 use crate::region::Region;
 use crate::ty::{
-    AliasTy, ApplicationTy, DynBound, DynTy, ErrorProof, FnTy, InferVar, Placeholder, Ty, TyData, WitnessTy,
-    args_meta,
+    AliasTy, ApplicationTy, DynBound, DynTy, ErrorProof, FnTy, InferVar, Placeholder, TyData, WitnessTy,
 };
 use hashbrown::HashSet;
 use std::cell::RefCell;
 use std::fmt::Debug;
 use std::hash::{Hash, Hasher};
 use std::marker::PhantomData;
+use std::ops::Deref;
 use triomphe::Arc;
 
 /// The boxed family over names `N`.
@@ -53,53 +51,47 @@ impl<N> Boxed<N> {
 pub trait BoxedName: Copy + Eq + Ord + Hash + Debug + 'static {}
 impl<N: Copy + Eq + Ord + Hash + Debug + 'static> BoxedName for N {}
 
-type Args<N> = ArgList<Boxed<N>>;
-
-/// A handle of a type of the boxed family.
-#[derive(Clone)]
-pub struct BoxedTy<N: BoxedName>(Option<Arc<TyNode<N>>>);
-
-impl<N: BoxedName> BoxedTy<N> {
-    #[inline(always)]
-    fn build(meta: Meta, data: Stored<N>) -> Self {
-        Self(Some(shells::node(meta, data)))
-    }
-
-    #[inline(always)]
-    fn node(&self) -> &Arc<TyNode<N>> {
-        match &self.0 {
-            Some(node) => node,
-            None => unreachable!("only dropping takes the node"),
-        }
-    }
-
-    /// The node, of a type that is being dropped.
-    #[inline(always)]
-    fn take(&mut self) -> Option<Arc<TyNode<N>>> {
-        self.0.take()
-    }
+/// List of arguments inside a node; up to two need no allocation of their own.
+enum Args<N: BoxedName> {
+    None,
+    One([GenericArg<Boxed<N>>; 1]),
+    Two([GenericArg<Boxed<N>>; 2]),
+    Many(Box<[GenericArg<Boxed<N>>]>),
 }
 
-impl<N: BoxedName> Drop for BoxedTy<N> {
+impl<N: BoxedName> Args<N> {
     #[inline]
-    fn drop(&mut self) {
-        if let Some(node) = self.take()
-            && node.is_unique()
-        {
-            shells::release(node);
+    fn new(list: &[GenericArg<Boxed<N>>]) -> Self {
+        match list {
+            [] => Self::None,
+            [a] => Self::One([a.clone()]),
+            [a, b] => Self::Two([a.clone(), b.clone()]),
+            many => Self::Many(many.into()),
         }
     }
 }
 
-/// A handle of a constant of the boxed family.
+impl<N: BoxedName> Deref for Args<N> {
+    type Target = [GenericArg<Boxed<N>>];
+
+    #[inline]
+    fn deref(&self) -> &Self::Target {
+        match self {
+            Self::None => &[],
+            Self::One(list) => list,
+            Self::Two(list) => list,
+            Self::Many(list) => list,
+        }
+    }
+}
+
+/// Handle of a type of the boxed family.
+#[derive(Clone)]
+pub struct BoxedTy<N: BoxedName>(Arc<TyNode<N>>);
+
+/// Handle of a constant of the boxed family.
 #[derive(Clone)]
 pub struct BoxedConst<N: BoxedName>(Arc<ConstNode<N>>);
-
-impl<N: BoxedName> BoxedConst<N> {
-    fn node(&self) -> &Arc<ConstNode<N>> {
-        &self.0
-    }
-}
 
 struct TyNode<N: BoxedName> {
     meta: Meta,
@@ -131,8 +123,8 @@ impl<N: BoxedName> TyNode<N> {
         match (&self.data, &other.data) {
             // The most frequent case by far.
             (
-                Stored::Apply(name, ArgList::Two([GenericArg::Ty(a), GenericArg::Ty(b)])),
-                Stored::Apply(other, ArgList::Two([GenericArg::Ty(c), GenericArg::Ty(d)])),
+                Stored::Apply(name, Args::Two([GenericArg::Ty(a), GenericArg::Ty(b)])),
+                Stored::Apply(other, Args::Two([GenericArg::Ty(c), GenericArg::Ty(d)])),
             ) => name == other && a.interned() == c.interned() && b.interned() == d.interned(),
             (Stored::Apply(name, args), Stored::Apply(other, others)) => name == other && **args == **others,
             _ => self.view() == other.view(),
@@ -193,10 +185,7 @@ impl<N: BoxedName> TypeFamily for Boxed<N> {
     const IDENTITY: bool = false;
 
     fn intern_ty(&self, data: TyData<'_, Self>) -> Result<BoxedTy<N>, TermError> {
-        let meta = match data {
-            TyData::Apply(ApplicationTy { name: _, args }) => args_meta(args, 0, Flags::NONE)?,
-            other => other.meta()?,
-        };
+        let meta = data.meta()?;
         let data = match data {
             TyData::Apply(ApplicationTy { name, args: list }) => Stored::Apply(name, Args::new(list)),
             TyData::Placeholder(placeholder) => Stored::Placeholder(placeholder),
@@ -210,22 +199,7 @@ impl<N: BoxedName> TypeFamily for Boxed<N> {
             TyData::BoundVariable(var) => Stored::BoundVariable(var),
             TyData::Error(proof) => Stored::Error(proof),
         };
-        Ok(BoxedTy::build(meta, data))
-    }
-
-    #[inline]
-    fn intern_application(&self, name: N, args: ArgList<Self>) -> Result<BoxedTy<N>, TermError> {
-        let meta = args_meta(&args, 0, Flags::NONE)?;
-        let data = Stored::Apply(name, args);
-        Ok(BoxedTy::build(meta, data))
-    }
-
-    // Always: so a fold that comes here has its types in registers.
-    #[inline(always)]
-    fn intern_pair(&self, name: N, a: Ty<Self>, b: Ty<Self>) -> Result<BoxedTy<N>, TermError> {
-        let meta = Meta::pair(a.meta(), b.meta())?;
-        let data = Stored::Apply(name, ArgList::Two([GenericArg::Ty(a), GenericArg::Ty(b)]));
-        Ok(BoxedTy::build(meta, data))
+        Ok(BoxedTy(Arc::new(TyNode { meta, data })))
     }
 
     fn intern_const(&self, data: ConstData<'_, Self>) -> Result<BoxedConst<N>, TermError> {
@@ -249,7 +223,7 @@ impl<N: BoxedName> TypeFamily for Boxed<N> {
     // Always: a fold looks at a node twice, and the second look is free only where the compiler sees the first.
     #[inline(always)]
     fn ty_data(ty: &BoxedTy<N>) -> TyData<'_, Self> {
-        ty.node().view()
+        ty.0.view()
     }
 
     #[inline]
@@ -271,17 +245,17 @@ macro_rules! handle {
         impl<N: BoxedName> Node for $name<N> {
             #[inline]
             fn meta(&self) -> Meta {
-                self.node().meta
+                self.0.meta
             }
 
             #[inline]
             fn address(&self) -> usize {
-                self.node().as_ptr().addr()
+                self.0.as_ptr().addr()
             }
 
             #[inline]
             fn is_shared(&self) -> bool {
-                !self.node().is_unique()
+                !self.0.is_unique()
             }
         }
     )*};
@@ -316,7 +290,7 @@ impl<N: BoxedName> PartialEq for BoxedTy<N> {
     /// Here only what needs no call: most pairs of subterms are one node.
     #[inline(always)]
     fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(self.node(), other.node()) || self.node().is_like(other.node())
+        Arc::ptr_eq(&self.0, &other.0) || self.0.is_like(&other.0)
     }
 }
 impl<N: BoxedName> Eq for BoxedTy<N> {}
@@ -335,10 +309,10 @@ fn hash_surface<N: BoxedName, H: Hasher>(name: N, args: &[GenericArg<Boxed<N>>],
 impl<N: BoxedName> Hash for BoxedTy<N> {
     fn hash<H: Hasher>(&self, state: &mut H) {
         let data = Boxed::<N>::ty_data(self);
-        if self.node().meta.weight < LARGE {
+        if self.0.meta.weight < LARGE {
             data.hash(state);
         } else {
-            self.node().meta.hash(state);
+            self.0.meta.hash(state);
             std::mem::discriminant(&data).hash(state);
             if let TyData::Apply(ApplicationTy { name, args }) | TyData::Alias(AliasTy { name, args }) = data
             {

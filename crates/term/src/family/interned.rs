@@ -6,14 +6,14 @@
 //! **Invariant:** two handles of one [`Interned`] are equal exactly when they are the same reference. Handles of
 //! different pools never are.
 
-use super::{ArgList, Node, TypeFamily};
+use super::{Node, TypeFamily};
 use crate::arg::GenericArg;
 use crate::binder::BoundVar;
 use crate::constant::ConstData;
 use crate::meta::{Flags, Meta, TermError};
 use crate::name::Name;
 use crate::ty::{
-    AliasTy, ApplicationTy, DynTy, ErrorProof, FnTy, InferVar, Placeholder, Ty, TyData, WitnessTy, args_meta,
+    AliasTy, ApplicationTy, DynTy, ErrorProof, FnTy, InferVar, Placeholder, TyData, WitnessTy, args_meta,
 };
 use bumpalo::Bump;
 use hashbrown::HashTable;
@@ -408,16 +408,6 @@ impl<'p, N: InternedName> TypeFamily for Interned<'p, N> {
         let node: &'p TyNode<'p, N> = arena.alloc(TyNode { meta, data });
         tys.insert_unique(key, node, |node| node.hash());
         Ok(InternedTy(node))
-    }
-
-    #[inline]
-    fn intern_pair(&self, name: N, a: Ty<Self>, b: Ty<Self>) -> Result<InternedTy<'p, N>, TermError> {
-        self.application(name, &[a.into(), b.into()])
-    }
-
-    #[inline]
-    fn intern_application(&self, name: N, args: ArgList<Self>) -> Result<InternedTy<'p, N>, TermError> {
-        self.application(name, &args)
     }
 
     fn intern_const(&self, data: ConstData<'_, Self>) -> Result<InternedConst<'p, N>, TermError> {
