@@ -1,34 +1,45 @@
-//! The worklist: runs steps until nothing more is learnt, one frame at a time.
+//! The engine: runs the steps of a body until no slot changes, one frame at a time.
 //!
-//! Algorithm: chaotic iteration to the greatest fixed point, in step order (Kildall's worklist, with
-//! program order as priority). Slots only narrow, so every step runs a bounded number of times; in a
-//! graph whose knowledge flows forward every step runs once. Loops are the exception, see
-//! [`crate::rule::RuleCx::assume_shape`]. Calls of functions suspend the caller on an explicit stack,
-//! so that neither deep graphs nor long chains of calls use the machine stack.
+//! Algorithm: chaotic iteration to the greatest fixed point with a worklist (Kildall, 1973) and step order as priority.
+//! Slots only narrow, so every step runs a bounded number of times. A graph in which types flow forward needs one run per
+//! step. Loops are the exception: they widen the shapes of their state, see [`crate::rule::RuleCx::assume_shape`]. A call of a
+//! function suspends the caller on an explicit stack, so neither deep graphs nor long chains of calls use the machine stack.
+//!
+//! # Order of the layers
+//!
+//! Each layer uses only those before it:
+//!
+//! 1. [`crate::ty`], [`crate::dim`]: terms and their tables;
+//! 2. [`crate::program`]: the bodies;
+//! 3. [`crate::solution`], [`crate::solve_error`], [`crate::rule::port`], [`crate::rule::error`]: results as data;
+//! 4. [`crate::state`]: tables, frames, memo and trace of a solve;
+//! 5. [`crate::rule`]: the context of rules;
+//! 6. [`crate::catalogue`]: operators with their rules;
+//! 7. [`crate::analysis`]: analyses of frames;
+//! 8. `initial`, `schema`, [`relation`], [`call`]: the actions of a step;
+//! 9. this module: the worklist;
+//! 10. [`crate::model`]: the passes over a model.
 
 pub(crate) mod call;
+pub(crate) mod initial;
+pub(crate) mod relation;
+mod schema;
 
 use std::sync::Arc;
 
-use typeloom_onnx::{DecodeError, ErrorKind};
-
 use crate::analysis::claims;
-use crate::analysis::salvage::{self, Purpose};
+use crate::analysis::recovery;
 use crate::catalogue::{FunctionId, OpKind, Operator, Operators};
-use crate::elem::{Elem, ElemSet};
 use crate::engine::call::{Call, Calls};
 use crate::model::Mode;
-use crate::program::{Body, Initializer, Origin, StepId, StepKind, ValueId};
-use crate::rule::relation;
-use crate::rule::schema;
-use crate::rule::{Exit, Failure, MAX_ELEMENTS, Rule, RuleCx, is_followed};
+use crate::program::{Body, StepId, StepKind};
+use crate::rule::{Exit, Rule, RuleCx};
 use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
-use crate::state::constants::{Data, DataId};
+use crate::state::Core;
 use crate::state::frame::Frame;
-use crate::state::memo::{self, Recall};
-use crate::state::trace::Cause;
-use crate::state::{Core, Payloads};
-use crate::ty::{Clash, Types, Waiter};
+use crate::state::memo::Lookup;
+use crate::state::recovery::Purpose;
+use crate::ty::{Types, Waiter};
 
 /// What a step came to.
 enum Outcome {
@@ -107,35 +118,6 @@ impl<'a, 'p> Engine<'a, 'p> {
         }
     }
 
-    /// Gives the values that no step makes their declared and initial types.
-    pub(crate) fn start(core: &mut Core<'a>, frame: &mut Frame<'a>) {
-        let body = Arc::clone(&frame.body);
-        for value in (0..body.values.len()).map(ValueId::new) {
-            let record = body.value(value);
-            match record.origin {
-                Origin::Step(_) => continue,
-                Origin::Undefined => frame.slots[value.index()].ty = Some(Types::ERROR),
-                Origin::Input => {}
-                Origin::Initializer(at) | Origin::InputWithDefault(at) => {
-                    if let Err(kind) = initializer(core, frame, value, body.initializers[at.index()]) {
-                        let kind = kind.specific(value);
-                        frame.value_errors.insert(value, SolveError { site: ErrorSite::Value(value), kind });
-                    }
-                }
-            }
-            // The inputs of nested graphs are typed by the node that the graph hangs on, first.
-            if record.declaration.is_some() && (record.graph == body.root() || record.origin != Origin::Input)
-            {
-                core.meet_declarations(frame, value);
-            }
-            // A type that the caller gives to one value may say something about another.
-            let is_free = frame.number == 0 && frame.seeded.is_empty();
-            if is_free && record.graph == body.root() && record.origin == Origin::Input {
-                core.keep_declared_input(frame, value);
-            }
-        }
-    }
-
     fn step(&mut self, frame: &mut Frame<'a>, body: &Body<'a>, step: StepId) -> Outcome {
         let first = body.first_step(step);
         // Whether the node is found to be in error now, so that what is known of its shapes may be wrong.
@@ -160,7 +142,7 @@ impl<'a, 'p> Engine<'a, 'p> {
                 },
             };
             if let Err(kind) = outcome {
-                doubtful = salvage::is_doubtful(&kind) || frame.second_errors.contains_key(&first);
+                doubtful = recovery::is_doubtful(&kind) || frame.second_errors.contains_key(&first);
                 frame.errors.insert(first, SolveError { site: ErrorSite::Step(first), kind });
             }
         }
@@ -176,7 +158,7 @@ impl<'a, 'p> Engine<'a, 'p> {
             if body.value(value).declaration.is_some() {
                 self.core.meet_declarations(frame, value);
                 if doubtful {
-                    salvage::adopt_declared(&mut self.core, frame, value);
+                    recovery::adopt_declared(&mut self.core, frame, value);
                 }
             }
         }
@@ -204,11 +186,14 @@ impl<'a, 'p> Engine<'a, 'p> {
     ) -> Result<(), SolveErrorKind<'a>> {
         let schema = operator.schema;
         let kind = body.step(step).kind;
-        let recall = match kind {
-            StepKind::Node if !schema.deprecated => memo::recall(&mut self.core, frame, body, step),
-            StepKind::Node | StepKind::Enter(_) | StepKind::Exit(_) => Recall::Unfit,
+        let Core { memo, types, dims, trace, .. } = &mut self.core;
+        let lookup = match kind {
+            StepKind::Node if !schema.deprecated && trace.is_none() => {
+                memo.lookup(types, dims, frame, body, step)
+            }
+            StepKind::Node | StepKind::Enter(_) | StepKind::Exit(_) => Lookup::Uncacheable,
         };
-        if recall == Recall::Answered {
+        if lookup == Lookup::Hit {
             return Ok(());
         }
         if !matches!(kind, StepKind::Exit(_)) {
@@ -226,14 +211,15 @@ impl<'a, 'p> Engine<'a, 'p> {
             }
         }
         if let Err(error) = self.rules(frame, step, kind, operator) {
-            self.salvage(frame, step, operator);
+            self.recover(frame, step, operator);
             return Err(error);
         }
         if schema.takes_tensors && !matches!(kind, StepKind::Exit(_)) {
             schema::payloads(&self.core, frame, step).map_err(SolveErrorKind::Malformed)?;
         }
-        if recall == Recall::New {
-            memo::remember(&mut self.core, frame, body, step);
+        if lookup == Lookup::Miss {
+            let Core { memo, types, dims, .. } = &mut self.core;
+            memo.insert(types, dims, frame, body, step);
         }
         // A withdrawn operator is typed all the same, so that what follows from it is checked.
         if schema.deprecated && !matches!(kind, StepKind::Enter(_)) {
@@ -251,31 +237,31 @@ impl<'a, 'p> Engine<'a, 'p> {
         operator: Operator<'a>,
         error: &SolveErrorKind<'a>,
     ) {
-        if !salvage::concerns_elements(error) {
+        if !recovery::concerns_elements(error) {
             return;
         }
-        salvage::elements(&mut self.core, self.operators, frame, step, operator.schema, error);
+        recovery::elements(&mut self.core, self.operators, frame, step, operator.schema, error);
         let kind = frame.body.step(step).kind;
         if let Err(other) = self.rules(frame, step, kind, operator) {
-            if salvage::is_independent(&other) {
+            if recovery::is_independent(&other) {
                 let first = frame.body.first_step(step);
                 frame.second_errors.insert(first, SolveError { site: ErrorSite::Step(first), kind: other });
             }
-            self.salvage(frame, step, operator);
+            self.recover(frame, step, operator);
         }
     }
 
     /// Runs the rules of a node in error once more, for what is known of its outputs all the same.
     #[cold]
-    fn salvage(&mut self, frame: &mut Frame<'a>, step: StepId, operator: Operator<'a>) {
+    fn recover(&mut self, frame: &mut Frame<'a>, step: StepId, operator: Operator<'a>) {
         if !matches!(frame.body.step(step).kind, StepKind::Node) {
             return;
         }
-        self.core.salvage.purpose = Purpose::Salvage;
+        self.core.recovery.purpose = Purpose::Recover;
         // What is wrong is known. A rule may rely on those before it, so the first that has no answer ends it.
         let _ = self.rules(frame, step, StepKind::Node, operator);
         self.rule_cx(frame, step, operator, "").doubt_swapped();
-        self.core.salvage.purpose = Purpose::Check;
+        self.core.recovery.purpose = Purpose::Check;
     }
 
     fn rules(
@@ -291,7 +277,7 @@ impl<'a, 'p> Engine<'a, 'p> {
                 let Some(described) = operator.described else { return Ok(()) };
                 let name = described.name();
                 let mut cx = self.rule_cx(frame, step, operator, name);
-                described.run(&mut cx).map_err(|failure| error_of(name, failure))
+                described.run(&mut cx).map_err(|error| SolveErrorKind::of_rule(name, error))
             }
             (StepKind::Enter(_), Some(control)) => self.rule(frame, step, operator, &control.enter),
             (StepKind::Exit(_), Some(control)) => {
@@ -302,7 +288,7 @@ impl<'a, 'p> Engine<'a, 'p> {
                         frame.wake(step);
                         Ok(())
                     }
-                    Err(failure) => Err(error_of(control.exit.name, failure)),
+                    Err(error) => Err(SolveErrorKind::of_rule(control.exit.name, error)),
                 }
             }
             (StepKind::Enter(_) | StepKind::Exit(_), None) => Ok(()),
@@ -316,7 +302,7 @@ impl<'a, 'p> Engine<'a, 'p> {
         operator: Operator<'a>,
         rule: &'static str,
     ) -> RuleCx<'r, 'a> {
-        RuleCx { core: &mut self.core, frame, step, schema: Some(operator.schema), rule }
+        RuleCx::new(&mut self.core, frame, step, Some(operator.schema), rule)
     }
 
     #[inline]
@@ -328,7 +314,7 @@ impl<'a, 'p> Engine<'a, 'p> {
         rule: &Rule,
     ) -> Result<(), SolveErrorKind<'a>> {
         (rule.run)(&mut self.rule_cx(frame, step, operator, rule.name))
-            .map_err(|failure| error_of(rule.name, failure))
+            .map_err(|error| SolveErrorKind::of_rule(rule.name, error))
     }
 
     fn call(
@@ -339,136 +325,4 @@ impl<'a, 'p> Engine<'a, 'p> {
     ) -> Result<Option<Call>, SolveErrorKind<'a>> {
         self.calls.call(&mut self.core, self.operators, frame, step, function)
     }
-}
-
-pub(crate) fn error_of<'a>(rule: &'a str, failure: Failure) -> SolveErrorKind<'a> {
-    match failure {
-        Failure::Malformed(error) => SolveErrorKind::Malformed(error),
-        failure @ (Failure::Types { .. }
-        | Failure::Element { .. }
-        | Failure::Kind { .. }
-        | Failure::Rank { .. }
-        | Failure::Dims { .. }
-        | Failure::Attribute { .. }
-        | Failure::Value { .. }
-        | Failure::Shapes { .. }
-        | Failure::Contradiction { .. }
-        | Failure::Body { .. }
-        | Failure::Relation(_)) => SolveErrorKind::Rule { rule, failure },
-    }
-}
-
-/// The most elements of a constant that rules can follow.
-const MAX_FOLLOWED: i64 = MAX_ELEMENTS as i64;
-/// Integer constants of at most so many elements are read before anybody asks.
-const MAX_READ_AHEAD: i64 = 16;
-
-/// Types a value from the tensor that stands in the graph for it.
-fn initializer<'a>(
-    core: &mut Core<'a>,
-    frame: &mut Frame<'a>,
-    value: ValueId,
-    initializer: Initializer<'a>,
-) -> Result<(), SolveErrorKind<'a>> {
-    let mut dense = None;
-    let (number, dims) = match initializer {
-        Initializer::Dense(tensor) => {
-            let header = tensor.header().map_err(SolveErrorKind::Malformed)?;
-            let dims = header.dims.clone();
-            (dense.insert(header).data_type, dims)
-        }
-        Initializer::Sparse(sparse) => {
-            let sparse = sparse.parse().map_err(SolveErrorKind::Malformed)?;
-            let header =
-                sparse.values.map(|values| values.header()).transpose().map_err(SolveErrorKind::Malformed)?;
-            (header.map_or(0, |header| header.data_type), sparse.dims)
-        }
-    };
-    let Some(elem) = Elem::from_onnx(number) else {
-        let offset = match initializer {
-            Initializer::Dense(tensor) => tensor.offset(),
-            Initializer::Sparse(sparse) => sparse.offset(),
-        };
-        let kind = ErrorKind::Other(
-            format!("a tensor has element type number {number}, which does not exist").into(),
-        );
-        return Err(SolveErrorKind::Malformed(DecodeError { offset, kind }));
-    };
-    let set = ElemSet::of(elem);
-    let ty = match initializer {
-        Initializer::Dense(_) => core.types.tensor_of(set),
-        Initializer::Sparse(_) => core.types.sparse_of(set),
-    };
-    let seeded = frame.slots[value.index()].ty.replace(ty);
-    if let Some(seeded) = seeded
-        && let Err(Clash) = core.types.unify(seeded, ty)
-    {
-        let (seed, found) = (core.type_of(Some(seeded), None), core.type_of(Some(ty), None));
-        return Err(SolveErrorKind::SeedContradicts { seed, found });
-    }
-    core.trace_given(frame.number, value, Cause::Initializer);
-    if let Some((axis, extent)) = dims.iter().copied().enumerate().find(|(_, extent)| *extent < 0) {
-        return Err(SolveErrorKind::NegativeDim { declared_in: None, axis, extent });
-    }
-    // The caller may replace a default by a tensor of another shape; what the input declares holds then.
-    let body = Arc::clone(&frame.body);
-    let replaceable = matches!(body.value(value).origin, Origin::InputWithDefault(_));
-    let declares = |core: &mut Core<'a>| {
-        body.declarations(value)
-            .any(|declaration| core.read_type(declaration.ty).is_ok_and(|read| read.shape.is_some()))
-    };
-    if let Initializer::Dense(tensor) = initializer {
-        let count = dims.iter().try_fold(1_i64, |count, dim| count.checked_mul(*dim));
-        let shapes_use = matches!(elem, Elem::INT64 | Elem::INT32);
-        if count.is_none_or(|count| count > MAX_FOLLOWED) {
-            frame.slots[value.index()].data = Some(DataId::OPAQUE);
-            if is_followed(elem) {
-                frame.dropped.insert(value);
-            }
-        } else if shapes_use && count.is_some_and(|count| count <= MAX_READ_AHEAD) {
-            // Rules ask for these anyway, and the memo compares what was read.
-            // A payload that cannot be read is reported where a rule asks for it.
-            if let Ok(data) = core.read_tensor(tensor) {
-                core.set_data(frame, value, data.unwrap_or(Data::Opaque));
-            }
-        }
-    }
-    let shape: crate::rule::DimVec = dims.iter().map(|dim| core.dims.constant(*dim)).collect();
-    let shape = core.shapes.intern(&shape);
-    if replaceable && declares(core) {
-        default_fits(core, frame, value, shape)?;
-    } else {
-        frame.slots[value.index()].shape = Some(shape);
-    }
-    if core.payloads == Payloads::Optional {
-        return Ok(());
-    }
-    // The type is known whatever is wrong with the data.
-    match (initializer, dense) {
-        (Initializer::Dense(_), Some(header)) => header.check_payload(),
-        (Initializer::Dense(tensor), None) => tensor.check_payload(),
-        (Initializer::Sparse(sparse), _) => sparse.check_payload(),
-    }
-    .map_err(SolveErrorKind::Malformed)
-}
-
-/// A default must itself have the declared shape of its input.
-fn default_fits<'a>(
-    core: &mut Core<'a>,
-    frame: &Frame<'a>,
-    value: ValueId,
-    shape: crate::dim::shape::ShapeId,
-) -> Result<(), SolveErrorKind<'a>> {
-    let body = Arc::clone(&frame.body);
-    for declaration in body.declarations(value) {
-        let Ok(read) = core.read_type(declaration.ty) else { continue };
-        if let Some(declared) = read.shape
-            && core.shapes_differ(declared, shape).is_some()
-        {
-            let found = core.type_of(frame.slots[value.index()].ty, Some(shape));
-            let declared = core.type_of(read.ty, read.shape);
-            return Err(SolveErrorKind::DefaultContradicts { declared, found });
-        }
-    }
-    Ok(())
 }

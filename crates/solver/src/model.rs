@@ -1,6 +1,7 @@
 //! Checks a whole model: the entry of the crate.
 
 pub(crate) mod assume;
+pub(crate) mod case;
 pub mod functions;
 pub(crate) mod load;
 pub mod ports;
@@ -13,19 +14,21 @@ use std::sync::Arc;
 use typeloom_onnx::DecodeError;
 use typeloom_onnx::view::{ModelView, TensorView};
 
-use crate::analysis::case::{self, Alternatives, Cases, Leaf, Tracing};
-use crate::analysis::claims::Trust;
 use crate::analysis::false_shapes;
 use crate::catalogue::{Catalogue, Function, FunctionId, OpKind, Operators};
 use crate::dim::{Condition, Decision, Dims};
 use crate::engine::Engine;
 use crate::engine::call::{self, Calls, Instance};
+use crate::engine::initial;
 use crate::map::Set;
-use crate::model::assume::Assumptions;
+use crate::model::case::{Alternatives, Leaf, Tracing};
 use crate::program::build::{self, BuildError, Defaults};
 use crate::program::{Body, Initializer, Origin, StepId, StepKind, ValueId};
 use crate::solution::{Equation, Requirement, Type};
 use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
+use crate::state::assumptions::Assumptions;
+use crate::state::cases::Cases;
+use crate::state::claim::Trust;
 use crate::state::frame::Frame;
 use crate::state::trace::Trace;
 use crate::state::{Core, Payloads};
@@ -335,7 +338,7 @@ pub(crate) fn solve<'a>(
         let mut frame = Frame::new(0, Arc::clone(&body));
         frame.shapeless = shapeless.to_vec();
         seeds::give(&mut core, &mut frame, &options.seeds, left_out)?;
-        Engine::start(&mut core, &mut frame);
+        initial::start(&mut core, &mut frame);
         case::seed_conditions(&mut core, &mut frame);
         let mut calls = Calls::new(bodies.clone());
         calls.keep = options.functions;
@@ -524,7 +527,7 @@ fn assumed<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> Vec<SolveError<'a>> {
         let slot = frame.slots[value.index()];
         let derived = core.type_of(slot.ty, slot.shape);
         let kind = SolveErrorKind::Assumed { value, declared: core.snapshot(frame, value), derived };
-        SolveError { site: site_of(frame, value), kind }
+        SolveError { site: frame.site_of(value), kind }
     };
     open.into_iter().map(error).collect()
 }
@@ -537,7 +540,7 @@ fn unresolved<'a>(core: &mut Core<'a>, frame: &Frame<'a>, errors: &mut Vec<Solve
         let Some(ty) = slot.ty else {
             if frame.body.value(value).origin != Origin::Undefined {
                 let kind = SolveErrorKind::Unresolved { value, known: Type::Unknown(None), possible: None };
-                errors.push(SolveError { site: site_of(frame, value), kind });
+                errors.push(SolveError { site: frame.site_of(value), kind });
             }
             continue;
         };
@@ -551,18 +554,9 @@ fn unresolved<'a>(core: &mut Core<'a>, frame: &Frame<'a>, errors: &mut Vec<Solve
         let known = core.snapshot(frame, value);
         let possible = core.types.elems(inner);
         errors.push(SolveError {
-            site: site_of(frame, value),
+            site: frame.site_of(value),
             kind: SolveErrorKind::Unresolved { value, known, possible },
         });
-    }
-}
-
-pub(crate) fn site_of(frame: &Frame<'_>, value: ValueId) -> ErrorSite {
-    match frame.body.value(value).origin {
-        Origin::Step(step) => ErrorSite::Step(frame.body.first_step(step)),
-        Origin::Input | Origin::InputWithDefault(_) | Origin::Initializer(_) | Origin::Undefined => {
-            ErrorSite::Value(value)
-        }
     }
 }
 

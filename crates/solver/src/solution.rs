@@ -5,7 +5,7 @@ use typeloom_types::lattice::NodeNo;
 use crate::dim::{Condition, DimId, Dims, Relation};
 use crate::elem::{Elem, ElemSet};
 use crate::program::{StepId, ValueId};
-use crate::rule::Extent;
+use crate::rule::port::Extent;
 use crate::universe::Universe;
 
 /// What is known of a value's type.

@@ -6,15 +6,16 @@
 use typeloom_onnx::DecodeError;
 use typeloom_types::relation::RelationError;
 
-pub use crate::analysis::limits::Limit;
 use crate::diagnostic::Severity;
 use crate::dim::{Condition, DimId};
 use crate::elem::ElemSet;
 use crate::model::Mode;
 use crate::program::{DeclarationKind, GraphId, StepId, ValueId};
-use crate::rule::{Failure, Port};
+use crate::rule::error::Failure;
+use crate::rule::port::Port;
 use crate::signature::{AllowedTypes, AttributeKind, Choices};
 use crate::solution::{Equation, Type};
+pub use crate::state::limit::Limit;
 
 /// One thing that is wrong, in one body.
 #[derive(Clone, Debug)]
@@ -30,6 +31,16 @@ impl SolveError<'_> {
     #[must_use]
     pub fn is_error(&self, mode: Mode) -> bool {
         self.kind.severity(mode) == Severity::Error
+    }
+}
+
+impl<'a> SolveErrorKind<'a> {
+    /// The error of the rule or relation with this name.
+    pub(crate) fn of_rule(rule: &'a str, failure: Failure) -> Self {
+        match failure {
+            Failure::Malformed(error) => Self::Malformed(error),
+            failure => Self::Rule { rule, failure },
+        }
     }
 }
 

@@ -1,29 +1,35 @@
 //! What every part of one solve shares: the tables of types, dims, shapes and constants.
 
+pub(crate) mod assumptions;
+pub(crate) mod cases;
+pub(crate) mod claim;
 pub(crate) mod constants;
 pub(crate) mod declarations;
 pub(crate) mod frame;
+pub(crate) mod limit;
+pub(crate) mod loops;
 pub(crate) mod memo;
+pub(crate) mod recovery;
 pub(crate) mod trace;
 
 use std::sync::Arc;
 
-use crate::analysis::case::Cases;
-use crate::analysis::claims::Trust;
-use crate::map::Map;
-use crate::model::assume::Assumptions;
-
 use crate::dim::shape::{ShapeId, Shapes};
 use crate::dim::{Bind, Decision, DimId, Dims};
+use crate::map::Map;
 use crate::program::{StepId, ValueId};
+use crate::state::assumptions::Assumptions;
+use crate::state::cases::Cases;
+use crate::state::claim::Trust;
 use crate::state::constants::{Constants, Data};
 use crate::state::frame::{Frame, Slot};
 use crate::state::memo::Memo;
+use crate::state::recovery::Recovery;
 use crate::state::trace::Trace;
 use crate::ty::{Ty, Types};
 use crate::universe::Universe;
 
-/// How far a solve has gone beyond what it can prove, see [`crate::rule::relation`].
+/// How far a solve has gone beyond what it can prove, see [`crate::engine::relation`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum Assumed {
     /// Not at all.
@@ -66,7 +72,7 @@ pub(crate) struct Core<'a> {
     /// Whether a declared dim was named by a mark for an unknown extent.
     pub(crate) has_placeholders: bool,
     /// What is kept of nodes in error.
-    pub(crate) salvage: crate::analysis::salvage::Salvage,
+    pub(crate) recovery: Recovery,
     broadcasts: Map<(DimId, DimId), DimId>,
     broadcast_of: Map<DimId, (DimId, DimId)>,
 }
@@ -87,7 +93,7 @@ impl<'a> Core<'a> {
             cases: Cases::default(),
             declared: Map::default(),
             has_placeholders: false,
-            salvage: crate::analysis::salvage::Salvage::default(),
+            recovery: Recovery::default(),
             broadcasts: Map::default(),
             broadcast_of: Map::default(),
         }

@@ -27,10 +27,10 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use typeloom_types::lattice::{Lattice, NodeNo};
+use watch::{WatchList, Watchers};
 
 use crate::elem::{Elem, ElemSet};
 use crate::universe::Universe;
-use watch::{WatchList, Watchers};
 
 /// A type in a [`Types`] table.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

@@ -175,7 +175,7 @@ impl Env {
             }
             Clause::Like(operator, version) => {
                 if let Lookup::Found(operator) = Standard.lookup("", operator, *version) {
-                    cx.run_as(&operator)?;
+                    cx.run_rules(operator.schema, operator.rules)?;
                 }
                 Ok(Step::Done)
             }

@@ -23,37 +23,16 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use crate::dim::shape::DimVec;
 use crate::dim::shape::ShapeId;
 use crate::dim::{Bind, Decision, DimId};
 use crate::map::Map;
 use crate::program::{DeclarationKind, ValueId};
-use crate::rule::DimVec;
 use crate::state::Core;
+use crate::state::claim::Claim;
 use crate::state::declarations::{Declared, is_given};
 use crate::state::frame::Frame;
 use crate::ty::Types;
-
-/// Whether readers of a value see its declared shape where the derived one is unknown.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) enum Trust {
-    /// They see what is derived.
-    #[default]
-    Derived,
-    /// They see the declared extents where the derived ones are unknown.
-    Assumed,
-}
-
-/// A declared extent that differs from the derived one as an expression over the symbols of inputs.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Claim {
-    pub(crate) value: ValueId,
-    pub(crate) declared_in: DeclarationKind,
-    pub(crate) axis: usize,
-    pub(crate) declared: DimId,
-    pub(crate) derived: DimId,
-    /// The two extents of which `derived` is the broadcast, where it is one.
-    pub(crate) broadcast: Option<(DimId, DimId)>,
-}
 
 /// What the comparison of one axis found.
 enum Verdict {

@@ -31,17 +31,16 @@ mod origin;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::analysis::claims::Claim;
+use origin::is_baked;
+
 use crate::dim::{Condition, Decision, DimId, Domain, Relation, Verdict, symbols_of};
-use crate::model::site_of;
 use crate::program::{Origin, ValueId};
 use crate::rule::{Extent, Failure};
 use crate::solution::{Equation, EquationSource, Requirement};
 use crate::solve_error::{ErrorSite, RefutedClaim, SolveError, SolveErrorKind};
 use crate::state::Core;
+use crate::state::claim::Claim;
 use crate::state::frame::Frame;
-
-use origin::is_baked;
 
 /// The most equations that are decided.
 const MAX_EQUATIONS: usize = 1024;
@@ -333,7 +332,7 @@ impl<'a> Facts<'a> {
             let judged = if at < MAX_CLAIMS { self.claim(core, frame, claim) } else { Err(()) };
             match judged {
                 Ok(Some(kind)) => {
-                    refuted.insert(claim.value, SolveError { site: site_of(frame, claim.value), kind });
+                    refuted.insert(claim.value, SolveError { site: frame.site_of(claim.value), kind });
                 }
                 Ok(None) => {}
                 Err(()) => {
@@ -452,7 +451,7 @@ fn narrowed_inputs<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> Vec<SolveError
     let mut inputs: Vec<(ValueId, usize, i64)> = Vec::new();
     for (value, shape) in &frame.open_inputs {
         let Some(shape) = shape else { continue };
-        let dims: crate::rule::DimVec = core.shapes.get(*shape).into();
+        let dims: crate::dim::shape::DimVec = core.shapes.get(*shape).into();
         for (axis, dim) in dims.into_iter().enumerate() {
             let solved = core.dims.resolve(dim);
             if solved != dim

@@ -12,7 +12,6 @@ use std::collections::VecDeque;
 use typeloom_onnx::view::{DimValue, TypeKindView};
 
 use crate::dim::is_placeholder;
-use crate::model::site_of;
 use crate::program::{DeclarationKind, Origin, StepId, ValueId};
 use crate::solve_error::{Axes, SolveError, SolveErrorKind};
 use crate::state::Core;
@@ -72,7 +71,7 @@ pub(crate) fn errors<'a>(frame: &Frame<'a>) -> Vec<(ValueId, SolveError<'a>)> {
     let error = |(value, by): &(ValueId, StepId)| {
         let declared_in = declared_empty(frame, *value)?;
         let kind = SolveErrorKind::EmptyShape { value: *value, declared_in, shown: Axes::Needed(*by) };
-        Some((*value, SolveError { site: site_of(frame, *value), kind }))
+        Some((*value, SolveError { site: frame.site_of(*value), kind }))
     };
     frame.shapeless.iter().filter_map(error).collect()
 }
@@ -101,5 +100,5 @@ pub(crate) fn placeholders<'a>(core: &Core<'a>, frame: &Frame<'a>) -> Option<Sol
     }
     let (value, axis, mark) = found?;
     let kind = SolveErrorKind::PlaceholderDim { value, axis, mark, others };
-    Some(SolveError { site: site_of(frame, value), kind })
+    Some(SolveError { site: frame.site_of(value), kind })
 }

@@ -8,59 +8,13 @@
 //! **Invariant:** where no limit was met, the cost is that of two empty lists.
 
 use crate::dim::DimId;
+use crate::dim::shape::DimVec;
 use crate::map::Set;
-use crate::model::site_of;
 use crate::program::{StepId, ValueId};
-use crate::rule::DimVec;
 use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
 use crate::state::Core;
 use crate::state::frame::Frame;
-
-/// A limit that hides a part of a type.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Limit {
-    /// A constant has more elements than are followed.
-    Constant {
-        /// How many are.
-        most: usize,
-    },
-    /// An expression over symbols is too large, or a number does not fit into 64 bits.
-    Expression,
-    /// A loop changes the shape of a value too often.
-    Widenings {
-        /// How often its extents are widened before its rank is given up.
-        most: usize,
-    },
-    /// A loop whose iterations are solved one by one has too many.
-    Iterations {
-        /// How many are solved.
-        most: usize,
-    },
-    /// Too many conditions are open.
-    Cases {
-        /// How many cases are solved.
-        most: usize,
-        /// How many conditions one case may assume.
-        depth: usize,
-    },
-}
-
-impl Limit {
-    /// The reason, as a clause that follows "because".
-    pub(crate) fn reason(self) -> String {
-        match self {
-            Self::Constant { most } => format!("a constant of more than {most} elements is not followed"),
-            Self::Expression => "its expression is larger than the limits of dims".to_owned(),
-            Self::Widenings { most } => format!("the loop changes it more than {most} times"),
-            Self::Iterations { most } => {
-                format!("no more than {most} iterations of a loop are solved one by one")
-            }
-            Self::Cases { most, depth } => {
-                format!("no more than {most} cases of at most {depth} conditions are solved")
-            }
-        }
-    }
-}
+use crate::state::limit::Limit;
 
 /// The values of a solved body whose shapes are unknown because of a limit, in step order.
 pub(crate) fn errors<'a>(core: &mut Core<'a>, frame: &Frame<'a>) -> Vec<SolveError<'a>> {
@@ -106,7 +60,7 @@ pub(crate) fn of_value<'a>(core: &mut Core<'a>, frame: &Frame<'a>, value: ValueI
 }
 
 fn error<'a>(frame: &Frame<'a>, value: ValueId, limit: Limit) -> SolveError<'a> {
-    let site: ErrorSite = site_of(frame, value);
+    let site: ErrorSite = frame.site_of(value);
     SolveError { site, kind: SolveErrorKind::LimitReached { value, limit } }
 }
 

@@ -6,12 +6,13 @@
 use std::collections::BTreeSet;
 
 use super::{Code, Diagnostic, Mark, Part, Scope, Severity, list};
-use crate::analysis::case::{Leaf, Literal, Question};
 use crate::catalogue::Operators;
 use crate::model::Mode;
+use crate::model::case::Leaf;
 use crate::program::{GraphId, StepId, ValueId};
 use crate::solve_error::{CaseOwner, Reach, SolveError, SolveErrorKind};
 use crate::state::Core;
+use crate::state::cases::{Literal, Question};
 
 /// How many outputs of a node are shown with the types that a branch gives them.
 const MAX_OUTPUTS: usize = 3;

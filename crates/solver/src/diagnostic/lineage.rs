@@ -61,7 +61,7 @@ impl Scope<'_, '_> {
     pub(super) fn has_dim(&mut self, value: ValueId, dim: DimId) -> bool {
         let core = &mut *self.core;
         let of_shape = self.frame.slots[value.index()].shape.is_some_and(|shape| {
-            let dims: crate::rule::DimVec = core.shapes.get(shape).into();
+            let dims: crate::dim::shape::DimVec = core.shapes.get(shape).into();
             dims.iter().any(|other| core.dims.resolve(*other) == dim)
         });
         if of_shape {

@@ -8,14 +8,16 @@
 //! **Invariant:** children have smaller indices than their parents; only the binding of a variable may
 //! point to a younger node, and the occurs check of [`Dims::bind`] keeps that acyclic.
 
+use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasher, Hasher};
+
+use foldhash::fast::RandomState;
+use hashbrown::HashTable;
+
 use super::bounds::Interval;
 use super::facts::Facts;
 use super::id::DimId;
 use super::poly::Term;
-use foldhash::fast::RandomState;
-use hashbrown::HashTable;
-use std::collections::{HashMap, HashSet};
-use std::hash::{BuildHasher, Hasher};
 
 /// A range in one of the arena's flat lists.
 #[derive(Clone, Copy, Debug)]

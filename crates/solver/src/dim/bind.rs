@@ -5,11 +5,13 @@
 //! [`Dims::resolve`] rebuilds what mentions a bound variable and remembers the answer until the next
 //! binding. Walks use an explicit stack, because a chain of bindings may be as long as there are variables.
 
+use std::collections::{HashMap, HashSet};
+
+use smallvec::SmallVec;
+
 use super::arena::{Dims, Kind, Operation, Range};
 use super::id::DimId;
 use super::poly::{Terms, merge};
-use smallvec::SmallVec;
-use std::collections::{HashMap, HashSet};
 
 /// What came of binding a variable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -14,10 +14,11 @@
 //! The number of replacements per sum is limited by a budget, so the work is bounded; missing a bound is
 //! always allowed, claiming a wrong one never.
 
+use smallvec::SmallVec;
+
 use super::arena::{Dims, Kind};
 use super::id::DimId;
 use super::poly::{Term, Terms, constant_term, content, merge, without_constant};
-use smallvec::SmallVec;
 
 /// A closed interval of integers; `i64::MIN` below and `i64::MAX` above mean unbounded.
 ///

@@ -4,10 +4,11 @@
 //! slice needs a minimum length, a reshape needs divisibility. [`Dims::examine`] decides a condition over a
 //! [`Domain`](super::Domain).
 
+use std::fmt;
+
 use super::arena::Dims;
 use super::id::DimId;
 use super::poly::{Term, Terms, constant_term, merge, without_constant};
-use std::fmt;
 
 /// How the two sides of a [`Condition`] relate.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

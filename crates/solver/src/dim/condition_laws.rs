@@ -1,10 +1,12 @@
 //! The laws of conditions: every verdict is held against brute force over a grid of bindings.
 
-use super::laws::{ALL, Expr, LINEAR, NAMES, Op, RING, Values, check, expect, expr};
-use super::{Condition, DimId, Dims, Domain, Relation, Verdict};
+use std::cell::Cell;
+
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
-use std::cell::Cell;
+
+use super::laws::{ALL, Expr, LINEAR, NAMES, Op, RING, Values, check, expect, expr};
+use super::{Condition, DimId, Dims, Domain, Relation, Verdict};
 
 const RELATIONS: [Relation; 5] =
     [Relation::Equal, Relation::AtMost, Relation::OneOrEqual, Relation::Broadcast, Relation::Divides];

@@ -8,11 +8,12 @@
 //!    front where there is one;
 //! 3. symbols that all terms share are put in front of parentheses: `batch*(seq + past)`.
 
+use std::fmt::{self, Write};
+
 use super::arena::{Dims, Kind};
 use super::id::DimId;
 use super::parse::is_plain_name;
 use super::poly::{Term, Terms};
-use std::fmt::{self, Write};
 
 /// A dim as text: see [`Dims::display`].
 #[derive(Clone, Copy)]

@@ -18,10 +18,11 @@
 //!
 //! All of this holds wherever the divisors are not zero; where one is, the expression has no value anyway.
 
+use std::cmp::Ordering;
+
 use super::arena::Dims;
 use super::id::DimId;
 use super::poly::{EMPTY, Term, Terms, constant_term, content, gcd, merge, without_constant};
-use std::cmp::Ordering;
 
 const ONE: [Term; 1] = [Term { coefficient: 1, monomial: DimId::ONE }];
 

@@ -7,13 +7,15 @@
 //! (see [`Domain::around`]), so that its cost does not grow with the size of the model. The part is limited to
 //! [`MAX_CONNECTED`] symbols and [`MAX_FACTS`] facts; what is left out is not used.
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use smallvec::SmallVec;
+
 use super::arena::Dims;
 use super::bounds::Interval;
 use super::condition::{Condition, Relation};
 use super::id::DimId;
 use super::solutions::Extent;
-use smallvec::SmallVec;
-use std::collections::{BTreeMap, BTreeSet};
 
 /// The most symbols that are connected with a question.
 const MAX_CONNECTED: usize = 64;

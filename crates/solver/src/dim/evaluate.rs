@@ -7,9 +7,10 @@
 //! Arithmetic is checked 128-bit arithmetic. A step that overflows, divides by zero, or has an undefined operand
 //! is undefined.
 
+use std::collections::HashMap;
+
 use super::arena::{Dims, Kind};
 use super::id::DimId;
-use std::collections::HashMap;
 
 /// One step; operands are positions of earlier steps.
 #[derive(Clone, Debug)]

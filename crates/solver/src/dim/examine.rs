@@ -18,6 +18,10 @@
 //! Every part is bounded: dims by the limits of the arena, proofs by the number of statements, exact solutions by the
 //! period and the number of pieces, searches by the number of evaluated steps.
 
+use std::collections::HashSet;
+
+use smallvec::SmallVec;
+
 use super::arena::Dims;
 use super::bounds::Interval;
 use super::condition::{Condition, Goal, Relation};
@@ -26,8 +30,6 @@ use super::domain::{Domain, symbols_of};
 use super::id::DimId;
 use super::poly::{merge, without_constant};
 use super::solutions::{Extent, MAX_VALUES, Pivot, Solutions};
-use smallvec::SmallVec;
-use std::collections::HashSet;
 
 /// What is known of a condition over a [`Domain`].
 #[derive(Clone, PartialEq, Eq, Debug)]

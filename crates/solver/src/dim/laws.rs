@@ -4,12 +4,14 @@
 //! claim about the dim (its value, its bounds, a comparison, a solution) is then checked on a grid of values
 //! of the symbols.
 
+use std::cell::Cell;
+
+use proptest::prelude::*;
+use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
+
 use super::arena::{Dims, Kind};
 use super::id::DimId;
 use super::{Bind, Decision, Solved};
-use proptest::prelude::*;
-use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
-use std::cell::Cell;
 
 pub(super) const NAMES: [&str; 3] = ["a", "b", "c"];
 

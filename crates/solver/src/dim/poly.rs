@@ -4,9 +4,10 @@
 //! The constant term's monomial is [`DimId::ONE`], which sorts last.
 //! **Invariant:** the terms of an interned sum never have the coefficient `i64::MIN`, so each can be negated.
 
+use smallvec::SmallVec;
+
 use super::arena::{Dims, Kind, MAX_DEGREE};
 use super::id::DimId;
-use smallvec::SmallVec;
 
 /// A coefficient and a monomial: [`DimId::ONE`], an atom, or a product of atoms.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -13,6 +13,8 @@
 //! A proof is a proof: `false` only means that none was found. The work of one proof is limited by [`MAX_WORK`], the
 //! facts by [`MAX_FACTS`] conditions of the domain.
 
+use std::collections::HashMap;
+
 use super::arena::{Dims, Kind};
 use super::bounds::Interval;
 use super::condition::{Goal, Relation};
@@ -20,7 +22,6 @@ use super::decide::Decision;
 use super::domain::Domain;
 use super::id::DimId;
 use super::poly::{Term, Terms, gcd, merge};
-use std::collections::HashMap;
 
 /// The most terms that one proof visits.
 const MAX_WORK: usize = 1 << 14;

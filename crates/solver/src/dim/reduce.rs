@@ -11,12 +11,13 @@
 //!
 //! Each rule keeps the meaning of the goal for all admissible bindings.
 
+use std::collections::{HashMap, HashSet};
+
 use super::arena::{Dims, Kind};
 use super::condition::{Condition, Goal, Relation, without_content};
 use super::domain::Domain;
 use super::id::DimId;
 use super::poly::{Term, Terms, collect, merge};
-use std::collections::{HashMap, HashSet};
 
 /// The most atoms that are simplified in one dim.
 const MAX_ATOMS: usize = 12;

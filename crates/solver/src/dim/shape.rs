@@ -3,12 +3,18 @@
 //! **Invariant:** equal lists have equal ids. All dims live in one flat list, so a shape costs its dims and
 //! a range. An unknown rank is no shape: it is `None` of an `Option<ShapeId>`, which is as small as the id.
 
-use crate::dim::{DimId, Dims};
-use foldhash::fast::RandomState;
-use hashbrown::HashTable;
 use std::fmt;
 use std::hash::BuildHasher;
 use std::num::NonZeroU32;
+
+use foldhash::fast::RandomState;
+use hashbrown::HashTable;
+use smallvec::SmallVec;
+
+use crate::dim::{DimId, Dims};
+
+/// The dims of one shape.
+pub type DimVec = SmallVec<[DimId; 6]>;
 
 /// A list of dims, by number.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

@@ -8,10 +8,11 @@
 //! Floors of images (`(height - 1)//32`) are such atoms. **Limit:** sums that multiply out to more than [`MAX_TERMS`]
 //! terms get no bound.
 
+use smallvec::SmallVec;
+
 use super::arena::Dims;
 use super::id::DimId;
 use super::poly::Term;
-use smallvec::SmallVec;
 
 /// How many terms a sum may multiply out to.
 const MAX_TERMS: usize = 64;

@@ -9,6 +9,10 @@
 //! Not every goal is covered: a divisor that is not a positive constant, a period beyond [`MAX_PERIOD`], and overflow
 //! yield `None`. The work is bounded by [`MAX_WORK`] nodes visited over all classes.
 
+use std::cmp::Ordering;
+
+use smallvec::SmallVec;
+
 use super::arena::{Dims, Kind};
 use super::bounds::Interval;
 use super::condition::Goal;
@@ -16,8 +20,6 @@ use super::domain::Domain;
 use super::id::DimId;
 use super::piecewise::{Piecewise, Range, merge_ranges};
 use super::poly::gcd;
-use smallvec::SmallVec;
-use std::cmp::Ordering;
 
 /// The greatest common period of floors.
 const MAX_PERIOD: i64 = 840;

@@ -17,30 +17,28 @@
 
 use std::sync::Arc;
 
-use crate::map::{Map, Set};
 use typeloom_onnx::DecodeError;
 use typeloom_onnx::view::{Attribute, NodeView};
 
 use crate::catalogue::{FunctionId, OpKind, Operators};
 use crate::dim::DimId;
+use crate::dim::shape::DimVec;
 use crate::dim::shape::ShapeId;
-use crate::engine::Engine;
+use crate::engine::initial;
+use crate::map::{Map, Set};
 use crate::program::{Body, Initializer, Origin, Step, StepId, ValueId, build};
-use crate::rule::{DimVec, Ints, is_followed};
 use crate::signature::Arity;
 use crate::solution::{Equation, EquationSource};
 use crate::solve_error::{Side, SolveErrorKind};
 use crate::state::Core;
-use crate::state::constants::Data;
+use crate::state::constants::{Data, MAX_PASSED_ELEMENTS};
+use crate::state::constants::{Ints, is_followed};
 use crate::state::frame::{Frame, Slot};
 use crate::state::trace::Cause;
 use crate::ty::{Copier, Ty};
 
 /// How many instances of one function keep shapes.
 pub(crate) const MAX_INSTANCES: usize = 256;
-
-/// The most elements of a constant that is passed into a function or out of it.
-pub(crate) const MAX_CONSTANTS: usize = 64;
 
 /// How many calls are kept between the model's graph and a function with errors, the innermost ones.
 pub(crate) const MAX_CALLS: usize = 8;
@@ -271,7 +269,7 @@ impl<'a> Calls<'a> {
         let caller = Caller { function: self.running.last().map(|running| running.function), position, node };
         self.running.push(Running { function, key, caller, is_noted: false });
         self.open.insert(function);
-        Engine::start(core, &mut frame);
+        initial::start(core, &mut frame);
         frame
     }
 
@@ -377,7 +375,7 @@ fn key<'a>(
             }
         }
         let ints = core.data_of(frame, value).and_then(Data::as_ints).cloned();
-        if let Some(ints) = ints.filter(|ints| ints.items.len() <= MAX_CONSTANTS) {
+        if let Some(ints) = ints.filter(|ints| ints.items.len() <= MAX_PASSED_ELEMENTS) {
             words.words.extend([VALUED, i64::try_from(ints.items.len()).unwrap_or(i64::MAX)]);
             for item in &ints.items {
                 words.dim(core, *item);
@@ -449,15 +447,15 @@ fn copy_shape(core: &mut Core<'_>, shape: ShapeId, dims: &mut Map<DimId, DimId>)
 }
 
 fn copy_data(core: &mut Core<'_>, data: &Data, dims: &mut Map<DimId, DimId>) -> Option<Data> {
-    let ints = data.as_ints().filter(|ints| ints.items.len() <= MAX_CONSTANTS)?;
+    let ints = data.as_ints().filter(|ints| ints.items.len() <= MAX_PASSED_ELEMENTS)?;
     let items = ints.items.iter().map(|item| copy_dim(core, *item, dims)).collect();
     Some(Data::Ints(Arc::new(Ints { shape: ints.shape.clone(), items })))
 }
 
 /// Whether a constant is small enough to be passed into a function or out of it.
 fn is_portable(data: &Data) -> bool {
-    data.as_ints().is_some_and(|ints| ints.items.len() <= MAX_CONSTANTS)
-        || data.as_floats().is_some_and(|floats| floats.items.len() <= MAX_CONSTANTS)
+    data.as_ints().is_some_and(|ints| ints.items.len() <= MAX_PASSED_ELEMENTS)
+        || data.as_floats().is_some_and(|floats| floats.items.len() <= MAX_PASSED_ELEMENTS)
 }
 
 /// Copies a summary into the caller.
@@ -541,7 +539,7 @@ fn read_initializer<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>, value: Value
 /// Whether a value holds more integers than are passed into a function or out of it.
 fn is_too_large(core: &Core<'_>, frame: &Frame<'_>, value: ValueId) -> bool {
     let ints = core.data_of(frame, value).and_then(Data::as_ints);
-    ints.is_some_and(|ints| ints.items.len() > MAX_CONSTANTS)
+    ints.is_some_and(|ints| ints.items.len() > MAX_PASSED_ELEMENTS)
 }
 
 /// The positions of the inputs that a call leaves out, by an empty name or at the end.

@@ -8,65 +8,16 @@ use std::collections::BTreeSet;
 
 use typeloom_onnx::view::DimValue;
 
-use crate::dim::{Decision, DimId, Dims, is_placeholder};
-use crate::map::Map;
+use crate::dim::{Decision, DimId, is_placeholder};
 use crate::model::CheckError;
 use crate::program::{Body, ValueId};
 use crate::state::Core;
+use crate::state::assumptions::Assumptions;
 use crate::state::declarations::dims_of;
 use crate::suggest::nearest;
 
 /// How often symbols are merged and the model is solved again.
 pub(crate) const MAX_ROUNDS: usize = 8;
-
-/// What symbols stand for, each free of the symbols before it.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Assumptions {
-    known: Vec<(DimId, DimId)>,
-    /// The position of each symbol in `known`.
-    positions: Map<DimId, usize>,
-    /// The placeholder that inputs use for an extent without a name.
-    pub(crate) unnamed: Option<DimId>,
-}
-
-impl Assumptions {
-    pub(crate) fn is_empty(&self) -> bool {
-        self.known.is_empty() && self.unnamed.is_none()
-    }
-
-    /// A dim with everything put in that is assumed.
-    pub(crate) fn put_into(&self, dims: &mut Dims, dim: DimId) -> DimId {
-        let mut dim = dim;
-        let mut next = 0;
-        // A value has none of the symbols before it, so the positions grow.
-        while next < self.known.len() {
-            let symbols = dims.symbols_of(dim);
-            let found = symbols.iter().filter_map(|symbol| self.positions.get(symbol).copied());
-            let Some(at) = found.filter(|at| *at >= next).min() else { break };
-            dim = dims.substitute(dim, &[self.known[at]]);
-            next = at + 1;
-        }
-        dim
-    }
-
-    /// Assumes that a symbol is a dim; whether that was news. `None` where it contradicts what is assumed already.
-    pub(crate) fn add(&mut self, dims: &mut Dims, symbol: DimId, value: DimId) -> Option<bool> {
-        let (left, right) = (self.put_into(dims, symbol), self.put_into(dims, value));
-        match dims.compare(left, right) {
-            Decision::Equal => return Some(false),
-            Decision::Different => return None,
-            Decision::Undecided => {}
-        }
-        for (symbol, value) in [(left, right), (right, left)] {
-            if dims.as_symbol(symbol).is_some() && !dims.symbols_of(value).contains(&symbol) {
-                self.positions.insert(symbol, self.known.len());
-                self.known.push((symbol, value));
-                return Some(true);
-            }
-        }
-        None
-    }
-}
 
 /// Reads what the caller assumes.
 pub(crate) fn read(

@@ -5,11 +5,11 @@
 use typeloom_onnx::view::{ModelView, TensorHeader, TensorView};
 
 use crate::catalogue::{Operators, canonical};
+use crate::dim::shape::DimVec;
 use crate::dim::shape::ShapeId;
 use crate::map::Map;
-use crate::model::{ExternalTensor, site_of};
+use crate::model::ExternalTensor;
 use crate::program::{Body, GraphId, Origin, StepId, StepKind, ValueId};
-use crate::rule::DimVec;
 use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
 use crate::state::Core;
 use crate::state::frame::Frame;
@@ -110,7 +110,7 @@ pub(crate) fn overflows<'a>(core: &mut Core<'a>, frame: &Frame<'a>, errors: &mut
         shapes.swap_remove(at);
         if !own && !is_undefined {
             errors.push(SolveError {
-                site: site_of(frame, value),
+                site: frame.site_of(value),
                 kind: SolveErrorKind::ExtentOverflow { value },
             });
         }

@@ -18,6 +18,7 @@ use std::sync::Arc;
 use crate::elem::{Elem, ElemSet};
 use crate::engine::Engine;
 use crate::engine::call::{self, Calls};
+use crate::engine::initial;
 use crate::model::{Checked, Mode};
 use crate::program::{
     Body, Declaration, DeclarationId, DeclarationKind, GraphId, Origin, StepId, StepKind, Value, ValueId,
@@ -119,7 +120,7 @@ pub fn ports(checked: &mut Checked<'_>) -> Ports {
             frame.slots[copy.index()].ty = declared.ty;
         }
     }
-    Engine::start(&mut core, &mut frame);
+    initial::start(&mut core, &mut frame);
     let mut engine = Engine::new(core, &checked.operators, Calls::new(bodies), Mode::Permissive);
     let frame = engine.run(frame);
     let mut classes = Classes { types: &mut engine.core.types, ids: HashMap::new(), sets: Vec::new() };

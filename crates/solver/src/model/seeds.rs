@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use crate::dim::shape::DimVec;
 use crate::dim::shape::ShapeId;
 use crate::elem::Elem;
 use crate::map::Map;
-use crate::model::{CheckError, Seed, site_of};
+use crate::model::{CheckError, Seed};
 use crate::program::{Body, Origin, ValueId};
-use crate::rule::DimVec;
 use crate::solve_error::{SolveError, SolveErrorKind};
 use crate::state::Core;
 use crate::state::frame::Frame;
@@ -36,7 +36,7 @@ pub(crate) fn give<'a>(
         if !meet_seed(core, frame, value, ty, shape) {
             let (seed, found) = (core.type_of(ty, shape), core.snapshot(frame, value));
             let error = SolveError {
-                site: site_of(frame, value),
+                site: frame.site_of(value),
                 kind: SolveErrorKind::SeedContradicts { seed, found },
             };
             frame.value_errors.entry(value).or_insert(error);
@@ -182,5 +182,5 @@ pub(crate) fn against<'a>(
         (None, _) | (_, None) => false,
     };
     let kind = SolveErrorKind::SeedContradicts { seed: given, found };
-    (clashes || differs).then_some((value, SolveError { site: site_of(frame, value), kind }))
+    (clashes || differs).then_some((value, SolveError { site: frame.site_of(value), kind }))
 }

@@ -3,9 +3,8 @@
 //! Linear in the size of the graph's structure. Nested graphs are built by recursion; the reader
 //! bounds how deep messages nest, and [`MAX_NESTING`] bounds it again here.
 
-use std::sync::OnceLock;
-
 use std::str::Utf8Error;
+use std::sync::OnceLock;
 
 use typeloom_onnx::error::FieldName;
 use typeloom_onnx::view::{

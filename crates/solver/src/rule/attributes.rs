@@ -17,17 +17,15 @@ impl<'a> RuleCx<'_, 'a> {
     /// # Errors
     /// [`Failure::Malformed`].
     pub fn attr(&self, name: &str) -> Result<Option<Attribute<'a>>, Failure> {
-        if !self.step().has_attributes() {
-            return Ok(None);
-        }
-        for attribute in self.step().attribute_part().attributes() {
+        let Some(part) = self.attribute_part() else { return Ok(None) };
+        for attribute in part.attributes() {
             let attribute = attribute?.parse()?;
             if attribute.name != name {
                 continue;
             }
             return Ok(match attribute.ref_attr_name {
                 None => Some(attribute),
-                Some(outer) => self.frame.argument(outer),
+                Some(outer) => self.argument(outer),
             });
         }
         Ok(None)
@@ -39,11 +37,11 @@ impl<'a> RuleCx<'_, 'a> {
     /// [`Failure::Malformed`].
     pub fn attr_names(&self) -> Result<SmallVec<[&'a str; 4]>, Failure> {
         let name = |attribute: Result<AttributeView<'a>, _>| Ok(attribute?.parse()?.name);
-        self.step().attribute_part().attributes().map(name).collect()
+        self.attribute_part().into_iter().flat_map(|part| part.attributes()).map(name).collect()
     }
 
     fn default(&self, name: &str) -> Option<&'a AttributeDefault> {
-        self.schema?.attribute(name)?.default.as_ref()
+        self.schema()?.attribute(name)?.default.as_ref()
     }
 
     /// Whether the node gives the attribute itself.

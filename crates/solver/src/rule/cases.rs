@@ -1,15 +1,16 @@
 //! Verbs on conditions: comparisons that dims leave open, and branches that a condition chooses.
 //!
-//! See [`crate::analysis::case`] for what becomes of a question.
+//! See [`crate::model::case`] for what becomes of a question.
 
 use std::cmp::Ordering;
 
+use super::cx::Uncached;
 use super::{Port, RuleCx};
-use crate::analysis::case::{self, Asked, Question};
 use crate::dim::{Bind, Decision, DimId};
 use crate::map::Set;
-use crate::program::{GraphId, Origin, ValueId};
+use crate::program::{Body, GraphId, Origin, StepId, ValueId};
 use crate::solve_error::Reach;
+use crate::state::cases::{Asked, Question};
 use crate::state::constants::Data;
 
 /// How many values are looked at to find whether a condition depends on data.
@@ -73,7 +74,7 @@ impl Comparison {
 impl RuleCx<'_, '_> {
     /// The truth value of a comparison that the dims do not decide: unknown, but the same each time it is computed.
     pub fn open_comparison(&mut self, a: DimId, comparison: Comparison, b: DimId) -> DimId {
-        let core = &mut *self.core;
+        let core = self.core();
         let (a, b) = (core.dims.resolve(a), core.dims.resolve(b));
         // `x > y` is `x - y - 1 >= 0`.
         let mut greater = |x: DimId, y: DimId| {
@@ -101,8 +102,11 @@ impl RuleCx<'_, '_> {
     pub fn truth(&mut self, port: Port) -> Option<bool> {
         match self.const_int(port) {
             Some(truth) => Some(truth != 0),
-            None if self.frame.number == 0 => self.core.cases.assumed(self.value(port)?),
-            None => None,
+            None => {
+                let value = self.value(port)?;
+                let Uncached { core, frame, .. } = self.uncached();
+                if frame.number == 0 { core.cases.assumed(value) } else { None }
+            }
         }
     }
 
@@ -111,78 +115,48 @@ impl RuleCx<'_, '_> {
         let Some(value) = self.value(port) else { return };
         let item = match self.ints(port) {
             Some(ints) => match ints.items[..] {
-                [item] => Some(self.core.dims.resolve(item)),
+                [item] => Some(self.dims().resolve(item)),
                 [] | [_, _, ..] => None,
             },
             None => None,
         };
         if let Some(question) = item.and_then(|item| self.question_about_symbols(item)) {
             // Only conditions of the main graph have truth values of their own.
+            let Uncached { core, frame, .. } = self.uncached();
             let rank = match question {
-                Question::Condition(value) if self.frame.number == 0 => {
-                    self.frame.slots[value.index()].shape.map(|shape| self.core.shapes.get(shape).len())
+                Question::Condition(value) if frame.number == 0 => {
+                    frame.slots[value.index()].shape.map(|shape| core.shapes.get(shape).len())
                 }
                 Question::Condition(_) => Some(0),
                 Question::Equal(..) | Question::NonNegative(_) => None,
             };
-            self.core.cases.ask(Asked { question, reach: Reach::Free, rank });
-            self.frame.asking.insert(self.frame.body.first_step(self.step));
+            self.split_on(Asked { question, reach: Reach::Free, rank });
             return;
         }
-        let graph = self.frame.body.value(value).graph;
-        if self.frame.number != 0 || !case::runs_once(self.frame, graph) {
+        let frame = self.uncached().frame;
+        if frame.number != 0 || !frame.runs_once(frame.body.value(value).graph) {
             return;
         }
-        let is_decided = item.is_some() || !self.depends_on_data(value);
+        let is_decided = item.is_some() || !depends_on_data(&frame.body, value);
         let reach = if is_decided { Reach::Doubtful } else { Reach::Free };
         let rank = self.rank(port);
-        self.core.cases.ask(Asked { question: Question::Condition(value), reach, rank });
-        self.frame.asking.insert(self.frame.body.first_step(self.step));
+        self.split_on(Asked { question: Question::Condition(value), reach, rank });
     }
 
-    /// Whether what a caller puts into the inputs can change a value. Their shapes do not count: without data they give the
-    /// same value in each run, also where the solver does not know it. Beyond [`MAX_ANCESTORS`] values the answer is yes.
-    fn depends_on_data(&self, value: ValueId) -> bool {
-        let body = &self.frame.body;
-        let mut open = vec![value];
-        let mut seen: Set<ValueId> = Set::default();
-        while let Some(value) = open.pop() {
-            if !seen.insert(value) {
-                continue;
-            }
-            if seen.len() > MAX_ANCESTORS {
-                return true;
-            }
-            match body.value(value).origin {
-                Origin::Input => match body.graph(body.value(value).graph).owner {
-                    Some(owner) => open.extend(body.inputs(owner.step).iter().flatten()),
-                    None => return true,
-                },
-                Origin::InputWithDefault(_) => return true,
-                Origin::Initializer(_) | Origin::Undefined => {}
-                Origin::Step(step) => {
-                    let first = body.first_step(step);
-                    match (body.step(first).node.domain(), body.op_name(first)) {
-                        (Ok("" | "ai.onnx"), "Shape" | "Size") => continue,
-                        (Ok("" | "ai.onnx"), name) if !is_random(name) => {}
-                        // What other operators compute is not known.
-                        _ => return true,
-                    }
-                    open.extend(body.inputs(first).iter().flatten());
-                    open.extend(body.graphs_of(first).flat_map(|(_, graph)| graph.outputs.iter()));
-                }
-            }
-        }
-        false
+    fn split_on(&mut self, asked: Asked) {
+        let step = self.first_step();
+        let Uncached { core, frame, .. } = self.uncached();
+        core.cases.ask(asked);
+        frame.asking.insert(step);
     }
 
     /// The first question on which a truth value depends that is about symbols alone.
     fn question_about_symbols(&self, truth: DimId) -> Option<Question> {
-        let dims = &self.core.dims;
+        let dims = &self.tables().dims;
         let mut open = dims.variables_of(truth).to_vec();
         let mut seen = open.clone();
         while let Some(variable) = (!open.is_empty()).then(|| open.remove(0)) {
-            let Some(question) = self.core.cases.question(variable) else { continue };
+            let Some(question) = self.tables().cases.question(variable) else { continue };
             let (a, b) = match question {
                 Question::Equal(a, b) => (a, b),
                 Question::NonNegative(dim) => (dim, dim),
@@ -203,45 +177,49 @@ impl RuleCx<'_, '_> {
 
     /// Says that a nested graph runs any number of times.
     pub fn repeats(&mut self, graph: GraphId) {
-        if !self.frame.repeated.contains(&graph) {
-            self.frame.repeated.push(graph);
+        if !self.uncached().frame.repeated.contains(&graph) {
+            self.uncached().frame.repeated.push(graph);
         }
     }
 
     /// Whether something is wrong with a node inside a nested graph that may run.
     #[must_use]
-    pub fn is_wrong_inside(&self, graph: GraphId) -> bool {
-        let (from, to) = self.frame.body.graph(graph).steps;
-        let mut steps = self.frame.errors.keys().filter(|step| (from..to).contains(&step.index()));
-        steps.any(|step| self.frame.runs_in(self.frame.body.step(*step).graph))
+    pub fn is_wrong_inside(&mut self, graph: GraphId) -> bool {
+        let frame = self.uncached().frame;
+        let (from, to) = frame.body.graph(graph).steps;
+        let mut steps = frame.errors.range(StepId::new(from)..StepId::new(to));
+        steps.any(|(step, _)| frame.runs_in(frame.body.step(*step).graph))
     }
 
     /// Compares what a rule computes for a condition with what the case assumes of it.
     pub(super) fn confirm(&mut self, value: ValueId, data: &Data) {
-        let Some(assumed) = self.core.cases.assumed(value) else { return };
+        if self.uncached().frame.number != 0 {
+            return;
+        }
+        let Some(assumed) = self.core().cases.assumed(value) else { return };
         let Data::Ints(ints) = data else { return };
         let [item] = ints.items[..] else { return };
-        let dims = &mut self.core.dims;
+        let dims = self.dims();
         let item = dims.resolve(item);
         if let Some(found) = dims.as_constant(item) {
             if (found != 0) != assumed {
-                self.core.cases.contradict();
+                self.core().cases.contradict();
             }
             return;
         }
         let one = dims.constant(1);
         let negated = dims.sub(one, item);
-        let question = match (self.core.cases.question(item), self.core.cases.question(negated)) {
+        let question = match (self.core().cases.question(item), self.core().cases.question(negated)) {
             (Some(question), _) => Some((question, assumed)),
             (None, Some(question)) => Some((question, !assumed)),
             (None, None) => None,
         };
         let Some((question, holds)) = question else { return };
         // The condition of a branch may never be computed, so it says nothing about extents outside.
-        if self.frame.body.value(value).graph != self.frame.body.root() {
+        if self.uncached().frame.body.value(value).graph != self.uncached().frame.body.root() {
             return;
         }
-        let dims = &mut self.core.dims;
+        let dims = self.dims();
         match (question, holds) {
             (Question::Equal(a, b), true) => {
                 let bound = [(a, b), (b, a)].into_iter().any(|(variable, value)| {
@@ -266,6 +244,41 @@ impl RuleCx<'_, '_> {
             (Question::Condition(_), _) => {}
         }
     }
+}
+
+/// Whether what a caller puts into the inputs can change a value. Their shapes do not count: without data they give the
+/// same value in each run, also where the solver does not know it. Beyond [`MAX_ANCESTORS`] values the answer is yes.
+fn depends_on_data(body: &Body<'_>, value: ValueId) -> bool {
+    let mut open = vec![value];
+    let mut seen: Set<ValueId> = Set::default();
+    while let Some(value) = open.pop() {
+        if !seen.insert(value) {
+            continue;
+        }
+        if seen.len() > MAX_ANCESTORS {
+            return true;
+        }
+        match body.value(value).origin {
+            Origin::Input => match body.graph(body.value(value).graph).owner {
+                Some(owner) => open.extend(body.inputs(owner.step).iter().flatten()),
+                None => return true,
+            },
+            Origin::InputWithDefault(_) => return true,
+            Origin::Initializer(_) | Origin::Undefined => {}
+            Origin::Step(step) => {
+                let first = body.first_step(step);
+                match (body.step(first).node.domain(), body.op_name(first)) {
+                    (Ok("" | "ai.onnx"), "Shape" | "Size") => continue,
+                    (Ok("" | "ai.onnx"), name) if !is_random(name) => {}
+                    // What other operators compute is not known.
+                    _ => return true,
+                }
+                open.extend(body.inputs(first).iter().flatten());
+                open.extend(body.graphs_of(first).flat_map(|(_, graph)| graph.outputs.iter()));
+            }
+        }
+    }
+    false
 }
 
 /// Whether an operator of ONNX draws random numbers.

@@ -11,36 +11,15 @@
 //! extents that widening made) never leave the body: outside they are unknowns of their own, because what the
 //! surrounding graph needs of the last iteration need not hold for the others.
 
-use std::collections::BTreeMap;
-
+use super::cx::Uncached;
 use super::{DimVec, Ints, Port, RuleCx};
-use crate::analysis::limits::Limit;
 use crate::dim::{Decision, DimId};
-use crate::map::Set;
 use crate::program::{GraphId, ValueId};
+use crate::state::limit::Limit;
+use crate::state::loops::Growth;
 
 /// How often one input may be widened axis by axis before its rank is given up.
 const MAX_WIDENINGS: u32 = 4;
-
-/// What the solver knows of the loops of a frame.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Loops {
-    /// How often the shape of an input of a body was widened.
-    widened: BTreeMap<ValueId, u32>,
-    /// The extents that widening made: each covers every extent.
-    unknown: Set<DimId>,
-    /// The axes of inputs of bodies that grow by the same amount in each iteration.
-    growth: BTreeMap<(ValueId, usize), Growth>,
-    /// The number of the iteration, and of all iterations where nothing better is known.
-    numbers: BTreeMap<GraphId, (DimId, DimId)>,
-}
-
-/// An extent `base + i*step` in iteration `i`.
-#[derive(Clone, Copy, Debug)]
-struct Growth {
-    base: DimId,
-    step: DimId,
-}
 
 /// How often a body runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -96,11 +75,11 @@ impl RuleCx<'_, '_> {
         returned: Option<(GraphId, Option<&DimVec>)>,
     ) -> bool {
         let Some(value) = self.value(port) else { return false };
-        let Some(count) = self.frame.loops.widened.get(&value).copied() else {
-            self.frame.loops.widened.insert(value, 0);
+        let Some(count) = self.uncached().frame.loops.widened.get(&value).copied() else {
+            self.uncached().frame.loops.widened.insert(value, 0);
             if let Some(shape) = shape {
-                let id = self.core.shapes.intern(&shape);
-                self.frame.set_shape(value, id, self.step);
+                let id = self.core().shapes.intern(&shape);
+                self.write_shape(port, id);
             }
             return false;
         };
@@ -140,30 +119,30 @@ impl RuleCx<'_, '_> {
             Some(_) => count + 1,
             None => {
                 // Without a rank no axis grows.
-                self.frame.loops.growth.retain(|(grown, _), _| *grown != value);
+                self.uncached().frame.loops.growth.retain(|(grown, _), _| *grown != value);
                 MAX_WIDENINGS + 1
             }
         };
         if count > MAX_WIDENINGS && same_rank {
             let limit = Limit::Widenings { most: MAX_WIDENINGS as usize };
-            let step = self.frame.body.first_step(self.step);
-            self.frame.limited.insert((step, limit));
+            let step = self.first_step();
+            self.uncached().frame.limited.insert((step, limit));
         }
-        self.frame.loops.widened.insert(value, count);
+        self.uncached().frame.loops.widened.insert(value, count);
         self.widen(value, joined);
         true
     }
 
     /// An extent of the first iteration, joined with what is assumed of all.
     fn joined_first(&mut self, value: ValueId, axis: usize, assumed: DimId, dim: DimId) -> DimId {
-        let base = match self.frame.loops.growth.get(&(value, axis)) {
+        let base = match self.uncached().frame.loops.growth.get(&(value, axis)) {
             Some(growth) => growth.base,
             None => assumed,
         };
-        if self.core.dims.compare(base, dim) == Decision::Equal || self.is_widened(assumed) {
+        if self.dims().compare(base, dim) == Decision::Equal || self.is_widened(assumed) {
             return assumed;
         }
-        self.frame.loops.growth.remove(&(value, axis));
+        self.uncached().frame.loops.growth.remove(&(value, axis));
         self.widened_dim()
     }
 
@@ -176,52 +155,50 @@ impl RuleCx<'_, '_> {
         dim: DimId,
         first: Option<DimId>,
     ) -> DimId {
-        if let Some(Growth { step, .. }) = self.frame.loops.growth.get(&at).copied() {
-            let next = self.core.dims.add(assumed, step);
-            if self.core.dims.compare(next, dim) == Decision::Equal {
+        if let Some(Growth { step, .. }) = self.uncached().frame.loops.growth.get(&at).copied() {
+            let next = self.dims().add(assumed, step);
+            if self.dims().compare(next, dim) == Decision::Equal {
                 return assumed;
             }
-            self.frame.loops.growth.remove(&at);
+            self.uncached().frame.loops.growth.remove(&at);
             return self.widened_dim();
         }
-        if self.core.dims.compare(assumed, dim) == Decision::Equal || self.is_widened(assumed) {
+        if self.dims().compare(assumed, dim) == Decision::Equal || self.is_widened(assumed) {
             return assumed;
         }
-        let step = self.core.dims.sub(dim, assumed);
-        let dims = &mut self.core.dims;
+        let step = self.dims().sub(dim, assumed);
+        let dims = self.dims();
         let starts = first.is_some_and(|first| dims.compare(first, assumed) == Decision::Equal);
         if starts && !dims.is_anonymous(step) && dims.is_non_negative(step) {
             let (iteration, _) = self.numbers(graph);
-            let dims = &mut self.core.dims;
+            let dims = self.dims();
             let grown = dims.mul(iteration, step);
             let grown = dims.add(assumed, grown);
-            self.frame.loops.growth.insert(at, Growth { base: assumed, step });
+            self.uncached().frame.loops.growth.insert(at, Growth { base: assumed, step });
             return grown;
         }
         self.widened_dim()
     }
 
     fn widened_dim(&mut self) -> DimId {
-        let dim = self.core.dims.fresh();
-        self.frame.loops.unknown.insert(dim);
+        let dim = self.dims().fresh();
+        self.uncached().frame.loops.unknown.insert(dim);
         dim
     }
 
-    pub(super) fn is_widened(&self, dim: DimId) -> bool {
-        self.frame.loops.unknown.contains(&dim)
+    pub(super) fn is_widened(&mut self, dim: DimId) -> bool {
+        self.uncached().frame.loops.unknown.contains(&dim)
     }
 
     fn widen(&mut self, value: ValueId, shape: Option<DimVec>) {
-        let id = shape.map(|shape| self.core.shapes.intern(&shape));
-        self.frame.slots[value.index()].shape = id;
-        let body = self.body_rc();
-        let (first, last) = (body.first_step(self.step), body.last_step(self.step));
-        self.frame.forget_between(first, last);
+        let id = shape.map(|shape| self.core().shapes.intern(&shape));
+        self.uncached().frame.slots[value.index()].shape = id;
+        self.forget_body();
     }
 
     fn numbers(&mut self, graph: GraphId) -> (DimId, DimId) {
-        let dims = &mut self.core.dims;
-        *self.frame.loops.numbers.entry(graph).or_insert_with(|| (dims.fresh(), dims.fresh()))
+        let Uncached { core, frame, .. } = self.uncached();
+        *frame.loops.numbers.entry(graph).or_insert_with(|| (core.dims.fresh(), core.dims.fresh()))
     }
 
     /// Gives the number of the iteration to the input of a body that receives it.
@@ -240,10 +217,10 @@ impl RuleCx<'_, '_> {
             let (_, count) = self.numbers(graph);
             return Trips { count, known: Knowledge::Open };
         };
-        let known = match self.core.dims.bounds(count) {
+        let known = match self.dims().bounds(count) {
             (_, Some(..=0)) => Knowledge::Never,
             (Some(1..), _) => Knowledge::Positive,
-            (Some(_) | None, _) if self.core.dims.is_anonymous(count) => Knowledge::Open,
+            (Some(_) | None, _) if self.dims().is_anonymous(count) => Knowledge::Open,
             (Some(_) | None, _) => Knowledge::Extents,
         };
         Trips { count, known }
@@ -278,12 +255,12 @@ impl RuleCx<'_, '_> {
     }
 
     fn after(&mut self, trips: Trips, at: (ValueId, usize), first: DimId, next: DimId) -> DimId {
-        if let Some(Growth { base, step }) = self.frame.loops.growth.get(&at).copied() {
-            let dims = &mut self.core.dims;
+        if let Some(Growth { base, step }) = self.uncached().frame.loops.growth.get(&at).copied() {
+            let dims = self.dims();
             let grown = dims.mul(trips.count, step);
             return dims.add(base, grown);
         }
-        match (self.core.dims.compare(first, next), trips.known) {
+        match (self.dims().compare(first, next), trips.known) {
             (Decision::Equal, _) => first,
             (Decision::Different | Decision::Undecided, Knowledge::Positive) => self.left(next),
             (Decision::Different | Decision::Undecided, _) => self.fresh(),
@@ -292,7 +269,7 @@ impl RuleCx<'_, '_> {
 
     /// An extent of the last iteration, seen from outside.
     fn left(&mut self, dim: DimId) -> DimId {
-        if self.core.dims.is_anonymous(dim) { self.fresh() } else { dim }
+        if self.dims().is_anonymous(dim) { self.fresh() } else { dim }
     }
 
     /// The shape of what is collected, without the axis of iterations: every iteration returns `element`.
@@ -308,10 +285,10 @@ impl RuleCx<'_, '_> {
 
     /// Says that a nested graph never runs: what its rules find wrong is wrong in no run.
     pub fn never_runs(&mut self, graph: GraphId) {
-        let steps = self.frame.body.graph(graph).steps;
-        self.frame.never_runs(steps);
-        if !self.frame.dead_graphs.contains(&graph) {
-            self.frame.dead_graphs.push(graph);
+        let steps = self.uncached().frame.body.graph(graph).steps;
+        self.uncached().frame.never_runs(steps);
+        if !self.uncached().frame.dead_graphs.contains(&graph) {
+            self.uncached().frame.dead_graphs.push(graph);
         }
     }
 
@@ -319,44 +296,29 @@ impl RuleCx<'_, '_> {
     /// loop. As everywhere in conditions on symbols, extents count as 1 or more.
     pub fn enters(&mut self, graph: GraphId, count: Option<DimId>) {
         if count.is_some_and(|count| self.is_positive_in_runs(count)) {
-            self.frame.entered.insert(graph);
+            self.uncached().frame.entered.insert(graph);
         } else {
-            self.frame.entered.remove(&graph);
+            self.uncached().frame.entered.remove(&graph);
         }
     }
 
     /// Whether the model declares a shape for the value at `port`.
     pub fn declares_shape(&mut self, port: Port) -> bool {
-        let Some(value) = self.value(port) else { return false };
-        let body = self.body_rc();
-        body.declarations(value)
-            .any(|declaration| self.core.read_type(declaration.ty).is_ok_and(|read| read.shape.is_some()))
+        self.declared_shape(port).is_some()
     }
 
-    /// The shape that the model declares for the value at `port`.
+    /// The first shape that the model declares for the value at `port`.
     pub fn declared_shape(&mut self, port: Port) -> Option<DimVec> {
         let value = self.value(port)?;
-        let body = self.body_rc();
-        body.declarations(value).find_map(|declaration| {
-            let shape = self.core.read_type(declaration.ty).ok()?.shape?;
-            Some(self.core.shapes.get(shape).into())
+        let Uncached { core, frame, .. } = self.uncached();
+        frame.body.declarations(value).find_map(|declaration| {
+            let shape = core.read_type(declaration.ty).ok()?.shape?;
+            Some(core.shapes.get(shape).into())
         })
     }
 
     /// The number of axes that the model declares for the value at `port`.
     pub fn declared_rank(&mut self, port: Port) -> Option<usize> {
-        let value = self.value(port)?;
-        let body = self.body_rc();
-        body.declarations(value).find_map(|declaration| {
-            let shape = self.core.read_type(declaration.ty).ok()?.shape?;
-            Some(self.core.shapes.get(shape).len())
-        })
-    }
-
-    /// The graphs of the node, in the order of its attributes.
-    #[must_use]
-    pub fn bodies(&self) -> Vec<GraphId> {
-        let first = self.frame.body.first_step(self.step);
-        self.frame.body.graphs_of(first).map(|(id, _)| id).collect()
+        self.declared_shape(port).map(|shape| shape.len())
     }
 }

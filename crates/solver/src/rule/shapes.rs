@@ -3,14 +3,11 @@
 //! The shape of a tensor is its own; the shape of a sequence, optional or map is that of the tensors
 //! inside it, as far as they agree.
 
-use super::{DimVec, Extent, Failure, Port, RuleCx};
-use crate::analysis::salvage::Purpose;
-use crate::dim::shape::ShapeId;
-use crate::dim::{Bind, Condition, Decision, DimId, DimView, Dims, Domain, Relation, Solved, Verdict};
-use crate::program::{StepId, ValueId};
-use crate::solution::{Equation, EquationSource};
-use crate::state::memo;
 use std::ops::RangeBounds;
+
+use super::{DimVec, Extent, Failure, Port, RuleCx};
+use crate::dim::{Bind, Condition, Decision, DimId, DimView, Dims, Domain, Relation, Solved, Verdict};
+use crate::state::recovery::Purpose;
 
 /// The most conditions that are looked at to see what holds in runs that succeed.
 const MAX_BOUNDS: usize = 32;
@@ -19,92 +16,67 @@ impl RuleCx<'_, '_> {
     /// The shape at a port, if its rank is known.
     pub fn shape(&mut self, port: Port) -> Option<DimVec> {
         let shape = self.shape_id(port)?;
-        let core = &mut *self.core;
+        let core = self.core();
         Some(core.shapes.get(shape).iter().map(|dim| core.dims.resolve(*dim)).collect())
     }
 
     /// The number of axes at a port, if it is known.
     #[must_use]
     pub fn rank(&self, port: Port) -> Option<usize> {
-        self.shape_id(port).map(|shape| self.core.shapes.get(shape).len())
-    }
-
-    /// The shape at a port: at a port that the node reads, with the declared extents that the solve assumes.
-    #[inline]
-    fn shape_id(&self, port: Port) -> Option<ShapeId> {
-        let value = self.value(port)?;
-        match port {
-            Port::In(_) | Port::BodyOut(..) => self.frame.shape_read(value),
-            Port::Out(_) | Port::BodyIn(..) => self.frame.slots[value.index()].shape,
-        }
-    }
-
-    /// Whether the node reads a declared shape at a port in place of the derived one, which it must not narrow.
-    fn is_assumed(&self, port: Port, value: ValueId) -> bool {
-        matches!(port, Port::In(_) | Port::BodyOut(..)) && self.frame.assumed_shapes.contains_key(&value)
+        self.shape_id(port).map(|shape| self.tables().shapes.get(shape).len())
     }
 
     /// Narrows the shape at a port by `dims`. Nothing happens at a port that is left out.
     ///
     /// # Errors
-    /// [`Failure::Contradiction`] when the shape known so far contradicts it.
+    /// [`Failure::Contradiction`] when the known shape contradicts it.
     pub fn set_shape(&mut self, port: Port, dims: &[DimId]) -> Result<(), Failure> {
-        let Some(value) = self.value(port) else { return Ok(()) };
-        if self.is_assumed(port, value) {
+        if !self.can_narrow_shape(port) {
             return Ok(());
         }
-        let Some(known) = self.frame.slots[value.index()].shape else {
-            let shape = self.core.shapes.intern(dims);
-            self.frame.set_shape(value, shape, self.step);
+        let Some(known) = self.derived_shape(port) else {
+            let shape = self.core().shapes.intern(dims);
+            self.write_shape(port, shape);
             return Ok(());
         };
-        let known: DimVec = self.core.shapes.get(known).into();
-        // What is known does not come from a node in error.
-        if known[..] == *dims || self.core.salvage.purpose == Purpose::Salvage {
+        let known: DimVec = self.tables().shapes.get(known).into();
+        // A known shape does not come from a node in error.
+        if known[..] == *dims || self.tables().recovery.purpose == Purpose::Recover {
             return Ok(());
         }
         let met = self.meet_dims(port, &known, dims)?;
         if met != known {
-            let shape = self.core.shapes.intern(&met);
-            self.frame.set_shape(value, shape, self.step);
+            let shape = self.core().shapes.intern(&met);
+            self.write_shape(port, shape);
         }
         Ok(())
     }
 
     fn meet_dims(&mut self, port: Port, known: &[DimId], dims: &[DimId]) -> Result<DimVec, Failure> {
         let contradiction = |cx: &mut Self| {
-            let resolve = |dim: &DimId| cx.core.dims.resolve(*dim);
-            let known: DimVec = known.iter().map(resolve).collect();
-            let resolve = |dim: &DimId| cx.core.dims.resolve(*dim);
-            let computed: DimVec = dims.iter().map(resolve).collect();
-            let shown = |shape: &[DimId]| crate::dim::shape::display(&cx.core.dims, shape).to_string();
+            let table = cx.dims();
+            let known: DimVec = known.iter().map(|dim| table.resolve(*dim)).collect();
+            let computed: DimVec = dims.iter().map(|dim| table.resolve(*dim)).collect();
+            let shown = |shape: &[DimId]| crate::dim::shape::display(table, shape).to_string();
             let message = format!("the shape is {}, but {} is needed", shown(&known), shown(&computed));
             Failure::Contradiction { port, known, computed, message }
         };
         if known.len() != dims.len() {
             return Err(contradiction(self));
         }
-        let conditional = self.frame.is_conditional(self.step);
+        let conditional = self.is_conditional();
         let mut met = DimVec::with_capacity(dims.len());
         for (axis, (old, new)) in known.iter().zip(dims).enumerate() {
-            match self.core.meet_dim(*old, *new, conditional) {
+            match self.core().meet_dim(*old, *new, conditional) {
                 Some(dim) => met.push(dim),
                 None => return Err(contradiction(self)),
             }
-            if old != new {
-                self.said_twice((port, axis, *old).into(), (port, *new).into());
+            let (a, b) = (self.dims().resolve(*old), self.dims().resolve(*new));
+            if a != b && self.dims().compare(a, b) == Decision::Undecided {
+                self.add_equation(Relation::Equal, (port, axis, a).into(), (port, b).into(), "are one axis");
             }
         }
         Ok(met)
-    }
-
-    /// Keeps what two sources say of one axis where nothing decides whether they agree.
-    fn said_twice(&mut self, left: Extent, right: Extent) {
-        let (a, b) = (self.core.dims.resolve(left.dim), self.core.dims.resolve(right.dim));
-        if a != b && self.core.dims.compare(a, b) == Decision::Undecided {
-            let (left, right) = (Extent { dim: a, ..left }, Extent { dim: b, ..right });
-            self.equation(Relation::Equal, left, right, "are one axis");
-        }
     }
 
     /// Says that the value at a port has `rank` axes, of extents nobody knows yet.
@@ -124,12 +96,14 @@ impl RuleCx<'_, '_> {
     /// # Errors
     /// [`Failure::Contradiction`] when they cannot.
     pub fn same_shape(&mut self, a: Port, b: Port) -> Result<(), Failure> {
-        let (Some(x), Some(y)) = (self.value(a), self.value(b)) else { return Ok(()) };
+        if !self.has(a) || !self.has(b) {
+            return Ok(());
+        }
         match (self.shape_id(a), self.shape_id(b)) {
-            (Some(shape), None) => self.frame.set_shape(y, shape, self.step),
-            (None, Some(shape)) => self.frame.set_shape(x, shape, self.step),
+            (Some(shape), None) => self.write_shape(b, shape),
+            (None, Some(shape)) => self.write_shape(a, shape),
             (Some(known), Some(other)) if known != other => {
-                let dims: DimVec = self.core.shapes.get(known).into();
+                let dims: DimVec = self.tables().shapes.get(known).into();
                 self.set_shape(b, &dims)?;
                 if let Some(dims) = self.shape(b) {
                     self.set_shape(a, &dims)?;
@@ -176,14 +150,14 @@ impl RuleCx<'_, '_> {
     ) -> Result<DimId, Failure> {
         let left: Extent = left.into();
         let right = right.into_extent(left);
-        let (a, b) = (self.core.dims.resolve(left.dim), self.core.dims.resolve(right.dim));
-        match self.core.dims.compare(a, b) {
+        let (a, b) = (self.dims().resolve(left.dim), self.dims().resolve(right.dim));
+        match self.dims().compare(a, b) {
             Decision::Equal => Ok(a),
             Decision::Different => {
                 let (left, right) = (Extent { dim: a, ..left }, Extent { dim: b, ..right });
                 self.extents_differ(left, right, relation)
             }
-            Decision::Undecided if self.core.salvage.purpose == Purpose::Salvage => {
+            Decision::Undecided if self.tables().recovery.purpose == Purpose::Recover => {
                 Ok(self.better_known(a, b))
             }
             Decision::Undecided => {
@@ -191,13 +165,13 @@ impl RuleCx<'_, '_> {
                 if let Some(known) = self.after_error(of_a, of_b, relation) {
                     return known;
                 }
-                if !self.frame.is_conditional(self.step) && self.bind_unnamed(a, b) {
-                    self.touch_ports();
-                    let (a, b) = (self.core.dims.resolve(a), self.core.dims.resolve(b));
+                if !self.is_conditional() && self.bind_unnamed(a, b) {
+                    self.touch_inputs();
+                    let (a, b) = (self.dims().resolve(a), self.dims().resolve(b));
                     return Ok(self.better_known(a, b));
                 }
                 let (left, right) = (Extent { dim: a, ..left }, Extent { dim: b, ..right });
-                self.equation(Relation::Equal, left, right, relation);
+                self.add_equation(Relation::Equal, left, right, relation);
                 Ok(self.better_known(a, b))
             }
         }
@@ -217,22 +191,22 @@ impl RuleCx<'_, '_> {
     ) -> Result<(), Failure> {
         let left: Extent = left.into();
         let right = right.into_extent(left);
-        let (a, b) = (self.core.dims.resolve(left.dim), self.core.dims.resolve(right.dim));
-        let gap = self.core.dims.sub(b, a);
-        let (least, most) = self.core.dims.bounds(gap);
+        let (a, b) = (self.dims().resolve(left.dim), self.dims().resolve(right.dim));
+        let gap = self.dims().sub(b, a);
+        let (least, most) = self.dims().bounds(gap);
         let (left, right) = (Extent { dim: a, ..left }, Extent { dim: b, ..right });
         if most.is_some_and(|most| most < 0) {
             return Err(Failure::Dims { left, right, relation });
         }
         if least.is_none_or(|least| least < 0) {
-            self.equation(Relation::AtMost, left, right, relation);
+            self.add_equation(Relation::AtMost, left, right, relation);
         }
         Ok(())
     }
 
     /// Sets an extent that nobody named to what an equation leaves for it.
     fn bind_unnamed(&mut self, a: DimId, b: DimId) -> bool {
-        let dims = &mut self.core.dims;
+        let dims = self.dims();
         for (variable, value) in [(a, b), (b, a)] {
             if dims.is_variable(variable) && dims.bind(variable, value) == Bind::Bound {
                 return true;
@@ -247,37 +221,15 @@ impl RuleCx<'_, '_> {
         }
     }
 
-    /// Keeps what cannot be decided, if both sides are made of the model's own symbols.
-    fn equation(&mut self, need: Relation, left: Extent, right: Extent, relation: &'static str) {
-        if self.core.salvage.purpose == Purpose::Salvage
-            || self.core.dims.is_anonymous(left.dim)
-            || self.core.dims.is_anonymous(right.dim)
-        {
-            return;
-        }
-        let step: StepId = self.frame.body.first_step(self.step);
-        let source = EquationSource::Ports { left, right, relation };
-        let (left, right) = (left.dim, right.dim);
-        self.frame.add_equation(Equation { left, right, need, step, rule: self.rule, source });
-    }
-
     /// The one of two equal extents that says more: a constant, then a dim made of symbols, then anything.
     #[must_use]
     pub fn better_known(&self, a: DimId, b: DimId) -> DimId {
-        let order = |dim: DimId| match self.core.dims.as_constant(dim) {
+        let order = |dim: DimId| match self.tables().dims.as_constant(dim) {
             Some(_) => 0,
-            None if !self.core.dims.is_anonymous(dim) => 1,
+            None if !self.tables().dims.is_anonymous(dim) => 1,
             None => 2,
         };
         if order(b) < order(a) { b } else { a }
-    }
-
-    /// After a variable was bound: everything that reads this node's ports may know more now.
-    fn touch_ports(&mut self) {
-        let body = self.body_rc();
-        for value in body.inputs(self.step).iter().flatten() {
-            self.frame.touch(*value, self.step);
-        }
     }
 
     /// The extent of one axis after broadcasting `a` against `b` by ONNX's (NumPy's) rule.
@@ -286,11 +238,11 @@ impl RuleCx<'_, '_> {
     /// [`Failure::Dims`] when both are constants that differ and neither is 1.
     pub fn broadcast_dim(&mut self, a: impl Into<Extent>, b: impl Into<Extent>) -> Result<DimId, Failure> {
         let (left, right): (Extent, Extent) = (a.into(), b.into());
-        let (a, b) = (self.core.dims.resolve(left.dim), self.core.dims.resolve(right.dim));
+        let (a, b) = (self.dims().resolve(left.dim), self.dims().resolve(right.dim));
         if a == b {
             return Ok(a);
         }
-        let dims = &mut self.core.dims;
+        let dims = self.dims();
         match (dims.as_constant(a), dims.as_constant(b)) {
             (Some(1), _) => return Ok(b),
             (_, Some(1)) => return Ok(a),
@@ -310,16 +262,16 @@ impl RuleCx<'_, '_> {
                 let (left, right) = (Extent { dim: a, ..left }, Extent { dim: b, ..right });
                 match (a_one, b_one) {
                     (true, false) => {
-                        self.equation(Relation::OneOrEqual, left, right, "are broadcast");
+                        self.add_equation(Relation::OneOrEqual, left, right, "are broadcast");
                         Ok(b)
                     }
                     (false, true) => {
-                        self.equation(Relation::OneOrEqual, right, left, "are broadcast");
+                        self.add_equation(Relation::OneOrEqual, right, left, "are broadcast");
                         Ok(a)
                     }
                     (false, false) => self.require_equal(left, right, "are broadcast and neither is 1"),
                     (true, true) => {
-                        self.equation(Relation::Broadcast, left, right, "are broadcast");
+                        self.add_equation(Relation::Broadcast, left, right, "are broadcast");
                         Ok(self.broadcast_of_both(a, b))
                     }
                 }
@@ -332,16 +284,16 @@ impl RuleCx<'_, '_> {
     /// It is `a` if `b` is 1 whenever `a` is: then either both are equal, or `b` is 1. In general it is
     /// `max(a, b)*min(1, a, b)`: the greater extent, or 0 where one is 0.
     fn broadcast_of_both(&mut self, a: DimId, b: DimId) -> DimId {
-        if let Some(known) = self.core.known_broadcast(a, b) {
+        if let Some(known) = self.core().known_broadcast(a, b) {
             return known;
         }
         let broadcast = self.derive_broadcast(a, b);
-        self.core.note_broadcast(broadcast, a, b);
+        self.core().note_broadcast(broadcast, a, b);
         broadcast
     }
 
     fn derive_broadcast(&mut self, a: DimId, b: DimId) -> DimId {
-        let dims = &mut self.core.dims;
+        let dims = self.dims();
         for (wide, narrow) in [(a, b), (b, a)] {
             if let DimView::Min(parts) = dims.view(narrow)
                 && parts.contains(&wide)
@@ -355,7 +307,7 @@ impl RuleCx<'_, '_> {
             }
         }
         if dims.is_anonymous(a) || dims.is_anonymous(b) {
-            return self.core.broadcast_unknown(a, b);
+            return self.core().broadcast_unknown(a, b);
         }
         let is_symbol = |dims: &Dims, dim| dims.as_symbol(dim).is_some();
         if !(is_symbol(dims, a) && is_symbol(dims, b)) {
@@ -379,19 +331,19 @@ impl RuleCx<'_, '_> {
             let least = dims.min(least, DimId::ONE);
             broadcast = dims.mul(broadcast, least);
         }
-        if dims.is_anonymous(broadcast) { self.core.broadcast_unknown(a, b) } else { broadcast }
+        if dims.is_anonymous(broadcast) { self.core().broadcast_unknown(a, b) } else { broadcast }
     }
 
     /// Broadcasts an extent against a constant that is not 1.
     fn broadcast_to_constant(&mut self, narrow: Extent, wide: Extent) -> Result<DimId, Failure> {
-        let dim = self.core.dims.resolve(narrow.dim);
+        let dim = self.dims().resolve(narrow.dim);
         if let Some(known) = self.after_error(Extent { dim, ..narrow }, wide, "are broadcast") {
             return known;
         }
-        if !self.core.dims.is_one_possible(dim) {
+        if !self.dims().is_one_possible(dim) {
             return self.require_equal(narrow, wide, "are broadcast and neither is 1");
         }
-        self.equation(Relation::OneOrEqual, Extent { dim, ..narrow }, wide, "are broadcast");
+        self.add_equation(Relation::OneOrEqual, Extent { dim, ..narrow }, wide, "are broadcast");
         Ok(wide.dim)
     }
 
@@ -400,20 +352,20 @@ impl RuleCx<'_, '_> {
     pub fn is_positive_in_runs(&mut self, dim: DimId) -> bool {
         let positive = Condition::new(Relation::AtMost, DimId::ONE, dim);
         let mut domain = Domain::nonempty();
-        if self.core.dims.examine(positive, &domain) == Verdict::Always {
+        if self.dims().examine(positive, &domain) == Verdict::Always {
             return true;
         }
-        memo::looked_elsewhere(self.core);
-        let bounds = self.frame.equations.iter().filter(|equation| equation.need == Relation::AtMost);
+        let frame = self.uncached().frame;
+        let bounds = frame.equations.iter().filter(|equation| equation.need == Relation::AtMost);
         let bounds: Vec<Condition> = bounds
-            .filter(|equation| self.frame.runs_with_body(equation.step))
+            .filter(|equation| frame.runs_with_body(equation.step))
             .map(|equation| Condition::new(equation.need, equation.left, equation.right))
             .take(MAX_BOUNDS)
             .collect();
         if bounds.is_empty() {
             return false;
         }
-        let dims = &mut self.core.dims;
+        let dims = self.dims();
         for condition in bounds {
             if !dims.is_anonymous(condition.left) && !dims.is_anonymous(condition.right) {
                 domain.assume(dims, condition);
@@ -435,7 +387,7 @@ impl RuleCx<'_, '_> {
         relation: &'static str,
     ) -> Result<(), Failure> {
         let (narrow, wide): (Extent, Extent) = (narrow.into(), wide.into());
-        let dims = &mut self.core.dims;
+        let dims = self.dims();
         let (a, b) = (dims.resolve(narrow.dim), dims.resolve(wide.dim));
         let (narrow, wide) = (Extent { dim: a, ..narrow }, Extent { dim: b, ..wide });
         match dims.compare(a, b) {
@@ -445,7 +397,7 @@ impl RuleCx<'_, '_> {
             }
             Decision::Different | Decision::Undecided if a == DimId::ONE => {}
             Decision::Different | Decision::Undecided => {
-                self.equation(Relation::OneOrEqual, narrow, wide, relation);
+                self.add_equation(Relation::OneOrEqual, narrow, wide, relation);
             }
         }
         Ok(())
@@ -511,11 +463,10 @@ impl RuleCx<'_, '_> {
     pub fn differ(&mut self, a: Port, b: Port) -> bool {
         match (self.shape(a), self.shape(b)) {
             (Some(a), Some(b)) => {
-                let known = |cx: &Self, dim: &DimId| !cx.core.dims.is_variable(*dim);
+                let known = |cx: &Self, dim: &DimId| !cx.tables().dims.is_variable(*dim);
                 a.len() != b.len()
                     || a.iter().zip(&b).any(|(a, b)| {
-                        (known(self, a) || known(self, b))
-                            && self.core.dims.compare(*a, *b) != Decision::Equal
+                        (known(self, a) || known(self, b)) && self.dims().compare(*a, *b) != Decision::Equal
                     })
             }
             (None, None) => false,
@@ -537,8 +488,8 @@ impl RuleCx<'_, '_> {
                 return None;
             }
             for (a, b) in sofar.iter_mut().zip(&shape) {
-                if self.core.dims.compare(*a, *b) != Decision::Equal {
-                    *a = self.core.dims.fresh();
+                if self.dims().compare(*a, *b) != Decision::Equal {
+                    *a = self.dims().fresh();
                 }
             }
         }

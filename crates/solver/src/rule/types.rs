@@ -1,8 +1,12 @@
 //! Verbs on types and element types.
 
+use std::sync::Arc;
+
+use typeloom_types::lattice::NodeNo;
 use typeloom_types::relation::RelationError;
 
-use super::{Failure, Port, RuleCx};
+use super::tree::{port_ref, tree_name};
+use super::{DimVec, Failure, Port, RuleCx};
 use crate::elem::{Elem, ElemSet};
 use crate::ty::{Clash, Head, Narrowed, Ty, Types};
 
@@ -33,7 +37,7 @@ impl RuleCx<'_, '_> {
     /// What kind of type stands at a port. The rule runs again when an unknown one becomes known.
     pub fn kind(&mut self, port: Port) -> Kind {
         let Some(ty) = self.ty(port) else { return Kind::Unknown };
-        match self.core.types.head(ty) {
+        match self.types().head(ty) {
             Head::Unknown(_) => {
                 self.wait_for(ty);
                 Kind::Unknown
@@ -56,8 +60,8 @@ impl RuleCx<'_, '_> {
         if let Some(elem) = ty.constant_elem() {
             return Some(elem);
         }
-        let inner = self.core.types.innermost(ty);
-        let elem = self.core.types.elems(inner).and_then(ElemSet::single);
+        let inner = self.types().innermost(ty);
+        let elem = self.types().elems(inner).and_then(ElemSet::single);
         if elem.is_none() {
             self.wait_for(ty);
         }
@@ -77,15 +81,14 @@ impl RuleCx<'_, '_> {
     /// # Errors
     /// [`Failure::Element`] when it is something else.
     pub fn set_elems(&mut self, port: Port, set: ElemSet) -> Result<(), Failure> {
-        let Some(value) = self.value(port) else { return Ok(()) };
-        self.core.trace_fixed(self.frame.number, value, self.step, self.rule);
-        match self.frame.slots[value.index()].ty {
+        self.trace_fixed(port);
+        match self.known_ty(port) {
             None => {
-                let ty = self.core.types.tensor_of(set);
-                self.frame.slots[value.index()].ty = Some(ty);
+                let ty = self.types().tensor_of(set);
+                self.write_ty(port, ty);
                 Ok(())
             }
-            Some(ty) => match self.core.types.narrow_tensor(ty, set) {
+            Some(ty) => match self.types().narrow_tensor(ty, set) {
                 Ok(Narrowed::Already | Narrowed::Changed | Narrowed::Pending) => Ok(()),
                 Err(Clash) => Err(Failure::Element { port, allowed: set }),
             },
@@ -97,11 +100,14 @@ impl RuleCx<'_, '_> {
     /// # Errors
     /// [`Failure::Types`] when they cannot.
     pub fn same_type(&mut self, left: Port, right: Port) -> Result<(), Failure> {
-        let (Some(x), Some(y)) = (self.value(left), self.value(right)) else { return Ok(()) };
-        let a = self.core.ty_of(&mut self.frame.slots[x.index()]);
-        let b = self.core.ty_of(&mut self.frame.slots[y.index()]);
-        self.core.trace_equal(self.frame.number, x, y, self.step, self.rule);
-        self.core.types.unify(a, b).map(drop).map_err(|Clash| Failure::Types { left, right })
+        self.unify(left, right).map(drop)
+    }
+
+    /// As [`RuleCx::same_type`]; returns whether a type was narrowed.
+    pub(crate) fn unify(&mut self, left: Port, right: Port) -> Result<bool, Failure> {
+        let (Some(a), Some(b)) = (self.ty(left), self.ty(right)) else { return Ok(false) };
+        self.trace_equal(left, right);
+        self.types().unify(a, b).map_err(|Clash| Failure::Types { left, right })
     }
 
     /// Makes two ports have one element type, each in its own kind: a scalar and a tensor can share it.
@@ -109,18 +115,19 @@ impl RuleCx<'_, '_> {
     /// # Errors
     /// [`Failure::Types`] when they cannot.
     pub fn same_elem(&mut self, left: Port, right: Port) -> Result<(), Failure> {
-        let (Some(x), Some(y)) = (self.value(left), self.value(right)) else { return Ok(()) };
-        let a = self.core.ty_of(&mut self.frame.slots[x.index()]);
-        let b = self.core.ty_of(&mut self.frame.slots[y.index()]);
-        self.core.trace_equal(self.frame.number, x, y, self.step, self.rule);
-        let (inner_a, inner_b) = (self.core.types.innermost(a), self.core.types.innermost(b));
+        let (Some(a), Some(b)) = (self.ty(left), self.ty(right)) else { return Ok(()) };
         self.wait_for(a);
         self.wait_for(b);
-        self.core
-            .types
-            .unify_element(inner_a, inner_b)
-            .map(drop)
-            .map_err(|Clash| Failure::Types { left, right })
+        self.unify_element(left, right).map(drop)
+    }
+
+    /// Makes two ports have one element type; returns whether a type was narrowed.
+    pub(crate) fn unify_element(&mut self, left: Port, right: Port) -> Result<bool, Failure> {
+        let (Some(a), Some(b)) = (self.ty(left), self.ty(right)) else { return Ok(false) };
+        self.trace_equal(left, right);
+        let types = self.types();
+        let (a, b) = (types.innermost(a), types.innermost(b));
+        types.unify_element(a, b).map_err(|Clash| Failure::Types { left, right })
     }
 
     /// Makes `outer` a sequence of what `inner` is.
@@ -163,19 +170,14 @@ impl RuleCx<'_, '_> {
         constructor: fn(&mut Types, Ty) -> Ty,
         fits: fn(Head) -> bool,
     ) -> Result<(), Failure> {
-        let (Some(x), Some(y)) = (self.value(outer), self.value(inner)) else { return Ok(()) };
-        let a = self.core.ty_of(&mut self.frame.slots[x.index()]);
-        let b = self.core.ty_of(&mut self.frame.slots[y.index()]);
-        if !fits(self.core.types.head(a)) {
+        let (Some(a), Some(b)) = (self.ty(outer), self.ty(inner)) else { return Ok(()) };
+        if !fits(self.types().head(a)) {
             return Err(Failure::Kind { port: outer, expected });
         }
-        self.core.trace_equal(self.frame.number, x, y, self.step, self.rule);
-        let wrapped = constructor(&mut self.core.types, b);
-        self.core
-            .types
-            .unify(a, wrapped)
-            .map(drop)
-            .map_err(|Clash| Failure::Types { left: outer, right: inner })
+        self.trace_equal(outer, inner);
+        let wrapped = constructor(self.types(), b);
+        let unified = self.types().unify(a, wrapped);
+        unified.map(drop).map_err(|Clash| Failure::Types { left: outer, right: inner })
     }
 
     /// Makes a port an optional of a type that the model spells out; the type may itself be an optional.
@@ -187,9 +189,9 @@ impl RuleCx<'_, '_> {
         port: Port,
         ty: typeloom_onnx::view::TypeView<'_>,
     ) -> Result<(), Failure> {
-        let read = self.core.read_type(ty)?;
+        let read = self.core().read_type(ty)?;
         let Some(inner) = read.ty else { return Ok(()) };
-        let optional = match self.core.types.head(inner) {
+        let optional = match self.types().head(inner) {
             Head::Optional(_) => inner,
             Head::Unknown(_)
             | Head::Tensor
@@ -198,48 +200,49 @@ impl RuleCx<'_, '_> {
             | Head::Sequence(_)
             | Head::Map(..)
             | Head::Leaf(_)
-            | Head::Error => self.core.types.optional(inner),
+            | Head::Error => self.types().optional(inner),
         };
         self.set_ty(port, optional, "an optional")?;
         match read.shape {
             Some(shape) => {
-                let dims: super::DimVec = self.core.shapes.get(shape).into();
+                let dims: DimVec = self.core().shapes.get(shape).into();
                 self.set_shape(port, &dims)
             }
             None => Ok(()),
         }
     }
 
-    /// Makes the type at a port lie under a node of the type tree, given by id; a tree without the node says
-    /// nothing. `demand` says what needs it, in words.
+    /// Narrows the type at a port to a node of the type tree, given by id. A tree without the node has no effect.
+    /// `demand` is the message of the error.
     ///
     /// # Errors
-    /// [`Failure::Relation`] when it cannot.
+    /// [`Failure::Relation`] when the type is not under the node.
     pub fn refine_to_node(&mut self, port: Port, id: &str, demand: &str) -> Result<(), Failure> {
-        let (Some(value), Some(ty)) = (self.value(port), self.ty(port)) else { return Ok(()) };
-        let universe = std::sync::Arc::clone(self.core.types.universe());
+        let universe = Arc::clone(self.tables().types.universe());
         let Some(node) = universe.lattice().lookup(id) else { return Ok(()) };
-        if node.is_concrete() {
-            self.core.trace_fixed(self.frame.number, value, self.step, self.rule);
-        }
-        match self.core.types.narrow_to_node(ty, node.no) {
-            Ok(_) => Ok(()),
-            Err(Clash) => {
-                let found = self.core.snapshot(self.frame, value);
-                Err(Failure::Relation(Box::new(RelationError {
-                    message: demand.to_owned(),
-                    ports: crate::rule::relation::port_ref(port).into_iter().collect(),
-                    expected: id.to_owned(),
-                    found: crate::rule::relation::tree_name(&found, &universe),
-                })))
-            }
-        }
+        let Err(Clash) = self.narrow_to_node(port, node.no) else { return Ok(()) };
+        Err(Failure::Relation(Box::new(self.not_under(port, id, demand.to_owned()))))
     }
 
-    /// The type at a port, as the solver's own handle.
-    pub fn ty(&mut self, port: Port) -> Option<Ty> {
-        let value = self.value(port)?;
-        Some(self.core.ty_of(&mut self.frame.slots[value.index()]))
+    /// Narrows the type at a port to a node of the type tree; returns whether that changed the type.
+    pub(crate) fn narrow_to_node(&mut self, port: Port, node: NodeNo) -> Result<bool, Clash> {
+        let Some(ty) = self.ty(port) else { return Ok(false) };
+        // A node above several leaves limits a type and does not give it.
+        if self.tables().types.universe().lattice().node(node).is_some_and(|node| node.is_concrete()) {
+            self.trace_fixed(port);
+        }
+        self.types().narrow_to_node(ty, node)
+    }
+
+    /// The error of a port whose type is not under the node `expected` of the type tree.
+    pub(crate) fn not_under(&mut self, port: Port, expected: &str, message: String) -> RelationError {
+        let found = self.snapshot(port);
+        RelationError {
+            message,
+            ports: port_ref(port).into_iter().collect(),
+            expected: expected.to_owned(),
+            found: tree_name(&found, self.tables().types.universe()),
+        }
     }
 
     /// Makes the type at a port one with `ty`.
@@ -247,28 +250,15 @@ impl RuleCx<'_, '_> {
     /// # Errors
     /// [`Failure::Kind`] with `expected` when it cannot be.
     pub fn set_ty(&mut self, port: Port, ty: Ty, expected: &'static str) -> Result<(), Failure> {
-        let Some(value) = self.value(port) else { return Ok(()) };
-        self.core.trace_fixed(self.frame.number, value, self.step, self.rule);
-        let slot = &mut self.frame.slots[value.index()];
-        match slot.ty {
+        self.trace_fixed(port);
+        match self.known_ty(port) {
             None => {
-                slot.ty = Some(ty);
+                self.write_ty(port, ty);
                 Ok(())
             }
             Some(known) => {
-                self.core.types.unify(known, ty).map(drop).map_err(|Clash| Failure::Kind { port, expected })
+                self.types().unify(known, ty).map(drop).map_err(|Clash| Failure::Kind { port, expected })
             }
         }
-    }
-
-    /// The solver's table of types, to build a [`Ty`] for [`RuleCx::set_ty`].
-    pub fn types(&mut self) -> &mut Types {
-        &mut self.core.types
-    }
-
-    /// Asks to run again when more is known about `ty`.
-    pub fn wait_for(&mut self, ty: Ty) {
-        let waiter = self.frame.waiter(self.step);
-        self.core.types.watch(ty, waiter);
     }
 }

@@ -8,39 +8,19 @@
 //! **Limits:** [`MAX_ITERATIONS`] for one loop, [`MAX_TOTAL`] for all loops of a frame together (nested loops multiply).
 //! Beyond these the result is joined.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::cx::Uncached;
 use super::{DimVec, Ints, Port, RuleCx};
-use crate::analysis::limits::Limit;
-use crate::dim::shape::ShapeId;
 use crate::program::{GraphId, ValueId};
-use crate::state::constants::{Data, DataId};
+use crate::state::constants::Data;
+use crate::state::limit::Limit;
+use crate::state::loops::Progress;
 
 /// The most iterations that are solved one by one.
 const MAX_ITERATIONS: i64 = 16;
 /// The most iterations that are solved one by one in one frame.
 const MAX_TOTAL: u32 = 128;
-
-/// The loops of a frame that are solved iteration by iteration.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Unrolled {
-    loops: BTreeMap<GraphId, Progress>,
-    total: u32,
-}
-
-/// How far one loop is.
-#[derive(Clone, Debug)]
-enum Progress {
-    Running {
-        iteration: i64,
-        count: i64,
-        number: Option<(ValueId, Option<DataId>)>,
-        saved: Vec<(ValueId, Option<ShapeId>)>,
-    },
-    /// The shapes of the state after the last iteration.
-    Done(Vec<Option<DimVec>>),
-}
 
 /// The next action at the end of a body.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -53,24 +33,17 @@ pub enum Unroll {
     TooMany,
 }
 
-impl Unrolled {
-    /// Forgets the loops whose graphs `is_inside` accepts.
-    pub(crate) fn forget(&mut self, is_inside: impl Fn(GraphId) -> bool) {
-        self.loops.retain(|graph, _| !is_inside(*graph));
-    }
-}
-
 impl RuleCx<'_, '_> {
     /// Whether the body is being solved for one iteration.
     #[must_use]
-    pub fn is_unrolling(&self, graph: GraphId) -> bool {
-        matches!(self.frame.unrolled.loops.get(&graph), Some(Progress::Running { .. }))
+    pub fn is_unrolling(&mut self, graph: GraphId) -> bool {
+        matches!(self.uncached().frame.unrolled.loops.get(&graph), Some(Progress::Running { .. }))
     }
 
     /// The shape of the carried value `at` after the last iteration, where the iterations were solved one by one.
     #[must_use]
-    pub fn unrolled(&self, graph: GraphId, at: usize) -> Option<DimVec> {
-        match self.frame.unrolled.loops.get(&graph) {
+    pub fn unrolled(&mut self, graph: GraphId, at: usize) -> Option<DimVec> {
+        match self.uncached().frame.unrolled.loops.get(&graph) {
             Some(Progress::Done(shapes)) => shapes.get(at).cloned().flatten(),
             Some(Progress::Running { .. }) | None => None,
         }
@@ -85,17 +58,23 @@ impl RuleCx<'_, '_> {
         number: Port,
         state: &[(Port, Option<DimVec>)],
     ) -> Unroll {
-        let unrolled = &self.frame.unrolled;
-        if unrolled.loops.contains_key(&graph) || count < 1 || self.is_wrong_inside(graph) {
+        let is_wrong = self.is_wrong_inside(graph);
+        let unrolled = &self.uncached().frame.unrolled;
+        if unrolled.loops.contains_key(&graph) || count < 1 || is_wrong {
             return Unroll::General;
         }
         if count > MAX_ITERATIONS || unrolled.total >= MAX_TOTAL {
             return Unroll::TooMany;
         }
         let values: Vec<ValueId> = state.iter().filter_map(|(port, _)| self.value(*port)).collect();
-        let saved = values.iter().map(|value| (*value, self.frame.slots[value.index()].shape)).collect();
-        let number = self.value(number).map(|value| (value, self.frame.slots[value.index()].data));
-        self.frame.unrolled.loops.insert(graph, Progress::Running { iteration: 0, count, number, saved });
+        let saved =
+            values.iter().map(|value| (*value, self.uncached().frame.slots[value.index()].shape)).collect();
+        let number = self.value(number).map(|value| (value, self.uncached().frame.slots[value.index()].data));
+        self.uncached()
+            .frame
+            .unrolled
+            .loops
+            .insert(graph, Progress::Running { iteration: 0, count, number, saved });
         let shapes: Vec<Option<DimVec>> = state.iter().map(|(_, shape)| shape.clone()).collect();
         self.begin(graph, 0, &shapes);
         Unroll::Again
@@ -105,10 +84,11 @@ impl RuleCx<'_, '_> {
     /// those that an iteration starts with.
     pub fn note_iterations(&mut self, next: impl Iterator<Item = Port>) {
         let depends = |cx: &mut Self, port: Port| match cx.shape(port) {
-            None => cx.ty(port).is_some_and(|ty| cx.core.types.elems(ty).is_some()),
-            Some(shape) => shape
-                .iter()
-                .any(|dim| cx.core.dims.variables_of(*dim).iter().any(|variable| cx.is_widened(*variable))),
+            None => cx.ty(port).is_some_and(|ty| cx.types().elems(ty).is_some()),
+            Some(shape) => shape.iter().any(|dim| {
+                let variables = cx.dims().variables_of(*dim);
+                variables.iter().any(|variable| cx.is_widened(*variable))
+            }),
         };
         let mut is_hidden = false;
         for port in next {
@@ -116,14 +96,15 @@ impl RuleCx<'_, '_> {
         }
         if is_hidden {
             let most = usize::try_from(MAX_ITERATIONS).unwrap_or_default();
-            self.frame.limited.insert((self.frame.body.first_step(self.step), Limit::Iterations { most }));
+            let step = self.first_step();
+            self.uncached().frame.limited.insert((step, Limit::Iterations { most }));
         }
     }
 
     /// Goes on after one iteration, given the shapes of the carried values at its end.
     pub fn next_iteration(&mut self, graph: GraphId, next: Vec<Option<DimVec>>) {
         let Some(Progress::Running { iteration, count, number, saved }) =
-            self.frame.unrolled.loops.get_mut(&graph)
+            self.uncached().frame.unrolled.loops.get_mut(&graph)
         else {
             return;
         };
@@ -134,42 +115,44 @@ impl RuleCx<'_, '_> {
             return;
         }
         let (number, saved) = (*number, std::mem::take(saved));
-        self.frame.unrolled.loops.insert(graph, Progress::Done(next));
+        self.uncached().frame.unrolled.loops.insert(graph, Progress::Done(next));
         for (value, shape) in saved {
-            self.frame.slots[value.index()].shape = shape;
+            self.uncached().frame.slots[value.index()].shape = shape;
         }
         if let Some((value, data)) = number {
-            self.frame.slots[value.index()].data = data;
+            self.uncached().frame.slots[value.index()].data = data;
         }
         self.forget_body();
     }
 
     /// Gives the inputs of the body what they are in one iteration.
     fn begin(&mut self, graph: GraphId, iteration: i64, shapes: &[Option<DimVec>]) {
-        self.frame.unrolled.total += 1;
-        let Some(Progress::Running { number, saved, .. }) = self.frame.unrolled.loops.get(&graph) else {
+        self.uncached().frame.unrolled.total += 1;
+        let Some(Progress::Running { number, saved, .. }) = self.uncached().frame.unrolled.loops.get(&graph)
+        else {
             return;
         };
         let (number, values) = (*number, saved.iter().map(|(value, _)| *value).collect::<Vec<_>>());
         for (value, shape) in values.into_iter().zip(shapes) {
-            let shape = shape.as_ref().map(|shape| self.core.shapes.intern(shape));
-            self.frame.slots[value.index()].shape = shape;
+            let shape = shape.as_ref().map(|shape| self.core().shapes.intern(shape));
+            self.uncached().frame.slots[value.index()].shape = shape;
         }
         // The number was given with its shape; a constant takes its place.
         if let Some((value, Some(data))) = number
-            && let Data::Ints(ints) = self.core.constants.get(data).clone()
+            && let Data::Ints(ints) = self.core().constants.get(data).clone()
         {
-            let item = self.core.dims.constant(iteration);
+            let item = self.dims().constant(iteration);
             let ints = Ints { shape: ints.shape.clone(), items: Box::new([item]) };
-            let data = self.core.constants.intern(Data::Ints(Arc::new(ints)));
-            self.frame.slots[value.index()].data = Some(data);
+            let data = self.core().constants.intern(Data::Ints(Arc::new(ints)));
+            self.uncached().frame.slots[value.index()].data = Some(data);
         }
         self.forget_body();
     }
 
-    fn forget_body(&mut self) {
-        let body = self.body_rc();
-        let (first, last) = (body.first_step(self.step), body.last_step(self.step));
-        self.frame.forget_between(first, last);
+    /// Forgets the shapes and constants inside the nested graphs of the node, and solves them again.
+    pub(super) fn forget_body(&mut self) {
+        let Uncached { frame, step, .. } = self.uncached();
+        let (first, last) = (frame.body.first_step(step), frame.body.last_step(step));
+        frame.forget_between(first, last);
     }
 }

@@ -8,9 +8,80 @@ use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
+use typeloom_onnx::DecodeError;
 
 use crate::dim::DimId;
-use crate::rule::{Counting, Floats, Ints};
+use crate::elem::Elem;
+use crate::state::Core;
+
+/// The most elements of a constant that the solver follows.
+pub const MAX_ELEMENTS: usize = 4096;
+
+/// Maximum number of elements of a constant that is passed into a function or out of it.
+pub(crate) const MAX_PASSED_ELEMENTS: usize = 64;
+
+/// An integer (or boolean) tensor, or a tensor of whole floats, its elements as dims in row-major order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ints {
+    /// Its extents; empty for a single element.
+    pub shape: Box<[usize]>,
+    /// Its elements, as many as the product of the extents.
+    pub items: Box<[DimId]>,
+}
+
+/// A floating-point tensor.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Floats {
+    /// Its extents; empty for a single element.
+    pub shape: Box<[usize]>,
+    /// Its elements in row-major order.
+    pub items: Box<[f64]>,
+}
+
+/// The whole numbers from `least` to `greatest`, each of them at least once.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Counting {
+    /// The least number.
+    pub least: DimId,
+    /// The greatest number.
+    pub greatest: DimId,
+    /// In which order they come.
+    pub order: Order,
+}
+
+/// The order of numbers in a tensor.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Order {
+    /// The tensor has one axis, and each number is the one before it plus one.
+    Rising,
+    /// The tensor has one axis, and each number is the one before it minus one.
+    Falling,
+    /// Unknown.
+    Any,
+}
+
+impl Counting {
+    /// The same numbers in unknown order.
+    #[must_use]
+    pub fn shuffled(self) -> Self {
+        Self { order: Order::Any, ..self }
+    }
+}
+
+impl Ints {
+    /// A tensor without axes.
+    #[must_use]
+    pub fn scalar(item: DimId) -> Self {
+        Self { shape: Box::default(), items: Box::new([item]) }
+    }
+
+    /// A tensor with one axis.
+    #[must_use]
+    pub fn vector(items: impl Into<Box<[DimId]>>) -> Self {
+        let items = items.into();
+        Self { shape: Box::new([items.len()]), items }
+    }
+}
 
 /// A constant that the solver follows, because shapes can depend on it.
 #[derive(Clone, Debug)]
@@ -130,12 +201,41 @@ fn same(a: &Data, b: &Data) -> bool {
     }
 }
 
+/// Whether integers of this type are followed because shapes are computed with them.
+pub(crate) fn is_followed(elem: Elem) -> bool {
+    [Elem::INT64, Elem::INT32].contains(&elem)
+}
+
+impl Core<'_> {
+    /// The constant in a tensor message, if it is small enough to follow.
+    pub(crate) fn read_tensor(
+        &mut self,
+        tensor: typeloom_onnx::view::TensorView<'_>,
+    ) -> Result<Option<Data>, DecodeError> {
+        let header = tensor.header()?;
+        let extents = header.dims.iter().map(|dim| usize::try_from(*dim).ok());
+        let Some(shape) = extents.collect::<Option<Box<[usize]>>>() else { return Ok(None) };
+        let count = shape.iter().try_fold(1_usize, |count, dim| count.checked_mul(*dim));
+        if count.is_none_or(|count| count > MAX_ELEMENTS) {
+            return Ok(None);
+        }
+        let floats = [Elem::FLOAT, Elem::DOUBLE, Elem::FLOAT16, Elem::BFLOAT16];
+        if Elem::from_onnx(header.data_type).is_some_and(|elem| floats.contains(&elem)) {
+            let items = tensor.float_values(MAX_ELEMENTS)?;
+            return Ok(items.map(|items| Data::Floats(Arc::new(Floats { shape, items: items.into() }))));
+        }
+        let Some(items) = tensor.int_values(MAX_ELEMENTS)? else { return Ok(None) };
+        let items = items.into_iter().map(|item| self.dims.constant(item)).collect();
+        Ok(Some(Data::Ints(Arc::new(Ints { shape, items }))))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
 
     use super::{Constants, Data, DataId};
-    use crate::rule::Floats;
+    use crate::state::constants::Floats;
 
     fn floats(items: &[f64]) -> Data {
         Data::Floats(Arc::new(Floats { shape: Box::new([items.len()]), items: items.into() }))

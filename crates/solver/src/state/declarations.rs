@@ -5,15 +5,15 @@ use std::sync::Arc;
 use typeloom_onnx::view::{DimValue, ShapeView, TypeKindView, TypeView};
 use typeloom_onnx::{DecodeError, ErrorKind};
 
-use crate::analysis::claims::Trust;
+use crate::dim::shape::DimVec;
 use crate::dim::shape::ShapeId;
 use crate::dim::{Decision, DimId, is_placeholder};
 use crate::elem::{Elem, ElemSet};
 use crate::program::{DeclarationKind, Origin, ValueId};
-use crate::rule::DimVec;
 use crate::solution::{TensorType, Type};
 use crate::solve_error::SolveErrorKind;
 use crate::state::Core;
+use crate::state::claim::Trust;
 use crate::state::frame::Frame;
 use crate::ty::{Clash, Head, Ty, Types};
 

@@ -11,16 +11,16 @@ use std::sync::Arc;
 
 use typeloom_onnx::view::Attribute;
 
-use crate::analysis::claims::Claim;
-use crate::analysis::limits::Limit;
 use crate::dim::shape::ShapeId;
 use crate::dim::{DimId, Relation};
 use crate::map::{Map, Set};
 use crate::program::{Body, GraphId, Origin, StepId, ValueId};
-use crate::rule::{Loops, Unrolled};
 use crate::solution::{Equation, EquationSource};
 use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
+use crate::state::claim::Claim;
 use crate::state::constants::DataId;
+use crate::state::limit::Limit;
+use crate::state::loops::{Loops, Unrolled};
 use crate::ty::{Ty, Waiter};
 
 /// What makes two equations alike; the last says whether a declaration is one side.
@@ -73,8 +73,8 @@ pub(crate) struct Frame<'a> {
     /// At most one error a value, about its declared types.
     pub(crate) value_errors: BTreeMap<ValueId, SolveError<'a>>,
     pub(crate) equations: Vec<Equation>,
-    /// How often an equation was stated, those that are known already included.
-    pub(crate) said: usize,
+    /// The number of times that an equation was stated, including repeated ones.
+    pub(crate) stated_equations: usize,
     /// Values that hold integer constants too large to be followed.
     pub(crate) dropped: Set<ValueId>,
     /// Steps that met a limit.
@@ -89,7 +89,7 @@ pub(crate) struct Frame<'a> {
     pub(crate) claims: Vec<Claim>,
     /// The values with a declared shape that nothing confirms or refutes, once the body is solved.
     pub(crate) open_claims: Vec<ValueId>,
-    /// What readers see in place of the derived shape of a value, see [`crate::analysis::claims::Trust::Assumed`].
+    /// What readers see in place of the derived shape of a value, see [`crate::state::claim::Trust::Assumed`].
     pub(crate) assumed_shapes: Map<ValueId, ShapeId>,
     /// The shapes of graph inputs as they are declared, with unknown extents of their own that nothing narrows.
     pub(crate) open_inputs: Map<ValueId, Option<ShapeId>>,
@@ -131,7 +131,7 @@ impl<'a> Frame<'a> {
             culprits: BTreeMap::new(),
             value_errors: BTreeMap::new(),
             equations: Vec::new(),
-            said: 0,
+            stated_equations: 0,
             dropped: Set::default(),
             limited: Set::default(),
             limit_errors: Vec::new(),
@@ -206,14 +206,18 @@ impl<'a> Frame<'a> {
 
     /// Keeps the first error about a value.
     pub(crate) fn report_value(&mut self, value: ValueId, kind: SolveErrorKind<'a>) {
-        let site = match self.body.value(value).origin {
+        let error = SolveError { site: self.site_of(value), kind: kind.specific(value) };
+        self.value_errors.entry(value).or_insert(error);
+    }
+
+    /// The site of an error about a value: the node that makes it, or the value itself.
+    pub(crate) fn site_of(&self, value: ValueId) -> ErrorSite {
+        match self.body.value(value).origin {
             Origin::Step(step) => ErrorSite::Step(self.body.first_step(step)),
             Origin::Input | Origin::InputWithDefault(_) | Origin::Initializer(_) | Origin::Undefined => {
                 ErrorSite::Value(value)
             }
-        };
-        let kind = kind.specific(value);
-        self.value_errors.entry(value).or_insert(SolveError { site, kind });
+        }
     }
 
     /// Whether the declared empty shape of a value is false.
@@ -345,6 +349,21 @@ impl<'a> Frame<'a> {
         }
     }
 
+    /// Whether a graph runs once at most each time that the body runs.
+    pub(crate) fn runs_once(&self, graph: GraphId) -> bool {
+        let body = &self.body;
+        let mut at = graph;
+        loop {
+            if self.repeated.contains(&at) {
+                return false;
+            }
+            match body.graph(at).owner {
+                Some(owner) => at = body.step(owner.step).graph,
+                None => return true,
+            }
+        }
+    }
+
     /// Everything wrong with the body and with this instance of it, outside graphs that never run.
     pub(crate) fn all_errors(&self) -> impl Iterator<Item = &SolveError<'a>> {
         let solved = self
@@ -361,7 +380,7 @@ impl<'a> Frame<'a> {
     }
 
     pub(crate) fn add_equation(&mut self, equation: Equation) {
-        self.said += 1;
+        self.stated_equations += 1;
         if self.known_equations.insert(self.equation_key(&equation)) {
             self.equations.push(equation);
         }

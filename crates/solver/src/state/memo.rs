@@ -1,138 +1,129 @@
-//! What nodes like this one came to before: the memo of rule applications.
+//! Memoisation of rule applications.
 //!
-//! The rules of an operator are a function of what they look at: the operator, the bytes of its
-//! attributes, which ports are there, the types and shapes of the inputs, and the constants that they
-//! ask for. Networks repeat themselves (a layer is the layer before it with other names), so most
-//! nodes ask a question that was answered before; the answer is copied and no rule runs.
+//! The rules of an operator are a function of what they read: the operator, the bytes of its attributes, the ports that are
+//! present, the types and shapes of the inputs, and the constants that they read. Networks repeat their layers, so most
+//! applications equal an earlier one. A hit copies the earlier outputs and runs no rule.
 //!
-//! Algorithm: hash-consing of applications, after the memo functions of Michie (1968). One lookup costs
-//! one hash over a few words and the attribute bytes, whatever the rules do.
+//! Algorithm: memo functions (Michie, 1968) over hash-consed arguments. A lookup hashes a few words and the attribute bytes,
+//! independently of the cost of the rules.
 //!
-//! An application is remembered only if its answer is all that it did. Nothing is remembered that
-//! named a new unknown extent (each node has its own), bound a dim, kept an equation, narrowed an
-//! input, left a type open, read the node's metadata, asked about an attribute of the enclosing function, or failed. A binding
-//! of a dim may sharpen any answer, so the number of bindings so far is part of the question.
+//! An application is inserted only if it did nothing but write its outputs. It is not inserted if it created an unknown extent
+//! (each node has its own), bound a dim, added an equation, narrowed an input, left a type open, failed, or read something
+//! outside the key. [`crate::rule::RuleCx`] records and marks reads; its documentation is the contract. The key contains the
+//! number of bindings of dims so far, because a binding can make any output more precise.
 //!
-//! **Invariant:** a solve with a trace uses no memo: there every step has its own causes.
+//! **Invariant:** a solve with a trace does not use the memo, because each step has its own causes in a trace.
 
 use std::hash::{BuildHasher, Hasher};
 
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 
+use super::constants::DataId;
+use super::frame::{Frame, Slot};
+use crate::dim::Dims;
 use crate::dim::shape::ShapeId;
 use crate::program::{Body, GraphId, Origin, Step, StepId, ValueId};
-use crate::state::Core;
-use crate::state::constants::DataId;
-use crate::state::frame::{Frame, Slot};
-use crate::ty::Ty;
+use crate::ty::{Ty, Types};
 
-/// Attributes longer than this are rarely equal and cost more to compare than to read.
+/// Longer attributes are rarely equal and cost more to compare than to read.
 const MAX_ATTRIBUTE_BYTES: usize = 512;
-/// Nodes with more inputs or outputs than this are not worth remembering.
+/// Maximum number of inputs and of outputs of a cached application.
 const MAX_PORTS: usize = 16;
-/// How many applications are compared that differ in nothing but the constants that their rules asked for. Beyond that, more
-/// of them are not remembered, so that a lookup stays short.
-const MAX_ALIKE: u32 = 32;
-/// The words of a question before those of its inputs: the operator, which outputs are there, bindings so far.
+/// Maximum number of entries that differ only in the constants that were read. It bounds the cost of a lookup.
+const MAX_VARIANTS: u32 = 32;
+/// Number of words of a key before those of its inputs: operator, present outputs with the scope, bindings so far.
 const PREFIX: usize = 3;
-/// The word of a port that is left out.
+/// Word of an omitted port.
 const ABSENT: u32 = 0;
-/// The word of a shape or constant of which nothing is known.
+/// Word of an unknown shape or constant.
 const UNKNOWN: u32 = 0;
-/// The word of a constant that no rule asked for.
-const NOT_ASKED: u32 = u32::MAX;
-/// The word of a constant that nobody has read yet.
-const UNREAD: u32 = u32::MAX - 1;
+/// Word of a constant that no rule read.
+const NOT_READ: u32 = u32::MAX;
+/// Word of an initializer that was not decoded yet.
+const UNDECODED: u32 = u32::MAX - 1;
+/// Word of a constant that is too large to follow.
+const DROPPED: u32 = u32::MAX - 2;
 
-/// What an output came to.
+/// The result of an application at one output.
 #[derive(Clone, Copy)]
-struct Answer {
+struct Output {
     ty: Ty,
     shape: Option<ShapeId>,
     data: Option<DataId>,
 }
 
-/// A remembered application.
+/// A cached application.
 struct Entry<'a> {
     attributes: &'a [u8],
-    /// How many inputs the question has.
-    inputs: usize,
-    /// Where its words start: the question, then the constants of the inputs as asked for.
+    input_count: usize,
+    /// Start of its words: the key, then the constants of the inputs as they were read.
     words: usize,
-    /// Where its answers start, one for each output.
-    answers: usize,
-    /// Whether the rules asked for any constant.
-    asks: bool,
+    /// Start of its outputs.
+    outputs: usize,
+    reads_constants: bool,
 }
 
-/// The memo.
+/// The cached applications, and the state of the application that is running.
+#[derive(Default)]
 pub(crate) struct Memo<'a> {
     entries: Vec<Entry<'a>>,
     words: Vec<u32>,
-    answers: Vec<Option<Answer>>,
+    outputs: Vec<Option<Output>>,
     index: HashTable<(u64, u32)>,
     hasher: RandomState,
-    /// The question of the step that is running.
-    question: [u32; PREFIX + 2 * MAX_PORTS],
+    /// The key of the running application.
+    key: Key,
     hash: u64,
-    before: Marks,
-    /// The values whose constants the rules of the step asked for.
-    asked: Vec<ValueId>,
-    /// Whether they looked at something that is no part of the question.
-    elsewhere: bool,
+    before: Counters,
+    /// Whether an application is running that may be inserted.
+    is_recording: bool,
+    /// The values whose constants the running application read.
+    constants: Vec<ValueId>,
+    is_uncacheable: bool,
 }
 
-impl Default for Memo<'_> {
+struct Key([u32; PREFIX + 2 * MAX_PORTS]);
+
+impl Default for Key {
     fn default() -> Self {
-        Self {
-            entries: Vec::new(),
-            words: Vec::new(),
-            answers: Vec::new(),
-            index: HashTable::new(),
-            hasher: RandomState::default(),
-            question: [0; PREFIX + 2 * MAX_PORTS],
-            hash: 0,
-            before: Marks::default(),
-            asked: Vec::new(),
-            elsewhere: false,
-        }
+        Self([0; PREFIX + 2 * MAX_PORTS])
     }
 }
 
-/// How far the tables were before a step ran; whatever moves one of them is more than an answer.
+/// Sizes of the tables. An application that changes one of them has done more than write its outputs.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
-struct Marks {
+struct Counters {
     variables: usize,
     bindings: usize,
-    /// How many equations there are; elsewhere than in the main graph, where the one who remembers them for all
-    /// may never run, how often one was stated.
+    /// The number of equations. Outside the main graph, where the node that keeps an equation for all others may never run,
+    /// the number of times that one was stated.
     equations: usize,
     errors: usize,
 }
 
-impl Marks {
-    fn of(core: &Core<'_>, frame: &Frame<'_>, scope: Scope) -> Self {
+impl Counters {
+    fn of(dims: &Dims, frame: &Frame<'_>, scope: Scope) -> Self {
         Self {
-            variables: core.dims.variable_count(),
-            bindings: core.dims.binding_count(),
+            variables: dims.variable_count(),
+            bindings: dims.binding_count(),
             equations: match scope {
                 Scope::Main => frame.equations.len(),
-                Scope::Certain | Scope::Conditional => frame.said,
+                Scope::Certain | Scope::Conditional => frame.stated_equations,
             },
             errors: frame.value_errors.len(),
         }
     }
 }
 
-/// Where a step is. Rules may do more in the main graph than elsewhere, so it is part of the question.
+/// The position of a step. It is part of the key, because rules narrow less where a node may never run.
 #[derive(Clone, Copy)]
 enum Scope {
     /// Directly in the model's graph.
     Main,
-    /// In a function that is called for certain.
+    /// In a function whose call always runs.
     Certain,
-    /// Where it may never run.
+    /// In a graph or function that may never run.
     Conditional,
 }
 
@@ -146,242 +137,273 @@ impl Scope {
     }
 }
 
-/// What the memo says about a step.
+/// The result of a lookup.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Recall {
-    /// The answer is known and was copied.
-    Answered,
-    /// It is not known; [`remember`] can keep it.
-    New,
-    /// The step is not one to remember.
-    Unfit,
+pub(crate) enum Lookup {
+    /// The outputs were copied from an equal application.
+    Hit,
+    /// The rules have to run; [`Memo::insert`] can cache the application.
+    Miss,
+    /// The rules have to run, and the application cannot be cached.
+    Uncacheable,
 }
 
-/// Notes that a rule asked for the constant of a value.
-pub(crate) fn asked(core: &mut Core<'_>, value: ValueId) {
-    if core.trace.is_none() {
-        core.memo.asked.push(value);
-    }
-}
-
-/// Notes that a rule looked at something that is no part of the question, so that its answer is this node's alone.
-pub(crate) fn looked_elsewhere(core: &mut Core<'_>) {
-    core.memo.elsewhere = true;
-}
-
-/// Answers a step from the memo, if its question was asked before.
-pub(crate) fn recall<'a>(
-    core: &mut Core<'a>,
-    frame: &mut Frame<'a>,
-    body: &Body<'a>,
-    step: StepId,
-) -> Recall {
-    let record = body.step(step);
-    let attributes = record.attribute_bytes();
-    let (inputs, outputs) = (body.inputs(step), body.outputs(step));
-    if core.trace.is_some()
-        || attributes.len() > MAX_ATTRIBUTE_BYTES
-        || !frame.arguments.is_empty()
-        || inputs.len().max(outputs.len()) > MAX_PORTS
-    {
-        return Recall::Unfit;
-    }
-    let Some(hash) = ask(core, frame, record, inputs, outputs) else { return Recall::Unfit };
-    let memo = &core.memo;
-    let question = &memo.question[..PREFIX + 2 * inputs.len()];
-    let mut alike = 0_u32;
-    let found = memo.index.find(hash, |(known, entry)| {
-        if *known != hash {
-            return false;
-        }
-        alike += 1;
-        let entry = &memo.entries[*entry as usize];
-        alike > MAX_ALIKE
-            || entry.inputs == inputs.len()
-                && memo.words[entry.words..][..question.len()] == *question
-                && (attributes.is_empty() && entry.attributes.is_empty() || *entry.attributes == *attributes)
-                && (!entry.asks || same_constants(memo, entry, frame, body, inputs))
-    });
-    if alike > MAX_ALIKE {
-        return Recall::Unfit;
-    }
-    let Some(entry) = found.map(|(_, entry)| *entry) else {
-        return unanswered(core, frame, record.graph, outputs, hash);
-    };
-    let from = core.memo.entries[entry as usize].answers;
-    let answers = &core.memo.answers[from..from + outputs.len()];
-    let heard = frame.is_front(step);
-    // Each output is a value of its own, also where a node lists a name twice; so nothing is written twice.
-    for (value, answer) in outputs.iter().zip(answers) {
-        let (Some(value), Some(answer)) = (value, answer) else { continue };
-        let Slot { ty, shape, data } = frame.slots[value.index()];
-        if ty.is_some_and(|ty| ty != answer.ty) || shape.is_some() || data.is_some() {
-            return Recall::Unfit;
+impl<'a> Memo<'a> {
+    /// Records that the running application read the constant of a value.
+    #[inline]
+    pub(crate) fn record_constant(&mut self, value: ValueId) {
+        if self.is_recording {
+            self.constants.push(value);
         }
     }
-    for (value, answer) in outputs.iter().zip(answers) {
-        let (Some(value), Some(Answer { ty, shape, data })) = (*value, *answer) else { continue };
-        frame.slots[value.index()] = Slot { ty: Some(ty), shape, data };
-        if !heard && (shape.is_some() || data.is_some()) {
-            frame.touch(value, step);
-        }
-    }
-    Recall::Answered
-}
 
-/// Writes down the question of a step, and gives its hash; `None` for a step that cannot be remembered.
-#[inline]
-fn ask<'a>(
-    core: &mut Core<'a>,
-    frame: &mut Frame<'a>,
-    record: &Step<'a>,
-    inputs: &[Option<ValueId>],
-    outputs: &[Option<ValueId>],
-) -> Option<u64> {
-    let Core { types, dims, memo: Memo { question, hasher, .. }, .. } = core;
-    let op = u32::try_from(record.op.index()).unwrap_or(u32::MAX);
-    let present = outputs.iter().fold(1_u32, |bits, output| bits << 1 | u32::from(output.is_some()));
-    let present = present << 2 | Scope::of(frame, record.graph) as u32;
-    let bindings = u32::try_from(dims.binding_count()).unwrap_or(u32::MAX);
-    question[..PREFIX].copy_from_slice(&[op, present, bindings]);
-    let mut hasher = hasher.build_hasher();
-    hasher.write_u64(u64::from(op) << 32 | u64::from(present));
-    hasher.write_u32(bindings);
-    for (at, (input, words)) in inputs.iter().zip(question[PREFIX..].chunks_exact_mut(2)).enumerate() {
-        let Some(value) = *input else {
-            words.copy_from_slice(&[ABSENT, UNKNOWN]);
-            hasher.write_u64(0);
-            continue;
+    /// Records that the running application read or wrote something that the key does not cover.
+    #[inline]
+    pub(crate) fn mark_uncacheable(&mut self) {
+        self.is_uncacheable = true;
+    }
+
+    /// Copies the outputs of an equal application to those of a step, if there is one.
+    pub(crate) fn lookup(
+        &mut self,
+        types: &mut Types,
+        dims: &Dims,
+        frame: &mut Frame<'a>,
+        body: &Body<'a>,
+        step: StepId,
+    ) -> Lookup {
+        self.is_recording = false;
+        let record = body.step(step);
+        let attributes = record.attribute_bytes();
+        let (inputs, outputs) = (body.inputs(step), body.outputs(step));
+        if attributes.len() > MAX_ATTRIBUTE_BYTES
+            || !frame.arguments.is_empty()
+            || inputs.len().max(outputs.len()) > MAX_PORTS
+        {
+            return Lookup::Uncacheable;
+        }
+        let Some(hash) = self.write_key(types, dims, frame, record, inputs, outputs) else {
+            return Lookup::Uncacheable;
         };
-        let shape = frame.shape_read(value);
-        let slot = &mut frame.slots[value.index()];
-        let mut ty = slot.ty?;
-        if ty.constant_elem().is_none() {
-            ty = types.settled_tensor(ty)?;
-            slot.ty = Some(ty);
+        let key = &self.key.0[..PREFIX + 2 * inputs.len()];
+        let mut variants = 0_u32;
+        let found = self.index.find(hash, |(known, entry)| {
+            if *known != hash {
+                return false;
+            }
+            variants += 1;
+            let entry = &self.entries[*entry as usize];
+            variants > MAX_VARIANTS
+                || entry.input_count == inputs.len()
+                    && self.words[entry.words..][..key.len()] == *key
+                    && (attributes.is_empty() && entry.attributes.is_empty()
+                        || *entry.attributes == *attributes)
+                    && (!entry.reads_constants || self.has_equal_constants(entry, frame, body, inputs))
+        });
+        if variants > MAX_VARIANTS {
+            return Lookup::Uncacheable;
         }
-        // Some rules look at whether two of their inputs are one value.
-        if inputs[..at].contains(input) {
-            return None;
+        match found {
+            Some((_, entry)) => self.copy_outputs(*entry, frame, step, outputs),
+            None => self.begin(dims, frame, record.graph, outputs, hash),
         }
-        let (ty, shape) = (ty.number(), shape.map_or(UNKNOWN, ShapeId::number));
-        words.copy_from_slice(&[ty, shape]);
-        hasher.write_u64(u64::from(ty) << 32 | u64::from(shape));
     }
-    if record.has_attributes() {
-        hasher.write(record.attribute_bytes());
-    }
-    Some(hasher.finish())
-}
 
-/// Whether the inputs hold the constants that the rules asked for.
-fn same_constants(
-    memo: &Memo<'_>,
-    entry: &Entry<'_>,
-    frame: &Frame<'_>,
-    body: &Body<'_>,
-    inputs: &[Option<ValueId>],
-) -> bool {
-    let asked = &memo.words[entry.words + PREFIX + 2 * inputs.len()..][..inputs.len()];
-    asked.iter().zip(inputs).all(|(word, value)| {
-        *word == NOT_ASKED || *word == value.map_or(UNKNOWN, |value| constant_word(frame, body, value))
-    })
-}
-
-/// Gets ready to remember what the rules will say.
-fn unanswered<'a>(
-    core: &mut Core<'a>,
-    frame: &Frame<'a>,
-    graph: GraphId,
-    outputs: &[Option<ValueId>],
-    hash: u64,
-) -> Recall {
-    let untouched = |value: &ValueId| {
-        let Slot { ty, shape, data } = frame.slots[value.index()];
-        ty.is_none() && shape.is_none() && data.is_none()
-    };
-    // What an output was known to be before is not the rules' answer.
-    if !outputs.iter().flatten().all(untouched) {
-        return Recall::Unfit;
+    /// Writes the key of a step and returns its hash; `None` for a step that cannot be cached.
+    #[inline]
+    fn write_key(
+        &mut self,
+        types: &mut Types,
+        dims: &Dims,
+        frame: &mut Frame<'a>,
+        record: &Step<'a>,
+        inputs: &[Option<ValueId>],
+        outputs: &[Option<ValueId>],
+    ) -> Option<u64> {
+        let key = &mut self.key.0;
+        let op = u32::try_from(record.op.index()).ok()?;
+        let present = outputs.iter().fold(1_u32, |bits, output| bits << 1 | u32::from(output.is_some()));
+        let present = present << 2 | Scope::of(frame, record.graph) as u32;
+        let bindings = u32::try_from(dims.binding_count()).ok()?;
+        key[..PREFIX].copy_from_slice(&[op, present, bindings]);
+        let mut hasher = self.hasher.build_hasher();
+        hasher.write_u64(u64::from(op) << 32 | u64::from(present));
+        hasher.write_u32(bindings);
+        for (at, (input, words)) in inputs.iter().zip(key[PREFIX..].chunks_exact_mut(2)).enumerate() {
+            let Some(value) = *input else {
+                words.copy_from_slice(&[ABSENT, UNKNOWN]);
+                hasher.write_u64(0);
+                continue;
+            };
+            let shape = frame.shape_read(value);
+            let slot = &mut frame.slots[value.index()];
+            let mut ty = slot.ty?;
+            if ty.constant_elem().is_none() {
+                ty = types.settled_tensor(ty)?;
+                slot.ty = Some(ty);
+            }
+            // A rule that narrows one of two equal inputs narrows the other.
+            if inputs[..at].contains(input) {
+                return None;
+            }
+            let (ty, shape) = (ty.number(), shape.map_or(UNKNOWN, ShapeId::number));
+            words.copy_from_slice(&[ty, shape]);
+            hasher.write_u64(u64::from(ty) << 32 | u64::from(shape));
+        }
+        if record.has_attributes() {
+            hasher.write(record.attribute_bytes());
+        }
+        Some(hasher.finish())
     }
-    core.memo.hash = hash;
-    core.memo.asked.clear();
-    core.memo.elsewhere = false;
-    core.memo.before = Marks::of(core, frame, Scope::of(frame, graph));
-    Recall::New
+
+    /// Whether the inputs have the constants that a cached application read.
+    fn has_equal_constants(
+        &self,
+        entry: &Entry<'_>,
+        frame: &Frame<'_>,
+        body: &Body<'_>,
+        inputs: &[Option<ValueId>],
+    ) -> bool {
+        let read = &self.words[entry.words + PREFIX + 2 * inputs.len()..][..inputs.len()];
+        read.iter().zip(inputs).all(|(word, value)| {
+            *word == NOT_READ || *word == value.map_or(UNKNOWN, |value| constant_word(frame, body, value))
+        })
+    }
+
+    fn copy_outputs(
+        &self,
+        entry: u32,
+        frame: &mut Frame<'a>,
+        step: StepId,
+        outputs: &[Option<ValueId>],
+    ) -> Lookup {
+        let known = &self.outputs[self.entries[entry as usize].outputs..][..outputs.len()];
+        let is_front = frame.is_front(step);
+        // All outputs are compared before one is written. They are distinct values, also where a node lists a name twice.
+        for (value, known) in outputs.iter().zip(known) {
+            let (Some(value), Some(known)) = (value, known) else { continue };
+            let Slot { ty, shape, data } = frame.slots[value.index()];
+            if ty.is_some_and(|ty| ty != known.ty) || shape.is_some() || data.is_some() {
+                return Lookup::Uncacheable;
+            }
+        }
+        for (value, known) in outputs.iter().zip(known) {
+            let (Some(value), Some(Output { ty, shape, data })) = (*value, *known) else { continue };
+            frame.slots[value.index()] = Slot { ty: Some(ty), shape, data };
+            if !is_front && (shape.is_some() || data.is_some()) {
+                frame.touch(value, step);
+            }
+        }
+        Lookup::Hit
+    }
+
+    /// Starts to record the reads and writes of an application.
+    fn begin(
+        &mut self,
+        dims: &Dims,
+        frame: &Frame<'a>,
+        graph: GraphId,
+        outputs: &[Option<ValueId>],
+        hash: u64,
+    ) -> Lookup {
+        let is_blank = |value: &ValueId| {
+            let Slot { ty, shape, data } = frame.slots[value.index()];
+            ty.is_none() && shape.is_none() && data.is_none()
+        };
+        // Knowledge that an output had before is not a result of the rules.
+        if !outputs.iter().flatten().all(is_blank) {
+            return Lookup::Uncacheable;
+        }
+        self.hash = hash;
+        self.is_recording = true;
+        self.is_uncacheable = false;
+        self.constants.clear();
+        self.before = Counters::of(dims, frame, Scope::of(frame, graph));
+        Lookup::Miss
+    }
+
+    /// Caches the application of a step for which [`Memo::lookup`] returned [`Lookup::Miss`], after its rules ran.
+    pub(crate) fn insert(
+        &mut self,
+        types: &mut Types,
+        dims: &Dims,
+        frame: &mut Frame<'a>,
+        body: &Body<'a>,
+        step: StepId,
+    ) {
+        self.is_recording = false;
+        let (inputs, outputs) = (body.inputs(step), body.outputs(step));
+        let scope = Scope::of(frame, body.step(step).graph);
+        if self.is_uncacheable
+            || Counters::of(dims, frame, scope) != self.before
+            || !self.has_unchanged_inputs(frame, inputs)
+        {
+            return;
+        }
+        let first_output = self.outputs.len();
+        for output in outputs {
+            let result = match output {
+                None => None,
+                Some(value) => {
+                    let Some(result) = settled(types, frame, *value) else {
+                        self.outputs.truncate(first_output);
+                        return;
+                    };
+                    Some(result)
+                }
+            };
+            self.outputs.push(result);
+        }
+        let Ok(entry) = u32::try_from(self.entries.len()) else { return };
+        let start = self.words.len();
+        self.words.extend_from_slice(&self.key.0[..PREFIX + 2 * inputs.len()]);
+        let constants = &self.constants;
+        self.words.extend(inputs.iter().map(|input| match input {
+            Some(value) if constants.contains(value) => constant_word(frame, body, *value),
+            Some(_) | None => NOT_READ,
+        }));
+        self.entries.push(Entry {
+            attributes: body.step(step).attribute_bytes(),
+            input_count: inputs.len(),
+            words: start,
+            outputs: first_output,
+            reads_constants: !constants.is_empty(),
+        });
+        self.index.insert_unique(self.hash, (self.hash, entry), |(hash, _)| *hash);
+    }
+
+    /// Whether the inputs have the types and shapes of the key.
+    fn has_unchanged_inputs(&self, frame: &Frame<'_>, inputs: &[Option<ValueId>]) -> bool {
+        let words = self.key.0[PREFIX..].chunks_exact(2);
+        inputs.iter().zip(words).all(|(input, words)| match input {
+            None => true,
+            Some(value) => {
+                let slot = frame.slots[value.index()];
+                slot.ty.is_some_and(|ty| ty.number() == words[0])
+                    && frame.shape_read(*value).map_or(UNKNOWN, ShapeId::number) == words[1]
+            }
+        })
+    }
 }
 
 fn constant_word(frame: &Frame<'_>, body: &Body<'_>, value: ValueId) -> u32 {
+    if !frame.dropped.is_empty() && frame.dropped.contains(&value) {
+        return DROPPED;
+    }
     match frame.slots[value.index()].data {
         Some(data) => data.number(),
         None => match body.value(value).origin {
-            Origin::Initializer(_) | Origin::InputWithDefault(_) => UNREAD,
+            Origin::Initializer(_) | Origin::InputWithDefault(_) => UNDECODED,
             Origin::Input | Origin::Step(_) | Origin::Undefined => UNKNOWN,
         },
     }
 }
 
-/// Keeps what a step came to, if that is all it did. Runs after the rules, for a step of [`Recall::New`].
-pub(crate) fn remember<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>, body: &Body<'a>, step: StepId) {
-    let (inputs, outputs) = (body.inputs(step), body.outputs(step));
-    let scope = Scope::of(frame, body.step(step).graph);
-    if core.memo.elsewhere
-        || Marks::of(core, frame, scope) != core.memo.before
-        || !unchanged(&core.memo, frame, inputs)
-    {
-        return;
-    }
-    let first_answer = core.memo.answers.len();
-    for output in outputs {
-        let answer = match output {
-            None => None,
-            Some(value) => {
-                let Some(answer) = answer(core, frame, *value) else {
-                    core.memo.answers.truncate(first_answer);
-                    return;
-                };
-                Some(answer)
-            }
-        };
-        core.memo.answers.push(answer);
-    }
-    let attributes = body.step(step).attribute_bytes();
-    let Memo { entries, words, question, asked, index, hash, .. } = &mut core.memo;
-    let Ok(entry) = u32::try_from(entries.len()) else { return };
-    let start = words.len();
-    words.extend_from_slice(&question[..PREFIX + 2 * inputs.len()]);
-    words.extend(inputs.iter().map(|input| match input {
-        Some(value) if asked.contains(value) => constant_word(frame, body, *value),
-        Some(_) | None => NOT_ASKED,
-    }));
-    entries.push(Entry {
-        attributes,
-        inputs: inputs.len(),
-        words: start,
-        answers: first_answer,
-        asks: !asked.is_empty(),
-    });
-    index.insert_unique(*hash, (*hash, entry), |(hash, _)| *hash);
-}
-
-/// Whether the inputs are what they were when the question was asked.
-fn unchanged(memo: &Memo<'_>, frame: &Frame<'_>, inputs: &[Option<ValueId>]) -> bool {
-    let asked = memo.question[PREFIX..].chunks_exact(2);
-    inputs.iter().zip(asked).all(|(input, words)| match input {
-        None => true,
-        Some(value) => {
-            let slot = frame.slots[value.index()];
-            slot.ty.is_some_and(|ty| ty.number() == words[0])
-                && frame.shape_read(*value).map_or(UNKNOWN, ShapeId::number) == words[1]
-        }
-    })
-}
-
-/// What an output came to, if its type is settled.
-fn answer<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>, value: ValueId) -> Option<Answer> {
+/// The slot of an output, if its type is settled.
+fn settled(types: &mut Types, frame: &mut Frame<'_>, value: ValueId) -> Option<Output> {
     let slot = &mut frame.slots[value.index()];
-    let ty = core.types.settled_tensor(slot.ty?)?;
-    // What comes after reads the type at the cost of a comparison.
+    let ty = types.settled_tensor(slot.ty?)?;
+    // Readers compare the settled type without a lookup.
     slot.ty = Some(ty);
-    Some(Answer { ty, shape: slot.shape, data: slot.data })
+    Some(Output { ty, shape: slot.shape, data: slot.data })
 }

@@ -1,9 +1,8 @@
 //! Copies of types with fresh variables, and an encoding that is the same for types that differ only
 //! in which variables they use.
 
-use crate::map::Map;
-
 use super::{Cell, ElemCell, ElemRef, Ty, Types, WatchList};
+use crate::map::Map;
 
 /// Which variable of the original became which of the copy.
 #[derive(Default)]

@@ -18,7 +18,7 @@ use crate::catalogue::canonical;
 use crate::map::{Map, Set};
 use crate::model::CheckError;
 use crate::program::MAX_NESTING;
-use crate::rule::MAX_ELEMENTS;
+use crate::state::constants::MAX_ELEMENTS;
 
 /// The field numbers of what is encoded piece by piece.
 mod field {

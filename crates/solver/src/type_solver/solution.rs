@@ -8,7 +8,7 @@ use crate::dim::{DimId, Dims};
 use crate::map::Map;
 use crate::model::Checked;
 use crate::program::ValueId;
-use crate::rule::relation::node_of;
+use crate::rule::tree::node_of;
 use crate::solution::Type;
 use crate::ty::Head;
 use crate::universe::Universe;

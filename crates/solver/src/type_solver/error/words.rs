@@ -9,7 +9,7 @@ use typeloom_types::relation::PortRef;
 use super::{ConstraintFailure, ConstraintSide, NodeLabel, TypeCause, TypeError, side_name};
 use crate::model::Checked;
 use crate::program::{StepId, ValueId};
-use crate::rule::relation::{port_ref, tree_name};
+use crate::rule::tree::{port_ref, tree_name};
 use crate::rule::{Extent, Failure, Port};
 use crate::solution::Type;
 use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};

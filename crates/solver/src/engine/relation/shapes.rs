@@ -7,7 +7,8 @@
 use smallvec::SmallVec;
 
 use super::Ports;
-use crate::rule::{DimVec, Failure, Port, RuleCx};
+use crate::dim::shape::DimVec;
+use crate::rule::{Failure, Port, RuleCx};
 use crate::ty::Head;
 
 /// What is known of the shapes of some ports, to see whether a relation found out more.
@@ -20,7 +21,7 @@ fn known(cx: &mut RuleCx<'_, '_>, ports: &[Port]) -> Known {
 /// Gives a scalar its shape; a port of unknown kind is looked at again when it is known.
 fn look(cx: &mut RuleCx<'_, '_>, port: Port) -> Result<(), Failure> {
     let Some(ty) = cx.ty(port) else { return Ok(()) };
-    match cx.core.types.head(ty) {
+    match cx.types().head(ty) {
         Head::Scalar => cx.set_shape(port, &[]),
         Head::Unknown(_) => {
             cx.wait_for(ty);
@@ -65,7 +66,7 @@ pub(super) fn broadcast(cx: &mut RuleCx<'_, '_>, in0: Port, in1: Port, out: Port
     if let Some(shape) = cx.broadcast(&inputs)? {
         cx.set_shape(out, &shape)?;
     }
-    if !cx.frame.is_conditional(cx.step) && cx.has(in0) && cx.has(in1) {
+    if !cx.is_conditional() && cx.has(in0) && cx.has(in1) {
         broadcast_back(cx, in0, in1, out)?;
         broadcast_back(cx, in1, in0, out)?;
     }
@@ -152,7 +153,7 @@ pub(super) fn reduce(cx: &mut RuleCx<'_, '_>, input: Port, output: Port) -> Resu
     look(cx, output)?;
     let keep = cx.attr_int("keepdims")?.unwrap_or(1) != 0;
     let axes = if input == SECOND { Axes::Unknown } else { axes(cx, SECOND)? };
-    if cx.shape(input).is_none() && !cx.frame.is_conditional(cx.step) {
+    if cx.shape(input).is_none() && !cx.is_conditional() {
         input_rank(cx, input, output, keep, &axes)?;
     }
     let Some(mut from) = cx.shape(input) else { return Ok(known(cx, &ports) != before) };
@@ -173,7 +174,7 @@ pub(super) fn reduce(cx: &mut RuleCx<'_, '_>, input: Port, output: Port) -> Resu
         false => from.iter().zip(&reduced).filter(|(_, reduced)| !**reduced).map(|(dim, _)| *dim).collect(),
     };
     cx.set_shape(output, &to)?;
-    if let Some(to) = cx.shape(output).filter(|_| !cx.frame.is_conditional(cx.step)) {
+    if let Some(to) = cx.shape(output).filter(|_| !cx.is_conditional()) {
         let mut kept = to.iter();
         for (dim, reduced) in from.iter_mut().zip(&reduced) {
             let same = if keep || !*reduced { kept.next() } else { None };

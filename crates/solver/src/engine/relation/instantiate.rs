@@ -9,10 +9,11 @@ use std::sync::Arc;
 use typeloom_onnx::view::{DimValue, ShapeView, TypeKindView, TypeView};
 use typeloom_types::relation::RelationError;
 
-use super::{port_ref, tree_name};
 use crate::dim::DimId;
+use crate::dim::shape::DimVec;
 use crate::elem::{Elem, ElemSet};
-use crate::rule::{DimVec, Failure, Port, RuleCx};
+use crate::rule::tree::{port_ref, tree_name};
+use crate::rule::{Failure, Port, RuleCx};
 use crate::ty::Clash;
 use crate::universe::Universe;
 
@@ -65,27 +66,22 @@ fn one(
         TypeKindView::Sparse { .. }
         | TypeKindView::Sequence(_)
         | TypeKindView::Optional(_)
-        | TypeKindView::Map { .. } => (cx.core.read_type(view).ok().and_then(|declared| declared.ty), None),
+        | TypeKindView::Map { .. } => (cx.core().read_type(view).ok().and_then(|declared| declared.ty), None),
         TypeKindView::None | TypeKindView::Opaque { .. } => (None, None),
     };
     let by_denotation =
         universe.lattice().lookup_denotation(ty.denotation).map(|node| cx.types().at_node(node.no));
     let Some(wanted) = by_denotation.or(wanted) else { return Ok(false) };
-    let (Some(value), Some(known)) = (cx.value(port), cx.ty(port)) else { return Ok(false) };
-    let news = !cx.core.types.is_concrete(known);
-    cx.core.trace_fixed(cx.frame.number, value, cx.step, cx.rule);
-    if let Err(Clash) = cx.core.types.unify(known, wanted) {
-        let expected = cx.core.type_of(Some(wanted), None);
-        let found = cx.core.snapshot(cx.frame, value);
-        return Err(RelationError {
-            message: "the imported signature says so".to_owned(),
-            ports: port_ref(port).into_iter().collect(),
-            expected: tree_name(&expected, universe),
-            found: tree_name(&found, universe),
-        });
+    let Some(known) = cx.ty(port) else { return Ok(false) };
+    let is_new = !cx.types().is_concrete(known);
+    cx.trace_fixed(port);
+    if let Err(Clash) = cx.types().unify(known, wanted) {
+        let expected = cx.core().type_of(Some(wanted), None);
+        let expected = tree_name(&expected, universe);
+        return Err(cx.not_under(port, &expected, "the imported signature says so".to_owned()));
     }
     let shaped = shape.map_or(Ok(false), |shape| extents(cx, port, shape, symbols))?;
-    Ok(news || shaped)
+    Ok(is_new || shaped)
 }
 
 /// Narrows the shape of one port.
@@ -119,7 +115,7 @@ fn extents(
     }
     let before = known.clone();
     cx.set_shape(port, &dims).map_err(|failure| {
-        let show = |dims: &[DimId]| crate::dim::shape::display(&cx.core.dims, dims).to_string();
+        let show = |dims: &[DimId]| crate::dim::shape::display(&cx.tables().dims, dims).to_string();
         let message = match failure {
             Failure::Shapes { message, .. } | Failure::Contradiction { message, .. } => message,
             _ => "the imported signature says so".to_owned(),

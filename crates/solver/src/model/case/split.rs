@@ -6,14 +6,14 @@
 //! variables are each run's own.
 
 use super::{Asked, Literal, MAX_CASES, MAX_DEPTH, Question};
-use crate::analysis::limits::Limit;
 use crate::dim::{Decision, DimId, Dims, Domain, Facts, Solved, Verdict};
 use crate::engine::call::{Calls, Instance};
 use crate::model::CheckError;
-use crate::model::assume::Assumptions;
 use crate::solve_error::{SolveError, SolveErrorKind};
 use crate::state::Core;
+use crate::state::assumptions::Assumptions;
 use crate::state::frame::Frame;
+use crate::state::limit::Limit;
 
 /// With what a run starts.
 pub(crate) struct Start {

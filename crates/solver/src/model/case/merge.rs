@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 
 use super::Leaf;
 use super::split::same_in;
+use crate::dim::shape::DimVec;
 use crate::dim::{Decision, DimId, Dims, Facts};
 use crate::program::{Origin, ValueId};
-use crate::rule::DimVec;
 use crate::solution::Type;
 use crate::state::Core;
 use crate::state::frame::Frame;

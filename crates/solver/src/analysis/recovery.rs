@@ -7,7 +7,7 @@
 //!   second error. The outputs get the element type that the rest of the model confirms ([`element`]), so that the next
 //!   wrong operand is a error of its own and operands that agree with the model are not.
 //! - *Shape error.* The outputs keep their element types, which the signature gives. The rules run once more with
-//!   [`Purpose::Salvage`]: an extent that two ports contradict is unknown, every other extent of the outputs is kept. The
+//!   [`Purpose::Recover`]: an extent that two ports contradict is unknown, every other extent of the outputs is kept. The
 //!   unknown extent remembers its two candidates: an operand that fits neither is another error.
 //!
 //! One cause must stay one diagnostic, so everything doubtful is unknown: where a transposed operand would fit, the extent
@@ -18,49 +18,17 @@
 use typeloom_onnx::view::TypeKindView;
 
 use crate::catalogue::{OpKind, Operators};
-use crate::dim::DimId;
 use crate::elem::{Elem, ElemSet};
 use crate::map::Map;
 use crate::program::{Body, DeclarationKind, Origin, StepId, StepKind, ValueId};
-use crate::rule::{Extent, Failure, Port, RuleCx};
+use crate::rule::{Failure, Port};
 use crate::signature::{FormalType, Schema};
 use crate::solution::Type;
 use crate::solve_error::SolveErrorKind;
 use crate::state::Core;
 use crate::state::frame::Frame;
+use crate::state::recovery::Census;
 use crate::ty::Types;
-
-/// Why rules run.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) enum Purpose {
-    /// To find errors.
-    #[default]
-    Check,
-    /// To keep what is known of a node with a error.
-    Salvage,
-}
-
-/// The state of salvaging; empty in a model without errors.
-#[derive(Debug, Default)]
-pub(crate) struct Salvage {
-    pub(crate) purpose: Purpose,
-    /// The two extents that an unknown one was computed from.
-    candidates: Map<DimId, (DimId, DimId)>,
-    /// In the node that is salvaged, an extent that an operand has on another axis than it needs, and what it has instead.
-    swapped: Option<(DimId, DimId)>,
-    /// How often the interface and the constants of the main graph have each element type.
-    census: Option<Census>,
-    /// Whether the element type of a value of the main graph is that of an input of the model, where it was asked.
-    given: Map<ValueId, bool>,
-}
-
-/// How often a model uses each element type.
-#[derive(Debug, Default)]
-struct Census {
-    inputs: Map<Elem, usize>,
-    outputs: Map<Elem, usize>,
-    constants: Map<Elem, usize>,
-}
 
 /// The most nodes behind a error that are searched for an operand that confirms an element type.
 const MAX_SEARCHED: usize = 16;
@@ -103,87 +71,6 @@ pub(crate) fn is_independent(kind: &SolveErrorKind<'_>) -> bool {
 
 fn is_tensor(ty: &Type) -> bool {
     ty.tensor().is_some()
-}
-
-impl RuleCx<'_, '_> {
-    /// Two extents that must be equal and never are: a failure, or an unknown extent while salvaging.
-    pub(crate) fn extents_differ(
-        &mut self,
-        left: Extent,
-        right: Extent,
-        relation: &'static str,
-    ) -> Result<DimId, Failure> {
-        if self.core.salvage.purpose == Purpose::Check {
-            return Err(Failure::Dims { left, right, relation });
-        }
-        if let Some(swapped) = self.transposed(left, right) {
-            self.core.salvage.swapped = Some(swapped);
-        }
-        Ok(self.one_of(left.dim, right.dim))
-    }
-
-    /// An unknown extent that is one of two.
-    fn one_of(&mut self, one: DimId, other: DimId) -> DimId {
-        let dim = self.core.dims.fresh();
-        self.core.salvage.candidates.insert(dim, (one, other));
-        dim
-    }
-
-    /// The extent that an operand needs and has on another axis, and the one that it has instead.
-    fn transposed(&mut self, left: Extent, right: Extent) -> Option<(DimId, DimId)> {
-        let mut elsewhere = |at: Extent, wanted: DimId| {
-            let (Some(axis), Some(shape)) = (at.axis, self.shape(at.port)) else { return false };
-            shape.iter().enumerate().any(|(other, dim)| other != axis && *dim == wanted)
-        };
-        if elsewhere(right, left.dim) {
-            return Some((left.dim, right.dim));
-        }
-        elsewhere(left, right.dim).then_some((right.dim, left.dim))
-    }
-
-    /// Where an operand would fit with its axes in another order, the outputs' axes may be in another order too.
-    pub(crate) fn doubt_swapped(&mut self) {
-        let Some((needed, found)) = self.core.salvage.swapped.take() else { return };
-        for at in 0..self.output_count() {
-            let Some(mut shape) = self.shape(Port::Out(at)) else { continue };
-            if !shape.contains(&needed) {
-                continue;
-            }
-            for dim in &mut shape {
-                if *dim == needed {
-                    *dim = self.one_of(needed, found);
-                }
-            }
-            if let Some(value) = self.value(Port::Out(at)) {
-                let shape = self.core.shapes.intern(&shape);
-                self.frame.set_shape(value, shape, self.step);
-            }
-        }
-    }
-
-    /// What two extents of which one was left unknown by an earlier error come to: that one, or a failure where the other
-    /// can be neither of its candidates. `None` where there is no such extent.
-    pub(crate) fn after_error(
-        &mut self,
-        left: Extent,
-        right: Extent,
-        relation: &'static str,
-    ) -> Option<Result<DimId, Failure>> {
-        if self.core.salvage.candidates.is_empty() {
-            return None;
-        }
-        let dims = &self.core.dims;
-        let (unknown, other) = [(left.dim, right.dim), (right.dim, left.dim)]
-            .into_iter()
-            .find(|(unknown, _)| self.core.salvage.candidates.contains_key(unknown))?;
-        let (one, two) = self.core.salvage.candidates.get(&unknown)?;
-        let constant = |dim| dims.as_constant(dim);
-        let is_neither = match (constant(*one), constant(*two), constant(other)) {
-            (Some(one), Some(two), Some(other)) => one != other && two != other,
-            _ => false,
-        };
-        Some(if is_neither { self.extents_differ(left, right, relation) } else { Ok(unknown) })
-    }
 }
 
 /// Gives a value whose shape is doubtful the shape that is declared for it, if there is one.
@@ -268,12 +155,12 @@ fn confirmed<'a>(
         return Some(a);
     }
     let is_main = frame.number == 0;
-    if is_main && core.salvage.census.is_none() {
+    if is_main && core.recovery.census.is_none() {
         let census = Census::of(core, frame);
-        core.salvage.census = Some(census);
+        core.recovery.census = Some(census);
     }
     let count = |of: fn(&Census) -> &Map<Elem, usize>, core: &Core<'a>, elem| {
-        let census = core.salvage.census.as_ref().filter(|_| is_main);
+        let census = core.recovery.census.as_ref().filter(|_| is_main);
         census.and_then(|census| of(census).get(&elem).copied()).unwrap_or(0)
     };
     let operand = |port: Port| match port {
@@ -285,7 +172,7 @@ fn confirmed<'a>(
     let (given_a, given_b) = (is_given(a_port), is_given(b_port));
     if given_a || given_b {
         for value in outputs {
-            core.salvage.given.insert(*value, true);
+            core.recovery.given.insert(*value, true);
         }
         let used = |elem| {
             let (inputs, outputs) = (count(|it| &it.inputs, core, elem), count(|it| &it.outputs, core, elem));
@@ -325,7 +212,7 @@ fn given<'a>(core: &mut Core<'a>, operators: &Operators<'a>, body: &Body<'a>, va
     let mut path = Vec::new();
     let mut at = value;
     let found = loop {
-        if let Some(known) = core.salvage.given.get(&at) {
+        if let Some(known) = core.recovery.given.get(&at) {
             break *known;
         }
         path.push(at);
@@ -352,7 +239,7 @@ fn given<'a>(core: &mut Core<'a>, operators: &Operators<'a>, body: &Body<'a>, va
         }
     };
     for value in path {
-        core.salvage.given.insert(value, found);
+        core.recovery.given.insert(value, found);
     }
     found
 }

@@ -1,45 +1,9 @@
-//! Cases: conditions that only a run decides, and what is assumed of them.
-//!
-//! The outputs of a node with branches depend on a condition. Where the branches differ in shape, a join of the two is
-//! imprecise: `[2, 3]` and `[4, 3]` become `[?, 3]`, and two ranks become no rank at all. So the solver also solves the
-//! model once for each outcome of the condition, with the condition as a constant, and joins the results at the end.
-//! This is trace partitioning (Mauborgne and Rival, 2005). Inside one case there is no choice left, so no rule knows
-//! of cases, and whatever depends on one condition is correlated.
-//!
-//! A [`Question`] is a condition that can be assumed either way. Questions about dims are decided by facts about
-//! symbols (`k = 1` is put in wherever `k` is declared, `k != 1` is a fact, see [`crate::dim`]), and hold for the
-//! whole model. All other conditions are values of the main graph: the value is a constant in either case. The
-//! condition of a graph that runs repeatedly differs from iteration to iteration, so it is never assumed; the outputs of
-//! such a node are joined.
-//!
-//! Truth values of comparisons that dims leave open are variables that remember their question. Arithmetic on truth values
-//! (`Not` is `1 - x`) leads back to it.
-//!
-//! **Invariant:** a model in which no branches differ is solved once.
-//!
-//! **Limits:** [`MAX_DEPTH`] questions in one case, [`MAX_CASES`] cases. Beyond these the outputs are joined.
-
-mod blame;
-mod display;
-mod merge;
-mod split;
-
-pub(crate) use blame::{judge, open_claims, prune};
-pub(crate) use display::display_union;
-pub(crate) use merge::{Alternatives, merge};
-pub(crate) use split::{Leaf, Run, Start, Tracing, split, trace};
+//! Conditions that only a run decides.
 
 use crate::dim::{Condition, DimId, Dims, Relation};
 use crate::map::Map;
-use crate::program::{GraphId, ValueId};
+use crate::program::ValueId;
 use crate::solve_error::Reach;
-use crate::state::Core;
-use crate::state::frame::Frame;
-
-/// The most questions that are assumed at once.
-pub(crate) const MAX_DEPTH: usize = 4;
-/// The most cases of one model.
-pub(crate) const MAX_CASES: usize = 16;
 
 /// A condition that a run decides.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -90,12 +54,12 @@ impl Literal {
 /// The questions of one run.
 #[derive(Default)]
 pub(crate) struct Cases {
-    literals: Vec<Literal>,
-    asked: Vec<Asked>,
+    pub(crate) literals: Vec<Literal>,
+    pub(crate) asked: Vec<Asked>,
     truths: Map<Question, DimId>,
     questions: Map<DimId, Question>,
     /// Whether what was assumed contradicts the model, so that no run is in this case.
-    impossible: bool,
+    pub(crate) impossible: bool,
 }
 
 impl Cases {
@@ -153,51 +117,5 @@ impl Cases {
     /// Notes that no run is in this case.
     pub(crate) fn contradict(&mut self) {
         self.impossible = true;
-    }
-}
-
-/// Gives the assumed conditions their value, where their shape is known, and the truth values that callers give a question
-/// each, so that what is computed from them is recognised.
-pub(crate) fn seed_conditions<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>) {
-    let literals = core.cases.literals.clone();
-    for Literal { asked, holds } in literals {
-        let Question::Condition(value) = asked.question else { continue };
-        let item = core.dims.constant(i64::from(holds));
-        let ints = match asked.rank {
-            Some(0) => crate::rule::Ints::scalar(item),
-            Some(1) => crate::rule::Ints::vector([item]),
-            Some(_) | None => continue,
-        };
-        core.set_data(frame, value, crate::state::constants::Data::Ints(std::sync::Arc::new(ints)));
-    }
-    let body = std::sync::Arc::clone(&frame.body);
-    for value in body.graph(body.root()).inputs.iter().copied() {
-        let slot = frame.slots[value.index()];
-        let is_truth = slot.ty.and_then(crate::ty::Ty::constant_elem) == Some(crate::elem::Elem::BOOL);
-        if !is_truth || slot.data.is_some() || body.value(value).origin != crate::program::Origin::Input {
-            continue;
-        }
-        let truth = |core: &mut Core<'a>| core.cases.truth(&mut core.dims, Question::Condition(value));
-        let ints = match slot.shape.map(|shape| core.shapes.get(shape)) {
-            Some([]) => crate::rule::Ints::scalar(truth(core)),
-            Some([DimId::ONE]) => crate::rule::Ints::vector([truth(core)]),
-            Some(_) | None => continue,
-        };
-        core.set_data(frame, value, crate::state::constants::Data::Ints(std::sync::Arc::new(ints)));
-    }
-}
-
-/// Whether a graph runs once at most each time that the body runs.
-pub(crate) fn runs_once(frame: &Frame<'_>, graph: GraphId) -> bool {
-    let body = &frame.body;
-    let mut at = graph;
-    loop {
-        if frame.repeated.contains(&at) {
-            return false;
-        }
-        match body.graph(at).owner {
-            Some(owner) => at = body.step(owner.step).graph,
-            None => return true,
-        }
     }
 }

@@ -23,25 +23,18 @@ mod shapes;
 mod tests;
 
 use smallvec::SmallVec;
-use typeloom_types::lattice::NodeNo;
 use typeloom_types::op::{AtomicOpDecl, PortArity, PortDecl};
 use typeloom_types::relation::{PortRef, RelationError, TypeRelation};
 
-use crate::elem::{Elem, ElemSet};
-use crate::engine::error_of;
 use crate::program::StepId;
+use crate::rule::tree::port_ref;
 use crate::rule::{Failure, Port, RuleCx};
-use crate::solution::Type;
 use crate::solve_error::{Side, SolveErrorKind};
 use crate::state::Core;
 use crate::state::frame::Frame;
-use crate::ty::{Clash, Head, Ty, Types};
-use crate::universe::Universe;
+use crate::ty::Clash;
 
 pub(crate) use element::assume_kinds;
-
-/// From how many leaves on a type is written as the node above them.
-const MAX_LEAVES: u32 = 7;
 
 /// The name under which the declared bound of a port is cited.
 const PORT_BOUND: &str = "port-bound";
@@ -59,10 +52,10 @@ pub(crate) fn run<'a>(
     if let Some(error) = arity(frame, step, decl) {
         return Err(error);
     }
-    let mut cx = RuleCx { core, frame, step, schema: None, rule: PORT_BOUND };
+    let mut cx = RuleCx::new(core, frame, step, None, PORT_BOUND);
     let result = bounds(&mut cx, decl).and_then(|()| settle(&mut cx, decl.type_relations));
-    let own = cx.frame.waiter(step);
-    cx.core.types.forget_woken(own);
+    let own = cx.waiter();
+    cx.types().forget_woken(own);
     result
 }
 
@@ -113,10 +106,10 @@ fn bound<'a>(
     port: Port,
     declared: &'static PortDecl,
 ) -> Result<(), SolveErrorKind<'a>> {
-    let Some(value) = cx.value(port) else { return Ok(()) };
-    let Some(ty) = cx.ty(port) else { return Ok(()) };
-    let universe = std::sync::Arc::clone(cx.core.types.universe());
-    let Some(node) = universe.lattice().number_of(declared.bound) else {
+    let Some(node) = cx.tables().types.universe().lattice().number_of(declared.bound) else {
+        if !cx.has(port) {
+            return Ok(());
+        }
         let failure = RelationError {
             message: format!(
                 "the declaration of port `{}` names a type that the tree does not have",
@@ -128,14 +121,9 @@ fn bound<'a>(
         };
         return Err(SolveErrorKind::Relation { relation: PORT_BOUND, failure });
     };
-    // A bound over several leaves limits a type and is not what gives it.
-    if declared.bound.is_concrete() {
-        cx.core.trace_fixed(cx.frame.number, value, cx.step, PORT_BOUND);
-    }
-    match cx.core.types.narrow_to_node(ty, node) {
-        Ok(_) => Ok(()),
-        Err(Clash) => Err(error_of(PORT_BOUND, Failure::Kind { port, expected: declared.bound.id })),
-    }
+    cx.narrow_to_node(port, node).map(drop).map_err(|Clash| {
+        SolveErrorKind::of_rule(PORT_BOUND, Failure::Kind { port, expected: declared.bound.id })
+    })
 }
 
 /// Runs the relations of a node until none of them has anything to say.
@@ -144,7 +132,7 @@ fn settle<'a>(cx: &mut RuleCx<'_, 'a>, relations: &'static [TypeRelation]) -> Re
     while let Some(at) = due.iter().position(|due| *due) {
         due[at] = false;
         let relation = &relations[at];
-        cx.rule = relation.name();
+        cx.set_rule(relation.name());
         let changed = match *relation {
             TypeRelation::SameType(ports) => same_type(cx, ports),
             TypeRelation::SameElementType(ports) => element::same_element(cx, &expand(cx, ports)),
@@ -163,7 +151,7 @@ fn settle<'a>(cx: &mut RuleCx<'_, 'a>, relations: &'static [TypeRelation]) -> Re
                 Ok(due[at])
             }
         };
-        if changed.map_err(|failure| error_of(relation.name(), failure))? {
+        if changed.map_err(|failure| SolveErrorKind::of_rule(relation.name(), failure))? {
             for (other, due) in due.iter_mut().enumerate() {
                 *due |= other != at;
             }
@@ -201,11 +189,7 @@ fn unify(cx: &mut RuleCx<'_, '_>, ports: &[Port]) -> Result<bool, Failure> {
     let Some((first, rest)) = ports.split_first() else { return Ok(false) };
     let mut changed = false;
     for port in rest {
-        let (Some(x), Some(y)) = (cx.value(*first), cx.value(*port)) else { continue };
-        let (Some(a), Some(b)) = (cx.ty(*first), cx.ty(*port)) else { continue };
-        cx.core.trace_equal(cx.frame.number, x, y, cx.step, cx.rule);
-        let unified = cx.core.types.unify(a, b);
-        changed |= unified.map_err(|Clash| Failure::Types { left: *first, right: *port })?;
+        changed |= cx.unify(*first, *port)?;
     }
     Ok(changed)
 }
@@ -231,70 +215,4 @@ fn single<const N: usize>(ports: [PortRef; N]) -> Option<[Port; N]> {
         PortRef::Input(at) | PortRef::InputsFrom(at) => Port::In(at),
         PortRef::Output(at) | PortRef::OutputsFrom(at) => Port::Out(at),
     }))
-}
-
-/// How a declaration names a port of a node.
-pub(crate) fn port_ref(port: Port) -> Option<PortRef> {
-    match port {
-        Port::In(at) => Some(PortRef::Input(at)),
-        Port::Out(at) => Some(PortRef::Output(at)),
-        Port::BodyIn(..) | Port::BodyOut(..) => None,
-    }
-}
-
-/// The most specific node of the tree that a type lies under; the root where nothing is known, and for
-/// the constructors that have no place in the tree.
-pub(crate) fn node_of(types: &mut Types, ty: Ty) -> NodeNo {
-    let universe = std::sync::Arc::clone(types.universe());
-    let lattice = universe.lattice();
-    match types.head(ty) {
-        Head::Unknown(bound) => bound.unwrap_or_else(|| lattice.root()),
-        Head::Leaf(node) => node,
-        Head::Tensor => {
-            universe.tensor_bound(types.elems(ty).unwrap_or_default()).unwrap_or_else(|| lattice.root())
-        }
-        Head::Scalar => {
-            universe.scalar_bound(types.elems(ty).unwrap_or_default()).unwrap_or_else(|| lattice.root())
-        }
-        Head::Sparse | Head::Sequence(_) | Head::Optional(_) | Head::Map(..) | Head::Error => lattice.root(),
-    }
-}
-
-/// A type as the tree writes it: the id of a node where there is one.
-pub(crate) fn tree_name(ty: &Type, universe: &Universe) -> String {
-    let node = |node: NodeNo| universe.lattice().node(node).map_or("?", |node| node.id).to_owned();
-    let leaves = |set: ElemSet, leaf: &dyn Fn(Elem) -> Option<NodeNo>, all: Option<NodeNo>| {
-        let of = |elem: Elem| leaf(elem).map_or_else(|| universe.elem_name(elem).to_owned(), node);
-        match set.len() {
-            0 | MAX_LEAVES.. => all.map_or_else(|| "?".to_owned(), node),
-            _ => set.iter().map(of).collect::<Vec<_>>().join(" or "),
-        }
-    };
-    let mut closing = String::new();
-    let mut name = String::new();
-    let mut ty = ty;
-    let inner = loop {
-        let (open, inner) = match ty {
-            Type::Sequence(inner) => ("seq(".to_owned(), inner),
-            Type::Optional(inner) => ("optional(".to_owned(), inner),
-            Type::Map(key, inner) => (format!("map({}, ", universe.elem_name(*key)), inner),
-            Type::Unknown(bound) => break node(bound.unwrap_or_else(|| universe.lattice().root())),
-            Type::Leaf(leaf) => break node(*leaf),
-            Type::Tensor(tensor) => {
-                break leaves(tensor.elem, &|elem| universe.tensor_leaf(elem), universe.tensor_node());
-            }
-            Type::Sparse(tensor) => {
-                let elems = leaves(tensor.elem, &|elem| universe.tensor_leaf(elem), universe.tensor_node());
-                break format!("sparse({elems})");
-            }
-            Type::Scalar(set) => {
-                break leaves(*set, &|elem| universe.scalar_leaf(elem), universe.scalar_node());
-            }
-            Type::Error => break "error".to_owned(),
-        };
-        name.push_str(&open);
-        closing.push(')');
-        ty = inner;
-    };
-    name + &inner + &closing
 }

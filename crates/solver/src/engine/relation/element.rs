@@ -20,6 +20,7 @@ use super::{Ports, expand};
 use crate::catalogue::{OpKind, Operators};
 use crate::elem::ElemSet;
 use crate::program::{StepId, ValueId};
+use crate::rule::cx::Uncached;
 use crate::rule::{Failure, Port, RuleCx};
 use crate::state::frame::Frame;
 use crate::state::{Assumed, Core};
@@ -69,53 +70,47 @@ pub(super) fn same_element(cx: &mut RuleCx<'_, '_>, ports: &[Port]) -> Result<bo
     let mut unknown = SmallVec::<[(Port, Ty); 4]>::new();
     for port in ports.iter().copied() {
         let Some(ty) = require(cx, port)? else { continue };
-        let head = cx.core.types.head(ty);
+        let head = cx.types().head(ty);
         kinds.see(head);
         match (head, centre) {
             (Head::Unknown(_), _) => unknown.push((port, ty)),
             (_, None) => centre = Some(port),
-            (_, Some(centre)) => changed |= tie(cx, centre, port)?,
+            (_, Some(centre)) => changed |= cx.unify_element(centre, port)?,
         }
     }
     if unknown.is_empty() {
         return Ok(changed);
     }
     if let Some(centre) = centre
-        && kinds.settled_by(cx.core.assumed)
+        && kinds.settled_by(cx.tables().assumed)
     {
         for (port, ty) in unknown {
             assume(cx, ty, kinds).map_err(|Clash| Failure::Kind { port, expected: ELEMENTS })?;
-            tie(cx, centre, port)?;
+            cx.unify_element(centre, port)?;
         }
         return Ok(true);
     }
-    cx.frame.undecided.push(cx.step);
+    let Uncached { frame, step, .. } = cx.uncached();
+    frame.undecided.push(step);
     Ok(changed)
 }
 
 /// Makes an unknown kind what the others are; a bound that rules that out leaves the other kind.
 fn assume(cx: &mut RuleCx<'_, '_>, ty: Ty, kinds: Kinds) -> Result<bool, Clash> {
-    let types = &mut cx.core.types;
+    let types = cx.types();
     let (tensor, scalar) = (types.tensor_of(ElemSet::ALL), types.scalar_of(ElemSet::ALL));
     let (first, second) = if kinds.tensor { (tensor, scalar) } else { (scalar, tensor) };
     types.unify(ty, first).or_else(|Clash| types.unify(ty, second))
 }
 
-fn tie(cx: &mut RuleCx<'_, '_>, left: Port, right: Port) -> Result<bool, Failure> {
-    let (Some(x), Some(y)) = (cx.value(left), cx.value(right)) else { return Ok(false) };
-    let (Some(a), Some(b)) = (cx.ty(left), cx.ty(right)) else { return Ok(false) };
-    cx.core.trace_equal(cx.frame.number, x, y, cx.step, cx.rule);
-    cx.core.types.unify_element(a, b).map_err(|Clash| Failure::Types { left, right })
-}
-
 /// The type at a port, which must have elements; an unknown one is looked at again when it is known.
 pub(super) fn require(cx: &mut RuleCx<'_, '_>, port: Port) -> Result<Option<Ty>, Failure> {
     let Some(ty) = cx.ty(port) else { return Ok(None) };
-    match cx.core.types.head(ty) {
+    match cx.types().head(ty) {
         Head::Error => Ok(None),
         Head::Tensor | Head::Sparse | Head::Scalar => Ok(Some(ty)),
         Head::Unknown(bound) => {
-            let universe = cx.core.types.universe();
+            let universe = cx.tables().types.universe();
             let above = |kind| bound.is_none_or(|bound| universe.lattice().is_subtype(kind, bound));
             if ![universe.tensor_node(), universe.scalar_node()].into_iter().flatten().any(above) {
                 return Err(Failure::Kind { port, expected: ELEMENTS });
@@ -174,7 +169,7 @@ fn settles<'a>(
 ) -> Option<bool> {
     let op = operators.op(frame.body.step(step).op);
     let OpKind::Declared(decl) = op.kind else { return None };
-    let mut cx = RuleCx { core, frame, step, schema: None, rule: "" };
+    let mut cx = RuleCx::new(core, frame, step, None, "");
     let mut open = None;
     for relation in decl.type_relations {
         let ports: Ports = match relation {
@@ -188,11 +183,11 @@ fn settles<'a>(
         let mut kinds = Kinds::default();
         for port in ports {
             if let Some(ty) = cx.ty(port) {
-                kinds.see(cx.core.types.head(ty));
+                kinds.see(cx.types().head(ty));
             }
         }
         if kinds.unknown {
-            let settled = kinds.settled_by(cx.core.assumed);
+            let settled = kinds.settled_by(cx.tables().assumed);
             open = Some(open.unwrap_or(false) || settled);
         }
     }

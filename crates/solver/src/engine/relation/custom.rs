@@ -12,9 +12,11 @@ use typeloom_types::lattice::{Lattice, NodeNo};
 use typeloom_types::relation::custom::{CustomRelationCtx, Dims, PortAccess};
 use typeloom_types::relation::{CustomRelation, PortRef, RelationError, RelationResult};
 
-use super::node_of;
+use crate::dim::DimId;
+use crate::dim::shape::DimVec;
 use crate::elem::Elem;
-use crate::rule::{DimVec, Failure, Port, RuleCx};
+use crate::rule::tree::node_of;
+use crate::rule::{Failure, Port, RuleCx};
 use crate::signature::AttributeKind;
 use crate::solve_error::SolveErrorKind;
 use crate::ty::{Clash, Head};
@@ -26,7 +28,7 @@ pub(super) fn run<'a>(
     name: &'static str,
     relation: CustomRelation,
 ) -> Result<bool, SolveErrorKind<'a>> {
-    let universe = Arc::clone(cx.core.types.universe());
+    let universe = Arc::clone(cx.tables().types.universe());
     let mut node =
         Node { cx: RefCell::new(cx), universe, narrowed: Cell::new(false), malformed: RefCell::new(None) };
     let result = relation(&mut CustomRelationCtx::new(&mut node));
@@ -48,7 +50,7 @@ fn wait(cx: &mut RuleCx<'_, '_>) {
     let outputs = (0..cx.output_count()).map(Port::Out);
     for port in inputs.chain(outputs) {
         if let Some(ty) = cx.ty(port)
-            && !cx.core.types.is_concrete(ty)
+            && !cx.types().is_concrete(ty)
         {
             cx.wait_for(ty);
         }
@@ -117,30 +119,20 @@ impl PortAccess for Node<'_, '_, '_> {
     fn bound(&self, port: PortRef) -> Option<NodeNo> {
         let mut cx = self.cx.borrow_mut();
         let ty = cx.ty(port_of(port)?)?;
-        Some(node_of(&mut cx.core.types, ty))
+        Some(node_of(cx.types(), ty))
     }
 
     fn refine(&mut self, port: PortRef, node: NodeNo) -> Result<bool, RelationError> {
         let cx = self.cx.get_mut();
         let Some(at) = port_of(port) else { return Ok(false) };
-        let (Some(value), Some(ty)) = (cx.value(at), cx.ty(at)) else { return Ok(false) };
-        let lattice = self.universe.lattice();
-        if lattice.node(node).is_some_and(|node| node.is_concrete()) {
-            cx.core.trace_fixed(cx.frame.number, value, cx.step, cx.rule);
-        }
-        match cx.core.types.narrow_to_node(ty, node) {
+        match cx.narrow_to_node(at, node) {
             Ok(narrowed) => {
                 self.narrowed.set(self.narrowed.get() || narrowed);
                 Ok(narrowed)
             }
             Err(Clash) => {
-                let found = cx.core.snapshot(cx.frame, value);
-                Err(RelationError {
-                    message: format!("the type of {port}"),
-                    ports: vec![port],
-                    expected: lattice.node(node).map_or_else(String::new, |node| node.id.to_owned()),
-                    found: super::tree_name(&found, &self.universe),
-                })
+                let id = self.universe.lattice().node(node).map_or("", |node| node.id);
+                Err(cx.not_under(at, id, format!("the type of {port}")))
             }
         }
     }
@@ -150,10 +142,11 @@ impl PortAccess for Node<'_, '_, '_> {
         let at = port_of(port)?;
         let Some(shape) = cx.shape(at) else {
             let ty = cx.ty(at)?;
-            return (cx.core.types.head(ty) == Head::Scalar).then(Vec::new);
+            return (cx.types().head(ty) == Head::Scalar).then(Vec::new);
         };
-        let extent = |dim| cx.core.dims.as_constant(dim).and_then(|extent| u64::try_from(extent).ok());
-        Some(shape.iter().map(|dim| extent(*dim)).collect())
+        let dims = cx.dims();
+        let extent = |dim: &DimId| dims.as_constant(*dim).and_then(|extent| u64::try_from(extent).ok());
+        Some(shape.iter().map(extent).collect())
     }
 
     fn refine_shape(&mut self, port: PortRef, dims: &[Option<u64>]) -> Result<bool, RelationError> {
@@ -174,7 +167,7 @@ impl PortAccess for Node<'_, '_, '_> {
         for (axis, dim) in dims.iter().enumerate() {
             let constant = dim.map(i64::try_from).transpose().map_err(|_| failure(&before))?;
             wanted.push(match (constant, &known) {
-                (Some(extent), _) => cx.core.dims.constant(extent),
+                (Some(extent), _) => cx.dims().constant(extent),
                 (None, Some(known)) => known[axis],
                 (None, None) => cx.fresh(),
             });

@@ -1,0 +1,158 @@
+//! Initial types of the values that no step makes.
+
+use std::sync::Arc;
+
+use typeloom_onnx::{DecodeError, ErrorKind};
+
+use crate::dim::shape::ShapeId;
+use crate::elem::{Elem, ElemSet};
+use crate::program::{Initializer, Origin, ValueId};
+use crate::solve_error::{ErrorSite, SolveError, SolveErrorKind};
+use crate::state::constants::{Data, DataId, MAX_ELEMENTS, is_followed};
+use crate::state::frame::Frame;
+use crate::state::trace::Cause;
+use crate::state::{Core, Payloads};
+use crate::ty::{Clash, Types};
+
+/// Gives the values that no step makes their declared and initial types.
+pub(crate) fn start<'a>(core: &mut Core<'a>, frame: &mut Frame<'a>) {
+    let body = Arc::clone(&frame.body);
+    for value in (0..body.values.len()).map(ValueId::new) {
+        let record = body.value(value);
+        match record.origin {
+            Origin::Step(_) => continue,
+            Origin::Undefined => frame.slots[value.index()].ty = Some(Types::ERROR),
+            Origin::Input => {}
+            Origin::Initializer(at) | Origin::InputWithDefault(at) => {
+                if let Err(kind) = initializer(core, frame, value, body.initializers[at.index()]) {
+                    let kind = kind.specific(value);
+                    frame.value_errors.insert(value, SolveError { site: ErrorSite::Value(value), kind });
+                }
+            }
+        }
+        // The inputs of nested graphs are typed by the node that the graph hangs on, first.
+        if record.declaration.is_some() && (record.graph == body.root() || record.origin != Origin::Input) {
+            core.meet_declarations(frame, value);
+        }
+        // A type that the caller gives to one value may say something about another.
+        let is_free = frame.number == 0 && frame.seeded.is_empty();
+        if is_free && record.graph == body.root() && record.origin == Origin::Input {
+            core.keep_declared_input(frame, value);
+        }
+    }
+}
+
+/// The most elements of a constant that rules can follow.
+const MAX_FOLLOWED: i64 = MAX_ELEMENTS as i64;
+/// Integer constants of at most so many elements are read before anybody asks.
+const MAX_READ_AHEAD: i64 = 16;
+
+/// Types a value from the tensor that stands in the graph for it.
+fn initializer<'a>(
+    core: &mut Core<'a>,
+    frame: &mut Frame<'a>,
+    value: ValueId,
+    initializer: Initializer<'a>,
+) -> Result<(), SolveErrorKind<'a>> {
+    let mut dense = None;
+    let (number, dims) = match initializer {
+        Initializer::Dense(tensor) => {
+            let header = tensor.header().map_err(SolveErrorKind::Malformed)?;
+            let dims = header.dims.clone();
+            (dense.insert(header).data_type, dims)
+        }
+        Initializer::Sparse(sparse) => {
+            let sparse = sparse.parse().map_err(SolveErrorKind::Malformed)?;
+            let header =
+                sparse.values.map(|values| values.header()).transpose().map_err(SolveErrorKind::Malformed)?;
+            (header.map_or(0, |header| header.data_type), sparse.dims)
+        }
+    };
+    let Some(elem) = Elem::from_onnx(number) else {
+        let offset = match initializer {
+            Initializer::Dense(tensor) => tensor.offset(),
+            Initializer::Sparse(sparse) => sparse.offset(),
+        };
+        let kind = ErrorKind::Other(
+            format!("a tensor has element type number {number}, which does not exist").into(),
+        );
+        return Err(SolveErrorKind::Malformed(DecodeError { offset, kind }));
+    };
+    let set = ElemSet::of(elem);
+    let ty = match initializer {
+        Initializer::Dense(_) => core.types.tensor_of(set),
+        Initializer::Sparse(_) => core.types.sparse_of(set),
+    };
+    let seeded = frame.slots[value.index()].ty.replace(ty);
+    if let Some(seeded) = seeded
+        && let Err(Clash) = core.types.unify(seeded, ty)
+    {
+        let (seed, found) = (core.type_of(Some(seeded), None), core.type_of(Some(ty), None));
+        return Err(SolveErrorKind::SeedContradicts { seed, found });
+    }
+    core.trace_given(frame.number, value, Cause::Initializer);
+    if let Some((axis, extent)) = dims.iter().copied().enumerate().find(|(_, extent)| *extent < 0) {
+        return Err(SolveErrorKind::NegativeDim { declared_in: None, axis, extent });
+    }
+    // The caller may replace a default by a tensor of another shape; what the input declares holds then.
+    let body = Arc::clone(&frame.body);
+    let replaceable = matches!(body.value(value).origin, Origin::InputWithDefault(_));
+    let declares = |core: &mut Core<'a>| {
+        body.declarations(value)
+            .any(|declaration| core.read_type(declaration.ty).is_ok_and(|read| read.shape.is_some()))
+    };
+    if let Initializer::Dense(tensor) = initializer {
+        let count = dims.iter().try_fold(1_i64, |count, dim| count.checked_mul(*dim));
+        let shapes_use = matches!(elem, Elem::INT64 | Elem::INT32);
+        if count.is_none_or(|count| count > MAX_FOLLOWED) {
+            frame.slots[value.index()].data = Some(DataId::OPAQUE);
+            if is_followed(elem) {
+                frame.dropped.insert(value);
+            }
+        } else if shapes_use && count.is_some_and(|count| count <= MAX_READ_AHEAD) {
+            // Rules ask for these anyway, and the memo compares what was read.
+            // A payload that cannot be read is reported where a rule asks for it.
+            if let Ok(data) = core.read_tensor(tensor) {
+                core.set_data(frame, value, data.unwrap_or(Data::Opaque));
+            }
+        }
+    }
+    let shape: crate::dim::shape::DimVec = dims.iter().map(|dim| core.dims.constant(*dim)).collect();
+    let shape = core.shapes.intern(&shape);
+    if replaceable && declares(core) {
+        default_fits(core, frame, value, shape)?;
+    } else {
+        frame.slots[value.index()].shape = Some(shape);
+    }
+    if core.payloads == Payloads::Optional {
+        return Ok(());
+    }
+    // The type is known whatever is wrong with the data.
+    match (initializer, dense) {
+        (Initializer::Dense(_), Some(header)) => header.check_payload(),
+        (Initializer::Dense(tensor), None) => tensor.check_payload(),
+        (Initializer::Sparse(sparse), _) => sparse.check_payload(),
+    }
+    .map_err(SolveErrorKind::Malformed)
+}
+
+/// A default must itself have the declared shape of its input.
+fn default_fits<'a>(
+    core: &mut Core<'a>,
+    frame: &Frame<'a>,
+    value: ValueId,
+    shape: ShapeId,
+) -> Result<(), SolveErrorKind<'a>> {
+    let body = Arc::clone(&frame.body);
+    for declaration in body.declarations(value) {
+        let Ok(read) = core.read_type(declaration.ty) else { continue };
+        if let Some(declared) = read.shape
+            && core.shapes_differ(declared, shape).is_some()
+        {
+            let found = core.type_of(frame.slots[value.index()].ty, Some(shape));
+            let declared = core.type_of(read.ty, read.shape);
+            return Err(SolveErrorKind::DefaultContradicts { declared, found });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,79 @@
+//! Ports and types in the terms of the type tree and of relations.
+
+use typeloom_types::lattice::NodeNo;
+use typeloom_types::relation::PortRef;
+
+use super::Port;
+use crate::elem::{Elem, ElemSet};
+use crate::solution::Type;
+use crate::ty::{Head, Ty, Types};
+use crate::universe::Universe;
+
+/// From this number of leaves on, a type is written as the node above them.
+const MAX_LEAVES: u32 = 7;
+
+/// How a declaration names a port of a node.
+pub(crate) fn port_ref(port: Port) -> Option<PortRef> {
+    match port {
+        Port::In(at) => Some(PortRef::Input(at)),
+        Port::Out(at) => Some(PortRef::Output(at)),
+        Port::BodyIn(..) | Port::BodyOut(..) => None,
+    }
+}
+
+/// The most specific node of the tree that a type lies under; the root where nothing is known, and for
+/// the constructors that have no place in the tree.
+pub(crate) fn node_of(types: &mut Types, ty: Ty) -> NodeNo {
+    let universe = std::sync::Arc::clone(types.universe());
+    let lattice = universe.lattice();
+    match types.head(ty) {
+        Head::Unknown(bound) => bound.unwrap_or_else(|| lattice.root()),
+        Head::Leaf(node) => node,
+        Head::Tensor => {
+            universe.tensor_bound(types.elems(ty).unwrap_or_default()).unwrap_or_else(|| lattice.root())
+        }
+        Head::Scalar => {
+            universe.scalar_bound(types.elems(ty).unwrap_or_default()).unwrap_or_else(|| lattice.root())
+        }
+        Head::Sparse | Head::Sequence(_) | Head::Optional(_) | Head::Map(..) | Head::Error => lattice.root(),
+    }
+}
+
+/// A type as the tree writes it: the id of a node where there is one.
+pub(crate) fn tree_name(ty: &Type, universe: &Universe) -> String {
+    let node = |node: NodeNo| universe.lattice().node(node).map_or("?", |node| node.id).to_owned();
+    let leaves = |set: ElemSet, leaf: &dyn Fn(Elem) -> Option<NodeNo>, all: Option<NodeNo>| {
+        let of = |elem: Elem| leaf(elem).map_or_else(|| universe.elem_name(elem).to_owned(), node);
+        match set.len() {
+            0 | MAX_LEAVES.. => all.map_or_else(|| "?".to_owned(), node),
+            _ => set.iter().map(of).collect::<Vec<_>>().join(" or "),
+        }
+    };
+    let mut closing = String::new();
+    let mut name = String::new();
+    let mut ty = ty;
+    let inner = loop {
+        let (open, inner) = match ty {
+            Type::Sequence(inner) => ("seq(".to_owned(), inner),
+            Type::Optional(inner) => ("optional(".to_owned(), inner),
+            Type::Map(key, inner) => (format!("map({}, ", universe.elem_name(*key)), inner),
+            Type::Unknown(bound) => break node(bound.unwrap_or_else(|| universe.lattice().root())),
+            Type::Leaf(leaf) => break node(*leaf),
+            Type::Tensor(tensor) => {
+                break leaves(tensor.elem, &|elem| universe.tensor_leaf(elem), universe.tensor_node());
+            }
+            Type::Sparse(tensor) => {
+                let elems = leaves(tensor.elem, &|elem| universe.tensor_leaf(elem), universe.tensor_node());
+                break format!("sparse({elems})");
+            }
+            Type::Scalar(set) => {
+                break leaves(*set, &|elem| universe.scalar_leaf(elem), universe.scalar_node());
+            }
+            Type::Error => break "error".to_owned(),
+        };
+        name.push_str(&open);
+        closing.push(')');
+        ty = inner;
+    };
+    name + &inner + &closing
+}

@@ -1,0 +1,56 @@
+//! The loops of a frame.
+
+use std::collections::BTreeMap;
+
+use super::constants::DataId;
+use crate::dim::DimId;
+use crate::dim::shape::{DimVec, ShapeId};
+use crate::map::Set;
+use crate::program::{GraphId, ValueId};
+
+/// What the solver knows of the loops of a frame.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Loops {
+    /// How often the shape of an input of a body was widened.
+    pub(crate) widened: BTreeMap<ValueId, u32>,
+    /// The extents that widening made: each covers every extent.
+    pub(crate) unknown: Set<DimId>,
+    /// The axes of inputs of bodies that grow by the same amount in each iteration.
+    pub(crate) growth: BTreeMap<(ValueId, usize), Growth>,
+    /// The number of the iteration, and of all iterations where nothing better is known.
+    pub(crate) numbers: BTreeMap<GraphId, (DimId, DimId)>,
+}
+
+/// An extent `base + i*step` in iteration `i`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Growth {
+    pub(crate) base: DimId,
+    pub(crate) step: DimId,
+}
+
+/// The loops of a frame that are solved iteration by iteration.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Unrolled {
+    pub(crate) loops: BTreeMap<GraphId, Progress>,
+    pub(crate) total: u32,
+}
+
+/// How far one loop is.
+#[derive(Clone, Debug)]
+pub(crate) enum Progress {
+    Running {
+        iteration: i64,
+        count: i64,
+        number: Option<(ValueId, Option<DataId>)>,
+        saved: Vec<(ValueId, Option<ShapeId>)>,
+    },
+    /// The shapes of the state after the last iteration.
+    Done(Vec<Option<DimVec>>),
+}
+
+impl Unrolled {
+    /// Forgets the loops whose graphs `is_inside` accepts.
+    pub(crate) fn forget(&mut self, is_inside: impl Fn(GraphId) -> bool) {
+        self.loops.retain(|graph, _| !is_inside(*graph));
+    }
+}
