@@ -13,7 +13,7 @@ use crate::catalogue::data_variable;
 use crate::error::BuildError;
 use crate::ir;
 use crate::names::{self, keys};
-use crate::passes::lower::Types;
+use crate::passes::lower::VisibleTypes;
 use crate::solve;
 
 /// Operators whose values are no tensors of numbers, that run graphs, or that read no element and so need no backend.
@@ -57,12 +57,12 @@ pub(crate) fn to_backend(model: &mut ModelProto, slot: &str, bindings: &Bindings
         }
         return Ok(());
     };
-    let solved = solve::solve(model, bindings, Mode::Permissive)?.solved;
+    let types = solve::solve(model, bindings, Mode::Permissive)?.types;
     let version = ir::imported(model, "").unwrap_or(1);
     let graph = model.graph.get_or_insert_default();
-    let mut at = 0;
+    let mut number = 0;
     nested::each_graph_mut(graph, |graph, _| {
-        let types = Types { solved: &solved, at };
+        let visible = VisibleTypes { types: &types, graph: number };
         for node in graph.node.iter_mut().filter(|node| !is_elsewhere(node)) {
             let Lookup::Found(operator) = Standard.lookup("", node.op_type(), version) else { continue };
             let Some(variable) = data_variable(operator.schema) else { continue };
@@ -72,11 +72,11 @@ pub(crate) fn to_backend(model: &mut ModelProto, slot: &str, bindings: &Bindings
             let outputs =
                 node.output.iter().enumerate().filter(|(at, _)| is_data(operator.schema.output(*at)));
             let ports = inputs.chain(outputs).filter(|(_, value)| !value.is_empty());
-            if ports.map(|(_, value)| types.node(value)).all(|node| node == Some(stored.id)) {
+            if ports.map(|(_, value)| visible.leaf(value)).all(|leaf| leaf.is_some_and(|leaf| leaf.id == stored.id)) {
                 assign(node);
             }
         }
-        at += 1;
+        number += 1;
     });
     Ok(())
 }

@@ -275,7 +275,7 @@ impl Compiler {
             mode: self.mode,
             coercion: self.coercion,
             casts_run: !self.without.iter().any(|name| name == InsertCastOps.name()),
-            solved: None,
+            types: None,
             exported: None,
             planned: Vec::new(),
             refused: crate::ir::Map::default(),

@@ -7,7 +7,7 @@
 //! | [`authoring`], [`place`] | mistakes in a recording, with their lines in the author's program |
 //! | [`bindings`] | which Rust component stands behind which slot |
 //! | [`compiler`] | bindings, policies and the pipeline |
-//! | [`pass`], [`passes`], [`mod@unit`], [`stamps`] | one named transformation; all of them; what they transform; the types of its values |
+//! | [`pass`], [`passes`], [`mod@unit`] | one named transformation; all of them; what they transform |
 //! | [`operators`] | the operators of contracts, of the wire, of types |
 //! | [`artifact`] | compiled programs, in memory and in files |
 //! | [`error`], [`report`] | why a program does not compile; what a compilation did |
@@ -32,8 +32,6 @@ pub mod pass;
 pub mod passes;
 
 pub mod unit;
-
-pub mod stamps;
 
 pub mod operators;
 

@@ -7,14 +7,13 @@ use typeloom_contracts::role::Role;
 use typeloom_onnx::messages::{GraphProto, ModelProto};
 use typeloom_pool::TypedModule;
 use typeloom_solver::model::Mode;
+use typeloom_solver::value_type::ValueTypes;
 
 use crate::bindings::Bindings;
 use crate::ir::Map;
 use crate::passes::insert_cast_ops::PlannedCast;
 use crate::place::Place;
 use crate::report::CompileReport;
-use crate::stamps::Solved;
-use typeloom_interface::Interface;
 
 /// What may be done about an edge whose two ends are declared and differ.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -55,7 +54,7 @@ pub struct Unit {
     /// Whether the pass that inserts casts runs.
     pub(crate) casts_run: bool,
     /// The types of all values, once the solver ran.
-    pub solved: Option<Solved>,
+    pub types: Option<ValueTypes>,
     /// The inputs and outputs of the program with their types.
     pub exported: Option<Interface>,
     /// Casts to be inserted.

@@ -9,7 +9,7 @@ use crate::rule::port::Extent;
 use crate::universe::Universe;
 
 /// What is known of a value's type.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Type {
     /// Nothing, or that it lies below a node of the type tree.
     Unknown(Option<NodeNo>),
@@ -32,7 +32,7 @@ pub enum Type {
 }
 
 /// A tensor's element type and shape.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TensorType {
     /// The element types that are possible; one of them when it is solved.
     pub elem: ElemSet,

@@ -41,7 +41,7 @@ mod table;
 mod tests;
 
 pub use convert::Converter;
-pub use table::ValueTypes;
+pub use table::{TypeNo, ValueTypes};
 
 /// The solved type of a value.
 ///

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use typeloom_onnx::messages::TypeProto;
 use typeloom_pool::{Idx, Pool, TypedModule};
+use typeloom_solver::value_type::ValueType;
 
 use super::Graph;
 use super::attributes::IntoAttribute;
@@ -110,7 +111,7 @@ impl Imported {
             let formals = |list: &[Parameter]| {
                 let formal = |parameter: &Parameter| Formal {
                     name: parameter.name.clone(),
-                    ty: solve::stamp_of(&parameter.ty, &interface.universe, &interface.dims).ty,
+                    ty: ValueType::of(&parameter.ty, &interface.universe, &interface.dims).to_message(),
                     optional: parameter.optional,
                 };
                 list.iter().map(formal).collect()

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use typeloom_onnx::messages::{ModelProto, NodeProto, OperatorSetIdProto};
+use typeloom_onnx::messages::{ModelProto, NodeProto, OperatorSetIdProto, ValueInfoProto};
 use typeloom_onnx::nested;
 
 use crate::error::BuildError;
@@ -46,8 +46,8 @@ pub(crate) struct PlannedCast {
     /// The graph, counted as the IR is walked.
     pub(crate) graph: usize,
     pub(crate) site: Site,
-    pub(crate) from: String,
-    pub(crate) to: String,
+    pub(crate) from: &'static str,
+    pub(crate) to: &'static str,
     pub(crate) lossless: bool,
     pub(crate) reason: String,
 }
@@ -57,8 +57,8 @@ impl PlannedCast {
         let (Site::Input { value, .. } | Site::Output { value, .. }) = &self.site;
         CastReport {
             value: value.clone(),
-            from: self.from.clone(),
-            to: self.to.clone(),
+            from: self.from.to_owned(),
+            to: self.to.to_owned(),
             lossless: self.lossless,
             reason: format!("{}, and what comes is {}", self.reason, self.from),
         }
@@ -80,19 +80,17 @@ impl Pass for InsertCastOps {
         }
         unit.report.casts.extend(planned.iter().map(PlannedCast::report));
         let made = insert(&mut unit.model, &planned);
-        let Some(solved) = unit.solved.take() else { return Ok(()) };
+        let Some(types) = unit.types.take() else { return Ok(()) };
         let mut number = 0;
         nested::each_graph_mut(unit.graph_mut(), |graph, _| {
             for (_, name) in made.iter().filter(|(of, _)| *of == number) {
-                if let Some(stamp) = solved.of(number, name) {
-                    let mut info = value_info(name);
-                    super::stamp::stamp_value(&mut info, stamp);
-                    graph.value_info.push(info);
+                if let Some(ty) = types.get(number, name).filter(|ty| ty.is_concrete()) {
+                    graph.value_info.push(ValueInfoProto { r#type: Some(ty.to_message()), ..value_info(name) });
                 }
             }
             number += 1;
         });
-        unit.solved = Some(solved);
+        unit.types = Some(types);
         Ok(())
     }
 }
@@ -118,7 +116,7 @@ pub(crate) fn insert(model: &mut ModelProto, planned: &[PlannedCast]) -> Vec<(us
     nested::each_graph_mut(graph, |graph, _| {
         let here = by_node.remove(&number).unwrap_or_default();
         if !here.is_empty() {
-            let mut shared: HashMap<(String, String), String> = HashMap::new();
+            let mut shared: HashMap<(String, &str), String> = HashMap::new();
             let mut nodes = Vec::with_capacity(graph.node.len() + here.len());
             for (at, mut node) in std::mem::take(&mut graph.node).into_iter().enumerate() {
                 let mut after = Vec::new();
@@ -126,7 +124,7 @@ pub(crate) fn insert(model: &mut ModelProto, planned: &[PlannedCast]) -> Vec<(us
                     let PlannedCast { site, from, to, .. } = cast;
                     match site {
                         Site::Input { port, value, .. } => {
-                            let name = shared.entry((value.clone(), to.clone())).or_insert_with(|| {
+                            let name = shared.entry((value.clone(), *to)).or_insert_with(|| {
                                 let name = ir::fresh(&mut taken, &format!("{value}.{}", short(to)));
                                 nodes.push(cast_node(value, &name, from, to, &node));
                                 made.push((number, name.clone()));

@@ -20,10 +20,11 @@
 
 use typeloom_onnx::messages::{GraphProto, NodeProto};
 use typeloom_onnx::nested;
+use typeloom_solver::value_type::{ValueType, ValueTypes};
 use typeloom_types::dtype::Dtype;
-use typeloom_types::lattice::lookup_by_id;
 use typeloom_types::op::AtomicOpDecl;
 use typeloom_types::op::primitives::TENSOR_PRIMITIVES;
+use typeloom_types::tree::TypeNode;
 
 use crate::bindings::{Binding, Bindings};
 use crate::error::BuildError;
@@ -31,7 +32,6 @@ use crate::ir::{self, Map, Set};
 use crate::names;
 use crate::pass::Pass;
 use crate::solve;
-use crate::stamps::{Solved, Stamp};
 use crate::unit::Unit;
 
 mod constants;
@@ -90,9 +90,9 @@ impl Pass for Lower {
     }
 
     fn run(&self, unit: &mut Unit) -> Result<(), BuildError> {
-        let Some(solved) = unit.solved.take() else { return Ok(()) };
+        let Some(types) = unit.types.take() else { return Ok(()) };
         if !any_needed(unit.graph(), &unit.bindings) {
-            unit.solved = Some(solved);
+            unit.types = Some(types);
             return Ok(());
         }
         let version = ir::imported(&unit.model, "").unwrap_or(1);
@@ -102,21 +102,21 @@ impl Pass for Lower {
         let mut taken = nested::value_names(graph);
         let mut lowered: Vec<(String, usize)> = Vec::new();
         let mut refused: Map<String, String> = Map::default();
-        let mut at = 0;
+        let mut number = 0;
         nested::each_graph_mut(graph, |graph, _| {
-            let types = Types { solved: &solved, at };
+            let visible = VisibleTypes { types: &types, graph: number };
             let mut nodes = Vec::with_capacity(graph.node.len());
             for node in std::mem::take(&mut graph.node) {
                 let Some((slot, bound)) = on_backend(&node, &bindings) else {
                     nodes.push(node);
                     continue;
                 };
-                if computes(bound, &node, |value| types.node(value)) {
+                if computes(bound, &node, |value| visible.leaf(value)) {
                     nodes.push(node);
                     continue;
                 }
                 let held = bound.stores("Tensor").and_then(|node| Dtype::from_node_id(node.id));
-                let typed = |value: &str| types.operand(value);
+                let typed = |value: &str| Operand::of_value(value, visible.get(value)?);
                 let mut form = Form::new(&node, version, held, typed, &constants, &mut taken);
                 match write(&mut form) {
                     Ok(()) => {
@@ -135,11 +135,11 @@ impl Pass for Lower {
                 }
             }
             graph.node = nodes;
-            at += 1;
+            number += 1;
         });
         unit.refused = refused;
         if lowered.is_empty() {
-            unit.solved = Some(solved);
+            unit.types = Some(types);
             return Ok(());
         }
         unit.report.lowered = lowered;
@@ -147,7 +147,7 @@ impl Pass for Lower {
         if !outcome.is_ok() {
             return Err(solve::failed(unit, outcome.diagnostics));
         }
-        unit.solved = Some(outcome.solved);
+        unit.types = Some(outcome.types);
         super::stamp::stamp_all(unit);
         Ok(())
     }
@@ -161,37 +161,21 @@ fn write(form: &mut Form<'_>) -> Lowered {
     form.finish()
 }
 
-/// The solved types of the values of one graph.
-pub(crate) struct Types<'s> {
-    pub(crate) solved: &'s Solved,
-    /// The graph, counted as the IR is walked.
-    pub(crate) at: usize,
+/// The solved types of the values that are visible in one graph.
+pub(crate) struct VisibleTypes<'t> {
+    pub(crate) types: &'t ValueTypes,
+    /// The number of the graph.
+    pub(crate) graph: usize,
 }
 
-impl<'s> Types<'s> {
-    fn stamp(&self, value: &str) -> Option<&'s Stamp> {
-        if value.is_empty() { None } else { self.solved.seen_from(self.at, value) }
+impl<'t> VisibleTypes<'t> {
+    fn get(&self, value: &str) -> Option<&'t ValueType> {
+        if value.is_empty() { None } else { self.types.visible_from(self.graph, value) }
     }
 
-    pub(crate) fn node(&self, value: &str) -> Option<&'static str> {
-        self.stamp(value)?.node
-    }
-
-    fn operand(&self, value: &str) -> Option<Operand> {
-        use typeloom_onnx::messages::tensor_shape_proto::dimension::Value;
-        use typeloom_onnx::messages::type_proto;
-        let stamp = self.stamp(value)?;
-        let dtype = Dtype::from_node_id(stamp.node?)?;
-        let shape = match &stamp.ty.value {
-            Some(type_proto::Value::TensorType(tensor)) => tensor.shape.as_ref(),
-            Some(_) | None => None,
-        };
-        let extent = |value: &Option<Value>| match value {
-            Some(Value::DimValue(extent)) => Some(*extent),
-            Some(Value::DimParam(_)) | None => None,
-        };
-        let shape = shape.map(|shape| shape.dim.iter().map(|dim| extent(&dim.value)).collect());
-        Some(Operand { name: value.to_owned(), dtype, shape })
+    /// The leaf of the type tree that a value has, if it is known.
+    pub(crate) fn leaf(&self, value: &str) -> Option<&'static TypeNode> {
+        self.get(value)?.leaf()
     }
 }
 
@@ -228,21 +212,20 @@ pub(crate) fn is_primitive(node: &NodeProto) -> bool {
 pub(crate) fn computes(
     bound: &Binding,
     node: &NodeProto,
-    type_of: impl Fn(&str) -> Option<&'static str>,
+    leaf_of: impl Fn(&str) -> Option<&'static TypeNode>,
 ) -> bool {
     if is_primitive(node) {
         return true;
     }
     let domain = |domain: &str| if domain == "ai.onnx" { String::new() } else { domain.to_owned() };
     let own = bound.opsets.iter().filter(|opset| domain(opset.domain) == domain(node.domain()));
-    own.filter_map(|opset| opset.op(node.op_type())).any(|decl| takes(decl, node, &type_of))
+    own.filter_map(|opset| opset.op(node.op_type())).any(|decl| takes(decl, node, &leaf_of))
 }
 
 /// Whether all inputs have types that a declaration bounds its ports by; what is not settled is left to the backend.
-fn takes(decl: &AtomicOpDecl, node: &NodeProto, type_of: impl Fn(&str) -> Option<&'static str>) -> bool {
+fn takes(decl: &AtomicOpDecl, node: &NodeProto, leaf_of: impl Fn(&str) -> Option<&'static TypeNode>) -> bool {
     node.input.iter().enumerate().all(|(at, value)| {
         let Some(port) = decl.inputs.get(at).or(decl.inputs.last()) else { return false };
-        let found = type_of(value).and_then(lookup_by_id);
-        found.is_none_or(|found| found.is_subtype_of(port.bound))
+        leaf_of(value).is_none_or(|leaf| leaf.is_subtype_of(port.bound))
     })
 }

@@ -6,7 +6,7 @@ use typeloom_contracts::role::Role;
 use typeloom_onnx::messages::{NodeProto, SharedText};
 use typeloom_types::op::primitives::TENSOR_PRIMITIVES;
 
-use super::lower::{Types, computes, is_primitive};
+use super::lower::{VisibleTypes, computes, is_primitive};
 use crate::error::BuildError;
 use crate::graph::operators::method_name;
 use crate::graph::recorder::snake;
@@ -31,9 +31,9 @@ impl Pass for ResolveDispatch {
         // Nodes of one operator on one slot share their words, and neighbours are often of few operators.
         let mut known: Map<[Arc<str>; 3], (Role, Arc<str>, SharedText)> = Map::default();
         let mut words: Map<String, Arc<str>> = Map::default();
-        let (solved, refused) = (unit.solved.take().unwrap_or_default(), std::mem::take(&mut unit.refused));
-        let mut at = 0;
-        let mut resolve = |node: &mut NodeProto, types: &Types<'_>| {
+        let (types, refused) = (unit.types.take().unwrap_or_default(), std::mem::take(&mut unit.refused));
+        let mut number = 0;
+        let mut resolve = |node: &mut NodeProto, types: &VisibleTypes<'_>| {
             let Some(slot) = ir::metadata(node, names::SLOT_ID) else { return };
             let slot = shared(&mut words, slot);
             let operator = shared(&mut words, node.op_type());
@@ -50,7 +50,7 @@ impl Pass for ResolveDispatch {
             // A slot that nothing is bound to is there in permissive mode alone.
             let (Some(role), Some(bound)) = (role, bindings.get(&slot)) else { return };
             let fits = match role {
-                Role::Backend => computes(bound, node, |value| types.node(value)),
+                Role::Backend => computes(bound, node, |value| types.leaf(value)),
                 Role::Protocol => bound
                     .protocol
                     .is_some_and(|opset| opset.domain == node.domain() && opset.op(node.op_type()).is_some()),
@@ -86,11 +86,11 @@ impl Pass for ResolveDispatch {
             }
         };
         nested::each_graph_mut(unit.graph_mut(), |graph, _| {
-            let types = Types { solved: &solved, at };
-            graph.node.iter_mut().for_each(|node| resolve(node, &types));
-            at += 1;
+            let visible = VisibleTypes { types: &types, graph: number };
+            graph.node.iter_mut().for_each(|node| resolve(node, &visible));
+            number += 1;
         });
-        unit.solved = Some(solved);
+        unit.types = Some(types);
         dispatch.shrink_to_fit();
         unit.dispatch = dispatch;
         BuildError::of(errors)
@@ -98,8 +98,8 @@ impl Pass for ResolveDispatch {
 }
 
 /// Why a node is neither computed nor written in primitives: its operator, its element types and what is missing.
-fn no_form(node: &NodeProto, types: &Types<'_>, why: Option<&String>) -> String {
-    let mut found: Vec<&str> = node.input.iter().filter_map(|value| types.node(value)).collect();
+fn no_form(node: &NodeProto, types: &VisibleTypes<'_>, why: Option<&String>) -> String {
+    let mut found: Vec<&str> = node.input.iter().filter_map(|value| types.leaf(value)).collect();
     found.dedup();
     let on = if found.is_empty() { String::new() } else { format!(" on {}", found.join(", ")) };
     let why = why.map_or_else(String::new, |why| format!(": {why}"));

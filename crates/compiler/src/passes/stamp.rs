@@ -2,12 +2,12 @@
 
 use typeloom_onnx::messages::{GraphProto, TensorProto, TypeProto, ValueInfoProto, type_proto};
 use typeloom_onnx::nested;
+use typeloom_solver::value_type::ValueType;
 
 use crate::error::BuildError;
 use crate::graph::recorder::value_info;
-use crate::ir::{Map, Set};
+use crate::ir::Set;
 use crate::pass::Pass;
-use crate::stamps::{Cursor, Solved, Stamp, StampId};
 use crate::unit::Unit;
 
 /// The pass.
@@ -24,47 +24,38 @@ impl Pass for StampTypes {
     }
 }
 
-/// Stamps the values of all graphs with what was solved.
+/// Stamps the values of all graphs with their solved types.
 pub(crate) fn stamp_all(unit: &mut Unit) {
-    let Some(solved) = unit.solved.take() else { return };
-    let mut at = 0;
+    let Some(types) = unit.types.take() else { return };
+    let message = |ty: &ValueType| ty.is_concrete().then(|| ty.to_message());
+    let messages: Vec<Option<TypeProto>> = types.distinct().iter().map(message).collect();
+    let mut number = 0;
     nested::each_graph_mut(unit.graph_mut(), |graph, _| {
-        if let Some(cursor) = solved.cursor(at) {
-            stamp_graph(graph, &solved, cursor);
-        }
-        at += 1;
+        stamp_graph(graph, |name| messages[types.number_of(number, name)?.index()].as_ref());
+        number += 1;
     });
-    unit.solved = Some(solved);
+    unit.types = Some(types);
 }
 
-/// Stamps the values of one graph.
-fn stamp_graph(graph: &mut GraphProto, solved: &Solved, mut cursor: Cursor<'_>) {
+/// Stamps the values of one graph; `type_of` returns the messages of concrete types.
+fn stamp_graph<'t>(graph: &mut GraphProto, type_of: impl Fn(&str) -> Option<&'t TypeProto>) {
     let GraphProto { input, output, value_info: infos, node, initializer, .. } = graph;
-    let listed = input.iter().chain(&*output).chain(&*infos).map(ValueInfoProto::name);
-    let listed: Set<&str> = listed.collect();
-    // What a graph reads stands before what it makes.
-    let mut found: Map<&str, StampId> = input.iter().filter_map(|info| cursor.find(info.name())).collect();
-    let makes: usize = node.iter().map(|node| node.output.len()).sum();
-    let mut new = Vec::with_capacity((initializer.len() + makes).saturating_sub(listed.len()));
+    let listed: Set<&str> = input.iter().chain(&*output).chain(&*infos).map(ValueInfoProto::name).collect();
+    let made: usize = node.iter().map(|node| node.output.len()).sum();
+    let mut new = Vec::with_capacity((initializer.len() + made).saturating_sub(listed.len()));
     let initializers = initializer.iter().map(TensorProto::name);
     let made = node.iter().flat_map(|node| &node.output).map(String::as_str);
-    for name in initializers.chain(made).filter(|name| !name.is_empty()) {
-        let Some((name, stamp)) = cursor.find(name) else { continue };
-        if listed.contains(name) {
-            found.insert(name, stamp);
-            continue;
-        }
-        let stamp = solved.stamp(stamp);
-        if stamp.concrete {
-            new.push(ValueInfoProto { r#type: Some(stamp.ty.clone()), ..value_info(name) });
+    for name in initializers.chain(made).filter(|name| !name.is_empty() && !listed.contains(name)) {
+        if let Some(ty) = type_of(name) {
+            new.push(ValueInfoProto { r#type: Some(ty.clone()), ..value_info(name) });
         }
     }
-    drop(listed);
     for info in input.iter_mut().chain(output).chain(&mut *infos) {
-        let stamp = found.get(info.name()).copied();
-        let stamp = stamp.or_else(|| Some(cursor.find(info.name())?.1));
-        if let Some(stamp) = stamp {
-            stamp_value(info, solved.stamp(stamp));
+        if let Some(found) = type_of(info.name()) {
+            info.r#type = Some(match info.r#type.take() {
+                None => found.clone(),
+                Some(declared) => filled(declared, found),
+            });
         }
     }
     if infos.is_empty() {
@@ -72,18 +63,6 @@ fn stamp_graph(graph: &mut GraphProto, solved: &Solved, mut cursor: Cursor<'_>) 
     } else {
         infos.extend(new);
     }
-}
-
-/// Stamps one value: the denotation is set, what a declaration leaves open is filled in.
-pub(crate) fn stamp_value(info: &mut ValueInfoProto, stamp: &Stamp) {
-    if !stamp.concrete {
-        return;
-    }
-    let declared = info.r#type.take();
-    info.r#type = Some(match declared {
-        None => stamp.ty.clone(),
-        Some(declared) => filled(declared, &stamp.ty),
-    });
 }
 
 /// A declared type with what the solver found besides.

@@ -41,7 +41,7 @@ impl Pass for TypeSolver {
     fn run(&self, unit: &mut Unit) -> Result<(), BuildError> {
         let outcome = solve::solve(&unit.model, &unit.bindings, unit.mode)?;
         if outcome.is_ok() {
-            unit.solved = Some(outcome.solved);
+            unit.types = Some(outcome.types);
             unit.exported = Some(outcome.interface);
             return Ok(());
         }
@@ -64,7 +64,7 @@ impl Pass for TypeSolver {
         if !outcome.is_ok() {
             return Err(solve::failed(unit, outcome.diagnostics));
         }
-        unit.solved = Some(outcome.solved);
+        unit.types = Some(outcome.types);
         unit.exported = Some(outcome.interface);
         unit.planned = planned;
         Ok(())
@@ -96,15 +96,14 @@ fn plan(unit: &Unit) -> Result<Vec<PlannedCast>, BuildError> {
         return Ok(Vec::new());
     }
     let outcome = solve::solve(&model, &unit.bindings, Mode::Permissive)?;
-    let universe = solve::universe()?;
     let mut planned = Vec::new();
     for (graph, Cut { site, ends: (from, to), reason }) in cuts {
-        let node = |value: &str| outcome.solved.seen_from(graph, value)?.node;
-        let (Some(from), Some(to)) = (node(&from), node(&to)) else { continue };
-        if from != to && casts::is_convertible(universe, from, to) {
-            let (from, to) = (from.to_owned(), to.to_owned());
-            let lossless = casts::is_lossless(universe, &from, &to);
-            planned.push(PlannedCast { graph, site, from, to, lossless, reason });
+        let ty = |value: &str| outcome.types.visible_from(graph, value);
+        let (Some(from), Some(to)) = (ty(&from), ty(&to)) else { continue };
+        let (Some(source), Some(target)) = (from.leaf(), to.leaf()) else { continue };
+        if source.id != target.id && casts::is_convertible(from, to) {
+            let lossless = casts::is_lossless(from, to);
+            planned.push(PlannedCast { graph, site, from: source.id, to: target.id, lossless, reason });
         }
     }
     Ok(planned)

@@ -1,20 +1,35 @@
 //! The types of all values of a program, by graph and name.
 
 use std::collections::HashMap;
+use std::ops::Index;
 
 use foldhash::fast::RandomState;
 
 use super::{Converter, ValueType};
 use crate::model::Checked;
 use crate::program::{Body, GraphId, ValueId};
+use crate::solution::Type;
 
 /// The types of all values of a program.
 ///
 /// Graphs have the numbers of a walk that visits a graph before the graphs nested in it, in the order of nodes and of their
-/// attributes: the main graph is number 0.
+/// attributes: the main graph is number 0. Each distinct type is stored once and has a [`TypeNo`].
 #[derive(Clone, Debug, Default)]
 pub struct ValueTypes {
-    graphs: Vec<HashMap<Box<str>, ValueType, RandomState>>,
+    types: Vec<ValueType>,
+    graphs: Vec<HashMap<Box<str>, TypeNo, RandomState>>,
+}
+
+/// The position of a type in [`ValueTypes::distinct`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct TypeNo(u32);
+
+impl TypeNo {
+    /// The position as an index into arrays that are parallel to [`ValueTypes::distinct`].
+    #[must_use]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
 }
 
 impl ValueTypes {
@@ -24,11 +39,9 @@ impl ValueTypes {
     pub fn of_program(checked: &mut Checked<'_>) -> Self {
         let order = graphs_in_order(checked.body());
         let repeated = repeated(checked.body(), &order);
-        let mut converter = Converter::default();
-        Self::collect(checked, &order, |checked, graph, value| {
-            let ty = checked.type_of(value);
-            let ty = converter.convert(&ty, checked.universe(), checked.dims());
-            if repeated[graph] { ty.without_symbols() } else { ty }
+        Self::collect(checked, &order, Checked::type_of, |ty, graph| match repeated[graph] {
+            true => ty.without_symbols(),
+            false => ty,
         })
     }
 
@@ -37,41 +50,73 @@ impl ValueTypes {
     #[must_use]
     pub fn proven(checked: &mut Checked<'_>) -> Self {
         let order = graphs_in_order(checked.body());
-        let mut converter = Converter::default();
-        Self::collect(checked, &order, |checked, _, value| {
-            let ty = checked.proven_type_of(value);
-            let ty = converter.convert(&ty, checked.universe(), checked.dims());
-            if ty.is_concrete() { ty } else { ValueType::default() }
+        Self::collect(checked, &order, Checked::proven_type_of, |ty, _| match ty.is_concrete() {
+            true => ty,
+            false => ValueType::default(),
         })
     }
 
+    /// Collects the types of all values; `adapt` gets each distinct type of a graph with the number of the graph.
     fn collect<'a>(
         checked: &mut Checked<'a>,
         order: &[GraphId],
-        mut type_of: impl FnMut(&mut Checked<'a>, usize, ValueId) -> ValueType,
+        type_of: fn(&mut Checked<'a>, ValueId) -> Type,
+        adapt: impl Fn(ValueType, usize) -> ValueType,
     ) -> Self {
-        let mut graphs = vec![HashMap::default(); order.len()];
-        graphs[0].reserve(checked.value_count());
+        let mut found = Self { types: Vec::new(), graphs: vec![HashMap::default(); order.len()] };
+        found.graphs[0].reserve(checked.value_count());
         let numbers: HashMap<GraphId, usize, RandomState> =
             order.iter().enumerate().map(|(number, graph)| (*graph, number)).collect();
+        let mut converter = Converter::default();
+        let mut known: Vec<HashMap<Type, TypeNo, RandomState>> = vec![HashMap::default(); order.len()];
         for value in (0..checked.value_count()).map(ValueId::new) {
             let Some(&graph) = numbers.get(&checked.body().value(value).graph) else { continue };
-            let ty = type_of(checked, graph, value);
-            graphs[graph].insert(checked.body().value_name(value).into(), ty);
+            let ty = type_of(checked, value);
+            let number = match known[graph].get(&ty) {
+                Some(number) => *number,
+                None => {
+                    let converted = converter.convert(&ty, checked.universe(), checked.dims());
+                    let number = TypeNo(u32::try_from(found.types.len()).unwrap_or(u32::MAX));
+                    found.types.push(adapt(converted, graph));
+                    known[graph].insert(ty, number);
+                    number
+                }
+            };
+            found.graphs[graph].insert(checked.body().value_name(value).into(), number);
         }
-        Self { graphs }
+        found
+    }
+
+    /// The distinct types, by number.
+    #[must_use]
+    pub fn distinct(&self) -> &[ValueType] {
+        &self.types
+    }
+
+    /// The number of the type of a value of a graph.
+    #[must_use]
+    pub fn number_of(&self, graph: usize, name: &str) -> Option<TypeNo> {
+        self.graphs.get(graph)?.get(name).copied()
     }
 
     /// The type of a value of a graph.
     #[must_use]
     pub fn get(&self, graph: usize, name: &str) -> Option<&ValueType> {
-        self.graphs.get(graph)?.get(name)
+        self.number_of(graph, name).map(|number| &self[number])
     }
 
     /// The type of a value that is visible in a graph: its own, or that of a graph around it.
     #[must_use]
     pub fn visible_from(&self, graph: usize, name: &str) -> Option<&ValueType> {
         std::iter::once(graph).chain(0..self.graphs.len()).find_map(|graph| self.get(graph, name))
+    }
+}
+
+impl Index<TypeNo> for ValueTypes {
+    type Output = ValueType;
+
+    fn index(&self, number: TypeNo) -> &ValueType {
+        &self.types[number.index()]
     }
 }
 

@@ -182,7 +182,7 @@ pub(super) fn softplus(f: &mut Form<'_>, x: &Operand) -> Operand {
 /// Right to 2e-7: the series of Maclaurin up to 1, and above it formula 7.1.26 of Abramowitz and Stegun.
 pub(super) fn erf(f: &mut Form<'_>, x: &Operand) -> Lowered<Operand> {
     const FAR: [f64; 5] = [1.061_405_429, -1.453_152_027, 1.421_413_741, -0.284_496_736, 0.254_829_592];
-    if x.dtype == Dtype::F64 {
+    if x.dtype() == Dtype::F64 {
         return refuse("the error function is right to 2e-7 in primitives, which is too little for 64 bits");
     }
     let square = f.mul(x, x);
@@ -462,7 +462,7 @@ fn hardmax(f: &mut Form<'_>) -> Lowered {
     }
     let count = bounded(total(dims.iter().copied())?)?;
     let numbers: Vec<f64> = (0..count).map(|at| at as f64).collect();
-    let numbers = f.tensor(x.dtype, &dims, &numbers);
+    let numbers = f.tensor(x.dtype(), &dims, &numbers);
     let behind = f.number(&x, count as f64);
     let most = f.reduce("ReduceMax", &x, &axes, true);
     // `x >= most` without equality of floats, which old versions do not have.

@@ -75,7 +75,7 @@ fn sign(f: &mut Form<'_>) -> Lowered {
     let (zero, one) = (f.number(&x, 0.0), f.number(&x, 1.0));
     let above = f.greater(&x, &zero);
     let upper = f.select(&above, &one, &x);
-    let y = if matches!(x.dtype.class(), DtypeClass::UnsignedInt) {
+    let y = if matches!(x.dtype().class(), DtypeClass::UnsignedInt) {
         upper
     } else {
         let minus = f.number(&x, -1.0);
@@ -165,7 +165,7 @@ fn is_inf(f: &mut Form<'_>) -> Lowered {
 
 fn cast_like(f: &mut Form<'_>) -> Lowered {
     let (x, like) = (f.input(0)?, f.input(1)?);
-    let y = f.cast_as_said(&x, like.dtype);
+    let y = f.cast_as_said(&x, like.dtype());
     f.result(0, &y);
     Ok(())
 }
@@ -173,13 +173,13 @@ fn cast_like(f: &mut Form<'_>) -> Lowered {
 /// Of whole numbers, with the sign of the divisor.
 fn modulo(f: &mut Form<'_>) -> Lowered {
     let (a, b) = (f.input(0)?, f.input(1)?);
-    if !matches!(a.dtype.class(), DtypeClass::SignedInt | DtypeClass::UnsignedInt) {
-        return refuse(format!("there is no form for {}", a.dtype.type_node().id));
+    if !matches!(a.dtype().class(), DtypeClass::SignedInt | DtypeClass::UnsignedInt) {
+        return refuse(format!("there is no form for {}", a.dtype().type_node().id));
     }
     let quotient = f.div(&a, &b);
     let product = f.mul(&quotient, &b);
     let rest = f.sub(&a, &product);
-    let y = if f.int("fmod", 0) != 0 || matches!(a.dtype.class(), DtypeClass::UnsignedInt) {
+    let y = if f.int("fmod", 0) != 0 || matches!(a.dtype().class(), DtypeClass::UnsignedInt) {
         rest
     } else {
         let zero = f.number(&a, 0.0);

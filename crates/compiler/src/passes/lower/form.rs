@@ -11,6 +11,7 @@ use std::collections::HashSet;
 
 use bytes::Bytes;
 use typeloom_onnx::messages::{AttributeProto, NodeProto, TensorProto};
+use typeloom_solver::value_type::{Dim, Element, ValueType};
 use typeloom_types::dtype::{Dtype, DtypeClass};
 
 use super::constants::{Constants, bytes_of};
@@ -34,18 +35,45 @@ pub(super) fn refuse<T>(reason: impl Into<String>) -> Lowered<T> {
 /// Extents as far as they are numbers.
 pub(super) type Extents = Vec<Option<i64>>;
 
-/// A value of a form.
+/// A tensor of a known element type in a form.
 #[derive(Clone, Debug)]
 pub(super) struct Operand {
     pub(super) name: String,
-    pub(super) dtype: Dtype,
-    pub(super) shape: Option<Extents>,
+    ty: ValueType,
+    dtype: Dtype,
 }
 
 impl Operand {
+    /// A value of a program, if it is a tensor or scalar of a known element type.
+    pub(super) fn of_value(name: &str, ty: &ValueType) -> Option<Self> {
+        let (Element::Tensor(dtype) | Element::Scalar(dtype)) = ty.element else { return None };
+        Some(Self { name: name.to_owned(), ty: ty.clone(), dtype: dtype? })
+    }
+
+    /// A tensor that a form computes.
+    fn new(name: String, dtype: Dtype, shape: Option<Extents>) -> Self {
+        let dim = |extent: Option<i64>| {
+            extent.and_then(|extent| usize::try_from(extent).ok()).map_or(Dim::Unknown, Dim::Fixed)
+        };
+        let shape = shape.map(|shape| shape.into_iter().map(dim).collect());
+        let ty = ValueType { node: Some(dtype.type_node()), element: Element::Tensor(Some(dtype)), shape };
+        Self { name, ty, dtype }
+    }
+
+    /// The element type.
+    pub(super) fn dtype(&self) -> Dtype {
+        self.dtype
+    }
+
+    /// The extents as far as they are numbers; `None` if the rank is unknown.
+    pub(super) fn shape(&self) -> Option<Extents> {
+        let extent = |dim: &Dim| dim.fixed().and_then(|extent| i64::try_from(extent).ok());
+        Some(self.ty.shape.as_ref()?.iter().map(extent).collect())
+    }
+
     /// The number of axes.
     pub(super) fn rank(&self) -> Lowered<usize> {
-        match &self.shape {
+        match &self.ty.shape {
             Some(shape) => Ok(shape.len()),
             None => refuse(format!("the rank of `{}` is not known", self.name)),
         }
@@ -53,7 +81,7 @@ impl Operand {
 
     /// The extents, where they are all numbers.
     pub(super) fn extents(&self) -> Lowered<Vec<i64>> {
-        let all = self.shape.as_ref().and_then(|shape| shape.iter().copied().collect());
+        let all = self.shape().and_then(|shape| shape.into_iter().collect());
         let all: Vec<i64> =
             all.ok_or_else(|| Refusal(format!("the extents of `{}` are not all numbers", self.name)))?;
         match all.iter().all(|extent| (0..=LARGEST).contains(extent)) {
@@ -64,7 +92,7 @@ impl Operand {
 
     /// One extent.
     pub(super) fn extent(&self, axis: usize) -> Lowered<i64> {
-        let found = self.shape.as_ref().and_then(|shape| *shape.get(axis)?);
+        let found = self.shape().and_then(|shape| *shape.get(axis)?);
         match found {
             Some(extent) if (0..=LARGEST).contains(&extent) => Ok(extent),
             Some(_) => refuse(format!("`{}` is too large", self.name)),
@@ -134,7 +162,7 @@ impl<'a> Form<'a> {
                 continue;
             };
             let value = match self.outputs.get(at).and_then(Option::as_ref) {
-                Some(typed) if typed.dtype != value.dtype => self.cast(&value, typed.dtype),
+                Some(typed) if typed.dtype() != value.dtype() => self.cast(&value, typed.dtype()),
                 Some(_) | None => value,
             };
             let made = self.nodes.iter().any(|node| node.output.contains(&value.name));
@@ -208,7 +236,7 @@ impl<'a> Form<'a> {
     /// An input of floats, computed with as it is: for forms that are the operator's own definition.
     pub(super) fn floats(&self, at: usize) -> Lowered<Operand> {
         let operand = self.input(at)?;
-        match operand.dtype {
+        match operand.dtype() {
             Dtype::F16 | Dtype::BF16 | Dtype::F32 | Dtype::F64 => Ok(operand),
             other => refuse(format!("there is no form for {}", other.type_node().id)),
         }
@@ -223,7 +251,7 @@ impl<'a> Form<'a> {
     }
 
     fn widened(&mut self, operand: Operand) -> Lowered<Operand> {
-        match operand.dtype {
+        match operand.dtype() {
             Dtype::F32 | Dtype::F64 => Ok(operand),
             Dtype::F16 | Dtype::BF16 if self.held.is_none() => Ok(self.cast(&operand, Dtype::F32)),
             Dtype::F16 | Dtype::BF16 => Ok(operand),
@@ -282,7 +310,7 @@ impl<'a> Form<'a> {
     ) -> Operand {
         let name = self.fresh(op);
         self.node_to(op, inputs, attributes, name.clone());
-        Operand { name, dtype, shape }
+        Operand::new(name, dtype, shape)
     }
 
     /// Data on the slot is what its backend stores.
@@ -301,7 +329,7 @@ impl<'a> Form<'a> {
             raw_data: Some(Bytes::from(bytes)),
             ..TensorProto::default()
         });
-        Operand { name, dtype, shape: Some(dims.iter().copied().map(Some).collect()) }
+        Operand::new(name, dtype, Some(dims.iter().copied().map(Some).collect()))
     }
 
     /// A constant list or tensor of 64-bit integers: axes, a shape, indices.
@@ -323,7 +351,7 @@ impl<'a> Form<'a> {
         self.holds(dtype);
         let Some(bytes) = bytes_of(dtype, values) else {
             self.misfit.get_or_insert(dtype);
-            return Operand { name: String::new(), dtype, shape: None };
+            return Operand::new(String::new(), dtype, None);
         };
         let tensor = TensorProto {
             dims: dims.to_vec(),
@@ -348,7 +376,7 @@ impl<'a> Form<'a> {
 
     /// A single number of an operand's element type.
     pub(super) fn number(&mut self, like: &Operand, value: f64) -> Operand {
-        self.literal(like.dtype, value)
+        self.literal(like.dtype(), value)
     }
 
     pub(super) fn literal(&mut self, dtype: Dtype, value: f64) -> Operand {
@@ -364,14 +392,14 @@ impl<'a> Form<'a> {
     // --- primitives
 
     pub(super) fn unary(&mut self, op: &str, x: &Operand) -> Operand {
-        self.holds(x.dtype);
-        self.make(op, &[&x.name], Vec::new(), x.dtype, x.shape.clone())
+        self.holds(x.dtype());
+        self.make(op, &[&x.name], Vec::new(), x.dtype(), x.shape())
     }
 
     pub(super) fn binary(&mut self, op: &str, a: &Operand, b: &Operand) -> Operand {
-        self.holds(a.dtype);
-        self.holds(b.dtype);
-        self.make(op, &[&a.name, &b.name], Vec::new(), a.dtype, broadcast(&a.shape, &b.shape))
+        self.holds(a.dtype());
+        self.holds(b.dtype());
+        self.make(op, &[&a.name, &b.name], Vec::new(), a.dtype(), broadcast(&a.shape(), &b.shape()))
     }
 
     pub(super) fn add(&mut self, a: &Operand, b: &Operand) -> Operand {
@@ -412,7 +440,8 @@ impl<'a> Form<'a> {
 
     fn compare(&mut self, op: &str, a: &Operand, b: &Operand) -> Operand {
         let compared = self.binary(op, a, b);
-        Operand { dtype: Dtype::Bool, ..compared }
+        let shape = compared.shape();
+        Operand::new(compared.name, Dtype::Bool, shape)
     }
 
     pub(super) fn equal(&mut self, a: &Operand, b: &Operand) -> Operand {
@@ -428,36 +457,36 @@ impl<'a> Form<'a> {
     }
 
     pub(super) fn select(&mut self, condition: &Operand, a: &Operand, b: &Operand) -> Operand {
-        self.holds(a.dtype);
-        self.holds(b.dtype);
+        self.holds(a.dtype());
+        self.holds(b.dtype());
         self.since = self.since.max(9);
-        let shape = broadcast(&condition.shape, &broadcast(&a.shape, &b.shape));
-        self.make("Where", &[&condition.name, &a.name, &b.name], Vec::new(), a.dtype, shape)
+        let shape = broadcast(&condition.shape(), &broadcast(&a.shape(), &b.shape()));
+        self.make("Where", &[&condition.name, &a.name, &b.name], Vec::new(), a.dtype(), shape)
     }
 
     pub(super) fn cast(&mut self, x: &Operand, to: Dtype) -> Operand {
-        self.holds(x.dtype);
-        if x.dtype == to {
+        self.holds(x.dtype());
+        if x.dtype() == to {
             return x.clone();
         }
         self.since = self.since.max(6);
-        self.make("Cast", &[&x.name], vec![to.into_attribute("to")], to, x.shape.clone())
+        self.make("Cast", &[&x.name], vec![to.into_attribute("to")], to, x.shape())
     }
 
     /// A cast that rounds as the node's own attributes say.
     pub(super) fn cast_as_said(&mut self, x: &Operand, to: Dtype) -> Operand {
-        self.holds(x.dtype);
+        self.holds(x.dtype());
         let mut attributes = vec![to.into_attribute("to")];
         let rounding =
             self.node.attribute.iter().filter(|it| ["saturate", "round_mode"].contains(&it.name()));
         attributes.extend(rounding.cloned());
         self.pass_over(&["saturate", "round_mode"]);
-        self.make("Cast", &[&x.name], attributes, to, x.shape.clone())
+        self.make("Cast", &[&x.name], attributes, to, x.shape())
     }
 
     pub(super) fn matmul(&mut self, a: &Operand, b: &Operand) -> Operand {
-        self.holds(a.dtype);
-        let shape = match (&a.shape, &b.shape) {
+        self.holds(a.dtype());
+        let shape = match (a.shape(), b.shape()) {
             (Some(left), Some(right)) if left.len() >= 2 && right.len() >= 2 => {
                 let (rows, columns) = (left[left.len() - 2], right[right.len() - 1]);
                 let outer = broadcast(
@@ -471,13 +500,13 @@ impl<'a> Form<'a> {
             }
             (Some(_) | None, Some(_) | None) => None,
         };
-        self.make("MatMul", &[&a.name, &b.name], Vec::new(), a.dtype, shape)
+        self.make("MatMul", &[&a.name, &b.name], Vec::new(), a.dtype(), shape)
     }
 
     /// A reduction over these axes.
     pub(super) fn reduce(&mut self, op: &str, x: &Operand, axes: &[usize], keep: bool) -> Operand {
-        self.holds(x.dtype);
-        let shape = x.shape.as_ref().map(|shape| {
+        self.holds(x.dtype());
+        let shape = x.shape().map(|shape| {
             let kept = shape.iter().enumerate().filter_map(|(axis, extent)| match axes.contains(&axis) {
                 true => keep.then_some(Some(1)),
                 false => Some(*extent),
@@ -492,26 +521,26 @@ impl<'a> Form<'a> {
         let mut attributes = vec![i64::from(keep).into_attribute("keepdims")];
         if self.version >= since {
             let axes = self.list(&axes);
-            return self.make(op, &[&x.name, &axes.name], attributes, x.dtype, shape);
+            return self.make(op, &[&x.name, &axes.name], attributes, x.dtype(), shape);
         }
         attributes.push(axes.into_attribute("axes"));
-        self.make(op, &[&x.name], attributes, x.dtype, shape)
+        self.make(op, &[&x.name], attributes, x.dtype(), shape)
     }
 
     /// A sum over axes that are found when it runs.
     pub(super) fn sum_over(&mut self, x: &Operand, axes: &Operand, keep: bool) -> Operand {
-        self.holds(x.dtype);
+        self.holds(x.dtype());
         let attributes = vec![i64::from(keep).into_attribute("keepdims")];
-        self.make("ReduceSum", &[&x.name, &axes.name], attributes, x.dtype, None)
+        self.make("ReduceSum", &[&x.name, &axes.name], attributes, x.dtype(), None)
     }
 
     /// The same elements in another shape: 0 copies an extent, -1 is what is left.
     pub(super) fn reshape(&mut self, x: &Operand, shape: &[i64]) -> Operand {
-        self.holds(x.dtype);
+        self.holds(x.dtype());
         let found = shape.iter().enumerate().map(|(axis, extent)| match extent {
-            0 => x.shape.as_ref().and_then(|shape| *shape.get(axis)?),
+            0 => x.shape().and_then(|shape| *shape.get(axis)?),
             -1 => {
-                let all = x.shape.as_ref().and_then(|shape| known_total(shape));
+                let all = x.shape().and_then(|shape| known_total(&shape));
                 let others = total(shape.iter().copied().filter(|extent| *extent != -1)).unwrap_or(0);
                 all.filter(|_| others > 0).map(|all| all / others)
             }
@@ -519,13 +548,13 @@ impl<'a> Form<'a> {
         });
         let found = found.collect();
         let target = self.list(shape);
-        self.make("Reshape", &[&x.name, &target.name], Vec::new(), x.dtype, Some(found))
+        self.make("Reshape", &[&x.name, &target.name], Vec::new(), x.dtype(), Some(found))
     }
 
     /// A shape as `Reshape` takes it: extents that are numbers, 0 where the operand's own axis at that position is meant,
     /// and at most one -1.
     pub(super) fn reshape_to(&mut self, x: &Operand, wanted: &[Option<i64>]) -> Lowered<Operand> {
-        let own = x.shape.clone().unwrap_or_default();
+        let own = x.shape().unwrap_or_default();
         let mut open = 0;
         let mut target = Vec::with_capacity(wanted.len());
         for (axis, extent) in wanted.iter().enumerate() {
@@ -547,32 +576,32 @@ impl<'a> Form<'a> {
     }
 
     pub(super) fn transpose(&mut self, x: &Operand, perm: &[usize]) -> Operand {
-        self.holds(x.dtype);
+        self.holds(x.dtype());
         if perm.iter().enumerate().all(|(at, axis)| at == *axis) {
             return x.clone();
         }
-        let shape = x.shape.as_ref().map(|shape| perm.iter().map(|axis| shape[*axis]).collect());
+        let shape = x.shape().map(|shape| perm.iter().map(|axis| shape[*axis]).collect());
         let perm: Vec<i64> = perm.iter().map(|axis| *axis as i64).collect();
-        self.make("Transpose", &[&x.name], vec![perm.into_attribute("perm")], x.dtype, shape)
+        self.make("Transpose", &[&x.name], vec![perm.into_attribute("perm")], x.dtype(), shape)
     }
 
     pub(super) fn concat(&mut self, parts: &[Operand], axis: usize) -> Operand {
         let Some(first) = parts.first() else {
-            return Operand { name: String::new(), dtype: Dtype::F32, shape: None };
+            return Operand::new(String::new(), Dtype::F32, None);
         };
-        self.holds(first.dtype);
-        let mut shape = first.shape.clone();
+        self.holds(first.dtype());
+        let mut shape = first.shape();
         if let Some(shape) = &mut shape {
-            shape[axis] = parts.iter().map(|part| part.shape.as_ref().and_then(|shape| shape[axis])).sum();
+            shape[axis] = parts.iter().map(|part| part.shape().and_then(|shape| shape[axis])).sum();
         }
         let names: Vec<&str> = parts.iter().map(|part| part.name.as_str()).collect();
-        self.make("Concat", &names, vec![(axis as i64).into_attribute("axis")], first.dtype, shape)
+        self.make("Concat", &names, vec![(axis as i64).into_attribute("axis")], first.dtype(), shape)
     }
 
     /// The positions `from..to` of one axis.
     pub(super) fn slice(&mut self, x: &Operand, axis: usize, from: i64, to: i64) -> Operand {
-        self.holds(x.dtype);
-        let mut shape = x.shape.clone();
+        self.holds(x.dtype());
+        let mut shape = x.shape();
         if let Some(shape) = &mut shape {
             shape[axis] = Some(to - from);
         }
@@ -583,16 +612,16 @@ impl<'a> Form<'a> {
                 vec![to].into_attribute("ends"),
                 vec![axis].into_attribute("axes"),
             ];
-            return self.make("Slice", &[&x.name], attributes, x.dtype, shape);
+            return self.make("Slice", &[&x.name], attributes, x.dtype(), shape);
         }
         let (starts, ends, axes) = (self.list(&[from]), self.list(&[to]), self.list(&[axis]));
-        self.make("Slice", &[&x.name, &starts.name, &ends.name, &axes.name], Vec::new(), x.dtype, shape)
+        self.make("Slice", &[&x.name, &starts.name, &ends.name, &axes.name], Vec::new(), x.dtype(), shape)
     }
 
     /// With axes of extent 1 at these positions of the result.
     pub(super) fn unsqueeze(&mut self, x: &Operand, axes: &[usize]) -> Operand {
-        self.holds(x.dtype);
-        let shape = x.shape.as_ref().map(|shape| {
+        self.holds(x.dtype());
+        let shape = x.shape().map(|shape| {
             let mut rest = shape.iter();
             (0..shape.len() + axes.len())
                 .filter_map(|at| if axes.contains(&at) { Some(Some(1)) } else { rest.next().copied() })
@@ -600,10 +629,10 @@ impl<'a> Form<'a> {
         });
         let axes: Vec<i64> = axes.iter().map(|axis| *axis as i64).collect();
         if self.version < 13 {
-            return self.make("Unsqueeze", &[&x.name], vec![axes.into_attribute("axes")], x.dtype, shape);
+            return self.make("Unsqueeze", &[&x.name], vec![axes.into_attribute("axes")], x.dtype(), shape);
         }
         let axes = self.list(&axes);
-        self.make("Unsqueeze", &[&x.name, &axes.name], Vec::new(), x.dtype, shape)
+        self.make("Unsqueeze", &[&x.name, &axes.name], Vec::new(), x.dtype(), shape)
     }
 
     /// The entries along an axis at constant indices.
@@ -614,14 +643,11 @@ impl<'a> Form<'a> {
 
     /// The entries along an axis that indices name.
     pub(super) fn gather_at(&mut self, x: &Operand, axis: usize, indices: &Operand) -> Operand {
-        self.holds(x.dtype);
-        let shape = x
-            .shape
-            .as_ref()
-            .zip(indices.shape.as_ref())
-            .map(|(shape, dims)| [&shape[..axis], dims, &shape[axis + 1..]].concat());
+        self.holds(x.dtype());
+        let shape = x.shape().zip(indices.shape());
+        let shape = shape.map(|(shape, dims)| [&shape[..axis], &dims[..], &shape[axis + 1..]].concat());
         let attributes = vec![(axis as i64).into_attribute("axis")];
-        self.make("Gather", &[&x.name, &indices.name], attributes, x.dtype, shape)
+        self.make("Gather", &[&x.name, &indices.name], attributes, x.dtype(), shape)
     }
 
     // --- what many rules need
@@ -667,7 +693,7 @@ impl<'a> Form<'a> {
     }
 
     fn either(&mut self, first: &Operand, a: &Operand, b: &Operand) -> Operand {
-        let floats = matches!(a.dtype.class(), DtypeClass::Float);
+        let floats = matches!(a.dtype().class(), DtypeClass::Float);
         // Floats are compared for equality as of version 11.
         let other = if floats && self.version >= 11 {
             let is_number = self.equal(a, a);
@@ -703,7 +729,7 @@ impl<'a> Form<'a> {
             x = self.unsqueeze(&x, &axes);
         }
         for (axis, extent) in target.iter().enumerate() {
-            match (x.shape.as_ref().and_then(|shape| shape[axis]), extent) {
+            match (x.shape().and_then(|shape| shape[axis]), extent) {
                 (Some(own), Some(extent)) if own == *extent => {}
                 (Some(1), Some(extent)) => {
                     x = self.gather(&x, axis, &[*extent], &vec![0; bounded(*extent)?]);

@@ -9,7 +9,7 @@ fn gemm(f: &mut Form<'_>) -> Lowered {
     // Whether the third input may be spread, which its shape says.
     f.pass_over(&["broadcast"]);
     let (mut a, mut b) = (f.input(0)?, f.input(1)?);
-    if [&a, &b].iter().any(|side| side.shape.as_ref().is_some_and(|shape| shape.len() != 2)) {
+    if [&a, &b].iter().any(|side| side.shape().is_some_and(|shape| shape.len() != 2)) {
         return refuse("its inputs are not matrices");
     }
     if f.int("transA", 0) != 0 {

@@ -32,7 +32,7 @@ fn batch(f: &mut Form<'_>) -> Lowered {
     let mut parameters = Vec::new();
     for at in 1..5 {
         let parameter = f.real(at)?;
-        let parameter = f.cast(&parameter, x.dtype);
+        let parameter = f.cast(&parameter, x.dtype());
         parameters.push(per_channel(f, &parameter, rank));
     }
     let [scale, bias, mean, variance] = &parameters[..] else { return refuse("it has no parameters") };
@@ -142,7 +142,7 @@ fn group(f: &mut Form<'_>) -> Lowered {
     if groups < 1 || channels % groups != 0 {
         return refuse(format!("{groups} groups do not divide {channels} channels"));
     }
-    let shape = x.shape.clone().unwrap_or_default();
+    let shape = x.shape().unwrap_or_default();
     let grouped = f.reshape_to(
         &x,
         &[

@@ -28,15 +28,15 @@ pub(super) const RULES: &[LoweringRule] = &[
 
 /// The least number without a fraction that all greater ones share.
 fn whole_from(x: &Operand) -> f64 {
-    if x.dtype == Dtype::F64 { 4_503_599_627_370_496.0 } else { 8_388_608.0 }
+    if x.dtype() == Dtype::F64 { 4_503_599_627_370_496.0 } else { 8_388_608.0 }
 }
 
 fn exact(f: &mut Form<'_>) -> Lowered<Operand> {
     let x = f.real(0)?;
-    if matches!(x.dtype, Dtype::F32 | Dtype::F64) {
+    if matches!(x.dtype(), Dtype::F32 | Dtype::F64) {
         return Ok(x);
     }
-    refuse(format!("there is no form for {}", x.dtype.type_node().id))
+    refuse(format!("there is no form for {}", x.dtype().type_node().id))
 }
 
 /// Rounded where a number is small enough to have a fraction; the others, infinities and NaN are whole as they are.
@@ -89,7 +89,7 @@ impl Turn {
         let turns = f.mul(x, &scale);
         let turns = nearest(f, &turns);
         let mut rest = x.clone();
-        for part in parts(x.dtype) {
+        for part in parts(x.dtype()) {
             let part = f.number(x, part);
             let taken = f.mul(&turns, &part);
             rest = f.sub(&rest, &taken);
@@ -100,7 +100,7 @@ impl Turn {
         let whole = f.mul(&rounds, &four);
         let quadrant = f.sub(&turns, &whole);
         let square = f.mul(&rest, &rest);
-        let terms = if x.dtype == Dtype::F64 { 9 } else { 6 };
+        let terms = if x.dtype() == Dtype::F64 { 9 } else { 6 };
         let odd = series(f, &square, 1, terms);
         let sine = f.mul(&rest, &odd);
         let cosine = series(f, &square, 0, terms);

@@ -62,7 +62,7 @@ fn reduce(
     after: impl Fn(&mut Form<'_>, Operand) -> Operand,
 ) -> Lowered {
     let x = f.input(0)?;
-    let floats = matches!(x.dtype, Dtype::F16 | Dtype::BF16);
+    let floats = matches!(x.dtype(), Dtype::F16 | Dtype::BF16);
     let x = if floats { f.real(0)? } else { x };
     let keep = f.int("keepdims", 1) != 0;
     let over = over(f, &x)?;

@@ -27,14 +27,14 @@ pub(super) fn counted(
     let numbers: Vec<f64> = (0..bounded(extent)?).map(|at| at as f64).collect();
     let mut dims = vec![1; rank];
     dims[axis] = extent;
-    Ok(f.tensor(like.dtype, &dims, &numbers))
+    Ok(f.tensor(like.dtype(), &dims, &numbers))
 }
 
 fn signed(x: &Operand) -> Lowered {
-    if matches!(x.dtype.class(), DtypeClass::SignedInt | DtypeClass::Float) {
+    if matches!(x.dtype().class(), DtypeClass::SignedInt | DtypeClass::Float) {
         return Ok(());
     }
-    refuse(format!("there is no form for indices of {}", x.dtype.type_node().id))
+    refuse(format!("there is no form for indices of {}", x.dtype().type_node().id))
 }
 
 fn one_hot(f: &mut Form<'_>) -> Lowered {
@@ -42,7 +42,7 @@ fn one_hot(f: &mut Form<'_>) -> Lowered {
     signed(&indices)?;
     let rank = indices.rank()? + 1;
     let axis = f.axis(f.int("axis", -1), rank)?;
-    let shape = f.outputs.first().and_then(Option::as_ref).and_then(|output| output.shape.clone());
+    let shape = f.outputs.first().and_then(Option::as_ref).and_then(|output| output.shape());
     let depth = match f.constant_ints(1) {
         Ok(Some(depth)) if depth.len() == 1 => depth[0],
         Ok(_) | Err(_) => match shape.and_then(|shape| *shape.get(axis)?) {
@@ -64,10 +64,10 @@ fn one_hot(f: &mut Form<'_>) -> Lowered {
 fn gather_elements(f: &mut Form<'_>) -> Lowered {
     let (data, indices) = (f.input(0)?, f.input(1)?);
     if !matches!(
-        data.dtype,
+        data.dtype(),
         Dtype::F32 | Dtype::F64 | Dtype::F16 | Dtype::I32 | Dtype::I64 | Dtype::U32 | Dtype::U64
     ) {
-        return refuse(format!("there is no form for {}", data.dtype.type_node().id));
+        return refuse(format!("there is no form for {}", data.dtype().type_node().id));
     }
     let rank = data.rank()?;
     let axis = f.axis(f.int("axis", 0), rank)?;
@@ -130,7 +130,7 @@ fn gather_nd(f: &mut Form<'_>) -> Lowered {
         let mut dims = own[..batches].to_vec();
         dims.extend(vec![1; given.len() - batches]);
         let offsets: Vec<f64> = (0..bounded(batch)?).map(|at| at as f64 * inner as f64).collect();
-        let offsets = f.tensor(flat.dtype, &dims, &offsets);
+        let offsets = f.tensor(flat.dtype(), &dims, &offsets);
         flat = f.add(&flat, &offsets);
     }
     if outer.contains(&0) {

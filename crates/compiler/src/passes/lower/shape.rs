@@ -25,7 +25,7 @@ fn flatten(f: &mut Form<'_>) -> Lowered {
     let rank = x.rank()?;
     let given = f.int("axis", 1);
     let axis = if given == rank as i64 { rank } else { f.axis(given, rank)? };
-    let shape = x.shape.clone().unwrap_or_default();
+    let shape = x.shape().unwrap_or_default();
     let target = match (known_total(&shape[..axis]), known_total(&shape[axis..])) {
         (Some(0), _) | (_, Some(0)) => return refuse("a tensor without elements"),
         (Some(outer), inner) => [outer, inner.unwrap_or(-1)],
@@ -39,7 +39,7 @@ fn flatten(f: &mut Form<'_>) -> Lowered {
 }
 
 fn wanted(f: &Form<'_>) -> Lowered<Vec<Option<i64>>> {
-    let found = f.outputs.first().and_then(Option::as_ref).and_then(|output| output.shape.clone());
+    let found = f.outputs.first().and_then(Option::as_ref).and_then(|output| output.shape());
     found.map_or_else(|| refuse("the rank of its result is not known"), Ok)
 }
 
@@ -53,7 +53,7 @@ fn expand(f: &mut Form<'_>) -> Lowered {
 
 fn tile(f: &mut Form<'_>) -> Lowered {
     let x = f.input(0)?;
-    let (own, target) = (x.shape.clone().unwrap_or_default(), wanted(f)?);
+    let (own, target) = (x.shape().unwrap_or_default(), wanted(f)?);
     let repeats = f.constant_ints(1).ok().flatten();
     let mut y = x.clone();
     for axis in 0..x.rank()? {
@@ -141,7 +141,7 @@ fn pad(f: &mut Form<'_>) -> Lowered {
 
 fn shape(f: &mut Form<'_>) -> Lowered {
     let x = f.input(0)?;
-    let extents = x.shape.clone().ok_or(()).or_else(|()| refuse("the rank of its input is not known"))?;
+    let extents = x.shape().ok_or(()).or_else(|()| refuse("the rank of its input is not known"))?;
     let rank = extents.len() as i64;
     let bound = |given: i64| if given < 0 { given + rank } else { given }.clamp(0, rank) as usize;
     let (start, end) = (bound(f.int("start", 0)), bound(f.int("end", rank)));
@@ -161,7 +161,7 @@ fn size(f: &mut Form<'_>) -> Lowered {
 }
 
 fn result_dtype(f: &Form<'_>) -> Lowered<Dtype> {
-    let found = f.outputs.first().and_then(Option::as_ref).map(|output| output.dtype);
+    let found = f.outputs.first().and_then(Option::as_ref).map(|output| output.dtype());
     found.map_or_else(|| refuse("the element type of its result is not known"), Ok)
 }
 
@@ -201,7 +201,7 @@ fn range(f: &mut Form<'_>) -> Lowered {
     let (start, delta) = (f.input(0)?, f.input(2)?);
     let [Some(count)] = wanted(f)?[..] else { return refuse("the extent of its result is not a number") };
     let numbers: Vec<f64> = (0..bounded(count)?).map(|at| at as f64).collect();
-    let numbers = f.tensor(start.dtype, &[count], &numbers);
+    let numbers = f.tensor(start.dtype(), &[count], &numbers);
     let steps = f.mul(&numbers, &delta);
     let y = f.add(&steps, &start);
     f.result(0, &y);
@@ -213,7 +213,7 @@ fn picture(x: &Operand) -> Lowered<(Option<i64>, [i64; 3])> {
     if x.rank()? != 4 {
         return refuse("its input has not four axes");
     }
-    let batch = x.shape.as_ref().and_then(|shape| shape[0]);
+    let batch = x.shape().and_then(|shape| shape[0]);
     Ok((batch, [x.extent(1)?, x.extent(2)?, x.extent(3)?]))
 }
 
@@ -277,7 +277,7 @@ fn trilu(f: &mut Form<'_>) -> Lowered {
             // How far a column is from the diagonal, held against a number that is found when it runs.
             let from: Vec<f64> =
                 (0..rows).flat_map(|row| (0..columns).map(move |column| (column - row) as f64)).collect();
-            let from = f.tensor(k.dtype, &[rows, columns], &from);
+            let from = f.tensor(k.dtype(), &[rows, columns], &from);
             let cleared = if upper { f.less(&from, &k) } else { f.greater(&from, &k) };
             let y = f.select(&cleared, &zero, &x);
             f.result(0, &y);

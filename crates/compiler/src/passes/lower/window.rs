@@ -148,7 +148,7 @@ fn per_axis(f: &Form<'_>, name: &str, rank: usize) -> Lowered<Vec<i64>> {
 /// The spatial extents of the result, as they were solved.
 fn output_extents(f: &Form<'_>) -> Lowered<Vec<i64>> {
     let output = f.outputs.first().and_then(Option::as_ref);
-    let shape = output.and_then(|output| output.shape.clone()).unwrap_or_default();
+    let shape = output.and_then(|output| output.shape()).unwrap_or_default();
     let extents: Option<Vec<i64>> = shape.get(2..).unwrap_or_default().iter().copied().collect();
     match extents {
         Some(extents) if !extents.is_empty() => Ok(extents),
@@ -178,9 +178,9 @@ fn max_pool(f: &mut Form<'_>) -> Lowered {
     // How indices are numbered.
     f.pass_over(&["storage_order"]);
     let x = f.input(0)?;
-    let floats = matches!(x.dtype.class(), DtypeClass::Float);
+    let floats = matches!(x.dtype().class(), DtypeClass::Float);
     let x = if floats { f.real(0)? } else { x };
-    let lowest = match x.dtype {
+    let lowest = match x.dtype() {
         Dtype::I8 => f64::from(i8::MIN),
         Dtype::U8 => 0.0,
         _ if floats => f64::NEG_INFINITY,
@@ -215,7 +215,7 @@ fn average_pool(f: &mut Form<'_>) -> Lowered {
             .collect();
         let mut dims = vec![1; rank];
         dims[axis] = windows.output[axis];
-        let counts = f.tensor(x.dtype, &dims, &counts);
+        let counts = f.tensor(x.dtype(), &dims, &counts);
         y = f.div(&y, &counts);
     }
     f.result(0, &y);
@@ -240,7 +240,7 @@ fn multiplied(
     (groups, inputs, outputs): (i64, i64, i64),
     windows: &Windows,
 ) -> Lowered {
-    let batch = x.shape.as_ref().and_then(|shape| shape[0]);
+    let batch = x.shape().and_then(|shape| shape[0]);
     let all = windows.masked(f, x, 0.0);
     let perm = [&[0, 1], &windows.places()[..], &windows.windows()[..]].concat();
     let moved = f.transpose(&all, &perm);

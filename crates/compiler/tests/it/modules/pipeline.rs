@@ -101,8 +101,8 @@ fn the_ir_is_printed_after_a_pass() {
 #[test]
 fn the_ir_can_be_had_at_any_point() {
     let unit = Compiler::new().compile_until(relu(), "type_solver").expect("it compiles so far");
-    let stamp = unit.solved.as_ref().and_then(|solved| solved.get("y").cloned()).expect("it is solved");
-    assert_eq!(stamp.node, Some("tensor.f32"));
+    let ty = unit.types.as_ref().and_then(|types| types.get(0, "y")).expect("it is solved");
+    assert_eq!(ty.leaf(), Some(&TYPE_TENSOR_F32));
     assert!(unit.dispatch.is_empty());
 }
 
