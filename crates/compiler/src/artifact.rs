@@ -21,8 +21,9 @@ use crate::names;
 use crate::passes::export_interface::{SLOTS, provided};
 use crate::passes::partition::PARTITION_DOMAIN;
 use crate::report::CompileReport;
-use crate::solve;
-use crate::unit::{Dispatch, Unit};
+use crate::solve_program::solve;
+use crate::stage::{Dispatch, Exported};
+use crate::unit::Unit;
 use typeloom_interface::{self as interface, Interface};
 
 /// A compiled program.
@@ -75,11 +76,9 @@ fn path(differences: &[String]) -> String {
 }
 
 impl Artifact {
-    pub(crate) fn of(unit: Unit) -> Result<Self, BuildError> {
-        let Unit { model, dispatch, interface, report, .. } = unit;
-        let interface =
-            interface.unwrap_or(TypedModule { exports: BTreeMap::new(), type_descriptors: Vec::new() });
-        Ok(Self { model, dispatch, interface, report })
+    pub(crate) fn new(exported: Exported) -> Self {
+        let Exported { unit: Unit { model, report, .. }, dispatch, interface } = exported;
+        Self { model, dispatch, interface, report }
     }
 
     /// The node of the type tree that a value of the main graph is stamped with, by id.
@@ -216,19 +215,19 @@ fn check_interface(
     let Some(claimed) = recorded.get(name) else {
         return Err(not(format!("the interface has no export `{name}`")));
     };
-    let outcome = solve::solve(model, components, Mode::Permissive)?;
-    if !outcome.is_ok() {
-        return Err(LoadError::IllTyped(BuildError::TypeConstraintFailed(outcome.diagnostics)));
+    let solution = solve(model, components, Mode::Permissive)?;
+    if !solution.is_ok() {
+        return Err(LoadError::IllTyped(BuildError::TypeConstraintFailed(solution.diagnostics)));
     }
-    let found = outcome.interface.to_pool(pool).map_err(|error| not(error.to_string()))?;
+    let found = solution.interface.to_pool(pool).map_err(|error| not(error.to_string()))?;
     if found == *claimed {
         return Ok(());
     }
-    let claimed = Interface::from_pool(pool, *claimed, &outcome.interface.universe)
+    let claimed = Interface::from_pool(pool, *claimed, &solution.interface.universe)
         .map_err(|error| not(error.to_string()))?;
     let comparison = interface::compare(
         &claimed,
-        &outcome.interface,
+        &solution.interface,
         interface::Direction::Full,
         interface::Binding::NameAndPosition,
     );

@@ -17,15 +17,15 @@ use typeloom_onnx::text::{PrintOptions, print_model};
 use typeloom_solver::model::Mode;
 
 use crate::artifact::Artifact;
-use crate::assign;
+use crate::assign_backend;
 use crate::bindings::Bindings;
 use crate::error::BuildError;
 use crate::module::{Module, record};
 use crate::pass::Pass;
-use crate::passes;
-use crate::passes::insert_cast_ops::InsertCastOps;
+use crate::passes::StandardPass;
 use crate::place::Place;
 use crate::report::CompileReport;
+use crate::stage::{Parsed, Stage};
 use crate::unit::{Coercion, SlotInfo, Unit};
 
 /// Compiles modules and ONNX models.
@@ -62,14 +62,29 @@ pub struct Compiler {
     without: Vec<String>,
     inserted: Vec<(Side, String, Rc<dyn Pass>)>,
     printed: Vec<String>,
-    /// The slot of what stands on none.
-    everything_on: Option<String>,
+    /// The slot of ONNX operators that have none.
+    default_slot: Option<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Side {
     Before,
     After,
+}
+
+/// A pass of a pipeline.
+enum Scheduled {
+    Standard(StandardPass),
+    User(Rc<dyn Pass>),
+}
+
+impl Scheduled {
+    fn name(&self) -> &str {
+        match self {
+            Self::Standard(pass) => pass.name(),
+            Self::User(pass) => pass.name(),
+        }
+    }
 }
 
 /// What can be compiled.
@@ -169,7 +184,7 @@ impl Compiler {
     /// has it.
     #[must_use]
     pub fn run_on_backend<T: Backend>(mut self, slot: &str) -> Self {
-        self.everything_on = Some(slot.to_owned());
+        self.default_slot = Some(slot.to_owned());
         self.bind_backend::<T>(slot)
     }
 
@@ -215,92 +230,94 @@ impl Compiler {
         self
     }
 
-    /// The names of the passes, in order, those of one's own included.
+    /// Names of the standard passes, in order.
     #[must_use]
     pub fn pass_names() -> Vec<String> {
-        passes::standard().iter().map(|pass| pass.name().to_owned()).collect()
+        StandardPass::ALL.iter().map(|pass| pass.name().to_owned()).collect()
     }
 
     /// Compiles a module, a model or the bytes of a model.
     ///
     /// # Errors
-    /// Why it does not compile: everything that the first pass to say no has to say.
+    /// All errors of the first pass that has any.
     #[track_caller]
     pub fn compile(&self, program: impl Program) -> Result<Artifact, BuildError> {
         self.compile_ir(program.into_ir()?)
     }
 
-    /// As [`compile`](Self::compile), of a program that is recorded already.
+    /// Compiles a program that is recorded already.
     ///
     /// # Errors
     /// As [`compile`](Self::compile).
     pub fn compile_ir(&self, ir: ProgramIr) -> Result<Artifact, BuildError> {
-        let (unit, error) = self.run(ir);
-        match error {
-            Some(error) => Err(error),
-            None => Artifact::of(unit),
+        match self.run(ir, &self.pipeline()?)? {
+            Stage::Exported(exported) => Ok(Artifact::new(exported)),
+            stage => Err(BuildError::WrongStage { pass: "artifact".to_owned(), stage: stage.name() }),
         }
     }
 
-    /// As [`compile`](Self::compile), up to and with a pass; gives the IR as it is then.
+    /// Compiles up to and including a pass, and returns the program at the stage that it has then.
     ///
     /// # Errors
     /// As [`compile`](Self::compile).
     #[track_caller]
-    pub fn compile_until(&self, program: impl Program, name: &str) -> Result<Unit, BuildError> {
+    pub fn compile_until(&self, program: impl Program, name: &str) -> Result<Stage, BuildError> {
         let known = Self::pass_names();
-        let Some(at) = known.iter().position(|pass| pass == name) else {
+        if !known.iter().any(|pass| pass == name) {
             return Err(BuildError::UnknownPass { name: name.to_owned(), known });
-        };
-        let mut compiler = self.clone();
-        compiler.without.extend(known[at + 1..].iter().cloned());
-        let (unit, error) = compiler.run(program.into_ir()?);
-        error.map_or(Ok(unit), Err)
+        }
+        let pipeline = self.pipeline()?;
+        let end = pipeline.iter().position(|scheduled| scheduled.name() == name).map_or(0, |at| at + 1);
+        self.run(program.into_ir()?, &pipeline[..end])
     }
 
-    fn run(&self, ir: ProgramIr) -> (Unit, Option<BuildError>) {
+    /// Runs a part of the pipeline from its start.
+    fn run(&self, ir: ProgramIr, pipeline: &[Scheduled]) -> Result<Stage, BuildError> {
         let ProgramIr { mut model, mut slots, places } = ir;
-        let assigned = match &self.everything_on {
-            Some(slot) => {
-                slots.entry(slot.clone()).or_insert(SlotInfo { role: Role::Backend, place: None });
-                assign::to_backend(&mut model, slot, &self.bindings)
-            }
-            None => Ok(()),
-        };
-        let mut unit = Unit {
-            model,
-            slots,
-            places,
-            bindings: self.bindings.clone(),
-            mode: self.mode,
-            coercion: self.coercion,
-            casts_run: !self.without.iter().any(|name| name == InsertCastOps.name()),
-            types: None,
-            exported: None,
-            planned: Vec::new(),
-            refused: crate::ir::Map::default(),
-            dispatch: Vec::new(),
-            interface: None,
-            report: CompileReport::default(),
-        };
-        let error = assigned.and_then(|()| self.pipeline()).and_then(|pipeline| {
-            for pass in pipeline {
-                pass.run(&mut unit)?;
-                unit.report.passes.push(pass.name().to_owned());
-                if self.printed.iter().any(|name| name == pass.name()) {
-                    let text = print_model(&unit.model, &PrintOptions::display()).text;
-                    unit.report.printed.push((pass.name().to_owned(), text));
-                }
-            }
-            Ok(())
+        if let Some(slot) = &self.default_slot {
+            slots.entry(slot.clone()).or_insert(SlotInfo { role: Role::Backend, place: None });
+            assign_backend::to_backend(&mut model, slot, &self.bindings)?;
+        }
+        // Without the pass that inserts them, casts are no way to resolve a conflict.
+        let is_skipped = |pass: StandardPass| self.without.iter().any(|name| name == pass.name());
+        let coercion = if is_skipped(StandardPass::InsertCastOps) { Coercion::Never } else { self.coercion };
+        let mut stage = Stage::Parsed(Parsed {
+            unit: Unit {
+                model,
+                slots,
+                places,
+                bindings: self.bindings.clone(),
+                mode: self.mode,
+                coercion,
+                report: CompileReport::default(),
+            },
         });
-        (unit, error.err())
+        for scheduled in pipeline {
+            let name = scheduled.name();
+            if self.without.iter().any(|skipped| skipped == name) {
+                if let Scheduled::Standard(pass) = scheduled {
+                    stage = pass.skip(stage)?;
+                }
+                continue;
+            }
+            match scheduled {
+                Scheduled::Standard(pass) => stage = pass.run(stage)?,
+                Scheduled::User(pass) => pass.run(stage.unit_mut())?,
+            }
+            let unit = stage.unit_mut();
+            unit.report.passes.push(name.to_owned());
+            if self.printed.iter().any(|printed| printed == name) {
+                let text = print_model(&unit.model, &PrintOptions::display()).text;
+                unit.report.printed.push((name.to_owned(), text));
+            }
+        }
+        Ok(stage)
     }
 
-    /// The passes that run, in order.
-    fn pipeline(&self) -> Result<Vec<Rc<dyn Pass>>, BuildError> {
-        let mut pipeline: Vec<Rc<dyn Pass>> = passes::standard().into_iter().map(Rc::from).collect();
-        let position = |pipeline: &[Rc<dyn Pass>], name: &str| {
+    /// All passes in order, skipped ones included.
+    fn pipeline(&self) -> Result<Vec<Scheduled>, BuildError> {
+        let mut pipeline: Vec<Scheduled> = StandardPass::ALL.into_iter().map(Scheduled::Standard).collect();
+        let position = |pipeline: &[Scheduled], name: &str| {
             pipeline.iter().position(|pass| pass.name() == name).ok_or_else(|| BuildError::UnknownPass {
                 name: name.to_owned(),
                 known: pipeline.iter().map(|pass| pass.name().to_owned()).collect(),
@@ -309,12 +326,17 @@ impl Compiler {
         for (side, name, pass) in &self.inserted {
             let at = position(&pipeline, name)?;
             let at = if *side == Side::Before { at } else { at + 1 };
-            pipeline.insert(at, Rc::clone(pass));
+            pipeline.insert(at, Scheduled::User(Rc::clone(pass)));
         }
-        for name in self.without.iter().chain(&self.printed) {
+        for name in &self.without {
+            let at = position(&pipeline, name)?;
+            if matches!(pipeline[at], Scheduled::Standard(pass) if pass.is_required()) {
+                return Err(BuildError::RequiredPass { name: name.clone() });
+            }
+        }
+        for name in &self.printed {
             position(&pipeline, name)?;
         }
-        pipeline.retain(|pass| !self.without.iter().any(|name| name == pass.name()));
         Ok(pipeline)
     }
 }

@@ -74,6 +74,20 @@ pub enum BuildError {
         /// The passes that there are.
         known: Vec<String>,
     },
+    /// A pass that others rely on was to be left out.
+    #[error("pass `{name}` cannot be left out: later passes rely on it")]
+    RequiredPass {
+        /// Its name in [`Compiler::pass_names`](crate::compiler::Compiler::pass_names).
+        name: String,
+    },
+    /// A pass ran at a stage that it does not take.
+    #[error("pass `{pass}` does not take a program that is {stage}")]
+    WrongStage {
+        /// The pass.
+        pass: String,
+        /// The stage of the program.
+        stage: &'static str,
+    },
     /// Casts would lose something, and the policy does not allow that.
     #[error("{}", .0.iter().map(lossy).collect::<Vec<_>>().join("\n"))]
     LossyCast(Vec<CastReport>),
@@ -177,6 +191,8 @@ impl BuildError {
             | Self::BoundTwice { .. }
             | Self::NoSuchSlot { .. }
             | Self::UnknownPass { .. }
+            | Self::RequiredPass { .. }
+            | Self::WrongStage { .. }
             | Self::CrossesWithoutSend { .. }
             | Self::NotDispatchable { .. }
             | Self::TooLarge { .. }
@@ -200,6 +216,8 @@ impl BuildError {
             | Self::BoundTwice { .. }
             | Self::NoSuchSlot { .. }
             | Self::UnknownPass { .. }
+            | Self::RequiredPass { .. }
+            | Self::WrongStage { .. }
             | Self::LossyCast(_)
             | Self::CrossesWithoutSend { .. }
             | Self::NotDispatchable { .. }

@@ -7,7 +7,7 @@
 //! | [`authoring`], [`place`] | mistakes in a recording, with their lines in the author's program |
 //! | [`bindings`] | which Rust component stands behind which slot |
 //! | [`compiler`] | bindings, policies and the pipeline |
-//! | [`pass`], [`passes`], [`mod@unit`] | one named transformation; all of them; what they transform |
+//! | [`mod@unit`], [`stage`], [`passes`], [`pass`] | the IR, its stages, the passes between them, passes that users add |
 //! | [`operators`] | the operators of contracts, of the wire, of types |
 //! | [`artifact`] | compiled programs, in memory and in files |
 //! | [`error`], [`report`] | why a program does not compile; what a compilation did |
@@ -15,38 +15,26 @@
 //!
 //! **Invariant:** nothing that is not proved is written into a model.
 
-pub mod module;
-
-pub mod graph;
-
+pub mod artifact;
 pub mod authoring;
-
-pub mod place;
-
 pub mod bindings;
-
 pub mod compiler;
-
+pub mod error;
+pub mod graph;
+pub mod module;
+pub mod names;
+pub mod operators;
 pub mod pass;
-
 pub mod passes;
-
+pub mod place;
+pub mod report;
+pub mod stage;
 pub mod unit;
 
-pub mod operators;
-
-pub mod artifact;
-
-pub mod error;
-
-pub mod report;
-
-pub mod names;
-
-mod assign;
-mod casts;
-mod catalogue;
+mod assign_backend;
 mod ir;
+mod planned_casts;
+mod program_operators;
 mod recursion;
-mod settle;
-mod solve;
+mod solve_program;
+mod unresolved_help;

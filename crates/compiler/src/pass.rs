@@ -1,39 +1,42 @@
-//! Passes: named transformations of the IR.
+//! Passes that users add to the pipeline.
 
 use crate::error::BuildError;
 use crate::unit::Unit;
 
-/// One named transformation of the IR.
+/// A named check or transformation of the IR that a user adds to the pipeline.
+///
+/// It runs within one stage, next to a standard pass: see
+/// [`Compiler::with_pass_before`](crate::compiler::Compiler::with_pass_before). A pass that adds or renames values has to run before
+/// `type_solver`, which types them.
 ///
 /// ```
 /// use typeloom_compiler::error::BuildError;
 /// use typeloom_compiler::pass::Pass;
 /// use typeloom_compiler::unit::Unit;
 ///
-/// /// Counts nodes.
-/// struct Count;
+/// struct LimitNodes;
 ///
-/// impl Pass for Count {
+/// impl Pass for LimitNodes {
 ///     fn name(&self) -> &str {
-///         "count"
+///         "limit_nodes"
 ///     }
 ///
 ///     fn run(&self, unit: &mut Unit) -> Result<(), BuildError> {
 ///         let nodes = unit.graph().node.len();
 ///         if nodes > 1000 {
-///             return Err(BuildError::Pass { pass: "count".into(), message: format!("{nodes} nodes") });
+///             return Err(BuildError::Pass { pass: "limit_nodes".into(), message: format!("{nodes} nodes") });
 ///         }
 ///         Ok(())
 ///     }
 /// }
 /// ```
 pub trait Pass {
-    /// Its name, by which it is left out and found.
+    /// The name by which the pass is reported, skipped and found.
     fn name(&self) -> &str;
 
-    /// Transforms the IR.
+    /// Checks or transforms the IR.
     ///
     /// # Errors
-    /// Why the program does not compile.
+    /// The reason why the program does not compile.
     fn run(&self, unit: &mut Unit) -> Result<(), BuildError>;
 }

@@ -1,6 +1,10 @@
-//! The passes, one file each, in the order in which they run.
+//! The standard passes, one file each, in the order in which they run.
+//!
+//! Each pass is a function over stage types: `fn(&mut S)` where it stays at a stage, `fn(S) -> T` where it reaches the next one.
+//! [`StandardPass`] names them and pairs each with its stage.
 
-use crate::pass::Pass;
+use crate::error::BuildError;
+use crate::stage::{Lowered, Stage};
 
 pub mod bind_slots;
 pub mod expand;
@@ -15,20 +19,123 @@ pub mod stamp;
 pub mod type_solver;
 pub mod validate;
 
-/// Every pass, in order.
-pub(crate) fn standard() -> Vec<Box<dyn Pass>> {
-    vec![
-        Box::new(validate::Validate),
-        Box::new(expand::Expand),
-        Box::new(bind_slots::BindSlots),
-        Box::new(refine_polymorphic_value_info::RefinePolymorphicValueInfo),
-        Box::new(type_solver::TypeSolver),
-        Box::new(stamp::StampTypes),
-        Box::new(insert_cast_ops::InsertCastOps),
-        Box::new(infer_peer_classes::InferPeerClasses),
-        Box::new(lower::Lower),
-        Box::new(resolve_dispatch::ResolveDispatch),
-        Box::new(partition::Partition),
-        Box::new(export_interface::ExportInterface),
-    ]
+/// A pass of the compiler.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum StandardPass {
+    Validate,
+    Expand,
+    BindSlots,
+    RefinePolymorphicValueInfo,
+    TypeSolver,
+    Stamp,
+    InsertCastOps,
+    InferPeerClasses,
+    Lower,
+    ResolveDispatch,
+    Partition,
+    ExportInterface,
+}
+
+impl StandardPass {
+    /// All passes, in order.
+    pub(crate) const ALL: [Self; 12] = [
+        Self::Validate,
+        Self::Expand,
+        Self::BindSlots,
+        Self::RefinePolymorphicValueInfo,
+        Self::TypeSolver,
+        Self::Stamp,
+        Self::InsertCastOps,
+        Self::InferPeerClasses,
+        Self::Lower,
+        Self::ResolveDispatch,
+        Self::Partition,
+        Self::ExportInterface,
+    ];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Validate => "validate",
+            Self::Expand => "expand",
+            Self::BindSlots => "bind_slots",
+            Self::RefinePolymorphicValueInfo => "refine_polymorphic_value_info",
+            Self::TypeSolver => "type_solver",
+            Self::Stamp => "stamp",
+            Self::InsertCastOps => "insert_cast_ops",
+            Self::InferPeerClasses => "infer_peer_classes",
+            Self::Lower => "lower",
+            Self::ResolveDispatch => "resolve_dispatch",
+            Self::Partition => "partition",
+            Self::ExportInterface => "export_interface",
+        }
+    }
+
+    /// Whether later passes rely on the result, so that the pass cannot be left out.
+    pub(crate) fn is_required(self) -> bool {
+        match self {
+            Self::Validate
+            | Self::Expand
+            | Self::BindSlots
+            | Self::TypeSolver
+            | Self::InferPeerClasses
+            | Self::ResolveDispatch
+            | Self::ExportInterface => true,
+            Self::RefinePolymorphicValueInfo
+            | Self::Stamp
+            | Self::InsertCastOps
+            | Self::Lower
+            | Self::Partition => false,
+        }
+    }
+
+    /// Runs the pass.
+    ///
+    /// # Errors
+    /// Those of the pass, and [`BuildError::WrongStage`] at a stage that the pass does not take.
+    pub(crate) fn run(self, mut stage: Stage) -> Result<Stage, BuildError> {
+        match (self, &mut stage) {
+            (Self::Validate, Stage::Parsed(parsed)) => validate::run(parsed)?,
+            (Self::BindSlots, Stage::Expanded(expanded)) => bind_slots::run(expanded)?,
+            (Self::RefinePolymorphicValueInfo, Stage::Expanded(expanded)) => {
+                refine_polymorphic_value_info::run(expanded);
+            }
+            (Self::Stamp, Stage::Solved(solved)) => stamp::run(solved),
+            (Self::InsertCastOps, Stage::Solved(solved)) => insert_cast_ops::run(solved),
+            (Self::InferPeerClasses, Stage::Solved(solved)) => infer_peer_classes::run(solved)?,
+            (Self::Partition, Stage::Dispatched(dispatched)) => partition::run(dispatched)?,
+            (_, _) => return self.advance(stage),
+        }
+        Ok(stage)
+    }
+
+    /// Runs a pass that reaches the next stage.
+    fn advance(self, stage: Stage) -> Result<Stage, BuildError> {
+        Ok(match (self, stage) {
+            (Self::Expand, Stage::Parsed(parsed)) => Stage::Expanded(expand::run(parsed)?),
+            (Self::TypeSolver, Stage::Expanded(expanded)) => Stage::Solved(type_solver::run(expanded)?),
+            (Self::Lower, Stage::Solved(solved)) => Stage::Lowered(lower::run(solved)?),
+            (Self::ResolveDispatch, Stage::Lowered(lowered)) => {
+                Stage::Dispatched(resolve_dispatch::run(lowered)?)
+            }
+            (Self::ExportInterface, Stage::Dispatched(dispatched)) => {
+                Stage::Exported(export_interface::run(dispatched)?)
+            }
+            (pass, stage) => {
+                return Err(BuildError::WrongStage { pass: pass.name().to_owned(), stage: stage.name() });
+            }
+        })
+    }
+
+    /// Leaves the pass out.
+    ///
+    /// # Errors
+    /// [`BuildError::RequiredPass`].
+    pub(crate) fn skip(self, stage: Stage) -> Result<Stage, BuildError> {
+        match (self, stage) {
+            (pass, _) if pass.is_required() => Err(BuildError::RequiredPass { name: pass.name().to_owned() }),
+            // Dispatch reports the nodes that would have needed it.
+            (Self::Lower, Stage::Solved(solved)) => Ok(Stage::Lowered(Lowered::unchanged(solved))),
+            (_, stage) => Ok(stage),
+        }
+    }
 }

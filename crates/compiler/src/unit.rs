@@ -1,71 +1,51 @@
-//! A program on its way through the passes.
-
-use std::sync::Arc;
+//! The part of a compilation that all stages share: the IR with its slots, bindings and policies.
 
 use indexmap::IndexMap;
 use typeloom_contracts::role::Role;
 use typeloom_onnx::messages::{GraphProto, ModelProto};
-use typeloom_pool::TypedModule;
 use typeloom_solver::model::Mode;
-use typeloom_solver::value_type::ValueTypes;
 
 use crate::bindings::Bindings;
-use crate::ir::Map;
-use crate::passes::insert_cast_ops::PlannedCast;
 use crate::place::Place;
 use crate::report::CompileReport;
 
-/// What may be done about an edge whose two ends are declared and differ.
+/// Policy for edges whose two ends are declared and differ.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Coercion {
-    /// Nothing: it is an error.
+    /// Such an edge is an error.
     #[default]
     Never,
-    /// A cast that keeps every value; one that would not is an error.
+    /// Casts that keep every value are inserted; other edges are errors.
     Lossless,
-    /// A cast, whatever it loses.
+    /// Casts are inserted, lossy ones too.
     AsDeclared,
 }
 
 /// A slot of the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SlotInfo {
-    /// The contract that it asks for.
+    /// The contract that the slot requires.
     pub role: Role,
-    /// Where the module uses it first; nothing for a program that is not recorded here.
+    /// The first use in the module; `None` for a program that was not recorded.
     pub place: Option<Place>,
 }
 
-/// A program on its way through the passes: the IR, and what passes found out.
+/// The IR of a program, and everything about it that does not depend on the stage.
 #[derive(Clone)]
 pub struct Unit {
     /// The IR: an ONNX model.
     pub model: ModelProto,
-    /// The program's slots, by name.
+    /// Slots of the program, by name.
     pub slots: IndexMap<String, SlotInfo>,
-    /// Where the author's program makes ports and declares types, by value.
+    /// Source locations of ports and declared types, by value.
     pub places: IndexMap<String, Place>,
-    /// What is bound to which slot.
+    /// Components of the slots.
     pub bindings: Bindings,
-    /// Whether a value whose type is not settled is an error.
+    /// Whether a value of an unresolved type is an error.
     pub mode: Mode,
-    /// What may be done about edges whose ends differ.
+    /// Policy for edges whose ends differ.
     pub coercion: Coercion,
-    /// Whether the pass that inserts casts runs.
-    pub(crate) casts_run: bool,
-    /// The types of all values, once the solver ran.
-    pub types: Option<ValueTypes>,
-    /// The inputs and outputs of the program with their types.
-    pub exported: Option<Interface>,
-    /// Casts to be inserted.
-    pub(crate) planned: Vec<PlannedCast>,
-    /// Why nodes have no form in primitives, by the names of their outputs.
-    pub(crate) refused: Map<String, String>,
-    /// Which component runs which node.
-    pub dispatch: Vec<Dispatch>,
-    /// The types of the program's exports.
-    pub interface: Option<TypedModule>,
-    /// What was done.
+    /// The effects of the passes so far.
     pub report: CompileReport,
 }
 
@@ -77,29 +57,14 @@ impl Unit {
         self.model.graph.as_ref().unwrap_or_else(|| EMPTY.get_or_init(GraphProto::default))
     }
 
-    /// The main graph, to be changed.
+    /// The main graph, mutable.
     pub fn graph_mut(&mut self) -> &mut GraphProto {
         self.model.graph.get_or_insert_default()
     }
 
-    /// The program's name.
+    /// Name of the program.
     #[must_use]
     pub fn name(&self) -> &str {
         self.graph().name()
     }
-}
-
-/// Which component runs a node, and how.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Dispatch {
-    /// The first output of the node, which names it.
-    pub node: String,
-    /// The slot.
-    pub slot: Arc<str>,
-    /// The contract.
-    pub role: Role,
-    /// The method of the contract that runs it; `execute` for a backend's extension operator.
-    pub method: Arc<str>,
-    /// The operator.
-    pub operator: Arc<str>,
 }

@@ -1,7 +1,7 @@
 //! `typeloom compile FILE -o FILE`: a model through the passes of the compiler.
 
 use anyhow::Context as _;
-use typeloom::Coercion;
+use typeloom::{BuildError, Coercion};
 use typeloom_compiler::compiler::Compiler;
 use typeloom_onnx::text::escape;
 use typeloom_report as report;
@@ -30,8 +30,8 @@ pub(crate) fn run(args: &CompileArgs) -> anyhow::Result<Outcome> {
     }
     let artifact = match compiler.compile(&bytes[..]) {
         Ok(artifact) => artifact,
-        Err(typeloom::BuildError::UnknownPass { name, known }) => {
-            anyhow::bail!("there is no pass `{name}`; the passes are {}", known.join(", "))
+        Err(error @ (BuildError::UnknownPass { .. } | BuildError::RequiredPass { .. })) => {
+            anyhow::bail!(error.to_string())
         }
         Err(error) => {
             let diagnostics = error.diagnostics();

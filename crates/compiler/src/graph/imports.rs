@@ -17,7 +17,7 @@ use super::value::Value;
 use crate::authoring::AuthoringErrorKind;
 use crate::names::{IMPORT_DOMAIN, PARAMS, RESULTS};
 use crate::place::Place;
-use crate::solve;
+use crate::solve_program;
 use typeloom_interface::{Interface, Parameter};
 
 /// The signatures of another module's exports.
@@ -105,7 +105,7 @@ impl Imported {
     }
 
     fn of(pool: &Pool, exports: BTreeMap<String, Idx>) -> Result<Self, ImportError> {
-        let universe = solve::universe().map_err(|error| ImportError { message: error.to_string() })?;
+        let universe = solve_program::universe().map_err(|error| ImportError { message: error.to_string() })?;
         let signature = |ty: Idx| -> Result<Signature, String> {
             let interface = Interface::from_pool(pool, ty, universe).map_err(|error| error.to_string())?;
             let formals = |list: &[Parameter]| {

@@ -12,54 +12,46 @@ use crate::error::BuildError;
 use crate::ir::{self, Map};
 use crate::names;
 use crate::operators::binding_key;
-use crate::pass::Pass;
-use crate::unit::Unit;
+use crate::stage::Expanded;
 
-/// The pass.
-pub struct BindSlots;
-
-impl Pass for BindSlots {
-    fn name(&self) -> &str {
-        "bind_slots"
-    }
-
-    fn run(&self, unit: &mut Unit) -> Result<(), BuildError> {
-        let mut errors = Vec::new();
-        let mut stamps: Map<String, Vec<(SharedText, SharedText)>> = Map::default();
-        for (slot, info) in &unit.slots {
-            let Some(bound) = unit.bindings.get(slot) else {
-                if unit.mode == Mode::Strict {
-                    let (slot, role, place) = (slot.clone(), info.role, info.place);
-                    errors.push(BuildError::UnboundSlot { slot, role, place });
-                }
-                continue;
-            };
-            if bound.role != info.role {
-                errors.push(BuildError::SlotRole {
-                    slot: slot.clone(),
-                    asks: info.role,
-                    bound: bound.role,
-                    component: bound.component.to_owned(),
-                    place: info.place,
-                });
-                continue;
+/// Checks the components of all slots and writes what they store onto the nodes.
+pub(crate) fn run(expanded: &mut Expanded) -> Result<(), BuildError> {
+    let Expanded { unit } = expanded;
+    let mut errors = Vec::new();
+    let mut stamps: Map<String, Vec<(SharedText, SharedText)>> = Map::default();
+    for (slot, info) in &unit.slots {
+        let Some(bound) = unit.bindings.get(slot) else {
+            if unit.mode == Mode::Strict {
+                let (slot, role, place) = (slot.clone(), info.role, info.place);
+                errors.push(BuildError::UnboundSlot { slot, role, place });
             }
-            let aliases = info.role.storages().iter().map(|assoc| {
-                let alias = Alias { slot: slot.clone(), role: info.role, assoc };
-                (binding_key(assoc), alias.normalise(&unit.bindings))
+            continue;
+        };
+        if bound.role != info.role {
+            errors.push(BuildError::SlotRole {
+                slot: slot.clone(),
+                asks: info.role,
+                bound: bound.role,
+                component: bound.component.to_owned(),
+                place: info.place,
             });
-            let stored = aliases.filter_map(|(key, node)| Some((key.into(), node?.id.into()))).collect();
-            stamps.insert(slot.clone(), stored);
+            continue;
         }
-        BuildError::of(errors)?;
-        nested::each_node_mut(unit.graph_mut(), |node| {
-            let Some(stored) = ir::metadata(node, names::SLOT_ID).and_then(|slot| stamps.get(slot)) else {
-                return;
-            };
-            for (key, id) in stored {
-                ir::set(&mut node.metadata_props, key, id);
-            }
+        let aliases = info.role.storages().iter().map(|assoc| {
+            let alias = Alias { slot: slot.clone(), role: info.role, assoc };
+            (binding_key(assoc), alias.normalise(&unit.bindings))
         });
-        Ok(())
+        let stored = aliases.filter_map(|(key, node)| Some((key.into(), node?.id.into()))).collect();
+        stamps.insert(slot.clone(), stored);
     }
+    BuildError::of(errors)?;
+    nested::each_node_mut(unit.graph_mut(), |node| {
+        let Some(stored) = ir::metadata(node, names::SLOT_ID).and_then(|slot| stamps.get(slot)) else {
+            return;
+        };
+        for (key, id) in stored {
+            ir::set(&mut node.metadata_props, key, id);
+        }
+    });
+    Ok(())
 }

@@ -21,9 +21,9 @@ use typeloom_solver::program::MAX_NESTING;
 use crate::error::BuildError;
 use crate::ir;
 use crate::names::{COMPOSITE_DOMAIN, TYPES_DOMAIN};
-use crate::pass::Pass;
 use crate::recursion;
-use crate::solve;
+use crate::solve_program::{failed, solve};
+use crate::stage::{Expanded, Parsed};
 use crate::unit::Unit;
 use typeloom_onnx::inline::{self, Call, Key};
 
@@ -36,60 +36,52 @@ pub const MAX_TIMES: usize = 64;
 /// The most bytes of nodes that are copied out of functions, encoded.
 pub const MAX_COPIED: usize = 1 << 26;
 
-/// The pass.
-pub struct Expand;
-
-impl Pass for Expand {
-    fn name(&self) -> &str {
-        "expand"
+/// Expands the calls of functions, and takes bundles apart.
+pub(crate) fn run(parsed: Parsed) -> Result<Expanded, BuildError> {
+    let Parsed { mut unit } = parsed;
+    if let Some(path) = recursion::cycle(&unit.model) {
+        return Err(recursive(&unit, path));
     }
-
-    fn run(&self, unit: &mut Unit) -> Result<(), BuildError> {
-        if let Some(path) = recursion::cycle(&unit.model) {
-            return Err(recursive(unit, path));
-        }
-        let functions = std::mem::take(&mut unit.model.functions);
-        let (inlined, kept) = inlinable(functions, &unit.model);
-        if !inlined.is_empty() {
-            let graph = unit.model.graph.get_or_insert_default();
-            let mut nodes = 0;
-            nested::each_graph(graph, |graph, _| nodes += graph.node.len());
-            let written = nodes + inlined.values().map(|function| function.node.len()).sum::<usize>();
-            let limit = MAX_NODES.max(written.saturating_mul(MAX_TIMES));
-            let heads = heads(graph);
-            let mut expansion = Expansion { functions: &inlined, heads, nodes, limit, copied: 0, calls: 0 };
-            let mut result = Ok(());
-            nested::each_graph_mut(graph, |graph, depth| {
-                if result.is_ok() && depth > MAX_NESTING {
-                    result = Err(BuildError::NestingTooDeep { limit: MAX_NESTING });
-                }
-                if result.is_ok() {
-                    result = expansion.graph(graph);
-                }
-            });
-            result?;
-        }
-        unit.model.functions = kept;
+    let functions = std::mem::take(&mut unit.model.functions);
+    let (inlined, kept) = inlinable(functions, &unit.model);
+    if !inlined.is_empty() {
         let graph = unit.model.graph.get_or_insert_default();
+        let mut nodes = 0;
+        nested::each_graph(graph, |graph, _| nodes += graph.node.len());
+        let written = nodes + inlined.values().map(|function| function.node.len()).sum::<usize>();
+        let limit = MAX_NODES.max(written.saturating_mul(MAX_TIMES));
+        let heads = heads(graph);
+        let mut expansion = Expansion { functions: &inlined, heads, nodes, limit, copied: 0, calls: 0 };
         let mut result = Ok(());
-        nested::each_graph_mut(graph, |graph, _| {
+        nested::each_graph_mut(graph, |graph, depth| {
+            if result.is_ok() && depth > MAX_NESTING {
+                result = Err(BuildError::NestingTooDeep { limit: MAX_NESTING });
+            }
             if result.is_ok() {
-                result = unbundle(graph);
+                result = expansion.graph(graph);
             }
         });
-        result
+        result?;
     }
+    unit.model.functions = kept;
+    let mut result = Ok(());
+    nested::each_graph_mut(unit.graph_mut(), |graph, _| {
+        if result.is_ok() {
+            result = unbundle(graph);
+        }
+    });
+    result.map(|()| Expanded { unit })
 }
 
 /// The error of functions that call themselves: the solver's diagnostics, which show the nodes, where it reaches the call.
 fn recursive(unit: &Unit, path: Vec<String>) -> BuildError {
-    let found = solve::solve(&unit.model, &unit.bindings, unit.mode).map(|outcome| outcome.diagnostics);
+    let found = solve(&unit.model, &unit.bindings, unit.mode).map(|solution| solution.diagnostics);
     let mut diagnostics = found.unwrap_or_default();
     diagnostics.retain(|diagnostic| diagnostic.code == Code::RecursiveFunction);
     if diagnostics.is_empty() {
         return BuildError::RecursiveFunction { path };
     }
-    solve::failed(unit, diagnostics)
+    failed(unit, diagnostics)
 }
 
 /// The functions whose operators mean the same in the program, and the others.

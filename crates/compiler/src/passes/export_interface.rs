@@ -11,10 +11,8 @@ use typeloom_pool::{Idx, Item, Pool, TypedModule, Visibility};
 
 use crate::bindings::{Binding, Bindings};
 use crate::error::BuildError;
-use crate::pass::Pass;
 use crate::passes::partition::PARTITION_DOMAIN;
-use crate::solve;
-use crate::unit::Unit;
+use crate::stage::{Dispatched, Exported};
 use typeloom_interface::Interface;
 
 /// What stands before the name of a slot in the exports.
@@ -22,39 +20,27 @@ pub const SLOTS: &str = "slot:";
 /// What stands before the class of a part in the exports.
 pub const PARTS: &str = "part:";
 
-/// The pass.
-pub struct ExportInterface;
-
-impl Pass for ExportInterface {
-    fn name(&self) -> &str {
-        "export_interface"
+/// Computes the types of the exports.
+pub(crate) fn run(dispatched: Dispatched) -> Result<Exported, BuildError> {
+    let Dispatched { unit, interface, dispatch } = dispatched;
+    let mut pool = Pool::new();
+    let mut exports: Vec<(String, Idx)> = Vec::new();
+    let name = if unit.name().is_empty() { typeloom_interface::MAIN } else { unit.name() };
+    exports.push((name.to_owned(), encode(&interface, &mut pool)?));
+    for part in unit.model.functions.iter().filter(|it| it.domain() == PARTITION_DOMAIN) {
+        let ty = encode(&interface_of_part(&interface, part), &mut pool)?;
+        exports.push((format!("{PARTS}{}", part.name()), ty));
     }
-
-    fn run(&self, unit: &mut Unit) -> Result<(), BuildError> {
-        let mut pool = Pool::new();
-        let mut exports: Vec<(String, Idx)> = Vec::new();
-        let interface = match unit.exported.take() {
-            Some(interface) => interface,
-            None => solve::solve(&unit.model, &unit.bindings, unit.mode)?.interface,
-        };
-        let name = if unit.name().is_empty() { typeloom_interface::MAIN } else { unit.name() };
-        exports.push((name.to_owned(), encode(&interface, &mut pool)?));
-        for part in unit.model.functions.iter().filter(|it| it.domain() == PARTITION_DOMAIN) {
-            let ty = encode(&interface_of_part(&interface, part), &mut pool)?;
-            exports.push((format!("{PARTS}{}", part.name()), ty));
+    for slot in unit.slots.keys() {
+        if let Some(bound) = unit.bindings.get(slot) {
+            exports.push((format!("{SLOTS}{slot}"), slot_type(&mut pool, bound)?));
         }
-        for slot in unit.slots.keys() {
-            if let Some(bound) = unit.bindings.get(slot) {
-                exports.push((format!("{SLOTS}{slot}"), slot_type(&mut pool, bound)?));
-            }
-        }
-        unit.exported = Some(interface);
-        let items: Vec<Item<'_>> =
-            exports.iter().map(|(name, ty)| Item { name, ty: *ty, visibility: Visibility::Public }).collect();
-        let failed = |error: &dyn std::fmt::Display| BuildError::Interface { message: error.to_string() };
-        unit.interface = Some(TypedModule::new(&mut pool, &items).map_err(|error| failed(&error))?);
-        Ok(())
     }
+    let items: Vec<Item<'_>> =
+        exports.iter().map(|(name, ty)| Item { name, ty: *ty, visibility: Visibility::Public }).collect();
+    let failed = |error: &dyn std::fmt::Display| BuildError::Interface { message: error.to_string() };
+    let interface = TypedModule::new(&mut pool, &items).map_err(|error| failed(&error))?;
+    Ok(Exported { unit, dispatch, interface })
 }
 
 fn encode(interface: &Interface, pool: &mut Pool) -> Result<Idx, BuildError> {

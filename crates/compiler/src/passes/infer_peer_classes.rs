@@ -18,48 +18,41 @@ use crate::error::BuildError;
 use crate::graph::recorder::value_info;
 use crate::ir;
 use crate::names::{self, PEER_CLASS, WIRE_DOMAIN};
-use crate::pass::Pass;
 use crate::report::ReceiveReport;
+use crate::stage::Solved;
 use crate::unit::Unit;
 use typeloom_onnx::nested;
 
-/// The pass.
-pub struct InferPeerClasses;
-
-impl Pass for InferPeerClasses {
-    fn name(&self) -> &str {
-        "infer_peer_classes"
+/// Finds the class of every node and inserts the receives.
+pub(crate) fn run(solved: &mut Solved) -> Result<(), BuildError> {
+    let Solved { unit, .. } = solved;
+    check_places(unit.graph())?;
+    if !unit.graph().node.iter().any(|node| is_wire(node, "Send")) {
+        return Ok(());
     }
-
-    fn run(&self, unit: &mut Unit) -> Result<(), BuildError> {
-        check_places(unit.graph())?;
-        if !unit.graph().node.iter().any(|node| is_wire(node, "Send")) {
-            return Ok(());
+    let made = make_receives(unit);
+    let classes = Classes::of(unit.graph())?;
+    let graph = unit.graph_mut();
+    for (node, class) in graph.node.iter_mut().zip(&classes.nodes) {
+        if is_wire(node, "Send") {
+            let target = classes.targets.get(node.output.first().map_or("", String::as_str));
+            ir::set(&mut node.metadata_props, PEER_CLASS, target.cloned().unwrap_or_default());
+        } else if let Some(class) = class.as_ref().filter(|class| !class.is_empty()) {
+            ir::set(&mut node.metadata_props, PEER_CLASS, class.clone());
         }
-        let made = make_receives(unit);
-        let classes = Classes::of(unit.graph())?;
-        let graph = unit.graph_mut();
-        for (node, class) in graph.node.iter_mut().zip(&classes.nodes) {
-            if is_wire(node, "Send") {
-                let target = classes.targets.get(node.output.first().map_or("", String::as_str));
-                ir::set(&mut node.metadata_props, PEER_CLASS, target.cloned().unwrap_or_default());
-            } else if let Some(class) = class.as_ref().filter(|class| !class.is_empty()) {
-                ir::set(&mut node.metadata_props, PEER_CLASS, class.clone());
-            }
-        }
-        for info in graph.input.iter_mut().chain(&mut graph.output).chain(&mut graph.value_info) {
-            let own = classes.values.get(info.name()).filter(|class| !class.is_empty()).cloned();
-            let fed = classes.peers.contains(info.name()).then(|| info.name().to_owned());
-            if let Some(class) = fed.or(own) {
-                ir::set(&mut info.metadata_props, PEER_CLASS, class);
-            }
-        }
-        for (value, payload) in made {
-            let peer_class = classes.values.get(&payload).cloned().unwrap_or_default();
-            unit.report.receives.push(ReceiveReport { peer_class, value });
-        }
-        Ok(())
     }
+    for info in graph.input.iter_mut().chain(&mut graph.output).chain(&mut graph.value_info) {
+        let own = classes.values.get(info.name()).filter(|class| !class.is_empty()).cloned();
+        let fed = classes.peers.contains(info.name()).then(|| info.name().to_owned());
+        if let Some(class) = fed.or(own) {
+            ir::set(&mut info.metadata_props, PEER_CLASS, class);
+        }
+    }
+    for (value, payload) in made {
+        let peer_class = classes.values.get(&payload).cloned().unwrap_or_default();
+        unit.report.receives.push(ReceiveReport { peer_class, value });
+    }
+    Ok(())
 }
 
 pub(crate) fn is_wire(node: &NodeProto, op: &str) -> bool {

@@ -8,94 +8,34 @@ use std::collections::HashMap;
 use typeloom_onnx::messages::{ModelProto, NodeProto, OperatorSetIdProto, ValueInfoProto};
 use typeloom_onnx::nested;
 
-use crate::error::BuildError;
 use crate::graph::attributes::IntoAttribute;
 use crate::graph::recorder::value_info;
 use crate::ir;
 use crate::names;
-use crate::pass::Pass;
-use crate::report::CastReport;
-use crate::unit::Unit;
+use crate::planned_casts::{CastEnd, CastSite, PlannedCast};
+use crate::stage::Solved;
 
-/// Where a cast goes.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Site {
-    /// Before an input of a node.
-    Input {
-        /// The position of the node.
-        node: usize,
-        /// The input.
-        port: usize,
-        /// The value that stands there.
-        value: String,
-    },
-    /// Behind an output of a node: the value keeps its name, what the node makes gets another.
-    Output {
-        /// The position of the node.
-        node: usize,
-        /// The output.
-        port: usize,
-        /// The value that stands there.
-        value: String,
-    },
-}
-
-/// A cast to be inserted.
-#[derive(Clone, Debug)]
-pub(crate) struct PlannedCast {
-    /// The graph, counted as the IR is walked.
-    pub(crate) graph: usize,
-    pub(crate) site: Site,
-    pub(crate) from: &'static str,
-    pub(crate) to: &'static str,
-    pub(crate) lossless: bool,
-    pub(crate) reason: String,
-}
-
-impl PlannedCast {
-    pub(crate) fn report(&self) -> CastReport {
-        let (Site::Input { value, .. } | Site::Output { value, .. }) = &self.site;
-        CastReport {
-            value: value.clone(),
-            from: self.from.to_owned(),
-            to: self.to.to_owned(),
-            lossless: self.lossless,
-            reason: format!("{}, and what comes is {}", self.reason, self.from),
-        }
+/// Inserts the planned casts, with the types of the values that they make.
+pub(crate) fn run(solved: &mut Solved) {
+    let planned = std::mem::take(&mut solved.casts);
+    if planned.is_empty() {
+        return;
     }
-}
-
-/// The pass.
-pub struct InsertCastOps;
-
-impl Pass for InsertCastOps {
-    fn name(&self) -> &str {
-        "insert_cast_ops"
-    }
-
-    fn run(&self, unit: &mut Unit) -> Result<(), BuildError> {
-        let planned = std::mem::take(&mut unit.planned);
-        if planned.is_empty() {
-            return Ok(());
-        }
-        unit.report.casts.extend(planned.iter().map(PlannedCast::report));
-        let made = insert(&mut unit.model, &planned);
-        let Some(types) = unit.types.take() else { return Ok(()) };
-        let mut number = 0;
-        nested::each_graph_mut(unit.graph_mut(), |graph, _| {
-            for (_, name) in made.iter().filter(|(of, _)| *of == number) {
-                if let Some(ty) = types.get(number, name).filter(|ty| ty.is_concrete()) {
-                    graph.value_info.push(ValueInfoProto { r#type: Some(ty.to_message()), ..value_info(name) });
-                }
+    let Solved { unit, types, .. } = solved;
+    unit.report.casts.extend(planned.iter().map(PlannedCast::report));
+    let made = insert(&mut unit.model, &planned);
+    let mut number = 0;
+    nested::each_graph_mut(unit.graph_mut(), |graph, _| {
+        for (_, name) in made.iter().filter(|(of, _)| *of == number) {
+            if let Some(ty) = types.get(number, name).filter(|ty| ty.is_concrete()) {
+                graph.value_info.push(ValueInfoProto { r#type: Some(ty.to_message()), ..value_info(name) });
             }
-            number += 1;
-        });
-        unit.types = Some(types);
-        Ok(())
-    }
+        }
+        number += 1;
+    });
 }
 
-/// Puts casts into a program; the values that are new, with their graphs.
+/// Inserts casts into a program; returns the new values with the numbers of their graphs.
 pub(crate) fn insert(model: &mut ModelProto, planned: &[PlannedCast]) -> Vec<(usize, String)> {
     if ir::imported(model, names::TYPES_DOMAIN).is_none() {
         model.opset_import.push(OperatorSetIdProto {
@@ -109,8 +49,7 @@ pub(crate) fn insert(model: &mut ModelProto, planned: &[PlannedCast]) -> Vec<(us
     let mut made = Vec::new();
     let mut by_node: HashMap<usize, HashMap<usize, Vec<&PlannedCast>>> = HashMap::new();
     for cast in planned {
-        let (Site::Input { node, .. } | Site::Output { node, .. }) = cast.site;
-        by_node.entry(cast.graph).or_default().entry(node).or_default().push(cast);
+        by_node.entry(cast.graph).or_default().entry(cast.site.node).or_default().push(cast);
     }
     let mut number = 0;
     nested::each_graph_mut(graph, |graph, _| {
@@ -121,9 +60,9 @@ pub(crate) fn insert(model: &mut ModelProto, planned: &[PlannedCast]) -> Vec<(us
             for (at, mut node) in std::mem::take(&mut graph.node).into_iter().enumerate() {
                 let mut after = Vec::new();
                 for cast in here.get(&at).into_iter().flatten() {
-                    let PlannedCast { site, from, to, .. } = cast;
-                    match site {
-                        Site::Input { port, value, .. } => {
+                    let PlannedCast { site: CastSite { end, port, value, .. }, from, to, .. } = cast;
+                    match end {
+                        CastEnd::Input => {
                             let name = shared.entry((value.clone(), *to)).or_insert_with(|| {
                                 let name = ir::fresh(&mut taken, &format!("{value}.{}", short(to)));
                                 nodes.push(cast_node(value, &name, from, to, &node));
@@ -132,7 +71,7 @@ pub(crate) fn insert(model: &mut ModelProto, planned: &[PlannedCast]) -> Vec<(us
                             });
                             node.input[*port].clone_from(name);
                         }
-                        Site::Output { port, value, .. } => {
+                        CastEnd::Output => {
                             let name = ir::fresh(&mut taken, &format!("{value}.{}", short(from)));
                             node.output[*port].clone_from(&name);
                             after.push(cast_node(&name, value, from, to, &node));

@@ -30,9 +30,11 @@ use crate::bindings::{Binding, Bindings};
 use crate::error::BuildError;
 use crate::ir::{self, Map, Set};
 use crate::names;
-use crate::pass::Pass;
-use crate::solve;
+use crate::solve_program::{failed, solve};
+use crate::stage::{Lowered, Solved};
 use crate::unit::Unit;
+
+use super::stamp::stamp_all;
 
 mod constants;
 mod form;
@@ -49,20 +51,17 @@ mod shape;
 mod window;
 
 use constants::Constants;
-use form::{Form, Lowered, Operand};
-
-/// The pass.
-pub struct Lower;
+use form::{Form, Operand};
 
 /// How one operator is written in primitives.
 struct LoweringRule {
     /// The operator.
     operator: &'static str,
     /// Writes it, or says why not.
-    run: fn(&mut Form<'_>) -> Lowered,
+    run: fn(&mut Form<'_>) -> form::Lowered,
 }
 
-const fn rule(operator: &'static str, run: fn(&mut Form<'_>) -> Lowered) -> LoweringRule {
+const fn rule(operator: &'static str, run: fn(&mut Form<'_>) -> form::Lowered) -> LoweringRule {
     LoweringRule { operator, run }
 }
 
@@ -84,76 +83,67 @@ pub fn lowered_operators() -> impl Iterator<Item = &'static str> {
     FAMILIES.iter().copied().flatten().map(|rule| rule.operator)
 }
 
-impl Pass for Lower {
-    fn name(&self) -> &str {
-        "lower"
+/// Writes operators in primitives where a backend does not compute them.
+pub(crate) fn run(solved: Solved) -> Result<Lowered, BuildError> {
+    let Solved { mut unit, mut types, interface, casts: _ } = solved;
+    if !any_needed(unit.graph(), &unit.bindings) {
+        return Ok(Lowered { unit, types, interface, refusals: Map::default() });
     }
-
-    fn run(&self, unit: &mut Unit) -> Result<(), BuildError> {
-        let Some(types) = unit.types.take() else { return Ok(()) };
-        if !any_needed(unit.graph(), &unit.bindings) {
-            unit.types = Some(types);
-            return Ok(());
-        }
-        let version = ir::imported(&unit.model, "").unwrap_or(1);
-        let bindings = unit.bindings.clone();
-        let graph = unit.model.graph.get_or_insert_default();
-        let constants = Constants::of(graph);
-        let mut taken = nested::value_names(graph);
-        let mut lowered: Vec<(String, usize)> = Vec::new();
-        let mut refused: Map<String, String> = Map::default();
-        let mut number = 0;
-        nested::each_graph_mut(graph, |graph, _| {
-            let visible = VisibleTypes { types: &types, graph: number };
-            let mut nodes = Vec::with_capacity(graph.node.len());
-            for node in std::mem::take(&mut graph.node) {
-                let Some((slot, bound)) = on_backend(&node, &bindings) else {
-                    nodes.push(node);
-                    continue;
-                };
-                if computes(bound, &node, |value| visible.leaf(value)) {
-                    nodes.push(node);
-                    continue;
+    let version = ir::imported(&unit.model, "").unwrap_or(1);
+    let Unit { model, bindings, .. } = &mut unit;
+    let graph = model.graph.get_or_insert_default();
+    let constants = Constants::of(graph);
+    let mut taken = nested::value_names(graph);
+    let mut lowered: Vec<(String, usize)> = Vec::new();
+    let mut refusals: Map<String, String> = Map::default();
+    let mut number = 0;
+    nested::each_graph_mut(graph, |graph, _| {
+        let visible = VisibleTypes { types: &types, graph: number };
+        let mut nodes = Vec::with_capacity(graph.node.len());
+        for node in std::mem::take(&mut graph.node) {
+            let Some((slot, bound)) = on_backend(&node, bindings) else {
+                nodes.push(node);
+                continue;
+            };
+            if computes(bound, &node, |value| visible.leaf(value)) {
+                nodes.push(node);
+                continue;
+            }
+            let held = bound.stores("Tensor").and_then(|node| Dtype::from_node_id(node.id));
+            let typed = |value: &str| Operand::of_value(value, visible.get(value)?);
+            let mut form = Form::new(&node, version, held, typed, &constants, &mut taken);
+            match write(&mut form) {
+                Ok(()) => {
+                    match lowered.iter_mut().find(|(known, _)| known == slot) {
+                        Some((_, count)) => *count += 1,
+                        None => lowered.push((slot.to_owned(), 1)),
+                    }
+                    let Form { nodes: made, initializers, .. } = form;
+                    graph.initializer.extend(initializers);
+                    nodes.extend(made);
                 }
-                let held = bound.stores("Tensor").and_then(|node| Dtype::from_node_id(node.id));
-                let typed = |value: &str| Operand::of_value(value, visible.get(value)?);
-                let mut form = Form::new(&node, version, held, typed, &constants, &mut taken);
-                match write(&mut form) {
-                    Ok(()) => {
-                        match lowered.iter_mut().find(|(known, _)| known == slot) {
-                            Some((_, count)) => *count += 1,
-                            None => lowered.push((slot.to_owned(), 1)),
-                        }
-                        let Form { nodes: made, initializers, .. } = form;
-                        graph.initializer.extend(initializers);
-                        nodes.extend(made);
-                    }
-                    Err(form::Refusal(why)) => {
-                        refused.insert(node.output.concat(), why);
-                        nodes.push(node);
-                    }
+                Err(form::Refusal(why)) => {
+                    refusals.insert(node.output.concat(), why);
+                    nodes.push(node);
                 }
             }
-            graph.node = nodes;
-            number += 1;
-        });
-        unit.refused = refused;
-        if lowered.is_empty() {
-            unit.types = Some(types);
-            return Ok(());
         }
+        graph.node = nodes;
+        number += 1;
+    });
+    if !lowered.is_empty() {
         unit.report.lowered = lowered;
-        let outcome = solve::solve(&unit.model, &unit.bindings, unit.mode)?;
-        if !outcome.is_ok() {
-            return Err(solve::failed(unit, outcome.diagnostics));
+        let solution = solve(&unit.model, &unit.bindings, unit.mode)?;
+        if !solution.is_ok() {
+            return Err(failed(&unit, solution.diagnostics));
         }
-        unit.types = Some(outcome.types);
-        super::stamp::stamp_all(unit);
-        Ok(())
+        types = solution.types;
+        stamp_all(&mut unit, &types);
     }
+    Ok(Lowered { unit, types, interface, refusals })
 }
 
-fn write(form: &mut Form<'_>) -> Lowered {
+fn write(form: &mut Form<'_>) -> form::Lowered {
     let op = form.node.op_type();
     let found = FAMILIES.iter().copied().flatten().find(|rule| rule.operator == op);
     let Some(rule) = found else { return form::refuse("no rule knows the operator") };

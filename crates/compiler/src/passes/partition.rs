@@ -15,8 +15,7 @@ use crate::error::BuildError;
 use crate::graph::attributes::IntoAttribute;
 use crate::ir;
 use crate::names::PEER_CLASS;
-use crate::pass::Pass;
-use crate::unit::Unit;
+use crate::stage::Dispatched;
 
 /// The domain of the functions.
 pub const PARTITION_DOMAIN: &str = "ai.bytesandbrains.partition";
@@ -24,27 +23,20 @@ pub const PARTITION_DOMAIN: &str = "ai.bytesandbrains.partition";
 /// What the part on the module's own side is called.
 pub const OWN: &str = "self";
 
-/// The pass.
-pub struct Partition;
-
-impl Pass for Partition {
-    fn name(&self) -> &str {
-        "partition"
+/// Adds a function for each class of peers, if the program has sends.
+pub(crate) fn run(dispatched: &mut Dispatched) -> Result<(), BuildError> {
+    let Dispatched { unit, .. } = dispatched;
+    if !unit.graph().node.iter().any(|node| is_wire(node, "Send")) {
+        return Ok(());
     }
-
-    fn run(&self, unit: &mut Unit) -> Result<(), BuildError> {
-        if !unit.graph().node.iter().any(|node| is_wire(node, "Send")) {
-            return Ok(());
-        }
-        let classes = Classes::of(unit.graph())?;
-        let imports = unit.model.opset_import.clone();
-        let mut parts = parts(unit.graph(), &classes);
-        for part in &mut parts {
-            part.opset_import.clone_from(&imports);
-        }
-        unit.model.functions.extend(parts);
-        Ok(())
+    let classes = Classes::of(unit.graph())?;
+    let imports = unit.model.opset_import.clone();
+    let mut parts = parts(unit.graph(), &classes);
+    for part in &mut parts {
+        part.opset_import.clone_from(&imports);
     }
+    unit.model.functions.extend(parts);
+    Ok(())
 }
 
 fn parts(graph: &GraphProto, classes: &Classes) -> Vec<FunctionProto> {

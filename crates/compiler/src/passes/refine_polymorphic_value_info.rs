@@ -8,32 +8,21 @@ use std::collections::{HashMap, HashSet};
 
 use typeloom_onnx::messages::{GraphProto, NodeProto, ValueInfoProto, type_proto};
 
-use crate::error::BuildError;
 use crate::names::{PEERS_DOMAIN, WIRE_DOMAIN};
-use crate::pass::Pass;
-use crate::unit::Unit;
+use crate::stage::Expanded;
 
 /// Operators that a list of peers can go through.
 pub(crate) const STRUCTURAL: [&str; 6] = ["Identity", "Slice", "Gather", "Concat", "Squeeze", "Unsqueeze"];
 
-/// The pass.
-pub struct RefinePolymorphicValueInfo;
-
-impl Pass for RefinePolymorphicValueInfo {
-    fn name(&self) -> &str {
-        "refine_polymorphic_value_info"
-    }
-
-    fn run(&self, unit: &mut Unit) -> Result<(), BuildError> {
-        let graph = unit.graph_mut();
-        let on_the_way = to_peer_ports(graph);
-        for at in on_the_way {
-            let node = &mut graph.node[at];
-            if matches!(node.domain(), "" | "ai.onnx") {
-                node.domain = Some(PEERS_DOMAIN.to_owned());
-            }
+/// Moves structural operators between graph inputs and peer ports to the domain of lists of peers.
+pub(crate) fn run(expanded: &mut Expanded) {
+    let graph = expanded.unit.graph_mut();
+    let on_the_way = to_peer_ports(graph);
+    for at in on_the_way {
+        let node = &mut graph.node[at];
+        if matches!(node.domain(), "" | "ai.onnx") {
+            node.domain = Some(PEERS_DOMAIN.to_owned());
         }
-        Ok(())
     }
 }
 

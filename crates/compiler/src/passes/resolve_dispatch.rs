@@ -12,89 +12,79 @@ use crate::graph::operators::method_name;
 use crate::graph::recorder::snake;
 use crate::ir::{self, Map};
 use crate::names;
-use crate::pass::Pass;
-use crate::unit::{Dispatch, Unit};
+use crate::stage::{Dispatch, Dispatched, Lowered};
+use crate::unit::Unit;
 use typeloom_onnx::nested;
 
-/// The pass.
-pub struct ResolveDispatch;
-
-impl Pass for ResolveDispatch {
-    fn name(&self) -> &str {
-        "resolve_dispatch"
-    }
-
-    fn run(&self, unit: &mut Unit) -> Result<(), BuildError> {
-        let bindings = unit.bindings.clone();
-        let mut dispatch = Vec::new();
-        let mut errors = Vec::new();
-        // Nodes of one operator on one slot share their words, and neighbours are often of few operators.
-        let mut known: Map<[Arc<str>; 3], (Role, Arc<str>, SharedText)> = Map::default();
-        let mut words: Map<String, Arc<str>> = Map::default();
-        let (types, refused) = (unit.types.take().unwrap_or_default(), std::mem::take(&mut unit.refused));
-        let mut number = 0;
-        let mut resolve = |node: &mut NodeProto, types: &VisibleTypes<'_>| {
-            let Some(slot) = ir::metadata(node, names::SLOT_ID) else { return };
-            let slot = shared(&mut words, slot);
-            let operator = shared(&mut words, node.op_type());
-            let first = || node.output.iter().find(|output| !output.is_empty()).cloned().unwrap_or_default();
-            let domain = shared(&mut words, node.domain());
-            let key = [Arc::clone(&slot), domain, Arc::clone(&operator)];
-            if let Some((role, method, stamp)) = known.get(&key) {
-                let (role, method) = (*role, Arc::clone(method));
-                dispatch.push(Dispatch { node: first(), slot, role, method, operator });
-                ir::set(&mut node.metadata_props, &*names::keys::DISPATCH, stamp);
-                return;
-            }
-            let role = ir::metadata(node, names::REQUIRED_TRAIT).and_then(Role::from_trait_name);
-            // A slot that nothing is bound to is there in permissive mode alone.
-            let (Some(role), Some(bound)) = (role, bindings.get(&slot)) else { return };
-            let fits = match role {
-                Role::Backend => computes(bound, node, |value| types.leaf(value)),
-                Role::Protocol => bound
-                    .protocol
-                    .is_some_and(|opset| opset.domain == node.domain() && opset.op(node.op_type()).is_some()),
-                Role::Index
-                | Role::Model
-                | Role::Aggregator
-                | Role::Codec
-                | Role::DataSource
-                | Role::PeerSelector => true,
-            };
-            if !fits {
-                let why = match role == Role::Backend {
-                    true => no_form(node, types, refused.get(&node.output.concat())),
-                    false => ", which is no operator of its protocol".to_owned(),
-                };
-                errors.push(BuildError::NotDispatchable {
-                    message: format!(
-                        "`{}`, which is bound to slot `{slot}`, does not compute `{}`{why}",
-                        bound.component,
-                        node.op_type(),
-                    ),
-                    source_line: ir::metadata(node, names::PLACE).unwrap_or_default().to_owned(),
-                });
-                return;
-            }
-            let method: Arc<str> = method(role, node).into();
-            let stamp = SharedText::from(format!("{slot}.{method}"));
-            dispatch.push(Dispatch { node: first(), slot, role, method: Arc::clone(&method), operator });
-            ir::set(&mut node.metadata_props, &*names::keys::DISPATCH, &stamp);
-            // What a backend computes besides the primitives may depend on types.
-            if role != Role::Backend || is_primitive(node) {
-                known.insert(key, (role, method, stamp));
-            }
+/// Resolves every node on a slot to a method of its component.
+pub(crate) fn run(lowered: Lowered) -> Result<Dispatched, BuildError> {
+    let Lowered { mut unit, types, interface, refusals } = lowered;
+    let Unit { model, bindings, .. } = &mut unit;
+    let mut dispatch = Vec::new();
+    let mut errors = Vec::new();
+    // Nodes of one operator on one slot share their words, and neighbours are often of few operators.
+    let mut known: Map<[Arc<str>; 3], (Role, Arc<str>, SharedText)> = Map::default();
+    let mut words: Map<String, Arc<str>> = Map::default();
+    let mut number = 0;
+    let mut resolve = |node: &mut NodeProto, types: &VisibleTypes<'_>| {
+        let Some(slot) = ir::metadata(node, names::SLOT_ID) else { return };
+        let slot = shared(&mut words, slot);
+        let operator = shared(&mut words, node.op_type());
+        let first = || node.output.iter().find(|output| !output.is_empty()).cloned().unwrap_or_default();
+        let domain = shared(&mut words, node.domain());
+        let key = [Arc::clone(&slot), domain, Arc::clone(&operator)];
+        if let Some((role, method, stamp)) = known.get(&key) {
+            let (role, method) = (*role, Arc::clone(method));
+            dispatch.push(Dispatch { node: first(), slot, role, method, operator });
+            ir::set(&mut node.metadata_props, &*names::keys::DISPATCH, stamp);
+            return;
+        }
+        let role = ir::metadata(node, names::REQUIRED_TRAIT).and_then(Role::from_trait_name);
+        // A slot that nothing is bound to is there in permissive mode alone.
+        let (Some(role), Some(bound)) = (role, bindings.get(&slot)) else { return };
+        let fits = match role {
+            Role::Backend => computes(bound, node, |value| types.leaf(value)),
+            Role::Protocol => bound
+                .protocol
+                .is_some_and(|opset| opset.domain == node.domain() && opset.op(node.op_type()).is_some()),
+            Role::Index
+            | Role::Model
+            | Role::Aggregator
+            | Role::Codec
+            | Role::DataSource
+            | Role::PeerSelector => true,
         };
-        nested::each_graph_mut(unit.graph_mut(), |graph, _| {
-            let visible = VisibleTypes { types: &types, graph: number };
-            graph.node.iter_mut().for_each(|node| resolve(node, &visible));
-            number += 1;
-        });
-        unit.types = Some(types);
-        dispatch.shrink_to_fit();
-        unit.dispatch = dispatch;
-        BuildError::of(errors)
-    }
+        if !fits {
+            let why = match role == Role::Backend {
+                true => no_form(node, types, refusals.get(&node.output.concat())),
+                false => ", which is no operator of its protocol".to_owned(),
+            };
+            errors.push(BuildError::NotDispatchable {
+                message: format!(
+                    "`{}`, which is bound to slot `{slot}`, does not compute `{}`{why}",
+                    bound.component,
+                    node.op_type(),
+                ),
+                source_line: ir::metadata(node, names::PLACE).unwrap_or_default().to_owned(),
+            });
+            return;
+        }
+        let method: Arc<str> = method(role, node).into();
+        let stamp = SharedText::from(format!("{slot}.{method}"));
+        dispatch.push(Dispatch { node: first(), slot, role, method: Arc::clone(&method), operator });
+        ir::set(&mut node.metadata_props, &*names::keys::DISPATCH, &stamp);
+        // What a backend computes besides the primitives may depend on types.
+        if role != Role::Backend || is_primitive(node) {
+            known.insert(key, (role, method, stamp));
+        }
+    };
+    nested::each_graph_mut(model.graph.get_or_insert_default(), |graph, _| {
+        let visible = VisibleTypes { types: &types, graph: number };
+        graph.node.iter_mut().for_each(|node| resolve(node, &visible));
+        number += 1;
+    });
+    dispatch.shrink_to_fit();
+    BuildError::of(errors).map(|()| Dispatched { unit, interface, dispatch })
 }
 
 /// Why a node is neither computed nor written in primitives: its operator, its element types and what is missing.

@@ -2,31 +2,21 @@
 
 use typeloom_onnx::messages::{GraphProto, TensorProto, TypeProto, ValueInfoProto, type_proto};
 use typeloom_onnx::nested;
-use typeloom_solver::value_type::ValueType;
+use typeloom_solver::value_type::{ValueType, ValueTypes};
 
-use crate::error::BuildError;
 use crate::graph::recorder::value_info;
 use crate::ir::Set;
-use crate::pass::Pass;
+use crate::stage::Solved;
 use crate::unit::Unit;
 
-/// The pass.
-pub struct StampTypes;
-
-impl Pass for StampTypes {
-    fn name(&self) -> &str {
-        "stamp"
-    }
-
-    fn run(&self, unit: &mut Unit) -> Result<(), BuildError> {
-        stamp_all(unit);
-        Ok(())
-    }
+/// Stamps every value with its solved type.
+pub(crate) fn run(solved: &mut Solved) {
+    let Solved { unit, types, .. } = solved;
+    stamp_all(unit, types);
 }
 
 /// Stamps the values of all graphs with their solved types.
-pub(crate) fn stamp_all(unit: &mut Unit) {
-    let Some(types) = unit.types.take() else { return };
+pub(crate) fn stamp_all(unit: &mut Unit, types: &ValueTypes) {
     let message = |ty: &ValueType| ty.is_concrete().then(|| ty.to_message());
     let messages: Vec<Option<TypeProto>> = types.distinct().iter().map(message).collect();
     let mut number = 0;
@@ -34,7 +24,6 @@ pub(crate) fn stamp_all(unit: &mut Unit) {
         stamp_graph(graph, |name| messages[types.number_of(number, name)?.index()].as_ref());
         number += 1;
     });
-    unit.types = Some(types);
 }
 
 /// Stamps the values of one graph; `type_of` returns the messages of concrete types.

@@ -17,63 +17,55 @@ use typeloom_solver::catalogue::{Catalogue, Lookup};
 use typeloom_solver::model::Mode;
 use typeloom_solver::signature::FormalType;
 
-use super::insert_cast_ops::{self, PlannedCast, Site};
-use crate::casts;
-use crate::catalogue::data_variable;
+use super::insert_cast_ops;
+use crate::program_operators::data_variable;
 use crate::error::BuildError;
 use crate::ir;
 use crate::names;
 use crate::operators::{self, SLOT_STORAGE, binding_key};
-use crate::pass::Pass;
+use crate::planned_casts::{self, CastEnd, CastSite, PlannedCast};
 use crate::report::CastReport;
-use crate::solve::{self, Outcome};
+use crate::solve_program::{Solution, failed, solve};
+use crate::stage::{Expanded, Solved};
 use crate::unit::{Coercion, Unit};
 use typeloom_onnx::nested;
 
-/// The pass.
-pub struct TypeSolver;
-
-impl Pass for TypeSolver {
-    fn name(&self) -> &str {
-        "type_solver"
+/// Solves the types of a program.
+pub(crate) fn run(expanded: Expanded) -> Result<Solved, BuildError> {
+    let Expanded { unit } = expanded;
+    let solution = solve(&unit.model, &unit.bindings, unit.mode)?;
+    if solution.is_ok() {
+        return Ok(solved(unit, solution, Vec::new()));
     }
-
-    fn run(&self, unit: &mut Unit) -> Result<(), BuildError> {
-        let outcome = solve::solve(&unit.model, &unit.bindings, unit.mode)?;
-        if outcome.is_ok() {
-            unit.types = Some(outcome.types);
-            unit.exported = Some(outcome.interface);
-            return Ok(());
-        }
-        let Outcome { diagnostics, .. } = outcome;
-        if unit.coercion == Coercion::Never || !unit.casts_run {
-            return Err(solve::failed(unit, diagnostics));
-        }
-        let planned = plan(unit)?;
-        if planned.is_empty() {
-            return Err(solve::failed(unit, diagnostics));
-        }
-        let lossy: Vec<CastReport> =
-            planned.iter().map(PlannedCast::report).filter(|cast| !cast.lossless).collect();
-        if unit.coercion == Coercion::Lossless && !lossy.is_empty() {
-            return Err(BuildError::LossyCast(lossy));
-        }
-        let mut cast = unit.model.clone();
-        insert_cast_ops::insert(&mut cast, &planned);
-        let outcome = solve::solve(&cast, &unit.bindings, unit.mode)?;
-        if !outcome.is_ok() {
-            return Err(solve::failed(unit, outcome.diagnostics));
-        }
-        unit.types = Some(outcome.types);
-        unit.exported = Some(outcome.interface);
-        unit.planned = planned;
-        Ok(())
+    if unit.coercion == Coercion::Never {
+        return Err(failed(&unit, solution.diagnostics));
     }
+    let casts = plan(&unit)?;
+    if casts.is_empty() {
+        return Err(failed(&unit, solution.diagnostics));
+    }
+    let lossy: Vec<CastReport> =
+        casts.iter().map(PlannedCast::report).filter(|cast| !cast.lossless).collect();
+    if unit.coercion == Coercion::Lossless && !lossy.is_empty() {
+        return Err(BuildError::LossyCast(lossy));
+    }
+    let mut model = unit.model.clone();
+    insert_cast_ops::insert(&mut model, &casts);
+    let solution = solve(&model, &unit.bindings, unit.mode)?;
+    if !solution.is_ok() {
+        return Err(failed(&unit, solution.diagnostics));
+    }
+    Ok(solved(unit, solution, casts))
+}
+
+fn solved(unit: Unit, solution: Solution, casts: Vec<PlannedCast>) -> Solved {
+    let Solution { types, interface, diagnostics: _ } = solution;
+    Solved { unit, types, interface, casts }
 }
 
 /// An edge that is cut open.
 struct Cut {
-    site: Site,
+    site: CastSite,
     /// The value at the producer's end and that at the consumer's.
     ends: (String, String),
     reason: String,
@@ -95,14 +87,14 @@ fn plan(unit: &Unit) -> Result<Vec<PlannedCast>, BuildError> {
     if cuts.is_empty() {
         return Ok(Vec::new());
     }
-    let outcome = solve::solve(&model, &unit.bindings, Mode::Permissive)?;
+    let solution = solve(&model, &unit.bindings, Mode::Permissive)?;
     let mut planned = Vec::new();
     for (graph, Cut { site, ends: (from, to), reason }) in cuts {
-        let ty = |value: &str| outcome.types.visible_from(graph, value);
+        let ty = |value: &str| solution.types.visible_from(graph, value);
         let (Some(from), Some(to)) = (ty(&from), ty(&to)) else { continue };
         let (Some(source), Some(target)) = (from.leaf(), to.leaf()) else { continue };
-        if source.id != target.id && casts::is_convertible(from, to) {
-            let lossless = casts::is_lossless(from, to);
+        if source.id != target.id && planned_casts::is_convertible(from, to) {
+            let lossless = planned_casts::is_lossless(from, to);
             planned.push(PlannedCast { graph, site, from: source.id, to: target.id, lossless, reason });
         }
     }
@@ -133,7 +125,7 @@ fn cut(graph: &mut GraphProto, version: i64, taken: &mut HashSet<String>) -> Vec
             nodes.push(edge(&value, &cut, &node));
             node.input[port].clone_from(&cut);
             cuts.push(Cut {
-                site: Site::Input { node: at, port, value: value.clone() },
+                site: CastSite { end: CastEnd::Input, node: at, port, value: value.clone() },
                 ends: (value, cut),
                 reason,
             });
@@ -144,7 +136,7 @@ fn cut(graph: &mut GraphProto, version: i64, taken: &mut HashSet<String>) -> Vec
             let value = output.clone();
             let cut = ir::fresh(taken, &format!("{value}.edge"));
             output.clone_from(&cut);
-            let site = Site::Output { node: at, port, value: value.clone() };
+            let site = CastSite { end: CastEnd::Output, node: at, port, value: value.clone() };
             let reason = format!("`{value}` is declared as {ty}");
             after.push((cut, value, site, reason));
         }

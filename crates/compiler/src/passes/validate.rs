@@ -14,76 +14,69 @@ use crate::error::BuildError;
 use crate::ir::{self, Map};
 use crate::names;
 use crate::operators;
-use crate::pass::Pass;
-use crate::unit::{SlotInfo, Unit};
+use crate::stage::Parsed;
+use crate::unit::SlotInfo;
 
-/// The pass.
-pub struct Validate;
-
-impl Pass for Validate {
-    fn name(&self) -> &str {
-        "validate"
+/// Checks the program and adds the slots that its nodes use.
+pub(crate) fn run(parsed: &mut Parsed) -> Result<(), BuildError> {
+    let Parsed { unit } = parsed;
+    let invalid = |message: String| BuildError::InvalidProgram { message };
+    let Some(graph) = &unit.model.graph else {
+        return Err(invalid("the program has no graph".to_owned()));
+    };
+    let mut deepest = 0;
+    nested::each_graph(graph, |_, depth| deepest = deepest.max(depth));
+    for function in &unit.model.functions {
+        for graph in function.node.iter().flat_map(nested::graphs) {
+            nested::each_graph(graph, |_, depth| deepest = deepest.max(depth + 1));
+        }
     }
-
-    fn run(&self, unit: &mut Unit) -> Result<(), BuildError> {
-        let invalid = |message: String| BuildError::InvalidProgram { message };
-        let Some(graph) = &unit.model.graph else {
-            return Err(invalid("the program has no graph".to_owned()));
-        };
-        let mut deepest = 0;
-        nested::each_graph(graph, |_, depth| deepest = deepest.max(depth));
-        for function in &unit.model.functions {
-            for graph in function.node.iter().flat_map(nested::graphs) {
-                nested::each_graph(graph, |_, depth| deepest = deepest.max(depth + 1));
-            }
-        }
-        if deepest > MAX_NESTING {
-            return Err(invalid(format!("graphs are nested more than {MAX_NESTING} deep")));
-        }
-        let mut errors = Vec::new();
-        let mut found: Vec<(String, Role)> = Vec::new();
-        let mut seen: Map<String, Vec<Role>> = Map::default();
-        let mut look = |node: &NodeProto| match slot_of(node) {
-            Ok(Some((slot, role))) => {
-                let roles = match seen.get_mut(slot) {
-                    Some(roles) => roles,
-                    None => seen.entry(slot.to_owned()).or_default(),
-                };
-                if !roles.contains(&role) {
-                    roles.push(role);
-                    found.push((slot.to_owned(), role));
-                }
-            }
-            Ok(None) => {}
-            Err(message) => errors.push(invalid(message)),
-        };
-        nested::each_node(graph, &mut look);
-        for node in unit.model.functions.iter().flat_map(|function| &function.node) {
-            look(node);
-            nested::graphs(node).for_each(|graph| nested::each_node(graph, &mut look));
-        }
-        let mut told = HashSet::new();
-        for (slot, role) in found {
-            match unit.slots.get(&slot) {
-                Some(known) if known.role != role && told.insert(slot.clone()) => {
-                    let message = format!("slot `{slot}` is used as {} and as {role}", known.role);
-                    errors.push(invalid(message));
-                }
-                Some(_) => {}
-                None => {
-                    unit.slots.insert(slot, SlotInfo { role, place: None });
-                }
-            }
-        }
-        for slot in unit.bindings.bound_twice() {
-            errors.push(BuildError::BoundTwice { slot: slot.clone() });
-        }
-        for (slot, _) in unit.bindings.iter().filter(|(slot, _)| !unit.slots.contains_key(*slot)) {
-            let known = unit.slots.keys().cloned().collect();
-            errors.push(BuildError::NoSuchSlot { slot: slot.to_owned(), known });
-        }
-        BuildError::of(errors)
+    if deepest > MAX_NESTING {
+        return Err(invalid(format!("graphs are nested more than {MAX_NESTING} deep")));
     }
+    let mut errors = Vec::new();
+    let mut found: Vec<(String, Role)> = Vec::new();
+    let mut seen: Map<String, Vec<Role>> = Map::default();
+    let mut look = |node: &NodeProto| match slot_of(node) {
+        Ok(Some((slot, role))) => {
+            let roles = match seen.get_mut(slot) {
+                Some(roles) => roles,
+                None => seen.entry(slot.to_owned()).or_default(),
+            };
+            if !roles.contains(&role) {
+                roles.push(role);
+                found.push((slot.to_owned(), role));
+            }
+        }
+        Ok(None) => {}
+        Err(message) => errors.push(invalid(message)),
+    };
+    nested::each_node(graph, &mut look);
+    for node in unit.model.functions.iter().flat_map(|function| &function.node) {
+        look(node);
+        nested::graphs(node).for_each(|graph| nested::each_node(graph, &mut look));
+    }
+    let mut reported = HashSet::new();
+    for (slot, role) in found {
+        match unit.slots.get(&slot) {
+            Some(known) if known.role != role && reported.insert(slot.clone()) => {
+                let message = format!("slot `{slot}` is used as {} and as {role}", known.role);
+                errors.push(invalid(message));
+            }
+            Some(_) => {}
+            None => {
+                unit.slots.insert(slot, SlotInfo { role, place: None });
+            }
+        }
+    }
+    for slot in unit.bindings.bound_twice() {
+        errors.push(BuildError::BoundTwice { slot: slot.clone() });
+    }
+    for (slot, _) in unit.bindings.iter().filter(|(slot, _)| !unit.slots.contains_key(*slot)) {
+        let known = unit.slots.keys().cloned().collect();
+        errors.push(BuildError::NoSuchSlot { slot: slot.to_owned(), known });
+    }
+    BuildError::of(errors)
 }
 
 /// The slot of a node and the contract that the node asks for; nothing for a node without a slot.

@@ -5,6 +5,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use typeloom_interface::Interface;
 use typeloom_onnx::messages::ModelProto;
 use typeloom_onnx::prost::Message as _;
 use typeloom_solver::diagnostic::{Code, Diagnostic, SourceLine, diagnose};
@@ -14,10 +15,9 @@ use typeloom_solver::value_type::ValueTypes;
 use typeloom_types::lattice::Lattice;
 
 use crate::bindings::Bindings;
-use crate::catalogue::Operators;
+use crate::program_operators::Operators;
 use crate::error::BuildError;
 use crate::unit::Unit;
-use typeloom_interface::Interface;
 
 /// The element types of the default type tree.
 pub(crate) fn universe() -> Result<&'static Arc<Universe>, BuildError> {
@@ -30,21 +30,21 @@ pub(crate) fn universe() -> Result<&'static Arc<Universe>, BuildError> {
 }
 
 /// The result of solving a program.
-pub(crate) struct Outcome {
+pub(crate) struct Solution {
     pub(crate) types: ValueTypes,
     /// Warnings, or what is wrong.
     pub(crate) diagnostics: Vec<Diagnostic>,
     pub(crate) interface: Interface,
 }
 
-impl Outcome {
+impl Solution {
     pub(crate) fn is_ok(&self) -> bool {
         !self.diagnostics.iter().any(Diagnostic::is_error)
     }
 }
 
 /// Solves a program.
-pub(crate) fn solve(model: &ModelProto, bindings: &Bindings, mode: Mode) -> Result<Outcome, BuildError> {
+pub(crate) fn solve(model: &ModelProto, bindings: &Bindings, mode: Mode) -> Result<Solution, BuildError> {
     let universe = universe()?;
     let bytes = model.encode_to_vec();
     let operators = Operators::of(model, bindings, universe);
@@ -53,7 +53,7 @@ pub(crate) fn solve(model: &ModelProto, bindings: &Bindings, mode: Mode) -> Resu
         .map_err(|error| BuildError::InvalidProgram { message: error.to_string() })?;
     let diagnostics = if checked.is_ok() { Vec::new() } else { diagnose(&mut checked) };
     let interface = Interface::of_checked(&mut checked);
-    Ok(Outcome { types: ValueTypes::of_program(&mut checked), diagnostics, interface })
+    Ok(Solution { types: ValueTypes::of_program(&mut checked), diagnostics, interface })
 }
 
 /// What is wrong, as the error of a compilation, with the author's lines put in.
@@ -66,7 +66,7 @@ pub(crate) fn failed(unit: &Unit, mut diagnostics: Vec<Diagnostic>) -> BuildErro
             diagnostic.source = place.and_then(|place| SourceLine::at(&place.to_string()));
         }
         if diagnostic.code == Code::UnresolvedType
-            && let Some(help) = crate::settle::help(unit, diagnostic)
+            && let Some(help) = crate::unresolved_help::help(unit, diagnostic)
         {
             diagnostic.help = Some(help);
         }

@@ -9,12 +9,12 @@ use typeloom_solver::model::Mode;
 use typeloom_solver::signature::{Formal, FormalType};
 
 use crate::bindings::Bindings;
-use crate::catalogue::data_variable;
 use crate::error::BuildError;
 use crate::ir;
 use crate::names::{self, keys};
 use crate::passes::lower::VisibleTypes;
-use crate::solve;
+use crate::program_operators::data_variable;
+use crate::solve_program::solve;
 
 /// Operators whose values are no tensors of numbers, that run graphs, or that read no element and so need no backend.
 const ELSEWHERE: [&str; 12] = [
@@ -57,7 +57,7 @@ pub(crate) fn to_backend(model: &mut ModelProto, slot: &str, bindings: &Bindings
         }
         return Ok(());
     };
-    let types = solve::solve(model, bindings, Mode::Permissive)?.types;
+    let types = solve(model, bindings, Mode::Permissive)?.types;
     let version = ir::imported(model, "").unwrap_or(1);
     let graph = model.graph.get_or_insert_default();
     let mut number = 0;

@@ -1,0 +1,69 @@
+//! Casts that the solver plans: where they go, and which are possible.
+
+use typeloom_rewrite::coerce::keeps_values;
+use typeloom_solver::elem::Elem;
+use typeloom_solver::value_type::{Element, ValueType};
+
+use crate::report::CastReport;
+
+/// The end of an edge at which a cast is inserted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum CastEnd {
+    /// Before an input of a node.
+    Input,
+    /// After an output of a node. The value keeps its name, and the node's own result gets another.
+    Output,
+}
+
+/// The position of a cast.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct CastSite {
+    pub(crate) end: CastEnd,
+    /// The position of the node in its graph.
+    pub(crate) node: usize,
+    /// The position of the input or output.
+    pub(crate) port: usize,
+    /// The value at the port.
+    pub(crate) value: String,
+}
+
+/// A cast to be inserted.
+#[derive(Clone, Debug)]
+pub(crate) struct PlannedCast {
+    /// The number of the graph.
+    pub(crate) graph: usize,
+    pub(crate) site: CastSite,
+    pub(crate) from: &'static str,
+    pub(crate) to: &'static str,
+    pub(crate) lossless: bool,
+    pub(crate) reason: String,
+}
+
+impl PlannedCast {
+    pub(crate) fn report(&self) -> CastReport {
+        CastReport {
+            value: self.site.value.clone(),
+            from: self.from.to_owned(),
+            to: self.to.to_owned(),
+            lossless: self.lossless,
+            reason: format!("{}, and what comes is {}", self.reason, self.from),
+        }
+    }
+}
+
+/// Returns the element type if a cast can read and write it: a number that ONNX defines.
+fn number(ty: &ValueType) -> Option<Elem> {
+    let (Element::Tensor(Some(dtype)) | Element::Scalar(Some(dtype))) = ty.element else { return None };
+    let elem = Elem::from_onnx(dtype.onnx_number())?;
+    (![Elem::STRING, Elem::COMPLEX64, Elem::COMPLEX128].contains(&elem)).then_some(elem)
+}
+
+/// Whether there is a cast from one type to another: both are tensors, or both scalars, of numbers.
+pub(crate) fn is_convertible(from: &ValueType, to: &ValueType) -> bool {
+    from.is_tensor() == to.is_tensor() && number(from).is_some() && number(to).is_some()
+}
+
+/// Whether a cast keeps every value.
+pub(crate) fn is_lossless(from: &ValueType, to: &ValueType) -> bool {
+    number(from).zip(number(to)).is_some_and(|(from, to)| keeps_values(from, to))
+}

@@ -1,0 +1,172 @@
+//! Stages of a compilation. Each type holds the [`Unit`] and what is known about it at that stage.
+//!
+//! ```text
+//! Parsed -> expand -> Expanded -> type_solver -> Solved -> lower -> Lowered -> resolve_dispatch -> Dispatched
+//!        -> export_interface -> Exported
+//! ```
+//!
+//! A pass that is not listed here changes the IR and stays at its stage. A pass takes the stage that it needs, so it cannot run
+//! before the passes that it relies on: [`Stage`] holds any stage, and a pass on the wrong one is
+//! [`BuildError::WrongStage`](crate::error::BuildError::WrongStage).
+
+use std::sync::Arc;
+
+use typeloom_contracts::role::Role;
+use typeloom_interface::Interface;
+use typeloom_pool::TypedModule;
+use typeloom_solver::value_type::ValueTypes;
+
+use crate::ir::Map;
+use crate::planned_casts::PlannedCast;
+use crate::unit::Unit;
+
+/// A program as it was recorded or read.
+#[derive(Clone)]
+pub struct Parsed {
+    /// The IR.
+    pub unit: Unit,
+}
+
+/// A program without calls of functions that can be expanded.
+#[derive(Clone)]
+pub struct Expanded {
+    /// The IR.
+    pub unit: Unit,
+}
+
+/// A program whose types are solved.
+#[derive(Clone)]
+pub struct Solved {
+    /// The IR.
+    pub unit: Unit,
+    /// Types of all values.
+    pub types: ValueTypes,
+    /// Inputs and outputs with their types.
+    pub interface: Interface,
+    /// Casts to insert. The types are those of the program with the casts.
+    pub(crate) casts: Vec<PlannedCast>,
+}
+
+/// A program whose operators are written in primitives where a backend needs it.
+#[derive(Clone)]
+pub struct Lowered {
+    /// The IR.
+    pub unit: Unit,
+    /// Types of all values.
+    pub types: ValueTypes,
+    /// Inputs and outputs with their types.
+    pub interface: Interface,
+    /// Reasons why nodes have no form in primitives, by the names of their outputs.
+    pub(crate) refusals: Map<String, String>,
+}
+
+impl Lowered {
+    /// A program without any operator written in primitives.
+    pub(crate) fn unchanged(solved: Solved) -> Self {
+        let Solved { unit, types, interface, casts: _ } = solved;
+        Self { unit, types, interface, refusals: Map::default() }
+    }
+}
+
+/// A program whose nodes on slots are assigned to methods of components.
+#[derive(Clone)]
+pub struct Dispatched {
+    /// The IR.
+    pub unit: Unit,
+    /// Inputs and outputs with their types.
+    pub interface: Interface,
+    /// The method of each node on a slot.
+    pub dispatch: Vec<Dispatch>,
+}
+
+/// A program with the types of its exports: everything of an artifact.
+#[derive(Clone)]
+pub struct Exported {
+    /// The IR.
+    pub unit: Unit,
+    /// The method of each node on a slot.
+    pub dispatch: Vec<Dispatch>,
+    /// Types of the exports.
+    pub interface: TypedModule,
+}
+
+/// The component that runs a node, and its method.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dispatch {
+    /// The first output of the node, which identifies it.
+    pub node: String,
+    /// The slot.
+    pub slot: Arc<str>,
+    /// The contract.
+    pub role: Role,
+    /// The method of the contract; `execute` for an extension operator of a backend.
+    pub method: Arc<str>,
+    /// The operator.
+    pub operator: Arc<str>,
+}
+
+/// A program at any stage.
+#[derive(Clone)]
+pub enum Stage {
+    /// See [`Parsed`].
+    Parsed(Parsed),
+    /// See [`Expanded`].
+    Expanded(Expanded),
+    /// See [`Solved`].
+    Solved(Solved),
+    /// See [`Lowered`].
+    Lowered(Lowered),
+    /// See [`Dispatched`].
+    Dispatched(Dispatched),
+    /// See [`Exported`].
+    Exported(Exported),
+}
+
+impl Stage {
+    /// The name of the stage, in lower case.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Parsed(_) => "parsed",
+            Self::Expanded(_) => "expanded",
+            Self::Solved(_) => "solved",
+            Self::Lowered(_) => "lowered",
+            Self::Dispatched(_) => "dispatched",
+            Self::Exported(_) => "exported",
+        }
+    }
+
+    /// The IR.
+    #[must_use]
+    pub fn unit(&self) -> &Unit {
+        match self {
+            Self::Parsed(Parsed { unit })
+            | Self::Expanded(Expanded { unit })
+            | Self::Solved(Solved { unit, .. })
+            | Self::Lowered(Lowered { unit, .. })
+            | Self::Dispatched(Dispatched { unit, .. })
+            | Self::Exported(Exported { unit, .. }) => unit,
+        }
+    }
+
+    /// The IR, mutable.
+    pub fn unit_mut(&mut self) -> &mut Unit {
+        match self {
+            Self::Parsed(Parsed { unit })
+            | Self::Expanded(Expanded { unit })
+            | Self::Solved(Solved { unit, .. })
+            | Self::Lowered(Lowered { unit, .. })
+            | Self::Dispatched(Dispatched { unit, .. })
+            | Self::Exported(Exported { unit, .. }) => unit,
+        }
+    }
+
+    /// Types of all values, from the solver until the last stage that uses them.
+    #[must_use]
+    pub fn types(&self) -> Option<&ValueTypes> {
+        match self {
+            Self::Solved(Solved { types, .. }) | Self::Lowered(Lowered { types, .. }) => Some(types),
+            Self::Parsed(_) | Self::Expanded(_) | Self::Dispatched(_) | Self::Exported(_) => None,
+        }
+    }
+}
