@@ -15,9 +15,9 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use typeloom_compiler::compiler::Compiler;
-use typeloom_compiler::graph::Graph;
-use typeloom_compiler::graph::operators::OperatorMethods;
-use typeloom_compiler::module::Module;
+use typeloom_module::graph::Graph;
+use typeloom_module::graph::operators::OperatorMethods;
+use typeloom_module::module::Module;
 use typeloom_cpu::attributes::{Attribute, Attributes};
 use typeloom_cpu::call::Call;
 use typeloom_cpu::ops::{self, Operator};

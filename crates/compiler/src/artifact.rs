@@ -7,6 +7,10 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
+use typeloom_interface::{self as interface, Interface};
+use typeloom_module::bindings::Bindings;
+use typeloom_module::ir;
+use typeloom_module::names;
 use typeloom_onnx::messages::{FunctionProto, GraphProto, ModelProto};
 use typeloom_onnx::nested;
 use typeloom_onnx::prost::Message as _;
@@ -14,26 +18,20 @@ use typeloom_pool::compat::Direction;
 use typeloom_pool::{Idx, Item, Pool, TypedModule, Visibility};
 use typeloom_solver::model::Mode;
 
-use crate::bindings::Bindings;
 use crate::error::BuildError;
-use crate::ir;
-use crate::names;
 use crate::passes::export_interface::{SLOTS, provided};
 use crate::passes::partition::PARTITION_DOMAIN;
 use crate::report::CompileReport;
 use crate::solve_program::solve;
 use crate::stage::{Dispatch, Exported};
 use crate::unit::Unit;
-use typeloom_interface::{self as interface, Interface};
 
 /// A compiled program.
 #[derive(Clone)]
 pub struct Artifact {
-    /// The typed IR.
     pub model: ModelProto,
     /// Which component runs which node.
     pub dispatch: Vec<Dispatch>,
-    /// The types of its exports.
     pub interface: TypedModule,
     /// What the compilation did; empty for one that was loaded.
     pub report: CompileReport,
@@ -44,10 +42,7 @@ pub struct Artifact {
 pub enum LoadError {
     /// The bytes are no compiled program.
     #[error("{message}")]
-    NotAnArtifact {
-        /// Why.
-        message: String,
-    },
+    NotAnArtifact { message: String },
     /// Its IR does not type-check.
     #[error(transparent)]
     IllTyped(#[from] BuildError),
@@ -60,11 +55,9 @@ pub enum LoadError {
     /// A slot needs something else than its component provides.
     #[error("slot `{slot}` needs {needs}, and what is bound to it is {found}{}", path(.differences))]
     Component {
-        /// The slot.
         slot: String,
         /// What the program was compiled for.
         needs: String,
-        /// What is there.
         found: String,
         /// The path to each difference.
         differences: Vec<String>,

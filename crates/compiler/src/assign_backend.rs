@@ -1,6 +1,9 @@
 //! Putting the nodes of a model on a slot.
 
 use typeloom_contracts::role::Role;
+use typeloom_module::bindings::Bindings;
+use typeloom_module::ir;
+use typeloom_module::names::{self, keys};
 use typeloom_onnx::messages::{ModelProto, NodeProto, SharedText};
 use typeloom_onnx::nested;
 use typeloom_ops::catalogue::Standard;
@@ -8,10 +11,7 @@ use typeloom_solver::catalogue::{Catalogue as _, Lookup};
 use typeloom_solver::model::Mode;
 use typeloom_solver::signature::{Formal, FormalType};
 
-use crate::bindings::Bindings;
 use crate::error::BuildError;
-use crate::ir;
-use crate::names::{self, keys};
 use crate::passes::lower::VisibleTypes;
 use crate::program_operators::data_variable;
 use crate::solve_program::solve;
@@ -72,7 +72,10 @@ pub(crate) fn to_backend(model: &mut ModelProto, slot: &str, bindings: &Bindings
             let outputs =
                 node.output.iter().enumerate().filter(|(at, _)| is_data(operator.schema.output(*at)));
             let ports = inputs.chain(outputs).filter(|(_, value)| !value.is_empty());
-            if ports.map(|(_, value)| visible.leaf(value)).all(|leaf| leaf.is_some_and(|leaf| leaf.id == stored.id)) {
+            if ports
+                .map(|(_, value)| visible.leaf(value))
+                .all(|leaf| leaf.is_some_and(|leaf| leaf.id == stored.id))
+            {
                 assign(node);
             }
         }

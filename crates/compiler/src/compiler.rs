@@ -2,7 +2,6 @@
 
 use std::rc::Rc;
 
-use indexmap::IndexMap;
 use typeloom_contracts::aggregator::Aggregator;
 use typeloom_contracts::backend::Backend;
 use typeloom_contracts::codec::Codec;
@@ -12,28 +11,26 @@ use typeloom_contracts::model::Model;
 use typeloom_contracts::peer_selector::PeerSelector;
 use typeloom_contracts::protocol::Protocol;
 use typeloom_contracts::role::Role;
-use typeloom_onnx::messages::ModelProto;
+use typeloom_module::bindings::Bindings;
+use typeloom_module::program::{Program, ProgramIr, SlotInfo};
 use typeloom_onnx::text::{PrintOptions, print_model};
 use typeloom_solver::model::Mode;
 
 use crate::artifact::Artifact;
 use crate::assign_backend;
-use crate::bindings::Bindings;
 use crate::error::BuildError;
-use crate::module::{Module, record};
 use crate::pass::Pass;
 use crate::passes::StandardPass;
-use crate::place::Place;
 use crate::report::CompileReport;
 use crate::stage::{Parsed, Stage};
-use crate::unit::{Coercion, SlotInfo, Unit};
+use crate::unit::{Coercion, Unit};
 
 /// Compiles modules and ONNX models.
 ///
 /// ```
 /// use typeloom_compiler::compiler::Compiler;
-/// use typeloom_compiler::graph::Graph;
-/// use typeloom_compiler::module::Module;
+/// use typeloom_module::graph::Graph;
+/// use typeloom_module::module::Module;
 ///
 /// struct Scale;
 ///
@@ -84,57 +81,6 @@ impl Scheduled {
             Self::Standard(pass) => pass.name(),
             Self::User(pass) => pass.name(),
         }
-    }
-}
-
-/// What can be compiled.
-pub trait Program {
-    /// The program as IR, with its slots and the author's places.
-    ///
-    /// # Errors
-    /// Mistakes of its recording.
-    fn into_ir(self) -> Result<ProgramIr, BuildError>;
-}
-
-/// A program as IR.
-#[derive(Clone, Debug, Default)]
-pub struct ProgramIr {
-    /// The model.
-    pub model: ModelProto,
-    /// Its slots.
-    pub slots: IndexMap<String, SlotInfo>,
-    /// Where the author's program makes ports and declares types.
-    pub places: IndexMap<String, Place>,
-}
-
-impl<M: Module> Program for M {
-    #[track_caller]
-    fn into_ir(self) -> Result<ProgramIr, BuildError> {
-        let recorded = record(&self).map_err(BuildError::Authoring)?;
-        let info = |(slot, used): (String, crate::graph::recorder::SlotUse)| {
-            (slot, SlotInfo { role: used.role, place: Some(used.place) })
-        };
-        Ok(ProgramIr {
-            model: recorded.model,
-            slots: recorded.slots.into_iter().map(info).collect(),
-            places: recorded.places,
-        })
-    }
-}
-
-impl Program for ModelProto {
-    fn into_ir(self) -> Result<ProgramIr, BuildError> {
-        Ok(ProgramIr { model: self, ..ProgramIr::default() })
-    }
-}
-
-/// The bytes of an ONNX model.
-impl Program for &[u8] {
-    fn into_ir(self) -> Result<ProgramIr, BuildError> {
-        let bytes = bytes::Bytes::copy_from_slice(self);
-        let model = typeloom_onnx::messages::read(bytes)
-            .map_err(|error| BuildError::InvalidProgram { message: error.to_string() })?;
-        Ok(ProgramIr { model, ..ProgramIr::default() })
     }
 }
 
@@ -273,9 +219,9 @@ impl Compiler {
 
     /// Runs a part of the pipeline from its start.
     fn run(&self, ir: ProgramIr, pipeline: &[Scheduled]) -> Result<Stage, BuildError> {
-        let ProgramIr { mut model, mut slots, places } = ir;
+        let ProgramIr { mut model, mut slots, locations } = ir;
         if let Some(slot) = &self.default_slot {
-            slots.entry(slot.clone()).or_insert(SlotInfo { role: Role::Backend, place: None });
+            slots.entry(slot.clone()).or_insert(SlotInfo { role: Role::Backend, location: None });
             assign_backend::to_backend(&mut model, slot, &self.bindings)?;
         }
         // Without the pass that inserts them, casts are no way to resolve a conflict.
@@ -285,7 +231,7 @@ impl Compiler {
             unit: Unit {
                 model,
                 slots,
-                places,
+                locations,
                 bindings: self.bindings.clone(),
                 mode: self.mode,
                 coercion,

@@ -3,11 +3,12 @@
 use std::fmt;
 
 use typeloom_contracts::role::Role;
+use typeloom_module::authoring::AuthoringError;
+use typeloom_module::location::SourceLocation;
+use typeloom_module::program::ProgramError;
 use typeloom_onnx::text::{escape, escape_lines};
 use typeloom_solver::diagnostic::Diagnostic;
 
-use crate::authoring::AuthoringError;
-use crate::place::Place;
 use crate::report::CastReport;
 
 /// Why a program does not compile.
@@ -24,56 +25,40 @@ pub enum BuildError {
     TypeConstraintFailed(Vec<Diagnostic>),
     /// The bytes or messages are not a program.
     #[error("{message}")]
-    InvalidProgram {
-        /// What is wrong.
-        message: String,
-    },
+    InvalidProgram { message: String },
     /// Nothing is bound to a slot.
-    #[error("nothing is bound to slot `{slot}`, which asks for {role}{}; bind one with `{}::<..>(\"{slot}\")`", at(place), role.bind_method())]
+    #[error("nothing is bound to slot `{slot}`, which asks for {role}{}; bind one with `{}::<..>(\"{slot}\")`", at(location), role.bind_method())]
     UnboundSlot {
-        /// The slot.
         slot: String,
         /// The contract that it asks for.
         role: Role,
         /// Where the module uses it first.
-        place: Option<Place>,
+        location: Option<SourceLocation>,
     },
     /// A component of another role is bound to a slot.
-    #[error("slot `{slot}` asks for {asks}{}, and what is bound to it is {bound} (`{component}`)", at(place))]
+    #[error(
+        "slot `{slot}` asks for {asks}{}, and what is bound to it is {bound} (`{component}`)",
+        at(location)
+    )]
     SlotRole {
-        /// The slot.
         slot: String,
         /// The contract that it asks for.
         asks: Role,
         /// The contract of what is bound to it.
         bound: Role,
-        /// What is bound to it.
         component: String,
         /// Where the module uses it first.
-        place: Option<Place>,
+        location: Option<SourceLocation>,
     },
     /// Two components are bound to one slot.
     #[error("slot `{slot}` is bound twice")]
-    BoundTwice {
-        /// The slot.
-        slot: String,
-    },
+    BoundTwice { slot: String },
     /// A component is bound to a slot that the program does not have.
     #[error("the program has no slot `{slot}`{}", near(known))]
-    NoSuchSlot {
-        /// The slot.
-        slot: String,
-        /// The slots that it has.
-        known: Vec<String>,
-    },
+    NoSuchSlot { slot: String, known: Vec<String> },
     /// There is no pass of this name.
     #[error("there is no pass `{name}`; the passes are {}", known.join(", "))]
-    UnknownPass {
-        /// The name.
-        name: String,
-        /// The passes that there are.
-        known: Vec<String>,
-    },
+    UnknownPass { name: String, known: Vec<String> },
     /// A pass that others rely on was to be left out.
     #[error("pass `{name}` cannot be left out: later passes rely on it")]
     RequiredPass {
@@ -82,12 +67,7 @@ pub enum BuildError {
     },
     /// A pass ran at a stage that it does not take.
     #[error("pass `{pass}` does not take a program that is {stage}")]
-    WrongStage {
-        /// The pass.
-        pass: String,
-        /// The stage of the program.
-        stage: &'static str,
-    },
+    WrongStage { pass: String, stage: &'static str },
     /// Casts would lose something, and the policy does not allow that.
     #[error("{}", .0.iter().map(lossy).collect::<Vec<_>>().join("\n"))]
     LossyCast(Vec<CastReport>),
@@ -99,15 +79,10 @@ pub enum BuildError {
         at_text(source_line)
     )]
     CrossesWithoutSend {
-        /// The node.
         node: String,
-        /// One value.
         left: String,
-        /// Where it is.
         left_class: String,
-        /// The other value.
         right: String,
-        /// Where that is.
         right_class: String,
         /// The line of the author's program.
         source_line: String,
@@ -115,29 +90,19 @@ pub enum BuildError {
     /// A component cannot run a node.
     #[error("{message}{}", at_text(source_line))]
     NotDispatchable {
-        /// Why.
         message: String,
         /// The line of the author's program.
         source_line: String,
     },
     /// Functions grow beyond all bounds when they are expanded.
     #[error("the program has more than {limit} nodes when its functions are expanded")]
-    TooLarge {
-        /// The bound.
-        limit: usize,
-    },
+    TooLarge { limit: usize },
     /// Calls of functions that are too large when they are expanded.
     #[error("the functions of the program have more than {limit} bytes when they are expanded")]
-    TooLong {
-        /// The bound.
-        limit: usize,
-    },
+    TooLong { limit: usize },
     /// Graphs inside graphs, once functions are expanded.
     #[error("graphs are nested more than {limit} deep when functions are expanded")]
-    NestingTooDeep {
-        /// The bound.
-        limit: usize,
-    },
+    NestingTooDeep { limit: usize },
     /// A function that calls itself, directly or through others.
     #[error("error[recursive-function]: function `{}` calls itself: {}", escape(path.first().map_or("", String::as_str)), arrows(path))]
     RecursiveFunction {
@@ -146,18 +111,10 @@ pub enum BuildError {
     },
     /// The interface cannot be described.
     #[error("the interface of the program cannot be described: {message}")]
-    Interface {
-        /// Why.
-        message: String,
-    },
+    Interface { message: String },
     /// A pass of somebody else's says no.
     #[error("pass `{pass}`: {message}")]
-    Pass {
-        /// The pass.
-        pass: String,
-        /// What it says.
-        message: String,
-    },
+    Pass { pass: String, message: String },
     /// Several of these.
     #[error("{}", list(.0))]
     Several(Vec<BuildError>),
@@ -232,12 +189,21 @@ impl BuildError {
     }
 }
 
+impl From<ProgramError> for BuildError {
+    fn from(error: ProgramError) -> Self {
+        match error {
+            ProgramError::Authoring(errors) => Self::Authoring(errors),
+            ProgramError::Decode(error) => Self::InvalidProgram { message: error.to_string() },
+        }
+    }
+}
+
 fn list<E: fmt::Display>(errors: &[E]) -> String {
     errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
-fn at(place: &Option<Place>) -> String {
-    place.map_or_else(String::new, |place| format!(" (at {place})"))
+fn at(location: &Option<SourceLocation>) -> String {
+    location.map_or_else(String::new, |location| format!(" (at {location})"))
 }
 
 fn at_text(line: &str) -> String {

@@ -16,23 +16,15 @@
 //! **Invariant:** nothing that is not proved is written into a model.
 
 pub mod artifact;
-pub mod authoring;
-pub mod bindings;
 pub mod compiler;
 pub mod error;
-pub mod graph;
-pub mod module;
-pub mod names;
-pub mod operators;
 pub mod pass;
 pub mod passes;
-pub mod place;
 pub mod report;
 pub mod stage;
 pub mod unit;
 
 mod assign_backend;
-mod ir;
 mod planned_casts;
 mod program_operators;
 mod recursion;

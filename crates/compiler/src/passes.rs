@@ -37,7 +37,6 @@ pub(crate) enum StandardPass {
 }
 
 impl StandardPass {
-    /// All passes, in order.
     pub(crate) const ALL: [Self; 12] = [
         Self::Validate,
         Self::Expand,

@@ -9,7 +9,6 @@ use crate::report::CastReport;
 /// The end of an edge at which a cast is inserted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum CastEnd {
-    /// Before an input of a node.
     Input,
     /// After an output of a node. The value keeps its name, and the node's own result gets another.
     Output,
@@ -23,14 +22,12 @@ pub(crate) struct CastSite {
     pub(crate) node: usize,
     /// The position of the input or output.
     pub(crate) port: usize,
-    /// The value at the port.
     pub(crate) value: String,
 }
 
 /// A cast to be inserted.
 #[derive(Clone, Debug)]
 pub(crate) struct PlannedCast {
-    /// The number of the graph.
     pub(crate) graph: usize,
     pub(crate) site: CastSite,
     pub(crate) from: &'static str,

@@ -9,6 +9,10 @@
 
 use std::collections::BTreeMap;
 
+use typeloom_module::bindings::Bindings;
+use typeloom_module::ir;
+use typeloom_module::names;
+use typeloom_module::operators::{self, SLOT_STORAGE};
 use typeloom_onnx::messages::ModelProto;
 use typeloom_onnx::nested;
 use typeloom_ops::catalogue::Standard;
@@ -17,11 +21,6 @@ use typeloom_solver::elem::{Elem, ElemSet};
 use typeloom_solver::rule::{Control, Failure, Port, Rule, RuleCx};
 use typeloom_solver::signature::{FormalType, Schema};
 use typeloom_solver::universe::Universe;
-
-use crate::bindings::Bindings;
-use crate::ir;
-use crate::names;
-use crate::operators::{self, SLOT_STORAGE};
 
 /// What backends store, in the stamp of their nodes.
 const TENSOR_KEY: &str = "ai.bytesandbrains.binding.Tensor";

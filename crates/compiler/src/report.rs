@@ -20,11 +20,9 @@ pub struct CompileReport {
 /// A cast that was inserted, or would have to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CastReport {
-    /// The value that is cast.
     pub value: String,
     /// Its type: a node of the type tree.
     pub from: String,
-    /// What it is cast to.
     pub to: String,
     /// Whether every value survives.
     pub lossless: bool,
@@ -45,6 +43,5 @@ impl fmt::Display for CastReport {
 pub struct ReceiveReport {
     /// The class of peers that receive.
     pub peer_class: String,
-    /// The value that is received.
     pub value: String,
 }

@@ -13,33 +13,29 @@ use std::sync::Arc;
 
 use typeloom_contracts::role::Role;
 use typeloom_interface::Interface;
+use typeloom_module::ir::Map;
 use typeloom_pool::TypedModule;
 use typeloom_solver::value_type::ValueTypes;
 
-use crate::ir::Map;
 use crate::planned_casts::PlannedCast;
 use crate::unit::Unit;
 
 /// A program as it was recorded or read.
 #[derive(Clone)]
 pub struct Parsed {
-    /// The IR.
     pub unit: Unit,
 }
 
 /// A program without calls of functions that can be expanded.
 #[derive(Clone)]
 pub struct Expanded {
-    /// The IR.
     pub unit: Unit,
 }
 
 /// A program whose types are solved.
 #[derive(Clone)]
 pub struct Solved {
-    /// The IR.
     pub unit: Unit,
-    /// Types of all values.
     pub types: ValueTypes,
     /// Inputs and outputs with their types.
     pub interface: Interface,
@@ -50,9 +46,7 @@ pub struct Solved {
 /// A program whose operators are written in primitives where a backend needs it.
 #[derive(Clone)]
 pub struct Lowered {
-    /// The IR.
     pub unit: Unit,
-    /// Types of all values.
     pub types: ValueTypes,
     /// Inputs and outputs with their types.
     pub interface: Interface,
@@ -71,7 +65,6 @@ impl Lowered {
 /// A program whose nodes on slots are assigned to methods of components.
 #[derive(Clone)]
 pub struct Dispatched {
-    /// The IR.
     pub unit: Unit,
     /// Inputs and outputs with their types.
     pub interface: Interface,
@@ -82,11 +75,9 @@ pub struct Dispatched {
 /// A program with the types of its exports: everything of an artifact.
 #[derive(Clone)]
 pub struct Exported {
-    /// The IR.
     pub unit: Unit,
     /// The method of each node on a slot.
     pub dispatch: Vec<Dispatch>,
-    /// Types of the exports.
     pub interface: TypedModule,
 }
 
@@ -95,13 +86,10 @@ pub struct Exported {
 pub struct Dispatch {
     /// The first output of the node, which identifies it.
     pub node: String,
-    /// The slot.
     pub slot: Arc<str>,
-    /// The contract.
     pub role: Role,
     /// The method of the contract; `execute` for an extension operator of a backend.
     pub method: Arc<str>,
-    /// The operator.
     pub operator: Arc<str>,
 }
 

@@ -1,12 +1,12 @@
 //! The part of a compilation that all stages share: the IR with its slots, bindings and policies.
 
 use indexmap::IndexMap;
-use typeloom_contracts::role::Role;
+use typeloom_module::bindings::Bindings;
+use typeloom_module::location::SourceLocation;
+use typeloom_module::program::SlotInfo;
 use typeloom_onnx::messages::{GraphProto, ModelProto};
 use typeloom_solver::model::Mode;
 
-use crate::bindings::Bindings;
-use crate::place::Place;
 use crate::report::CompileReport;
 
 /// Policy for edges whose two ends are declared and differ.
@@ -21,25 +21,14 @@ pub enum Coercion {
     AsDeclared,
 }
 
-/// A slot of the program.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SlotInfo {
-    /// The contract that the slot requires.
-    pub role: Role,
-    /// The first use in the module; `None` for a program that was not recorded.
-    pub place: Option<Place>,
-}
-
 /// The IR of a program, and everything about it that does not depend on the stage.
 #[derive(Clone)]
 pub struct Unit {
-    /// The IR: an ONNX model.
     pub model: ModelProto,
     /// Slots of the program, by name.
     pub slots: IndexMap<String, SlotInfo>,
     /// Source locations of ports and declared types, by value.
-    pub places: IndexMap<String, Place>,
-    /// Components of the slots.
+    pub locations: IndexMap<String, SourceLocation>,
     pub bindings: Bindings,
     /// Whether a value of an unresolved type is an error.
     pub mode: Mode,

@@ -5,12 +5,12 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
+use typeloom_module::ir;
+use typeloom_module::names;
 use typeloom_onnx::messages::NodeProto;
 use typeloom_solver::diagnostic::Diagnostic;
 use typeloom_types::lattice::lookup_by_id;
 
-use crate::ir;
-use crate::names;
 use crate::unit::Unit;
 
 /// How many nodes are looked at.

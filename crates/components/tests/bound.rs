@@ -4,8 +4,6 @@ use std::collections::HashMap;
 
 use bytes::Bytes;
 use typeloom_compiler::compiler::Compiler;
-use typeloom_compiler::graph::Graph;
-use typeloom_compiler::module::Module;
 use typeloom_components::aggregator::{Contribution, FederatedAverage, Trim, TrimmedMean};
 use typeloom_components::codec::deflated::Deflated;
 use typeloom_components::codec::int8::Int8;
@@ -16,6 +14,8 @@ use typeloom_components::source::csv::Table;
 use typeloom_components::source::{Batches, Samples};
 use typeloom_contracts::backend::by_execution::ByExecution;
 use typeloom_contracts::peer_selector::PeerId;
+use typeloom_module::graph::Graph;
+use typeloom_module::module::Module;
 use typeloom_onnx::text::parse_model;
 use typeloom_runtime::backend::Cpu;
 use typeloom_runtime::components::Components;

@@ -31,7 +31,6 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use bytes::Bytes;
 use indexmap::IndexMap;
 use smallvec::{SmallVec, smallvec};
-use typeloom_compiler::bindings::Bindings;
 use typeloom_contracts::aggregator::Aggregator;
 use typeloom_contracts::backend::Backend;
 use typeloom_contracts::codec::Codec;
@@ -39,6 +38,7 @@ use typeloom_contracts::data_source::DataSource;
 use typeloom_contracts::index::Index;
 use typeloom_contracts::model::Model;
 use typeloom_contracts::peer_selector::PeerSelector;
+use typeloom_module::bindings::Bindings;
 use typeloom_onnx::messages::{AttributeProto, NodeProto};
 
 use crate::carry::Carried;
@@ -149,9 +149,9 @@ impl<T> Guarded<T> {
 /// ```
 /// use std::collections::HashMap;
 /// use typeloom_compiler::compiler::Compiler;
-/// use typeloom_compiler::graph::Graph;
-/// use typeloom_compiler::graph::operators::OperatorMethods;
-/// use typeloom_compiler::module::Module;
+/// use typeloom_module::graph::Graph;
+/// use typeloom_module::graph::operators::OperatorMethods;
+/// use typeloom_module::module::Module;
 /// use typeloom_runtime::backend::Cpu;
 /// use typeloom_runtime::components::Components;
 /// use typeloom_runtime::executor::Executor;

@@ -9,11 +9,11 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use smallvec::SmallVec;
-use typeloom_compiler::names;
 use typeloom_cpu::attributes::{Attributes, kind_of};
 use typeloom_cpu::ops::Operator;
 use typeloom_cpu::value::Value;
 use typeloom_cpu::{decode, ops};
+use typeloom_module::names;
 use typeloom_onnx::messages::attribute_proto::AttributeType;
 use typeloom_onnx::messages::tensor_proto::DataLocation;
 use typeloom_onnx::messages::{

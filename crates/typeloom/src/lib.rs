@@ -33,7 +33,7 @@
 //! | look operators up | [`ops`] |
 //! | work with types as terms: equality, subtyping, inference | [`term`] |
 //! | describe the public types of a Rust crate, compare two versions | [`rust`] |
-//! | write a module | [`Module`], [`Graph`], [`Value`], [`OperatorMethods`] |
+//! | write a module | [`Module`], [`Graph`], [`ValueRef`], [`OperatorMethods`] |
 //! | compile it, or an ONNX model, into a typed artifact | [`Compiler`], [`Coercion`], [`Artifact`], [`BuildError`] |
 //! | implement what it is bound to | [`Backend`], [`GraphExecutor`], [`Index`], [`Codec`] and the other contracts |
 //! | bind components that exist: indices, networks, averages, codecs, data sources, tables of peers | [`components`] |
@@ -129,17 +129,18 @@ pub use typeloom_solver::type_solver::{
 
 // Modules.
 pub use typeloom_compiler::artifact::{Artifact, LoadError};
-pub use typeloom_compiler::authoring::{AuthoringError, AuthoringErrorKind};
-pub use typeloom_compiler::bindings::{Alias, Bindings};
-pub use typeloom_compiler::compiler::{Compiler, Program};
+pub use typeloom_compiler::compiler::Compiler;
 pub use typeloom_compiler::error::BuildError;
-pub use typeloom_compiler::graph::Graph;
-pub use typeloom_compiler::graph::imports::Imported;
-pub use typeloom_compiler::graph::operators::OperatorMethods;
-pub use typeloom_compiler::graph::value::Value;
-pub use typeloom_compiler::module::Module;
 pub use typeloom_compiler::pass::Pass;
 pub use typeloom_compiler::unit::{Coercion, Unit};
+pub use typeloom_module::authoring::{AuthoringError, AuthoringErrorKind};
+pub use typeloom_module::bindings::{Alias, Bindings};
+pub use typeloom_module::graph::Graph;
+pub use typeloom_module::graph::operators::OperatorMethods;
+pub use typeloom_module::graph::value::ValueRef;
+pub use typeloom_module::module::Module;
+pub use typeloom_module::module::imports::Imported;
+pub use typeloom_module::program::Program;
 pub use typeloom_pool::TypedModule;
 
 // Contracts of components.

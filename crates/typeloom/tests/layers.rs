@@ -17,6 +17,7 @@ const LAYERS: &[&[&str]] = &[
     &["runtime"],
     &["wire"],
     &["compiler"],
+    &["module"],
     &["interface", "rewrite"],
     &["ops"],
     &["solver", "cpu"],

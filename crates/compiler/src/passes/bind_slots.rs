@@ -3,15 +3,15 @@
 //! This is where aliases are normalised: the solver finds `<compute as Backend>::Tensor` as a stamp on the nodes of
 //! the slot. Only ports that stand for stored tensors take it; an index's ids and triggers have types of their own.
 
+use typeloom_module::bindings::Alias;
+use typeloom_module::ir::{self, Map};
+use typeloom_module::names;
+use typeloom_module::operators::binding_key;
 use typeloom_onnx::messages::SharedText;
 use typeloom_onnx::nested;
 use typeloom_solver::model::Mode;
 
-use crate::bindings::Alias;
 use crate::error::BuildError;
-use crate::ir::{self, Map};
-use crate::names;
-use crate::operators::binding_key;
 use crate::stage::Expanded;
 
 /// Checks the components of all slots and writes what they store onto the nodes.
@@ -22,8 +22,8 @@ pub(crate) fn run(expanded: &mut Expanded) -> Result<(), BuildError> {
     for (slot, info) in &unit.slots {
         let Some(bound) = unit.bindings.get(slot) else {
             if unit.mode == Mode::Strict {
-                let (slot, role, place) = (slot.clone(), info.role, info.place);
-                errors.push(BuildError::UnboundSlot { slot, role, place });
+                let (slot, role, location) = (slot.clone(), info.role, info.location);
+                errors.push(BuildError::UnboundSlot { slot, role, location });
             }
             continue;
         };
@@ -33,7 +33,7 @@ pub(crate) fn run(expanded: &mut Expanded) -> Result<(), BuildError> {
                 asks: info.role,
                 bound: bound.role,
                 component: bound.component.to_owned(),
-                place: info.place,
+                location: info.location,
             });
             continue;
         }

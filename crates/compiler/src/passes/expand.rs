@@ -10,6 +10,9 @@
 
 use std::collections::{HashMap, HashSet};
 
+use typeloom_module::ir;
+use typeloom_module::names::{COMPOSITE_DOMAIN, TYPES_DOMAIN};
+use typeloom_onnx::inline::{self, Call, Key};
 use typeloom_onnx::messages::{
     AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto, ValueInfoProto,
 };
@@ -19,13 +22,10 @@ use typeloom_solver::diagnostic::Code;
 use typeloom_solver::program::MAX_NESTING;
 
 use crate::error::BuildError;
-use crate::ir;
-use crate::names::{COMPOSITE_DOMAIN, TYPES_DOMAIN};
 use crate::recursion;
 use crate::solve_program::{failed, solve};
 use crate::stage::{Expanded, Parsed};
 use crate::unit::Unit;
-use typeloom_onnx::inline::{self, Call, Key};
 
 /// The most nodes that any program may expand to.
 pub const MAX_NODES: usize = 1 << 16;

@@ -6,14 +6,14 @@
 
 use std::sync::Arc;
 
+use typeloom_interface::Interface;
+use typeloom_module::bindings::{Binding, Bindings};
 use typeloom_onnx::messages::FunctionProto;
 use typeloom_pool::{Idx, Item, Pool, TypedModule, Visibility};
 
-use crate::bindings::{Binding, Bindings};
 use crate::error::BuildError;
 use crate::passes::partition::PARTITION_DOMAIN;
 use crate::stage::{Dispatched, Exported};
-use typeloom_interface::Interface;
 
 /// What stands before the name of a slot in the exports.
 pub const SLOTS: &str = "slot:";

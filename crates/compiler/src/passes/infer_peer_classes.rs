@@ -11,17 +11,16 @@
 
 use std::collections::{HashMap, HashSet};
 
+use typeloom_module::ir;
+use typeloom_module::names::{self, PEER_CLASS, WIRE_DOMAIN};
 use typeloom_onnx::messages::{GraphProto, NodeProto, TensorProto, TypeProto, ValueInfoProto};
+use typeloom_onnx::nested;
 
 use super::refine_polymorphic_value_info::is_structural;
 use crate::error::BuildError;
-use crate::graph::recorder::value_info;
-use crate::ir;
-use crate::names::{self, PEER_CLASS, WIRE_DOMAIN};
 use crate::report::ReceiveReport;
 use crate::stage::Solved;
 use crate::unit::Unit;
-use typeloom_onnx::nested;
 
 /// Finds the class of every node and inserts the receives.
 pub(crate) fn run(solved: &mut Solved) -> Result<(), BuildError> {
@@ -62,9 +61,9 @@ pub(crate) fn is_wire(node: &NodeProto, op: &str) -> bool {
 /// That sends and receives stand where they mean something: in the main graph, a receive behind a send.
 fn check_places(graph: &GraphProto) -> Result<(), BuildError> {
     let invalid = |message: &str, node: &NodeProto| {
-        let place =
-            ir::metadata(node, names::PLACE).map_or_else(String::new, |place| format!(" (at {place})"));
-        Err(BuildError::InvalidProgram { message: format!("{message}{place}") })
+        let location = ir::metadata(node, names::SOURCE_LOCATION)
+            .map_or_else(String::new, |location| format!(" (at {location})"));
+        Err(BuildError::InvalidProgram { message: format!("{message}{location}") })
     };
     let sent: HashSet<&str> = graph
         .node
@@ -157,8 +156,8 @@ fn make_receives(unit: &mut Unit) -> Vec<(String, String)> {
             domain: Some(WIRE_DOMAIN.to_owned()),
             input: vec![sent.clone()],
             output: vec![data.clone(), sender.clone()],
-            metadata_props: ir::metadata(&node, names::PLACE)
-                .map(|place| crate::graph::recorder::entry(&*names::keys::PLACE, place))
+            metadata_props: ir::metadata(&node, names::SOURCE_LOCATION)
+                .map(|location| ir::entry(&*names::keys::SOURCE_LOCATION, location))
                 .into_iter()
                 .collect(),
             ..NodeProto::default()
@@ -179,10 +178,10 @@ fn make_receives(unit: &mut Unit) -> Vec<(String, String)> {
         .filter_map(|info| Some((info.name().to_owned(), info.r#type.clone()?)))
         .collect();
     for ((_, data), sender) in made.iter().zip(senders) {
-        let mut info = value_info(&payloads[data]);
+        let mut info = ir::value_info(&payloads[data]);
         info.r#type = types.get(data).cloned();
         graph.value_info.push(info);
-        let mut info = value_info(&sender);
+        let mut info = ir::value_info(&sender);
         let denotation = Some(typeloom_types::tree::builtin::TYPE_PEER_ID.denotation.into());
         info.r#type = Some(TypeProto { denotation, ..TypeProto::default() });
         graph.value_info.push(info);
@@ -251,7 +250,9 @@ impl Classes {
                         left_class: known.clone(),
                         right: value.to_owned(),
                         right_class: class.clone(),
-                        source_line: ir::metadata(node, names::PLACE).unwrap_or_default().to_owned(),
+                        source_line: ir::metadata(node, names::SOURCE_LOCATION)
+                            .unwrap_or_default()
+                            .to_owned(),
                     });
                 }
                 Some(_) => {}

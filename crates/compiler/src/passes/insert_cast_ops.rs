@@ -5,13 +5,12 @@
 
 use std::collections::HashMap;
 
+use typeloom_module::graph::attributes::IntoAttribute;
+use typeloom_module::ir;
+use typeloom_module::names;
 use typeloom_onnx::messages::{ModelProto, NodeProto, OperatorSetIdProto, ValueInfoProto};
 use typeloom_onnx::nested;
 
-use crate::graph::attributes::IntoAttribute;
-use crate::graph::recorder::value_info;
-use crate::ir;
-use crate::names;
 use crate::planned_casts::{CastEnd, CastSite, PlannedCast};
 use crate::stage::Solved;
 
@@ -28,7 +27,9 @@ pub(crate) fn run(solved: &mut Solved) {
     nested::each_graph_mut(unit.graph_mut(), |graph, _| {
         for (_, name) in made.iter().filter(|(of, _)| *of == number) {
             if let Some(ty) = types.get(number, name).filter(|ty| ty.is_concrete()) {
-                graph.value_info.push(ValueInfoProto { r#type: Some(ty.to_message()), ..value_info(name) });
+                graph
+                    .value_info
+                    .push(ValueInfoProto { r#type: Some(ty.to_message()), ..ir::value_info(name) });
             }
         }
         number += 1;
@@ -94,15 +95,15 @@ fn short(node: &str) -> &str {
 }
 
 fn cast_node(from_value: &str, to_value: &str, from: &str, to: &str, beside: &NodeProto) -> NodeProto {
-    let place = ir::metadata(beside, names::PLACE);
+    let location = ir::metadata(beside, names::SOURCE_LOCATION);
     NodeProto {
         op_type: Some("Cast".to_owned()),
         domain: Some(names::TYPES_DOMAIN.to_owned()),
         input: vec![from_value.to_owned()],
         output: vec![to_value.to_owned()],
         attribute: vec![from.into_attribute("from"), to.into_attribute("to")],
-        metadata_props: place
-            .map(|place| crate::graph::recorder::entry(&*names::keys::PLACE, place))
+        metadata_props: location
+            .map(|location| ir::entry(&*names::keys::SOURCE_LOCATION, location))
             .into_iter()
             .collect(),
         ..NodeProto::default()

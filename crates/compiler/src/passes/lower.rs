@@ -18,6 +18,9 @@
 //! | `select` | elements by indices |
 //! | `loss` | losses |
 
+use typeloom_module::bindings::{Binding, Bindings};
+use typeloom_module::ir::{self, Map, Set};
+use typeloom_module::names;
 use typeloom_onnx::messages::{GraphProto, NodeProto};
 use typeloom_onnx::nested;
 use typeloom_solver::value_type::{ValueType, ValueTypes};
@@ -26,15 +29,11 @@ use typeloom_types::op::AtomicOpDecl;
 use typeloom_types::op::primitives::TENSOR_PRIMITIVES;
 use typeloom_types::tree::TypeNode;
 
-use crate::bindings::{Binding, Bindings};
+use super::stamp::stamp_all;
 use crate::error::BuildError;
-use crate::ir::{self, Map, Set};
-use crate::names;
 use crate::solve_program::{failed, solve};
 use crate::stage::{Lowered, Solved};
 use crate::unit::Unit;
-
-use super::stamp::stamp_all;
 
 mod constants;
 mod form;
@@ -55,9 +54,7 @@ use form::{Form, Operand};
 
 /// How one operator is written in primitives.
 struct LoweringRule {
-    /// The operator.
     operator: &'static str,
-    /// Writes it, or says why not.
     run: fn(&mut Form<'_>) -> form::Lowered,
 }
 
@@ -154,7 +151,6 @@ fn write(form: &mut Form<'_>) -> form::Lowered {
 /// The solved types of the values that are visible in one graph.
 pub(crate) struct VisibleTypes<'t> {
     pub(crate) types: &'t ValueTypes,
-    /// The number of the graph.
     pub(crate) graph: usize,
 }
 

@@ -8,13 +8,13 @@
 
 use std::collections::{HashMap, HashSet};
 
+use typeloom_module::graph::attributes::IntoAttribute;
+use typeloom_module::ir;
+use typeloom_module::names::PEER_CLASS;
 use typeloom_onnx::messages::{FunctionProto, GraphProto, NodeProto, ValueInfoProto};
 
 use super::infer_peer_classes::{Classes, is_wire, reads};
 use crate::error::BuildError;
-use crate::graph::attributes::IntoAttribute;
-use crate::ir;
-use crate::names::PEER_CLASS;
 use crate::stage::Dispatched;
 
 /// The domain of the functions.

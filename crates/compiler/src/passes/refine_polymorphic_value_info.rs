@@ -6,9 +6,9 @@
 
 use std::collections::{HashMap, HashSet};
 
+use typeloom_module::names::{PEERS_DOMAIN, WIRE_DOMAIN};
 use typeloom_onnx::messages::{GraphProto, NodeProto, ValueInfoProto, type_proto};
 
-use crate::names::{PEERS_DOMAIN, WIRE_DOMAIN};
 use crate::stage::Expanded;
 
 /// Operators that a list of peers can go through.
@@ -28,7 +28,7 @@ pub(crate) fn run(expanded: &mut Expanded) {
 
 /// Whether a node is a structural operator, on tensors or on lists of peers.
 pub(crate) fn is_structural(node: &NodeProto) -> bool {
-    matches!(node.domain(), "" | "ai.onnx" | PEERS_DOMAIN | crate::names::TYPES_DOMAIN)
+    matches!(node.domain(), "" | "ai.onnx" | PEERS_DOMAIN | typeloom_module::names::TYPES_DOMAIN)
         && STRUCTURAL.contains(&node.op_type())
 }
 

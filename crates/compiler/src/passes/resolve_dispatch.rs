@@ -3,18 +3,18 @@
 use std::sync::Arc;
 
 use typeloom_contracts::role::Role;
+use typeloom_module::graph::operators::method_name;
+use typeloom_module::ir::{self, Map};
+use typeloom_module::names;
+use typeloom_module::names::snake_case;
 use typeloom_onnx::messages::{NodeProto, SharedText};
+use typeloom_onnx::nested;
 use typeloom_types::op::primitives::TENSOR_PRIMITIVES;
 
 use super::lower::{VisibleTypes, computes, is_primitive};
 use crate::error::BuildError;
-use crate::graph::operators::method_name;
-use crate::graph::recorder::snake;
-use crate::ir::{self, Map};
-use crate::names;
 use crate::stage::{Dispatch, Dispatched, Lowered};
 use crate::unit::Unit;
-use typeloom_onnx::nested;
 
 /// Resolves every node on a slot to a method of its component.
 pub(crate) fn run(lowered: Lowered) -> Result<Dispatched, BuildError> {
@@ -65,7 +65,7 @@ pub(crate) fn run(lowered: Lowered) -> Result<Dispatched, BuildError> {
                     bound.component,
                     node.op_type(),
                 ),
-                source_line: ir::metadata(node, names::PLACE).unwrap_or_default().to_owned(),
+                source_line: ir::metadata(node, names::SOURCE_LOCATION).unwrap_or_default().to_owned(),
             });
             return;
         }
@@ -89,7 +89,7 @@ pub(crate) fn run(lowered: Lowered) -> Result<Dispatched, BuildError> {
 
 /// Why a node is neither computed nor written in primitives: its operator, its element types and what is missing.
 fn no_form(node: &NodeProto, types: &VisibleTypes<'_>, why: Option<&String>) -> String {
-    let mut found: Vec<&str> = node.input.iter().filter_map(|value| types.leaf(value)).collect();
+    let mut found: Vec<&str> = node.input.iter().filter_map(|value| Some(types.leaf(value)?.id)).collect();
     found.dedup();
     let on = if found.is_empty() { String::new() } else { format!(" on {}", found.join(", ")) };
     let why = why.map_or_else(String::new, |why| format!(": {why}"));
@@ -115,6 +115,6 @@ fn method(role: Role, node: &NodeProto) -> String {
         | Role::Codec
         | Role::DataSource
         | Role::PeerSelector
-        | Role::Protocol => snake(op),
+        | Role::Protocol => snake_case(op),
     }
 }

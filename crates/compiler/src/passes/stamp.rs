@@ -1,11 +1,11 @@
 //! `stamp`: every value carries its denotation and ONNX type.
 
+use typeloom_module::ir::Set;
+use typeloom_module::ir::value_info;
 use typeloom_onnx::messages::{GraphProto, TensorProto, TypeProto, ValueInfoProto, type_proto};
 use typeloom_onnx::nested;
 use typeloom_solver::value_type::{ValueType, ValueTypes};
 
-use crate::graph::recorder::value_info;
-use crate::ir::Set;
 use crate::stage::Solved;
 use crate::unit::Unit;
 

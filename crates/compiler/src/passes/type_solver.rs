@@ -11,24 +11,24 @@
 
 use std::collections::{HashMap, HashSet};
 
+use typeloom_module::ir;
+use typeloom_module::names;
+use typeloom_module::operators::{self, SLOT_STORAGE, binding_key};
 use typeloom_onnx::messages::{GraphProto, NodeProto, type_proto};
+use typeloom_onnx::nested;
 use typeloom_ops::catalogue::Standard;
 use typeloom_solver::catalogue::{Catalogue, Lookup};
 use typeloom_solver::model::Mode;
 use typeloom_solver::signature::FormalType;
 
 use super::insert_cast_ops;
-use crate::program_operators::data_variable;
 use crate::error::BuildError;
-use crate::ir;
-use crate::names;
-use crate::operators::{self, SLOT_STORAGE, binding_key};
 use crate::planned_casts::{self, CastEnd, CastSite, PlannedCast};
+use crate::program_operators::data_variable;
 use crate::report::CastReport;
 use crate::solve_program::{Solution, failed, solve};
 use crate::stage::{Expanded, Solved};
 use crate::unit::{Coercion, Unit};
-use typeloom_onnx::nested;
 
 /// Solves the types of a program.
 pub(crate) fn run(expanded: Expanded) -> Result<Solved, BuildError> {
@@ -110,7 +110,7 @@ fn cut(graph: &mut GraphProto, version: i64, taken: &mut HashSet<String>) -> Vec
         .filter(|info| info.r#type.as_ref().is_some_and(says_element))
         .filter_map(|info| {
             let ty = info.r#type.as_ref()?;
-            Some((info.name().to_owned(), crate::graph::recorder::show_type(ty)))
+            Some((info.name().to_owned(), ir::show_type(ty)))
         })
         .collect();
     let mut cuts = Vec::new();

@@ -6,16 +6,16 @@
 use std::collections::HashSet;
 
 use typeloom_contracts::role::Role;
+use typeloom_module::ir::{self, Map};
+use typeloom_module::names;
+use typeloom_module::operators;
+use typeloom_module::program::SlotInfo;
 use typeloom_onnx::messages::NodeProto;
 use typeloom_onnx::nested;
 use typeloom_solver::program::MAX_NESTING;
 
 use crate::error::BuildError;
-use crate::ir::{self, Map};
-use crate::names;
-use crate::operators;
 use crate::stage::Parsed;
-use crate::unit::SlotInfo;
 
 /// Checks the program and adds the slots that its nodes use.
 pub(crate) fn run(parsed: &mut Parsed) -> Result<(), BuildError> {
@@ -65,7 +65,7 @@ pub(crate) fn run(parsed: &mut Parsed) -> Result<(), BuildError> {
             }
             Some(_) => {}
             None => {
-                unit.slots.insert(slot, SlotInfo { role, place: None });
+                unit.slots.insert(slot, SlotInfo { role, location: None });
             }
         }
     }

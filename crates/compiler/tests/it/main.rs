@@ -1,4 +1,3 @@
 //! Tests of the compiler on small modules and models.
 
 mod modules;
-mod operators;

@@ -29,9 +29,9 @@ use std::sync::Arc;
 
 use core::time::Duration;
 use typeloom_compiler::artifact::Artifact;
-use typeloom_compiler::names;
 use typeloom_compiler::passes::partition::OWN;
 use typeloom_contracts::peer_selector::PeerId;
+use typeloom_module::names;
 use typeloom_onnx::messages::FunctionProto;
 use typeloom_types::tree::builtin::TYPE_TRIGGER;
 

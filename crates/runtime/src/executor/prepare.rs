@@ -1,9 +1,9 @@
 //! What runs a node of a compiled module, read off its stamps: the slot, the contract, what the compiler resolved it to. Nothing is
 //! solved or chosen here.
 
-use typeloom_compiler::names;
 use typeloom_contracts::role::Role;
 use typeloom_cpu::ops;
+use typeloom_module::names;
 use typeloom_onnx::messages::NodeProto;
 use typeloom_types::lattice::lookup_by_id;
 

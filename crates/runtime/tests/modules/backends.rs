@@ -1,11 +1,11 @@
 //! Operators on the backend that is bound to their slot, whatever it stores and whichever half it has.
 
-use typeloom_compiler::graph::operators::{
+use typeloom_contracts::backend::by_execution::ByExecution;
+use typeloom_contracts::backend::{Backend, GraphExecutor, Primitives};
+use typeloom_module::graph::operators::{
     GatherAttrs, OperatorMethods, ReduceMaxAttrs, ReduceMeanAttrs, ReduceMinAttrs, ReduceSumAttrs,
     ReshapeAttrs, SplitAttrs, TransposeAttrs,
 };
-use typeloom_contracts::backend::by_execution::ByExecution;
-use typeloom_contracts::backend::{Backend, GraphExecutor, Primitives};
 use typeloom_onnx::messages::{AttributeProto, GraphProto, TensorProto};
 use typeloom_runtime::backend::by_primitives::ByPrimitives;
 use typeloom_runtime::backend::{Cpu, CpuError};

@@ -1,10 +1,10 @@
 //! Components that fail, panic or give something else than they declared.
 
-use typeloom_compiler::graph::operators::{OperatorMethods, SplitAttrs};
 use typeloom_contracts::backend::GraphExecutor;
 use typeloom_contracts::backend::by_execution::ByExecution;
 use typeloom_contracts::index::Index;
 use typeloom_contracts::model::Model;
+use typeloom_module::graph::operators::{OperatorMethods, SplitAttrs};
 use typeloom_onnx::messages::{AttributeProto, GraphProto};
 use typeloom_runtime::components::{ComponentFault, Components};
 use typeloom_runtime::executor::error::{ExecuteError, StepFault};

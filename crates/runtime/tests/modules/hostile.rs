@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use typeloom_compiler::compiler::Compiler;
-use typeloom_compiler::graph::Graph;
-use typeloom_compiler::graph::operators::OperatorMethods;
+use typeloom_module::graph::Graph;
+use typeloom_module::graph::operators::OperatorMethods;
 use typeloom_onnx::messages::NodeProto;
 use typeloom_runtime::backend::Cpu;
 use typeloom_runtime::components::Components;

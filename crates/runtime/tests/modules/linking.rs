@@ -2,12 +2,12 @@
 
 use typeloom_compiler::artifact::Artifact;
 use typeloom_compiler::compiler::Compiler;
-use typeloom_compiler::graph::Graph;
-use typeloom_compiler::graph::imports::Imported;
-use typeloom_compiler::graph::operators::{OperatorMethods, SoftmaxAttrs};
-use typeloom_compiler::module::Module;
 use typeloom_contracts::backend::GraphExecutor;
 use typeloom_contracts::backend::by_execution::ByExecution;
+use typeloom_module::graph::Graph;
+use typeloom_module::graph::operators::{OperatorMethods, SoftmaxAttrs};
+use typeloom_module::module::Module;
+use typeloom_module::module::imports::Imported;
 use typeloom_onnx::messages::{AttributeProto, GraphProto};
 use typeloom_runtime::backend::Cpu;
 use typeloom_runtime::components::Components;

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use typeloom_compiler::artifact::Artifact;
-use typeloom_compiler::bindings::Bindings;
 use typeloom_compiler::compiler::Compiler;
-use typeloom_compiler::graph::Graph;
 use typeloom_contracts::aggregator::Aggregator;
 use typeloom_contracts::model::Model;
 use typeloom_contracts::peer_selector::PeerId;
+use typeloom_module::bindings::Bindings;
+use typeloom_module::graph::Graph;
 use typeloom_runtime::components::Components;
 use typeloom_runtime::executor::Executor;
 use typeloom_runtime::executor::error::{ExecuteError, LinkError, StepFault, WireFault};

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use typeloom_compiler::names::PEERS_DOMAIN;
 use typeloom_contracts::aggregator::Aggregator;
 use typeloom_contracts::codec::Codec;
 use typeloom_contracts::data_source::DataSource;
@@ -11,6 +10,7 @@ use typeloom_contracts::index::Index;
 use typeloom_contracts::model::Model;
 use typeloom_contracts::peer_selector::{PeerId, PeerSelector};
 use typeloom_contracts::protocol::Protocol;
+use typeloom_module::names::PEERS_DOMAIN;
 use typeloom_onnx::messages::AttributeProto;
 use typeloom_runtime::components::{Components, RunProtocol};
 use typeloom_types::any_tensor::AnyTensor;
@@ -319,7 +319,7 @@ fn a_selector_gives_peers_and_lists_of_peers_are_taken_apart() -> Outcome {
         let all = who.current_view(None);
         g.output("best", &who.select(None, 2));
         g.output("some", &who.sample(None, 1));
-        let on_lists = |op: &str, inputs: &[&typeloom_compiler::graph::value::Value]| {
+        let on_lists = |op: &str, inputs: &[&typeloom_module::graph::value::ValueRef]| {
             g.node(PEERS_DOMAIN, op, inputs, Vec::new(), 1).remove(0)
         };
         g.output("last", &on_lists("Gather", &[&all, &g.ints(&[2])]));

@@ -1,9 +1,9 @@
 //! Casts, bundles, modules in modules, branches and loops.
 
 use typeloom_compiler::compiler::Compiler;
-use typeloom_compiler::graph::Graph;
-use typeloom_compiler::graph::operators::OperatorMethods;
 use typeloom_compiler::unit::Coercion;
+use typeloom_module::graph::Graph;
+use typeloom_module::graph::operators::OperatorMethods;
 use typeloom_runtime::backend::Cpu;
 use typeloom_runtime::components::Components;
 use typeloom_runtime::executor::Executor;

@@ -396,7 +396,7 @@ fn dropout(f: &mut Form<'_>) -> Lowered {
     f.result(0, &x);
     if f.wants(1) {
         let shape: Vec<Option<i64>> = x.extents()?.into_iter().map(Some).collect();
-        let mask_type = f.outputs.get(1).and_then(Option::as_ref).map_or(Dtype::Bool, |mask| mask.dtype);
+        let mask_type = f.outputs.get(1).and_then(Option::as_ref).map_or(Dtype::Bool, Operand::dtype);
         let one = f.literal(mask_type, 1.0);
         let mask = f.expand(&one, &shape)?;
         f.result(1, &mask);

@@ -1,11 +1,10 @@
 //! Constants that rules read, and constants that they write.
 
 use half::{bf16, f16};
+use typeloom_module::ir::Map;
 use typeloom_onnx::messages::{GraphProto, NodeProto, TensorProto};
 use typeloom_onnx::nested;
 use typeloom_types::dtype::Dtype;
-
-use crate::ir::Map;
 
 /// Larger tensors are data and not worth a copy.
 const MOST: usize = 4096;

@@ -10,13 +10,13 @@ use std::cell::Cell;
 use std::collections::HashSet;
 
 use bytes::Bytes;
+use typeloom_module::graph::attributes::IntoAttribute;
+use typeloom_module::ir;
 use typeloom_onnx::messages::{AttributeProto, NodeProto, TensorProto};
 use typeloom_solver::value_type::{Dim, Element, ValueType};
 use typeloom_types::dtype::{Dtype, DtypeClass};
 
 use super::constants::{Constants, bytes_of};
-use crate::graph::attributes::IntoAttribute;
-use crate::ir;
 
 mod attributes;
 
@@ -369,7 +369,7 @@ impl<'a> Form<'a> {
         let constant = self.tensor(dtype, dims, values);
         self.held = held;
         if let Some(node) = self.nodes.last_mut() {
-            node.metadata_props.retain(|entry| entry.key() == crate::names::PLACE);
+            node.metadata_props.retain(|entry| entry.key() == typeloom_module::names::SOURCE_LOCATION);
         }
         constant
     }

@@ -218,10 +218,10 @@ fn lrn(f: &mut Form<'_>) -> Lowered {
         return refuse("it has no channels");
     }
     super::form::bounded(channels * size)?;
-    let places: Vec<i64> =
+    let positions: Vec<i64> =
         (0..channels).flat_map(|at| (0..size).map(move |k| at + k - (size - 1) / 2)).collect();
-    let indices: Vec<i64> = places.iter().map(|place| (*place).clamp(0, channels - 1)).collect();
-    let inside: Vec<bool> = places.iter().map(|place| (0..channels).contains(place)).collect();
+    let indices: Vec<i64> = positions.iter().map(|position| (*position).clamp(0, channels - 1)).collect();
+    let inside: Vec<bool> = positions.iter().map(|position| (0..channels).contains(position)).collect();
     let square = f.mul(&x, &x);
     let windows = f.gather(&square, 1, &[channels, size], &indices);
     let mut dims = vec![channels, size];

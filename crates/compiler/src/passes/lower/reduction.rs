@@ -30,7 +30,6 @@ fn square(f: &mut Form<'_>, x: &Operand) -> Operand {
 
 /// What a reduction goes over.
 enum Over {
-    /// Axes that are known now.
     Axes(Vec<usize>),
     /// Axes that are found when it runs.
     Found(Operand),

@@ -42,7 +42,7 @@ fn one_hot(f: &mut Form<'_>) -> Lowered {
     signed(&indices)?;
     let rank = indices.rank()? + 1;
     let axis = f.axis(f.int("axis", -1), rank)?;
-    let shape = f.outputs.first().and_then(Option::as_ref).and_then(|output| output.shape());
+    let shape = f.outputs.first().and_then(Option::as_ref).and_then(Operand::shape);
     let depth = match f.constant_ints(1) {
         Ok(Some(depth)) if depth.len() == 1 => depth[0],
         Ok(_) | Err(_) => match shape.and_then(|shape| *shape.get(axis)?) {

@@ -39,7 +39,7 @@ fn flatten(f: &mut Form<'_>) -> Lowered {
 }
 
 fn wanted(f: &Form<'_>) -> Lowered<Vec<Option<i64>>> {
-    let found = f.outputs.first().and_then(Option::as_ref).and_then(|output| output.shape());
+    let found = f.outputs.first().and_then(Option::as_ref).and_then(Operand::shape);
     found.map_or_else(|| refuse("the rank of its result is not known"), Ok)
 }
 
@@ -108,16 +108,16 @@ fn pad(f: &mut Form<'_>) -> Lowered {
         if extent == 0 {
             return refuse("a tensor without elements");
         }
-        let places: Vec<i64> = (0..count).map(|place| place - begin).collect();
-        let indices: Vec<i64> = places
+        let positions: Vec<i64> = (0..count).map(|position| position - begin).collect();
+        let indices: Vec<i64> = positions
             .iter()
-            .map(|place| match mode.as_str() {
+            .map(|position| match mode.as_str() {
                 "reflect" if extent > 1 => {
-                    let around = place.rem_euclid(2 * (extent - 1));
+                    let around = position.rem_euclid(2 * (extent - 1));
                     around.min(2 * (extent - 1) - around)
                 }
-                "wrap" => place.rem_euclid(extent),
-                _ => (*place).clamp(0, extent - 1),
+                "wrap" => position.rem_euclid(extent),
+                _ => (*position).clamp(0, extent - 1),
             })
             .collect();
         y = f.gather(&y, *axis, &[count], &indices);
@@ -126,7 +126,8 @@ fn pad(f: &mut Form<'_>) -> Lowered {
             "constant" => {
                 let mut dims = vec![1; rank];
                 dims[*axis] = count;
-                let inside: Vec<bool> = places.iter().map(|place| (0..extent).contains(place)).collect();
+                let inside: Vec<bool> =
+                    positions.iter().map(|position| (0..extent).contains(position)).collect();
                 if inside.contains(&false) {
                     let inside = f.mask(&dims, &inside);
                     y = f.select(&inside, &y, &value);
@@ -161,7 +162,7 @@ fn size(f: &mut Form<'_>) -> Lowered {
 }
 
 fn result_dtype(f: &Form<'_>) -> Lowered<Dtype> {
-    let found = f.outputs.first().and_then(Option::as_ref).map(|output| output.dtype());
+    let found = f.outputs.first().and_then(Option::as_ref).map(Operand::dtype);
     found.map_or_else(|| refuse("the element type of its result is not known"), Ok)
 }
 

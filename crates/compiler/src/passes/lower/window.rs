@@ -1,6 +1,6 @@
 //! Convolutions and pooling: windows are gathered along each axis, and reduced or multiplied.
 //!
-//! `Gather` with a matrix of indices turns an axis into one of windows and one of places in them. What lies outside the input
+//! `Gather` with a matrix of indices turns an axis into one of windows and one of taps in them. What lies outside the input
 //! is gathered from its edge and masked. So the batch and the channels need not be numbers, and no padding is made.
 
 use typeloom_types::dtype::{Dtype, DtypeClass};
@@ -54,7 +54,7 @@ fn global_lp(f: &mut Form<'_>) -> Lowered {
 struct Windows {
     kernel: Vec<i64>,
     output: Vec<i64>,
-    /// For each axis, window and place in it the position in the input, where it lies inside.
+    /// For each axis, window and tap in it the position in the input, where it lies inside.
     positions: Vec<Vec<Option<i64>>>,
     /// The same, whether it lies inside the padded input.
     padded: Vec<Vec<bool>>,
@@ -82,22 +82,22 @@ impl Windows {
                 other => return refuse(format!("`auto_pad` = `{other}` is not known")),
             };
             bounded(output[axis] * kernel[axis])?;
-            let places = || {
-                let (stride, dilation, places) = (strides[axis], dilations[axis], kernel[axis]);
+            let taps = || {
+                let (stride, dilation, taps) = (strides[axis], dilations[axis], kernel[axis]);
                 (0..output[axis]).flat_map(move |window| {
-                    (0..places).map(move |place| window * stride + place * dilation - begin)
+                    (0..taps).map(move |tap| window * stride + tap * dilation - begin)
                 })
             };
             let extent = input[axis];
-            positions.push(places().map(|at| (0..extent).contains(&at).then_some(at)).collect());
-            padded.push(places().map(|at| (-begin..extent + end).contains(&at)).collect());
+            positions.push(taps().map(|at| (0..extent).contains(&at).then_some(at)).collect());
+            padded.push(taps().map(|at| (-begin..extent + end).contains(&at)).collect());
         }
         Ok(Self { kernel, output, positions, padded })
     }
 
-    /// Extents in which windows and places in them take turns.
+    /// Extents in which windows and taps in them take turns.
     fn dims(&self) -> Vec<i64> {
-        self.output.iter().zip(&self.kernel).flat_map(|(windows, places)| [*windows, *places]).collect()
+        self.output.iter().zip(&self.kernel).flat_map(|(windows, taps)| [*windows, *taps]).collect()
     }
 
     /// The input as windows: `[N, C, O1, K1, O2, K2, ..]`.
@@ -111,7 +111,7 @@ impl Windows {
         x
     }
 
-    /// The same with a value where a place lies outside of the input, axis by axis.
+    /// The same with a value where a tap lies outside of the input, axis by axis.
     fn masked(&self, f: &mut Form<'_>, x: &Operand, outside: f64) -> Operand {
         let mut x = self.gathered(f, x);
         let rank = self.kernel.len();
@@ -127,8 +127,8 @@ impl Windows {
         x
     }
 
-    /// The axes of places in the gathered input.
-    fn places(&self) -> Vec<usize> {
+    /// The axes of taps in the gathered input.
+    fn taps(&self) -> Vec<usize> {
         (0..self.kernel.len()).map(|axis| 2 * axis + 3).collect()
     }
 
@@ -148,7 +148,7 @@ fn per_axis(f: &Form<'_>, name: &str, rank: usize) -> Lowered<Vec<i64>> {
 /// The spatial extents of the result, as they were solved.
 fn output_extents(f: &Form<'_>) -> Lowered<Vec<i64>> {
     let output = f.outputs.first().and_then(Option::as_ref);
-    let shape = output.and_then(|output| output.shape()).unwrap_or_default();
+    let shape = output.and_then(Operand::shape).unwrap_or_default();
     let extents: Option<Vec<i64>> = shape.get(2..).unwrap_or_default().iter().copied().collect();
     match extents {
         Some(extents) if !extents.is_empty() => Ok(extents),
@@ -188,7 +188,7 @@ fn max_pool(f: &mut Form<'_>) -> Lowered {
     };
     let windows = pooling(f, &x)?;
     let all = windows.masked(f, &x, lowest);
-    let y = f.reduce("ReduceMax", &all, &windows.places(), false);
+    let y = f.reduce("ReduceMax", &all, &windows.taps(), false);
     f.result(0, &y);
     Ok(())
 }
@@ -197,20 +197,20 @@ fn average_pool(f: &mut Form<'_>) -> Lowered {
     let x = f.real(0)?;
     let windows = pooling(f, &x)?;
     let all = windows.masked(f, &x, 0.0);
-    let sum = f.reduce("ReduceSum", &all, &windows.places(), false);
-    // How many places count is a product over the axes.
+    let sum = f.reduce("ReduceSum", &all, &windows.taps(), false);
+    // How many taps count is a product over the axes.
     let padded = f.int("count_include_pad", 0) != 0;
     let rank = windows.kernel.len();
     let mut y = sum;
     for axis in 0..rank {
-        let places = windows.kernel[axis] as usize;
+        let taps = windows.kernel[axis] as usize;
         let counted: Vec<bool> = if padded {
             windows.padded[axis].clone()
         } else {
             windows.positions[axis].iter().map(Option::is_some).collect()
         };
         let counts: Vec<f64> = counted
-            .chunks(places.max(1))
+            .chunks(taps.max(1))
             .map(|window| window.iter().filter(|counts| **counts).count() as f64)
             .collect();
         let mut dims = vec![1; rank];
@@ -227,7 +227,7 @@ fn lp_pool(f: &mut Form<'_>) -> Lowered {
     let windows = pooling(f, &x)?;
     let p = f.int("p", 2) as f64;
     let all = windows.masked(f, &x, 0.0);
-    let y = power_sum(f, &all, p, &windows.places(), false);
+    let y = power_sum(f, &all, p, &windows.taps(), false);
     f.result(0, &y);
     Ok(())
 }
@@ -242,11 +242,11 @@ fn multiplied(
 ) -> Lowered {
     let batch = x.shape().and_then(|shape| shape[0]);
     let all = windows.masked(f, x, 0.0);
-    let perm = [&[0, 1], &windows.places()[..], &windows.windows()[..]].concat();
+    let perm = [&[0, 1], &windows.taps()[..], &windows.windows()[..]].concat();
     let moved = f.transpose(&all, &perm);
-    let places = total(windows.kernel.iter().copied())?;
+    let taps = total(windows.kernel.iter().copied())?;
     let count = total(windows.output.iter().copied())?;
-    let depth = inputs / groups * places;
+    let depth = inputs / groups * taps;
     let columns = f.reshape_to(&moved, &[batch, Some(groups), Some(depth), Some(count)])?;
     let product = f.matmul(weights, &columns);
     let mut shape = vec![batch, Some(outputs)];
@@ -323,20 +323,20 @@ fn conv_transpose(f: &mut Form<'_>) -> Lowered {
             (false, _) => pads[axis],
         };
         bounded(output[axis] * kernel[axis])?;
-        let (stride, dilation, extent, places) = (strides[axis], dilations[axis], input[axis], kernel[axis]);
-        let position = |window: i64, place: i64| {
-            let spread = window + begin - place * dilation;
+        let (stride, dilation, extent, taps) = (strides[axis], dilations[axis], input[axis], kernel[axis]);
+        let position = |window: i64, tap: i64| {
+            let spread = window + begin - tap * dilation;
             (spread >= 0 && spread % stride == 0 && spread / stride < extent).then_some(spread / stride)
         };
-        let all = (0..output[axis]).flat_map(|window| (0..places).map(move |place| position(window, place)));
+        let all = (0..output[axis]).flat_map(|window| (0..taps).map(move |tap| position(window, tap)));
         positions.push(all.collect());
     }
     let windows = Windows { kernel, output, positions, padded: Vec::new() };
     bounded(total(windows.dims())?)?;
-    let places = total(windows.kernel.iter().copied())?;
+    let taps = total(windows.kernel.iter().copied())?;
     let (own, made) = (inputs / groups, outputs / groups);
-    let w = f.reshape(&w, &[groups, own, made, places]);
+    let w = f.reshape(&w, &[groups, own, made, taps]);
     let w = f.transpose(&w, &[0, 2, 1, 3]);
-    let w = f.reshape(&w, &[groups, made, own * places]);
+    let w = f.reshape(&w, &[groups, made, own * taps]);
     multiplied(f, &x, &w, (groups, inputs, outputs), &windows)
 }

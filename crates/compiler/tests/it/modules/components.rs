@@ -2,12 +2,12 @@
 
 use std::marker::PhantomData;
 
-use typeloom_compiler::graph::Graph;
-use typeloom_compiler::module::Module;
 use typeloom_contracts::backend::GraphExecutor;
 use typeloom_contracts::backend::by_execution::ByExecution;
 use typeloom_contracts::codec::Codec;
 use typeloom_contracts::index::Index;
+use typeloom_module::graph::Graph;
+use typeloom_module::module::Module;
 use typeloom_onnx::messages::{AttributeProto, GraphProto};
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::op::{AtomicOpDecl, AtomicOpKind, AtomicOpsetDecl, PortDecl};

@@ -4,12 +4,12 @@
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use typeloom_compiler::artifact::Artifact;
-use typeloom_compiler::bindings::Bindings;
 use typeloom_compiler::compiler::Compiler;
-use typeloom_compiler::graph::Graph;
-use typeloom_compiler::graph::operators::{GatherAttrs, OperatorMethods};
-use typeloom_compiler::graph::value::Value;
 use typeloom_compiler::unit::Coercion;
+use typeloom_module::bindings::Bindings;
+use typeloom_module::graph::Graph;
+use typeloom_module::graph::operators::{GatherAttrs, OperatorMethods};
+use typeloom_module::graph::value::ValueRef;
 use typeloom_onnx::messages::{GraphProto, ModelProto};
 use typeloom_onnx::prost::Message as _;
 
@@ -31,7 +31,7 @@ fn components() -> Bindings {
 }
 
 /// Records one of many steps on values picked from those there are.
-fn step(g: &Graph, values: &mut Vec<Value>, (op, left, right): (u8, u8, u8)) {
+fn step(g: &Graph, values: &mut Vec<ValueRef>, (op, left, right): (u8, u8, u8)) {
     let pick = |at: u8| values[usize::from(at) % values.len()].clone();
     let (a, b) = (pick(left), pick(right));
     let slot = g.backend(["fast", "exact", "any"][usize::from(right) % 3]);

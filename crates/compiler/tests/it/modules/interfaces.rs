@@ -1,12 +1,12 @@
 //! Artifacts in files, and what they are loaded against.
 
 use typeloom_compiler::artifact::{Artifact, LoadError};
-use typeloom_compiler::bindings::Bindings;
 use typeloom_compiler::compiler::Compiler;
 use typeloom_compiler::error::BuildError;
-use typeloom_compiler::graph::Graph;
-use typeloom_compiler::graph::imports::Imported;
-use typeloom_compiler::graph::operators::OperatorMethods;
+use typeloom_module::bindings::Bindings;
+use typeloom_module::graph::Graph;
+use typeloom_module::graph::operators::OperatorMethods;
+use typeloom_module::module::imports::Imported;
 use typeloom_onnx::messages::attribute_proto::AttributeType;
 use typeloom_onnx::messages::{AttributeProto, ModelProto, TypeProto};
 use typeloom_onnx::prost::Message as _;

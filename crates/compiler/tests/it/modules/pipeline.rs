@@ -2,12 +2,12 @@
 
 use typeloom_compiler::compiler::Compiler;
 use typeloom_compiler::error::BuildError;
-use typeloom_compiler::graph::Graph;
-use typeloom_compiler::graph::operators::{GeluAttrs, OperatorMethods};
 use typeloom_compiler::pass::Pass;
 use typeloom_compiler::stage::Stage;
 use typeloom_compiler::unit::Unit;
 use typeloom_contracts::backend::by_execution::ByExecution;
+use typeloom_module::graph::Graph;
+use typeloom_module::graph::operators::{GeluAttrs, OperatorMethods};
 use typeloom_onnx::messages::GraphProto;
 use typeloom_onnx::prost::Message as _;
 use typeloom_solver::value_type::ValueType;
@@ -61,10 +61,7 @@ fn passes_that_others_rely_on_cannot_be_left_out() {
     let compiles = |name: &str| Compiler::new().without_pass(name).compile(relu());
     let (required, optional): (Vec<String>, Vec<String>) =
         Compiler::pass_names().into_iter().partition(|name| compiles(name).is_err());
-    assert_eq!(
-        optional,
-        ["refine_polymorphic_value_info", "stamp", "insert_cast_ops", "lower", "partition"]
-    );
+    assert_eq!(optional, ["refine_polymorphic_value_info", "stamp", "insert_cast_ops", "lower", "partition"]);
     for pass in required {
         let error = compiles(&pass).err().expect("the pass is required");
         assert_eq!(error, BuildError::RequiredPass { name: pass });
@@ -120,9 +117,9 @@ fn the_ir_can_be_had_at_any_point() {
     let stage = Compiler::new().compile_until(relu(), "type_solver").expect("it compiles so far");
     let Stage::Solved(solved) = stage else { panic!("the program is {}", stage.name()) };
     assert_eq!(solved.types.get(0, "y").and_then(ValueType::leaf), Some(&TYPE_TENSOR_F32));
-    let stages = Compiler::pass_names().into_iter().map(|name| {
-        Compiler::new().compile_until(relu(), &name).expect("it compiles so far").name()
-    });
+    let stages = Compiler::pass_names()
+        .into_iter()
+        .map(|name| Compiler::new().compile_until(relu(), &name).expect("it compiles so far").name());
     let mut stages: Vec<_> = stages.collect();
     stages.dedup();
     assert_eq!(stages, ["parsed", "expanded", "solved", "lowered", "dispatched", "exported"]);

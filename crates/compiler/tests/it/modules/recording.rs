@@ -1,9 +1,9 @@
 //! What can go wrong in the recording of a module.
 
-use typeloom_compiler::authoring::AuthoringErrorKind;
-use typeloom_compiler::graph::Graph;
-use typeloom_compiler::graph::operators::{OperatorMethods, SoftmaxAttrs};
-use typeloom_compiler::module::record;
+use typeloom_module::authoring::AuthoringErrorKind;
+use typeloom_module::graph::Graph;
+use typeloom_module::graph::operators::{OperatorMethods, SoftmaxAttrs};
+use typeloom_module::module::record;
 use typeloom_onnx::messages::GraphProto;
 use typeloom_onnx::text::{PrintOptions, print_graph};
 
@@ -11,7 +11,7 @@ use super::components::Of;
 
 fn mistakes(module: Of<impl Fn(&mut Graph)>) -> Vec<AuthoringErrorKind> {
     let errors = record(&module).expect_err("the recording has mistakes");
-    assert!(errors.iter().all(|error| error.place.file.ends_with("recording.rs")));
+    assert!(errors.iter().all(|error| error.location.file.ends_with("recording.rs")));
     errors.into_iter().map(|error| error.kind).collect()
 }
 
@@ -139,7 +139,7 @@ fn a_slot_has_one_role() {
 #[test]
 fn a_module_that_calls_itself_is_a_mistake() {
     struct Endless;
-    impl typeloom_compiler::module::Module for Endless {
+    impl typeloom_module::module::Module for Endless {
         fn name(&self) -> &str {
             "endless"
         }

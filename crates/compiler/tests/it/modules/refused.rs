@@ -2,8 +2,8 @@
 
 use typeloom_compiler::compiler::Compiler;
 use typeloom_compiler::error::BuildError;
-use typeloom_compiler::graph::Graph;
-use typeloom_compiler::graph::operators::OperatorMethods;
+use typeloom_module::graph::Graph;
+use typeloom_module::graph::operators::OperatorMethods;
 use typeloom_types::tree::builtin::{TYPE_PEER_ID, TYPE_TENSOR_F32, TYPE_TENSOR_I64, TYPE_TRIGGER};
 
 use super::components::{F32, Flat, Of, Quantizer};

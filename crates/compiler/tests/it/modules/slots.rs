@@ -1,10 +1,10 @@
 //! Slots: aliases that bindings normalise, for every storage type.
 
 use typeloom_compiler::compiler::Compiler;
-use typeloom_compiler::graph::Graph;
-use typeloom_compiler::graph::operators::OperatorMethods;
 use typeloom_compiler::unit::Coercion;
 use typeloom_contracts::protocol::Protocol;
+use typeloom_module::graph::Graph;
+use typeloom_module::graph::operators::OperatorMethods;
 use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::op::{AtomicOpDecl, AtomicOpKind, AtomicOpsetDecl, PortDecl};
 use typeloom_types::relation::NO_RELATIONS;

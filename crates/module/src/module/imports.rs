@@ -1,8 +1,7 @@
-//! Functions that other modules export, called without their source.
+//! Calls of functions that other modules export, without their source.
 //!
-//! What a compiled module exports travels as types ([`TypedModule`], or a bundle). A call records the signature with
-//! the node; the solver holds the arguments to it and gives the results their types, with the symbols of the signature
-//! standing for what they are at this call.
+//! The exports of a compiled module are types ([`TypedModule`], or a bundle). A call stores the signature with the node. The solver
+//! checks the arguments against it and instantiates the symbols of the signature for each call.
 
 use std::collections::BTreeMap;
 
@@ -10,53 +9,17 @@ use typeloom_onnx::messages::TypeProto;
 use typeloom_pool::{Idx, Pool, TypedModule};
 use typeloom_solver::value_type::ValueType;
 
-use super::Graph;
-use super::attributes::IntoAttribute;
-use super::operators::record;
-use super::value::Value;
 use crate::authoring::AuthoringErrorKind;
+use crate::graph::Graph;
+use crate::graph::attributes::IntoAttribute;
+use crate::graph::operators::record;
+use crate::graph::value::ValueRef;
+use crate::location::SourceLocation;
 use crate::names::{IMPORT_DOMAIN, PARAMS, RESULTS};
-use crate::place::Place;
-use crate::solve_program;
+use crate::universe::default_universe;
 use typeloom_interface::{Interface, Parameter};
 
-/// The signatures of another module's exports.
-///
-/// ```
-/// use typeloom_compiler::compiler::Compiler;
-/// use typeloom_compiler::graph::Graph;
-/// use typeloom_compiler::graph::imports::Imported;
-/// use typeloom_compiler::module::Module;
-///
-/// struct Scorer;
-/// impl Module for Scorer {
-///     fn name(&self) -> &str { "scorer" }
-///     fn body(&self, g: &mut Graph) {
-///         let query = g.input("query").of("float[N, 8]");
-///         let weights = g.input("weights").of("float[8, M]");
-///         g.output("scores", &query.matmul(&weights));
-///     }
-/// }
-///
-/// struct Caller(Imported);
-/// impl Module for Caller {
-///     fn name(&self) -> &str { "caller" }
-///     fn body(&self, g: &mut Graph) {
-///         let x = g.input("x").of("float[batch, 8]");
-///         let w = g.input("w");
-///         let scores = g.call_import(&self.0, "scorer", &[&x, &w]);
-///         g.output("y", &scores[0]);
-///     }
-/// }
-///
-/// // What travels is the interface; the module that exports it is not needed.
-/// let interface = Compiler::new().compile(Scorer)?.interface;
-/// let imported = Imported::new(&interface)?;
-/// let artifact = Compiler::new().compile(Caller(imported))?;
-/// assert_eq!(artifact.type_of("w"), Some("tensor.f32"));
-/// assert_eq!(artifact.type_of("y"), Some("tensor.f32"));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
+/// The signatures of another module's exports, to be called with [`Graph::call_import`].
 #[derive(Clone, Debug, Default)]
 pub struct Imported {
     exports: BTreeMap<String, Result<Signature, String>>,
@@ -75,29 +38,28 @@ struct Formal {
     optional: bool,
 }
 
-/// Why a module's exports cannot be imported.
+/// Error of exports that cannot be imported.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct ImportError {
-    /// What is wrong.
     pub message: String,
 }
 
 impl Imported {
-    /// The exports of a module, out of its descriptors.
+    /// Reads the exports of a module from its descriptors.
     ///
     /// # Errors
-    /// [`ImportError`] where the descriptors are incomplete or not well formed.
+    /// [`ImportError`] if the descriptors are incomplete or malformed.
     pub fn new(module: &TypedModule) -> Result<Self, ImportError> {
         let mut pool = Pool::new();
         let exports = module.import(&mut pool).map_err(|error| ImportError { message: error.to_string() })?;
         Self::of(&pool, exports)
     }
 
-    /// The exports of a module, out of a bundle.
+    /// Reads the exports of a module from a bundle.
     ///
     /// # Errors
-    /// [`ImportError`] where the bundle does not verify.
+    /// [`ImportError`] if the bundle does not verify.
     pub fn from_bundle(bytes: &[u8]) -> Result<Self, ImportError> {
         let mut pool = Pool::new();
         let roots = pool.import(bytes).map_err(|error| ImportError { message: error.to_string() })?;
@@ -105,7 +67,7 @@ impl Imported {
     }
 
     fn of(pool: &Pool, exports: BTreeMap<String, Idx>) -> Result<Self, ImportError> {
-        let universe = solve_program::universe().map_err(|error| ImportError { message: error.to_string() })?;
+        let universe = default_universe().map_err(|message| ImportError { message })?;
         let signature = |ty: Idx| -> Result<Signature, String> {
             let interface = Interface::from_pool(pool, ty, universe).map_err(|error| error.to_string())?;
             let formals = |list: &[Parameter]| {
@@ -121,28 +83,28 @@ impl Imported {
         Ok(Self { exports: exports.into_iter().map(|(name, ty)| (name, signature(ty))).collect() })
     }
 
-    /// The names of what can be called.
+    /// Names of the functions that can be called.
     pub fn functions(&self) -> impl Iterator<Item = &str> {
         self.exports.iter().filter(|(_, signature)| signature.is_ok()).map(|(name, _)| name.as_str())
     }
 }
 
 impl Graph {
-    /// Calls a function that another module exports. Inputs that it has defaults for may be left out at the end.
+    /// Calls a function that another module exports. Trailing inputs with defaults can be omitted.
     #[track_caller]
-    pub fn call_import(&self, module: &Imported, name: &str, inputs: &[&Value]) -> Vec<Value> {
-        let place = Place::here();
+    pub fn call_import(&self, module: &Imported, name: &str, inputs: &[&ValueRef]) -> Vec<ValueRef> {
+        let location = SourceLocation::here();
         let signature = match module.exports.get(name) {
             Some(Ok(signature)) => signature,
             Some(Err(message)) => {
                 let (name, message) = (name.to_owned(), message.clone());
-                self.recorder.borrow_mut().error(AuthoringErrorKind::NotCallable { name, message }, place);
+                self.recorder.borrow_mut().error(AuthoringErrorKind::NotCallable { name, message }, location);
                 return Vec::new();
             }
             None => {
                 let known = module.functions().collect::<Vec<_>>().join(", ");
                 let name = name.to_owned();
-                self.recorder.borrow_mut().error(AuthoringErrorKind::UnknownExport { name, known }, place);
+                self.recorder.borrow_mut().error(AuthoringErrorKind::UnknownExport { name, known }, location);
                 return Vec::new();
             }
         };
@@ -156,8 +118,8 @@ impl Graph {
                 names,
                 given: inputs.len(),
             };
-            self.recorder.borrow_mut().error(kind, place);
-            return results.iter().map(|_| self.poison(place)).collect();
+            self.recorder.borrow_mut().error(kind, location);
+            return results.iter().map(|_| self.poison(location)).collect();
         }
         let types = |formals: &[Formal]| formals.iter().map(|formal| formal.ty.clone()).collect::<Vec<_>>();
         let attributes = vec![
@@ -165,6 +127,6 @@ impl Graph {
             types(&params[..inputs.len()]).into_attribute(PARAMS),
             types(results).into_attribute(RESULTS),
         ];
-        record(self, None, (IMPORT_DOMAIN, "Call"), &[inputs.into()], attributes, results.len(), place)
+        record(self, None, (IMPORT_DOMAIN, "Call"), &[inputs.into()], attributes, results.len(), location)
     }
 }

@@ -1,7 +1,7 @@
-//! The operators that modules use beside ONNX's: those of contracts, of the wire, of types.
+//! Operator sets in addition to ONNX's: those of contracts, the wire, types, bundles and imports.
 //!
-//! A port that stands for what a component stores is bounded by `any` here; the relation `slot.storage` narrows it
-//! to what the binding says, and bindings are stamped on the nodes before the solver runs.
+//! A port of a component's storage type is declared as `any`. The relation `slot.storage` narrows it to the type in the node's metadata,
+//! which the pass `bind_slots` writes before the solver runs.
 
 use typeloom_contracts::protocol::Protocols;
 use typeloom_contracts::role::Role;
@@ -16,7 +16,7 @@ use typeloom_types::tree::builtin::{
 
 use crate::names;
 
-/// The name that diagnostics cite where a port is held to what its slot stores.
+/// The name of the relation between a port and the storage type of its slot, as diagnostics cite it.
 pub const SLOT_STORAGE: &str = "slot.storage";
 
 const fn op(
@@ -38,7 +38,7 @@ const WHEN: PortDecl = PortDecl::optional("when", &TYPE_TRIGGER);
 const IDS: PortDecl = PortDecl::required("ids", &TYPE_TENSOR_U64);
 const PEERS: PortDecl = PortDecl::required("peers", &TYPE_PEER_ID_VEC);
 
-/// The associated types of all contracts, so that a constant parameter can name one.
+/// The associated types of all contracts, for use as constant parameters.
 const ASSOCS: [&str; 7] = ["Tensor", "Vector", "Element", "In", "Out", "Sample", "Metadata"];
 const TENSOR: usize = 0;
 const VECTOR: usize = 1;
@@ -55,7 +55,7 @@ const fn at_output<const PORT: usize, const ASSOC: usize>() -> TypeRelation {
     TypeRelation::Custom { name: SLOT_STORAGE, run: stores::<false, PORT, ASSOC> }
 }
 
-/// The port is what the component of the node's slot stores.
+/// Narrows a port to the storage type of the node's slot.
 fn stores<const IS_INPUT: bool, const PORT: usize, const ASSOC: usize>(
     cx: &mut CustomRelationCtx<'_>,
 ) -> RelationResult {
@@ -76,13 +76,15 @@ fn stores<const IS_INPUT: bool, const PORT: usize, const ASSOC: usize>(
     }
 }
 
-/// What a slot asks of a port, in words.
-pub(crate) fn demand(slot: &str, role: &str, assoc: &str, id: &str) -> String {
+/// The message of a port that contradicts the storage type of its slot.
+#[must_use]
+pub fn demand(slot: &str, role: &str, assoc: &str, id: &str) -> String {
     format!("slot `{slot}` stores {id}, as its binding says of <{slot} as {role}>::{assoc}")
 }
 
-/// The key of the stamp that says what a slot's component stores.
-pub(crate) fn binding_key(assoc: &str) -> String {
+/// The metadata key of a storage type.
+#[must_use]
+pub fn binding_key(assoc: &str) -> String {
     format!("{}.{assoc}", names::BINDING)
 }
 
@@ -195,7 +197,7 @@ static PEER_SELECTOR: AtomicOpsetDecl = AtomicOpsetDecl {
     ],
 };
 
-/// Where a send goes: one peer, or several.
+/// The target of a send is one peer or a list of peers.
 const TO_PEERS: TypeRelation = TypeRelation::Custom { name: "wire.peers", run: to_peers };
 
 fn to_peers(cx: &mut CustomRelationCtx<'_>) -> RelationResult {
@@ -240,7 +242,7 @@ static WIRE: AtomicOpsetDecl = AtomicOpsetDecl {
     ],
 };
 
-/// The types of a cast's two sides, which its attributes say.
+/// Narrows the two sides of a cast to the types in its attributes.
 fn cast_sides(cx: &mut CustomRelationCtx<'_>) -> RelationResult {
     for (attribute, port) in [("from", PortRef::Input(0)), ("to", PortRef::Output(0))] {
         let Some(id) = cx.attr_str(attribute).map(str::to_owned) else { continue };
@@ -251,7 +253,7 @@ fn cast_sides(cx: &mut CustomRelationCtx<'_>) -> RelationResult {
     RelationResult::Satisfied
 }
 
-/// One side's shape is the other's; elements are not related.
+/// Both sides have the same shape; their element types are unrelated.
 const SAME_SHAPE: TypeRelation =
     TypeRelation::BroadcastShape { in0: PortRef::Input(0), in1: PortRef::Input(0), out: PortRef::Output(0) };
 
@@ -267,7 +269,7 @@ static TYPES: AtomicOpsetDecl = AtomicOpsetDecl {
             &[TypeRelation::Custom { name: "cast.sides", run: cast_sides }, SAME_SHAPE],
         ),
         op("Identity", Pure, &[any("value")], &[any("same")], &[PASSED_ON]),
-        // An edge that may turn out to need a cast: what is known at one end says nothing of the other.
+        // A possible cast: the element types of its ends are independent.
         op("Edge", Pure, &[any("from")], &[any("to")], &[SAME_SHAPE]),
     ],
 };
@@ -316,7 +318,7 @@ const SAME_LIST: &[TypeRelation] = &[TypeRelation::SameType(&[PortRef::InputsFro
 const FIRST_LIST: &[TypeRelation] = &[TypeRelation::SameType(&[PortRef::Input(0), PortRef::Output(0)])];
 const POSITIONS: PortDecl = PortDecl::variadic("positions", &TYPE_ANY);
 
-/// The structural operators on lists of peers: what a list of peers goes through on its way to a send.
+/// Structural operators on lists of peers, between an input and a send.
 static PEER_LISTS: AtomicOpsetDecl = AtomicOpsetDecl {
     domain: names::PEERS_DOMAIN,
     version: 1,
@@ -330,7 +332,7 @@ static PEER_LISTS: AtomicOpsetDecl = AtomicOpsetDecl {
     ],
 };
 
-/// Every operator set of this crate.
+/// The operator sets of this crate.
 pub const OPSETS: [&AtomicOpsetDecl; 11] = [
     &INDEX,
     &MODEL,

@@ -5,9 +5,9 @@ use typeloom_onnx::messages::attribute_proto::AttributeType;
 use typeloom_onnx::messages::{AttributeProto, GraphProto, SparseTensorProto, TensorProto, TypeProto};
 use typeloom_types::dtype::Dtype;
 
-/// A Rust value that is the value of an attribute.
+/// A Rust value that can be stored in an attribute.
 pub trait IntoAttribute {
-    /// The attribute with this name.
+    /// Returns an attribute with this name.
     fn into_attribute(self, name: &str) -> AttributeProto;
 }
 
@@ -27,7 +27,7 @@ impl IntoAttribute for i64 {
     }
 }
 
-/// By its ONNX number, as the attribute `to` of `Cast` takes it.
+/// Its ONNX number, as in the attribute `to` of `Cast`.
 impl IntoAttribute for Dtype {
     fn into_attribute(self, name: &str) -> AttributeProto {
         i64::from(self.onnx_number()).into_attribute(name)

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use typeloom_compiler::graph::operators::method_name;
+use typeloom_module::graph::operators::method_name;
 use typeloom_ops::table::Table;
 use typeloom_solver::signature::{Arity, AttributeDecl, AttributeDefault, AttributeKind, Formal, Schema};
 
@@ -67,9 +67,9 @@ fn default(attribute: &AttributeDecl) -> Option<String> {
 
 fn input(formal: &Formal) -> String {
     let ty = match formal.arity {
-        Arity::Required => "&Value",
-        Arity::Optional => "Option<&Value>",
-        Arity::Variadic { .. } => "&[&Value]",
+        Arity::Required => "&ValueRef",
+        Arity::Optional => "Option<&ValueRef>",
+        Arity::Variadic { .. } => "&[&ValueRef]",
     };
     format!("{}: {ty}", argument(&formal.name))
 }
@@ -118,9 +118,9 @@ fn method(schema: &Schema, suffix: &str, outputs: usize, takes_first: bool) -> S
         .expect("a string takes everything");
     let variadic = matches!(schema.outputs.last().map(|last| last.arity), Some(Arity::Variadic { .. }));
     match outputs {
-        _ if variadic => text.push_str(" with outputs -> Vec<Value>, outputs;\n"),
-        1 => text.push_str(" -> Value, 1;\n"),
-        n => writeln!(text, " -> [Value; {n}], {n};").expect("a string takes everything"),
+        _ if variadic => text.push_str(" with outputs -> Vec<ValueRef>, outputs;\n"),
+        1 => text.push_str(" -> ValueRef, 1;\n"),
+        n => writeln!(text, " -> [ValueRef; {n}], {n};").expect("a string takes everything"),
     }
     text
 }

@@ -1,21 +1,19 @@
-//! Places in the author's program.
+//! Source locations in the program that records a module.
 
 use std::fmt;
 use std::panic::Location;
 
-/// A line of the author's Rust program.
+/// A location in a Rust program.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Place {
-    /// The file, as the Rust compiler writes it.
+pub struct SourceLocation {
+    /// The path as the Rust compiler prints it.
     pub file: &'static str,
-    /// The line, from 1.
     pub line: u32,
-    /// The column, from 1.
     pub column: u32,
 }
 
-impl Place {
-    /// Where the caller stands.
+impl SourceLocation {
+    /// Returns the location of the caller.
     #[must_use]
     #[track_caller]
     pub fn here() -> Self {
@@ -24,7 +22,7 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for SourceLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}:{}", self.file, self.line, self.column)
     }

@@ -1,33 +1,35 @@
-//! Modules that are called as functions.
+//! Calls of modules as functions.
 
 use typeloom_onnx::messages::{FunctionProto, GraphProto, NodeProto, OperatorSetIdProto};
 
-use super::Graph;
-use super::operators::record as record_node;
-use super::value::Value;
+use super::Module;
 use crate::authoring::AuthoringErrorKind;
-use crate::module::{Module, imports};
+use crate::graph::Graph;
+use crate::graph::attributes::IntoAttribute;
+use crate::graph::operators::record as record_node;
+use crate::graph::recorded::imports;
+use crate::graph::recorder::Recorder;
+use crate::graph::value::ValueRef;
+use crate::location::SourceLocation;
 use crate::names::MODULE_DOMAIN;
-use crate::place::Place;
 
 impl Graph {
-    /// Calls a module: its inputs are given in the order in which it declares them, its outputs come in theirs.
+    /// Calls a module. Inputs and outputs are in the order of their declarations.
     ///
-    /// What the module declares of types holds for each call; the types themselves are found out for each
-    /// call anew, so that one module can be used with several types.
+    /// Types are solved separately for each call, so one module can be used with several types.
     #[track_caller]
-    pub fn call(&self, module: &dyn Module, inputs: &[&Value]) -> Vec<Value> {
-        let place = Place::here();
+    pub fn call(&self, module: &dyn Module, inputs: &[&ValueRef]) -> Vec<ValueRef> {
+        let location = SourceLocation::here();
         let name = module.name().to_owned();
         let mut callers = self.recorder.borrow().callers.clone();
         callers.push(self.recorder.borrow().module.clone());
         if callers.contains(&name) {
-            self.recorder.borrow_mut().error(AuthoringErrorKind::RecursiveModule { module: name }, place);
+            self.recorder.borrow_mut().error(AuthoringErrorKind::RecursiveModule { module: name }, location);
             return Vec::new();
         }
         let mut graph = Graph::new(name.clone(), callers);
         module.body(&mut graph);
-        let recorded = match graph.finish(place) {
+        let recorded = match graph.finish(location) {
             Ok(recorded) => recorded,
             Err(errors) => {
                 self.recorder.borrow_mut().errors.extend(errors);
@@ -36,15 +38,15 @@ impl Graph {
         };
         let mut recorder = self.recorder.borrow_mut();
         for (slot, used) in recorded.slots {
-            recorder.use_slot(&slot, used.role, used.place);
+            recorder.use_slot(&slot, used.role, used.location);
         }
         let body = recorded.model.graph.unwrap_or_default();
         let (names, outputs): (Vec<String>, usize) =
             (body.input.iter().map(|info| info.name().to_owned()).collect(), body.output.len());
         for function in recorded.model.functions {
-            self_add(&mut recorder, function, place);
+            add_function(&mut recorder, function, location);
         }
-        self_add(&mut recorder, function_of(&name, body), place);
+        add_function(&mut recorder, function_of(&name, body), location);
         if names.len() != inputs.len() {
             let kind = AuthoringErrorKind::CallArity {
                 module: name,
@@ -52,31 +54,31 @@ impl Graph {
                 names: names.join(", "),
                 given: inputs.len(),
             };
-            recorder.error(kind, place);
+            recorder.error(kind, location);
             drop(recorder);
-            return (0..outputs).map(|_| self.poison(place)).collect();
+            return (0..outputs).map(|_| self.poison(location)).collect();
         }
         drop(recorder);
-        record_node(self, None, (MODULE_DOMAIN, &name), &[inputs.into()], Vec::new(), outputs, place)
+        record_node(self, None, (MODULE_DOMAIN, &name), &[inputs.into()], Vec::new(), outputs, location)
     }
 }
 
-/// Keeps a called module; another one of the same name is a mistake.
-fn self_add(recorder: &mut super::recorder::Recorder, function: FunctionProto, place: Place) {
+/// Adds a called module; a different one of the same name is an error.
+fn add_function(recorder: &mut Recorder, function: FunctionProto, location: SourceLocation) {
     let name = function.name().to_owned();
     match recorder.functions.get(&name) {
         Some((known, first)) if *known != function => {
             let first = *first;
-            recorder.error(AuthoringErrorKind::ModuleNameTaken { module: name, first }, place);
+            recorder.error(AuthoringErrorKind::ModuleNameTaken { module: name, first }, location);
         }
         Some(_) => {}
         None => {
-            recorder.functions.insert(name, (function, place));
+            recorder.functions.insert(name, (function, location));
         }
     }
 }
 
-/// A recorded graph as a function: constants become nodes, declared types one list.
+/// Converts a recorded graph to a function. Constants become nodes, and all declared types are in one list.
 fn function_of(name: &str, body: GraphProto) -> FunctionProto {
     let GraphProto { node, input, output, initializer, mut value_info, .. } = body;
     let constants = initializer.into_iter().map(|mut tensor| {
@@ -84,7 +86,7 @@ fn function_of(name: &str, body: GraphProto) -> FunctionProto {
         NodeProto {
             op_type: Some("Constant".to_owned()),
             output: vec![output],
-            attribute: vec![super::attributes::IntoAttribute::into_attribute(tensor, "value")],
+            attribute: vec![tensor.into_attribute("value")],
             ..NodeProto::default()
         }
     });

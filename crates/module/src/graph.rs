@@ -2,23 +2,21 @@
 //!
 //! | file | what it adds |
 //! |---|---|
-//! | `value` | values, and Rust's operators on them |
+//! | `value` | handles of values, and Rust's operators on them |
 //! | `operators` | every ONNX operator as a method, generated from the operator table |
 //! | `attributes` | Rust values as attributes |
-//! | `slots` | placeholders of the eight roles |
-//! | `wire` | sends, receives, what goes to the network, bundles |
+//! | `slots` | placeholders of the components of the eight roles |
+//! | `wire` | sends, receives, network outputs, bundles |
 //! | `control` | branches and loops |
-//! | `calls`, `imports` | modules called as functions, functions that other modules export |
-//! | `recorder` | the recording behind all of it |
+//! | `recorder`, `recorded` | the state of a recording, and its result |
 //!
-//! A mistake does not stop the recording: it is kept with its place in the author's program, what it should
-//! have given is a value that nothing more is said about, and all mistakes are reported together.
+//! An error does not stop the recording. It is collected with its source location, its results are poisoned values that cause no further
+//! errors, and all errors are reported together.
 
 pub mod attributes;
-pub mod calls;
 pub mod control;
-pub mod imports;
 pub mod operators;
+pub mod recorded;
 pub mod recorder;
 pub mod slots;
 pub mod value;
@@ -32,10 +30,11 @@ use typeloom_types::any_tensor::AnyTensor;
 use typeloom_types::tree::TypeNode;
 
 use crate::authoring::{AuthoringError, AuthoringErrorKind};
-use crate::module::{Recorded, model_of};
-use crate::place::Place;
+use crate::ir::domains;
+use crate::location::SourceLocation;
+use recorded::{Recorded, model_of};
 use recorder::{NewNode, Recorder};
-use value::Value;
+use value::ValueRef;
 
 /// The graph that a module's body records itself into.
 pub struct Graph {
@@ -47,48 +46,54 @@ impl Graph {
         Self { recorder: Rc::new(RefCell::new(Recorder::new(module, callers))) }
     }
 
-    /// An input of the module. Its type is whatever it is connected to; [`Value::of`] declares one.
+    /// Adds an input of the module. Its type is inferred from its uses, or declared by [`ValueRef::of`].
     #[track_caller]
-    pub fn input(&self, name: &str) -> Value {
-        let place = Place::here();
+    pub fn input(&self, name: &str) -> ValueRef {
+        let location = SourceLocation::here();
         let mut recorder = self.recorder.borrow_mut();
         if name.trim().is_empty() {
-            recorder.error(AuthoringErrorKind::NamelessPort, place);
+            recorder.error(AuthoringErrorKind::NamelessPort, location);
             drop(recorder);
-            return self.poison(place);
+            return self.poison(location);
         }
-        if let Some(first) = recorder.take_name(name, place) {
-            recorder.error(AuthoringErrorKind::DuplicateInput { name: name.to_owned(), first }, place);
+        if let Some(first) = recorder.take_name(name, location) {
+            recorder.error(AuthoringErrorKind::DuplicateInput { name: name.to_owned(), first }, location);
         } else {
             recorder.add_input(name);
-            recorder.inputs.insert(name.to_owned(), (place, false));
-            recorder.places.insert(name.to_owned(), place);
+            recorder.inputs.insert(name.to_owned(), (location, false));
+            recorder.locations.insert(name.to_owned(), location);
         }
         drop(recorder);
-        self.value(name.to_owned(), place)
+        self.value(name.to_owned(), location)
     }
 
-    /// An output of the module.
+    /// Adds an output of the module.
     #[track_caller]
-    pub fn output(&self, name: &str, value: &Value) {
-        self.add_output(name, value, Place::here(), false);
+    pub fn output(&self, name: &str, value: &ValueRef) {
+        self.add_output(name, value, SourceLocation::here(), false);
     }
 
-    pub(crate) fn add_output(&self, name: &str, value: &Value, place: Place, to_network: bool) {
-        let Some(given) = self.name_of(value, place) else { return };
+    pub(crate) fn add_output(
+        &self,
+        name: &str,
+        value: &ValueRef,
+        location: SourceLocation,
+        to_network: bool,
+    ) {
+        let Some(given) = self.name_of(value, location) else { return };
         let mut recorder = self.recorder.borrow_mut();
         if name.trim().is_empty() {
-            return recorder.error(AuthoringErrorKind::NamelessPort, place);
+            return recorder.error(AuthoringErrorKind::NamelessPort, location);
         }
         recorder.read(&given);
-        if let Some(first) = recorder.take_output(name, given, to_network, place) {
-            recorder.error(AuthoringErrorKind::DuplicateOutput { name: name.to_owned(), first }, place);
+        if let Some(first) = recorder.take_output(name, given, to_network, location) {
+            recorder.error(AuthoringErrorKind::DuplicateOutput { name: name.to_owned(), first }, location);
         }
     }
 
-    /// A constant out of a tensor.
+    /// Adds a constant tensor.
     #[track_caller]
-    pub fn constant(&self, tensor: &AnyTensor) -> Value {
+    pub fn constant(&self, tensor: &AnyTensor) -> ValueRef {
         let message = TensorProto {
             dims: tensor.shape().iter().map(|extent| i64::try_from(*extent).unwrap_or(i64::MAX)).collect(),
             data_type: Some(tensor.dtype().onnx_number()),
@@ -98,17 +103,17 @@ impl Graph {
         self.constant_proto(message)
     }
 
-    /// A constant out of ONNX's own message.
+    /// Adds a constant tensor from its ONNX message.
     #[track_caller]
-    pub fn constant_proto(&self, tensor: TensorProto) -> Value {
-        let place = Place::here();
-        let name = self.recorder.borrow_mut().initializer(tensor, place);
-        self.value(name, place)
+    pub fn constant_proto(&self, tensor: TensorProto) -> ValueRef {
+        let location = SourceLocation::here();
+        let name = self.recorder.borrow_mut().initializer(tensor, location);
+        self.value(name, location)
     }
 
-    /// A constant list of 64-bit integers: axes, a shape.
+    /// Adds a constant list of 64-bit integers, such as axes or a shape.
     #[track_caller]
-    pub fn ints(&self, values: &[i64]) -> Value {
+    pub fn ints(&self, values: &[i64]) -> ValueRef {
         let message = TensorProto {
             dims: vec![i64::try_from(values.len()).unwrap_or(i64::MAX)],
             data_type: Some(typeloom_types::dtype::Dtype::I64.onnx_number()),
@@ -118,55 +123,55 @@ impl Graph {
         self.constant_proto(message)
     }
 
-    /// Records a node of any operator: one that has no method here, or one of a domain of somebody's own.
+    /// Records a node of any operator, also of one that has no method or belongs to a custom domain.
     #[track_caller]
     pub fn node(
         &self,
         domain: &str,
         op: &str,
-        inputs: &[&Value],
+        inputs: &[&ValueRef],
         attributes: Vec<typeloom_onnx::messages::AttributeProto>,
         outputs: usize,
-    ) -> Vec<Value> {
-        let place = Place::here();
-        let inputs: Option<Vec<String>> = inputs.iter().map(|value| self.name_of(value, place)).collect();
-        let Some(inputs) = inputs else { return (0..outputs).map(|_| self.poison(place)).collect() };
+    ) -> Vec<ValueRef> {
+        let location = SourceLocation::here();
+        let inputs: Option<Vec<String>> = inputs.iter().map(|value| self.name_of(value, location)).collect();
+        let Some(inputs) = inputs else { return (0..outputs).map(|_| self.poison(location)).collect() };
         let node = NewNode { domain, op, inputs, attributes, outputs, slot: None };
-        let names = self.recorder.borrow_mut().node(node, place);
-        names.into_iter().map(|name| self.value(name, place)).collect()
+        let names = self.recorder.borrow_mut().node(node, location);
+        names.into_iter().map(|name| self.value(name, location)).collect()
     }
 
-    pub(crate) fn value(&self, name: String, made: Place) -> Value {
+    pub(crate) fn value(&self, name: String, made: SourceLocation) -> ValueRef {
         let scope = self.recorder.borrow().current();
-        Value { recorder: Rc::clone(&self.recorder), scope, name: Some(name.into()), made }
+        ValueRef { recorder: Rc::clone(&self.recorder), scope, name: Some(name.into()), made }
     }
 
-    /// What a mistake gives.
-    pub(crate) fn poison(&self, made: Place) -> Value {
+    /// The result of an operation with an error.
+    pub(crate) fn poison(&self, made: SourceLocation) -> ValueRef {
         let scope = self.recorder.borrow().current();
-        Value { recorder: Rc::clone(&self.recorder), scope, name: None, made }
+        ValueRef { recorder: Rc::clone(&self.recorder), scope, name: None, made }
     }
 
-    /// The name of a value that can be used here; nothing where it cannot, which is noted.
-    pub(crate) fn name_of(&self, value: &Value, place: Place) -> Option<String> {
-        value::usable(&self.recorder, value, place)
+    /// Returns the name of a value that can be used in the open graph; records an error for any other.
+    pub(crate) fn name_of(&self, value: &ValueRef, location: SourceLocation) -> Option<String> {
+        value::usable(&self.recorder, value, location)
     }
 
-    pub(crate) fn finish(self, place: Place) -> Result<Recorded, Vec<AuthoringError>> {
+    pub(crate) fn finish(self, location: SourceLocation) -> Result<Recorded, Vec<AuthoringError>> {
         let mut recorder = self.recorder.take();
         if !recorder.has_outputs() {
             let module = recorder.module.clone();
-            recorder.error(AuthoringErrorKind::EmptyModule { module }, place);
+            recorder.error(AuthoringErrorKind::EmptyModule { module }, location);
         } else {
-            let unread: Vec<(String, Place)> = recorder
+            let unread: Vec<(String, SourceLocation)> = recorder
                 .inputs
                 .iter()
                 .filter(|(_, (_, read))| !read)
-                .map(|(name, (place, _))| (name.clone(), *place))
+                .map(|(name, (location, _))| (name.clone(), *location))
                 .collect();
-            for (name, place) in unread {
+            for (name, location) in unread {
                 let module = recorder.module.clone();
-                recorder.error(AuthoringErrorKind::UnwiredInput { module, name }, place);
+                recorder.error(AuthoringErrorKind::UnwiredInput { module, name }, location);
             }
         }
         if !recorder.errors.is_empty() {
@@ -175,21 +180,21 @@ impl Graph {
         recorder.name_outputs();
         let mut graph = recorder.close_graph();
         graph.node.shrink_to_fit();
-        let Recorder { slots, functions, places, .. } = recorder;
+        let Recorder { slots, functions, locations, .. } = recorder;
         let mut model = model_of(graph);
         model.functions = functions.into_values().map(|(function, _)| function).collect();
-        let used = crate::ir::domains(&model);
+        let used = domains(&model);
         model.opset_import.retain(|import| used.contains(import.domain()));
-        Ok(Recorded { model, slots, places })
+        Ok(Recorded { model, slots, locations })
     }
 }
 
-/// How a type is written by an author.
+/// A type as authors declare it.
 pub trait IntoType {
-    /// The type as a message, or why it is none.
+    /// Returns the type as a message.
     ///
     /// # Errors
-    /// The text, and what is wrong with it.
+    /// The text that is not a type, and the reason.
     fn into_type(self) -> Result<TypeProto, (String, String)>;
 }
 
@@ -210,7 +215,7 @@ impl IntoType for &TypeNode {
     }
 }
 
-/// As ONNX writes it (`float[batch, 3]`), or the id of a node of the type tree (`peer_id`).
+/// A type in ONNX's textual syntax (`float[batch, 3]`), or the id of a node of the type tree (`peer_id`).
 impl IntoType for &str {
     fn into_type(self) -> Result<TypeProto, (String, String)> {
         match typeloom_onnx::text::parse_type(self.trim()) {

@@ -1,8 +1,8 @@
-//! Which Rust component stands behind which slot.
+//! The Rust component of each slot.
 //!
-//! Binding a component checks at Rust's own compile time that it implements the contract of its role, and notes
-//! what it stores. That is how the aliases in a module's types are normalised:
-//! `<compute as Backend>::Tensor` is whatever the component bound to `compute` stores.
+//! Binding a component checks at Rust's compile time that it implements the contract of its role, and records the types that it
+//! stores. They replace the aliases in the types of a module: `<compute as Backend>::Tensor` is the storage type of the component
+//! that is bound to `compute`.
 
 use std::fmt;
 
@@ -20,19 +20,16 @@ use typeloom_types::op::AtomicOpsetDecl;
 use typeloom_types::storage::Storage;
 use typeloom_types::tree::TypeNode;
 
-/// What a slot's component stores, before anything is bound: an associated type of its contract.
+/// The storage type of a slot before a component is bound: an associated type of its contract.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Alias {
-    /// The slot.
     pub slot: String,
-    /// The contract that it asks for.
     pub role: Role,
-    /// The associated type.
     pub assoc: &'static str,
 }
 
 impl Alias {
-    /// The node that the bindings make of it; nothing where the slot is not bound, or bound to another role.
+    /// Returns the type node of the alias, or `None` if the slot has no component of this role.
     #[must_use]
     pub fn normalise(&self, bindings: &Bindings) -> Option<&'static TypeNode> {
         let bound = bindings.get(&self.slot).filter(|bound| bound.role == self.role)?;
@@ -46,23 +43,22 @@ impl fmt::Display for Alias {
     }
 }
 
-/// A component behind a slot, as far as types go.
+/// The type information of a component.
 #[derive(Clone, Debug)]
 pub struct Binding {
-    /// The contract that it implements.
     pub role: Role,
-    /// The Rust type, as the Rust compiler names it; for people, never for identity.
+    /// The name of the Rust type, for messages only.
     pub component: &'static str,
-    /// What it stores, by associated type.
+    /// Storage types, by associated type.
     pub storages: Vec<(&'static str, &'static TypeNode)>,
-    /// Operators beyond the primitives that a backend computes itself, or those of a protocol.
+    /// Operators that a backend computes in addition to the primitives.
     pub opsets: &'static [AtomicOpsetDecl],
     /// The operators of a protocol.
     pub protocol: Option<&'static AtomicOpsetDecl>,
 }
 
 impl Binding {
-    /// The node of what it stores as an associated type of its contract.
+    /// The storage type of an associated type of the contract.
     #[must_use]
     pub fn stores(&self, assoc: &str) -> Option<&'static TypeNode> {
         self.storages.iter().find(|(name, _)| *name == assoc).map(|(_, node)| *node)
@@ -72,7 +68,7 @@ impl Binding {
 /// Components by slot.
 ///
 /// ```
-/// use typeloom_compiler::bindings::{Alias, Bindings};
+/// use typeloom_module::bindings::{Alias, Bindings};
 /// use typeloom_contracts::role::Role;
 /// # use typeloom_contracts::index::Index;
 /// # #[derive(Debug)]
@@ -103,7 +99,7 @@ impl Binding {
 /// A component cannot be bound to a role whose contract it does not implement:
 ///
 /// ```compile_fail,E0277
-/// # use typeloom_compiler::bindings::Bindings;
+/// # use typeloom_module::bindings::Bindings;
 /// # use typeloom_contracts::index::Index;
 /// # #[derive(Debug)]
 /// # struct Nothing;
@@ -125,18 +121,18 @@ impl Binding {
 #[derive(Clone, Debug, Default)]
 pub struct Bindings {
     bound: IndexMap<String, Binding>,
-    /// Slots that were bound more than once, which is reported when they are used.
+    /// Slots that were bound more than once; compiling reports them.
     twice: Vec<String>,
 }
 
 impl Bindings {
-    /// Nothing bound.
+    /// Bindings of no slot.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The component behind a slot.
+    /// The component of a slot.
     #[must_use]
     pub fn get(&self, slot: &str) -> Option<&Binding> {
         self.bound.get(slot)
@@ -153,7 +149,7 @@ impl Bindings {
         &self.twice
     }
 
-    /// Puts a component behind a slot: for tools that know components by description only.
+    /// Binds a described component to a slot. Binding a Rust type is checked; use this for tools that have no Rust type.
     #[must_use]
     pub fn bind(mut self, slot: &str, binding: Binding) -> Self {
         if self.bound.insert(slot.to_owned(), binding).is_some() {
@@ -172,7 +168,7 @@ impl Bindings {
         self.bind(slot, Binding { role, component, storages, opsets: &[], protocol: None })
     }
 
-    /// Puts a backend behind a slot.
+    /// Binds a backend to a slot.
     #[must_use]
     pub fn bind_backend<T: Backend>(self, slot: &str) -> Self {
         let storages = vec![("Tensor", <T::Tensor as Storage>::TYPE)];
@@ -181,44 +177,44 @@ impl Bindings {
         self.bind(slot, Binding { role: Role::Backend, component, storages, opsets, protocol: None })
     }
 
-    /// Puts an index behind a slot.
+    /// Binds an index to a slot.
     #[must_use]
     pub fn bind_index<T: Index>(self, slot: &str) -> Self {
         self.with::<T>(slot, Role::Index, vec![("Vector", <T::Vector as Storage>::TYPE)])
     }
 
-    /// Puts a model behind a slot.
+    /// Binds a model to a slot.
     #[must_use]
     pub fn bind_model<T: Model>(self, slot: &str) -> Self {
         self.with::<T>(slot, Role::Model, vec![("Tensor", <T::Tensor as Storage>::TYPE)])
     }
 
-    /// Puts an aggregator behind a slot.
+    /// Binds an aggregator to a slot.
     #[must_use]
     pub fn bind_aggregator<T: Aggregator>(self, slot: &str) -> Self {
         self.with::<T>(slot, Role::Aggregator, vec![("Element", <T::Element as Storage>::TYPE)])
     }
 
-    /// Puts a codec behind a slot.
+    /// Binds a codec to a slot.
     #[must_use]
     pub fn bind_codec<T: Codec>(self, slot: &str) -> Self {
         let storages = vec![("In", <T::In as Storage>::TYPE), ("Out", <T::Out as Storage>::TYPE)];
         self.with::<T>(slot, Role::Codec, storages)
     }
 
-    /// Puts a data source behind a slot.
+    /// Binds a data source to a slot.
     #[must_use]
     pub fn bind_data_source<T: DataSource>(self, slot: &str) -> Self {
         self.with::<T>(slot, Role::DataSource, vec![("Sample", <T::Sample as Storage>::TYPE)])
     }
 
-    /// Puts a peer selector behind a slot.
+    /// Binds a peer selector to a slot.
     #[must_use]
     pub fn bind_peer_selector<T: PeerSelector>(self, slot: &str) -> Self {
         self.with::<T>(slot, Role::PeerSelector, Vec::new())
     }
 
-    /// Puts a protocol behind a slot.
+    /// Binds a protocol to a slot.
     #[must_use]
     pub fn bind_protocol<T: Protocol>(self, slot: &str) -> Self {
         let component = std::any::type_name::<T>();

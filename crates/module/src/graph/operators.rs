@@ -1,80 +1,76 @@
 //! Every operator of ONNX's default domain as a method.
 //!
-//! [`OperatorMethods`] has them with all inputs as arguments; a [`Graph`] implements it, and so does the placeholder of
-//! a backend, whose nodes run on its slot. Operators whose first input is one value are methods of that
-//! [`Value`] as well: `x.conv(&w, None, ConvAttrs { group: Some(2), ..Default::default() })`.
+//! [`OperatorMethods`] takes all inputs as arguments. A [`Graph`] implements it, and so does the placeholder of a backend, whose nodes run
+//! on its slot. Operators whose first input is a single value are also methods of [`ValueRef`]:
+//! `x.conv(&w, None, ConvAttrs { group: Some(2), ..Default::default() })`.
 //!
-//! Inputs come first (an optional one as an `Option`, a variadic one as a slice), then attributes that a node
-//! must give, then the other attributes as a structure in which nothing is set. The methods give the outputs that
-//! a node must have; `.._all` gives the optional ones as well.
+//! Arguments are the inputs (an optional one as an `Option`, a variadic one as a slice), then the required attributes, then a structure of
+//! the optional attributes. Methods return the required outputs; `.._all` returns the optional ones too.
 //!
-//! **Invariant:** the two lists in `methods` and `attributes` are generated from the operator table; a test
-//! fails where they differ from it, and writes them anew under `TYPELOOM_BLESS=1`. Operators with nested graphs are
-//! in [`control`](super::control).
+//! **Invariant:** the lists in `methods` and `attributes` are generated from the operator table. A test of the compiler fails if they differ,
+//! and rewrites them under `TYPELOOM_BLESS=1`. Operators with nested graphs are in [`control`](super::control).
 
 use typeloom_onnx::messages::{AttributeProto, TensorProto, TypeProto};
 use typeloom_types::dtype::Dtype;
 
+use super::Graph;
 use super::attributes::IntoAttribute;
 use super::recorder::NewNode;
-use super::value::{Value, usable};
-use super::{Graph, recorder};
-use crate::place::Place;
+use super::value::{ValueRef, usable};
+use crate::location::SourceLocation;
+use crate::names::snake_case;
 
 #[rustfmt::skip]
 mod attributes;
 #[rustfmt::skip]
 mod methods;
 
-/// An input of a node as a method takes it.
+/// An input argument of an operator method.
 #[derive(Clone, Copy, Debug)]
 pub enum Input<'v> {
-    /// One value.
-    One(&'v Value),
-    /// An optional input.
-    Maybe(Option<&'v Value>),
-    /// A variadic input.
-    Many(&'v [&'v Value]),
+    One(&'v ValueRef),
+    Maybe(Option<&'v ValueRef>),
+    Many(&'v [&'v ValueRef]),
 }
 
-impl<'v> From<&'v Value> for Input<'v> {
-    fn from(value: &'v Value) -> Self {
+impl<'v> From<&'v ValueRef> for Input<'v> {
+    fn from(value: &'v ValueRef) -> Self {
         Self::One(value)
     }
 }
 
-impl<'v> From<Option<&'v Value>> for Input<'v> {
-    fn from(value: Option<&'v Value>) -> Self {
+impl<'v> From<Option<&'v ValueRef>> for Input<'v> {
+    fn from(value: Option<&'v ValueRef>) -> Self {
         Self::Maybe(value)
     }
 }
 
-impl<'v> From<&'v [&'v Value]> for Input<'v> {
-    fn from(values: &'v [&'v Value]) -> Self {
+impl<'v> From<&'v [&'v ValueRef]> for Input<'v> {
+    fn from(values: &'v [&'v ValueRef]) -> Self {
         Self::Many(values)
     }
 }
 
-/// The outputs of a node as a method gives them.
+/// The return type of an operator method.
 pub trait FromOutputs {
-    /// Out of as many values as the method asked for.
-    fn from_outputs(values: Vec<Value>) -> Self;
+    /// Converts the outputs of a node, whose number is that of the method.
+    fn from_outputs(values: Vec<ValueRef>) -> Self;
 }
 
-impl FromOutputs for Vec<Value> {
-    fn from_outputs(values: Vec<Value>) -> Self {
+impl FromOutputs for Vec<ValueRef> {
+    fn from_outputs(values: Vec<ValueRef>) -> Self {
         values
     }
 }
 
-impl<const N: usize> FromOutputs for [Value; N] {
-    fn from_outputs(values: Vec<Value>) -> Self {
+impl<const N: usize> FromOutputs for [ValueRef; N] {
+    fn from_outputs(values: Vec<ValueRef>) -> Self {
         Self::try_from(values).expect("a node has the outputs that it was recorded with")
     }
 }
 
-impl FromOutputs for Value {
-    fn from_outputs(values: Vec<Value>) -> Self {
+impl FromOutputs for ValueRef {
+    fn from_outputs(values: Vec<ValueRef>) -> Self {
         let [value] = FromOutputs::from_outputs(values);
         value
     }
@@ -88,11 +84,11 @@ pub(crate) fn record(
     inputs: &[Input<'_>],
     attributes: Vec<AttributeProto>,
     outputs: usize,
-    place: Place,
-) -> Vec<Value> {
+    location: SourceLocation,
+) -> Vec<ValueRef> {
     let mut names: Vec<String> = Vec::with_capacity(inputs.len());
     let mut fine = true;
-    let mut push = |value: &Value| match usable(&graph.recorder, value, place) {
+    let mut push = |value: &ValueRef| match usable(&graph.recorder, value, location) {
         Some(name) => names.push(name),
         None => fine = false,
     };
@@ -104,15 +100,15 @@ pub(crate) fn record(
         }
     }
     if !fine {
-        return (0..outputs).map(|_| graph.poison(place)).collect();
+        return (0..outputs).map(|_| graph.poison(location)).collect();
     }
     let inputs = with_gaps(inputs, names);
     let node = NewNode { domain, op, inputs, attributes, outputs, slot };
-    let names = graph.recorder.borrow_mut().node(node, place);
-    names.into_iter().map(|name| graph.value(name, place)).collect()
+    let names = graph.recorder.borrow_mut().node(node, location);
+    names.into_iter().map(|name| graph.value(name, location)).collect()
 }
 
-/// Puts empty names where optional inputs are left out, but for those at the end.
+/// Inserts empty names for missing optional inputs, except at the end.
 fn with_gaps(inputs: &[Input<'_>], names: Vec<String>) -> Vec<String> {
     let mut names = names.into_iter();
     let mut all = Vec::with_capacity(inputs.len());
@@ -175,20 +171,20 @@ macro_rules! operator_methods {
                 inputs: &[Input<'_>],
                 attributes: Vec<AttributeProto>,
                 outputs: usize,
-                place: Place,
-            ) -> Vec<Value>;
+                location: SourceLocation,
+            ) -> Vec<ValueRef>;
 
             $(
                 #[doc = concat!("ONNX's `", $op, "`, as of operator set ", $since, ".")]
                 #[track_caller]
                 fn $name(
-                    &self, $first: &Value $(, $input: $ity)* $(, $req: $rty)* $(, $attrs: $aty)? $(, $count: usize)?
+                    &self, $first: &ValueRef $(, $input: $ity)* $(, $req: $rty)* $(, $attrs: $aty)? $(, $count: usize)?
                 ) -> $out {
                     #[allow(unused_mut, reason = "some operators have no attributes")]
                     let mut attributes: Vec<AttributeProto> = vec![$($req.into_attribute($rname)),*];
                     $($attrs.append(&mut attributes);)?
                     let inputs = [Input::from($first) $(, Input::from($input))*];
-                    FromOutputs::from_outputs(self.record_operator($op, &inputs, attributes, $n, Place::here()))
+                    FromOutputs::from_outputs(self.record_operator($op, &inputs, attributes, $n, SourceLocation::here()))
                 }
             )*
             $(
@@ -201,13 +197,13 @@ macro_rules! operator_methods {
                     let mut attributes: Vec<AttributeProto> = vec![$($freq.into_attribute($frname)),*];
                     $($fattrs.append(&mut attributes);)?
                     let inputs: &[Input<'_>] = &[$(Input::from($finput)),*];
-                    FromOutputs::from_outputs(self.record_operator($fop, inputs, attributes, $fn, Place::here()))
+                    FromOutputs::from_outputs(self.record_operator($fop, inputs, attributes, $fn, SourceLocation::here()))
                 }
             )*
         }
 
         #[expect(clippy::too_many_arguments, reason = "operators have as many inputs as ONNX gives them")]
-        impl Value {
+        impl ValueRef {
             $(
                 #[doc = concat!("ONNX's `", $op, "` of this value, as of operator set ", $since, ".")]
                 #[track_caller]
@@ -232,16 +228,16 @@ impl OperatorMethods for Graph {
         inputs: &[Input<'_>],
         attributes: Vec<AttributeProto>,
         outputs: usize,
-        place: Place,
-    ) -> Vec<Value> {
-        record(self, None, ("", op), inputs, attributes, outputs, place)
+        location: SourceLocation,
+    ) -> Vec<ValueRef> {
+        record(self, None, ("", op), inputs, attributes, outputs, location)
     }
 }
 
-/// How the method of an operator is named.
+/// Returns the name of an operator's method.
 #[must_use]
 pub fn method_name(op: &str) -> String {
-    match recorder::snake(op) {
+    match snake_case(op) {
         name if ["where", "mod", "if", "loop"].contains(&name.as_str()) => format!("{name}_"),
         name => name.replace("mat_mul", "matmul"),
     }

@@ -1,0 +1,87 @@
+//! Errors in the recording of a module.
+
+use typeloom_contracts::role::Role;
+
+use crate::location::SourceLocation;
+
+/// An error in the recording of a module, with its source location.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{kind}, at {location}")]
+pub struct AuthoringError {
+    pub kind: AuthoringErrorKind,
+    pub location: SourceLocation,
+}
+
+/// Kinds of errors in the recording of a module.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AuthoringErrorKind {
+    /// Two inputs have one name.
+    #[error("the module has an input `{name}` already, from {first}")]
+    DuplicateInput { name: String, first: SourceLocation },
+    /// Two outputs have one name.
+    #[error("the module has an output `{name}` already, from {first}")]
+    DuplicateOutput { name: String, first: SourceLocation },
+    /// A port without a name.
+    #[error("a port needs a name")]
+    NamelessPort,
+    /// A value of another graph.
+    #[error("`{value}` belongs to another graph (it is made at {made})")]
+    ForeignValue { value: String, made: SourceLocation },
+    /// A module that has no output.
+    #[error("module `{module}` gives nothing: it has no output")]
+    EmptyModule { module: String },
+    /// A module without a name.
+    #[error("a module needs a name")]
+    NamelessModule,
+    /// An input that nothing reads.
+    #[error("nothing reads input `{name}` of module `{module}`")]
+    UnwiredInput { module: String, name: String },
+    /// A call with a number of values that differs from the number of inputs.
+    #[error("module `{module}` has {inputs} inputs ({names}), and the call gives {given}")]
+    CallArity {
+        module: String,
+        inputs: usize,
+        names: String,
+        /// How many values the call gives.
+        given: usize,
+    },
+    /// Calls of two different modules with the same name.
+    #[error("two modules are called `{module}` and have different bodies; the first call is at {first}")]
+    ModuleNameTaken { module: String, first: SourceLocation },
+    /// A module that calls itself.
+    #[error("module `{module}` calls itself")]
+    RecursiveModule { module: String },
+    /// One slot with two roles.
+    #[error("slot `{slot}` is {} {} here and {} {} at {first}", article(*found), found, article(*earlier), earlier)]
+    SlotRole { slot: String, found: Role, earlier: Role, first: SourceLocation },
+    /// A text that is not a type.
+    #[error("`{text}` is not a type: {message}")]
+    BadType { text: String, message: String },
+    /// Two different declarations of one value.
+    #[error("`{value}` is declared as {second} here and as {first} before")]
+    DeclaredTwice { value: String, first: String, second: String },
+    /// Nested graphs with different or wrong numbers of outputs.
+    #[error("{what} gives {found} values, and {expected} are needed")]
+    BodyArity { what: &'static str, found: usize, expected: usize },
+    /// An imported module has no such export.
+    #[error("the imported module exports no `{name}`; it exports {known}")]
+    UnknownExport { name: String, known: String },
+    /// An imported export that cannot be called.
+    #[error("`{name}` of the imported module cannot be called: {message}")]
+    NotCallable { name: String, message: String },
+    /// A bundle without children, or with two children of one name.
+    #[error("a bundle needs children with different names, and {message}")]
+    BadBundle { message: String },
+}
+
+fn article(role: Role) -> &'static str {
+    match role {
+        Role::Index | Role::Aggregator => "an",
+        Role::Backend
+        | Role::Model
+        | Role::Codec
+        | Role::DataSource
+        | Role::PeerSelector
+        | Role::Protocol => "a",
+    }
+}

@@ -1,0 +1,61 @@
+//! Recorded modules, and the model around a recorded graph.
+
+use indexmap::IndexMap;
+use typeloom_contracts::protocol::Protocols;
+use typeloom_contracts::role::Role;
+use typeloom_onnx::messages::{GraphProto, ModelProto, OperatorSetIdProto};
+use typeloom_ops::table::Table;
+
+use super::recorder::SlotUse;
+use crate::location::SourceLocation;
+use crate::names;
+
+/// IR version of recorded models: the first with metadata on nodes.
+const IR_VERSION: i64 = 10;
+
+/// A recorded module.
+#[derive(Clone, Debug)]
+pub struct Recorded {
+    /// The graph, and the called modules as functions.
+    pub model: ModelProto,
+    /// Slots by name, including those of called modules.
+    pub slots: IndexMap<String, SlotUse>,
+    /// Source locations of ports and declared types, by value.
+    pub locations: IndexMap<String, SourceLocation>,
+}
+
+/// Imports of every domain that a recording can use.
+pub(crate) fn imports() -> Vec<OperatorSetIdProto> {
+    let import = |domain: &str, version: i64| OperatorSetIdProto {
+        domain: Some(domain.to_owned()),
+        version: Some(version),
+        ..OperatorSetIdProto::default()
+    };
+    let newest = |domain: &str| Table::get().domain(domain).map_or(1, |domain| i64::from(domain.newest));
+    let own = [
+        names::TYPES_DOMAIN,
+        names::WIRE_DOMAIN,
+        names::COMPOSITE_DOMAIN,
+        names::IMPORT_DOMAIN,
+        names::PEERS_DOMAIN,
+        names::MODULE_DOMAIN,
+    ];
+    let roles = Role::ALL.iter().map(|role| role.domain());
+    std::iter::once(import("", newest("")))
+        .chain(std::iter::once(import("ai.onnx.ml", newest("ai.onnx.ml"))))
+        .chain(
+            own.into_iter().chain(roles.filter(|domain| !domain.is_empty())).map(|domain| import(domain, 1)),
+        )
+        .chain(Protocols::registered().map(|opset| import(opset.domain, i64::from(opset.version))))
+        .collect()
+}
+
+pub(crate) fn model_of(graph: GraphProto) -> ModelProto {
+    ModelProto {
+        ir_version: Some(IR_VERSION),
+        producer_name: Some("typeloom".into()),
+        graph: Some(graph),
+        opset_import: imports(),
+        ..ModelProto::default()
+    }
+}

@@ -1,0 +1,81 @@
+//! Sends, receives, network outputs and bundles.
+
+use super::Graph;
+use super::attributes::IntoAttribute;
+use super::operators::record;
+use super::value::ValueRef;
+use crate::authoring::AuthoringErrorKind;
+use crate::location::SourceLocation;
+use crate::names::{COMPOSITE_DOMAIN, WIRE_DOMAIN};
+
+impl Graph {
+    /// Sends a value to peers. The first result is the value at the receiving peers: computations on it run there. The second is the
+    /// handle of the request on the sending side.
+    ///
+    /// The compiler adds the receive at the other end.
+    #[track_caller]
+    #[must_use]
+    pub fn send(&self, value: &ValueRef, peers: &ValueRef) -> (ValueRef, ValueRef) {
+        let inputs = [value.into(), peers.into()];
+        let sent = record(self, None, (WIRE_DOMAIN, "Send"), &inputs, Vec::new(), 2, SourceLocation::here());
+        let [data, handle] = sent.try_into().expect("a send has two results");
+        (data, handle)
+    }
+
+    /// Returns a received value and the peer that sent it, so that a module can answer its sender.
+    #[track_caller]
+    #[must_use]
+    pub fn receive(&self, data: &ValueRef) -> (ValueRef, ValueRef) {
+        let received =
+            record(self, None, (WIRE_DOMAIN, "Recv"), &[data.into()], Vec::new(), 2, SourceLocation::here());
+        let [payload, sender] = received.try_into().expect("a receive has two results");
+        (payload, sender)
+    }
+
+    /// Adds an output of the module that goes to the network instead of the caller.
+    #[track_caller]
+    pub fn net_out(&self, name: &str, value: &ValueRef) {
+        self.add_output(name, value, SourceLocation::here(), true);
+    }
+
+    /// Bundles named values into one.
+    #[track_caller]
+    #[must_use]
+    pub fn bundle(&self, children: &[(&str, &ValueRef)]) -> ValueRef {
+        let location = SourceLocation::here();
+        let keys: Vec<String> = children.iter().map(|(name, _)| (*name).to_owned()).collect();
+        if let Some(message) = bad_names(&keys) {
+            self.recorder.borrow_mut().error(AuthoringErrorKind::BadBundle { message }, location);
+            return self.poison(location);
+        }
+        let values: Vec<&ValueRef> = children.iter().map(|(_, value)| *value).collect();
+        let inputs = [values.as_slice().into()];
+        let keys = vec![keys.into_attribute("keys")];
+        let made = record(self, None, (COMPOSITE_DOMAIN, "Bundle"), &inputs, keys, 1, location);
+        made.into_iter().next().expect("a bundle is one value")
+    }
+
+    /// Returns values of a bundle by name. They have the types of the bundled values; for a bundle from outside of the program,
+    /// [`ValueRef::of`] declares them.
+    #[track_caller]
+    #[must_use]
+    pub fn unbundle(&self, bundle: &ValueRef, names: &[&str]) -> Vec<ValueRef> {
+        let location = SourceLocation::here();
+        let keys: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        if let Some(message) = bad_names(&keys) {
+            self.recorder.borrow_mut().error(AuthoringErrorKind::BadBundle { message }, location);
+            return names.iter().map(|_| self.poison(location)).collect();
+        }
+        let keys = vec![keys.into_attribute("keys")];
+        let op = (COMPOSITE_DOMAIN, "Unbundle");
+        record(self, None, op, &[bundle.into()], keys, names.len(), location)
+    }
+}
+
+fn bad_names(keys: &[String]) -> Option<String> {
+    let mut seen = std::collections::HashSet::new();
+    if keys.is_empty() {
+        return Some("this one has none".to_owned());
+    }
+    keys.iter().find(|key| !seen.insert(*key)).map(|key| format!("`{key}` stands in it twice"))
+}

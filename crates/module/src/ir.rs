@@ -1,0 +1,95 @@
+//! Helpers for the IR, which consists of ONNX messages.
+
+use typeloom_onnx::messages::{
+    ModelProto, NodeProto, SharedText, StringStringEntryProto, TypeProto, ValueInfoProto,
+};
+use typeloom_onnx::nested::{each_node, graphs};
+
+/// A hash map for lookups. Its order must not affect results.
+pub type Map<K, V> = std::collections::HashMap<K, V, foldhash::fast::RandomState>;
+
+/// A hash set for lookups. Its order must not affect results.
+pub type Set<K> = std::collections::HashSet<K, foldhash::fast::RandomState>;
+
+/// Returns the version of a domain that a model imports.
+pub fn imported(model: &ModelProto, domain: &str) -> Option<i64> {
+    let canonical = |domain: &str| if domain == "ai.onnx" { String::new() } else { domain.to_owned() };
+    let wanted = canonical(domain);
+    let found = model.opset_import.iter().find(|import| canonical(import.domain()) == wanted)?;
+    Some(found.version())
+}
+
+/// Returns the value of a key in a node's metadata.
+pub fn metadata<'n>(node: &'n NodeProto, key: &str) -> Option<&'n str> {
+    lookup(&node.metadata_props, key)
+}
+
+/// Returns the value of a key in a list of entries.
+pub fn lookup<'e>(entries: &'e [StringStringEntryProto], key: &str) -> Option<&'e str> {
+    entries.iter().find(|entry| entry.key() == key).map(StringStringEntryProto::value)
+}
+
+/// Sets the value of a key in a list of entries.
+pub fn set(
+    entries: &mut Vec<StringStringEntryProto>,
+    key: impl Into<SharedText> + AsRef<str>,
+    value: impl Into<SharedText>,
+) {
+    match entries.iter_mut().find(|entry| entry.key() == key.as_ref()) {
+        Some(entry) => entry.value = Some(value.into()),
+        None => entries.push(entry(key, value)),
+    }
+}
+
+/// Returns a name that is not in `taken`, and adds it.
+pub fn fresh(taken: &mut std::collections::HashSet<String>, stem: &str) -> String {
+    let mut name = stem.to_owned();
+    let mut number = 1;
+    while taken.contains(&name) {
+        number += 1;
+        name = format!("{stem}.{number}");
+    }
+    taken.insert(name.clone());
+    name
+}
+
+/// Returns the domains of a model's operators; the default domain is always among them.
+pub fn domains(model: &ModelProto) -> Set<String> {
+    let mut used: Set<String> = [String::new()].into_iter().collect();
+    let mut of_node = |node: &NodeProto| {
+        if !used.contains(node.domain()) {
+            used.insert(node.domain().to_owned());
+        }
+    };
+    if let Some(graph) = &model.graph {
+        each_node(graph, &mut of_node);
+    }
+    for node in model.functions.iter().flat_map(|function| &function.node) {
+        of_node(node);
+        graphs(node).for_each(|graph| each_node(graph, &mut of_node));
+    }
+    used
+}
+
+/// Prints a declared type: in ONNX's syntax, or as the id of its node where ONNX has no structure for it.
+pub fn show_type(ty: &TypeProto) -> String {
+    match (&ty.value, &ty.denotation) {
+        (None, Some(denotation)) => typeloom_types::lattice::Lattice::try_get()
+            .ok()
+            .and_then(|lattice| lattice.lookup_denotation(denotation))
+            .map_or_else(|| denotation.to_string(), |node| node.id.to_owned()),
+        (Some(_), _) | (None, None) => typeloom_onnx::text::print_type(ty),
+    }
+}
+
+pub fn value_info(name: &str) -> ValueInfoProto {
+    ValueInfoProto { name: Some(name.to_owned()), ..ValueInfoProto::default() }
+}
+
+pub fn entry(key: impl Into<SharedText>, value: impl Into<SharedText>) -> StringStringEntryProto {
+    StringStringEntryProto {
+        key: Some(key.into()),
+        value: Some(value.into()),
+        ..StringStringEntryProto::default()
+    }
+}

@@ -1,0 +1,23 @@
+//! Modules as their authors write them: bodies that record themselves into graphs, slots, and the components bound to slots.
+//!
+//! | module | contents |
+//! |---|---|
+//! | [`module`] | the trait of modules, recording, calls of other modules |
+//! | [`graph`] | graphs, values and operators in the body of a module |
+//! | [`authoring`], [`location`] | errors of a recording, with source locations |
+//! | [`bindings`] | the Rust component of each slot |
+//! | [`program`] | programs that can be compiled |
+//! | [`operators`] | operator sets of contracts, the wire, types and bundles |
+//! | [`names`], [`ir`] | domains, metadata keys and helpers of the IR |
+//! | [`universe`] | element types of the default type tree |
+
+pub mod authoring;
+pub mod bindings;
+pub mod graph;
+pub mod ir;
+pub mod location;
+pub mod module;
+pub mod names;
+pub mod operators;
+pub mod program;
+pub mod universe;

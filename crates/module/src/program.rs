@@ -1,0 +1,69 @@
+//! Programs that can be compiled: modules, models, and the bytes of models.
+
+use bytes::Bytes;
+use indexmap::IndexMap;
+use typeloom_contracts::role::Role;
+use typeloom_onnx::DecodeError;
+use typeloom_onnx::messages::{ModelProto, read};
+
+use crate::authoring::AuthoringError;
+use crate::location::SourceLocation;
+use crate::module::{Module, record};
+
+/// A program in a form that can be compiled.
+pub trait Program {
+    /// The program as IR, with its slots and source locations.
+    ///
+    /// # Errors
+    /// [`ProgramError`].
+    fn into_ir(self) -> Result<ProgramIr, ProgramError>;
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct ProgramIr {
+    pub model: ModelProto,
+    pub slots: IndexMap<String, SlotInfo>,
+    /// Source locations of ports and declared types, by value.
+    pub locations: IndexMap<String, SourceLocation>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SlotInfo {
+    /// The contract that the slot requires.
+    pub role: Role,
+    /// The first use in the module; `None` for a program that was not recorded.
+    pub location: Option<SourceLocation>,
+}
+
+/// Error of a program that has no IR.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ProgramError {
+    /// The recording of a module failed.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
+    Authoring(Vec<AuthoringError>),
+    #[error(transparent)]
+    Decode(#[from] DecodeError),
+}
+
+impl<M: Module> Program for M {
+    #[track_caller]
+    fn into_ir(self) -> Result<ProgramIr, ProgramError> {
+        let recorded = record(&self).map_err(ProgramError::Authoring)?;
+        let slots = recorded.slots.into_iter();
+        let slots =
+            slots.map(|(slot, used)| (slot, SlotInfo { role: used.role, location: Some(used.location) }));
+        Ok(ProgramIr { model: recorded.model, slots: slots.collect(), locations: recorded.locations })
+    }
+}
+
+impl Program for ModelProto {
+    fn into_ir(self) -> Result<ProgramIr, ProgramError> {
+        Ok(ProgramIr { model: self, ..ProgramIr::default() })
+    }
+}
+
+impl Program for &[u8] {
+    fn into_ir(self) -> Result<ProgramIr, ProgramError> {
+        Ok(ProgramIr { model: read(Bytes::copy_from_slice(self))?, ..ProgramIr::default() })
+    }
+}
