@@ -6,7 +6,7 @@ use crate::meta::{Meta, TermError};
 use crate::region::Region;
 use crate::ty::Ty;
 
-/// One argument of a name.
+/// Generic argument of a name.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub enum GenericArg<F: TypeFamily> {
     /// A type.
@@ -35,7 +35,7 @@ impl<F: TypeFamily> std::fmt::Debug for GenericArg<F> {
 }
 
 impl<F: TypeFamily> GenericArg<F> {
-    /// The type, if it is one.
+    /// Returns the type, if the argument is one.
     #[inline]
     #[must_use]
     pub fn as_ty(&self) -> Option<&Ty<F>> {
@@ -45,7 +45,7 @@ impl<F: TypeFamily> GenericArg<F> {
         }
     }
 
-    /// The region, if it is one.
+    /// Returns the region, if the argument is one.
     #[inline]
     #[must_use]
     pub fn as_region(&self) -> Option<Region<F>> {
@@ -55,7 +55,7 @@ impl<F: TypeFamily> GenericArg<F> {
         }
     }
 
-    /// The constant, if it is one.
+    /// Returns the constant, if the argument is one.
     #[inline]
     #[must_use]
     pub fn as_const(&self) -> Option<&Const<F>> {
@@ -65,7 +65,7 @@ impl<F: TypeFamily> GenericArg<F> {
         }
     }
 
-    /// The metadata.
+    /// Returns the metadata of the argument.
     #[inline]
     pub fn meta(&self) -> Result<Meta, TermError> {
         match self {

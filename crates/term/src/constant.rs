@@ -15,65 +15,65 @@ pub struct Const<F: TypeFamily>(F::InternedConst);
 impl<F: TypeFamily> Copy for Const<F> where F::InternedConst: Copy {}
 
 impl<F: TypeFamily> Const<F> {
-    /// The constant that looks like `data`.
+    /// Stores a constant with this content.
     pub fn new(cx: &F, data: ConstData<'_, F>) -> Result<Self, TermError> {
         cx.intern_const(data).map(Self)
     }
 
-    /// The constant behind a handle of the family.
+    /// Wraps a handle of the family.
     #[inline]
     #[must_use]
     pub fn from_interned(interned: F::InternedConst) -> Self {
         Self(interned)
     }
 
-    /// The handle of the family.
+    /// Returns the handle of the family.
     #[inline]
     #[must_use]
     pub fn interned(&self) -> &F::InternedConst {
         &self.0
     }
 
-    /// What the constant looks like.
+    /// Returns the content.
     #[inline]
     #[must_use]
     pub fn data(&self) -> ConstData<'_, F> {
         F::const_data(&self.0)
     }
 
-    /// The cached metadata.
+    /// Returns the cached metadata.
     #[inline]
     #[must_use]
     pub fn meta(&self) -> Meta {
         self.0.meta()
     }
 
-    /// Whether both handles are the same node.
+    /// Whether both handles refer to the same node.
     #[inline]
     #[must_use]
     pub fn same(&self, other: &Self) -> bool {
         self.address() == other.address()
     }
 
-    /// Where the node lives: an identity for as long as a handle exists.
+    /// Address of the node: an identity as long as a handle exists.
     #[inline]
     #[must_use]
     pub fn address(&self) -> usize {
         self.0.address()
     }
 
-    /// An integer.
+    /// Builds an integer.
     pub fn int(cx: &F, value: i128) -> Self {
         let data = ConstData::Value(ConstValue::Int(value));
         Self(cx.intern_const(data).expect("a value is a term of depth one"))
     }
 
-    /// The constant parameter `name`.
+    /// Builds the constant parameter `name`.
     pub fn param(cx: &F, name: F::Name) -> Result<Self, TermError> {
         Self::new(cx, ConstData::Placeholder(Placeholder::named(name)))
     }
 
-    /// `op` applied to operands.
+    /// Builds `op` applied to operands.
     pub fn expr(cx: &F, op: ConstOp, operands: &[GenericArg<F>]) -> Result<Self, TermError> {
         Self::new(cx, ConstData::Expr(op, operands))
     }
@@ -88,22 +88,22 @@ impl<F: TypeFamily> std::fmt::Debug for Const<F> {
     }
 }
 
-/// What a constant looks like.
+/// Content of a constant.
 #[derive(PartialEq, Eq, Hash, Debug)]
 pub enum ConstData<'a, F: TypeFamily> {
     /// A known value.
     Value(ConstValue),
-    /// A constant known only by name: a const generic parameter, a symbolic dim.
+    /// A constant known only by its name: a const generic parameter or a symbolic dim.
     Placeholder(Placeholder<F::Name>),
-    /// A variable.
+    /// A variable of an inference table or of a canonical form.
     Infer(InferVar),
     /// A variable of an enclosing binder.
     Bound(BoundVar),
     /// An operator applied to constants.
     Expr(ConstOp, &'a [GenericArg<F>]),
-    /// A constant that stands for another: an associated constant, a constant item, an unevaluated block.
+    /// An alias of another constant: an associated constant, a constant item, an unevaluated block.
     Alias(F::Name, &'a [GenericArg<F>]),
-    /// A constant in error.
+    /// The error constant.
     Error(ErrorProof),
 }
 
@@ -115,7 +115,7 @@ impl<F: TypeFamily> Clone for ConstData<'_, F> {
 impl<F: TypeFamily> Copy for ConstData<'_, F> {}
 
 impl<F: TypeFamily> ConstData<'_, F> {
-    /// Computes the metadata, or says why no such node may exist.
+    /// Computes the metadata of the node, or the error if the node must not exist.
     #[inline]
     pub fn meta(&self) -> Result<Meta, TermError> {
         match self {
@@ -147,7 +147,7 @@ pub enum ConstValue {
     Char(char),
 }
 
-/// The operators of constant expressions, with Rust's meaning on integers.
+/// Operators of constant expressions, with Rust's semantics on integers.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum ConstOp {
     /// `a + b`
@@ -177,7 +177,7 @@ pub enum ConstOp {
 }
 
 impl ConstOp {
-    /// How many operands it takes.
+    /// Number of operands.
     #[must_use]
     pub fn arity(self) -> usize {
         match self {
@@ -195,8 +195,8 @@ impl ConstOp {
         }
     }
 
-    /// The value on known operands; `None` where there is none: overflow, division by zero, a wrong kind or number of
-    /// operands.
+    /// Returns the value for known operands, or `None` if there is none: overflow, division by zero, operands
+    /// of the wrong kind or number.
     #[must_use]
     pub fn evaluate(self, operands: &[ConstValue]) -> Option<ConstValue> {
         use ConstValue::{Bool, Int};

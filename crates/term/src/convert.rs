@@ -1,7 +1,7 @@
-//! From one family into another.
+//! Conversion of terms between families.
 //!
-//! Nodes are converted once each, so a shared graph stays a shared graph. Names are translated by a function, which
-//! is the identity between families over [`Name`](crate::name::Name).
+//! Each node is converted once, so shared nodes stay shared. A function translates names; between families
+//! over [`Name`](crate::name::Name) it is the identity.
 
 use crate::arg::GenericArg;
 use crate::constant::{Const, ConstData};
@@ -14,14 +14,14 @@ use crate::ty::{
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
-/// Converts terms of family `F` into terms of family `G`.
+/// Converts terms of family `F` to terms of family `G`.
 pub struct Converter<'c, F: TypeFamily, G: TypeFamily, N> {
     to: &'c G,
     name: N,
     seen: HashMap<usize, (Ty<F>, Ty<G>), FixedState>,
 }
 
-/// Converts one type between families with the same names.
+/// Converts a type between families with the same names.
 pub fn convert_ty<F: TypeFamily, G: TypeFamily<Name = F::Name>>(
     to: &G,
     ty: &Ty<F>,
@@ -30,7 +30,7 @@ pub fn convert_ty<F: TypeFamily, G: TypeFamily<Name = F::Name>>(
 }
 
 impl<'c, F: TypeFamily, G: TypeFamily, N: FnMut(F::Name) -> G::Name> Converter<'c, F, G, N> {
-    /// A converter into `to`.
+    /// Creates a converter to `to`.
     pub fn new(to: &'c G, name: N) -> Self {
         Self { to, name, seen: HashMap::default() }
     }

@@ -1,14 +1,14 @@
-//! Type families: how terms are stored.
+//! Type families: storage of terms.
 //!
-//! *Intern with context, look up without*: a family is a value that builds nodes; a handle gives its content alone.
-//! What the program knows about names is not part of a family: see [`crate::program::Program`].
+//! A family is a value that builds nodes; a handle gives access to the content without the family. Knowledge
+//! about names is not part of a family but of [`Program`](crate::program::Program).
 //!
 //! | | [`boxed::Boxed`] | [`interned::Interned`] |
 //! |---|---|---|
 //! | handle | `Arc`, `Send + Sync` | `Copy` reference into an arena |
-//! | set-up | none | an [`interned::Arena`] that outlives every term |
-//! | equality | structural, same node first | identity |
-//! | folds | remember nodes that have several handles | remember every node |
+//! | setup | none | an [`interned::Arena`] that outlives every term |
+//! | equality | structural, with a shortcut for shared nodes | identity |
+//! | folds | cache nodes that have several handles | cache every node |
 
 pub mod boxed;
 pub mod interned;
@@ -21,35 +21,34 @@ use std::fmt::Debug;
 use std::hash::Hash;
 use std::ops::Deref;
 
-/// A handle of a stored term.
+/// Handle of a stored term.
 pub trait Node: Clone + Eq + Hash {
-    /// The metadata that was computed when the node was built.
+    /// Returns the metadata computed when the node was built.
     fn meta(&self) -> Meta;
 
-    /// An identity of the node, valid while a handle exists.
+    /// Identity of the node, valid as long as a handle exists.
     fn address(&self) -> usize;
 
-    /// Whether there may be another handle of the node, so that a traversal may meet it again.
+    /// Whether other handles of the node may exist, so that a traversal may visit it again.
     fn is_shared(&self) -> bool {
         true
     }
 }
 
-/// Representation of terms, and nothing else.
+/// Storage of terms.
 ///
 /// # Laws
 ///
-/// - `f.intern_ty(data)` fails exactly when `data.meta()` does; likewise constants;
-/// - for every `ty` that `f.intern_ty(data)` gives, `ty_data(&ty) == data` and `ty.meta() == data.meta()`;
-/// - handles are equal exactly when what they hold is equal; equal handles have equal hashes;
-/// - two live handles with one address are equal; where [`IDENTITY`](Self::IDENTITY) holds, equal handles of one
-///   family value have one address.
+/// - `f.intern_ty(data)` fails exactly if `data.meta()` fails; the same holds for constants;
+/// - for every `ty` returned by `f.intern_ty(data)`, `ty_data(&ty) == data` and `ty.meta() == data.meta()`;
+/// - handles are equal exactly if their contents are equal; equal handles have equal hashes;
+/// - two live handles with the same address are equal; if [`IDENTITY`](Self::IDENTITY) holds, equal handles
+///   of one family value have the same address.
 ///
 /// # Example
 ///
-/// A family for a program that never frees a type: nodes are leaked, handles are `Copy` and cross threads. Like all
-/// that does not store equal terms once, it compares what is written out twice node by node; [`boxed`] says how to do
-/// better.
+/// A family that leaks its nodes; handles are `Copy` and can be sent to other threads. Equality compares node
+/// by node; [`boxed`] shows how to avoid that for shared nodes.
 ///
 /// ```
 /// use typeloom_term::family::Node;
@@ -157,21 +156,21 @@ pub trait TypeFamily: Clone + Eq + Hash + Debug + Sized {
     type InternedTy: Node;
     /// A handle of a constant.
     type InternedConst: Node;
-    /// A list of arguments that is kept on its own, in a bound of an existential type.
+    /// List of arguments stored separately, for bounds of existential types.
     type InternedArgs: Clone + Eq + Hash + Debug + Deref<Target = [GenericArg<Self>]>;
 
-    /// Whether equal terms are one node.
+    /// Whether equal terms are always the same node.
     const IDENTITY: bool;
 
-    /// Stores a type, or says why it must not exist. The metadata is `data.meta()`, needed for new nodes only.
+    /// Stores a type. Computes `data.meta()` for new nodes only.
     fn intern_ty(&self, data: TyData<'_, Self>) -> Result<Self::InternedTy, TermError>;
-    /// Stores a constant, or says why it must not exist.
+    /// Stores a constant.
     fn intern_const(&self, data: ConstData<'_, Self>) -> Result<Self::InternedConst, TermError>;
     /// Stores a list of arguments.
     fn intern_args(&self, args: &[GenericArg<Self>]) -> Self::InternedArgs;
 
-    /// What a type looks like.
+    /// Returns the content of a type.
     fn ty_data(ty: &Self::InternedTy) -> TyData<'_, Self>;
-    /// What a constant looks like.
+    /// Returns the content of a constant.
     fn const_data(constant: &Self::InternedConst) -> ConstData<'_, Self>;
 }

@@ -1,21 +1,21 @@
-//! Folding: rebuilding a term from the inside out.
+//! Folding: rebuilding a term bottom-up.
 //!
-//! The calling tree, for a folder `d` and a type `t`:
+//! Calls for a folder `d` and a type `t`:
 //!
 //! ```text
-//! t.try_fold_with(d)            skips what `d.skip` says cannot change; remembers shared nodes; bounds recursion
-//!   d.fold_ty(t)                the folder's own case; by default goes on with
-//!     super_fold_ty(t, d)       folds every child, and builds a node only if one of them changed
-//!       child.try_fold_with(d)  under a binder: with `d.state().depth` one higher
+//! t.try_fold_with(d)            checks `d.skip`, the cache and the depth limit
+//!   d.fold_ty(t)                the folder's own case; the default calls
+//!     super_fold_ty(t, d)       folds every child; builds a node only if a child changed
+//!       child.try_fold_with(d)  under a binder with `d.state().depth` incremented
 //! ```
 //!
-//! **Invariant:** a fold that changes nothing gives back the node it was given.
+//! **Invariant:** a fold that changes nothing returns the node it was given.
 //!
-//! A node is remembered (per binder depth) if it is not very light and something else may refer to it: a node with one
-//! handle is seldom met twice. It can be, where a list of arguments is shared that holds the handle, so large nodes are
-//! remembered whatever they say. A graph that is exponentially large as a tree is folded in the size of the graph.
-//! Folders whose answer depends on the place of an occurrence, such as generalisation, make their state with
-//! [`FoldState::forgetful`].
+//! Results are cached per node and binder depth if the node has a minimum weight and may have other handles,
+//! since a node with one handle is rarely visited twice. It can be visited twice if it is part of a shared
+//! list of arguments, so large nodes are always cached. A graph that is exponentially large as a tree is
+//! therefore folded in time proportional to the graph. Folders whose result depends on the position of an
+//! occurrence, such as generalization, use [`FoldState::uncached`].
 
 use crate::arg::GenericArg;
 use crate::constant::{Const, ConstData};
@@ -27,63 +27,61 @@ use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use smallvec::SmallVec;
 
-/// Nodes lighter than this are folded again rather than remembered.
-const WORTH_REMEMBERING: u16 = 4;
+/// Minimum weight of cached nodes. Folding a lighter node again is cheaper.
+const MIN_CACHED_WEIGHT: u16 = 4;
 
-/// The same in families whose handles say whether they are the only one.
-const WORTH_REMEMBERING_BOXED: u16 = 16;
+/// [`MIN_CACHED_WEIGHT`] for families whose handles know whether they are unique.
+const MIN_CACHED_WEIGHT_BOXED: u16 = 16;
 
-/// A node and its fold, by address and binder depth. The node is kept alive for as long as its address is used.
+/// Folded nodes by address and binder depth. The handles keep the addresses valid.
 type Seen<F> = HashMap<(usize, u32), (Ty<F>, Ty<F>), FixedState>;
 
-/// Where a fold is, and what it has seen.
+/// State of a fold: current depth and cached results.
 pub struct FoldState<F: TypeFamily> {
-    /// Binders entered so far.
+    /// Number of binders entered.
     pub depth: u32,
     level: u16,
-    remember_from: u16,
+    cache_from: u16,
     seen: Seen<F>,
 }
 
 impl<F: TypeFamily> Default for FoldState<F> {
     fn default() -> Self {
-        let remember_from = if F::IDENTITY { WORTH_REMEMBERING } else { WORTH_REMEMBERING_BOXED };
-        Self { depth: 0, level: 0, remember_from, seen: HashMap::default() }
+        let cache_from = if F::IDENTITY { MIN_CACHED_WEIGHT } else { MIN_CACHED_WEIGHT_BOXED };
+        Self { depth: 0, level: 0, cache_from, seen: HashMap::default() }
     }
 }
 
 impl<F: TypeFamily> FoldState<F> {
-    /// A state that remembers nothing, for folders that treat every occurrence on its own.
+    /// Creates a state without cache, for folders whose result depends on the position of an occurrence.
     #[must_use]
-    pub fn forgetful() -> Self {
-        Self { remember_from: 0, ..Self::default() }
+    pub fn uncached() -> Self {
+        Self { cache_from: 0, ..Self::default() }
     }
 
     #[inline]
-    fn remembers(&self, ty: &Ty<F>, meta: Meta) -> bool {
-        self.remember_from != 0
-            && meta.weight >= self.remember_from
-            && (meta.weight >= LARGE || ty.is_shared())
+    fn caches(&self, ty: &Ty<F>, meta: Meta) -> bool {
+        self.cache_from != 0 && meta.weight >= self.cache_from && (meta.weight >= LARGE || ty.is_shared())
     }
 
-    /// Forgets what was seen, for a folder whose answers have changed.
-    pub fn forget(&mut self) {
+    /// Clears the cache, for a folder whose results have changed.
+    pub fn clear_cache(&mut self) {
         self.seen.clear();
     }
 }
 
 /// Rebuilds terms.
 pub trait Folder<F: TypeFamily>: Sized {
-    /// Why a fold stops.
+    /// Error that stops a fold.
     type Error: From<TermError>;
 
-    /// The family that stores the results.
+    /// Returns the family that stores the results.
     fn cx(&self) -> &F;
 
-    /// The state of this fold.
+    /// Returns the state of this fold.
     fn state(&mut self) -> &mut FoldState<F>;
 
-    /// Whether a term with this metadata stays as it is. `self.state().depth` binders have been entered.
+    /// Whether terms with this metadata stay unchanged. `self.state().depth` binders have been entered.
     fn skip(&self, meta: Meta) -> bool;
 
     /// Folds a type that is not skipped.
@@ -102,7 +100,7 @@ pub trait Folder<F: TypeFamily>: Sized {
     }
 }
 
-/// Values with terms in them.
+/// Values that contain terms.
 pub trait Fold<F: TypeFamily>: Sized {
     /// Rebuilds the value.
     fn try_fold_with<D: Folder<F>>(&self, folder: &mut D) -> Result<Self, D::Error>;
@@ -115,7 +113,7 @@ impl<F: TypeFamily> Fold<F> for Ty<F> {
             return Ok(self.clone());
         }
         let state = folder.state();
-        let key = state.remembers(self, meta).then(|| (self.address(), state.depth));
+        let key = state.caches(self, meta).then(|| (self.address(), state.depth));
         if let Some((_, folded)) = key.and_then(|key| state.seen.get(&key)) {
             return Ok(folded.clone());
         }
@@ -179,7 +177,7 @@ impl<F: TypeFamily, T: Fold<F>> Fold<F> for Vec<T> {
 /// A folded list of arguments, or `None` if it did not change.
 pub type FoldedArgs<F> = Option<SmallVec<[GenericArg<F>; 2]>>;
 
-/// Folds a list of arguments.
+/// Folds a list of arguments. Copies it from the first change on.
 #[inline]
 pub fn fold_args<F: TypeFamily, D: Folder<F>>(
     args: &[GenericArg<F>],
@@ -226,7 +224,7 @@ pub fn super_fold_ty<F: TypeFamily, D: Folder<F>>(ty: &Ty<F>, folder: &mut D) ->
     }
 }
 
-/// Folds a type that is one list, under `binders` binders.
+/// Folds a type whose only children are one list, under `binders` binders.
 fn fold_list<F: TypeFamily, D: Folder<F>>(
     ty: &Ty<F>,
     folder: &mut D,

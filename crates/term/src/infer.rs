@@ -1,20 +1,21 @@
-//! Inference: a table of variables, and the relations between types that refine it.
+//! Inference: a table of variables and the relations between types that bind them.
 //!
-//! | question | answer |
+//! | operation | effect |
 //! |---|---|
-//! | [`InferenceTable::eq`], [`InferenceTable::sub`] | variables bound, region constraints added, obligations handed back, or nothing at all and a [`TypeError`] |
-//! | [`InferenceTable::regions`] | the collected region constraints; whether an environment implies them |
-//! | [`InferenceTable::resolve`] | a type with every bound variable replaced |
-//! | [`InferenceTable::canonicalize`] | the form of a term that does not depend on how variables are numbered |
-//! | [`InferenceTable::snapshot`] | a point to go back to |
+//! | [`InferenceTable::eq`], [`InferenceTable::sub`] | binds variables, adds region constraints and returns obligations, or fails with a [`RelationError`] and changes nothing |
+//! | [`InferenceTable::regions`] | returns the region constraints, which an environment may imply |
+//! | [`InferenceTable::resolve`] | replaces every bound variable in a type |
+//! | [`InferenceTable::canonicalize`] | returns the form of a term that does not depend on the numbers of variables |
+//! | [`InferenceTable::snapshot`] | creates a point to roll back to |
 //!
-//! The relations are Rust's: variance of names; higher-ranked binders by instantiating the greater side with
-//! placeholders of a new universe and the lesser side with variables; equality of binders both ways invariantly, which
-//! is *not* mutual subtyping; the leak check.
+//! The relations are Rust's: variance of names; subtyping of higher-ranked binders by instantiating the
+//! greater side with placeholders of a new universe and the lesser side with variables; equality of binders
+//! in both directions invariantly, which is *not* mutual subtyping; the leak check.
 //!
-//! **Invariant:** a relation that fails leaves the table as it was.
+//! **Invariant:** a relation that fails leaves the table unchanged.
 //!
-//! **Invariant:** nothing is guessed. What needs more knowledge than the program has comes back as an [`Obligation`].
+//! **Invariant:** the table makes no guesses. Relations that need more information are returned as
+//! [`Obligation`]s.
 //!
 //! **Invariant:** chains of bindings are followed with explicit stacks; their length is not bounded by
 //! [`MAX_DEPTH`](crate::meta::MAX_DEPTH).
@@ -39,53 +40,53 @@ use crate::program::Program;
 use crate::region::Region;
 use crate::ty::{ErrorProof, InferVar, Ty, TyData};
 use crate::variance::Variance;
-use vars::{Mark, Probe, Variables};
+use vars::{Probe, Variables, VariablesSnapshot};
 
-/// Why two terms do not relate.
+/// Error of two terms that do not relate.
 ///
-/// An error holds the terms, whose names are elsewhere: [`print::type_error`](crate::print::type_error) says which terms
-/// they are. Those of the interned family live no longer than their arena, so such an error cannot become a
-/// `Box<dyn Error>` by `?`; its text can.
+/// The error holds terms and no names: [`print::type_error`](crate::print::type_error) renders it with a
+/// symbol table. Terms of the interned family borrow from their arena, so `?` cannot convert such an error to
+/// `Box<dyn Error>`; its text can be converted.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum TypeError<F: TypeFamily> {
+pub enum RelationError<F: TypeFamily> {
     /// The types differ at the top.
     #[error("two types differ")]
     Mismatch {
-        /// The first side.
+        /// The left side.
         a: Ty<F>,
-        /// The second side.
+        /// The right side.
         b: Ty<F>,
     },
     /// The constants are not equal.
     #[error("two constants differ")]
     ConstMismatch {
-        /// The first side.
+        /// The left side.
         a: Const<F>,
-        /// The second side.
+        /// The right side.
         b: Const<F>,
     },
-    /// A type stands where the other side has a region or a constant, or the like.
+    /// A type in one term corresponds to a region or a constant in the other, or similar.
     #[error("two arguments are of different kinds")]
     KindMismatch {
-        /// The first side.
+        /// The left side.
         a: GenericArg<F>,
-        /// The second side.
+        /// The right side.
         b: GenericArg<F>,
     },
     /// The variable would have to contain itself.
     #[error("a type would have to contain itself")]
     Occurs {
-        /// The variable, as a type.
+        /// The variable.
         var: GenericArg<F>,
-        /// What it was to be equal to.
+        /// The term that contains the variable.
         term: GenericArg<F>,
     },
-    /// The variable cannot be equal to something that exists only under a binder.
+    /// The variable cannot be equal to a term that exists only under a binder.
     #[error("a type from under a binder would have to be known outside of it")]
     Universe {
-        /// The variable, as a type.
+        /// The variable.
         var: GenericArg<F>,
-        /// What it was to be equal to.
+        /// The term from under the binder.
         term: GenericArg<F>,
     },
     /// One type is less general than the other over the regions of a binder.
@@ -96,35 +97,36 @@ pub enum TypeError<F: TypeFamily> {
     Term(#[from] TermError),
 }
 
-/// What a relation could not decide, for people by [`print::obligation`](crate::print::obligation). Hand it to [`InferenceTable::retry`] when more is known, or to a trait solver.
+/// An undecided part of a relation. [`InferenceTable::retry`] decides it when more is known.
+/// [`print::obligation`](crate::print::obligation) renders it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Obligation<F: TypeFamily> {
     /// Two types must relate; at least one is a variable, or an alias that cannot be evaluated yet.
     Relate {
-        /// How.
+        /// Direction of the relation.
         variance: Variance,
-        /// The first side.
+        /// The left side.
         a: Ty<F>,
-        /// The second side.
+        /// The right side.
         b: Ty<F>,
     },
     /// Two constants must be equal; an expression in them is not known yet.
     EquateConsts {
-        /// The first side.
+        /// The left side.
         a: Const<F>,
-        /// The second side.
+        /// The right side.
         b: Const<F>,
     },
-    /// A type with an argument that does not matter for subtyping must be well formed.
+    /// A type with an argument that is irrelevant for subtyping must be well formed.
     WellFormed(Ty<F>),
 }
 
-/// Variables of types, regions and constants, and what is known about them.
+/// Variables of types, regions and constants with their bindings and constraints.
 #[derive(Clone, Debug)]
 pub struct InferenceTable<F: TypeFamily> {
     cx: F,
     tys: Variables<Ty<F>>,
-    /// Classes of variables that are related by subtyping; the occurs check works on these.
+    /// Classes of variables related by subtyping, for the occurs check.
     related: Variables<()>,
     consts: Variables<Const<F>>,
     regions: RegionConstraints<F>,
@@ -133,13 +135,13 @@ pub struct InferenceTable<F: TypeFamily> {
     open: usize,
 }
 
-/// A point to go back to: seven lengths. Snapshots nest; close the last one first.
+/// A point to roll back to: seven lengths. Snapshots nest; close the last one first.
 #[derive(Debug)]
 #[must_use = "a snapshot has to be committed or rolled back"]
 pub struct Snapshot {
-    tys: Mark,
-    related: Mark,
-    consts: Mark,
+    tys: VariablesSnapshot,
+    related: VariablesSnapshot,
+    consts: VariablesSnapshot,
     outlives: usize,
     region_vars: usize,
     universe: Universe,
@@ -147,7 +149,7 @@ pub struct Snapshot {
 }
 
 impl<F: TypeFamily> InferenceTable<F> {
-    /// An empty table for terms of this family value.
+    /// Creates an empty table for terms of this family value.
     #[must_use]
     pub fn new(cx: F) -> Self {
         Self {
@@ -162,43 +164,43 @@ impl<F: TypeFamily> InferenceTable<F> {
         }
     }
 
-    /// The family.
+    /// Returns the family.
     #[must_use]
     pub fn cx(&self) -> &F {
         &self.cx
     }
 
-    /// The latest universe.
+    /// Returns the latest universe.
     #[must_use]
     pub fn universe(&self) -> Universe {
         self.universe
     }
 
-    /// Proof of an error, if a relation ever met one.
+    /// Returns the proof of an error if a relation has met an error term.
     #[must_use]
     pub fn tainted(&self) -> Option<ErrorProof> {
         self.tainted
     }
 
-    /// The region constraints so far.
+    /// Returns the region constraints collected so far.
     #[must_use]
     pub fn regions(&self) -> &RegionConstraints<F> {
         &self.regions
     }
 
-    /// How many variables of types, regions and constants exist.
+    /// Number of variables of types, regions and constants.
     #[must_use]
     pub fn len(&self) -> usize {
         self.tys.len() + self.regions.universes.len() + self.consts.len()
     }
 
-    /// Whether there are no variables.
+    /// Whether the table is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Opens a new universe, which everything that exists cannot name.
+    /// Creates a universe that no existing variable can name.
     pub fn new_universe(&mut self) -> Result<Universe, TermError> {
         self.universe = self.universe.next().ok_or(TermError::TooMany)?;
         Ok(self.universe)
@@ -211,97 +213,100 @@ impl<F: TypeFamily> InferenceTable<F> {
         Ok(id)
     }
 
-    /// A type variable of a universe.
+    /// Creates a type variable of a universe.
     pub fn new_ty_var_in(&mut self, universe: Universe) -> Result<Ty<F>, TermError> {
         let id = self.new_ty_id(universe)?;
         Ty::new(&self.cx, TyData::InferenceVar(InferVar::Var(id)))
     }
 
-    /// A type variable that can name everything that exists.
+    /// Creates a type variable that can name all existing placeholders.
     pub fn new_ty_var(&mut self) -> Result<Ty<F>, TermError> {
         self.new_ty_var_in(self.universe)
     }
 
-    /// A region variable of a universe.
+    /// Creates a region variable of a universe.
     pub fn new_region_var_in(&mut self, universe: Universe) -> Result<Region<F>, TermError> {
         let id = u32::try_from(self.regions.universes.len()).map_err(|_| TermError::TooMany)?;
         self.regions.universes.push(universe);
         Ok(Region::Infer(InferVar::Var(id)))
     }
 
-    /// A region variable that can name everything that exists.
+    /// Creates a region variable that can name all existing placeholders.
     pub fn new_region_var(&mut self) -> Result<Region<F>, TermError> {
         self.new_region_var_in(self.universe)
     }
 
-    /// A constant variable of a universe.
+    /// Creates a constant variable of a universe.
     pub fn new_const_var_in(&mut self, universe: Universe) -> Result<Const<F>, TermError> {
         let id = self.consts.push(universe).ok_or(TermError::TooMany)?;
         Const::new(&self.cx, crate::constant::ConstData::Infer(InferVar::Var(id)))
     }
 
-    /// A constant variable that can name everything that exists.
+    /// Creates a constant variable that can name all existing placeholders.
     pub fn new_const_var(&mut self) -> Result<Const<F>, TermError> {
         self.new_const_var_in(self.universe)
     }
 
-    /// Makes `a` and `b` equal.
+    /// Requires `a == b`.
     pub fn eq<P: Program<F>>(
         &mut self,
         program: &P,
         a: &Ty<F>,
         b: &Ty<F>,
-    ) -> Result<Vec<Obligation<F>>, TypeError<F>> {
+    ) -> Result<Vec<Obligation<F>>, RelationError<F>> {
         self.relate(program, Variance::Invariant, a, b)
     }
 
-    /// Makes `a` a subtype of `b`.
+    /// Requires `a <: b`.
     pub fn sub<P: Program<F>>(
         &mut self,
         program: &P,
         a: &Ty<F>,
         b: &Ty<F>,
-    ) -> Result<Vec<Obligation<F>>, TypeError<F>> {
+    ) -> Result<Vec<Obligation<F>>, RelationError<F>> {
         self.relate(program, Variance::Covariant, a, b)
     }
 
-    /// Relates `a` and `b`: `Covariant` for `a <: b`, `Contravariant` for `b <: a`, `Invariant` for `a == b`.
+    /// Requires a relation: `Covariant` for `a <: b`, `Contravariant` for `b <: a`, `Invariant` for `a == b`.
     pub fn relate<P: Program<F>>(
         &mut self,
         program: &P,
         variance: Variance,
         a: &Ty<F>,
         b: &Ty<F>,
-    ) -> Result<Vec<Obligation<F>>, TypeError<F>> {
+    ) -> Result<Vec<Obligation<F>>, RelationError<F>> {
         let snapshot = self.snapshot();
         let from = snapshot.outlives;
         let related = unify::relate(self, program, variance, a, b).and_then(|related| {
             if related.entered_binders {
-                self.regions.leak_check(from).map_err(TypeError::Leak)?;
+                self.regions.leak_check(from).map_err(RelationError::Leak)?;
             }
             Ok(related.obligations)
         });
         self.settle(snapshot, related)
     }
 
-    /// Relates `a` and `b` as [`relate`](Self::relate) does, but leaves all that concerns regions to
-    /// [`RegionConstraints::check`], a bound region that would have to be another one too. That is how a compiler asks that
-    /// infers types first and looks at regions when it knows them all: where a type stays ambiguous, it never comes to
-    /// the regions.
+    /// Like [`relate`](Self::relate) without the leak check: all region constraints are left to
+    /// [`RegionConstraints::check`]. A compiler that infers all types before it checks regions relates types
+    /// in this manner, since a type that stays ambiguous never reaches the region check.
     pub fn relate_types<P: Program<F>>(
         &mut self,
         program: &P,
         variance: Variance,
         a: &Ty<F>,
         b: &Ty<F>,
-    ) -> Result<Vec<Obligation<F>>, TypeError<F>> {
+    ) -> Result<Vec<Obligation<F>>, RelationError<F>> {
         let snapshot = self.snapshot();
         let related = unify::relate(self, program, variance, a, b).map(|related| related.obligations);
         self.settle(snapshot, related)
     }
 
-    /// Keeps what succeeded, and undoes what did not.
-    fn settle<T>(&mut self, snapshot: Snapshot, result: Result<T, TypeError<F>>) -> Result<T, TypeError<F>> {
+    /// Commits the snapshot on success and rolls back on an error.
+    fn settle<T>(
+        &mut self,
+        snapshot: Snapshot,
+        result: Result<T, RelationError<F>>,
+    ) -> Result<T, RelationError<F>> {
         match &result {
             Ok(_) => self.commit(snapshot),
             Err(_) => self.rollback_to(snapshot),
@@ -309,13 +314,13 @@ impl<F: TypeFamily> InferenceTable<F> {
         result
     }
 
-    /// Makes two constants equal.
+    /// Requires two constants to be equal.
     pub fn eq_consts<P: Program<F>>(
         &mut self,
         program: &P,
         a: &Const<F>,
         b: &Const<F>,
-    ) -> Result<Vec<Obligation<F>>, TypeError<F>> {
+    ) -> Result<Vec<Obligation<F>>, RelationError<F>> {
         let snapshot = self.snapshot();
         let equated = unify::equate(self, program, a, b);
         self.settle(snapshot, equated)
@@ -326,13 +331,13 @@ impl<F: TypeFamily> InferenceTable<F> {
         self.regions.outlives.push(Outlives { longer, shorter });
     }
 
-    /// Tries obligations again until none gets any further; gives back what is still undecided. If one fails, the
-    /// table is left as it was.
+    /// Retries obligations until none makes progress; returns those that are still undecided. On an error,
+    /// the table is unchanged.
     pub fn retry<P: Program<F>>(
         &mut self,
         program: &P,
         obligations: Vec<Obligation<F>>,
-    ) -> Result<Vec<Obligation<F>>, TypeError<F>> {
+    ) -> Result<Vec<Obligation<F>>, RelationError<F>> {
         let snapshot = self.snapshot();
         let retried = self.retry_all(program, obligations);
         self.settle(snapshot, retried)
@@ -342,7 +347,7 @@ impl<F: TypeFamily> InferenceTable<F> {
         &mut self,
         program: &P,
         mut obligations: Vec<Obligation<F>>,
-    ) -> Result<Vec<Obligation<F>>, TypeError<F>> {
+    ) -> Result<Vec<Obligation<F>>, RelationError<F>> {
         loop {
             let mut open = Vec::new();
             let mut progress = false;
@@ -362,13 +367,13 @@ impl<F: TypeFamily> InferenceTable<F> {
         }
     }
 
-    /// A point to go back to. Costs a few lengths, never a copy.
+    /// Creates a point to roll back to. Stores a few lengths and copies nothing.
     pub fn snapshot(&mut self) -> Snapshot {
         self.open += 1;
         Snapshot {
-            tys: self.tys.mark(),
-            related: self.related.mark(),
-            consts: self.consts.mark(),
+            tys: self.tys.snapshot(),
+            related: self.related.snapshot(),
+            consts: self.consts.snapshot(),
             outlives: self.regions.outlives.len(),
             region_vars: self.regions.universes.len(),
             universe: self.universe,
@@ -385,13 +390,13 @@ impl<F: TypeFamily> InferenceTable<F> {
         }
     }
 
-    /// Keeps everything that happened since.
+    /// Keeps all changes since the snapshot.
     pub fn commit(&mut self, snapshot: Snapshot) {
         drop(snapshot);
         self.close();
     }
 
-    /// Undoes everything that happened since.
+    /// Undoes all changes since the snapshot.
     pub fn rollback_to(&mut self, snapshot: Snapshot) {
         let Snapshot { tys, related, consts, outlives, region_vars, universe, tainted } = snapshot;
         self.tys.rollback(tys);
@@ -404,7 +409,7 @@ impl<F: TypeFamily> InferenceTable<F> {
         self.close();
     }
 
-    /// Runs `f` and undoes whatever it did.
+    /// Runs `f` and undoes its changes.
     pub fn probe<R>(&mut self, f: impl FnOnce(&mut Self) -> R) -> R {
         let snapshot = self.snapshot();
         let result = f(self);
@@ -412,13 +417,14 @@ impl<F: TypeFamily> InferenceTable<F> {
         result
     }
 
-    /// The value of a bound variable, or the representative of an unbound one; other types as they are.
+    /// Returns the value of a bound variable or the representative of an unbound one, and other types
+    /// unchanged.
     #[must_use]
     pub fn shallow(&self, ty: &Ty<F>) -> Ty<F> {
         self.known(ty).unwrap_or_else(|| ty.clone())
     }
 
-    /// [`shallow`](Self::shallow), or nothing where that is the type itself.
+    /// [`shallow`](Self::shallow), or `None` if the type is unchanged.
     #[inline]
     fn known(&self, ty: &Ty<F>) -> Option<Ty<F>> {
         let TyData::InferenceVar(InferVar::Var(var)) = ty.data() else { return None };
@@ -432,7 +438,7 @@ impl<F: TypeFamily> InferenceTable<F> {
         }
     }
 
-    /// The value of a bound constant variable, or the representative of an unbound one.
+    /// Returns the value of a bound constant variable or the representative of an unbound one.
     #[must_use]
     pub fn shallow_const(&self, constant: &Const<F>) -> Const<F> {
         use crate::constant::ConstData;
@@ -449,7 +455,7 @@ impl<F: TypeFamily> InferenceTable<F> {
         self.tainted.get_or_insert(proof);
     }
 
-    /// Notes an error inside a term that is taken as it is.
+    /// Records an error inside a term.
     fn taint_by(&mut self, ty: &Ty<F>) {
         if self.tainted.is_none() && ty.meta().flags.intersects(Flags::ERROR) {
             self.tainted = crate::ty::find_error(ty);

@@ -1,26 +1,30 @@
 //! Types as terms, generic over a *type family*.
 //!
-//! A [`Ty`] is a term: a name applied to arguments, a function, an existential, a placeholder, a variable.
-//! How terms are stored is the business of a [`TypeFamily`]; what they mean is the business of this crate; what the
-//! *program* around them knows (variances, aliases, equations between constants) is asked of a [`Program`].
+//! A [`Ty`] is a term: a name applied to arguments, a function, an existential type, a placeholder or a
+//! variable. A [`TypeFamily`] stores terms, this crate defines their relations, and a [`Program`] supplies
+//! the declarations around them: variances, aliases, equations between constants.
+//!
+//! [`is_subtype`] answers the most frequent question in one call. The [`InferenceTable`] relates terms with
+//! variables.
 //!
 //! # Code map
 //!
-//! | module | what it holds |
+//! | module | content |
 //! |---|---|
-//! | [`ty`], [`region`], [`constant`], [`arg`] | the nouns: terms and their arguments |
-//! | [`binder`], [`meta`] | de Bruijn indices, universes; what is cached on every node |
-//! | [`family`] | the storage contract and its two implementations: boxed and interned |
+//! | [`ty`], [`region`], [`constant`], [`arg`] | terms and their arguments |
+//! | [`binder`], [`meta`] | de Bruijn indices and universes; metadata cached on every node |
+//! | [`family`] | the storage trait and its two implementations, boxed and interned |
 //! | [`fold`], [`visit`], [`subst`] | traversals: rebuild, inspect, shift and instantiate |
-//! | [`variance`], [`relate`], [`program`] | the relation vocabulary, and what a program must answer |
+//! | [`variance`], [`relate`], [`program`] | variances, structural relation of two terms, declarations |
+//! | [`subtype`] | subtyping of two types in one call |
 //! | [`infer`] | the inference table: equality, subtyping, regions, snapshots, canonical forms |
-//! | [`normal`] | the normal form: syntactic equality of closed types, and the bytes that digests hash |
-//! | [`name`], [`mod@print`], [`parse`] | Rust's vocabulary and syntax, and tensor types |
-//! | [`convert`] | from one family into another |
+//! | [`normal`] | the normal form, on which digests are computed |
+//! | [`name`], [`mod@print`], [`parse`] | names and syntax of Rust and of tensor types |
+//! | [`convert`] | conversion between families |
 //!
-//! **Invariant:** every term that exists is at most [`meta::MAX_DEPTH`] levels deep. Deeper terms cannot be built:
-//! the constructors return [`TermError::TooDeep`]. Recursion over one term is therefore bounded; algorithms that
-//! follow bindings of variables, where no such bound exists, use explicit stacks.
+//! **Invariant:** every term is at most [`meta::MAX_DEPTH`] levels deep; constructors return
+//! [`TermError::TooDeep`] for deeper ones. Recursion over one term is therefore bounded. Algorithms that
+//! follow bindings of variables have no such bound and use explicit stacks.
 //!
 //! ```
 //! use typeloom_term::infer::RegionFacts;
@@ -47,11 +51,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! [`Program`] has an example of a language with variances and projections of its own, [`TypeFamily`] one of a family of one's
-//! own, [`print::type_error`] says which types do not relate. The terms of [`Boxed`] cross threads and need no set-up;
-//! those of [`Interned`] are `Copy`, and equal ones are found in one step.
+//! [`Program`] has an example of a language with custom variances and projections, [`TypeFamily`] one of a
+//! custom family. [`print::type_error`] renders an error. Terms of [`Boxed`] can be sent to other threads and
+//! need no setup; those of [`Interned`] are `Copy` and compare in constant time.
 //!
-//! **Invariant:** nothing here does I/O, keeps global state, or depends on the order of hash tables.
+//! **Invariant:** no I/O, no global state, no dependence on the order of hash tables.
 
 #![deny(missing_docs)]
 
@@ -71,6 +75,7 @@ pub mod program;
 pub mod region;
 pub mod relate;
 pub mod subst;
+pub mod subtype;
 pub mod ty;
 pub mod variance;
 pub mod visit;
@@ -82,11 +87,12 @@ pub use family::TypeFamily;
 pub use family::boxed::Boxed;
 pub use family::interned::{Arena, Interned};
 pub use fold::{Fold, Folder};
-pub use infer::{InferenceTable, Obligation, TypeError};
+pub use infer::{InferenceTable, Obligation, RelationError};
 pub use meta::{Flags, Meta, TermError};
 pub use name::{Name, Symbol, Symbols};
 pub use program::Program;
 pub use region::Region;
+pub use subtype::{Reason, is_subtype};
 pub use ty::{
     AliasTy, ApplicationTy, DynBound, DynTy, ErrorProof, FnTy, GenericArguments, InferVar, Placeholder, Ty,
     TyData, TypeName,

@@ -1,36 +1,37 @@
-//! What is cached on every node: flags, depth, outermost binder, weight.
+//! Metadata cached on every node: flags, depth, free binders, weight.
 //!
-//! **Invariant:** the metadata of a node is a function of its content, computed once when it is built. Traversals
-//! read it to skip what they cannot change: shifting a closed term, or resolving one without variables, is O(1).
+//! **Invariant:** the metadata of a node is a function of its content, computed once when the node is built.
+//! Traversals use it to skip terms that they cannot change: shifting a closed term or resolving a term
+//! without variables is O(1).
 
 use crate::binder::BoundVar;
 
-/// The greatest depth of a term. Deeper terms are refused when they are built.
+/// Maximum depth of a term. Constructors refuse deeper terms.
 ///
-/// The bound is what makes recursion over one term safe: 256 levels of the deepest recursion here (relating under
-/// binders in an unoptimised build) fit in half of a 2 MiB thread stack. It is twice the compiler's default
+/// The bound makes recursion over one term safe: 256 levels of the deepest recursion in this crate (relating
+/// binders in an unoptimized build) fit in half of a 2 MiB thread stack. It is twice rustc's default
 /// recursion limit.
 pub const MAX_DEPTH: u16 = 256;
 
-/// The weight at which a term counts as large: traversals remember nodes from here on, whatever the family.
+/// Weight from which a term counts as large: traversals cache such nodes in every family.
 pub const LARGE: u16 = 4096;
 
-/// Why a term could not be built.
+/// Error of building a term.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum TermError {
     /// The term would be deeper than [`MAX_DEPTH`].
     #[error("the type is nested more than {MAX_DEPTH} levels deep")]
     TooDeep,
-    /// A bound variable refers further out than binders can be nested.
+    /// A bound variable refers to a binder beyond the maximum depth.
     #[error("a bound variable refers to a binder more than {MAX_DEPTH} levels out")]
     BinderTooFar,
     /// A binder was instantiated with too few arguments of one kind.
     #[error("bound variable {} of the binder has no argument", .0.index)]
     Unbound(BoundVar),
-    /// More universes or variables were asked for than can be numbered.
+    /// More universes or variables than 32 bits can number.
     #[error("there are more than 4294967295 variables or universes")]
     TooMany,
-    /// A function was built without a result type, or with an argument that is not a type.
+    /// A function without a result type, or with an argument that is not a type.
     #[error("a function needs types for its parameters and a result type at the end")]
     NotASignature,
 }
@@ -40,7 +41,7 @@ pub enum TermError {
 pub struct Flags(u16);
 
 impl Flags {
-    /// No property.
+    /// The empty set.
     pub const NONE: Self = Self(0);
     /// Mentions a type variable of an inference table.
     pub const TY_INFER: Self = Self(1 << 0);
@@ -58,15 +59,15 @@ impl Flags {
     pub const CONST_PLACEHOLDER: Self = Self(1 << 6);
     /// Mentions a placeholder of a universe above the root.
     pub const INNER_UNIVERSE: Self = Self(1 << 7);
-    /// Mentions an alias, or a constant that is one.
+    /// Mentions an alias of a type or constant.
     pub const ALIAS: Self = Self(1 << 8);
     /// Contains an error.
     pub const ERROR: Self = Self(1 << 9);
-    /// Mentions a region that no binder of the term binds, `'static` included.
+    /// Mentions a region that is not bound inside the term, including `'static`.
     pub const FREE_REGION: Self = Self(1 << 10);
-    /// Contains a node that binds variables, or an existential.
+    /// Contains a binder or an existential type.
     pub const BINDER: Self = Self(1 << 11);
-    /// Contains a constant expression that may fold.
+    /// Contains a constant expression that may be evaluated.
     pub const CONST_EXPR: Self = Self(1 << 12);
 
     /// Variables of an inference table, of any kind.
@@ -75,14 +76,14 @@ impl Flags {
     pub const PLACEHOLDER: Self =
         Self(Self::TY_PLACEHOLDER.0 | Self::REGION_PLACEHOLDER.0 | Self::CONST_PLACEHOLDER.0);
 
-    /// Both sets together.
+    /// Returns the union of both sets.
     #[inline]
     #[must_use]
     pub const fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// Whether the sets share a property.
+    /// Whether the sets have a property in common.
     #[inline]
     #[must_use]
     pub const fn intersects(self, other: Self) -> bool {
@@ -112,28 +113,28 @@ impl std::fmt::Debug for Flags {
     }
 }
 
-/// The cached metadata of a node: eight bytes.
+/// Cached metadata of a node, 8 bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Meta {
     /// Properties of the term.
     pub flags: Flags,
     /// Nesting depth; a term without children has depth 1.
     pub depth: u16,
-    /// How many enclosing binders the term needs for all its bound variables to be bound; 0 for a closed term.
+    /// Number of enclosing binders that the term's free bound variables reach; 0 for a closed term.
     pub outer: u16,
     /// Number of nodes of the term written out as a tree, at most 65535.
     pub weight: u16,
 }
 
 impl Meta {
-    /// The metadata of a leaf with these flags.
+    /// Creates the metadata of a leaf.
     #[inline]
     #[must_use]
     pub const fn leaf(flags: Flags) -> Self {
         Self { flags, depth: 1, outer: 0, weight: 1 }
     }
 
-    /// Equality, by one comparison of all eight bytes.
+    /// Equality in one comparison of eight bytes.
     #[inline(always)]
     pub(crate) fn is(self, other: Self) -> bool {
         let bits = |meta: Self| {
@@ -143,7 +144,7 @@ impl Meta {
         bits(self) == bits(other)
     }
 
-    /// Whether every bound variable in the term is bound inside it.
+    /// Whether all bound variables of the term are bound inside it.
     #[inline]
     #[must_use]
     pub const fn is_closed(self) -> bool {
@@ -161,14 +162,14 @@ pub struct MetaBuilder {
 }
 
 impl MetaBuilder {
-    /// A node with these flags of its own and no children yet.
+    /// Starts a node with these flags and no children.
     #[inline]
     #[must_use]
     pub fn new(flags: Flags) -> Self {
         Self { flags, depth: 0, outer: 0, weight: 1 }
     }
 
-    /// Adds a child that lies under `binders` binders of this node.
+    /// Adds a child that is under `binders` binders of this node.
     #[inline]
     pub fn child(&mut self, meta: Meta, binders: u32) {
         self.flags = self.flags.union(meta.flags);
@@ -177,13 +178,13 @@ impl MetaBuilder {
         self.weight = self.weight.saturating_add(meta.weight);
     }
 
-    /// Adds a bound variable of this node itself.
+    /// Adds a bound variable that is this node itself.
     #[inline]
     pub fn bound(&mut self, var: BoundVar) {
         self.outer = self.outer.max(var.depth.0.saturating_add(1));
     }
 
-    /// The metadata, or why the node must not exist.
+    /// Returns the metadata, or the error if the node must not exist.
     #[inline]
     pub fn finish(self) -> Result<Meta, TermError> {
         let depth = self.depth.saturating_add(1);

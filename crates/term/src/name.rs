@@ -1,10 +1,10 @@
-//! Names: Rust's type constructors, and symbols for everything that a program declares.
+//! Names: Rust's type constructors, and symbols for the declarations of a program.
 //!
-//! The algorithms of this crate treat names as opaque: a family can use any `Copy` type. [`Name`] is the vocabulary
-//! that the printers and parsers understand, enough for every kind of Rust type and for tensor types.
+//! The algorithms of this crate treat names as opaque: a family can use any `Copy` type. [`Name`] is the
+//! vocabulary of the printer and the parser; it covers every kind of Rust type and tensor types.
 //!
-//! **Invariant:** a [`Symbol`] means something only beside the [`Symbols`] that made it. Names that leave the process
-//! leave as strings.
+//! **Invariant:** a [`Symbol`] is valid only with the [`Symbols`] that created it. Names leave the process as
+//! strings.
 
 use crate::variance::Variance;
 use hashbrown::HashTable;
@@ -20,7 +20,7 @@ impl Symbol {
     }
 }
 
-/// The strings behind [`Symbol`]s. Every string has one symbol.
+/// Table of interned strings. Every string has one symbol.
 #[derive(Clone, Debug, Default)]
 pub struct Symbols {
     strings: Vec<Box<str>>,
@@ -29,7 +29,7 @@ pub struct Symbols {
 }
 
 impl Symbols {
-    /// An empty table.
+    /// Creates an empty table.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -39,7 +39,7 @@ impl Symbols {
         std::hash::BuildHasher::hash_one(&self.hasher, text)
     }
 
-    /// The symbol of `text`, made on first use.
+    /// Returns the symbol of `text`, created on first use.
     pub fn intern(&mut self, text: &str) -> Symbol {
         if let Some(symbol) = self.get(text) {
             return symbol;
@@ -56,21 +56,21 @@ impl Symbols {
         symbol
     }
 
-    /// The symbol of `text`, if it has one.
+    /// Returns the symbol of `text`, if it has one.
     #[must_use]
     pub fn get(&self, text: &str) -> Option<Symbol> {
         let same = |symbol: &Symbol| self.resolve(*symbol) == text;
         self.index.find(self.hash(text), same).copied()
     }
 
-    /// The string of `symbol`; empty for a symbol of another table.
+    /// Returns the string of `symbol`; empty for a symbol of another table.
     #[must_use]
     pub fn resolve(&self, symbol: Symbol) -> &str {
         self.strings.get(symbol.index()).map_or("", |s| s)
     }
 }
 
-/// Whether a pointer or reference may be written through.
+/// Mutability of a pointer or reference.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Mutability {
     /// `&T`, `*const T`.
@@ -109,7 +109,7 @@ pub enum FloatWidth {
     W128,
 }
 
-/// Whether calling a function needs an unsafe block.
+/// Whether a call needs an unsafe block.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Safety {
     /// `fn`.
@@ -118,16 +118,16 @@ pub enum Safety {
     Unsafe,
 }
 
-/// Whether a function takes further untyped arguments (`...`).
+/// Whether a function has C-style variadic parameters (`...`).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Variadic {
-    /// No.
+    /// No variadic parameters.
     Fixed,
-    /// Yes.
+    /// Variadic parameters.
     CVariadic,
 }
 
-/// What is applied to arguments, or what a placeholder, bound or alias is called.
+/// Type constructor, or name of a placeholder, bound or alias.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Name {
     /// `bool`
@@ -138,11 +138,11 @@ pub enum Name {
     Str,
     /// `!`
     Never,
-    /// `i32` and its kin
+    /// A signed integer type such as `i32`.
     Int(IntWidth),
-    /// `u32` and its kin
+    /// An unsigned integer type such as `u32`.
     Uint(IntWidth),
-    /// `f32` and its kin
+    /// A floating-point type such as `f32`.
     Float(FloatWidth),
     /// A struct, enum or union.
     Adt(Symbol),
@@ -166,8 +166,8 @@ pub enum Name {
     FnPtr(Safety, Variadic, Abi),
     /// `unsafe<'a> T`: a binder around one type.
     UnsafeBinder,
-    /// `for<'a, T> P, Q => R`: conditions, and what holds under them. As a function term, so that fewer conditions make
-    /// a subtype; the signature of a generic item, and a higher-ranked predicate.
+    /// `for<'a, T> P, Q => R`: a statement under conditions, as a function term, so that fewer conditions
+    /// give a subtype. Represents signatures of generic items and higher-ranked predicates.
     Forall,
     /// The type of one closure.
     Closure(Symbol),
@@ -175,17 +175,17 @@ pub enum Name {
     CoroutineClosure(Symbol),
     /// The type of one coroutine, or of one async block.
     Coroutine(Symbol),
-    /// What a coroutine holds across its suspension points.
+    /// The types that a coroutine holds across suspension points.
     CoroutineWitness(Symbol),
     /// A trait, as a bound of `dyn`.
     Trait(Symbol),
-    /// An associated type or constant, by the path `Trait::Item`; the first argument is the self type.
+    /// An associated type or constant with the path `Trait::Item`; the first argument is the self type.
     Projection(Symbol),
     /// An associated type of an inherent impl.
     Inherent(Symbol),
     /// `impl Trait`
     Opaque(Symbol),
-    /// A type alias that is kept as written.
+    /// An unexpanded type alias.
     Free(Symbol),
     /// A generic parameter of any kind, as a named placeholder.
     Param(Symbol),
@@ -197,20 +197,21 @@ pub enum Name {
     TensorAnyRank(Symbol),
 }
 
-/// The calling convention of a function pointer.
+/// Calling convention of a function pointer.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Abi {
-    /// Rust's own.
+    /// Rust's calling convention.
     Rust,
-    /// A named one, as in `extern "C"`.
+    /// A named calling convention, as in `extern "C"`.
     Named(Symbol),
 }
 
 impl Name {
-    /// A safe function pointer of Rust's own calling convention.
+    /// A safe function pointer with Rust's calling convention.
     pub const FN: Self = Self::FnPtr(Safety::Safe, Variadic::Fixed, Abi::Rust);
 
-    /// The variance of argument `index` where the language fixes it; `None` where the program declares it.
+    /// Returns the variance of argument `index` if the language defines it, and `None` if the program
+    /// declares it.
     #[must_use]
     pub fn builtin_variance(self, index: usize) -> Option<Variance> {
         match self {
@@ -251,7 +252,7 @@ impl Name {
         }
     }
 
-    /// The primitive type of this name in Rust's syntax.
+    /// Returns the primitive type with this spelling in Rust.
     #[must_use]
     pub fn primitive(text: &str) -> Option<Self> {
         use {FloatWidth as F, IntWidth as I};
@@ -280,7 +281,7 @@ impl Name {
         })
     }
 
-    /// The spelling of a primitive type; `None` for every other name.
+    /// Returns the spelling of a primitive type, and `None` for all other names.
     #[must_use]
     pub fn primitive_text(self) -> Option<&'static str> {
         use {FloatWidth as F, IntWidth as I};

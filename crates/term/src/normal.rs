@@ -1,15 +1,14 @@
 //! The normal form of a type.
 //!
-//! Two closed types without aliases are equal exactly when their normal forms are the same term; the normal form is
-//! also what digests hash. It differs from the type as written in four ways:
+//! Two closed types without aliases are equal exactly if their normal forms are the same term. Digests are
+//! computed on the normal form. It differs from the type as written in four respects:
 //!
-//! - the variables of every binder are renumbered, per kind, by their first use in the body, left to right;
-//! - variables that are not used are dropped;
-//! - the bounds of an existential are in order, auto traits without duplicates;
-//! - constant expressions over known values are folded.
+//! - the variables of every binder are renumbered, per kind, by first use in the body, left to right;
+//! - unused variables are removed;
+//! - the bounds of an existential type are sorted, auto traits without duplicates;
+//! - constant expressions over known values are evaluated.
 //!
-//! Bodies are normalised first, so one pass from the inside out is enough, and the normal form of a normal form is
-//! itself.
+//! Bodies are normalized first, so one bottom-up pass suffices, and normalization is idempotent.
 
 use crate::arg::GenericArg;
 use crate::binder::{Arity, BoundVar};
@@ -26,13 +25,13 @@ use smallvec::SmallVec;
 use std::cmp::Ordering;
 use std::ops::ControlFlow;
 
-/// The normal form, with auto traits and projections in the order of names.
+/// Returns the normal form, with auto traits and projections in the order of names.
 pub fn normal_form<F: TypeFamily, T: Fold<F>>(cx: &F, value: &T) -> Result<T, TermError> {
     normal_form_by(cx, value, &F::Name::cmp)
 }
 
-/// The normal form, with auto traits and projections in an order of your own. An order that compares strings makes
-/// the form independent of the order in which names were interned.
+/// Returns the normal form, with auto traits and projections in the given order. An order that compares
+/// strings makes the form independent of the order in which names were interned.
 pub fn normal_form_by<F: TypeFamily, T: Fold<F>>(
     cx: &F,
     value: &T,
@@ -41,7 +40,7 @@ pub fn normal_form_by<F: TypeFamily, T: Fold<F>>(
     value.try_fold_with(&mut Normalize { cx, order, state: FoldState::default() })
 }
 
-/// Folds the known parts of a constant expression.
+/// Evaluates the known parts of a constant expression.
 pub fn fold_constant<F: TypeFamily>(cx: &F, constant: &Const<F>) -> Result<Const<F>, TermError> {
     normal_form(cx, constant)
 }
@@ -99,7 +98,7 @@ impl<F: TypeFamily> Normalize<'_, F> {
     }
 }
 
-/// Renumbers the variables of a binder by first use; drops the unused ones.
+/// Renumbers the variables of a binder by first use and removes unused ones.
 fn renumber<F: TypeFamily>(
     cx: &F,
     arity: Arity,
@@ -109,7 +108,7 @@ fn renumber<F: TypeFamily>(
         return Ok((arity, body));
     }
     let mut uses = Uses::default();
-    // The visit has no way to end early.
+    // The visitor never exits early.
     let ControlFlow::Continue(()) = body.visit_with(&mut uses);
     let count = |numbers: &Numbers| u16::try_from(numbers.len()).map_err(|_| TermError::TooMany);
     let renumbered =
@@ -123,10 +122,10 @@ fn renumber<F: TypeFamily>(
     Ok((renumbered, body))
 }
 
-/// New numbers by old ones.
+/// New numbers of variables by their old numbers.
 type Numbers = HashMap<u32, u32, FixedState>;
 
-/// The variables of one binder, numbered by their first use.
+/// Variables of one binder, numbered by first use.
 #[derive(Default)]
 struct Uses {
     state: VisitState,
@@ -177,7 +176,7 @@ impl<F: TypeFamily> Visitor<F> for Uses {
     }
 }
 
-/// Gives the variables of the innermost binder around a term their new numbers.
+/// Renumbers the variables of the innermost binder around a term.
 struct Rename<'c, F: TypeFamily> {
     cx: &'c F,
     uses: &'c Uses,

@@ -1,8 +1,7 @@
-//! Parsing types: Rust's syntax, tensor types, and the notation that [`crate::print`] adds.
+//! Parsing of types: Rust's syntax, tensor types, and the notation of [`crate::print`].
 //!
-//! Recursive descent over tokens. Names need a [`Scope`]: `T` is a parameter where the scope declares it and a
-//! nominal type where it does not; an identifier in the place of a generic argument is a constant where the scope
-//! declares one.
+//! Recursive descent over tokens. A [`Scope`] resolves names: `T` is a parameter if the scope declares it and
+//! a nominal type otherwise; an identifier in argument position is a constant if the scope declares one.
 //!
 //! **Invariant:** every text gives a type or a [`ParseError`] with a byte offset; nesting is bounded by
 //! [`MAX_DEPTH`], so that no text overflows the stack.
@@ -20,51 +19,51 @@ use crate::ty::{InferVar, Placeholder, PlaceholderId, Ty};
 use lexer::{Sigil, SigilKind, Spanned, Token};
 use std::collections::BTreeSet;
 
-/// Why a text is not a type.
+/// Error of parsing a type.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("{problem} at byte {offset}")]
+#[error("{kind} at byte {offset}")]
 pub struct ParseError {
-    /// Where, in bytes from the start.
+    /// Byte offset of the error.
     pub offset: usize,
-    /// What.
-    pub problem: Problem,
+    /// Kind of the error.
+    pub kind: ParseErrorKind,
 }
 
-/// What is wrong with a text.
+/// Kinds of parse errors.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum Problem {
-    /// Something else was needed here.
+pub enum ParseErrorKind {
+    /// A different token is required.
     #[error("expected {}", quoted(.0))]
     Expected(&'static str),
-    /// The type ended before the text.
+    /// Text follows the type.
     #[error("unexpected text after the type")]
     Trailing,
     /// A character that starts no token.
     #[error("unexpected character {0:?}")]
     UnexpectedCharacter(char),
-    /// A number that does not fit, or with letters in it.
+    /// A number that is out of range or contains letters.
     #[error("malformed number")]
     BadNumber,
-    /// A quote without its end.
+    /// A literal without closing quote.
     #[error("unterminated literal")]
     Unterminated,
     /// The text nests too deeply.
     #[error("the type is nested more than {MAX_DEPTH} levels deep")]
     TooDeep,
-    /// A binder lists more variables than can be numbered.
+    /// A binder with more variables than 16 bits can number.
     #[error("more than 65535 variables in one binder")]
     TooManyBound,
-    /// The term cannot exist.
+    /// The term cannot be built.
     #[error(transparent)]
     Term(TermError),
 }
 
-/// What was needed, in words; punctuation in backticks.
+/// Puts punctuation in backticks.
 fn quoted(what: &str) -> std::borrow::Cow<'_, str> {
     if what.chars().any(char::is_alphabetic) { what.into() } else { format!("`{what}`").into() }
 }
 
-/// Which identifiers are parameters, and which traits are auto traits.
+/// Declared parameters and auto traits.
 #[derive(Clone, Debug)]
 pub struct Scope {
     types: BTreeSet<String>,
@@ -80,7 +79,7 @@ impl Default for Scope {
 }
 
 impl Scope {
-    /// No parameters; the auto traits of the standard library.
+    /// Creates a scope without parameters, with the auto traits of the standard library.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -120,11 +119,11 @@ pub fn parse_ty<F: TypeFamily<Name = Name>>(
     let ty = parser.ty()?;
     match parser.token() {
         Token::End => Ok(ty),
-        _ => Err(parser.error(Problem::Trailing)),
+        _ => Err(parser.error(ParseErrorKind::Trailing)),
     }
 }
 
-/// The names of one binder's variables.
+/// Names of one binder's variables.
 #[derive(Default)]
 struct Names<'t> {
     regions: Vec<&'t str>,
@@ -168,7 +167,7 @@ impl<'t, F: TypeFamily<Name = Name>> Parser<'_, 't, F> {
         matches!(self.token(), Token::Ident(found) if found == word)
     }
 
-    /// Whether the next token and the one after it are both `punct`, with nothing in between.
+    /// Whether the next two tokens are both `punct` without space in between.
     fn joined(&self, punct: &str) -> bool {
         let next = self.tokens.get(self.position + 1);
         next.is_some_and(|next| {
@@ -193,21 +192,21 @@ impl<'t, F: TypeFamily<Name = Name>> Parser<'_, 't, F> {
     }
 
     fn expect(&mut self, punct: &'static str) -> Result<(), ParseError> {
-        if self.eat(punct) { Ok(()) } else { Err(self.error(Problem::Expected(punct))) }
+        if self.eat(punct) { Ok(()) } else { Err(self.error(ParseErrorKind::Expected(punct))) }
     }
 
-    fn error(&self, problem: Problem) -> ParseError {
-        ParseError { offset: self.offset(), problem }
+    fn error(&self, kind: ParseErrorKind) -> ParseError {
+        ParseError { offset: self.offset(), kind }
     }
 
     fn term_error(&self, offset: usize, error: TermError) -> ParseError {
-        ParseError { offset, problem: Problem::Term(error) }
+        ParseError { offset, kind: ParseErrorKind::Term(error) }
     }
 
-    /// Goes one level down, unless there are too many.
+    /// Parses one nesting level deeper, within the limit.
     fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> Result<T, ParseError>) -> Result<T, ParseError> {
         if self.level >= MAX_DEPTH {
-            return Err(self.error(Problem::TooDeep));
+            return Err(self.error(ParseErrorKind::TooDeep));
         }
         self.level += 1;
         let result = parse(self);
@@ -238,18 +237,18 @@ impl<'t, F: TypeFamily<Name = Name>> Parser<'_, 't, F> {
         self.bound_const(name).is_some() || self.scope.consts.contains(name)
     }
 
-    /// A bound variable written with a sigil: its depth counts from outside of the text.
+    /// A bound variable in sigil notation: its depth counts from outside the text.
     fn sigil_bound(&self, sigil: Sigil) -> BoundVar {
         let inside = u32::try_from(self.binders.len()).unwrap_or(u32::MAX);
         BoundVar::new(sigil.first.saturating_add(inside), sigil.second)
     }
 
-    /// `a::b::c`
+    /// Parses `a::b::c`.
     fn path(&mut self) -> Result<String, ParseError> {
         let mut path = String::new();
         loop {
             let Token::Ident(part) = self.token() else {
-                return Err(self.error(Problem::Expected("a name")));
+                return Err(self.error(ParseErrorKind::Expected("a name")));
             };
             path.push_str(part);
             self.advance();
@@ -262,7 +261,7 @@ impl<'t, F: TypeFamily<Name = Name>> Parser<'_, 't, F> {
         }
     }
 
-    /// Items between commas up to `close`, which is consumed.
+    /// Parses items separated by commas up to `close` and consumes it.
     fn list<T>(
         &mut self,
         close: &'static str,
@@ -281,7 +280,7 @@ impl<'t, F: TypeFamily<Name = Name>> Parser<'_, 't, F> {
         }
     }
 
-    /// `<...>`, or nothing.
+    /// Parses optional `<...>`.
     fn optional_args(&mut self) -> Result<Vec<GenericArg<F>>, ParseError> {
         if self.eat("<") { self.list(">", Self::arg) } else { Ok(Vec::new()) }
     }

@@ -1,25 +1,25 @@
-//! Printing types, in Rust's syntax where it has one.
+//! Printing of types, in Rust's syntax as far as it has one.
 //!
-//! Tensor types print as `Tensor<f32, [N, 3, 224, 224]>`, of unknown rank as `Tensor<f32>`. Things that Rust cannot
-//! write have a form of their own, which [`crate::parse`] reads back:
+//! Tensor types print as `Tensor<f32, [N, 3, 224, 224]>`, those of unknown rank as `Tensor<f32>`. Terms
+//! without Rust syntax have the following notation, which [`crate::parse`] accepts:
 //!
-//! | form | what |
+//! | notation | meaning |
 //! |---|---|
-//! | `?0`, `'?0`, `?#0` | a variable of a table: type, region, constant; `?c0` and so on: canonical |
-//! | `!1.0`, `'!1.0`, `!#1.0` | a placeholder: universe and index |
-//! | `^0.1`, `'^0.1`, `^#0.1` | a variable of a binder that is not part of the printed term: depth and index |
-//! | `{closure path<T>}` | kinds of types without a name in the language: `fn`, `closure`, `coroutine`, ... |
-//! | `dyn Tr + ~Super<Item = T>` | an associated type of a trait that is not a bound itself, as `Fn(A) -> B` has of `FnOnce` |
-//! | `{forall for<'x0> fn(P) -> R}` | what holds under conditions: a generic item, a predicate under a binder |
+//! | `?0`, `'?0`, `?#0` | variable of a table: type, region, constant; `?c0` and so on: canonical variable |
+//! | `!1.0`, `'!1.0`, `!#1.0` | placeholder: universe and index |
+//! | `^0.1`, `'^0.1`, `^#0.1` | variable of a binder outside the printed term: depth and index |
+//! | `{closure path<T>}` | unnameable kinds of types: `fn`, `closure`, `coroutine`, ... |
+//! | `dyn Tr + ~Super<Item = T>` | associated type of a trait that is not itself a bound, such as `Output` of `FnOnce` in `Fn(A) -> B` |
+//! | `{forall for<'x0> fn(P) -> R}` | statement under conditions: a generic item, a predicate under a binder |
 //!
-//! The names of bound variables are not part of a term; the printer invents some that the program does not use.
+//! Bound variables have no names in a term; the printer generates names that the program does not use.
 //!
-//! **Invariant:** printing ends. After [`Printer::limit`] parts the rest is an ellipsis: a term that is small as a
-//! graph can be astronomically large as text.
+//! **Invariant:** the output is bounded. After [`Printer::limit`] parts, the rest is an ellipsis, since a
+//! term that is small as a graph can be exponentially large as text.
 
-mod problem;
+mod message;
 
-pub use problem::{obligation, region_error, type_error};
+pub use message::{obligation, region_error, type_error};
 
 use crate::arg::GenericArg;
 use crate::binder::{Arity, BoundVar};
@@ -32,7 +32,7 @@ use crate::ty::{
     TyData, WitnessTy,
 };
 
-/// How many parts of a term are printed unless asked otherwise.
+/// Default number of printed parts.
 pub const DEFAULT_LIMIT: usize = 10_000;
 
 /// Prints a type.
@@ -41,16 +41,16 @@ pub fn rust<F: TypeFamily<Name = Name>>(ty: &Ty<F>, symbols: &Symbols) -> String
     Printer::new(symbols).ty(ty)
 }
 
-/// Prints terms.
+/// Prints terms, with names from a symbol table.
 #[derive(Debug)]
 pub struct Printer<'s> {
     symbols: &'s Symbols,
     out: String,
     left: usize,
     /// Whether the ellipsis was printed.
-    cut: bool,
+    truncated: bool,
     binders: Vec<Names>,
-    invented: usize,
+    generated: usize,
 }
 
 /// The names of one binder's variables.
@@ -61,51 +61,51 @@ struct Names {
     consts: Vec<String>,
 }
 
-/// Where a type stands, and so whether it needs parentheses.
+/// Syntactic position of a type; determines parentheses.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
-    /// On its own or between commas.
+enum Position {
+    /// Standalone or between commas.
     Free,
-    /// Behind `&` or `*const`.
+    /// Operand of `&` or `*const`.
     Operand,
 }
 
 impl<'s> Printer<'s> {
-    /// A printer that finds names in `symbols`.
+    /// Creates a printer that resolves names in `symbols`.
     #[must_use]
     pub fn new(symbols: &'s Symbols) -> Self {
         Self {
             symbols,
             out: String::new(),
             left: DEFAULT_LIMIT,
-            cut: false,
+            truncated: false,
             binders: Vec::new(),
-            invented: 0,
+            generated: 0,
         }
     }
 
-    /// Prints at most `parts` parts of a term.
+    /// Limits the number of printed parts of a term.
     #[must_use]
     pub fn limit(mut self, parts: usize) -> Self {
         self.left = parts;
         self
     }
 
-    /// The text of a type.
+    /// Prints a type.
     #[must_use]
     pub fn ty<F: TypeFamily<Name = Name>>(mut self, ty: &Ty<F>) -> String {
-        self.print_ty(ty, Place::Free);
+        self.print_ty(ty, Position::Free);
         self.out
     }
 
-    /// The text of an argument.
+    /// Prints an argument.
     #[must_use]
     pub fn arg<F: TypeFamily<Name = Name>>(mut self, arg: &GenericArg<F>) -> String {
         self.print_arg(arg);
         self.out
     }
 
-    /// The text of a constant, without the braces that an expression has as an argument.
+    /// Prints a constant, without the braces around an expression argument.
     #[must_use]
     pub fn constant<F: TypeFamily<Name = Name>>(mut self, constant: &Const<F>) -> String {
         self.print_expr(constant, 0);
@@ -116,7 +116,7 @@ impl<'s> Printer<'s> {
         self.out.push_str(text);
     }
 
-    /// Takes one part off the limit; prints the ellipsis when there is none left.
+    /// Subtracts one part from the limit; prints the ellipsis if none is left.
     fn part(&mut self) -> bool {
         match self.left.checked_sub(1) {
             Some(left) => {
@@ -124,8 +124,8 @@ impl<'s> Printer<'s> {
                 true
             }
             None => {
-                if !self.cut {
-                    self.cut = true;
+                if !self.truncated {
+                    self.truncated = true;
                     self.push("…");
                 }
                 false
@@ -173,17 +173,18 @@ impl<'s> Printer<'s> {
 
     fn print_arg<F: TypeFamily<Name = Name>>(&mut self, arg: &GenericArg<F>) {
         match arg {
-            GenericArg::Ty(ty) => self.print_ty(ty, Place::Free),
+            GenericArg::Ty(ty) => self.print_ty(ty, Position::Free),
             GenericArg::Region(region) => self.print_region(*region),
             GenericArg::Const(constant) => self.print_const(constant),
         }
     }
 
-    fn print_ty<F: TypeFamily<Name = Name>>(&mut self, ty: &Ty<F>, place: Place) {
+    fn print_ty<F: TypeFamily<Name = Name>>(&mut self, ty: &Ty<F>, position: Position) {
         if !self.part() {
             return;
         }
-        let parenthesized = place == Place::Operand && matches!(ty.data(), TyData::Fn(_) | TyData::Dyn(_));
+        let parenthesized =
+            position == Position::Operand && matches!(ty.data(), TyData::Fn(_) | TyData::Dyn(_));
         if parenthesized {
             self.push("(");
         }
@@ -241,11 +242,11 @@ impl<'s> Printer<'s> {
                 self.push("&");
                 self.print_region(*region);
                 self.push(if mutability == Mutability::Mutable { " mut " } else { " " });
-                self.print_ty(inner, Place::Operand);
+                self.print_ty(inner, Position::Operand);
             }
             (Name::RawPtr(mutability), [GenericArg::Ty(inner)]) => {
                 self.push(if mutability == Mutability::Mutable { "*mut " } else { "*const " });
-                self.print_ty(inner, Place::Operand);
+                self.print_ty(inner, Position::Operand);
             }
             (Name::Tensor(element), dims) => {
                 self.push("Tensor<");
@@ -268,7 +269,7 @@ impl<'s> Printer<'s> {
         }
     }
 
-    /// A name with arguments for which the language has no special form.
+    /// Prints a name with arguments that has no special syntax.
     fn print_name_of<F: TypeFamily<Name = Name>>(&mut self, name: Name, args: &[GenericArg<F>]) {
         match name {
             Name::Adt(path) => self.path(path, args),
@@ -369,7 +370,7 @@ impl<'s> Printer<'s> {
             return self.print_name_of(name, args);
         };
         self.push("<");
-        self.print_ty(this, Place::Free);
+        self.print_ty(this, Position::Free);
         self.push(" as ");
         self.push(of);
         self.args(rest);
@@ -432,7 +433,7 @@ impl<'s> Printer<'s> {
             let DynBound { arity, kind, name, args } = bound;
             let (Name::Trait(of) | Name::Projection(of)) = *name else { continue };
             let path = self.symbols.resolve(of);
-            // The associated types that belong to this bound print as its arguments.
+            // Associated types of this bound print as its arguments.
             let mut assoc: Vec<(&str, &GenericArg<F>)> = Vec::new();
             let (path, args) = match kind {
                 DynBoundKind::Trait | DynBoundKind::AutoTrait => {
@@ -477,7 +478,7 @@ impl<'s> Printer<'s> {
         self.print_region(region);
     }
 
-    /// The item's name where `other` gives an associated item of the bound `of`.
+    /// Returns the name of the associated item that `other` specifies for the bound `of`.
     fn item_of<F: TypeFamily<Name = Name>>(
         &self,
         path: &str,
@@ -492,7 +493,7 @@ impl<'s> Printer<'s> {
         (of_path == path && other.arity == of.arity && *args == *of.args).then_some(item)
     }
 
-    /// Prints `for<...>` where something is bound, then the body with the bound variables named.
+    /// Prints `for<...>` unless the binder is empty, then the body with the bound variables named.
     fn under(&mut self, arity: Arity, body: impl FnOnce(&mut Self)) {
         self.enter(arity);
         if !arity.is_empty() {
@@ -506,28 +507,28 @@ impl<'s> Printer<'s> {
 
     fn enter(&mut self, arity: Arity) {
         let Arity { regions, types, consts } = arity;
-        let before = self.invented;
+        let before = self.generated;
         let names = Names {
-            regions: (0..regions).map(|_| self.invent("'x")).collect(),
-            types: (0..types).map(|_| self.invent("X")).collect(),
-            consts: (0..consts).map(|_| self.invent("K")).collect(),
+            regions: (0..regions).map(|_| self.generate("'x")).collect(),
+            types: (0..types).map(|_| self.generate("X")).collect(),
+            consts: (0..consts).map(|_| self.generate("K")).collect(),
         };
-        debug_assert!(self.invented >= before, "names are never invented twice");
+        debug_assert!(self.generated >= before, "names are never generated twice");
         self.binders.push(names);
     }
 
     fn leave(&mut self) {
         self.binders.pop();
         if self.binders.is_empty() {
-            self.invented = 0;
+            self.generated = 0;
         }
     }
 
-    /// A name that the program does not use.
-    fn invent(&mut self, prefix: &str) -> String {
+    /// Generates a name that the program does not use.
+    fn generate(&mut self, prefix: &str) -> String {
         loop {
-            let name = format!("{prefix}{}", self.invented);
-            self.invented += 1;
+            let name = format!("{prefix}{}", self.generated);
+            self.generated += 1;
             if self.symbols.get(&name).is_none() {
                 return name;
             }
@@ -600,7 +601,7 @@ impl<'s> Printer<'s> {
         }
     }
 
-    /// Prints a constant whose surroundings bind with strength `outer`.
+    /// Prints a constant in a context of binding strength `outer`.
     fn print_expr<F: TypeFamily<Name = Name>>(&mut self, constant: &Const<F>, outer: u8) {
         if !self.part() {
             return;
@@ -655,7 +656,7 @@ impl<'s> Printer<'s> {
     }
 }
 
-/// `'?3` for a region, `?#3` for a constant, `?3` for a type.
+/// Formats a variable: `'?3` for a region, `?#3` for a constant, `?3` for a type.
 fn decorate(tick: &str, sign: char, id: impl std::fmt::Display) -> String {
     match tick {
         "#" => format!("{sign}#{id}"),
@@ -681,7 +682,7 @@ pub fn op_text(op: ConstOp) -> &'static str {
     }
 }
 
-/// How strongly an operator binds; Rust's precedence.
+/// Binding strength of an operator, in Rust's precedence.
 #[must_use]
 pub fn strength(op: ConstOp) -> u8 {
     match op {

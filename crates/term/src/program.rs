@@ -1,4 +1,4 @@
-//! What the program around the types knows.
+//! The declarations around the types: variances, aliases, equations between constants.
 
 use crate::constant::Const;
 use crate::family::TypeFamily;
@@ -6,41 +6,41 @@ use crate::name::Name;
 use crate::ty::{AliasTy, Ty};
 use crate::variance::Variance;
 
-/// How an alias evaluates.
+/// Result of evaluating an alias.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Normalized<T> {
-    /// To this.
+    /// Evaluates to this type.
     To(T),
-    /// It does not, and never will: it equals only itself.
+    /// Never evaluates: the alias equals only itself.
     Rigid,
-    /// Its arguments are not known well enough; ask again when they are.
+    /// The arguments are not known sufficiently; the table retries later.
     Ambiguous,
 }
 
-/// Whether two constants that are not the same term are equal.
+/// Relation of two constants that are not the same term.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ConstEquation {
-    /// Always.
+    /// The constants are equal.
     Equal,
-    /// Not always.
+    /// The constants differ for some values of their parameters.
     Distinct,
-    /// Nobody can tell yet: the equation is handed back.
+    /// Not decidable yet: the table returns the equation as an obligation.
     Unknown,
 }
 
-/// Knowledge about names. It is asked, never told; answers must not change while a table is in use.
+/// Queries about names that the inference table makes. Results must not change while a table is in use.
 ///
 /// # Laws
 ///
-/// - `variance` is sound: it says `Covariant` only where covariance holds, and so on.
-/// - `normalize` is a function of its argument, and repeating it comes to an end (the table stops after
-///   [`crate::infer::MAX_NORMALIZATIONS`] steps and hands the question back).
-/// - `equate` is symmetric and transitive where it says `Equal`.
+/// - `variance` is sound: it returns `Covariant` only for covariant parameters, and so on.
+/// - `normalize` is a function of its argument, and repeated evaluation terminates (the table stops after
+///   [`crate::infer::MAX_NORMALIZATIONS`] steps and returns an obligation).
+/// - `equate` is symmetric, and transitive as far as it returns `Equal`.
 ///
 /// # Example
 ///
-/// A language with a type `Source` that gives values, a type `Sink` that takes them, and one projection, whose value is
-/// known for sources:
+/// A language with a producer type `Source`, a consumer type `Sink`, and one projection that is known for
+/// sources:
 ///
 /// ```
 /// use typeloom_term::infer::RegionFacts;
@@ -103,7 +103,7 @@ pub enum ConstEquation {
 ///     table.sub(&streams, &longer, &shorter)?;
 ///     let error = table.regions().check(&RegionFacts::new()).unwrap_err();
 ///     assert_eq!(print::region_error(&error, &symbols), "`'a` is not known to outlive `'static`");
-///     Ok::<(), typeloom_term::TypeError<Boxed>>(())
+///     Ok::<(), typeloom_term::RelationError<Boxed>>(())
 /// })?;
 ///
 /// // An equation about the items of something unknown comes back, and is decided when more is known.
@@ -116,17 +116,17 @@ pub enum ConstEquation {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait Program<F: TypeFamily> {
-    /// The variance of argument `index` of `name`. Asked for applications and for rigid aliases.
+    /// Returns the variance of argument `index` of `name`, for applications and rigid aliases.
     fn variance(&self, cx: &F, name: F::Name, index: usize) -> Variance;
 
-    /// What an alias evaluates to. Its arguments are resolved as far as the table knows them.
+    /// Evaluates an alias. Its arguments are resolved.
     fn normalize(&self, cx: &F, alias: AliasTy<'_, F>) -> Normalized<Ty<F>>;
 
-    /// Whether two constants are equal that are closed, folded, of different form, and not both values.
+    /// Compares two constants that are closed, evaluated, of different form, and not both values.
     fn equate(&self, cx: &F, a: &Const<F>, b: &Const<F>) -> ConstEquation;
 }
 
-/// A program that declares nothing: Rust's own constructors, no aliases, no equations between symbols.
+/// A program without declarations: Rust's built-in variances, no aliases, no equations between symbols.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct NoProgram;
 

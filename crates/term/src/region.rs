@@ -7,20 +7,20 @@ use crate::family::TypeFamily;
 use crate::meta::{Flags, Meta, MetaBuilder, TermError};
 use crate::ty::{ErrorProof, InferVar, Placeholder};
 
-/// A region. `'a` outlives `'b` when `'a` includes `'b`.
+/// A region. `'a` outlives `'b` if `'a` includes `'b`.
 #[derive(PartialEq, Eq, Hash, Debug)]
 pub enum Region<F: TypeFamily> {
-    /// The region that outlives every other.
+    /// The region that outlives all others.
     Static,
-    /// Erased after checking: equal to every region.
+    /// A region erased after checking: equal to every region.
     Erased,
-    /// A named lifetime parameter, or a stand-in for a bound one.
+    /// A lifetime parameter, or the replacement of a bound region.
     Placeholder(Placeholder<F::Name>),
     /// A variable.
     Infer(InferVar),
     /// A variable of an enclosing binder.
     Bound(BoundVar),
-    /// A region in error: relates to everything.
+    /// The error region: relates to every region.
     Error(ErrorProof),
 }
 
@@ -32,13 +32,13 @@ impl<F: TypeFamily> Clone for Region<F> {
 impl<F: TypeFamily> Copy for Region<F> {}
 
 impl<F: TypeFamily> Region<F> {
-    /// The lifetime parameter `name`.
+    /// Creates the lifetime parameter `name`.
     #[must_use]
     pub fn param(name: F::Name) -> Self {
         Self::Placeholder(Placeholder::named(name))
     }
 
-    /// The metadata of an argument that is this region.
+    /// Returns the metadata of the region as an argument.
     #[inline]
     pub fn meta(self) -> Result<Meta, TermError> {
         let flags = match self {
@@ -57,7 +57,7 @@ impl<F: TypeFamily> Region<F> {
         Ok(Meta { flags, depth: 1, outer: 0, weight: 1 })
     }
 
-    /// The universe of a placeholder; the root for regions that everything can name.
+    /// Returns the universe of a placeholder, and the root universe for all other regions.
     #[must_use]
     pub fn placeholder_universe(self) -> Universe {
         match self {

@@ -1,10 +1,11 @@
-//! Relating: walking two terms side by side.
+//! Structural relation of two terms.
 //!
-//! A [`Relation`] says what to do with two types, regions, constants or binders; [`relate_structurally`] says which
-//! parts of two types belong together, and at which variance. A relation that calls it from
-//! [`tys`](Relation::tys) recurses; the inference table's queues instead, so that it needs no stack.
+//! A [`Relation`] handles pairs of types, regions, constants and binders; [`relate_structurally`] determines
+//! the corresponding parts of two types and their variances. A relation that calls it from
+//! [`tys`](Relation::tys) is recursive; the relation of the inference table uses a worklist instead.
 //!
-//! The ambient variance reads: `Covariant` asks `a <: b`, `Contravariant` asks `b <: a`, `Invariant` asks `a == b`.
+//! The ambient variance selects the relation: `Covariant` means `a <: b`, `Contravariant` means `b <: a`,
+//! `Invariant` means `a == b`.
 
 use crate::arg::GenericArg;
 use crate::binder::Binder;
@@ -14,10 +15,10 @@ use crate::region::Region;
 use crate::ty::{AliasTy, ApplicationTy, DynBound, DynBoundKind, DynTy, FnTy, Ty, TyData, WitnessTy};
 use crate::variance::Variance;
 
-/// How the two lists under a pair of binders belong together.
+/// Kind of the lists under a pair of binders; determines the variance of each position.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Shape {
-    /// Parameters and a result: all but the last are contravariant.
+pub enum BinderKind {
+    /// Parameters and a result: all positions but the last are contravariant.
     Function,
     /// Arguments of a bound: invariant.
     Bound,
@@ -25,7 +26,7 @@ pub enum Shape {
     Witness,
 }
 
-impl Shape {
+impl BinderKind {
     fn variance(self, index: usize, len: usize) -> Variance {
         match self {
             Self::Function if index + 1 < len => Variance::Contravariant,
@@ -38,12 +39,12 @@ impl Shape {
 /// A list of arguments under a binder.
 pub type BoundArgs<'a, F> = Binder<&'a [GenericArg<F>]>;
 
-/// What to do with two terms.
+/// Handles pairs of terms.
 pub trait Relation<F: TypeFamily>: Sized {
-    /// Why two terms do not relate.
+    /// Error of two terms that do not relate.
     type Error;
 
-    /// The variance of argument `index` of `name`.
+    /// Returns the variance of argument `index` of `name`.
     fn variance(&self, name: F::Name, index: usize) -> Variance;
 
     /// Relates two types.
@@ -55,19 +56,19 @@ pub trait Relation<F: TypeFamily>: Sized {
     /// Equates two constants.
     fn consts(&mut self, a: &Const<F>, b: &Const<F>) -> Result<(), Self::Error>;
 
-    /// Relates two lists under binders; ends in [`relate_args`] on lists without bound variables.
+    /// Relates two lists under binders. Calls [`relate_args`] on the lists without bound variables.
     fn binders(
         &mut self,
         variance: Variance,
-        shape: Shape,
+        kind: BinderKind,
         a: BoundArgs<'_, F>,
         b: BoundArgs<'_, F>,
     ) -> Result<(), Self::Error>;
 
-    /// The error of two types that differ at the top.
+    /// Creates the error of two types that differ at the top.
     fn mismatch(&self, a: &Ty<F>, b: &Ty<F>) -> Self::Error;
 
-    /// The error of two arguments of different kinds.
+    /// Creates the error of two arguments of different kinds.
     fn kind_mismatch(&self, a: &GenericArg<F>, b: &GenericArg<F>) -> Self::Error;
 }
 
@@ -93,16 +94,16 @@ pub fn relate_arg<F: TypeFamily, R: Relation<F>>(
     }
 }
 
-/// Relates two lists of equal length that belong together as `shape` says.
+/// Relates two lists of equal length, with the variances of `kind`.
 pub fn relate_args<F: TypeFamily, R: Relation<F>>(
     relation: &mut R,
     variance: Variance,
-    shape: Shape,
+    kind: BinderKind,
     a: &[GenericArg<F>],
     b: &[GenericArg<F>],
 ) -> Result<(), R::Error> {
     for (i, (x, y)) in a.iter().zip(b).enumerate() {
-        relate_arg(relation, variance.compose(shape.variance(i, a.len())), x, y)?;
+        relate_arg(relation, variance.compose(kind.variance(i, a.len())), x, y)?;
     }
     Ok(())
 }
@@ -116,7 +117,7 @@ fn relate_named<F: TypeFamily, R: Relation<F>>(
     b: &[GenericArg<F>],
 ) -> Result<(), R::Error> {
     for (i, (x, y)) in a.iter().zip(b).enumerate() {
-        // Equality needs no variances, and asking for them could ask for the very thing being computed.
+        // Equality needs no variances, and computing them could depend on this very relation.
         let inner = match variance {
             Variance::Invariant => Variance::Invariant,
             Variance::Covariant | Variance::Contravariant | Variance::Bivariant => {
@@ -128,10 +129,9 @@ fn relate_named<F: TypeFamily, R: Relation<F>>(
     Ok(())
 }
 
-/// Relates two types that are neither variables nor aliases that evaluate, by relating what they are made of.
+/// Relates two types by their parts. Neither may be a variable or an alias that evaluates.
 ///
-/// Errors and variables must have been dealt with by the relation; here a variable equals itself only. Two aliases
-/// are taken as rigid.
+/// The caller has handled errors and variables; here a variable equals only itself, and aliases are rigid.
 pub fn relate_structurally<F: TypeFamily, R: Relation<F>>(
     relation: &mut R,
     variance: Variance,
@@ -150,14 +150,14 @@ pub fn relate_structurally<F: TypeFamily, R: Relation<F>>(
         (TyData::Fn(x), TyData::Fn(y)) if x.name == y.name && x.signature.len() == y.signature.len() => {
             let FnTy { name: _, arity, signature } = x;
             let (x, y) = (Binder::new(arity, signature), Binder::new(y.arity, y.signature));
-            relation.binders(variance, Shape::Function, x, y)
+            relation.binders(variance, BinderKind::Function, x, y)
         }
         (TyData::GeneratorWitness(x), TyData::GeneratorWitness(y))
             if x.name == y.name && x.types.len() == y.types.len() =>
         {
             let WitnessTy { name: _, arity, types } = x;
             let (x, y) = (Binder::new(arity, types), Binder::new(y.arity, y.types));
-            relation.binders(variance, Shape::Witness, x, y)
+            relation.binders(variance, BinderKind::Witness, x, y)
         }
         (TyData::Dyn(x), TyData::Dyn(y)) => {
             if !relate_bounds(relation, variance, x.bounds, y.bounds)? {
@@ -185,7 +185,7 @@ pub fn relate_structurally<F: TypeFamily, R: Relation<F>>(
     }
 }
 
-/// The order in which bounds are listed: traits as written, projections by name, auto traits as a set.
+/// Returns bounds in canonical order: traits as written, projections by name, auto traits as a set.
 pub(crate) fn bounds_in_order<F: TypeFamily>(bounds: &[DynBound<F>]) -> Vec<&DynBound<F>> {
     let mut list: Vec<_> = bounds.iter().collect();
     list.sort_by(|x, y| {
@@ -199,7 +199,7 @@ pub(crate) fn bounds_in_order<F: TypeFamily>(bounds: &[DynBound<F>]) -> Vec<&Dyn
     list
 }
 
-/// Relates two sets of bounds; `false` where they are not bounds of the same names.
+/// Relates two sets of bounds; returns `false` if they do not have the same names.
 fn relate_bounds<F: TypeFamily, R: Relation<F>>(
     relation: &mut R,
     variance: Variance,
@@ -207,15 +207,15 @@ fn relate_bounds<F: TypeFamily, R: Relation<F>>(
     b: &[DynBound<F>],
 ) -> Result<bool, R::Error> {
     let (a, b) = (bounds_in_order(a), bounds_in_order(b));
-    let alike = |x: &DynBound<F>, y: &DynBound<F>| {
+    let same_head = |x: &DynBound<F>, y: &DynBound<F>| {
         x.kind == y.kind && x.name == y.name && x.args.len() == y.args.len()
     };
-    if a.len() != b.len() || !a.iter().zip(&b).all(|(x, y)| alike(x, y)) {
+    if a.len() != b.len() || !a.iter().zip(&b).all(|(x, y)| same_head(x, y)) {
         return Ok(false);
     }
     for (x, y) in a.iter().zip(&b) {
         let (x, y) = (Binder::new(x.arity, &*x.args), Binder::new(y.arity, &*y.args));
-        relation.binders(variance, Shape::Bound, x, y)?;
+        relation.binders(variance, BinderKind::Bound, x, y)?;
     }
     Ok(true)
 }

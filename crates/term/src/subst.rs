@@ -1,9 +1,9 @@
-//! Shifting, instantiating binders, and replacing parameters.
+//! Shifting, instantiation of binders, and replacement of parameters.
 //!
-//! **Invariant:** all three give a closed term back untouched, in constant time.
+//! **Invariant:** all three return a closed term unchanged, in constant time.
 //!
-//! Laws, held by property tests: shifting in and out again is the identity; shifts add up; instantiating a shifted
-//! term gives the term; instantiation commutes with shifting.
+//! Laws, checked by property tests: shifting in and out again is the identity; shifts add up; instantiating a
+//! shifted term returns the term; instantiation commutes with shifting.
 
 use crate::arg::GenericArg;
 use crate::binder::{BoundVar, DebruijnIndex};
@@ -14,12 +14,12 @@ use crate::meta::{Flags, Meta, TermError};
 use crate::region::Region;
 use crate::ty::{PlaceholderId, Ty, TyData};
 
-/// Moves `value` under `by` more binders: its free bound variables refer that much further out.
+/// Moves `value` under `by` additional binders: increases the depth of its free bound variables.
 pub fn shift_in<F: TypeFamily, T: Fold<F>>(cx: &F, value: &T, by: u32) -> Result<T, TermError> {
     value.try_fold_with(&mut Shift { cx, by, state: FoldState::default() })
 }
 
-/// Moves `value` out of `by` binders, or says which variable of those binders it mentions.
+/// Moves `value` out of `by` binders; fails if it mentions a variable of those binders.
 pub fn shift_out<F: TypeFamily, T: Fold<F>>(cx: &F, value: &T, by: u32) -> Result<T, TermError> {
     value.try_fold_with(&mut Unshift { cx, by, state: FoldState::default() })
 }
@@ -114,14 +114,14 @@ macro_rules! shifting_folder {
 }
 shifting_folder!(Shift, Unshift);
 
-/// What the variables of one binder become.
+/// Replacements for the variables of one binder.
 #[derive(Clone, Debug)]
 pub struct Instantiation<F: TypeFamily> {
-    /// The regions, by index.
+    /// Replacements of the region variables, by index.
     pub regions: Vec<Region<F>>,
-    /// The types, by index.
+    /// Replacements of the type variables, by index.
     pub types: Vec<Ty<F>>,
-    /// The constants, by index.
+    /// Replacements of the constant variables, by index.
     pub consts: Vec<Const<F>>,
 }
 
@@ -147,7 +147,7 @@ impl<F: TypeFamily> Instantiation<F> {
     }
 }
 
-/// Replaces the variables of the innermost binder around `value`, and moves `value` out of that binder.
+/// Replaces the variables of the innermost binder around `value` and removes that binder.
 pub fn instantiate<F: TypeFamily, T: Fold<F>>(
     cx: &F,
     value: &T,
@@ -173,11 +173,11 @@ struct Instantiate<'c, F: TypeFamily> {
 }
 
 enum Occurrence {
-    /// Bound further in: stays.
+    /// Bound inside the value: unchanged.
     Inner,
     /// Bound by the instantiated binder.
     Here(usize),
-    /// Bound further out: one binder less in between.
+    /// Bound outside: the depth decreases by one.
     Outer(BoundVar),
 }
 
@@ -249,8 +249,8 @@ impl<F: TypeFamily> Folder<F> for Instantiate<'_, F> {
     }
 }
 
-/// Replaces named parameters of the root universe. `lookup` gives an argument of the parameter's kind, or nothing for
-/// those that stay; an argument of another kind leaves the parameter alone.
+/// Replaces named parameters of the root universe. `lookup` returns a parameter's replacement, or `None` to
+/// keep the parameter; a replacement of another kind is ignored.
 pub fn replace_params<F: TypeFamily, T: Fold<F>>(
     cx: &F,
     value: &T,

@@ -1,105 +1,108 @@
-//! Types: [`Ty`], what it looks like inside ([`TyData`]), and its parts.
+//! Types: [`Ty`], its content ([`TyData`]), and the parts of the content.
 //!
-//! `TyData` is a *view*: it borrows lists from the node, or, when a term is built, from wherever the builder has
-//! them. The family decides how to keep them. Building and looking have one shape, looking needs no context.
+//! `TyData` is a *view*: it borrows argument lists from a node or, when a term is built, from the caller. The
+//! family decides how to store them. Construction and inspection use the same type, and inspection needs no
+//! context.
 //!
-//! | variant | equal to another one when |
+//! | variant | equal to another type if |
 //! |---|---|
 //! | `Apply` | names and arguments are equal |
 //! | `Placeholder` | it is the same placeholder |
-//! | `InferenceVar` | it is bound, outside the type, to an equal type |
+//! | `InferenceVar` | the inference table binds it to an equal type |
 //! | `Dyn` | the sets of bounds are equal, each under its own binder |
-//! | `Fn` | the signatures are equal under their binders; the only variant with a contravariant part |
+//! | `Fn` | the signatures are equal under their binders; the only variant with contravariant parts |
 //! | `GeneratorWitness` | the types are equal under the witness's own binder |
-//! | `Alias` | it evaluates to an equal type, or is rigid and so is the other one, with equal arguments |
-//! | `BoundVariable` | never asked: relations instantiate binders first |
+//! | `Alias` | it evaluates to an equal type, or both are rigid with equal arguments |
+//! | `BoundVariable` | never compared: relations instantiate binders first |
 //! | `Error` | always |
 
 use crate::arg::GenericArg;
 use crate::binder::{Arity, BoundVar, Universe};
+use crate::family::boxed::Boxed;
 use crate::family::{Node, TypeFamily};
 use crate::meta::{Flags, Meta, MetaBuilder, TermError};
 use crate::region::Region;
 
 /// A type.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub struct Ty<F: TypeFamily>(F::InternedTy);
+pub struct Ty<F: TypeFamily = Boxed>(F::InternedTy);
 
 impl<F: TypeFamily> Copy for Ty<F> where F::InternedTy: Copy {}
 
 impl<F: TypeFamily> Ty<F> {
-    /// The type that looks like `data`.
+    /// Stores a type with this content.
     #[inline]
     pub fn new(cx: &F, data: TyData<'_, F>) -> Result<Self, TermError> {
         cx.intern_ty(data).map(Self)
     }
 
-    /// The type behind a handle of the family.
+    /// Wraps a handle of the family.
     #[inline]
     #[must_use]
     pub fn from_interned(interned: F::InternedTy) -> Self {
         Self(interned)
     }
 
-    /// The handle of the family.
+    /// Returns the handle of the family.
     #[inline]
     #[must_use]
     pub fn interned(&self) -> &F::InternedTy {
         &self.0
     }
 
-    /// What the type looks like.
+    /// Returns the content.
     #[inline]
     #[must_use]
     pub fn data(&self) -> TyData<'_, F> {
         F::ty_data(&self.0)
     }
 
-    /// The cached metadata.
+    /// Returns the cached metadata.
     #[inline]
     #[must_use]
     pub fn meta(&self) -> Meta {
         self.0.meta()
     }
 
-    /// Whether both handles are the same node. Equal types of the interned family always are.
+    /// Whether both handles refer to the same node. Equal types of the interned family always do.
     #[inline]
     #[must_use]
     pub fn same(&self, other: &Self) -> bool {
         self.address() == other.address()
     }
 
-    /// Where the node lives: an identity for as long as a handle exists.
+    /// Address of the node: an identity as long as a handle exists.
     #[inline]
     #[must_use]
     pub fn address(&self) -> usize {
         self.0.address()
     }
 
-    /// Whether there may be another handle of the node.
+    /// Whether other handles of the node may exist.
     #[inline]
     #[must_use]
     pub fn is_shared(&self) -> bool {
         self.0.is_shared()
     }
 
-    /// `name<args>`
+    /// Builds `name<args>`.
     pub fn apply(cx: &F, name: F::Name, args: &[GenericArg<F>]) -> Result<Self, TermError> {
         Self::new(cx, TyData::Apply(ApplicationTy { name, args }))
     }
 
-    /// `name<a, b>`
+    /// Builds `name<a, b>`.
     #[inline]
     pub fn pair(cx: &F, name: F::Name, a: Self, b: Self) -> Result<Self, TermError> {
         Self::apply(cx, name, &[a.into(), b.into()])
     }
 
-    /// The placeholder `name` of the root universe: a generic parameter.
+    /// Builds the generic parameter `name`: a placeholder of the root universe.
     pub fn param(cx: &F, name: F::Name) -> Result<Self, TermError> {
         Self::new(cx, TyData::Placeholder(Placeholder::named(name)))
     }
 
-    /// The function `for<arity> name(inputs) -> output`, given inputs and then the output.
+    /// Builds the function `for<arity> name(inputs) -> output`. `signature` contains the inputs and then the
+    /// output.
     pub fn function(
         cx: &F,
         name: F::Name,
@@ -109,12 +112,12 @@ impl<F: TypeFamily> Ty<F> {
         Self::new(cx, TyData::Fn(FnTy { name, arity, signature }))
     }
 
-    /// `<args[0] as name><args[1..]>`
+    /// Builds `<args[0] as name><args[1..]>`.
     pub fn alias(cx: &F, name: F::Name, args: &[GenericArg<F>]) -> Result<Self, TermError> {
         Self::new(cx, TyData::Alias(AliasTy { name, args }))
     }
 
-    /// A type in error.
+    /// Builds the error type.
     pub fn error(cx: &F, proof: ErrorProof) -> Self {
         Self(cx.intern_ty(TyData::Error(proof)).expect("an error is a term of depth one"))
     }
@@ -129,26 +132,26 @@ impl<F: TypeFamily> std::fmt::Debug for Ty<F> {
     }
 }
 
-/// What a type looks like.
+/// Content of a type.
 #[derive(PartialEq, Eq, Hash, Debug)]
 pub enum TyData<'a, F: TypeFamily> {
     /// A name applied to arguments.
     Apply(ApplicationTy<'a, F>),
-    /// A type that is known only by name.
+    /// A type known only by its identity, such as a generic parameter.
     Placeholder(Placeholder<F::Name>),
     /// A variable of an inference table, or of a canonical form.
     InferenceVar(InferVar),
-    /// Some type that satisfies bounds.
+    /// An existential type: some type that satisfies the bounds.
     Dyn(DynTy<'a, F>),
-    /// A function, maybe higher-ranked.
+    /// A function type, possibly higher-ranked.
     Fn(FnTy<'a, F>),
-    /// What a coroutine holds across suspension points, under lifetimes of its own.
+    /// The types that a coroutine holds across suspension points.
     GeneratorWitness(WitnessTy<'a, F>),
-    /// A type that stands for another one.
+    /// An alias of another type: a projection, an opaque type, a type alias.
     Alias(AliasTy<'a, F>),
     /// A variable of an enclosing binder.
     BoundVariable(BoundVar),
-    /// A type in error.
+    /// The error type.
     Error(ErrorProof),
 }
 
@@ -160,7 +163,7 @@ impl<F: TypeFamily> Clone for TyData<'_, F> {
 impl<F: TypeFamily> Copy for TyData<'_, F> {}
 
 impl<F: TypeFamily> TyData<'_, F> {
-    /// The type that looks like this; [`Ty::data`] is the way back.
+    /// Stores the type with this content; inverse of [`Ty::data`].
     ///
     /// ```
     /// use typeloom_term::{Boxed, Name, Ty, TyData, ty::ApplicationTy};
@@ -173,7 +176,7 @@ impl<F: TypeFamily> TyData<'_, F> {
         Ty::new(cx, self)
     }
 
-    /// Computes the metadata, or says why no such node may exist.
+    /// Computes the metadata of the node, or the error if the node must not exist.
     #[inline]
     pub fn meta(&self) -> Result<Meta, TermError> {
         match self {
@@ -212,7 +215,7 @@ impl<F: TypeFamily> TyData<'_, F> {
     }
 }
 
-/// The metadata of a node over `args`, which lie under `binders` binders of the node.
+/// Computes the metadata of a node over `args`, which are under `binders` binders of the node.
 #[inline]
 pub(crate) fn args_meta<F: TypeFamily>(
     args: &[GenericArg<F>],
@@ -242,36 +245,36 @@ macro_rules! borrowed_view {
 }
 borrowed_view!(ApplicationTy, DynTy, FnTy, WitnessTy, AliasTy);
 
-/// What is applied: a name that means nothing to this crate.
+/// Name of a type constructor, opaque to this crate.
 pub type TypeName<F> = <F as TypeFamily>::Name;
 
-/// To what it is applied: types, regions and constants.
+/// Arguments of a type constructor: types, regions and constants.
 pub type GenericArguments<'a, F> = &'a [GenericArg<F>];
 
 /// A name applied to arguments: `Vec<T>`, `&'a T`, `[T; N]`, `(A, B)`, a tensor.
 #[derive(PartialEq, Eq, Hash, Debug)]
 pub struct ApplicationTy<'a, F: TypeFamily> {
-    /// What is applied.
+    /// The type constructor.
     pub name: TypeName<F>,
-    /// To what.
+    /// Arguments of the type constructor.
     pub args: GenericArguments<'a, F>,
 }
 
 /// An existential type: some type that satisfies all bounds and outlives the region.
 #[derive(PartialEq, Eq, Hash, Debug)]
 pub struct DynTy<'a, F: TypeFamily> {
-    /// The bounds, each under a binder of its own.
+    /// The bounds, each under its own binder.
     pub bounds: &'a [DynBound<F>],
-    /// What the hidden type outlives.
+    /// The region that the hidden type outlives.
     pub region: Region<F>,
 }
 
 /// One bound of an existential type.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct DynBound<F: TypeFamily> {
-    /// The bound's own binder: `for<'x> Trait<'x>`.
+    /// Binder of the bound: `for<'x> Trait<'x>`.
     pub arity: Arity,
-    /// What kind of bound it is.
+    /// Kind of the bound.
     pub kind: DynBoundKind,
     /// The trait, or the associated item.
     pub name: F::Name,
@@ -279,82 +282,82 @@ pub struct DynBound<F: TypeFamily> {
     pub args: F::InternedArgs,
 }
 
-/// The kinds of bounds of an existential type, in the order in which a normal form lists them.
+/// Kinds of bounds of an existential type, in the order of the normal form.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum DynBoundKind {
     /// The hidden type implements a trait.
     Trait,
     /// An associated type or constant of the hidden type has a value.
     Projection,
-    /// The hidden type implements an auto trait; these form a set.
+    /// The hidden type implements an auto trait. Auto traits form a set.
     AutoTrait,
 }
 
-/// A function type. `signature` lists the parameters and then the result, under the binder.
+/// A function type.
 #[derive(PartialEq, Eq, Hash, Debug)]
 pub struct FnTy<'a, F: TypeFamily> {
-    /// Calling convention and the like, as one name: functions of different names never relate.
+    /// Calling convention and modifiers as one name. Functions of different names never relate.
     pub name: F::Name,
-    /// What the function is generic over at each call.
+    /// Variables that each call instantiates.
     pub arity: Arity,
-    /// Parameters, then the result.
+    /// Parameters and then the result, under the binder.
     pub signature: &'a [GenericArg<F>],
 }
 
 impl<'a, F: TypeFamily> FnTy<'a, F> {
-    /// The parameters.
+    /// Returns the parameters.
     #[must_use]
     pub fn inputs(&self) -> &'a [GenericArg<F>] {
         self.signature.split_last().map_or(&[], |(_, inputs)| inputs)
     }
 
-    /// The result.
+    /// Returns the result.
     #[must_use]
     pub fn output(&self) -> Option<&'a Ty<F>> {
         self.signature.last().and_then(GenericArg::as_ty)
     }
 }
 
-/// The types that a coroutine keeps while suspended.
+/// The types that a coroutine holds while it is suspended.
 #[derive(PartialEq, Eq, Hash, Debug)]
 pub struct WitnessTy<'a, F: TypeFamily> {
-    /// Which coroutine.
+    /// Name of the coroutine.
     pub name: F::Name,
-    /// The lifetimes that exist only inside the coroutine.
+    /// Lifetimes that exist only inside the coroutine.
     pub arity: Arity,
     /// The types, under the binder.
     pub types: &'a [GenericArg<F>],
 }
 
-/// A type that stands for another: a projection, an opaque type, a type alias.
+/// An alias of another type: a projection, an opaque type, a type alias.
 #[derive(PartialEq, Eq, Hash, Debug)]
 pub struct AliasTy<'a, F: TypeFamily> {
-    /// Which alias.
+    /// Name of the alias.
     pub name: F::Name,
-    /// Its arguments; the self type of a projection comes first.
+    /// Arguments; the self type of a projection comes first.
     pub args: &'a [GenericArg<F>],
 }
 
-/// Something known only by its identity.
+/// A type, region or constant known only by its identity.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Placeholder<N> {
-    /// Who may name it.
+    /// The universe that contains the placeholder.
     pub universe: Universe,
-    /// Which one.
+    /// Identity inside the universe.
     pub id: PlaceholderId<N>,
 }
 
-/// The identity of a placeholder.
+/// Identity of a placeholder.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum PlaceholderId<N> {
-    /// One that the program names: a generic parameter.
+    /// A generic parameter of the program.
     Named(N),
-    /// One that stands for a bound variable while a relation looks under a binder.
+    /// The replacement of a bound variable while a relation compares the bodies of binders.
     Fresh(u32),
 }
 
 impl<N> Placeholder<N> {
-    /// A parameter that the program names.
+    /// Creates the placeholder of a generic parameter.
     #[must_use]
     pub fn named(name: N) -> Self {
         Self { universe: Universe::ROOT, id: PlaceholderId::Named(name) }
@@ -365,12 +368,12 @@ impl<N> Placeholder<N> {
     }
 }
 
-/// A variable that stands for something not yet known.
+/// A variable for an unknown type, region or constant.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum InferVar {
     /// A variable of an inference table.
     Var(u32),
-    /// A variable of a canonical form. It is not a de Bruijn index: it does not move when binders are crossed.
+    /// A variable of a canonical form. Not a de Bruijn index: crossing a binder does not change it.
     Canonical(u32),
 }
 
@@ -383,18 +386,18 @@ impl InferVar {
     }
 }
 
-/// Proof that an error was reported to somebody.
+/// Proof that an error was reported.
 ///
-/// There is one way to get one: report the error. Whoever meets a term in error can therefore stay silent.
+/// Only [`Reporter::report`] creates one, so code that finds an error term does not report it again.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct ErrorProof(());
 
-/// Somebody to whom errors are reported.
+/// Receiver of errors.
 pub trait Reporter<E> {
-    /// Takes note of the error.
+    /// Records the error.
     fn note(&mut self, error: E);
 
-    /// Takes note of the error and gives the proof.
+    /// Records the error and returns the proof.
     fn report(&mut self, error: E) -> ErrorProof {
         self.note(error);
         ErrorProof(())
@@ -407,8 +410,8 @@ impl<E> Reporter<E> for Vec<E> {
     }
 }
 
-/// The proof that a term in error carries.
+/// Returns the proof of an error inside the type, if it contains one.
 pub(crate) fn find_error<F: TypeFamily>(ty: &Ty<F>) -> Option<ErrorProof> {
-    // The flag is set by error terms alone, and those exist only where an error was reported.
+    // Only error terms set the flag, and each of them was built from a proof.
     ty.meta().flags.intersects(Flags::ERROR).then_some(ErrorProof(()))
 }

@@ -1,25 +1,25 @@
-//! Variance: how the order of arguments reflects in the order of what they are applied to.
+//! Variance of type constructors.
 //!
-//! Four values with composition ([`Variance::compose`]) and meet ([`Variance::meet`]), after Altidor, Huang and
-//! Smaragdakis, "Taming the Wildcards" (PLDI 2011), which the compiler follows too.
+//! Four values with composition ([`Variance::compose`]) and meet ([`Variance::meet`]), after Altidor, Huang
+//! and Smaragdakis, "Taming the Wildcards" (PLDI 2011), which rustc follows too.
 
-/// How `F<A>` and `F<B>` relate, given how `A` and `B` do.
+/// Relation between `F<A>` and `F<B>` that a relation between `A` and `B` implies.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Variance {
-    /// `A <: B` gives `F<A> <: F<B>`.
+    /// `A <: B` implies `F<A> <: F<B>`.
     Covariant,
-    /// `A <: B` gives `F<B> <: F<A>`.
+    /// `A <: B` implies `F<B> <: F<A>`.
     Contravariant,
-    /// Only `A == B` gives `F<A> <: F<B>`.
+    /// Only `A == B` implies `F<A> <: F<B>`.
     Invariant,
-    /// `F<A> <: F<B>` always.
+    /// `F<A> <: F<B>` holds always.
     Bivariant,
 }
 
 impl Variance {
-    /// The variance of a position of variance `inner` within a position of variance `self`.
+    /// Returns the variance of a position of variance `inner` inside a position of variance `self`.
     ///
-    /// Equality stays equality: an invariant position makes everything inside invariant, a bivariant one included.
+    /// Everything inside an invariant position is invariant, including bivariant positions.
     #[must_use]
     pub fn compose(self, inner: Self) -> Self {
         match (self, inner) {
@@ -33,7 +33,7 @@ impl Variance {
         }
     }
 
-    /// The greatest variance that is allowed where both are: what a parameter used twice has.
+    /// Returns the variance of a parameter that is used at both variances.
     #[must_use]
     pub fn meet(self, other: Self) -> Self {
         match (self, other) {

@@ -1,7 +1,7 @@
-//! Visiting: looking at every part of a term, with early exit.
+//! Visiting: inspecting every part of a term, with early exit.
 //!
-//! The calling tree is that of [`crate::fold`]. A node that was visited without a break at some binder depth is not
-//! visited again where nodes are remembered, so visitors must not depend on how often a shared node occurs.
+//! The calls are those of [`crate::fold`]. A large node that was visited completely is not visited again at
+//! the same binder depth, so visitors must not depend on the number of occurrences of a shared node.
 
 use crate::arg::GenericArg;
 use crate::constant::{Const, ConstData};
@@ -13,26 +13,26 @@ use foldhash::fast::FixedState;
 use hashbrown::HashSet;
 use std::ops::ControlFlow;
 
-/// Nodes lighter than this are visited again rather than remembered.
-const WORTH_REMEMBERING: u16 = 16;
+/// Minimum weight of nodes that are visited once only.
+const MIN_CACHED_WEIGHT: u16 = 16;
 
-/// Where a visit is, and what it has seen.
+/// State of a visit: current depth and visited nodes.
 #[derive(Default)]
 pub struct VisitState {
-    /// Binders entered so far.
+    /// Number of binders entered.
     pub depth: u32,
     seen: HashSet<(usize, u32), FixedState>,
 }
 
-/// Looks at terms.
+/// Inspects terms.
 pub trait Visitor<F: TypeFamily>: Sized {
-    /// What a visit ends with when it ends early.
+    /// Value of an early exit.
     type Break;
 
-    /// The state of this visit. Terms visited with one state must stay alive for as long as it.
+    /// Returns the state of this visit. Terms visited with one state must live as long as the state.
     fn state(&mut self) -> &mut VisitState;
 
-    /// Whether a term with this metadata is of no interest.
+    /// Whether terms with this metadata are not visited.
     fn skip(&self, meta: Meta) -> bool;
 
     /// Visits a type that is not skipped.
@@ -52,9 +52,9 @@ pub trait Visitor<F: TypeFamily>: Sized {
     }
 }
 
-/// Values with terms in them.
+/// Values that contain terms.
 pub trait Visit<F: TypeFamily> {
-    /// Looks at every part.
+    /// Visits every part.
     fn visit_with<V: Visitor<F>>(&self, visitor: &mut V) -> ControlFlow<V::Break>;
 }
 
@@ -64,7 +64,7 @@ impl<F: TypeFamily> Visit<F> for Ty<F> {
         if visitor.skip(meta) {
             return ControlFlow::Continue(());
         }
-        let from = if F::IDENTITY { WORTH_REMEMBERING } else { LARGE };
+        let from = if F::IDENTITY { MIN_CACHED_WEIGHT } else { LARGE };
         if meta.weight < from {
             return visitor.visit_ty(self);
         }

@@ -20,7 +20,7 @@ use typeloom_term::subst::{Instantiation, instantiate, replace_params, shift_in,
 use typeloom_term::ty::{PlaceholderId, Reporter};
 use typeloom_term::{
     Arena, BoundVar, Boxed, Fold, Folder, GenericArg, InferenceTable, Interned, Meta, Name, Placeholder,
-    Region, TermError, Ty, TyData, TypeError, TypeFamily, Universe, Variance, convert,
+    Region, RelationError, TermError, Ty, TyData, TypeFamily, Universe, Variance, convert,
 };
 
 const CASES: u32 = 160;
@@ -55,7 +55,7 @@ fn build<F: TypeFamily<Name = Name>>(
     Build::new(cx, &mut program.symbols, style).ty(shape)
 }
 
-/// for all s: building s twice gives equal terms with equal hashes, and one node where the family has identity
+/// for all s: building s twice gives equal terms with equal hashes, and one node in an interned family
 fn interning<F: TypeFamily<Name = Name>>(cx: &F) {
     use std::hash::{BuildHasher, RandomState};
     check(CASES, &(shapes(), shapes()), |(s, t)| {
@@ -72,13 +72,13 @@ fn interning<F: TypeFamily<Name = Name>>(cx: &F) {
     });
 }
 
-/// a == a; a == b gives b == a; a == b and b == c give a == c; likewise a <: a, and <: is transitive
+/// a == a; a == b implies b == a; a == b and b == c imply a == c; a <: a; <: is transitive
 fn equivalence_and_preorder<F: TypeFamily<Name = Name>>(cx: &F) {
     check(CASES, &(shapes(), any::<[u8; 2]>()), |(s, turns)| {
         let mut program = Declarations::new();
         let facts = facts(&mut program);
         let a = build(cx, &mut program, &s, Style::Plain);
-        // Types that differ in lifetimes only are related often enough.
+        // Types that differ only in lifetimes are related often enough.
         let mut turn = |ty: &Ty<F>, by: u8| {
             let names = ["'a", "'b", "'c"].map(|name| Name::Param(program.symbols.intern(name)));
             let to = [Region::param(names[0]), Region::param(names[1]), Region::Static];
@@ -106,7 +106,8 @@ fn equivalence_and_preorder<F: TypeFamily<Name = Name>>(cx: &F) {
     });
 }
 
-/// a == b exactly when nf(a) and nf(b) are one term; nf(nf(a)) = nf(a); roundabout spellings have one normal form
+/// a == b exactly if nf(a) and nf(b) are one term; nf(nf(a)) = nf(a); different spellings have one normal
+/// form
 fn equality_is_syntactic_on_normal_forms<F: TypeFamily<Name = Name>>(cx: &F) {
     let facts = RegionFacts::new();
     check(CASES, &(shapes(), shapes()), |(s, t)| {
@@ -170,7 +171,8 @@ fn shifting_and_substitution<F: TypeFamily<Name = Name>>(cx: &F) {
             types: with.types.iter().map(|t| shift(t, n)).collect(),
             consts: vec![],
         };
-        // t has variables of one binder only, so shifting around its place is instantiating with shifted arguments.
+        // t has variables of one binder only, so shifting its surroundings is instantiating with shifted
+        // arguments.
         prop_assert_eq!(
             shift(&instantiate(cx, &t, &with).unwrap(), n),
             instantiate(cx, &t, &shifted).unwrap()
@@ -206,7 +208,7 @@ fn substitutions_compose<F: TypeFamily<Name = Name>>(cx: &F) {
     });
 }
 
-/// A fold that looks at everything and changes nothing.
+/// A fold that visits every part and changes nothing.
 struct Identity<'c, F: TypeFamily>(&'c F, FoldState<F>);
 
 impl<F: TypeFamily> Folder<F> for Identity<'_, F> {
@@ -248,7 +250,8 @@ fn folding<F: TypeFamily<Name = Name>>(cx: &F) {
     });
 }
 
-/// Replaces parts of a ground type by variables: the parts that the bits of `mask` select, in order of the walk.
+/// Replaces parts of a ground type by variables: the parts that the bits of `mask` select, in order of the
+/// walk.
 fn with_holes<F: TypeFamily<Name = Name>>(
     cx: &F,
     vars: &[Ty<F>],
@@ -287,8 +290,8 @@ fn with_holes<F: TypeFamily<Name = Name>>(
     }
 }
 
-/// eq(a, b) makes resolve(a) and resolve(b) one type (soundness); every common instance of a and b is an instance of
-/// it (generality); resolving twice, and equating again, changes nothing (idempotence)
+/// eq(a, b) makes resolve(a) and resolve(b) one type (soundness); every common instance of a and b is an
+/// instance of it (generality); resolving twice, and equating again, changes nothing (idempotence)
 fn unification<F: TypeFamily<Name = Name>>(cx: &F) {
     check(CASES, &(shapes(), any::<[u64; 2]>()), |(s, masks)| {
         let mut program = Declarations::new();
@@ -310,8 +313,8 @@ fn unification<F: TypeFamily<Name = Name>>(cx: &F) {
     });
 }
 
-/// Whatever happens after a snapshot, rolling back restores the table to the last bit; a failed relation does so by
-/// itself
+/// A rollback restores the table exactly, whatever the operations since the snapshot; a failed relation rolls
+/// back too
 fn snapshots<F: TypeFamily<Name = Name>>(cx: &F) {
     check(CASES, &(shapes(), shapes(), any::<[u64; 2]>()), |(s, t, masks)| {
         let mut program = Declarations::new();
@@ -339,7 +342,8 @@ fn snapshots<F: TypeFamily<Name = Name>>(cx: &F) {
     });
 }
 
-/// A variable of universe u is equal to a placeholder of universe v exactly when v <= u, directly or through others
+/// A variable of universe u is equal to a placeholder of universe v exactly when v <= u, directly or through
+/// others
 fn universes<F: TypeFamily<Name = Name>>(cx: &F) {
     check(64, &(0..4u32, 0..4u32, any::<bool>()), |(u, v, through)| {
         let program = Declarations::new();
@@ -358,14 +362,14 @@ fn universes<F: TypeFamily<Name = Name>>(cx: &F) {
             table.eq(&program, &var, &boxed)
         };
         prop_assert_eq!(result.is_ok(), v <= u);
-        let escapes = matches!(result, Err(TypeError::Universe { .. }));
+        let escapes = matches!(result, Err(RelationError::Universe { .. }));
         prop_assert!(v <= u || escapes);
         Ok(())
     });
 }
 
-/// The canonical form does not depend on how variables are numbered; instantiating it and making it canonical again
-/// gives it back
+/// The canonical form does not depend on how variables are numbered; instantiating it and making it canonical
+/// again gives it back
 fn canonical_forms<F: TypeFamily<Name = Name>>(cx: &F) {
     check(CASES, &(shapes(), any::<u64>(), 1..6usize), |(s, mask, skip)| {
         let mut program = Declarations::new();
@@ -387,7 +391,7 @@ fn canonical_forms<F: TypeFamily<Name = Name>>(cx: &F) {
     });
 }
 
-/// An error relates to everything, both ways, and taints; what it meets is not blamed for anything else
+/// An error relates to every type in both directions and taints the table; it causes no further error
 fn errors_absorb<F: TypeFamily<Name = Name>>(cx: &F) {
     check(CASES, &shapes(), |s| {
         let mut program = Declarations::new();

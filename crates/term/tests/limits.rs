@@ -1,18 +1,18 @@
-//! No term makes an algorithm overflow the stack, hang, or use memory without bound.
+//! No term makes an algorithm overflow the stack, hang, or use unbounded memory.
 
 #![allow(clippy::unwrap_used, reason = "a test stops where something is not as expected")]
 
 use std::time::{Duration, Instant};
 use typeloom_term::meta::{Flags, MAX_DEPTH};
 use typeloom_term::normal::normal_form;
-use typeloom_term::parse::{Problem, Scope, parse_ty};
+use typeloom_term::parse::{ParseErrorKind, Scope, parse_ty};
 use typeloom_term::print::{self, Printer};
 use typeloom_term::program::NoProgram;
 use typeloom_term::subst::{Instantiation, instantiate, replace_params, shift_in};
 use typeloom_term::ty::{DynBound, DynBoundKind, DynTy};
 use typeloom_term::{
-    Arena, Arity, BoundVar, Boxed, GenericArg, InferenceTable, Interned, Name, Region, Symbols, TermError,
-    Ty, TyData, TypeError, TypeFamily, Variance, convert,
+    Arena, Arity, BoundVar, Boxed, GenericArg, InferenceTable, Interned, Name, Region, RelationError,
+    Symbols, TermError, Ty, TyData, TypeFamily, Variance, convert,
 };
 
 /// Far below what a hang would take, far above what the work takes.
@@ -22,7 +22,7 @@ fn leaf<F: TypeFamily<Name = Name>>(cx: &F) -> Ty<F> {
     Ty::apply(cx, Name::Bool, &[]).unwrap()
 }
 
-/// Wraps `ty` in functions under binders as often as it goes.
+/// Wraps `ty` in functions under binders up to the depth limit.
 fn as_deep_as_possible<F: TypeFamily<Name = Name>>(cx: &F, mut ty: Ty<F>) -> Ty<F> {
     let reference = |inner: &Ty<F>| {
         let region = Region::Bound(BoundVar::innermost(0));
@@ -126,7 +126,8 @@ fn shared_graphs_cost_what_they_are<F: TypeFamily<Name = Name>>(cx: &F) {
 }
 
 /// `?0 = [?1]`, `?1 = [?2]`, ...: a type whose depth no term may have, which the table must still handle.
-/// `(dyn P = x, dyn P = x)` forty times over, where the two bounds share one list and the list holds the only handle of `x`.
+/// `(dyn P = x, dyn P = x)` forty times over, where the two bounds share one list and the list holds the only
+/// handle of `x`.
 fn doubled_through_lists<F: TypeFamily<Name = Name>>(cx: &F, name: Name, mut ty: Ty<F>) -> Ty<F> {
     for _ in 0..40 {
         let args = cx.intern_args(&[std::mem::replace(&mut ty, leaf(cx)).into()]);
@@ -167,10 +168,10 @@ fn long_chains_of_bindings_need_no_stack<F: TypeFamily<Name = Name>>(cx: &F) {
     let (second, second_end) = chain();
     assert_eq!(table.resolve(&first), Err(TermError::TooDeep));
     assert_eq!(table.eq(&NoProgram, &first, &second), Ok(vec![]));
-    // The ends are one variable now, so it cannot contain the beginning.
+    // The ends are now one variable, so it cannot contain the beginning.
     let around = Ty::apply(cx, Name::Slice, &[second.into()]).unwrap();
     let closed = table.eq(&NoProgram, &first_end, &around);
-    let occurs = matches!(closed, Err(TypeError::Occurs { .. }));
+    let occurs = matches!(closed, Err(RelationError::Occurs { .. }));
     assert!(occurs, "a cycle through all variables is found");
     assert_eq!(table.eq(&NoProgram, &second_end, &leaf(cx)), Ok(vec![]));
     assert_eq!(table.resolve(&first_end), Ok(leaf(cx)));
@@ -195,7 +196,7 @@ fn doubling_through_bindings_stays_small<F: TypeFamily<Name = Name>>(cx: &F) {
     assert!(start.elapsed() < SOON);
 }
 
-/// The deepest terms fit a stack of half the usual size of a thread's, in an unoptimised build.
+/// The deepest terms fit in half of the default thread stack, in an unoptimized build.
 #[test]
 fn the_deepest_terms_need_a_megabyte_of_stack_at_most() {
     let thread = std::thread::Builder::new().stack_size(1 << 20).spawn(|| {
@@ -215,16 +216,19 @@ fn deeply_nested_text_is_refused() {
     {
         let text = nested(open, close, 10_000);
         let error = parse_ty(&Boxed::new(), &mut symbols, &Scope::new(), &text).unwrap_err();
-        assert_eq!(error.problem, Problem::TooDeep);
+        assert_eq!(error.kind, ParseErrorKind::TooDeep);
     }
     for (open, close) in [("(", ")"), ("-", ""), ("1 + (", ")"), ("{", "}")] {
         let text = format!("[u8; {}1{}]", open.repeat(10_000), close.repeat(10_000));
         let error = parse_ty(&Boxed::new(), &mut symbols, &Scope::new(), &text).unwrap_err();
-        assert!(matches!(error.problem, Problem::TooDeep | Problem::Expected(_)), "{open}: {error}");
+        assert!(
+            matches!(error.kind, ParseErrorKind::TooDeep | ParseErrorKind::Expected(_)),
+            "{open}: {error}"
+        );
     }
     let sum = format!("[u8; 1{}]", " + 1".repeat(10_000));
     let error = parse_ty(&Boxed::new(), &mut symbols, &Scope::new(), &sum).unwrap_err();
-    assert_eq!(error.problem, Problem::Term(TermError::TooDeep));
+    assert_eq!(error.kind, ParseErrorKind::Term(TermError::TooDeep));
     let fine = nested("Vec<", ">", usize::from(MAX_DEPTH) / 2);
     assert!(parse_ty(&Boxed::new(), &mut symbols, &Scope::new(), &fine).is_ok());
 }

@@ -1,4 +1,4 @@
-//! What a relation cannot decide comes back, and is decided when more is known.
+//! Undecided relations are returned as obligations and decided when more is known.
 
 #![allow(clippy::unwrap_used, reason = "a test stops where something is not as expected")]
 
@@ -8,11 +8,11 @@ use typeloom_term::program::{ConstEquation, NoProgram, Normalized};
 use typeloom_term::ty::Reporter;
 use typeloom_term::{
     AliasTy, Arena, Boxed, Const, ConstData, GenericArg, InferVar, InferenceTable, Interned, Name,
-    Obligation, Program, Region, Symbols, Ty, TyData, TypeError, TypeFamily, Variance, print,
+    Obligation, Program, Region, RelationError, Symbols, Ty, TyData, TypeFamily, Variance, print,
 };
 
-/// `Vec<T>: IntoIterator<Item = T>`; `Loop` evaluates to itself, `Grow` to `Vec<Grow>`; `Phantom` ignores its second
-/// argument; `N` and `M` cannot be compared, every other pair of symbols is distinct.
+/// `Vec<T>: IntoIterator<Item = T>`; `Loop` evaluates to itself, `Grow` to `Vec<Grow>`; `Phantom` ignores its
+/// second argument; `N` and `M` cannot be compared, every other pair of symbols is distinct.
 struct World {
     symbols: Symbols,
 }
@@ -137,7 +137,7 @@ fn a_type_cannot_contain_one_that_it_is_related_to<F: TypeFamily<Name = Name>>(c
     table.sub(&NoProgram, &x, &y).unwrap();
     let around = Ty::apply(cx, Name::Slice, &[x.into()]).unwrap();
     let result = table.eq(&NoProgram, &y, &around);
-    let occurs = matches!(result, Err(TypeError::Occurs { .. }));
+    let occurs = matches!(result, Err(RelationError::Occurs { .. }));
     assert!(occurs, "{result:?}");
 }
 
@@ -190,7 +190,7 @@ fn aliases_that_never_end_are_handed_back<F: TypeFamily<Name = Name>>(cx: &F) {
         for variance in [Variance::Invariant, Variance::Covariant, Variance::Contravariant] {
             let var = table.new_ty_var().unwrap();
             let result = table.relate(&world, variance, &var, &alias);
-            assert!(result.is_ok() || matches!(result, Err(TypeError::Term(_))), "{text}: {result:?}");
+            assert!(result.is_ok() || matches!(result, Err(RelationError::Term(_))), "{text}: {result:?}");
         }
     }
     let alias = world.parse(cx, "{type Loop}");

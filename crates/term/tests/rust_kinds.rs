@@ -10,7 +10,7 @@ use typeloom_term::{
     Arena, Boxed, InferenceTable, Interned, Name, Symbols, Ty, TyData, TypeFamily, convert, normal, print,
 };
 
-/// The variant of a term, as the compiler's list of kinds would be sorted by.
+/// Variant of a term, by the compiler's list of kinds.
 fn variant<F: TypeFamily<Name = Name>>(ty: &Ty<F>) -> &'static str {
     match ty.data() {
         TyData::Apply(_) => "Apply",
@@ -25,7 +25,7 @@ fn variant<F: TypeFamily<Name = Name>>(ty: &Ty<F>) -> &'static str {
     }
 }
 
-/// Kind, a type of that kind, the variant that represents it.
+/// Kind, a type of that kind, and the variant that represents it.
 const KINDS: &[(&str, &str, &str)] = &[
     ("bool", "bool", "Apply"),
     ("char", "char", "Apply"),
@@ -89,7 +89,7 @@ fn every_kind<F: TypeFamily<Name = Name>>(cx: &F) {
     }
     let mut reports: Vec<&str> = Vec::new();
     terms.push(("error", Ty::error(cx, reports.report("unknown type"))));
-    // Kinds are apart: each is equal to itself and to no other one. Variables and errors are equal to anything.
+    // Each kind is equal to itself and to no other kind. Variables and errors are equal to every kind.
     for (i, (kind, a)) in terms.iter().enumerate() {
         for (j, (other, b)) in terms.iter().enumerate() {
             if ["infer", "error"].contains(kind) || ["infer", "error"].contains(other) {

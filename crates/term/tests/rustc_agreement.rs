@@ -1,8 +1,9 @@
-//! Random pairs of types, judged here and by the compiler itself.
+//! Random pairs of types, related here and by rustc.
 //!
-//! One run of `rustc` answers several hundred questions: each is a function of its own, and the lines of the errors
-//! say which ones do not compile. Types stand inside `Co<..>` and `In<..>`, so that no coercion can fire. A pair with
-//! a type that does not even convert to itself is not well formed and is left out.
+//! One run of `rustc` checks several hundred statements. Each statement is a separate function, and the lines
+//! of the errors identify the functions that do not compile. The types are wrapped in `Co<..>` and `In<..>`,
+//! which prevents coercions. Pairs with a type that does not convert to itself are not well formed and are
+//! skipped.
 
 #![allow(
     clippy::unwrap_used,
@@ -29,7 +30,7 @@ use typeloom_term::parse::{Scope, parse_ty};
 use typeloom_term::print;
 use typeloom_term::{Arena, Boxed, Interned, Name, Region, Ty, TypeFamily, Variance};
 
-/// What the types are about; the same as in the recorded cases.
+/// Declarations that the types refer to; the same as in the recorded cases.
 const PRELUDE: &str = "
 #![allow(unused, dead_code)]
 use std::cell::Cell;
@@ -73,7 +74,8 @@ const ENVIRONMENTS: [&[(&str, &str)]; 6] = [
 const LEAVES: [&str; 11] =
     ["()", "bool", "i32", "T", "U", "Unit", "char", "f64", "usize", "u128", "fn() -> !"];
 
-/// Random types as text. Regions of references outside of binders are chosen so that the types are mostly well formed.
+/// Random types as text. Regions of references outside of binders are chosen so that the types are mostly
+/// well formed.
 struct Generator {
     random: Random,
     binders: usize,
@@ -159,8 +161,8 @@ impl Generator {
         }
     }
 
-    /// A reference. Behind one for a bound lifetime is nothing that might not live as long: under a binder the compiler
-    /// does not look, and then answers no where it has to.
+    /// A reference. The pointee of one with a bound lifetime contains only types that live long enough: under
+    /// a binder rustc does not check that, and then rejects what it must.
     fn reference(&mut self, region: &str, mutability: &str, depth: usize) -> String {
         let bound = self.scope.iter().any(|bound| bound == region);
         let inner = if bound {
@@ -278,7 +280,7 @@ impl Generator {
         format!("dyn {binder}{principal}{auto} + {free}")
     }
 
-    /// The same type with one or two lifetimes exchanged: related types are the interesting ones.
+    /// The same type with one or two lifetimes exchanged, since related types are the interesting cases.
     fn vary(&mut self, text: &str) -> String {
         let mut text = text.to_owned();
         for _ in 0..=self.random.below(2) {
@@ -298,7 +300,7 @@ impl Generator {
         text
     }
 
-    /// The same type with the variables of one binder made one, or exchanged.
+    /// The same type with the variables of one binder merged or exchanged.
     fn rebind(&mut self, text: &str) -> String {
         let Some((from, _)) = text.match_indices("for<").max_by_key(|_| self.random.below(100)) else {
             return self.vary(text);
@@ -314,8 +316,8 @@ impl Generator {
     }
 }
 
-/// Whether a text ends inside of the brackets behind `open`. Under a binder the compiler does not look whether the two
-/// arguments of `Biv` still fit each other, and then answers no to what needs them to.
+/// Whether a text ends inside the brackets after `open`. Under a binder rustc does not check that the two
+/// arguments of `Biv` are consistent, and then rejects statements that need it.
 fn within(text: &str, open: &str) -> bool {
     text.match_indices(open).any(|(from, _)| {
         let mut depth = 0;
@@ -362,7 +364,7 @@ fn pairs(seed: u64, count: usize) -> Vec<Pair> {
         .collect()
 }
 
-/// The questions of one pair: a name, and the body of the function that compiles if the answer is yes.
+/// Statements about one pair: a name, and the body of a function that compiles if the statement holds.
 fn questions(a: &str, b: &str) -> Vec<(&'static str, String)> {
     let convert =
         |wrap: &str, from: &str, to: &str| format!("let _: {wrap}<{to}> = make::<{wrap}<{from}>>();");
@@ -383,7 +385,7 @@ fn questions(a: &str, b: &str) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// The compiler's answers: for every pair the questions that it says no to. `None` where there is no compiler.
+/// Statements that rustc rejects, for every pair. `None` without a compiler.
 fn ask_rustc(name: &str, pairs: &[Pair]) -> Option<Vec<BTreeSet<&'static str>>> {
     let mut source = PRELUDE.to_owned();
     let mut lines: BTreeMap<u64, (usize, &'static str)> = BTreeMap::new();
@@ -411,7 +413,7 @@ fn ask_rustc(name: &str, pairs: &[Pair]) -> Option<Vec<BTreeSet<&'static str>>> 
     Some(no)
 }
 
-/// Our answers: the questions that we say no to.
+/// Statements that this crate rejects.
 fn ask_ourselves<F: TypeFamily<Name = Name>>(
     cx: &F,
     program: &mut Declarations,

@@ -23,8 +23,7 @@ use typeloom_term::infer::RegionFacts;
 use typeloom_term::parse::{Scope, parse_ty};
 use typeloom_term::{Arena, Boxed, InferenceTable, Interned, Name, Ty, TypeFamily, Variance};
 
-/// The cases of one file, or nothing where the recorded cases are not at hand. A run that must not miss them says so
-/// by `CI=true`.
+/// Cases of one file, or none if the recorded cases are missing. `CI=true` turns that into an error.
 fn cases(file: &str) -> Option<Vec<Value>> {
     let root = std::env::var_os("TYPELOOM_CONFORMANCE").map_or_else(
         || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/conformance"),
@@ -49,7 +48,7 @@ fn facts<F: TypeFamily<Name = Name>>(build: &mut Build<'_, F>, env: &Value) -> R
     facts
 }
 
-/// Counts cases by category; remembers what went wrong.
+/// Counts cases by category and collects differences.
 #[derive(Default)]
 struct Tally {
     counts: BTreeMap<String, (usize, usize)>,
@@ -76,7 +75,7 @@ impl Tally {
     }
 }
 
-/// The fields in which our answers differ from the recorded ones.
+/// Fields in which our verdicts differ from the recorded ones.
 fn differences(case: &Value, answers: &[(&str, bool)]) -> Option<String> {
     let wrong: Vec<String> = answers
         .iter()

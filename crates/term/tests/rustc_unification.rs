@@ -1,8 +1,8 @@
-//! Random unification problems, judged here and by the compiler itself.
+//! Random unification problems, solved here and by rustc.
 //!
-//! A variable is a local whose type is to be inferred, a term is what a generic function makes of such locals, and an
-//! equation is a call that takes two values of one type, behind an invariant wrapper. What we find is asked too: the
-//! solution, with types of its own for the variables that are left, must satisfy the compiler.
+//! A variable is a local whose type is inferred, a term is the result of a generic function applied to such
+//! locals, and an equation is a call that takes two values of one type, behind an invariant wrapper. The
+//! solution found here, with fresh types for the remaining variables, must also compile.
 
 #![allow(
     clippy::unwrap_used,
@@ -128,7 +128,7 @@ impl Generator {
     fn tree(&mut self, depth: usize) -> Tree {
         if depth == 0 || self.random.below(5) == 0 {
             return match self.random.below(2) {
-                // `str` has no size; it stands behind pointers only, which the forms do not know.
+                // `str` is unsized and allowed only behind pointers, which the forms do not track.
                 0 => Tree::Leaf(LEAVES[self.random.below(LEAVES.len() - 1)]),
                 _ => Tree::Var(self.random.below(self.vars)),
             };
@@ -138,12 +138,13 @@ impl Generator {
         Tree::Form(form, parts)
     }
 
-    /// A tree that is likely to have something in common with another one.
+    /// A tree that is likely to share parts with another one.
     fn like(&mut self, tree: &Tree, depth: usize) -> Tree {
         match (self.random.below(7), tree) {
             (0, _) => Tree::Var(self.random.below(self.vars)),
             (1, _) if self.random.below(3) == 0 => self.tree(depth.min(1)),
-            // Another form around the same: a binder more or less, above all. What has no size needs its box.
+            // A similar form around the same part, often with one binder more or less. Unsized types need a
+            // box.
             (2, Tree::Form(form, parts)) if self.random.below(3) == 0 && !form.starts_with("Box<") => {
                 let count = form.matches('#').count();
                 let fits = |form: &&str| form.matches('#').count() == count && !form.starts_with("Box<");
@@ -187,8 +188,8 @@ fn problems(seed: u64, count: usize) -> Vec<Problem> {
         .collect()
 }
 
-/// What we say: a verdict as the recorded cases have it, the types of the variables as texts, and whether they are a
-/// solution.
+/// Our verdict in the notation of the recorded cases, the types of the variables as texts, and whether they
+/// are a solution.
 fn ask_ourselves<F: TypeFamily<Name = Name>>(
     cx: &F,
     program: &mut Declarations,
@@ -210,14 +211,14 @@ fn ask_ourselves<F: TypeFamily<Name = Name>>(
     let texts: Vec<String> =
         vars.iter().map(|var| print::rust(&table.resolve(var).unwrap(), &program.symbols)).collect();
     let verdict = solving::verdict(cx, program, problem.vars, &left, &right);
-    // A relation that fails has no solution at all, and one that holds is no failure.
+    // A relation that fails has no solution, and one that holds cannot be a failure.
     let fits = result.is_ok() && table.regions().check(&RegionFacts::new()).is_ok();
     assert!(!fits || verdict != "fail", "{} has a solution", problem.left.text(&|index| format!("?{index}")));
     assert!(fits || verdict != "ok", "{} has no solution", problem.left.text(&|index| format!("?{index}")));
     (verdict, texts, fits)
 }
 
-/// A solution with types of its own for the variables that are left.
+/// A solution with fresh types for the remaining variables.
 fn instance(texts: &[String]) -> Vec<String> {
     let own = ["i8", "u16", "i16", "u64", "i64", "f32", "f64", "char"];
     variables::rename(texts, |index| own[index % own.len()].to_owned())

@@ -1,4 +1,4 @@
-//! What types look like as text, and that text is read back.
+//! Textual form of types, and parsing it back.
 
 #![allow(clippy::unwrap_used, reason = "a test stops where something is not as expected")]
 
@@ -6,7 +6,7 @@
 mod shape;
 
 use shape::{Build, Style, check, shapes};
-use typeloom_term::parse::{ParseError, Problem, Scope, parse_ty};
+use typeloom_term::parse::{ParseError, ParseErrorKind, Scope, parse_ty};
 use typeloom_term::print::{self, Printer};
 use typeloom_term::{Boxed, Symbols, TermError, Ty};
 
@@ -135,7 +135,7 @@ fn every_type_is_read_back_as_it_was_printed() {
 
 #[test]
 fn malformed_text_is_rejected_with_a_place() {
-    let expected = |offset, what| ParseError { offset, problem: Problem::Expected(what) };
+    let expected = |offset, what| ParseError { offset, kind: ParseErrorKind::Expected(what) };
     for (text, error) in [
         ("", expected(0, "a type")),
         ("Vec<u8", expected(6, ">")),
@@ -146,11 +146,11 @@ fn malformed_text_is_rejected_with_a_place() {
         ("fn(u8", expected(5, ")")),
         ("for<u8", expected(6, ">")),
         ("{what x}", expected(0, "a kind of type")),
-        ("u8 u8", ParseError { offset: 3, problem: Problem::Trailing }),
-        ("u8 $", ParseError { offset: 3, problem: Problem::UnexpectedCharacter('$') }),
-        ("[u8; 3x]", ParseError { offset: 5, problem: Problem::BadNumber }),
-        ("extern \"C fn()", ParseError { offset: 7, problem: Problem::Unterminated }),
-        ("^99999999.0", ParseError { offset: 0, problem: Problem::Term(TermError::BinderTooFar) }),
+        ("u8 u8", ParseError { offset: 3, kind: ParseErrorKind::Trailing }),
+        ("u8 $", ParseError { offset: 3, kind: ParseErrorKind::UnexpectedCharacter('$') }),
+        ("[u8; 3x]", ParseError { offset: 5, kind: ParseErrorKind::BadNumber }),
+        ("extern \"C fn()", ParseError { offset: 7, kind: ParseErrorKind::Unterminated }),
+        ("^99999999.0", ParseError { offset: 0, kind: ParseErrorKind::Term(TermError::BinderTooFar) }),
     ] {
         assert_eq!(parse(text).map(|(ty, _)| ty), Err(error), "{text}");
     }

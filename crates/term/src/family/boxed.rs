@@ -1,14 +1,14 @@
-//! The boxed family: every node is an `Arc`, there is nothing to set up, terms cross threads.
+//! The boxed family: every node is an `Arc`, no setup, terms can be sent to other threads.
 //!
-//! **Invariant:** lists of up to two arguments lie inside the node, so a typical application is one allocation.
-//! **Invariant:** nothing refers to a node weakly, so its handles count one number (`triomphe`) where the standard
-//! library's count two.
-//! **Invariant:** the handle of a type refers to a node until it is dropped. If it is the last one, the node is used
-//! again (see `shells`).
+//! **Invariant:** lists of up to two arguments are stored inside the node, so a typical application is one
+//! allocation.
 //!
-//! Comparing two terms compares structure, with a shortcut wherever both sides share a node. A term that is large
-//! when written out as a tree may be small as a graph; from [`LARGE`] on, pairs of nodes found equal are remembered,
-//! so that comparing costs what the graphs cost.
+//! **Invariant:** no weak references exist, so `triomphe::Arc` suffices, which has one counter instead of
+//! two.
+//!
+//! Equality is structural, with a shortcut for shared nodes. A term that is large when written out as a tree
+//! may be small as a graph; from weight [`LARGE`] on, pairs of nodes found equal are cached, so that the cost
+//! is bounded by the size of the graphs.
 
 use super::{Node, TypeFamily};
 use crate::arg::GenericArg;
@@ -39,7 +39,7 @@ impl<N> Default for Boxed<N> {
 }
 
 impl<N> Boxed<N> {
-    /// The family. There is nothing behind it.
+    /// Creates the family, which has no state.
     #[inline]
     #[must_use]
     pub fn new() -> Self {
@@ -47,7 +47,7 @@ impl<N> Boxed<N> {
     }
 }
 
-/// What names of the boxed family must be.
+/// Requirements on names of the boxed family.
 pub trait BoxedName: Copy + Eq + Ord + Hash + Debug + 'static {}
 impl<N: Copy + Eq + Ord + Hash + Debug + 'static> BoxedName for N {}
 
@@ -99,7 +99,7 @@ struct TyNode<N: BoxedName> {
 }
 
 impl<N: BoxedName> TyNode<N> {
-    /// Whether it is the same type as another node.
+    /// Whether both nodes are the same type.
     #[inline(never)]
     fn is_like(&self, other: &Self) -> bool {
         if !self.meta.is(other.meta) {
@@ -121,7 +121,7 @@ impl<N: BoxedName> TyNode<N> {
     #[inline(always)]
     fn has_data_of(&self, other: &Self) -> bool {
         match (&self.data, &other.data) {
-            // The most frequent case by far.
+            // The most frequent case.
             (
                 Stored::Apply(name, Args::Two([GenericArg::Ty(a), GenericArg::Ty(b)])),
                 Stored::Apply(other, Args::Two([GenericArg::Ty(c), GenericArg::Ty(d)])),
@@ -220,7 +220,8 @@ impl<N: BoxedName> TypeFamily for Boxed<N> {
         list.into()
     }
 
-    // Always: a fold looks at a node twice, and the second look is free only where the compiler sees the first.
+    // Inlined always: a fold inspects a node twice, and the compiler removes the second inspection only if it
+    // sees the first.
     #[inline(always)]
     fn ty_data(ty: &BoxedTy<N>) -> TyData<'_, Self> {
         ty.0.view()
@@ -263,11 +264,11 @@ macro_rules! handle {
 handle!(BoxedTy, BoxedConst);
 
 thread_local! {
-    /// Pairs of nodes found equal, while a comparison of large terms is under way. `None` outside of one.
+    /// Pairs of nodes found equal during a comparison of large terms; `None` outside of one.
     static EQUAL: RefCell<Option<HashSet<(usize, usize), foldhash::fast::FixedState>>> = const { RefCell::new(None) };
 }
 
-/// Compares two large nodes, remembering the pairs found equal until the outermost comparison ends.
+/// Compares two large nodes, with a cache of equal pairs that lives until the outermost comparison ends.
 fn large_eq(key: (usize, usize), compare: impl FnOnce() -> bool) -> bool {
     let outermost = EQUAL.with_borrow_mut(|seen| {
         let outermost = seen.is_none();
@@ -287,7 +288,7 @@ fn large_eq(key: (usize, usize), compare: impl FnOnce() -> bool) -> bool {
 }
 
 impl<N: BoxedName> PartialEq for BoxedTy<N> {
-    /// Here only what needs no call: most pairs of subterms are one node.
+    /// Inlined part without a call: most pairs of subterms are the same node.
     #[inline(always)]
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0) || self.0.is_like(&other.0)
@@ -295,8 +296,8 @@ impl<N: BoxedName> PartialEq for BoxedTy<N> {
 }
 impl<N: BoxedName> Eq for BoxedTy<N> {}
 
-/// Hashes what can be seen of a large node without going down: hashing must not cost more than the graph, so large
-/// terms that differ only deep inside may collide.
+/// Hashes the surface of a large node. Hashing must not cost more than the graph, so large terms that differ
+/// only at greater depth may collide.
 fn hash_surface<N: BoxedName, H: Hasher>(name: N, args: &[GenericArg<Boxed<N>>], state: &mut H) {
     name.hash(state);
     for arg in args {

@@ -1,10 +1,10 @@
-//! The interned family: one node per distinct term, kept in an arena; handles are `Copy` references.
+//! The interned family: one node per distinct term, stored in an arena; handles are `Copy` references.
 //!
-//! Hash-consing: a term to be stored is hashed by its own name and the addresses of its children, and compared with
-//! the candidates by structure, so that no hash value is ever taken for identity.
+//! Hash-consing: a term is hashed by its name and the addresses of its children and compared structurally
+//! with the candidates, so that equal hashes never decide identity.
 //!
-//! **Invariant:** two handles of one [`Interned`] are equal exactly when they are the same reference. Handles of
-//! different pools never are.
+//! **Invariant:** two handles of one [`Interned`] are equal exactly if they are the same reference. Handles
+//! of different families are never equal.
 
 use super::{Node, TypeFamily};
 use crate::arg::GenericArg;
@@ -23,12 +23,12 @@ use std::fmt::Debug;
 use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 
-/// Where the nodes of an interned family live. Create it first; it must outlive every term.
+/// Arena of the nodes of an interned family. Must outlive every term.
 #[derive(Default)]
 pub struct Arena(Bump);
 
 impl Arena {
-    /// An empty arena.
+    /// Creates an empty arena.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -40,7 +40,7 @@ impl Arena {
         self.0.allocated_bytes()
     }
 
-    /// Bytes of those chunks that nodes take.
+    /// Bytes of those chunks that nodes occupy.
     #[must_use]
     pub fn used_bytes(&self) -> usize {
         self.0.allocated_bytes() - self.0.chunk_capacity()
@@ -53,13 +53,13 @@ impl Debug for Arena {
     }
 }
 
-/// What names of the interned family must be.
+/// Requirements on names of the interned family.
 pub trait InternedName: Copy + Eq + Ord + Hash + Debug + 'static {}
 impl<N: Copy + Eq + Ord + Hash + Debug + 'static> InternedName for N {}
 
 /// The interned family over names `N`, with nodes in an arena that lives for `'p`.
 ///
-/// Cloning gives another handle of the same pool.
+/// A clone shares the nodes of the original.
 #[derive(Clone)]
 pub struct Interned<'p, N: InternedName = Name>(Rc<Pool<'p, N>>);
 
@@ -75,7 +75,7 @@ struct TyNode<'p, N: InternedName> {
 }
 
 impl<N: InternedName> TyNode<'_, N> {
-    /// The hash under which the node is in the table.
+    /// Hash of the node in the table.
     fn hash(&self) -> u64 {
         match self.data.view() {
             TyData::Apply(ApplicationTy { name, args }) => hash_application(name, args),
@@ -91,8 +91,8 @@ impl<N: InternedName> TyNode<'_, N> {
     }
 }
 
-/// The content of a node. Applications, by far the most frequent, lie in the node; what is larger lies behind a
-/// reference, so that a node with two arguments takes 64 bytes of the arena.
+/// Content of a node. Applications, the most frequent case, are stored inside the node and larger contents
+/// behind a reference, so that a node with two arguments takes 64 bytes.
 #[derive(Clone, Copy)]
 enum Stored<'p, N: InternedName> {
     Apply(ApplicationTy<'p, Interned<'p, N>>),
@@ -129,25 +129,25 @@ struct ConstNode<'p, N: InternedName> {
 }
 
 impl<'p, N: InternedName> Interned<'p, N> {
-    /// An empty pool over `arena`.
+    /// Creates an empty family over `arena`.
     #[must_use]
     pub fn new(arena: &'p Arena) -> Self {
         Self(Rc::new(Pool { arena: &arena.0, tys: RefCell::default(), consts: RefCell::default() }))
     }
 
-    /// How many distinct types and constants the pool holds.
+    /// Number of distinct types and constants.
     #[must_use]
     pub fn len(&self) -> usize {
         self.0.tys.borrow().len() + self.0.consts.borrow().len()
     }
 
-    /// Bytes of the tables that find nodes, without the nodes.
+    /// Bytes of the hash tables, without the nodes.
     #[must_use]
     pub fn table_bytes(&self) -> usize {
         self.0.tys.borrow().allocation_size() + self.0.consts.borrow().allocation_size()
     }
 
-    /// Whether the pool holds nothing.
+    /// Whether the family holds no terms.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -162,7 +162,7 @@ impl<'p, N: InternedName> Interned<'p, N> {
         }
     }
 
-    /// The node of an application, found or added in one walk of the table.
+    /// Finds or adds the node of an application with one table lookup.
     #[inline]
     fn application(&self, name: N, args: &[GenericArg<Self>]) -> Result<InternedTy<'p, N>, TermError> {
         let key = hash_application(name, args);
@@ -208,10 +208,10 @@ impl<N: InternedName> Debug for Interned<'_, N> {
     }
 }
 
-/// A handle of a type of the interned family.
+/// Handle of a type of the interned family.
 pub struct InternedTy<'p, N: InternedName>(&'p TyNode<'p, N>);
 
-/// A handle of a constant of the interned family.
+/// Handle of a constant of the interned family.
 pub struct InternedConst<'p, N: InternedName>(&'p ConstNode<'p, N>);
 
 macro_rules! handle {
@@ -248,7 +248,7 @@ macro_rules! handle {
 }
 handle!(InternedTy, InternedConst);
 
-/// A hasher for the few words of a node: multiply and fold, as `foldhash` does, without its set-up per value.
+/// Hasher for the few integers of a node: multiply and fold, as in `foldhash`, without setup per value.
 #[derive(Default)]
 struct NodeHasher(u64);
 
@@ -272,7 +272,8 @@ fn hash(value: &impl Hash) -> u64 {
     hasher.finish()
 }
 
-/// Puts the few words of a name into one. The multiplication that mixes them follows with the arguments.
+/// Hasher that combines the few integers of a name. [`NodeHasher`] mixes the result together with the
+/// arguments.
 #[derive(Default)]
 struct NameHasher(u64);
 
@@ -330,7 +331,7 @@ macro_rules! hasher_of_words {
 }
 hasher_of_words!(NodeHasher, NameHasher);
 
-/// The hash of an application, by far the most frequent node: one multiplication for up to two arguments.
+/// Hash of an application: one multiplication for up to two arguments.
 #[inline]
 fn hash_application<N: InternedName>(name: N, args: &[GenericArg<Interned<'_, N>>]) -> u64 {
     let mut words = NameHasher(args.len() as u64);
@@ -350,14 +351,15 @@ fn hash_application<N: InternedName>(name: N, args: &[GenericArg<Interned<'_, N>
     hasher.finish()
 }
 
-/// Whether two lists are equal; equal terms are one node.
+/// Whether two lists are equal; equal terms are the same node.
 #[inline]
 fn same_args<'p, N: InternedName>(
     a: &[GenericArg<Interned<'p, N>>],
     b: &[GenericArg<Interned<'p, N>>],
 ) -> bool {
     match (a, b) {
-        // Comparing empty slices calls `memcmp` with dangling pointers, which processors with masked loads do slowly.
+        // Comparing empty slices calls `memcmp` with dangling pointers, which is slow on processors with
+        // masked loads.
         ([], []) => true,
         ([a], [b]) => a.same(b),
         ([a, c], [b, d]) => a.same(b) && c.same(d),

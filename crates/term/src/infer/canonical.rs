@@ -1,10 +1,11 @@
-//! Canonical forms: terms up to the numbering of their variables and universes.
+//! Canonical forms: terms up to the numbers of their variables and universes.
 //!
-//! A canonical form stands for a question that can be asked again: variables are numbered by first occurrence,
-//! universes densely. Canonical variables are a kind of variable of their own, so crossing a binder does not move them.
+//! A canonical form represents a question that can be cached: variables are numbered by first occurrence,
+//! universes densely. Canonical variables are a separate kind of variable, so crossing a binder does not
+//! change them.
 //!
-//! Law: two terms that differ in the numbering of variables only have equal canonical forms; instantiating a canonical
-//! form and making it canonical again gives it back.
+//! Laws: terms that differ only in the numbers of variables have equal canonical forms; canonicalizing an
+//! instantiated canonical form returns it.
 
 use super::InferenceTable;
 use crate::arg::GenericArg;
@@ -19,50 +20,50 @@ use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use std::collections::BTreeSet;
 
-/// The kinds of variables.
+/// Kinds of variables.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum VarKind {
-    /// Stands for a type.
+    /// A type variable.
     Ty,
-    /// Stands for a region.
+    /// A region variable.
     Region,
-    /// Stands for a constant.
+    /// A constant variable.
     Const,
 }
 
 /// A variable of a canonical form.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct CanonicalVar {
-    /// What it stands for.
+    /// Kind of the variable.
     pub kind: VarKind,
-    /// Its universe, among those of the form.
+    /// Universe of the variable, numbered densely.
     pub universe: Universe,
 }
 
 /// A value whose variables are all canonical.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Canonical<T> {
-    /// The variables, by number.
+    /// Variables by number.
     pub vars: Vec<CanonicalVar>,
-    /// How many universes the form mentions, the root included.
+    /// Number of universes in the form, including the root.
     pub universes: u32,
     /// The value.
     pub value: T,
 }
 
-/// A canonical form, and what it was made of.
+/// A canonical form and its origin.
 #[derive(Clone, Debug)]
 pub struct Canonicalized<F: TypeFamily, T> {
-    /// The form.
+    /// The canonical form.
     pub canonical: Canonical<T>,
-    /// The table's variable behind each canonical one.
+    /// The variable of the table for each canonical variable.
     pub originals: Vec<GenericArg<F>>,
-    /// The table's universe behind each canonical one.
+    /// The universe of the table for each canonical universe.
     pub universes: Vec<Universe>,
 }
 
 impl<F: TypeFamily> InferenceTable<F> {
-    /// The canonical form of a value, resolved first.
+    /// Resolves a value and returns its canonical form.
     pub fn canonicalize<T: Fold<F>>(&self, value: &T) -> Result<Canonicalized<F, T>, TermError> {
         let value = self.resolve(value)?;
         let mut fold = Canonicalize {
@@ -74,7 +75,7 @@ impl<F: TypeFamily> InferenceTable<F> {
             seen: BTreeSet::from([Universe::ROOT]),
             order: None,
         };
-        // The first pass numbers variables and finds the universes, the second one numbers the universes.
+        // The first pass numbers variables and collects universes; the second pass numbers the universes.
         value.try_fold_with(&mut fold)?;
         let universes: Vec<Universe> = fold.seen.iter().copied().collect();
         fold.order = Some(universes.clone());
@@ -90,7 +91,7 @@ impl<F: TypeFamily> InferenceTable<F> {
         Ok(Canonicalized { canonical, originals: fold.originals, universes })
     }
 
-    /// Puts fresh variables, in fresh universes above the root, for the variables of a canonical form.
+    /// Replaces the variables of a canonical form with new variables, in new universes above the root.
     pub fn instantiate_canonical<T: Fold<F>>(
         &mut self,
         canonical: &Canonical<T>,
@@ -155,7 +156,7 @@ impl<F: TypeFamily> Canonicalize<'_, F> {
     }
 }
 
-/// What a canonical form changes in a term.
+/// Flags of terms that canonical forms change.
 const CHANGED: Flags = Flags::INFER.union(Flags::CANONICAL).union(Flags::INNER_UNIVERSE);
 
 impl<F: TypeFamily> Folder<F> for Canonicalize<'_, F> {

@@ -1,16 +1,16 @@
-//! Binding a variable: occurs check, universe check, generalisation.
+//! Binding of variables: occurs check, universe check, generalization.
 //!
-//! A variable that is to be *equal* to a term is bound to the term itself. One that is to be a *subtype* (or a
-//! supertype) is bound to a copy in which every region, and every variable, at a position where it may differ is
-//! replaced by a new variable; the copy is then related to the term. Binders are copied as they are: a variable with a
-//! higher-ranked lower bound becomes that higher-ranked type, which is why joins depend on the order of their bounds.
+//! A variable that must be *equal* to a term is bound to the term. A variable that must be a *subtype* or
+//! *supertype* is bound to a copy, in which new variables replace every region and variable at positions that
+//! may differ; the copy is then related to the term. Binders are copied unchanged: a variable with a
+//! higher-ranked lower bound becomes that higher-ranked type, so joins depend on the order of their bounds.
 //!
-//! The occurs check counts variables that are related by subtyping as one: `?a <: ?b` and `?b == Vec<?a>` has no
-//! finite solution.
+//! The occurs check treats variables related by subtyping as one variable: `?a <: ?b` and `?b == Vec<?a>`
+//! have no finite solution.
 
 use super::unify::Relating;
 use super::vars::Probe;
-use super::{InferenceTable, Obligation, TypeError};
+use super::{InferenceTable, Obligation, RelationError};
 use crate::arg::GenericArg;
 use crate::binder::Universe;
 use crate::constant::{Const, ConstData};
@@ -28,11 +28,11 @@ use foldhash::fast::FixedState;
 use hashbrown::{HashMap, HashSet};
 use std::ops::ControlFlow;
 
-/// How many aliases one copy evaluates, nested or not; the rest is copied as it is. An alias that evaluates to itself
-/// must not use up the stack.
+/// Maximum number of aliases that one copy evaluates; further aliases are copied. Bounds the recursion of an
+/// alias that evaluates to itself.
 const MAX_NESTED_NORMALIZATIONS: usize = 128;
 
-/// Variables and universes that a term mentions at its surface, that is, without following bindings.
+/// Variables and universes that occur in a term, without following bindings.
 struct Surface<F: TypeFamily> {
     state: VisitState,
     tys: Vec<u32>,
@@ -41,8 +41,8 @@ struct Surface<F: TypeFamily> {
     universe: Universe,
 }
 
-/// What the surface of a term is about.
-const INTERESTING: Flags = Flags::INFER.union(Flags::INNER_UNIVERSE);
+/// Flags of terms with variables or inner universes.
+const OPEN_FLAGS: Flags = Flags::INFER.union(Flags::INNER_UNIVERSE);
 
 impl<F: TypeFamily> Surface<F> {
     fn new() -> Self {
@@ -68,7 +68,7 @@ impl<F: TypeFamily> Visitor<F> for Surface<F> {
     }
 
     fn skip(&self, meta: Meta) -> bool {
-        !meta.flags.intersects(INTERESTING)
+        !meta.flags.intersects(OPEN_FLAGS)
     }
 
     fn visit_ty(&mut self, ty: &Ty<F>) -> ControlFlow<Self::Break> {
@@ -114,28 +114,28 @@ impl<F: TypeFamily> Visitor<F> for Surface<F> {
     }
 }
 
-/// What a term mentions, bindings followed.
+/// Variables and universes reachable from a term, following bindings.
 #[derive(Default)]
 struct Reached {
     /// Unbound type variables.
     tys: Vec<u32>,
     /// Unbound constant variables.
     consts: Vec<u32>,
-    /// The greatest universe of a type or constant placeholder.
+    /// Greatest universe of a type or constant placeholder.
     placeholder: Universe,
-    /// The greatest universe of a region.
+    /// Greatest universe of a region.
     region: Universe,
 }
 
 impl<F: TypeFamily> InferenceTable<F> {
-    /// Everything that `start` mentions. Iterative: chains of bindings are as long as they like.
+    /// Returns everything reachable from `start`. Iterative, since chains of bindings have no length limit.
     fn reach(&self, start: GenericArg<F>) -> Reached {
         let mut reached = Reached::default();
         let mut seen: HashSet<(bool, u32), FixedState> = HashSet::default();
         let mut stack = vec![start];
         while let Some(term) = stack.pop() {
             let mut surface = Surface::new();
-            // The visit has no way to end early.
+            // The visitor never exits early.
             let ControlFlow::Continue(()) = term.visit_with(&mut surface);
             reached.placeholder = reached.placeholder.max(surface.universe);
             for region in surface.regions {
@@ -181,7 +181,7 @@ impl<F: TypeFamily, P: Program<F>> Relating<'_, F, P> {
         variance: Variance,
         a: &Ty<F>,
         b: &Ty<F>,
-    ) -> Result<(), TypeError<F>> {
+    ) -> Result<(), RelationError<F>> {
         if variance == Variance::Bivariant {
             return Ok(());
         }
@@ -190,9 +190,9 @@ impl<F: TypeFamily, P: Program<F>> Relating<'_, F, P> {
             return Ok(());
         };
         let meta = b.meta();
-        let movable = INTERESTING.union(Flags::FREE_REGION);
+        let movable = OPEN_FLAGS.union(Flags::FREE_REGION);
         let fixed = match variance {
-            Variance::Invariant => !meta.flags.intersects(INTERESTING),
+            Variance::Invariant => !meta.flags.intersects(OPEN_FLAGS),
             Variance::Covariant | Variance::Contravariant | Variance::Bivariant => {
                 !meta.flags.intersects(movable)
             }
@@ -205,10 +205,10 @@ impl<F: TypeFamily, P: Program<F>> Relating<'_, F, P> {
         let universe = self.universe_of(root);
         let reached = self.table.reach(GenericArg::Ty(b.clone()));
         if reached.tys.iter().any(|other| self.table.related.same(*other, root)) {
-            return Err(TypeError::Occurs { var: a.clone().into(), term: b.clone().into() });
+            return Err(RelationError::Occurs { var: a.clone().into(), term: b.clone().into() });
         }
         if reached.placeholder > universe {
-            return Err(TypeError::Universe { var: a.clone().into(), term: b.clone().into() });
+            return Err(RelationError::Universe { var: a.clone().into(), term: b.clone().into() });
         }
         self.table.taint_by(b);
         let escapes = reached.region > universe;
@@ -220,7 +220,7 @@ impl<F: TypeFamily, P: Program<F>> Relating<'_, F, P> {
         let mut generalize = Generalize {
             table: self.table,
             program: self.program,
-            state: FoldState::forgetful(),
+            state: FoldState::uncached(),
             universe,
             ambient: variance,
             escapes,
@@ -242,18 +242,23 @@ impl<F: TypeFamily, P: Program<F>> Relating<'_, F, P> {
     }
 
     /// Binds the unbound constant variable `var`, which is `a`, to `b`.
-    pub(super) fn bind_const(&mut self, var: u32, a: &Const<F>, b: &Const<F>) -> Result<(), TypeError<F>> {
+    pub(super) fn bind_const(
+        &mut self,
+        var: u32,
+        a: &Const<F>,
+        b: &Const<F>,
+    ) -> Result<(), RelationError<F>> {
         let Probe::Root(root) = self.table.consts.probe(var) else {
             return crate::relate::Relation::consts(self, a, b);
         };
-        if b.meta().flags.intersects(INTERESTING) {
+        if b.meta().flags.intersects(OPEN_FLAGS) {
             let universe = self.table.consts.universe(root);
             let reached = self.table.reach(GenericArg::Const(b.clone()));
             if reached.consts.contains(&root) {
-                return Err(TypeError::Occurs { var: a.clone().into(), term: b.clone().into() });
+                return Err(RelationError::Occurs { var: a.clone().into(), term: b.clone().into() });
             }
             if reached.placeholder.max(reached.region) > universe {
-                return Err(TypeError::Universe { var: a.clone().into(), term: b.clone().into() });
+                return Err(RelationError::Universe { var: a.clone().into(), term: b.clone().into() });
             }
             self.table.lower(&reached, universe);
         }
@@ -262,18 +267,18 @@ impl<F: TypeFamily, P: Program<F>> Relating<'_, F, P> {
     }
 }
 
-/// Copies a term for a variable of `universe`, with new variables wherever the copy may differ.
+/// Copies a term for a variable of `universe`, with new variables at all positions that may differ.
 struct Generalize<'t, F: TypeFamily, P> {
     table: &'t mut InferenceTable<F>,
     program: &'t P,
     state: FoldState<F>,
     universe: Universe,
     ambient: Variance,
-    /// Whether a region anywhere in the term cannot be named by the variable.
+    /// Whether the term contains a region that the variable cannot name.
     escapes: bool,
-    /// The node that is copied. If it is an alias it is rigid: relations evaluate aliases first.
+    /// The copied node. If it is an alias, it is rigid, because relations evaluate aliases first.
     top: usize,
-    /// Whether an argument was dropped that only well-formedness determines.
+    /// Whether an argument was replaced that only well-formedness determines.
     well_formed: bool,
     normalizations: usize,
     seen: HashMap<(usize, Variance), Ty<F>, FixedState>,
@@ -341,7 +346,8 @@ impl<F: TypeFamily, P: Program<F>> Generalize<'_, F, P> {
         Ty::apply(&self.table.cx, name, &args)
     }
 
-    /// What an alias evaluates to may differ where the alias stands, so it is evaluated first, also under binders.
+    /// Copies an alias. Its value may differ at non-invariant positions, so it is evaluated first, also under
+    /// binders.
     fn alias(&mut self, ty: &Ty<F>, data: AliasTy<'_, F>) -> Result<Ty<F>, TermError> {
         let rigid = self.ambient == Variance::Invariant || ty.address() == self.top;
         if !rigid && self.normalizations < MAX_NESTED_NORMALIZATIONS {
@@ -350,7 +356,7 @@ impl<F: TypeFamily, P: Program<F>> Generalize<'_, F, P> {
             let alias = if let TyData::Alias(alias) = resolved.data() { alias } else { data };
             match self.program.normalize(&self.table.cx, alias) {
                 Normalized::To(value) => return value.try_fold_with(self),
-                // Relating the copy to the alias will ask again.
+                // Relating the copy to the alias retries the evaluation.
                 Normalized::Ambiguous if ty.meta().is_closed() => {
                     return self.table.new_ty_var_in(self.universe);
                 }
@@ -418,14 +424,14 @@ impl<F: TypeFamily, P: Program<F>> Folder<F> for Generalize<'_, F, P> {
     }
 
     fn skip(&self, meta: Meta) -> bool {
-        !meta.flags.intersects(INTERESTING.union(Flags::FREE_REGION))
+        !meta.flags.intersects(OPEN_FLAGS.union(Flags::FREE_REGION))
     }
 
     fn fold_ty(&mut self, ty: &Ty<F>) -> Result<Ty<F>, TermError> {
         if ty.meta().weight < LARGE {
             return self.rebuild(ty);
         }
-        // Occurrences of one large node at one variance share their copy.
+        // Occurrences of a large node at the same variance share one copy.
         let key = (ty.address(), self.ambient);
         if let Some(done) = self.seen.get(&key) {
             return Ok(done.clone());

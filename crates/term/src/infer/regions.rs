@@ -1,12 +1,13 @@
-//! Regions: constraints, the leak check, and whether what is known implies them.
+//! Region constraints, the leak check, and implication by an environment.
 //!
-//! Relations never decide about regions; they collect constraints `longer: shorter`. Two questions are asked of them:
+//! Relations collect constraints `longer: shorter` and decide nothing. Two checks follow:
 //!
-//! - the *leak check*, at the end of every relation that looked under binders: a placeholder may only outlive itself
-//!   and variables that can name it. It needs no knowledge of the program.
-//! - [`RegionConstraints::check`]: do the outlives facts of an environment imply the constraints, for some choice of
-//!   the region variables? The least choice is a reachability closure: a variable includes exactly what it must
-//!   outlive, so it is enough that every named region outlives, by the facts, every named region it reaches.
+//! - The *leak check* runs at the end of every relation that entered binders: a placeholder may outlive only
+//!   itself and variables that can name it. It needs no knowledge of the program.
+//! - [`RegionConstraints::check`] decides whether the outlives facts of an environment imply the constraints
+//!   for some choice of the region variables. The least choice is the reachability closure: a variable
+//!   includes exactly the regions that it must outlive. So it suffices that every named region outlives, by
+//!   the facts, every named region that it reaches.
 
 use crate::binder::Universe;
 use crate::family::TypeFamily;
@@ -15,28 +16,29 @@ use crate::ty::InferVar;
 use foldhash::fast::FixedState;
 use hashbrown::{HashMap, HashSet};
 
-/// `longer: shorter`.
+/// The constraint `longer: shorter`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Outlives<F: TypeFamily> {
-    /// The region that must include the other.
+    /// The region that includes the other one.
     pub longer: Region<F>,
-    /// The region that must be included.
+    /// The region that is included.
     pub shorter: Region<F>,
 }
 
 impl<F: TypeFamily> Copy for Outlives<F> {}
 
-/// A constraint that does not hold: `longer` is required to outlive `shorter`, and is not known to.
+/// Error of a region constraint that is not implied.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("a region does not outlive another one that it is required to outlive")]
 pub struct RegionError<F: TypeFamily> {
     /// The region that would have to be longer.
     pub longer: Region<F>,
-    /// What it is not known to outlive.
+    /// The region that `longer` is not known to outlive.
     pub shorter: Region<F>,
 }
 
-/// What is known about named regions. `'static` outlives everything, and everything outlives itself.
+/// Known constraints between named regions. `'static` outlives every region, and every region outlives
+/// itself.
 #[derive(Clone, Debug)]
 pub struct RegionFacts<F: TypeFamily> {
     facts: Vec<Outlives<F>>,
@@ -49,13 +51,13 @@ impl<F: TypeFamily> Default for RegionFacts<F> {
 }
 
 impl<F: TypeFamily> RegionFacts<F> {
-    /// Nothing is known.
+    /// Creates an environment without facts.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds `longer: shorter`.
+    /// Adds the fact `longer: shorter`.
     pub fn assume(&mut self, longer: Region<F>, shorter: Region<F>) {
         self.facts.push(Outlives { longer, shorter });
     }
@@ -73,7 +75,7 @@ impl<F: TypeFamily> RegionFacts<F> {
     }
 }
 
-/// Adjacency of a list of constraints.
+/// Adjacency lists of constraints.
 struct Edges<F: TypeFamily> {
     next: HashMap<Region<F>, Vec<Region<F>>, FixedState>,
 }
@@ -87,7 +89,7 @@ impl<F: TypeFamily> Edges<F> {
         Self { next }
     }
 
-    /// Calls `visit` on everything that `from` reaches in one step or more.
+    /// Calls `visit` for every region reachable from `from` in at least one step.
     fn reach(&self, from: Region<F>, mut visit: impl FnMut(Region<F>)) {
         let mut seen: HashSet<Region<F>, FixedState> = HashSet::default();
         let mut stack = vec![from];
@@ -102,7 +104,7 @@ impl<F: TypeFamily> Edges<F> {
     }
 }
 
-/// The constraints that relations collected, and the universes of the region variables in them.
+/// Constraints collected by relations, and the universes of region variables.
 #[derive(Clone, Debug)]
 pub struct RegionConstraints<F: TypeFamily> {
     pub(super) outlives: Vec<Outlives<F>>,
@@ -115,7 +117,7 @@ impl<F: TypeFamily> Default for RegionConstraints<F> {
     }
 }
 
-/// Whether a region is named by the program, stands for a bound one, or is a variable.
+/// Classification of a region: named by the program, replacement of a bound region, or variable.
 enum Role {
     Named,
     Fresh,
@@ -134,13 +136,13 @@ fn role<F: TypeFamily>(region: Region<F>) -> Role {
 }
 
 impl<F: TypeFamily> RegionConstraints<F> {
-    /// All constraints, in the order in which relations found them.
+    /// Returns all constraints in the order in which relations added them.
     #[must_use]
     pub fn outlives(&self) -> &[Outlives<F>] {
         &self.outlives
     }
 
-    /// The universe of a region; variables of canonical forms count as named.
+    /// Returns the universe of a region; canonical variables count as named.
     #[must_use]
     pub fn universe(&self, region: Region<F>) -> Universe {
         match region {
@@ -156,8 +158,8 @@ impl<F: TypeFamily> RegionConstraints<F> {
         }
     }
 
-    /// The leak check over the constraints from position `from` on: no placeholder outlives anything but itself and
-    /// variables of its universe or a later one.
+    /// Leak check of the constraints from index `from` on: a placeholder outlives only itself and variables
+    /// of its universe or later ones.
     pub(super) fn leak_check(&self, from: usize) -> Result<(), RegionError<F>> {
         let recent = self.outlives.get(from..).unwrap_or_default();
         let fresh = |region: Region<F>| matches!(role(region), Role::Fresh);
@@ -191,8 +193,8 @@ impl<F: TypeFamily> RegionConstraints<F> {
         wrong.map_or(Ok(()), Err)
     }
 
-    /// Whether the facts imply all constraints, for some choice of the variables. Gives the first constraint between
-    /// named regions that they do not imply, in the order of the constraints.
+    /// Checks that the facts imply all constraints for some choice of the variables. Returns the first
+    /// constraint between named regions that is not implied, in the order of the constraints.
     pub fn check(&self, facts: &RegionFacts<F>) -> Result<(), RegionError<F>> {
         let edges = Edges::new(&self.outlives);
         let known = Edges::new(&facts.facts);
@@ -216,7 +218,7 @@ impl<F: TypeFamily> RegionConstraints<F> {
                     edges.reach(longer, |shorter| {
                         let holds = match role(shorter) {
                             Role::Named => implied.contains(&shorter),
-                            // Only `'static` outlives what can be anything.
+                            // Only `'static` outlives the replacement of a bound region.
                             Role::Fresh => false,
                             Role::Variable | Role::Any => true,
                         };

@@ -1,4 +1,4 @@
-//! Resolving: replacing bound variables by their values.
+//! Resolution: replacing bound variables by their values.
 
 use super::InferenceTable;
 use crate::constant::{Const, ConstData};
@@ -9,10 +9,11 @@ use crate::meta::{Flags, Meta, TermError};
 use crate::ty::{InferVar, Ty, TyData};
 
 impl<F: TypeFamily> InferenceTable<F> {
-    /// Replaces every bound variable, however deep, and every other one by the representative of its class.
+    /// Replaces every bound variable, at any depth, and every other variable by the representative of its
+    /// class.
     ///
-    /// A variable is resolved once, so the result shares what its occurrences share. Fails only when the result would
-    /// be too deep to exist.
+    /// Each variable is resolved once, so the occurrences share one result. Fails only if the result would be
+    /// too deep.
     pub fn resolve<T: Fold<F>>(&self, value: &T) -> Result<T, TermError> {
         value.try_fold_with(&mut Resolve {
             table: self,

@@ -1,14 +1,15 @@
 //! The relation of the inference table: equality and subtyping with variables.
 //!
-//! A worklist of pairs with their ambient variance. [`relate_structurally`] takes a pair apart by one level and puts
-//! the parts on the list, in order; variables are bound; aliases are evaluated; binders are instantiated. Universes
-//! are absolute, so nothing has to be done when a binder's pairs are used up, and the leak check is run by the caller, once.
+//! The relation is a worklist of pairs with their ambient variances. [`relate_structurally`] splits a pair
+//! into its parts and pushes them in order; variables are bound, aliases evaluated, binders instantiated.
+//! Universes are absolute, so finishing the pairs of a binder requires no action; the caller runs the leak
+//! check once.
 //!
-//! Pairs of heavy nodes are remembered once a relation has taken many steps, so that graphs that are exponentially large as
-//! trees are related in the size of the graphs.
+//! After many steps, pairs of heavy nodes are cached, so that graphs that are exponentially large as trees
+//! are related in time proportional to the graphs.
 
 use super::vars::Probe;
-use super::{InferenceTable, Obligation, Outlives, TypeError};
+use super::{InferenceTable, Obligation, Outlives, RelationError};
 use crate::arg::GenericArg;
 use crate::binder::{Arity, Universe};
 use crate::constant::{Const, ConstData};
@@ -17,7 +18,7 @@ use crate::meta::{Flags, TermError};
 use crate::normal::fold_constant;
 use crate::program::{ConstEquation, Normalized, Program};
 use crate::region::Region;
-use crate::relate::{BoundArgs, Relation, Shape, relate_args, relate_structurally};
+use crate::relate::{BinderKind, BoundArgs, Relation, relate_args, relate_structurally};
 use crate::subst::{Instantiation, instantiate_args};
 use crate::ty::{AliasTy, InferVar, Placeholder, PlaceholderId, Ty, TyData};
 use crate::variance::Variance;
@@ -25,38 +26,39 @@ use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use smallvec::SmallVec;
 
-/// How many aliases one relation evaluates before it hands the rest back.
+/// Maximum number of aliases that one relation evaluates; the remaining pairs become obligations.
 pub const MAX_NORMALIZATIONS: usize = 10_000;
 
-/// Steps after which a relation remembers the pairs it has seen.
-const MANY_STEPS: usize = 64;
+/// Number of steps after which a relation caches its pairs.
+const UNCACHED_STEPS: usize = 64;
 
-/// Pairs of which one side is lighter than this and has no variables are related again rather than remembered: that
-/// takes no more steps than its weight, so the bound by the size of the graphs holds. Most nodes of a tree are light.
-const WORTH_REMEMBERING: u16 = 32;
+/// Minimum weight of cached pairs. Pairs with a lighter side without variables are related again, which takes
+/// no more steps than its weight and so keeps the bound. Most nodes of a tree are light.
+const MIN_CACHED_WEIGHT: u16 = 32;
 
-/// Whether relating a type to anything is cheap, however often it is done.
+/// Whether relating a type to any other type is cheap.
 fn is_light<F: TypeFamily>(ty: &Ty<F>) -> bool {
     let meta = ty.meta();
-    meta.weight < WORTH_REMEMBERING && !meta.flags.intersects(Flags::INFER.union(Flags::ALIAS))
+    meta.weight < MIN_CACHED_WEIGHT && !meta.flags.intersects(Flags::INFER.union(Flags::ALIAS))
 }
 
-struct Task<F: TypeFamily> {
+struct Pair<F: TypeFamily> {
     variance: Variance,
     a: Ty<F>,
     b: Ty<F>,
 }
 
-/// Pairs of nodes by address and variance; the handles keep the addresses valid.
+/// Related pairs of nodes by address and variance. The handles keep the addresses valid.
 type Seen<F> = HashMap<(usize, usize, Variance), (Ty<F>, Ty<F>), FixedState>;
 
-/// One relation under way.
+/// State of one relation.
 pub(super) struct Relating<'t, F: TypeFamily, P> {
     pub(super) table: &'t mut InferenceTable<F>,
     pub(super) program: &'t P,
     pub(super) obligations: Vec<Obligation<F>>,
-    tasks: SmallVec<[Task<F>; 8]>,
-    /// How long the list was when the parts at hand were begun: while it still is, everything before them is done.
+    worklist: SmallVec<[Pair<F>; 8]>,
+    /// Length of the worklist when the current parts were started. If the length is unchanged, all earlier
+    /// parts are done.
     first: usize,
     steps: usize,
     normalizations: usize,
@@ -70,7 +72,7 @@ impl<'t, F: TypeFamily, P: Program<F>> Relating<'t, F, P> {
             table,
             program,
             obligations: Vec::new(),
-            tasks: SmallVec::new(),
+            worklist: SmallVec::new(),
             first: 0,
             steps: 0,
             normalizations: 0,
@@ -80,10 +82,10 @@ impl<'t, F: TypeFamily, P: Program<F>> Relating<'t, F, P> {
     }
 }
 
-/// What relating two types gave.
+/// Result of relating two types.
 pub(super) struct Related<F: TypeFamily> {
     pub(super) obligations: Vec<Obligation<F>>,
-    /// Whether there were binders, so that placeholders may have leaked.
+    /// Whether binders were entered, so that the leak check is required.
     pub(super) entered_binders: bool,
 }
 
@@ -94,7 +96,7 @@ pub(super) fn relate<F: TypeFamily, P: Program<F>>(
     variance: Variance,
     a: &Ty<F>,
     b: &Ty<F>,
-) -> Result<Related<F>, TypeError<F>> {
+) -> Result<Related<F>, RelationError<F>> {
     let mut relating = Relating::new(table, program);
     relating.step(variance, a, b)?;
     relating.run()?;
@@ -108,7 +110,7 @@ pub(super) fn equate<F: TypeFamily, P: Program<F>>(
     program: &P,
     a: &Const<F>,
     b: &Const<F>,
-) -> Result<Vec<Obligation<F>>, TypeError<F>> {
+) -> Result<Vec<Obligation<F>>, RelationError<F>> {
     let mut relating = Relating::new(table, program);
     relating.consts(a, b)?;
     relating.run()?;
@@ -116,18 +118,18 @@ pub(super) fn equate<F: TypeFamily, P: Program<F>>(
 }
 
 impl<F: TypeFamily, P: Program<F>> Relating<'_, F, P> {
-    fn run(&mut self) -> Result<(), TypeError<F>> {
-        while let Some(Task { variance, a, b }) = self.tasks.pop() {
+    fn run(&mut self) -> Result<(), RelationError<F>> {
+        while let Some(Pair { variance, a, b }) = self.worklist.pop() {
             self.step(variance, &a, &b)?;
         }
         Ok(())
     }
 
     pub(super) fn push(&mut self, variance: Variance, a: Ty<F>, b: Ty<F>) {
-        self.tasks.push(Task { variance, a, b });
+        self.worklist.push(Pair { variance, a, b });
     }
 
-    fn step(&mut self, variance: Variance, a: &Ty<F>, b: &Ty<F>) -> Result<(), TypeError<F>> {
+    fn step(&mut self, variance: Variance, a: &Ty<F>, b: &Ty<F>) -> Result<(), RelationError<F>> {
         let (known_a, known_b) = (self.table.known(a), self.table.known(b));
         let (a, b) = (known_a.as_ref().unwrap_or(a), known_b.as_ref().unwrap_or(b));
         if a.same(b) {
@@ -135,7 +137,8 @@ impl<F: TypeFamily, P: Program<F>> Relating<'_, F, P> {
             return Ok(());
         }
         self.steps += 1;
-        if self.steps > MANY_STEPS && !is_light(a) && !is_light(b) && self.already_related(variance, a, b) {
+        if self.steps > UNCACHED_STEPS && !is_light(a) && !is_light(b) && self.already_related(variance, a, b)
+        {
             return Ok(());
         }
         match (a.data(), b.data()) {
@@ -170,22 +173,22 @@ impl<F: TypeFamily, P: Program<F>> Relating<'_, F, P> {
         }
     }
 
-    fn relate_parts(&mut self, variance: Variance, a: &Ty<F>, b: &Ty<F>) -> Result<(), TypeError<F>> {
-        let first = self.tasks.len();
+    fn relate_parts(&mut self, variance: Variance, a: &Ty<F>, b: &Ty<F>) -> Result<(), RelationError<F>> {
+        let first = self.worklist.len();
         self.first = first;
         relate_structurally(self, variance, a, b)?;
-        // The list is a stack: the first part must be on top.
-        if let Some(parts) = self.tasks.get_mut(first..) {
+        // The worklist is a stack, so the first part must be on top.
+        if let Some(parts) = self.worklist.get_mut(first..) {
             parts.reverse();
         }
         Ok(())
     }
 
-    /// Relates an unbound variable and a type without parts, if it is their turn: they need not go on the list. Most pairs
-    /// of a large term are leaves, and a place on the list counts the references of both sides.
+    /// Relates an unbound variable and a type without parts at once, if all earlier parts are done. Most
+    /// pairs of a large term are leaves, and pushing a pair increments two reference counts.
     #[inline]
-    fn bind_leaf(&mut self, variance: Variance, a: &Ty<F>, b: &Ty<F>) -> Result<bool, TypeError<F>> {
-        if self.tasks.len() != self.first || a.meta().depth.max(b.meta().depth) > 1 {
+    fn bind_leaf(&mut self, variance: Variance, a: &Ty<F>, b: &Ty<F>) -> Result<bool, RelationError<F>> {
+        if self.worklist.len() != self.first || a.meta().depth.max(b.meta().depth) > 1 {
             return Ok(false);
         }
         let unbound = |var| matches!(self.table.tys.probe(var), Probe::Root(root) if root == var);
@@ -207,7 +210,7 @@ impl<F: TypeFamily, P: Program<F>> Relating<'_, F, P> {
     }
 
     fn already_related(&mut self, variance: Variance, a: &Ty<F>, b: &Ty<F>) -> bool {
-        // An alias may come back to itself; meeting it again proves nothing.
+        // An alias may evaluate to itself; visiting it again proves nothing.
         if [a, b].iter().any(|ty| matches!(ty.data(), TyData::Alias(_))) {
             return false;
         }
@@ -215,8 +218,8 @@ impl<F: TypeFamily, P: Program<F>> Relating<'_, F, P> {
         self.seen.insert(key, (a.clone(), b.clone())).is_some()
     }
 
-    /// An error equals anything: variables at the top of the other side become the error too.
-    fn absorb(&mut self, other: &Ty<F>) -> Result<(), TypeError<F>> {
+    /// An error equals any type; an unbound variable on the other side becomes the error.
+    fn absorb(&mut self, other: &Ty<F>) -> Result<(), RelationError<F>> {
         if let TyData::InferenceVar(InferVar::Var(var)) = other.data()
             && let Probe::Root(root) = self.table.tys.probe(var)
             && let Some(proof) = self.table.tainted
@@ -248,7 +251,7 @@ impl<F: TypeFamily, P: Program<F>> Relating<'_, F, P> {
         variance: Variance,
         a: &Ty<F>,
         b: &Ty<F>,
-    ) -> Result<(), TypeError<F>> {
+    ) -> Result<(), RelationError<F>> {
         self.normalizations += 1;
         let ambiguous = Obligation::Relate { variance, a: a.clone(), b: b.clone() };
         if self.normalizations > MAX_NORMALIZATIONS {
@@ -307,7 +310,7 @@ impl<F: TypeFamily, P: Program<F>> Relating<'_, F, P> {
         }
     }
 
-    /// Puts a placeholder of a new universe for every variable of a binder.
+    /// Creates a placeholder of a new universe for every variable of a binder.
     fn placeholders(&mut self, arity: Arity) -> Result<Instantiation<F>, TermError> {
         let universe = self.table.new_universe()?;
         self.entered_binders = true;
@@ -324,7 +327,7 @@ impl<F: TypeFamily, P: Program<F>> Relating<'_, F, P> {
         })
     }
 
-    /// Puts a variable for every variable of a binder.
+    /// Creates an inference variable for every variable of a binder.
     fn variables(&mut self, arity: Arity) -> Result<Instantiation<F>, TermError> {
         let mut with = Instantiation::default();
         for _ in 0..arity.regions {
@@ -339,15 +342,15 @@ impl<F: TypeFamily, P: Program<F>> Relating<'_, F, P> {
         Ok(with)
     }
 
-    /// Relates `a` to `b` where `a`'s variables may be chosen after `b`'s are given, for all of them.
+    /// Relates `a` to `b` for all values of `b`'s variables, where `a`'s variables may depend on them.
     fn exists_for_all(
         &mut self,
         variance: Variance,
-        shape: Shape,
+        kind: BinderKind,
         a: BoundArgs<'_, F>,
         b: BoundArgs<'_, F>,
-    ) -> Result<(), TypeError<F>> {
-        // The placeholders come first, so that the variables can name them.
+    ) -> Result<(), RelationError<F>> {
+        // The placeholders are created first, so that the variables can name them.
         let given = match is_closed(b.value) {
             true => None,
             false => {
@@ -364,7 +367,7 @@ impl<F: TypeFamily, P: Program<F>> Relating<'_, F, P> {
         };
         let a = chosen.as_deref().unwrap_or(a.value);
         let b = given.as_deref().unwrap_or(b.value);
-        relate_args(self, variance, shape, a, b)
+        relate_args(self, variance, kind, a, b)
     }
 }
 
@@ -377,7 +380,7 @@ fn is_closed<F: TypeFamily>(args: &[GenericArg<F>]) -> bool {
     })
 }
 
-/// Which of two types is meant.
+/// One of the two sides of a pair.
 #[derive(Clone, Copy)]
 enum Side {
     A,
@@ -385,13 +388,13 @@ enum Side {
 }
 
 impl<F: TypeFamily, P: Program<F>> Relation<F> for Relating<'_, F, P> {
-    type Error = TypeError<F>;
+    type Error = RelationError<F>;
 
     fn variance(&self, name: F::Name, index: usize) -> Variance {
         self.program.variance(&self.table.cx, name, index)
     }
 
-    fn tys(&mut self, variance: Variance, a: &Ty<F>, b: &Ty<F>) -> Result<(), TypeError<F>> {
+    fn tys(&mut self, variance: Variance, a: &Ty<F>, b: &Ty<F>) -> Result<(), RelationError<F>> {
         if a.same(b) && !a.meta().flags.intersects(Flags::ERROR) {
             return Ok(());
         }
@@ -401,7 +404,7 @@ impl<F: TypeFamily, P: Program<F>> Relation<F> for Relating<'_, F, P> {
         Ok(())
     }
 
-    fn regions(&mut self, variance: Variance, a: Region<F>, b: Region<F>) -> Result<(), TypeError<F>> {
+    fn regions(&mut self, variance: Variance, a: Region<F>, b: Region<F>) -> Result<(), RelationError<F>> {
         for region in [a, b] {
             if let Region::Error(proof) = region {
                 self.table.taint(proof);
@@ -429,7 +432,7 @@ impl<F: TypeFamily, P: Program<F>> Relation<F> for Relating<'_, F, P> {
         Ok(())
     }
 
-    fn consts(&mut self, a: &Const<F>, b: &Const<F>) -> Result<(), TypeError<F>> {
+    fn consts(&mut self, a: &Const<F>, b: &Const<F>) -> Result<(), RelationError<F>> {
         let a = self.table.shallow_const(a);
         let b = self.table.shallow_const(b);
         if a.same(&b) {
@@ -469,39 +472,39 @@ impl<F: TypeFamily, P: Program<F>> Relation<F> for Relating<'_, F, P> {
     fn binders(
         &mut self,
         variance: Variance,
-        shape: Shape,
+        kind: BinderKind,
         a: BoundArgs<'_, F>,
         b: BoundArgs<'_, F>,
-    ) -> Result<(), TypeError<F>> {
+    ) -> Result<(), RelationError<F>> {
         if is_closed(a.value) && is_closed(b.value) {
-            return relate_args(self, variance, shape, a.value, b.value);
+            return relate_args(self, variance, kind, a.value, b.value);
         }
         let flipped = Variance::Contravariant.compose(variance);
         match variance {
-            Variance::Covariant => self.exists_for_all(variance, shape, a, b),
+            Variance::Covariant => self.exists_for_all(variance, kind, a, b),
             // `b` is the lesser side.
-            Variance::Contravariant => self.exists_for_all(flipped, shape, b, a),
-            // Not mutual subtyping: both ways, each with everything inside equal.
+            Variance::Contravariant => self.exists_for_all(flipped, kind, b, a),
+            // Not mutual subtyping: both directions, each with equality inside.
             Variance::Invariant => {
-                self.exists_for_all(variance, shape, a, b)?;
-                self.exists_for_all(variance, shape, b, a)
+                self.exists_for_all(variance, kind, a, b)?;
+                self.exists_for_all(variance, kind, b, a)
             }
             Variance::Bivariant => Ok(()),
         }
     }
 
-    fn mismatch(&self, a: &Ty<F>, b: &Ty<F>) -> TypeError<F> {
-        TypeError::Mismatch { a: a.clone(), b: b.clone() }
+    fn mismatch(&self, a: &Ty<F>, b: &Ty<F>) -> RelationError<F> {
+        RelationError::Mismatch { a: a.clone(), b: b.clone() }
     }
 
-    fn kind_mismatch(&self, a: &GenericArg<F>, b: &GenericArg<F>) -> TypeError<F> {
-        TypeError::KindMismatch { a: a.clone(), b: b.clone() }
+    fn kind_mismatch(&self, a: &GenericArg<F>, b: &GenericArg<F>) -> RelationError<F> {
+        RelationError::KindMismatch { a: a.clone(), b: b.clone() }
     }
 }
 
 impl<F: TypeFamily, P: Program<F>> Relating<'_, F, P> {
     /// Equates two constants that are not variables.
-    fn equate_known(&mut self, a: &Const<F>, b: &Const<F>) -> Result<(), TypeError<F>> {
+    fn equate_known(&mut self, a: &Const<F>, b: &Const<F>) -> Result<(), RelationError<F>> {
         let a = fold_constant(&self.table.cx, &self.table.resolve(a)?)?;
         let b = fold_constant(&self.table.cx, &self.table.resolve(b)?)?;
         if a == b {
@@ -517,7 +520,7 @@ impl<F: TypeFamily, P: Program<F>> Relating<'_, F, P> {
             if values { ConstEquation::Distinct } else { self.program.equate(&self.table.cx, &a, &b) };
         match equation {
             ConstEquation::Equal => Ok(()),
-            ConstEquation::Distinct => Err(TypeError::ConstMismatch { a, b }),
+            ConstEquation::Distinct => Err(RelationError::ConstMismatch { a, b }),
             ConstEquation::Unknown => {
                 self.obligations.push(Obligation::EquateConsts { a, b });
                 Ok(())
@@ -525,7 +528,7 @@ impl<F: TypeFamily, P: Program<F>> Relating<'_, F, P> {
         }
     }
 
-    /// The universe of the unbound variable `var`.
+    /// Returns the universe of the unbound variable `root`.
     pub(super) fn universe_of(&self, root: u32) -> Universe {
         self.table.tys.universe(root)
     }

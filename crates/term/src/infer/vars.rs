@@ -1,28 +1,28 @@
 //! Union-find with an undo log.
 //!
-//! Union by rank without path compression: finding a root takes at most log₂ n steps, and a lookup never writes, so
-//! the log holds unions and bindings alone.
+//! Union by rank without path compression: finding a root takes at most log₂ n steps, and lookups never
+//! write, so the log contains only unions and bindings.
 //!
-//! **Invariant:** a snapshot is two lengths. Rolling back restores every entry that was written since.
+//! **Invariant:** a snapshot is two lengths. A rollback restores every entry written since.
 
 use crate::binder::Universe;
 
-/// What is known about one variable.
+/// State of one variable.
 #[derive(Clone, Debug)]
 enum Entry<T> {
-    /// Nothing; it represents its class.
+    /// Unbound; represents its class.
     Root { rank: u32, universe: Universe },
-    /// It is the same as another one.
+    /// In the class of another variable.
     Link(u32),
-    /// Its value.
+    /// Bound to a value.
     Value(T),
 }
 
-/// The state of a variable's class.
+/// State of a variable's class.
 pub(super) enum Probe<'a, T> {
-    /// Unbound, represented by this variable.
+    /// Unbound, with this representative.
     Root(u32),
-    /// Bound; the class is represented by this variable.
+    /// Bound, with this representative.
     Value(u32, &'a T),
 }
 
@@ -34,9 +34,9 @@ pub(super) struct Variables<T> {
     recording: bool,
 }
 
-/// A point to go back to.
+/// A point to roll back to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Mark {
+pub(super) struct VariablesSnapshot {
     entries: usize,
     log: usize,
 }
@@ -52,7 +52,7 @@ impl<T> Variables<T> {
         self.entries.len()
     }
 
-    /// A new variable, or `None` when they are used up.
+    /// Creates a variable, or returns `None` after the last number.
     pub(super) fn push(&mut self, universe: Universe) -> Option<u32> {
         let id = u32::try_from(self.entries.len()).ok()?;
         self.entries.push(Entry::Root { rank: 0, universe });
@@ -67,7 +67,7 @@ impl<T> Variables<T> {
         var
     }
 
-    /// The class of a variable; a number that was never handed out represents itself.
+    /// Returns the state of a variable's class. An unknown number represents itself.
     #[inline]
     pub(super) fn probe(&self, var: u32) -> Probe<'_, T> {
         let root = self.root(var);
@@ -77,7 +77,7 @@ impl<T> Variables<T> {
         }
     }
 
-    /// The universe of an unbound class.
+    /// Returns the universe of an unbound class.
     pub(super) fn universe(&self, root: u32) -> Universe {
         match self.entries.get(root as usize) {
             Some(Entry::Root { universe, .. }) => *universe,
@@ -100,7 +100,7 @@ impl<T> Variables<T> {
         self.write(root, Entry::Value(value));
     }
 
-    /// Restricts an unbound class to a universe.
+    /// Lowers the universe of an unbound class.
     pub(super) fn lower(&mut self, root: u32, to: Universe) {
         if let Some(Entry::Root { rank, universe }) = self.entries.get(root as usize)
             && *universe > to
@@ -110,7 +110,7 @@ impl<T> Variables<T> {
         }
     }
 
-    /// Makes two unbound classes one, of the lower universe.
+    /// Merges two unbound classes; the lower universe remains.
     pub(super) fn union(&mut self, a: u32, b: u32) {
         let (a, b) = (self.root(a), self.root(b));
         if a == b {
@@ -139,23 +139,23 @@ impl<T> Variables<T> {
     }
 
     #[inline]
-    pub(super) fn mark(&mut self) -> Mark {
+    pub(super) fn snapshot(&mut self) -> VariablesSnapshot {
         self.recording = true;
-        Mark { entries: self.entries.len(), log: self.log.len() }
+        VariablesSnapshot { entries: self.entries.len(), log: self.log.len() }
     }
 
-    pub(super) fn rollback(&mut self, mark: Mark) {
-        while self.log.len() > mark.log {
+    pub(super) fn rollback(&mut self, snapshot: VariablesSnapshot) {
+        while self.log.len() > snapshot.log {
             if let Some((var, old)) = self.log.pop()
                 && let Some(slot) = self.entries.get_mut(var as usize)
             {
                 *slot = old;
             }
         }
-        self.entries.truncate(mark.entries);
+        self.entries.truncate(snapshot.entries);
     }
 
-    /// Forgets how to go back; called when the last snapshot is closed.
+    /// Clears the log after the last snapshot is closed.
     pub(super) fn stop_recording(&mut self) {
         self.recording = false;
         self.log.clear();

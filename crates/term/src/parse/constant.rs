@@ -1,7 +1,7 @@
 //! Constant expressions: precedence climbing over Rust's operators.
 
 use super::lexer::{SigilKind, Sort, Token};
-use super::{ParseError, Parser, Problem};
+use super::{ParseError, ParseErrorKind, Parser};
 use crate::arg::GenericArg;
 use crate::constant::{Const, ConstData, ConstOp, ConstValue};
 use crate::family::TypeFamily;
@@ -9,7 +9,8 @@ use crate::name::Name;
 use crate::print::strength;
 
 impl<F: TypeFamily<Name = Name>> Parser<'_, '_, F> {
-    /// A constant where a type or lifetime could also stand: a literal, a block, or a declared name.
+    /// Whether a constant starts here, where a type or lifetime is possible too: a literal, a block, or a
+    /// declared name.
     pub(super) fn at_const(&self) -> bool {
         match self.token() {
             Token::Int(_) | Token::Char(_) | Token::Punct("-" | "{") => !self.at_braced_type(),
@@ -19,7 +20,7 @@ impl<F: TypeFamily<Name = Name>> Parser<'_, '_, F> {
         }
     }
 
-    /// A constant with no operator outside of braces or parentheses.
+    /// Parses a constant without operators outside braces or parentheses.
     pub(super) fn const_arg(&mut self) -> Result<Const<F>, ParseError> {
         self.nested(|this| {
             if this.peek("{") && !this.at_braced_const() {
@@ -32,7 +33,7 @@ impl<F: TypeFamily<Name = Name>> Parser<'_, '_, F> {
         })
     }
 
-    /// An expression whose operators bind at least as strongly as `least`.
+    /// Parses an expression whose operators have at least the strength `least`.
     pub(super) fn expr(&mut self, least: u8) -> Result<Const<F>, ParseError> {
         self.nested(|this| {
             let mut left = this.operand()?;
@@ -52,7 +53,7 @@ impl<F: TypeFamily<Name = Name>> Parser<'_, '_, F> {
         })
     }
 
-    /// The binary operator that comes next, and how many tokens it takes.
+    /// Returns the next binary operator and its number of tokens.
     fn operator(&self) -> Option<(ConstOp, usize)> {
         let Token::Punct(first) = self.token() else { return None };
         Some(match first {
@@ -106,7 +107,7 @@ impl<F: TypeFamily<Name = Name>> Parser<'_, '_, F> {
             Token::Punct("-") => {
                 self.advance();
                 if let Token::Int(value) = self.token() {
-                    // The magnitude of the least integer is one more than that of the greatest.
+                    // The magnitude of the least integer exceeds that of the greatest.
                     self.advance();
                     return Ok(Const::int(self.cx, -value));
                 }
@@ -117,7 +118,7 @@ impl<F: TypeFamily<Name = Name>> Parser<'_, '_, F> {
                 return self.unary(at, ConstOp::Not);
             }
             Token::Lifetime(_) | Token::Str(_) | Token::Sigil(_) | Token::Punct(_) | Token::End => {
-                return Err(self.error(Problem::Expected("a constant")));
+                return Err(self.error(ParseErrorKind::Expected("a constant")));
             }
         };
         self.advance();

@@ -1,8 +1,8 @@
-//! Tokens of the syntax that [`crate::print`] writes.
+//! Tokens of the syntax of [`crate::print`].
 
-use super::{ParseError, Problem};
+use super::{ParseError, ParseErrorKind};
 
-/// A token and where it starts.
+/// A token with its offset.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Spanned<'t> {
     pub(super) token: Token<'t>,
@@ -22,7 +22,7 @@ pub(super) enum Token<'t> {
     Char(char),
     /// A string literal without escapes.
     Str(&'t str),
-    /// A sigil with numbers: a variable or placeholder of the notation.
+    /// A variable or placeholder of the extended notation.
     Sigil(Sigil),
     /// Punctuation.
     Punct(&'static str),
@@ -30,7 +30,7 @@ pub(super) enum Token<'t> {
     End,
 }
 
-/// `?0`, `'?c0`, `!#1.0`, `^0.1`
+/// Sigil notation: `?0`, `'?c0`, `!#1.0`, `^0.1`.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Sigil {
     pub(super) kind: SigilKind,
@@ -54,13 +54,13 @@ pub(super) enum Sort {
     Const,
 }
 
-/// Longest first.
+/// Punctuation tokens, longest first.
 const PUNCTUATION: [&str; 29] = [
     "...", "->", "::", "<", ">", "(", ")", "[", "]", "{", "}", ",", ";", "=", "+", "-", "*", "/", "%", "&",
     "|", "^", "!", "~", ".", ":", "#", "?", "'",
 ];
 
-/// The tokens of a text. `<<` and `>>` are two tokens each; the parser joins them where an operator can stand.
+/// Splits a text into tokens. `<<` and `>>` are two tokens each; the parser joins them in operator position.
 pub(super) fn tokens(text: &str) -> Result<Vec<Spanned<'_>>, ParseError> {
     let mut list = Vec::new();
     let mut rest = text;
@@ -79,16 +79,17 @@ pub(super) fn tokens(text: &str) -> Result<Vec<Spanned<'_>>, ParseError> {
         } else if first.is_ascii_digit() {
             let len = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
             let value = number(rest.get(..len).unwrap_or(rest));
-            (Token::Int(value.ok_or(ParseError { offset, problem: Problem::BadNumber })?), len)
+            (Token::Int(value.ok_or(ParseError { offset, kind: ParseErrorKind::BadNumber })?), len)
         } else if first == '\'' {
             quoted(rest, offset)?
         } else if first == '"' {
             let body = rest.get(1..).unwrap_or_default();
-            let end = body.find('"').ok_or(ParseError { offset, problem: Problem::Unterminated })?;
+            let end = body.find('"').ok_or(ParseError { offset, kind: ParseErrorKind::Unterminated })?;
             (Token::Str(body.get(..end).unwrap_or_default()), end + 2)
         } else {
             let punct = PUNCTUATION.into_iter().find(|p| rest.starts_with(p));
-            let punct = punct.ok_or(ParseError { offset, problem: Problem::UnexpectedCharacter(first) })?;
+            let punct =
+                punct.ok_or(ParseError { offset, kind: ParseErrorKind::UnexpectedCharacter(first) })?;
             (Token::Punct(punct), punct.len())
         };
         list.push(Spanned { token, offset });
@@ -100,7 +101,7 @@ fn is_start(c: char) -> bool {
     c.is_alphabetic() || c == '_'
 }
 
-/// The length of an identifier. A dot inside belongs to it: `tensor.f32`.
+/// Length of an identifier. A dot inside is part of it: `tensor.f32`.
 fn ident_len(text: &str) -> usize {
     let mut end = 0;
     let mut chars = text.char_indices().peekable();
@@ -114,7 +115,7 @@ fn ident_len(text: &str) -> usize {
     end
 }
 
-/// A decimal, hexadecimal, octal or binary number, with underscores and maybe a type suffix.
+/// Parses a decimal, hexadecimal, octal or binary number, with underscores and an optional type suffix.
 fn number(text: &str) -> Option<i128> {
     let text: String = text.chars().filter(|c| *c != '_').collect();
     let (radix, digits) = match text.get(..2) {
@@ -129,9 +130,9 @@ fn number(text: &str) -> Option<i128> {
     known.contains(&suffix).then(|| i128::from_str_radix(digits.get(..end)?, radix).ok()).flatten()
 }
 
-/// A lifetime or a character literal.
+/// Parses a lifetime or a character literal.
 fn quoted(rest: &str, offset: usize) -> Result<(Token<'_>, usize), ParseError> {
-    let error = ParseError { offset, problem: Problem::Unterminated };
+    let error = ParseError { offset, kind: ParseErrorKind::Unterminated };
     let body = rest.get(1..).unwrap_or_default();
     let first = body.chars().next().ok_or(error.clone())?;
     if first == '\\' {
@@ -165,7 +166,7 @@ fn escape(text: &str) -> Option<char> {
     })
 }
 
-/// `'?#c12.3` and the like: an optional tick, a sign, an optional `#`, an optional `c`, numbers.
+/// Parses a sigil such as `'?#c12.3`: an optional tick, a sign, an optional `#`, an optional `c`, numbers.
 fn sigil(text: &str) -> Option<(Sigil, usize)> {
     let (mut rest, region) = text.strip_prefix('\'').map_or((text, false), |rest| (rest, true));
     let sign = rest.chars().next()?;

@@ -1,7 +1,7 @@
-//! Types, regions, arguments, bounds.
+//! Parsing of types, regions, arguments and bounds.
 
 use super::lexer::{SigilKind, Sort, Token};
-use super::{Names, ParseError, Parser, Problem};
+use super::{Names, ParseError, ParseErrorKind, Parser};
 use crate::arg::GenericArg;
 use crate::binder::Arity;
 use crate::family::TypeFamily;
@@ -41,7 +41,7 @@ impl<'t, F: TypeFamily<Name = Name>> Parser<'_, 't, F> {
                 self.advance();
                 let mutability = self.mutability("mut");
                 if mutability == Mutability::Shared && !self.eat_word("const") {
-                    return Err(self.error(Problem::Expected("`const` or `mut`")));
+                    return Err(self.error(ParseErrorKind::Expected("`const` or `mut`")));
                 }
                 let inner = self.ty()?;
                 self.apply(at, Name::RawPtr(mutability), &[inner.into()])
@@ -73,7 +73,7 @@ impl<'t, F: TypeFamily<Name = Name>> Parser<'_, 't, F> {
             | Token::Str(_)
             | Token::Sigil(_)
             | Token::Punct(_)
-            | Token::End => Err(self.error(Problem::Expected("a type"))),
+            | Token::End => Err(self.error(ParseErrorKind::Expected("a type"))),
         }
     }
 
@@ -93,7 +93,7 @@ impl<'t, F: TypeFamily<Name = Name>> Parser<'_, 't, F> {
                 continue;
             }
             self.expect(")")?;
-            // Parentheses around one type group only.
+            // Parentheses around a single type only group.
             return match items.as_slice() {
                 [GenericArg::Ty(single)] => Ok(single.clone()),
                 items => self.apply(at, Name::Tuple, items),
@@ -145,12 +145,12 @@ impl<'t, F: TypeFamily<Name = Name>> Parser<'_, 't, F> {
         self.apply(at, Name::Tensor(element), &dims)
     }
 
-    /// `<T as Trait<A>>::Item`
+    /// Parses `<T as Trait<A>>::Item`.
     fn projection(&mut self, at: usize) -> Result<Ty<F>, ParseError> {
         self.advance();
         let mut args = vec![GenericArg::Ty(self.ty()?)];
         if !self.eat_word("as") {
-            return Err(self.error(Problem::Expected("`as`")));
+            return Err(self.error(ParseErrorKind::Expected("`as`")));
         }
         let of = self.path()?;
         args.extend(self.optional_args()?);
@@ -161,7 +161,7 @@ impl<'t, F: TypeFamily<Name = Name>> Parser<'_, 't, F> {
         Ty::alias(self.cx, name, &args).map_err(|e| self.term_error(at, e))
     }
 
-    /// The kinds that the language has no syntax for.
+    /// Kinds of types without Rust syntax.
     fn braced_kind(word: &str) -> Option<Braced> {
         Some(match word {
             "extern" => Braced::Apply(Name::Foreign),
@@ -182,7 +182,7 @@ impl<'t, F: TypeFamily<Name = Name>> Parser<'_, 't, F> {
         })
     }
 
-    /// The word behind `{`, with hyphens, and how many tokens it takes.
+    /// Returns the hyphenated keyword after `{` and its number of tokens.
     fn braced_word(&self) -> Option<(String, usize)> {
         let Token::Ident(first) = self.token_at(1) else { return None };
         let mut word = first.to_owned();
@@ -199,13 +199,13 @@ impl<'t, F: TypeFamily<Name = Name>> Parser<'_, 't, F> {
 
     pub(super) fn at_braced_type(&self) -> bool {
         let Some((word, taken)) = self.braced_word() else { return false };
-        // A block that is just a name is a constant: `{ closure }`.
+        // A block that contains only a name is a constant: `{ closure }`.
         let followed = matches!(self.token_at(taken + 1), Token::Ident(_));
         self.peek("{") && followed && Self::braced_kind(&word).is_some()
     }
 
     fn braced(&mut self, at: usize) -> Result<Ty<F>, ParseError> {
-        let unknown = self.error(Problem::Expected("a kind of type"));
+        let unknown = self.error(ParseErrorKind::Expected("a kind of type"));
         let (word, taken) = self.braced_word().ok_or(unknown.clone())?;
         let kind = Self::braced_kind(&word).ok_or(unknown)?;
         for _ in 0..=taken {
@@ -214,7 +214,7 @@ impl<'t, F: TypeFamily<Name = Name>> Parser<'_, 't, F> {
         if matches!(kind, Braced::Forall) {
             let function = self.function(at)?;
             let TyData::Fn(FnTy { name: _, arity, signature }) = function.data() else {
-                return Err(self.error(Problem::Expected("conditions, as a function")));
+                return Err(self.error(ParseErrorKind::Expected("conditions, as a function")));
             };
             self.expect("}")?;
             return Ty::function(self.cx, Name::Forall, arity, signature).map_err(|e| self.term_error(at, e));
@@ -222,7 +222,7 @@ impl<'t, F: TypeFamily<Name = Name>> Parser<'_, 't, F> {
         let path = self.path()?;
         let symbol = self.symbols.intern(&path);
         let ty = match kind {
-            Braced::Forall => return Err(self.error(Problem::Expected("conditions, as a function"))),
+            Braced::Forall => return Err(self.error(ParseErrorKind::Expected("conditions, as a function"))),
             Braced::Apply(name) => {
                 let args = self.optional_args()?;
                 self.apply(at, name(symbol), &args)
@@ -244,7 +244,7 @@ impl<'t, F: TypeFamily<Name = Name>> Parser<'_, 't, F> {
         Ok(ty)
     }
 
-    /// `for<'a, T, const N>`, or nothing. Enters the binder; the caller leaves it.
+    /// Parses `for<'a, T, const N>` or nothing, and enters the binder; the caller leaves it.
     fn binder(&mut self) -> Result<Arity, ParseError> {
         if self.eat_word("for") {
             self.expect("<")?;
@@ -262,17 +262,17 @@ impl<'t, F: TypeFamily<Name = Name>> Parser<'_, 't, F> {
                 Token::Ident("const") => {
                     this.advance();
                     let Token::Ident(name) = this.token() else {
-                        return Err(this.error(Problem::Expected("a name")));
+                        return Err(this.error(ParseErrorKind::Expected("a name")));
                     };
                     names.consts.push(name);
                 }
                 Token::Ident(name) => names.types.push(name),
-                _ => return Err(this.error(Problem::Expected("a variable"))),
+                _ => return Err(this.error(ParseErrorKind::Expected("a variable"))),
             }
             this.advance();
             Ok(())
         })?;
-        let too_many = self.error(Problem::TooManyBound);
+        let too_many = self.error(ParseErrorKind::TooManyBound);
         let count = |list: &Vec<&str>| u16::try_from(list.len()).map_err(|_| too_many.clone());
         let arity = Arity {
             regions: count(&names.regions)?,
@@ -307,7 +307,7 @@ impl<'t, F: TypeFamily<Name = Name>> Parser<'_, 't, F> {
             abi = Abi::Named(self.symbols.intern(named));
         }
         if !self.eat_word("fn") {
-            return Err(self.error(Problem::Expected("`fn`")));
+            return Err(self.error(ParseErrorKind::Expected("`fn`")));
         }
         self.expect("(")?;
         let mut variadic = Variadic::Fixed;
@@ -338,7 +338,7 @@ impl<'t, F: TypeFamily<Name = Name>> Parser<'_, 't, F> {
         Ty::function(self.cx, name, arity, &signature).map_err(|e| self.term_error(at, e))
     }
 
-    /// `name:` in front of a parameter's type is not part of the type.
+    /// Skips `name:` before a parameter's type.
     fn skip_parameter_name(&mut self) {
         if matches!((self.token(), self.token_at(1)), (Token::Ident(_), Token::Punct(":"))) {
             self.advance();
@@ -363,7 +363,7 @@ impl<'t, F: TypeFamily<Name = Name>> Parser<'_, 't, F> {
         self.build(at, TyData::Dyn(DynTy { bounds: &bounds, region }))
     }
 
-    /// One bound; its associated types become bounds of their own.
+    /// Parses one bound; its associated types become separate bounds.
     fn bound_into(&mut self, bounds: &mut Vec<DynBound<F>>) -> Result<(), ParseError> {
         let at = self.offset();
         let only_items = self.eat("~");
@@ -446,7 +446,7 @@ impl<'t, F: TypeFamily<Name = Name>> Parser<'_, 't, F> {
             | Token::Str(_)
             | Token::Sigil(_)
             | Token::Punct(_)
-            | Token::End => return Err(self.error(Problem::Expected("a lifetime"))),
+            | Token::End => return Err(self.error(ParseErrorKind::Expected("a lifetime"))),
         };
         self.advance();
         Ok(region)
@@ -463,7 +463,7 @@ impl<'t, F: TypeFamily<Name = Name>> Parser<'_, 't, F> {
     }
 }
 
-/// What a form in braces makes.
+/// Kind of term in braces.
 enum Braced {
     Apply(fn(crate::name::Symbol) -> Name),
     Alias(fn(crate::name::Symbol) -> Name),

@@ -1,4 +1,4 @@
-//! The recorded cases' syntax trees as terms, and the declarations that they are about.
+//! Syntax trees of the recorded cases as terms, with the declarations that they use.
 
 use serde_json::Value;
 use std::collections::HashMap;
@@ -10,7 +10,7 @@ use typeloom_term::{
     TyData, TypeFamily, Variance,
 };
 
-/// The nominal types that the cases use: what each argument's variance is.
+/// Nominal types of the cases, with the variance of each argument.
 const VARIANCES: &[(&str, &[Variance])] = {
     use Variance::{Bivariant as B, Contravariant as N, Covariant as P, Invariant as I};
     &[
@@ -40,7 +40,7 @@ const VARIANCES: &[(&str, &[Variance])] = {
 /// Traits that form sets in `dyn`.
 const AUTO_TRAITS: &[&str] = &["Send", "Sync", "Unpin", "UnwindSafe", "RefUnwindSafe"];
 
-/// The program that the cases were recorded in.
+/// The program in which the cases were recorded.
 pub(crate) struct Declarations {
     pub(crate) symbols: Symbols,
     variances: HashMap<Name, &'static [Variance]>,
@@ -87,7 +87,7 @@ impl<F: TypeFamily<Name = Name>> Program<F> for Declarations {
 pub(crate) struct Build<'a, F: TypeFamily<Name = Name>> {
     pub(crate) cx: &'a F,
     pub(crate) symbols: &'a mut Symbols,
-    /// The table's variables that `?0`, `?1`, ... stand for.
+    /// Variables of the table for `?0`, `?1`, ...
     pub(crate) vars: &'a [Ty<F>],
     binders: Vec<Vec<String>>,
 }

@@ -1,15 +1,15 @@
-//! The compiler on the path, asked about a source.
+//! Runs the compiler found on the path.
 
 use std::process::Command;
 
-/// An error: the lines that it points at, and its code if it has one.
+/// An error: the lines that it refers to, and its code if it has one.
 pub(crate) struct Complaint {
     pub(crate) lines: Vec<u64>,
     #[allow(dead_code, reason = "one of the tests only asks where")]
     pub(crate) code: Option<String>,
 }
 
-/// What the compiler complains about. `None` where there is no compiler.
+/// Errors of compiling a source. `None` without a compiler.
 pub(crate) fn complaints(name: &str, source: &str) -> Option<Vec<Complaint>> {
     let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.rs"));
     std::fs::write(&path, source).unwrap();

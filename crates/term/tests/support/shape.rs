@@ -1,7 +1,7 @@
-//! Random types, described without a family, and built on any.
+//! Random types, described without a family and built in any.
 //!
-//! The same shape can be built in two styles that mean the same type: with the variables of binders in another order,
-//! unused variables, auto traits repeated in another order, and constants as expressions.
+//! A shape can be built in two styles that mean the same type: with variables of binders in another order,
+//! unused variables, repeated auto traits in another order, and constants as expressions.
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
@@ -23,7 +23,7 @@ pub(crate) enum R {
 pub(crate) enum Shape {
     Leaf(u8),
     Param(u8),
-    /// A type variable of a binder, where there is one.
+    /// A type variable of a binder, if there is one.
     Bound(u8, u8),
     Ref(R, bool, Box<Shape>),
     Adt(u8, Vec<Shape>),
@@ -77,7 +77,7 @@ pub(crate) fn check<S: Strategy>(
     runner.run(strategy, property).unwrap_or_else(|error| panic!("{error}"));
 }
 
-/// How to write what can be written in several ways.
+/// Style of writing a shape.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Style {
     Plain,
@@ -102,7 +102,7 @@ impl<'a, F: TypeFamily<Name = Name>> Build<'a, F> {
         self.symbols.intern(text)
     }
 
-    /// The variable `index` of a binder with `declared` variables, as this style numbers it.
+    /// Number in this style of variable `index` of a binder with `declared` variables.
     fn number(&self, index: u16, declared: u16) -> u32 {
         match self.style {
             Style::Plain => u32::from(index),

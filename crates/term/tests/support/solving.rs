@@ -1,11 +1,11 @@
-//! Unification problems, asked as the compiler asks them.
+//! Unification problems, solved in the order of the compiler.
 
 use typeloom_term::infer::RegionFacts;
 use typeloom_term::{Flags, InferenceTable, Name, Program, Ty, TypeFamily, Variance};
 
-/// What the compiler says of a problem: `ok`, `fail`, or `ambiguous`. It infers types first and looks at regions when it
-/// knows them all, so where a type stays ambiguous it never comes to the regions. The terms are about the first variables
-/// of a new table.
+/// Verdict of the compiler's procedure: `ok`, `fail`, or `ambiguous`. It infers all types first and then
+/// checks regions, so an ambiguous type never reaches the region check. The terms use the first variables of
+/// a new table.
 pub(crate) fn verdict<F: TypeFamily<Name = Name>>(
     cx: &F,
     program: &impl Program<F>,

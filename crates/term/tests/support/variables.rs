@@ -1,6 +1,6 @@
 //! Inference variables in printed types.
 
-/// Gives the variables `?7`, `?2`, ... of some texts other names, by the order in which they first occur.
+/// Renumbers the variables `?7`, `?2`, ... of texts by first occurrence.
 pub(crate) fn rename(texts: &[String], name: impl Fn(usize) -> String) -> Vec<String> {
     let mut numbers: Vec<String> = Vec::new();
     let mut renamed = |text: &String| {

@@ -1,4 +1,4 @@
-//! The questions of the recorded cases, asked of an inference table.
+//! Relations of the recorded cases in an inference table.
 
 use super::ast::Declarations;
 use typeloom_term::infer::RegionFacts;
@@ -19,7 +19,7 @@ pub(crate) fn pair<F: TypeFamily<Name = Name>>(
     })
 }
 
-/// Whether one type exists that relates to both, the first one asked first.
+/// Whether a type exists that relates to both, where the first is related first.
 pub(crate) fn bounded_by_both<F: TypeFamily<Name = Name>>(
     cx: &F,
     program: &Declarations,

@@ -1,18 +1,18 @@
-//! Sentences about terms: why two do not relate, and what is not decided yet.
+//! Messages about terms: errors and obligations.
 //!
-//! An error holds its terms and says of itself only what kind of error it is, since the names are in a table that it does
-//! not have. With the table, it can be said which terms.
+//! The `Display` text of an error states only its kind, because names are stored in a separate table. The
+//! functions here take that table and name the terms.
 
 use super::{Printer, rust};
 use crate::arg::GenericArg;
 use crate::constant::Const;
 use crate::family::TypeFamily;
-use crate::infer::{Obligation, RegionError, TypeError};
+use crate::infer::{Obligation, RegionError, RelationError};
 use crate::name::{Name, Symbols};
 use crate::region::Region;
 use crate::variance::Variance;
 
-/// Says why two terms do not relate.
+/// Formats the reason for which two terms do not relate.
 ///
 /// ```
 /// use typeloom_term::parse::{Scope, parse_ty};
@@ -30,42 +30,42 @@ use crate::variance::Variance;
 /// # Ok::<(), typeloom_term::parse::ParseError>(())
 /// ```
 #[must_use]
-pub fn type_error<F: TypeFamily<Name = Name>>(error: &TypeError<F>, symbols: &Symbols) -> String {
+pub fn type_error<F: TypeFamily<Name = Name>>(error: &RelationError<F>, symbols: &Symbols) -> String {
     match error {
-        TypeError::Mismatch { a, b } => format!("`{}` is not `{}`", rust(a, symbols), rust(b, symbols)),
-        TypeError::ConstMismatch { a, b } => {
+        RelationError::Mismatch { a, b } => format!("`{}` is not `{}`", rust(a, symbols), rust(b, symbols)),
+        RelationError::ConstMismatch { a, b } => {
             format!("`{}` is not `{}`", constant(a, symbols), constant(b, symbols))
         }
-        TypeError::KindMismatch { a, b } => format!(
+        RelationError::KindMismatch { a, b } => format!(
             "{} `{}` stands where the other side has {} `{}`",
             kind(a),
             arg(a, symbols),
             kind(b),
             arg(b, symbols)
         ),
-        TypeError::Occurs { var, term } => {
+        RelationError::Occurs { var, term } => {
             format!("`{}` would have to contain itself, as `{}`", arg(var, symbols), arg(term, symbols))
         }
-        TypeError::Universe { var, term } => format!(
+        RelationError::Universe { var, term } => format!(
             "`{}` would have to be `{}`, which exists under a binder only",
             arg(var, symbols),
             arg(term, symbols)
         ),
-        TypeError::Leak(error) => {
+        RelationError::Leak(error) => {
             format!("one type is more general than the other: {}", region_error(error, symbols))
         }
-        TypeError::Term(error) => error.to_string(),
+        RelationError::Term(error) => error.to_string(),
     }
 }
 
-/// Says which region is not known to outlive which.
+/// Formats a region constraint that is not implied.
 #[must_use]
 pub fn region_error<F: TypeFamily<Name = Name>>(error: &RegionError<F>, symbols: &Symbols) -> String {
     let RegionError { longer, shorter } = error;
     format!("`{}` is not known to outlive `{}`", region(*longer, symbols), region(*shorter, symbols))
 }
 
-/// Says what is not decided yet.
+/// Formats an undecided relation.
 #[must_use]
 pub fn obligation<F: TypeFamily<Name = Name>>(obligation: &Obligation<F>, symbols: &Symbols) -> String {
     match obligation {

@@ -1,4 +1,4 @@
-//! What is said of terms that do not relate, in both families.
+//! Messages for terms that do not relate, in both families.
 
 use typeloom_term::infer::RegionFacts;
 use typeloom_term::parse::{Scope, parse_ty};
@@ -47,7 +47,7 @@ fn every_sentence<F: TypeFamily<Name = Name>>(cx: &F) {
 }
 
 #[test]
-fn every_way_not_to_relate_names_the_terms() {
+fn every_relation_error_names_the_terms() {
     every_sentence(&Boxed::default());
     let arena = Arena::new();
     every_sentence(&Interned::new(&arena));
