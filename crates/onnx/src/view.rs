@@ -111,7 +111,111 @@ macro_rules! name {
     };
 }
 
-use {name, views};
+/// Declares getters of a message's fields. A row reads `number "name" label type getter`, with the labels `last` (a
+/// singular string, of which the last occurrence is valid), `all` (an iterator over a repeated field) and `custom` (no getter).
+macro_rules! getters {
+    ($view:ident of $message:literal; $(
+        $(#[$doc:meta])* $number:literal $name:literal $label:ident $ty:ident $getter:ident;
+    )*) => {
+        impl<'a> $view<'a> {
+            $( $crate::view::getters!(@$label $ty $(#[$doc])* $getter $number $crate::view::name!($message, $name)); )*
+        }
+    };
+    (@custom $($row:tt)*) => {};
+    (@last str $(#[$doc:meta])* $getter:ident $number:literal $name:expr) => {
+        $(#[$doc])*
+        pub fn $getter(&self) -> Result<&'a str, DecodeError> {
+            $crate::view::last_string(self.wire_fields(), $number, $name)
+        }
+    };
+    (@all str $(#[$doc:meta])* $getter:ident $number:literal $name:expr) => {
+        $(#[$doc])*
+        pub fn $getter(&self) -> impl Iterator<Item = Result<&'a str, DecodeError>> + Clone + use<'a> {
+            $crate::view::strings(self.wire_fields(), $number, $name)
+        }
+    };
+    (@all $view:ident $(#[$doc:meta])* $getter:ident $number:literal $name:expr) => {
+        $(#[$doc])*
+        pub fn $getter(&self) -> impl Iterator<Item = Result<$view<'a>, DecodeError>> + Clone + use<'a> {
+            $crate::view::messages(self.wire_fields(), $number, $name, $view::from_body)
+        }
+    };
+}
+
+/// Declares an enum of a message's fields, an iterator over them in file order, and their getters (see [`getters`]).
+/// Several functions of the hot path are inlined as `$inline` states.
+macro_rules! fields {
+    (
+        #[$inline:meta]
+        $(#[$meta:meta])*
+        pub enum $field:ident of $view:ident ($message:literal), $fields:ident;
+        $( $(#[$doc:meta])* $number:literal $name:literal $variant:ident($ty:ident) => $label:ident $getter:ident; )*
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug)]
+        pub enum $field<'a> {
+            $( $(#[$doc])* $variant(fields!(@ty $ty)), )*
+            /// A field that graph readers do not need, or an unknown one.
+            Other($crate::wire::Field<'a>),
+        }
+
+        #[doc = concat!("The fields of one `", $message, "` in file order.")]
+        #[derive(Clone, Copy, Debug)]
+        pub struct $fields<'a> {
+            fields: $crate::wire::Fields<'a>,
+        }
+
+        impl<'a> Iterator for $fields<'a> {
+            type Item = Result<$field<'a>, DecodeError>;
+
+            #[$inline]
+            fn next(&mut self) -> Option<Self::Item> {
+                let read = match self.fields.next()? {
+                    Ok(field) => $field::read(&field),
+                    Err(error) => return Some(Err(error)),
+                };
+                if read.is_err() {
+                    self.fields.stop();
+                }
+                Some(read)
+            }
+        }
+
+        impl std::iter::FusedIterator for $fields<'_> {}
+
+        impl<'a> $field<'a> {
+            #[$inline]
+            fn read(field: &$crate::wire::Field<'a>) -> Result<Self, DecodeError> {
+                Ok(match field.number {
+                    $( $number => Self::$variant(fields!(@read $ty field $crate::view::name!($message, $name))), )*
+                    _ => Self::Other(*field),
+                })
+            }
+        }
+
+        impl<'a> $view<'a> {
+            /// The fields in file order, in one pass.
+            #[inline]
+            pub const fn fields(&self) -> $fields<'a> {
+                $fields { fields: self.wire_fields() }
+            }
+        }
+
+        $crate::view::getters! {
+            $view of $message;
+            $( $(#[$doc])* $number $name $label $ty $getter; )*
+        }
+    };
+    (@ty str) => { &'a str };
+    (@ty $view:ident) => { $view<'a> };
+    (@read str $source:ident $name:expr) => { $source.string($name)? };
+    (@read $view:ident $source:ident $name:expr) => {{
+        let (bytes, offset) = $source.bytes($name)?;
+        $view::from_body(bytes, offset)
+    }};
+}
+
+use {fields, getters, name, views};
 
 /// The fields of one number, read by `read`, in file order.
 #[derive(Clone, Copy, Debug)]

@@ -1,10 +1,10 @@
 //! Views of attributes.
 
 use super::{Floats, GraphView, Ints, SparseTensorView, TensorView, TypeView};
-use super::{Select, last_string, messages, name, set_once, views};
+use super::{Select, getters, name, set_once, views};
 use crate::error::DecodeError;
 use crate::messages::attribute_proto::AttributeType;
-use crate::wire::Field;
+use crate::wire::{Field, Fields};
 
 views! {
     /// A view of one `AttributeProto`.
@@ -32,12 +32,13 @@ pub struct Attribute<'a> {
     sparse_tensor: Option<SparseTensorView<'a>>,
 }
 
-impl<'a> AttributeView<'a> {
+getters! {
+    AttributeView of "AttributeProto";
     /// The attribute's name.
-    pub fn name(&self) -> Result<&'a str, DecodeError> {
-        last_string(self.wire_fields(), 1, name!("AttributeProto", "name"))
-    }
+    1 "name" last str name;
+}
 
+impl<'a> AttributeView<'a> {
     /// Reads it.
     pub fn parse(&self) -> Result<Attribute<'a>, DecodeError> {
         let mut attribute = Attribute {
@@ -153,43 +154,36 @@ impl<'a> Attribute<'a> {
 
     /// The floats.
     pub fn floats(&self) -> Floats<'a> {
-        Floats::new(self.view.wire_fields(), 7, name!("AttributeProto", "floats"))
+        Floats::new(self.wire_fields(), 7, name!("AttributeProto", "floats"))
     }
 
     /// The integers.
     pub fn ints(&self) -> Ints<'a> {
-        Ints::new(self.view.wire_fields(), 8, name!("AttributeProto", "ints"))
+        Ints::new(self.wire_fields(), 8, name!("AttributeProto", "ints"))
     }
 
     /// The strings, each any bytes.
     pub fn strings(&self) -> impl Iterator<Item = Result<&'a [u8], DecodeError>> + Clone + use<'a> {
         Select {
-            fields: self.view.wire_fields(),
+            fields: self.wire_fields(),
             number: 9,
             read: |field: &Field<'a>| field.bytes(name!("AttributeProto", "strings")).map(|(bytes, _)| bytes),
         }
     }
 
-    /// The tensors.
-    pub fn tensors(&self) -> impl Iterator<Item = Result<TensorView<'a>, DecodeError>> + Clone + use<'a> {
-        messages(self.view.wire_fields(), 10, name!("AttributeProto", "tensors"), TensorView::from_body)
+    const fn wire_fields(&self) -> Fields<'a> {
+        self.view.wire_fields()
     }
+}
 
-    /// The graphs.
-    pub fn graphs(&self) -> impl Iterator<Item = Result<GraphView<'a>, DecodeError>> + Clone + use<'a> {
-        messages(self.view.wire_fields(), 11, name!("AttributeProto", "graphs"), GraphView::from_body)
-    }
-
-    /// The types.
-    pub fn type_protos(&self) -> impl Iterator<Item = Result<TypeView<'a>, DecodeError>> + Clone + use<'a> {
-        messages(self.view.wire_fields(), 15, name!("AttributeProto", "type_protos"), TypeView::from_body)
-    }
-
-    /// The sparse tensors.
-    pub fn sparse_tensors(
-        &self,
-    ) -> impl Iterator<Item = Result<SparseTensorView<'a>, DecodeError>> + Clone + use<'a> {
-        let name = name!("AttributeProto", "sparse_tensors");
-        messages(self.view.wire_fields(), 23, name, SparseTensorView::from_body)
-    }
+getters! {
+    Attribute of "AttributeProto";
+    /// The list of tensors.
+    10 "tensors" all TensorView tensors;
+    /// The list of graphs.
+    11 "graphs" all GraphView graphs;
+    /// The list of types.
+    15 "type_protos" all TypeView type_protos;
+    /// The list of sparse tensors.
+    23 "sparse_tensors" all SparseTensorView sparse_tensors;
 }

@@ -1,7 +1,7 @@
-//! Views of a model and of what stands beside its graph.
+//! Views of models, functions and metadata.
 
 use super::{AttributeView, GraphView, NodeView, ValueInfoView};
-use super::{last_string, messages, name, set_once, strings, views};
+use super::{fields, getters, last_string, name, set_once, views};
 use crate::error::DecodeError;
 use crate::wire::{Field, Fields, Value};
 
@@ -88,25 +88,16 @@ impl<'a> ModelView<'a> {
     pub fn opset_imports(&self) -> impl Iterator<Item = Result<OpsetId<'a>, DecodeError>> + Clone + use<'a> {
         opset_imports(self.wire_fields(), 8, name!("ModelProto", "opset_import"))
     }
+}
 
-    /// Named facts.
-    pub fn metadata_props(
-        &self,
-    ) -> impl Iterator<Item = Result<EntryView<'a>, DecodeError>> + Clone + use<'a> {
-        messages(self.wire_fields(), 14, name!("ModelProto", "metadata_props"), EntryView::from_body)
-    }
-
-    /// How the model is trained.
-    pub fn training_info(
-        &self,
-    ) -> impl Iterator<Item = Result<TrainingInfoView<'a>, DecodeError>> + Clone + use<'a> {
-        messages(self.wire_fields(), 20, name!("ModelProto", "training_info"), TrainingInfoView::from_body)
-    }
-
-    /// The functions that nodes may call.
-    pub fn functions(&self) -> impl Iterator<Item = Result<FunctionView<'a>, DecodeError>> + Clone + use<'a> {
-        messages(self.wire_fields(), 25, name!("ModelProto", "functions"), FunctionView::from_body)
-    }
+getters! {
+    ModelView of "ModelProto";
+    /// Metadata entries.
+    14 "metadata_props" all EntryView metadata_props;
+    /// Training steps.
+    20 "training_info" all TrainingInfoView training_info;
+    /// Functions that nodes may call.
+    25 "functions" all FunctionView functions;
 }
 
 views! {
@@ -209,165 +200,47 @@ impl<'a> TrainingInfoView<'a> {
         }
         Ok(info)
     }
-
-    /// Which output of `initialization` becomes which initializer.
-    pub fn initialization_binding(
-        &self,
-    ) -> impl Iterator<Item = Result<EntryView<'a>, DecodeError>> + Clone + use<'a> {
-        let name = name!("TrainingInfoProto", "initialization_binding");
-        messages(self.wire_fields(), 3, name, EntryView::from_body)
-    }
-
-    /// Which output of `algorithm` becomes which initializer.
-    pub fn update_binding(
-        &self,
-    ) -> impl Iterator<Item = Result<EntryView<'a>, DecodeError>> + Clone + use<'a> {
-        messages(self.wire_fields(), 4, name!("TrainingInfoProto", "update_binding"), EntryView::from_body)
-    }
 }
 
-/// One field of a function.
-#[derive(Clone, Copy, Debug)]
-pub enum FunctionField<'a> {
-    /// The operator name it is called by.
-    Name(&'a str),
-    /// The name of a formal input.
-    Input(&'a str),
-    /// The name of a formal output.
-    Output(&'a str),
-    /// The name of an attribute without a default.
-    Attribute(&'a str),
-    /// An attribute with its default.
-    AttributeProto(AttributeView<'a>),
-    /// A node of the body.
-    Node(NodeView<'a>),
+getters! {
+    TrainingInfoView of "TrainingInfoProto";
+    /// Pairs of an initializer and the output of `initialization` that is assigned to it.
+    3 "initialization_binding" all EntryView initialization_binding;
+    /// Pairs of an initializer and the output of `algorithm` that is assigned to it.
+    4 "update_binding" all EntryView update_binding;
+}
+
+fields! {
+    #[inline]
+    /// One field of a function.
+    pub enum FunctionField of FunctionView ("FunctionProto"), FunctionFields;
+    /// The operator name of calls.
+    1 "name" Name(str) => last name;
+    /// Names of formal inputs.
+    4 "input" Input(str) => all inputs;
+    /// Names of formal outputs.
+    5 "output" Output(str) => all outputs;
+    /// Names of attributes without a default.
+    6 "attribute" Attribute(str) => all attributes;
+    /// Nodes of the body.
+    7 "node" Node(NodeView) => all nodes;
     /// An operator set that the body refers to.
-    OpsetImport(OpsetIdView<'a>),
-    /// The domain it is called in.
-    Domain(&'a str),
-    /// Tells apart functions of one name and domain.
-    Overload(&'a str),
-    /// The type of a value in the body.
-    ValueInfo(ValueInfoView<'a>),
-    /// A named fact.
-    Metadata(EntryView<'a>),
-    /// A field that no reader of graphs needs, or an unknown one.
-    Other(Field<'a>),
-}
-
-/// The fields of a function in file order.
-#[derive(Clone, Copy, Debug)]
-pub struct FunctionFields<'a> {
-    fields: Fields<'a>,
-}
-
-impl<'a> Iterator for FunctionFields<'a> {
-    type Item = Result<FunctionField<'a>, DecodeError>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let field = self.fields.next()?.and_then(|field| read_function_field(&field));
-        Some(field.inspect_err(|_| self.fields.stop()))
-    }
-}
-
-impl std::iter::FusedIterator for FunctionFields<'_> {}
-
-fn read_function_field<'a>(field: &Field<'a>) -> Result<FunctionField<'a>, DecodeError> {
-    Ok(match field.number {
-        1 => FunctionField::Name(field.string(name!("FunctionProto", "name"))?),
-        4 => FunctionField::Input(field.string(name!("FunctionProto", "input"))?),
-        5 => FunctionField::Output(field.string(name!("FunctionProto", "output"))?),
-        6 => FunctionField::Attribute(field.string(name!("FunctionProto", "attribute"))?),
-        7 => {
-            let (bytes, offset) = field.bytes(name!("FunctionProto", "node"))?;
-            FunctionField::Node(NodeView::from_body(bytes, offset))
-        }
-        9 => {
-            let (bytes, offset) = field.bytes(name!("FunctionProto", "opset_import"))?;
-            FunctionField::OpsetImport(OpsetIdView::from_body(bytes, offset))
-        }
-        10 => FunctionField::Domain(field.string(name!("FunctionProto", "domain"))?),
-        11 => {
-            let (bytes, offset) = field.bytes(name!("FunctionProto", "attribute_proto"))?;
-            FunctionField::AttributeProto(AttributeView::from_body(bytes, offset))
-        }
-        12 => {
-            let (bytes, offset) = field.bytes(name!("FunctionProto", "value_info"))?;
-            FunctionField::ValueInfo(ValueInfoView::from_body(bytes, offset))
-        }
-        13 => FunctionField::Overload(field.string(name!("FunctionProto", "overload"))?),
-        14 => {
-            let (bytes, offset) = field.bytes(name!("FunctionProto", "metadata_props"))?;
-            FunctionField::Metadata(EntryView::from_body(bytes, offset))
-        }
-        _ => FunctionField::Other(*field),
-    })
+    9 "opset_import" OpsetImport(OpsetIdView) => custom opset_imports;
+    /// The domain of calls.
+    10 "domain" Domain(str) => last domain;
+    /// Attributes with their defaults.
+    11 "attribute_proto" AttributeProto(AttributeView) => all attribute_protos;
+    /// Types of values in the body.
+    12 "value_info" ValueInfo(ValueInfoView) => all value_info;
+    /// Distinguishes functions of the same name and domain.
+    13 "overload" Overload(str) => last overload;
+    /// Metadata entries.
+    14 "metadata_props" Metadata(EntryView) => all metadata_props;
 }
 
 impl<'a> FunctionView<'a> {
-    /// The fields in file order, in one pass.
-    pub const fn fields(&self) -> FunctionFields<'a> {
-        FunctionFields { fields: self.wire_fields() }
-    }
-
-    /// The operator name it is called by.
-    pub fn name(&self) -> Result<&'a str, DecodeError> {
-        last_string(self.wire_fields(), 1, name!("FunctionProto", "name"))
-    }
-
-    /// The domain it is called in.
-    pub fn domain(&self) -> Result<&'a str, DecodeError> {
-        last_string(self.wire_fields(), 10, name!("FunctionProto", "domain"))
-    }
-
-    /// Tells apart functions of one name and domain.
-    pub fn overload(&self) -> Result<&'a str, DecodeError> {
-        last_string(self.wire_fields(), 13, name!("FunctionProto", "overload"))
-    }
-
-    /// Names of the formal inputs.
-    pub fn inputs(&self) -> impl Iterator<Item = Result<&'a str, DecodeError>> + Clone + use<'a> {
-        strings(self.wire_fields(), 4, name!("FunctionProto", "input"))
-    }
-
-    /// Names of the formal outputs.
-    pub fn outputs(&self) -> impl Iterator<Item = Result<&'a str, DecodeError>> + Clone + use<'a> {
-        strings(self.wire_fields(), 5, name!("FunctionProto", "output"))
-    }
-
-    /// Names of the attributes without a default.
-    pub fn attributes(&self) -> impl Iterator<Item = Result<&'a str, DecodeError>> + Clone + use<'a> {
-        strings(self.wire_fields(), 6, name!("FunctionProto", "attribute"))
-    }
-
-    /// Attributes with their defaults.
-    pub fn attribute_protos(
-        &self,
-    ) -> impl Iterator<Item = Result<AttributeView<'a>, DecodeError>> + Clone + use<'a> {
-        messages(self.wire_fields(), 11, name!("FunctionProto", "attribute_proto"), AttributeView::from_body)
-    }
-
-    /// The body.
-    pub fn nodes(&self) -> impl Iterator<Item = Result<NodeView<'a>, DecodeError>> + Clone + use<'a> {
-        messages(self.wire_fields(), 7, name!("FunctionProto", "node"), NodeView::from_body)
-    }
-
     /// The operator sets that the body refers to.
     pub fn opset_imports(&self) -> impl Iterator<Item = Result<OpsetId<'a>, DecodeError>> + Clone + use<'a> {
         opset_imports(self.wire_fields(), 9, name!("FunctionProto", "opset_import"))
-    }
-
-    /// Types of values in the body.
-    pub fn value_info(
-        &self,
-    ) -> impl Iterator<Item = Result<ValueInfoView<'a>, DecodeError>> + Clone + use<'a> {
-        messages(self.wire_fields(), 12, name!("FunctionProto", "value_info"), ValueInfoView::from_body)
-    }
-
-    /// Named facts.
-    pub fn metadata_props(
-        &self,
-    ) -> impl Iterator<Item = Result<EntryView<'a>, DecodeError>> + Clone + use<'a> {
-        messages(self.wire_fields(), 14, name!("FunctionProto", "metadata_props"), EntryView::from_body)
     }
 }

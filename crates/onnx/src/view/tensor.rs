@@ -4,7 +4,7 @@ use half::{bf16, f16};
 use typeloom_types::dtype::{Dtype, DtypeClass};
 
 use super::payload::Doubles;
-use super::{Dims, EntryView, Floats, Ints, Select, messages, name, set_once, views};
+use super::{Dims, EntryView, Floats, Ints, Select, getters, name, set_once, views};
 use crate::error::{DecodeError, ErrorKind, FieldName};
 use crate::messages::tensor_proto::DataLocation;
 use crate::typed_field::TypedField;
@@ -57,6 +57,14 @@ impl TensorHeader<'_> {
     }
 }
 
+getters! {
+    TensorView of "TensorProto";
+    /// Location of the elements, if they are in another file: entries `location`, `offset`, `length`, `checksum`.
+    13 "external_data" all EntryView external_data;
+    /// Metadata entries.
+    16 "metadata_props" all EntryView metadata_props;
+}
+
 impl<'a> TensorView<'a> {
     /// Reads everything but the payload.
     pub fn header(&self) -> Result<TensorHeader<'a>, DecodeError> {
@@ -86,20 +94,6 @@ impl<'a> TensorView<'a> {
             }
         }
         Ok(header)
-    }
-
-    /// Where the elements are, if in another file: entries `location`, `offset`, `length`, `checksum`.
-    pub fn external_data(
-        &self,
-    ) -> impl Iterator<Item = Result<EntryView<'a>, DecodeError>> + Clone + use<'a> {
-        messages(self.wire_fields(), 13, name!("TensorProto", "external_data"), EntryView::from_body)
-    }
-
-    /// Named facts.
-    pub fn metadata_props(
-        &self,
-    ) -> impl Iterator<Item = Result<EntryView<'a>, DecodeError>> + Clone + use<'a> {
-        messages(self.wire_fields(), 16, name!("TensorProto", "metadata_props"), EntryView::from_body)
     }
 
     /// The elements of an integer or bool tensor.

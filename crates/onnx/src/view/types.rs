@@ -1,6 +1,6 @@
 //! Views of values, types and shapes.
 
-use super::{EntryView, messages, name, set_once, views};
+use super::{EntryView, getters, name, set_once, views};
 use crate::error::{DecodeError, FieldName};
 use crate::wire::{Field, Fields};
 
@@ -36,13 +36,12 @@ impl<'a> ValueInfoView<'a> {
         }
         Ok(value)
     }
+}
 
-    /// Named facts.
-    pub fn metadata_props(
-        &self,
-    ) -> impl Iterator<Item = Result<EntryView<'a>, DecodeError>> + Clone + use<'a> {
-        messages(self.wire_fields(), 4, name!("ValueInfoProto", "metadata_props"), EntryView::from_body)
-    }
+getters! {
+    ValueInfoView of "ValueInfoProto";
+    /// Metadata entries.
+    4 "metadata_props" all EntryView metadata_props;
 }
 
 /// A type, read one level deep.
