@@ -1,23 +1,22 @@
-//! What can be wrong with the bytes of a model, and where.
+//! Errors in the bytes of a model.
 
 use crate::wire::WireKind;
 
-/// Malformed bytes: what is wrong and at which byte.
+/// Error of decoding malformed bytes.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{kind} at byte {offset}")]
 pub struct DecodeError {
-    /// Where, counted from the start of the file or of the slice that was handed in.
+    /// Offset of the error in the file, or in the slice given to the decoder.
     pub offset: usize,
-    /// What.
     pub kind: ErrorKind,
 }
 
-/// The name of a message's field, for errors.
+/// The name of a field of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FieldName {
-    /// The message, such as `NodeProto`.
+    /// The message, for example `NodeProto`.
     pub message: &'static str,
-    /// The field, such as `op_type`.
+    /// The field, for example `op_type`.
     pub field: &'static str,
 }
 
@@ -27,7 +26,7 @@ impl std::fmt::Display for FieldName {
     }
 }
 
-/// What is wrong with malformed bytes.
+/// Kind of a [`DecodeError`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ErrorKind {
@@ -40,17 +39,16 @@ pub enum ErrorKind {
     /// A field of fixed size continues past the end of its message.
     #[error("a value of {size} bytes is cut off after {left}")]
     TruncatedFixed {
-        /// The size of the field.
         size: u8,
-        /// The bytes that are left of the message.
+        /// Number of bytes left in the message.
         left: u8,
     },
-    /// A field claims to be longer than the message it is in.
+    /// A field is longer than the rest of its message.
     #[error("a field claims {length} bytes, but its message has {left} left")]
     LengthPastEnd {
-        /// The claimed length.
+        /// The declared length.
         length: u64,
-        /// The bytes that are left of the message.
+        /// Number of bytes left in the message.
         left: usize,
     },
     /// A key has a wire type that protobuf does not define.
@@ -64,122 +62,96 @@ pub enum ErrorKind {
     FieldNumberZero,
     /// A key takes more than 32 bits.
     #[error("field key {key} has more than 32 bits")]
-    KeyTooLarge {
-        /// The key.
-        key: u64,
-    },
+    KeyTooLarge { key: u64 },
     /// A group ends that did not start.
     #[error("group {number} ends but is not open")]
-    UnmatchedEndGroup {
-        /// The group's field number.
-        number: u32,
-    },
+    UnmatchedEndGroup { number: u32 },
     /// A group does not end within its message.
     #[error("group {number} does not end")]
-    UnterminatedGroup {
-        /// The group's field number.
-        number: u32,
-    },
-    /// Messages or groups nest deeper than is allowed.
+    UnterminatedGroup { number: u32 },
+    /// Messages or groups are nested too deeply.
     #[error("messages nest more than {limit} deep")]
     NestingTooDeep {
-        /// How deep they may nest.
+        /// Maximum depth.
         limit: usize,
     },
-    /// A field has another wire type than its schema says.
+    /// The wire type of a field differs from that of the schema.
     #[error("`{field}` is encoded as {found}, not as {expected}")]
     WrongWireType {
-        /// The field.
         field: &'static FieldName,
-        /// What the schema says.
+        /// The wire type of the schema.
         expected: WireKind,
-        /// What the bytes say.
+        /// The wire type in the file.
         found: WireKind,
     },
     /// A string is not UTF-8.
     #[error("`{field}` is not valid UTF-8")]
-    InvalidUtf8 {
-        /// The field.
-        field: &'static FieldName,
-    },
-    /// A message occurs twice in a field that holds one. Owned messages merge the two as protobuf does; a view, which
-    /// does not copy, cannot.
+    InvalidUtf8 { field: &'static FieldName },
+    /// A singular message occurs twice. Owned messages merge the two as protobuf does; a view cannot, because
+    /// it does not copy.
     #[error("`{field}` occurs twice")]
-    RepeatedMessage {
-        /// The field.
-        field: &'static FieldName,
-    },
-    /// A packed list of numbers of fixed size does not divide evenly.
+    RepeatedMessage { field: &'static FieldName },
+    /// The length of a packed list is not a multiple of the size of its elements.
     #[error("`{field}` has {length} bytes, which is no multiple of {size}")]
     UnevenPacked {
-        /// The field.
         field: &'static FieldName,
-        /// The bytes it has.
+        /// Length of the list in bytes.
         length: usize,
-        /// The bytes of one element.
+        /// Size of an element in bytes.
         size: u8,
     },
     /// A tensor has a negative extent.
     #[error("a tensor has the negative extent {dim}")]
-    NegativeDim {
-        /// The extent.
-        dim: i64,
-    },
+    NegativeDim { dim: i64 },
     /// A tensor has more elements than 64 bits can count.
     #[error("a tensor has more elements than can be counted")]
     ElementCountOverflow,
-    /// A tensor's payload does not have the size that its dims and element type ask for.
+    /// The size of a tensor's payload does not match its dims and element type.
     #[error("a tensor's `{field}` has {found} {unit}, but its dims and element type ask for {expected}")]
     PayloadSize {
         /// The payload field.
         field: &'static FieldName,
-        /// What is counted: `bytes` or `elements`.
+        /// Unit of the sizes: `bytes`, `elements` or `entries`.
         unit: &'static str,
-        /// The size the dims ask for.
+        /// Size for the dims.
         expected: u64,
-        /// The size there is.
+        /// Size found.
         found: u64,
     },
-    /// A tensor's payload is in a field for other element types.
+    /// A tensor's payload is in the field of another element type.
     #[error("a tensor's payload is in `{found}`, but its element type needs `{expected}`")]
     PayloadField {
-        /// The field it is in.
+        /// The field of the payload.
         found: &'static FieldName,
         /// The field for the element type.
         expected: &'static FieldName,
     },
     /// A tensor has two payloads.
     #[error("a tensor has a payload in `{first}` and another in `{second}`")]
-    TwoPayloads {
-        /// One field.
-        first: &'static FieldName,
-        /// The other.
-        second: &'static FieldName,
-    },
-    /// A tensor has a payload in the model and names another file.
+    TwoPayloads { first: &'static FieldName, second: &'static FieldName },
+    /// A tensor refers to a payload in another file and also has one in the model.
     #[error("a tensor refers to another file for its payload, but has one in the model too")]
     ExternalAndInline,
-    /// A tensor's payload is in another file, which the model does not name.
+    /// A tensor's payload is in another file without a location.
     #[error("a tensor's payload is in another file, but `location` does not name one")]
     ExternalWithoutLocation,
-    /// Strings have no format in other files.
+    /// A tensor of strings refers to another file: no format is defined for this.
     #[error("a tensor of strings cannot have its payload in another file")]
     ExternalStrings,
-    /// The offset or length of a payload in another file is not a number of bytes.
+    /// The offset or length of an external payload is not a number.
     #[error("a tensor's external `{key}` is {value:?}, which is not a number of bytes")]
     ExternalNumber {
         /// `offset` or `length`.
         key: Box<str>,
-        /// The text.
         value: Box<str>,
     },
-    /// The parts of a sparse tensor do not fit together.
+    /// The parts of a sparse tensor are inconsistent.
     #[error("a sparse tensor {reason}")]
     SparseTensor {
-        /// Completes "a sparse tensor ...".
+        /// The predicate after "a sparse tensor".
         reason: Box<str>,
     },
-    /// A fault that only prost reports.
+    /// An error that is reported by prost only.
     #[error("{0}")]
     Other(Box<str>),
 }

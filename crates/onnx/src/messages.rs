@@ -1,23 +1,23 @@
-//! Owned ONNX messages: what modules and passes build and edit.
+//! Owned ONNX messages, for building and editing models.
 //!
-//! One struct per message of ONNX's IR version 14 (`onnx-ml.proto` and `onnx-data.proto`), with ONNX's names and field
-//! numbers, and the conventions of `prost`: `Option` for a singular field, because ONNX is proto2 and "absent" differs
-//! from "empty"; getters with the field's name that fall back to the default; `oneof`s as enums in a module named like
-//! the message. Numeric payloads that can be large are [`bytes::Bytes`], so decoding from `Bytes` shares them with the
-//! file's buffer instead of copying.
+//! There is one struct per message of ONNX's IR version 14 (`onnx-ml.proto` and `onnx-data.proto`), with
+//! ONNX's names and field numbers. The conventions are those of `prost`: a singular field is an `Option`,
+//! because in proto2 an absent field differs from an empty one; a getter with the field's name returns the
+//! default for an absent field; a `oneof` is an enum in a module with the message's name. Large numeric
+//! payloads are [`bytes::Bytes`], so decoding from `Bytes` shares them with the file's buffer.
 //!
-//! **Invariant:** unknown fields survive. Every message keeps the records that its schema does not declare in
-//! `unknown_fields` and writes them back after the known ones, so reading and writing a model of a newer ONNX loses
-//! nothing, at any depth. To change a few fields of a large file, use [`splice`](crate::splice) instead: it copies every
-//! untouched byte verbatim.
+//! **Invariant:** unknown fields are preserved. Every message keeps undeclared records in `unknown_fields`
+//! and writes them after the declared ones, so reading and writing a model of a newer ONNX version loses
+//! nothing at any depth. To change a few fields of a large file, use [`splice`](crate::splice) instead, which
+//! copies all other bytes verbatim.
 //!
-//! **Invariant:** reading is bounded: messages nest at most 100 deep (prost's and protobuf's own limit, about 33
-//! control-flow graphs inside one another), strings are UTF-8, and memory is at most proportional to the bytes read (an
-//! empty message of two bytes becomes a struct of a few hundred).
+//! **Invariant:** decoding is bounded. Messages are nested at most 100 deep (the limit of prost and protobuf,
+//! about 33 nested control-flow graphs), strings are UTF-8, and memory is proportional to the size of the
+//! input (an empty message of two bytes becomes a struct of a few hundred).
 //!
-//! [`read`] reports what is wrong with malformed bytes and where; `prost::Message::decode` works too, without the offset.
+//! [`read`] reports the offset of an error; `prost::Message::decode` does not.
 //!
-//! Not for checking large models: a [`view`](crate::view) reads those without copying.
+//! To check large models, use a [`view`](crate::view), which does not copy.
 //!
 //! ```
 //! use prost::Message;
@@ -78,34 +78,35 @@ pub use tensor::{SparseTensorProto, TensorProto, tensor_proto};
 pub use types::{TensorShapeProto, TypeProto, tensor_shape_proto, type_proto};
 pub use unknown::UnknownFields;
 
-/// A message of this module.
+/// Implemented by all messages of this module.
 pub trait OnnxMessage: Message + Default + schema::Described {}
 
 impl<M: Message + Default + schema::Described> OnnxMessage for M {}
 
-/// Reads a whole message, sharing large payloads with `bytes`.
+/// Decodes a whole message; large payloads are shared with `bytes`.
 ///
-/// On malformed bytes the error tells what is wrong and where, counted from the start of `bytes`.
+/// # Errors
+/// The first error, with its offset from the start of `bytes`.
 pub fn read<M: OnnxMessage>(bytes: Bytes) -> Result<M, DecodeError> {
     let mut rest = bytes.clone();
     M::decode(&mut rest).map_err(|error| {
-        // The cold path looks for the cause a second time, now with offsets. prost stops where the fault is, so
-        // its position is the fallback.
-        schema::find_fault(M::SCHEMA, &bytes).unwrap_or_else(|| {
+        // On the cold path, a second decoder finds the error and its offset. The position where prost stopped
+        // is the fallback.
+        schema::find_error(M::SCHEMA, &bytes).unwrap_or_else(|| {
             let offset = bytes.len() - rest.remaining();
             DecodeError { offset, kind: ErrorKind::Other(error.to_string().into_boxed_str()) }
         })
     })
 }
 
-/// Reads a whole message that lies in pieces one after the other, sharing large payloads with the piece that they are in.
+/// Decodes a whole message that is split into pieces; large payloads are shared with their piece.
 pub fn read_pieces<M: OnnxMessage>(pieces: Vec<Bytes>) -> Result<M, DecodeError> {
     let full = pieces.iter().filter(|piece| !piece.is_empty());
     let mut rest = Pieces { left: pieces.iter().map(Bytes::len).sum(), pieces: full.cloned().collect() };
     M::decode(&mut rest).or_else(|_| read(pieces.concat().into()))
 }
 
-/// Bytes in pieces, none of which is empty.
+/// Bytes in non-empty pieces.
 struct Pieces {
     pieces: VecDeque<Bytes>,
     left: usize,

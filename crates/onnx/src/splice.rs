@@ -1,15 +1,15 @@
-//! The splice writer: changes a few records of a serialised message and copies every other byte verbatim.
+//! The splice writer: changes a few records of a serialised message and copies all other bytes verbatim.
 //!
-//! An edit names the message it happens in by the offset of that message's body, which is what a view's `offset` is, and
-//! replaces or removes one of its records, puts new ones in front of one, or appends some. [`Splice::finish`] descends from the outermost message to
-//! the edited ones, adjusts the lengths of the messages around them and gives the new file as a list of pieces: long runs
-//! of the old file, borrowed, between short new ones. Weights and unknown fields are passed over, neither read nor
-//! decoded, so annotating a model of two gigabytes costs what its graph costs.
+//! An edit identifies its message by the offset of the message's body (the `offset` of a view). It replaces
+//! or removes a record, or inserts records before a record or at the end. [`Splice::finish`] descends from
+//! the outermost message to the edited ones, adjusts the lengths of the enclosing messages, and returns the
+//! new file as a list of pieces: long borrowed runs of the old file between short new ones. Weights and
+//! unknown fields are skipped, so the cost of annotating a model is independent of the size of its weights.
 //!
-//! **Invariant:** the result is well formed where the old message was: edits apply to whole records only, new records come
-//! from [`Records`], and an edit that does not find its message or record is an error.
+//! **Invariant:** the result is well formed if the old message is: edits apply to whole records, new records
+//! come from [`Records`], and an edit of a missing message or record is an error.
 //!
-//! **Invariant:** without edits the result is the old message, byte for byte.
+//! **Invariant:** without edits the result equals the old message byte for byte.
 //!
 //! ```
 //! use prost::Message;
@@ -42,14 +42,13 @@ use prost::encoding::{WireType, encode_key, encode_varint};
 use crate::error::DecodeError;
 use crate::messages::OnnxMessage;
 use crate::messages::schema::{Kind, MessageSchema};
-use crate::wire::{Field, Fields, Value};
+use crate::wire::{Field, Fields, WireValue};
 
-/// New records in wire form.
+/// New records in wire format.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Records(Vec<u8>);
 
 impl Records {
-    /// No records.
     pub const fn new() -> Self {
         Self(Vec::new())
     }
@@ -80,30 +79,30 @@ impl Records {
         self
     }
 
-    /// The records in wire form.
+    /// The records in wire format.
     pub fn as_wire(&self) -> &[u8] {
         &self.0
     }
 }
 
-/// Why edits cannot be carried out.
+/// Error of applying edits.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SpliceError {
-    /// The old message is malformed on the way to an edit.
+    /// The old message is malformed before an edit.
     #[error(transparent)]
     Malformed(#[from] DecodeError),
-    /// An edit names a message that is not there, or that lies inside a record that another edit replaces.
+    /// The message of an edit does not exist, or is inside a record that another edit replaces.
     #[error("no message starts at byte {message}")]
     NoSuchMessage {
-        /// The offset of the body.
+        /// Offset of the body of the message.
         message: usize,
     },
-    /// An edit names a record that is not there.
+    /// The record of an edit does not exist.
     #[error("the message at byte {message} has no record at byte {record}")]
     NoSuchRecord {
-        /// The offset of the message's body.
+        /// Offset of the body of the message.
         message: usize,
-        /// The offset of the record's key.
+        /// Offset of the key of the record.
         record: usize,
     },
 }
@@ -119,44 +118,44 @@ pub struct Splice<'a> {
 /// Edits to one message.
 #[derive(Clone, Debug, Default)]
 struct Edits {
-    /// What stands in front of the record at an offset.
+    /// New records before the record at an offset.
     inserted: BTreeMap<usize, Vec<u8>>,
-    /// What stands in place of the record at an offset.
+    /// Replacement of the record at an offset.
     replaced: BTreeMap<usize, Vec<u8>>,
     appended: Vec<u8>,
 }
 
 impl<'a> Splice<'a> {
-    /// Starts without edits; `bytes` is a serialised `M`.
+    /// Creates a splice without edits; `bytes` is a serialised `M`.
     pub fn new<M: OnnxMessage>(bytes: &'a [u8]) -> Self {
         Self { bytes, schema: M::SCHEMA, edits: BTreeMap::new() }
     }
 
-    /// Puts `records`, which may be none or several, in place of one record of the message whose body starts at
-    /// `message`. A second edit of the same record takes the place of the first.
+    /// Replaces one record of the message with body offset `message` by `records` (possibly none). A second
+    /// replacement of the same record overrides the first.
     pub fn replace(&mut self, message: usize, record: &Field<'_>, records: &Records) {
         let edits = self.edits.entry(message).or_default();
         edits.replaced.insert(record.offset, records.0.clone());
     }
 
-    /// Removes one record of the message whose body starts at `message`.
+    /// Removes one record of the message with body offset `message`.
     pub fn remove(&mut self, message: usize, record: &Field<'_>) {
         self.replace(message, record, &Records::new());
     }
 
-    /// Puts `records` in front of one record of the message whose body starts at `message`, behind those that were put
-    /// there before. The record itself may be edited as well.
+    /// Inserts `records` before one record of the message with body offset `message`, after records inserted
+    /// there earlier. The record itself may be edited too.
     pub fn insert_before(&mut self, message: usize, record: &Field<'_>, records: &Records) {
         let edits = self.edits.entry(message).or_default();
         edits.inserted.entry(record.offset).or_default().extend_from_slice(&records.0);
     }
 
-    /// Puts `records` at the end of the message whose body starts at `message`, after those appended before.
+    /// Appends `records` to the message with body offset `message`, after records appended earlier.
     pub fn append(&mut self, message: usize, records: &Records) {
         self.edits.entry(message).or_default().appended.extend_from_slice(&records.0);
     }
 
-    /// Carries out the edits.
+    /// Applies the edits.
     pub fn finish(mut self) -> Result<Spliced<'a>, SpliceError> {
         let mut writer = Writer { old: self.bytes, pieces: Vec::new() };
         let mut open = vec![Open::new(self.bytes, 0, self.schema, None, &mut self.edits)];
@@ -179,14 +178,14 @@ impl<'a> Splice<'a> {
     }
 }
 
-/// The pieces written so far.
+/// The output.
 struct Writer<'a> {
     old: &'a [u8],
     pieces: Vec<Cow<'a, [u8]>>,
 }
 
 impl Writer<'_> {
-    /// Writes a run of the old message; gives its length.
+    /// Copies a run of the old message and returns its length.
     fn keep(&mut self, start: usize, end: usize) -> usize {
         let run = &self.old[start..end];
         if !run.is_empty() {
@@ -195,7 +194,7 @@ impl Writer<'_> {
         run.len()
     }
 
-    /// Writes new bytes; gives their length.
+    /// Writes new bytes and returns their length.
     fn write(&mut self, bytes: Vec<u8>) -> usize {
         let length = bytes.len();
         if length > 0 {
@@ -205,17 +204,18 @@ impl Writer<'_> {
     }
 }
 
-/// A message on the way to an edit.
+/// A message on the path to an edit.
 struct Open<'a> {
     start: usize,
     fields: Fields<'a>,
     schema: &'static MessageSchema,
     edits: Edits,
-    /// The message's own field number, and the piece that will hold its key and length; none for the outermost.
+    /// The field number of the message and the piece reserved for its key and length; none for the outermost
+    /// message.
     header: Option<(u32, usize)>,
-    /// Up to where the old message is written.
+    /// The old message is copied up to this offset.
     written: usize,
-    /// How long the body has become.
+    /// The new length of the body.
     length: usize,
 }
 
@@ -231,7 +231,7 @@ impl<'a> Open<'a> {
         Self { start, fields: Fields::new(body, start), schema, edits, header, written: start, length: 0 }
     }
 
-    /// Goes on to the next message inside that has edits; `None` at the end.
+    /// Advances to the next nested message with edits; `None` at the end.
     fn advance(
         &mut self,
         writer: &mut Writer<'a>,
@@ -246,8 +246,8 @@ impl<'a> Open<'a> {
             if let Some(records) = self.edits.replaced.remove(&field.offset) {
                 self.length += writer.keep(self.written, field.offset) + writer.write(records);
                 self.written = field.end;
-            } else if let Value::Len(body, start) = field.value
-                // A body may be empty, so the end counts as inside; the next record's body starts later.
+            } else if let WireValue::Len(body, start) = field.value
+                // A body may be empty, so its end is included; the body of the next record starts later.
                 && edits.range(start..=field.end).next().is_some()
                 && let Some(Kind::Message(inner)) = self.schema.field(field.number).map(|known| known.kind)
             {
@@ -261,7 +261,7 @@ impl<'a> Open<'a> {
         Ok(None)
     }
 
-    /// Writes what is left; gives the length of the message with its key.
+    /// Copies the rest and returns the length of the message including its key.
     fn close(&mut self, writer: &mut Writer<'a>) -> Result<usize, SpliceError> {
         if let Some(&record) = self.edits.replaced.keys().chain(self.edits.inserted.keys()).next() {
             return Err(SpliceError::NoSuchRecord { message: self.start, record });
@@ -278,14 +278,14 @@ impl<'a> Open<'a> {
     }
 }
 
-/// A changed message, as pieces of the old one and new ones between them.
+/// A changed message as borrowed pieces of the old one and new pieces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spliced<'a> {
     pieces: Vec<Cow<'a, [u8]>>,
 }
 
 impl<'a> Spliced<'a> {
-    /// The pieces in order; the borrowed ones are runs of the old message.
+    /// The pieces in order; borrowed ones are runs of the old message.
     pub fn pieces(&self) -> &[Cow<'a, [u8]>] {
         &self.pieces
     }
@@ -295,7 +295,7 @@ impl<'a> Spliced<'a> {
         self.pieces.iter().map(|piece| piece.len()).sum()
     }
 
-    /// All pieces in one buffer.
+    /// The concatenated pieces.
     pub fn to_vec(&self) -> Vec<u8> {
         self.pieces.concat()
     }

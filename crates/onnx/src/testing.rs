@@ -1,4 +1,4 @@
-//! What several test modules share: random messages made from the schema, the recorded models, fixed seeds.
+//! Shared test support: random messages of a schema, recorded models, fixed seeds.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use prost::encoding::{WireType, encode_key, encode_varint};
 use crate::messages::schema::{Entry, FieldSchema, Kind, Label, MessageSchema};
 use crate::wire::WireKind;
 
-/// Runs a property with a fixed seed.
+/// Checks a property with a fixed seed.
 pub(crate) fn check<S: Strategy>(cases: u32, strategy: S, property: impl Fn(S::Value) -> TestCaseResult) {
     let config = Config { cases, failure_persistence: None, ..Config::default() };
     let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
@@ -20,7 +20,8 @@ pub(crate) fn check<S: Strategy>(cases: u32, strategy: S, property: impl Fn(S::V
     }
 }
 
-/// The recorded files with this extension, in order; none, with a note, where the records are not there.
+/// The recorded files with this extension in order. If the records are missing, prints a note and returns
+/// none.
 pub(crate) fn conformance(extension: &str) -> Vec<PathBuf> {
     let root = std::env::var_os("TYPELOOM_CONFORMANCE").map_or_else(
         || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/conformance"),
@@ -46,7 +47,7 @@ pub(crate) fn conformance(extension: &str) -> Vec<PathBuf> {
     files
 }
 
-/// A small generator of numbers (SplitMix64), seeded by proptest.
+/// A random number generator (SplitMix64), seeded by proptest.
 pub(crate) struct Dice(u64);
 
 impl Dice {
@@ -76,18 +77,18 @@ impl Dice {
     }
 }
 
-/// A message in two encodings.
+/// One message in two encodings.
 pub(crate) struct Sample {
-    /// As some writer may have written it: fields in any order, numbers packed or not, values overwritten.
+    /// An encoding that readers must accept: fields in any order, numbers packed or not, values overwritten.
     pub(crate) wire: Vec<u8>,
-    /// As our messages write it: fields in the order of their declaration, unknown ones last.
+    /// The encoding of `messages`: fields in order of declaration, unknown ones last.
     pub(crate) canonical: Vec<u8>,
 }
 
-/// A random message of this schema, nested at most `depth` deep, with unknown fields at every level.
+/// A random message of this schema, at most `depth` deep, with unknown fields at every level.
 pub(crate) fn sample(dice: &mut Dice, schema: &MessageSchema, depth: usize) -> Sample {
     let mut canonical = Vec::new();
-    // Records of one number keep their order; those of different numbers may mix.
+    // Records with the same field number keep their order, others may interleave.
     let mut queues: Vec<Vec<Vec<u8>>> = Vec::new();
     for entry in schema.fields {
         let field = match entry {
@@ -113,11 +114,11 @@ pub(crate) fn sample(dice: &mut Dice, schema: &MessageSchema, depth: usize) -> S
     Sample { wire, canonical }
 }
 
-/// The records of one field; appends their canonical form.
+/// The records of one field; appends their canonical encoding.
 fn sample_field(dice: &mut Dice, field: &FieldSchema, depth: usize, canonical: &mut Vec<u8>) -> Vec<Vec<u8>> {
     let repeated = matches!(field.label, Label::Repeated | Label::Packed);
     let count = match (field.kind, repeated) {
-        // Few, or the message would grow with every level.
+        // Rare, otherwise the message would grow exponentially with depth.
         (Kind::Message(_), _) if !dice.once_in(3) => 0,
         (Kind::Message(_), true) => 1 + dice.below(2),
         (_, true) => dice.below(4),
@@ -125,7 +126,7 @@ fn sample_field(dice: &mut Dice, field: &FieldSchema, depth: usize, canonical: &
     };
     let numeric = field.kind.wire() != WireKind::Len;
     if !numeric {
-        // A singular string may be written twice; a message may not, for it would be merged.
+        // A singular string may be repeated; a message may not, because it would be merged.
         if field.label == Label::Optional && count == 1 && !matches!(field.kind, Kind::Message(_)) {
             let overwritten = length_delimited(field.number, b"overwritten");
             let last = sample_payload(dice, field.kind, depth);
@@ -188,7 +189,7 @@ fn sample_number(dice: &mut Dice, kind: Kind) -> Sample {
     }
     let mut wire = canonical.clone();
     if kind.wire() == WireKind::Varint && wire.len() < 10 && dice.once_in(8) {
-        // Longer than needed, which readers must accept.
+        // An overlong encoding, which readers must accept.
         *wire.last_mut().expect("a number has a byte") |= 0x80;
         wire.push(0);
     }
@@ -215,7 +216,7 @@ pub(crate) fn length_delimited(number: u32, payload: &[u8]) -> Vec<u8> {
     record
 }
 
-/// A record that the schema does not know.
+/// A record with a field number that is not in the schema.
 fn unknown_record(dice: &mut Dice, schema: &MessageSchema) -> Vec<u8> {
     let mut number = 1 + dice.below(40) as u32;
     if schema.field(number).is_some() || dice.once_in(8) {
@@ -250,7 +251,7 @@ fn unknown_record(dice: &mut Dice, schema: &MessageSchema) -> Vec<u8> {
     record
 }
 
-/// Damages bytes: flips a bit, cuts the end, or overwrites, removes or doubles a few.
+/// Damages bytes: flips a bit, truncates, or overwrites, removes or duplicates a few bytes.
 pub(crate) fn damage(dice: &mut Dice, bytes: &mut Vec<u8>) {
     for _ in 0..=dice.below(3) {
         if bytes.is_empty() {

@@ -34,7 +34,6 @@ impl TypedField {
         }
     }
 
-    /// The field number.
     pub(crate) const fn number(self) -> u32 {
         match self {
             Self::Float => 4,

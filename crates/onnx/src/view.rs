@@ -1,8 +1,9 @@
-//! Borrowed views of a serialised model: nodes, names, types and attributes without copying and without reading weights.
+//! Borrowed views of a serialised model: nodes, names, types and attributes without copying and without
+//! reading weights.
 //!
-//! A view is a slice of the file and its offset in it, and `Copy`. Making one reads nothing; iterating its fields walks
-//! the records of one message and skips what is inside them, so the cost of a pass is the number of records, whatever
-//! they hold. A file that is mapped into memory is touched only where its graph is.
+//! A view is `Copy`: a slice of the file and its offset. Creating a view reads nothing. Iterating over its
+//! fields reads the records of one message and skips nested payloads, so the cost of a pass is proportional
+//! to the number of records. Of a memory-mapped file, only the pages of the graph are read.
 //!
 //! ```
 //! use typeloom_onnx::view::{ModelView, NodeField};
@@ -24,21 +25,21 @@
 //! }
 //! # Ok::<(), typeloom_onnx::DecodeError>(())
 //! ```
+//! A view has the same contents as the decoded [`messages`](crate::messages):
 //!
-//! What a view says is what [`messages`](crate::messages) would say after decoding:
-//! - of a singular number or string, the last occurrence holds; repeated fields are in file order, numbers packed or not;
-//! - a singular *message* that occurs twice would have to be merged, which a view cannot do without copying: it is
-//!   [`ErrorKind::RepeatedMessage`]. No known writer makes such files;
-//! - strings are checked where they are read, and only there.
+//! - of a singular number or string, the last occurrence is valid; repeated fields are in file order, packed or not;
+//! - a singular *message* that occurs twice would have to be merged, which needs a copy: it is an
+//!   [`ErrorKind::RepeatedMessage`]. No known writer produces such files;
+//! - strings are validated when they are read.
 //!
-//! **Invariant:** nothing here panics, recurses or reads outside its slice, whatever the bytes are. Nested graphs and
-//! types are handed out as views; bounding the depth of a walk is up to the walker.
+//! **Invariant:** views do not panic, recurse or read outside their slice for any input. Nested graphs and types are
+//! returned as views; the caller bounds the depth of a traversal.
 //!
-//! **Invariant:** every iterator ends after its first error, and every error has the offset in the file.
+//! **Invariant:** every iterator ends after its first error, and every error has an offset in the file.
 //!
 //! **Invariant:** weight payloads are not read, except by [`TensorView::int_values`], [`TensorView::float_values`] and
-//! [`TensorView::string_values`], which take a limit, and by [`TensorView::check_payload`], which counts variable-length integers
-//! and reads the indices of sparse tensors. (Lists written unpacked, as no exporter writes weights, are walked.)
+//! [`TensorView::string_values`], which take a limit, and by [`TensorView::check_payload`], which counts variable-length
+//! integers and reads the indices of sparse tensors. (Unpacked lists are iterated; no exporter writes weights unpacked.)
 
 mod attribute;
 mod graph;
@@ -66,7 +67,7 @@ pub use payload::{Dims, Floats, Ints};
 pub use tensor::{SparseTensor, SparseTensorView, TensorHeader, TensorView};
 pub use types::{DimValue, DimView, ShapeView, Type, TypeKindView, TypeView, ValueInfo, ValueInfoView};
 
-/// Declares views: a slice of the file and where it starts.
+/// Declares views: a slice of the file and its offset.
 macro_rules! views {
     ($( $(#[$meta:meta])* $view:ident ),* $(,)?) => {$(
         $(#[$meta])*
@@ -77,13 +78,13 @@ macro_rules! views {
         }
 
         impl<'a> $view<'a> {
-            /// A view of a message's body, which starts at the absolute offset `offset`. Reads nothing.
+            /// A view of a message's body with absolute offset `offset`. Reads nothing.
             #[inline]
             pub const fn from_body(bytes: &'a [u8], offset: usize) -> Self {
                 Self { bytes, offset }
             }
 
-            /// The message's body as it is in the file.
+            /// The encoded body.
             #[inline]
             pub const fn bytes(&self) -> &'a [u8] {
                 self.bytes
@@ -95,7 +96,7 @@ macro_rules! views {
                 self.offset
             }
 
-            /// The body's records, uninterpreted.
+            /// The uninterpreted records of the body.
             #[inline]
             pub const fn wire_fields(&self) -> $crate::wire::Fields<'a> {
                 $crate::wire::Fields::new(self.bytes, self.offset)
@@ -104,7 +105,7 @@ macro_rules! views {
     )*};
 }
 
-/// The name of a field, with static lifetime.
+/// A static field name.
 macro_rules! name {
     ($message:literal, $field:literal) => {
         &$crate::error::FieldName { message: $message, field: $field }
@@ -217,7 +218,7 @@ macro_rules! fields {
 
 use {fields, getters, name, views};
 
-/// The fields of one number, read by `read`, in file order.
+/// Iterator over the fields with one number, decoded by `read`, in file order.
 #[derive(Clone, Copy, Debug)]
 struct Select<'a, F> {
     fields: Fields<'a>,
@@ -242,7 +243,7 @@ impl<'a, T, F: Fn(&Field<'a>) -> Result<T, DecodeError>> Iterator for Select<'a,
 
 impl<'a, T, F: Fn(&Field<'a>) -> Result<T, DecodeError>> std::iter::FusedIterator for Select<'a, F> {}
 
-/// The strings of one field number.
+/// The strings with one field number.
 fn strings<'a>(
     fields: Fields<'a>,
     number: u32,
@@ -251,7 +252,7 @@ fn strings<'a>(
     Select { fields, number, read: move |field: &Field<'a>| field.string(name) }
 }
 
-/// The messages of one field number.
+/// The messages with one field number.
 fn messages<'a, T>(
     fields: Fields<'a>,
     number: u32,
@@ -274,7 +275,7 @@ fn last_string<'a>(
     strings(fields, number, name).try_fold("", |_, string| string)
 }
 
-/// Stores a singular message, which must be the first in its field.
+/// Stores a singular message; an error if the field occurs twice.
 fn set_once<'a, T>(
     slot: &mut Option<T>,
     field: &Field<'a>,

@@ -1,28 +1,28 @@
 //! Protobuf's wire format over a borrowed slice, with absolute byte offsets.
 //!
-//! [`Fields`] walks the records of one message without looking into them: a record's payload is handed out as a slice, so
-//! skipping one costs the same for a weight of two gigabytes as for a short string.
+//! [`Fields`] iterates over the records of one message. The payload of a record is returned as a slice, so
+//! skipping a weight of two gigabytes costs as much as skipping a short string.
 //!
-//! **Invariant:** nothing here panics, recurses or allocates, whatever the bytes are (the open groups of a skipped group
-//! are kept in a list of at most [`MAX_GROUP_DEPTH`] numbers).
+//! **Invariant:** this module does not panic, recurse or allocate for any input (except for a list of at most
+//! [`MAX_GROUP_DEPTH`] open groups while a group is skipped).
 //!
 //! **Invariant:** an iterator ends after its first error.
 
 use crate::error::{DecodeError, ErrorKind, FieldName};
 
-/// How deep groups may nest.
+/// Maximum depth of nested groups.
 pub const MAX_GROUP_DEPTH: usize = 100;
 
-/// How a value is encoded.
+/// The encoding of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WireKind {
-    /// A number of one to ten bytes.
+    /// A variable-length integer of one to ten bytes.
     Varint,
     /// Eight bytes.
     Fixed64,
-    /// A length and that many bytes.
+    /// A length followed by that number of bytes.
     Len,
-    /// Fields up to an end mark.
+    /// Records up to an end tag.
     Group,
     /// Four bytes.
     Fixed32,
@@ -40,23 +40,23 @@ impl std::fmt::Display for WireKind {
     }
 }
 
-/// A field's value, uninterpreted.
+/// The uninterpreted value of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Value<'a> {
-    /// A number of one to ten bytes.
+pub enum WireValue<'a> {
+    /// A variable-length integer of one to ten bytes.
     Varint(u64),
     /// Eight bytes, little-endian.
     Fixed64(u64),
-    /// Bytes, and the absolute offset of the first.
+    /// Bytes and their absolute offset.
     Len(&'a [u8], usize),
-    /// The records of a group without its end mark, and the absolute offset of the first.
+    /// The records of a group without its end tag, and their absolute offset.
     Group(&'a [u8], usize),
     /// Four bytes, little-endian.
     Fixed32(u32),
 }
 
-impl Value<'_> {
-    /// How it is encoded.
+impl WireValue<'_> {
+    /// The encoding of the value.
     pub const fn kind(&self) -> WireKind {
         match self {
             Self::Varint(_) => WireKind::Varint,
@@ -75,62 +75,58 @@ pub struct Field<'a> {
     pub number: u32,
     /// The absolute offset of the record's key.
     pub offset: usize,
-    /// The absolute offset behind the record.
+    /// The absolute offset of the end of the record.
     pub end: usize,
-    /// The value.
-    pub value: Value<'a>,
+    pub value: WireValue<'a>,
 }
 
 impl<'a> Field<'a> {
-    /// The value as a number.
+    /// The value as an unsigned integer.
     #[inline]
     pub fn varint(&self, name: &'static FieldName) -> Result<u64, DecodeError> {
         match self.value {
-            Value::Varint(value) => Ok(value),
+            WireValue::Varint(value) => Ok(value),
             _ => Err(self.wrong(name, WireKind::Varint)),
         }
     }
 
-    /// The value as a signed number of 64 bits.
+    /// The value as an `int64`.
     #[inline]
     pub fn int64(&self, name: &'static FieldName) -> Result<i64, DecodeError> {
         self.varint(name).map(u64::cast_signed)
     }
 
-    /// The value as a signed number of 32 bits, cut to them as protobuf does.
+    /// The value as an `int32`, truncated as protobuf does.
     #[inline]
     pub fn int32(&self, name: &'static FieldName) -> Result<i32, DecodeError> {
         self.varint(name).map(|value| value as i32)
     }
 
-    /// The value as a float.
     #[inline]
     pub fn float(&self, name: &'static FieldName) -> Result<f32, DecodeError> {
         match self.value {
-            Value::Fixed32(bits) => Ok(f32::from_bits(bits)),
+            WireValue::Fixed32(bits) => Ok(f32::from_bits(bits)),
             _ => Err(self.wrong(name, WireKind::Fixed32)),
         }
     }
 
-    /// The value as a double.
     #[inline]
     pub fn double(&self, name: &'static FieldName) -> Result<f64, DecodeError> {
         match self.value {
-            Value::Fixed64(bits) => Ok(f64::from_bits(bits)),
+            WireValue::Fixed64(bits) => Ok(f64::from_bits(bits)),
             _ => Err(self.wrong(name, WireKind::Fixed64)),
         }
     }
 
-    /// The value as bytes, and the absolute offset of the first: a string that need not be UTF-8, or a message.
+    /// The value as bytes (of a byte string or a message) with their absolute offset.
     #[inline]
     pub fn bytes(&self, name: &'static FieldName) -> Result<(&'a [u8], usize), DecodeError> {
         match self.value {
-            Value::Len(bytes, offset) => Ok((bytes, offset)),
+            WireValue::Len(bytes, offset) => Ok((bytes, offset)),
             _ => Err(self.wrong(name, WireKind::Len)),
         }
     }
 
-    /// The value as a string.
     #[inline]
     pub fn string(&self, name: &'static FieldName) -> Result<&'a str, DecodeError> {
         let (bytes, offset) = self.bytes(name)?;
@@ -144,7 +140,7 @@ impl<'a> Field<'a> {
     }
 }
 
-/// Bytes as a string; the error points at the first byte that is not UTF-8.
+/// Decodes UTF-8; the offset of the error is that of the first invalid byte.
 #[inline]
 pub fn utf8<'a>(bytes: &'a [u8], offset: usize, field: &'static FieldName) -> Result<&'a str, DecodeError> {
     std::str::from_utf8(bytes).map_err(|error| DecodeError {
@@ -156,12 +152,12 @@ pub fn utf8<'a>(bytes: &'a [u8], offset: usize, field: &'static FieldName) -> Re
 /// The records of a message in order.
 ///
 /// ```
-/// use typeloom_onnx::wire::{Fields, Value};
+/// use typeloom_onnx::wire::{Fields, WireValue};
 ///
 /// let message = [0x08, 0x96, 0x01, 0x12, 0x02, b'h', b'i'];
 /// let fields: Vec<_> = Fields::new(&message, 0).collect::<Result<_, _>>()?;
-/// assert_eq!((fields[0].number, fields[0].value), (1, Value::Varint(150)));
-/// assert_eq!((fields[1].number, fields[1].value), (2, Value::Len(b"hi", 5)));
+/// assert_eq!((fields[0].number, fields[0].value), (1, WireValue::Varint(150)));
+/// assert_eq!((fields[1].number, fields[1].value), (2, WireValue::Len(b"hi", 5)));
 /// # Ok::<(), typeloom_onnx::DecodeError>(())
 /// ```
 #[derive(Clone, Copy, Debug)]
@@ -170,7 +166,7 @@ pub struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// Walks `bytes`, which start at the absolute offset `offset`.
+    /// Iterates over `bytes`, which have the absolute offset `offset`.
     #[inline]
     pub const fn new(bytes: &'a [u8], offset: usize) -> Self {
         Self { cursor: Cursor::new(bytes, offset) }
@@ -182,8 +178,9 @@ impl<'a> Fields<'a> {
         self.cursor.offset()
     }
 
-    /// The next record, if it is one of bytes whose number is below 16 and whose length is below 16,384, as almost all
-    /// records of a graph are: its number and bytes. Otherwise nothing is read, and [`next`](Iterator::next) says what stands there.
+    /// A fast path for length-delimited records with a field number below 16 and a length below 16,384, which
+    /// covers almost all records of a graph: returns number and bytes. For any other record it returns `None`
+    /// and reads nothing; [`next`](Iterator::next) reads the record.
     ///
     /// ```
     /// use typeloom_onnx::wire::Fields;
@@ -210,7 +207,7 @@ impl<'a> Fields<'a> {
         Some((u32::from(key >> 3), bytes))
     }
 
-    /// Ends the walk here, after an error that the reader of a field found.
+    /// Ends the iteration after an error in a field.
     #[inline]
     pub(crate) const fn stop(&mut self) {
         self.cursor.rest = &[];
@@ -237,14 +234,14 @@ impl<'a> Iterator for Fields<'a> {
 
 impl std::iter::FusedIterator for Fields<'_> {}
 
-/// The numbers of a packed list of varints.
+/// Iterator over a packed list of variable-length integers.
 #[derive(Clone, Copy, Debug)]
 pub struct PackedVarints<'a> {
     cursor: Cursor<'a>,
 }
 
 impl<'a> PackedVarints<'a> {
-    /// Walks `bytes`, which start at the absolute offset `offset`.
+    /// Iterates over `bytes`, which have the absolute offset `offset`.
     #[inline]
     pub const fn new(bytes: &'a [u8], offset: usize) -> Self {
         Self { cursor: Cursor::new(bytes, offset) }
@@ -265,7 +262,7 @@ impl Iterator for PackedVarints<'_> {
 
 impl std::iter::FusedIterator for PackedVarints<'_> {}
 
-/// Checks a packed list of numbers.
+/// Validates a packed list of numbers.
 pub(crate) fn check_packed(
     bytes: &[u8],
     offset: usize,
@@ -287,11 +284,11 @@ pub(crate) fn check_packed(
     }
 }
 
-/// What is left of a message.
+/// The unread part of a message.
 #[derive(Clone, Copy, Debug)]
 struct Cursor<'a> {
     rest: &'a [u8],
-    /// The absolute offset behind `rest`.
+    /// The absolute offset of the end of `rest`.
     end: usize,
 }
 
@@ -303,7 +300,7 @@ impl<'a> Cursor<'a> {
 
     #[inline]
     const fn offset(&self) -> usize {
-        // `end` was computed from the length of the same slice, which has only got shorter.
+        // `end` was computed from the length of the same slice, which only shrinks.
         self.end.wrapping_sub(self.rest.len())
     }
 
@@ -338,7 +335,7 @@ impl<'a> Cursor<'a> {
         Err(self.error(ErrorKind::TruncatedVarint))
     }
 
-    /// The next record's key: field number and wire type.
+    /// Reads a key: field number and wire type.
     #[inline(always)]
     fn key(&mut self) -> Result<(u32, u8), DecodeError> {
         let before = *self;
@@ -355,8 +352,8 @@ impl<'a> Cursor<'a> {
         let offset = self.offset();
         let (number, wire_type) = self.key()?;
         let value = match wire_type {
-            0 => Value::Varint(self.varint()?),
-            1 => Value::Fixed64(u64::from_le_bytes(self.take()?)),
+            0 => WireValue::Varint(self.varint()?),
+            1 => WireValue::Fixed64(u64::from_le_bytes(self.take()?)),
             2 => {
                 let length = self.varint()?;
                 let start = self.offset();
@@ -367,14 +364,14 @@ impl<'a> Cursor<'a> {
                     return Err(before.error(ErrorKind::LengthPastEnd { length, left }));
                 };
                 self.rest = rest;
-                Value::Len(bytes, start)
+                WireValue::Len(bytes, start)
             }
             3 => {
                 let start = self.offset();
-                Value::Group(self.group(number, &before)?, start)
+                WireValue::Group(self.group(number, &before)?, start)
             }
             4 => return Err(before.error(ErrorKind::UnmatchedEndGroup { number })),
-            5 => Value::Fixed32(u32::from_le_bytes(self.take()?)),
+            5 => WireValue::Fixed32(u32::from_le_bytes(self.take()?)),
             _ => return Err(before.error(ErrorKind::InvalidWireType { wire_type })),
         };
         Ok(Field { number, offset, end: self.offset(), value })
@@ -389,7 +386,7 @@ impl<'a> Cursor<'a> {
         Ok(*bytes)
     }
 
-    /// Skips the records of an open group and its end mark.
+    /// Skips the records of an open group and its end tag.
     #[cold]
     fn group(&mut self, number: u32, start: &Self) -> Result<&'a [u8], DecodeError> {
         let body = self.rest;

@@ -21,7 +21,7 @@ use typeloom_onnx::messages::{ModelProto, StringStringEntryProto, read};
 use typeloom_onnx::prost::Message as _;
 use typeloom_onnx::splice::{Records, Splice};
 use typeloom_onnx::view::ModelView;
-use typeloom_onnx::wire::Value;
+use typeloom_onnx::wire::WireValue;
 use typeloom_solver::catalogue::Catalogue;
 use typeloom_solver::diagnostic::{Code, Diagnostic, Fix, Location, NodeLocation, Reader, diagnose};
 use typeloom_solver::model::{Options, check};
@@ -233,7 +233,7 @@ fn skeleton(bytes: &[u8]) -> Result<Vec<u8>, DecodeError> {
             let tensor = tensor?;
             for field in tensor.wire_fields() {
                 let field = field?;
-                if let (RAW_DATA, Value::Len(data, _)) = (field.number, field.value)
+                if let (RAW_DATA, WireValue::Len(data, _)) = (field.number, field.value)
                     && data.len() >= LARGE
                 {
                     let entry = StringStringEntryProto {

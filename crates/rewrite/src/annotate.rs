@@ -23,7 +23,7 @@ use typeloom_onnx::DecodeError;
 use typeloom_onnx::messages::{ModelProto, StringStringEntryProto, TypeProto, ValueInfoProto, read};
 use typeloom_onnx::splice::{Records, Splice, SpliceError, Spliced};
 use typeloom_onnx::view::{GraphView, ValueInfoView};
-use typeloom_onnx::wire::{Field, Value};
+use typeloom_onnx::wire::{Field, WireValue};
 use typeloom_solver::message;
 use typeloom_solver::model::Checked;
 use typeloom_solver::model::functions::FunctionTypes;
@@ -283,8 +283,8 @@ fn made_in(body: &Body<'_>, graph: GraphId) -> Vec<ValueId> {
 /// The view of a record that holds a value's name and type.
 fn value_info<'a>(field: &Field<'a>) -> Option<ValueInfoView<'a>> {
     match field.value {
-        Value::Len(bytes, offset) => Some(ValueInfoView::from_body(bytes, offset)),
-        Value::Varint(_) | Value::Fixed64(_) | Value::Fixed32(_) | Value::Group(..) => None,
+        WireValue::Len(bytes, offset) => Some(ValueInfoView::from_body(bytes, offset)),
+        WireValue::Varint(_) | WireValue::Fixed64(_) | WireValue::Fixed32(_) | WireValue::Group(..) => None,
     }
 }
 

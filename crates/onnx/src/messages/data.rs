@@ -1,4 +1,4 @@
-//! Values that are not tensors: sequences, maps and optionals, as stored in data files.
+//! Values other than tensors, as stored in data files: sequences, maps and optionals.
 
 use bytes::Bytes;
 
@@ -8,73 +8,54 @@ use super::{SparseTensorProto, TensorProto};
 messages! {
     /// A sequence of values of one kind.
     pub struct SequenceProto {
-        /// The value's name.
         pub name: Option<String> = optional string 1,
-        /// Which of the lists holds, a [`sequence_proto::DataType`].
+        /// The list in use, a [`sequence_proto::DataType`].
         pub elem_type: Option<i32> = optional int32 2,
-        /// Tensors.
         pub tensor_values: Vec<TensorProto> = repeated message 3,
-        /// Sparse tensors.
         pub sparse_tensor_values: Vec<SparseTensorProto> = repeated message 4,
-        /// Sequences.
         pub sequence_values: Vec<SequenceProto> = repeated message 5,
-        /// Maps.
         pub map_values: Vec<MapProto> = repeated message 6,
-        /// Optionals.
         pub optional_values: Vec<OptionalProto> = repeated message 7,
     }
 
-    /// A map: keys and values in the same order.
+    /// A map: keys and values in corresponding order.
     pub struct MapProto {
-        /// The value's name.
         pub name: Option<String> = optional string 1,
         /// The type of the keys, by the number of a [`Dtype`](typeloom_types::dtype::Dtype).
         pub key_type: Option<i32> = optional int32 2,
-        /// The keys, where they are integers.
+        /// Integer keys.
         pub keys: Vec<i64> = repeated int64 3,
-        /// The keys, where they are strings.
+        /// String keys.
         pub string_keys: Vec<Bytes> = repeated bytes 4,
-        /// The values.
         pub values: Option<Box<SequenceProto>> = optional message 5,
     }
 
-    /// A value that may be missing.
+    /// An optional value.
     pub struct OptionalProto {
-        /// The value's name.
         pub name: Option<String> = optional string 1,
-        /// Which of the values holds, a [`sequence_proto::DataType`]; `Undefined` where it is missing.
+        /// The value in use, a [`sequence_proto::DataType`]; `Undefined` for none.
         pub elem_type: Option<i32> = optional int32 2,
-        /// A tensor.
         pub tensor_value: Option<TensorProto> = optional message 3,
-        /// A sparse tensor.
         pub sparse_tensor_value: Option<Box<SparseTensorProto>> = optional message 4,
-        /// A sequence.
         pub sequence_value: Option<Box<SequenceProto>> = optional message 5,
-        /// A map.
         pub map_value: Option<Box<MapProto>> = optional message 6,
-        /// An optional.
         pub optional_value: Option<Box<OptionalProto>> = optional message 7,
     }
 }
 
-/// What belongs to [`SequenceProto`], and to [`OptionalProto`] alike.
+/// Types of [`SequenceProto`] and [`OptionalProto`].
 pub mod sequence_proto {
     use super::enumerations;
 
     enumerations! {
-        /// The kind of a value that may not be a tensor.
+        /// The kind of an element or optional value.
         pub enum DataType {
-            /// Not said, or missing.
+            /// Unspecified, or no value.
             Undefined = 0 "UNDEFINED",
-            /// A tensor.
             Tensor = 1 "TENSOR",
-            /// A sparse tensor.
             SparseTensor = 2 "SPARSE_TENSOR",
-            /// A sequence.
             Sequence = 3 "SEQUENCE",
-            /// A map.
             Map = 4 "MAP",
-            /// An optional.
             Optional = 5 "OPTIONAL",
         }
     }

@@ -1,8 +1,8 @@
-//! How fields of each kind are written and read: prost's own modules, and one for [`SharedText`](super::SharedText).
+//! Encoding and decoding of fields by kind: modules of prost, and one for [`SharedText`](super::SharedText).
 
 pub(super) use prost::encoding::{bytes, double, float, int32, int64, message, string, uint64};
 
-/// A string whose clones share their bytes.
+/// A [`SharedText`](super::super::SharedText), encoded as a string.
 pub(super) mod text {
     use bytes::{Buf, BufMut};
     use prost::DecodeError;

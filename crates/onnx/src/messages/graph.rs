@@ -8,167 +8,138 @@ use super::{SparseTensorProto, StringStringEntryProto, TensorProto, TypeProto};
 messages! {
     /// A graph: nodes in topological order, with inputs, outputs and constants.
     pub struct GraphProto {
-        /// The nodes, each after those it depends on.
+        /// The nodes in topological order.
         pub node: Vec<NodeProto> = repeated message 1,
-        /// The graph's name.
         pub name: Option<String> = optional string 2,
-        /// Constants, or defaults of the inputs of the same name.
+        /// Constants; one with the name of an input is the default of that input.
         pub initializer: Vec<TensorProto> = repeated message 5,
-        /// A description for people.
         pub doc_string: Option<String> = optional string 10,
-        /// The inputs, with their types.
         pub input: Vec<ValueInfoProto> = repeated message 11,
-        /// The outputs, with their types.
         pub output: Vec<ValueInfoProto> = repeated message 12,
         /// Types of other values.
         pub value_info: Vec<ValueInfoProto> = repeated message 13,
-        /// Which tensors hold the quantisation parameters of which value.
+        /// The tensors of quantisation parameters, by value.
         pub quantization_annotation: Vec<TensorAnnotation> = repeated message 14,
         /// Constants in sparse form.
         pub sparse_initializer: Vec<SparseTensorProto> = repeated message 15,
-        /// Named facts, by key.
         pub metadata_props: Vec<StringStringEntryProto> = repeated message 16,
     }
 
-    /// A node: one application of an operator or function.
+    /// An application of an operator or function.
     pub struct NodeProto {
-        /// Names of the values it reads; an empty name leaves out an optional input.
+        /// Names of the input values; empty for an omitted optional input.
         pub input: Vec<String> = repeated string 1,
-        /// Names of the values it makes; an empty name leaves out an optional output.
+        /// Names of the output values; empty for an omitted optional output.
         pub output: Vec<String> = repeated string 2,
-        /// The node's own name.
         pub name: Option<String> = optional string 3,
         /// The operator.
         pub op_type: Option<String> = optional string 4,
-        /// The attributes, by name.
         pub attribute: Vec<AttributeProto> = repeated message 5,
-        /// A description for people.
         pub doc_string: Option<String> = optional string 6,
-        /// The operator set's domain; empty for ONNX's own.
+        /// The domain of the operator set; empty for ONNX operators.
         pub domain: Option<String> = optional string 7,
-        /// Tells apart functions of one name and domain.
+        /// Distinguishes functions of the same name and domain.
         pub overload: Option<String> = optional string 8,
-        /// Named facts, by key; exporters put the origin in the author's source here.
+        /// Metadata entries; exporters store the source location here.
         pub metadata_props: Vec<StringStringEntryProto> = repeated message 9,
-        /// How the node is distributed over devices.
+        /// The distribution of the node over devices.
         pub device_configurations: Vec<NodeDeviceConfigurationProto> = repeated message 10,
     }
 
     /// An attribute: a named value, or a reference to an attribute of the enclosing function.
     pub struct AttributeProto {
-        /// The attribute's name.
         pub name: Option<String> = optional string 1,
-        /// A float.
         pub f: Option<f32> = optional float 2,
-        /// An integer.
         pub i: Option<i64> = optional int64 3,
-        /// A string, or any bytes.
+        /// A string, not necessarily UTF-8.
         pub s: Option<Bytes> = optional bytes 4,
-        /// A tensor.
         pub t: Option<Box<TensorProto>> = optional message 5,
-        /// A graph.
         pub g: Option<Box<GraphProto>> = optional message 6,
-        /// Floats.
         pub floats: Vec<f32> = repeated float 7,
-        /// Integers.
         pub ints: Vec<i64> = repeated int64 8,
-        /// Strings.
         pub strings: Vec<Bytes> = repeated bytes 9,
-        /// Tensors.
         pub tensors: Vec<TensorProto> = repeated message 10,
-        /// Graphs.
         pub graphs: Vec<GraphProto> = repeated message 11,
-        /// A description for people.
         pub doc_string: Option<String> = optional string 13,
-        /// A type.
         pub tp: Option<Box<TypeProto>> = optional message 14,
-        /// Types.
         pub type_protos: Vec<TypeProto> = repeated message 15,
-        /// Which of the values holds; absent in the oldest files.
+        /// The value in use; absent in the oldest files.
         pub r#type: Option<i32> = enumeration (attribute_proto::AttributeType) 20,
-        /// The attribute of the enclosing function that gives the value.
+        /// The attribute of the enclosing function that provides the value.
         pub ref_attr_name: Option<String> = optional string 21,
-        /// A sparse tensor.
         pub sparse_tensor: Option<Box<SparseTensorProto>> = optional message 22,
-        /// Sparse tensors.
         pub sparse_tensors: Vec<SparseTensorProto> = repeated message 23,
     }
 
     /// A value's name and type.
     pub struct ValueInfoProto {
-        /// The value's name.
         pub name: Option<String> = optional string 1,
-        /// Its type; absent where it is not known.
+        /// The type; absent if it is unknown.
         pub r#type: Option<TypeProto> = optional message 2,
-        /// A description for people.
         pub doc_string: Option<String> = optional string 3,
-        /// Named facts, by key.
         pub metadata_props: Vec<StringStringEntryProto> = repeated message 4,
     }
 
-    /// The quantisation parameters of a value.
+    /// Quantisation parameters of a value.
     pub struct TensorAnnotation {
-        /// The value.
+        /// The name of the value.
         pub tensor_name: Option<String> = optional string 1,
-        /// For each parameter (`SCALE_TENSOR`, `ZERO_POINT_TENSOR`), the tensor that holds it.
+        /// The tensor of each parameter (`SCALE_TENSOR`, `ZERO_POINT_TENSOR`).
         pub quant_parameter_tensor_names: Vec<StringStringEntryProto> = repeated message 2,
     }
 
-    /// How a node is distributed over the devices of one configuration.
+    /// The distribution of a node over the devices of one configuration.
     pub struct NodeDeviceConfigurationProto {
-        /// The configuration's name in the model.
+        /// The name of the configuration in the model.
         pub configuration_id: Option<String> = optional string 1,
-        /// How the node's values are split.
+        /// The sharding of the node's values.
         pub sharding_spec: Vec<ShardingSpecProto> = repeated message 2,
-        /// The pipeline stage the node belongs to.
         pub pipeline_stage: Option<i32> = optional int32 3,
     }
 
-    /// How one value is split over devices.
+    /// The sharding of one value over devices.
     pub struct ShardingSpecProto {
-        /// The value; an input or output of the node.
+        /// The name of an input or output of the node.
         pub tensor_name: Option<String> = optional string 1,
         /// The devices; negative numbers are keys of `index_to_device_group_map`.
         pub device: Vec<i64> = repeated int64 2,
-        /// Groups of devices, by negative number.
+        /// Groups of devices by negative number.
         pub index_to_device_group_map: Vec<IntIntListEntryProto> = repeated message 3,
-        /// The axes that are split.
+        /// The sharded axes.
         pub sharded_dim: Vec<ShardedDimProto> = repeated message 4,
     }
 
-    /// A number and a list of numbers.
+    /// A key and a list of integers.
     pub struct IntIntListEntryProto {
-        /// The number.
         pub key: Option<i64> = optional int64 1,
-        /// The list.
         pub value: Vec<i64> = repeated int64 2,
     }
 
-    /// How one axis is split.
+    /// The sharding of one axis.
     pub struct ShardedDimProto {
-        /// The axis; negative counts from the end.
+        /// The axis; a negative number counts from the end.
         pub axis: Option<i64> = optional int64 1,
-        /// How each part of the axis is split; more than one for an axis that was merged from several.
+        /// The sharding of each part of the axis; several for an axis that was merged from several.
         pub simple_sharding: Vec<SimpleShardedDimProto> = repeated message 2,
     }
 
-    /// How one extent is split.
+    /// The sharding of one extent.
     pub struct SimpleShardedDimProto {
-        /// The extent before the split.
+        /// The extent before sharding.
         pub dim: Option<simple_sharded_dim_proto::Dim> = oneof (simple_sharded_dim_proto::Dim) 1 | 2,
-        /// Into how many parts.
+        /// Number of shards.
         pub num_shards: Option<i64> = optional int64 3,
     }
 }
 
-/// What belongs to [`AttributeProto`].
+/// Types of [`AttributeProto`].
 pub mod attribute_proto {
     use super::enumerations;
 
     enumerations! {
-        /// Which value an attribute holds.
+        /// The field with an attribute's value.
         pub enum AttributeType {
-            /// Not said.
+            /// Unspecified.
             Undefined = 0 "UNDEFINED",
             /// `f`.
             Float = 1 "FLOAT",
@@ -202,17 +173,17 @@ pub mod attribute_proto {
     }
 }
 
-/// What belongs to [`SimpleShardedDimProto`].
+/// Types of [`SimpleShardedDimProto`].
 pub mod simple_sharded_dim_proto {
     use crate::messages::schema::{DescribedOneOf, FieldSchema, Kind};
 
-    /// The extent before the split.
+    /// The extent before sharding.
     #[derive(Clone, PartialEq, prost::Oneof)]
     pub enum Dim {
-        /// A number.
+        /// A known extent.
         #[prost(int64, tag = "1")]
         DimValue(i64),
-        /// A symbol.
+        /// A symbolic extent.
         #[prost(string, tag = "2")]
         DimParam(String),
     }

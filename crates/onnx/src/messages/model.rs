@@ -1,4 +1,4 @@
-//! The model and what stands beside its graph: opset imports, functions, training, devices.
+//! Models, operator set imports, functions, training and devices.
 
 use super::macros::{enumerations, messages};
 use super::{AttributeProto, GraphProto, NodeProto, SharedText, ValueInfoProto};
@@ -6,63 +6,56 @@ use super::{AttributeProto, GraphProto, NodeProto, SharedText, ValueInfoProto};
 messages! {
     /// A model: a graph with the operator sets and functions it uses.
     pub struct ModelProto {
-        /// The IR version the file follows; see [`Version`].
+        /// The IR version of the file; see [`Version`].
         pub ir_version: Option<i64> = optional int64 1,
         /// The tool that wrote the model.
         pub producer_name: Option<String> = optional string 2,
-        /// That tool's version.
         pub producer_version: Option<String> = optional string 3,
-        /// The model's name space, as a reversed domain name.
+        /// The namespace of the model, as a reversed domain name.
         pub domain: Option<String> = optional string 4,
-        /// The model's own version.
+        /// The version of the model itself.
         pub model_version: Option<i64> = optional int64 5,
-        /// A description for people.
         pub doc_string: Option<String> = optional string 6,
-        /// The graph that the model evaluates.
         pub graph: Option<GraphProto> = optional message 7,
-        /// The operator sets that the nodes refer to.
+        /// The imported operator sets.
         pub opset_import: Vec<OperatorSetIdProto> = repeated message 8,
-        /// Named facts, by key.
         pub metadata_props: Vec<StringStringEntryProto> = repeated message 14,
-        /// How the model is trained.
+        /// Training steps.
         pub training_info: Vec<TrainingInfoProto> = repeated message 20,
         /// Functions that nodes may call as operators.
         pub functions: Vec<FunctionProto> = repeated message 25,
-        /// The device configurations that nodes may refer to.
+        /// Device configurations that nodes may refer to.
         pub configuration: Vec<DeviceConfigurationProto> = repeated message 26,
     }
 
     /// One version of one operator set.
     pub struct OperatorSetIdProto {
-        /// The operator set's domain; empty for ONNX's own.
+        /// The domain; empty for ONNX operators.
         pub domain: Option<String> = optional string 1,
-        /// The operator set's version.
         pub version: Option<i64> = optional int64 2,
     }
 
     /// A key and a value.
     pub struct StringStringEntryProto {
-        /// The key.
         pub key: Option<SharedText> = optional text 1,
-        /// The value.
         pub value: Option<SharedText> = optional text 2,
     }
 
-    /// One step of training.
+    /// A training step.
     pub struct TrainingInfoProto {
         /// Computes the initial values of the trained state.
         pub initialization: Option<GraphProto> = optional message 1,
         /// Computes one update of the trained state.
         pub algorithm: Option<GraphProto> = optional message 2,
-        /// Which output of `initialization` becomes which initializer.
+        /// Pairs of an initializer and the output of `initialization` that is assigned to it.
         pub initialization_binding: Vec<StringStringEntryProto> = repeated message 3,
-        /// Which output of `algorithm` becomes which initializer.
+        /// Pairs of an initializer and the output of `algorithm` that is assigned to it.
         pub update_binding: Vec<StringStringEntryProto> = repeated message 4,
     }
 
     /// A function: an operator with a body of nodes.
     pub struct FunctionProto {
-        /// The operator name it is called by.
+        /// The operator name of calls.
         pub name: Option<String> = optional string 1,
         /// Names of the formal inputs.
         pub input: Vec<String> = repeated string 4,
@@ -72,37 +65,35 @@ messages! {
         pub attribute: Vec<String> = repeated string 6,
         /// The body.
         pub node: Vec<NodeProto> = repeated message 7,
-        /// A description for people.
         pub doc_string: Option<String> = optional string 8,
-        /// The operator sets that the body refers to.
+        /// The operator sets imported by the body.
         pub opset_import: Vec<OperatorSetIdProto> = repeated message 9,
-        /// The domain it is called in.
+        /// The domain of calls.
         pub domain: Option<String> = optional string 10,
         /// Attributes with their defaults.
         pub attribute_proto: Vec<AttributeProto> = repeated message 11,
         /// Types of values in the body.
         pub value_info: Vec<ValueInfoProto> = repeated message 12,
-        /// Tells apart functions of one name and domain.
+        /// Distinguishes functions of the same name and domain.
         pub overload: Option<String> = optional string 13,
-        /// Named facts, by key.
         pub metadata_props: Vec<StringStringEntryProto> = repeated message 14,
     }
 
     /// A named group of devices that a model can be distributed over.
     pub struct DeviceConfigurationProto {
-        /// The configuration's name, which nodes refer to.
+        /// The name that nodes refer to.
         pub name: Option<String> = optional string 1,
-        /// How many devices it has.
+        /// Number of devices.
         pub num_devices: Option<i32> = optional int32 2,
-        /// The devices' names.
+        /// The names of the devices.
         pub device: Vec<String> = repeated string 3,
     }
 }
 
 enumerations! {
-    /// The published versions of ONNX's IR; `ir_version` holds one of these numbers.
+    /// Published versions of ONNX's IR, the values of `ir_version`.
     pub enum Version {
-        /// Not a version.
+        /// No version.
         StartVersion = 0 "_START_VERSION",
         /// IR version 1.
         IrVersion20171010 = 1 "IR_VERSION_2017_10_10",
@@ -130,15 +121,15 @@ enumerations! {
         IrVersion20250826 = 12 "IR_VERSION_2025_08_26",
         /// IR version 13: 2-bit integers.
         IrVersion20251106 = 13 "IR_VERSION_2025_11_06",
-        /// IR version 14, which these messages follow.
+        /// IR version 14, implemented by these messages.
         IrVersion = 14 "IR_VERSION",
     }
 
-    /// How settled an operator is.
+    /// Stability of an operator.
     pub enum OperatorStatus {
         /// May change.
         Experimental = 0 "EXPERIMENTAL",
-        /// Changes only with its version.
+        /// Changes in new versions only.
         Stable = 1 "STABLE",
     }
 }

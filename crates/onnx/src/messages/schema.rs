@@ -1,21 +1,20 @@
-//! The messages' schema as data: which field has which number, name and kind.
+//! The schema of the messages as data: numbers, names and kinds of fields.
 //!
-//! prost says that bytes are malformed but not where; [`find_fault`] walks the bytes once more along the schema and names
-//! the first fault with its offset. Only the cold path of [`read`](super::read) uses it, and tests, which make random
-//! messages from it and compare it with the descriptors of the reference package.
+//! prost does not report the offset of an error. [`find_error`] decodes the bytes along the schema and
+//! returns the first error with its offset; [`read`](super::read) calls it on its cold path. Tests generate
+//! random messages from the schema and compare it with the descriptors of the reference package.
 
 use crate::error::{DecodeError, ErrorKind, FieldName};
-use crate::wire::{Field, Fields, Value, WireKind, check_packed, utf8};
+use crate::wire::{Field, Fields, WireKind, WireValue, check_packed, utf8};
 
-/// How deep prost lets messages nest, counting the outermost as zero.
+/// The maximum depth in prost, counting the outermost message as zero.
 const MAX_DEPTH: usize = 100;
 
 /// A message with a schema.
 pub trait Described {
-    /// The schema.
     const SCHEMA: &'static MessageSchema;
 
-    /// The schema, as a function, so that schemas can refer to one another in cycles.
+    /// The schema as a function, so that schemas can refer to each other in cycles.
     fn schema() -> &'static MessageSchema {
         Self::SCHEMA
     }
@@ -27,11 +26,10 @@ impl<M: Described> Described for Box<M> {
 
 /// A `oneof` with a schema.
 pub(crate) trait DescribedOneOf {
-    /// The members.
     const MEMBERS: &'static [FieldSchema];
 }
 
-/// A field's Rust type, as a wrapper of a message.
+/// The Rust type of a message field.
 pub(crate) trait Wraps {
     /// The message.
     type Inner: Described;
@@ -48,32 +46,29 @@ impl<M: Described> Wraps for Vec<M> {
 /// A message's name and fields.
 #[derive(Debug)]
 pub struct MessageSchema {
-    /// The name in ONNX, without its enclosing message.
+    /// ONNX's name without the enclosing message.
     #[cfg_attr(not(test), expect(dead_code, reason = "the tests print it"))]
     pub(crate) name: &'static str,
-    /// The fields in the order of their numbers.
+    /// The fields in order of their numbers.
     pub(crate) fields: &'static [Entry],
 }
 
-/// One line of a message's declaration.
+/// A field or a `oneof` of a message.
 #[derive(Debug)]
 pub(crate) enum Entry {
-    /// A field.
     Field(FieldSchema),
     /// The members of a `oneof`.
     OneOf(&'static [FieldSchema]),
 }
 
-/// One field.
 #[derive(Debug)]
 pub(crate) struct FieldSchema {
-    /// The field number.
     pub(crate) number: u32,
-    /// The message's and the field's name in ONNX.
+    /// ONNX's name of the message and of the field.
     pub(crate) name: FieldName,
-    /// How often it may occur.
+    /// The cardinality.
     pub(crate) label: Label,
-    /// What it holds.
+    /// The type of the value.
     pub(crate) kind: Kind,
 }
 
@@ -84,7 +79,7 @@ impl FieldSchema {
     }
 }
 
-/// A field's name in ONNX, from its Rust identifier, which may be raw.
+/// ONNX's name of a field, from its Rust identifier, which may be a raw one.
 pub(crate) const fn plain(identifier: &'static str) -> &'static str {
     match identifier.as_bytes() {
         [b'r', b'#', ..] => identifier.split_at(2).1,
@@ -92,12 +87,12 @@ pub(crate) const fn plain(identifier: &'static str) -> &'static str {
     }
 }
 
-/// How often a field may occur.
+/// Cardinality of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Label {
     /// At most once.
     Optional,
-    /// At most once, and instead of its siblings.
+    /// At most once, excluding the other members.
     OneOf,
     /// Any number of times.
     Repeated,
@@ -105,7 +100,7 @@ pub(crate) enum Label {
     Packed,
 }
 
-/// What a field holds.
+/// Type of a field's value.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Kind {
     Int32,
@@ -132,7 +127,7 @@ impl Kind {
 }
 
 impl MessageSchema {
-    /// All fields, members of `oneof`s included.
+    /// All fields, including members of `oneof`s.
     pub(crate) fn fields(&self) -> impl Iterator<Item = &'static FieldSchema> + use<> {
         self.fields.iter().flat_map(|entry| match entry {
             Entry::Field(field) => std::slice::from_ref(field),
@@ -146,8 +141,8 @@ impl MessageSchema {
     }
 }
 
-/// The first fault of a message in reading order, if it has one.
-pub(crate) fn find_fault(schema: &'static MessageSchema, bytes: &[u8]) -> Option<DecodeError> {
+/// The first error of a message in file order.
+pub(crate) fn find_error(schema: &'static MessageSchema, bytes: &[u8]) -> Option<DecodeError> {
     let mut open = vec![(schema, Fields::new(bytes, 0))];
     while let Some((schema, fields)) = open.last_mut() {
         let schema = *schema;
@@ -172,10 +167,10 @@ pub(crate) fn find_fault(schema: &'static MessageSchema, bytes: &[u8]) -> Option
     None
 }
 
-/// A message inside a message: its schema, bytes and offset.
+/// A nested message: its schema, bytes and offset.
 type Inner<'a> = (&'static MessageSchema, &'a [u8], usize);
 
-/// Checks one field's own bytes; a message inside is handed back.
+/// Checks the bytes of one field; returns a nested message for later.
 fn check_field<'a>(
     schema: &'static MessageSchema,
     field: &Field<'a>,
@@ -183,9 +178,9 @@ fn check_field<'a>(
     let Some(known) = schema.field(field.number) else { return Ok(None) };
     let repeated = matches!(known.label, Label::Repeated | Label::Packed);
     match (field.value, known.kind) {
-        (Value::Len(bytes, offset), Kind::Message(inner)) => Ok(Some((inner(), bytes, offset))),
-        (Value::Len(bytes, offset), Kind::String) => utf8(bytes, offset, &known.name).map(|_| None),
-        (Value::Len(bytes, offset), kind) if repeated => {
+        (WireValue::Len(bytes, offset), Kind::Message(inner)) => Ok(Some((inner(), bytes, offset))),
+        (WireValue::Len(bytes, offset), Kind::String) => utf8(bytes, offset, &known.name).map(|_| None),
+        (WireValue::Len(bytes, offset), kind) if repeated => {
             check_packed(bytes, offset, kind.wire(), &known.name).map(|()| None)
         }
         (value, kind) if value.kind() == kind.wire() => Ok(None),

@@ -1,22 +1,23 @@
-//! Text that many messages carry and one allocation holds.
+//! Strings that share their allocation.
 //!
-//! The keys of metadata, and most of its values, are the same few words in every node of a graph. [`SharedText`] is a string
-//! whose clones are one; on the wire it is a string like any other.
+//! The metadata of all nodes of a graph consists of few distinct keys and values. Allocating a string for
+//! each of them took a third of the time of a compilation. Names remain `String`s, because authors modify
+//! them.
 
 use std::borrow::Borrow;
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// A string that does not change and is shared by its clones.
+/// An immutable string whose clones share one allocation; on the wire an ordinary string.
 ///
-/// It is one pointer wide: a node has up to ten of them, and the words that they point to are few, so that the second
-/// step to the bytes costs less than the length beside each pointer would.
+/// It is one pointer wide. A node has up to ten of them, and they refer to few distinct strings, so the
+/// second indirection costs less than a length next to each pointer.
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SharedText(Arc<Box<str>>);
 
 impl SharedText {
-    /// The text.
+    /// The contents.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0

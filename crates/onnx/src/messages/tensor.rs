@@ -12,7 +12,7 @@ messages! {
         pub dims: Vec<i64> = repeated int64 1,
         /// The element type, by the number of a [`Dtype`](typeloom_types::dtype::Dtype); 0 is undefined.
         pub data_type: Option<i32> = optional int32 2,
-        /// Which part of a larger tensor this is.
+        /// The position within a larger tensor.
         pub segment: Option<tensor_proto::Segment> = optional message 3,
         /// Elements of float and complex64.
         pub float_data: Vec<f32> = packed float 4,
@@ -22,7 +22,6 @@ messages! {
         pub string_data: Vec<Bytes> = repeated bytes 6,
         /// Elements of int64.
         pub int64_data: Vec<i64> = packed int64 7,
-        /// The tensor's name.
         pub name: Option<String> = optional string 8,
         /// Elements of any type but string, little-endian, in row-major order.
         pub raw_data: Option<Bytes> = optional bytes 9,
@@ -30,28 +29,26 @@ messages! {
         pub double_data: Vec<f64> = packed double 10,
         /// Elements of uint32 and uint64.
         pub uint64_data: Vec<u64> = packed uint64 11,
-        /// A description for people.
         pub doc_string: Option<String> = optional string 12,
-        /// Where the elements are, if not in this message: `location`, `offset`, `length`, `checksum`.
+        /// Entries `location`, `offset`, `length` and `checksum` of elements in another file.
         pub external_data: Vec<StringStringEntryProto> = repeated message 13,
-        /// Whether the elements are in this message.
+        /// The location of the elements.
         pub data_location: Option<i32> = enumeration (tensor_proto::DataLocation) 14,
-        /// Named facts, by key.
         pub metadata_props: Vec<StringStringEntryProto> = repeated message 16,
     }
 
     /// A sparse tensor in coordinate form.
     pub struct SparseTensorProto {
-        /// The elements that differ from the default, one-dimensional; its name is the sparse tensor's.
+        /// The non-default elements, one-dimensional. The name is that of the sparse tensor.
         pub values: Option<TensorProto> = optional message 1,
-        /// Where they are: linear indices, or one row of coordinates each.
+        /// Positions of the elements: linear indices, or a row of coordinates each.
         pub indices: Option<TensorProto> = optional message 2,
         /// The extents of the dense tensor.
         pub dims: Vec<i64> = repeated int64 3,
     }
 }
 
-/// What belongs to [`TensorProto`].
+/// Types of [`TensorProto`].
 pub mod tensor_proto {
     use super::{enumerations, messages};
 
@@ -66,11 +63,11 @@ pub mod tensor_proto {
     }
 
     enumerations! {
-        /// Where a tensor's elements are.
+        /// Location of a tensor's elements.
         pub enum DataLocation {
             /// In the message.
             Default = 0 "DEFAULT",
-            /// In the file that `external_data` names.
+            /// In the file of the entry `location` in `external_data`.
             External = 1 "EXTERNAL",
         }
     }

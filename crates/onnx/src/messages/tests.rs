@@ -6,18 +6,18 @@ use proptest::{prop_assert, prop_assert_eq};
 use prost::Message;
 use typeloom_types::dtype::Dtype;
 
-use super::schema::{Described, Kind, Label, MessageSchema, find_fault};
+use super::schema::{Described, Kind, Label, MessageSchema, find_error};
 use super::*;
 use crate::error::FieldName;
 use crate::testing::{Dice, check, conformance, damage, length_delimited, sample};
 
-/// Every message reachable from the files that ONNX defines.
+/// All messages reachable from the roots of ONNX's files.
 fn all_schemas() -> Vec<&'static MessageSchema> {
     let mut queue: VecDeque<_> =
         [ModelProto::SCHEMA, SequenceProto::SCHEMA, OptionalProto::SCHEMA, MapProto::SCHEMA].into();
     let (mut seen, mut all) = (BTreeSet::new(), Vec::new());
     while let Some(schema) = queue.pop_front() {
-        // `Tensor` and its like are unique by their first field's owner too, so the name suffices.
+        // The name is unique among messages such as `Tensor`: it is that of the first field's owner too.
         if seen.insert(schema.name) {
             all.push(schema);
             queue.extend(schema.fields().filter_map(|field| match field.kind {
@@ -147,7 +147,7 @@ fn damage_is_located_exactly_where_decoding_fails() {
         let mut dice = Dice::new(seed);
         let mut bytes = sample(&mut dice, ModelProto::SCHEMA, 4).wire;
         damage(&mut dice, &mut bytes);
-        let found = find_fault(ModelProto::SCHEMA, &bytes);
+        let found = find_error(ModelProto::SCHEMA, &bytes);
         prop_assert_eq!(ModelProto::decode(&bytes[..]).is_err(), found.is_some(), "{:?}", found);
         if let Some(error) = found {
             prop_assert!(error.offset <= bytes.len());
@@ -246,7 +246,7 @@ fn errors_say_what_is_wrong_and_where() {
     );
 }
 
-/// A type of sequences nested this deep.
+/// A type of `depth` nested sequences.
 fn nested_type(depth: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
     for _ in 0..depth {
@@ -259,7 +259,7 @@ fn nested_type(depth: usize) -> Vec<u8> {
 fn nesting_is_bounded_where_prost_bounds_it() {
     // One level of sequence is two messages.
     assert!(read::<TypeProto>(nested_type(50).into()).is_ok());
-    assert_eq!(find_fault(TypeProto::SCHEMA, &nested_type(50)), None);
+    assert_eq!(find_error(TypeProto::SCHEMA, &nested_type(50)), None);
     let error = fault::<TypeProto>(&nested_type(51));
     assert_eq!(error.kind, ErrorKind::NestingTooDeep { limit: 100 });
     assert_eq!(fault::<TypeProto>(&nested_type(20_000)).kind, ErrorKind::NestingTooDeep { limit: 100 });

@@ -4,22 +4,21 @@ use super::SharedText;
 use super::macros::messages;
 
 messages! {
-    /// The type of a value.
     pub struct TypeProto {
-        /// The type's structure; absent where only the denotation is known.
+        /// The structure; absent if only the denotation is known.
         pub value: Option<type_proto::Value> = oneof (type_proto::Value) 1 | 4 | 5 | 7 | 8 | 9,
-        /// What the type stands for: a name beyond its structure.
+        /// The meaning of the type beyond its structure.
         pub denotation: Option<SharedText> = optional text 6,
     }
 
-    /// A list of extents; absent as a whole where the rank is not known.
+    /// A list of extents; an unknown rank is represented by the absence of the message.
     pub struct TensorShapeProto {
         /// The extents, outermost first.
         pub dim: Vec<tensor_shape_proto::Dimension> = repeated message 1,
     }
 }
 
-/// What belongs to [`TypeProto`].
+/// Types of [`TypeProto`].
 pub mod type_proto {
     use super::messages;
     use super::{TensorShapeProto, TypeProto};
@@ -28,68 +27,62 @@ pub mod type_proto {
     messages! {
         /// A dense tensor.
         pub struct Tensor {
-            /// The element type, a [`DataType`](crate::messages::tensor_proto::DataType).
+            /// The element type, by the number of a [`Dtype`](typeloom_types::dtype::Dtype).
             pub elem_type: Option<i32> = optional int32 1,
-            /// The shape; absent where the rank is not known.
+            /// The shape; absent if the rank is unknown.
             pub shape: Option<TensorShapeProto> = optional message 2,
         }
 
-        /// A list of values of one type.
+        /// A sequence of values of one type.
         pub struct Sequence {
-            /// The type of its elements.
+            /// The type of the elements.
             pub elem_type: Option<Box<TypeProto>> = optional message 1,
         }
 
-        /// A map.
         pub struct Map {
-            /// The type of its keys, an integer type or string of [`DataType`](crate::messages::tensor_proto::DataType).
+            /// The type of the keys (an integer type or string), by the number of a
+            /// [`Dtype`](typeloom_types::dtype::Dtype).
             pub key_type: Option<i32> = optional int32 1,
-            /// The type of its values.
             pub value_type: Option<Box<TypeProto>> = optional message 2,
         }
 
-        /// A value that may be missing.
+        /// An optional value.
         pub struct Optional {
-            /// The type of the value.
             pub elem_type: Option<Box<TypeProto>> = optional message 1,
         }
 
-        /// A sparse tensor.
         pub struct SparseTensor {
-            /// The element type, a [`DataType`](crate::messages::tensor_proto::DataType).
+            /// The element type, by the number of a [`Dtype`](typeloom_types::dtype::Dtype).
             pub elem_type: Option<i32> = optional int32 1,
-            /// The shape; absent where the rank is not known.
+            /// The shape; absent if the rank is unknown.
             pub shape: Option<TensorShapeProto> = optional message 2,
         }
 
-        /// A type that only its domain knows.
+        /// A type defined by a domain, without structure in ONNX.
         pub struct Opaque {
-            /// The domain; empty for ONNX's own.
+            /// The domain; empty for ONNX.
             pub domain: Option<String> = optional string 1,
-            /// The type's name in the domain.
+            /// The name of the type in the domain.
             pub name: Option<String> = optional string 2,
         }
     }
 
-    /// A type's structure.
+    /// The structure of a type.
     #[derive(Clone, PartialEq, prost::Oneof)]
     pub enum Value {
         /// A dense tensor.
         #[prost(message, tag = "1")]
         TensorType(Tensor),
-        /// A list.
+        /// A sequence.
         #[prost(message, tag = "4")]
         SequenceType(Sequence),
-        /// A map.
         #[prost(message, tag = "5")]
         MapType(Map),
-        /// An opaque type.
         #[prost(message, tag = "7")]
         OpaqueType(Opaque),
-        /// A sparse tensor.
         #[prost(message, tag = "8")]
         SparseTensorType(SparseTensor),
-        /// A value that may be missing.
+        /// An optional value.
         #[prost(message, tag = "9")]
         OptionalType(Optional),
     }
@@ -106,29 +99,29 @@ pub mod type_proto {
     }
 }
 
-/// What belongs to [`TensorShapeProto`].
+/// Types of [`TensorShapeProto`].
 pub mod tensor_shape_proto {
     use super::SharedText;
     use super::messages;
 
     messages! {
-        /// One extent.
+        /// One axis of a shape.
         pub struct Dimension {
-            /// A number or a symbol; absent where the extent is not known.
+            /// The extent; absent if it is unknown.
             pub value: Option<dimension::Value> = oneof (dimension::Value) 1 | 2,
-            /// What the axis stands for, such as `DATA_BATCH`.
+            /// The meaning of the axis, such as `DATA_BATCH`.
             pub denotation: Option<SharedText> = optional text 3,
         }
     }
 
-    /// What belongs to [`Dimension`].
+    /// Types of [`Dimension`].
     pub mod dimension {
         use crate::messages::schema::{DescribedOneOf, FieldSchema, Kind};
 
-        /// A known extent.
+        /// An extent.
         #[derive(Clone, PartialEq, Eq, prost::Oneof)]
         pub enum Value {
-            /// A number.
+            /// A known extent.
             #[prost(int64, tag = "1")]
             DimValue(i64),
             /// A symbol, or an expression over symbols.

@@ -1,7 +1,7 @@
-//! Unknown fields: what a message carried that its schema does not declare.
+//! Unknown fields: records of a message that its schema does not declare.
 //!
-//! **Invariant:** a record is kept byte for byte as it was read (only a wastefully encoded key is shortened), groups
-//! included, and records stay in the order they came in.
+//! **Invariant:** records, including groups, are preserved byte for byte (except that an overlong key is
+//! shortened) and in their order.
 
 use bytes::{Buf, BufMut};
 use prost::DecodeError;
@@ -10,9 +10,9 @@ use prost::encoding::{DecodeContext, WireType, encode_key, skip_field};
 use crate::error::DecodeError as WireError;
 use crate::wire::{Field, Fields};
 
-/// The unknown fields of one message, as one string of wire records.
+/// The unknown fields of one message, concatenated in wire format.
 ///
-/// Takes one pointer while there are none, which is nearly always.
+/// One pointer wide, and null if there are no unknown fields, which is the common case.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct UnknownFields(Option<Box<Records>>);
 
@@ -27,7 +27,7 @@ impl UnknownFields {
         Self(None)
     }
 
-    /// Takes over records that are already in wire form, after checking that they are well formed.
+    /// From records in wire format, after validating them.
     pub fn from_wire(bytes: impl Into<Vec<u8>>) -> Result<Self, WireError> {
         let bytes = bytes.into();
         for field in Fields::new(&bytes, 0) {
@@ -36,22 +36,22 @@ impl UnknownFields {
         Ok(if bytes.is_empty() { Self(None) } else { Self(Some(Box::new(Records { bytes }))) })
     }
 
-    /// Whether there are none.
+    /// Whether there are no unknown fields.
     pub fn is_empty(&self) -> bool {
         self.as_wire().is_empty()
     }
 
-    /// The records in wire form: what is written back.
+    /// The records in wire format.
     pub fn as_wire(&self) -> &[u8] {
         self.0.as_deref().map_or(&[], |records| &records.bytes)
     }
 
-    /// The records one by one; their offsets count from the start of [`as_wire`](Self::as_wire).
+    /// The records; offsets count from the start of [`as_wire`](Self::as_wire).
     pub fn iter(&self) -> impl Iterator<Item = Field<'_>> {
         Fields::new(self.as_wire(), 0).map_while(Result::ok)
     }
 
-    /// Forgets them.
+    /// Removes all records.
     pub fn clear(&mut self) {
         self.0 = None;
     }
@@ -64,7 +64,7 @@ impl UnknownFields {
         self.as_wire().len()
     }
 
-    /// Reads the payload that follows a key and keeps both.
+    /// Reads the payload after a key and stores both.
     pub(super) fn merge_field(
         &mut self,
         tag: u32,
@@ -84,7 +84,7 @@ impl UnknownFields {
     }
 }
 
-/// A buffer that keeps a copy of everything read through it, so that skipping a field records it.
+/// A buffer that copies everything read through it, so that skipping a field records it.
 struct Recorder<'a, B> {
     source: &'a mut B,
     copy: &'a mut Vec<u8>,
@@ -106,7 +106,7 @@ impl<B: Buf> Buf for Recorder<'_, B> {
             self.copy.extend_from_slice(&chunk[..step]);
             self.source.advance(step);
             if step == 0 {
-                // Past the end: let the source complain in its own way.
+                // Past the end: `source` reports the error.
                 self.source.advance(count);
                 return;
             }

@@ -13,7 +13,7 @@ fn value(name: &str) -> ValueInfoProto {
     ValueInfoProto { name: Some(name.into()), ..Default::default() }
 }
 
-/// The pieces that are borrowed lie in the old file, in order, without overlap.
+/// Whether the borrowed pieces are in the old file, in order and without overlap.
 fn borrows_in_order(old: &[u8], spliced: &Spliced<'_>) -> bool {
     let runs = spliced.pieces().iter().filter_map(|piece| match piece {
         Cow::Borrowed(run) => Some(run.as_ptr_range()),
@@ -40,7 +40,7 @@ fn fail(error: impl std::fmt::Display) -> TestCaseError {
     TestCaseError::fail(error.to_string())
 }
 
-/// Every graph of a model: the outer one and those in attributes, with the owned counterpart.
+/// Visits all graphs of a model, including those in attributes, together with their owned counterparts.
 fn edit_graphs(
     view: GraphView<'_>,
     graph: &mut GraphProto,
@@ -48,7 +48,7 @@ fn edit_graphs(
     splice: &mut Splice<'_>,
 ) -> Result<(), SpliceError> {
     if dice.below(2) == 0 {
-        // Drop every value's type and put in new ones: what annotating a model does.
+        // Remove the types of all values and insert new ones, as annotating a model does.
         for field in view.wire_fields() {
             let field = field?;
             if field.number == 13 {
@@ -132,7 +132,7 @@ fn edits_of_recorded_models_agree_with_editing_messages() {
 
 #[test]
 fn untouched_records_are_copied_verbatim() {
-    // A weight of 300 bytes, and a key that is longer than it needs to be.
+    // A weight of 300 bytes, and an overlong key.
     let weight = length_delimited(5, &length_delimited(9, &[0xff; 300]));
     let graph = [&weight[..], &[0x92, 0x00, 1, b'g']].concat();
     let file = [&[0x08, 10][..], &length_delimited(7, &graph), &[0xf8, 0x07, 1]].concat();
@@ -158,7 +158,7 @@ fn an_empty_message_can_be_appended_to() {
 
 #[test]
 fn lengths_grow_through_every_message_around_an_edit() {
-    // If nodes inside one another, deeper than owned messages may nest.
+    // Nested `If` nodes, deeper than the limit of owned messages.
     let mut graph = length_delimited(2, b"innermost");
     let depth = 2_000;
     for _ in 0..depth {
@@ -195,7 +195,7 @@ fn edits_that_find_nothing_are_errors() {
     splice.append(3, &none);
     assert_eq!(splice.finish(), Err(SpliceError::NoSuchMessage { message: 3 }));
 
-    // Inside a payload there are no messages, whatever its bytes look like.
+    // A payload contains no messages, whatever its bytes are.
     let mut splice = Splice::new::<ModelProto>(&file);
     splice.append(8, &none);
     assert_eq!(splice.finish(), Err(SpliceError::NoSuchMessage { message: 8 }));
@@ -204,7 +204,7 @@ fn edits_that_find_nothing_are_errors() {
     splice.remove(0, &record);
     assert_eq!(splice.finish(), Err(SpliceError::NoSuchRecord { message: 0, record: 2 }));
 
-    // A message cannot be edited inside a record that goes away.
+    // A message inside a removed record cannot be edited.
     let mut splice = Splice::new::<ModelProto>(&file);
     splice.remove(graph.offset(), &record);
     splice.append(4, &none);
@@ -223,7 +223,7 @@ fn damaged_models_and_stray_edits_are_refused_or_give_well_formed_records() {
         let mut dice = Dice::new(seed);
         let mut bytes = sample(&mut dice, ModelProto::SCHEMA, 4).wire;
         damage(&mut dice, &mut bytes);
-        let well_formed = crate::messages::schema::find_fault(ModelProto::SCHEMA, &bytes).is_none();
+        let well_formed = crate::messages::schema::find_error(ModelProto::SCHEMA, &bytes).is_none();
         let mut splice = Splice::new::<ModelProto>(&bytes);
         for _ in 0..3 {
             splice.append(dice.below(bytes.len() + 2), &Records::new().int(1, -1));

@@ -80,7 +80,6 @@ pub enum ParseErrorKind {
     /// A value that is not of the type the attribute declares.
     #[error("attribute `{attribute}` is declared {declared}, but its value is {found}")]
     AttributeType {
-        /// The attribute.
         attribute: String,
         /// Its declared type.
         declared: &'static str,
@@ -90,7 +89,6 @@ pub enum ParseErrorKind {
     /// A list whose elements are of two types.
     #[error("attribute `{attribute}` mixes {first} with {found} in one list")]
     MixedList {
-        /// The attribute.
         attribute: String,
         /// The type of the elements before.
         first: &'static str,
@@ -101,18 +99,12 @@ pub enum ParseErrorKind {
     #[error(
         "attribute `{attribute}` is an empty list, so its type must be written, as in `{attribute}: ints = []`"
     )]
-    UntypedEmptyList {
-        /// The attribute.
-        attribute: String,
-    },
+    UntypedEmptyList { attribute: String },
     /// `[@name]`: a reference stands for the whole attribute.
     #[error(
         "attribute `{attribute}` refers to another one inside a list; a reference stands for a whole value"
     )]
-    ReferenceInList {
-        /// The attribute.
-        attribute: String,
-    },
+    ReferenceInList { attribute: String },
     /// A constant whose type is not a tensor type.
     #[error("a constant needs a tensor type, not {0}")]
     ConstantNotATensor(&'static str),
@@ -133,7 +125,6 @@ pub enum Expected {
     CommaOr(Punct),
     /// A name, bare or quoted.
     Name(NameOf),
-    /// A type.
     Type,
     /// An element type, such as `float`.
     ElementType,
@@ -145,7 +136,6 @@ pub enum Expected {
     Number,
     /// A string literal.
     String,
-    /// The value of an attribute.
     Value,
     /// The data of a constant: `{...}`, `[...]` or `hex"..."`.
     Data,
@@ -156,23 +146,14 @@ pub enum Expected {
 /// What an expected name names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NameOf {
-    /// A graph.
     Graph,
-    /// A function.
     Function,
-    /// A value.
     Value,
-    /// A node.
     Node,
-    /// An operator.
     Operator,
-    /// An overload of a function.
     Overload,
-    /// An attribute.
     Attribute,
-    /// The type of an attribute.
     AttributeType,
-    /// An opaque type.
     OpaqueType,
     /// A key of a header or an annotation.
     Key,
@@ -185,7 +166,6 @@ pub enum Found {
     Name(String),
     /// A string literal (its beginning).
     String(String),
-    /// A number.
     Number(String),
     /// A punctuation mark.
     Punct(Punct),

@@ -11,7 +11,6 @@ use std::borrow::Cow;
 
 use super::error::{Fault, ParseErrorKind, Result, clip};
 
-/// One token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Token<'a> {
     Identifier(&'a str),

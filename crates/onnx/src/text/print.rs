@@ -31,17 +31,14 @@ use super::names::is_plain;
 use super::parse::MAX_NESTING;
 use super::span::{FunctionSpans, GraphSpans, ModelSpans, NodeSpans, Span};
 
-/// Prints a model.
 pub fn print_model(model: &ModelProto, options: &PrintOptions) -> Printed<ModelSpans> {
     print(options, |printer| printer.model(model))
 }
 
-/// Prints a graph.
 pub fn print_graph(graph: &GraphProto, options: &PrintOptions) -> Printed<GraphSpans> {
     print(options, |printer| printer.graph(graph))
 }
 
-/// Prints a function.
 pub fn print_function(function: &FunctionProto, options: &PrintOptions) -> Printed<FunctionSpans> {
     print(options, |printer| printer.function(function))
 }
@@ -79,7 +76,6 @@ fn print<S>(options: &PrintOptions, rule: impl FnOnce(&mut Printer<'_>) -> S) ->
 /// A printed text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Printed<S> {
-    /// The text.
     pub text: String,
     /// Where in it things stand.
     pub spans: S,

@@ -56,19 +56,13 @@ pub struct ModelSpans {
 pub struct GraphSpans {
     /// The whole graph.
     pub span: Span,
-    /// Its name.
     pub name: Span,
-    /// The inputs.
     pub inputs: Vec<ValueSpans>,
-    /// The outputs.
     pub outputs: Vec<ValueSpans>,
-    /// The initializers.
     pub initializers: Vec<ValueSpans>,
-    /// The sparse initializers.
     pub sparse_initializers: Vec<ValueSpans>,
     /// The types of other values.
     pub value_infos: Vec<ValueSpans>,
-    /// The nodes.
     pub nodes: Vec<NodeSpans>,
 }
 
@@ -77,7 +71,6 @@ pub struct GraphSpans {
 pub struct FunctionSpans {
     /// The whole function.
     pub span: Span,
-    /// Its name.
     pub name: Span,
     /// The names of its inputs.
     pub inputs: Vec<Span>,
@@ -89,7 +82,6 @@ pub struct FunctionSpans {
     pub defaults: Vec<AttributeSpans>,
     /// The types of its values, wherever they are printed.
     pub value_infos: Vec<ValueSpans>,
-    /// The nodes.
     pub nodes: Vec<NodeSpans>,
 }
 
@@ -100,7 +92,6 @@ pub struct ValueSpans {
     pub span: Span,
     /// The type, where one is declared.
     pub ty: Option<Span>,
-    /// The name.
     pub name: Span,
 }
 
@@ -113,11 +104,8 @@ pub struct NodeSpans {
     pub name: Option<Span>,
     /// The operator, with its domain and overload.
     pub operator: Span,
-    /// The inputs.
     pub inputs: Vec<Span>,
-    /// The outputs.
     pub outputs: Vec<Span>,
-    /// The attributes.
     pub attributes: Vec<AttributeSpans>,
 }
 
@@ -128,9 +116,7 @@ pub struct AttributeSpans {
     pub key: Box<str>,
     /// The whole attribute.
     pub span: Span,
-    /// The name.
     pub name: Span,
-    /// The value.
     pub value: Span,
     /// The graphs in the value; none where they are elided.
     pub graphs: Vec<GraphSpans>,

@@ -11,17 +11,16 @@ views! {
     AttributeView,
 }
 
-/// An attribute, read once: its name, kind and singular values. Lists are walked when they are asked for.
+/// A decoded attribute: its name, kind and singular values. Lists are decoded on access.
 #[derive(Clone, Copy, Debug)]
 pub struct Attribute<'a> {
-    /// Where it is.
     pub view: AttributeView<'a>,
-    /// The attribute's name.
     pub name: &'a str,
-    /// The attribute of the enclosing function that gives the value, where it is one.
+    /// The attribute of the enclosing function that provides the value, if any.
     pub ref_attr_name: Option<&'a str>,
-    /// The number of an [`AttributeType`]: the field `type`, or where that is absent or zero, as in the oldest files, what
-    /// the values that are present say. Not checked against the values, and open: it may be an unknown number.
+    /// The number of an [`AttributeType`]: the field `type`, or if that is absent or zero (as in the oldest
+    /// files) the kind implied by the values that are present. Not compared with the values; may be an
+    /// unknown number.
     pub kind: i32,
     f: Option<f32>,
     i: Option<i64>,
@@ -39,7 +38,7 @@ getters! {
 }
 
 impl<'a> AttributeView<'a> {
-    /// Reads it.
+    /// Decodes the attribute.
     pub fn parse(&self) -> Result<Attribute<'a>, DecodeError> {
         let mut attribute = Attribute {
             view: *self,
@@ -69,7 +68,7 @@ impl<'a> AttributeView<'a> {
     }
 }
 
-/// The kind that the presence of a value implies.
+/// The kind implied by the presence of a value.
 fn implied_kind(number: u32) -> Option<AttributeType> {
     Some(match number {
         2 => AttributeType::Float,
@@ -112,57 +111,55 @@ impl<'a> Attribute<'a> {
         Ok(())
     }
 
-    /// The kind, where it is a known one.
+    /// The kind; `None` for an unknown number.
     pub fn attribute_type(&self) -> Option<AttributeType> {
         AttributeType::try_from(self.kind).ok()
     }
 
-    /// The float.
+    /// The float value.
     pub const fn f(&self) -> Option<f32> {
         self.f
     }
 
-    /// The integer.
+    /// The integer value.
     pub const fn i(&self) -> Option<i64> {
         self.i
     }
 
-    /// The string, which may be any bytes.
+    /// The string value, not necessarily UTF-8.
     pub const fn s(&self) -> Option<&'a [u8]> {
         self.s
     }
 
-    /// The tensor.
+    /// The tensor value.
     pub const fn t(&self) -> Option<TensorView<'a>> {
         self.t
     }
 
-    /// The graph.
+    /// The graph value.
     pub const fn g(&self) -> Option<GraphView<'a>> {
         self.g
     }
 
-    /// The type.
+    /// The type value.
     pub const fn tp(&self) -> Option<TypeView<'a>> {
         self.tp
     }
 
-    /// The sparse tensor.
     pub const fn sparse_tensor(&self) -> Option<SparseTensorView<'a>> {
         self.sparse_tensor
     }
 
-    /// The floats.
     pub fn floats(&self) -> Floats<'a> {
         Floats::new(self.wire_fields(), 7, name!("AttributeProto", "floats"))
     }
 
-    /// The integers.
+    /// The list of integers.
     pub fn ints(&self) -> Ints<'a> {
         Ints::new(self.wire_fields(), 8, name!("AttributeProto", "ints"))
     }
 
-    /// The strings, each any bytes.
+    /// The list of strings, not necessarily UTF-8.
     pub fn strings(&self) -> impl Iterator<Item = Result<&'a [u8], DecodeError>> + Clone + use<'a> {
         Select {
             fields: self.wire_fields(),

@@ -13,7 +13,6 @@ views! {
 
 fields! {
     #[inline]
-    /// One field of a graph.
     pub enum GraphField of GraphView ("GraphProto"), GraphFields;
     /// Nodes.
     1 "node" Node(NodeView) => all nodes;

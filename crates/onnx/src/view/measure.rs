@@ -1,10 +1,12 @@
-//! Checks of a tensor's payload against its header: the field that holds it, its length, and the indices of sparse tensors.
+//! Validation of a tensor's payload against its header: the field, its length, and the indices of sparse
+//! tensors.
 //!
-//! **Invariant:** the cost does not depend on the number of elements, with two exceptions. Variable-length integers (`int32_data`,
-//! `int64_data`, `uint64_data`) are counted by their bytes, and the indices of a sparse tensor are read.
+//! The rules are those of the ONNX checker plus exact lengths, because ONNX Runtime rejects a payload that is
+//! too long. A present but empty `raw_data` field is treated as absent if a typed field has elements.
 //!
-//! The rules are those of the ONNX checker, and in addition the exact length: ONNX Runtime rejects a payload that is too long.
-//! A `raw_data` field that is present and empty counts as absent where a typed field has elements.
+//! **Invariant:** the cost is independent of the number of elements, with two exceptions: the entries of
+//! `int32_data`, `int64_data` and `uint64_data` are counted by their bytes, and the indices of a sparse
+//! tensor are read.
 
 use typeloom_types::dtype::{Dtype, DtypeClass};
 
@@ -12,7 +14,7 @@ use super::tensor::{SparseTensorView, TensorHeader, TensorView};
 use super::{EntryView, name};
 use crate::error::{DecodeError, ErrorKind, FieldName};
 use crate::typed_field::TypedField;
-use crate::wire::Value;
+use crate::wire::WireValue;
 
 const RAW_DATA: &FieldName = name!("TensorProto", "raw_data");
 const LENGTH: &FieldName = name!("TensorProto", "external_data");
@@ -57,10 +59,10 @@ impl Storage {
 }
 
 impl TensorHeader<'_> {
-    /// Checks that there is one payload, in the field for the element type, of exactly the length that the dims require.
-    /// For a payload in another file, checks the length that the model states.
+    /// Checks that there is exactly one payload, in the field of the element type, with the length that the
+    /// dims require. Of an external payload, checks the stated length.
     ///
-    /// An unknown element type has no storage format and passes.
+    /// A tensor of unknown element type passes, because its storage format is unknown.
     ///
     /// # Errors
     /// The first mismatch.
@@ -104,15 +106,16 @@ impl TensorHeader<'_> {
         Err(fault(ErrorKind::PayloadSize { field: RAW_DATA, unit: "bytes", expected, found }))
     }
 
-    /// The bytes of the elements in `raw_data` or in another file; `None` where the dims or the element type have no size.
+    /// Size in bytes of the elements in `raw_data` or in another file; `None` if the dims or the element type
+    /// have no size.
     #[must_use]
     pub fn payload_bytes(&self) -> Option<u64> {
         let storage = Storage::of(self.data_type)?;
         storage.bytes(self.exact_count().ok()?)
     }
 
-    /// The product of the extents in their order; unlike [`TensorHeader::element_count`], a zero does not hide an overflow
-    /// to the left of it, which other loaders reject.
+    /// The product of the extents in order. In contrast to [`TensorHeader::element_count`], an overflow
+    /// before an extent of zero is an error, because other loaders reject it.
     fn exact_count(&self) -> Result<u64, DecodeError> {
         let fault = |kind| DecodeError { offset: self.view.offset(), kind };
         self.dims
@@ -136,10 +139,16 @@ impl TensorHeader<'_> {
             };
             counts[at] += match (field.value, TypedField::ALL[at]) {
                 (_, TypedField::String)
-                | (Value::Varint(_) | Value::Fixed64(_) | Value::Fixed32(_) | Value::Group(..), _) => 1,
-                (Value::Len(bytes, _), TypedField::Float) => bytes.len() as u64 / 4,
-                (Value::Len(bytes, _), TypedField::Double) => bytes.len() as u64 / 8,
-                (Value::Len(bytes, _), TypedField::Int32 | TypedField::Int64 | TypedField::Uint64) => {
+                | (
+                    WireValue::Varint(_)
+                    | WireValue::Fixed64(_)
+                    | WireValue::Fixed32(_)
+                    | WireValue::Group(..),
+                    _,
+                ) => 1,
+                (WireValue::Len(bytes, _), TypedField::Float) => bytes.len() as u64 / 4,
+                (WireValue::Len(bytes, _), TypedField::Double) => bytes.len() as u64 / 8,
+                (WireValue::Len(bytes, _), TypedField::Int32 | TypedField::Int64 | TypedField::Uint64) => {
                     bytes.iter().filter(|byte| **byte < 0x80).count() as u64
                 }
             };
@@ -164,7 +173,7 @@ impl TensorHeader<'_> {
         Err(fault(ErrorKind::PayloadSize { field: expected_field, unit, expected, found }))
     }
 
-    /// A payload in another file: nothing may be stored here, and the stated length is that of the elements.
+    /// Checks an external payload: no inline payload, and a stated length that matches the elements.
     fn check_external(&self, bytes: Option<u64>) -> Result<(), DecodeError> {
         let fault = |kind| DecodeError { offset: self.view.offset(), kind };
         if self.has_typed_data || self.raw_data.is_some_and(|raw| !raw.is_empty()) {
@@ -208,8 +217,8 @@ impl TensorView<'_> {
 }
 
 impl SparseTensorView<'_> {
-    /// Checks the parts of a sparse tensor: a vector of values, and as many `int64` indices, in ascending order and inside
-    /// the dims. An index is a position in the flattened tensor, or a row with one coordinate for each axis.
+    /// Checks the parts of a sparse tensor: a vector of values and as many `int64` indices, ascending and
+    /// within the dims. An index is a position in the flattened tensor or a row with a coordinate per axis.
     ///
     /// # Errors
     /// The first mismatch.

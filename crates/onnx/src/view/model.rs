@@ -3,9 +3,9 @@
 use super::{AttributeView, GraphView, NodeView, ValueInfoView};
 use super::{fields, getters, last_string, name, set_once, views};
 use crate::error::DecodeError;
-use crate::wire::{Field, Fields, Value};
+use crate::wire::{Field, Fields, WireValue};
 
-/// A view of a model. Unlike the other views it has read its top-level records once.
+/// A view of a model. In contrast to other views, creating it decodes the top-level records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ModelView<'a> {
     bytes: &'a [u8],
@@ -18,7 +18,7 @@ pub struct ModelView<'a> {
 }
 
 impl<'a> ModelView<'a> {
-    /// Reads the top-level records of a model file.
+    /// Decodes the top-level records of a model file.
     pub fn new(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut model = Self {
             bytes,
@@ -49,17 +49,17 @@ impl<'a> ModelView<'a> {
         self.bytes
     }
 
-    /// The top-level records, uninterpreted.
+    /// The uninterpreted top-level records.
     pub const fn wire_fields(&self) -> Fields<'a> {
         Fields::new(self.bytes, 0)
     }
 
-    /// The IR version, zero where it is absent.
+    /// The IR version; zero if absent.
     pub const fn ir_version(&self) -> i64 {
         self.ir_version
     }
 
-    /// The model's own version, zero where it is absent.
+    /// The version of the model itself; zero if absent.
     pub const fn model_version(&self) -> i64 {
         self.model_version
     }
@@ -69,22 +69,21 @@ impl<'a> ModelView<'a> {
         self.producer_name
     }
 
-    /// That tool's version.
+    /// The version of the producer.
     pub const fn producer_version(&self) -> &'a str {
         self.producer_version
     }
 
-    /// The model's name space.
+    /// The namespace of the model.
     pub const fn domain(&self) -> &'a str {
         self.domain
     }
 
-    /// The graph.
     pub const fn graph(&self) -> Option<GraphView<'a>> {
         self.graph
     }
 
-    /// The operator sets that the nodes refer to.
+    /// The imported operator sets.
     pub fn opset_imports(&self) -> impl Iterator<Item = Result<OpsetId<'a>, DecodeError>> + Clone + use<'a> {
         opset_imports(self.wire_fields(), 8, name!("ModelProto", "opset_import"))
     }
@@ -114,14 +113,14 @@ views! {
 /// One version of one operator set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct OpsetId<'a> {
-    /// The domain; empty for ONNX's own.
+    /// The domain; empty for ONNX operators.
     pub domain: &'a str,
-    /// The version, zero where it is absent.
+    /// The version; zero if absent.
     pub version: i64,
 }
 
 impl<'a> OpsetIdView<'a> {
-    /// Reads it.
+    /// Decodes the operator set.
     pub fn parse(&self) -> Result<OpsetId<'a>, DecodeError> {
         let mut id = OpsetId::default();
         for field in self.wire_fields() {
@@ -152,17 +151,16 @@ fn opset_imports<'a>(
 }
 
 impl<'a> EntryView<'a> {
-    /// The key.
     pub fn key(&self) -> Result<&'a str, DecodeError> {
         last_string(self.wire_fields(), 1, name!("StringStringEntryProto", "key"))
     }
 
-    /// Whether this is the key; `false` where the entry cannot be read. Cheaper than to read it.
+    /// Whether the entry has this key; `false` for a malformed entry. Cheaper than reading the key.
     pub fn has_key(&self, key: &str) -> bool {
         let mut found: &[u8] = &[];
         for field in self.wire_fields() {
             match field {
-                Ok(Field { number: 1, value: Value::Len(bytes, _), .. }) => found = bytes,
+                Ok(Field { number: 1, value: WireValue::Len(bytes, _), .. }) => found = bytes,
                 Ok(_) => {}
                 Err(_) => return false,
             }
@@ -170,13 +168,12 @@ impl<'a> EntryView<'a> {
         found == key.as_bytes()
     }
 
-    /// The value.
     pub fn value(&self) -> Result<&'a str, DecodeError> {
         last_string(self.wire_fields(), 2, name!("StringStringEntryProto", "value"))
     }
 }
 
-/// One step of training.
+/// A training step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TrainingInfo<'a> {
     /// Computes the initial values of the trained state.
@@ -186,7 +183,7 @@ pub struct TrainingInfo<'a> {
 }
 
 impl<'a> TrainingInfoView<'a> {
-    /// Reads it.
+    /// Decodes the graphs.
     pub fn parse(&self) -> Result<TrainingInfo<'a>, DecodeError> {
         let mut info = TrainingInfo::default();
         for field in self.wire_fields() {
@@ -212,7 +209,6 @@ getters! {
 
 fields! {
     #[inline]
-    /// One field of a function.
     pub enum FunctionField of FunctionView ("FunctionProto"), FunctionFields;
     /// The operator name of calls.
     1 "name" Name(str) => last name;
@@ -224,7 +220,7 @@ fields! {
     6 "attribute" Attribute(str) => all attributes;
     /// Nodes of the body.
     7 "node" Node(NodeView) => all nodes;
-    /// An operator set that the body refers to.
+    /// Imported operator sets.
     9 "opset_import" OpsetImport(OpsetIdView) => custom opset_imports;
     /// The domain of calls.
     10 "domain" Domain(str) => last domain;
@@ -239,7 +235,7 @@ fields! {
 }
 
 impl<'a> FunctionView<'a> {
-    /// The operator sets that the body refers to.
+    /// The operator sets imported by the body.
     pub fn opset_imports(&self) -> impl Iterator<Item = Result<OpsetId<'a>, DecodeError>> + Clone + use<'a> {
         opset_imports(self.wire_fields(), 9, name!("FunctionProto", "opset_import"))
     }

@@ -12,7 +12,6 @@ views! {
 // Reading nodes is the hottest loop of checking a model; without inlining it takes a quarter more instructions.
 fields! {
     #[inline(always)]
-    /// One field of a node.
     pub enum NodeField of NodeView ("NodeProto"), NodeFields;
     /// Names of the input values; empty for an omitted optional input.
     1 "input" Input(str) => all inputs;

@@ -3,12 +3,12 @@
 use smallvec::SmallVec;
 
 use crate::error::{DecodeError, FieldName};
-use crate::wire::{Field, Fields, PackedVarints, Value, WireKind, check_packed};
+use crate::wire::{Field, Fields, PackedVarints, WireKind, WireValue, check_packed};
 
-/// Extents of a tensor; up to six without allocating.
+/// Extents of a tensor, inline up to rank six.
 pub type Dims = SmallVec<[i64; 6]>;
 
-/// The integers of a repeated field, packed, unpacked or mixed.
+/// Iterator over the integers of a repeated field, packed or not.
 #[derive(Clone, Copy, Debug)]
 pub struct Ints<'a> {
     fields: Fields<'a>,
@@ -35,7 +35,7 @@ impl Iterator for Ints<'_> {
             }
             match self.fields.next()? {
                 Ok(field) if field.number != self.number => {}
-                Ok(Field { value: Value::Len(bytes, offset), .. }) => {
+                Ok(Field { value: WireValue::Len(bytes, offset), .. }) => {
                     self.packed = PackedVarints::new(bytes, offset);
                 }
                 Ok(field) => return Some(field.int64(self.name).inspect_err(|_| self.fields.stop())),
@@ -47,7 +47,7 @@ impl Iterator for Ints<'_> {
 
 impl std::iter::FusedIterator for Ints<'_> {}
 
-/// The floats of a repeated field, packed, unpacked or mixed.
+/// Iterator over the floats of a repeated field, packed or not.
 #[derive(Clone, Copy, Debug)]
 pub struct Floats<'a> {
     bits: FixedBits<'a, 4>,
@@ -71,7 +71,7 @@ impl Iterator for Floats<'_> {
 
 impl std::iter::FusedIterator for Floats<'_> {}
 
-/// The doubles of a repeated field, packed, unpacked or mixed.
+/// Iterator over the doubles of a repeated field, packed or not.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Doubles<'a> {
     bits: FixedBits<'a, 8>,
@@ -93,7 +93,7 @@ impl Iterator for Doubles<'_> {
     }
 }
 
-/// The bits of numbers of `N` bytes, which is 4 or 8.
+/// Iterator over the bits of numbers of `N` bytes, where `N` is 4 or 8.
 #[derive(Clone, Copy, Debug)]
 struct FixedBits<'a, const N: usize> {
     fields: Fields<'a>,
@@ -125,18 +125,20 @@ impl<const N: usize> Iterator for FixedBits<'_, N> {
                 Err(error) => Err(error),
                 Ok(field) if field.number != self.number => continue,
                 Ok(field) => match field.value {
-                    Value::Len(bytes, offset) => match check_packed(bytes, offset, Self::KIND, self.name) {
+                    WireValue::Len(bytes, offset) => match check_packed(bytes, offset, Self::KIND, self.name)
+                    {
                         Ok(()) => {
                             self.packed = bytes;
                             continue;
                         }
                         Err(error) => Err(error),
                     },
-                    Value::Fixed32(bits) if Self::KIND == WireKind::Fixed32 => Ok(u64::from(bits)),
-                    Value::Fixed64(bits) if Self::KIND == WireKind::Fixed64 => Ok(bits),
-                    Value::Fixed32(_) | Value::Fixed64(_) | Value::Varint(_) | Value::Group(_, _) => {
-                        Err(field.wrong(self.name, Self::KIND))
-                    }
+                    WireValue::Fixed32(bits) if Self::KIND == WireKind::Fixed32 => Ok(u64::from(bits)),
+                    WireValue::Fixed64(bits) if Self::KIND == WireKind::Fixed64 => Ok(bits),
+                    WireValue::Fixed32(_)
+                    | WireValue::Fixed64(_)
+                    | WireValue::Varint(_)
+                    | WireValue::Group(_, _) => Err(field.wrong(self.name, Self::KIND)),
                 },
             };
             return Some(read.inspect_err(|_| self.fields.stop()));

@@ -8,7 +8,7 @@ use super::{Dims, EntryView, Floats, Ints, Select, getters, name, set_once, view
 use crate::error::{DecodeError, ErrorKind, FieldName};
 use crate::messages::tensor_proto::DataLocation;
 use crate::typed_field::TypedField;
-use crate::wire::{Field, PackedVarints, Value};
+use crate::wire::{Field, PackedVarints, WireValue};
 
 views! {
     /// A view of one `TensorProto`.
@@ -22,19 +22,16 @@ const RAW_DATA: &FieldName = name!("TensorProto", "raw_data");
 /// A tensor without its payload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TensorHeader<'a> {
-    /// Where it is.
     pub view: TensorView<'a>,
-    /// The tensor's name.
     pub name: &'a str,
     /// The element type, by the number of a [`Dtype`]; not checked, zero if absent.
     pub data_type: i32,
-    /// The extents; not checked.
+    /// The extents; not validated.
     pub dims: Dims,
     /// The number of a [`DataLocation`].
     pub data_location: i32,
-    /// The field `raw_data`, untouched.
     pub raw_data: Option<&'a [u8]>,
-    /// Whether elements are given in a typed field (`float_data`, `int32_data`, ...).
+    /// Whether a typed field (`float_data`, `int32_data`, ...) has elements.
     pub has_typed_data: bool,
 }
 
@@ -66,7 +63,7 @@ getters! {
 }
 
 impl<'a> TensorView<'a> {
-    /// Reads everything but the payload.
+    /// Decodes all fields but the payload.
     pub fn header(&self) -> Result<TensorHeader<'a>, DecodeError> {
         let mut header = TensorHeader {
             view: *self,
@@ -84,8 +81,8 @@ impl<'a> TensorView<'a> {
                 2 => header.data_type = field.int32(name!("TensorProto", "data_type"))?,
                 4 | 5 | 6 | 7 | 10 | 11 => {
                     // An empty packed list has no element; an empty string is one.
-                    header.has_typed_data |=
-                        field.number == 6 || !matches!(field.value, Value::Len(bytes, _) if bytes.is_empty());
+                    header.has_typed_data |= field.number == 6
+                        || !matches!(field.value, WireValue::Len(bytes, _) if bytes.is_empty());
                 }
                 8 => header.name = field.string(name!("TensorProto", "name"))?,
                 9 => header.raw_data = Some(field.bytes(RAW_DATA)?.0),
@@ -96,10 +93,10 @@ impl<'a> TensorView<'a> {
         Ok(header)
     }
 
-    /// The elements of an integer or bool tensor.
+    /// The elements of a tensor of integers or bools.
     ///
-    /// `None` where the tensor is external, has more than `limit` elements, is of another type, or has an unsigned
-    /// element that does not fit. A payload that is longer or shorter than the dims ask for is an error.
+    /// Returns `None` for an external tensor, one with more than `limit` elements or of another type, and if
+    /// an unsigned element exceeds `i64`. A payload whose length does not match the dims is an error.
     pub fn int_values(&self, limit: usize) -> Result<Option<Vec<i64>>, DecodeError> {
         let header = self.header()?;
         let Some(format) = IntFormat::of(header.data_type) else { return Ok(None) };
@@ -111,7 +108,7 @@ impl<'a> TensorView<'a> {
         let name = format.field.name();
         let numbers = Ints::new(self.wire_fields(), format.field.number(), name);
         if format.per_byte() > 1 {
-            // Several elements to a byte, one byte to a number.
+            // Several elements share a byte; each entry has one byte.
             let packed = self.collect(numbers, name, format.bytes(count))?;
             let bytes: Vec<u8> = packed.into_iter().map(|number| number as u8).collect();
             return Ok(format.decode(&bytes, count));
@@ -122,8 +119,8 @@ impl<'a> TensorView<'a> {
 
     /// The elements of a tensor of float, double, float16 or bfloat16.
     ///
-    /// `None` where the tensor is external, has more than `limit` elements or is of another type. A payload that is longer
-    /// or shorter than the dims ask for is an error.
+    /// Returns `None` for an external tensor and for one with more than `limit` elements or of another type.
+    /// A payload whose length does not match the dims is an error.
     pub fn float_values(&self, limit: usize) -> Result<Option<Vec<f64>>, DecodeError> {
         let header = self.header()?;
         let Some(format) = FloatFormat::of(header.data_type) else { return Ok(None) };
@@ -149,10 +146,10 @@ impl<'a> TensorView<'a> {
         }))
     }
 
-    /// The elements of a string tensor, each any bytes.
+    /// The elements of a tensor of strings, not necessarily UTF-8.
     ///
-    /// `None` where the tensor is external, has more than `limit` elements or is of another type. A payload that is longer
-    /// or shorter than the dims ask for is an error.
+    /// Returns `None` for an external tensor and for one with more than `limit` elements or of another type.
+    /// A payload whose length does not match the dims is an error.
     pub fn string_values(&self, limit: usize) -> Result<Option<Vec<&'a [u8]>>, DecodeError> {
         let header = self.header()?;
         if header.data_type != Dtype::String.onnx_number() {
@@ -165,7 +162,7 @@ impl<'a> TensorView<'a> {
         self.collect(strings, name, count).map(Some)
     }
 
-    /// The number of elements, if they are in this message and no more than `limit`.
+    /// Number of elements; `None` for an external tensor and above `limit`.
     fn count_within(&self, header: &TensorHeader<'_>, limit: usize) -> Result<Option<usize>, DecodeError> {
         if header.is_external() {
             return Ok(None);
@@ -174,7 +171,7 @@ impl<'a> TensorView<'a> {
         Ok(usize::try_from(count).ok().filter(|&count| count <= limit))
     }
 
-    /// Exactly `expected` elements.
+    /// Collects exactly `expected` elements.
     fn collect<T>(
         &self,
         elements: impl Iterator<Item = Result<T, DecodeError>>,
@@ -214,14 +211,14 @@ impl<'a> TensorView<'a> {
     }
 }
 
-/// The raw payload; an empty one counts only where no typed field has elements.
+/// The raw payload; an empty one is ignored if a typed field has elements.
 fn raw<'a>(header: &TensorHeader<'a>) -> Option<&'a [u8]> {
     header.raw_data.filter(|raw| !raw.is_empty() || !header.has_typed_data)
 }
 
 /// Appends the extents of one record.
 fn read_dims(field: &Field<'_>, name: &'static FieldName, dims: &mut Dims) -> Result<(), DecodeError> {
-    if let Value::Len(bytes, offset) = field.value {
+    if let WireValue::Len(bytes, offset) = field.value {
         for dim in PackedVarints::new(bytes, offset) {
             dims.push(dim?.cast_signed());
         }
@@ -256,7 +253,7 @@ impl IntFormat {
         if self.bits < 8 { 8 / self.bits as usize } else { 1 }
     }
 
-    /// The bytes that `count` elements take.
+    /// Size in bytes of `count` elements.
     const fn bytes(self, count: usize) -> usize {
         if self.bits < 8 {
             count.div_ceil(self.per_byte())
@@ -265,7 +262,7 @@ impl IntFormat {
         }
     }
 
-    /// `number` cut to the type's bits; `None` for an unsigned number that does not fit into the result.
+    /// Truncates `number` to the bits of the type; `None` for an unsigned number that exceeds `i64`.
     fn narrow(self, number: i64) -> Option<i64> {
         let unused = 64 - self.bits;
         match self.class {
@@ -275,7 +272,7 @@ impl IntFormat {
         }
     }
 
-    /// `count` elements from little-endian bytes, which are as many as [`bytes`](Self::bytes) says.
+    /// Decodes `count` elements from [`bytes(count)`](Self::bytes) little-endian bytes.
     fn decode(self, bytes: &[u8], count: usize) -> Option<Vec<i64>> {
         if self.bits < 8 {
             let element = |index: usize| {
@@ -330,7 +327,7 @@ impl FloatFormat {
         }
     }
 
-    /// One element from as many little-endian bytes as [`size`](Self::size) says.
+    /// Decodes one element from [`size`](Self::size) little-endian bytes.
     fn decode(self, bytes: &[u8]) -> f64 {
         let mut wide = [0; 8];
         wide[..bytes.len()].copy_from_slice(bytes);
@@ -344,19 +341,19 @@ impl FloatFormat {
     }
 }
 
-/// A sparse tensor's parts.
+/// The parts of a sparse tensor.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SparseTensor<'a> {
-    /// The elements that differ from the default; its name is the sparse tensor's.
+    /// The non-default elements. Their name is that of the sparse tensor.
     pub values: Option<TensorView<'a>>,
-    /// Where they are.
+    /// The positions of the elements.
     pub indices: Option<TensorView<'a>>,
-    /// The extents of the dense tensor; not checked.
+    /// The extents of the dense tensor; not validated.
     pub dims: Dims,
 }
 
 impl<'a> SparseTensorView<'a> {
-    /// Reads it.
+    /// Decodes the parts.
     pub fn parse(&self) -> Result<SparseTensor<'a>, DecodeError> {
         let mut sparse = SparseTensor::default();
         for field in self.wire_fields() {

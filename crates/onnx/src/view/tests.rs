@@ -40,7 +40,7 @@ fn views_of_recorded_models_agree_with_decoding_them() {
     }
 }
 
-/// A tensor with a payload that fits its dims more often than not.
+/// A tensor whose payload usually matches its dims.
 fn random_tensor(dice: &mut Dice) -> owned::TensorProto {
     let dims: Vec<i64> = (0..dice.below(3)).map(|_| dice.below(5) as i64).collect();
     let count = dims.iter().product::<i64>() as usize;
@@ -233,7 +233,7 @@ fn a_message_that_would_have_to_be_merged_is_an_error() {
     let error = ModelView::new(&bytes).expect_err("two graphs");
     assert_eq!(error.to_string(), "`ModelProto.graph` occurs twice at byte 2");
 
-    // Of a `oneof` the last member holds; only repeating that very member would merge.
+    // Of a `oneof`, the last member is valid; only a repetition of the same member would be merged.
     let mut ty = length_delimited(1, &[8, 1]);
     ty.extend(length_delimited(4, &[]));
     ty.extend(length_delimited(1, &[8, 7]));
@@ -252,7 +252,7 @@ fn damaged_models_are_walked_to_the_end_and_faults_are_inside_the_file() {
         let mut walk = Walk::default();
         walk.model(&bytes);
         prop_assert!(walk.faults.iter().all(|fault| fault.offset <= bytes.len()), "{:?}", walk.faults);
-        // What only views object to: contents of tensors, and messages that would have to be merged.
+        // Errors of views only: payloads of tensors, and messages that would have to be merged.
         let wire_fault = |fault: &&DecodeError| {
             !matches!(
                 fault.kind,
@@ -323,7 +323,7 @@ fn errors_have_the_offset_in_the_file() {
 
 #[test]
 fn payloads_are_not_read() {
-    // The payload would be malformed as anything but bytes.
+    // Malformed unless it is an uninterpreted payload.
     let mut tensor = length_delimited(9, &[0xff; 1000]);
     tensor.extend(length_delimited(4, &[0xff; 400]));
     tensor.extend(length_delimited(7, &[0xff; 1000]));

@@ -13,17 +13,16 @@ views! {
     ShapeView,
 }
 
-/// A value's name and type.
+/// The name and type of a value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ValueInfo<'a> {
-    /// The value's name.
     pub name: &'a str,
-    /// Its type; absent where it is not known.
+    /// The type; absent if it is unknown.
     pub ty: Option<TypeView<'a>>,
 }
 
 impl<'a> ValueInfoView<'a> {
-    /// Reads it.
+    /// Decodes name and type.
     pub fn parse(&self) -> Result<ValueInfo<'a>, DecodeError> {
         let mut value = ValueInfo::default();
         for field in self.wire_fields() {
@@ -44,60 +43,56 @@ getters! {
     4 "metadata_props" all EntryView metadata_props;
 }
 
-/// A type, read one level deep.
+/// A type, decoded one level deep.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Type<'a> {
-    /// The structure.
     pub kind: TypeKindView<'a>,
-    /// What the type stands for; empty where it does not say.
+    /// The meaning of the type beyond its structure; may be empty.
     pub denotation: &'a str,
 }
 
-/// A type's structure; numbers of element types are not checked, zero where they are absent.
+/// The structure of a type. Numbers of element types are not validated; zero if absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TypeKindView<'a> {
-    /// Not said.
+    /// Unspecified.
     #[default]
     None,
     /// A dense tensor.
     Tensor {
-        /// The element type's number.
+        /// The number of the element type.
         elem: i32,
-        /// The shape; absent where the rank is not known.
+        /// The shape; absent if the rank is unknown.
         shape: Option<ShapeView<'a>>,
     },
-    /// A sparse tensor.
     Sparse {
-        /// The element type's number.
+        /// The number of the element type.
         elem: i32,
-        /// The shape; absent where the rank is not known.
+        /// The shape; absent if the rank is unknown.
         shape: Option<ShapeView<'a>>,
     },
-    /// A list of values of one type.
+    /// A sequence of values of one type.
     Sequence(Option<TypeView<'a>>),
-    /// A value that may be missing.
+    /// An optional value.
     Optional(Option<TypeView<'a>>),
-    /// A map.
     Map {
-        /// The number of the keys' element type.
+        /// The number of the element type of the keys.
         key: i32,
-        /// The type of the values.
         value: Option<TypeView<'a>>,
     },
-    /// A type that only its domain knows.
+    /// A type defined by a domain, without structure in ONNX.
     Opaque {
-        /// The domain; empty for ONNX's own.
+        /// The domain; empty for ONNX.
         domain: &'a str,
-        /// The type's name in the domain.
+        /// The name of the type in the domain.
         name: &'a str,
     },
 }
 
 impl<'a> TypeView<'a> {
-    /// Reads it one level deep.
+    /// Decodes one level.
     pub fn parse(&self) -> Result<Type<'a>, DecodeError> {
         let mut ty = Type::default();
-        // Of a `oneof` the last member holds, and repeating that member would merge it.
+        // Of a `oneof`, the last member is valid; a repetition of the same member would be merged.
         let mut member: Option<(u32, Inner<'a>)> = None;
         for field in self.wire_fields() {
             let field = field?;
@@ -126,7 +121,7 @@ impl<'a> TypeView<'a> {
     }
 }
 
-/// The body of one member of `TypeProto`'s `oneof`.
+/// The body of a member of `TypeProto`'s `oneof`.
 #[derive(Clone, Copy)]
 struct Inner<'a>(Fields<'a>);
 
@@ -170,7 +165,7 @@ impl<'a> Inner<'a> {
         })
     }
 
-    /// A number in field 1 and a message in field 2.
+    /// Decodes a number in field 1 and a message in field 2.
     #[inline]
     fn number_and<T>(
         &self,
@@ -189,7 +184,7 @@ impl<'a> Inner<'a> {
         Ok((number, message))
     }
 
-    /// A type in field 1.
+    /// Decodes a type in field 1.
     fn element(&self, name: &'static FieldName) -> Result<Option<TypeView<'a>>, DecodeError> {
         let mut element = None;
         for field in self.0 {
@@ -202,24 +197,24 @@ impl<'a> Inner<'a> {
     }
 }
 
-/// One extent of a shape.
+/// One axis of a shape.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DimView<'a> {
     /// The extent.
     pub value: DimValue<'a>,
-    /// What the axis stands for; empty where it does not say.
+    /// The meaning of the axis; may be empty.
     pub denotation: &'a str,
 }
 
-/// An extent.
+/// An extent of a shape.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DimValue<'a> {
-    /// Not known.
+    /// Unknown.
     #[default]
     Unknown,
-    /// A number; not checked for its sign.
+    /// A number, possibly negative.
     Value(i64),
-    /// A symbol, or an expression over symbols; may be empty.
+    /// A symbol or an expression over symbols; may be empty.
     Param(&'a str),
 }
 

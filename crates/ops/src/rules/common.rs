@@ -212,9 +212,7 @@ pub(crate) fn unknown_extent(cx: &mut RuleCx<'_, '_>, port: Port, axis: usize) -
 /// Where a list of integers stands: early versions of an operator take it as an attribute, later ones as an input.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Source {
-    /// An attribute.
     Attribute(&'static str),
-    /// An input.
     Input(Port),
 }
 
@@ -277,7 +275,6 @@ pub(super) fn members(axes: &[usize], rank: usize) -> Vec<bool> {
 pub(super) struct List {
     /// Where it stands.
     pub(super) source: Source,
-    /// Its items.
     pub(super) items: Option<DimVec>,
     /// How many there are.
     pub(super) len: Option<usize>,

@@ -51,7 +51,6 @@ pub(super) const OPERATORS: &[Entry] = &[
 
 /// The axes that a reduction removes: from the attribute, or from the second input where the version has one.
 enum Axes {
-    /// These axes.
     These(Vec<i64>),
     /// None: the operator does nothing.
     Nothing,

@@ -39,7 +39,6 @@ fn value(cx: &mut RuleCx<'_, '_>) -> Result<(), Failure> {
 /// What one item of the target of Reshape says.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Item {
-    /// The extent.
     Extent(DimId),
     /// What is left of the number of elements.
     Rest,

@@ -3,7 +3,7 @@
 use typeloom_onnx::messages::ModelProto;
 use typeloom_onnx::splice::{Records, Splice, Spliced};
 use typeloom_onnx::view::{ModelView, NodeView, ValueInfoView};
-use typeloom_onnx::wire::{Fields, Value};
+use typeloom_onnx::wire::{Fields, WireValue};
 use typeloom_solver::program::MAX_NESTING;
 
 use super::{ADDED, AnnotateError, FILLED, INPUT, MARK, OUTPUT, VALUE_INFO, from_hex, value_info};
@@ -45,7 +45,7 @@ pub fn strip(bytes: &[u8]) -> Result<Stripped<'_>, AnnotateError> {
             let field = field?;
             match (part, field.number) {
                 (Part::Graph, 1) | (Part::Function, 7) => {
-                    if let Value::Len(bytes, offset) = field.value
+                    if let WireValue::Len(bytes, offset) = field.value
                         && depth < MAX_NESTING
                     {
                         let graphs = NodeView::from_body(bytes, offset).graphs()?;

@@ -11,7 +11,7 @@ use typeloom_onnx::messages::{
 use typeloom_onnx::splice::{Records, Splice, SpliceError, Spliced};
 use typeloom_onnx::text::{PrintOptions, print_node};
 use typeloom_onnx::view::{GraphView, NodeView, ValueInfoView};
-use typeloom_onnx::wire::{Field, Value as WireValue};
+use typeloom_onnx::wire::{Field, WireValue};
 use typeloom_solver::diagnostic::graph_path;
 use typeloom_solver::elem::Elem;
 use typeloom_solver::model::Checked;

@@ -9,7 +9,7 @@ use typeloom_onnx::messages::{ModelProto, TensorShapeProto, TypeProto, ValueInfo
 use typeloom_onnx::splice::{Records, Splice};
 use typeloom_onnx::text::print_type;
 use typeloom_onnx::view::{GraphView, ValueInfoView};
-use typeloom_onnx::wire::Value as WireValue;
+use typeloom_onnx::wire::WireValue;
 use typeloom_solver::catalogue::Catalogue;
 use typeloom_solver::diagnostic::{Code, graph_path};
 use typeloom_solver::dim::is_placeholder;

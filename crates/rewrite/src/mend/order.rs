@@ -15,7 +15,7 @@ use typeloom_onnx::DecodeError;
 use typeloom_onnx::messages::ModelProto;
 use typeloom_onnx::splice::{Records, Splice};
 use typeloom_onnx::view::{FunctionView, GraphView, ModelView, NodeView};
-use typeloom_onnx::wire::{Field, Fields, Value};
+use typeloom_onnx::wire::{Field, Fields, WireValue};
 
 use super::{Moved, write_error};
 use crate::coerce::RepairError;
@@ -81,7 +81,7 @@ fn nodes<'a>(
     let mut records = Vec::new();
     for field in fields {
         let field = field?;
-        if let (true, Value::Len(bytes, offset)) = (field.number == number, field.value) {
+        if let (true, WireValue::Len(bytes, offset)) = (field.number == number, field.value) {
             records.push((field, NodeView::from_body(bytes, offset)));
         }
     }

@@ -10,7 +10,7 @@ use typeloom_onnx::error::FieldName;
 use typeloom_onnx::view::{
     AttributeView, FunctionView, GraphField, GraphView, NodeView, TypeView, ValueInfoView,
 };
-use typeloom_onnx::wire::{Field, Value as WireValue};
+use typeloom_onnx::wire::{Field, WireValue};
 use typeloom_onnx::{DecodeError, ErrorKind};
 
 use super::names::Names;

@@ -13,7 +13,6 @@ pub enum Loss {
     TooDeep,
     /// Fields that ONNX's schema does not declare.
     UnknownFields,
-    /// A model's training graphs.
     TrainingInfo,
     /// A model's device configurations, or those of a node.
     DeviceConfiguration,
@@ -105,13 +104,11 @@ pub enum RawData {
 /// How much of long things is printed; the rest becomes `…`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Limits {
-    /// Elements of one tensor.
     pub tensor_elements: usize,
     /// Elements of one list in an attribute, and dims of one type.
     pub list_elements: usize,
     /// Inputs, and outputs, of one node.
     pub ports: usize,
-    /// Attributes of one node.
     pub attributes: usize,
     /// Characters of one string.
     pub string_chars: usize,
