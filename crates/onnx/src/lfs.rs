@@ -1,12 +1,12 @@
-//! Git LFS pointers: small text files that a clone without Git LFS has in place of large files.
+//! Git LFS pointers: text files that replace large files in a clone without Git LFS.
 
-/// How every pointer starts, whatever the version of the format.
+/// The start of every pointer in all versions of the format.
 const START: &[u8] = b"version https://git-lfs.github.com/spec/";
 
-/// Larger files are no pointers.
+/// Maximum size of a pointer.
 const MAX_BYTES: usize = 1024;
 
-/// Whether the bytes of a whole file are a Git LFS pointer.
+/// Whether a file with these bytes is a Git LFS pointer.
 #[must_use]
 pub fn is_pointer(file: &[u8]) -> bool {
     file.len() <= MAX_BYTES && file.starts_with(START)

@@ -1,16 +1,16 @@
 //! ONNX files: owned messages, borrowed views, the textual syntax and the splice writer.
 //!
-//! | to | use |
+//! | task | module |
 //! |---|---|
-//! | check a file | [`view`]: borrowed, lazy, never reads weights |
-//! | build or edit a model | [`messages`]: owned, complete, unknown fields kept |
-//! | walk or rename nested graphs, inline calls of functions | [`nested`], [`inline`] |
-//! | write a few changes into a large file | [`splice`]: every untouched byte copied verbatim |
-//! | show a model to people, or take one from them | [`text`]: ONNX's textual syntax |
-//! | read protobuf itself | [`wire`]: records with offsets |
+//! | check a file | [`view`]: borrowed and lazy, does not read weights |
+//! | build or edit a model | [`messages`]: owned and complete, with unknown fields |
+//! | traverse or rename nested graphs, inline function calls | [`nested`], [`inline`] |
+//! | change a few fields of a large file | [`splice`]: copies all other bytes verbatim |
+//! | print or parse a model | [`text`]: ONNX's textual syntax |
+//! | decode protobuf | [`wire`]: records with offsets |
 //!
-//! **Invariant:** no input makes this crate panic, overflow the stack or allocate beyond a multiple of the input's size;
-//! malformed bytes are a [`DecodeError`] with the offset of the fault.
+//! **Invariant:** for any input, this crate does not panic, overflow the stack or allocate more than a multiple of the
+//! input's size. Malformed bytes are a [`DecodeError`] with an offset.
 
 pub mod error;
 pub mod inline;
@@ -27,5 +27,5 @@ pub mod wire;
 mod testing;
 
 pub use error::{DecodeError, ErrorKind};
-/// The protobuf library behind [`messages`]: its `Message` trait encodes and decodes them.
+/// The protobuf library of [`messages`]; its `Message` trait encodes and decodes them.
 pub use prost;

@@ -1,4 +1,4 @@
-//! The textual syntax: what it reads, what it prints, and that the two agree.
+//! The textual syntax: parser, printer and their agreement.
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "helpers of tests panic and print as tests do")]
 

@@ -56,7 +56,7 @@ fn describe(schema: &MessageSchema) -> Vec<String> {
 }
 
 #[test]
-fn the_schema_is_the_one_of_the_reference_package() {
+fn the_schema_equals_that_of_the_reference_package() {
     // Recorded from the descriptors of onnx 1.23.2.
     let recorded: BTreeSet<_> = include_str!("ir14.txt").lines().map(str::to_owned).collect();
     let mut ours: BTreeSet<_> = all_schemas().into_iter().flat_map(describe).collect();
@@ -117,7 +117,7 @@ fn survives<M: OnnxMessage + PartialEq + std::fmt::Debug>(seed: u64) -> Result<(
 }
 
 #[test]
-fn known_and_unknown_fields_at_every_level_survive_reading_and_writing() {
+fn known_and_unknown_fields_at_every_level_round_trip() {
     check(200, any::<u64>(), |seed| {
         survives::<ModelProto>(seed)?;
         survives::<GraphProto>(seed)?;
@@ -133,7 +133,7 @@ fn known_and_unknown_fields_at_every_level_survive_reading_and_writing() {
 }
 
 #[test]
-fn unknown_fields_are_kept_from_buffers_in_pieces() {
+fn unknown_fields_are_preserved_from_buffers_in_pieces() {
     let sample = sample(&mut Dice::new(7), GraphProto::SCHEMA, 4);
     let (head, tail) = sample.wire.split_at(sample.wire.len() / 2);
     let pieces = Buf::chain(head, tail);
@@ -158,7 +158,7 @@ fn damage_is_located_exactly_where_decoding_fails() {
 }
 
 #[test]
-fn recorded_models_survive_reading_and_writing() {
+fn recorded_models_round_trip() {
     for path in conformance("onnx") {
         let bytes = Bytes::from(std::fs::read(&path).expect("the file is readable"));
         let model: ModelProto =
@@ -172,7 +172,7 @@ fn recorded_models_survive_reading_and_writing() {
 }
 
 #[test]
-fn payloads_share_the_buffer_they_were_read_from() {
+fn payloads_share_the_buffer_of_the_input() {
     let tensor = TensorProto { raw_data: Some(vec![7; 64].into()), ..Default::default() };
     let bytes = Bytes::from(tensor.encode_to_vec());
     let again: TensorProto = read(bytes.clone()).expect("what we write is well formed");
@@ -190,19 +190,19 @@ fn singular_messages_that_occur_twice_are_merged() {
 }
 
 #[test]
-fn absent_and_empty_fields_are_told_apart() {
+fn absent_and_empty_fields_are_distinguished() {
     let absent = NodeProto::default();
     let empty = NodeProto { name: Some(String::new()), ..Default::default() };
     assert_eq!((absent.name(), empty.name()), ("", ""));
     assert_eq!((absent.encode_to_vec(), empty.encode_to_vec()), (vec![], vec![0x1a, 0]));
 }
 
-fn fault<M: OnnxMessage + std::fmt::Debug>(bytes: &[u8]) -> DecodeError {
+fn decode_error<M: OnnxMessage + std::fmt::Debug>(bytes: &[u8]) -> DecodeError {
     read::<M>(Bytes::copy_from_slice(bytes)).expect_err("malformed")
 }
 
 #[test]
-fn errors_say_what_is_wrong_and_where() {
+fn errors_report_kind_and_position() {
     let node = |field: &[u8]| length_delimited(7, &length_delimited(1, field));
     let cases: &[(&[u8], usize, ErrorKind)] = &[
         (&[0x08], 1, ErrorKind::TruncatedVarint),
@@ -222,24 +222,24 @@ fn errors_say_what_is_wrong_and_where() {
     ];
     for (bytes, offset, kind) in cases {
         assert_eq!(
-            fault::<ModelProto>(bytes),
+            decode_error::<ModelProto>(bytes),
             DecodeError { offset: *offset, kind: kind.clone() },
             "{bytes:?}"
         );
     }
 
     let name = |message, field| -> &'static FieldName { Box::leak(Box::new(FieldName { message, field })) };
-    let error = fault::<ModelProto>(&node(&[0x22, 2, b'R', 0xff]));
+    let error = decode_error::<ModelProto>(&node(&[0x22, 2, b'R', 0xff]));
     let kind = ErrorKind::InvalidUtf8 { field: name("NodeProto", "op_type") };
     assert_eq!(error, DecodeError { offset: 7, kind });
     assert_eq!(error.to_string(), "`NodeProto.op_type` is not valid UTF-8 at byte 7");
 
-    let error = fault::<ModelProto>(&node(&[0x20, 2]));
+    let error = decode_error::<ModelProto>(&node(&[0x20, 2]));
     assert_eq!(
         error.to_string(),
         "`NodeProto.op_type` is encoded as a varint, not as a length and bytes at byte 4"
     );
-    let error = fault::<TensorProto>(&[0x22, 3, 1, 2, 3]);
+    let error = decode_error::<TensorProto>(&[0x22, 3, 1, 2, 3]);
     assert_eq!(
         error.to_string(),
         "`TensorProto.float_data` has 3 bytes, which is no multiple of 4 at byte 2"
@@ -256,13 +256,16 @@ fn nested_type(depth: usize) -> Vec<u8> {
 }
 
 #[test]
-fn nesting_is_bounded_where_prost_bounds_it() {
+fn the_nesting_limit_is_that_of_prost() {
     // One level of sequence is two messages.
     assert!(read::<TypeProto>(nested_type(50).into()).is_ok());
     assert_eq!(find_error(TypeProto::SCHEMA, &nested_type(50)), None);
-    let error = fault::<TypeProto>(&nested_type(51));
+    let error = decode_error::<TypeProto>(&nested_type(51));
     assert_eq!(error.kind, ErrorKind::NestingTooDeep { limit: 100 });
-    assert_eq!(fault::<TypeProto>(&nested_type(20_000)).kind, ErrorKind::NestingTooDeep { limit: 100 });
+    assert_eq!(
+        decode_error::<TypeProto>(&nested_type(20_000)).kind,
+        ErrorKind::NestingTooDeep { limit: 100 }
+    );
 }
 
 #[test]
@@ -275,12 +278,12 @@ fn groups_nest_to_a_bound() {
     };
     let model = read::<ModelProto>(nested(100)).expect("within the bound");
     assert_eq!(model.unknown_fields.as_wire(), &nested(100)[..]);
-    assert_eq!(fault::<ModelProto>(&nested(101)).kind, ErrorKind::NestingTooDeep { limit: 100 });
-    assert_eq!(fault::<ModelProto>(&nested(100_000)).kind, ErrorKind::NestingTooDeep { limit: 100 });
+    assert_eq!(decode_error::<ModelProto>(&nested(101)).kind, ErrorKind::NestingTooDeep { limit: 100 });
+    assert_eq!(decode_error::<ModelProto>(&nested(100_000)).kind, ErrorKind::NestingTooDeep { limit: 100 });
 }
 
 #[test]
-fn unknown_fields_can_be_looked_at_and_made() {
+fn unknown_fields_can_be_read_and_created() {
     let wire = [0xf8, 0x07, 5, 0xfa, 0x07, 1, b'x'];
     let fields = UnknownFields::from_wire(wire).expect("well formed");
     assert_eq!(fields.iter().map(|field| field.number).collect::<Vec<_>>(), [127, 127]);
@@ -292,7 +295,7 @@ fn unknown_fields_can_be_looked_at_and_made() {
 }
 
 #[test]
-fn a_record_that_turns_out_malformed_is_not_kept() {
+fn a_malformed_record_is_not_stored() {
     let mut node = NodeProto::default();
     assert!(node.merge(&[0xfa, 0x07, 9, b'x'][..]).is_err());
     assert_eq!(node, NodeProto::default());

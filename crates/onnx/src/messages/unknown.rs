@@ -12,7 +12,7 @@ use crate::wire::{Field, Fields};
 
 /// The unknown fields of one message, concatenated in wire format.
 ///
-/// One pointer wide, and null if there are no unknown fields, which is the common case.
+/// One pointer wide, and null in the common case without unknown fields.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct UnknownFields(Option<Box<Records>>);
 
@@ -36,7 +36,7 @@ impl UnknownFields {
         Ok(if bytes.is_empty() { Self(None) } else { Self(Some(Box::new(Records { bytes }))) })
     }
 
-    /// Whether there are no unknown fields.
+    /// Whether the list is empty.
     pub fn is_empty(&self) -> bool {
         self.as_wire().is_empty()
     }

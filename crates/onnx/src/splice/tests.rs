@@ -26,7 +26,7 @@ fn borrows_in_order(old: &[u8], spliced: &Spliced<'_>) -> bool {
 }
 
 #[test]
-fn without_edits_every_byte_stays() {
+fn without_edits_the_bytes_are_unchanged() {
     check(100, any::<u64>(), |seed| {
         let bytes = sample(&mut Dice::new(seed), ModelProto::SCHEMA, 4).wire;
         let spliced = Splice::new::<ModelProto>(&bytes).finish().map_err(fail)?;
@@ -185,7 +185,7 @@ fn lengths_grow_through_every_message_around_an_edit() {
 }
 
 #[test]
-fn edits_that_find_nothing_are_errors() {
+fn edits_of_missing_records_are_errors() {
     let file = length_delimited(7, &length_delimited(5, &length_delimited(9, &[0x0a, 0x00])));
     let graph = ModelView::new(&file).expect("well formed").graph().expect("there is one");
     let record = graph.wire_fields().next().expect("one record").expect("well formed");
@@ -195,7 +195,7 @@ fn edits_that_find_nothing_are_errors() {
     splice.append(3, &none);
     assert_eq!(splice.finish(), Err(SpliceError::NoSuchMessage { message: 3 }));
 
-    // A payload contains no messages, whatever its bytes are.
+    // The bytes of a payload are not messages.
     let mut splice = Splice::new::<ModelProto>(&file);
     splice.append(8, &none);
     assert_eq!(splice.finish(), Err(SpliceError::NoSuchMessage { message: 8 }));
@@ -218,7 +218,7 @@ fn edits_that_find_nothing_are_errors() {
 }
 
 #[test]
-fn damaged_models_and_stray_edits_are_refused_or_give_well_formed_records() {
+fn damaged_models_and_invalid_edits_are_rejected_or_give_well_formed_records() {
     check(500, any::<u64>(), |seed| {
         let mut dice = Dice::new(seed);
         let mut bytes = sample(&mut dice, ModelProto::SCHEMA, 4).wire;

@@ -1,132 +1,132 @@
-//! What can be wrong with a text: one typed error with a place.
+//! Errors of parsing the textual syntax.
 //!
-//! **Invariant:** a parser raises a [`Fault`] with a byte offset; line and column are counted once, when the fault
-//! leaves the parser. Counting them on the way would make every backtrack cost a scan of the text.
+//! **Invariant:** the parser raises an [`UnlocatedError`] with a byte offset. Line and column are computed
+//! once, when the error leaves the parser, because every computation scans the text and backtracking discards
+//! errors.
 
 use std::fmt;
 
 use super::lexer::{Punct, Token};
 
-/// How many bytes of the offending text an error quotes.
+/// Maximum length in bytes of a quotation from the text.
 const QUOTED: usize = 40;
 
-/// A text that is not ONNX's textual syntax, and where it stops being so.
+/// Error of parsing ONNX's textual syntax.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, column {column}: {kind}")]
 pub struct ParseError {
-    /// Where the offending token begins, in bytes from the start of the text.
+    /// Offset of the offending token in bytes.
     pub offset: usize,
-    /// How many bytes the offending token takes; 0 at the end of the text.
+    /// Length of the offending token in bytes; 0 at the end of the text.
     pub length: usize,
-    /// The line of the offset, counted from 1.
+    /// The line of the offset, starting at 1.
     pub line: usize,
-    /// The column of the offset in characters, counted from 1.
+    /// The column of the offset in characters, starting at 1.
     pub column: usize,
-    /// What is wrong.
     pub kind: ParseErrorKind,
 }
 
-/// What is wrong with a text.
+/// Kind of a [`ParseError`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ParseErrorKind {
-    /// Something else had to stand here.
+    /// The next token is not allowed by the grammar.
     #[error("expected {expected}, found {found}")]
     Unexpected {
-        /// What the syntax allows here.
+        /// The tokens allowed by the grammar.
         expected: Expected,
-        /// What stands here.
+        /// The actual token.
         found: Found,
     },
-    /// A string literal without its closing quote.
+    /// A string literal without a closing quote.
     #[error("this string is never closed")]
     UnterminatedString,
-    /// A character that begins no token.
+    /// A character that starts no token.
     #[error("the character {0:?} means nothing here")]
     UnknownCharacter(char),
-    /// Digits that are not a number, such as `1e` or `3x`.
+    /// Digits that do not form a number, such as `1e` or `3x`.
     #[error("`{0}` is not a number")]
     MalformedNumber(String),
-    /// A number that its place cannot hold.
+    /// A number outside of the range of its type.
     #[error("`{literal}` does not fit {target}")]
     NumberOutOfRange {
-        /// The number as written.
+        /// The literal in the text.
         literal: String,
-        /// What had to hold it.
+        /// The type.
         target: NumberTarget,
     },
-    /// The digits behind `hex` are not pairs of hexadecimal digits.
+    /// The text after `hex` does not consist of pairs of hexadecimal digits.
     #[error("`hex` needs pairs of hexadecimal digits")]
     MalformedHex,
-    /// Graphs, types or dim expressions that nest too deeply.
+    /// Graphs, types or dim expressions that are nested too deeply.
     #[error("nested more than {limit} levels deep")]
     TooDeep {
-        /// The number of levels that are read.
+        /// The maximum depth.
         limit: u32,
     },
-    /// `key: value` with a key that the place does not have.
-    #[error("{place} has no `{key}`")]
+    /// `key: value` with an unknown key.
+    #[error("{context} has no `{key}`")]
     UnknownKey {
-        /// The key as written.
+        /// The key in the text.
         key: String,
-        /// Where it stands.
-        place: KeyPlace,
+        /// The header or annotation with the key.
+        context: KeyContext,
     },
-    /// An attribute type that does not exist, as in `alpha: real = 1.0`.
+    /// An unknown attribute type, as in `alpha: real = 1.0`.
     #[error("`{0}` is not an attribute type")]
     UnknownAttributeType(String),
-    /// An element type that does not exist, as in `map(text, float)`.
+    /// An unknown element type, as in `map(text, float)`.
     #[error("`{0}` is not an element type")]
     UnknownElementType(String),
-    /// A value that is not of the type the attribute declares.
+    /// An attribute value whose type differs from the declared one.
     #[error("attribute `{attribute}` is declared {declared}, but its value is {found}")]
     AttributeType {
         attribute: String,
-        /// Its declared type.
+        /// The declared type.
         declared: &'static str,
-        /// The type of its value.
+        /// The type of the value.
         found: &'static str,
     },
-    /// A list whose elements are of two types.
+    /// A list with elements of two types.
     #[error("attribute `{attribute}` mixes {first} with {found} in one list")]
     MixedList {
         attribute: String,
         /// The type of the elements before.
         first: &'static str,
-        /// The type of this one.
+        /// The type of the next element.
         found: &'static str,
     },
-    /// `name = []`, which could be a list of anything.
+    /// `name = []`, a list of unknown type.
     #[error(
         "attribute `{attribute}` is an empty list, so its type must be written, as in `{attribute}: ints = []`"
     )]
     UntypedEmptyList { attribute: String },
-    /// `[@name]`: a reference stands for the whole attribute.
+    /// `[@name]`: a reference is only allowed as the whole value.
     #[error(
         "attribute `{attribute}` refers to another one inside a list; a reference stands for a whole value"
     )]
     ReferenceInList { attribute: String },
-    /// A constant whose type is not a tensor type.
+    /// A constant of a type that is not a tensor type.
     #[error("a constant needs a tensor type, not {0}")]
     ConstantNotATensor(&'static str),
     /// A constant of unknown rank or with a symbolic extent.
     #[error("a constant needs a numeric extent in every dim")]
     ConstantShape,
-    /// A constant of element type `undefined`, written with values.
+    /// A constant with elements of type `undefined`.
     #[error("values need an element type")]
     ConstantElementType,
 }
 
-/// What a parser looked for.
+/// The tokens allowed by the grammar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expected {
     /// One punctuation mark.
     Punct(Punct),
-    /// `,` or the mark that closes the list.
+    /// `,` or the closing mark of the list.
     CommaOr(Punct),
-    /// A name, bare or quoted.
+    /// A name, with or without quotes.
     Name(NameOf),
     Type,
-    /// An element type, such as `float`.
+    /// An element type, for example `float`.
     ElementType,
     /// A dim: a number, a name, an expression or `?`.
     Dim,
@@ -139,11 +139,11 @@ pub enum Expected {
     Value,
     /// The data of a constant: `{...}`, `[...]` or `hex"..."`.
     Data,
-    /// Nothing more.
+    /// The end of the text.
     End,
 }
 
-/// What an expected name names.
+/// The entity that an expected name refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NameOf {
     Graph,
@@ -159,12 +159,12 @@ pub enum NameOf {
     Key,
 }
 
-/// What a parser found instead.
+/// The actual token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Found {
-    /// A bare name.
+    /// A name without quotes.
     Name(String),
-    /// A string literal (its beginning).
+    /// A string literal (truncated).
     String(String),
     Number(String),
     /// A punctuation mark.
@@ -173,7 +173,7 @@ pub enum Found {
     End,
 }
 
-/// What had to hold a number.
+/// The type of a number literal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NumberTarget {
     /// A 32-bit signed integer.
@@ -188,9 +188,9 @@ pub enum NumberTarget {
     Double,
 }
 
-/// A place that has keys.
+/// A header or annotation with keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum KeyPlace {
+pub enum KeyContext {
     /// The header of a model.
     Model,
     /// The header of a function.
@@ -207,17 +207,17 @@ pub enum KeyPlace {
     Attribute,
 }
 
-/// An error on its way out of the parser.
+/// A parse error without line and column.
 #[derive(Debug)]
-pub(super) struct Fault {
+pub(super) struct UnlocatedError {
     pub(super) offset: usize,
     pub(super) length: usize,
     pub(super) kind: Box<ParseErrorKind>,
 }
 
-pub(super) type Result<T> = std::result::Result<T, Fault>;
+pub(super) type Result<T> = std::result::Result<T, UnlocatedError>;
 
-impl Fault {
+impl UnlocatedError {
     pub(super) fn locate(self, text: &str) -> ParseError {
         let before = text.get(..self.offset).unwrap_or(text);
         let line_start = before.rfind('\n').map_or(0, |at| at + 1);
@@ -243,7 +243,7 @@ impl Found {
     }
 }
 
-/// The beginning of a text, for an error message.
+/// Truncates a text for an error message.
 pub(super) fn clip(text: &str) -> String {
     if text.len() <= QUOTED {
         return text.to_owned();
@@ -309,7 +309,7 @@ impl fmt::Display for NumberTarget {
     }
 }
 
-impl fmt::Display for KeyPlace {
+impl fmt::Display for KeyContext {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Model => "a model's header",

@@ -1,14 +1,14 @@
-//! Text from a model, made safe to print.
+//! Escaping of text from a model for output.
 //!
-//! Names, strings and paths of a model can hold any character. Control characters drive a terminal, line breaks start a
-//! line that a log or a workflow interprets, and bidirectional and invisible characters make a text look like another one.
-//! [`escape`] is the one function that all output uses: it writes each of these as `\u{..}`. [`is_unsafe`] is the set of
-//! characters, for formats with an escape syntax of their own.
+//! Names, strings and paths in a model are arbitrary Unicode. Control characters control a terminal, line
+//! breaks start a line that a log or a workflow interprets, and bidirectional and invisible characters
+//! disguise a text. All output passes through [`escape`], which replaces these characters by `\u{..}`.
+//! [`is_unsafe`] is the set of characters, for formats with an escape syntax of their own.
 //!
-//! **Invariant:** the result holds no character for which [`is_unsafe`] is true, so that escaping twice changes nothing.
+//! **Invariant:** the result contains no [unsafe](is_unsafe) character; escaping is idempotent.
 //!
-//! Sources: Unicode general categories Cc, Zl and Zp; of Cf and Mn the characters that have no glyph (Unicode Standard
-//! Annex 9 for bidirectional controls, `Default_Ignorable_Code_Point` for the others).
+//! Sources: Unicode general categories Cc, Zl and Zp, and the characters without a glyph in Cf and Mn
+//! (Unicode Standard Annex 9 for bidirectional controls, `Default_Ignorable_Code_Point` for the others).
 
 use std::borrow::Cow;
 
@@ -43,7 +43,7 @@ pub fn is_unsafe(c: char) -> bool {
     )
 }
 
-/// The text on one line, with each [unsafe](is_unsafe) character as `\u{..}`.
+/// The text on one line with [unsafe](is_unsafe) characters as `\u{..}`.
 #[must_use]
 pub fn escape(text: &str) -> Cow<'_, str> {
     if !text.contains(is_unsafe) {
@@ -60,7 +60,8 @@ pub fn escape(text: &str) -> Cow<'_, str> {
     Cow::Owned(escaped)
 }
 
-/// As [`escape`], with line breaks (`\n`) left as they are: for text whose lines are our own.
+/// As [`escape`], but preserves line breaks (`
+/// `), for text that contains our own lines.
 #[must_use]
 pub fn escape_lines(text: &str) -> Cow<'_, str> {
     if !text.contains(|c| is_unsafe(c) && c != '\n') {

@@ -1,15 +1,16 @@
-//! Tokens of the textual syntax.
+//! Lexer of the textual syntax.
 //!
-//! Bare names are ASCII (`[A-Za-z_][A-Za-z0-9_]*`); everything else that is a name is written as a string. In a string
-//! a backslash makes the next character literal, whatever it is: there is no `\n`, a line break is written as itself.
-//! A number is unsigned digits with at most one point and an exponent; its sign is a token of its own, because dims
-//! are expressions (`seq-1`). `#` begins a comment that ends with the line.
+//! Unquoted names are ASCII (`[A-Za-z_][A-Za-z0-9_]*`); other names are written as strings. In a string, a
+//! backslash makes the next character literal: there is no `
+//! `, line breaks are written as they are. A number consists of digits with at most one point and an
+//! exponent. Its sign is a separate token because dims are expressions (`seq-1`). A comment extends from `#`
+//! to the end of the line.
 //!
-//! **Invariant:** a token borrows from the text, and lexing allocates nothing until a string with escapes is read.
+//! **Invariant:** tokens borrow from the text; only the value of a string with escapes is allocated.
 
 use std::borrow::Cow;
 
-use super::error::{Fault, ParseErrorKind, Result, clip};
+use super::error::{ParseErrorKind, Result, UnlocatedError, clip};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Token<'a> {
@@ -20,7 +21,7 @@ pub(super) enum Token<'a> {
     End,
 }
 
-/// A string literal as it stands in the text, without its quotes.
+/// The source of a string literal without its quotes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct StringLiteral<'a> {
     raw: &'a str,
@@ -28,7 +29,7 @@ pub(super) struct StringLiteral<'a> {
 }
 
 impl<'a> StringLiteral<'a> {
-    /// The string that is meant.
+    /// The value of the literal.
     pub(super) fn value(self) -> Cow<'a, str> {
         if !self.escaped {
             return Cow::Borrowed(self.raw);
@@ -36,7 +37,7 @@ impl<'a> StringLiteral<'a> {
         let mut value = String::with_capacity(self.raw.len());
         let mut chars = self.raw.chars();
         while let Some(c) = chars.next() {
-            // The lexer only ends a literal at an unescaped quote, so a backslash is never last.
+            // A literal ends at an unescaped quote, so a backslash is never its last character.
             value.extend(if c == '\\' { chars.next() } else { Some(c) });
         }
         Cow::Owned(value)
@@ -50,7 +51,7 @@ macro_rules! puncts {
         pub enum Punct { $( $(#[$meta])* #[doc = concat!("`", $text, "`")] $variant, )* }
 
         impl Punct {
-            /// The mark as it is written.
+            /// The source of the mark.
             pub const fn as_str(self) -> &'static str {
                 match self { $( Self::$variant => $text, )* }
             }
@@ -83,7 +84,7 @@ puncts! {
     Percent "%"
 }
 
-/// A token and the bytes it takes.
+/// A token and its position.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lexeme<'a> {
     pub(super) token: Token<'a>,
@@ -91,7 +92,7 @@ pub(super) struct Lexeme<'a> {
     pub(super) end: usize,
 }
 
-/// The rest of a text; copying it is how a parser looks ahead.
+/// The rest of a text. Copied for look-ahead.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lexer<'a> {
     text: &'a str,
@@ -103,7 +104,7 @@ impl<'a> Lexer<'a> {
         Self { text, at: 0 }
     }
 
-    /// Reads the next token.
+    /// Returns the next token.
     pub(super) fn next(&mut self) -> Result<Lexeme<'a>> {
         self.skip_blanks();
         let start = self.at;
@@ -154,7 +155,7 @@ impl<'a> Lexer<'a> {
             }
         }
         self.at = bytes.len();
-        Err(self.fault(opening, ParseErrorKind::UnterminatedString))
+        Err(self.error(opening, ParseErrorKind::UnterminatedString))
     }
 
     fn number(&mut self) -> Result<Token<'a>> {
@@ -185,7 +186,7 @@ impl<'a> Lexer<'a> {
         if well_formed {
             Ok(Token::Number(literal))
         } else {
-            Err(self.fault(start, ParseErrorKind::MalformedNumber(clip(literal))))
+            Err(self.error(start, ParseErrorKind::MalformedNumber(clip(literal))))
         }
     }
 
@@ -217,16 +218,16 @@ impl<'a> Lexer<'a> {
                 let start = self.at;
                 let c = self.text[start..].chars().next().unwrap_or(char::REPLACEMENT_CHARACTER);
                 self.at += c.len_utf8();
-                return Err(self.fault(start, ParseErrorKind::UnknownCharacter(c)));
+                return Err(self.error(start, ParseErrorKind::UnknownCharacter(c)));
             }
         };
         self.at += punct.as_str().len();
         Ok(punct)
     }
 
-    /// A fault over everything from `start` to where the lexer stands.
-    fn fault(&self, start: usize, kind: ParseErrorKind) -> Fault {
-        Fault { offset: start, length: self.at - start, kind: Box::new(kind) }
+    /// An error that covers the text from `start` to the current position.
+    fn error(&self, start: usize, kind: ParseErrorKind) -> UnlocatedError {
+        UnlocatedError { offset: start, length: self.at - start, kind: Box::new(kind) }
     }
 }
 
@@ -234,7 +235,7 @@ fn is_name_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
-/// Whether a name can be written bare.
+/// Whether a name needs no quotes by the rules of the lexer.
 pub(super) fn is_identifier(name: &str) -> bool {
     name.bytes().all(is_name_byte) && name.bytes().next().is_some_and(|first| !first.is_ascii_digit())
 }
@@ -259,7 +260,7 @@ mod tests {
         loop {
             match lexer.next() {
                 Ok(lexeme) => assert_ne!(lexeme.token, Token::End, "{text:?} lexes"),
-                Err(fault) => return *fault.kind,
+                Err(error) => return *error.kind,
             }
         }
     }
@@ -271,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_mark_wins() {
+    fn the_longest_mark_is_preferred() {
         let texts = ["=>", "//", "**", "=", "/", "*"];
         for text in texts {
             let [Token::Punct(punct)] = tokens(text)[..] else { panic!("{text}") };
@@ -286,13 +287,13 @@ mod tests {
     }
 
     #[test]
-    fn numbers_carry_no_sign() {
+    fn numbers_have_no_sign() {
         assert_eq!(tokens("1 2. 3.5e-7 4E5"), ["1", "2.", "3.5e-7", "4E5"].map(Token::Number));
         assert_eq!(tokens("-1"), [Token::Punct(Punct::Minus), Token::Number("1")]);
     }
 
     #[test]
-    fn what_is_no_token_is_a_fault() {
+    fn invalid_tokens_are_errors() {
         assert_eq!(kind("1e"), ParseErrorKind::MalformedNumber("1e".into()));
         assert_eq!(kind("3x"), ParseErrorKind::MalformedNumber("3x".into()));
         assert_eq!(kind("a é"), ParseErrorKind::UnknownCharacter('é'));

@@ -1,4 +1,4 @@
-//! The words of the syntax: element types, attribute types, keywords, and which names must be quoted.
+//! Keywords of the syntax (element types, attribute types), and names that need quotes.
 
 use typeloom_types::dtype::Dtype;
 
@@ -6,15 +6,15 @@ use crate::messages::attribute_proto::AttributeType;
 
 use super::lexer::is_identifier;
 
-/// The keyword for an element type that is not set.
+/// The keyword for an unset element type.
 pub(super) const UNDEFINED: &str = "undefined";
 
-/// The element type that a keyword names: `Some(None)` for `undefined`, `None` for any other word.
+/// The element type of a keyword: `Some(None)` for `undefined`, `None` for other words.
 pub(super) fn element_type(word: &str) -> Option<Option<Dtype>> {
     if word == UNDEFINED { Some(None) } else { Dtype::from_onnx_name(word).map(Some) }
 }
 
-/// The name of an attribute type in the textual syntax.
+/// The keyword of an attribute type.
 pub fn attribute_type_name(ty: AttributeType) -> &'static str {
     match ty {
         AttributeType::Undefined => "undefined",
@@ -35,27 +35,27 @@ pub fn attribute_type_name(ty: AttributeType) -> &'static str {
     }
 }
 
-/// The attribute type with this name, `undefined` included.
+/// The attribute type of a keyword, including `undefined`.
 pub fn attribute_type(name: &str) -> Option<AttributeType> {
     AttributeType::ALL.iter().copied().find(|&ty| attribute_type_name(ty) == name)
 }
 
-/// Whether a bare word begins a type wherever a type may stand.
+/// Whether a keyword always starts a type.
 ///
-/// `undefined` is not among them: it begins a type only where something follows that belongs to one.
+/// `undefined` does not: it starts a type only if the next token belongs to a type.
 pub(super) fn begins_type(word: &str) -> bool {
     matches!(word, "seq" | "map" | "optional" | "sparse_tensor" | "opaque")
         || Dtype::from_onnx_name(word).is_some()
 }
 
-/// Whether a bare word is a float, in any case.
+/// Whether `word` is a float literal (case-insensitive).
 pub(super) fn is_float_word(word: &str) -> bool {
     ["nan", "inf", "infinity"].iter().any(|float| word.eq_ignore_ascii_case(float))
 }
 
-/// Whether a name can stand bare in every place that takes a name.
+/// Whether a name needs no quotes in any position.
 ///
-/// Stricter than the syntax needs in most places, so that one rule serves them all.
+/// Most positions allow more names; one rule for all positions is simpler.
 pub(super) fn is_plain(name: &str) -> bool {
     is_identifier(name) && !begins_type(name) && !is_float_word(name) && !matches!(name, "undefined" | "hex")
 }
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn words_with_a_meaning_are_not_plain_names() {
+    fn keywords_are_not_plain_names() {
         for word in ["float", "seq", "Inf", "NaN", "undefined", "hex", "", "a b"] {
             assert!(!is_plain(word), "{word}");
         }

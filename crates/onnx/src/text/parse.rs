@@ -1,10 +1,10 @@
-//! Reading the textual syntax: recursive descent with one token in hand and one of look-ahead.
+//! Recursive-descent parser of the textual syntax, with one token of look-ahead.
 //!
-//! One submodule per layer of the grammar: [`types`], [`tensors`] (constants), [`attributes`], [`nodes`], [`graphs`] and
-//! [`models`] (with functions). Here are the entry points and what all layers share.
+//! One submodule per layer of the grammar: [`types`], [`tensors`] (constants), [`attributes`], [`nodes`],
+//! [`graphs`] and [`models`] (with functions). This module contains the entry points and shared rules.
 //!
-//! **Invariant:** recursion is bounded by [`MAX_NESTING`], which every recursive rule counts through
-//! [`Parser::nested`]; everything else is a loop that consumes at least one token per round.
+//! **Invariant:** recursion is bounded by [`MAX_NESTING`]: recursive rules call each other through
+//! [`Parser::nested`]. All loops consume at least one token per iteration.
 //!
 //! **Invariant:** memory is linear in the length of the text.
 
@@ -25,18 +25,20 @@ use crate::messages::{
 };
 
 use super::error::{
-    Expected, Fault, Found, KeyPlace, NameOf, NumberTarget, ParseError, ParseErrorKind, Result, clip,
+    Expected, Found, KeyContext, NameOf, NumberTarget, ParseError, ParseErrorKind, Result, UnlocatedError,
+    clip,
 };
 use super::lexer::{Lexeme, Lexer, Punct, Token};
 use super::names::is_float_word;
 
-/// How deeply graphs and containers may nest together, and the parentheses of one dim expression by themselves.
+/// Maximum depth of graphs and containers together, and of parentheses in one dim expression.
 ///
-/// 32 graphs inside one another take 94 levels of messages, which leaves room for the types in the innermost one under
-/// the 100 levels that protobuf reads: whatever can be written as text can also be read back from bytes.
+/// 32 nested graphs take 94 levels of messages. Together with the types of the innermost graph they stay
+/// below protobuf's limit of 100, so every parsed message can be encoded and decoded.
 pub const MAX_NESTING: u32 = 32;
 
-/// Reads a model: `<ir_version: 10, opset_import: ["": 21]> name (inputs) => (outputs) { nodes }` and functions.
+/// Parses a model: `<ir_version: 10, opset_import: ["": 21]> name (inputs) => (outputs) { nodes }` and
+/// functions.
 ///
 /// ```
 /// let model = typeloom_onnx::text::parse_model(
@@ -52,29 +54,30 @@ pub fn parse_model(text: &str) -> std::result::Result<ModelProto, ParseError> {
     whole(text, Parser::model)
 }
 
-/// Reads a graph: `name (inputs) => (outputs) <initializers and types> { nodes }`.
+/// Parses a graph: `name (inputs) => (outputs) <initializers and types> { nodes }`.
 pub fn parse_graph(text: &str) -> std::result::Result<GraphProto, ParseError> {
     whole(text, Parser::graph)
 }
 
-/// Reads a function: `<domain: "d", opset_import: ["": 21]> name <attributes> (inputs) => (outputs) { nodes }`.
+/// Parses a function: `<domain: "d", opset_import: ["": 21]> name <attributes> (inputs) => (outputs) { nodes
+/// }`.
 pub fn parse_function(text: &str) -> std::result::Result<FunctionProto, ParseError> {
     whole(text, Parser::function)
 }
 
-/// Reads a node: `[name] outputs = domain.Operator <attributes> (inputs)`.
+/// Parses a node: `[name] outputs = domain.Operator <attributes> (inputs)`.
 pub fn parse_node(text: &str) -> std::result::Result<NodeProto, ParseError> {
     whole(text, Parser::node)
 }
 
-/// Reads a type, such as `float[batch, 3, 224, 224]` or `seq(map(int64, float))`.
+/// Parses a type, such as `float[batch, 3, 224, 224]` or `seq(map(int64, float))`.
 ///
 /// As in ONNX's syntax, `float` is a scalar and `float[]` a tensor of unknown rank.
 pub fn parse_type(text: &str) -> std::result::Result<TypeProto, ParseError> {
     whole(text, Parser::ty)
 }
 
-/// Reads a value with an optional type: `float[N] x` or `x`.
+/// Parses a value with an optional type: `float[N] x` or `x`.
 pub fn parse_value_info(text: &str) -> std::result::Result<ValueInfoProto, ParseError> {
     whole(text, Parser::value_info)
 }
@@ -88,10 +91,10 @@ fn whole<'a, T>(text: &'a str, rule: fn(&mut Parser<'a>) -> Result<T>) -> std::r
             _ => Err(parser.unexpected(Expected::End)),
         }
     };
-    parse().map_err(|fault: Fault| fault.locate(text))
+    parse().map_err(|error: UnlocatedError| error.locate(text))
 }
 
-/// Where a parser stands in a text.
+/// The state of the parser.
 struct Parser<'a> {
     lexer: Lexer<'a>,
     lexeme: Lexeme<'a>,
@@ -105,12 +108,12 @@ impl<'a> Parser<'a> {
         Ok(Self { lexer, lexeme, depth: 0 })
     }
 
-    /// The token in hand.
+    /// The current token.
     fn token(&self) -> Token<'a> {
         self.lexeme.token
     }
 
-    /// The token after it, where there is a well-formed one.
+    /// The next token; `None` if it is malformed.
     fn peek(&self) -> Option<Token<'a>> {
         let mut ahead = self.lexer;
         ahead.next().ok().map(|lexeme| lexeme.token)
@@ -129,7 +132,7 @@ impl<'a> Parser<'a> {
         self.peek() == Some(Token::Punct(punct))
     }
 
-    /// Whether the token in hand begins an annotation, `@{`.
+    /// Whether an annotation, `@{`, starts here.
     fn at_annotation(&self) -> bool {
         self.at(Punct::At) && self.peek_is(Punct::LeftBrace)
     }
@@ -146,19 +149,19 @@ impl<'a> Parser<'a> {
         if self.eat(punct)? { Ok(()) } else { Err(self.unexpected(Expected::Punct(punct))) }
     }
 
-    /// A fault at the token in hand.
-    fn fault(&self, kind: ParseErrorKind) -> Fault {
-        fault_at(self.lexeme, kind)
+    /// An error at the current token.
+    fn error(&self, kind: ParseErrorKind) -> UnlocatedError {
+        error_at(self.lexeme, kind)
     }
 
-    fn unexpected(&self, expected: Expected) -> Fault {
-        self.fault(ParseErrorKind::Unexpected { expected, found: Found::of(self.token()) })
+    fn unexpected(&self, expected: Expected) -> UnlocatedError {
+        self.error(ParseErrorKind::Unexpected { expected, found: Found::of(self.token()) })
     }
 
-    /// Runs a rule one level deeper.
+    /// Applies a rule one level deeper.
     fn nested<T>(&mut self, rule: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if self.depth == MAX_NESTING {
-            return Err(self.fault(ParseErrorKind::TooDeep { limit: MAX_NESTING }));
+            return Err(self.error(ParseErrorKind::TooDeep { limit: MAX_NESTING }));
         }
         self.depth += 1;
         let result = rule(self);
@@ -166,7 +169,7 @@ impl<'a> Parser<'a> {
         result
     }
 
-    /// Reads the items of a list up to and including its closing mark; the opening mark has been read.
+    /// Parses list items up to and including the closing mark; the opening mark has been consumed.
     fn list(&mut self, close: Punct, mut item: impl FnMut(&mut Self) -> Result<()>) -> Result<()> {
         if self.eat(close)? {
             return Ok(());
@@ -174,7 +177,7 @@ impl<'a> Parser<'a> {
         self.list_of_some(close, &mut item)
     }
 
-    /// Like [`list`](Self::list), for lists that are never empty.
+    /// As [`list`](Self::list), for lists of at least one item.
     fn list_of_some(&mut self, close: Punct, mut item: impl FnMut(&mut Self) -> Result<()>) -> Result<()> {
         loop {
             item(self)?;
@@ -188,7 +191,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// A name, bare or quoted, if one stands here.
+    /// An optional name, quoted or not.
     fn optional_name(&mut self) -> Result<Option<String>> {
         let name = match self.token() {
             Token::Identifier(name) => name.to_owned(),
@@ -212,27 +215,27 @@ impl<'a> Parser<'a> {
         Ok(literal.value().into_owned())
     }
 
-    /// Whether `hex"..."` begins here.
+    /// Whether `hex"..."` starts here.
     fn at_hex(&self) -> bool {
         self.token() == Token::Identifier("hex") && matches!(self.peek(), Some(Token::String(_)))
     }
 
-    /// `hex"00ff"`: bytes that need not be text.
+    /// `hex"00ff"`: arbitrary bytes.
     fn hex(&mut self) -> Result<Bytes> {
         self.advance()?;
         let Token::String(literal) = self.token() else { return Err(self.unexpected(Expected::String)) };
         let text = literal.value();
-        let bytes = decode_hex(&text).ok_or_else(|| self.fault(ParseErrorKind::MalformedHex))?;
+        let bytes = decode_hex(&text).ok_or_else(|| self.error(ParseErrorKind::MalformedHex))?;
         self.advance()?;
         Ok(bytes.into())
     }
 
-    /// A string as bytes: `"..."` or `hex"..."`.
+    /// A byte string: `"..."` or `hex"..."`.
     fn byte_string(&mut self) -> Result<Bytes> {
         if self.at_hex() { self.hex() } else { Ok(self.string()?.into()) }
     }
 
-    /// A number with its sign, if one stands here; float words (`nan`, `inf`, `-infinity`) are numbers.
+    /// An optional number with sign; the words `nan`, `inf` and `-infinity` are numbers.
     fn optional_number(&mut self) -> Result<Option<Number<'a>>> {
         let start = self.lexeme.start;
         let negative = self.at(Punct::Minus);
@@ -257,19 +260,19 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// An integer with its sign; a number with a point is none.
+    /// An integer with sign, without a point.
     fn integer(&mut self) -> Result<Number<'a>> {
         let before = self.lexeme;
         match self.optional_number()? {
             Some(number) if !number.float => Ok(number),
-            Some(number) => Err(fault_at(
+            Some(number) => Err(error_at(
                 number.at,
                 ParseErrorKind::Unexpected {
                     expected: Expected::Integer,
                     found: Found::Number(number.literal()),
                 },
             )),
-            None => Err(fault_at(
+            None => Err(error_at(
                 before,
                 ParseErrorKind::Unexpected { expected: Expected::Integer, found: Found::of(before.token) },
             )),
@@ -294,10 +297,10 @@ impl<'a> Parser<'a> {
         Ok(pairs)
     }
 
-    /// `key: value, ...` up to and including the closing mark; `read` says whether the key belongs here.
+    /// `key: value, ...` up to and including the closing mark; `read` returns false for an unknown key.
     fn keyed(
         &mut self,
-        place: KeyPlace,
+        context: KeyContext,
         close: Punct,
         mut read: impl FnMut(&mut Self, &str) -> Result<bool>,
     ) -> Result<()> {
@@ -311,15 +314,15 @@ impl<'a> Parser<'a> {
             if read(parser, key)? {
                 Ok(())
             } else {
-                Err(fault_at(at, ParseErrorKind::UnknownKey { key: clip(key), place }))
+                Err(error_at(at, ParseErrorKind::UnknownKey { key: clip(key), context }))
             }
         })
     }
 
-    /// `@{doc_string: "...", metadata_props: [...]}`, if it stands here. `more` reads further keys.
+    /// An optional annotation `@{doc_string: "...", metadata_props: [...]}`. `more` reads other keys.
     fn annotation(
         &mut self,
-        place: KeyPlace,
+        context: KeyContext,
         doc_string: &mut Option<String>,
         metadata_props: Option<&mut Vec<StringStringEntryProto>>,
         mut more: impl FnMut(&mut Self, &str) -> Result<bool>,
@@ -330,7 +333,7 @@ impl<'a> Parser<'a> {
         self.advance()?;
         self.advance()?;
         let mut metadata_props = metadata_props;
-        self.keyed(place, Punct::RightBrace, |parser, key| {
+        self.keyed(context, Punct::RightBrace, |parser, key| {
             match (key, metadata_props.as_deref_mut()) {
                 ("doc_string", _) => *doc_string = Some(parser.string()?),
                 ("metadata_props", Some(metadata_props)) => *metadata_props = parser.string_pairs()?,
@@ -341,12 +344,12 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// A fault over one lexeme.
-fn fault_at(lexeme: Lexeme<'_>, kind: ParseErrorKind) -> Fault {
-    Fault { offset: lexeme.start, length: lexeme.end - lexeme.start, kind: Box::new(kind) }
+/// An error at one token.
+fn error_at(lexeme: Lexeme<'_>, kind: ParseErrorKind) -> UnlocatedError {
+    UnlocatedError { offset: lexeme.start, length: lexeme.end - lexeme.start, kind: Box::new(kind) }
 }
 
-/// A number literal that has been read but not yet given a width.
+/// A number literal before conversion to a type.
 #[derive(Clone, Copy)]
 struct Number<'a> {
     negative: bool,
@@ -360,8 +363,8 @@ impl Number<'_> {
         clip(&format!("{}{}", if self.negative { "-" } else { "" }, self.digits))
     }
 
-    fn out_of_range(self, target: NumberTarget) -> Fault {
-        fault_at(self.at, ParseErrorKind::NumberOutOfRange { literal: self.literal(), target })
+    fn out_of_range(self, target: NumberTarget) -> UnlocatedError {
+        error_at(self.at, ParseErrorKind::NumberOutOfRange { literal: self.literal(), target })
     }
 
     fn to_i64(self) -> Result<i64> {

@@ -1,11 +1,11 @@
-//! Printing messages in the textual syntax, with the span of everything printed.
+//! Printer of messages in the textual syntax, with spans.
 //!
-//! One submodule per layer, as in the parser: [`types`], [`tensors`], [`attributes`], [`nodes`], [`graphs`] and [`models`].
-//! Here are the entry points and what all layers share.
+//! One submodule per layer, as in the parser: [`types`], [`tensors`], [`attributes`], [`nodes`], [`graphs`]
+//! and [`models`]. This module contains the entry points and shared rules.
 //!
-//! **Invariant:** recursion is bounded by [`MAX_NESTING`], counted as the parser counts it, whatever message was built.
+//! **Invariant:** recursion is bounded by [`MAX_NESTING`], counted as in the parser, for any message.
 //!
-//! **Invariant:** the same message and options give the same text.
+//! **Invariant:** the output depends on the message and the options only.
 
 mod attributes;
 mod graphs;
@@ -23,7 +23,7 @@ use crate::messages::{
     FunctionProto, GraphProto, ModelProto, NodeProto, StringStringEntryProto, TypeProto, UnknownFields,
 };
 
-pub use options::{Annotations, Focus, Labels, Limits, Loss, PrintOptions, RawData, Subgraphs, Syntax};
+pub use options::{Annotations, Focus, Labels, Loss, PrintLimits, PrintOptions, RawData, Subgraphs, Syntax};
 
 use super::escape::is_unsafe;
 use super::lexer::is_identifier;
@@ -58,10 +58,10 @@ pub fn print_node(node: &NodeProto, options: &PrintOptions) -> Printed<NodeSpans
     print(options, |printer| printer.node(node, &options.focus))
 }
 
-/// Prints a type as diagnostics show it: `float[batch, 3, 224, 224]`.
+/// Prints a type for diagnostics: `float[batch, 3, 224, 224]`.
 ///
-/// It stays on one line: control characters in names are escaped. Without them, [`parse_type`](super::parse_type)
-/// reads it again.
+/// The result is one line: control characters in names are escaped. If there are none,
+/// [`parse_type`](super::parse_type) can parse it.
 pub fn print_type(ty: &TypeProto) -> String {
     print(&PrintOptions { syntax: Syntax::Readable, ..PrintOptions::round_trip() }, |printer| printer.ty(ty))
         .text
@@ -73,17 +73,17 @@ fn print<S>(options: &PrintOptions, rule: impl FnOnce(&mut Printer<'_>) -> S) ->
     Printed { text: printer.text, spans, losses: printer.losses }
 }
 
-/// A printed text.
+/// A printed text with its spans.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Printed<S> {
     pub text: String,
-    /// Where in it things stand.
+    /// The spans of the printed elements.
     pub spans: S,
-    /// What of the message is not in it.
+    /// Parts of the message that are missing in the text.
     pub losses: BTreeSet<Loss>,
 }
 
-/// A text under construction.
+/// The state of the printer.
 struct Printer<'o> {
     text: String,
     losses: BTreeSet<Loss>,
@@ -111,7 +111,7 @@ impl Printer<'_> {
         }
     }
 
-    /// Runs a rule and returns the span of what it printed beside its result.
+    /// Applies a rule and returns the span of its output with its result.
     fn spanned<T>(&mut self, rule: impl FnOnce(&mut Self) -> T) -> (Span, T) {
         let start = self.text.len();
         let result = rule(self);
@@ -122,7 +122,7 @@ impl Printer<'_> {
         self.spanned(rule).0
     }
 
-    /// Whether the parser would not follow one level deeper.
+    /// Whether the maximum depth is reached.
     fn at_deepest(&mut self) -> bool {
         let deepest = self.depth == MAX_NESTING;
         if deepest {
@@ -131,7 +131,7 @@ impl Printer<'_> {
         deepest
     }
 
-    /// Runs a rule one level deeper; the caller has asked whether it may.
+    /// Applies a rule one level deeper; the caller has checked the depth.
     fn nested<T>(&mut self, rule: impl FnOnce(&mut Self) -> T) -> T {
         self.depth += 1;
         let result = rule(self);
@@ -139,15 +139,16 @@ impl Printer<'_> {
         result
     }
 
-    /// Begins a line at the current indentation.
+    /// Starts a line with the current indentation.
     fn line(&mut self) {
         self.text.push('\n');
         let columns = self.indent * 3;
         self.text.extend(std::iter::repeat_n(' ', columns));
     }
 
-    /// Prints items with commas between them: the first ones and the last one of at most `limit`, and those in `focus`.
-    /// A run of hidden items becomes one ellipsis. Collects what `item` returns for each, and `hidden` for a run.
+    /// Prints items separated by commas: the first ones and the last one within `limit`, and those in
+    /// `focus`. Each run of hidden items becomes an ellipsis. Collects the results of `item`, and those of
+    /// `hidden` for a run.
     fn items<T, H: IntoIterator<Item = T>>(
         &mut self,
         len: usize,
@@ -163,7 +164,7 @@ impl Printer<'_> {
             if index > 0 {
                 self.push(", ");
             }
-            // The next item to show; the last one always is.
+            // The next visible item; the last item is always visible.
             let shown = if index < head {
                 index
             } else {
@@ -182,7 +183,7 @@ impl Printer<'_> {
         results
     }
 
-    /// A name in any place that takes one.
+    /// A name in a position that accepts any name.
     fn name(&mut self, name: &str) -> Span {
         self.span(|printer| match printer.options.syntax {
             Syntax::Exact => printer.bare_or_quoted(name, is_plain(name)),
@@ -193,7 +194,7 @@ impl Printer<'_> {
         })
     }
 
-    /// A name with its middle left out where it is too long: the ends of a path tell most.
+    /// A name with its middle elided if it is too long: the ends of a path are the most informative parts.
     fn clipped(&mut self, name: &str) {
         let limit = self.options.limits.name_chars;
         let Some(chars) = longer_than(name, limit) else { return self.push(name) };
@@ -205,7 +206,7 @@ impl Printer<'_> {
         self.text.extend(name.chars().skip(tail));
     }
 
-    /// A dotted name: bare where all its parts are words.
+    /// A dotted name, without quotes if all its parts are identifiers.
     fn qualified(&mut self, name: &str) {
         self.bare_or_quoted(name, name.split('.').all(is_identifier));
     }
@@ -244,7 +245,7 @@ impl Printer<'_> {
         self.text.push('"');
     }
 
-    /// Bytes: a string where they are UTF-8.
+    /// Bytes: a string if they are UTF-8.
     fn byte_string(&mut self, value: &[u8]) {
         match std::str::from_utf8(value) {
             Ok(value) => self.string(value),
@@ -252,7 +253,7 @@ impl Printer<'_> {
         }
     }
 
-    /// `hex"..."` of at most `limit` bytes.
+    /// `hex"..."` with at most `limit` bytes.
     fn hex(&mut self, bytes: &[u8], limit: usize) {
         self.push("hex\"");
         for byte in bytes.iter().take(limit) {
@@ -279,7 +280,7 @@ impl Printer<'_> {
         self.push("]");
     }
 
-    /// ` @{doc_string: ..., metadata_props: ...}` where there is something to say and it is wanted.
+    /// ` @{doc_string: ..., metadata_props: ...}`, unless empty or disabled.
     fn annotation(&mut self, doc_string: &Option<String>, metadata_props: &[StringStringEntryProto]) {
         self.annotation_with(doc_string, metadata_props, None::<fn(&mut Self)>);
     }
@@ -316,12 +317,12 @@ impl Printer<'_> {
     }
 }
 
-/// The smallest position in a focus that is not below `from`.
+/// The smallest focused position that is at least `from`.
 fn next_in(focus: &[usize], from: usize) -> Option<usize> {
     focus.iter().copied().filter(|&index| index >= from).min()
 }
 
-/// The number of characters, where it exceeds the limit.
+/// Number of characters if it exceeds the limit.
 fn longer_than(text: &str, limit: usize) -> Option<usize> {
     if text.len() <= limit {
         return None;

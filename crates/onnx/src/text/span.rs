@@ -1,20 +1,20 @@
-//! Where things stand in a printed text.
+//! Spans of a printed text.
 //!
-//! A span table has the shape of what was printed: the spans of a graph hold those of its nodes, in order, and those
-//! of a node hold one span for every input, output and attribute, by position. So whoever knows a node and a port by
-//! number can underline it.
+//! The tables of spans mirror the printed message: the spans of a graph contain those of its nodes in order,
+//! and those of a node contain one span per input, output and attribute by position. A diagnostic about a
+//! port can thus underline it.
 //!
-//! **Invariant:** every element has a span, also where the printer elided it; an elided element has the span of the
-//! ellipsis that stands for it. Spans lie on character boundaries of the text.
+//! **Invariant:** every element has a span. The span of an elided element is that of the ellipsis. Spans
+//! start and end at character boundaries.
 
 use std::ops::Range;
 
 /// A range of bytes in a printed text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Span {
-    /// The first byte.
+    /// Offset of the first byte.
     pub start: usize,
-    /// One past the last byte.
+    /// Offset of the end.
     pub end: usize,
 }
 
@@ -24,17 +24,17 @@ impl Span {
         self.start..self.end
     }
 
-    /// The part of `text` that the span covers, or nothing where the span is not of this text.
+    /// The covered part of `text`; empty if the span belongs to another text.
     pub fn of(self, text: &str) -> &str {
         text.get(self.range()).unwrap_or_default()
     }
 
-    /// How many bytes it covers.
+    /// Length in bytes.
     pub fn len(self) -> usize {
         self.end - self.start
     }
 
-    /// Whether it covers nothing.
+    /// Whether the span covers no bytes.
     pub fn is_empty(self) -> bool {
         self.start == self.end
     }
@@ -43,11 +43,11 @@ impl Span {
 /// The spans of a printed model.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ModelSpans {
-    /// One per opset import.
+    /// The operator set imports.
     pub opset_imports: Vec<Span>,
     /// The main graph.
     pub graph: GraphSpans,
-    /// The functions, in order.
+    /// The functions in order.
     pub functions: Vec<FunctionSpans>,
 }
 
@@ -72,25 +72,25 @@ pub struct FunctionSpans {
     /// The whole function.
     pub span: Span,
     pub name: Span,
-    /// The names of its inputs.
+    /// The names of the inputs.
     pub inputs: Vec<Span>,
-    /// The names of its outputs.
+    /// The names of the outputs.
     pub outputs: Vec<Span>,
-    /// The attributes without a default.
+    /// Attributes without a default.
     pub attributes: Vec<Span>,
-    /// The attributes with a default.
+    /// Attributes with a default.
     pub defaults: Vec<AttributeSpans>,
-    /// The types of its values, wherever they are printed.
+    /// The types of values, wherever they are printed.
     pub value_infos: Vec<ValueSpans>,
     pub nodes: Vec<NodeSpans>,
 }
 
-/// The spans of a value where it is declared.
+/// The spans of the declaration of a value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ValueSpans {
-    /// The whole declaration, data included.
+    /// The whole declaration including data.
     pub span: Span,
-    /// The type, where one is declared.
+    /// The declared type, if any.
     pub ty: Option<Span>,
     pub name: Span,
 }
@@ -98,11 +98,11 @@ pub struct ValueSpans {
 /// The spans of a printed node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NodeSpans {
-    /// The whole node, without indentation.
+    /// The whole node without indentation.
     pub span: Span,
-    /// The node's name, where it is printed.
+    /// The node's name, if it is printed.
     pub name: Option<Span>,
-    /// The operator, with its domain and overload.
+    /// The operator with domain and overload.
     pub operator: Span,
     pub inputs: Vec<Span>,
     pub outputs: Vec<Span>,
@@ -112,24 +112,24 @@ pub struct NodeSpans {
 /// The spans of a printed attribute.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AttributeSpans {
-    /// The attribute's name (as it is, not as it is printed).
+    /// The unquoted name of the attribute.
     pub key: Box<str>,
     /// The whole attribute.
     pub span: Span,
     pub name: Span,
     pub value: Span,
-    /// The graphs in the value; none where they are elided.
+    /// The graphs in the value; none if they are elided.
     pub graphs: Vec<GraphSpans>,
 }
 
-/// One step of a path to a node inside subgraphs.
+/// One step of a path into nested graphs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Step {
-    /// The node that holds the subgraph.
+pub struct SubgraphStep {
+    /// The position of the node with the nested graph.
     pub node: usize,
-    /// The position of the attribute in that node.
+    /// The position of the attribute.
     pub attribute: usize,
-    /// The position of the graph in that attribute; 0 unless it holds several.
+    /// The position of the graph in the attribute; 0 unless the attribute is a list.
     pub graph: usize,
 }
 
@@ -144,7 +144,7 @@ impl NodeSpans {
         self.outputs.get(index).copied()
     }
 
-    /// The attribute with this name (the first one, where a malformed node has several).
+    /// The attribute with this name; the first one if a malformed node has several.
     pub fn attribute(&self, name: &str) -> Option<&AttributeSpans> {
         self.attributes.iter().find(|attribute| &*attribute.key == name)
     }
@@ -156,8 +156,8 @@ impl GraphSpans {
         self.nodes.get(index)
     }
 
-    /// The graph that a path of subgraphs leads to; `None` where the path does not exist or is elided.
-    pub fn subgraph(&self, path: &[Step]) -> Option<&GraphSpans> {
+    /// The nested graph at the end of a path; `None` if it does not exist or is elided.
+    pub fn subgraph(&self, path: &[SubgraphStep]) -> Option<&GraphSpans> {
         path.iter().try_fold(self, |graph, step| {
             graph.nodes.get(step.node)?.attributes.get(step.attribute)?.graphs.get(step.graph)
         })

@@ -39,7 +39,7 @@ impl Storage {
         (count / 8).checked_mul(bits)?.checked_add((count % 8 * bits).div_ceil(8))
     }
 
-    /// Number of elements that share one entry of the typed field. An element of 6 bits has an entry of its own.
+    /// Number of elements that share one entry of the typed field. Elements of 6 bits are not packed.
     fn elements_per_entry(self) -> u64 {
         match self.dtype.size_bits() {
             Some(bits @ (2 | 4)) => u64::from(8 / bits),
@@ -70,13 +70,12 @@ impl TensorHeader<'_> {
         let Some(storage) = Storage::of(self.data_type) else {
             return Ok(());
         };
-        let fault = |kind| DecodeError { offset: self.view.offset(), kind };
         let count = self.exact_count()?;
         let bytes = storage.bytes(count);
         if self.is_external() {
             return self.check_external(bytes);
         }
-        let overflow = || fault(ErrorKind::ElementCountOverflow);
+        let overflow = || self.view.error(ErrorKind::ElementCountOverflow);
         let raw = self.raw_data.filter(|raw| !raw.is_empty() || !self.has_typed_data);
         if self.has_typed_data {
             return self.check_typed(storage, storage.entries(count).ok_or_else(overflow)?, raw.is_some());
@@ -89,21 +88,23 @@ impl TensorHeader<'_> {
                 Some(bytes) => (RAW_DATA, "bytes", bytes),
                 None => (storage.field.name(), "elements", count),
             };
-            return Err(fault(ErrorKind::PayloadSize { field, unit, expected, found: 0 }));
+            return Err(self.view.error(ErrorKind::PayloadSize { field, unit, expected, found: 0 }));
         };
         if storage.field == TypedField::String {
             // Some writers emit an empty field for an empty tensor.
             if raw.is_empty() && count == 0 {
                 return Ok(());
             }
-            return Err(fault(ErrorKind::PayloadField { found: RAW_DATA, expected: storage.field.name() }));
+            return Err(self
+                .view
+                .error(ErrorKind::PayloadField { found: RAW_DATA, expected: storage.field.name() }));
         }
         let expected = bytes.ok_or_else(overflow)?;
         let found = raw.len() as u64;
         if expected == found {
             return Ok(());
         }
-        Err(fault(ErrorKind::PayloadSize { field: RAW_DATA, unit: "bytes", expected, found }))
+        Err(self.view.error(ErrorKind::PayloadSize { field: RAW_DATA, unit: "bytes", expected, found }))
     }
 
     /// Size in bytes of the elements in `raw_data` or in another file; `None` if the dims or the element type
@@ -117,20 +118,18 @@ impl TensorHeader<'_> {
     /// The product of the extents in order. In contrast to [`TensorHeader::element_count`], an overflow
     /// before an extent of zero is an error, because other loaders reject it.
     fn exact_count(&self) -> Result<u64, DecodeError> {
-        let fault = |kind| DecodeError { offset: self.view.offset(), kind };
         self.dims
             .iter()
             .try_fold(1_i64, |count, dim| {
                 if *dim < 0 {
-                    return Err(fault(ErrorKind::NegativeDim { dim: *dim }));
+                    return Err(self.view.error(ErrorKind::NegativeDim { dim: *dim }));
                 }
-                count.checked_mul(*dim).ok_or_else(|| fault(ErrorKind::ElementCountOverflow))
+                count.checked_mul(*dim).ok_or_else(|| self.view.error(ErrorKind::ElementCountOverflow))
             })
             .map(i64::cast_unsigned)
     }
 
     fn check_typed(&self, storage: Storage, expected: u64, has_raw: bool) -> Result<(), DecodeError> {
-        let fault = |kind| DecodeError { offset: self.view.offset(), kind };
         let mut counts = [0_u64; TypedField::ALL.len()];
         for field in self.view.wire_fields() {
             let field = field?;
@@ -159,25 +158,26 @@ impl TensorHeader<'_> {
             if field == storage.field {
                 found = count;
             } else if count > 0 {
-                return Err(fault(ErrorKind::PayloadField { found: field.name(), expected: expected_field }));
+                return Err(self
+                    .view
+                    .error(ErrorKind::PayloadField { found: field.name(), expected: expected_field }));
             }
         }
         if has_raw {
-            return Err(fault(ErrorKind::TwoPayloads { first: RAW_DATA, second: expected_field }));
+            return Err(self.view.error(ErrorKind::TwoPayloads { first: RAW_DATA, second: expected_field }));
         }
         if expected == found {
             return Ok(());
         }
         let one_to_one = storage.elements_per_entry() == storage.entries_per_element();
         let unit = if one_to_one { "elements" } else { "entries" };
-        Err(fault(ErrorKind::PayloadSize { field: expected_field, unit, expected, found }))
+        Err(self.view.error(ErrorKind::PayloadSize { field: expected_field, unit, expected, found }))
     }
 
     /// Checks an external payload: no inline payload, and a stated length that matches the elements.
     fn check_external(&self, bytes: Option<u64>) -> Result<(), DecodeError> {
-        let fault = |kind| DecodeError { offset: self.view.offset(), kind };
         if self.has_typed_data || self.raw_data.is_some_and(|raw| !raw.is_empty()) {
-            return Err(fault(ErrorKind::ExternalAndInline));
+            return Err(self.view.error(ErrorKind::ExternalAndInline));
         }
         let mut located = false;
         for entry in self.view.external_data() {
@@ -188,19 +188,21 @@ impl TensorHeader<'_> {
                 continue;
             }
             let Ok(number) = value.parse::<u64>() else {
-                return Err(fault(ErrorKind::ExternalNumber { key: key.into(), value: value.into() }));
+                return Err(self
+                    .view
+                    .error(ErrorKind::ExternalNumber { key: key.into(), value: value.into() }));
             };
             if key == "length"
                 && let Some(expected) = bytes
                 && expected != number
             {
                 let kind = ErrorKind::PayloadSize { field: LENGTH, unit: "bytes", expected, found: number };
-                return Err(fault(kind));
+                return Err(self.view.error(kind));
             }
         }
         match (located, bytes) {
-            (false, _) => Err(fault(ErrorKind::ExternalWithoutLocation)),
-            (true, None) => Err(fault(ErrorKind::ExternalStrings)),
+            (false, _) => Err(self.view.error(ErrorKind::ExternalWithoutLocation)),
+            (true, None) => Err(self.view.error(ErrorKind::ExternalStrings)),
             (true, Some(_)) => Ok(()),
         }
     }
@@ -223,30 +225,30 @@ impl SparseTensorView<'_> {
     /// # Errors
     /// The first mismatch.
     pub fn check_payload(&self) -> Result<(), DecodeError> {
-        let fault = |reason: String| DecodeError {
+        let error = |reason: String| DecodeError {
             offset: self.offset(),
             kind: ErrorKind::SparseTensor { reason: reason.into() },
         };
         let sparse = self.parse()?;
         if sparse.dims.is_empty() || sparse.dims.iter().any(|dim| *dim <= 0) {
-            return Err(fault("needs at least one axis, and extents of 1 or more".to_owned()));
+            return Err(error("needs at least one axis, and extents of 1 or more".to_owned()));
         }
         let count = sparse.dims.iter().try_fold(1_i64, |count, dim| count.checked_mul(*dim));
         let Some(count) = count else {
             return Err(DecodeError { offset: self.offset(), kind: ErrorKind::ElementCountOverflow });
         };
-        let Some(values) = sparse.values else { return Err(fault("has no values".to_owned())) };
+        let Some(values) = sparse.values else { return Err(error("has no values".to_owned())) };
         let values = values.header()?;
         let &[stored] = &values.dims[..] else {
-            return Err(fault(format!("has values with {} axes; they must be a vector", values.dims.len())));
+            return Err(error(format!("has values with {} axes; they must be a vector", values.dims.len())));
         };
         values.check_payload()?;
         let Some(indices) = sparse.indices else {
-            return if stored == 0 { Ok(()) } else { Err(fault("has no indices".to_owned())) };
+            return if stored == 0 { Ok(()) } else { Err(error("has no indices".to_owned())) };
         };
         let header = indices.header()?;
         if header.data_type != Dtype::I64.onnx_number() {
-            return Err(fault("has indices that are not of type int64".to_owned()));
+            return Err(error("has indices that are not of type int64".to_owned()));
         }
         let rank = sparse.dims.len();
         let width = match header.dims[..] {
@@ -255,7 +257,7 @@ impl SparseTensorView<'_> {
             _ => {
                 let shape: Vec<String> = header.dims.iter().map(i64::to_string).collect();
                 let shape = shape.join(", ");
-                return Err(fault(format!(
+                return Err(error(format!(
                     "has indices of shape [{shape}] for {stored} values; [{stored}] or [{stored}, {rank}] is needed"
                 )));
             }
@@ -269,12 +271,12 @@ impl SparseTensorView<'_> {
         let mut last: Option<&[i64]> = None;
         for (at, index) in numbers.chunks_exact(width).enumerate() {
             if index.iter().zip(bounds).any(|(coordinate, bound)| !(0..*bound).contains(coordinate)) {
-                return Err(fault(format!(
+                return Err(error(format!(
                     "has index {index:?} at position {at}, which is outside its dims"
                 )));
             }
             if last.is_some_and(|last| last >= index) {
-                return Err(fault(format!("has indices that are not in ascending order at position {at}")));
+                return Err(error(format!("has indices that are not in ascending order at position {at}")));
             }
             last = Some(index);
         }

@@ -46,11 +46,11 @@ impl TensorHeader<'_> {
         let mut count = Some(1_u64);
         let mut empty = false;
         for &dim in &self.dims {
-            let extent = u64::try_from(dim).map_err(|_| self.view.fault(ErrorKind::NegativeDim { dim }))?;
+            let extent = u64::try_from(dim).map_err(|_| self.view.error(ErrorKind::NegativeDim { dim }))?;
             empty |= extent == 0;
             count = count.and_then(|count| count.checked_mul(extent));
         }
-        if empty { Ok(0) } else { count.ok_or_else(|| self.view.fault(ErrorKind::ElementCountOverflow)) }
+        if empty { Ok(0) } else { count.ok_or_else(|| self.view.error(ErrorKind::ElementCountOverflow)) }
     }
 }
 
@@ -202,11 +202,11 @@ impl<'a> TensorView<'a> {
             return Ok(());
         }
         let (expected, found) = (expected as u64, found as u64);
-        Err(self.fault(ErrorKind::PayloadSize { field, unit, expected, found }))
+        Err(self.error(ErrorKind::PayloadSize { field, unit, expected, found }))
     }
 
     #[cold]
-    fn fault(&self, kind: ErrorKind) -> DecodeError {
+    pub(super) fn error(&self, kind: ErrorKind) -> DecodeError {
         DecodeError { offset: self.offset, kind }
     }
 }

@@ -60,7 +60,7 @@ fn random_tensor(dice: &mut Dice) -> owned::TensorProto {
         let bytes = (count * bits).div_ceil(8) + wrong;
         tensor.raw_data = Some((0..bytes).map(|_| dice.next() as u8).collect());
     } else {
-        match data_type as i32 {
+        match data_type {
             1 => tensor.float_data = (0..entries).map(|_| dice.below(100) as f32 / 4.0).collect(),
             11 => tensor.double_data = (0..entries).map(|_| dice.below(100) as f64 / 4.0).collect(),
             7 => tensor.int64_data = (0..entries).map(|_| dice.next() as i64).collect(),
@@ -124,7 +124,7 @@ fn float_payloads_are_read_from_raw_and_typed_data() {
 }
 
 #[test]
-fn an_empty_raw_payload_gives_way_to_typed_elements() {
+fn an_empty_raw_payload_is_ignored_if_there_are_typed_elements() {
     let tensor = owned::TensorProto {
         dims: vec![2],
         data_type: Some(Dtype::I32.onnx_number()),
@@ -157,7 +157,7 @@ fn string_payloads_are_read() {
 }
 
 #[test]
-fn extents_are_checked_where_elements_are_counted() {
+fn extents_are_validated_when_elements_are_counted() {
     let count = |dims: &[i64]| {
         let bytes = owned::TensorProto { dims: dims.to_vec(), ..Default::default() }.encode_to_vec();
         TensorView::from_body(&bytes, 0)
@@ -174,7 +174,7 @@ fn extents_are_checked_where_elements_are_counted() {
 }
 
 #[test]
-fn external_tensors_have_no_values_here() {
+fn external_tensors_have_no_inline_values() {
     let tensor = owned::TensorProto {
         dims: vec![1],
         data_type: Some(Dtype::I64.onnx_number()),
@@ -194,7 +194,7 @@ fn external_tensors_have_no_values_here() {
 }
 
 #[test]
-fn numbers_are_read_packed_unpacked_and_mixed() {
+fn packed_and_unpacked_numbers_are_read() {
     // `ints`, which ONNX writes unpacked, and `int64_data`, which it writes packed.
     let mut attribute = length_delimited(8, &[1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1]);
     attribute.extend([0x40, 7]);
@@ -244,33 +244,33 @@ fn a_message_that_would_have_to_be_merged_is_an_error() {
 }
 
 #[test]
-fn damaged_models_are_walked_to_the_end_and_faults_are_inside_the_file() {
+fn damaged_models_are_traversed_to_the_end_with_errors_inside_the_file() {
     check(1500, any::<u64>(), |seed| {
         let mut dice = Dice::new(seed);
         let mut bytes = sample(&mut dice, owned::ModelProto::SCHEMA, 5).wire;
         damage(&mut dice, &mut bytes);
         let mut walk = Walk::default();
         walk.model(&bytes);
-        prop_assert!(walk.faults.iter().all(|fault| fault.offset <= bytes.len()), "{:?}", walk.faults);
+        prop_assert!(walk.errors.iter().all(|error| error.offset <= bytes.len()), "{:?}", walk.errors);
         // Errors of views only: payloads of tensors, and messages that would have to be merged.
-        let wire_fault = |fault: &&DecodeError| {
+        let is_wire_error = |error: &&DecodeError| {
             !matches!(
-                fault.kind,
+                error.kind,
                 ErrorKind::PayloadSize { .. }
                     | ErrorKind::NegativeDim { .. }
                     | ErrorKind::ElementCountOverflow
                     | ErrorKind::RepeatedMessage { .. }
             )
         };
-        if let Some(fault) = walk.faults.iter().find(wire_fault) {
-            prop_assert!(owned::ModelProto::decode(&bytes[..]).is_err(), "{fault} only in the view");
+        if let Some(error) = walk.errors.iter().find(is_wire_error) {
+            prop_assert!(owned::ModelProto::decode(&bytes[..]).is_err(), "{error} only in the view");
         }
         Ok(())
     });
 }
 
 #[test]
-fn recorded_models_cut_short_are_walked_to_the_end() {
+fn truncated_recorded_models_are_traversed_to_the_end() {
     for (index, path) in conformance("onnx").iter().enumerate().step_by(97) {
         let bytes = std::fs::read(path).expect("the file is readable");
         let mut dice = Dice::new(index as u64);
@@ -278,13 +278,13 @@ fn recorded_models_cut_short_are_walked_to_the_end() {
             let cut = &bytes[..dice.below(bytes.len())];
             let mut walk = Walk::default();
             walk.model(cut);
-            assert!(walk.faults.iter().all(|fault| fault.offset <= cut.len()));
+            assert!(walk.errors.iter().all(|error| error.offset <= cut.len()));
         }
     }
 }
 
 #[test]
-fn random_bytes_are_walked_to_the_end() {
+fn random_bytes_are_traversed_to_the_end() {
     check(3000, proptest::collection::vec(any::<u8>(), 0..300), |bytes| {
         Walk::default().model(&bytes);
         Ok(())

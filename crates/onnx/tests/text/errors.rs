@@ -1,7 +1,7 @@
-//! Errors: what they say and where they point.
+//! Parse errors: messages and positions.
 
 use typeloom_onnx::text::{
-    Expected, Found, KeyPlace, NameOf, NumberTarget, ParseError, ParseErrorKind, Punct, parse_graph,
+    Expected, Found, KeyContext, NameOf, NumberTarget, ParseError, ParseErrorKind, Punct, parse_graph,
     parse_model, parse_node, parse_type,
 };
 
@@ -9,14 +9,14 @@ fn node(text: &str) -> ParseError {
     parse_node(text).expect_err(text)
 }
 
-/// The part of the text that an error points at.
-fn place<'a>(text: &'a str, error: &ParseError) -> &'a str {
+/// The part of the text that an error covers.
+fn covered<'a>(text: &'a str, error: &ParseError) -> &'a str {
     &text[error.offset..error.offset + error.length]
 }
 
 #[test]
-fn a_message_says_what_was_expected_and_what_was_found() {
-    for (text, place_, message) in [
+fn a_message_reports_expected_and_found_tokens() {
+    for (text, expected, message) in [
         ("x = Add(a b)", "b", "line 1, column 11: expected `)`, found `b`"),
         ("x Add(a)", "Add", "line 1, column 3: expected `=`, found `Add`"),
         ("x = (a)", "(", "line 1, column 5: expected the name of an operator, found `(`"),
@@ -62,12 +62,12 @@ fn a_message_says_what_was_expected_and_what_was_found() {
     ] {
         let error = node(text);
         assert_eq!(error.to_string(), message, "{text}");
-        assert_eq!(place(text, &error), place_, "{text}");
+        assert_eq!(covered(text, &error), expected, "{text}");
     }
 }
 
 #[test]
-fn an_empty_list_asks_for_its_type() {
+fn an_empty_list_needs_a_type() {
     let error = node("x = Op <pads = []> ()");
     assert_eq!(error.kind, ParseErrorKind::UntypedEmptyList { attribute: "pads".into() });
     assert!(error.to_string().ends_with("as in `pads: ints = []`"), "{error}");
@@ -90,10 +90,10 @@ fn lines_count_from_one_and_columns_in_characters() {
 }
 
 #[test]
-fn kinds_carry_what_a_tool_needs() {
+fn error_kinds_have_typed_payloads() {
     assert_eq!(
         parse_model("<ir_versoin: 7> g () => () {}").expect_err("a mistyped key").kind,
-        ParseErrorKind::UnknownKey { key: "ir_versoin".into(), place: KeyPlace::Model }
+        ParseErrorKind::UnknownKey { key: "ir_versoin".into(), context: KeyContext::Model }
     );
     assert_eq!(
         parse_type("float[9223372036854775808]").expect_err("too large").kind,
@@ -121,7 +121,7 @@ fn kinds_carry_what_a_tool_needs() {
 }
 
 #[test]
-fn what_an_error_quotes_is_bounded() {
+fn quotations_in_errors_are_bounded() {
     let long = "é".repeat(10_000);
     for text in [format!("x = Op(y) \"{long}\""), format!("x = {} y", "a".repeat(10_000)), "1".repeat(10_000)]
     {

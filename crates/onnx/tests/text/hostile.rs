@@ -1,4 +1,4 @@
-//! Hostile texts and messages: nothing panics, overflows the stack or takes long.
+//! Hostile texts and messages cause no panic, no stack overflow and no excessive run time.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -11,7 +11,7 @@ use typeloom_onnx::text::{
 
 use crate::random::{Gen, Kind, runner};
 
-/// Reads a text in every way; whether any of them succeeds does not matter.
+/// Parses a text with every entry point and ignores the results.
 fn read_all(text: &str) -> usize {
     [
         parse_model(text).is_ok(),
@@ -25,8 +25,8 @@ fn read_all(text: &str) -> usize {
     .count()
 }
 
-/// An error of any of the entry points lies within the text.
-fn check_places(text: &str) {
+/// The position of an error of any entry point is within the text.
+fn check_positions(text: &str) {
     for error in [
         parse_model(text).err(),
         parse_graph(text).err(),
@@ -43,27 +43,27 @@ fn check_places(text: &str) {
 }
 
 #[test]
-fn forall_random_texts_reading_ends_and_errors_lie_within_the_text() {
+fn forall_random_texts_parsing_ends_and_errors_are_within_the_text() {
     let alphabet =
         "<>(){}[],:.=@?+-*/%#\"\\ \nab1éfloat seq( hex\"0\" => @{ doc_string: ir_version: _\0\u{7f}";
     let alphabet: Vec<char> = alphabet.chars().collect();
     runner(2000)
         .run(&vec(any::<prop::sample::Index>(), 0..80), |picks| {
             let text: String = picks.iter().map(|pick| *pick.get(&alphabet)).collect();
-            check_places(&text);
+            check_positions(&text);
             Ok(())
         })
         .unwrap();
     runner(500)
         .run(&vec(any::<u8>(), 0..200), |bytes| {
-            check_places(&String::from_utf8_lossy(&bytes));
+            check_positions(&String::from_utf8_lossy(&bytes));
             Ok(())
         })
         .unwrap();
 }
 
 #[test]
-fn forall_printed_models_cut_or_damaged_texts_are_read_or_refused() {
+fn forall_printed_models_truncated_or_damaged_texts_are_parsed_or_rejected() {
     runner(150)
         .run(&(vec(any::<u8>(), 0..600), any::<prop::sample::Index>(), any::<char>()), |(bytes, at, c)| {
             let model = Gen::new(&bytes, Kind::Expressible).model();
@@ -72,15 +72,15 @@ fn forall_printed_models_cut_or_damaged_texts_are_read_or_refused() {
             while !text.is_char_boundary(at) {
                 at -= 1;
             }
-            check_places(&text[..at]);
-            check_places(&format!("{}{c}{}", &text[..at], &text[at..]));
+            check_positions(&text[..at]);
+            check_positions(&format!("{}{c}{}", &text[..at], &text[at..]));
             Ok(())
         })
         .unwrap();
 }
 
 #[test]
-fn every_truncation_of_a_model_is_refused() {
+fn every_truncation_of_a_model_is_rejected() {
     let text = r#"<ir_version: 10, opset_import: ["": 21]> g @{doc_string: "d"} (float[N*2, ?]@"D" q, float[2] x = [ "location": "f"]) => (seq(float) y)
         <sparse_tensor(float[9]) s = (float[1] {1.5e-3}, int64[1] {-3}), string[1] t = {hex"ff"}> {
         ["n n"] a,, b = d.Op:o <i: ints = [1, 2], r = @q, t = g () => () {}> (x, "", y) }"#;
@@ -105,12 +105,12 @@ fn ten_thousand_levels_are_an_error_not_an_overflow() {
         read_all(&opening.repeat(LEVELS));
         read_all(&format!("y = Op <a = {}", opening.repeat(LEVELS)));
     }
-    // Signs are counted by a loop.
+    // Signs are parsed by a loop.
     assert!(parse_type(&format!("float[{}n]", "-".repeat(LEVELS))).is_ok());
 }
 
 #[test]
-fn as_deep_as_allowed_is_read_and_printed_on_a_small_stack() {
+fn the_maximum_depth_is_parsed_and_printed_on_a_small_stack() {
     let deepest = usize::try_from(MAX_NESTING).unwrap();
     let text = format!(
         "{}g (float[(n + 1)*2] x) => () {{ x = C <t = float {{1.0}}> () }}{}",
@@ -136,7 +136,7 @@ fn as_deep_as_allowed_is_read_and_printed_on_a_small_stack() {
 }
 
 #[test]
-fn a_message_deeper_than_the_limit_is_printed_up_to_it() {
+fn a_message_deeper_than_the_limit_is_printed_up_to_the_limit() {
     let mut ty = TypeProto::default();
     for _ in 0..1000 {
         let elem_type = Some(Box::new(ty));
@@ -167,7 +167,7 @@ fn a_message_deeper_than_the_limit_is_printed_up_to_it() {
 
 #[test]
 fn time_and_memory_are_linear_in_the_text() {
-    // Sizes at which a quadratic reader would take minutes.
+    // Sizes for which a quadratic parser would take minutes.
     let nodes = format!("g () => () {{{}}}", "y = Add(x, y)\n".repeat(50_000));
     assert_eq!(parse_graph(&nodes).unwrap().node.len(), 50_000);
     let unclosed = format!("y = Op({}", "x,".repeat(200_000));

@@ -1,7 +1,7 @@
-//! The normal form that the round-trip law speaks about: absent instead of present with the default, and raw data
-//! spelled out in the typed field.
+//! The normal form for the round-trip law: fields with default values are absent, and raw data is moved to
+//! the typed field.
 //!
-//! Slow and plain on purpose: this is the reference that the printer's own decoding is held against.
+//! A slow and simple reference for the decoding in the printer.
 
 use std::ops::Deref;
 
@@ -13,7 +13,7 @@ use typeloom_onnx::messages::{
 };
 use typeloom_types::dtype::Dtype;
 
-/// Whether raw data becomes typed data.
+/// The treatment of raw data.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Raw {
     Decoded,
@@ -182,7 +182,7 @@ fn tensor(tensor: &mut TensorProto, raw: Raw) {
     }
 }
 
-/// The elements of `N` bytes each, or nothing where the bytes are not a whole number of them.
+/// The elements of `N` bytes each; `None` if the length is not a multiple of `N`.
 fn chunks<const N: usize, T>(bytes: &[u8], decode: fn([u8; N]) -> T) -> Option<Vec<T>> {
     let (chunks, rest) = bytes.as_chunks::<N>();
     rest.is_empty().then(|| chunks.iter().copied().map(decode).collect())

@@ -1,20 +1,20 @@
-//! What is printed, and where the spans point.
+//! Printed texts and their spans.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
 use prost::Message;
 use typeloom_onnx::messages::{GraphProto, TensorProto};
-use typeloom_onnx::text::span::{GraphSpans, Step};
+use typeloom_onnx::text::span::{GraphSpans, SubgraphStep};
 use typeloom_onnx::text::{
-    Focus, Limits, Loss, PrintOptions, Printed, Subgraphs, Syntax, parse_function, parse_graph, parse_model,
-    parse_node, parse_type, print_function, print_graph, print_model, print_node,
+    Focus, Loss, PrintLimits, PrintOptions, Printed, Subgraphs, Syntax, parse_function, parse_graph,
+    parse_model, parse_node, parse_type, print_function, print_graph, print_model, print_node,
 };
 use typeloom_types::dtype::Dtype;
 
 use crate::normal::{self, Raw};
 use crate::random::{Gen, Kind, runner};
 
-/// A node as it is displayed.
+/// Prints a node for display.
 fn display(text: &str) -> String {
     print_node(&parse_node(text).unwrap(), &PrintOptions::display()).text
 }
@@ -108,10 +108,10 @@ fn a_long_name_keeps_both_ends() {
 }
 
 #[test]
-fn ports_in_focus_are_shown_whatever_the_limit() {
+fn focused_ports_are_printed_regardless_of_the_limit() {
     let inputs: Vec<String> = (0..100).map(|i| format!("x{i}")).collect();
     let node = parse_node(&format!("y = Concat({})", inputs.join(", "))).unwrap();
-    let limits = Limits { ports: 3, ..Limits::LINE };
+    let limits = PrintLimits { ports: 3, ..PrintLimits::LINE };
     let focus = Focus { inputs: vec![50, 1000], ..Focus::default() };
     let Printed { text, spans, losses } =
         print_node(&node, &PrintOptions { limits, focus, ..PrintOptions::display() });
@@ -161,7 +161,7 @@ fn spans_find_declarations_and_nodes_inside_subgraphs() {
     assert_eq!(graph.outputs[0].name.of(&text), "y");
     assert_eq!(graph.initializers[0].span.of(&text), "float[2] w = {1.0, 2.0}");
     assert_eq!(graph.value_infos[0].span.of(&text), "bool t");
-    let step = Step { node: 0, attribute: 0, graph: 0 };
+    let step = SubgraphStep { node: 0, attribute: 0, graph: 0 };
     let inner = graph.subgraph(&[step, step]).unwrap();
     assert_eq!(inner.node(0).map(|node| node.span.of(&text)), Some("q = Relu(w)"));
     assert_eq!(graph.subgraph(&[step, step, step]), None);
@@ -172,7 +172,7 @@ fn spans_find_declarations_and_nodes_inside_subgraphs() {
     assert!(function.span.of(&text).starts_with("f (") && function.span.of(&text).ends_with('}'));
 }
 
-/// Checks that the spans of a graph lead to texts that read as its parts.
+/// Checks that the texts at the spans of a graph parse to the parts of the graph.
 fn check_spans(text: &str, graph: &GraphProto, spans: &GraphSpans) {
     assert_eq!(spans.nodes.len(), graph.node.len());
     let declared = |values: &[_], found: &[typeloom_onnx::text::span::ValueSpans]| {
@@ -220,7 +220,7 @@ fn check_spans(text: &str, graph: &GraphProto, spans: &GraphSpans) {
 }
 
 #[test]
-fn forall_models_the_text_at_a_span_reads_as_the_thing_it_is_the_span_of() {
+fn forall_models_the_text_at_a_span_parses_to_the_element_of_the_span() {
     runner(150)
         .run(&vec(any::<u8>(), 0..1000), |bytes| {
             let model = Gen::new(&bytes, Kind::Expressible).model();
@@ -270,7 +270,7 @@ fn eliding_a_large_constant_does_not_walk_it() {
 }
 
 #[test]
-fn subgraphs_can_be_shown_on_demand() {
+fn subgraphs_are_printed_on_demand() {
     let node = parse_node("y = If(c) <then_branch = t () => (a) { a = Relu(\"/x\") }>").unwrap();
     let options = PrintOptions { subgraphs: Subgraphs::Inline, ..PrintOptions::display() };
     assert_eq!(
@@ -280,7 +280,7 @@ fn subgraphs_can_be_shown_on_demand() {
 }
 
 #[test]
-fn what_cannot_be_said_is_announced() {
+fn inexpressible_parts_are_reported_as_losses() {
     let losses = |graph: &GraphProto| {
         print_graph(graph, &PrintOptions::round_trip()).losses.into_iter().collect::<Vec<_>>()
     };
@@ -303,7 +303,7 @@ fn what_cannot_be_said_is_announced() {
 }
 
 #[test]
-fn raw_data_that_is_no_whole_number_of_elements_is_printed_as_bytes() {
+fn raw_data_with_a_partial_element_is_printed_as_bytes() {
     let raw = |bytes: &'static [u8]| {
         let tensor = TensorProto {
             data_type: Some(1),
@@ -319,7 +319,7 @@ fn raw_data_that_is_no_whole_number_of_elements_is_printed_as_bytes() {
 }
 
 #[test]
-fn a_function_prints_types_where_reading_puts_them() {
+fn a_function_prints_types_in_the_positions_of_the_parser() {
     for text in [
         "f (float x, y) => (int64 z) {}",
         "f (x, float y) => (z) <\n   float x,\n   int64 z\n> {}",

@@ -1,4 +1,4 @@
-//! Random messages, built from random bytes: the fewer and smaller the bytes, the simpler the message, so a failing
+//! Random messages generated from random bytes. Fewer and smaller bytes give simpler messages, so a failing
 //! case shrinks with its bytes.
 
 use bytes::Bytes;
@@ -14,13 +14,13 @@ use typeloom_onnx::messages::{
 };
 use typeloom_types::dtype::Dtype;
 
-/// A runner that draws the same cases every time.
+/// A deterministic test runner.
 pub(crate) fn runner(cases: u32) -> TestRunner {
     let config = Config { cases, failure_persistence: None, ..Config::default() };
     TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha))
 }
 
-/// Whether the messages may hold what the syntax cannot say.
+/// Whether messages may contain parts that the syntax cannot express.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Expressible,
@@ -57,7 +57,7 @@ const NAMES: &[&str] = &[
 const DIMS: &[&str] =
     &["N", "batch*seq", "seq + 1", "4*batch", "a//b", "", "7", "a  +b", "float", "?", "(a", "x-1"];
 
-/// A source of decisions.
+/// A generator that consumes bytes.
 pub(crate) struct Gen<'a> {
     bytes: std::slice::Iter<'a, u8>,
     kind: Kind,
@@ -77,7 +77,7 @@ impl<'a> Gen<'a> {
         usize::from(self.byte()) % bound
     }
 
-    /// True once in `n`; never once the bytes are used up.
+    /// True with probability 1/`n`; false if no bytes are left.
     fn once_in(&mut self, n: u8) -> bool {
         self.byte() % n == n - 1
     }
@@ -256,7 +256,7 @@ impl<'a> Gen<'a> {
                 Some(Dtype::String) => tensor.string_data = self.many(4, Self::bytes),
                 Some(_) => tensor.int32_data = self.many(4, |g| g.byte().into()),
             }
-            // The payload of a NaN is lost, and widening keeps it.
+            // The payload of a NaN is not printed, and widening preserves it.
             tensor.double_data.iter_mut().filter(|value| value.is_nan()).for_each(|value| *value = f64::NAN);
         }
         if self.wild() {
@@ -396,7 +396,7 @@ impl<'a> Gen<'a> {
             metadata_props: self.pairs(),
             unknown_fields: self.unknown(),
         };
-        // Names that meet, so that types stand at inputs and outputs in every mixture.
+        // Overlapping names, so that types occur at inputs and outputs in all combinations.
         let names = function.input.iter().chain(&function.output).cloned().collect::<Vec<_>>();
         for (value, name) in function.value_info.iter_mut().zip(names) {
             value.name = Some(name);

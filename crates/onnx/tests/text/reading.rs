@@ -1,4 +1,4 @@
-//! What is read beyond ONNX's own grammar.
+//! Parsing of the extensions of ONNX's grammar.
 
 use typeloom_onnx::messages::attribute_proto::AttributeType;
 use typeloom_onnx::messages::tensor_shape_proto::dimension;
@@ -13,7 +13,7 @@ fn attribute(text: &str) -> AttributeProto {
     node.attribute.into_iter().next().expect("the node has an attribute")
 }
 
-/// The one dim of a tensor type.
+/// The dim of a tensor type of rank 1.
 fn dim(text: &str) -> dimension::Value {
     let ty = parse_type(&format!("float[{text}]")).unwrap_or_else(|error| panic!("{text}: {error}"));
     let Some(Value::TensorType(tensor)) = ty.value else { panic!("{text}") };
@@ -46,7 +46,7 @@ fn an_expression_in_a_dim_is_stored_with_one_spelling() {
 }
 
 #[test]
-fn a_quoted_dim_is_taken_as_it_is() {
+fn a_quoted_dim_is_stored_unchanged() {
     assert_eq!(dim("\"a  +b\""), dimension::Value::DimParam("a  +b".into()));
     assert_eq!(dim("\"7\""), dimension::Value::DimParam("7".into()));
     assert_eq!(dim("-7"), dimension::Value::DimValue(-7));
@@ -77,7 +77,7 @@ fn a_type_prints_as_it_is_written() {
 }
 
 #[test]
-fn unknown_types_stand_where_types_stand() {
+fn unknown_types_are_parsed_in_type_positions() {
     assert_eq!(parse_type("?").unwrap(), TypeProto::default());
     let value = parse_value_info("?@\"bb.trigger\" go").unwrap();
     assert_eq!((value.name(), value.r#type.as_ref().unwrap().denotation()), ("go", "bb.trigger"));
@@ -87,7 +87,7 @@ fn unknown_types_stand_where_types_stand() {
 }
 
 #[test]
-fn annotations_carry_documentation_and_metadata() {
+fn annotations_contain_documentation_and_metadata() {
     let graph = parse_graph(
         r#"g @{doc_string: "graph", metadata_props: ["a": "b"], quantization_annotation: ["x": ["SCALE_TENSOR": "s"]]}
            (float x @{doc_string: "input"}) => () <float w @{metadata_props: ["c": "d"]} = {1.0}> {
@@ -110,7 +110,7 @@ fn annotations_carry_documentation_and_metadata() {
 }
 
 #[test]
-fn names_are_quoted_wherever_they_stand() {
+fn names_are_quoted_in_every_position() {
     let node = parse_node("y = \"my.odd-domain\".\"aten::add\":\"v 1\" <\"an attribute\" = 1> (x)").unwrap();
     assert_eq!((node.domain(), node.op_type(), node.overload()), ("my.odd-domain", "aten::add", "v 1"));
     assert_eq!(node.attribute[0].name(), "an attribute");
@@ -130,7 +130,7 @@ fn bytes_that_are_not_text_are_written_in_hex() {
 }
 
 #[test]
-fn lists_hold_constants_graphs_and_types_too() {
+fn lists_contain_constants_graphs_and_types() {
     assert_eq!(attribute("a = [float[1] {1}, int64 {2}]").tensors.len(), 2);
     assert_eq!(attribute("a = [g () => () {}, \"h\" () => () {}]").graphs.len(), 2);
     let types = attribute("a = [float, seq(int64)]");

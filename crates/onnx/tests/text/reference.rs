@@ -1,4 +1,4 @@
-//! What ONNX's own parser (onnx 1.23.2) makes of short texts, recorded once and held against ours.
+//! Recorded results of ONNX's parser (onnx 1.23.2) for short texts, compared with ours.
 
 use typeloom_onnx::messages::attribute_proto::AttributeType;
 use typeloom_onnx::messages::tensor_proto::DataLocation;
@@ -79,7 +79,7 @@ fn one_dotted_name_of_an_opaque_type_is_its_name_and_two_are_domain_and_name() {
 }
 
 #[test]
-fn a_port_left_out_is_nothing_before_a_comma_and_a_last_comma_adds_none() {
+fn an_omitted_port_is_empty_and_a_trailing_comma_adds_none() {
     let inputs = |text: &str| parse_node(&format!("y = Op({text})")).unwrap().input;
     for (text, expected) in [
         ("", &[][..]),
@@ -105,7 +105,7 @@ fn all_parts_of_a_dotted_operator_but_the_last_are_its_domain() {
 }
 
 #[test]
-fn attributes_stand_before_or_after_the_inputs() {
+fn attributes_precede_or_follow_the_inputs() {
     for text in ["y = Op <a = 1> (x)", "y = Op(x) <a = 1>"] {
         assert_eq!(parse_node(text).unwrap().attribute[0].i, Some(1), "{text}");
     }
@@ -150,7 +150,7 @@ fn the_type_of_an_attribute_is_that_of_its_value_or_the_declared_one() {
 }
 
 #[test]
-fn values_of_attributes_are_kept() {
+fn values_of_attributes_are_stored() {
     assert_eq!(attribute("a = -9223372036854775808").i, Some(i64::MIN));
     assert_eq!(attribute("a = 1e-45").f, Some(f32::from_bits(1)));
     assert_eq!(attribute("a: float = -0").f.map(f32::to_bits), Some((-0.0f32).to_bits()));
@@ -215,7 +215,7 @@ fn a_graph_has_typed_or_untyped_inputs_and_may_have_none() {
 }
 
 #[test]
-fn initializers_are_defaults_of_inputs_or_stand_among_the_types() {
+fn initializers_are_defaults_of_inputs_or_entries_of_the_header() {
     let graph =
         parse_graph("g (float[1] x = {1}) => () <float[2] w = {1, 2}, float y, z, string s = {\"a\"}> {}")
             .unwrap();
@@ -226,7 +226,7 @@ fn initializers_are_defaults_of_inputs_or_stand_among_the_types() {
 }
 
 #[test]
-fn graphs_inside_nodes_are_read_in_place() {
+fn graphs_inside_nodes_are_parsed() {
     let text = "y = If (c) <then_branch = t () => (a) { a = Relu(x) }, else_branch = e () => (b) <int64 k = {3}> { b = Abs(k) }>";
     let node = parse_node(text).unwrap();
     let graphs: Vec<_> = node.attribute.iter().map(|attribute| attribute.g.as_ref().unwrap()).collect();
@@ -284,7 +284,7 @@ fn a_header_is_optional_a_repeated_key_overrides_and_lists_may_be_empty() {
 }
 
 #[test]
-fn what_the_reference_refuses_is_refused() {
+fn texts_that_the_reference_rejects_are_rejected() {
     for text in [
         "x = Op <> (y)",
         "x = Op <a = []> (y)",
@@ -318,9 +318,9 @@ fn what_the_reference_refuses_is_refused() {
     }
 }
 
-/// The reference reads each of these and makes something of it that nobody means.
+/// The reference accepts each of these texts with an unintended meaning.
 #[test]
-fn where_the_reference_accepts_a_mistake_it_is_refused_here() {
+fn mistakes_that_the_reference_accepts_are_rejected() {
     for text in [
         "x = (y)",
         "x = .Op(y)",

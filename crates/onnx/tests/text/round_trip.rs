@@ -1,4 +1,4 @@
-//! Printing and reading are inverse.
+//! Printing and parsing are inverse.
 
 use std::cell::Cell;
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ fn hex() -> PrintOptions {
     PrintOptions { raw_data: RawData::Hex, ..PrintOptions::round_trip() }
 }
 
-/// Compares as bytes: a NaN equals itself there.
+/// Compares encoded bytes, in which a NaN equals itself.
 fn same(mut left: ModelProto, mut right: ModelProto, raw: Raw) -> bool {
     normal::model(&mut left, raw);
     normal::model(&mut right, raw);
@@ -27,7 +27,7 @@ fn same(mut left: ModelProto, mut right: ModelProto, raw: Raw) -> bool {
 }
 
 #[test]
-fn forall_models_m_that_the_syntax_can_say_parse_of_print_of_m_is_m() {
+fn forall_expressible_models_m_parse_of_print_of_m_is_m() {
     runner(400)
         .run(&vec(any::<u8>(), 0..1500), |bytes| {
             let model = Gen::new(&bytes, Kind::Expressible).model();
@@ -44,7 +44,7 @@ fn forall_models_m_that_the_syntax_can_say_parse_of_print_of_m_is_m() {
 }
 
 #[test]
-fn forall_models_the_printed_text_reads_and_a_difference_is_announced_as_a_loss() {
+fn forall_models_the_printed_text_parses_and_a_difference_is_reported_as_a_loss() {
     let lossy = Cell::new(0);
     runner(400)
         .run(&vec(any::<u8>(), 0..1500), |bytes| {
@@ -102,7 +102,7 @@ fn forall_graphs_functions_nodes_and_types_parse_of_print_is_the_identity() {
 }
 
 #[test]
-fn forall_models_printing_what_was_read_prints_the_same_text() {
+fn forall_models_print_of_parse_of_print_is_print() {
     runner(200)
         .run(&vec(any::<u8>(), 0..1500), |bytes| {
             let model = Gen::new(&bytes, Kind::Wild).model();
@@ -114,7 +114,7 @@ fn forall_models_printing_what_was_read_prints_the_same_text() {
         .unwrap();
 }
 
-/// The recorded models, if they are there; on a build machine they must be.
+/// The recorded models if they are present; required on a build machine.
 fn recorded() -> Option<PathBuf> {
     let root = std::env::var_os("TYPELOOM_CONFORMANCE").map_or_else(
         || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/conformance"),
@@ -151,13 +151,13 @@ fn model_files(root: PathBuf) -> Vec<PathBuf> {
 }
 
 #[test]
-fn every_recorded_model_survives_print_and_parse() {
+fn every_recorded_model_round_trips_through_text() {
     let Some(root) = recorded() else { return };
     let mut lossy = Vec::new();
     let files = model_files(root);
     for file in &files {
         let bytes = std::fs::read(file).expect("the file can be read");
-        // The text of large weights adds nothing here.
+        // The text of large weights would not test anything new.
         if bytes.len() > 1 << 20 {
             continue;
         }
@@ -173,7 +173,7 @@ fn every_recorded_model_survives_print_and_parse() {
     }
     println!("{} models, {} of them not wholly expressible: {lossy:?}", files.len(), lossy.len());
     assert!(!files.is_empty(), "a folder of recorded cases without a model");
-    // One recorded model is malformed on purpose: it keeps elements of an undefined type.
+    // One recorded model is malformed on purpose: it has elements of an undefined type.
     assert!(
         lossy.iter().all(|(_, losses)| losses.iter().all(|loss| *loss == Loss::StrayTensorData)),
         "{lossy:?}"
@@ -182,7 +182,7 @@ fn every_recorded_model_survives_print_and_parse() {
 }
 
 #[test]
-fn a_node_without_anything_reads_back() {
+fn an_empty_node_round_trips() {
     let printed = print_node(&NodeProto::default(), &PrintOptions::round_trip());
     assert_eq!(printed.text, "= \"\"()");
     let mut read = parse_node(&printed.text).unwrap();

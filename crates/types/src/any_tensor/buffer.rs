@@ -92,7 +92,7 @@ impl Buffer {
         }
     }
 
-    /// An inline buffer with the first `len` bytes of `word`; `None` if `len` is larger than a word.
+    /// An inline buffer with the first `len` bytes of `word`; `None` if `len` is too large.
     fn in_place(word: &[u8; WORD], len: usize) -> Option<Self> {
         let short = u8::try_from(len).ok().filter(|_| len <= WORD)?;
         Some(Self::InPlace { len: short, few: bytemuck::cast(*word) })

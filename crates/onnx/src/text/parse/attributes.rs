@@ -1,16 +1,16 @@
-//! Attributes: `name: type = value`, where the type is only needed for empty lists and references.
+//! Attributes: `name: type = value`. The type is required for empty lists and references only.
 
 use bytes::Bytes;
 
 use crate::messages::attribute_proto::AttributeType;
 use crate::messages::{AttributeProto, GraphProto, SparseTensorProto, TensorProto, TypeProto, type_proto};
-use crate::text::error::{Expected, Fault, KeyPlace, NameOf, ParseErrorKind, Result, clip};
+use crate::text::error::{Expected, KeyContext, NameOf, ParseErrorKind, Result, UnlocatedError, clip};
 use crate::text::lexer::{Punct, Token};
 use crate::text::names::{attribute_type, attribute_type_name, is_float_word};
 
-use super::{Number, Parser, fault_at};
+use super::{Number, Parser, error_at};
 
-/// One value, before it is put into the field of its type.
+/// A single value of an attribute.
 enum Single<'a> {
     Number(Number<'a>),
     String(Bytes),
@@ -22,7 +22,7 @@ enum Single<'a> {
 }
 
 impl Single<'_> {
-    /// The type of an attribute that holds this one value.
+    /// The attribute type of this value.
     fn ty(&self) -> AttributeType {
         match self {
             Self::Number(number) if number.float => AttributeType::Float,
@@ -38,7 +38,7 @@ impl Single<'_> {
 }
 
 impl<'a> Parser<'a> {
-    /// `<attribute, ...>`, if it stands here.
+    /// Optional attributes: `<attribute, ...>`.
     pub(super) fn attributes(&mut self, attributes: &mut Vec<AttributeProto>) -> Result<()> {
         if self.eat(Punct::Less)? {
             self.list_of_some(Punct::Greater, |parser| {
@@ -50,11 +50,11 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// The rest of an attribute, behind its name.
+    /// The rest of an attribute after its name.
     pub(super) fn attribute(&mut self, name: String) -> Result<AttributeProto> {
         let mut attribute = AttributeProto { name: Some(name), ..Default::default() };
         let declared = if self.eat(Punct::Colon)? { Some(self.attribute_type()?) } else { None };
-        self.annotation(KeyPlace::Attribute, &mut attribute.doc_string, None, |_, _| Ok(false))?;
+        self.annotation(KeyContext::Attribute, &mut attribute.doc_string, None, |_, _| Ok(false))?;
         self.expect(Punct::Equals)?;
         if self.at(Punct::LeftBracket) {
             self.attribute_list(&mut attribute, declared)?;
@@ -69,7 +69,7 @@ impl<'a> Parser<'a> {
             return Err(self.unexpected(Expected::Name(NameOf::AttributeType)));
         };
         let ty = attribute_type(word)
-            .ok_or_else(|| self.fault(ParseErrorKind::UnknownAttributeType(clip(word))))?;
+            .ok_or_else(|| self.error(ParseErrorKind::UnknownAttributeType(clip(word))))?;
         self.advance()?;
         Ok(ty)
     }
@@ -83,7 +83,7 @@ impl<'a> Parser<'a> {
         let value = self.single()?;
         let found = value.ty();
         let mismatch = |declared| {
-            fault_at(
+            error_at(
                 at,
                 ParseErrorKind::AttributeType {
                     attribute: clip(attribute.name()),
@@ -118,7 +118,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// `[value, ...]`. Integers among floats are floats, wherever in the list they stand.
+    /// `[value, ...]`. A list with integers and floats is a list of floats.
     fn attribute_list(
         &mut self,
         attribute: &mut AttributeProto,
@@ -137,7 +137,7 @@ impl<'a> Parser<'a> {
             match (element, found) {
                 (_, AttributeType::Undefined) => {
                     let attribute = clip(attribute.name());
-                    return Err(fault_at(at, ParseErrorKind::ReferenceInList { attribute }));
+                    return Err(error_at(at, ParseErrorKind::ReferenceInList { attribute }));
                 }
                 (None, _) => element = Some(found),
                 (Some(AttributeType::Float), AttributeType::Int) => {}
@@ -165,11 +165,11 @@ impl<'a> Parser<'a> {
                         declared: attribute_type_name(declared),
                         found: "an empty list",
                     };
-                    return Err(fault_at(opening, kind));
+                    return Err(error_at(opening, kind));
                 }
                 None => {
                     let attribute = clip(attribute.name());
-                    return Err(fault_at(opening, ParseErrorKind::UntypedEmptyList { attribute }));
+                    return Err(error_at(opening, ParseErrorKind::UntypedEmptyList { attribute }));
                 }
             },
         };
@@ -181,7 +181,8 @@ impl<'a> Parser<'a> {
         if self.at_hex() {
             return Ok(Single::String(self.hex()?));
         }
-        // Where only a graph has a bare name, `undefined` is a type unless it names one.
+        // In a position where only a graph has an unquoted name, `undefined` is a type unless a graph
+        // follows.
         let undefined = self.token() == Token::Identifier("undefined") && !self.peek_is_graph_body();
         if undefined || self.at_type() {
             return self.typed_value();
@@ -203,7 +204,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Whether a string in hand is the name of a graph, not a value.
+    /// Whether the current string is the name of a graph.
     fn peek_is_graph_body(&self) -> bool {
         matches!(self.peek(), Some(Token::Punct(Punct::LeftParen | Punct::Arrow | Punct::At)))
     }
@@ -212,7 +213,7 @@ impl<'a> Parser<'a> {
         Ok(Single::Graph(Box::new(self.graph()?)))
     }
 
-    /// A type, or a constant that begins with its type.
+    /// A type, or a constant, which starts with its type.
     fn typed_value(&mut self) -> Result<Single<'a>> {
         let at = self.lexeme;
         let ty = self.ty()?;
@@ -242,7 +243,7 @@ fn push(attribute: &mut AttributeProto, value: Single<'_>, element: Option<Attri
         Single::Sparse(sparse) => attribute.sparse_tensors.push(*sparse),
         Single::Graph(graph) => attribute.graphs.push(*graph),
         Single::Type(ty) => attribute.type_protos.push(*ty),
-        // A list refuses references before it collects them.
+        // References in lists are rejected earlier.
         Single::Reference(_) => {}
     }
     Ok(())
@@ -254,7 +255,7 @@ fn list_mismatch(
     element: AttributeType,
     found: AttributeType,
     at: crate::text::lexer::Lexeme<'_>,
-) -> Fault {
+) -> UnlocatedError {
     let name = clip(attribute.name());
     let found = attribute_type_name(found);
     let kind = match declared {
@@ -263,12 +264,12 @@ fn list_mismatch(
         }
         None => ParseErrorKind::MixedList { attribute: name, first: attribute_type_name(element), found },
     };
-    fault_at(at, kind)
+    error_at(at, kind)
 }
 
-/// The type of one element of a list attribute; a single type is its own.
+/// The element type of a list type; a non-list type is its own element type.
 ///
-/// ONNX's syntax reads `alpha: float = [1.0]` as floats, and so does this one.
+/// As in ONNX's syntax, `alpha: float = [1.0]` is a list of floats.
 fn element_of(ty: AttributeType) -> AttributeType {
     match ty {
         AttributeType::Floats => AttributeType::Float,
@@ -289,7 +290,7 @@ fn element_of(ty: AttributeType) -> AttributeType {
     }
 }
 
-/// The type of a list attribute with elements of this type.
+/// The list type with this element type.
 fn list_of(ty: AttributeType) -> AttributeType {
     match ty {
         AttributeType::Float => AttributeType::Floats,

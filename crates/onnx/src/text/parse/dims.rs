@@ -1,9 +1,9 @@
-//! Dims and the expressions over them.
+//! Dims and dim expressions.
 //!
-//! A dim is a number, `?`, a name, a quoted text that is taken as it is, or (an extension) an arithmetic expression over
-//! names: `batch*seq`, `seq + 1`, `(h + 2*pad)//stride`, `max(a, b)`. An expression is stored as text with one
-//! spelling: blanks around `+` and `-`, none elsewhere but after a comma, parentheses as written. Nothing is computed
-//! here; what the text means is the solver's business.
+//! A dim is a number, `?`, a name, a quoted text (stored as it is), or, as an extension, an arithmetic
+//! expression over names: `batch*seq`, `seq + 1`, `(h + 2*pad)//stride`, `max(a, b)`. An expression is stored
+//! as text in canonical form: spaces around `+` and `-` and after commas only, parentheses as written. The
+//! solver interprets it.
 
 use crate::messages::tensor_shape_proto::{Dimension, dimension};
 use crate::text::error::{Expected, Result};
@@ -23,7 +23,8 @@ impl Parser<'_> {
                 Some(dimension::Value::DimParam(literal.value().into_owned()))
             }
             Token::Identifier(_) | Token::Number(_) | Token::Punct(_) | Token::End => {
-                // Expressions are text, not messages: their levels are counted for themselves.
+                // Expressions are stored as text, not as nested messages, so their depth is counted
+                // separately.
                 let outside = std::mem::take(&mut self.depth);
                 let value = self.dim_expression();
                 self.depth = outside;
@@ -49,7 +50,7 @@ impl Parser<'_> {
         Ok(dimension::Value::DimParam(text))
     }
 
-    /// `term (operator term)*`; the stored text keeps the order, so precedence needs no structure here.
+    /// `term (operator term)*`. The order is preserved in the text, so precedence is not needed.
     fn dim_sum(&mut self, text: &mut String) -> Result<()> {
         self.dim_term(text)?;
         self.dim_operations(text)
@@ -125,7 +126,7 @@ impl Parser<'_> {
     }
 }
 
-/// Whether a text reads as exactly this dim expression, so that it can stand in a type without quotes.
+/// Whether a text is a dim expression in canonical form, which needs no quotes in a type.
 pub(in crate::text) fn is_canonical_dim(text: &str) -> bool {
     let Ok(mut parser) = Parser::new(text) else { return false };
     parser.dim().is_ok_and(|dim| {

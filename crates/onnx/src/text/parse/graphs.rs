@@ -1,7 +1,7 @@
 //! Graphs: `name (inputs) => (outputs) <initializers and types> { nodes }`.
 
 use crate::messages::{GraphProto, TensorAnnotation, TensorProto, ValueInfoProto, type_proto};
-use crate::text::error::{KeyPlace, NameOf, Result};
+use crate::text::error::{KeyContext, NameOf, Result};
 use crate::text::lexer::{Lexeme, Punct};
 
 use super::Parser;
@@ -28,7 +28,7 @@ impl Parser<'_> {
         })
     }
 
-    /// An input, with `= data` where an initializer gives its default.
+    /// An input, with `= data` for a default, which is stored as an initializer.
     fn input(&mut self, graph: &mut GraphProto) -> Result<()> {
         let at = self.lexeme;
         let value = self.value_info()?;
@@ -85,7 +85,7 @@ impl Parser<'_> {
 
     fn graph_annotation(&mut self, graph: &mut GraphProto) -> Result<()> {
         let GraphProto { doc_string, metadata_props, quantization_annotation, .. } = graph;
-        self.annotation(KeyPlace::Graph, doc_string, Some(metadata_props), |parser, key| {
+        self.annotation(KeyContext::Graph, doc_string, Some(metadata_props), |parser, key| {
             if key != "quantization_annotation" {
                 return Ok(false);
             }

@@ -1,7 +1,7 @@
-//! Models and functions: a header of keys, then the graph or the signature and body.
+//! Models and functions: a header of keys, followed by a graph, or by a signature and a body.
 
 use crate::messages::{FunctionProto, ModelProto, OperatorSetIdProto, ValueInfoProto};
-use crate::text::error::{Expected, KeyPlace, NameOf, Result};
+use crate::text::error::{Expected, KeyContext, NameOf, Result};
 use crate::text::lexer::{Punct, Token};
 
 use super::Parser;
@@ -10,7 +10,7 @@ impl Parser<'_> {
     pub(super) fn model(&mut self) -> Result<ModelProto> {
         let mut model = ModelProto::default();
         if self.eat(Punct::Less)? {
-            self.keyed(KeyPlace::Model, Punct::Greater, |parser, key| {
+            self.keyed(KeyContext::Model, Punct::Greater, |parser, key| {
                 match key {
                     "ir_version" => model.ir_version = Some(parser.integer()?.to_i64()?),
                     "opset_import" => parser.opset_imports(&mut model.opset_import)?,
@@ -35,7 +35,7 @@ impl Parser<'_> {
     pub(super) fn function(&mut self) -> Result<FunctionProto> {
         let mut function = FunctionProto::default();
         if self.eat(Punct::Less)? {
-            self.keyed(KeyPlace::Function, Punct::Greater, |parser, key| {
+            self.keyed(KeyContext::Function, Punct::Greater, |parser, key| {
                 match key {
                     "opset_import" => parser.opset_imports(&mut function.opset_import)?,
                     "domain" => function.domain = Some(parser.string()?),
@@ -63,7 +63,7 @@ impl Parser<'_> {
         Ok(function)
     }
 
-    /// `<name, name: type = default, ...>`, if it stands here.
+    /// Optional formal attributes: `<name, name: type = default, ...>`.
     fn formal_attributes(&mut self, function: &mut FunctionProto) -> Result<()> {
         if !self.eat(Punct::Less)? {
             return Ok(());
@@ -79,7 +79,7 @@ impl Parser<'_> {
         })
     }
 
-    /// `(name, type name, ...)`: a typed name also becomes a value info.
+    /// `(name, type name, ...)`. A typed name also adds a value info.
     fn formals(&mut self, names: &mut Vec<String>, value_infos: &mut Vec<ValueInfoProto>) -> Result<()> {
         self.expect(Punct::LeftParen)?;
         self.list(Punct::RightParen, |parser| {

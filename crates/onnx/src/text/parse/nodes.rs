@@ -1,7 +1,7 @@
 //! Nodes: `[name] outputs = domain.Operator:overload <attributes> (inputs)`.
 
 use crate::messages::NodeProto;
-use crate::text::error::{KeyPlace, NameOf, Result};
+use crate::text::error::{KeyContext, NameOf, Result};
 use crate::text::lexer::Punct;
 
 use super::Parser;
@@ -33,12 +33,12 @@ impl Parser<'_> {
             self.attributes(&mut node.attribute)?;
         }
         let (doc_string, metadata_props) = (&mut node.doc_string, &mut node.metadata_props);
-        self.annotation(KeyPlace::Node, doc_string, Some(metadata_props), |_, _| Ok(false))?;
+        self.annotation(KeyContext::Node, doc_string, Some(metadata_props), |_, _| Ok(false))?;
         Ok(node)
     }
 
-    /// Names of values with commas between them. A port left out is `""` or nothing before a comma; a comma at the
-    /// end adds none: `(,x)` is two ports, `(x,)` is one and so is `(,)`.
+    /// Comma-separated names of values. An omitted port is `""` or an empty position before a comma; a
+    /// trailing comma adds no port: `(,x)` has two ports, `(x,)` and `(,)` have one.
     fn ports(&mut self, ports: &mut Vec<String>) -> Result<()> {
         loop {
             match self.optional_name()? {
@@ -52,7 +52,7 @@ impl Parser<'_> {
         }
     }
 
-    /// All parts of a dotted name but the last are the domain.
+    /// The last part of a dotted name is the operator, the others are the domain.
     fn operator(&mut self, node: &mut NodeProto) -> Result<()> {
         let mut operator = self.name(NameOf::Operator)?;
         let mut domain: Option<String> = None;

@@ -1,34 +1,34 @@
-//! Constants: dense tensors with their data in the text, in bytes or in another file, and sparse tensors.
+//! Constants: dense tensors with data in the text, as bytes or in another file, and sparse tensors.
 //!
-//! Values go into the field that ONNX keeps elements of their type in; as in ONNX's syntax, half floats and smaller
-//! ones are written as the integers that hold their bits. The number of values is not compared with the dims: that
-//! is a question about the model, not about the text.
+//! Elements are stored in the typed field of their type. As in ONNX's syntax, 16-bit and smaller floats are
+//! written as the integers of their bits. The number of elements is not compared with the dims; that is a
+//! check of the model, not of the text.
 
 use typeloom_types::dtype::Dtype;
 
 use crate::messages::tensor_proto::DataLocation;
 use crate::messages::tensor_shape_proto::dimension;
 use crate::messages::{SparseTensorProto, TensorProto, TypeProto, type_proto};
-use crate::text::error::{Expected, KeyPlace, ParseErrorKind, Result};
+use crate::text::error::{Expected, KeyContext, ParseErrorKind, Result};
 use crate::text::lexer::{Lexeme, Punct, Token};
 use crate::typed_field::TypedField;
 
-use super::{Parser, fault_at};
+use super::{Parser, error_at};
 
 impl Parser<'_> {
-    /// Whether the data of a constant begins here.
+    /// Whether the data of a constant starts here.
     fn at_data(&self) -> bool {
         self.at(Punct::LeftBrace) || self.at(Punct::LeftBracket) || self.at_hex()
     }
 
-    /// The rest of a dense constant inside a node: `name? annotation? =? data?`, behind its type.
+    /// The rest of a dense constant in a node, after its type: `name? annotation? =? data?`.
     pub(super) fn constant(&mut self, ty: &TypeProto, at: Lexeme<'_>) -> Result<TensorProto> {
         let mut tensor = TensorProto::default();
         if !self.at_hex() {
             tensor.name = self.optional_name()?;
         }
         let (doc_string, metadata_props) = (&mut tensor.doc_string, &mut tensor.metadata_props);
-        self.annotation(KeyPlace::Tensor, doc_string, Some(metadata_props), |_, _| Ok(false))?;
+        self.annotation(KeyContext::Tensor, doc_string, Some(metadata_props), |_, _| Ok(false))?;
         constant_type(ty, at, &mut tensor)?;
         if self.eat(Punct::Equals)? || self.at_data() {
             self.data(at, &mut tensor)?;
@@ -36,7 +36,7 @@ impl Parser<'_> {
         Ok(tensor)
     }
 
-    /// The rest of an initializer, behind `type name annotation? =`.
+    /// The rest of an initializer, after `type name annotation? =`.
     pub(super) fn initializer(
         &mut self,
         ty: &TypeProto,
@@ -47,7 +47,7 @@ impl Parser<'_> {
         self.data(at, tensor)
     }
 
-    /// `{values}`, `["key": "value"]` for data in another file, or `hex"..."` for the bytes themselves.
+    /// `{values}`, `["key": "value"]` for data in another file, or `hex"..."` for raw data.
     fn data(&mut self, at: Lexeme<'_>, tensor: &mut TensorProto) -> Result<()> {
         if self.at_hex() {
             tensor.raw_data = Some(self.hex()?);
@@ -71,7 +71,7 @@ impl Parser<'_> {
     }
 
     fn element(&mut self, dtype: Option<Dtype>, at: Lexeme<'_>, tensor: &mut TensorProto) -> Result<()> {
-        let Some(dtype) = dtype else { return Err(fault_at(at, ParseErrorKind::ConstantElementType)) };
+        let Some(dtype) = dtype else { return Err(error_at(at, ParseErrorKind::ConstantElementType)) };
         match TypedField::of(dtype) {
             TypedField::Float => tensor.float_data.push(self.number()?.to_f32()?),
             TypedField::Double => tensor.double_data.push(self.number()?.to_f64()?),
@@ -83,14 +83,14 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// The rest of a sparse constant inside a node: `name? = (values, indices)`, behind its type.
+    /// The rest of a sparse constant in a node, after its type: `name? = (values, indices)`.
     pub(super) fn sparse_constant(&mut self, ty: &TypeProto, at: Lexeme<'_>) -> Result<SparseTensorProto> {
         let name = self.optional_name()?;
         self.expect(Punct::Equals)?;
         self.sparse_data(ty, at, name)
     }
 
-    /// `(values, indices)`: two dense constants, either of them `?` where it is missing.
+    /// `(values, indices)`: two dense constants, or `?` for a missing one.
     pub(super) fn sparse_data(
         &mut self,
         ty: &TypeProto,
@@ -119,22 +119,22 @@ impl Parser<'_> {
     }
 }
 
-/// Takes element type and dims of a dense constant from its type.
+/// Sets element type and dims of a dense constant.
 fn constant_type(ty: &TypeProto, at: Lexeme<'_>, tensor: &mut TensorProto) -> Result<()> {
     let Some(type_proto::Value::TensorType(dense)) = &ty.value else {
-        return Err(fault_at(at, ParseErrorKind::ConstantNotATensor(kind_of(ty))));
+        return Err(error_at(at, ParseErrorKind::ConstantNotATensor(kind_of(ty))));
     };
     tensor.data_type = dense.elem_type;
     tensor.dims = constant_dims(ty, at)?;
     Ok(())
 }
 
-/// The dims of a constant: all of them numbers.
+/// The dims of a constant, which must be numbers.
 fn constant_dims(ty: &TypeProto, at: Lexeme<'_>) -> Result<Vec<i64>> {
     let shape = match &ty.value {
         Some(type_proto::Value::TensorType(tensor)) => &tensor.shape,
         Some(type_proto::Value::SparseTensorType(tensor)) => &tensor.shape,
-        _ => return Err(fault_at(at, ParseErrorKind::ConstantNotATensor(kind_of(ty)))),
+        _ => return Err(error_at(at, ParseErrorKind::ConstantNotATensor(kind_of(ty)))),
     };
     let dims = shape.as_ref().and_then(|shape| {
         let number = |value: &_| match value {
@@ -143,10 +143,10 @@ fn constant_dims(ty: &TypeProto, at: Lexeme<'_>) -> Result<Vec<i64>> {
         };
         shape.dim.iter().map(|dim| number(&dim.value)).collect::<Option<Vec<_>>>()
     });
-    dims.ok_or_else(|| fault_at(at, ParseErrorKind::ConstantShape))
+    dims.ok_or_else(|| error_at(at, ParseErrorKind::ConstantShape))
 }
 
-/// What a type is, for an error.
+/// The kind of a type in error messages.
 fn kind_of(ty: &TypeProto) -> &'static str {
     match &ty.value {
         None => "an unknown type",

@@ -4,14 +4,14 @@ use typeloom_types::dtype::Dtype;
 
 use crate::messages::type_proto::{self, Value};
 use crate::messages::{SharedText, TensorShapeProto, TypeProto, ValueInfoProto};
-use crate::text::error::{Expected, KeyPlace, NameOf, ParseErrorKind, Result, clip};
+use crate::text::error::{Expected, KeyContext, NameOf, ParseErrorKind, Result, clip};
 use crate::text::lexer::{Punct, Token};
 use crate::text::names::{begins_type, element_type};
 
 use super::Parser;
 
 impl Parser<'_> {
-    /// Whether a type begins here, in a place where a name may stand too.
+    /// Whether a type starts here, in a position that also accepts a name.
     pub(super) fn at_type(&self) -> bool {
         match self.token() {
             Token::Identifier("undefined") => {
@@ -30,13 +30,14 @@ impl Parser<'_> {
         }
     }
 
-    /// A type. Its levels are the containers; a tensor type is none, so that the innermost graph can have types.
+    /// A type. Only containers count as levels; a tensor type does not, so that values of the innermost graph
+    /// can have types.
     pub(super) fn ty(&mut self) -> Result<TypeProto> {
         let value = self.type_value()?;
         Ok(TypeProto { value, denotation: self.denotation()?, ..Default::default() })
     }
 
-    /// `@"denotation"`, if it stands here.
+    /// An optional denotation, `@"denotation"`.
     pub(super) fn denotation(&mut self) -> Result<Option<SharedText>> {
         if self.at(Punct::At) && matches!(self.peek(), Some(Token::String(_))) {
             self.advance()?;
@@ -90,37 +91,37 @@ impl Parser<'_> {
                 let shape = self.shape()?;
                 Value::SparseTensorType(type_proto::SparseTensor { elem_type, shape, ..Default::default() })
             }
-            // The words that begin a type are the element types and these five.
+            // The keywords that start a type are the element types and these five.
             _ => Value::OpaqueType(self.opaque()?),
         };
         self.expect(Punct::RightParen)?;
         Ok(Some(value))
     }
 
-    /// The type inside `seq()` or `optional()`, where there is one.
+    /// The optional type in `seq()` or `optional()`.
     fn optional_inner_type(&mut self) -> Result<Option<Box<TypeProto>>> {
         if self.at(Punct::RightParen) { Ok(None) } else { Ok(Some(self.inner_type()?)) }
     }
 
-    /// A type inside another one; `?` holds nothing more, so it is no further level.
+    /// A nested type; `?` has no nested types and does not count as a level.
     fn inner_type(&mut self) -> Result<Box<TypeProto>> {
         let ty = if self.at(Punct::Question) { self.ty() } else { self.nested(Self::ty) };
         ty.map(Box::new)
     }
 
-    /// An element type as a field; `undefined` is absent.
+    /// An element type as the value of a field; `None` for `undefined`.
     fn element_type(&mut self) -> Result<Option<i32>> {
         let Token::Identifier(word) = self.token() else {
             return Err(self.unexpected(Expected::ElementType));
         };
         let Some(element) = element_type(word) else {
-            return Err(self.fault(ParseErrorKind::UnknownElementType(clip(word))));
+            return Err(self.error(ParseErrorKind::UnknownElementType(clip(word))));
         };
         self.advance()?;
         Ok(element.map(Dtype::onnx_number))
     }
 
-    /// `[dims]`; without brackets a scalar, with empty ones of unknown rank.
+    /// `[dims]`; a scalar without brackets, an unknown rank with empty brackets.
     fn shape(&mut self) -> Result<Option<TensorShapeProto>> {
         let mut shape = TensorShapeProto::default();
         if self.eat(Punct::LeftBracket)? {
@@ -136,7 +137,7 @@ impl Parser<'_> {
         Ok(Some(shape))
     }
 
-    /// Behind `opaque(`: nothing, `name`, or `domain, name`; both may have several parts.
+    /// After `opaque(`: nothing, `name`, or `domain, name`; both may be dotted.
     fn opaque(&mut self) -> Result<type_proto::Opaque> {
         let mut opaque = type_proto::Opaque::default();
         if self.at(Punct::RightParen) {
@@ -166,7 +167,7 @@ impl Parser<'_> {
         }
         value.name = Some(self.name(NameOf::Value)?);
         let (doc_string, metadata_props) = (&mut value.doc_string, &mut value.metadata_props);
-        self.annotation(KeyPlace::Value, doc_string, Some(metadata_props), |_, _| Ok(false))?;
+        self.annotation(KeyContext::Value, doc_string, Some(metadata_props), |_, _| Ok(false))?;
         Ok(value)
     }
 }

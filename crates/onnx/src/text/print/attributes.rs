@@ -1,4 +1,4 @@
-//! Attributes. The type is printed where the value does not show it: for references and empty lists.
+//! Attributes. The type is printed if the value does not imply it, that is, for references and empty lists.
 
 use crate::messages::attribute_proto::AttributeType;
 use crate::messages::{AttributeProto, GraphProto};
@@ -40,7 +40,7 @@ impl Printer<'_> {
         AttributeSpans { key: attribute.name().into(), span, name, value, graphs }
     }
 
-    /// The type that says where the value is, with what printing by it loses.
+    /// The type by which the value is printed; records the parts that are lost.
     fn attribute_type(&mut self, attribute: &AttributeProto) -> AttributeType {
         let number = attribute.r#type.unwrap_or_default();
         if AttributeType::try_from(number).is_err() {
@@ -147,7 +147,7 @@ fn reference(attribute: &AttributeProto) -> Option<&str> {
     attribute.ref_attr_name.as_deref().filter(|name| !name.is_empty())
 }
 
-/// The declared type; where there is none, that of the first value.
+/// The declared type, or the type of the first value if there is none.
 fn effective_type(attribute: &AttributeProto) -> AttributeType {
     match attribute.r#type() {
         AttributeType::Undefined if reference(attribute).is_none() => {
@@ -177,7 +177,7 @@ fn is_empty_list(attribute: &AttributeProto, ty: AttributeType) -> bool {
     }
 }
 
-/// The types whose fields hold something, in the order of ONNX's numbers.
+/// The types with non-empty value fields, in the order of their numbers.
 fn filled(attribute: &AttributeProto) -> Vec<AttributeType> {
     let AttributeProto {
         name: _,
@@ -200,7 +200,7 @@ fn filled(attribute: &AttributeProto) -> Vec<AttributeType> {
         sparse_tensors,
         unknown_fields: _,
     } = attribute;
-    // An absent field equals one with its default, except where nothing else tells the type.
+    // An absent field equals one with the default value, unless the type is implied by nothing else.
     let untyped = r#type
         .is_none_or(|number| AttributeType::try_from(number).unwrap_or_default() == AttributeType::Undefined);
     let fields = [

@@ -1,4 +1,4 @@
-//! Graphs: signature, then initializers and types one per line, then nodes.
+//! Graphs: a signature, initializers and types on one line each, and nodes.
 
 use crate::messages::{GraphProto, NodeProto, TensorAnnotation, ValueInfoProto};
 use crate::text::span::{GraphSpans, NodeSpans, Span, ValueSpans};
@@ -71,7 +71,7 @@ impl Printer<'_> {
         spans
     }
 
-    /// Entries of a header, one per line.
+    /// Entries of a header on one line each.
     pub(super) fn entries<T>(
         &mut self,
         entries: &[T],

@@ -1,4 +1,4 @@
-//! Models and functions: a header of keys, then the graph or the signature and body.
+//! Models and functions: a header of keys, followed by a graph, or by a signature and a body.
 
 use crate::messages::{
     FunctionProto, GraphProto, ModelProto, OperatorSetIdProto, StringStringEntryProto, ValueInfoProto,
@@ -7,7 +7,7 @@ use crate::text::span::{FunctionSpans, ModelSpans, Span, ValueSpans};
 
 use super::{Annotations, Loss, Printer};
 
-/// The keys of a header that have been printed so far.
+/// The keys of a header printed so far.
 struct Header {
     empty: bool,
 }
@@ -101,8 +101,8 @@ impl Printer<'_> {
                 printer.push(">");
             }
             printer.push(" ");
-            // Reading collects the types of inputs, of outputs and of the list behind them, in this order; so a type
-            // stands at its input or output exactly as long as that reproduces the order of the message.
+            // The parser collects types of inputs, of outputs and of the list after them in this order. A
+            // type is printed at its input or output only if that reproduces the order of the message.
             let mut types = &value_info[..];
             spans.inputs = printer.formals(input, &mut types, &mut spans.value_infos);
             printer.push(" => ");
@@ -123,7 +123,7 @@ impl Printer<'_> {
         spans
     }
 
-    /// `(name, type name, ...)`; takes the types it prints off the front of `types`.
+    /// `(name, type name, ...)`; consumes the printed types from the start of `types`.
     fn formals(
         &mut self,
         names: &[String],

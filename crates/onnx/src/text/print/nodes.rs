@@ -41,7 +41,7 @@ impl Printer<'_> {
                     printer.operator_part(overload);
                 }
             });
-            // Graphs take lines of their own, so they come last.
+            // Graphs occupy lines of their own and are printed last.
             let graphs = attribute.iter().any(shows_graphs);
             let mut attributes = Vec::new();
             if !graphs && !attribute.is_empty() {
@@ -79,7 +79,7 @@ impl Printer<'_> {
         }
     }
 
-    /// Operators are bare where they are one word, even one that begins a type: nothing else can stand there.
+    /// An operator that is an identifier needs no quotes, even if it is a keyword of a type.
     fn operator_part(&mut self, part: &str) {
         self.bare_or_quoted(part, is_identifier(part));
     }

@@ -1,70 +1,71 @@
-//! What to print, and what a printed text lacks.
+//! Options of the printer, and losses of a printed text.
 
 #[cfg(doc)]
 use super::{super::parse::MAX_NESTING, print_node};
 
-/// Something of a message that a printed text does not hold.
+/// A part of a message that is missing in the printed text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Loss {
-    /// The options asked for less than everything.
+    /// Omitted because of the options.
     Elided,
-    /// Graphs or types nested more than [`MAX_NESTING`] deep; what is too deep is printed as an attribute without a
-    /// value or as the unknown type.
+    /// Graphs or types nested more than [`MAX_NESTING`] deep; printed as an attribute without a value or as
+    /// the unknown type.
     TooDeep,
-    /// Fields that ONNX's schema does not declare.
+    /// Fields that are not in ONNX's schema.
     UnknownFields,
     TrainingInfo,
-    /// A model's device configurations, or those of a node.
+    /// Device configurations of a model or a node.
     DeviceConfiguration,
-    /// A model without a graph; an empty graph is printed.
+    /// The absence of a model's graph; an empty graph is printed.
     MissingGraph,
-    /// The segment of a tensor that is part of another one.
+    /// The segment of a tensor.
     TensorSegment,
-    /// Elements in a field that is not for the tensor's element type, or in several places.
+    /// Elements in a field of another element type, or in several fields.
     StrayTensorData,
-    /// An element type with this number, which ONNX does not know; `undefined` is printed.
+    /// An element type with an unknown number; `undefined` is printed.
     ElementType(i32),
-    /// An attribute type with this number, which ONNX does not know; `undefined` is printed.
+    /// An attribute type with an unknown number; `undefined` is printed.
     AttributeType(i32),
-    /// An attribute that has a value but does not say of which type; the text says it.
+    /// The absence of an attribute's type; the text implies one.
     UntypedAttribute,
-    /// Values of an attribute in fields that are not for its type.
+    /// Values of an attribute in fields of other types.
     StrayAttributeValue,
-    /// An attribute that says it has a tensor, graph or type but has none; an empty one is printed.
+    /// The absence of the value of a tensor, graph or type attribute; an empty one is printed.
     MissingAttributeValue,
-    /// Bits of a NaN other than its sign.
+    /// The payload of a NaN.
     NanPayload,
 }
 
-/// How to print.
+/// Options of the printer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PrintOptions {
-    /// How names, dims and strings are spelled.
+    /// The notation of names, dims and strings.
     pub syntax: Syntax,
-    /// Whether nodes show their names.
+    /// The visibility of node names.
     pub labels: Labels,
-    /// Whether graphs inside attributes are printed.
+    /// The visibility of graphs in attributes.
     pub subgraphs: Subgraphs,
-    /// Whether documentation and metadata are printed.
+    /// The visibility of documentation and metadata.
     pub annotations: Annotations,
-    /// How raw tensor data is printed.
+    /// The notation of raw tensor data.
     pub raw_data: RawData,
-    /// How much of long things is printed.
-    pub limits: Limits,
-    /// What [`print_node`] shows whatever the limits are.
+    /// PrintLimits on the length of the output.
+    pub limits: PrintLimits,
+    /// Elements that [`print_node`] prints regardless of limits.
     pub focus: Focus,
 }
 
-/// How names, dims and strings are spelled.
+/// Notation of names, dims and strings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Syntax {
-    /// As the syntax asks: names that are not plain words are quoted, strings hold line breaks.
+    /// As required by the syntax: names other than identifiers are quoted, strings contain line breaks.
     Exact,
-    /// As people like them: names like `/attn/Add_3` and dims like `batch*seq` stand bare, strings stay on one line.
+    /// For display: names like `/attn/Add_3` and dims like `batch*seq` have no quotes, strings are on one
+    /// line.
     Readable,
 }
 
-/// Whether nodes show their names.
+/// Visibility of node names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Labels {
     /// `[name] y = Relu(x)`
@@ -73,41 +74,41 @@ pub enum Labels {
     Hidden,
 }
 
-/// Whether graphs inside attributes are printed.
+/// Visibility of graphs in attributes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Subgraphs {
-    /// In full, over several lines.
+    /// Printed in full on several lines.
     Inline,
-    /// As `{...}`.
+    /// Printed as `{...}`.
     Elided,
 }
 
-/// Whether documentation, metadata and quantisation annotations are printed.
+/// Visibility of documentation, metadata and quantisation annotations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Annotations {
-    /// As `@{...}`.
+    /// Printed as `@{...}`.
     Shown,
-    /// Not at all.
+    /// Not printed.
     Hidden,
 }
 
-/// How raw tensor data is printed.
+/// Notation of raw tensor data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RawData {
-    /// As the values it holds, which are read back into the typed field. Data that does not hold a whole number of
-    /// elements is printed as [`Hex`](Self::Hex).
+    /// As values, which the parser stores in the typed field. Data that is not a whole number of elements is
+    /// printed as [`Hex`](Self::Hex).
     Values,
-    /// As `hex"..."`, which is read back as raw data.
+    /// As `hex"..."`, which the parser stores as raw data.
     Hex,
 }
 
-/// How much of long things is printed; the rest becomes `…`.
+/// PrintLimits on the length of the output; the rest is printed as `…`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Limits {
+pub struct PrintLimits {
     pub tensor_elements: usize,
-    /// Elements of one list in an attribute, and dims of one type.
+    /// Elements of one attribute list, and dims of one type.
     pub list_elements: usize,
-    /// Inputs, and outputs, of one node.
+    /// Inputs of one node, and outputs of one node.
     pub ports: usize,
     pub attributes: usize,
     /// Characters of one string.
@@ -116,7 +117,7 @@ pub struct Limits {
     pub name_chars: usize,
 }
 
-/// What [`print_node`] shows whatever the limits are.
+/// Elements of a node that are printed regardless of limits.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Focus {
     /// Positions of inputs.
@@ -128,7 +129,7 @@ pub struct Focus {
 }
 
 impl PrintOptions {
-    /// Prints everything, so that it can be read back.
+    /// Prints everything, in a form that can be parsed.
     pub fn round_trip() -> Self {
         Self {
             syntax: Syntax::Exact,
@@ -136,12 +137,13 @@ impl PrintOptions {
             subgraphs: Subgraphs::Inline,
             annotations: Annotations::Shown,
             raw_data: RawData::Values,
-            limits: Limits::NONE,
+            limits: PrintLimits::NONE,
             focus: Focus::default(),
         }
     }
 
-    /// Prints for people: one line per node, of bounded length, without node names, metadata and subgraphs.
+    /// Prints a short form for display: one line of bounded length per node, without node names, metadata and
+    /// subgraphs.
     pub fn display() -> Self {
         Self {
             syntax: Syntax::Readable,
@@ -149,13 +151,13 @@ impl PrintOptions {
             subgraphs: Subgraphs::Elided,
             annotations: Annotations::Hidden,
             raw_data: RawData::Values,
-            limits: Limits::LINE,
+            limits: PrintLimits::LINE,
             focus: Focus::default(),
         }
     }
 }
 
-impl Limits {
+impl PrintLimits {
     /// No limits.
     pub const NONE: Self = Self {
         tensor_elements: usize::MAX,
@@ -166,7 +168,7 @@ impl Limits {
         name_chars: usize::MAX,
     };
 
-    /// What fits a line.
+    /// PrintLimits for one line.
     pub const LINE: Self = Self {
         tensor_elements: 4,
         list_elements: 8,

@@ -10,7 +10,7 @@ use crate::typed_field::TypedField;
 
 use super::{Loss, Printer, RawData};
 
-/// The elements of a tensor, wherever they are.
+/// The elements of a tensor in their field.
 enum Elements<'a> {
     Float(&'a [f32]),
     Double(&'a [f64]),
@@ -55,7 +55,7 @@ impl Printer<'_> {
         ValueSpans { span, ty: Some(ty), name }
     }
 
-    /// The same inside a node, where a name is not needed.
+    /// An initializer in a node, where the name is optional.
     pub(super) fn constant(&mut self, tensor: &TensorProto) {
         self.element_type(tensor.data_type);
         self.extents(&tensor.dims);
@@ -82,7 +82,7 @@ impl Printer<'_> {
         ValueSpans { span, ty: Some(ty), name }
     }
 
-    /// The same inside a node: the name stands at the values.
+    /// A sparse initializer in a node; the name is that of the values.
     pub(super) fn sparse_constant(&mut self, sparse: &SparseTensorProto) {
         self.sparse_type(sparse);
         let name = sparse.values.as_ref().map(TensorProto::name).unwrap_or_default();
@@ -108,7 +108,7 @@ impl Printer<'_> {
         self.check_unknown(unknown_fields);
         self.push("(");
         match values {
-            // The name is printed outside.
+            // The name has been printed before.
             Some(values) => {
                 self.element_type(values.data_type);
                 self.extents(&values.dims);
@@ -226,7 +226,7 @@ impl Printer<'_> {
         }
     }
 
-    /// The shortest text that reads back as the same float, always with a point, an exponent or a word.
+    /// The shortest text that parses to the same float, with a point or an exponent unless it is `inf` or `nan`.
     pub(super) fn float(&mut self, value: f32) {
         if value.is_nan() {
             let canonical = value.to_bits() & (u32::MAX >> 1) == f32::NAN.to_bits();
@@ -253,7 +253,7 @@ impl Printer<'_> {
     }
 }
 
-/// The first `N` bytes; the caller has checked that there are as many.
+/// The first `N` bytes; the caller has checked the length.
 fn first<const N: usize>(bytes: &[u8]) -> [u8; N] {
     *bytes.first_chunk().expect("raw data is a whole number of elements")
 }
@@ -283,7 +283,7 @@ impl Layout {
     }
 }
 
-/// Format of the elements of a type in raw data; `None` for strings.
+/// The format of the elements of a type in raw data; `None` for strings.
 fn layout(dtype: Dtype) -> Option<Layout> {
     let bits = dtype.size_bits()?;
     Some(match TypedField::of(dtype) {

@@ -101,7 +101,7 @@ impl Printer<'_> {
         self.bracketed(dim, Self::dim);
     }
 
-    /// `[item, ...]`, or nothing where there are no items.
+    /// `[item, ...]`, or nothing for an empty list.
     fn bracketed<T>(&mut self, items: &[T], print: impl Fn(&mut Self, &T)) {
         if items.is_empty() {
             return;

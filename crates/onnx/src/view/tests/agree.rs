@@ -1,4 +1,4 @@
-//! A view and an owned message of the same bytes say the same.
+//! Comparison of a view with an owned message of the same bytes.
 
 use prost::Message;
 

@@ -1,4 +1,4 @@
-//! Payloads that are too short, too long, in the wrong field, or in two fields; sparse tensors with wrong indices.
+//! Payloads of wrong length, in the wrong field or in two fields, and sparse tensors with wrong indices.
 
 use prost::Message;
 
@@ -19,7 +19,7 @@ fn raw(data_type: i32, dims: &[i64], bytes: usize) -> TensorProto {
 }
 
 fn ints(data_type: i32, dims: &[i64], entries: usize) -> TensorProto {
-    // Entries of one and of five bytes.
+    // Entries of one byte and of five bytes.
     let int32_data = (0..entries).map(|at| if at % 2 == 0 { 1 } else { 1 << 30 }).collect();
     TensorProto { int32_data, ..tensor(data_type, dims) }
 }

@@ -1,4 +1,4 @@
-//! Payloads decoded from owned messages, one element type at a time: slow, and obviously right.
+//! Slow reference for payloads: decodes owned messages, one element type at a time.
 
 use prost::Message;
 use typeloom_types::dtype::Dtype;
@@ -9,7 +9,7 @@ use crate::messages as owned;
 pub(super) fn int_values(tensor: &owned::TensorProto, limit: usize) -> Result<Option<Vec<i64>>, ErrorKind> {
     let raw = tensor.raw_data().to_vec();
     let typed32 = || tensor.int32_data.iter();
-    // The elements, and how many bytes an element has in the raw form.
+    // The elements, and the size of an element in `raw_data`.
     type Typed = Vec<i128>;
     let (from_raw, from_typed): (fn(&[u8]) -> Typed, Typed) =
         match Dtype::from_onnx_number(tensor.data_type()) {

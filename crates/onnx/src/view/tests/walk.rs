@@ -1,14 +1,14 @@
-//! Follows a model through every view, as far as it is well formed.
+//! Traverses a model through all views.
 
 use super::super::*;
 
-/// How deep to follow nested graphs and types.
+/// Maximum depth of nested graphs and types.
 const DEPTH: usize = 40;
 
-/// Follows a model as far as it is well formed; gives every error.
+/// Traverses the well-formed part of a model and collects errors.
 #[derive(Default)]
 pub(super) struct Walk {
-    pub(super) faults: Vec<DecodeError>,
+    pub(super) errors: Vec<DecodeError>,
 }
 
 impl Walk {
@@ -24,14 +24,14 @@ impl Walk {
                 Ok(item) => visit(self, item),
                 Err(error) => {
                     failed = true;
-                    self.faults.push(error);
+                    self.errors.push(error);
                 }
             }
         }
     }
 
     fn ok<T>(&mut self, result: Result<T, DecodeError>) -> Option<T> {
-        result.map_err(|error| self.faults.push(error)).ok()
+        result.map_err(|error| self.errors.push(error)).ok()
     }
 
     pub(super) fn model(&mut self, bytes: &[u8]) {
