@@ -20,9 +20,9 @@ use typeloom_term::{
 
 use crate::item::Type;
 use crate::predicate::{self, Predicate};
-use crate::prove::assumptions::Outlives;
-use crate::prove::world::Knowledge;
-use crate::std_facts;
+use crate::std_facts::{self, std_facts};
+use assumptions::Outlives;
+use world::{Knowledge, normalize};
 
 /// How many impls may be needed one inside the other.
 const MAX_DEPTH: usize = 24;
@@ -166,21 +166,26 @@ impl Prover<'_, '_> {
             return true;
         }
         if let TyData::Alias(AliasTy { name: Name::Projection(item), args: _ }) = this.data()
-            && std_facts::is_bounded(self.knowledge.symbols.resolve(item), name)
+            && std_facts().is_bounded(self.knowledge.symbols.resolve(item), name)
         {
             return true;
         }
         let world = self.knowledge.world;
-        for rule in &world.rules {
+        for rule in world.rules(of) {
             let Some(conditions) = world.apply(rule, of, args) else { continue };
             let snapshot = table.snapshot();
-            if conditions.iter().all(|condition| self.prove(table, condition, depth + 1)) {
+            let holds = |condition: &Type| {
+                normalize(self.knowledge, condition).is_ok_and(|goal| self.prove(table, &goal, depth + 1))
+            };
+            if conditions.iter().all(holds) {
                 table.commit(snapshot);
                 return true;
             }
             table.rollback_to(snapshot);
         }
-        self.blanket(table, name, args, depth)
+        let is_function_trait =
+            matches!(name.strip_prefix("core::ops::function::"), Some("Fn" | "FnMut" | "FnOnce"));
+        is_function_trait && args.get(1).is_some_and(|inputs| self.is_function(table, this, inputs))
     }
 
     /// A trait object implements its traits, and what is above them.
@@ -196,39 +201,17 @@ impl Prover<'_, '_> {
                 let fact = predicate::implements(table.cx(), bound.arity, own, &all);
                 return fact.is_ok_and(|fact| self.follows(table, &fact, &goal));
             }
-            // The traits of functions hand their arguments on, the others take none.
-            let rest = if symbols.resolve(of).starts_with("core::ops::") { &all[..] } else { &all[..1] };
+            let Some(above) = std_facts().above(symbols.resolve(own), symbols.resolve(of)) else {
+                return false;
+            };
+            let rest = if above.same_args { &all[..] } else { &all[..1] };
             let fact = predicate::implements(table.cx(), bound.arity, of, rest);
-            std_facts::is_below(symbols.resolve(own), symbols.resolve(of))
-                && fact.is_ok_and(|fact| self.follows(table, &fact, &goal))
+            fact.is_ok_and(|fact| self.follows(table, &fact, &goal))
         })
     }
 
-    /// Impls for every type that the tables cannot express.
-    fn blanket(&self, table: &mut Table, name: &str, args: &[GenericArg<Boxed>], depth: usize) -> bool {
-        let (Some(GenericArg::Ty(this)), other) = (args.first(), args.get(1)) else { return false };
-        match (name, other) {
-            ("core::convert::Into" | "core::convert::From", Some(GenericArg::Ty(other))) if this == other => {
-                true
-            }
-            ("core::convert::From", Some(GenericArg::Ty(other))) => {
-                let text = |ty: &Type| match ty.data() {
-                    TyData::Apply(app) => app.name.primitive_text(),
-                    _ => None,
-                };
-                let (Some(made), Some(from)) = (text(this), text(other)) else { return false };
-                std_facts::LOSSLESS.iter().any(|(own, list)| *own == made && list.contains(&from))
-            }
-            (
-                "core::ops::function::FnOnce" | "core::ops::function::FnMut" | "core::ops::function::Fn",
-                Some(inputs),
-            ) => self.is_function(table, this, inputs, depth),
-            _ => false,
-        }
-    }
-
     /// A function pointer can be called with what it takes.
-    fn is_function(&self, table: &mut Table, this: &Type, inputs: &GenericArg<Boxed>, _depth: usize) -> bool {
+    fn is_function(&self, table: &mut Table, this: &Type, inputs: &GenericArg<Boxed>) -> bool {
         let TyData::Fn(function) = this.data() else { return false };
         let (Name::FnPtr(..), true) = (function.name, function.arity.is_empty()) else { return false };
         let Ok(tuple) = Ty::apply(table.cx(), Name::Tuple, function.inputs()) else { return false };
@@ -236,7 +219,7 @@ impl Prover<'_, '_> {
         table.sub(self.knowledge, inputs, &tuple).is_ok_and(|obligations| obligations.is_empty())
     }
 
-    /// What the compiler knows by itself; `None` where it does not.
+    /// The answer of a rule of the language that no impl expresses; `None` where there is no such rule.
     fn by_compiler(
         &self,
         table: &mut Table,
@@ -245,121 +228,37 @@ impl Prover<'_, '_> {
         this: &Type,
         depth: usize,
     ) -> Option<bool> {
-        let copy = matches!(name, "core::clone::Clone" | "core::marker::Copy");
-        let auto = std_facts::AUTO_TRAITS.contains(&name);
         if name == predicate::SIZED {
+            if let TyData::Apply(ApplicationTy { name: Name::Adt(symbol), args }) = this.data()
+                && let Some(tail) = std_facts().tail(self.knowledge.symbols.resolve(symbol))
+            {
+                return Some(self.all(table, of, args.get(tail..=tail)?, depth));
+            }
             return self.sized(this);
         }
-        if std_facts::STATIC_TRAITS.contains(&name) {
-            // It is for everything that is `'static`.
+        if name == "core::any::Any" {
             return Some(self.longer(table, &this.clone().into(), Region::Static));
         }
-        let of_tuples = std_facts::OF_TUPLES.contains(&name);
-        let of_pointers = of_tuples && !name.ends_with("::Default");
+        let copied = matches!(name, "core::clone::Clone" | "core::marker::Copy");
+        let auto = std_facts().is_auto(name);
+        let structural = std_facts::STRUCTURAL_TRAITS.contains(&name);
         match this.data() {
-            TyData::Apply(ApplicationTy { name: head, args }) => match head {
-                Name::Tuple | Name::Array | Name::Slice if auto || (copy && head != Name::Slice) => {
-                    Some(self.all(table, of, args, depth))
-                }
-                Name::Tuple if of_tuples && (1..=std_facts::MAX_TUPLE).contains(&args.len()) => {
-                    Some(self.all(table, of, args, depth))
-                }
-                Name::RawPtr(_) if of_pointers || name == "core::marker::Unpin" => Some(true),
-                Name::Tuple if args.is_empty() => Some(
-                    std_facts::OF_PRIMITIVES
-                        .iter()
-                        .any(|(known, _)| *known == name && !known.ends_with("Display")),
-                ),
-                Name::Ref(Mutability::Shared) if copy => Some(true),
-                Name::Ref(mutability) if auto => match (name, mutability) {
-                    ("core::marker::Unpin", _) => Some(true),
-                    // `&T` may be sent where `T` may be shared.
-                    ("core::marker::Send", Mutability::Shared) => {
-                        let sync = self.find("core::marker::Sync")?;
-                        Some(self.all(table, sync, args, depth))
-                    }
-                    ("core::marker::Send" | "core::marker::Sync", _)
-                    | ("core::panic::unwind_safe::RefUnwindSafe", _) => {
-                        Some(self.all(table, of, args, depth))
-                    }
-                    // What `&T` leads to is seen by others, as what is behind `&mut T` is half changed.
-                    ("core::panic::unwind_safe::UnwindSafe", Mutability::Shared) => {
-                        let shared = self.find("core::panic::unwind_safe::RefUnwindSafe")?;
-                        Some(self.all(table, shared, args, depth))
-                    }
-                    _ => None,
-                },
-                Name::Adt(symbol) if auto => self.std_is_auto(table, name, of, symbol, args, depth),
-                Name::RawPtr(_) if copy => Some(true),
-                Name::Never => Some(copy || auto || of_pointers || name == "core::fmt::Display"),
-                _ => {
-                    head.primitive_text()?;
-                    if auto || (copy && head != Name::Str) {
-                        return Some(true);
-                    }
-                    let float = matches!(head, Name::Float(_));
-                    let listed = std_facts::OF_PRIMITIVES.iter().find(|(known, _)| *known == name);
-                    listed.filter(|_| head != Name::Str).map(|(_, floats)| *floats || !float)
-                }
-            },
-            TyData::Fn(_) if copy || auto || of_pointers => Some(true),
+            TyData::Apply(ApplicationTy { name: Name::Tuple, args }) => {
+                let is_short = (1..=std_facts::MAX_TUPLE).contains(&args.len());
+                (auto || copied || structural && is_short).then(|| self.all(table, of, args, depth))
+            }
+            TyData::Apply(ApplicationTy { name: Name::Ref(mutability), args }) => {
+                // The standard library has impls of the other auto traits.
+                let is_inherited = match name {
+                    "core::marker::Sync" | "core::panic::unwind_safe::RefUnwindSafe" => true,
+                    "core::marker::Send" => mutability != Mutability::Shared,
+                    _ => false,
+                };
+                (is_inherited && self.all(table, of, args, depth)).then_some(true)
+            }
+            TyData::Fn(_) => (copied || auto || structural && !name.ends_with("::Default")).then_some(true),
             _ => None,
         }
-    }
-
-    /// Auto traits of the standard library's types: as of their arguments, those aside that are known not to be. What
-    /// shares or borrows its arguments needs both of them.
-    fn std_is_auto(
-        &self,
-        table: &mut Table,
-        name: &str,
-        of: Symbol,
-        this: Symbol,
-        args: &[GenericArg<Boxed>],
-        depth: usize,
-    ) -> Option<bool> {
-        let path = self.knowledge.symbols.resolve(this);
-        let thread = matches!(name, "core::marker::Send" | "core::marker::Sync");
-        if !std_facts::is_std(path) {
-            return None;
-        }
-        if !thread && name != "core::marker::Unpin" {
-            // Of panics: what owns its arguments, in whatever way, is safe if they are, from inside and outside.
-            let holds = std_facts::OWNING.iter().chain(std_facts::SHARING).any(|root| path.starts_with(root));
-            let owns =
-                holds && path != "std::io::error::Error" && args.iter().all(|arg| arg.as_region().is_none());
-            let all = |trait_| self.find(trait_).is_some_and(|of| self.all(table, of, args, depth));
-            let safe = owns
-                && ["core::panic::unwind_safe::UnwindSafe", "core::panic::unwind_safe::RefUnwindSafe"]
-                    .map(all)
-                    == [true, true];
-            return safe.then_some(true);
-        }
-        if name == "core::marker::Unpin" {
-            let always =
-                ["alloc::boxed::", "alloc::rc::", "alloc::sync::", "alloc::vec::", "alloc::string::"];
-            return if always.iter().any(|root| path.starts_with(root)) {
-                Some(true)
-            } else {
-                (path != "core::marker::PhantomPinned" && self.all(table, of, args, depth)).then_some(true)
-            };
-        }
-        let of_one_thread = std_facts::OF_ONE_THREAD.iter().any(|root| path.starts_with(root));
-        let unshared = name == "core::marker::Sync" && path.starts_with("core::cell::");
-        if of_one_thread || unshared {
-            return None;
-        }
-        let owns = std_facts::OWNING.iter().any(|root| path.starts_with(root));
-        let borrows = args.iter().any(|arg| arg.as_region().is_some());
-        if owns && !borrows || path.starts_with("core::cell::") {
-            return self.all(table, of, args, depth).then_some(true);
-        }
-        let (send, sync) = (self.find("core::marker::Send")?, self.find("core::marker::Sync")?);
-        (self.all(table, send, args, depth) && self.all(table, sync, args, depth)).then_some(true)
-    }
-
-    fn find(&self, path: &str) -> Option<Symbol> {
-        self.knowledge.symbols.get(path)
     }
 
     fn all(&self, table: &mut Table, of: Symbol, args: &[GenericArg<Boxed>], depth: usize) -> bool {
@@ -372,7 +271,7 @@ impl Prover<'_, '_> {
     fn sized(&self, this: &Type) -> Option<bool> {
         match this.data() {
             TyData::Apply(ApplicationTy { name: Name::Adt(symbol), args: [] }) => {
-                Some(!std_facts::UNSIZED_TYPES.contains(&self.knowledge.symbols.resolve(symbol)))
+                Some(!std_facts().is_unsized(self.knowledge.symbols.resolve(symbol)))
             }
             TyData::Apply(app) => Some(!matches!(app.name, Name::Str | Name::Slice)),
             TyData::Dyn(_) => Some(false),

@@ -1,109 +1,463 @@
-//! What is known about the standard library without its JSON: aliases, default arguments, variances, supertraits, and
-//! some impls.
+//! Facts about the standard library, which no rustdoc JSON of another crate contains: variances, default arguments,
+//! aliases, supertraits, associated types and impls.
 //!
-//! **Invariant:** a table errs on the side of a reported change: what is not listed here is invariant, implements
-//! nothing and evaluates to nothing.
+//! The facts are in `std_facts/std.txt`, which `tools/std_facts.py` generates from the documentation of the standard
+//! library and the answers of rustc. A line of the table is one of
+//!
+//! ```text
+//! type path::of::definition public::path<+'a, =T, -U, const N, V = Default, Global> where T: 'a
+//! unsized path::of::definition public::path
+//! trait path::of::definition public::path<T = Self>: Supertrait<T> + Other
+//! auto path::of::definition public::path
+//! item public::path::of::Trait::Item: Bound + ?Sized
+//! alias path::of::definition public::path<T> = Type
+//! impl Trait | Other<U> for Type where T: Condition, U: _
+//! value <Type as Trait>::Item = Type where T: Condition
+//! ```
+//!
+//! Signs in front of parameters are variances; with `?` behind its sign, a type is unsized if the argument is. `_` is the trait of the impl itself. Items are written with their public
+//! paths, traits by their names where only one trait has the name; rustdoc JSON uses the paths of definitions.
+//!
+//! **Invariant:** a missing fact is conservative. A type that is not in the table is invariant, implements nothing and
+//! evaluates to nothing, so that a comparison reports a change rather than hides it.
 
-// Beside the other tests, because it runs the compiler, which nothing among these sources may.
+// Next to the other tests, because it runs the compiler, which is not allowed in `src`.
 #[cfg(test)]
 #[path = "../tests/std_facts/oracle.rs"]
 mod oracle;
-pub(crate) mod table;
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
 
 use typeloom_term::Variance;
 
-/// Aliases of the standard library: path, parameters, what they stand for in terms of `T`.
-pub(crate) const ALIASES: &[(&str, usize, &str)] = &[
-    ("std::io::error::Result", 1, "core::result::Result<T, std::io::error::Error>"),
-    ("core::fmt::Result", 0, "core::result::Result<(), core::fmt::Error>"),
-    (
-        "std::thread::Result",
-        1,
-        "core::result::Result<T, alloc::boxed::Box<dyn core::any::Any + Send + 'static>>",
-    ),
-    (
-        "std::thread::join_handle::Result",
-        1,
-        "core::result::Result<T, alloc::boxed::Box<dyn core::any::Any + Send + 'static>>",
-    ),
-    ("std::sync::poison::LockResult", 1, "core::result::Result<T, std::sync::poison::PoisonError<T>>"),
-    ("std::sync::poison::TryLockResult", 1, "core::result::Result<T, std::sync::poison::TryLockError<T>>"),
-    ("core::ffi::primitives::c_schar", 0, "i8"),
-    ("core::ffi::primitives::c_uchar", 0, "u8"),
-    ("core::ffi::primitives::c_short", 0, "i16"),
-    ("core::ffi::primitives::c_ushort", 0, "u16"),
-    ("core::ffi::primitives::c_longlong", 0, "i64"),
-    ("core::ffi::primitives::c_ulonglong", 0, "u64"),
-    ("core::ffi::primitives::c_float", 0, "f32"),
-    ("core::ffi::primitives::c_double", 0, "f64"),
-];
+const TABLE: &str = include_str!("std_facts/std.txt");
 
-/// Default type arguments of the standard library's types: path, position among the type arguments, default.
-pub(crate) const DEFAULTS: &[(&str, usize, &str)] = &[
-    ("alloc::vec::Vec", 1, "alloc::alloc::Global"),
-    ("alloc::boxed::Box", 1, "alloc::alloc::Global"),
-    ("alloc::rc::Rc", 1, "alloc::alloc::Global"),
-    ("alloc::rc::Weak", 1, "alloc::alloc::Global"),
-    ("alloc::sync::Arc", 1, "alloc::alloc::Global"),
-    ("alloc::sync::Weak", 1, "alloc::alloc::Global"),
-    ("alloc::collections::vec_deque::VecDeque", 1, "alloc::alloc::Global"),
-    ("alloc::collections::linked_list::LinkedList", 1, "alloc::alloc::Global"),
-    ("alloc::collections::binary_heap::BinaryHeap", 1, "alloc::alloc::Global"),
-    ("alloc::collections::btree::set::BTreeSet", 1, "alloc::alloc::Global"),
-    ("alloc::collections::btree::map::BTreeMap", 2, "alloc::alloc::Global"),
-    ("alloc::vec::into_iter::IntoIter", 1, "alloc::alloc::Global"),
-    ("std::collections::hash::map::HashMap", 2, "std::hash::random::RandomState"),
-    ("std::collections::hash::set::HashSet", 1, "std::hash::random::RandomState"),
-    ("core::ops::control_flow::ControlFlow", 1, "()"),
-];
+/// The allocator that every collection has by default.
+const GLOBAL: &str = "alloc::alloc::Global";
 
-/// Traits whose only type parameter is the self type where nothing is written.
-pub(crate) const SELF_BY_DEFAULT: &[&str] = &[
-    "core::cmp::PartialEq",
-    "core::cmp::PartialOrd",
-    "core::ops::arith::Add",
-    "core::ops::arith::Sub",
-    "core::ops::arith::Mul",
-    "core::ops::arith::Div",
-    "core::ops::arith::Rem",
-    "core::ops::arith::AddAssign",
-    "core::ops::arith::SubAssign",
-    "core::ops::arith::MulAssign",
-    "core::ops::arith::DivAssign",
-    "core::ops::arith::RemAssign",
-    "core::ops::bit::BitAnd",
-    "core::ops::bit::BitOr",
-    "core::ops::bit::BitXor",
-    "core::ops::bit::Shl",
-    "core::ops::bit::Shr",
-    "core::ops::bit::BitAndAssign",
-    "core::ops::bit::BitOrAssign",
-    "core::ops::bit::BitXorAssign",
-    "core::ops::bit::ShlAssign",
-    "core::ops::bit::ShrAssign",
-    "core::iter::traits::accum::Sum",
-    "core::iter::traits::accum::Product",
-];
+static STD: LazyLock<StdFacts> = LazyLock::new(|| StdFacts::parse(TABLE));
 
-/// Whether whatever implements one trait of the standard library implements another one.
-pub(crate) fn is_below(path: &str, above: &str) -> bool {
-    let mut todo = vec![path];
-    while let Some(path) = todo.pop() {
-        if path == above {
-            return true;
-        }
-        let list = SUPERTRAITS.iter().filter(|(name, _)| *name == path);
-        todo.extend(list.flat_map(|(_, above)| above.iter().copied()));
-    }
-    false
+/// The facts about the standard library.
+pub(crate) fn std_facts() -> &'static StdFacts {
+    &STD
 }
 
-/// Types and items that evaluating may give, or asks about.
-pub(crate) const EVALUATED: &[&str] = &[
+/// The table, by paths of definitions.
+#[derive(Debug, Default)]
+pub(crate) struct StdFacts {
+    types: HashMap<&'static str, TypeFacts>,
+    traits: HashMap<&'static str, TraitFacts>,
+    /// Number of parameters and target of each alias.
+    aliases: HashMap<&'static str, (usize, &'static str)>,
+    pub(crate) impls: Vec<ImplLine>,
+    pub(crate) values: Vec<ValueLine>,
+    /// Paths of definitions by the names that the table uses.
+    definitions: HashMap<&'static str, &'static str>,
+}
+
+#[derive(Debug, Default)]
+struct TypeFacts {
+    is_unsized: bool,
+    /// The parameter that a type contains as its last field, if it may be unsized.
+    tail: Option<usize>,
+    variances: Vec<Variance>,
+    /// Number of lifetime parameters, which come first.
+    regions: usize,
+    /// Default arguments: position among the other parameters, and the type.
+    defaults: Vec<(usize, &'static str)>,
+    /// `where T: 'a`: the parameter, lifetimes not counted, and the lifetime.
+    outlives: Vec<(usize, usize)>,
+}
+
+#[derive(Debug, Default)]
+struct TraitFacts {
+    is_auto: bool,
+    is_static: bool,
+    self_by_default: bool,
+    supertraits: Vec<Supertrait>,
+    items: Vec<ItemFacts>,
+}
+
+/// A supertrait of a trait of the standard library.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Supertrait {
+    pub(crate) path: &'static str,
+    /// Whether it has the arguments of its subtrait; otherwise it has none.
+    pub(crate) same_args: bool,
+}
+
+#[derive(Debug)]
+struct ItemFacts {
+    name: &'static str,
+    is_unsized: bool,
+    bounds: Vec<&'static str>,
+}
+
+/// Traits that a type implements under the same conditions.
+#[derive(Debug)]
+pub(crate) struct ImplLine {
+    /// The applied traits, each with the path of its definition.
+    pub(crate) traits: Vec<(&'static str, &'static str)>,
+    pub(crate) this: &'static str,
+    /// Paths of the definitions that the type applies.
+    pub(crate) definitions: Vec<&'static str>,
+    pub(crate) conditions: &'static str,
+}
+
+/// The value of an associated type.
+#[derive(Debug)]
+pub(crate) struct ValueLine {
+    /// The path of the associated type.
+    pub(crate) item: String,
+    pub(crate) this: &'static str,
+    /// The argument of the trait.
+    pub(crate) arg: Option<&'static str>,
+    pub(crate) value: &'static str,
+    pub(crate) definitions: Vec<&'static str>,
+    /// Conditions of the impl. They hold wherever the type is written, so only tests read them.
+    #[cfg(test)]
+    pub(crate) conditions: &'static str,
+}
+
+/// The conditions of a line: pairs of a type and a trait.
+pub(crate) fn conditions(text: &'static str) -> impl Iterator<Item = (&'static str, &'static str)> {
+    split(text, ", ").filter_map(|one| one.split_once(": "))
+}
+
+/// Splits a text at a separator that is outside of brackets.
+fn split(text: &'static str, separator: &'static str) -> impl Iterator<Item = &'static str> {
+    let mut rest = Some(text).filter(|text| !text.is_empty());
+    std::iter::from_fn(move || {
+        let text = rest?;
+        let mut depth = 0_usize;
+        for (at, c) in text.char_indices() {
+            match c {
+                '<' | '(' | '[' => depth += 1,
+                // The arrow of a function type closes nothing.
+                '>' if text[..at].ends_with('-') => {}
+                '>' | ')' | ']' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            if depth == 0 && text[at..].starts_with(separator) {
+                rest = Some(&text[at + separator.len()..]);
+                return Some(&text[..at]);
+            }
+        }
+        rest.take()
+    })
+}
+
+/// A declaration, taken apart: the public path, the parameters, and the text after them.
+fn declaration(text: &'static str) -> (&'static str, &'static str, &'static str) {
+    let end = text.find(|c: char| !is_path(c)).unwrap_or(text.len());
+    let path = text[..end].trim_end_matches(':');
+    let rest = &text[path.len()..];
+    if !rest.starts_with('<') {
+        return (path, "", rest);
+    }
+    let mut depth = 0_usize;
+    let end = rest.char_indices().find(|(at, c)| {
+        depth += usize::from(*c == '<');
+        depth -= usize::from(*c == '>' && !rest[..*at].ends_with('-'));
+        depth == 0
+    });
+    let end = end.map_or(rest.len(), |(at, _)| at);
+    (path, &rest[1..end], rest.get(end + 1..).unwrap_or_default())
+}
+
+fn is_path(c: char) -> bool {
+    c.is_alphanumeric() || c == '_' || c == ':'
+}
+
+impl StdFacts {
+    fn parse(text: &'static str) -> Self {
+        let mut facts = Self::default();
+        let mut ambiguous = Vec::new();
+        for line in text.lines() {
+            let mut words = line.splitn(3, ' ');
+            let (Some(kind), Some(path), Some(rest)) = (words.next(), words.next(), words.next()) else {
+                continue;
+            };
+            if matches!(kind, "type" | "unsized" | "trait" | "auto" | "alias") {
+                let public = declaration(rest).0;
+                facts.definitions.insert(public, path);
+                if matches!(kind, "trait" | "auto") {
+                    let short = public.rsplit("::").next().unwrap_or(public);
+                    if facts.definitions.insert(short, path).is_some() {
+                        ambiguous.push(short);
+                    }
+                }
+            }
+        }
+        for short in ambiguous {
+            facts.definitions.remove(short);
+        }
+        for line in text.lines() {
+            facts.line(line);
+        }
+        facts
+    }
+
+    fn line(&mut self, line: &'static str) -> Option<()> {
+        let (kind, rest) = line.split_once(' ')?;
+        match kind {
+            "type" | "unsized" => {
+                let (path, rest) = rest.split_once(' ')?;
+                self.types.insert(path, TypeFacts::parse(kind == "unsized", rest));
+            }
+            "trait" | "auto" => {
+                let (path, rest) = rest.split_once(' ')?;
+                let (_, params, rest) = declaration(rest);
+                let supertraits = split(rest.strip_prefix(": ").unwrap_or_default(), " + ");
+                let mut facts = TraitFacts {
+                    is_auto: kind == "auto",
+                    self_by_default: params.ends_with(" = Self"),
+                    ..TraitFacts::default()
+                };
+                for bound in supertraits {
+                    facts.is_static |= bound == "'static";
+                    if let Some(path) = self.definition(bound) {
+                        facts.supertraits.push(Supertrait { path, same_args: bound.ends_with('>') });
+                    }
+                }
+                self.traits.insert(path, facts);
+            }
+            "item" => {
+                let (item, bounds) = rest.split_once(": ").unwrap_or((rest, ""));
+                let (of, name) = item.rsplit_once("::")?;
+                let path = self.definition(of)?;
+                let bounds: Vec<&str> = split(bounds, " + ").collect();
+                let is_unsized = bounds.contains(&"?Sized");
+                self.traits.get_mut(path)?.items.push(ItemFacts { name, is_unsized, bounds });
+            }
+            "alias" => {
+                let (path, rest) = rest.split_once(' ')?;
+                let (_, params, target) = declaration(rest);
+                self.aliases.insert(path, (split(params, ", ").count(), target.strip_prefix(" = ")?));
+            }
+            "impl" => {
+                let (header, conditions) = rest.split_once(" where ").unwrap_or((rest, ""));
+                let (traits, this) = header.split_once(" for ")?;
+                let traits = split(traits, " | ").filter_map(|of| Some((of, self.definition(of)?))).collect();
+                self.impls.push(ImplLine { traits, this, definitions: self.applied(this), conditions });
+            }
+            "value" => {
+                let (header, conditions) = rest.split_once(" where ").unwrap_or((rest, ""));
+                let (place, value) = header.strip_prefix('<')?.split_once(" = ")?;
+                let (header, name) = place.rsplit_once(">::")?;
+                let (this, of) = header.rsplit_once(" as ")?;
+                let (_, args, _) = declaration(of);
+                self.values.push(ValueLine {
+                    item: format!("{}::{name}", self.definition(of)?),
+                    this,
+                    arg: Some(args).filter(|arg| !arg.is_empty()),
+                    value,
+                    definitions: self.applied(this),
+                    #[cfg(test)]
+                    conditions,
+                });
+                #[cfg(not(test))]
+                let _ = conditions;
+            }
+            _ => {}
+        }
+        Some(())
+    }
+
+    /// The path of the definition that a text applies.
+    fn definition(&self, text: &str) -> Option<&'static str> {
+        self.definitions.get(text.split('<').next().unwrap_or(text)).copied()
+    }
+
+    /// The definitions in a type of the table.
+    fn applied(&self, text: &'static str) -> Vec<&'static str> {
+        text.split(|c| !is_path(c)).filter_map(|word| self.definitions.get(word).copied()).collect()
+    }
+
+    /// A type of the table with the paths of definitions.
+    pub(crate) fn with_definitions(&self, text: &str) -> String {
+        let mut out = String::with_capacity(text.len() + 32);
+        let mut rest = text;
+        while let Some(start) = rest.find(is_path) {
+            let (before, tail) = rest.split_at(start);
+            let (word, after) = tail.split_at(tail.find(|c| !is_path(c)).unwrap_or(tail.len()));
+            out.push_str(before);
+            out.push_str(self.definitions.get(word).copied().unwrap_or(word));
+            rest = after;
+        }
+        out.push_str(rest);
+        out
+    }
+
+    /// The variance of argument `index` of a type.
+    pub(crate) fn variance(&self, path: &str, index: usize) -> Variance {
+        let found = self.types.get(path).and_then(|of| of.variances.get(index));
+        found.copied().unwrap_or(Variance::Invariant)
+    }
+
+    /// Whether the size of a type is unknown, whatever its arguments are.
+    pub(crate) fn is_unsized(&self, path: &str) -> bool {
+        self.types.get(path).is_some_and(|of| of.is_unsized)
+    }
+
+    /// The argument of a type that decides whether its size is known.
+    pub(crate) fn tail(&self, path: &str) -> Option<usize> {
+        self.types.get(path)?.tail
+    }
+
+    /// Default arguments of a type: position among the arguments that are not lifetimes, and the type.
+    pub(crate) fn defaults(&self, path: &str) -> &[(usize, &'static str)] {
+        self.types.get(path).map_or(&[], |of| &of.defaults)
+    }
+
+    /// The types with default arguments, each with the first of them.
+    pub(crate) fn first_defaults(&self) -> impl Iterator<Item = (&'static str, usize, &'static str)> {
+        self.types
+            .iter()
+            .filter_map(|(path, of)| of.defaults.first().map(|(at, default)| (*path, *at, *default)))
+    }
+
+    /// The lifetime argument that parameter `index` of a type, lifetimes not counted, has to outlive.
+    pub(crate) fn outlived_by(&self, path: &str, index: usize) -> Option<usize> {
+        let mut found = self.types.get(path)?.outlives.iter().filter(|(param, _)| *param == index);
+        let (Some((_, region)), None) = (found.next(), found.next()) else { return None };
+        Some(*region)
+    }
+
+    /// The target of an alias with a number of arguments, in terms of `T`.
+    pub(crate) fn alias(&self, path: &str, args: usize) -> Option<&'static str> {
+        self.aliases.get(path).filter(|(params, _)| *params == args).map(|(_, target)| *target)
+    }
+
+    /// Whether the argument of a trait is the self type where none is written.
+    pub(crate) fn self_by_default(&self, path: &str) -> bool {
+        self.traits.get(path).is_some_and(|of| of.self_by_default)
+    }
+
+    /// Whether every type that implements a trait is `'static`.
+    pub(crate) fn is_static(&self, path: &str) -> bool {
+        self.traits.get(path).is_some_and(|of| of.is_static)
+    }
+
+    /// Whether a trait is an auto trait.
+    pub(crate) fn is_auto(&self, path: &str) -> bool {
+        self.traits.get(path).is_some_and(|of| of.is_auto)
+    }
+
+    /// The declared supertraits of a trait.
+    pub(crate) fn supertraits(&self, path: &str) -> &[Supertrait] {
+        self.traits.get(path).map_or(&[], |of| &of.supertraits)
+    }
+
+    /// The path from a trait to itself or a supertrait of any level that satisfies a predicate.
+    fn find_above(&self, path: &str, is_wanted: impl Fn(&str, &TraitFacts) -> bool) -> Option<Supertrait> {
+        let (path, _) = self.traits.get_key_value(path)?;
+        let mut stack = vec![Supertrait { path, same_args: true }];
+        while let Some(found) = stack.pop() {
+            let of = self.traits.get(found.path)?;
+            if is_wanted(found.path, of) {
+                return Some(found);
+            }
+            let above = of.supertraits.iter();
+            stack.extend(above.map(|one| Supertrait { same_args: one.same_args && found.same_args, ..*one }));
+        }
+        None
+    }
+
+    /// A trait as a supertrait of another one, or of itself.
+    pub(crate) fn above(&self, path: &str, above: &str) -> Option<Supertrait> {
+        self.find_above(path, |found, _| found == above)
+    }
+
+    /// The trait that declares an associated type of a trait: the trait itself or a supertrait.
+    pub(crate) fn declaring(&self, path: &str, item: &str) -> Option<Supertrait> {
+        self.find_above(path, |_, of| of.items.iter().any(|own| own.name == item))
+    }
+
+    /// Whether the table has a trait.
+    pub(crate) fn has_trait(&self, path: &str) -> bool {
+        self.traits.contains_key(path)
+    }
+
+    fn item(&self, item: &str) -> Option<&ItemFacts> {
+        let (of, name) = item.rsplit_once("::")?;
+        self.traits.get(of)?.items.iter().find(|own| own.name == name)
+    }
+
+    /// Whether the size of an associated type need not be known.
+    pub(crate) fn may_be_unsized(&self, item: &str) -> bool {
+        self.item(item).is_some_and(|own| own.is_unsized)
+    }
+
+    /// Whether an associated type implements a trait because its declaration states so.
+    pub(crate) fn is_bounded(&self, item: &str, of: &str) -> bool {
+        self.item(item).is_some_and(|own| own.bounds.iter().any(|bound| self.definition(bound) == Some(of)))
+    }
+
+    /// The associated type of the same trait that the declaration of `outer` equates with `<outer as _>::inner`.
+    pub(crate) fn equal_item(&self, outer: &str, inner: &str) -> Option<String> {
+        let (inner_trait, inner) = inner.rsplit_once("::")?;
+        let own =
+            self.item(outer)?.bounds.iter().find(|bound| self.definition(bound) == Some(inner_trait))?;
+        let (_, args, _) = declaration(own);
+        let (name, value) = args.split_once(" = <Self as ")?;
+        let (_, value) = value.rsplit_once(">::")?;
+        let (of, _) = outer.rsplit_once("::")?;
+        (name == inner).then(|| format!("{of}::{value}"))
+    }
+}
+
+impl TypeFacts {
+    fn parse(is_unsized: bool, text: &'static str) -> Self {
+        let mut facts = Self { is_unsized, ..Self::default() };
+        let (_, params, rest) = declaration(text);
+        let mut names = Vec::new();
+        for param in split(params, ", ") {
+            let (name, default) = match param.split_once(" = ") {
+                Some((name, default)) => (name, Some(default)),
+                None if param == "Global" => (param, Some(GLOBAL)),
+                None => (param, None),
+            };
+            let (variance, name) = match name.split_at(1) {
+                ("+", name) => (Variance::Covariant, name),
+                ("-", name) => (Variance::Contravariant, name),
+                ("=", name) => (Variance::Invariant, name),
+                // An allocator is owned; a constant has no order.
+                _ if name == "Global" => (Variance::Covariant, name),
+                _ => (Variance::Invariant, name),
+            };
+            let (is_tail, name) = name.strip_prefix('?').map_or((false, name), |name| (true, name));
+            facts.tail = facts.tail.or(is_tail.then_some(names.len()));
+            facts.regions += usize::from(name.starts_with('\''));
+            facts.variances.push(variance);
+            facts.defaults.extend(default.map(|default| (names.len() - facts.regions, default)));
+            names.push(name);
+        }
+        let index = |name: &str| names.iter().position(|own| *own == name);
+        for (this, bound) in conditions(rest.strip_prefix(" where ").unwrap_or_default()) {
+            let param = index(this).and_then(|this| this.checked_sub(facts.regions));
+            facts.outlives.extend(param.zip(index(bound)));
+        }
+        facts
+    }
+}
+
+/// Whether a path is one of the standard library.
+pub(crate) fn is_std(path: &str) -> bool {
+    ["core::", "alloc::", "std::"].iter().any(|root| path.starts_with(root))
+}
+
+/// The names of parameters in the table.
+pub(crate) const PARAMETERS: [&str; 10] = ["T", "U", "V", "W", "X", "N", "M", "'a", "'b", "'c"];
+
+/// Names that evaluation and proofs look up, whether the crate mentions them or not.
+pub(crate) const LOOKED_UP: &[&str] = &[
     "core::marker::Send",
     "core::marker::Sync",
     "core::panic::unwind_safe::UnwindSafe",
     "core::panic::unwind_safe::RefUnwindSafe",
+    "core::convert::From",
     "core::convert::Infallible",
     "core::num::error::TryFromIntError",
     "core::iter::traits::iterator::Iterator",
@@ -116,73 +470,8 @@ pub(crate) const EVALUATED: &[&str] = &[
     "core::future::into_future::IntoFuture::Output",
 ];
 
-/// What traits of the standard library say about their associated types: the type, a trait's associated type of it, and
-/// what that is, an associated type of the first trait.
-pub(crate) const OF_ITEMS: &[(&str, &str, &str)] = &[
-    (
-        "core::iter::traits::collect::IntoIterator::IntoIter",
-        "core::iter::traits::iterator::Iterator::Item",
-        "core::iter::traits::collect::IntoIterator::Item",
-    ),
-    (
-        "core::future::into_future::IntoFuture::IntoFuture",
-        "core::future::future::Future::Output",
-        "core::future::into_future::IntoFuture::Output",
-    ),
-];
-
-/// Whether an associated type of the standard library implements a trait because its own trait says so.
-pub(crate) fn is_bounded(item: &str, of: &str) -> bool {
-    let home = |inner: &str| inner.rsplit_once("::").map(|(home, _)| home.to_owned());
-    OF_ITEMS.iter().any(|(outer, inner, _)| *outer == item && home(inner).as_deref() == Some(of))
-}
-
-/// Supertraits in the standard library, of traits whose supertraits take the same arguments, or none.
-pub(crate) const SUPERTRAITS: &[(&str, &[&str])] = &[
-    ("core::marker::Copy", &["core::clone::Clone"]),
-    ("core::clone::Clone", &["core::marker::Sized"]),
-    ("core::default::Default", &["core::marker::Sized"]),
-    ("core::convert::From", &["core::marker::Sized"]),
-    ("core::convert::Into", &["core::marker::Sized"]),
-    ("core::convert::TryFrom", &["core::marker::Sized"]),
-    ("core::convert::TryInto", &["core::marker::Sized"]),
-    ("core::iter::traits::collect::FromIterator", &["core::marker::Sized"]),
-    ("core::str::traits::FromStr", &["core::marker::Sized"]),
-    ("core::cmp::Eq", &["core::cmp::PartialEq"]),
-    ("core::cmp::PartialOrd", &["core::cmp::PartialEq"]),
-    ("core::cmp::Ord", &["core::cmp::Eq", "core::cmp::PartialOrd", "core::marker::Sized"]),
-    ("core::ops::function::Fn", &["core::ops::function::FnMut"]),
-    ("core::ops::function::FnMut", &["core::ops::function::FnOnce"]),
-    ("core::ops::deref::DerefMut", &["core::ops::deref::Deref"]),
-    ("core::ops::index::IndexMut", &["core::ops::index::Index"]),
-    ("core::iter::traits::double_ended::DoubleEndedIterator", &["core::iter::traits::iterator::Iterator"]),
-    ("core::iter::traits::exact_size::ExactSizeIterator", &["core::iter::traits::iterator::Iterator"]),
-    ("core::iter::traits::marker::FusedIterator", &["core::iter::traits::iterator::Iterator"]),
-    ("core::error::Error", &["core::fmt::Debug", "core::fmt::Display"]),
-    ("std::io::BufRead", &["std::io::Read"]),
-];
-
-/// Associated types that a trait has from a supertrait: trait, the trait that declares them.
-pub(crate) const ASSOC_HOME: &[(&str, &str)] = &[
-    ("core::ops::function::Fn", "core::ops::function::FnOnce"),
-    ("core::ops::function::FnMut", "core::ops::function::FnOnce"),
-    ("core::ops::deref::DerefMut", "core::ops::deref::Deref"),
-    ("core::ops::index::IndexMut", "core::ops::index::Index"),
-    ("core::iter::traits::double_ended::DoubleEndedIterator", "core::iter::traits::iterator::Iterator"),
-    ("core::iter::traits::exact_size::ExactSizeIterator", "core::iter::traits::iterator::Iterator"),
-    ("core::iter::traits::marker::FusedIterator", "core::iter::traits::iterator::Iterator"),
-];
-
-/// Associated types of the standard library whose size need not be known.
-pub(crate) const UNSIZED_ITEMS: &[&str] =
-    &["core::ops::deref::Deref::Target", "core::ops::index::Index::Output"];
-
-/// Types of the standard library whose size is not known.
-pub(crate) const UNSIZED_TYPES: &[&str] =
-    &["core::ffi::c_str::CStr", "std::ffi::os_str::OsStr", "std::path::Path"];
-
-/// What tuples implement if all of their elements do, as function pointers do of any kind, but for the last one.
-pub(crate) const OF_TUPLES: &[&str] = &[
+/// Traits that a tuple implements if all of its elements do, and a function pointer always, other than `Default`.
+pub(crate) const STRUCTURAL_TRAITS: &[&str] = &[
     "core::fmt::Debug",
     "core::cmp::PartialEq",
     "core::cmp::Eq",
@@ -192,73 +481,8 @@ pub(crate) const OF_TUPLES: &[&str] = &[
     "core::default::Default",
 ];
 
-/// How many elements a tuple may have that implements anything but what the compiler knows of.
+/// Number of elements up to which a tuple implements the [`STRUCTURAL_TRAITS`].
 pub(crate) const MAX_TUPLE: usize = 12;
-
-/// Modules and types of the standard library whose values stay in one thread.
-pub(crate) const OF_ONE_THREAD: &[&str] = &[
-    "alloc::rc::",
-    "core::cell::Ref",
-    "core::cell::RefMut",
-    "core::ptr::non_null::",
-    "core::fmt::",
-    "core::task::",
-    "core::panic::",
-    "core::ffi::",
-    "core::marker::",
-    "std::env::",
-    "std::io::stdio::",
-    "std::sync::poison::",
-    "std::sync::nonpoison::",
-    "std::sync::mpsc::",
-    "std::thread::",
-    "std::panic::",
-];
-
-/// Modules of the standard library whose types own what they hold: they are sent with it, and shared with it.
-pub(crate) const OWNING: &[&str] = &[
-    "alloc::vec::",
-    "alloc::boxed::",
-    "alloc::string::",
-    "alloc::collections::",
-    "core::option::",
-    "core::result::",
-    "core::array::",
-    "core::iter::",
-    "core::ops::",
-    "core::cmp::",
-    "core::num::",
-    "std::collections::",
-    "std::path::",
-    "std::io::error::",
-];
-
-/// Modules of the standard library whose types share what they hold, and do not change it.
-pub(crate) const SHARING: &[&str] = &["alloc::rc::Rc", "alloc::sync::Arc"];
-
-/// Types of the standard library whose first type parameter has to outlive their lifetime.
-pub(crate) const FIRST_OUTLIVES: &[&str] = &[
-    "core::cell::Ref",
-    "core::cell::RefMut",
-    "std::sync::poison::mutex::MutexGuard",
-    "std::sync::poison::mutex::MappedMutexGuard",
-    "std::sync::poison::rwlock::RwLockReadGuard",
-    "std::sync::poison::rwlock::RwLockWriteGuard",
-    "std::sync::poison::rwlock::MappedRwLockReadGuard",
-    "std::sync::poison::rwlock::MappedRwLockWriteGuard",
-];
-
-/// Traits of the standard library that are for `'static` types only.
-pub(crate) const STATIC_TRAITS: &[&str] = &["core::any::Any"];
-
-/// Traits that the compiler implements by itself, by looking inside.
-pub(crate) const AUTO_TRAITS: &[&str] = &[
-    "core::marker::Send",
-    "core::marker::Sync",
-    "core::marker::Unpin",
-    "core::panic::unwind_safe::UnwindSafe",
-    "core::panic::unwind_safe::RefUnwindSafe",
-];
 
 /// Auto traits of which a type loses at least one by a field that makes a parameter invariant: `&mut`, a cell or a trait
 /// object.
@@ -271,109 +495,6 @@ pub(crate) const LOST_BY_INVARIANCE: &[&str] = &[
 /// The auto trait that a type loses by a pointer as well.
 pub(crate) const LOST_BY_POINTERS: &str = "core::marker::Sync";
 
-/// Traits of the compiler's own that nobody can name.
+/// Traits of the compiler that are in the JSON but in no signature.
 pub(crate) const INTERNAL_TRAITS: &[&str] =
     &["core::marker::StructuralPartialEq", "core::marker::Freeze", "core::marker::UnsafeUnpin"];
-
-/// Types of the standard library that are invariant in their parameters.
-const INVARIANT: &[&str] = &[
-    "core::cell::Cell",
-    "core::cell::RefCell",
-    "core::cell::UnsafeCell",
-    "core::cell::SyncUnsafeCell",
-    "core::cell::RefMut",
-    "core::cell::once::OnceCell",
-    "core::cell::lazy::LazyCell",
-    "core::sync::atomic::AtomicPtr",
-    "core::sync::atomic::Atomic",
-    "core::marker::variance::PhantomInvariant",
-    "core::marker::variance::PhantomInvariantLifetime",
-    "std::sync::poison::mutex::Mutex",
-    "std::sync::poison::rwlock::RwLock",
-    "std::sync::nonpoison::mutex::Mutex",
-    "std::sync::nonpoison::rwlock::RwLock",
-    "std::sync::once_lock::OnceLock",
-    "std::sync::lazy_lock::LazyLock",
-    "std::sync::reentrant_lock::ReentrantLock",
-    "std::thread::local::LocalKey",
-    // They hold associated types of their parameters, or have patterns inside of them that do.
-    "core::iter::adapters::peekable::Peekable",
-    "core::str::iter::Lines",
-    "core::str::iter::SplitWhitespace",
-    "core::str::iter::SplitAsciiWhitespace",
-];
-
-/// Modules of the standard library whose types hold associated types of their parameters.
-const INVARIANT_MODULES: &[&str] =
-    &["core::iter::adapters::flatten::", "core::iter::adapters::map_windows::"];
-
-/// The variance of parameter `index` of a type of the standard library.
-pub(crate) fn std_variance(path: &str, index: usize) -> Variance {
-    let last = path.rsplit("::").next().unwrap_or(path);
-    match last {
-        "PhantomContravariant" | "PhantomContravariantLifetime" => return Variance::Contravariant,
-        "PhantomInvariantLifetime" => return Variance::Invariant,
-        _ => {}
-    }
-    if INVARIANT.contains(&path) {
-        return if path == "core::cell::RefMut" && index == 0 {
-            Variance::Covariant
-        } else {
-            Variance::Invariant
-        };
-    }
-    // `Cow` holds what its parameter is owned as; ways to split a text hold what the pattern searches with.
-    let holds_projection = path == "alloc::borrow::Cow" && index > 0
-        || path.starts_with("core::str::iter::") && (last.contains("Split") || last.contains("Match"))
-        || INVARIANT_MODULES.iter().any(|module| path.starts_with(module));
-    if holds_projection {
-        return Variance::Invariant;
-    }
-    // Handles through which a collection is changed, by the naming of the standard library; a lifetime comes first.
-    let is_handle = ["Mut", "Guard", "Entry", "Drain"].iter().any(|suffix| last.ends_with(suffix));
-    if is_handle || last.starts_with("Extract") {
-        return if index == 0 { Variance::Covariant } else { Variance::Invariant };
-    }
-    let modules = ["std::sync::mpsc::", "std::sync::mpmc::", "std::thread::", "core::task::", "core::ffi::"];
-    if modules.iter().any(|module| path.starts_with(module)) {
-        Variance::Invariant
-    } else {
-        Variance::Covariant
-    }
-}
-
-/// Whether a path is of the standard library.
-pub(crate) fn is_std(path: &str) -> bool {
-    ["core::", "alloc::", "std::"].iter().any(|root| path.starts_with(root))
-}
-
-/// Numbers that others can be made from without loss: the one that is made, what from.
-pub(crate) const LOSSLESS: &[(&str, &[&str])] = &[
-    ("u16", &["u8"]),
-    ("i16", &["i8", "u8"]),
-    ("u32", &["u8", "u16", "char"]),
-    ("i32", &["i8", "u8", "i16", "u16"]),
-    ("u64", &["u8", "u16", "u32", "char"]),
-    ("i64", &["i8", "u8", "i16", "u16", "i32", "u32"]),
-    ("u128", &["u8", "u16", "u32", "u64"]),
-    ("i128", &["i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64"]),
-    ("usize", &["u8", "u16"]),
-    ("isize", &["i16", "u8", "i8"]),
-    ("f64", &["f32", "u8", "u16", "u32", "i8", "i16", "i32"]),
-    ("f32", &["u8", "u16", "i8", "i16"]),
-    ("char", &["u8"]),
-];
-
-/// What primitive types implement: the trait, then whether floating-point numbers do too.
-pub(crate) const OF_PRIMITIVES: &[(&str, bool)] = &[
-    ("core::clone::Clone", true),
-    ("core::marker::Copy", true),
-    ("core::fmt::Debug", true),
-    ("core::fmt::Display", true),
-    ("core::default::Default", true),
-    ("core::cmp::PartialEq", true),
-    ("core::cmp::PartialOrd", true),
-    ("core::cmp::Eq", false),
-    ("core::cmp::Ord", false),
-    ("core::hash::Hash", false),
-];

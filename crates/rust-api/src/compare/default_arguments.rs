@@ -11,7 +11,7 @@ use typeloom_term::{ApplicationTy, Boxed, GenericArg, Name, Symbol, Symbols, Ter
 use crate::compare::difference::children;
 use crate::compare::map_types::rewrite_types;
 use crate::item::{Item, Type};
-use crate::std_facts;
+use crate::std_facts::std_facts;
 
 /// The default arguments that some item of two versions does not leave out: how many arguments come before, lifetimes
 /// not counted, and the default.
@@ -24,10 +24,13 @@ impl Written {
     pub(crate) fn new(items: &[&[Item]], symbols: &mut Symbols) -> Self {
         let cx = Boxed::new();
         let mut all = HashMap::new();
-        for (path, before, text) in std_facts::DEFAULTS {
-            let default = parse_ty(&cx, symbols, &Scope::new(), text);
+        for (path, before, text) in std_facts().first_defaults() {
+            if symbols.get(path).is_none() {
+                continue;
+            }
+            let default = parse_ty(&cx, symbols, &Scope::new(), &std_facts().with_definitions(text));
             if let (Some(name), Ok(default)) = (symbols.get(path), default) {
-                all.insert(name, (*before, default));
+                all.insert(name, (before, default));
             }
         }
         let all = Self { defaults: all };

@@ -19,7 +19,7 @@ use super::ty::generics_of;
 use super::{Lower, LowerError, Sig};
 use crate::item::{ParamKind, Role, Type};
 use crate::predicate;
-use crate::std_facts;
+use crate::std_facts::{Supertrait, std_facts};
 
 /// A trait, applied: the trait, its arguments with the self type in front, and the result behind `Fn(..) ->`.
 pub(super) struct TraitRef {
@@ -60,7 +60,7 @@ impl Lower<'_> {
         }
         if let Some(generics) = self.get(path.id).and_then(|item| generics_of(&item.inner)) {
             self.fill(generics, &mut args, Some(this))?;
-        } else if std_facts::SELF_BY_DEFAULT.contains(&self.symbols.resolve(of))
+        } else if std_facts().self_by_default(self.symbols.resolve(of))
             && let [GenericArg::Ty(only)] = &args[..]
             && only == this
         {
@@ -86,53 +86,57 @@ impl Lower<'_> {
         self.symbols.intern(&text)
     }
 
-    /// Where an associated type that is named in a bound is declared: in the trait itself, or in a supertrait.
-    fn home(&mut self, path: &Path, of: &TraitRef, item: &str) -> (Symbol, Vec<GenericArg<Boxed>>) {
+    /// The symbol and the arguments of an associated type that a bound names: of the trait itself or of a supertrait.
+    fn associated_type(
+        &mut self,
+        path: &Path,
+        of: &TraitRef,
+        item: &str,
+    ) -> (Symbol, Vec<GenericArg<Boxed>>) {
         let name = self.symbols.resolve(of.of).to_owned();
-        let mut home = None;
-        if self.get(path.id).is_some() {
-            home = self.home_above(path.id, item, &mut Vec::new());
-        }
-        let home = home.or_else(|| {
-            let of_std = std_facts::ASSOC_HOME.iter().find(|(path, _)| *path == name);
-            of_std.map(|(_, home)| (*home).to_owned())
-        });
-        match home {
-            Some(home) if home != name => {
-                // The traits of functions and of indexing hand their arguments on; other supertraits take none here.
-                let same = home.contains("::ops::");
-                let args = if same { of.args.clone() } else { of.args.iter().take(1).cloned().collect() };
-                (self.symbols.intern(&format!("{home}::{item}")), args)
+        let declaring = match self.get(path.id) {
+            Some(_) => self.declaring(path.id, item, &mut Vec::new()),
+            None => std_facts()
+                .declaring(&name, item)
+                .map(|Supertrait { path, same_args }| (path.to_owned(), same_args)),
+        };
+        match declaring {
+            Some((declaring, same_args)) if declaring != name => {
+                let args =
+                    if same_args { of.args.clone() } else { of.args.iter().take(1).cloned().collect() };
+                (self.symbols.intern(&format!("{declaring}::{item}")), args)
             }
             Some(_) | None => (self.item_symbol(of.of, item), of.args.clone()),
         }
     }
 
-    fn home_above(&mut self, id: Id, item: &str, seen: &mut Vec<Id>) -> Option<String> {
+    /// The trait that declares an associated type of a trait of the crate, and whether it has the same arguments.
+    fn declaring(&self, id: Id, item: &str, seen: &mut Vec<Id>) -> Option<(String, bool)> {
         if seen.contains(&id) || seen.len() >= super::MAX_ALIASES {
             return None;
         }
         seen.push(id);
         let ItemEnum::Trait(of) = &self.get(id)?.inner else { return None };
-        let own =
-            of.items.iter().any(|id| self.get(*id).and_then(|found| found.name.as_deref()) == Some(item));
-        if own {
-            return Some(self.name(id, ""));
+        if of.items.iter().any(|id| self.get(*id).and_then(|found| found.name.as_deref()) == Some(item)) {
+            return Some((self.name(id, ""), false));
         }
         let mut outside = None;
         for bound in &of.bounds {
             let GenericBound::TraitBound { trait_, .. } = bound else { continue };
             if self.get(trait_.id).is_some() {
-                if let Some(found) = self.home_above(trait_.id, item, seen) {
+                if let Some(found) = self.declaring(trait_.id, item, seen) {
                     return Some(found);
                 }
-            } else {
-                // Of traits of other crates the items are not known: the first one that is not a marker.
-                let name = self.name(trait_.id, &trait_.path);
-                let std = std_facts::ASSOC_HOME.iter().find(|(path, _)| *path == name).map(|(_, home)| *home);
-                if !name.starts_with("core::marker") && !name.starts_with("core::fmt") {
-                    outside.get_or_insert_with(|| std.unwrap_or(&name).to_owned());
+                continue;
+            }
+            let name = self.name(trait_.id, &trait_.path);
+            match std_facts().declaring(&name, item) {
+                Some(found) => {
+                    return Some((found.path.to_owned(), found.same_args && trait_.args.is_some()));
                 }
+                None if std_facts().has_trait(&name) => {}
+                // The items of traits of other crates are unknown.
+                None => _ = outside.get_or_insert((name, false)),
             }
         }
         outside
@@ -199,14 +203,14 @@ impl Lower<'_> {
         let (arity, args) = self.bind(names, &of.args)?;
         found.push(predicate::implements(&self.cx, arity, of.of, &args)?);
         if let Some(output) = &of.output {
-            let (item, mut args) = self.home(path, &of, "Output");
+            let (item, mut args) = self.associated_type(path, &of, "Output");
             args.push(output.clone().into());
             let (arity, args) = self.bind(names, &args)?;
             found.push(predicate::projects(&self.cx, arity, item, &args)?);
         }
         for AssocItemConstraint { name, args, binding } in constraints(path.args.as_deref()) {
             let own = self.generic_args(args.as_deref(), sig)?.0;
-            let (item, mut all) = self.home(path, &of, name);
+            let (item, mut all) = self.associated_type(path, &of, name);
             all.extend(own);
             match binding {
                 AssocItemConstraintKind::Equality(term) => {
@@ -245,13 +249,13 @@ impl Lower<'_> {
             names.append(&mut sig.of_bound);
             let mut projections = Vec::new();
             if let Some(output) = &of.output {
-                let (item, mut args) = self.home(trait_, &of, "Output");
+                let (item, mut args) = self.associated_type(trait_, &of, "Output");
                 args.push(output.clone().into());
                 projections.push((item, args));
             }
             for AssocItemConstraint { name, args, binding } in constraints(trait_.args.as_deref()) {
                 let own = self.generic_args(args.as_deref(), sig)?.0;
-                let (item, mut all) = self.home(trait_, &of, name);
+                let (item, mut all) = self.associated_type(trait_, &of, name);
                 all.extend(own);
                 if let AssocItemConstraintKind::Equality(term) = binding {
                     all.push(self.term(term, sig)?);
@@ -302,7 +306,7 @@ impl Lower<'_> {
             _ => {
                 let is_trait =
                     self.krate.paths.get(&id).is_none_or(|summary| summary.kind == ItemKind::Trait);
-                is_trait && std_facts::AUTO_TRAITS.contains(&self.symbols.resolve(of))
+                is_trait && std_facts().is_auto(self.symbols.resolve(of))
             }
         }
     }

@@ -11,7 +11,7 @@ use typeloom_term::{Boxed, GenericArg, Region};
 
 use super::ty::generics_of;
 use super::{Lower, MAX_ALIASES};
-use crate::std_facts;
+use crate::std_facts::std_facts;
 
 fn lifetimes(bounds: &[GenericBound]) -> impl Iterator<Item = &str> {
     bounds.iter().filter_map(|bound| match bound {
@@ -43,7 +43,7 @@ impl Lower<'_> {
     pub(super) fn object_in(&self, container: &Path, index: usize) -> Option<usize> {
         let Some(generics) = self.get(container.id).and_then(|item| generics_of(&item.inner)) else {
             let name = self.name(container.id, &container.path);
-            return (index == 0 && std_facts::FIRST_OUTLIVES.contains(&name.as_str())).then_some(0);
+            return std_facts().outlived_by(&name, index);
         };
         let param = generics.params.iter().filter(|param| !is_lifetime(param)).nth(index)?;
         let GenericParamDefKind::Type { bounds, .. } = &param.kind else { return None };
@@ -70,7 +70,7 @@ impl Lower<'_> {
     /// Whether whoever implements a trait is `'static`.
     fn is_static(&self, id: Id, written: &str, seen: &mut Vec<Id>) -> bool {
         let Some(ItemEnum::Trait(of)) = self.get(id).map(|item| &item.inner) else {
-            return std_facts::STATIC_TRAITS.contains(&self.name(id, written).as_str());
+            return std_facts().is_static(&self.name(id, written));
         };
         if seen.contains(&id) || seen.len() >= MAX_ALIASES {
             return false;

@@ -15,7 +15,7 @@ use super::generics::{Elided, ImplTrait};
 use super::{Alias, Lower, LowerError, MAX_ALIASES, MAX_LEVEL, Sig};
 use crate::item::{ParamKind, Role, Type};
 use crate::predicate::{self, Predicate};
-use crate::std_facts;
+use crate::std_facts::std_facts;
 
 /// A calling convention as it is written behind `extern`.
 pub(super) fn abi_text(abi: &JsonAbi) -> Option<String> {
@@ -192,9 +192,7 @@ impl Lower<'_> {
     fn known_alias(&mut self, name: &str, args: &[GenericArg<Boxed>]) -> Result<Type, LowerError> {
         // Two names of the standard library for what depends on the machine.
         let name = &name.replace("std::os::raw::", "core::ffi::primitives::");
-        let known =
-            std_facts::ALIASES.iter().find(|(path, params, _)| *path == name && *params == args.len());
-        let Some((_, _, text)) = known else {
+        let Some(text) = std_facts().alias(name, args.len()) else {
             let name = Name::Free(self.symbols.intern(name));
             return Ok(Ty::alias(&self.cx, name, args)?);
         };
@@ -205,10 +203,10 @@ impl Lower<'_> {
         })?)
     }
 
-    /// A type of the tables of facts, with the parameters `T` and `U`.
-    pub(super) fn parse(&mut self, text: &str) -> Result<Type, LowerError> {
-        let scope = Scope::new().types(["T", "U"]).consts(["N"]);
-        match parse_ty(&self.cx, self.symbols, &scope, text) {
+    /// Parses a type of the table of facts, with the parameter `T`.
+    fn parse(&mut self, text: &str) -> Result<Type, LowerError> {
+        let scope = Scope::new().types(["T"]);
+        match parse_ty(&self.cx, self.symbols, &scope, &std_facts().with_definitions(text)) {
             Ok(ty) => Ok(ty),
             Err(_) => {
                 self.unknown(text);
@@ -220,7 +218,7 @@ impl Lower<'_> {
     /// Leaves out trailing arguments of the standard library's types that are the defaults.
     fn drop_defaults(&mut self, name: &str, args: &mut Vec<GenericArg<Boxed>>) -> Result<(), LowerError> {
         let regions = args.iter().filter(|arg| arg.as_region().is_some()).count();
-        for (_, index, text) in std_facts::DEFAULTS.iter().filter(|(path, _, _)| *path == name) {
+        for (index, text) in std_facts().defaults(name) {
             let default = self.parse(text)?;
             if args.len() == regions + index + 1 && args.last().and_then(GenericArg::as_ty) == Some(&default)
             {

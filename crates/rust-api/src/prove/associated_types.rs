@@ -7,7 +7,7 @@ use typeloom_term::{AliasTy, ApplicationTy, Arity, Boxed, FnTy, GenericArg, Name
 
 use crate::item::Type;
 use crate::prove::world::Knowledge;
-use crate::std_facts;
+use crate::std_facts::{is_std, std_facts};
 
 const ITERATOR: &str = "core::iter::traits::iterator::Iterator";
 const ITEM: &str = "core::iter::traits::iterator::Iterator::Item";
@@ -29,23 +29,18 @@ impl Knowledge<'_> {
             "core::iter::traits::collect::IntoIterator::Item" if self.is_iterator(this) => {
                 self.same_item(ITEM, this, &[])
             }
-            path @ ("core::iter::traits::iterator::Iterator::Item"
-            | "core::future::future::Future::Output"
-            | "core::ops::function::FnOnce::Output") => self.of_pointer(path, this, args),
+            "core::ops::function::FnOnce::Output" => of_function(this),
             "alloc::borrow::ToOwned::Owned" => self.is_own_owner(this).then(|| this.clone()),
             "core::convert::TryFrom::Error" => self.conversion_error(this, args.get(1)?.as_ty()?),
-            "core::ops::index::Index::Output" => self.of_index(this, args.get(1)?.as_ty()?),
             path => of_arithmetic(path, this, args.get(1)),
         }
     }
 
-    /// What a trait of the standard library says about its associated types: `X::IntoIter` gives `X::Item`.
+    /// The value that a trait of the standard library declares for its associated types: `X::IntoIter` yields `X::Item`.
     fn of_item(&self, item: Symbol, this: &Type) -> Option<Type> {
         let TyData::Alias(AliasTy { name: Name::Projection(outer), args }) = this.data() else { return None };
-        let (outer, inner) = (self.symbols.resolve(outer), self.symbols.resolve(item));
-        let (_, _, value) = std_facts::OF_ITEMS.iter().find(|(of, own, _)| *of == outer && *own == inner)?;
-        let value = self.symbols.get(value)?;
-        Ty::alias(&self.world.cx, Name::Projection(value), args).ok()
+        let value = std_facts().equal_item(self.symbols.resolve(outer), self.symbols.resolve(item))?;
+        Ty::alias(&self.world.cx, Name::Projection(self.symbols.get(&value)?), args).ok()
     }
 
     /// Whether `ToOwned` of a type is by its `Clone`: there is no other impl for what has a size, but those of the crate.
@@ -55,7 +50,7 @@ impl Knowledge<'_> {
                 Name::Str | Name::Slice => false,
                 // A type of another crate may have no size, and an impl of its own.
                 Name::Adt(symbol) => {
-                    std_facts::is_std(self.symbols.resolve(symbol)) || self.world.adts.contains_key(&symbol)
+                    is_std(self.symbols.resolve(symbol)) || self.world.adts.contains_key(&symbol)
                 }
                 _ => true,
             },
@@ -69,7 +64,7 @@ impl Knowledge<'_> {
         match this.data() {
             TyData::InferenceVar(_) => return false,
             TyData::Alias(AliasTy { name: Name::Projection(item), .. })
-                if std_facts::is_bounded(self.symbols.resolve(item), ITERATOR) =>
+                if std_facts().is_bounded(self.symbols.resolve(item), ITERATOR) =>
             {
                 return true;
             }
@@ -78,7 +73,7 @@ impl Knowledge<'_> {
         self.iterators.contains(this)
             || self.symbols.get(ITERATOR).is_some_and(|of| {
                 let args = [GenericArg::Ty(this.clone())];
-                self.world.rules.iter().any(|rule| self.world.apply(rule, of, &args).is_some())
+                self.world.rules(of).iter().any(|rule| self.world.apply(rule, of, &args).is_some())
             })
     }
 
@@ -88,55 +83,15 @@ impl Knowledge<'_> {
         Ty::alias(&self.world.cx, Name::Projection(item), &args).ok()
     }
 
-    /// Pointers to iterators, futures and functions are some themselves, and give what these give.
-    fn of_pointer(&self, path: &str, this: &Type, args: &[GenericArg<Boxed>]) -> Option<Type> {
-        let rest = args.get(1..).unwrap_or_default();
-        match this.data() {
-            TyData::Apply(ApplicationTy { name: Name::Ref(_), args: [_, GenericArg::Ty(inner)] }) => {
-                self.same_item(path, inner, rest)
-            }
-            TyData::Apply(ApplicationTy { name: Name::Adt(symbol), args: [GenericArg::Ty(inner), ..] }) => {
-                let of = self.symbols.resolve(symbol);
-                let pin = of == "core::pin::Pin" && path.contains("::future::");
-                (of == "alloc::boxed::Box" || pin).then(|| self.same_item(path, inner, rest)).flatten()
-            }
-            TyData::Fn(FnTy { name: Name::FnPtr(..), arity, signature })
-                if path.ends_with("FnOnce::Output") =>
-            {
-                closed(arity, signature.last()?.as_ty()?)
-            }
-            _ => None,
-        }
-    }
-
-    /// A place of a vector, slice or array.
-    fn of_index(&self, this: &Type, index: &Type) -> Option<Type> {
-        let TyData::Apply(app) = this.data() else { return None };
-        let is_usize =
-            matches!(index.data(), TyData::Apply(app) if app.name.primitive_text() == Some("usize"));
-        let lists = match app.name {
-            Name::Slice | Name::Array => true,
-            Name::Adt(symbol) => matches!(
-                self.symbols.resolve(symbol),
-                "alloc::vec::Vec" | "alloc::collections::vec_deque::VecDeque"
-            ),
-            _ => false,
-        };
-        let element = app.args.first()?.as_ty()?;
-        (is_usize && lists).then(|| element.clone())
-    }
-
     /// The error of a conversion between integers: there is none where nothing can be lost.
     fn conversion_error(&self, this: &Type, from: &Type) -> Option<Type> {
-        let text = |ty: &Type| match ty.data() {
-            TyData::Apply(ApplicationTy { name: name @ (Name::Int(_) | Name::Uint(_)), args: [] }) => {
-                name.primitive_text()
-            }
-            _ => None,
-        };
-        let (made, from) = (text(this)?, text(from)?);
-        let lossless = made == from
-            || std_facts::LOSSLESS.iter().any(|(own, list)| *own == made && list.contains(&from));
+        let is_integer = |ty: &Type| matches!(ty.data(), TyData::Apply(app) if matches!(app.name, Name::Int(_) | Name::Uint(_)));
+        if !is_integer(this) || !is_integer(from) {
+            return None;
+        }
+        let of = self.symbols.get("core::convert::From")?;
+        let args = [GenericArg::Ty(this.clone()), GenericArg::Ty(from.clone())];
+        let lossless = self.world.rules(of).iter().any(|rule| self.world.apply(rule, of, &args).is_some());
         let error = if lossless { "core::convert::Infallible" } else { "core::num::error::TryFromIntError" };
         Ty::apply(&self.world.cx, Name::Adt(self.symbols.get(error)?), &[]).ok()
     }
@@ -152,6 +107,16 @@ fn of_object(item: Symbol, this: &Type, args: &[GenericArg<Boxed>]) -> Option<Ty
         let same = bound.arity != Arity::NONE || given == rest;
         (wanted && same).then(|| closed(bound.arity, value.as_ty()?)).flatten()
     })
+}
+
+/// The result of a function pointer.
+fn of_function(this: &Type) -> Option<Type> {
+    match this.data() {
+        TyData::Fn(FnTy { name: Name::FnPtr(..), arity, signature }) => {
+            closed(arity, signature.last()?.as_ty()?)
+        }
+        _ => None,
+    }
 }
 
 /// The body of a binder that does not mention its variables.

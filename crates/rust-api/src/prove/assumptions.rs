@@ -10,7 +10,7 @@ use crate::item::Type;
 use crate::lower::regions;
 use crate::predicate::{self, Predicate};
 use crate::prove::world::World;
-use crate::std_facts;
+use crate::std_facts::std_facts;
 
 /// How many predicates may follow from those that are written.
 const MAX_FACTS: usize = 512;
@@ -81,19 +81,14 @@ fn above(
         }
         return Ok(found);
     }
-    if std_facts::STATIC_TRAITS.contains(&symbols.resolve(of))
+    if std_facts().is_static(symbols.resolve(of))
         && let (Some(this), true) = (args.first(), arity.is_empty())
     {
         found.push(predicate::outlives(cx, symbols, this.clone(), Region::Static)?);
     }
-    let path = symbols.resolve(of);
-    if let Some((_, above)) = std_facts::SUPERTRAITS.iter().find(|(name, _)| *name == path) {
-        for name in *above {
-            // The traits of functions, of indexing and of comparison hand their arguments on.
-            let same = name.starts_with("core::ops::") || name.starts_with("core::cmp::Partial");
-            let args = if same { args } else { args.get(..1).unwrap_or_default() };
-            found.push(predicate::implements(cx, arity, symbols.intern(name), args)?);
-        }
+    for supertrait in std_facts().supertraits(symbols.resolve(of)) {
+        let args = if supertrait.same_args { args } else { args.get(..1).unwrap_or_default() };
+        found.push(predicate::implements(cx, arity, symbols.intern(supertrait.path), args)?);
     }
     Ok(found)
 }

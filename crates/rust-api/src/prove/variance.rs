@@ -19,7 +19,7 @@ use typeloom_term::{
 
 use crate::item::{ParamKind, Type};
 use crate::lower::{AdtDef, Hidden};
-use crate::std_facts;
+use crate::std_facts::std_facts;
 
 /// What is possible before any field that is known was looked at; constants are equal or not, and have no order.
 fn starting(adt: &AdtDef) -> Vec<Variance> {
@@ -75,8 +75,7 @@ impl Variances {
         if let Some(list) = self.known.get(&symbol) {
             return list.get(index).copied().unwrap_or(Variance::Invariant);
         }
-        let path = symbols.resolve(symbol);
-        if std_facts::is_std(path) { std_facts::std_variance(path, index) } else { Variance::Invariant }
+        std_facts().variance(symbols.resolve(symbol), index)
     }
 
     /// The variances of a type of the crate.

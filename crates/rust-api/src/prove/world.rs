@@ -12,16 +12,15 @@ use typeloom_term::program::{ConstEquation, Normalized};
 use typeloom_term::subst::replace_params;
 use typeloom_term::ty::PlaceholderId;
 use typeloom_term::{
-    AliasTy, ApplicationTy, Boxed, Const, ConstData, Flags, Fold, Folder, GenericArg, Meta, Name, Program,
-    Region, Symbol, Symbols, TermError, Ty, TyData, Variance,
+    AliasTy, ApplicationTy, Arity, Boxed, Const, ConstData, Flags, Fold, Folder, GenericArg, Meta, Name,
+    Program, Region, Symbol, Symbols, TermError, Ty, TyData, Variance,
 };
 
 use crate::item::Type;
 use crate::lower::{AdtDef, Api, TraitDef};
 use crate::predicate::{self, Predicate};
 use crate::prove::variance::Variances;
-use crate::std_facts;
-use crate::std_facts::table::{Impl, Projection, Table};
+use crate::std_facts::{self, std_facts};
 
 /// What pattern variables stand for.
 pub(crate) type Bindings = HashMap<Symbol, GenericArg<Boxed>>;
@@ -48,8 +47,8 @@ struct Equation {
 #[derive(Debug)]
 pub(crate) struct World {
     pub(crate) cx: Boxed,
-    pub(crate) rules: Vec<Rule>,
-    equations: Vec<Equation>,
+    rules: HashMap<Symbol, Vec<Rule>>,
+    equations: HashMap<Symbol, Vec<Equation>>,
     pub(crate) traits: HashMap<Symbol, TraitDef>,
     pub(crate) adts: std::collections::BTreeMap<Symbol, AdtDef>,
     pub(crate) variances: Variances,
@@ -57,60 +56,99 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn new(api: &Api, symbols: &mut Symbols) -> Result<Self, TermError> {
-        let cx = Boxed::new();
-        let mut rules = Vec::new();
-        let mut equations = Vec::new();
-        for of in &api.impls {
-            let vars: Vec<Symbol> = of.params.iter().map(|(symbol, _)| *symbol).collect();
-            for (item, value) in &of.types {
-                equations.push(Equation {
-                    vars: vars.clone(),
-                    item: *item,
-                    args: of.args.clone(),
-                    value: value.clone(),
-                });
-            }
-            rules.push(Rule { vars, of: of.of, args: of.args.clone(), conditions: of.predicates.clone() });
-        }
-        let vars: Vec<Symbol> = ["T", "U", "N", "'a"].iter().map(|text| symbols.intern(text)).collect();
-        let scope = Scope::new().types(["T", "U"]).consts(["N"]);
-        let parse = |text: &str, symbols: &mut Symbols| {
-            // The tables are constants of this crate; a test parses all of them.
-            parse_ty(&cx, symbols, &scope, text).ok()
-        };
-        let table = Table::of_std();
-        for Impl { of, this, conditions } in &table.impls {
-            let (Some(of), Some(this)) = (parse(of, symbols), parse(this, symbols)) else { continue };
-            let mut list = Vec::new();
-            for (this, of) in conditions {
-                let (Some(of), Some(this)) = (parse(of, symbols), parse(this, symbols)) else { continue };
-                if let Some((of, args)) = trait_of(&of, &this) {
-                    list.push(predicate::implements(&cx, typeloom_term::Arity::NONE, of, &args)?);
-                }
-            }
-            if let Some((of, args)) = trait_of(&of, &this) {
-                rules.push(Rule { vars: vars.clone(), of, args, conditions: list });
-            }
-        }
-        for Projection { item, this, arg, value, .. } in &table.projections {
-            let (Some(this), Some(value)) = (parse(this, symbols), parse(value, symbols)) else { continue };
-            let item = symbols.intern(item);
-            let mut args = vec![this.into()];
-            args.extend(arg.as_deref().and_then(|arg| parse(arg, symbols)).map(GenericArg::from));
-            equations.push(Equation { vars: vars.clone(), item, args, value });
-        }
-        // What rules evaluate to.
-        for path in std_facts::EVALUATED {
-            symbols.intern(path);
-        }
-        Ok(Self {
-            cx,
-            rules,
-            equations,
+        let mut world = Self {
+            cx: Boxed::new(),
+            rules: HashMap::new(),
+            equations: HashMap::new(),
             traits: api.traits.clone(),
             adts: api.adts.clone(),
             variances: Variances::of(&api.adts, symbols),
-        })
+        };
+        for of in &api.impls {
+            let vars: Vec<Symbol> = of.params.iter().map(|(symbol, _)| *symbol).collect();
+            for (item, value) in &of.types {
+                world.add_equation(*item, &vars, of.args.clone(), value.clone());
+            }
+            world.add_rule(of.of, &vars, of.args.clone(), of.predicates.clone());
+        }
+        world.add_std(symbols)?;
+        Ok(world)
+    }
+
+    fn add_rule(&mut self, of: Symbol, vars: &[Symbol], args: Vec<GenericArg<Boxed>>, conditions: Vec<Type>) {
+        self.rules.entry(of).or_default().push(Rule { vars: vars.to_vec(), of, args, conditions });
+    }
+
+    fn add_equation(&mut self, item: Symbol, vars: &[Symbol], args: Vec<GenericArg<Boxed>>, value: Type) {
+        self.equations.entry(item).or_default().push(Equation { vars: vars.to_vec(), item, args, value });
+    }
+
+    /// Adds the impls of the standard library for traits and types that can occur in a question: those that have a
+    /// symbol, because the crate mentions them or an impl that was added does.
+    fn add_std(&mut self, symbols: &mut Symbols) -> Result<(), TermError> {
+        for path in std_facts::LOOKED_UP {
+            symbols.intern(path);
+        }
+        let cx = self.cx;
+        let vars: Vec<Symbol> = std_facts::PARAMETERS.map(|name| symbols.intern(name)).to_vec();
+        let [t, u, v, w, x, n, m, ..] = std_facts::PARAMETERS;
+        let scope = Scope::new().types([t, u, v, w, x]).consts([n, m]);
+        // The table is a constant of this crate; a test parses all of it.
+        let parse = |text: &str, symbols: &mut Symbols| {
+            parse_ty(&cx, symbols, &scope, &std_facts().with_definitions(text)).ok()
+        };
+        let mut impls: Vec<_> = std_facts()
+            .impls
+            .iter()
+            .flat_map(|line| line.traits.iter().map(move |(text, path)| (line, *text, *path)))
+            .collect();
+        let mut values: Vec<_> = std_facts().values.iter().collect();
+        loop {
+            let is_known = |definitions: &[&str], path: &str| {
+                symbols.get(path).is_some() && definitions.iter().all(|path| symbols.get(path).is_some())
+            };
+            let (new_impls, others): (Vec<_>, Vec<_>) =
+                impls.into_iter().partition(|(line, _, path)| is_known(&line.definitions, path));
+            let (new_values, other_values): (Vec<_>, Vec<_>) =
+                values.into_iter().partition(|line| is_known(&line.definitions, &line.item));
+            (impls, values) = (others, other_values);
+            if new_impls.is_empty() && new_values.is_empty() {
+                return Ok(());
+            }
+            for (line, of, _) in new_impls {
+                let (Some(this), Some(applied)) = (parse(line.this, symbols), parse(of, symbols)) else {
+                    continue;
+                };
+                let mut conditions = Vec::new();
+                for (subject, bound) in std_facts::conditions(line.conditions) {
+                    let bound = if bound == "_" { of } else { bound };
+                    let (Some(subject), Some(bound)) = (parse(subject, symbols), parse(bound, symbols))
+                    else {
+                        continue;
+                    };
+                    if let Some((of, args)) = trait_of(&bound, &subject) {
+                        conditions.push(predicate::implements(&cx, Arity::NONE, of, &args)?);
+                    }
+                }
+                if let Some((of, args)) = trait_of(&applied, &this) {
+                    self.add_rule(of, &vars, args, conditions);
+                }
+            }
+            for line in new_values {
+                let (Some(this), Some(value)) = (parse(line.this, symbols), parse(line.value, symbols))
+                else {
+                    continue;
+                };
+                let arg = line.arg.and_then(|arg| parse(arg, symbols));
+                let args = std::iter::once(this).chain(arg).map(GenericArg::from).collect();
+                self.add_equation(symbols.intern(&line.item), &vars, args, value);
+            }
+        }
+    }
+
+    /// The impls of a trait.
+    pub(crate) fn rules(&self, of: Symbol) -> &[Rule] {
+        self.rules.get(&of).map_or(&[], Vec::as_slice)
     }
 
     /// The conditions under which a rule proves that `args[0]` implements `of`.
@@ -274,9 +312,10 @@ impl<'w> Knowledge<'w> {
                 predicate::view(symbols, fact)
                 && arity.is_empty()
             {
-                if std_facts::is_below(symbols.resolve(of), "core::iter::traits::iterator::Iterator") {
+                let is_below = |above| std_facts().above(symbols.resolve(of), above).is_some();
+                if is_below("core::iter::traits::iterator::Iterator") {
                     iterators.push(this.clone());
-                } else if std_facts::is_below(symbols.resolve(of), "core::clone::Clone") {
+                } else if is_below("core::clone::Clone") {
                     clones.push(this.clone());
                 }
             }
@@ -298,8 +337,7 @@ impl<'w> Knowledge<'w> {
 
     /// Whether the size of an associated type need not be known.
     pub(crate) fn may_be_unsized(&self, item: Symbol) -> bool {
-        let path = self.symbols.resolve(item);
-        std_facts::UNSIZED_ITEMS.contains(&path)
+        std_facts().may_be_unsized(self.symbols.resolve(item))
             || self.world.traits.values().any(|definition| definition.unsized_items.contains(&item))
     }
 
@@ -325,7 +363,8 @@ impl<'w> Knowledge<'w> {
 
     fn evaluate(&self, alias: AliasTy<'_, Boxed>) -> Normalized<Type> {
         let Name::Projection(item) = alias.name else { return Normalized::Rigid };
-        for equation in self.equations.iter().chain(&self.world.equations) {
+        let known = self.world.equations.get(&item).into_iter().flatten();
+        for equation in self.equations.iter().chain(known) {
             if let Some(value) = self.solve(equation, item, alias.args) {
                 return Normalized::To(value);
             }
@@ -351,7 +390,10 @@ impl Program<Boxed> for Knowledge<'_> {
     }
 
     fn normalize(&self, _cx: &Boxed, alias: AliasTy<'_, Boxed>) -> Normalized<Type> {
-        self.evaluate(alias)
+        match self.evaluate(alias) {
+            Normalized::To(value) => Normalized::To(normalize(self, &value).unwrap_or(value)),
+            other => other,
+        }
     }
 
     fn equate(&self, _cx: &Boxed, _a: &Const<Boxed>, _b: &Const<Boxed>) -> ConstEquation {

@@ -1,124 +1,83 @@
-//! Asks the compiler about everything in the tables of the standard library, where there is one.
+//! Compares the facts about the standard library with the answers of rustc, where there is one.
 //!
-//! - every line of `std.txt` as a generic function, under the line's own conditions and no others;
-//! - for many types and traits, whether what proofs say holds (and nothing that does not hold is said to);
-//! - aliases, defaults, supertraits, associated types of associated types, and every variance that is not invariant.
+//! - Every impl and every associated type of the table, as a generic function under its own conditions and no others.
+//! - Aliases, default arguments, supertraits, and every variance that is not invariant.
+//! - The proofs: what is proven for many pairs of a type and a trait holds, and most of what holds is proven.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::LazyLock;
 
 use typeloom_term::parse::{Scope, parse_ty};
 use typeloom_term::print::Printer;
 use typeloom_term::{Arity, Boxed, GenericArg, InferenceTable, Name, Symbols, TyData, Variance};
 
-use super::table::Table;
-use super::{ALIASES, DEFAULTS, OF_ITEMS, SELF_BY_DEFAULT, SUPERTRAITS};
+use super::{PARAMETERS, TABLE, conditions, declaration, is_path, std_facts};
 use crate::item::Type;
 use crate::predicate;
 use crate::prove::assumptions::Outlives;
 use crate::prove::world::{Knowledge, World};
 use crate::prove::{MAX_STEPS, Prover};
 
-/// Where rustdoc names a private module, and where its items can be named.
-const PUBLIC: &[(&str, &str)] = &[
-    ("alloc::collections::btree::map::", "alloc::collections::btree_map::"),
-    ("alloc::collections::btree::set::", "alloc::collections::btree_set::"),
-    ("alloc::collections::vec_deque::into_iter::", "alloc::collections::vec_deque::"),
-    ("alloc::collections::vec_deque::iter::", "alloc::collections::vec_deque::"),
-    ("alloc::collections::vec_deque::iter_mut::", "alloc::collections::vec_deque::"),
-    ("alloc::vec::into_iter::", "alloc::vec::"),
-    ("alloc::ffi::c_str::", "alloc::ffi::"),
-    ("core::array::iter::", "core::array::"),
-    ("core::cell::once::", "core::cell::"),
-    ("core::cell::lazy::", "core::cell::"),
-    ("core::char::convert::", "core::char::"),
-    ("core::ffi::c_str::", "core::ffi::"),
-    ("core::ffi::primitives::", "core::ffi::"),
-    ("core::future::future::", "core::future::"),
-    ("core::future::into_future::", "core::future::"),
-    ("core::future::ready::", "core::future::"),
-    ("core::iter::range::", "core::iter::"),
-    ("core::iter::sources::", "core::iter::"),
-    ("core::iter::adapters::", "core::iter::"),
-    ("core::iter::traits::", "core::iter::"),
-    ("core::mem::manually_drop::", "core::mem::"),
-    ("core::mem::maybe_uninit::", "core::mem::"),
-    ("core::num::dec2flt::", "core::num::"),
-    ("core::num::error::", "core::num::"),
-    ("core::ops::arith::", "core::ops::"),
-    ("core::ops::bit::", "core::ops::"),
-    ("core::ops::control_flow::", "core::ops::"),
-    ("core::ops::deref::", "core::ops::"),
-    ("core::ops::function::", "core::ops::"),
-    ("core::ops::index::", "core::ops::"),
-    ("core::ops::range::", "core::ops::"),
-    ("core::panic::unwind_safe::", "core::panic::"),
-    ("core::slice::iter::", "core::slice::"),
-    ("core::str::error::", "core::str::"),
-    ("core::str::iter::", "core::str::"),
-    ("core::str::traits::", "core::str::"),
-    ("std::collections::hash::map::", "std::collections::hash_map::"),
-    ("std::collections::hash::set::", "std::collections::hash_set::"),
-    ("std::ffi::os_str::", "std::ffi::"),
-    ("std::hash::random::", "std::hash::"),
-    ("std::io::cursor::", "std::io::"),
-    ("std::io::error::", "std::io::"),
-    ("std::io::stdio::", "std::io::"),
-    ("std::net::tcp::", "std::net::"),
-    ("std::sync::once_lock::", "std::sync::"),
-    ("std::thread::thread::", "std::thread::"),
-    ("core::net::ip_addr::", "core::net::"),
-    ("core::net::socket_addr::", "core::net::"),
-    ("core::num::wrapping::", "core::num::"),
-    ("core::task::poll::", "core::task::"),
-    ("core::task::wake::", "core::task::"),
-    ("std::sync::poison::mutex::", "std::sync::"),
-    ("std::sync::poison::rwlock::", "std::sync::"),
-    ("std::sync::poison::", "std::sync::"),
-    ("std::thread::join_handle::", "std::thread::"),
-];
+/// Replaces every word of a text, paths included.
+fn replace_words(text: &str, replacement: impl Fn(&str) -> Option<String>) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(start) = rest.find(|c| is_path(c) || c == '\'') {
+        let (before, tail) = rest.split_at(start);
+        let len = tail[1..].find(|c| !is_path(c)).map_or(tail.len(), |len| len + 1);
+        let (word, after) = tail.split_at(len);
+        out.push_str(before);
+        out.push_str(&replacement(word).unwrap_or_else(|| word.to_owned()));
+        rest = after;
+    }
+    out + rest
+}
 
-/// Modules of iterators that are private one by one.
-const ITERATORS: &[&str] = &[
-    "accum",
-    "chain",
-    "cloned",
-    "collect",
-    "copied",
-    "cycle",
-    "double_ended",
-    "empty",
-    "enumerate",
-    "exact_size",
-    "filter",
-    "fuse",
-    "inspect",
-    "iterator",
-    "map",
-    "marker",
-    "once",
-    "peekable",
-    "repeat",
-    "rev",
-    "skip",
-    "skip_while",
-    "step_by",
-    "take",
-    "take_while",
-    "zip",
-];
+/// Public paths by the path of the definition.
+static PUBLIC_PATHS: LazyLock<HashMap<&'static str, &'static str>> = LazyLock::new(|| {
+    let definitions = std_facts().definitions.iter();
+    definitions.filter(|(public, _)| public.contains("::")).map(|(public, path)| (*path, *public)).collect()
+});
 
-/// A text with paths that a program can name, and with a lifetime where none is written.
+/// A text with paths that a program can use.
 fn nameable(text: &str) -> String {
-    let mut text = text.replace("'_", "'a");
-    for (private, public) in PUBLIC {
-        text = text.replace(private, public);
+    replace_words(text, |word| PUBLIC_PATHS.get(word).map(|path| (*path).to_owned()))
+}
+
+/// The types of the table by public path: parameters without signs, and clauses.
+static DECLARED_TYPES: LazyLock<BTreeMap<&'static str, (Vec<&'static str>, &'static str)>> =
+    LazyLock::new(|| {
+        let lines = TABLE.lines().filter_map(|line| line.strip_prefix("type "));
+        let types = lines.filter_map(|line| line.split_once(' ')).map(|(_, rest)| declaration(rest));
+        types
+            .map(|(path, params, clauses)| {
+                let params = super::split(params, ", ").map(|param| {
+                    let name = param.split(" = ").next().unwrap_or(param).trim_start_matches("const ");
+                    name.trim_start_matches(['+', '-', '=', '?'])
+                });
+                (path, (params.collect(), clauses.strip_prefix(" where ").unwrap_or_default()))
+            })
+            .collect()
+    });
+
+/// The conditions under which a type of the table can be written.
+fn well_formed(this: &'static str) -> Vec<String> {
+    let mut found = Vec::new();
+    for (at, _) in
+        this.match_indices("std::").chain(this.match_indices("alloc::")).chain(this.match_indices("core::"))
+    {
+        let (path, args, _) = declaration(&this[at..]);
+        let Some((params, clauses)) = DECLARED_TYPES.get(path) else { continue };
+        let args: Vec<&str> = super::split(args, ", ").collect();
+        let bound = |word: &str| {
+            let at = params.iter().position(|param| *param == word)?;
+            args.get(at).map(|arg| arg.replace("'_", "'a"))
+        };
+        found.extend(conditions(clauses).map(|(a, b)| replace_words(&format!("{a}: {b}"), bound)));
     }
-    for module in ITERATORS {
-        text = text.replace(&format!("core::iter::{module}::"), "core::iter::");
-    }
-    text
+    found
 }
 
 /// A folder that is gone when the test is.
@@ -156,107 +115,153 @@ fn rustc(folder: &Path, source: &str, options: &[&str]) -> Option<std::process::
     run.ok()
 }
 
-const HEAD: &str = "#![feature(allocator_api, unboxed_closures, fn_traits, step_trait, tuple_trait, never_type)]\nextern crate alloc;\n";
+/// The features that the table needs, and the traits that it names by their last part.
+fn head() -> String {
+    let mut head =
+        "#![feature(allocator_api, fn_traits, never_type, nonzero_internals, pattern, slice_index_methods, step_trait, \
+                    tuple_trait, unboxed_closures)]\nextern crate alloc;\n"
+            .to_owned();
+    for (short, path) in std_facts().definitions.iter().filter(|(short, _)| !short.contains("::")) {
+        head.push_str(&format!("use {} as {short};\n", PUBLIC_PATHS[path]));
+    }
+    head
+}
 
 /// Compiles functions; each has to be right, and is named after the fact it states.
 fn all_hold(name: &str, functions: &[String]) {
     assert!(!functions.is_empty());
     let folder = Folder::new(name);
-    let source = format!("{HEAD}{}\n", functions.join("\n"));
+    let source = format!("{}{}\n", head(), functions.join("\n"));
     let Some(output) = rustc(&folder.0, &source, &["--crate-type", "lib", "--emit", "metadata"]) else {
         return;
     };
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-const GENERICS: &str = "'a, T: 'a, U: 'a, const N: usize";
+const GENERICS: &str =
+    "'a, 'b, 'c, T: 'a + 'b, U: 'a + 'b, V: 'a + 'b, W: 'a + 'b, X: 'a + 'b, const N: usize, const M: usize";
 
-/// What can be called is called with a tuple.
-const TUPLES: &str = "'a, T: 'a, U: 'a + core::marker::Tuple, const N: usize";
-
-/// The conditions of a line; what is for `'static` types only says nothing about lifetimes in the table.
-fn clause(conditions: &[(String, String)], line: &str) -> String {
-    let mut list: Vec<String> = conditions.iter().map(|(this, of)| format!("{this}: {of}")).collect();
-    if line.contains("'static") {
+/// The conditions of a line, with those under which its type can be written.
+fn clause(of: &str, this: &'static str, own: &'static str) -> String {
+    let mut list: Vec<String> = conditions(own).map(|(this, bound)| format!("{this}: {bound}")).collect();
+    list.extend(well_formed(this));
+    if this.contains("'static") {
         list.push("T: 'static".to_owned());
     }
-    nameable(&list.join(", "))
+    if of.starts_with("Fn") {
+        list.push("U: std::marker::Tuple".to_owned());
+    }
+    list.join(", ").replace(": _", &format!(": {of}")).replace("'_", "'a")
 }
 
 #[test]
 fn every_impl_of_the_table_holds() {
     let mut functions = Vec::new();
-    for (index, one) in Table::of_std().impls.iter().enumerate() {
-        let (of, this) = (nameable(&one.of), nameable(&one.this));
-        let clause = clause(&one.conditions, &this);
-        let generics = if of.contains("::Fn") { TUPLES } else { GENERICS };
-        functions.push(format!("fn is{index}<{generics}, X: ?Sized + {of}>() {{}}"));
-        functions
-            .push(format!("fn i{index}<{generics}>() where {clause} {{ is{index}::<T, U, N, {this}>() }}"));
+    for line in &std_facts().impls {
+        for (text, path) in &line.traits {
+            let clause = clause(text, line.this, line.conditions);
+            let of = text.replace("'_", "'a");
+            let of = if *text == of && std_facts().self_by_default(path) && !of.ends_with('>') {
+                format!("{of}<{}>", line.this.replace("'_", "'a"))
+            } else {
+                of
+            };
+            let tuple = if text.starts_with("Fn") { "where U: std::marker::Tuple" } else { "" };
+            let index = functions.len();
+            functions.push(format!(
+                "fn i{index}<{GENERICS}>() where {clause} {{ fn is<{GENERICS}, Y: ?Sized + {of}>() {tuple} {{}} \
+                 is::<T, U, V, W, X, N, M, {}>() }}",
+                line.this
+            ));
+        }
     }
     all_hold("impls", &functions);
 }
 
 #[test]
-fn every_associated_type_of_the_table_is_what_it_says() {
+fn every_associated_type_of_the_table_has_the_value_that_the_table_states() {
     let mut functions = Vec::new();
-    for (index, one) in Table::of_std().projections.iter().enumerate() {
-        let (of, item) = one.item.rsplit_once("::").expect("an item is in a trait");
-        let args = one.arg.as_ref().map_or_else(String::new, |arg| format!("<{arg}>"));
-        let (of, this, value) = (nameable(&format!("{of}{args}")), nameable(&one.this), nameable(&one.value));
-        let clause = clause(&one.conditions, "");
+    for (index, line) in std_facts().values.iter().enumerate() {
+        let (of, item) = line.item.rsplit_once("::").expect("an item is in a trait");
+        let of = nameable(of);
+        let args = line.arg.map_or_else(String::new, |arg| format!("<{arg}>"));
+        let last = of.rsplit("::").next().unwrap_or_default();
+        let clause = clause(last, line.this, line.conditions);
         functions.push(format!(
-            "fn p{index}<{GENERICS}>(x: *const <{this} as {of}>::{item}) -> *const {value} where {clause} {{ x }}"
+            "fn p{index}<{GENERICS}>(x: *const <{} as {of}{args}>::{item}) -> *const {} where {clause} {{ x }}",
+            line.this, line.value
         ));
     }
-    all_hold("projections", &functions);
+    all_hold("values", &functions);
 }
 
 #[test]
 fn aliases_defaults_and_supertraits_hold() {
     let mut functions = Vec::new();
-    let mut same = |generics: &str, one: &str, other: &str| {
-        let (one, other) = (nameable(one), nameable(other));
+    for line in TABLE.lines() {
         let index = functions.len();
-        functions.push(format!("fn s{index}<{generics}>(x: *const {one}) -> *const {other} {{ x }}"));
-    };
-    for (path, params, value) in ALIASES {
-        let args = if *params == 0 { "" } else { "<T>" };
-        same("T", &format!("{path}{args}"), value);
-    }
-    for (path, at, default) in DEFAULTS {
-        let written = if *at == 1 { "T" } else { "T, U" };
-        same("T, U", &format!("{path}<{written}>"), &format!("{path}<{written}, {default}>"));
-    }
-    for (outer, inner, value) in OF_ITEMS {
-        let ((of_outer, outer), (of_inner, inner)) =
-            (outer.rsplit_once("::").expect("an item"), inner.rsplit_once("::").expect("an item"));
-        let value = value.rsplit("::").next().expect("an item");
-        let left = format!("<<X as {of_outer}>::{outer} as {of_inner}>::{inner}");
-        same(&nameable(&format!("X: {of_outer}")), &left, &format!("<X as {of_outer}>::{value}"));
-    }
-    for (index, (of, above)) in SUPERTRAITS.iter().enumerate() {
-        let args = |path: &str| match path.rsplit("::").next() {
-            Some("Fn" | "FnMut" | "FnOnce") => "<(u8,)>",
-            Some("From" | "Into" | "TryFrom" | "TryInto" | "FromIterator" | "Index" | "IndexMut") => "<u8>",
-            _ => "",
-        };
-        for (number, above) in above.iter().enumerate() {
-            let (below, above) = (nameable(of), nameable(above));
-            functions.push(format!("fn a{index}_{number}<X: ?Sized + {above}{}>() {{}}", args(&above)));
-            functions.push(format!(
-                "fn b{index}_{number}<X: {}{below}{}>() {{ a{index}_{number}::<X>() }}",
-                if above.ends_with("::Sized") { "" } else { "?Sized + " },
-                args(&below)
-            ));
+        let Some((kind, rest)) = line.split_once(' ') else { continue };
+        let Some((_, text)) = rest.split_once(' ') else { continue };
+        let (path, params, rest) = declaration(text);
+        let generics = if params.is_empty() { String::new() } else { format!("<{params}>") };
+        match kind {
+            "alias" => {
+                let target = rest.trim_start_matches(" = ");
+                functions.push(format!(
+                    "fn s{index}{generics}(x: *const {path}{generics}) -> *const {target} {{ x }}"
+                ));
+            }
+            "type" if params.contains(" = ") && !params.contains('\'') => {
+                let (given, default) = params.rsplit_once(" = ").expect("just found");
+                let default = default.split(", Global").next().unwrap_or(default);
+                let names: Vec<&str> =
+                    given.split(", ").map(|name| name.trim_start_matches(['+', '-', '=', '?'])).collect();
+                let written = names[..names.len() - 1].join(", ");
+                functions.push(format!(
+                    "fn d{index}<{written}>(x: *const {path}<{written}>) -> *const {path}<{written}, {default}> {{ x }}"
+                ));
+            }
+            "trait" => {
+                let above = rest.trim_start_matches(": ");
+                let args = if params.is_empty() { "" } else { "<T>" };
+                if !above.is_empty() {
+                    let tuple = if path.contains("Fn") { "T: std::marker::Tuple" } else { "T" };
+                    functions.push(format!(
+                        "fn a{index}<{tuple}, Y: ?Sized + {above}>() {{}} \
+                         fn b{index}<{tuple}, Y: {path}{args}>() {{ a{index}::<T, Y>() }}"
+                    ));
+                }
+                if params.ends_with(" = Self") {
+                    functions.push(format!(
+                        "fn e{index}<X: {path}<X>>() {{}} fn f{index}<X: {path}>() {{ e{index}::<X>() }}"
+                    ));
+                }
+            }
+            _ => {}
         }
     }
-    for (index, of) in SELF_BY_DEFAULT.iter().enumerate() {
-        let of = nameable(of);
-        functions
-            .push(format!("fn d{index}<X: {of}<X>>() {{}} fn e{index}<X: {of}>() {{ d{index}::<X>() }}"));
-    }
     all_hold("names", &functions);
+}
+
+#[test]
+fn every_type_of_the_table_can_be_parsed() {
+    let mut symbols = Symbols::new();
+    for line in &std_facts().impls {
+        parsed(&mut symbols, line.this);
+        for (text, _) in &line.traits {
+            parsed(&mut symbols, text);
+        }
+        for (this, bound) in conditions(line.conditions) {
+            parsed(&mut symbols, this);
+            if bound != "_" {
+                parsed(&mut symbols, bound);
+            }
+        }
+    }
+    for line in &std_facts().values {
+        parsed(&mut symbols, line.this);
+        parsed(&mut symbols, line.value);
+    }
 }
 
 /// A world that holds nothing but the standard library.
@@ -274,8 +279,9 @@ fn world(symbols: &mut Symbols) -> World {
 }
 
 fn parsed(symbols: &mut Symbols, text: &str) -> Type {
-    let scope = Scope::new().types(["T", "U"]).consts(["N"]);
-    parse_ty(&Boxed::new(), symbols, &scope, text).unwrap_or_else(|error| panic!("{text}: {error}"))
+    let scope = Scope::new().types(["T", "U", "V", "W", "X"]).consts(["N", "M"]);
+    let text = std_facts().with_definitions(text);
+    parse_ty(&Boxed::new(), symbols, &scope, &text).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
 /// What is put for the parameters of types in the table.
@@ -400,48 +406,23 @@ const TRAITS: &[&str] = &[
     "core::ops::function::FnOnce<(u8,)>",
 ];
 
-/// Paths of rustdoc's that [`PUBLIC`] does not need, since the table has no such types.
-fn nameable_type(text: &str) -> String {
-    let mut text = nameable(text);
-    for (private, public) in [
-        ("core::ptr::non_null::", "core::ptr::"),
-        ("core::panic::location::", "core::panic::"),
-        ("alloc::vec::drain::", "alloc::vec::"),
-        ("std::sync::barrier::", "std::sync::"),
-    ] {
-        text = text.replace(private, public);
-    }
-    text
-}
-
-/// The types of the table, with concrete arguments, and some more.
+/// The types of the table with concrete arguments, and some more.
 fn types() -> BTreeSet<String> {
-    let table = Table::of_std();
     let mut types: BTreeSet<String> = TYPES.iter().map(|&text| text.to_owned()).collect();
-    let of_table =
-        table.impls.iter().map(|one| &one.this).chain(table.projections.iter().map(|one| &one.this));
-    // `Peekable` of what is no iterator is no type at all.
-    for this in of_table.filter(|this| !this.contains("::Peekable<")) {
-        for (t, u) in ARGUMENTS {
-            let mut text = format!(" {this} ").replace("'_", "'static").replace("'a", "'static");
-            for (param, arg) in [("T", *t), ("U", *u), ("N", "2")] {
-                for (before, after) in [
-                    ('<', '>'),
-                    ('<', ','),
-                    (' ', '>'),
-                    (' ', ','),
-                    ('[', ';'),
-                    ('[', ']'),
-                    ('(', ','),
-                    (' ', ')'),
-                    (' ', ']'),
-                    (' ', ' '),
-                ] {
-                    text = text.replace(&format!("{before}{param}{after}"), &format!("{before}{arg}{after}"));
-                }
-            }
-            types.insert(text.trim().to_owned());
-        }
+    let table: BTreeSet<&'static str> = std_facts().impls.iter().map(|line| line.this).collect();
+    // A type with bounds, such as `Peekable`, exists for few of the arguments.
+    let is_bounded = |this| well_formed(this).iter().any(|clause| !clause.contains(": '"));
+    for (index, this) in table.into_iter().filter(|this| !is_bounded(this)).enumerate() {
+        let (t, u) = ARGUMENTS[index % ARGUMENTS.len()];
+        types.insert(std_facts().with_definitions(&replace_words(this, |word| {
+            Some(match word {
+                "T" | "V" | "X" => t.to_owned(),
+                "U" | "W" => u.to_owned(),
+                "N" | "M" => "2".to_owned(),
+                word if word.starts_with('\'') => "'static".to_owned(),
+                _ => return None,
+            })
+        })));
     }
     types
 }
@@ -449,7 +430,6 @@ fn types() -> BTreeSet<String> {
 #[test]
 fn what_proofs_say_of_types_of_the_standard_library_holds() {
     let mut symbols = Symbols::new();
-    let world = world(&mut symbols);
     let mut questions = Vec::new();
     for of in TRAITS {
         let of = parsed(&mut symbols, of);
@@ -457,10 +437,13 @@ fn what_proofs_say_of_types_of_the_standard_library_holds() {
             questions.push((of.clone(), parsed(&mut symbols, &this)));
         }
     }
+    // The world holds what the table states about the names of the questions.
+    let world = world(&mut symbols);
     let knowledge = Knowledge::new(&world, &symbols, &[]);
     let outlives = Outlives::new(&world, &symbols, &[], &[]);
     let mut proven = Vec::new();
-    let mut source = format!("{HEAD}use std::marker::PhantomData;\nstruct Of<T: ?Sized>(PhantomData<T>);\n");
+    let mut source =
+        format!("{}use std::marker::PhantomData;\nstruct Of<T: ?Sized>(PhantomData<T>);\n", head());
     let (mut names, mut asked, mut main) = (Vec::<Type>::new(), Vec::new(), String::new());
     for (of, this) in questions {
         let TyData::Apply(applied) = of.data() else { panic!("a trait is parsed as an application") };
@@ -471,7 +454,7 @@ fn what_proofs_say_of_types_of_the_standard_library_holds() {
         let prover =
             Prover { knowledge: &knowledge, facts: &[], outlives: &outlives, steps: MAX_STEPS.into() };
         proven.push(prover.holds(&mut InferenceTable::new(Boxed::new()), &goal));
-        let print = |ty: &Type| nameable_type(&Printer::new(&symbols).ty(ty));
+        let print = |ty: &Type| nameable(&Printer::new(&symbols).ty(ty));
         let index = names.iter().position(|own| *own == of).unwrap_or_else(|| {
             let index = names.len();
             source.push_str(&format!(
@@ -515,79 +498,37 @@ fn what_proofs_say_of_types_of_the_standard_library_holds() {
 
 #[test]
 fn variances_of_the_standard_library_hold() {
-    let mut symbols = Symbols::new();
-    let world = world(&mut symbols);
-    let table = Table::of_std();
-    let of_table =
-        table.impls.iter().map(|one| &one.this).chain(table.projections.iter().map(|one| &one.this));
-    let mut found: BTreeSet<String> = of_table.cloned().collect();
-    for more in [
-        "core::cell::Cell<T>",
-        "core::cell::RefCell<T>",
-        "core::cell::UnsafeCell<T>",
-        "std::sync::poison::mutex::Mutex<T>",
-        "core::marker::PhantomData<T>",
-        "core::ptr::non_null::NonNull<T>",
-        "alloc::vec::drain::Drain<'a, T>",
-        "std::sync::poison::rwlock::RwLockReadGuard<'a, T>",
-        "core::cell::Ref<'a, T>",
-        "core::cell::RefMut<'a, T>",
-        "alloc::sync::Weak<T>",
-        "core::sync::atomic::AtomicPtr<T>",
-        "core::iter::adapters::map::Map<T, U>",
-        "alloc::borrow::Cow<'a, [T]>",
-        "core::str::iter::Split<'a, T>",
-        "core::iter::adapters::flatten::Flatten<T>",
-        "core::mem::maybe_uninit::MaybeUninit<T>",
-        "core::option::IterMut<'a, T>",
-        "core::slice::iter::Chunks<'a, T>",
-        "core::slice::iter::ChunksMut<'a, T>",
-        "std::collections::hash::map::Entry<'a, T, U>",
-        "alloc::collections::btree::map::Entry<'a, T, U>",
-        "std::collections::hash::map::Drain<'a, T, U>",
-        "alloc::collections::btree::map::Range<'a, T, U>",
-        "core::task::poll::Poll<T>",
-        "std::sync::once_lock::OnceLock<T>",
-        "std::sync::mpsc::Sender<T>",
-    ] {
-        found.insert(more.to_owned());
-    }
     let mut functions = Vec::new();
-    for text in found {
-        let ty = parsed(&mut symbols, &text);
-        let TyData::Apply(app) = ty.data() else { continue };
-        if !matches!(app.name, Name::Adt(_)) {
+    let definitions: HashMap<_, _> = PUBLIC_PATHS.iter().map(|(path, public)| (*public, *path)).collect();
+    for (path, (params, clauses)) in &*DECLARED_TYPES {
+        // The bounds of the others would have to hold for references with any lifetime.
+        if conditions(clauses).any(|(_, bound)| !bound.starts_with('\'')) {
             continue;
         }
-        for (index, arg) in app.args.iter().enumerate() {
-            let shown = Printer::new(&symbols).arg(arg);
-            let variance = world.variances.get(&symbols, app.name, index);
+        for (index, param) in params
+            .iter()
+            .enumerate()
+            .filter(|(_, param)| PARAMETERS[..5].contains(*param) || param.starts_with('\''))
+        {
             let with = |own: &str| {
-                let list = app.args.iter().enumerate().map(|(at, other)| match other {
-                    _ if at == index => own.to_owned(),
-                    GenericArg::Region(_) => "'static".to_owned(),
-                    GenericArg::Ty(_) => "&'static u16".to_owned(),
-                    GenericArg::Const(_) => "2".to_owned(),
+                let args = params.iter().enumerate().map(|(at, other)| match *other {
+                    _ if at == index && param.starts_with('\'') => own.to_owned(),
+                    _ if at == index => format!("&{own} u8"),
+                    "Global" => "alloc::alloc::Global".to_owned(),
+                    "N" | "M" => "2".to_owned(),
+                    region if region.starts_with('\'') => "'static".to_owned(),
+                    _ => "&'static u16".to_owned(),
                 });
-                let path = Printer::new(&symbols).ty(&ty);
-                let path = path.split('<').next().unwrap_or_default();
-                nameable_type(&format!("{path}<{}>", list.collect::<Vec<_>>().join(", ")))
+                format!("{path}<{}>", args.collect::<Vec<_>>().join(", "))
             };
-            let (long, short) = match (arg, shown.as_str()) {
-                (GenericArg::Region(_), _) => (with("'static"), with("'b")),
-                (GenericArg::Ty(_), "T" | "U") => (with("&'static u8"), with("&'b u8")),
-                _ => continue,
-            };
-            let (from, to) = match variance {
-                Variance::Covariant => (&long, &short),
-                Variance::Contravariant => (&short, &long),
+            let (from, to) = match std_facts().variance(definitions[path], index) {
+                Variance::Covariant => (with("'static"), with("'b")),
+                Variance::Contravariant => (with("'b"), with("'static")),
                 Variance::Invariant => continue,
-                Variance::Bivariant => panic!("nothing in the standard library is bivariant: {text}"),
+                Variance::Bivariant => panic!("no type of the standard library is bivariant: {path}"),
             };
             functions.push(format!("fn v{}<'b>(x: *const {from}) -> *const {to} {{ x }}", functions.len()));
         }
     }
-    functions.sort();
-    functions.dedup();
     all_hold("variances", &functions);
 }
